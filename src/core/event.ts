@@ -1,0 +1,197 @@
+/** Everything that can happen: what controls learn from, and the numbered lines of the journal. */
+
+import type { Action, Cost, Outcome, Permit, RuleHit } from './action.ts';
+import type { Card } from './card.ts';
+import type { Gauge } from './control.ts';
+import type { Code, Counters, Decision, Stop, Verdict } from './verdict.ts';
+
+/** Time is in the event: `atMs` is the store's time, and nothing in the core asks for another. */
+interface At {
+  readonly atMs: number;
+}
+
+export interface ActionProposed extends At {
+  readonly type: 'action-proposed';
+  readonly action: Action;
+}
+
+export interface ActionDecided extends At {
+  readonly type: 'action-decided';
+  readonly action: Action;
+  readonly verdict: Verdict;
+}
+
+export interface ActionSettled extends At {
+  readonly type: 'action-settled';
+  readonly permit: Permit;
+  readonly outcome: Outcome;
+  /** Known where the caller reports what it really cost; the reservation is given back in any case. */
+  readonly cost?: Cost;
+  readonly resultFingerprint?: number;
+  /** Output rules whose condition on the result holds. */
+  readonly resultHits?: readonly RuleHit[];
+}
+
+/** The permit's owner still lives: its lease goes on. */
+export interface PermitRenewed extends At {
+  readonly type: 'permit-renewed';
+  readonly permit: Permit;
+}
+
+/** An assistant text was seen. The text stays outside; its likeness to the one before it is what counts. */
+export interface TextObserved extends At {
+  readonly type: 'text-observed';
+  /** Jaccard similarity to the previous text, or -1 for the first. */
+  readonly similarity: number;
+}
+
+export interface UsageObserved extends At {
+  readonly type: 'usage-observed';
+  readonly cost: Cost;
+}
+
+/** A tool call that somebody else let through was seen in a stream. */
+export interface CallObserved extends At {
+  readonly type: 'call-observed';
+  readonly name: string;
+}
+
+/** A person said something new; a harness prompt that was seen before is a `sign-observed`. */
+export interface UserObserved extends At {
+  readonly type: 'user-observed';
+}
+
+/** Any other sign of life: a heartbeat, a stream chunk, progress. */
+export interface SignObserved extends At {
+  readonly type: 'sign-observed';
+}
+
+/** A person is being asked, or the task is paused: clocks stand still until `task-resumed`. */
+export interface TaskStopped extends At {
+  readonly type: 'task-stopped';
+}
+
+export interface TaskResumed extends At {
+  readonly type: 'task-resumed';
+}
+
+/** A delegation came back; `failed` with the reason, or not. */
+export interface DelegationReturned extends At {
+  readonly type: 'delegation-returned';
+  readonly worker: string;
+  readonly failed: boolean;
+  readonly reason: string;
+}
+
+/** What controls learn from. */
+export type ControlEvent =
+  | ActionDecided
+  | ActionSettled
+  | PermitRenewed
+  | TextObserved
+  | UsageObserved
+  | CallObserved
+  | UserObserved
+  | SignObserved
+  | TaskStopped
+  | TaskResumed
+  | DelegationReturned;
+
+/** What an entry says about where it belongs; set by the guard, absent where it does not apply. */
+export interface EntryPlace {
+  readonly task?: string;
+  readonly session?: string;
+  readonly agent?: string;
+}
+
+/** What a journal line can say. Noun-verb, past tense; API, never renamed. */
+export type EntryBody =
+  | { readonly type: 'task-started'; readonly parent?: string; readonly retryOf?: string; readonly limits?: Counters }
+  | { readonly type: 'task-ended'; readonly how: 'done' | 'error' | 'halted' | 'lost' }
+  | { readonly type: 'task-halted'; readonly refusal: Stop; readonly message: string; readonly cause?: string }
+  | { readonly type: 'task-stopped' | 'task-resumed' }
+  | { readonly type: 'task-missing'; readonly name: string }
+  | { readonly type: 'action-allowed'; readonly action: Action; readonly probe: boolean }
+  | { readonly type: 'action-refused'; readonly action: Action; readonly decision: Decision; readonly message: string }
+  | { readonly type: 'action-waited' | 'action-asked'; readonly action: Action; readonly decision: Decision }
+  | {
+      readonly type: 'action-settled';
+      readonly permit: Permit;
+      readonly outcome: Outcome;
+      readonly durationMs: number;
+      readonly cost?: Cost;
+      readonly resultFingerprint?: number;
+      readonly resultHits?: readonly RuleHit[];
+    }
+  | {
+      readonly type: 'failure-counted';
+      readonly name: string;
+      readonly error: string;
+      readonly actual: number;
+      readonly limit: number;
+    }
+  | { readonly type: 'text-observed'; readonly similarity: number }
+  | { readonly type: 'usage-observed'; readonly model: string; readonly cost: Cost; readonly basis: string }
+  | { readonly type: 'call-observed'; readonly name: string }
+  | { readonly type: 'user-observed' | 'sign-observed' }
+  | { readonly type: 'task-checked'; readonly verdict: Stop }
+  | {
+      readonly type: 'delegation-returned';
+      readonly worker: string;
+      readonly failed: boolean;
+      readonly reason: string;
+      readonly actual: number;
+      readonly limit: number;
+    }
+  | {
+      readonly type: 'breaker-opened';
+      readonly key: string;
+      readonly name: string;
+      readonly generation: number;
+      readonly cause: string;
+      readonly untilMs: number;
+      readonly counters: Counters;
+    }
+  | {
+      readonly type:
+        | 'breaker-half-opened'
+        | 'breaker-closed'
+        | 'breaker-reset'
+        | 'breaker-held'
+        | 'breaker-released'
+        | 'breaker-shadowed';
+      readonly key: string;
+      readonly name: string;
+      readonly generation: number;
+    }
+  | { readonly type: 'health-checked'; readonly key: string; readonly name: string; readonly healthy: boolean }
+  | { readonly type: 'rule-fired'; readonly rule: string; readonly action: string; readonly reason: string }
+  | { readonly type: 'rule-rejected'; readonly line: string; readonly reason: string }
+  | { readonly type: 'notice'; readonly gauge: Gauge; readonly message: string }
+  | { readonly type: 'card-changed'; readonly card: Card }
+  | { readonly type: 'storm-tripped' | 'storm-restarted'; readonly name: string; readonly counters: Counters }
+  | { readonly type: 'price-unknown'; readonly model: string; readonly assumed: string }
+  | { readonly type: 'setting-ignored'; readonly name: string; readonly value: string; readonly used: string }
+  | { readonly type: 'policy-reloaded'; readonly changed: readonly string[] }
+  | { readonly type: 'store-degraded' | 'store-recovered'; readonly reason: string }
+  | { readonly type: 'internal-error'; readonly where: string; readonly message: string; readonly code: Code };
+
+/** One numbered line of the journal. */
+export type Entry = { readonly seq: number; readonly atMs: number; readonly wallMs: number } & EntryPlace & EntryBody;
+
+export type EntryType = EntryBody['type'];
+
+/** Entries that exist at level `all` only; a crash may lose the last of them. Everything else is a record. */
+const traces: ReadonlySet<EntryType> = new Set<EntryType>([
+  'action-allowed',
+  'action-settled',
+  'text-observed',
+  'usage-observed',
+  'call-observed',
+  'user-observed',
+  'sign-observed',
+]);
+
+export function isTrace(type: EntryType): boolean {
+  return traces.has(type);
+}

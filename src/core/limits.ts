@@ -1,0 +1,57 @@
+/** Every bound of the engine, by name. A collection, wait, retry or history takes its bound from here. */
+
+/** Rounds one action may make on the route before it is refused. */
+export const roundsMax = 8;
+/** Probes a half-open breaker may be told to admit at once. */
+export const halfOpenPermitsMax = 100;
+/** Calls a count window may hold. */
+export const windowCallsMax = 10_000;
+/** Parts of a time window. */
+export const bucketsPerWindow = 6;
+/** Trip times kept per breaker, for trips per hour. */
+export const tripTimesMax = 32;
+/** Refused calls a task remembers, to see them proposed again. */
+export const refusedCallsMax = 16;
+/** Breakers a gear keeps; the idlest closed one goes first. */
+export const breakersMax = 100_000;
+/** Tasks a gear keeps at once. */
+export const tasksMax = 1_000_000;
+/** Depth of the task tree. */
+export const taskDepthMax = 64;
+/** Entries the memory store keeps. */
+export const journalEntriesMax = 10_000;
+/** Cards the memory store keeps. */
+export const cardsMax = 1_000;
+/** Listeners of a gear. */
+export const listenersMax = 1_000;
+/** Timestamps kept per frequency rule. */
+export const frequencyHistoryMax = 10_000;
+/** Rules in force at once. */
+export const rulesMax = 10_000;
+/** Characters of one rule. */
+export const ruleLengthMax = 4_096;
+/** Tokens of one assistant text that are compared. */
+export const tokensMax = 512;
+/** Characters of one assistant text that are looked at. */
+export const textLengthMax = 65_536;
+/** Characters of arguments and of results that a fingerprint looks at. */
+export const fingerprintLengthMax = 2_048;
+/** Depth and entries of a value that a fingerprint walks. */
+export const fingerprintDepthMax = 8;
+export const fingerprintEntriesMax = 256;
+/** Workers a session remembers. */
+export const workersMax = 1_000;
+/** Characters of a reason, name or message taken from outside. */
+export const reasonLengthMax = 200;
+export const nameLengthMax = 256;
+/** A call that nobody gave a timeout keeps its task from being idle at most this long. */
+export const patienceMaxMs = 600_000;
+/** How long a lease runs, and how often leases and silent tasks are looked at. */
+export const leaseMs = 15_000;
+export const sweepMs = 1_000;
+/** Retries of the retry helper. */
+export const retryAttemptsMax = 10;
+/** How often a halted task may be tried again with raised limits. */
+export const raisesMax = 3;
+/** The longest delay the timers of the platform take. */
+export const timerMaxMs = 2_147_483_647;

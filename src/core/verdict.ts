@@ -1,0 +1,80 @@
+/** What a control says about an action, ordered by strictness: allow < wait < ask < deny < halt. */
+
+/** The reasons of refusals. They are API: never renamed, only added to. */
+export const codes = [
+  'circuit_open',
+  'concurrency_limit',
+  'tool_call_limit',
+  'token_spend_limit',
+  'token_limit',
+  'duration_limit',
+  'idle_timeout',
+  'output_loop',
+  'tool_loop',
+  'denial_limit',
+  'delegation_limit',
+  'rule_abort',
+  'rule_declined',
+  'rule_unanswered',
+  'rule_throttled',
+  'storm',
+  'internal_error',
+] as const;
+
+export type Code = (typeof codes)[number];
+
+/** The numbers behind a verdict, e.g. `{ actual: 51, limit: 50 }`. */
+export type Counters = Readonly<Record<string, number | string>>;
+
+export interface Allow {
+  readonly kind: 'allow';
+}
+
+/** A verdict that is not allow. */
+export interface Stop {
+  readonly kind: 'wait' | 'ask' | 'deny' | 'halt';
+  readonly code: Code;
+  /** The control that said so. */
+  readonly control: string;
+  readonly counters: Counters;
+  /** The written reason of a rule, if a rule spoke. */
+  readonly reason?: string;
+  /** From when the same action may pass: the end of a wait, or a hint beside a deny. */
+  readonly retryAtMs?: number;
+  /** Which task a halt ends; the acting one unless said. */
+  readonly ends?: 'root';
+  /** The rules that fired, by id, for an approval to name. */
+  readonly rules?: readonly string[];
+}
+
+export type Verdict = Allow | Stop;
+
+export interface Vote {
+  readonly control: string;
+  readonly verdict: Verdict;
+}
+
+/** The strictest verdict, with every vote. */
+export interface Decision {
+  readonly verdict: Verdict;
+  readonly votes: readonly Vote[];
+}
+
+/** The one allow: it carries no data, so it is shared. */
+export const allow: Allow = Object.freeze({ kind: 'allow' });
+
+const rank = { allow: 0, wait: 1, ask: 2, deny: 3, halt: 4 } as const;
+
+/** The stricter of two verdicts; of equals the first, with the later time to try again. */
+export function stricter(first: Verdict, second: Verdict): Verdict {
+  if (first.kind === 'allow') return second;
+  if (second.kind === 'allow') return first;
+  if (rank[first.kind] !== rank[second.kind]) return rank[first.kind] > rank[second.kind] ? first : second;
+  const later = Math.max(first.retryAtMs ?? 0, second.retryAtMs ?? 0);
+  return later > (first.retryAtMs ?? 0) ? { ...first, retryAtMs: later } : first;
+}
+
+/** Whether a verdict ends its action: waits and questions bring it back for another round. */
+export function isFinal(verdict: Verdict): boolean {
+  return verdict.kind !== 'wait' && verdict.kind !== 'ask';
+}
