@@ -3,6 +3,7 @@
 import type { Action, Cost, Outcome, Permit, RuleHit } from './action.ts';
 import type { Card } from './card.ts';
 import type { Gauge } from './control.ts';
+import type { TaskSettings } from './settings.ts';
 import type { Code, Counters, Decision, Stop, Verdict } from './verdict.ts';
 
 /** Time is in the event: `atMs` is the store's time, and nothing in the core asks for another. */
@@ -30,6 +31,14 @@ export interface ActionSettled extends At {
   readonly resultFingerprint?: number;
   /** Output rules whose condition on the result holds. */
   readonly resultHits?: readonly RuleHit[];
+  /** The call was given up, but its work goes on and keeps its slot until `work-ended`. */
+  readonly stillRuns?: boolean;
+}
+
+/** The work of a call that had been given up really ended. */
+export interface WorkEnded extends At {
+  readonly type: 'work-ended';
+  readonly permit: Permit;
 }
 
 /** The permit's owner still lives: its lease goes on. */
@@ -87,6 +96,7 @@ export interface DelegationReturned extends At {
 export type ControlEvent =
   | ActionDecided
   | ActionSettled
+  | WorkEnded
   | PermitRenewed
   | TextObserved
   | UsageObserved
@@ -106,13 +116,32 @@ export interface EntryPlace {
 
 /** What a journal line can say. Noun-verb, past tense; API, never renamed. */
 export type EntryBody =
-  | { readonly type: 'task-started'; readonly parent?: string; readonly retryOf?: string; readonly limits?: Counters }
+  | {
+      readonly type: 'task-started';
+      readonly parent?: string;
+      readonly retryOf?: string;
+      readonly limits: TaskSettings;
+    }
   | { readonly type: 'task-ended'; readonly how: 'done' | 'error' | 'halted' | 'lost' }
-  | { readonly type: 'task-halted'; readonly refusal: Stop; readonly message: string; readonly cause?: string }
+  | {
+      readonly type: 'task-halted';
+      readonly stop: Stop;
+      readonly message: string;
+      /** The task whose halt ended this one, where it was not its own. */
+      readonly cause?: string;
+      /** False where the gear only observes: reported, nothing ended. */
+      readonly enforced: boolean;
+    }
   | { readonly type: 'task-stopped' | 'task-resumed' }
   | { readonly type: 'task-missing'; readonly name: string }
   | { readonly type: 'action-allowed'; readonly action: Action; readonly probe: boolean }
-  | { readonly type: 'action-refused'; readonly action: Action; readonly decision: Decision; readonly message: string }
+  | {
+      readonly type: 'action-refused';
+      readonly action: Action;
+      readonly decision: Decision;
+      readonly message: string;
+      readonly enforced: boolean;
+    }
   | { readonly type: 'action-waited' | 'action-asked'; readonly action: Action; readonly decision: Decision }
   | {
       readonly type: 'action-settled';
@@ -122,7 +151,10 @@ export type EntryBody =
       readonly cost?: Cost;
       readonly resultFingerprint?: number;
       readonly resultHits?: readonly RuleHit[];
+      readonly stillRuns?: boolean;
     }
+  | { readonly type: 'work-ended' | 'permit-renewed'; readonly permit: Permit }
+  | { readonly type: 'breaker-tuned'; readonly name: string; readonly overrides: Readonly<Record<string, unknown>> }
   | {
       readonly type: 'failure-counted';
       readonly name: string;
@@ -185,6 +217,8 @@ export type EntryType = EntryBody['type'];
 const traces: ReadonlySet<EntryType> = new Set<EntryType>([
   'action-allowed',
   'action-settled',
+  'work-ended',
+  'permit-renewed',
   'text-observed',
   'usage-observed',
   'call-observed',

@@ -55,3 +55,34 @@ export const retryAttemptsMax = 10;
 export const raisesMax = 3;
 /** The longest delay the timers of the platform take. */
 export const timerMaxMs = 2_147_483_647;
+/** Timers a simulated clock runs in one move before it says that somebody spins. */
+export const simulatedTimersMax = 1_000_000;
+/** Size, tables and lists, depth and reported problems of a policy document. */
+export const policyBytesMax = 1_048_576;
+export const policyEntriesMax = 10_000;
+export const policyDepthMax = 8;
+export const policyProblemsMax = 50;
+/** YAML aliases a policy file may follow. */
+export const policyAliasesMax = 100;
+/** The highest count and the longest time in seconds that a setting takes. */
+export const countMax = 1_000_000_000;
+export const secsMax = 2_147_483;
+/** Outputs in a row that may be compared. */
+export const loopWindowMax = 16;
+/** Characters of a foreign value that a message quotes. */
+export const quoteLengthMax = 60;
+/** How often a watched policy file is looked at. */
+export const policyPollMs = 1_000;
+/** The longest window of a frequency rule: ten years. */
+export const frequencyWindowMaxMs = 315_576_000_000;
+/** Histories of frequency rules, throttled rules, and tasks with a rule's consequence still due, each. */
+export const ruleCellsMax = 10_000;
+/** Lines and characters of one `<nyaya>` block. */
+export const nyayaLinesMax = 1_000;
+export const nyayaLengthMax = 65_536;
+/** Ids of calls and usage reports a task remembers, to count each once. */
+export const countedIdsMax = 10_000;
+/** Prompts a task remembers, to tell a person's new words from a harness that repeats itself. */
+export const promptsMax = 256;
+/** How long a halted task's function may take to come back before its result is given up. */
+export const haltGraceMs = 5_000;

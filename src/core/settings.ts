@@ -121,13 +121,25 @@ export interface JournalSettings {
   readonly content: 'none' | 'redacted' | 'full';
 }
 
+/** Beyond these a breaker asks for attention. */
+export interface AlertSettings {
+  readonly tripsPerHour: number;
+  /** Share of failed calls in the monitor window. */
+  readonly failureRate: number;
+  readonly timeInOpenSecs: number;
+}
+
 /** All of it, for one gear. */
 export interface Settings {
   readonly mode: 'enforce' | 'observe';
   readonly circuitBreaker: BreakerSettings;
-  /** Overrides by tool name; a name may hold `*`. */
+  /** Tools whose failures are data: only the same error in a row counts for them. A name may hold `*`. */
+  readonly sameErrorTools: readonly string[];
+  /** Overrides by tool name; a name may hold `*`. The checker puts the least specific name first. */
   readonly tools: Readonly<Record<string, Partial<BreakerSettings>>>;
-  readonly agents: Readonly<Record<string, { readonly circuitBreaker?: Partial<BreakerSettings>; readonly task?: Partial<TaskSettings> }>>;
+  readonly agents: Readonly<
+    Record<string, { readonly circuitBreaker?: Partial<BreakerSettings>; readonly task?: Partial<TaskSettings> }>
+  >;
   readonly task: TaskSettings;
   readonly loop: LoopSettings;
   readonly delegation: DelegationSettings;
@@ -136,6 +148,7 @@ export interface Settings {
   readonly approval: ApprovalSettings;
   readonly prices: PriceSettings;
   readonly journal: JournalSettings;
+  readonly alerts: AlertSettings;
 }
 
 /** A rule as it is written in a policy. */

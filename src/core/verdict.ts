@@ -41,8 +41,8 @@ export interface Stop {
   readonly reason?: string;
   /** From when the same action may pass: the end of a wait, or a hint beside a deny. */
   readonly retryAtMs?: number;
-  /** Which task a halt ends; the acting one unless said. */
-  readonly ends?: 'root';
+  /** Which task a halt ends, by id, or `root`; the acting one unless said. */
+  readonly ends?: string;
   /** The rules that fired, by id, for an approval to name. */
   readonly rules?: readonly string[];
 }

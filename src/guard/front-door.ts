@@ -58,7 +58,9 @@ export interface GuardOptions<F extends AnyFunction = AnyFunction> {
   /** Asked while the circuit is open; true leads to half-open, never to closed. */
   readonly healthCheck?: () => boolean | Promise<boolean>;
   /** Upper bounds of what one call may cost. */
-  readonly worst?: { readonly cents?: number; readonly tokens?: number } | ((...args: Parameters<F>) => { readonly cents?: number; readonly tokens?: number });
+  readonly worst?:
+    | { readonly cents?: number; readonly tokens?: number }
+    | ((...args: Parameters<F>) => { readonly cents?: number; readonly tokens?: number });
   /** What one call cost, read from its result. */
   readonly usage?: (result: Awaited<ReturnType<F>>) => Usage | undefined;
   /** Says that the function returns a promise, where it is not declared `async`. */
@@ -260,10 +262,19 @@ export interface Switchgear {
   currentTask(): Task | undefined;
   /** The guarded call around this code. */
   call(): Call | undefined;
-  admit(name: string, args: readonly unknown[], options?: { readonly id?: string; readonly kind?: ActionKind; readonly turnId?: string; readonly task?: string }): Admission;
+  admit(
+    name: string,
+    args: readonly unknown[],
+    options?: { readonly id?: string; readonly kind?: ActionKind; readonly turnId?: string; readonly task?: string },
+  ): Admission;
   delegate<T>(worker: string, run: (task: Task) => T | Promise<T>, options?: DelegateOptions<T>): Promise<T | Refused>;
   retry<T>(run: () => T | Promise<T>, options?: RetryOptions): Promise<T>;
-  watch(name: string, source: EventSource, listener: (event: string, ...args: unknown[]) => void, options?: WatchOptions): Watch;
+  watch(
+    name: string,
+    source: EventSource,
+    listener: (event: string, ...args: unknown[]) => void,
+    options?: WatchOptions,
+  ): Watch;
   breaker(name: string): BreakerHandle;
   snapshot(): Snapshot;
   /** Every entry, after the fact. */

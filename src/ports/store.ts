@@ -1,7 +1,7 @@
 /** Where state lives: versioned cells, sums, marks, and the journal. */
 
-import type { Entry, EntryBody, EntryPlace } from '../core/event.ts';
 import type { Card } from '../core/card.ts';
+import type { Entry, EntryBody, EntryPlace } from '../core/event.ts';
 import type { Clock } from './clock.ts';
 
 /** One piece of state that many may look at; `state` is plain JSON and is changed through `transact` alone. */

@@ -1,0 +1,26 @@
+#!/usr/bin/env node
+// The command. Old syntax on purpose: an old Node must be able to read this file and say what is missing.
+
+var needed = [22, 18];
+var have = process.versions.node.split('.').map(Number);
+
+if (have[0] < needed[0] || (have[0] === needed[0] && have[1] < needed[1])) {
+  // biome-ignore lint/style/useTemplate: templates are newer than the oldest Node that may read this.
+  console.error('switchgear needs Node ' + needed.join('.') + ' or newer; this is Node ' + process.versions.node + '.');
+  process.exitCode = 1;
+} else {
+  start();
+}
+
+function start() {
+  var fs = require('node:fs');
+  var path = require('node:path');
+  var built = path.join(__dirname, '..', 'dist', 'cli', 'main.js');
+  // A checkout that was not built runs its source.
+  var entry = fs.existsSync(built) ? built : path.join(__dirname, '..', 'src', 'cli', 'main.ts');
+  require(entry)
+    .main(process.argv.slice(2))
+    .then(function setCode(code) {
+      process.exitCode = code;
+    });
+}

@@ -1,0 +1,73 @@
+/** The `switchgear` command: finds the command that is meant, runs it, and turns errors into one clear line. */
+
+import { readFileSync } from 'node:fs';
+import { SwitchgearError } from '../core/error.ts';
+import { type Command, exitCodes, type Terminal, usageError } from './command.ts';
+
+/** One line per command; each lives in a file of its own that is read only when it is called. */
+const commands: Readonly<Record<string, () => Promise<{ readonly command: Command }>>> = {
+  policy: () => import('./policy-command.ts'),
+  prompt: () => import('./prompt-command.ts'),
+};
+
+/** Runs the command and gives its exit code: 0 it worked, 1 it did not, 2 it was called wrongly. */
+export async function main(args: readonly string[], terminal: Terminal = processTerminal()): Promise<number> {
+  try {
+    return await dispatch(args, terminal);
+  } catch (error) {
+    if (!(error instanceof SwitchgearError)) throw error;
+    terminal.err(`switchgear: ${error.message}`);
+    if (error.code !== 'usage') return exitCodes.error;
+    terminal.err('Try switchgear --help.');
+    return exitCodes.usage;
+  }
+}
+
+async function dispatch([name, ...args]: readonly string[], terminal: Terminal): Promise<number> {
+  if (name === '--version' || name === '-v') {
+    terminal.out(version());
+    return exitCodes.ok;
+  }
+  if (name === undefined || name === '--help' || name === '-h' || name === 'help') {
+    for (const line of await help()) terminal.out(line);
+    return name === undefined ? exitCodes.usage : exitCodes.ok;
+  }
+  const load = Object.hasOwn(commands, name) ? commands[name] : undefined;
+  if (!load) throw usageError(`unknown command ${name}`);
+  const { command } = await load();
+  if (args.includes('--help') || args.includes('-h')) {
+    for (const line of command.usage) terminal.out(`switchgear ${line}`);
+    return exitCodes.ok;
+  }
+  return command.run(args, terminal);
+}
+
+async function help(): Promise<readonly string[]> {
+  const loaded = await Promise.all(Object.values(commands).map((load) => load()));
+  return [
+    'switchgear: the safety layer between an AI agent and everything it does',
+    '',
+    ...loaded.flatMap(({ command }) => command.usage.map((line) => `  switchgear ${line}`)),
+    '  switchgear --version',
+    '',
+    'Exit codes: 0 it worked, 1 it did not, 2 it was called wrongly.',
+  ];
+}
+
+function version(): string {
+  const text = readFileSync(new URL('../../package.json', import.meta.url), 'utf8');
+  return (JSON.parse(text) as { version: string }).version;
+}
+
+function processTerminal(): Terminal {
+  // A reader that goes away (`| head`) is no error of ours.
+  process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EPIPE') throw error;
+  });
+  return {
+    out: (line) => process.stdout.write(`${line}\n`),
+    err: (line) => process.stderr.write(`${line}\n`),
+    cwd: process.cwd(),
+    env: process.env,
+  };
+}

@@ -1,0 +1,27 @@
+/** The policy a command works on: the file it was given, else the folder's own, else the defaults. */
+
+import { relative, resolve } from 'node:path';
+import { applyEnvironment, type CheckedPolicy, checkPolicy, findPolicy, loadPolicy } from '../policy/index.ts';
+import type { Terminal } from './command.ts';
+
+/** A policy and the name of its file, as a person in this folder would write it. */
+export interface FoundPolicy {
+  readonly policy: CheckedPolicy;
+  readonly file: string | undefined;
+}
+
+/** Loads the policy as it is written. */
+export function writtenPolicy(given: string | undefined, { cwd }: Terminal): FoundPolicy {
+  const path = given === undefined ? findPolicy(cwd) : resolve(cwd, given);
+  if (path === undefined) return { policy: checkPolicy({}), file: undefined };
+  const file = given ?? relative(cwd, path);
+  return { policy: loadPolicy(path, file), file };
+}
+
+/** Loads the policy as it is in force here, the environment included; variables that are ignored are told. */
+export function effectivePolicy(given: string | undefined, terminal: Terminal): FoundPolicy {
+  const { policy, file } = writtenPolicy(given, terminal);
+  const effective = applyEnvironment(policy, terminal.env);
+  for (const { message } of effective.ignored) terminal.err(`warning: ${message}`);
+  return { policy: effective, file };
+}

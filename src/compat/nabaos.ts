@@ -1,0 +1,153 @@
+/** NabaOS's registry of chain breakers, by its own name; `parseRule` and `parseNyaya` are those of the core. */
+
+import type { RuleHit } from '../core/action.ts';
+import { SwitchgearError } from '../core/error.ts';
+import { frequencyHistoryMax, ruleCellsMax } from '../core/limits.ts';
+import { explainRules, lookAtCount, matchStep, type Row, type Step } from '../core/rules/evaluate.ts';
+import { countIn, freeAtMs, type History, newHistory, remember, sizeOf } from '../core/rules/history.ts';
+import { addRules } from '../core/rules/registry.ts';
+import { type ParsedRule, parseRule, type Rule, type RuleAction, retarget, ruleOf } from '../core/rules/rule.ts';
+import { isFor, parseTarget } from '../core/rules/target.ts';
+import type { RuleSettings, RuleText } from '../core/settings.ts';
+
+/** A step about to run. */
+export interface BreakerStep {
+  readonly chainId: string;
+  readonly ability: string;
+  readonly outputs: Readonly<Record<string, unknown>>;
+  readonly atMs: number;
+  readonly args?: Readonly<Record<string, unknown>>;
+  readonly params?: Readonly<Record<string, unknown>>;
+}
+
+export interface FiredRule {
+  readonly rule: Rule;
+  readonly action: RuleAction;
+  /** The written reason, or what was seen. */
+  readonly reason: string;
+}
+
+/** Every rule that fired, and the action to take: abort goes before confirm, confirm before throttle. */
+export interface Evaluation {
+  readonly fired: readonly FiredRule[];
+  readonly action: RuleAction | null;
+  readonly reasons: readonly string[];
+  /** The reasons for the action, in one line. */
+  readonly reason: string;
+  /** How long a throttle lasts; absent where it never ends. */
+  readonly retryAfterMs?: number;
+}
+
+/** A rule in any of its forms: read, as a line, or as in a chain file. */
+export type RuleInput = Rule | string | Omit<RuleText, 'target'>;
+
+const seedSettings: RuleSettings = {
+  onMissing: 'fire',
+  lookup: ['outputs'],
+  throttle: 'skip',
+  maxDelaySecs: 60,
+  minIntervalSecs: 60,
+};
+
+const actions: readonly RuleAction[] = ['abort', 'confirm', 'throttle'];
+
+/** The rules of chains and when these ran. Time is handed in; evaluating changes nothing. */
+export class BreakerRegistry {
+  readonly #settings: RuleSettings;
+  readonly #histories = new Map<string, History>();
+  #rules: readonly Rule[] = [];
+
+  constructor(settings: Partial<RuleSettings> = {}) {
+    this.#settings = { ...seedSettings, ...settings };
+  }
+
+  /**
+   * Adds a rule to a chain, or with `*` to every chain, and gives back the one in force.
+   * Throws where it cannot be read or may not be added: a lost rule would be a hole.
+   */
+  register(chainId: string, input: RuleInput): Rule {
+    const target = chainId === '*' ? '*' : parseTarget(`chain:${chainId}`);
+    if (target === undefined) throw new SwitchgearError('invalid_rule', `chain id must be one name, got "${chainId}"`);
+    const parsed = read(input, target);
+    if (!parsed.rule) throw new SwitchgearError('invalid_rule', `chain ${chainId}: ${parsed.error}`);
+    const { rules, rejected } = addRules(this.#rules, [parsed.rule]);
+    this.#rules = rules;
+    const inForce = rules.find((rule) => rule.id === parsed.rule.id); // The operator's own, where a model repeats it.
+    if (!inForce) throw new SwitchgearError('rule_rejected', `chain ${chainId}: ${rejected[0]?.reason}`);
+    return inForce;
+  }
+
+  registerGlobal(input: RuleInput): Rule {
+    return this.register('*', input);
+  }
+
+  /** The rules that look at a chain, or all of them. */
+  rules(chainId?: string): readonly Rule[] {
+    return chainId === undefined ? this.#rules : this.#rules.filter((rule) => isFor(rule.target, { chain: chainId }));
+  }
+
+  /** Notes a run of a chain, before it is evaluated: the current run counts. */
+  recordExecution(chainId: string, atMs: number): void {
+    if (!Number.isFinite(atMs)) throw new SwitchgearError('invalid_time', `atMs must be a finite number, got ${atMs}`);
+    const history = this.#histories.get(chainId) ?? newHistory();
+    this.#histories.delete(chainId); // The chain that ran last is the last to be forgotten.
+    this.#histories.set(chainId, history);
+    remember(history, atMs, frequencyHistoryMax);
+    const oldest = this.#histories.keys().next();
+    if (this.#histories.size > ruleCellsMax && !oldest.done) this.#histories.delete(oldest.value);
+  }
+
+  /** How many runs of a chain are remembered. */
+  executions(chainId: string): number {
+    const history = this.#histories.get(chainId);
+    return history === undefined ? 0 : sizeOf(history);
+  }
+
+  /** Every rule that fires before a step. */
+  evaluate(step: BreakerStep): Evaluation {
+    const hits = new Map(matchStep(this.#rules, stepOf(step), this.#settings).map((hit) => [hit.rule, hit]));
+    const fired: FiredRule[] = [];
+    let retryAfterMs = 0;
+    for (const rule of this.rules(step.chainId)) {
+      const hit = rule.condition.kind === 'frequency' ? this.#frequencyHit(rule, step) : hits.get(rule.id);
+      if (hit === undefined) continue;
+      fired.push({ rule, action: rule.action, reason: rule.reason ?? hit.seen });
+      if (rule.action === 'throttle') retryAfterMs = Math.max(retryAfterMs, this.#throttleMs(rule, step));
+    }
+    const action = actions.find((name) => fired.some((one) => one.action === name)) ?? null;
+    const reasons = fired.filter((one) => one.action === action).map((one) => one.reason);
+    const evaluation = { fired, action, reasons, reason: reasons.join('; ') };
+    return retryAfterMs > 0 && Number.isFinite(retryAfterMs) ? { ...evaluation, retryAfterMs } : evaluation;
+  }
+
+  /** What every rule of the chain saw, fired or not. */
+  explain(step: BreakerStep): readonly Row[] {
+    return explainRules(this.#rules, stepOf(step), this.#settings, (windowMs) => this.#runs(step, windowMs));
+  }
+
+  #runs({ chainId, atMs }: BreakerStep, windowMs: number): number {
+    const history = this.#histories.get(chainId);
+    return history === undefined ? 0 : countIn(history, windowMs, atMs);
+  }
+
+  #frequencyHit(rule: Rule, step: BreakerStep): RuleHit | undefined {
+    if (rule.condition.kind !== 'frequency') return undefined;
+    const look = lookAtCount(rule.condition, this.#runs(step, rule.condition.windowMs));
+    return look.fired ? { rule: rule.id, seen: look.seen } : undefined;
+  }
+
+  #throttleMs(rule: Rule, { chainId, atMs }: BreakerStep): number {
+    if (rule.condition.kind !== 'frequency') return this.#settings.minIntervalSecs * 1_000;
+    return freeAtMs(this.#histories.get(chainId), rule.condition) - atMs;
+  }
+}
+
+function read(input: RuleInput, target: string): ParsedRule {
+  if (typeof input === 'string') return parseRule(input, { target });
+  if (typeof input === 'object' && input !== null && 'id' in input) return { rule: retarget(input, target) };
+  return ruleOf({ ...input, target });
+}
+
+function stepOf({ chainId, ability, outputs, args, params }: BreakerStep): Step {
+  return { chain: chainId, ability, outputs, args, params };
+}

@@ -1,0 +1,326 @@
+/**
+ * Stops what keeps failing. The machine has no timer: it moves when someone looks.
+ * Closed lets pass and counts; open refuses until its time; half-open lets a few probes find out.
+ */
+
+import type { Outcome } from '../action.ts';
+import { tripTimesMax } from '../limits.ts';
+import type { BreakerSettings } from '../settings.ts';
+import { allow, type Code, type Counters, type Stop, type Verdict } from '../verdict.ts';
+import type { BreakerState } from './state.ts';
+import { beginRunning, bucketSums, clearWindows, endRunning, overdueAt, record, ringSums } from './window.ts';
+
+/** What settling needs to know of an admission. */
+export interface Admitted {
+  readonly id: string | number;
+  readonly generation: number;
+  readonly probe: boolean;
+  readonly atMs: number;
+}
+
+/** How long a caller is told to wait while a probe is out: until somebody knows more. */
+const probeHintMs = 1_000;
+
+export function judgeBreaker(state: BreakerState, settings: BreakerSettings, atMs: number): Verdict {
+  if (settings.mode !== 'enforce') return allow;
+  return refusalAt(state, settings, atMs) ?? allow;
+}
+
+/** What it would say if it were enforced: the refusal, or undefined. It never writes. */
+export function refusalAt(state: BreakerState, settings: BreakerSettings, atMs: number): Stop | undefined {
+  if (state.heldAtMs >= 0) return deny('circuit_open', { held: 1, ...failureCounters(state, settings) });
+  if (settings.maxConcurrent !== undefined && state.inFlight >= settings.maxConcurrent) {
+    return deny('concurrency_limit', { actual: state.inFlight, limit: settings.maxConcurrent }, atMs + probeHintMs);
+  }
+  switch (state.phase) {
+    case 'closed':
+      if (state.running === null || !isSlow(state, settings, atMs)) return undefined;
+      return deny('circuit_open', failureCounters(state, settings), atMs + waitMs(state, settings));
+    case 'open':
+      if (isDue(state, atMs)) return undefined;
+      return state.openUntilMs < 0
+        ? deny('circuit_open', failureCounters(state, settings))
+        : deny('circuit_open', failureCounters(state, settings), state.openUntilMs);
+    case 'half-open': {
+      const expired = countExpired(state, atMs);
+      if (expired > 0 && settings.leaseExpiry === 'failure') {
+        return deny('circuit_open', failureCounters(state, settings), atMs + waitMs(state, settings));
+      }
+      if (state.probes.length - expired < settings.halfOpenPermits) return undefined;
+      return deny('circuit_open', failureCounters(state, settings), atMs + probeHintMs);
+    }
+  }
+}
+
+function deny(code: Code, counters: Counters, retryAtMs?: number): Stop {
+  const stop = { kind: 'deny', code, control: 'breaker', counters } as const;
+  return retryAtMs === undefined ? stop : { ...stop, retryAtMs };
+}
+
+function failureCounters(state: BreakerState, settings: BreakerSettings): Counters {
+  return {
+    failures: Math.max(state.run, settings.failureThreshold),
+    limit: settings.failureThreshold,
+    wait_secs: settings.recovery === 'manual' ? 'manual' : settings.recoveryTimeoutSecs,
+  };
+}
+
+function isDue(state: BreakerState, atMs: number): boolean {
+  return state.openUntilMs >= 0 && atMs >= state.openUntilMs;
+}
+
+function countExpired(state: BreakerState, atMs: number): number {
+  let expired = 0;
+  for (const probe of state.probes) if (atMs >= probe.endMs) expired++;
+  return expired;
+}
+
+/** Makes the changes that time alone has brought: expired leases, calls that became slow while they run. */
+export function advanceBreaker(state: BreakerState, settings: BreakerSettings, atMs: number): void {
+  if (settings.mode === 'off') return;
+  if (state.phase === 'closed') {
+    if (state.running !== null && isSlow(state, settings, atMs)) openBreaker(state, settings, atMs, 'slow calls');
+  } else if (state.phase === 'half-open' && countExpired(state, atMs) > 0) {
+    if (settings.leaseExpiry === 'failure') openBreaker(state, settings, atMs, 'a probe that never came back');
+    else state.probes = state.probes.filter((probe) => atMs < probe.endMs);
+  }
+}
+
+/** Takes an admission: counts it, and its probe if it is one. */
+export function admitCall(state: BreakerState, settings: BreakerSettings, id: string | number, atMs: number): Admitted {
+  advanceBreaker(state, settings, atMs);
+  if (state.phase === 'open' && isDue(state, atMs)) halfOpenBreaker(state, atMs);
+  const probe = state.phase === 'half-open' && state.probes.length < settings.halfOpenPermits;
+  if (probe) state.probes.push({ id, endMs: atMs + settings.leaseSecs * 1000 });
+  state.requests++;
+  state.inFlight++;
+  beginRunning(state, settings, atMs);
+  return { id, generation: state.generation, probe, atMs };
+}
+
+/** Counts a refusal of its own. A refusal is not a failure and moves nothing. */
+export function countRefusal(state: BreakerState, settings: BreakerSettings, atMs: number): void {
+  advanceBreaker(state, settings, atMs);
+  state.requests++;
+  state.refused++;
+}
+
+/** Learns how an admitted call ended. A late result, from an earlier generation, changes statistics only. */
+export function settleCall(
+  state: BreakerState,
+  settings: BreakerSettings,
+  admitted: Admitted,
+  outcome: Outcome,
+  atMs: number,
+  stillRuns = false,
+): void {
+  if (!stillRuns) endWork(state);
+  if (settings.mode === 'off') return;
+  if (admitted.generation !== state.generation || state.phase === 'open') {
+    state.late++;
+    return;
+  }
+  endRunning(state, settings, admitted.atMs, atMs);
+  const slow = settings.slowCallSecs !== undefined && atMs - admitted.atMs > settings.slowCallSecs * 1000;
+  if (state.phase === 'half-open') settleProbe(state, settings, admitted, outcome, slow, atMs);
+  else settleClosed(state, settings, outcome, slow, atMs);
+}
+
+/** The work of a call really ended: only now is its slot free. */
+export function endWork(state: BreakerState): void {
+  if (state.inFlight > 0) state.inFlight--;
+}
+
+function settleClosed(
+  state: BreakerState,
+  settings: BreakerSettings,
+  outcome: Outcome,
+  slow: boolean,
+  atMs: number,
+): void {
+  switch (outcome.kind) {
+    case 'neutral':
+      state.neutrals++;
+      return;
+    case 'success':
+      state.successes++;
+      if (settings.trip === 'consecutive') state.run = 0;
+      record(state, settings, false, slow, atMs);
+      if (slow && isSlow(state, settings, atMs)) openBreaker(state, settings, atMs, 'slow calls');
+      return;
+    case 'failure': {
+      state.failures++;
+      const same = !settings.sameErrorOnly || outcome.errorFingerprint === state.runError;
+      state.run = same ? state.run + 1 : 1;
+      state.runError = outcome.errorFingerprint;
+      record(state, settings, true, slow, atMs);
+      const until = outcome.retryAtMs;
+      if (settings.openOnRetryAfter && until !== undefined && until > atMs) {
+        openBreaker(state, settings, atMs, 'the callee asked to wait', until);
+        return;
+      }
+      const cause = tripCause(state, settings, atMs);
+      if (cause !== undefined) openBreaker(state, settings, atMs, cause, until);
+    }
+  }
+}
+
+function settleProbe(
+  state: BreakerState,
+  settings: BreakerSettings,
+  admitted: Admitted,
+  outcome: Outcome,
+  slow: boolean,
+  atMs: number,
+): void {
+  const at = state.probes.findIndex((probe) => probe.id === admitted.id);
+  if (!admitted.probe || at < 0) {
+    state.late++; // Its lease ran out before, or it was let through without one.
+    return;
+  }
+  state.probes.splice(at, 1);
+  switch (outcome.kind) {
+    case 'neutral':
+      state.neutrals++; // The slot is free again; nothing was learnt.
+      return;
+    case 'success':
+      state.successes++;
+      if (slow) openBreaker(state, settings, atMs, 'a slow probe');
+      else if (++state.probeSuccesses >= settings.successThreshold) closeBreaker(state, atMs);
+      return;
+    case 'failure':
+      state.failures++;
+      openBreaker(state, settings, atMs, 'a failed probe', outcome.retryAtMs);
+  }
+}
+
+function tripCause(state: BreakerState, settings: BreakerSettings, atMs: number): string | undefined {
+  if (countedFailures(state, settings, atMs) >= settings.failureThreshold) return 'failures';
+  const rate = settings.failureRateThreshold;
+  if (rate !== undefined) {
+    const { calls, failures } = rateSums(state, settings, atMs);
+    if (calls >= settings.minimumCalls && failures / calls >= rate) return 'the failure rate';
+  }
+  return isSlow(state, settings, atMs) ? 'slow calls' : undefined;
+}
+
+/** Failures towards the threshold, as the trip setting counts them. */
+export function countedFailures(state: BreakerState, settings: BreakerSettings, atMs: number): number {
+  switch (settings.trip) {
+    case 'consecutive':
+    case 'cumulative':
+      return state.run;
+    case 'count_window':
+      return state.ringFailures;
+    case 'time_window':
+      return bucketSums(state, settings, atMs).failures;
+  }
+}
+
+/** The window that rates look at. */
+export function rateSums(state: BreakerState, settings: BreakerSettings, atMs: number) {
+  return settings.rateWindow === 'calls' ? ringSums(state) : bucketSums(state, settings, atMs);
+}
+
+/** Whether too many calls are slow, those still running included. */
+function isSlow(state: BreakerState, settings: BreakerSettings, atMs: number): boolean {
+  if (settings.slowCallSecs === undefined) return false;
+  const overdue = overdueAt(state, settings, atMs);
+  const sums = rateSums(state, settings, atMs);
+  const calls = sums.calls + overdue;
+  return calls >= settings.minimumCalls && (sums.slow + overdue) / calls >= settings.slowRateThreshold;
+}
+
+/** Opens it, at least until `untilMs` if given. */
+export function openBreaker(
+  state: BreakerState,
+  settings: BreakerSettings,
+  atMs: number,
+  cause: string,
+  untilMs?: number,
+): void {
+  leaveOpen(state, atMs);
+  const wait = waitMs(state, settings);
+  enter(state, 'open');
+  state.opens++;
+  state.trips++;
+  if (state.tripTimesMs.push(atMs) > tripTimesMax) state.tripTimesMs.shift();
+  state.openedAtMs = atMs;
+  state.cause = cause;
+  state.openUntilMs = settings.recovery === 'manual' ? -1 : Math.max(atMs + wait, untilMs ?? 0);
+}
+
+/** Lets probes pass from now on: its time has come, or a health check said so. */
+export function halfOpenBreaker(state: BreakerState, atMs: number): void {
+  leaveOpen(state, atMs);
+  enter(state, 'half-open');
+}
+
+function closeBreaker(state: BreakerState, atMs: number): void {
+  leaveOpen(state, atMs);
+  enter(state, 'closed');
+  state.opens = 0;
+  state.openMs = 0;
+  state.cause = '';
+}
+
+function enter(state: BreakerState, phase: BreakerState['phase']): void {
+  state.phase = phase;
+  state.generation++;
+  state.run = 0;
+  state.runError = 0;
+  state.probes = [];
+  state.probeSuccesses = 0;
+  clearWindows(state);
+}
+
+function leaveOpen(state: BreakerState, atMs: number): void {
+  if (state.phase === 'open') state.openMs += openForMs(state, atMs);
+}
+
+/** How long the present open period has blocked, so far. Past its time it blocks nobody. */
+export function openForMs(state: BreakerState, atMs: number): number {
+  if (state.phase !== 'open') return 0;
+  const end = state.openUntilMs < 0 ? atMs : Math.min(atMs, state.openUntilMs);
+  return Math.max(0, end - state.openedAtMs);
+}
+
+/** The wait of the next opening: grown by the openings in a row, spread upwards by the seed. */
+export function waitMs(state: BreakerState, settings: BreakerSettings): number {
+  const grown = settings.recoveryTimeoutSecs * settings.recoveryFactor ** state.opens;
+  const capped = Math.min(grown, Math.max(settings.recoveryMaxSecs, settings.recoveryTimeoutSecs)) * 1000;
+  if (settings.recoveryJitter === 0) return capped;
+  return capped * (1 + settings.recoveryJitter * spread(settings.jitterSeed, state.generation));
+}
+
+/** A number in [0, 1) that looks random and follows from its two arguments. */
+function spread(seed: number, generation: number): number {
+  let mixed = Math.imul(seed ^ Math.imul(generation, 0x9e3779b1), 0x85ebca6b);
+  mixed = Math.imul(mixed ^ (mixed >>> 13), 0xc2b2ae35);
+  return ((mixed ^ (mixed >>> 16)) >>> 0) / 0x1_0000_0000;
+}
+
+/** Back to the start, in place. Calls still running are late when they end; a hold by hand stays. */
+export function resetBreaker(state: BreakerState): void {
+  enter(state, 'closed');
+  state.requests = 0;
+  state.failures = 0;
+  state.successes = 0;
+  state.neutrals = 0;
+  state.refused = 0;
+  state.late = 0;
+  state.opens = 0;
+  state.trips = 0;
+  state.tripTimesMs = [];
+  state.openedAtMs = 0;
+  state.openUntilMs = 0;
+  state.openMs = 0;
+  state.cause = '';
+}
+
+/** Prolongs the lease of a probe whose owner lives. */
+export function renewProbe(state: BreakerState, settings: BreakerSettings, admitted: Admitted, atMs: number): void {
+  if (!admitted.probe || admitted.generation !== state.generation) return;
+  const probe = state.probes.find((candidate) => candidate.id === admitted.id);
+  if (probe !== undefined && atMs < probe.endMs) probe.endMs = atMs + settings.leaseSecs * 1000;
+}

@@ -1,0 +1,99 @@
+/** Caps what a task may use: calls of its own; tokens and money of its own and of everything below it. */
+
+import type { Cost } from './action.ts';
+import type { Control, Gauge } from './control.ts';
+import type { TaskSettings } from './settings.ts';
+import { allow, type Code, type Stop, type Verdict } from './verdict.ts';
+
+export interface BudgetState {
+  calls: number;
+  tokens: number;
+  micros: number;
+  /** Held for calls that are out, at their worst. */
+  reservedTokens: number;
+  reservedMicros: number;
+}
+
+/** One cent in the money unit inside: whole millionths of a dollar. */
+export const microsPerCent = 10_000;
+
+export function budget(settings: TaskSettings): Control<BudgetState> {
+  const microsMax = settings.maxSpendCents * microsPerCent;
+  const tokensMax = settings.maxTokens ?? Number.POSITIVE_INFINITY;
+
+  return {
+    name: 'budget',
+    scope: 'chain',
+    initial: () => ({ calls: 0, tokens: 0, micros: 0, reservedTokens: 0, reservedMicros: 0 }),
+
+    judge(state, { action }, place) {
+      if (place === 'self' && action.kind !== 'model' && state.calls + 1 > settings.maxToolCalls) {
+        return over('tool_call_limit', state.calls + 1, settings.maxToolCalls);
+      }
+      if (state.micros + state.reservedMicros + action.worstMicros > microsMax) {
+        return overSpend(state.micros + state.reservedMicros + action.worstMicros, settings.maxSpendCents);
+      }
+      if (state.tokens + state.reservedTokens + action.worstTokens > tokensMax) {
+        return over('token_limit', state.tokens + state.reservedTokens + action.worstTokens, tokensMax);
+      }
+      return allow;
+    },
+
+    apply(state, event, place) {
+      switch (event.type) {
+        case 'action-decided':
+          // A refused call was proposed all the same: it counts. What waits or asks comes back.
+          if (event.verdict.kind === 'wait' || event.verdict.kind === 'ask') return state;
+          if (place === 'self' && event.action.kind !== 'model') state.calls++;
+          if (event.verdict.kind !== 'allow') return state;
+          state.reservedMicros += event.action.worstMicros;
+          state.reservedTokens += event.action.worstTokens;
+          return state;
+        case 'action-settled':
+          state.reservedMicros = Math.max(0, state.reservedMicros - event.permit.action.worstMicros);
+          state.reservedTokens = Math.max(0, state.reservedTokens - event.permit.action.worstTokens);
+          if (event.cost !== undefined) spend(state, event.cost);
+          return state;
+        case 'usage-observed':
+          spend(state, event.cost);
+          return state;
+        case 'call-observed':
+          if (place === 'self') state.calls++;
+          return state;
+        default:
+          return state; // Words and signs of life cost nothing.
+      }
+    },
+
+    check(state): Verdict {
+      if (state.calls > settings.maxToolCalls) return over('tool_call_limit', state.calls, settings.maxToolCalls);
+      if (state.micros > microsMax) return overSpend(state.micros, settings.maxSpendCents);
+      if (state.tokens > tokensMax) return over('token_limit', state.tokens, tokensMax);
+      return allow;
+    },
+
+    gauges(state): readonly Gauge[] {
+      const gauges: Gauge[] = [
+        { name: 'tool_calls', actual: state.calls, limit: settings.maxToolCalls },
+        { name: 'spend_cents', actual: state.micros / microsPerCent, limit: settings.maxSpendCents },
+      ];
+      if (settings.maxTokens !== undefined) {
+        gauges.push({ name: 'tokens', actual: state.tokens, limit: settings.maxTokens });
+      }
+      return gauges;
+    },
+  };
+}
+
+function spend(state: BudgetState, cost: Cost): void {
+  state.micros += cost.micros;
+  state.tokens += cost.tokens;
+}
+
+function over(code: Code, actual: number, limit: number): Stop {
+  return { kind: 'halt', code, control: 'budget', counters: { actual, limit } };
+}
+
+function overSpend(micros: number, limitCents: number): Stop {
+  return over('token_spend_limit', Math.ceil(micros / microsPerCent), limitCents);
+}

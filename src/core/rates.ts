@@ -1,0 +1,91 @@
+/** The small book of rates that needs no dependency: Sonnet 4 list prices, and a dear model for those unknown. */
+
+/** A usage blob of the Anthropic API: its input excludes what was read from or written to a cache. */
+export interface AnthropicUsage {
+  readonly input_tokens?: number | null;
+  readonly output_tokens?: number | null;
+  readonly cache_creation_input_tokens?: number | null;
+  readonly cache_read_input_tokens?: number | null;
+}
+
+/** Tokens of one model call, input including the cache: the shape of the port `Usage`. */
+export interface TokenUsage {
+  readonly model?: string;
+  readonly inputTokens: number;
+  readonly outputTokens: number;
+  readonly cacheReadTokens?: number;
+  readonly cacheWriteTokens?: number;
+}
+
+/** Tokens by rate, each finite and not negative. */
+export interface TokenParts {
+  readonly uncached: number;
+  readonly cacheRead: number;
+  readonly cacheWrite: number;
+  readonly output: number;
+}
+
+/** Cents per million tokens: list prices are whole cents, so sums of them stay exact. */
+export interface Rates {
+  readonly input: number;
+  readonly output: number;
+  readonly cacheRead: number;
+  readonly cacheWrite: number;
+}
+
+const sonnet4: Rates = { input: 300, output: 1500, cacheRead: 30, cacheWrite: 375 };
+const opus4: Rates = { input: 1500, output: 7500, cacheRead: 150, cacheWrite: 1875 };
+
+/** Sonnet 4, 4.5 and 4.6 under the names of all vendors; a version that is not known here is another model. */
+const sonnet4Names = /claude-(?:sonnet-4(?:[-.][056])?|4(?:[-.][056])?-sonnet)(?=$|[@:[]|-(?:20\d{6}|latest|v\d))/i;
+
+/** What an Anthropic usage blob costs at Sonnet 4 list rates, in cents; what is no count of tokens counts as none. */
+export function estimateUsageCents(usage: AnthropicUsage | null | undefined): number {
+  const parts: TokenParts = {
+    uncached: tokens(usage?.input_tokens),
+    cacheRead: tokens(usage?.cache_read_input_tokens),
+    cacheWrite: tokens(usage?.cache_creation_input_tokens),
+    output: tokens(usage?.output_tokens),
+  };
+  return hundredths(parts, sonnet4) / 1_000_000;
+}
+
+/** The book of the root door. A call that names no model is priced as Sonnet 4. */
+export const sonnetPrices = Object.freeze({
+  price(usage: TokenUsage): { readonly micros: number; readonly basis: string } | undefined {
+    if (usage.model && !sonnet4Names.test(usage.model)) return undefined;
+    return { micros: microsOf(tokenParts(usage), sonnet4), basis: 'claude-sonnet-4' };
+  },
+  dearest(usage: TokenUsage): { readonly micros: number; readonly basis: string } {
+    return { micros: microsOf(tokenParts(usage), opus4), basis: 'claude-opus-4' };
+  },
+});
+
+/** Takes a usage apart. More cache than input means that the input excludes it: then nothing is taken off. */
+export function tokenParts(usage: TokenUsage): TokenParts {
+  const input = tokens(usage.inputTokens);
+  const cacheRead = tokens(usage.cacheReadTokens);
+  const cacheWrite = tokens(usage.cacheWriteTokens);
+  const cached = cacheRead + cacheWrite;
+  const uncached = cached > input ? input : input - cached;
+  return { uncached, cacheRead, cacheWrite, output: tokens(usage.outputTokens) };
+}
+
+/** Whole micro-dollars, rounded up. */
+export function microsOf(parts: TokenParts, rates: Rates): number {
+  return Math.min(Math.ceil(hundredths(parts, rates) / 100), Number.MAX_SAFE_INTEGER);
+}
+
+/** Hundredths of a micro-dollar. */
+function hundredths(parts: TokenParts, rates: Rates): number {
+  return (
+    parts.uncached * rates.input +
+    parts.cacheRead * rates.cacheRead +
+    parts.cacheWrite * rates.cacheWrite +
+    parts.output * rates.output
+  );
+}
+
+function tokens(count: unknown): number {
+  return typeof count === 'number' && Number.isFinite(count) && count > 0 ? count : 0;
+}

@@ -1,0 +1,191 @@
+/** Which rules fire on what is at hand: a step, a single call, or its result. Frequency is counted elsewhere. */
+
+import type { RuleHit } from '../action.ts';
+import { textLengthMax } from '../limits.ts';
+import type { RuleSettings } from '../settings.ts';
+import type { Condition } from './condition.ts';
+import { isMatch } from './glob.ts';
+import { look, lookInArgs, numberOf, type Seen, textOf } from './read.ts';
+import type { Rule } from './rule.ts';
+import { isFor, namesTool } from './target.ts';
+
+type Values = Readonly<Record<string, unknown>>;
+
+/** A chain before a step: what came out so far, and the ability about to be called. */
+export interface Step {
+  readonly chain: string;
+  readonly ability: string;
+  readonly outputs: Values;
+  readonly args?: Values | undefined;
+  readonly params?: Values | undefined;
+  readonly agent?: string | undefined;
+}
+
+/** A single call before it runs; `args` is its argument list, or the one argument object. */
+export interface CallFacts {
+  readonly tool: string;
+  readonly agent: string;
+  readonly args: unknown;
+}
+
+/** A single call after it ran. */
+export interface ResultFacts {
+  readonly tool: string;
+  readonly agent: string;
+  readonly result: unknown;
+}
+
+/** What one rule saw. */
+export interface Row {
+  readonly rule: Rule;
+  readonly fired: boolean;
+  readonly value: string;
+  readonly limit: string;
+}
+
+interface Look {
+  readonly fired: boolean;
+  readonly value: string;
+  readonly limit: string;
+  /** The default reason. */
+  readonly seen: string;
+}
+
+/** Rules that fire before a step of a chain. */
+export function matchStep(rules: readonly Rule[], step: Step, settings: RuleSettings): readonly RuleHit[] {
+  return hitsOf(rules, (rule) => lookAtStep(rule, step, settings));
+}
+
+/** Rules that fire before a single call. */
+export function matchCall(rules: readonly Rule[], call: CallFacts, settings: RuleSettings): readonly RuleHit[] {
+  return hitsOf(rules, (rule) => lookAtCall(rule, call, settings));
+}
+
+/** Output rules that fire on the result of a single call. */
+export function matchResult(rules: readonly Rule[], result: ResultFacts): readonly RuleHit[] {
+  return hitsOf(rules, (rule) => lookAtResult(rule, result));
+}
+
+/** Every rule that looks at the step, fired or not. `runs` tells how often the chain ran in a window, now included. */
+export function explainRules(
+  rules: readonly Rule[],
+  step: Step,
+  settings: RuleSettings,
+  runs?: (windowMs: number) => number,
+): readonly Row[] {
+  return rules.flatMap((rule) => {
+    const { condition } = rule;
+    const frequent = condition.kind === 'frequency' && runs !== undefined && isFor(rule.target, subjectOf(step));
+    const seen = frequent ? lookAtCount(condition, runs(condition.windowMs)) : lookAtStep(rule, step, settings);
+    return seen === undefined ? [] : [{ rule, fired: seen.fired, value: seen.value, limit: seen.limit }];
+  });
+}
+
+/** What a frequency condition says to a count. */
+export function lookAtCount(condition: Extract<Condition, { kind: 'frequency' }>, runs: number): Look {
+  const { count, text } = condition;
+  const seen = `frequency ${runs} exceeds ${count} per ${text}`;
+  return { fired: runs > count, value: `${runs}`, limit: `${count}/${text}`, seen };
+}
+
+const none: readonly RuleHit[] = Object.freeze([]);
+
+function hitsOf(rules: readonly Rule[], look: (rule: Rule) => Look | undefined): readonly RuleHit[] {
+  let hits: RuleHit[] | undefined;
+  for (const rule of rules) {
+    const at = look(rule);
+    if (!at?.fired) continue;
+    hits ??= [];
+    hits.push({ rule: rule.id, seen: at.seen });
+  }
+  return hits ?? none;
+}
+
+function subjectOf(step: Step) {
+  return { chain: step.chain, tool: step.ability, agent: step.agent };
+}
+
+function lookAtStep(rule: Rule, step: Step, settings: RuleSettings): Look | undefined {
+  const { condition, target } = rule;
+  if (!isFor(target, subjectOf(step))) return undefined;
+  switch (condition.kind) {
+    case 'threshold': {
+      const seen = settings.lookup.map((place) => look(step[place], condition.key)).find((at) => at.kind !== 'missing');
+      return atThreshold(condition, seen ?? { kind: 'missing' }, settings.onMissing === 'fire', true);
+    }
+    case 'ability':
+      return atAbility(condition.pattern, step.ability);
+    case 'output':
+      return atOutput(condition, look(step.outputs, condition.key));
+    case 'frequency':
+      return undefined;
+  }
+}
+
+function lookAtCall(rule: Rule, { tool, agent, args }: CallFacts, settings: RuleSettings): Look | undefined {
+  const { condition, target } = rule;
+  if (!isFor(target, { tool, agent })) return undefined;
+  if (condition.kind === 'ability') return atAbility(condition.pattern, tool);
+  if (condition.kind !== 'threshold') return undefined;
+  // A rule for everybody meets calls that have nothing to do with its key; a rule for this tool knows what it carries.
+  const strict = namesTool(target, tool);
+  const looks = lookInArgs(args, condition.key).map((seen) =>
+    atThreshold(condition, seen, strict && settings.onMissing === 'fire', strict),
+  );
+  const carried = looks.filter((at) => at.value !== 'missing');
+  return carried.find((at) => at.fired) ?? carried[0] ?? looks[0];
+}
+
+function lookAtResult(rule: Rule, { tool, agent, result }: ResultFacts): Look | undefined {
+  const { condition, target } = rule;
+  if (condition.kind !== 'output' || !isFor(target, { tool, agent })) return undefined;
+  if (typeof result !== 'string') return atOutput(condition, look(result, condition.key));
+  // Many tools answer in JSON; any other text has no keys, and is itself the output of a tool that the rule names.
+  const field = look(parseJson(result), condition.key);
+  const whole = field.kind === 'missing' && (namesTool(target, tool) || condition.key === 'result');
+  return atOutput(condition, whole ? { kind: 'value', value: result } : field);
+}
+
+function atThreshold(
+  { key, value: limit }: Extract<Condition, { kind: 'threshold' }>,
+  seen: Seen,
+  onMissing: boolean,
+  onInvalid: boolean,
+): Look {
+  const unknown = (fired: boolean, value: string, what: string): Look => {
+    return { fired, value, limit: `${limit}`, seen: `${key} ${what}, threshold ${limit}` };
+  };
+  if (seen.kind === 'missing') return unknown(onMissing, 'missing', 'is missing');
+  if (seen.kind === 'unreadable') return unknown(true, 'unreadable', 'cannot be read');
+  const number = numberOf(seen.value);
+  // NaN and Infinity are numbers by type, so somebody meant the key: they fire for everybody.
+  if (number === undefined)
+    return unknown(onInvalid || typeof seen.value === 'number', 'not a number', 'is not a number');
+  const fired = number > limit;
+  return { fired, value: `${number}`, limit: `${limit}`, seen: `${key} ${number} exceeds threshold ${limit}` };
+}
+
+function atAbility(pattern: string, name: string): Look {
+  return { fired: isMatch(pattern, name), value: name, limit: pattern, seen: `ability ${name} is about to be called` };
+}
+
+function atOutput({ key, contains }: Extract<Condition, { kind: 'output' }>, seen: Seen): Look {
+  const text = seen.kind === 'value' ? textOf(seen.value) : undefined;
+  if (seen.kind === 'missing') return { fired: false, value: 'missing', limit: contains, seen: '' };
+  if (text === undefined) return { fired: true, value: 'unreadable', limit: contains, seen: `${key} cannot be read` };
+  return {
+    fired: text.includes(contains),
+    value: text,
+    limit: contains,
+    seen: `${key} contains ${JSON.stringify(contains)}`,
+  };
+}
+
+function parseJson(text: string): unknown {
+  if (text.length > textLengthMax || !/^\s*\{/.test(text)) return undefined;
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

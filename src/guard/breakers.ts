@@ -1,0 +1,207 @@
+/** The breakers of a gear: found by key, tuned by name, evicted when idle, told of in entries. */
+
+import { countedFailures, halfOpenBreaker, openBreaker, refusalAt, resetBreaker } from '../core/breaker/breaker.ts';
+import { breakerMetrics } from '../core/breaker/metrics.ts';
+import { type BreakerState, initialBreaker } from '../core/breaker/state.ts';
+import { bucketCount, ringWords } from '../core/breaker/window.ts';
+import type { EntryPlace } from '../core/event.ts';
+import { breakersMax } from '../core/limits.ts';
+import type { Holder } from '../core/panel.ts';
+import type { AlertSettings, BreakerSettings } from '../core/settings.ts';
+import type { Store } from '../ports/store.ts';
+import type { BreakerSnapshot, BreakerStats } from './front-door.ts';
+import type { Notebook } from './notebook.ts';
+import type { BreakerEntry, Target } from './targets.ts';
+
+export interface Breakers {
+  /** The breaker of a key, made where there is none; its settings are those given last. */
+  open(key: string, target: Target, agent: string, settings: BreakerSettings): BreakerEntry;
+  named(name: string): readonly BreakerEntry[];
+  all(): Iterable<BreakerEntry>;
+  readonly size: number;
+  reset(entry: BreakerEntry, atMs: number): void;
+  trip(entry: BreakerEntry, atMs: number, untilMs?: number): void;
+  hold(entry: BreakerEntry, atMs: number): void;
+  release(entry: BreakerEntry, atMs: number): void;
+  /** A health check said that the callee lives: a probe may pass. */
+  healthy(entry: BreakerEntry, healthy: boolean, atMs: number): void;
+  dropTask(task: string): void;
+}
+
+export function createBreakers(store: Store, notes: Notebook): Breakers {
+  const entries = new Map<string, BreakerEntry>();
+
+  function change(entry: BreakerEntry, atMs: number, step: (state: BreakerState) => void): void {
+    const before = entry.cell.state.generation;
+    step(entry.cell.state);
+    if (entry.cell.state.generation !== before) reportBreaker(notes, entry, {}, before, atMs);
+  }
+
+  function say(entry: BreakerEntry, type: 'breaker-held' | 'breaker-released' | 'breaker-reset', atMs: number): void {
+    const { key, name, cell } = entry;
+    notes.write({ type, key, name, generation: cell.state.generation }, {}, atMs);
+  }
+
+  return {
+    open(key, target, agent, settings) {
+      let entry = entries.get(key);
+      if (entry === undefined) {
+        if (entries.size >= breakersMax) evict(entries, store);
+        const cell = store.cell(key, () => initialBreaker(settings)) as Holder<BreakerState>;
+        entry = {
+          key,
+          name: target.name,
+          agent,
+          settings,
+          cell,
+          healthCheck: target.healthCheck,
+          nextHealthCheckMs: 0,
+          checking: false,
+          shadowed: 0,
+        };
+        entries.set(key, entry);
+      }
+      if (entry.settings !== settings) {
+        entry.settings = settings;
+        adapt(entry.cell.state, settings);
+      }
+      entry.healthCheck = target.healthCheck ?? entry.healthCheck;
+      return entry;
+    },
+    named: (name) => [...entries.values()].filter((entry) => entry.name === name),
+    all: () => entries.values(),
+    get size() {
+      return entries.size;
+    },
+    reset(entry, atMs) {
+      resetBreaker(entry.cell.state);
+      say(entry, 'breaker-reset', atMs);
+    },
+    trip: (entry, atMs, untilMs) =>
+      change(entry, atMs, (state) => openBreaker(state, entry.settings, atMs, 'a trip by hand', untilMs)),
+    hold(entry, atMs) {
+      entry.cell.state.heldAtMs = atMs;
+      say(entry, 'breaker-held', atMs);
+    },
+    release(entry, atMs) {
+      entry.cell.state.heldAtMs = -1;
+      say(entry, 'breaker-released', atMs);
+    },
+    healthy(entry, healthy, atMs) {
+      const { key, name } = entry;
+      notes.write({ type: 'health-checked', key, name, healthy }, {}, atMs);
+      if (healthy && entry.cell.state.phase === 'open') change(entry, atMs, (state) => halfOpenBreaker(state, atMs));
+    },
+    dropTask(task) {
+      const part = `/task/${encodeURIComponent(task)}/`;
+      for (const key of entries.keys()) {
+        if (!key.includes(part)) continue;
+        entries.delete(key);
+        store.drop(key);
+      }
+    },
+  };
+}
+
+/** Makes room: the first closed breaker with nothing in flight goes; nobody would miss it. */
+function evict(entries: Map<string, BreakerEntry>, store: Store): void {
+  for (const [key, { cell }] of entries) {
+    if (cell.state.phase !== 'closed' || cell.state.inFlight > 0 || cell.state.heldAtMs >= 0) continue;
+    entries.delete(key);
+    store.drop(key);
+    return;
+  }
+}
+
+/** Fits the windows of a living breaker to changed settings; its counts and phase stay. */
+function adapt(state: BreakerState, settings: BreakerSettings): void {
+  const ring = ringWords(settings);
+  if (ring?.length !== state.ring?.length || (ring !== null && state.ringFilled > settings.windowCalls)) {
+    state.ring = ring;
+    state.ringAt = 0;
+    state.ringFilled = 0;
+    state.ringFailures = 0;
+    state.ringSlow = 0;
+  }
+  if ((state.buckets === null) !== (bucketCount(settings) === null)) state.buckets = bucketCount(settings);
+  if ((state.running === null) !== (settings.slowCallSecs === undefined)) {
+    state.running = settings.slowCallSecs === undefined ? null : initialBreaker(settings).running;
+    state.overdue = 0;
+  }
+}
+
+/** Says what a breaker became. */
+export function reportBreaker(
+  notes: Notebook,
+  { key, name, cell, settings }: BreakerEntry,
+  place: EntryPlace,
+  before: number,
+  atMs: number,
+): void {
+  const { state } = cell;
+  const { generation } = state;
+  if (generation === before) return;
+  switch (state.phase) {
+    case 'open':
+      notes.write(
+        {
+          type: 'breaker-opened',
+          key,
+          name,
+          generation,
+          cause: state.cause,
+          untilMs: state.openUntilMs,
+          counters: { limit: settings.failureThreshold, trips: state.trips },
+        },
+        place,
+        atMs,
+      );
+      return;
+    case 'half-open':
+      notes.write({ type: 'breaker-half-opened', key, name, generation }, place, atMs);
+      return;
+    case 'closed':
+      notes.write({ type: 'breaker-closed', key, name, generation }, place, atMs);
+  }
+}
+
+const stateNames = { closed: 'CLOSED', open: 'OPEN', 'half-open': 'HALF_OPEN' } as const;
+
+/** The state as it is told: open until a call would really pass. */
+export function stateName(entry: BreakerEntry, atMs: number): 'CLOSED' | 'OPEN' | 'HALF_OPEN' {
+  const { state } = entry.cell;
+  if (state.heldAtMs >= 0) return 'OPEN';
+  if (state.phase === 'open' && refusalAt(state, entry.settings, atMs) === undefined) return 'HALF_OPEN';
+  return stateNames[state.phase];
+}
+
+export function statsOf(entry: BreakerEntry, atMs: number): BreakerStats {
+  const { state } = entry.cell;
+  return {
+    consecutiveFailures: countedFailures(state, entry.settings, atMs),
+    halfOpenSuccesses: state.probeSuccesses,
+    totalFailures: state.failures,
+    totalSuccesses: state.successes,
+    totalNeutrals: state.neutrals,
+    totalRequests: state.requests,
+    rejectedRequests: state.refused,
+    lateResults: state.late,
+    inFlight: state.inFlight,
+  };
+}
+
+export function snapshotBreaker(entry: BreakerEntry, alerts: AlertSettings, atMs: number): BreakerSnapshot {
+  const { key, name, agent, settings, cell } = entry;
+  const { state } = cell;
+  return {
+    key,
+    name,
+    agent,
+    state: stateName(entry, atMs),
+    held: state.heldAtMs >= 0,
+    ...(state.phase === 'open' && state.openUntilMs >= 0 ? { openUntilMs: state.openUntilMs } : {}),
+    healthCheck: entry.healthCheck === undefined ? 'none' : settings.enableHealthCheck ? 'on' : 'off',
+    ...statsOf(entry, atMs),
+    metrics: breakerMetrics(state, settings, alerts, atMs),
+  };
+}

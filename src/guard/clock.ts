@@ -1,0 +1,47 @@
+/** The process's own time: monotonic, and cheap enough to ask on every call. */
+
+import { timerMaxMs } from '../core/limits.ts';
+import type { Clock } from '../ports/clock.ts';
+
+export const systemClock: Clock = {
+  nowMs: () => performance.now(),
+  wallMs: () => Date.now(),
+  after: unrefAfter,
+};
+
+function unrefAfter(delayMs: number, run: () => void): () => void {
+  const timer = setTimeout(run, Math.min(Math.max(delayMs, 0), timerMaxMs));
+  timer.unref();
+  return () => clearTimeout(timer);
+}
+
+const tickMs = 10;
+const readsPerLook = 64;
+
+/**
+ * A clock that is looked at once per tick instead of once per call: one look costs more than a whole bare call.
+ * Its only timer runs while it is in use and keeps nothing alive; in a loop that never yields it looks every so often.
+ */
+export function coarseClock(clock: Clock): Clock {
+  let nowMs = 0;
+  let left = 0;
+  let ticking = false;
+  const stale = () => {
+    left = 0;
+    ticking = false;
+  };
+  return {
+    nowMs() {
+      if (left-- > 0) return nowMs;
+      left = readsPerLook;
+      nowMs = clock.nowMs();
+      if (!ticking) {
+        ticking = true;
+        clock.after(tickMs, stale);
+      }
+      return nowMs;
+    },
+    wallMs: clock.wallMs,
+    after: clock.after,
+  };
+}

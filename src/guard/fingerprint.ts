@@ -1,0 +1,135 @@
+/** Equal values, equal numbers: one bounded pass over a value, in any order of its keys. Never 0, never a throw. */
+
+import { fingerprintDepthMax, fingerprintEntriesMax, fingerprintLengthMax } from '../core/limits.ts';
+
+const prime = 0x01000193;
+const basis = 0x811c9dc5 | 0;
+
+/** The part of a walk that is left: characters and entries. */
+interface Allowance {
+  characters: number;
+  entries: number;
+}
+
+/** The fingerprint of a tool's name and arguments, or of a result. */
+export function fingerprint(name: string, value: unknown): number {
+  const allowance = { characters: fingerprintLengthMax, entries: fingerprintEntriesMax };
+  try {
+    return mix(hashText(name, basis, name.length), walk(value, allowance, 0)) | 0 || 1;
+  } catch {
+    return 1; // A hostile value (a throwing getter, a revoked proxy) is like any other of its kind.
+  }
+}
+
+function mix(hash: number, value: number): number {
+  const mixed = Math.imul(hash ^ value, 0x85ebca6b);
+  return mixed ^ (mixed >>> 15);
+}
+
+function hashText(text: string, seed: number, length: number): number {
+  let hash = seed;
+  for (let at = 0; at < length; at++) hash = Math.imul(hash ^ text.charCodeAt(at), prime);
+  return hash;
+}
+
+/** A long text counts by its beginning, its end and its length. */
+function hashString(text: string, allowance: Allowance): number {
+  const looked = Math.min(text.length, allowance.characters);
+  allowance.characters -= looked;
+  if (looked === text.length) return hashText(text, basis ^ 3, looked);
+  const half = looked >> 1;
+  const head = hashText(text, basis ^ 3, half);
+  return mix(hashText(text.slice(text.length - half), head, half), text.length);
+}
+
+function walk(value: unknown, allowance: Allowance, depth: number): number {
+  switch (typeof value) {
+    case 'string':
+      return hashString(value, allowance);
+    case 'number':
+      return Number.isInteger(value) && Math.abs(value) < 0x7fff_ffff ? mix(5, value) : hashNumber(value);
+    case 'boolean':
+      return value ? 11 : 13;
+    case 'undefined':
+      return 17;
+    case 'object':
+      if (value === null) return 19;
+      return depth >= fingerprintDepthMax ? 23 : walkObject(value, allowance, depth + 1);
+    case 'bigint':
+      return hashString(value.toString(), allowance);
+    default:
+      return 29; // Functions and symbols have no content to compare.
+  }
+}
+
+function hashNumber(value: number): number {
+  const text = String(value);
+  return hashText(text, basis ^ 7, text.length);
+}
+
+function walkObject(value: object, allowance: Allowance, depth: number): number {
+  if (Array.isArray(value)) {
+    let hash = mix(31, value.length);
+    for (let at = 0; at < value.length && allowance.entries-- > 0; at++) {
+      hash = mix(hash, walk(value[at], allowance, depth));
+    }
+    return hash;
+  }
+  // Entries are added up, so that the order of keys does not matter and nothing needs sorting.
+  let sum = 37;
+  const keys = Object.keys(value);
+  for (let at = 0; at < keys.length && allowance.entries-- > 0; at++) {
+    const key = keys[at]!;
+    const looked = Math.min(key.length, 64);
+    const entry = mix(hashText(key, basis, looked), walk((value as Record<string, unknown>)[key], allowance, depth));
+    sum = (sum + entry) | 0;
+  }
+  return mix(sum, keys.length);
+}
+
+/** The fingerprint of an error text with its quoted parts, and words that hold digits or slashes, blanked: one pass. */
+export function errorFingerprint(name: string, message: string): number {
+  let hash = hashText(name, basis, name.length);
+  const end = Math.min(message.length, fingerprintLengthMax);
+  for (let at = 0; at < end; ) {
+    const code = message.charCodeAt(at);
+    if (isQuote(code)) {
+      const close = message.indexOf(message[at]!, at + 1);
+      at = close < 0 || close - at > quotedMax ? at + 1 : close + 1;
+      hash = Math.imul(hash ^ 34, prime);
+      continue;
+    }
+    let stop = at;
+    let varies = false;
+    for (; stop < end && isWordPart(message.charCodeAt(stop)); stop++) varies ||= isVarying(message.charCodeAt(stop));
+    if (stop === at) {
+      hash = Math.imul(hash ^ code, prime);
+      at++;
+      continue;
+    }
+    hash = varies ? Math.imul(hash ^ 48, prime) : hashText(message.slice(at, stop), hash, stop - at);
+    at = stop;
+  }
+  return hash | 0 || 1;
+}
+
+const quotedMax = 200;
+
+function isQuote(code: number): boolean {
+  return code === 34 || code === 39 || code === 96;
+}
+
+function isVarying(code: number): boolean {
+  return (code >= 48 && code <= 57) || code === 47 || code === 92;
+}
+
+function isWordPart(code: number): boolean {
+  return (
+    isVarying(code) ||
+    (code >= 65 && code <= 90) ||
+    (code >= 97 && code <= 122) ||
+    code === 95 ||
+    code === 45 ||
+    code === 46
+  );
+}

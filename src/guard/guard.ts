@@ -1,0 +1,308 @@
+/**
+ * The one gate: admit judges an action on the local view and takes what it needs, settle gives it back.
+ * Gates fail closed, observers swallow: a bug of ours refuses a call or is counted, and never reaches the host.
+ */
+
+import { type Action, type Cost, givenBack, type Outcome, type Permit, type RuleHit } from '../core/action.ts';
+import { countedFailures, refusalAt } from '../core/breaker/breaker.ts';
+import { type Card, type CardAction, changeCard } from '../core/card.ts';
+import { applyAll, checkAll, decide } from '../core/decide.ts';
+import type { ControlEvent } from '../core/event.ts';
+import { actionsFor, explain } from '../core/explain.ts';
+import type { Refusal } from '../core/refusal.ts';
+import type { Decision, Stop, Verdict } from '../core/verdict.ts';
+import type { Store } from '../ports/store.ts';
+import { reportBreaker } from './breakers.ts';
+import type { Lane } from './lanes.ts';
+import type { Notebook } from './notebook.ts';
+import type { TaskNode } from './task-node.ts';
+
+/** What settling an action may bring along. */
+export interface Settling {
+  readonly cost?: Cost | undefined;
+  readonly resultFingerprint?: number | undefined;
+  readonly resultHits?: readonly RuleHit[] | undefined;
+  readonly stillRuns?: boolean | undefined;
+}
+
+/** A permit, or the verdict that stands against it. */
+export type Admission = Permit | Stop;
+
+export interface Guard {
+  admit(lane: Lane, action: Action, atMs: number): Admission;
+  settle(lane: Lane, permit: Permit, outcome: Outcome, atMs: number, settling?: Settling): void;
+  /** Gives back what an admission took: the path of a cancelled call. */
+  giveBack(lane: Lane, permit: Permit, atMs: number): void;
+  endWork(lane: Lane, permit: Permit, atMs: number): void;
+  renew(lane: Lane, permit: Permit, atMs: number): void;
+  /** Tells a task what happened and looks at what is due. */
+  tell(task: TaskNode, event: ControlEvent, atMs: number): void;
+  /** Looks at what is due in a task without any event. */
+  look(task: TaskNode, atMs: number): void;
+  halt(task: TaskNode, stop: Stop, name: string, atMs: number): void;
+  refusalOf(stop: Stop, lane: Lane, atMs: number): Refusal;
+  answer(id: string, answer: CardAction, by: string, atMs: number): Card | undefined;
+  openCard(card: Card, task: TaskNode | undefined, atMs: number): void;
+}
+
+export interface GuardOptions {
+  readonly store: Store;
+  readonly notes: Notebook;
+  readonly observes: () => boolean;
+  /** The name of a new card. */
+  readonly cardId: () => string;
+}
+
+export function isStop(admission: Admission): admission is Stop {
+  return 'code' in admission;
+}
+
+export function createGuard({ store, notes, observes, cardId }: GuardOptions): Guard {
+  function admit(lane: Lane, action: Action, atMs: number): Admission {
+    const task = lane.task;
+    if (task?.haltStop !== undefined) return task.haltStop; // Latched: one refusal for every later call.
+    const decision = decide(lane.panel, { type: 'action-proposed', atMs, action });
+    const verdict = decision.verdict;
+    if (verdict.kind === 'allow') return allowAction(lane, action, verdict, atMs);
+    return observes() ? report(lane, action, decision, atMs) : refuse(lane, action, decision, verdict, atMs);
+  }
+
+  function allowAction(lane: Lane, action: Action, verdict: Verdict, atMs: number): Permit {
+    const breaker = lane.breaker;
+    const before = breaker?.cell.state.generation ?? 0;
+    const probesBefore = breaker?.cell.state.probes.length ?? 0;
+    if (breaker !== undefined && breaker.settings.mode === 'observe') noteShadow(lane, atMs);
+    applyAll(lane.panel, { type: 'action-decided', atMs, action, verdict });
+    let generation = 0;
+    let probe = false;
+    if (breaker !== undefined) {
+      const state = breaker.cell.state;
+      generation = state.generation;
+      probe = state.phase === 'half-open' && (generation !== before || state.probes.length > probesBefore);
+      if (generation !== before) reportBreaker(notes, breaker, lane.place, before, atMs);
+    }
+    if (notes.wantsTraces) notes.write({ type: 'action-allowed', action, probe }, lane.place, atMs);
+    const task = lane.task;
+    if (task !== undefined && task.cells.budget.state.calls >= task.noticeCalls) notice(task, atMs);
+    return { action, atMs, generation, probe };
+  }
+
+  /** The gear only observes: what would have been refused is written down and passes. */
+  function report(lane: Lane, action: Action, decision: Decision, atMs: number): Permit {
+    const refusal = refusalOf(decision.verdict as Stop, lane, atMs);
+    const body = { type: 'action-refused', action, decision, message: refusal.message, enforced: false } as const;
+    notes.write(body, lane.place, atMs);
+    return allowAction(lane, action, { kind: 'allow' }, atMs);
+  }
+
+  function refuse(lane: Lane, action: Action, decision: Decision, verdict: Stop, atMs: number): Stop {
+    const breaker = lane.breaker;
+    const before = breaker?.cell.state.generation ?? 0;
+    applyAll(lane.panel, { type: 'action-decided', atMs, action, verdict });
+    if (breaker !== undefined && breaker.cell.state.generation !== before) {
+      reportBreaker(notes, breaker, lane.place, before, atMs);
+    }
+    if (verdict.kind === 'wait' || verdict.kind === 'ask') {
+      const type = verdict.kind === 'wait' ? 'action-waited' : 'action-asked';
+      notes.write({ type, action, decision }, lane.place, atMs);
+      return verdict;
+    }
+    const { message } = refusalOf(verdict, lane, atMs);
+    notes.write({ type: 'action-refused', action, decision, message, enforced: true }, lane.place, atMs);
+    const task = lane.task;
+    if (task === undefined) return verdict;
+    if (verdict.kind === 'halt') halt(task, verdict, action.name, atMs);
+    else look(task, atMs); // One refusal more may be one too many.
+    return task.haltStop ?? verdict;
+  }
+
+  function settle(lane: Lane, permit: Permit, outcome: Outcome, atMs: number, settling: Settling = {}): void {
+    const breaker = lane.breaker;
+    const before = breaker?.cell.state.generation ?? 0;
+    const lateBefore = breaker?.cell.state.late ?? 0;
+    const event = settledEvent(permit, outcome, atMs, settling);
+    applyAll(lane.panel, event);
+    if (notes.wantsTraces) notes.write({ ...event, durationMs: atMs - permit.atMs }, lane.place, atMs);
+    if (breaker !== undefined) {
+      const state = breaker.cell.state;
+      if (outcome.kind === 'failure' && state.late === lateBefore && breaker.settings.mode !== 'off') {
+        noteFailure(lane, outcome.error, state.generation !== before, atMs);
+      }
+      if (state.generation !== before) reportBreaker(notes, breaker, lane.place, before, atMs);
+    }
+    if (lane.task !== undefined && (settling.cost !== undefined || settling.resultHits !== undefined)) {
+      look(lane.task, atMs);
+    } else if (lane.task !== undefined && lane.target.kind === 'tool' && outcome.kind === 'failure') {
+      look(lane.task, atMs); // A tool counted as a worker may have failed once too often.
+    }
+  }
+
+  function noteFailure(lane: Lane, error: string, tripped: boolean, atMs: number): void {
+    const { cell, settings, name } = lane.breaker!;
+    const limit = settings.failureThreshold;
+    const actual = tripped ? limit : countedFailures(cell.state, settings, atMs);
+    notes.write({ type: 'failure-counted', name, error, actual, limit }, lane.place, atMs);
+  }
+
+  function noteShadow(lane: Lane, atMs: number): void {
+    const breaker = lane.breaker!;
+    const { state } = breaker.cell;
+    if (breaker.shadowed === state.generation || refusalAt(state, breaker.settings, atMs) === undefined) return;
+    breaker.shadowed = state.generation;
+    const { key, name } = breaker;
+    notes.write({ type: 'breaker-shadowed', key, name, generation: state.generation }, lane.place, atMs);
+  }
+
+  function tell(task: TaskNode, event: ControlEvent, atMs: number): void {
+    applyAll(task.seats, event);
+    look(task, atMs);
+  }
+
+  function look(task: TaskNode, atMs: number): void {
+    if (task.haltStop !== undefined || task.ended) return;
+    const due = checkAll(task.seats, atMs);
+    if (due.kind === 'halt') halt(task, due, due.control, atMs);
+    else notice(task, atMs);
+  }
+
+  /** Ends a task and everything below it; never its parent. */
+  function halt(task: TaskNode, stop: Stop, name: string, atMs: number): void {
+    let ended = task;
+    if (stop.ends === 'root') ended = task.root;
+    else while (stop.ends !== undefined && ended.id !== stop.ends && ended.parent !== undefined) ended = ended.parent;
+    if (ended.haltStop !== undefined) return;
+    const place = { task: ended.id, session: ended.session, agent: ended.agent };
+    const refusal = explain(stop, { name, agent: ended.agent, task: ended.id, atMs });
+    if (observes()) {
+      ended.reported ??= new Set();
+      if (ended.reported.has(stop.code)) return;
+      ended.reported.add(stop.code);
+      notes.write({ type: 'task-halted', stop, message: refusal.explanation, enforced: false }, place, atMs);
+      return;
+    }
+    latch(ended, stop, refusal, undefined, atMs);
+    openCard(
+      {
+        id: cardId(),
+        kind: 'halt',
+        task: ended.id,
+        code: stop.code,
+        counters: stop.counters,
+        evidence: [refusal.explanation],
+        actions: actionsFor(stop.code),
+        state: 'open',
+      },
+      ended,
+      atMs,
+    );
+  }
+
+  function latch(task: TaskNode, stop: Stop, refusal: Refusal, cause: string | undefined, atMs: number): void {
+    if (task.haltStop !== undefined) return;
+    task.haltStop = stop;
+    task.halt = refusal;
+    const place = { task: task.id, session: task.session, agent: task.agent };
+    const body = { type: 'task-halted', stop, message: refusal.explanation, enforced: true } as const;
+    notes.write(cause === undefined ? body : { ...body, cause }, place, atMs);
+    for (const child of task.children ?? []) latch(child, stop, refusal, cause ?? task.id, atMs);
+    const ending = task.ending;
+    task.ending = undefined;
+    for (const end of ending ?? []) {
+      try {
+        end();
+      } catch (error) {
+        notes.countError('signal', error, atMs);
+      }
+    }
+  }
+
+  function refusalOf(stop: Stop, lane: Lane, atMs: number): Refusal {
+    const task = lane.task;
+    if (task?.halt !== undefined) return task.halt;
+    const subject = { name: lane.target.name, agent: lane.agent, atMs };
+    return explain(stop, task === undefined ? subject : { ...subject, task: task.id });
+  }
+
+  /** Says once that a task is on its way to a limit. */
+  function notice(task: TaskNode, atMs: number): void {
+    for (let at = 0; at < task.ownSeats; at++) {
+      const { control, cell } = task.seats[at]!;
+      for (const gauge of control.gauges?.(cell.state, atMs) ?? []) {
+        if (gauge.actual < gauge.limit * task.limits.noticeShare || task.noticed?.has(gauge.name)) continue;
+        task.noticed ??= new Set();
+        task.noticed.add(gauge.name);
+        const message = `${task.agent}: ${gauge.name.replaceAll('_', ' ')}: ${round(gauge.actual)} of ${gauge.limit}`;
+        const place = { task: task.id, session: task.session, agent: task.agent };
+        notes.write({ type: 'notice', gauge, message }, place, atMs);
+        const counters = { actual: round(gauge.actual), limit: gauge.limit };
+        openCard(
+          {
+            id: cardId(),
+            kind: 'notice',
+            task: task.id,
+            code: 'notice',
+            counters,
+            evidence: [message],
+            actions: ['pause', 'dismiss'],
+            state: 'open',
+          },
+          task,
+          atMs,
+        );
+      }
+    }
+    if (task.noticed?.has('tool_calls')) task.noticeCalls = Number.POSITIVE_INFINITY;
+  }
+
+  function openCard(card: Card, task: TaskNode | undefined, atMs: number): void {
+    store.putCard(card);
+    const place = task === undefined ? {} : { task: task.id, session: task.session, agent: task.agent };
+    notes.write({ type: 'card-changed', card }, place, atMs);
+  }
+
+  return {
+    admit,
+    settle,
+    giveBack: (lane, permit, atMs) => settle(lane, permit, givenBack, atMs),
+    endWork(lane, permit, atMs) {
+      applyAll(lane.panel, { type: 'work-ended', atMs, permit });
+      if (notes.wantsTraces) notes.write({ type: 'work-ended', permit }, lane.place, atMs);
+    },
+    renew(lane, permit, atMs) {
+      applyAll(lane.panel, { type: 'permit-renewed', atMs, permit });
+      if (notes.wantsTraces) notes.write({ type: 'permit-renewed', permit }, lane.place, atMs);
+    },
+    tell,
+    look,
+    halt,
+    refusalOf,
+    openCard,
+    answer(id, answer, by, atMs) {
+      const card = store.card(id);
+      if (card === undefined) return undefined;
+      const next = changeCard(card, { type: 'card-answered', atMs, answer, by });
+      if (next === card) return card;
+      store.putCard(next);
+      notes.write({ type: 'card-changed', card: next }, { task: card.task }, atMs);
+      return next;
+    },
+  };
+}
+
+function settledEvent(permit: Permit, outcome: Outcome, atMs: number, settling: Settling) {
+  const { cost, resultFingerprint, resultHits, stillRuns } = settling;
+  return {
+    type: 'action-settled',
+    atMs,
+    permit,
+    outcome,
+    ...(cost === undefined ? {} : { cost }),
+    ...(resultFingerprint === undefined ? {} : { resultFingerprint }),
+    ...(resultHits === undefined ? {} : { resultHits }),
+    ...(stillRuns ? { stillRuns } : {}),
+  } as const;
+}
+
+function round(value: number): number {
+  return Math.round(value * 100) / 100;
+}

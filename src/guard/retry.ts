@@ -1,0 +1,34 @@
+/** Tries again after 1, 2, 4 seconds. A refusal is never retried: it is an answer. */
+
+import { retryAttemptsMax } from '../core/limits.ts';
+import { isRefused, refusalOf } from '../core/refusal.ts';
+import type { Clock } from '../ports/clock.ts';
+import { whole } from './arguments.ts';
+import type { RetryOptions } from './front-door.ts';
+
+export async function retry<T>(clock: Clock, run: () => T | Promise<T>, options: RetryOptions): Promise<T> {
+  const retries = Math.min(whole('retries', options.retries ?? 3, 0), retryAttemptsMax);
+  const baseMs = (options.baseSecs ?? 1) * 1000;
+  for (let attempt = 0; ; attempt++) {
+    try {
+      return await run(); // A refused value comes back as it is: whoever runs counts each attempt by its own guard.
+    } catch (error) {
+      const final = attempt >= retries || refusalOf(error) !== undefined || isRefused(error) || options.signal?.aborted;
+      if (final || options.when?.(error) === false) throw error;
+      await wait(clock, baseMs * 2 ** attempt, options.signal);
+      if (options.signal?.aborted) throw error;
+    }
+  }
+}
+
+function wait(clock: Clock, delayMs: number, signal: AbortSignal | undefined): Promise<void> {
+  return new Promise((resolve) => {
+    const done = () => {
+      cancel();
+      signal?.removeEventListener('abort', done);
+      resolve();
+    };
+    const cancel = clock.after(delayMs, done);
+    signal?.addEventListener('abort', done, { once: true });
+  });
+}

@@ -1,0 +1,340 @@
+/** Runs a guarded function: rounds on the route, the call itself outside any lock, and one settlement from any exit. */
+
+import { type Action, cancelled, type Outcome, type Permit } from '../core/action.ts';
+import { classify, readError } from '../core/classify.ts';
+import { roundsMax } from '../core/limits.ts';
+import { type Refusal, RefusedError, refused } from '../core/refusal.ts';
+import { matchCall, matchResult } from '../core/rules/evaluate.ts';
+import type { Rule } from '../core/rules/rule.ts';
+import type { RuleSettings } from '../core/settings.ts';
+import type { Stop } from '../core/verdict.ts';
+import type { Clock } from '../ports/clock.ts';
+import { type Asking, askPerson } from './approval.ts';
+import { frameOf, runInside } from './context.ts';
+import { errorFingerprint, fingerprint } from './fingerprint.ts';
+import type { AnyFunction, Ending, GuardOptions } from './front-door.ts';
+import { type Guard, isStop, type Settling } from './guard.ts';
+import type { Lane } from './lanes.ts';
+import { createLiveCall, type LiveCall, type LiveCalls } from './live-calls.ts';
+import type { Notebook } from './notebook.ts';
+import type { Seating } from './seating.ts';
+import type { Spending } from './spending.ts';
+import type { Target } from './targets.ts';
+import type { TaskNode } from './task-node.ts';
+import { atHalt } from './tasks.ts';
+import type { Timeouts } from './timeouts.ts';
+
+/** Everything a guarded function needs from its gear. */
+export interface Runner {
+  readonly gear: object;
+  readonly guard: Guard;
+  readonly seating: Seating;
+  readonly clock: Clock;
+  readonly notes: Notebook;
+  readonly timeouts: Timeouts;
+  readonly live: LiveCalls;
+  readonly spending: Spending;
+  readonly asking: Asking;
+  readonly throws: boolean;
+  readonly rules: () => readonly Rule[];
+  readonly ruleSettings: () => RuleSettings;
+  readonly nextId: () => number;
+  readonly missingTask: (name: string, atMs: number) => void;
+}
+
+/** What a call is told by the host, beside its arguments. */
+export interface CallFacts {
+  readonly id?: string | undefined;
+  readonly turnId?: string | undefined;
+}
+
+/** The action of a call: features of its arguments, never the arguments. */
+export function actionOf(
+  runner: Runner,
+  lane: Lane,
+  args: readonly unknown[],
+  options: GuardOptions,
+  facts: CallFacts,
+): Action {
+  const { target, task } = lane;
+  const rules = runner.rules();
+  const hits =
+    rules.length === 0
+      ? undefined
+      : matchCall(rules, { tool: target.name, agent: lane.agent, args }, runner.ruleSettings());
+  const worst = typeof options.worst === 'function' ? options.worst(...args) : options.worst;
+  const action = {
+    id: facts.id ?? runner.nextId(),
+    kind: target.kind,
+    name: target.name,
+    agent: lane.agent,
+    session: lane.session,
+    fingerprint: task === undefined ? 0 : fingerprint(target.name, args),
+    worstMicros: boundedCost(worst?.cents) * 10_000,
+    worstTokens: boundedCost(worst?.tokens),
+    patienceMs: lane.patienceMs,
+  };
+  if (task === undefined && hits === undefined && facts.turnId === undefined) return action;
+  return {
+    ...action,
+    ...(task === undefined ? {} : { task: task.id }),
+    ...(hits === undefined || hits.length === 0 ? {} : { hits }),
+    ...(facts.turnId === undefined ? {} : { turnId: facts.turnId }),
+  };
+}
+
+function boundedCost(value: number | undefined): number {
+  return value !== undefined && value > 0 && value < 1e12 ? value : 0;
+}
+
+/** The function, guarded. */
+export function guardFunction<F extends AnyFunction>(
+  runner: Runner,
+  target: Target,
+  fn: F,
+  options: GuardOptions<F>,
+): AnyFunction {
+  const { guard, seating, clock, notes } = runner;
+  const loose = options as GuardOptions;
+  let lane: Lane | undefined;
+  let isAsync = options.async ?? isAsyncFunction(fn);
+
+  function laneOf(task: TaskNode | undefined): Lane {
+    if (lane !== undefined && lane.task === task && lane.epoch === seating.epoch) return lane;
+    lane = seating.lane(target, task);
+    return lane;
+  }
+
+  function guarded(this: unknown, ...args: unknown[]): unknown {
+    let current: Lane | undefined;
+    let admission: Permit | Stop;
+    const atMs = clock.nowMs();
+    try {
+      const task = frameOf(runner.gear)?.task;
+      current = laneOf(task);
+      if (task === undefined) runner.missingTask(target.name, atMs);
+      admission = guard.admit(current, actionOf(runner, current, args, loose, noFacts), atMs);
+    } catch (error) {
+      notes.countError('admit', error, atMs);
+      return deliver(brokenRefusal(target.name, error), undefined, args);
+    }
+    if (!isStop(admission)) return execute(this, current, admission, args);
+    if (admission.kind === 'deny' || admission.kind === 'halt' || !isAsync) {
+      return deliver(guard.refusalOf(finalStop(admission), current, atMs), current, args);
+    }
+    return laterRounds(this, current, admission, args);
+  }
+
+  /** Waits and questions bring the action back for another round, at most so many times. */
+  async function laterRounds(self: unknown, current: Lane, first: Stop, args: readonly unknown[]): Promise<unknown> {
+    let stop = first;
+    let approvedBy: string | undefined;
+    for (let round = 1; round < roundsMax; round++) {
+      if (stop.kind === 'wait') await sleepUntil(runner, current.task, stop.retryAtMs ?? 0);
+      else if (stop.kind === 'ask') {
+        const answer = await askPerson(runner.asking, current, stop);
+        if (answer.approvedBy === undefined) {
+          return deliver(guard.refusalOf(answer.stop, current, clock.nowMs()), current, args);
+        }
+        approvedBy = answer.approvedBy;
+      } else break;
+      const action = actionOf(runner, current, args, loose, noFacts);
+      const admission = guard.admit(
+        current,
+        approvedBy === undefined ? action : { ...action, approvedBy },
+        clock.nowMs(),
+      );
+      if (!isStop(admission)) return execute(self, current, admission, args);
+      stop = admission;
+    }
+    return deliver(guard.refusalOf(finalStop(stop), current, clock.nowMs()), current, args);
+  }
+
+  function deliver(refusal: Refusal, current: Lane | undefined, args: readonly unknown[]): unknown {
+    if (options.fallback !== undefined && refusal.code === 'circuit_open') {
+      return options.fallback(refusal, ...(args as Parameters<F>));
+    }
+    const throws = runner.throws || current?.breaker?.settings.gracefulDegradation === false;
+    if (throws) {
+      const error = new RefusedError(refusal);
+      if (isAsync) return Promise.reject(error);
+      throw error;
+    }
+    const value = refused(refusal, current?.agent ?? '', current?.session ?? '');
+    return isAsync ? Promise.resolve(value) : value;
+  }
+
+  function execute(self: unknown, current: Lane, permit: Permit, args: readonly unknown[]): unknown {
+    const call = createLiveCall(runner.live, current, permit);
+    let result: unknown;
+    try {
+      result = runInside(runner.gear, current.task, call.face, () => fn.apply(self, args as Parameters<F>));
+    } catch (error) {
+      settleWith(call, { error }, true);
+      throw error;
+    }
+    if (!isThenable(result)) {
+      settleWith(call, { value: result }, true);
+      return result;
+    }
+    isAsync = true;
+    const promise = result instanceof Promise ? result : Promise.resolve(result);
+    return current.timeoutMs > 0 ? raced(call, promise) : observed(call, promise);
+  }
+
+  /** The derived promise, so that a failure nobody awaits still warns as Node does. */
+  function observed(call: LiveCall, promise: Promise<unknown>): Promise<unknown> {
+    return promise.then(
+      (value) => {
+        settleWith(call, { value }, false);
+        return value;
+      },
+      (error) => {
+        settleWith(call, { error }, false);
+        throw error;
+      },
+    );
+  }
+
+  /** Ends with the work, or when its time is up; the slot is kept until the work really ends. */
+  function raced(call: LiveCall, promise: Promise<unknown>): Promise<unknown> {
+    const { timeoutMs } = call.lane;
+    return new Promise((resolve, reject) => {
+      const timeout = runner.timeouts.add(timeoutMs, call.permit.atMs, () => {
+        const error = new DOMException(`'${target.name}' took longer than ${timeoutMs / 1000} s`, 'TimeoutError');
+        call.settled = true;
+        settleNow(call, failureOfTimeout, { stillRuns: true });
+        call.abort(error);
+        reject(error);
+      });
+      promise.then(
+        (value) => {
+          runner.timeouts.remove(timeout);
+          settleWith(call, { value }, false);
+          resolve(value);
+        },
+        (error) => {
+          runner.timeouts.remove(timeout);
+          settleWith(call, { error }, false);
+          reject(error);
+        },
+      );
+    });
+  }
+
+  function settleWith(call: LiveCall, ending: Ending, sync: boolean): void {
+    if (call.settled) {
+      endWork(call);
+      return;
+    }
+    call.settled = true;
+    try {
+      const { lane: current, permit } = call;
+      const atMs = clock.nowMs();
+      const late = sync && current.timeoutMs > 0 && atMs - permit.atMs > current.timeoutMs;
+      settleNow(call, late ? failureOfTimeout : outcomeOf(call, ending, atMs), settlingOf(call, ending));
+    } catch (error) {
+      notes.countError('settle', error, clock.nowMs());
+    }
+  }
+
+  function settleNow(call: LiveCall, outcome: Outcome, settling: Settling): void {
+    try {
+      runner.live.remove(call);
+      guard.settle(call.lane, call.permit, outcome, clock.nowMs(), settling);
+    } catch (error) {
+      notes.countError('settle', error, clock.nowMs());
+    }
+  }
+
+  function endWork(call: LiveCall): void {
+    try {
+      guard.endWork(call.lane, call.permit, clock.nowMs());
+    } catch (error) {
+      notes.countError('settle', error, clock.nowMs());
+    }
+  }
+
+  function outcomeOf(call: LiveCall, ending: Ending, atMs: number): Outcome {
+    const said = options.classify === undefined ? undefined : options.classify(ending);
+    const { breaker, task } = call.lane;
+    const settings = breaker?.settings ?? noLists;
+    if (said === 'success') return { kind: 'success' };
+    if (said === 'neutral') return { kind: 'neutral', why: 'ignored' };
+    if (said === 'failure') {
+      const facts = 'error' in ending ? readError(ending.error) : undefined;
+      const error = facts?.names[0] ?? 'ToolError';
+      return { kind: 'failure', error, errorFingerprint: errorFingerprint(error, facts?.message ?? '') };
+    }
+    // A task that was halted has cancelled its calls: their errors say nothing about the tool.
+    if ('error' in ending && task?.halt !== undefined && call.aborted) return cancelled;
+    return classify(ending, settings, atMs, errorFingerprint);
+  }
+
+  function settlingOf(call: LiveCall, ending: Ending): Settling {
+    const { task } = call.lane;
+    const rules = runner.rules();
+    const value = 'value' in ending ? ending.value : undefined;
+    const hits =
+      rules.length === 0 || !('value' in ending)
+        ? undefined
+        : matchResult(rules, { tool: target.name, agent: call.lane.agent, result: value });
+    const usage = options.usage === undefined || !('value' in ending) ? undefined : options.usage(value as never);
+    return {
+      cost: usage === undefined ? undefined : runner.spending.costOf(usage, call.lane.place, clock.nowMs()),
+      resultFingerprint: task === undefined || !('value' in ending) ? undefined : fingerprint('', value),
+      resultHits: hits === undefined || hits.length === 0 ? undefined : hits,
+    };
+  }
+
+  return guarded;
+}
+
+const noFacts: CallFacts = {};
+const noLists = { countErrors: [], ignoreErrors: [], sameErrorOnly: false };
+const failureOfTimeout: Outcome = Object.freeze({ kind: 'failure', error: 'NetworkError', errorFingerprint: 1 });
+
+/** A wait that is too long to sleep, or a question that cannot be put, is a refusal. */
+function finalStop(stop: Stop): Stop {
+  if (stop.kind === 'ask') return { ...stop, kind: 'deny', code: 'rule_unanswered' };
+  return stop.kind === 'wait' ? { ...stop, kind: 'deny' } : stop;
+}
+
+export function brokenRefusal(name: string, error: unknown): Refusal {
+  return {
+    code: 'internal_error',
+    control: 'guard',
+    kind: 'deny',
+    counters: {},
+    message: `'${name}' was refused because the safety layer could not decide`,
+    remediation: 'Ask the user. This is not the fault of the call.',
+    explanation: `internal error while deciding on ${name}: ${readError(error).message}`,
+    name,
+  };
+}
+
+function isAsyncFunction(fn: AnyFunction): boolean {
+  return Object.prototype.toString.call(fn) === '[object AsyncFunction]';
+}
+
+function isThenable(value: unknown): value is PromiseLike<unknown> {
+  if (typeof value !== 'object' || value === null) return false;
+  try {
+    return typeof (value as PromiseLike<unknown>).then === 'function';
+  } catch {
+    return false; // A result that refuses to be looked at is handed on as it is.
+  }
+}
+
+export function sleepUntil(runner: Runner, task: TaskNode | undefined, untilMs: number): Promise<void> {
+  return new Promise((resolve) => {
+    let forget: (() => void) | undefined;
+    const wake = () => {
+      stop();
+      forget?.();
+      resolve();
+    };
+    const stop = runner.clock.after(Math.max(0, untilMs - runner.clock.nowMs()), wake);
+    if (task !== undefined) forget = atHalt(task, wake);
+  });
+}

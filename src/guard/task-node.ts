@@ -1,0 +1,50 @@
+/** A task as the guard keeps it: its place in the tree, its state, and what has to end with it. */
+
+import type { Seat } from '../core/decide.ts';
+import type { TaskCells, TaskControls, TaskSeats } from '../core/panel.ts';
+import type { Refusal } from '../core/refusal.ts';
+import type { TaskSettings } from '../core/settings.ts';
+import type { Stop } from '../core/verdict.ts';
+import type { Task } from './front-door.ts';
+import type { Lane } from './lanes.ts';
+import type { Target } from './targets.ts';
+
+export interface TaskNode extends TaskSeats {
+  readonly id: string;
+  readonly agent: string;
+  readonly session: string;
+  readonly parent: TaskNode | undefined;
+  readonly root: TaskNode;
+  readonly depth: number;
+  limits: TaskSettings;
+  controls: TaskControls;
+  readonly cells: TaskCells;
+  /** Its own seats and, after them, those of its ancestors. */
+  seats: readonly Seat[];
+  ownSeats: number;
+  /** What each tool needs in this task, resolved once. */
+  lanes: Map<Target, Lane> | undefined;
+  children: Set<TaskNode> | undefined;
+  haltStop: Stop | undefined;
+  halt: Refusal | undefined;
+  ended: boolean;
+  /** Ends signals and waits; run once, when the task halts. */
+  ending: Set<() => void> | undefined;
+  signal: AbortSignal | undefined;
+  /** The words of the last assistant text. */
+  words: ReadonlySet<string> | undefined;
+  /** Fingerprints of what a person said, to tell new words from a prompt seen before. */
+  prompts: Set<number> | undefined;
+  /** Ids of calls and usage reports that were counted. */
+  counted: Set<string> | undefined;
+  /** Whether a failed delegation was booked somewhere below. */
+  bookedBelow: boolean;
+  /** Gauges a notice was written for. */
+  noticed: Set<string> | undefined;
+  /** Codes reported while only observing. */
+  reported: Set<string> | undefined;
+  /** From how many calls on the gauges are looked at. */
+  noticeCalls: number;
+  raises: number;
+  face: Task | undefined;
+}

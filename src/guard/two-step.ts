@@ -1,0 +1,108 @@
+/** A guarded call in two steps, for hosts that run it themselves: admitted now, settled later, once. */
+
+import { cancelled, type Permit } from '../core/action.ts';
+import { classify } from '../core/classify.ts';
+import { countedIdsMax } from '../core/limits.ts';
+import { type Refusal, refused } from '../core/refusal.ts';
+import * as check from './arguments.ts';
+import { frameOf } from './context.ts';
+import { errorFingerprint, fingerprint } from './fingerprint.ts';
+import type { Admission, Ending, Switchgear } from './front-door.ts';
+import { isStop } from './guard.ts';
+import type { Lane } from './lanes.ts';
+import { isKnown } from './observing.ts';
+import { actionOf, brokenRefusal, type Runner } from './run.ts';
+import type { Target } from './targets.ts';
+import type { TaskNode } from './task-node.ts';
+
+export interface HostCalls extends Runner {
+  readonly find: (id: string) => TaskNode | undefined;
+  /** Admissions by task and call id: a host that enters again for the same call gets the same answer. */
+  readonly admitted: Map<string, Admission>;
+}
+
+const noLists = { countErrors: [], ignoreErrors: [], sameErrorOnly: false };
+
+export function admitCall(
+  calls: HostCalls,
+  name: string,
+  args: readonly unknown[],
+  given: NonNullable<Parameters<Switchgear['admit']>[2]>,
+): Admission {
+  check.name('the name of a tool', name);
+  const task = given.task === undefined ? frameOf(calls.gear)?.task : calls.find(given.task);
+  const key = given.id === undefined ? undefined : `${task?.id ?? ''}\n${given.id}`;
+  const known = key === undefined ? undefined : calls.admitted.get(key);
+  if (known !== undefined) return known;
+  const admission = decideCall(calls, task, name, args, given, () => key !== undefined && calls.admitted.delete(key));
+  if (key !== undefined && admission.refused === undefined) {
+    if (calls.admitted.size >= countedIdsMax) calls.admitted.delete(calls.admitted.keys().next().value!);
+    calls.admitted.set(key, admission);
+    if (task !== undefined) isKnown(task, 'call', given.id);
+  }
+  return admission;
+}
+
+function decideCall(
+  calls: HostCalls,
+  task: TaskNode | undefined,
+  name: string,
+  args: readonly unknown[],
+  given: NonNullable<Parameters<Switchgear['admit']>[2]>,
+  settled: () => void,
+): Admission {
+  const { guard, seating, clock, notes } = calls;
+  const atMs = clock.nowMs();
+  const target = targetFor(name, given.kind ?? 'tool');
+  let lane: Lane | undefined;
+  try {
+    lane = seating.lane(target, task);
+    if (task === undefined) calls.missingTask(name, atMs);
+    const action = actionOf(calls, lane, args, {}, { id: given.id, turnId: given.turnId });
+    const admission = guard.admit(lane, action, atMs);
+    if (isStop(admission)) return refusedCall(guard.refusalOf(admission, lane, atMs), lane);
+    return { refused: undefined, settle: settleOnce(calls, lane, admission, settled) };
+  } catch (error) {
+    notes.countError('admit', error, atMs);
+    return refusedCall(brokenRefusal(name, error), lane);
+  }
+}
+
+const targets = new Map<string, Target>();
+
+/** One target per kind and name, so that its lane is found again. */
+function targetFor(name: string, kind: Target['kind']): Target {
+  const key = `${kind}\n${name}`;
+  let target = targets.get(key);
+  if (target === undefined) {
+    if (targets.size >= 10_000) targets.clear();
+    target = { name, kind, overrides: undefined, healthCheck: undefined };
+    targets.set(key, target);
+  }
+  return target;
+}
+
+function refusedCall(refusal: Refusal, lane: Lane | undefined): Admission {
+  return { refused: refused(refusal, lane?.agent ?? '', lane?.session ?? ''), refusal };
+}
+
+function settleOnce(calls: HostCalls, lane: Lane, permit: Permit, settled: () => void) {
+  let done = false;
+  return (ending: Ending | { readonly cancelled: true }): void => {
+    if (done) return;
+    done = true;
+    settled();
+    const atMs = calls.clock.nowMs();
+    try {
+      if ('cancelled' in ending) {
+        calls.guard.settle(lane, permit, cancelled, atMs);
+        return;
+      }
+      const outcome = classify(ending, lane.breaker?.settings ?? noLists, atMs, errorFingerprint);
+      const resultFingerprint = 'value' in ending ? fingerprint('', ending.value) : undefined;
+      calls.guard.settle(lane, permit, outcome, atMs, { resultFingerprint });
+    } catch (error) {
+      calls.notes.countError('settle', error, atMs);
+    }
+  };
+}

@@ -1,0 +1,48 @@
+/** The front door. */
+
+import './guard/node-version.ts';
+
+export type { Action, ActionKind, Cost, Outcome, Permit, RuleHit } from './core/action.ts';
+export type { Card, CardAction } from './core/card.ts';
+export type { Control, Gauge, Place, Scope } from './core/control.ts';
+export { SwitchgearError } from './core/error.ts';
+export type { ActionProposed, ControlEvent, Entry, EntryBody, EntryType } from './core/event.ts';
+export { estimateUsageCents } from './core/rates.ts';
+export { isRefused, type Refusal, type Refused, RefusedError, refusalOf } from './core/refusal.ts';
+export type { BreakerSettings, Settings, TaskSettings } from './core/settings.ts';
+export { allow, type Code, type Counters, type Decision, type Stop, type Verdict, type Vote } from './core/verdict.ts';
+export { defaultSwitchgear } from './guard/default-switchgear.ts';
+export type {
+  Admission,
+  AnyFunction,
+  BreakerHandle,
+  BreakerMetrics,
+  BreakerSnapshot,
+  BreakerStats,
+  Call,
+  DelegateOptions,
+  Ending,
+  EventSource,
+  Guarded,
+  GuardOptions,
+  Observation,
+  PolicyInput,
+  RetryOptions,
+  Snapshot,
+  Switchgear,
+  SwitchgearOptions,
+  Task,
+  TaskOptions,
+  TaskResult,
+  TaskResultDone,
+  TaskResultHalted,
+  TaskSnapshot,
+  Watch,
+  WatchOptions,
+} from './guard/front-door.ts';
+export { createSwitchgear } from './guard/switchgear.ts';
+export type { Answer, Approver } from './ports/approver.ts';
+export type { Clock } from './ports/clock.ts';
+export type { Price, Prices, Usage } from './ports/prices.ts';
+export type { Cell, Reserved, Store } from './ports/store.ts';
+export { memoryStore } from './stores/memory.ts';

@@ -1,0 +1,60 @@
+import assert from 'node:assert/strict';
+import test from 'node:test';
+import { namesOf } from './check-section.ts';
+import { valueProblem } from './check-value.ts';
+import { variables } from './environment.ts';
+import { camelOf, snakeOf } from './names.ts';
+import { sectionDocs, settingDocs } from './settings-docs.ts';
+import { sections, topFields } from './settings-table.ts';
+
+const all = [
+  ...Object.entries(topFields).map(([name, setting]) => ({ path: name, name, setting })),
+  ...Object.entries(sections).flatMap(([section, fields]) =>
+    Object.entries(fields).map(([name, setting]) => ({ path: `${section}.${name}`, name, setting })),
+  ),
+];
+
+test('every setting and every section is documented, and nothing else is', () => {
+  assert.deepEqual(
+    all.map(({ path }) => path),
+    Object.keys(settingDocs),
+  );
+  assert.deepEqual(Object.keys(sections), Object.keys(sectionDocs));
+});
+
+test('every default passes its own check', () => {
+  for (const { path, setting } of all) {
+    const problem = setting.default === undefined ? undefined : valueProblem(setting, setting.default);
+    assert.equal(problem, undefined, path);
+  }
+});
+
+test('a setting without a default may be "none"', () => {
+  for (const { path, setting } of all) {
+    if (setting.default === undefined) assert.equal(valueProblem(setting, 'none'), undefined, path);
+  }
+});
+
+test('names go from one spelling to the other and back', () => {
+  for (const { name } of all) assert.equal(snakeOf(camelOf(name)), name);
+});
+
+test('no name of a section means two settings', () => {
+  for (const fields of Object.values(sections)) {
+    const names = namesOf(fields);
+    assert.equal(new Set(names).size, names.length);
+  }
+});
+
+test('no variable means two settings, and the five names of the session breaker are there', () => {
+  const names = variables.flatMap((variable) => variable.names);
+  assert.equal(new Set(names).size, names.length);
+  const seed = variables.flatMap(({ names: [name = ''], path }) => (name.startsWith('BB_') ? [[name, path]] : []));
+  assert.deepEqual(seed, [
+    ['BB_CIRCUIT_BREAKER_TOOL_CAP', 'task.max_tool_calls'],
+    ['BB_CIRCUIT_BREAKER_COST_CAP_CENTS', 'task.max_spend_cents'],
+    ['BB_CIRCUIT_BREAKER_DURATION_SECS', 'task.max_duration_secs'],
+    ['BB_CIRCUIT_BREAKER_IDLE_SECS', 'task.max_idle_secs'],
+    ['BB_CIRCUIT_BREAKER_JACCARD', 'loop.similarity_jaccard_threshold'],
+  ]);
+});

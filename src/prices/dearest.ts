@@ -1,0 +1,59 @@
+/** The dearest rates in the bundled book, for models that are in none. */
+
+import { findProvider, type ModelPrice } from '@pydantic/genai-prices';
+import type { Rates } from '../core/rates.ts';
+
+/** Who makes the models, and who resells nearly all of them: the book cannot be listed, only asked by provider. */
+const providers = [
+  'anthropic',
+  'openai',
+  'google',
+  'x-ai',
+  'mistral',
+  'deepseek',
+  'cohere',
+  'aws',
+  'azure',
+  'openrouter',
+];
+
+export interface Dearest {
+  /** The model whose output is the dearest. */
+  readonly basis: string;
+  readonly rates: Rates;
+}
+
+/**
+ * The highest rate of each kind over all models and tiers, in cents per million tokens.
+ * Where a model has no rate for the cache it takes the one for input, so the cache is never cheaper than that here.
+ */
+export function dearestRates(): Dearest {
+  let basis = 'unknown';
+  let input = 0;
+  let output = 0;
+  for (const provider of providers) {
+    for (const model of findProvider({ providerId: provider })?.models ?? []) {
+      for (const prices of Array.isArray(model.prices) ? model.prices.map((price) => price.prices) : [model.prices]) {
+        input = Math.max(
+          input,
+          rateOf(prices.input_mtok),
+          rateOf(prices.cache_read_mtok),
+          rateOf(prices.cache_write_mtok),
+        );
+        if (rateOf(prices.output_mtok) <= output) continue;
+        output = rateOf(prices.output_mtok);
+        basis = model.id;
+      }
+    }
+  }
+  return {
+    basis,
+    rates: { input: 100 * input, output: 100 * output, cacheRead: 100 * input, cacheWrite: 100 * input },
+  };
+}
+
+/** The highest of a rate's tiers, in dollars. */
+function rateOf(rate: ModelPrice[string]): number {
+  if (typeof rate !== 'object') return rate ?? 0;
+  return Math.max(rate.base, ...rate.tiers.map((tier) => tier.price));
+}

@@ -1,0 +1,42 @@
+/** Model names as hosts write them: whose they are without the vendor's decoration, and which version they mean. */
+
+/** A name to look up, at one provider or at whoever makes it. */
+export interface Lookup {
+  readonly name: string;
+  readonly provider?: string;
+}
+
+/** What a name may be known as, the most literal first: as it is, at the vendor it names, and without that vendor. */
+export function lookupsOf(model: string): readonly Lookup[] {
+  const name = model.trim().replace(/\[[^\]]*\]$/, ''); // Agent CLIs add the size of the window: `[1m]`.
+  const lookups: Lookup[] = [{ name }];
+  const slash = name.indexOf('/');
+  if (slash > 0) {
+    lookups.push({ name: name.slice(slash + 1), provider: name.slice(0, slash) });
+    lookups.push({ name: name.slice(name.lastIndexOf('/') + 1) });
+  }
+  const pair = /^([a-z][a-z_-]+):([^/]+)$/i.exec(name);
+  if (pair) lookups.push({ name: pair[2]!, provider: pair[1]! });
+  // Bedrock writes `us.anthropic.claude-…-v1:0`, with or without the region.
+  const bedrock =
+    /(?:^|\/)((?:[a-z-]+\.)?(?:ai21|amazon|anthropic|cohere|deepseek|meta|mistral|openai|qwen)\.(.+))$/i.exec(name);
+  if (bedrock)
+    lookups.push({ name: bedrock[1]!, provider: 'aws' }, { name: bedrock[2]!.replace(/-v\d+(?::\d+)?$/, '') });
+  return lookups;
+}
+
+/** Whether two names mean the same version: `sonnet-5-5` is not `sonnet-5`, though it begins like it. */
+export function isSameVersion(a: string, b: string): boolean {
+  return versionOf(a) === versionOf(b);
+}
+
+/** The version numbers in a name, without dates, builds, sizes and closing zeros. */
+function versionOf(name: string): string {
+  const bare = name
+    .toLowerCase()
+    .replace(/-v\d+:\d+$/, '')
+    .replace(/\d{4}-\d{2}-\d{2}|\b(?:0[1-9]|1[0-2])-(?:20)?\d{2}\b|\d{3,}/g, '');
+  const numbers = bare.split(/[^a-z0-9]+/).filter((part) => /^v?\d{1,2}$/.test(part));
+  while (numbers.length > 0 && /^v?0+$/.test(numbers.at(-1)!)) numbers.pop();
+  return numbers.map((part) => part.replace('v', '')).join('.');
+}

@@ -1,0 +1,144 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { findProvider } from '@pydantic/genai-prices';
+import { priceBook, type Usage } from './index.ts';
+
+const book = priceBook();
+const call = (model: string, change: Partial<Usage> = {}): Usage => ({
+  model,
+  inputTokens: 1000,
+  outputTokens: 1000,
+  ...change,
+});
+
+test('known models have their price and say which entry it is from', () => {
+  assert.deepEqual(book.price(call('claude-sonnet-4-20250514')), { micros: 18_000, basis: 'claude-sonnet-4-0' });
+  assert.deepEqual(book.price(call('gpt-4o-2024-08-06')), { micros: 12_500, basis: 'gpt-4o' });
+  assert.deepEqual(book.price(call('gemini-2.5-pro')), { micros: 11_250, basis: 'gemini-2.5-pro' });
+});
+
+test('vendors\u2019 decoration of a name does not hide it', () => {
+  for (const [model, basis] of [
+    ['anthropic/claude-sonnet-4-5', /claude-sonnet-4-5/],
+    ['openrouter/anthropic/claude-sonnet-4.5', /claude-sonnet-4.5/],
+    ['vertex_ai/claude-sonnet-4-5@20250929', /claude-sonnet-4-5/],
+    ['us.anthropic.claude-sonnet-4-5-20250929-v1:0', /claude-sonnet-4-5/],
+    ['bedrock/anthropic.claude-opus-4-1-20250805-v1:0', /claude-opus-4-1/],
+    ['models/gemini-2.5-pro', /gemini-2.5-pro/],
+    ['openai:gpt-4o', /gpt-4o/],
+    ['CLAUDE-SONNET-4-5', /claude-sonnet-4-5/],
+    ['claude-sonnet-4-20250514[1m]', /claude-sonnet-4-0/],
+    ['gemini-2.5-pro-preview-05-06', /gemini-2.5-pro/],
+  ] as const) {
+    const price = book.price(call(model));
+    assert.match(price?.basis ?? 'none', basis, model);
+    assert.ok(price!.micros > 0, model);
+  }
+});
+
+test('a newer version is not priced as the older one it begins like', () => {
+  assert.equal(book.price(call('claude-sonnet-5'))?.basis, 'claude-sonnet-5');
+  for (const model of ['claude-sonnet-5-5', 'anthropic/claude-sonnet-5-5', 'claude-opus-4-81', 'claude-haiku-4-5-7']) {
+    assert.equal(book.price(call(model)), undefined, model);
+  }
+});
+
+test('an unknown model, or none, has no price and throws nothing', () => {
+  for (const model of ['nope', '', '/', 'constructor', '__proto__', 'anthropic/', 'x'.repeat(1_000_000), 'whisper-1']) {
+    assert.equal(book.price(call(model)), undefined, model.slice(0, 20));
+  }
+  assert.equal(book.price({ inputTokens: 1, outputTokens: 1 }), undefined);
+  assert.equal(book.price({ model: 7, inputTokens: 1, outputTokens: 1 } as never), undefined);
+});
+
+test('the cache is part of the input, read cheaply and written dearly', () => {
+  const usage = call('claude-sonnet-4-20250514', { cacheReadTokens: 600, cacheWriteTokens: 200 });
+  assert.equal(book.price(usage)?.micros, 200 * 3 + 180 + 750 + 15_000);
+});
+
+test('a model without a rate for the cache takes the one for input', () => {
+  const plain = book.price(call('gpt-4', { outputTokens: 0 }))!.micros;
+  assert.equal(book.price(call('gpt-4', { outputTokens: 0, cacheReadTokens: 1000 }))?.micros, plain);
+});
+
+test('usage the book would throw at is priced all the same', () => {
+  assert.equal(
+    book.price(call('claude-sonnet-4-0', { inputTokens: 10, cacheReadTokens: 1000, outputTokens: 0 }))?.micros,
+    330,
+  );
+  assert.equal(book.price(call('claude-sonnet-4-0', { inputTokens: Number.NaN, outputTokens: 1 }))?.micros, 15);
+  assert.equal(book.price(call('claude-sonnet-4-0', { inputTokens: -5, outputTokens: 0 }))?.micros, 0);
+});
+
+test('a large request is priced whole at the rate of its size', () => {
+  const small = book.price(call('claude-sonnet-4-5', { inputTokens: 200_000, outputTokens: 0 }));
+  const large = book.price(call('claude-sonnet-4-5', { inputTokens: 300_000, outputTokens: 0 }));
+  assert.equal(small?.micros, 600_000);
+  assert.equal(large?.micros, 1_800_000);
+});
+
+test('prices are whole micro-dollars, rounded up but not by noise', () => {
+  assert.equal(book.price(call('claude-sonnet-4-0', { inputTokens: 41, outputTokens: 0 }))?.micros, 123);
+  assert.equal(
+    book.price(call('claude-sonnet-4-0', { inputTokens: 1, cacheReadTokens: 1, outputTokens: 0 }))?.micros,
+    1,
+  );
+});
+
+test('rates of your own come first, with the cache at the price of input unless said', () => {
+  const own = priceBook({
+    overrides: {
+      'My-Model': { inputPerMillion: 0.07, outputPerMillion: 2 },
+      'claude-sonnet-5-5': {
+        inputPerMillion: 4,
+        outputPerMillion: 20,
+        cacheReadPerMillion: 0.4,
+        cacheWritePerMillion: 5,
+      },
+      'gpt-4o': { inputPerMillion: 1, outputPerMillion: 1 },
+    },
+  });
+  assert.deepEqual(own.price(call('my-model', { inputTokens: 100, outputTokens: 0, cacheReadTokens: 50 })), {
+    micros: 7,
+    basis: 'my-model',
+  });
+  assert.equal(own.price(call('anthropic/claude-sonnet-5-5', { cacheReadTokens: 1000 }))?.micros, 400 + 20_000);
+  assert.equal(own.price(call('gpt-4o'))?.micros, 2000);
+  assert.equal(own.price(call('gpt-4o-mini'))?.basis, 'gpt-4o-mini');
+});
+
+test('a rate that is none is refused when the book is made', () => {
+  for (const bad of [Number.NaN, -1, '3', undefined]) {
+    const overrides = { m: { inputPerMillion: bad as number, outputPerMillion: 1 } };
+    assert.throws(() => priceBook({ overrides }), {
+      code: 'invalid_price',
+      message: /^inputPerMillion of m must be .* got /,
+    });
+  }
+});
+
+test('the dearest rates are at least those of every model in the book', () => {
+  const usages = [
+    { inputTokens: 300_000, outputTokens: 0 },
+    { inputTokens: 0, outputTokens: 1000 },
+    { inputTokens: 1000, outputTokens: 10, cacheReadTokens: 500, cacheWriteTokens: 500 },
+  ];
+  let compared = 0;
+  for (const provider of ['anthropic', 'openai', 'google']) {
+    for (const { id } of findProvider({ providerId: provider })!.models) {
+      for (const usage of usages) {
+        const price = book.price(call(id, usage));
+        if (price === undefined) continue;
+        compared += 1;
+        assert.ok(book.dearest(call(id, usage)).micros >= price.micros, id);
+      }
+    }
+  }
+  assert.ok(compared > 300, `compared ${compared}`);
+  assert.notEqual(book.dearest(call('x')).basis, 'unknown');
+});
+
+test('rates of your own may be the dearest', () => {
+  const own = priceBook({ overrides: { gold: { inputPerMillion: 1e6, outputPerMillion: 1e6 } } });
+  assert.deepEqual(own.dearest(call('x')), { micros: 2_000_000_000, basis: 'gold' });
+});

@@ -1,0 +1,118 @@
+/** Prices of models of all vendors, from the data bundled with @pydantic/genai-prices. It never asks a network. */
+
+import { calcPrice, findProvider, type MatchLogic, type PriceCalculation } from '@pydantic/genai-prices';
+import { SwitchgearError } from '../core/error.ts';
+import { nameLengthMax } from '../core/limits.ts';
+import { microsOf, type Rates, type TokenParts, tokenParts } from '../core/rates.ts';
+import type { Price, Prices, Usage } from '../ports/prices.ts';
+import { type Dearest, dearestRates } from './dearest.ts';
+import { isSameVersion, type Lookup, lookupsOf } from './model-name.ts';
+
+/** Rates of your own for one model, in dollars per million tokens. Cached input costs as much as input unless said. */
+export interface OwnRates {
+  readonly inputPerMillion: number;
+  readonly outputPerMillion: number;
+  readonly cacheReadPerMillion?: number;
+  readonly cacheWritePerMillion?: number;
+}
+
+export interface PriceBookOptions {
+  /** Rates by model, before the book's: for contracts, models of your own, and models too new for the book. */
+  readonly overrides?: Readonly<Record<string, OwnRates>>;
+}
+
+/** A book of rates. A model it does not know, or knows only an earlier version of, has no price. */
+export function priceBook(options: PriceBookOptions = {}): Prices {
+  const overrides = new Map<string, Rates>();
+  for (const [model, rates] of Object.entries(options.overrides ?? {})) {
+    overrides.set(model.toLowerCase(), ratesOf(model, rates));
+  }
+  let dearest: Dearest | undefined;
+
+  return {
+    price(usage) {
+      try {
+        if (typeof usage.model !== 'string' || usage.model.length > nameLengthMax) return undefined;
+        const parts = tokenParts(usage);
+        const lookups = lookupsOf(usage.model);
+        for (const { name } of lookups) {
+          const rates = overrides.get(name.toLowerCase());
+          if (rates) return { micros: microsOf(parts, rates), basis: name };
+        }
+        for (const lookup of lookups) {
+          const price = priceOf(parts, lookup);
+          if (price) return price;
+        }
+        return undefined;
+      } catch {
+        return undefined; // The book throws on data it finds inconsistent; an unknown price is dealt with by policy.
+      }
+    },
+
+    dearest(usage: Usage) {
+      dearest ??= dearestOf(overrides, dearestRates());
+      return { micros: microsOf(tokenParts(usage), dearest.rates), basis: dearest.basis };
+    },
+  };
+}
+
+function priceOf(parts: TokenParts, { name, provider }: Lookup): Price | undefined {
+  if (provider !== undefined && findProvider({ providerId: provider }) === undefined) return undefined;
+  const usage = {
+    input_tokens: parts.uncached + parts.cacheRead + parts.cacheWrite,
+    cache_read_tokens: parts.cacheRead,
+    cache_write_tokens: parts.cacheWrite,
+    output_tokens: parts.output,
+  };
+  const found = calcPrice(usage, name, provider === undefined ? {} : { providerId: provider });
+  if (found === null || !isPricedByToken(found, name) || !isMeant(found, name)) return undefined;
+  return { micros: wholeMicros(found.total_price), basis: found.model.id };
+}
+
+/** Models priced by the hour or page come out as free; only those that say so are. */
+function isPricedByToken({ model_price }: PriceCalculation, name: string): boolean {
+  return model_price.input_mtok !== undefined || model_price.output_mtok !== undefined || name.endsWith(':free');
+}
+
+/** The book matches by prefixes, so that a newer version may pass for an older one: some name of it must be as new. */
+function isMeant({ model }: PriceCalculation, name: string): boolean {
+  return isSameVersion(model.id, name) || literalsOf(model.match).some((literal) => isSameVersion(literal, name));
+}
+
+function literalsOf(match: MatchLogic): readonly string[] {
+  if ('or' in match) return match.or.flatMap(literalsOf);
+  if ('and' in match) return match.and.flatMap(literalsOf);
+  return 'regex' in match ? [] : Object.values(match);
+}
+
+/** Rounded up, but not because of the last bits of a fraction. */
+function wholeMicros(dollars: number): number {
+  return Math.min(Math.ceil(Number((dollars * 1_000_000).toPrecision(12))), Number.MAX_SAFE_INTEGER);
+}
+
+function dearestOf(overrides: ReadonlyMap<string, Rates>, book: Dearest): Dearest {
+  let { basis, rates } = book;
+  for (const [model, own] of overrides) {
+    if (own.output > rates.output) basis = model;
+    const input = Math.max(rates.input, own.input, own.cacheRead, own.cacheWrite);
+    rates = { input, output: Math.max(rates.output, own.output), cacheRead: input, cacheWrite: input };
+  }
+  return { basis, rates };
+}
+
+function ratesOf(model: string, rates: OwnRates): Rates {
+  const cents = (key: keyof OwnRates, fallback?: number) => {
+    const dollars = rates[key] ?? fallback;
+    if (typeof dollars === 'number' && Number.isFinite(dollars) && dollars >= 0) {
+      return Number((dollars * 100).toPrecision(12));
+    }
+    const got = JSON.stringify(dollars) ?? String(dollars);
+    throw new SwitchgearError('invalid_price', `${key} of ${model} must be a number of dollars from 0, got ${got}`);
+  };
+  return {
+    input: cents('inputPerMillion'),
+    output: cents('outputPerMillion'),
+    cacheRead: cents('cacheReadPerMillion', rates.inputPerMillion),
+    cacheWrite: cents('cacheWritePerMillion', rates.inputPerMillion),
+  };
+}

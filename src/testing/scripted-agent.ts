@@ -1,0 +1,107 @@
+/** An agent without a model: it does what its script says, hears every refusal, and keeps a transcript. */
+
+import { isRefused, type Refusal, refusalOf } from '../core/refusal.ts';
+import type { AnyFunction, Task } from '../guard/front-door.ts';
+import type { Usage } from '../ports/prices.ts';
+import type { SimulatedClock } from './simulated-clock.ts';
+
+/** One thing the agent does. */
+export type Step =
+  | { readonly tool: string; readonly args?: readonly unknown[]; readonly times?: number }
+  | { readonly says: string; readonly times?: number }
+  | { readonly hears: string }
+  | { readonly usage: Usage }
+  | { readonly waitsMs: number };
+
+/** Where the script is played. */
+export interface Stage {
+  /** The tools, guarded or not, by name. */
+  readonly tools?: Readonly<Record<string, AnyFunction>>;
+  /** The task that is told of texts and usage. */
+  readonly task?: Task;
+  /** The clock that `waitsMs` moves. */
+  readonly clock?: SimulatedClock;
+  /** Goes on after a halt, as a bad agent does. */
+  readonly stubborn?: boolean;
+}
+
+/** What came of one step. */
+export type Line = { readonly step: Step } & (
+  | { readonly kind: 'result'; readonly value: unknown }
+  | { readonly kind: 'error'; readonly error: unknown }
+  | { readonly kind: 'refusal'; readonly refusal: Refusal }
+  | { readonly kind: 'told' }
+);
+
+export interface Transcript {
+  readonly lines: readonly Line[];
+  readonly refusals: readonly Refusal[];
+  /** The halt at which the agent stopped, or which it ignored. */
+  readonly halt: Refusal | undefined;
+}
+
+/** An agent that plays a script, as often as it is called. It stops at a halt unless it is stubborn. */
+export function scriptedAgent(script: readonly Step[]): (stage: Stage) => Promise<Transcript> {
+  return async (stage) => {
+    const lines: Line[] = [];
+    const refusals: Refusal[] = [];
+    let halt: Refusal | undefined;
+    for (const step of unrolled(script)) {
+      const line = await play(step, stage);
+      lines.push(line);
+      if (line.kind === 'refusal') {
+        refusals.push(line.refusal);
+        if (line.refusal.kind === 'halt') halt ??= line.refusal;
+      }
+      if (halt !== undefined && !stage.stubborn) break;
+    }
+    return { lines, refusals, halt };
+  };
+}
+
+function* unrolled(script: readonly Step[]): Generator<Step> {
+  for (const step of script) {
+    const times = 'times' in step ? (step.times ?? 1) : 1;
+    for (let time = 0; time < times; time++) yield step;
+  }
+}
+
+async function play(step: Step, stage: Stage): Promise<Line> {
+  if ('tool' in step) return use(step, stage);
+  if ('waitsMs' in step) {
+    if (stage.clock === undefined)
+      throw new TypeError(`a step that waits ${step.waitsMs} ms needs a clock on the stage`);
+    await stage.clock.elapse(step.waitsMs);
+    return { step, kind: 'told' };
+  }
+  const halt = tell(step, stage.task);
+  return halt === undefined ? { step, kind: 'told' } : { step, kind: 'refusal', refusal: halt };
+}
+
+async function use(step: Extract<Step, { tool: string }>, stage: Stage): Promise<Line> {
+  const tools = stage.tools ?? {};
+  const tool = Object.hasOwn(tools, step.tool) ? tools[step.tool] : undefined;
+  if (tool === undefined) {
+    throw new TypeError(
+      `the script uses '${step.tool}', the stage has: ${Object.keys(tools).join(', ') || 'no tools'}`,
+    );
+  }
+  try {
+    const value = await tool(...(step.args ?? []));
+    const refusal = isRefused(value) ? refusalOf(value) : undefined;
+    return refusal === undefined ? { step, kind: 'result', value } : { step, kind: 'refusal', refusal };
+  } catch (error) {
+    const refusal = refusalOf(error);
+    return refusal === undefined ? { step, kind: 'error', error } : { step, kind: 'refusal', refusal };
+  }
+}
+
+function tell(
+  step: Exclude<Step, { tool: string } | { waitsMs: number }>,
+  task: Task | undefined,
+): Refusal | undefined {
+  if (task === undefined) throw new TypeError('a step that tells something needs a task on the stage');
+  if ('says' in step) return task.observe({ type: 'assistant', text: step.says });
+  if ('hears' in step) return task.observe({ type: 'user', text: step.hears });
+  return task.observe({ type: 'usage', ...step.usage });
+}

@@ -1,0 +1,103 @@
+/** Time that stands still until a test moves it: every run of the same story reads the same clock. */
+
+import { SwitchgearError } from '../core/error.ts';
+import { simulatedTimersMax } from '../core/limits.ts';
+import type { Clock } from '../ports/clock.ts';
+
+export interface SimulatedClock extends Clock {
+  /** Moves on, running what falls due in order, each at its own time. */
+  advance(byMs: number): void;
+  /** As `advance`, and lets the promises that hang on each timer go on before the next one. */
+  elapse(byMs: number): Promise<void>;
+  /** Moves the wall clock alone, either way: a correction, or a summer's night. */
+  wallJump(byMs: number): void;
+  /** Timers that wait. */
+  readonly pending: number;
+}
+
+/** The wall time at which every simulation starts: midnight of 1 January 2026, UTC. */
+export const simulatedWallMs = 1_767_225_600_000;
+
+/** A clock that only its holder moves. */
+export function simulatedClock(startMs = 0): SimulatedClock {
+  const timers = new Map<number, { readonly dueMs: number; readonly run: () => void }>();
+  let nowMs = finite(startMs, 'startMs');
+  let wallOffsetMs = simulatedWallMs - nowMs;
+  let lastTimer = 0;
+
+  /** The timer to run next, up to a time; of two due at once the one set first. */
+  function nextBy(untilMs: number): number | undefined {
+    let next: number | undefined;
+    let dueMs = untilMs;
+    for (const [id, timer] of timers) {
+      if (timer.dueMs < dueMs || (next === undefined && timer.dueMs === dueMs)) {
+        next = id;
+        dueMs = timer.dueMs;
+      }
+    }
+    return next;
+  }
+
+  /** Runs the next timer due by a time; false when there is none. */
+  function step(untilMs: number, ran: number): boolean {
+    const id = nextBy(untilMs);
+    const timer = id === undefined ? undefined : timers.get(id);
+    if (id === undefined || timer === undefined) {
+      nowMs = untilMs;
+      return false;
+    }
+    if (ran >= simulatedTimersMax) {
+      throw new SwitchgearError(
+        'clock_stuck',
+        `more than ${simulatedTimersMax} timers ran on the way to ${untilMs} ms`,
+      );
+    }
+    timers.delete(id);
+    nowMs = timer.dueMs;
+    timer.run();
+    return true;
+  }
+
+  return {
+    nowMs: () => nowMs,
+    wallMs: () => nowMs + wallOffsetMs,
+    after(delayMs, run) {
+      const id = ++lastTimer;
+      timers.set(id, { dueMs: nowMs + Math.max(0, finite(delayMs, 'after')), run });
+      return () => void timers.delete(id);
+    },
+    advance(byMs) {
+      const untilMs = nowMs + forward(byMs);
+      for (let ran = 0; step(untilMs, ran); ran++);
+    },
+    async elapse(byMs) {
+      const untilMs = nowMs + forward(byMs);
+      await promisesSettled();
+      for (let ran = 0; step(untilMs, ran); ran++) await promisesSettled();
+      await promisesSettled();
+    },
+    wallJump(byMs) {
+      wallOffsetMs += finite(byMs, 'wallJump');
+    },
+    get pending() {
+      return timers.size;
+    },
+  };
+}
+
+/** Resolves once the promises that can go on without time have gone on. */
+export function promisesSettled(): Promise<void> {
+  return new Promise((resolve) => void setImmediate(resolve));
+}
+
+function forward(byMs: number): number {
+  if (finite(byMs, 'advance') < 0) {
+    throw new SwitchgearError('clock_backwards', `a clock does not go back: advance takes 0 ms or more, got ${byMs}`);
+  }
+  return byMs;
+}
+
+function finite(ms: number, name: string): number {
+  if (Number.isFinite(ms)) return ms;
+  throw new SwitchgearError('clock_invalid', `${name} must be a finite number of milliseconds, got ${String(ms)}`);
+}

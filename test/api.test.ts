@@ -1,0 +1,34 @@
+/** The public surface grows only where somebody sees it. */
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { surface, valuesOf } from './api.ts';
+import { doors, exportsOf, read } from './source.ts';
+
+test('the names of every door are those of api.txt', async () => {
+  assert.equal(
+    await surface(),
+    read('api.txt'),
+    'the surface changed. A name more is a promise more: if it is meant, run `npm run api` and commit api.txt',
+  );
+});
+
+test('what a door says it exports is what it exports', async () => {
+  for (const door of doors()) {
+    const { values } = exportsOf(read(door.path));
+    assert.deepEqual(values, await valuesOf(door), `${door.path}: write its exports as export { … } from '…'`);
+  }
+});
+
+test('no name means two things: a name shared by two doors is the same thing', async () => {
+  const known = new Map<string, { readonly value: unknown; readonly door: string }>();
+  for (const door of doors()) {
+    const names = (await import(`../${door.path}`)) as Record<string, unknown>;
+    for (const [name, value] of Object.entries(names)) {
+      const other = known.get(name);
+      if (other !== undefined)
+        assert.equal(value, other.value, `${name} of ${door.name} is not the one of ${other.door}`);
+      known.set(name, { value, door: door.name });
+    }
+  }
+});

@@ -1,0 +1,40 @@
+/** Loaded before the clause tests of the second run: what they import from a door comes from the stand-in instead. */
+
+import { registerHooks } from 'node:module';
+import { join } from 'node:path';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+import { doors, exportsOf, fromRoot, read, root } from './source.ts';
+
+const clauses = pathToFileURL(join(root, 'test/clauses/')).href;
+const standIn = pathToFileURL(join(root, 'test/null-gear.ts')).href;
+// The testing kit stays itself: it is what the stories are told with, not what they are about.
+const subjects = new Set(doors().flatMap((door) => (door.path.startsWith('src/testing/') ? [] : [door.path])));
+
+registerHooks({
+  resolve(specifier, context, next) {
+    const found = next(specifier, context);
+    if (!context.parentURL?.startsWith(clauses) || !found.url.startsWith('file:')) return found;
+    const path = fromRoot(fileURLToPath(found.url));
+    if (subjects.has(path)) return { url: `null-door:${path}`, format: 'module', shortCircuit: true };
+    return found;
+  },
+  load(url, context, next) {
+    if (!url.startsWith('null-door:')) return next(url, context);
+    return { format: 'module', source: doorSource(url.slice('null-door:'.length)), shortCircuit: true };
+  },
+});
+
+/** The door's names, each from the stand-in; a name that it lacks links all the same and explains itself when used. */
+function doorSource(path: string): string {
+  const names = exportsOf(read(path)).values.map((name) => `export const ${name} = pick(${JSON.stringify(name)});`);
+  return `import * as gear from ${JSON.stringify(standIn)};
+function pick(name) {
+  if (name in gear) return gear[name];
+  const tell = () => {
+    throw new Error(\`test/null-gear.ts has no '\${name}' for ${path}; export it there, passing through or 0\`);
+  };
+  return new Proxy(function missing() {}, { get: tell, apply: tell, construct: tell });
+}
+${names.join('\n')}
+`;
+}

@@ -1,0 +1,117 @@
+/** Packs the package as it would be published, installs it without a network, and opens every door. */
+
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { delimiter, join } from 'node:path';
+import { doors, readPackage, root } from './source.ts';
+
+const needed = '22.18';
+const folder = mkdtempSync(join(tmpdir(), 'switchgear-'));
+const home = join(folder, 'user');
+try {
+  mkdirSync(home);
+  const [packed] = JSON.parse(
+    run('npm', ['pack', '--ignore-scripts', '--json', '--pack-destination', folder], root),
+  ) as [Packed];
+  const strays = packed.files.filter(
+    ({ path }) => !/^(dist\/.*\.(js|d\.ts)|bin\/.*|[A-Z]+(\.md)?|package\.json)$/.test(path),
+  );
+  assert.deepEqual(strays, [], 'the package carries files that nobody needs: see "files" in package.json');
+
+  // What npm would fetch is taken from our own node_modules, so that no network is needed.
+  const { name, dependencies = {} } = readPackage();
+  const local = Object.keys(dependencies).map((each) => [each, `file:${join(root, 'node_modules', each)}`]);
+  writeFileSync(
+    join(home, 'package.json'),
+    JSON.stringify({ private: true, type: 'module', dependencies: Object.fromEntries(local) }),
+  );
+  run(
+    'npm',
+    ['install', '--offline', '--no-audit', '--no-fund', '--ignore-scripts', join(folder, packed.filename)],
+    home,
+  );
+
+  for (const door of doors()) {
+    const names = run(
+      process.execPath,
+      ['-e', `import('${door.name}').then((door) => console.log(Object.keys(door).length))`],
+      home,
+    );
+    assert.ok(Number(names) > 0, `${door.name} opens and is empty`);
+    console.log(`ok  ${door.name}: ${names.trim()} names`);
+  }
+  const lines = doors().map((door, index) => `import * as door${index} from '${door.name}';\nvoid door${index};\n`);
+  writeFileSync(join(home, 'user.ts'), lines.join(''));
+  const typeRoots = join(root, 'node_modules', '@types');
+  run(
+    'tsc',
+    [
+      ...'--noEmit --strict --target es2023 --module nodenext --types node --typeRoots'.split(' '),
+      typeRoots,
+      'user.ts',
+    ],
+    home,
+  );
+  console.log('ok  the types, to a strict compiler');
+  const hidden = spawnSync(process.execPath, ['-e', `import('${name}/dist/core/decide.js')`], {
+    cwd: home,
+    encoding: 'utf8',
+  });
+  assert.match(hidden.stderr, /ERR_PACKAGE_PATH_NOT_EXPORTED/, 'the inside of the package can be imported');
+  const version = run(process.execPath, [join(home, 'node_modules', '.bin', name), '--version'], home);
+  assert.match(version, /\d+\.\d+\.\d+/);
+  console.log(`ok  the command: ${version.trim()}`);
+
+  const old = oldNode();
+  if (old === undefined) console.log(`--  no Node older than ${needed} on the path: what it is told was not tried`);
+  else {
+    tellOldNode(old, ['-e', `import('${name}')`]);
+    tellOldNode(old, [join(home, 'node_modules', '.bin', name), '--version']);
+  }
+} finally {
+  rmSync(folder, { recursive: true, force: true });
+}
+
+interface OldNode {
+  readonly path: string;
+  readonly version: string;
+}
+
+interface Packed {
+  readonly filename: string;
+  readonly files: readonly { readonly path: string }[];
+}
+
+/** A Node that is too old must be told so, in one line that names both. */
+function tellOldNode({ path, version }: OldNode, args: readonly string[]): void {
+  const { status, stderr } = spawnSync(path, args, { cwd: home, encoding: 'utf8' });
+  const line = stderr.split('\n').find((each) => each.includes(needed) && each.includes(version));
+  assert.ok(line, `under Node ${version} one sentence must name ${needed} and the Node at hand, got:\n${stderr}`);
+  assert.notEqual(status, 0, `Node ${version} was told, and ran it all the same`);
+  console.log(`ok  Node ${version} is told: ${line.trim()}`);
+}
+
+function run(command: string, args: readonly string[], cwd: string): string {
+  const { status, stdout, stderr } = spawnSync(command, args, {
+    cwd,
+    encoding: 'utf8',
+    shell: process.platform === 'win32' && command !== process.execPath,
+  });
+  assert.equal(status, 0, `${command} ${args.join(' ')}\n${stdout}${stderr}`);
+  return stdout;
+}
+
+/** A Node on the path that is too old for us, if there is one. */
+function oldNode(): OldNode | undefined {
+  for (const each of (process.env.PATH ?? '').split(delimiter)) {
+    const path = join(each, 'node');
+    if (each.includes('node_modules') || !existsSync(path)) continue;
+    const version = spawnSync(path, ['-p', 'process.versions.node'], { encoding: 'utf8' }).stdout?.trim() ?? '';
+    const [major = 0, minor = 0] = version.split('.').map(Number);
+    const [wantedMajor = 0, wantedMinor = 0] = needed.split('.').map(Number);
+    if (major < wantedMajor || (major === wantedMajor && minor < wantedMinor)) return { path, version };
+  }
+  return undefined;
+}

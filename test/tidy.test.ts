@@ -1,0 +1,337 @@
+/** The house rules that a machine can see. Every message says the remedy. */
+
+import assert from 'node:assert/strict';
+import { existsSync } from 'node:fs';
+import { dirname, join, posix } from 'node:path';
+import { test } from 'node:test';
+import { codeOf, doors, exportsOf, filesUnder, importsOf, read, readPackage, root } from './source.ts';
+
+const linesMax = 300;
+const linesWanted = 200;
+const columnsMax = 120;
+
+/** Who may import whom, by folder of `src`; a folder, or a single file of it. What is absent is forbidden. */
+const mayImport: Readonly<Record<string, readonly string[]>> = {
+  core: [],
+  ports: ['core'],
+  policy: ['core', 'ports/clock'],
+  stores: ['core', 'ports'],
+  approvers: ['core', 'ports'],
+  guard: ['core', 'ports', 'policy', 'stores/memory', 'approvers/nobody'],
+  prices: ['core', 'ports'],
+  compat: ['core', 'ports', 'guard', 'policy', 'prices', 'stores/memory'],
+  testing: ['core', 'ports', 'guard', 'stores/memory'],
+  demo: ['core', 'ports', 'guard', 'policy', 'compat', 'prices', 'testing', 'index'],
+  cli: ['core', 'ports', 'guard', 'policy', 'stores', 'approvers', 'compat', 'prices', 'testing', 'demo', 'index'],
+  // Doors are files of their own.
+  index: ['core', 'ports', 'guard', 'policy', 'stores/memory', 'approvers'],
+  breaker: ['core', 'ports', 'guard/clock'],
+};
+
+/** Dependencies, each with the one folder that may use it. */
+const packages: Readonly<Record<string, string>> = {
+  '@pydantic/genai-prices': 'prices',
+  'smol-toml': 'policy',
+  yaml: 'policy',
+};
+
+/** Parts of the policy that read files or write pages: only its own door and the command reach them. */
+const outOfReachOfTheRoot = /^src\/policy\/(index|files|schema|explain|settings-docs|reference)\.ts$/;
+
+const seedClasses = new Set(['SessionBreaker', 'BreakerRegistry', 'CircuitBreakerConfig']);
+
+const everything = filesUnder();
+const typescript = everything.filter((path) => path.endsWith('.ts'));
+const source = typescript.filter((path) => path.startsWith('src/') && !path.endsWith('.test.ts'));
+const pages = everything.filter((path) => path.endsWith('.md'));
+
+/** Collects what a rule finds and fails with all of it at once. */
+function rule(title: string, find: (found: string[]) => void): void {
+  test(title, () => {
+    const found: string[] = [];
+    find(found);
+    assert.equal(found.length, 0, `\n  ${found.join('\n  ')}\n`);
+  });
+}
+
+/** Every line of the code that a pattern hits, as `path:line`; comments and text do not count. */
+function hits(path: string, pattern: RegExp): string[] {
+  const lines = codeOf(read(path), 'nothing').split('\n');
+  return lines.flatMap((line, index) => (pattern.test(line) ? [`${path}:${index + 1}`] : []));
+}
+
+const folderOf = (path: string): string => path.split('/')[1]?.replace(/\.ts$/, '') ?? '';
+const targetOf = (path: string, specifier: string): string => posix.join(posix.dirname(path), specifier);
+
+rule('imports point inward, as the table says', (found) => {
+  for (const path of source) {
+    const folder = folderOf(path);
+    const allowed = mayImport[folder];
+    if (allowed === undefined)
+      found.push(`${path}: folder '${folder}' is not in the table of test/tidy.test.ts; add it`);
+    for (const specifier of importsOf(read(path)).filter((each) => each.startsWith('.'))) {
+      const target = targetOf(path, specifier);
+      const inside = target.replace(/^src\//, '').replace(/\.ts$/, '');
+      if (!target.startsWith('src/')) found.push(`${path} imports ${specifier}: source imports nothing outside src/`);
+      else if (!specifier.endsWith('.ts')) found.push(`${path} imports ${specifier}: write the path with .ts`);
+      else if (specifier.endsWith('.test.ts')) found.push(`${path} imports a test: move what it needs`);
+      else if (
+        folderOf(target) !== folder &&
+        !allowed?.some((each) => inside === each || inside.startsWith(`${each}/`))
+      ) {
+        found.push(
+          `${path} imports ${inside}: ${folder} may import ${allowed?.join(', ') || 'nothing outside itself'}`,
+        );
+      }
+    }
+  }
+});
+
+rule('a dependency has one user, and the core, ports and guard have none', (found) => {
+  for (const path of source) {
+    for (const specifier of importsOf(read(path)).filter((each) => !each.startsWith('.'))) {
+      const folder = folderOf(path);
+      if (specifier.startsWith('node:')) {
+        if (folder === 'core' || folder === 'ports')
+          found.push(`${path} imports ${specifier}: hand it in through a port`);
+      } else if (packages[specifier] !== folder) {
+        found.push(`${path} imports ${specifier}: use what Node has, or name its one user in test/tidy.test.ts`);
+      }
+    }
+  }
+  for (const name of Object.keys(readPackage().dependencies ?? {})) {
+    if (packages[name] === undefined) found.push(`package.json depends on ${name}, which no folder may use: remove it`);
+  }
+});
+
+rule('the root and the breaker reach no parser, page or dependency', (found) => {
+  for (const door of ['src/index.ts', 'src/breaker.ts']) {
+    for (const path of reachable([door])) {
+      if (outOfReachOfTheRoot.test(path)) found.push(`${door} reaches ${path}: import check, resolve, … by themselves`);
+      for (const name of importsOf(read(path)).filter((each) => packages[each] !== undefined)) {
+        found.push(`${door} reaches ${name} through ${path}: leave it to its own door`);
+      }
+    }
+  }
+});
+
+rule('the core is pure: no clock, timer, promise, random number, process or global', (found) => {
+  const globals =
+    'Date|performance|process|Promise|setTimeout|setInterval|setImmediate|queueMicrotask|globalThis|crypto|fetch';
+  const impure = new RegExp(`\\b(await|async|${globals})\\b(?!\\s*:)|Math\\.random`);
+  for (const path of source.filter((each) => each.startsWith('src/core/'))) {
+    for (const where of hits(path, impure))
+      found.push(`${where}: the core gets time and chance in the event; move this to guard/`);
+  }
+});
+
+rule('time is asked for in one place, the clock', (found) => {
+  const clocks = /\bDate\.now\b|\bnew Date\(\)|\bperformance\.now\b|\bprocess\.hrtime\b|\bset(Timeout|Interval)\(/;
+  for (const path of source.filter((each) => each !== 'src/guard/clock.ts' && !each.startsWith('src/cli/'))) {
+    for (const where of hits(path, clocks)) found.push(`${where}: take a Clock (src/ports/clock.ts) instead`);
+  }
+});
+
+rule('nobody prints but the command and the demo', (found) => {
+  for (const path of source.filter((each) => !/^src\/(cli|demo)\//.test(each))) {
+    for (const where of hits(path, /\bconsole\./)) found.push(`${where}: write an entry, or use the gear's log`);
+  }
+});
+
+rule('exports are named one by one', (found) => {
+  for (const path of source) {
+    for (const where of hits(path, /^\s*export\s*\*/)) found.push(`${where}: name what is exported`);
+    for (const where of hits(path, /^\s*export\s+default\b/)) found.push(`${where}: give the export a name`);
+    if (path.endsWith('/index.ts') || doors().some((door) => door.path === path)) continue;
+    if (/^\s*export\s+(type\s+)?\{[^}]*\}\s*from\b/m.test(codeOf(read(path), 'nothing'))) {
+      found.push(`${path}: only doors re-export; import it where it is declared`);
+    }
+  }
+});
+
+rule('no enums, namespaces, decorators or inheritance; classes are errors or names of the seeds', (found) => {
+  for (const path of source) {
+    for (const where of hits(path, /^\s*(export\s+)?(declare\s+)?(const\s+)?enum\s/))
+      found.push(`${where}: use a union of strings`);
+    for (const where of hits(path, /^\s*(export\s+)?(declare\s+)?namespace\s/))
+      found.push(`${where}: a file is a namespace`);
+    for (const where of hits(path, /^\s*@\w+/)) found.push(`${where}: call a function instead of decorating`);
+    for (const [, name = '', base] of codeOf(read(path), 'nothing').matchAll(
+      /\bclass\s+(\w+)(?:<[^{]*>)?(?:\s+extends\s+([\w.]+))?/g,
+    )) {
+      if (base !== undefined && base !== 'Error') found.push(`${path}: ${name} extends ${base}: compose instead`);
+      if (base === undefined && !seedClasses.has(name))
+        found.push(`${path}: class ${name}: write a factory that returns an object`);
+    }
+  }
+});
+
+rule('no `any`: unknown at the edges, narrowed once', (found) => {
+  for (const path of source) {
+    const lines = read(path).split('\n');
+    for (const where of hits(path, /(?<![.\w])any\b(?!\s*\()/)) {
+      const line = Number(where.split(':')[1]);
+      if (!lines[line - 2]?.includes('biome-ignore lint/suspicious/noExplicitAny: '))
+        found.push(`${where}: use unknown`);
+    }
+  }
+});
+
+rule('files are named after what they hold, in kebab-case', (found) => {
+  const vague = /^(utils?|helpers?|common|types?|base|manager|service|handler|impl|misc|shared)$/;
+  for (const path of typescript) {
+    const name = posix.basename(path).replace(/(\.test|\.bench)?\.ts$/, '');
+    if (!/^[a-z0-9]+(-[a-z0-9]+)*$/.test(name)) found.push(`${path}: write the name in kebab-case`);
+    if (name.split('-').some((word) => vague.test(word))) found.push(`${path}: name the file after its main export`);
+  }
+});
+
+rule('every source file tells its idea in its first comment', (found) => {
+  for (const path of source) {
+    if (!/^(#!.*\n)?\/\*\*\s*(\n \* )?\S/.test(read(path)))
+      found.push(`${path}: begin with /** one sentence: what this file is */`);
+  }
+});
+
+test('files and lines are short enough to read', (context) => {
+  const found: string[] = [];
+  for (const path of typescript) {
+    const lines = read(path).split('\n');
+    const isTest = path.endsWith('.test.ts') || path.startsWith('test/');
+    if (!isTest && lines.length > linesMax)
+      found.push(`${path} has ${lines.length} lines: split it, at most ${linesMax}`);
+    else if (!isTest && lines.length > linesWanted)
+      context.diagnostic(`${path} has ${lines.length} lines, wanted ${linesWanted}`);
+    lines.forEach((line, index) => {
+      if ([...line].length > columnsMax && !/https?:\/\//.test(line))
+        found.push(`${path}:${index + 1}: over ${columnsMax} columns`);
+    });
+  }
+  assert.equal(found.length, 0, `\n  ${found.join('\n  ')}\n`);
+});
+
+rule('nothing is half done', (found) => {
+  const marks = /\b(TOD[O]|FIXM[E]|XX[X])\b/;
+  for (const path of everything.filter((each) => /\.(ts|cjs|md|json)$/.test(each) && each !== 'package-lock.json')) {
+    read(path)
+      .split('\n')
+      .forEach((line, index) => {
+        if (marks.test(line)) found.push(`${path}:${index + 1}: do it now or leave it out`);
+        if (path.endsWith('.ts') && /^\s*\/\/ .*[;{]$/.test(line))
+          found.push(`${path}:${index + 1}: delete code that is commented out`);
+      });
+  }
+  for (const path of typescript) {
+    for (const where of hits(path, /\b(test|it|describe)\.(only|skip|todo)\b|\bdebugger\b/))
+      found.push(`${where}: leave no test out`);
+  }
+});
+
+rule('every source file is reached from a door, and every exported value has a user', (found) => {
+  const reached = reachable([...doors().map((door) => door.path), ...commandFiles()]);
+  const texts = new Map(
+    everything.filter((path) => /\.(ts|cjs)$/.test(path)).map((path) => [path, codeOf(read(path), 'nothing')]),
+  );
+  for (const path of source) {
+    if (!reached.has(path)) found.push(`${path}: no door or command reaches it; delete it or use it`);
+    if (doors().some((door) => door.path === path)) continue;
+    for (const name of exportsOf(read(path)).values) {
+      const used = new RegExp(`\\b${name}\\b`);
+      const users = [...texts].filter(([other, text]) => other !== path && used.test(text));
+      if (users.length === 0) found.push(`${path}: nobody else uses ${name}; take its export away, or it`);
+    }
+  }
+});
+
+rule('doors, commands and scripts name files that exist', (found) => {
+  const { scripts, bin } = readPackage();
+  for (const { name, path } of doors()) if (!existsSync(join(root, path))) found.push(`${name} has no ${path}`);
+  for (const path of Object.values(bin)) if (!existsSync(join(root, path))) found.push(`the command has no ${path}`);
+  for (const [name, line] of Object.entries(scripts)) {
+    for (const [path] of line.matchAll(/\b(?:test|bench|examples|bin)\/[\w/-]+\.(?:ts|cjs)\b/g)) {
+      if (!existsSync(join(root, path)))
+        found.push(`npm run ${name} runs ${path}, which is not there: write it or drop the script`);
+    }
+  }
+});
+
+rule('pages have one title, and their links lead somewhere', (found) => {
+  for (const path of pages) {
+    const text = read(path).replace(/^(```|~~~)[\s\S]*?^\1/gm, '');
+    const titles = text.match(/^# .+$/gm)?.length ?? 0;
+    if (titles !== 1) found.push(`${path} has ${titles} titles: write one line that begins with '# '`);
+    for (const [, target = ''] of text.matchAll(/(?<!`)\[[^\]]*\]\(([^)\s]+)\)/g)) {
+      if (/^[a-z]+:/.test(target)) continue;
+      const [file = '', anchor] = target.split('#');
+      const linked = file === '' ? path : posix.join(posix.dirname(path), file);
+      if (!existsSync(join(root, linked))) found.push(`${path} links to ${target}, which is not there`);
+      else if (anchor !== undefined && linked.endsWith('.md') && !anchorsOf(linked).has(anchor)) {
+        found.push(`${path} links to ${target}: ${linked} has no such heading`);
+      }
+    }
+  }
+});
+
+rule('a decision has a number and its four parts', (found) => {
+  for (const path of pages.filter((each) => each.startsWith('docs/decisions/'))) {
+    if (!/\/\d{4}-[a-z0-9-]+\.md$/.test(path)) found.push(`${path}: call it NNNN-title.md`);
+    for (const part of ['Context', 'Decision', 'Consequences', 'What would change our mind']) {
+      if (!read(path).includes(`\n## ${part}\n`)) found.push(`${path}: add the part '## ${part}'`);
+    }
+  }
+});
+
+rule('no file carries the address of a registry or a path of somebody’s machine', (found) => {
+  const machine = /(?<![\w.])[/](home|Users|root)[/]\w/;
+  const workshop = /[/]work[/](main|shared)\b/;
+  const address = /https?:[/][/][^\s/]*(registry|npmjs|artifactory)/;
+  for (const path of everything.filter((each) =>
+    /\.(ts|cjs|mjs|js|md|json|toml|yaml|yml|sh|txt)$|^\.ci\/|rc$/.test(each),
+  )) {
+    const text = read(path);
+    if (address.test(text)) found.push(`${path}: names a registry; npm knows where to fetch from`);
+    if (workshop.test(text) || (machine.test(text) && !path.endsWith('.test.ts')))
+      found.push(`${path}: holds an absolute path; make it relative`);
+  }
+  if (read('package-lock.json').includes('"resolved"')) found.push('package-lock.json: take out the "resolved" lines');
+});
+
+/** The source files behind some others, by following imports. */
+function reachable(from: readonly string[]): Set<string> {
+  const reached = new Set<string>();
+  const waiting = from.filter((path) => existsSync(join(root, path)));
+  for (let path = waiting.pop(); path !== undefined; path = waiting.pop()) {
+    if (reached.has(path)) continue;
+    reached.add(path);
+    for (const specifier of importsOf(read(path)).filter((each) => each.startsWith('.'))) {
+      const target = targetOf(path, specifier);
+      if (existsSync(join(root, target))) waiting.push(target);
+    }
+  }
+  return reached;
+}
+
+/** The source files that the command starts with. */
+function commandFiles(): string[] {
+  return Object.values(readPackage().bin)
+    .filter((path) => existsSync(join(root, path)))
+    .flatMap((path) =>
+      [...read(path).matchAll(/['"`](\.\.\/src\/[\w/-]+\.ts)['"`]/g)].map(([, target = '']) =>
+        posix.join(dirname(path), target),
+      ),
+    );
+}
+
+/** The anchors of a page, as they are made from its headings. */
+function anchorsOf(path: string): Set<string> {
+  const headings = read(path).match(/^#+ .+$/gm) ?? [];
+  const made = headings.map((line) =>
+    line
+      .replace(/^#+ /, '')
+      .toLowerCase()
+      .replace(/[^\p{L}\p{N}\s_-]/gu, '')
+      .trim()
+      .replace(/\s/g, '-'),
+  );
+  return new Set(made);
+}
