@@ -15,9 +15,9 @@ if (have[0] < needed[0] || (have[0] === needed[0] && have[1] < needed[1])) {
 function start() {
   var fs = require('node:fs');
   var path = require('node:path');
-  var built = path.join(__dirname, '..', 'dist', 'cli', 'main.js');
+  var built = path.join(__dirname, '../dist/cli/main.js');
   // A checkout that was not built runs its source.
-  var entry = fs.existsSync(built) ? built : path.join(__dirname, '..', 'src', 'cli', 'main.ts');
+  var entry = fs.existsSync(built) ? built : path.join(__dirname, '../src/cli/main.ts');
   require(entry)
     .main(process.argv.slice(2))
     .then(function setCode(code) {

@@ -283,7 +283,9 @@ export function createBreaker(options: BreakerOptions = {}): Breaker {
       result.then(ok, err);
       return result;
     }
-    return isThenable(result) ? follow(result, ok, err) : (ok(result), result);
+    if (isThenable(result)) return follow(result, ok, err);
+    ok(result);
+    return result;
   }
 
   /** A foreign thenable may start its work on every `then`: it is asked once. */

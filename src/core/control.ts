@@ -1,5 +1,6 @@
 /** The interface of a control: a pure pair of judging and learning, with a place for its state. */
 
+import type { Action } from './action.ts';
 import type { ActionProposed, ControlEvent } from './event.ts';
 import type { Verdict } from './verdict.ts';
 
@@ -32,6 +33,8 @@ export interface Control<S = unknown> {
   apply(state: S, event: ControlEvent, place: Place): S;
   /** What is due without any action: an overrun, a latched count. Asked after events and by the sweep. */
   check?(state: S, atMs: number): Verdict;
+  /** What the ending of an action made due for its task, where the cell is not the task's own. */
+  due?(state: S, action: Action): Verdict;
   /** Counters on their way to a limit. */
   gauges?(state: S, atMs: number): readonly Gauge[];
 }

@@ -1,5 +1,6 @@
 /** The one reducer: every control judges the same state, the strictest verdict wins, and each learns what was decided. */
 
+import type { Action } from './action.ts';
 import type { Control, Place } from './control.ts';
 import type { ActionProposed, ControlEvent } from './event.ts';
 import { allow, type Decision, stricter, type Verdict, type Vote } from './verdict.ts';
@@ -47,14 +48,16 @@ export function applyAll(panel: Panel, event: ControlEvent): void {
   }
 }
 
-/** The strictest of what is due without any action. */
-export function checkAll(panel: Panel, atMs: number): Verdict {
+/** The strictest of what is due without any action, or after one ended. */
+export function checkAll(panel: Panel, atMs: number, ended?: Action): Verdict {
   let verdict: Verdict = allow;
   for (let at = 0; at < panel.length; at++) {
     const seat = panel[at]!;
-    if (seat.control.check === undefined) continue;
-    const said = seat.control.check(seat.cell.state, atMs);
+    const said = seat.control.check?.(seat.cell.state, atMs) ?? allow;
     if (said !== allow) verdict = stricter(verdict, owned(seat, said));
+    if (ended !== undefined && seat.control.due !== undefined) {
+      verdict = stricter(verdict, seat.control.due(seat.cell.state, ended));
+    }
   }
   return verdict;
 }

@@ -21,6 +21,18 @@ export function frameOf(gear: object): Frame | undefined {
   return frame;
 }
 
+/** As `runInside`, for the hot path: no closure is made. */
+export function applyInside(
+  gear: object,
+  task: TaskNode | undefined,
+  call: Call,
+  fn: (...args: never[]) => unknown,
+  self: unknown,
+  args: readonly unknown[],
+): unknown {
+  return storage.run({ gear, task, call, outer: storage.getStore() }, Reflect.apply, fn, self, args);
+}
+
 export function runInside<T>(gear: object, task: TaskNode | undefined, call: Call | undefined, run: () => T): T {
   return storage.run({ gear, task, call, outer: storage.getStore() }, run);
 }

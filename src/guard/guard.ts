@@ -7,7 +7,7 @@ import { type Action, type Cost, givenBack, type Outcome, type Permit, type Rule
 import { countedFailures, refusalAt } from '../core/breaker/breaker.ts';
 import { type Card, type CardAction, changeCard } from '../core/card.ts';
 import { applyAll, checkAll, decide } from '../core/decide.ts';
-import type { ControlEvent } from '../core/event.ts';
+import type { ActionSettled, ControlEvent } from '../core/event.ts';
 import { actionsFor, explain } from '../core/explain.ts';
 import type { Refusal } from '../core/refusal.ts';
 import type { Decision, Stop, Verdict } from '../core/verdict.ts';
@@ -130,11 +130,17 @@ export function createGuard({ store, notes, observes, cardId }: GuardOptions): G
       }
       if (state.generation !== before) reportBreaker(notes, breaker, lane.place, before, atMs);
     }
-    if (lane.task !== undefined && (settling.cost !== undefined || settling.resultHits !== undefined)) {
-      look(lane.task, atMs);
-    } else if (lane.task !== undefined && lane.target.kind === 'tool' && outcome.kind === 'failure') {
-      look(lane.task, atMs); // A tool counted as a worker may have failed once too often.
+    if (outcome.kind === 'failure' || settling.cost !== undefined || settling.resultHits !== undefined) {
+      lookAfter(lane, permit.action, atMs);
     }
+  }
+
+  /** What the ending of an action made due: money spent, an output rule, a tool that failed once too often. */
+  function lookAfter(lane: Lane, action: Action, atMs: number): void {
+    const task = lane.task;
+    if (task === undefined || task.haltStop !== undefined || task.ended) return;
+    const due = checkAll(lane.panel, atMs, action);
+    if (due.kind === 'halt') halt(task, due, action.name, atMs);
   }
 
   function noteFailure(lane: Lane, error: string, tripped: boolean, atMs: number): void {
@@ -289,18 +295,10 @@ export function createGuard({ store, notes, observes, cardId }: GuardOptions): G
   };
 }
 
-function settledEvent(permit: Permit, outcome: Outcome, atMs: number, settling: Settling) {
+/** One shape for all: fields that are not known are undefined, which the journal leaves out. */
+function settledEvent(permit: Permit, outcome: Outcome, atMs: number, settling: Settling): ActionSettled {
   const { cost, resultFingerprint, resultHits, stillRuns } = settling;
-  return {
-    type: 'action-settled',
-    atMs,
-    permit,
-    outcome,
-    ...(cost === undefined ? {} : { cost }),
-    ...(resultFingerprint === undefined ? {} : { resultFingerprint }),
-    ...(resultHits === undefined ? {} : { resultHits }),
-    ...(stillRuns ? { stillRuns } : {}),
-  } as const;
+  return { type: 'action-settled', atMs, permit, outcome, cost, resultFingerprint, resultHits, stillRuns } as ActionSettled;
 }
 
 function round(value: number): number {

@@ -1,6 +1,7 @@
 /** Runs a guarded function: rounds on the route, the call itself outside any lock, and one settlement from any exit. */
 
 import { type Action, cancelled, type Outcome, type Permit } from '../core/action.ts';
+import { microsPerCent } from '../core/budget.ts';
 import { classify, readError } from '../core/classify.ts';
 import { roundsMax } from '../core/limits.ts';
 import { type Refusal, RefusedError, refused } from '../core/refusal.ts';
@@ -10,7 +11,7 @@ import type { RuleSettings } from '../core/settings.ts';
 import type { Stop } from '../core/verdict.ts';
 import type { Clock } from '../ports/clock.ts';
 import { type Asking, askPerson } from './approval.ts';
-import { frameOf, runInside } from './context.ts';
+import { applyInside, frameOf } from './context.ts';
 import { errorFingerprint, fingerprint } from './fingerprint.ts';
 import type { AnyFunction, Ending, GuardOptions } from './front-door.ts';
 import { type Guard, isStop, type Settling } from './guard.ts';
@@ -57,28 +58,25 @@ export function actionOf(
   facts: CallFacts,
 ): Action {
   const { target, task } = lane;
-  const rules = runner.rules();
-  const hits =
-    rules.length === 0
-      ? undefined
-      : matchCall(rules, { tool: target.name, agent: lane.agent, args }, runner.ruleSettings());
   const worst = typeof options.worst === 'function' ? options.worst(...args) : options.worst;
-  const action = {
+  const plain = {
     id: facts.id ?? runner.nextId(),
     kind: target.kind,
     name: target.name,
     agent: lane.agent,
     session: lane.session,
     fingerprint: task === undefined ? 0 : fingerprint(target.name, args),
-    worstMicros: boundedCost(worst?.cents) * 10_000,
-    worstTokens: boundedCost(worst?.tokens),
+    worstMicros: worst === undefined ? 0 : boundedCost(worst.cents) * microsPerCent,
+    worstTokens: worst === undefined ? 0 : boundedCost(worst.tokens),
     patienceMs: lane.patienceMs,
+    task: task?.id as string, // Absent and undefined are the same to whoever reads it; one shape is faster.
   };
-  if (task === undefined && hits === undefined && facts.turnId === undefined) return action;
+  const rules = runner.rules();
+  if (rules.length === 0 && facts.turnId === undefined) return plain;
+  const hits = matchCall(rules, { tool: target.name, agent: lane.agent, args }, runner.ruleSettings());
   return {
-    ...action,
-    ...(task === undefined ? {} : { task: task.id }),
-    ...(hits === undefined || hits.length === 0 ? {} : { hits }),
+    ...plain,
+    ...(hits.length === 0 ? {} : { hits }),
     ...(facts.turnId === undefined ? {} : { turnId: facts.turnId }),
   };
 }
@@ -168,7 +166,7 @@ export function guardFunction<F extends AnyFunction>(
     const call = createLiveCall(runner.live, current, permit);
     let result: unknown;
     try {
-      result = runInside(runner.gear, current.task, call.face, () => fn.apply(self, args as Parameters<F>));
+      result = applyInside(runner.gear, current.task, call.face, fn, self, args);
     } catch (error) {
       settleWith(call, { error }, true);
       throw error;

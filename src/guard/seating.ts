@@ -120,7 +120,8 @@ export function createSeating(options: SeatingOptions): Seating {
 
   return {
     lane(target, task) {
-      const lanes = task === undefined ? outside : (task.lanes ??= new Map());
+      if (task !== undefined) task.lanes ??= new Map();
+      const lanes = task?.lanes ?? outside;
       let lane = lanes.get(target);
       if (lane === undefined || lane.epoch !== epoch) {
         if (lanes.size >= 10_000) lanes.clear();

@@ -204,6 +204,7 @@ export function createSwitchgear(options: SwitchgearOptions = {}): Switchgear {
       session: given.session === undefined ? (parent?.session ?? session) : check.name('session', given.session),
       parent,
       limits: resolveTask(settings, name, limits),
+      said: limits,
       ...(before === undefined ? {} : { retryOf: before.id, raises: before.raises + 1, carried: before }),
     });
     const { signal } = given;
@@ -359,12 +360,12 @@ export function createSwitchgear(options: SwitchgearOptions = {}): Switchgear {
       settings = next.settings;
       rules = addRules(operatorRules(settings), modelRules).rules;
       notes.setLevel(settings.journal.level);
-      tasks.reseat(settings, (task) => resolveTask(settings, task.agent));
+      tasks.reseat((task) => resolveTask(settings, task.agent, task.said));
       seating.renew();
       notes.write({ type: 'policy-reloaded', changed }, {}, clock.nowMs());
     },
     tighten(lines, chain) {
-      const from = { origin: 'model', ...(chain === undefined ? {} : { target: chain }) } as const;
+      const from = { origin: 'model', target: chain ?? `agent:${agent}` } as const;
       const parsed = lines.map((line) => ({ line, ...parseRule(line, from) }));
       const atMs = clock.nowMs();
       for (const { line, error } of parsed) {
@@ -415,8 +416,14 @@ export interface Internals {
   settingsOf(name: string): BreakerSettings;
 }
 
+/** The rules of the policy. One that cannot be read is never dropped: it is refused with the policy. */
 function operatorRules(settings: Settings): readonly Rule[] {
-  return ruleSet(settings.rules.flatMap((text) => ruleOf(text).rule ?? [])).rules;
+  const read = settings.rules.map((text) => {
+    const { rule, error } = ruleOf(text);
+    if (rule === undefined) throw new SwitchgearError('invalid_policy', `a rule cannot be read: ${error}`);
+    return rule;
+  });
+  return ruleSet(read).rules;
 }
 
 function haltedByHand(reason: string): Stop {

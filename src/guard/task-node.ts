@@ -17,6 +17,8 @@ export interface TaskNode extends TaskSeats {
   readonly root: TaskNode;
   readonly depth: number;
   limits: TaskSettings;
+  /** The limits that its starter gave, to be kept when the policy changes. */
+  readonly said: Partial<TaskSettings> | undefined;
   controls: TaskControls;
   readonly cells: TaskCells;
   /** Its own seats and, after them, those of its ancestors. */

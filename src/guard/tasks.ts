@@ -19,6 +19,8 @@ export interface NewTask {
   readonly session: string;
   readonly parent: TaskNode | undefined;
   readonly limits: TaskSettings;
+  /** The part of the limits that the starter gave. */
+  readonly said: Partial<TaskSettings> | undefined;
   readonly retryOf?: string;
   readonly raises?: number;
   /** Counters to go on from, where this is a retry. */
@@ -32,7 +34,7 @@ export interface Tasks {
   all(): Iterable<TaskNode>;
   readonly size: number;
   /** Makes the controls of running tasks anew, from changed settings; their counts stay. */
-  reseat(settings: Settings, limitsOf: (task: TaskNode) => TaskSettings): void;
+  reseat(limitsOf: (task: TaskNode) => TaskSettings): void;
 }
 
 export interface TasksOptions {
@@ -112,7 +114,7 @@ export function createTasks(options: TasksOptions): Tasks & Sweeper {
       disarm?.();
       disarm = undefined;
     },
-    start({ id, agent, session, parent, limits, retryOf, raises, carried }) {
+    start({ id, agent, session, parent, limits, said, retryOf, raises, carried }) {
       const known = tasks.get(id);
       if (known !== undefined)
         throw new SwitchgearError('task_exists', `a task with the id ${JSON.stringify(id)} is running`);
@@ -132,6 +134,7 @@ export function createTasks(options: TasksOptions): Tasks & Sweeper {
         session,
         parent,
         limits,
+        said,
         depth,
         controls,
         cells: cell.state,
@@ -180,7 +183,7 @@ export function createTasks(options: TasksOptions): Tasks & Sweeper {
     get size() {
       return tasks.size;
     },
-    reseat(_settings, limitsOf) {
+    reseat(limitsOf) {
       controlsOf.clear();
       for (const task of tasks.values()) {
         task.limits = limitsOf(task);
@@ -197,7 +200,7 @@ function noticeCalls(limits: TaskSettings): number {
 }
 
 function newNode(
-  given: Pick<TaskNode, 'id' | 'agent' | 'session' | 'parent' | 'limits' | 'depth' | 'controls' | 'cells' | 'raises'>,
+  given: Pick<TaskNode, 'id' | 'agent' | 'session' | 'parent' | 'limits' | 'said' | 'depth' | 'controls' | 'cells' | 'raises'>,
 ): TaskNode {
   const node = {
     ...given,

@@ -98,7 +98,8 @@ function takeDocument(report: Report, document: unknown, draft: Draft): void {
     const before = entries.get(name);
     if (before) addProblem(report, entry.path, `says again what ${before.name} says: keep one of them`);
     else if (topNames.includes(name)) entries.set(name, entry);
-    else if (name !== '$schema') addProblem(report, entry.path, `is not a setting${hint(name)}`); // Editors write $schema.
+    // Editors write $schema.
+    else if (name !== '$schema') addProblem(report, entry.path, `is not a setting${hint(name)}`);
   }
   const preset = takePreset(report, entries);
   if (preset !== undefined) takeSections(reportOfPreset(report, preset), presets[preset]!, draft);

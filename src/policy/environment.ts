@@ -1,6 +1,6 @@
 /**
- * Single values from the environment. Numbers are decimal digits with an optional fraction, trimmed: no exponent, no hex.
- * A bad value leaves what was there and is told once; nothing in the environment switches a protection off.
+ * Single values from the environment. Numbers are decimal digits with an optional fraction, trimmed: no exponent, no
+ * hex. A bad value leaves what was there and is told once; nothing in the environment switches a protection off.
  */
 
 import { quoteLengthMax } from '../core/limits.ts';

@@ -47,7 +47,7 @@ const advised: readonly (readonly [object, RegExp])[] = [
   [{ circuit_breaker: { mode: 'off' } }, /do not run production without breakers/],
   [{ tools: { x: { mode: 'off' } } }, /this tool has no breaker/],
   [{ loop: { enabled: false } }, /repeats itself/],
-  [{ circuit_breaker: { failure_threshold: 50 } }, /flaky tool/],
+  [{ circuit_breaker: { failure_threshold: 50 } }, /flaky tools/],
   [{ circuit_breaker: { timeout_secs: 'none' } }, /slow tools/],
   [{ circuit_breaker: { recovery_timeout_secs: 1 } }, /outages/],
   [{ task: { max_idle_secs: 3600 } }, /never speaks first/],

@@ -38,15 +38,13 @@ export function adviceOn(settings: Settings): readonly string[] {
   if (!loop.enabled) advice.push('loop.enabled is false: an agent that repeats itself runs until a budget ends it.');
   if (breaker.failureThreshold > 20) {
     advice.push(
-      `circuit_breaker.failure_threshold is ${breaker.failureThreshold}: raise it for the flaky tool alone, under [tools].`,
+      `circuit_breaker.failure_threshold is ${breaker.failureThreshold}: raise it for flaky tools only, in [tools].`,
     );
   }
   if (breaker.timeoutSecs === undefined)
     advice.push('circuit_breaker.timeout_secs is none: give slow tools more time under [tools] instead.');
   if (breaker.recoveryTimeoutSecs < 5) {
-    advice.push(
-      `circuit_breaker.recovery_timeout_secs is ${breaker.recoveryTimeoutSecs}: outages last longer, each probe hits a service that is down.`,
-    );
+    advice.push(`circuit_breaker.recovery_timeout_secs is ${breaker.recoveryTimeoutSecs}: most outages last longer.`);
   }
   if (task.maxIdleSecs > task.maxDurationSecs)
     advice.push('task.max_idle_secs is longer than task.max_duration_secs: it never speaks first.');

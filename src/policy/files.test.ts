@@ -43,12 +43,9 @@ test("CueDeck's own file loads unchanged and means its preset", () => {
 });
 
 const same = {
-  'a.toml':
-    '[circuit_breaker]\nfailure_threshold = 3\n[tools."mail.*"]\ntimeout = 5.5\n[[rules]]\ncondition = "a>1"\naction = "abort"\n',
-  'a.yaml':
-    'circuit_breaker:\n  failure_threshold: 3\ntools:\n  mail.*: { timeout: 5.5 }\nrules:\n  - condition: a>1\n    action: abort\n',
-  'a.json':
-    '{ "circuit_breaker": { "failure_threshold": 3 }, "tools": { "mail.*": { "timeout": 5.5 } }, "rules": [{ "condition": "a>1", "action": "abort" }] }',
+  'a.toml': 'mode = "observe"\n[tools."mail.*"]\ntimeout = 5.5\n[[rules]]\ncondition = "a>1"\naction = "abort"\n',
+  'a.yaml': 'mode: observe\ntools:\n  mail.*: { timeout: 5.5 }\nrules:\n  - condition: a>1\n    action: abort\n',
+  'a.json': '{"mode":"observe","tools":{"mail.*":{"timeout":5.5}},"rules":[{"condition":"a>1","action":"abort"}]}',
 };
 
 test('the three formats say the same', () => {
@@ -218,6 +215,18 @@ test('a changed file is taken, a bad one is told once and the good policy stays'
   assert.match(problems[0] ?? '', /max_tool_calls must be a whole number from 1, got 0/);
   watch.stop();
   assert.equal(waiting, 0);
+});
+
+test('without a clock the file system tells of a change', async (context) => {
+  const path = join(folderFor(context), 'switchgear.toml');
+  writeFileSync(path, '');
+  const changed = Promise.withResolvers<CheckedPolicy>();
+  const alive = setTimeout(() => changed.reject(new Error('no change was told')), 20_000);
+  const watch = watchPolicy(path, changed.resolve);
+  writeFileSync(path, 'mode = "observe"');
+  assert.equal((await changed.promise).settings.mode, 'observe');
+  watch.stop();
+  clearTimeout(alive);
 });
 
 test('a watch starts only from a good policy, and survives a listener that throws', (context) => {

@@ -1,9 +1,10 @@
 /** Policy files: finding, reading and watching them. The library's front door never comes here. */
 
-import { existsSync, readFileSync, statSync } from 'node:fs';
+import { existsSync, readFileSync, statSync, unwatchFile, watchFile } from 'node:fs';
 import { extname, join } from 'node:path';
 import { SwitchgearError } from '../core/error.ts';
 import { policyBytesMax, policyPollMs } from '../core/limits.ts';
+import type { Clock } from '../ports/clock.ts';
 import { type CheckedPolicy, checkPolicy } from './check.ts';
 import { parseToml } from './parse-toml.ts';
 import { parseJson, parseYaml } from './parse-yaml.ts';
@@ -37,13 +38,9 @@ export function parsePolicy(text: string, file: string): CheckedPolicy {
   return checkPolicy(value ?? {}, { file, lineOf }); // A file of comments only says nothing.
 }
 
-/** The part of a clock that watching needs. */
-export interface PollClock {
-  after(delayMs: number, run: () => void): () => void;
-}
-
 export interface WatchPolicyOptions {
-  readonly clock?: PollClock;
+  /** The clock to poll by; the file system's own watch unless said. */
+  readonly clock?: Pick<Clock, 'after'>;
   /** Told of a new file that cannot be used, once; the policy before it stays. */
   readonly onProblem?: (error: Error) => void;
 }
@@ -60,14 +57,13 @@ export function watchPolicy(
   onChange: (policy: CheckedPolicy) => void,
   options: WatchPolicyOptions = {},
 ): PolicyWatch {
-  const { clock = unrefClock, onProblem } = options;
+  const { clock, onProblem } = options;
   let seen = readText(path);
   let policy = parsePolicy(seen, path);
   let told = '';
-  let cancel = clock.after(policyPollMs, poll);
+  const stop = clock ? repeat(clock, look) : watchStats(path, look);
 
-  function poll(): void {
-    cancel = clock.after(policyPollMs, poll);
+  function look(): void {
     try {
       const text = readText(path);
       told = '';
@@ -90,16 +86,27 @@ export function watchPolicy(
     get policy() {
       return policy;
     },
-    stop: () => cancel(),
+    stop,
   };
 }
 
-const unrefClock: PollClock = {
-  after(delayMs, run) {
-    const timer = setTimeout(run, delayMs).unref();
-    return () => clearTimeout(timer);
-  },
-};
+function repeat(clock: Pick<Clock, 'after'>, look: () => void): () => void {
+  let cancel = () => {};
+  const next = () => {
+    cancel = clock.after(policyPollMs, () => {
+      next();
+      look();
+    });
+  };
+  next();
+  return () => cancel();
+}
+
+/** Looks when the file's size or time changed, without keeping the process alive. */
+function watchStats(path: string, look: () => void): () => void {
+  watchFile(path, { interval: policyPollMs, persistent: false }, look);
+  return () => unwatchFile(path, look);
+}
 
 function readText(path: string): string {
   try {

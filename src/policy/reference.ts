@@ -20,7 +20,7 @@ export function settingsReference(): string {
     ]),
     overrides,
     '## Presets',
-    '`preset = "name"` at the top of a document, or in a tool\'s table. What a document says itself wins. No preset switches a control off.',
+    presetWords,
     presetTable(),
     environment,
     environmentTable(),
@@ -32,16 +32,22 @@ const opening = `# Settings
 
 This page is made from the table of settings by \`switchgear policy reference\`; do not edit it.
 
-A policy is one document: \`switchgear.toml\`, \`.yaml\`, \`.yml\` or \`.json\`, or an object handed to \`createSwitchgear\`. Every
-setting has a default, so a policy says only what differs. Names may be written in snake case or in camel case
-(\`failure_threshold\`, \`failureThreshold\`). The checker is strict: an unknown name, a wrong type or a number out of range is an
-error that quotes the place and the value, and all of them are told at once. A number never arrives as a text, and neither
-0 nor null switches a limit off; where a limit may be absent, the word \`"none"\` says so.
+A policy is one document: \`switchgear.toml\`, \`.yaml\`, \`.yml\` or \`.json\`, or an object handed to
+\`createSwitchgear\`. Every setting has a default, so a policy says only what differs. Names may be written in
+snake case or in camel case (\`failure_threshold\`, \`failureThreshold\`). The checker is strict: an unknown
+name, a wrong type or a number out of range is an error that quotes the place and the value, and all of them are
+told at once. A number never arrives as a text, and neither 0 nor null switches a limit off; where a limit may
+be absent, the word \`"none"\` says so.
 
-A document with \`reset_timeout_seconds\` in \`circuit_breaker\` and no preset is written for CueDeck and means \`preset = "cuedeck"\`.
+A document with \`reset_timeout_seconds\` in \`circuit_breaker\` and no preset is written for CueDeck and means
+\`preset = "cuedeck"\`.
 
-\`switchgear policy check\` checks a file, \`switchgear policy explain\` prints every effective value with its origin, and
-\`switchgear policy schema\` prints the JSON Schema, which is also \`policy.schema.json\` at the root of the package.`;
+\`switchgear policy check\` checks a file, \`switchgear policy explain\` prints every effective value with its
+origin, and \`switchgear policy schema\` prints the JSON Schema, which is also \`policy.schema.json\` at the
+root of the package.`;
+
+const presetWords = `\`preset = "name"\` at the top of a document, or in a tool's table. What a document says
+itself wins. No preset switches a control off.`;
 
 const overrides = `## \`tools\`, \`agents\`, \`rules\`
 
@@ -63,16 +69,16 @@ action = "confirm"
 reason = "More than $1000 needs a person."
 \`\`\`
 
-A breaker's settings are those of \`circuit_breaker\`, then of its agent, then \`same_error_tools\`, then of the patterns that fit
-the tool, then of the tool's own name, then what the code says. \`tool_x\` is another name of the tool \`x\`. A rule may also be a
-line: \`'ability:shell.execute|abort|"No shell."'\`.`;
+A breaker's settings are those of \`circuit_breaker\`, then of its agent, then \`same_error_tools\`, then of the
+patterns that fit the tool, then of the tool's own name, then what the code says. \`tool_x\` is another name of
+the tool \`x\`. A rule may also be a line: \`'ability:shell.execute|abort|"No shell."'\`.`;
 
 const environment = `## Environment
 
-A variable overrides one value of the policy. Its text is trimmed. Numbers are decimal digits, with a fraction where the
-setting has one: no exponent, no hex. Switches are \`true\` or \`false\`. A bad value leaves the value that was there and is told
-in one warning. Nothing in the environment switches a protection off (\`off\`, \`none\`, \`loop.enabled\`): that takes a policy. Of
-two names for one setting the \`SWITCHGEAR_\` one wins.`;
+A variable overrides one value of the policy. Its text is trimmed. Numbers are decimal digits, with a fraction
+where the setting has one: no exponent, no hex. Switches are \`true\` or \`false\`. A bad value leaves the value
+that was there and is told in one warning. Nothing in the environment switches a protection off (\`off\`,
+\`none\`, \`loop.enabled\`): that takes a policy. Of two names for one setting the \`SWITCHGEAR_\` one wins.`;
 
 function tableOf(fields: Fields, home: string): string {
   const rows = Object.entries(fields).map(([name, setting]) => {

@@ -2,21 +2,27 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import test from 'node:test';
 import { checkPolicy } from './check.ts';
+import { parsePolicy } from './files.ts';
 import { presets } from './presets.ts';
 import { settingsReference } from './reference.ts';
 import { type JsonSchema, policySchema } from './schema.ts';
 
 const root = new URL('../../', import.meta.url);
 
-test('policy.schema.json is current: npx switchgear policy schema > policy.schema.json', () => {
-  assert.equal(
-    readFileSync(new URL('policy.schema.json', root), 'utf8'),
-    `${JSON.stringify(policySchema(), null, 2)}\n`,
-  );
+test('policy.schema.json is current: npx switchgear policy schema > policy.schema.json, then npm run format', () => {
+  const written: unknown = JSON.parse(readFileSync(new URL('policy.schema.json', root), 'utf8'));
+  assert.deepEqual(written, JSON.parse(JSON.stringify(policySchema())));
 });
 
 test('docs/reference/settings.md is current: npx switchgear policy reference > docs/reference/settings.md', () => {
   assert.equal(readFileSync(new URL('docs/reference/settings.md', root), 'utf8'), settingsReference());
+});
+
+test('the example on the reference page is a policy', () => {
+  const [, toml = ''] = /```toml\n(.*?)```/s.exec(settingsReference()) ?? [];
+  const { settings } = parsePolicy(toml, 'example.toml');
+  assert.equal(settings.tools.external_api?.failureThreshold, 2);
+  assert.equal(settings.rules.length, 1);
 });
 
 /** As much of JSON Schema as ours uses. */

@@ -17,7 +17,7 @@ export const sectionDocs: Readonly<Record<string, string>> = {
 export const settingDocs: Readonly<Record<string, string>> = {
   mode: '`observe` counts and reports, and refuses nothing.',
   same_error_tools:
-    'Tools whose failures are data (shells, SQL, tests): only the same error in a row counts. `*` stands for any characters.',
+    'Tools whose failures are data (shells, SQL, tests): only the same error in a row counts. `*` = any characters.',
   'circuit_breaker.mode': '`observe` counts and reports but never refuses, `off` lets everything pass uncounted.',
   'circuit_breaker.trip': 'How failures are counted: in a row, ever, in the last calls, or in the monitor window.',
   'circuit_breaker.failure_threshold': 'Failures that open the circuit.',

@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
+import { defaultBreaker } from '../core/breaker/defaults.ts';
+import { checkPolicy } from './check.ts';
 import { namesOf } from './check-section.ts';
 import { valueProblem } from './check-value.ts';
 import { variables } from './environment.ts';
@@ -57,4 +59,8 @@ test('no variable means two settings, and the five names of the session breaker 
     ['BB_CIRCUIT_BREAKER_IDLE_SECS', 'task.max_idle_secs'],
     ['BB_CIRCUIT_BREAKER_JACCARD', 'loop.similarity_jaccard_threshold'],
   ]);
+});
+
+test('a breaker of its own has the defaults of the table', () => {
+  assert.deepEqual({ ...defaultBreaker }, { ...checkPolicy({}).settings.circuitBreaker });
 });
