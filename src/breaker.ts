@@ -17,6 +17,7 @@ import { exportBreaker, importBreaker, type SavedBreaker } from './core/breaker/
 import { type BreakerState, initialBreaker } from './core/breaker/state.ts';
 import { classify } from './core/classify.ts';
 import { SwitchgearError } from './core/error.ts';
+import { checkPart, shown } from './core/part.ts';
 import type { BreakerSettings } from './core/settings.ts';
 import type { Stop } from './core/verdict.ts';
 import { coarseClock, systemClock } from './guard/clock.ts';
@@ -115,32 +116,31 @@ export interface Breaker {
   [Symbol.dispose](): void;
 }
 
-const neutralNumbers = new Set(['recoveryJitter', 'jitterSeed']);
-
-function settingsOf(options: BreakerOptions): BreakerSettings {
-  const { name, clock, onRefusal, saved, ...said } = options;
-  const settings: BreakerSettings = { ...defaultBreaker, rateWindow: 'calls', ...said };
-  for (const [key, value] of Object.entries(said)) {
-    const wanted = (defaultBreaker as unknown as Record<string, unknown>)[key];
-    const optional = ['failureRateThreshold', 'slowCallSecs', 'maxConcurrent', 'timeoutSecs'].includes(key);
-    if (wanted === undefined && !optional) throw invalid(`a breaker has no setting ${JSON.stringify(key)}`);
-    if (value === undefined) continue;
-    if (typeof value !== typeof (wanted ?? 1))
-      throw invalid(`${key} must be a ${typeof (wanted ?? 1)}, got ${String(value)}`);
-    if (
-      typeof value === 'number' &&
-      !(Number.isFinite(value) && (value > 0 || (value === 0 && neutralNumbers.has(key))))
-    ) {
-      throw invalid(`${key} must be a number above 0, got ${value}`);
-    }
-  }
-  if (options.timeoutSecs !== undefined) return settings;
-  const { timeoutSecs, ...untimed } = settings;
-  return untimed;
+function check(fits: boolean, what: string, value: unknown): void {
+  if (!fits) throw new SwitchgearError('invalid_argument', `${what}, got ${shown(value)}`);
 }
 
-function invalid(message: string): SwitchgearError {
-  return new SwitchgearError('invalid_argument', message);
+function settingsOf(options: BreakerOptions): BreakerSettings {
+  check(
+    typeof options === 'object' && options !== null && !Array.isArray(options),
+    'options must be an object',
+    options,
+  );
+  const { name = '', clock, onRefusal = 'reject', saved, ...said } = options;
+  check(typeof name === 'string', 'name must be a text', name);
+  check(['reject', 'throw', 'return'].includes(onRefusal), 'onRefusal must be reject, throw or return', onRefusal);
+  const tells = typeof clock?.nowMs === 'function' && typeof clock.after === 'function';
+  check(clock === undefined || tells, 'clock must have nowMs and after', clock);
+  const { timeoutSecs, ...untimed } = defaultBreaker;
+  const part = checkPart(defaultBreaker, said, 'breaker');
+  const settings: BreakerSettings = { ...untimed, rateWindow: 'calls', ...part };
+  // Together they must leave a limit that can be reached.
+  const { trip, failureThreshold, minimumCalls, windowCalls } = settings;
+  const holds = `the window holds ${windowCalls} calls`;
+  check(trip !== 'count_window' || failureThreshold <= windowCalls, `failureThreshold: ${holds}`, failureThreshold);
+  const rated = settings.rateWindow === 'calls' && (settings.failureRateThreshold ?? settings.slowCallSecs);
+  check(!rated || minimumCalls <= windowCalls, `minimumCalls: ${holds}`, minimumCalls);
+  return settings;
 }
 
 /** A breaker of its own. */
@@ -170,7 +170,8 @@ export function createBreaker(options: BreakerOptions = {}): Breaker {
   /** Handlers are made once per generation: a late result knows itself without anything per call. */
   function okOf(grant: Admitted): (value: unknown) => void {
     return (value) => {
-      settleCall(state, settings, grant, outcomeOfValue(value), needsTime ? clock.nowMs() : 0);
+      const outcome = outcomeOfValue(value);
+      settleCall(state, settings, grant, outcome, needsTime || outcome !== success ? clock.nowMs() : 0);
       if (state.generation !== known) changed();
     };
   }
@@ -207,7 +208,8 @@ export function createBreaker(options: BreakerOptions = {}): Breaker {
   }
 
   function refusalOf(stop: Stop): BreakerRefusal {
-    if (cached?.generation === state.generation && cached.refusal.retryAtMs === stop.retryAtMs) return cached.refusal;
+    const last = cached?.generation === state.generation ? cached.refusal : undefined;
+    if (last?.retryAtMs === stop.retryAtMs && last?.code === stop.code) return last;
     const refusal: BreakerRefusal = Object.freeze({
       refused: true,
       code: stop.code as BreakerRefusal['code'],
@@ -229,8 +231,8 @@ export function createBreaker(options: BreakerOptions = {}): Breaker {
     const atMs = clock.nowMs();
     // While it is open nothing changes before its time: one look at the time answers.
     if (state.phase === 'open' && cached?.generation === state.generation && state.heldAtMs < 0) {
-      const { retryAtMs } = cached.refusal;
-      if (retryAtMs === undefined || atMs < retryAtMs) {
+      const { code, retryAtMs } = cached.refusal;
+      if (code === 'circuit_open' && (retryAtMs === undefined || atMs < retryAtMs)) {
         state.requests++;
         state.refused++;
         return cached.refusal;
@@ -338,7 +340,7 @@ export function createBreaker(options: BreakerOptions = {}): Breaker {
   ): Promise<unknown> {
     const timeoutSecs = settings.timeoutSecs!;
     return new Promise((resolve, reject) => {
-      const timeout = timed!.add(timeoutSecs * 1000, clock.nowMs(), () => {
+      const timeout = timed!.add(timeoutSecs * 1000, real.nowMs(), () => {
         const error = new DOMException(`'${name}' took longer than ${timeoutSecs} s`, 'TimeoutError');
         permit.settled = true;
         const outcome = classify({ error }, settings, clock.nowMs(), errorFingerprint);
@@ -398,11 +400,14 @@ export function createBreaker(options: BreakerOptions = {}): Breaker {
     }) as Breaker['executeWithSignal'],
     admit,
     settle,
-    trip: (untilMs) => change((atMs) => openBreaker(state, settings, atMs, 'a trip by hand', untilMs)),
+    trip(untilMs) {
+      check(untilMs === undefined || Number.isFinite(untilMs), 'untilMs must be a finite number', untilMs);
+      change((atMs) => openBreaker(state, settings, atMs, 'a trip by hand', untilMs));
+    },
     reset: () => change(() => resetBreaker(state)),
     hold: () =>
       change((atMs) => {
-        state.heldAtMs = atMs;
+        state.heldAtMs = Math.max(0, atMs);
       }),
     release: () =>
       change(() => {
@@ -412,8 +417,9 @@ export function createBreaker(options: BreakerOptions = {}): Breaker {
       change((atMs) => {
         if (state.phase === 'open') halfOpenBreaker(state, atMs);
       }),
-    save: () => exportBreaker(state, clock.nowMs()),
+    save: () => exportBreaker(state, settings, clock.nowMs()),
     on(listener) {
+      check(typeof listener === 'function', 'a listener must be a function', listener);
       listeners = [...listeners, listener];
       return () => {
         listeners = listeners.filter((other) => other !== listener);

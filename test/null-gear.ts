@@ -52,6 +52,7 @@ function breaker(name: string): Loose {
   return standIn('a breaker', {
     name,
     state: 'CLOSED',
+    failures: 0,
     stats: standIn('stats', { ...stats }),
     metrics: standIn('metrics', { ...metrics }),
     config: zeros(),
@@ -183,10 +184,12 @@ export const createBreaker = (options: Loose = {}): Loose => breaker(String(opti
 const checked = (): Loose => ({ settings: zeros(1), provenance: new Map(), ignored: [] });
 export const checkPolicy = checked;
 export const loadPolicy = checked;
+export const parsePolicy = checked;
 export const applyEnvironment = checked;
 export const findPolicy = (): undefined => undefined;
 export const watchPolicy = () => nothing;
 export const explainPolicy = (): string[] => [];
+export const adviceOn = (): string[] => [];
 export const policySchema = (): Loose => ({});
 export const resolveBreaker = (): Loose => zeros();
 export const resolveTask = (): Loose => zeros();
@@ -204,7 +207,8 @@ export const delegationPolicyPrompt = (): string => '';
 
 export const getCircuitBreaker = (name: string): Loose => breaker(name);
 export const resetAllCircuitBreakers = nothing;
-export class CircuitBreakerConfig {}
+export const createCircuitBreaker = (): Loose => breaker('');
+export class OperationFailed extends Error {}
 
 export const MAX_DELEGATION_FAILURES = 0;
 export const recordDelegationFailure = (): Loose => ({ delegation_failures: {} });
@@ -212,12 +216,13 @@ export const checkCircuitBreaker = (): [boolean, string] => [true, ''];
 export const delegationBreaker = (): Loose => ({ recordDelegationFailure, checkCircuitBreaker });
 
 export const DEFAULT_BREAKER_CONFIG = zeros();
+export const configFromEnv = (): Loose => zeros();
 export const estimateUsageCents = (): number => 0;
 export class SessionBreaker {
   constructor() {
     Object.assign(this, {
       config: zeros(),
-      snapshot: () => ({ activeTasks: [], tasks: [], internalErrors: 0 }),
+      snapshot: () => ({ activeTasks: [], tasks: [], ignoredEvents: 0, internalErrors: 0 }),
     });
     // Whatever it is told, nothing comes of it.
     // biome-ignore lint/correctness/noConstructorReturn: a stand-in for every method there is.

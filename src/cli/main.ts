@@ -6,6 +6,7 @@ import { type Command, exitCodes, type Terminal, usageError } from './command.ts
 
 /** One line per command; each lives in a file of its own that is read only when it is called. */
 const commands: Readonly<Record<string, () => Promise<{ readonly command: Command }>>> = {
+  demo: () => import('./demo-command.ts'),
   policy: () => import('./policy-command.ts'),
   prompt: () => import('./prompt-command.ts'),
 };

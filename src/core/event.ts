@@ -112,6 +112,8 @@ export interface EntryPlace {
   readonly task?: string;
   readonly session?: string;
   readonly agent?: string;
+  /** The key of the breaker that the call runs under. */
+  readonly breaker?: string;
 }
 
 /** What a journal line can say. Noun-verb, past tense; API, never renamed. */
@@ -141,6 +143,8 @@ export type EntryBody =
       readonly decision: Decision;
       readonly message: string;
       readonly enforced: boolean;
+      /** The verdict it had before, where nobody could wait or nobody said yes. */
+      readonly after?: 'wait' | 'ask';
     }
   | { readonly type: 'action-waited' | 'action-asked'; readonly action: Action; readonly decision: Decision }
   | {

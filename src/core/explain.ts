@@ -1,6 +1,7 @@
 /** A refusal in words: what happened and what to do instead for the model; what happened for the person. */
 
 import type { CardAction } from './card.ts';
+import { shortMessage, userMessage } from './delegation-messages.ts';
 import type { Refusal } from './refusal.ts';
 import type { Code, Stop } from './verdict.ts';
 
@@ -87,14 +88,20 @@ function wordsFor(stop: Stop, subject: Subject): Words {
         `refused calls in a row: ${actual} of ${limit}`,
         'Stop. Tell the user what you were refused and why.',
       );
-    case 'delegation_limit':
-      return halted(
-        `${counters.worker ?? name} has failed ${actual} times (limit: ${limit})`,
-        counters.alternative === undefined
-          ? 'Do not delegate to it again. Try a different approach or contact support.'
-          : `Do not delegate to it again. Try ${counters.alternative} instead.`,
-        `delegations to ${counters.worker ?? name} failed: ${actual} of ${limit}`,
+    case 'delegation_limit': {
+      if (counters.depth !== undefined) {
+        const what = `'${name}' would be ${counters.depth} levels below the first task (limit ${limit})`;
+        return denied(what, 'Do the work here, or give it back to the one who sent you.');
+      }
+      const worker = String(counters.worker ?? name);
+      const hint = counters.hint === undefined ? undefined : String(counters.hint);
+      const instead = counters.alternative === undefined ? '' : ` Try ${counters.alternative} instead.`;
+      return (stop.kind === 'halt' ? halted : denied)(
+        `${worker} has failed ${actual} times (limit: ${limit})`,
+        `${shortMessage(hint)} Do not delegate to ${worker} again.${instead}`,
+        userMessage(worker, Number(limit), hint),
       );
+    }
     case 'rule_abort':
       return halted(
         stop.reason ?? `a rule forbids '${name}'`,
@@ -123,6 +130,11 @@ function wordsFor(stop: Stop, subject: Subject): Words {
 
 function halted(what: string, remediation: string, explanation = what): Words {
   return { message: `Task stopped: ${what}`, remediation, explanation };
+}
+
+/** One action is refused and its task goes on. */
+function denied(what: string, remediation: string, explanation = what): Words {
+  return { message: `Delegation refused: ${what}`, remediation, explanation };
 }
 
 /** A rule speaks in its own words where it has any. */

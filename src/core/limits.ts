@@ -86,3 +86,9 @@ export const countedIdsMax = 10_000;
 export const promptsMax = 256;
 /** How long a halted task's function may take to come back before its result is given up. */
 export const haltGraceMs = 5_000;
+/** Classes of an error's chain that are looked at. */
+export const classChainMax = 8;
+/** Halted tasks a gear remembers, to be tried again with raised limits. */
+export const haltedTasksMax = 1_000;
+/** Sets of breaker settings a gear keeps, to share them. */
+export const sharedSettingsMax = 1_000;

@@ -23,7 +23,7 @@ export interface TaskCells {
   readonly loop: Holder<LoopState>;
   readonly denials: Holder<DenialsState>;
   /** Of controls that the user added, by name. */
-  readonly own: Record<string, Holder>;
+  own: Record<string, Holder> | undefined;
 }
 
 /** The controls of one set of limits; shared by all tasks that have it. */
@@ -57,7 +57,7 @@ export function initialTaskCells(controls: TaskControls, atMs: number): TaskCell
     deadline: { state: controls.deadline.initial(atMs) },
     loop: { state: controls.loop?.initial(atMs) ?? { alike: 0, likeness: 1, refused: [] } },
     denials: { state: controls.denials.initial(atMs) },
-    own: {},
+    own: undefined,
   };
 }
 

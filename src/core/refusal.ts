@@ -65,9 +65,10 @@ export class RefusedError extends Error {
   constructor(refusal: Refusal, withStack = false) {
     const limit = Error.stackTraceLimit;
     if (!withStack) Error.stackTraceLimit = 0;
-    super(refusal.code === 'circuit_open' ? `CircuitBreakerOpen (System Paused): ${refusal.message}` : refusal.message);
+    const isOpen = refusal.code === 'circuit_open';
+    super(isOpen ? `Error: CircuitBreakerOpen (System Paused): ${refusal.message}` : refusal.message);
     Error.stackTraceLimit = limit;
-    this.name = refusal.code === 'circuit_open' ? 'CircuitBreakerOpen' : 'RefusedError';
+    this.name = isOpen ? 'CircuitBreakerOpen' : 'RefusedError';
     this.refusal = refusal;
     this.code = refusal.code;
   }

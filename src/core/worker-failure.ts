@@ -1,5 +1,6 @@
 /** Whether a worker came back with a failure: its status first, its words last. */
 
+import { isDenial, peek } from './classify.ts';
 import { isOwnMessage, oneLine } from './delegation-messages.ts';
 import { reasonLengthMax, textLengthMax } from './limits.ts';
 import { jaccard, tokensOf } from './similarity.ts';
@@ -30,8 +31,6 @@ const fine: WorkerFailure = Object.freeze({ failed: false, reason: '' });
 const badStatus: ReadonlySet<unknown> = new Set(['error', 'failed', 'failure', 'timeout', 'timed_out', 'incomplete']);
 const workerRoles: ReadonlySet<unknown> = new Set(['assistant', 'ai']);
 const otherRoles: ReadonlySet<unknown> = new Set(['user', 'human', 'system', 'developer', 'tool', 'function']);
-/** Somebody said no to the worker: that is neither its success nor its failure. */
-const denials = ['approval_denied', 'permission_denied', 'approval_error', 'policy_denied', 'guardrail_denied'];
 const inability = /\b(?:cannot|can't|unable\s+to|don't\s+have|do\s+not\s+have|no\s+ability|not\s+able\s+to)\b/i;
 const apostrophes = /[\u2018\u2019\u201b\u02b9\u02bc\u2032\u00b4\u0060\uff07]/g;
 
@@ -79,7 +78,7 @@ function failure(reason: string): WorkerFailure {
 function statusFailure(result: unknown): WorkerFailure | undefined {
   if (typeof result !== 'object' || result === null) return undefined;
   const fields = result as Fields;
-  if (denials.some((flag) => fields[flag] === true)) return fine;
+  if (isDenial(result)) return fine; // Somebody said no to the worker: neither its success nor its failure.
   if (result instanceof Error || Object.prototype.toString.call(result) === '[object Error]') {
     if (fields.name === 'AbortError') return fine; // Whoever cancelled it, the worker did not fail.
     return failure(`${fields.name}: ${fields.message}`);
@@ -97,17 +96,15 @@ function statusFailure(result: unknown): WorkerFailure | undefined {
 
 /** An error as words: a string, or the message of an object. */
 function wordsOf(error: unknown): string {
-  if (typeof error === 'string') return error;
-  if (typeof error !== 'object' || error === null) return '';
-  const { message } = error as Fields;
-  return typeof message === 'string' ? message : '';
+  const words = typeof error === 'string' ? error : peek(error, 'message');
+  return typeof words === 'string' ? words : '';
 }
 
 /** The bounded text a worker wrote; empty where it wrote none, or somebody else did. */
-function textOf(result: unknown, worker?: string): string {
+export function textOf(result: unknown, worker?: string): string {
   if (typeof result === 'string') return result.slice(0, textLengthMax);
   if (typeof result !== 'object' || result === null) return '';
-  const messages = readable(result, 'messages');
+  const messages = peek(result, 'messages');
   if (Array.isArray(messages)) {
     const last: unknown = messages.at(-1);
     return isFrom(last, worker, (role) => workerRoles.has(role)) ? contentOf(last) : '';
@@ -117,21 +114,21 @@ function textOf(result: unknown, worker?: string): string {
 
 function isFrom(message: unknown, worker: string | undefined, passes: (role: unknown) => boolean): boolean {
   if (typeof message !== 'object' || message === null) return false;
-  if (worker !== undefined && readable(message, 'name') === worker) return true;
-  return passes(readable(message, 'role') ?? typeOf(message));
+  if (worker !== undefined && peek(message, 'name') === worker) return true;
+  return passes(peek(message, 'role') ?? typeOf(message));
 }
 
 /** Message classes tell their type by a property or, in older releases, by a method. */
 function typeOf(message: object): unknown {
-  const type = readable(message, 'type');
+  const type = peek(message, 'type');
   if (type !== undefined) return type;
-  const method = readable(message, 'getType') ?? readable(message, '_getType');
+  const method = peek(message, 'getType') ?? peek(message, '_getType');
   return typeof method === 'function' ? method.call(message) : undefined;
 }
 
 function contentOf(message: unknown): string {
   for (const key of ['text', 'content', 'output', 'message']) {
-    const value = readable(message as object, key);
+    const value = peek(message as object, key);
     if (typeof value === 'string') return value.slice(0, textLengthMax);
     if (Array.isArray(value)) return blocksOf(value);
   }
@@ -143,17 +140,8 @@ function blocksOf(blocks: readonly unknown[]): string {
   let text = '';
   for (const block of blocks) {
     if (text.length >= textLengthMax) break;
-    const part = typeof block === 'object' && block !== null ? readable(block, 'text') : block;
+    const part = typeof block === 'object' && block !== null ? peek(block, 'text') : block;
     if (typeof part === 'string') text += `${text && '\n'}${part.slice(0, textLengthMax)}`;
   }
   return text.slice(0, textLengthMax);
-}
-
-/** A property, or undefined where its getter throws: some results have getters that only work in some modes. */
-function readable(value: object, key: string): unknown {
-  try {
-    return (value as Fields)[key];
-  } catch {
-    return undefined;
-  }
 }

@@ -46,9 +46,14 @@ export async function askPerson(asking: Asking, lane: Lane, stop: Stop): Promise
   const answer = await firstAnswer(asking, lane, card, approver);
   const atMs = clock.nowMs();
   if (task !== undefined) standStill(guard, asking.notes, lane, 'task-resumed', atMs);
-  if (answer === undefined) return refusal('rule_unanswered');
+  if (answer === undefined) {
+    guard.close(card.id, 'card-expired', atMs);
+    return refusal('rule_unanswered');
+  }
   guard.answer(card.id, answer.approved ? 'approve' : 'decline', answer.by, atMs);
-  return answer.approved ? { approvedBy: answer.by } : refusal('rule_declined');
+  if (!answer.approved) return refusal('rule_declined');
+  guard.close(card.id, 'card-used', atMs); // Single use: the very call that asked goes on, and no other.
+  return { approvedBy: answer.by };
 }
 
 function standStill(

@@ -31,11 +31,7 @@ export function breakerHandle({ breakers, clock, alerts, ensure }: HandleHost, n
       return states.reduce((worst, state) => (rank[state] > rank[worst] ? state : worst), 'CLOSED');
     },
     get stats() {
-      const atMs = clock.nowMs();
-      return breakers
-        .named(name)
-        .map((entry) => statsOf(entry, atMs))
-        .reduce(sum, zero);
+      return breakers.named(name).map(statsOf).reduce(sum, zero);
     },
     get metrics() {
       const atMs = clock.nowMs();

@@ -1,6 +1,6 @@
 /** The breakers of a gear: found by key, tuned by name, evicted when idle, told of in entries. */
 
-import { countedFailures, halfOpenBreaker, openBreaker, refusalAt, resetBreaker } from '../core/breaker/breaker.ts';
+import { halfOpenBreaker, openBreaker, refusalAt, resetBreaker } from '../core/breaker/breaker.ts';
 import { breakerMetrics } from '../core/breaker/metrics.ts';
 import { type BreakerState, initialBreaker } from '../core/breaker/state.ts';
 import { bucketCount, ringWords } from '../core/breaker/window.ts';
@@ -62,8 +62,8 @@ export function createBreakers(store: Store, notes: Notebook): Breakers {
         entries.set(key, entry);
       }
       if (entry.settings !== settings) {
+        adapt(entry.cell.state, settings, entry.settings);
         entry.settings = settings;
-        adapt(entry.cell.state, settings);
       }
       entry.healthCheck = target.healthCheck ?? entry.healthCheck;
       return entry;
@@ -114,7 +114,7 @@ function evict(entries: Map<string, BreakerEntry>, store: Store): void {
 }
 
 /** Fits the windows of a living breaker to changed settings; its counts and phase stay. */
-function adapt(state: BreakerState, settings: BreakerSettings): void {
+function adapt(state: BreakerState, settings: BreakerSettings, before: BreakerSettings): void {
   const ring = ringWords(settings);
   if (ring?.length !== state.ring?.length || (ring !== null && state.ringFilled > settings.windowCalls)) {
     state.ring = ring;
@@ -123,9 +123,15 @@ function adapt(state: BreakerState, settings: BreakerSettings): void {
     state.ringFailures = 0;
     state.ringSlow = 0;
   }
-  if ((state.buckets === null) !== (bucketCount(settings) === null)) state.buckets = bucketCount(settings);
-  if ((state.running === null) !== (settings.slowCallSecs === undefined)) {
-    state.running = settings.slowCallSecs === undefined ? null : initialBreaker(settings).running;
+  const buckets = bucketCount(settings);
+  // A bucket of another length has another number: the old ones would never grow old.
+  if (buckets?.length !== state.buckets?.length || before.monitorWindowSecs !== settings.monitorWindowSecs) {
+    state.buckets = buckets;
+    state.bucketAt = 0;
+  }
+  if (before.slowCallSecs !== settings.slowCallSecs) {
+    state.running = initialBreaker(settings).running;
+    state.runningAt = 0;
     state.overdue = 0;
   }
 }
@@ -133,16 +139,18 @@ function adapt(state: BreakerState, settings: BreakerSettings): void {
 /** Says what a breaker became. */
 export function reportBreaker(
   notes: Notebook,
-  { key, name, cell, settings }: BreakerEntry,
+  entry: BreakerEntry,
   place: EntryPlace,
   before: number,
   atMs: number,
 ): void {
+  const { key, name, cell, settings } = entry;
   const { state } = cell;
   const { generation } = state;
   if (generation === before) return;
   switch (state.phase) {
     case 'open':
+      entry.nextHealthCheckMs = 0;
       notes.write(
         {
           type: 'breaker-opened',
@@ -175,10 +183,10 @@ export function stateName(entry: BreakerEntry, atMs: number): 'CLOSED' | 'OPEN' 
   return stateNames[state.phase];
 }
 
-export function statsOf(entry: BreakerEntry, atMs: number): BreakerStats {
+export function statsOf(entry: BreakerEntry): BreakerStats {
   const { state } = entry.cell;
   return {
-    consecutiveFailures: countedFailures(state, entry.settings, atMs),
+    consecutiveFailures: state.streak,
     halfOpenSuccesses: state.probeSuccesses,
     totalFailures: state.failures,
     totalSuccesses: state.successes,
@@ -201,7 +209,7 @@ export function snapshotBreaker(entry: BreakerEntry, alerts: AlertSettings, atMs
     held: state.heldAtMs >= 0,
     ...(state.phase === 'open' && state.openUntilMs >= 0 ? { openUntilMs: state.openUntilMs } : {}),
     healthCheck: entry.healthCheck === undefined ? 'none' : settings.enableHealthCheck ? 'on' : 'off',
-    ...statsOf(entry, atMs),
+    ...statsOf(entry),
     metrics: breakerMetrics(state, settings, alerts, atMs),
   };
 }

@@ -1,14 +1,16 @@
 /** Sends work to a worker: counted against its limit, run as a child task, its failure booked once and on the leaf. */
 
-import type { Action } from '../core/action.ts';
-import { classify } from '../core/classify.ts';
+import { type Action, givenBack, type Outcome } from '../core/action.ts';
+import { classify, readError } from '../core/classify.ts';
 import { applyAll } from '../core/decide.ts';
 import { workerLimit } from '../core/delegation.ts';
-import { reasonLengthMax } from '../core/limits.ts';
+import { reasonLengthMax, workersMax } from '../core/limits.ts';
 import { isRefused, type Refusal, type Refused, RefusedError, refused } from '../core/refusal.ts';
 import type { DelegationSettings } from '../core/settings.ts';
-import { workerFailure } from '../core/worker-failure.ts';
+import { textOf, workerFailure } from '../core/worker-failure.ts';
+import { checkBreaker } from '../policy/check.ts';
 import { frameOf } from './context.ts';
+import { fingerprint } from './fingerprint.ts';
 import type { DelegateOptions, Task, TaskResult } from './front-door.ts';
 import { isStop } from './guard.ts';
 import type { Lane } from './lanes.ts';
@@ -38,6 +40,7 @@ export async function delegate<T>(
   options: DelegateOptions<T>,
 ): Promise<T | Refused> {
   const { guard, clock, seating, notes } = delegating;
+  const timeoutSecs = options.timeoutSecs === 0 ? undefined : checkBreaker(timeoutOf(options)).timeoutSecs;
   const parent = frameOf(delegating.gear)?.task;
   const target: Target = { name: worker, kind: 'delegation', overrides: undefined, healthCheck: undefined };
   let lane: Lane;
@@ -49,29 +52,60 @@ export async function delegate<T>(
   }
   const admitted = await admitDelegation(delegating, lane);
   if ('refusal' in admitted) return deliver<T>(delegating, admitted.refusal, lane);
+  const settle = (outcome: Outcome) => guard.settle(lane, admitted.permit, outcome, clock.nowMs());
+  if (parent?.halt !== undefined) {
+    settle(givenBack); // Halted since: the worker is not sent out any more.
+    return deliver<T>(delegating, parent.halt, lane);
+  }
 
   let child: TaskNode | undefined;
   const book = (booking: Booking) => bookReturn(delegating, lane, child, booking);
+  let result: TaskResult<T>;
   try {
-    const result = await delegating.runChild(worker, parent, options.limits, (task, node) => {
+    const work = delegating.runChild(worker, parent, options.limits, (task, node) => {
       child = node;
       return run(task);
     });
-    guard.settle(lane, admitted.permit, { kind: 'success' }, clock.nowMs());
-    if (result.status === 'halted') {
-      book({ failed: true, reason: result.halt.message });
-      return deliver<T>(delegating, result.halt, lane);
-    }
-    const said = options.judge?.(result.value);
-    book(said === undefined ? readResult(delegating.settings(), worker, result.value) : { reason: '', ...said });
-    return result.value;
+    result = await inTime(delegating, worker, timeoutSecs, work, () => child);
   } catch (error) {
-    const atMs = clock.nowMs();
-    guard.settle(lane, admitted.permit, { kind: 'neutral', why: 'ignored' }, atMs);
-    const outcome = classify({ error }, { countErrors: [], ignoreErrors: [], sameErrorOnly: false }, atMs, () => 0);
-    if (outcome.kind === 'failure') book({ failed: true, reason: String((error as Error)?.message ?? error) });
+    settle({ kind: 'neutral', why: 'ignored' });
+    const lists = { countErrors: [], ignoreErrors: [], sameErrorOnly: false };
+    const { kind } = classify({ error }, lists, clock.nowMs(), () => 0);
+    // Without a child it never ran, and whoever sent it got it wrong.
+    if (kind === 'failure' && child !== undefined) book({ failed: true, reason: reasonOf(error) });
     throw error;
   }
+  if (result.status === 'halted') {
+    settle({ kind: 'neutral', why: 'ignored' });
+    const { task, control, message } = result.halt;
+    // Stopped by a person, or along with a task above it, a worker has not failed.
+    if (task === child?.id && control !== 'operator') book({ failed: true, reason: message });
+    return deliver<T>(delegating, result.halt, lane);
+  }
+  settle({ kind: 'success' });
+  book(readReturn(delegating, lane, result.value, options));
+  return result.value;
+}
+
+/** The work, or the end of its time: then the child is halted, so that nothing goes on in its name. */
+function inTime<T>(
+  { guard, clock, timeouts }: Delegating,
+  worker: string,
+  timeoutSecs: number | undefined,
+  work: Promise<T>,
+  child: () => TaskNode | undefined,
+): Promise<T> {
+  if (timeoutSecs === undefined) return work;
+  return new Promise((resolve, reject) => {
+    const timeout = timeouts.add(timeoutSecs * 1000, clock.nowMs(), () => {
+      const counters = { actual: timeoutSecs, limit: timeoutSecs };
+      const stop = { kind: 'halt', code: 'duration_limit', control: 'deadline', counters } as const;
+      const node = child();
+      if (node !== undefined) guard.halt(node, stop, worker, clock.nowMs());
+      reject(new DOMException(`'${worker}' took longer than ${timeoutSecs} s`, 'TimeoutError'));
+    });
+    work.finally(() => timeouts.remove(timeout)).then(resolve, reject);
+  });
 }
 
 async function admitDelegation(delegating: Delegating, lane: Lane) {
@@ -90,7 +124,7 @@ async function admitDelegation(delegating: Delegating, lane: Lane) {
   };
   const depth = delegating.settings().maxDepth;
   if (depth !== undefined && lane.task !== undefined && lane.task.depth + 1 > depth) {
-    const counters = { worker: lane.target.name, actual: lane.task.depth + 1, limit: depth };
+    const counters = { worker: lane.target.name, depth: lane.task.depth + 1, limit: depth };
     const stop = { kind: 'deny', code: 'delegation_limit', control: 'delegation', counters } as const;
     return { refusal: guard.refusalOf(stop, lane, clock.nowMs()) };
   }
@@ -102,9 +136,44 @@ async function admitDelegation(delegating: Delegating, lane: Lane) {
   return isStop(admission) ? { refusal: guard.refusalOf(admission, lane, clock.nowMs()) } : { permit: admission };
 }
 
-function readResult(settings: DelegationSettings, worker: string, value: unknown): Booking {
+/** What a return means: the caller's judgement, or else what the detectors read. */
+function readReturn<T>(delegating: Delegating, lane: Lane, value: T, { judge, request }: DelegateOptions<T>): Booking {
+  const { notes, clock, settings } = delegating;
+  const worker = lane.target.name;
+  try {
+    const said = judge?.(value);
+    if (said !== undefined) return { failed: said.failed === true, reason: String(said.reason ?? 'judged a failure') };
+  } catch (error) {
+    notes.countError('judge', error, clock.nowMs());
+  }
   if (isRefused(value)) return { failed: true, reason: value.error };
-  return workerFailure(value, { phrases: settings.phrases, worker });
+  const previous = request === undefined ? undefined : swapReturn(delegating.gear, lane, request, value);
+  const reading = { phrases: settings().phrases, worker };
+  return workerFailure(value, previous === undefined ? reading : { ...reading, previous });
+}
+
+/** What each worker of a gear said last, and to which request. */
+const lastReturns = new WeakMap<object, Map<string, { readonly request: number; readonly text: string }>>();
+
+/** Remembers what a worker said, and gives back what it said to the same request before. */
+function swapReturn(gear: object, { session, target }: Lane, request: unknown, value: unknown): string | undefined {
+  const returns = lastReturns.get(gear) ?? new Map<string, { request: number; text: string }>();
+  lastReturns.set(gear, returns);
+  const key = `${session}\n${target.name}`;
+  const now = { request: fingerprint('request', request), text: textOf(value, target.name) };
+  const before = returns.get(key);
+  if (before === undefined && returns.size >= workersMax) returns.delete(returns.keys().next().value!);
+  returns.set(key, now);
+  return before?.request === now.request ? before.text : undefined;
+}
+
+function timeoutOf({ timeoutSecs }: DelegateOptions<never>): { readonly timeoutSecs?: number } {
+  return timeoutSecs === undefined ? {} : { timeoutSecs };
+}
+
+function reasonOf(error: unknown): string {
+  const { names, message } = readError(error);
+  return message || names[0]!;
 }
 
 /** Books how a delegation came back, unless the same failure was booked further down. */

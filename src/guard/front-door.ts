@@ -35,7 +35,8 @@ export interface SwitchgearOptions {
   /** `trips` (default) prints trips and halts to stderr, `info` failures too, `silent` nothing. */
   readonly log?: 'silent' | 'trips' | 'info' | ((line: string) => void);
   /** Controls of your own, beside the built-in ones. */
-  readonly controls?: readonly Control<never>[];
+  // biome-ignore lint/suspicious/noExplicitAny: each control knows its own state, and nobody else looks into it.
+  readonly controls?: readonly Control<any>[];
   /** Which calls share breakers across processes; the working directory unless said. */
   readonly project?: string;
   /** Environment to read overrides from; `process.env` unless said. */
@@ -206,7 +207,10 @@ export interface DelegateOptions<T> {
   readonly limits?: Partial<TaskSettings>;
   /** Reads the worker's result; undefined leaves it to the detectors. */
   readonly judge?: (result: T) => { readonly failed: boolean; readonly reason?: string } | undefined;
+  /** Seconds until the worker is stopped and the delegation rejects with a `TimeoutError`; none unless said. */
   readonly timeoutSecs?: number;
+  /** What the worker is asked: the same words back for the same request mean that it goes in circles. */
+  readonly request?: unknown;
 }
 
 export interface RetryOptions {
@@ -221,7 +225,7 @@ export interface RetryOptions {
 
 /** Anything that emits events in the manner of `fs.watch` or chokidar. */
 export interface EventSource {
-  on(event: string, listener: (...args: never[]) => void): unknown;
+  on(event: string, listener: AnyFunction): unknown;
   close?(): unknown;
 }
 

@@ -5,17 +5,17 @@
 
 import { type Action, type Cost, givenBack, type Outcome, type Permit, type RuleHit } from '../core/action.ts';
 import { countedFailures, refusalAt } from '../core/breaker/breaker.ts';
-import { type Card, type CardAction, changeCard } from '../core/card.ts';
+import { type Card, type CardAction, type CardEvent, changeCard } from '../core/card.ts';
 import { applyAll, checkAll, decide } from '../core/decide.ts';
 import type { ActionSettled, ControlEvent } from '../core/event.ts';
 import { actionsFor, explain } from '../core/explain.ts';
 import type { Refusal } from '../core/refusal.ts';
-import type { Decision, Stop, Verdict } from '../core/verdict.ts';
+import { type Decision, type Stop, stricter, type Verdict } from '../core/verdict.ts';
 import type { Store } from '../ports/store.ts';
 import { reportBreaker } from './breakers.ts';
 import type { Lane } from './lanes.ts';
 import type { Notebook } from './notebook.ts';
-import type { TaskNode } from './task-node.ts';
+import { seatsOf, type TaskNode } from './task-node.ts';
 
 /** What settling an action may bring along. */
 export interface Settling {
@@ -30,6 +30,8 @@ export type Admission = Permit | Stop;
 
 export interface Guard {
   admit(lane: Lane, action: Action, atMs: number): Admission;
+  /** The last word on an action that waited or was asked about: it counts like any other refusal. */
+  conclude(lane: Lane, action: Action, stop: Stop, after: 'wait' | 'ask', atMs: number): Stop;
   settle(lane: Lane, permit: Permit, outcome: Outcome, atMs: number, settling?: Settling): void;
   /** Gives back what an admission took: the path of a cancelled call. */
   giveBack(lane: Lane, permit: Permit, atMs: number): void;
@@ -39,9 +41,13 @@ export interface Guard {
   tell(task: TaskNode, event: ControlEvent, atMs: number): void;
   /** Looks at what is due in a task without any event. */
   look(task: TaskNode, atMs: number): void;
+  /** The same for the sweep: a task that never acted is looked at only once time alone could matter. */
+  sweep(task: TaskNode, atMs: number): void;
   halt(task: TaskNode, stop: Stop, name: string, atMs: number): void;
   refusalOf(stop: Stop, lane: Lane, atMs: number): Refusal;
   answer(id: string, answer: CardAction, by: string, atMs: number): Card | undefined;
+  /** Closes a card: its time is over, or its answer is used up. */
+  close(id: string, how: 'card-expired' | 'card-used', atMs: number): void;
   openCard(card: Card, task: TaskNode | undefined, atMs: number): void;
 }
 
@@ -49,6 +55,8 @@ export interface GuardOptions {
   readonly store: Store;
   readonly notes: Notebook;
   readonly observes: () => boolean;
+  /** Told of every task that was halted. */
+  readonly onHalt: (task: TaskNode) => void;
   /** The name of a new card. */
   readonly cardId: () => string;
 }
@@ -57,7 +65,7 @@ export function isStop(admission: Admission): admission is Stop {
   return 'code' in admission;
 }
 
-export function createGuard({ store, notes, observes, cardId }: GuardOptions): Guard {
+export function createGuard({ store, notes, observes, onHalt, cardId }: GuardOptions): Guard {
   function admit(lane: Lane, action: Action, atMs: number): Admission {
     const task = lane.task;
     if (task?.haltStop !== undefined) return task.haltStop; // Latched: one refusal for every later call.
@@ -95,7 +103,14 @@ export function createGuard({ store, notes, observes, cardId }: GuardOptions): G
     return allowAction(lane, action, { kind: 'allow' }, atMs);
   }
 
-  function refuse(lane: Lane, action: Action, decision: Decision, verdict: Stop, atMs: number): Stop {
+  function refuse(
+    lane: Lane,
+    action: Action,
+    decision: Decision,
+    verdict: Stop,
+    atMs: number,
+    after?: 'wait' | 'ask',
+  ): Stop {
     const breaker = lane.breaker;
     const before = breaker?.cell.state.generation ?? 0;
     applyAll(lane.panel, { type: 'action-decided', atMs, action, verdict });
@@ -108,12 +123,19 @@ export function createGuard({ store, notes, observes, cardId }: GuardOptions): G
       return verdict;
     }
     const { message } = refusalOf(verdict, lane, atMs);
-    notes.write({ type: 'action-refused', action, decision, message, enforced: true }, lane.place, atMs);
+    const body = { type: 'action-refused', action, decision, message, enforced: true } as const;
+    notes.write(after === undefined ? body : { ...body, after }, lane.place, atMs);
     const task = lane.task;
     if (task === undefined) return verdict;
     if (verdict.kind === 'halt') halt(task, verdict, action.name, atMs);
     else look(task, atMs); // One refusal more may be one too many.
     return task.haltStop ?? verdict;
+  }
+
+  function conclude(lane: Lane, action: Action, stop: Stop, after: 'wait' | 'ask', atMs: number): Stop {
+    if (lane.task?.haltStop !== undefined) return lane.task.haltStop;
+    const decision = { verdict: stop, votes: [{ control: stop.control, verdict: stop }] };
+    return refuse(lane, action, decision, stop, atMs, after);
   }
 
   function settle(lane: Lane, permit: Permit, outcome: Outcome, atMs: number, settling: Settling = {}): void {
@@ -139,7 +161,8 @@ export function createGuard({ store, notes, observes, cardId }: GuardOptions): G
   function lookAfter(lane: Lane, action: Action, atMs: number): void {
     const task = lane.task;
     if (task === undefined || task.haltStop !== undefined || task.ended) return;
-    const due = checkAll(lane.panel, atMs, action);
+    const shared = checkAll(lane.panel.slice(0, lane.sharedSeats), atMs, action);
+    const due = stricter(shared, checkAll(seatsOf(task), atMs)); // The task's limits as they are now, not as it began.
     if (due.kind === 'halt') halt(task, due, action.name, atMs);
   }
 
@@ -160,15 +183,21 @@ export function createGuard({ store, notes, observes, cardId }: GuardOptions): G
   }
 
   function tell(task: TaskNode, event: ControlEvent, atMs: number): void {
-    applyAll(task.seats, event);
+    applyAll(seatsOf(task), event);
     look(task, atMs);
   }
 
   function look(task: TaskNode, atMs: number): void {
     if (task.haltStop !== undefined || task.ended) return;
-    const due = checkAll(task.seats, atMs);
+    const due = checkAll(seatsOf(task), atMs);
     if (due.kind === 'halt') halt(task, due, due.control, atMs);
     else notice(task, atMs);
+  }
+
+  function sweep(task: TaskNode, atMs: number): void {
+    const { noticeShare, maxDurationSecs, maxIdleSecs } = task.limits;
+    const soonMs = 1000 * noticeShare * Math.min(maxDurationSecs, maxIdleSecs);
+    if (task.seats !== undefined || atMs - task.cells.deadline.state.startedAtMs >= soonMs) look(task, atMs);
   }
 
   /** Ends a task and everything below it; never its parent. */
@@ -176,7 +205,7 @@ export function createGuard({ store, notes, observes, cardId }: GuardOptions): G
     let ended = task;
     if (stop.ends === 'root') ended = task.root;
     else while (stop.ends !== undefined && ended.id !== stop.ends && ended.parent !== undefined) ended = ended.parent;
-    if (ended.haltStop !== undefined) return;
+    if (ended.haltStop !== undefined || ended.ended) return; // What is over cannot be ended again.
     const place = { task: ended.id, session: ended.session, agent: ended.agent };
     const refusal = explain(stop, { name, agent: ended.agent, task: ended.id, atMs });
     if (observes()) {
@@ -211,6 +240,7 @@ export function createGuard({ store, notes, observes, cardId }: GuardOptions): G
     const body = { type: 'task-halted', stop, message: refusal.explanation, enforced: true } as const;
     notes.write(cause === undefined ? body : { ...body, cause }, place, atMs);
     for (const child of task.children ?? []) latch(child, stop, refusal, cause ?? task.id, atMs);
+    onHalt(task);
     const ending = task.ending;
     task.ending = undefined;
     for (const end of ending ?? []) {
@@ -231,8 +261,9 @@ export function createGuard({ store, notes, observes, cardId }: GuardOptions): G
 
   /** Says once that a task is on its way to a limit. */
   function notice(task: TaskNode, atMs: number): void {
+    const seats = seatsOf(task);
     for (let at = 0; at < task.ownSeats; at++) {
-      const { control, cell } = task.seats[at]!;
+      const { control, cell } = seats[at]!;
       for (const gauge of control.gauges?.(cell.state, atMs) ?? []) {
         if (gauge.actual < gauge.limit * task.limits.noticeShare || task.noticed?.has(gauge.name)) continue;
         task.noticed ??= new Set();
@@ -266,8 +297,19 @@ export function createGuard({ store, notes, observes, cardId }: GuardOptions): G
     notes.write({ type: 'card-changed', card }, place, atMs);
   }
 
+  function turnCard(id: string, event: CardEvent): Card | undefined {
+    const card = store.card(id);
+    if (card === undefined) return undefined;
+    const next = changeCard(card, event);
+    if (next === card) return card;
+    store.putCard(next);
+    notes.write({ type: 'card-changed', card: next }, { task: card.task }, event.atMs);
+    return next;
+  }
+
   return {
     admit,
+    conclude,
     settle,
     giveBack: (lane, permit, atMs) => settle(lane, permit, givenBack, atMs),
     endWork(lane, permit, atMs) {
@@ -280,25 +322,28 @@ export function createGuard({ store, notes, observes, cardId }: GuardOptions): G
     },
     tell,
     look,
+    sweep,
     halt,
     refusalOf,
     openCard,
-    answer(id, answer, by, atMs) {
-      const card = store.card(id);
-      if (card === undefined) return undefined;
-      const next = changeCard(card, { type: 'card-answered', atMs, answer, by });
-      if (next === card) return card;
-      store.putCard(next);
-      notes.write({ type: 'card-changed', card: next }, { task: card.task }, atMs);
-      return next;
-    },
+    answer: (id, answer, by, atMs) => turnCard(id, { type: 'card-answered', atMs, answer, by }),
+    close: (id, how, atMs) => void turnCard(id, { type: how, atMs }),
   };
 }
 
 /** One shape for all: fields that are not known are undefined, which the journal leaves out. */
 function settledEvent(permit: Permit, outcome: Outcome, atMs: number, settling: Settling): ActionSettled {
   const { cost, resultFingerprint, resultHits, stillRuns } = settling;
-  return { type: 'action-settled', atMs, permit, outcome, cost, resultFingerprint, resultHits, stillRuns } as ActionSettled;
+  return {
+    type: 'action-settled',
+    atMs,
+    permit,
+    outcome,
+    cost,
+    resultFingerprint,
+    resultHits,
+    stillRuns,
+  } as ActionSettled;
 }
 
 function round(value: number): number {

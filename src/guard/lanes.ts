@@ -9,6 +9,8 @@ export interface Lane {
   readonly target: Target;
   readonly task: TaskNode | undefined;
   readonly panel: Panel;
+  /** How many seats of the panel come before those of the task, which a reload may have made anew. */
+  readonly sharedSeats: number;
   readonly breaker: BreakerEntry | undefined;
   readonly timeoutMs: number;
   readonly patienceMs: number;

@@ -83,7 +83,7 @@ function textOf(text: unknown): string {
 
 /** Whether an id was counted before, by whomever; it is from now on. */
 export function isKnown(task: TaskNode, kind: 'call' | 'usage', id: string | undefined): boolean {
-  if (id === undefined) return false;
+  if (typeof id !== 'string' || id === '') return false; // Hosts write null or nothing where they have no id.
   task.counted ??= new Set();
   const key = `${kind}:${id}`;
   if (task.counted.has(key)) return true;

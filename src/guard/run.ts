@@ -4,10 +4,8 @@ import { type Action, cancelled, type Outcome, type Permit } from '../core/actio
 import { microsPerCent } from '../core/budget.ts';
 import { classify, readError } from '../core/classify.ts';
 import { roundsMax } from '../core/limits.ts';
-import { type Refusal, RefusedError, refused } from '../core/refusal.ts';
-import { matchCall, matchResult } from '../core/rules/evaluate.ts';
-import type { Rule } from '../core/rules/rule.ts';
-import type { RuleSettings } from '../core/settings.ts';
+import { type Refusal, RefusedError, refusalOf, refused } from '../core/refusal.ts';
+import type { RuleEngine } from '../core/rule-engine.ts';
 import type { Stop } from '../core/verdict.ts';
 import type { Clock } from '../ports/clock.ts';
 import { type Asking, askPerson } from './approval.ts';
@@ -37,8 +35,7 @@ export interface Runner {
   readonly spending: Spending;
   readonly asking: Asking;
   readonly throws: boolean;
-  readonly rules: () => readonly Rule[];
-  readonly ruleSettings: () => RuleSettings;
+  readonly rules: () => RuleEngine | undefined;
   readonly nextId: () => number;
   readonly missingTask: (name: string, atMs: number) => void;
 }
@@ -72,8 +69,8 @@ export function actionOf(
     task: task?.id as string, // Absent and undefined are the same to whoever reads it; one shape is faster.
   };
   const rules = runner.rules();
-  if (rules.length === 0 && facts.turnId === undefined) return plain;
-  const hits = matchCall(rules, { tool: target.name, agent: lane.agent, args }, runner.ruleSettings());
+  if (rules === undefined && facts.turnId === undefined) return plain;
+  const hits = rules?.matchCall(target.name, lane.agent, args) ?? [];
   return {
     ...plain,
     ...(hits.length === 0 ? {} : { hits }),
@@ -117,10 +114,10 @@ export function guardFunction<F extends AnyFunction>(
       return deliver(brokenRefusal(target.name, error), undefined, args);
     }
     if (!isStop(admission)) return execute(this, current, admission, args);
-    if (admission.kind === 'deny' || admission.kind === 'halt' || !isAsync) {
-      return deliver(guard.refusalOf(finalStop(admission), current, atMs), current, args);
+    if (admission.kind === 'deny' || admission.kind === 'halt') {
+      return deliver(guard.refusalOf(admission, current, atMs), current, args);
     }
-    return laterRounds(this, current, admission, args);
+    return isAsync ? laterRounds(this, current, admission, args) : conclude(current, admission, admission.kind, args);
   }
 
   /** Waits and questions bring the action back for another round, at most so many times. */
@@ -131,21 +128,42 @@ export function guardFunction<F extends AnyFunction>(
       if (stop.kind === 'wait') await sleepUntil(runner, current.task, stop.retryAtMs ?? 0);
       else if (stop.kind === 'ask') {
         const answer = await askPerson(runner.asking, current, stop);
-        if (answer.approvedBy === undefined) {
-          return deliver(guard.refusalOf(answer.stop, current, clock.nowMs()), current, args);
-        }
+        if (answer.approvedBy === undefined) return conclude(current, answer.stop, 'ask', args);
         approvedBy = answer.approvedBy;
       } else break;
-      const action = actionOf(runner, current, args, loose, noFacts);
-      const admission = guard.admit(
-        current,
-        approvedBy === undefined ? action : { ...action, approvedBy },
-        clock.nowMs(),
-      );
+      const admission = nextRound(current, args, approvedBy);
+      if (admission === undefined) return deliver(brokenRefusal(target.name, 'a later round'), current, args);
       if (!isStop(admission)) return execute(self, current, admission, args);
       stop = admission;
     }
-    return deliver(guard.refusalOf(finalStop(stop), current, clock.nowMs()), current, args);
+    if (stop.kind === 'wait' || stop.kind === 'ask') return conclude(current, stop, stop.kind, args);
+    return deliver(guard.refusalOf(stop, current, clock.nowMs()), current, args);
+  }
+
+  /** The action proposed again; undefined where we could not decide, which is a refusal. */
+  function nextRound(current: Lane, args: readonly unknown[], approvedBy: string | undefined) {
+    const atMs = clock.nowMs();
+    try {
+      const action = actionOf(runner, current, args, loose, noFacts);
+      return guard.admit(current, approvedBy === undefined ? action : { ...action, approvedBy }, atMs);
+    } catch (error) {
+      notes.countError('admit', error, atMs);
+      return undefined;
+    }
+  }
+
+  /** Nobody said yes, or could wait: the refusal counts like any other. */
+  function conclude(current: Lane, stop: Stop, after: 'wait' | 'ask', args: readonly unknown[]): unknown {
+    const atMs = clock.nowMs();
+    try {
+      const action = actionOf(runner, current, args, loose, noFacts);
+      const last = guard.conclude(current, action, finalStop(stop), after, atMs);
+      return deliver(guard.refusalOf(last, current, atMs), current, args);
+    } catch (error) {
+      if (refusalOf(error) !== undefined) throw error;
+      notes.countError('conclude', error, atMs);
+      return deliver(brokenRefusal(target.name, error), current, args);
+    }
   }
 
   function deliver(refusal: Refusal, current: Lane | undefined, args: readonly unknown[]): unknown {
@@ -273,10 +291,7 @@ export function guardFunction<F extends AnyFunction>(
     const { task } = call.lane;
     const rules = runner.rules();
     const value = 'value' in ending ? ending.value : undefined;
-    const hits =
-      rules.length === 0 || !('value' in ending)
-        ? undefined
-        : matchResult(rules, { tool: target.name, agent: call.lane.agent, result: value });
+    const hits = 'value' in ending ? rules?.matchResult(target.name, call.lane.agent, value) : undefined;
     const usage = options.usage === undefined || !('value' in ending) ? undefined : options.usage(value as never);
     return {
       cost: usage === undefined ? undefined : runner.spending.costOf(usage, call.lane.place, clock.nowMs()),
@@ -293,7 +308,7 @@ const noLists = { countErrors: [], ignoreErrors: [], sameErrorOnly: false };
 const failureOfTimeout: Outcome = Object.freeze({ kind: 'failure', error: 'NetworkError', errorFingerprint: 1 });
 
 /** A wait that is too long to sleep, or a question that cannot be put, is a refusal. */
-function finalStop(stop: Stop): Stop {
+export function finalStop(stop: Stop): Stop {
   if (stop.kind === 'ask') return { ...stop, kind: 'deny', code: 'rule_unanswered' };
   return stop.kind === 'wait' ? { ...stop, kind: 'deny' } : stop;
 }

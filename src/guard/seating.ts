@@ -1,19 +1,20 @@
 /** Seats the panel of one target in one task, and keeps it until the settings change. */
 
+import { breaker } from '../core/breaker/control.ts';
+import type { BreakerState } from '../core/breaker/state.ts';
 import type { Control } from '../core/control.ts';
 import type { Panel, Seat } from '../core/decide.ts';
 import { type DelegationState, delegation, isCounted } from '../core/delegation.ts';
-import { patienceMaxMs } from '../core/limits.ts';
-import { breakerSeat, type Holder } from '../core/panel.ts';
-import { rulesControl } from '../core/rules/control.ts';
-import type { Rule } from '../core/rules/rule.ts';
+import { patienceMaxMs, sharedSettingsMax } from '../core/limits.ts';
+import type { Holder } from '../core/panel.ts';
+import type { RuleEngine } from '../core/rule-engine.ts';
 import type { BreakerSettings, Settings } from '../core/settings.ts';
 import { resolveBreaker } from '../policy/resolve.ts';
 import type { Store } from '../ports/store.ts';
 import type { Breakers } from './breakers.ts';
 import type { Lane } from './lanes.ts';
 import { breakerKey, type Target } from './targets.ts';
-import type { TaskNode } from './task-node.ts';
+import { seatsOf, type TaskNode } from './task-node.ts';
 
 export interface SeatingOptions {
   readonly store: Store;
@@ -23,7 +24,7 @@ export interface SeatingOptions {
   readonly project: string;
   readonly ownControls: readonly Control<never>[];
   readonly settings: () => Settings;
-  readonly rules: () => readonly Rule[];
+  readonly rules: () => RuleEngine | undefined;
   /** Settings given by name in code: `breaker(name)` tuned, `getCircuitBreaker(name, config)`. */
   readonly tunings: ReadonlyMap<string, Partial<BreakerSettings>>;
 }
@@ -41,26 +42,34 @@ export function createSeating(options: SeatingOptions): Seating {
   const { store, breakers, ownControls, tunings } = options;
   let epoch = 1;
   let rulesSeat: Seat | undefined;
-  let settingsOf = new Map<string, BreakerSettings>();
+  const shared = new Map<string, BreakerSettings>();
+  const controls = new WeakMap<BreakerSettings, Control>();
   let outside = new Map<Target, Lane>();
 
   function settingsFor(target: Target, agent: string): BreakerSettings {
-    const key = `${agent}\n${target.name}`;
-    const known = target.overrides === undefined ? settingsOf.get(key) : undefined;
-    if (known !== undefined) return known;
     const overrides = { ...target.overrides, ...tunings.get(target.name) };
     const settings = resolveBreaker(options.settings(), { tool: target.name, agent, overrides });
-    if (target.overrides === undefined) {
-      if (settingsOf.size >= 10_000) settingsOf.clear();
-      settingsOf.set(key, settings);
-    }
+    const key = JSON.stringify(settings);
+    const known = shared.get(key);
+    if (known !== undefined) return known;
+    if (shared.size >= sharedSettingsMax) shared.clear();
+    shared.set(key, settings);
     return settings;
   }
 
+  /** Breakers of equal settings have one control: only their cells differ. */
+  function breakerSeat(settings: BreakerSettings, cell: Holder<BreakerState>): Seat {
+    let control = controls.get(settings);
+    if (control === undefined) {
+      control = breaker(settings) as unknown as Control;
+      controls.set(settings, control);
+    }
+    return { control, cell, place: 'self' };
+  }
+
   function rules(): Seat | undefined {
-    const inForce = options.rules();
-    if (inForce.length === 0) return undefined;
-    const control = rulesControl(inForce, options.settings().ruleSettings);
+    const control = options.rules()?.control;
+    if (control === undefined) return undefined;
     rulesSeat ??= { control, cell: store.cell('rules', () => control.initial(0)), place: 'self' } as unknown as Seat;
     return rulesSeat;
   }
@@ -101,17 +110,19 @@ export function createSeating(options: SeatingOptions): Seating {
         const cell = worker(session, target.name);
         panel.push({ control: delegation(counted), cell, place: 'self' } as unknown as Seat);
       }
-      panel.push(...task.seats);
+      panel.push(...seatsOf(task));
     }
+    const key = breaker === undefined ? {} : { breaker: breaker.key };
     const timeoutMs = delegated || target.kind === 'model' ? 0 : (settings.timeoutSecs ?? 0) * 1000;
     return {
       target,
       task,
       panel: panel as Panel,
+      sharedSeats: panel.length - (task?.seats?.length ?? 0),
       breaker,
       timeoutMs,
       patienceMs: timeoutMs > 0 ? Math.min(timeoutMs, patienceMaxMs) : patienceMaxMs,
-      place: task === undefined ? { session, agent } : { task: task.id, session, agent },
+      place: { ...(task === undefined ? {} : { task: task.id }), session, agent, ...key },
       agent,
       session,
       epoch,
@@ -134,7 +145,6 @@ export function createSeating(options: SeatingOptions): Seating {
     renew() {
       epoch++;
       rulesSeat = undefined;
-      settingsOf = new Map();
       outside = new Map();
     },
     get epoch() {

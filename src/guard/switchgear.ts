@@ -1,14 +1,13 @@
 /** The gear: puts the parts together and is the library's front door. */
 
+import type { Control } from '../core/control.ts';
 import { SwitchgearError } from '../core/error.ts';
-import { raisesMax } from '../core/limits.ts';
+import { haltedTasksMax, raisesMax } from '../core/limits.ts';
+import { checkPart } from '../core/part.ts';
 import { sonnetPrices } from '../core/rates.ts';
-import { addRules, ruleSet } from '../core/rules/registry.ts';
-import { parseRule, type Rule, ruleOf } from '../core/rules/rule.ts';
+import type { RuleEngine } from '../core/rule-engine.ts';
 import type { BreakerSettings, Settings, TaskSettings } from '../core/settings.ts';
 import type { Stop } from '../core/verdict.ts';
-import { checkBreaker, checkPolicy, checkTask } from '../policy/check.ts';
-import { applyEnvironment } from '../policy/environment.ts';
 import { resolveTask } from '../policy/resolve.ts';
 import type { Answer } from '../ports/approver.ts';
 import { memoryStore } from '../stores/memory.ts';
@@ -35,6 +34,7 @@ import { createLiveCalls } from './live-calls.ts';
 import { logOf } from './log-target.ts';
 import { notebook } from './notebook.ts';
 import { observe } from './observing.ts';
+import { policyEngineOf, takePolicy } from './policy-engine.ts';
 import { retry } from './retry.ts';
 import { guardFunction } from './run.ts';
 import { createSeating } from './seating.ts';
@@ -89,12 +89,13 @@ export function createSwitchgear(options: SwitchgearOptions = {}): Switchgear {
   const project = options.project === undefined ? process.cwd() : check.name('project', options.project);
   const clock = options.clock ?? options.store?.clock ?? systemClock;
   const store = options.store ?? memoryStore(clock);
-  const ownControls = options.controls ?? [];
+  const ownControls = (options.controls ?? []) as readonly Control<never>[];
   const gear = {};
 
-  const loaded = applyEnvironment(checkPolicy(options.policy ?? {}), options.env ?? process.env);
+  const env = options.env ?? process.env;
+  const loaded = takePolicy(options.policy, env);
   let settings: Settings = loaded.settings;
-  let rules: readonly Rule[] = operatorRules(settings);
+  let rules: RuleEngine | undefined = loaded.rules;
   const observes = () => (options.mode ?? settings.mode) === 'observe';
 
   const { level, print } = logOf(options.log);
@@ -104,7 +105,13 @@ export function createSwitchgear(options: SwitchgearOptions = {}): Switchgear {
   }
   let ids = 0;
   const cardId = () => `card-${session}-${++ids}`;
-  const guard = createGuard({ store, notes, observes, cardId });
+  /** Tasks that were halted and may be tried again. */
+  const halted = new Map<string, TaskNode>();
+  const onHalt = (task: TaskNode) => {
+    if (halted.size >= haltedTasksMax) halted.delete(halted.keys().next().value!);
+    halted.set(task.id, task);
+  };
+  const guard = createGuard({ store, notes, observes, onHalt, cardId });
   const breakers = createBreakers(store, notes);
   const tunings = new Map<string, Partial<BreakerSettings>>();
   const seating = createSeating({
@@ -123,14 +130,18 @@ export function createSwitchgear(options: SwitchgearOptions = {}): Switchgear {
     notes,
     settings: () => settings,
     ownControls,
-    sweepTask: (task, atMs) => guard.look(task, atMs),
+    sweepTask: guard.sweep,
     afterSweep: (atMs) => {
-      if (atMs === Number.NEGATIVE_INFINITY) return live.size > 0;
+      if (atMs === Number.NEGATIVE_INFINITY) return live.size > 0 || checkHealth(breakers, notes, clock, atMs);
       const probing = live.renew(atMs);
       return checkHealth(breakers, notes, clock, atMs) || probing;
     },
   });
   const live = createLiveCalls(guard, clock, tasks.wake);
+  // A breaker may open outside any task, when no sweep is running that would ask after its callee.
+  notes.on(({ type }) => {
+    if (type === 'breaker-opened' && checkHealth(breakers, notes, clock, Number.NEGATIVE_INFINITY)) tasks.wake();
+  });
   const spending = createSpending(options.prices ?? sonnetPrices, () => settings.prices, notes);
   const open = new Map<string, (answer: Answer) => void>();
   const asking: Asking = {
@@ -155,7 +166,6 @@ export function createSwitchgear(options: SwitchgearOptions = {}): Switchgear {
     asking,
     throws: options.onRefusal === 'throw',
     rules: () => rules,
-    ruleSettings: () => settings.ruleSettings,
     nextId: () => ++ids,
     missingTask(name, atMs) {
       if (toldMissing) return;
@@ -174,14 +184,29 @@ export function createSwitchgear(options: SwitchgearOptions = {}): Switchgear {
   const host: TaskHost = {
     observe: (node, observation) => observe(observing, node, observation),
     run: (node, fn) => runInside(gear, node, undefined, fn),
-    pause: (node) => standStill(node, 'task-stopped'),
-    resume: (node) => standStill(node, 'task-resumed'),
-    end: (node, how) => {
-      breakers.dropTask(node.id);
+    pause(node) {
+      if (node.ended) return;
+      node.pauses++;
+      standStill(node, 'task-stopped');
+    },
+    resume(node) {
+      if (node.pauses === 0) return; // Somebody else's pause is not this one's to end.
+      node.pauses--;
+      standStill(node, 'task-resumed');
+    },
+    end(node, how) {
+      leave(node);
       tasks.end(node, how);
     },
     nowMs: () => clock.nowMs(),
   };
+
+  /** What a task holds is let go before it ends: those above it do not stand still for its pauses. */
+  function leave(node: TaskNode): void {
+    for (const child of node.children ?? []) leave(child);
+    while (node.pauses > 0) host.resume(node);
+    breakers.dropTask(node.id);
+  }
 
   function standStill(node: TaskNode, type: 'task-stopped' | 'task-resumed'): void {
     const atMs = clock.nowMs();
@@ -189,12 +214,9 @@ export function createSwitchgear(options: SwitchgearOptions = {}): Switchgear {
     notes.write({ type }, { task: node.id, session: node.session, agent: node.agent }, atMs);
   }
 
-  /** Retries that may still be made, by the task that halted. */
-  const halted = new Map<string, TaskNode>();
-
   function startNode(given: TaskOptions & { readonly retryOf?: string }, around: TaskNode | undefined): TaskNode {
     check.options('task options', given, taskOptionNames);
-    const limits = given.limits === undefined ? undefined : checkTask(given.limits);
+    const limits = given.limits === undefined ? undefined : checkPart(settings.task, given.limits, 'limits');
     const parent = parentOf(given, around);
     const name = given.agent === undefined ? (parent?.agent ?? agent) : check.name('agent', given.agent);
     const before = given.retryOf === undefined ? undefined : halted.get(given.retryOf);
@@ -216,10 +238,6 @@ export function createSwitchgear(options: SwitchgearOptions = {}): Switchgear {
         atHalt(node, () => signal.removeEventListener('abort', abort));
       }
     }
-    atHalt(node, () => {
-      if (halted.size >= 1_000) halted.delete(halted.keys().next().value!);
-      halted.set(node.id, node);
-    });
     return node;
   }
 
@@ -239,7 +257,7 @@ export function createSwitchgear(options: SwitchgearOptions = {}): Switchgear {
     for (const part of ['fallback', 'classify', 'healthCheck', 'usage'] as const) {
       if (given[part] !== undefined) check.fn(part, given[part]);
     }
-    const said = given.breaker === undefined ? {} : checkBreaker(given.breaker);
+    const said = given.breaker === undefined ? {} : checkPart(settings.circuitBreaker, given.breaker, 'breaker');
     const timeout = given.timeoutSecs === undefined ? {} : { timeoutSecs: timeoutOf(given.timeoutSecs) };
     const overrides = { ...said, ...timeout } as Partial<BreakerSettings>;
     const isTuned = Object.keys(overrides).length > 0;
@@ -254,7 +272,7 @@ export function createSwitchgear(options: SwitchgearOptions = {}): Switchgear {
 
   function timeoutOf(timeoutSecs: number): number | undefined {
     if (timeoutSecs === 0) return undefined;
-    return checkBreaker({ timeoutSecs }).timeoutSecs;
+    return checkPart(settings.circuitBreaker, { timeoutSecs }, 'guard options').timeoutSecs;
   }
 
   function noteTuning(name: string, overrides: object): void {
@@ -351,37 +369,28 @@ export function createSwitchgear(options: SwitchgearOptions = {}): Switchgear {
       return { agent: node.agent, session: node.session, parent: null, limits, retryOf: id } as TaskOptions;
     },
     reload(policy: PolicyInput) {
-      const next = applyEnvironment(checkPolicy(policy), options.env ?? process.env);
+      const next = takePolicy(policy, env);
       const changed = Object.keys(next.settings).filter(
         (key) =>
           JSON.stringify(next.settings[key as keyof Settings]) !== JSON.stringify(settings[key as keyof Settings]),
       );
-      const modelRules = rules.filter((rule) => rule.origin === 'model');
       settings = next.settings;
-      rules = addRules(operatorRules(settings), modelRules).rules;
+      if (rules !== undefined || next.rules !== undefined) {
+        const engine = next.rules ?? policyEngineOf(policy).noRules(settings);
+        rules = engine.with(rules, settings.ruleSettings);
+      }
       notes.setLevel(settings.journal.level);
       tasks.reseat((task) => resolveTask(settings, task.agent, task.said));
       seating.renew();
       notes.write({ type: 'policy-reloaded', changed }, {}, clock.nowMs());
     },
     tighten(lines, chain) {
-      const from = { origin: 'model', target: chain ?? `agent:${agent}` } as const;
-      const parsed = lines.map((line) => ({ line, ...parseRule(line, from) }));
-      const atMs = clock.nowMs();
-      for (const { line, error } of parsed) {
-        if (error !== undefined)
-          notes.write({ type: 'rule-rejected', line: line.slice(0, 200), reason: error }, {}, atMs);
-      }
-      const set = addRules(
-        rules,
-        parsed.flatMap(({ rule }) => (rule === undefined ? [] : [rule])),
-      );
-      for (const { rule, reason } of set.rejected)
-        notes.write({ type: 'rule-rejected', line: rule.id, reason }, {}, atMs);
-      const before = new Set(rules.map((rule) => rule.id));
-      rules = set.rules;
+      const engine = rules ?? policyEngineOf(options.policy).noRules(settings);
+      const tightened = engine.tighten(lines, chain ?? `agent:${agent}`);
+      for (const rejected of tightened.rejected) notes.write({ type: 'rule-rejected', ...rejected }, {}, clock.nowMs());
+      rules = tightened.engine;
       seating.renew();
-      return rules.filter((rule) => !before.has(rule.id)).map((rule) => rule.id);
+      return tightened.taken;
     },
     resetAll() {
       const atMs = clock.nowMs();
@@ -396,15 +405,20 @@ export function createSwitchgear(options: SwitchgearOptions = {}): Switchgear {
       this.dispose();
     },
     tune(name, overrides) {
-      const checked = checkBreaker(overrides);
+      const checked = checkPart(settings.circuitBreaker, overrides, 'breaker');
       tunings.set(name, { ...tunings.get(name), ...checked });
       noteTuning(name, checked);
       seating.renew();
       for (const entry of breakers.named(name)) {
-        entry.settings = { ...entry.settings, ...checked } as BreakerSettings;
+        const tuned = { ...entry.settings, ...checked } as BreakerSettings;
+        breakers.open(entry.key, { ...targetOf(name, {}), healthCheck: entry.healthCheck }, entry.agent, tuned);
       }
     },
-    settingsOf: (name) => seating.lane(targetOf(name, {}), undefined).breaker?.settings ?? settings.circuitBreaker,
+    sweep: (atMs) => tasks.sweep(atMs),
+    settingsOf: (name) =>
+      breakers.named(name)[0]?.settings ??
+      seating.lane(targetOf(name, {}), undefined).breaker?.settings ??
+      settings.circuitBreaker,
   };
   return face;
 }
@@ -414,16 +428,8 @@ export interface Internals {
   /** Settings for every breaker of a name, existing and future. */
   tune(name: string, overrides: Readonly<Record<string, unknown>>): void;
   settingsOf(name: string): BreakerSettings;
-}
-
-/** The rules of the policy. One that cannot be read is never dropped: it is refused with the policy. */
-function operatorRules(settings: Settings): readonly Rule[] {
-  const read = settings.rules.map((text) => {
-    const { rule, error } = ruleOf(text);
-    if (rule === undefined) throw new SwitchgearError('invalid_policy', `a rule cannot be read: ${error}`);
-    return rule;
-  });
-  return ruleSet(read).rules;
+  /** Looks at every task now, or as it will be at a time of the gear's clock. */
+  sweep(atMs?: number): void;
 }
 
 function haltedByHand(reason: string): Stop {

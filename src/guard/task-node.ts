@@ -9,6 +9,11 @@ import type { Task } from './front-door.ts';
 import type { Lane } from './lanes.ts';
 import type { Target } from './targets.ts';
 
+/** The seats of a task. One that only waits has none yet: a hundred thousand idle tasks cost little. */
+export function seatsOf(task: TaskNode): readonly Seat[] {
+  return task.seats ?? task.seat(task);
+}
+
 export interface TaskNode extends TaskSeats {
   readonly id: string;
   readonly agent: string;
@@ -21,9 +26,11 @@ export interface TaskNode extends TaskSeats {
   readonly said: Partial<TaskSettings> | undefined;
   controls: TaskControls;
   readonly cells: TaskCells;
-  /** Its own seats and, after them, those of its ancestors. */
-  seats: readonly Seat[];
+  /** Its own seats and, after them, those of its ancestors; made when it first acts. */
+  seats: readonly Seat[] | undefined;
   ownSeats: number;
+  /** Makes the seats. */
+  readonly seat: (task: TaskNode) => readonly Seat[];
   /** What each tool needs in this task, resolved once. */
   lanes: Map<Target, Lane> | undefined;
   children: Set<TaskNode> | undefined;
@@ -48,5 +55,7 @@ export interface TaskNode extends TaskSeats {
   /** From how many calls on the gauges are looked at. */
   noticeCalls: number;
   raises: number;
+  /** Pauses by hand that were not taken back. */
+  pauses: number;
   face: Task | undefined;
 }

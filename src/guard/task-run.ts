@@ -50,9 +50,11 @@ function isAbort(error: unknown): boolean {
 function giveUp(runner: Pick<Runner, 'clock'>, node: TaskNode) {
   let forget = () => {};
   const promise = new Promise<undefined>((resolve) => {
-    forget = atHalt(node, () => {
+    const wait = () => {
       forget = runner.clock.after(haltGraceMs, () => resolve(undefined));
-    });
+    };
+    if (node.halt === undefined) forget = atHalt(node, wait);
+    else wait(); // Born below a halted task: nothing will tell it once more.
   });
   return { promise, forget: () => forget() };
 }

@@ -11,7 +11,7 @@ import type { Settings, TaskSettings } from '../core/settings.ts';
 import type { Store } from '../ports/store.ts';
 import type { TaskSnapshot } from './front-door.ts';
 import type { Notebook } from './notebook.ts';
-import type { TaskNode } from './task-node.ts';
+import { seatsOf, type TaskNode } from './task-node.ts';
 
 export interface NewTask {
   readonly id: string;
@@ -50,6 +50,8 @@ export interface TasksOptions {
 export interface Sweeper {
   /** Makes sure that the sweep runs while there is something to look at. */
   wake(): void;
+  /** Looks now, instead of when the next second is over. */
+  sweep(atMs?: number): void;
   stop(): void;
 }
 
@@ -60,12 +62,12 @@ export function createTasks(options: TasksOptions): Tasks & Sweeper {
   let disarm: (() => void) | undefined;
 
   function wake(): void {
-    disarm ??= store.clock.after(sweepMs, sweep);
+    disarm ??= store.clock.after(sweepMs, () => sweep());
   }
 
-  function sweep(): void {
+  function sweep(atMs = store.clock.nowMs()): void {
+    disarm?.();
     disarm = undefined;
-    const atMs = store.clock.nowMs();
     for (const task of tasks.values()) {
       try {
         options.sweepTask(task, atMs);
@@ -89,27 +91,29 @@ export function createTasks(options: TasksOptions): Tasks & Sweeper {
     return controls;
   }
 
-  function seat(task: TaskNode): void {
+  function seat(task: TaskNode): readonly Seat[] {
     const inherited = taskSeats(task);
     const own = ownSeats(task);
     task.ownSeats = (task.controls.loop === undefined ? 3 : 4) + own.length;
     const at = task.ownSeats - own.length;
     task.seats = [...inherited.slice(0, at), ...own, ...inherited.slice(at)];
-    task.lanes = undefined;
+    return task.seats;
   }
 
   function ownSeats(task: TaskNode): readonly Seat[] {
     return ownControls
       .filter((control) => control.scope === 'task' || control.scope === 'chain')
       .map((control) => {
-        const atMs = task.cells.deadline.state.startedAtMs;
-        task.cells.own[control.name] ??= { state: control.initial(atMs) };
-        return { control, cell: task.cells.own[control.name], place: 'self' } as unknown as Seat;
+        const { cells } = task;
+        cells.own ??= {};
+        cells.own[control.name] ??= { state: control.initial(cells.deadline.state.startedAtMs) };
+        return { control, cell: cells.own[control.name], place: 'self' } as unknown as Seat;
       });
   }
 
   return {
     wake,
+    sweep,
     stop() {
       disarm?.();
       disarm = undefined;
@@ -139,8 +143,9 @@ export function createTasks(options: TasksOptions): Tasks & Sweeper {
         controls,
         cells: cell.state,
         raises: raises ?? 0,
+        seat,
       });
-      seat(node);
+      if (ownControls.length > 0) seat(node);
       if (parent !== undefined) {
         parent.children ??= new Set();
         parent.children.add(node);
@@ -190,7 +195,10 @@ export function createTasks(options: TasksOptions): Tasks & Sweeper {
         task.controls = sharedControls(task.limits);
         task.noticeCalls = noticeCalls(task.limits);
       }
-      for (const task of tasks.values()) seat(task);
+      for (const task of tasks.values()) {
+        task.lanes = undefined;
+        if (task.seats !== undefined) seat(task);
+      }
     },
   };
 }
@@ -200,12 +208,12 @@ function noticeCalls(limits: TaskSettings): number {
 }
 
 function newNode(
-  given: Pick<TaskNode, 'id' | 'agent' | 'session' | 'parent' | 'limits' | 'said' | 'depth' | 'controls' | 'cells' | 'raises'>,
+  given: Pick<TaskNode, 'id' | 'agent' | 'session' | 'parent' | 'limits' | 'said' | 'depth' | 'controls' | 'cells' | 'raises' | 'seat'>,
 ): TaskNode {
   const node = {
     ...given,
     root: undefined as unknown as TaskNode,
-    seats: [],
+    seats: undefined,
     ownSeats: 0,
     lanes: undefined,
     children: undefined,
@@ -221,6 +229,7 @@ function newNode(
     noticed: undefined,
     reported: undefined,
     noticeCalls: noticeCalls(given.limits),
+    pauses: 0,
     face: undefined,
   };
   node.root = given.parent?.root ?? node;
@@ -253,7 +262,7 @@ export function atHalt(task: TaskNode, end: () => void): () => void {
 
 export function snapshotTask(task: TaskNode, atMs: number): TaskSnapshot {
   const { budget, deadline } = task.cells;
-  const gauges = task.seats
+  const gauges = seatsOf(task)
     .slice(0, task.ownSeats)
     .flatMap(({ control, cell }) => control.gauges?.(cell.state, atMs) ?? []);
   return {

@@ -11,7 +11,7 @@ import type { Admission, Ending, Switchgear } from './front-door.ts';
 import { isStop } from './guard.ts';
 import type { Lane } from './lanes.ts';
 import { isKnown } from './observing.ts';
-import { actionOf, brokenRefusal, type Runner } from './run.ts';
+import { actionOf, brokenRefusal, finalStop, type Runner } from './run.ts';
 import type { Target } from './targets.ts';
 import type { TaskNode } from './task-node.ts';
 
@@ -60,7 +60,13 @@ function decideCall(
     if (task === undefined) calls.missingTask(name, atMs);
     const action = actionOf(calls, lane, args, {}, { id: given.id, turnId: given.turnId });
     const admission = guard.admit(lane, action, atMs);
-    if (isStop(admission)) return refusedCall(guard.refusalOf(admission, lane, atMs), lane);
+    if (isStop(admission)) {
+      const { kind } = admission;
+      // A host that runs calls itself neither waits nor asks here.
+      const last =
+        kind === 'wait' || kind === 'ask' ? guard.conclude(lane, action, finalStop(admission), kind, atMs) : admission;
+      return refusedCall(guard.refusalOf(last, lane, atMs), lane);
+    }
     return { refused: undefined, settle: settleOnce(calls, lane, admission, settled) };
   } catch (error) {
     notes.countError('admit', error, atMs);

@@ -50,7 +50,7 @@ export function watchSource(
   }
 
   for (const event of options.events ?? eventsDefault) {
-    source.on(event, (...args: never[]) => take(event, args));
+    source.on(event, (...args: unknown[]) => take(event, args));
   }
 
   const close = () => {

@@ -3,6 +3,7 @@
 import { nameLengthMax } from '../core/limits.ts';
 import { textProblem, valueProblem } from './check-value.ts';
 import { camelOf, nearest, pathText, shortened, snakeOf } from './names.ts';
+import { fieldOf } from './variables.ts';
 import { isTable, quote, reservedNames, type Table } from './plain.ts';
 import { addProblem, type Path, type Provenance, type Report } from './report.ts';
 import type { Fields } from './setting.ts';
@@ -73,12 +74,6 @@ export function checkSection(
 function originOf(report: Report, entry: Entry, alias: string | undefined): Provenance {
   const { line } = report.placeOf(entry.path);
   return { value: entry.value, source: report.source, ...(alias && { alias }), ...(line !== undefined && { line }) };
-}
-
-/** The setting that a name means: its own, or one that has it as an alias. */
-function fieldOf(fields: Fields, name: string): string | undefined {
-  if (Object.hasOwn(fields, name)) return name;
-  return Object.keys(fields).find((field) => fields[field]?.aliases?.includes(name));
 }
 
 /** Names a setting of another section, or the nearest of this one. */

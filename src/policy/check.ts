@@ -1,6 +1,7 @@
 /** The checker: from any document to complete settings, or to every reason why not. */
 
 import type { BreakerSettings, Settings, TaskSettings } from '../core/settings.ts';
+import { engineKey } from '../ports/policy.ts';
 import { takeAgents, takeTools } from './check-overrides.ts';
 import { takePreset } from './check-preset.ts';
 import { takeRules } from './check-rules.ts';
@@ -18,6 +19,7 @@ import {
   reportOn,
   throwProblems,
 } from './report.ts';
+import { policyEngine } from './engine.ts';
 import type { Fields } from './setting.ts';
 import { breakerFields, sections, taskFields, topFields } from './settings-table.ts';
 
@@ -51,6 +53,8 @@ export function checkPolicy(input: unknown, source: PolicySource = {}): CheckedP
 /** Marks settings as checked and makes them unchangeable. */
 export function checked(settings: Settings, provenance: ReadonlyMap<string, Provenance>): CheckedPolicy {
   const policy: CheckedPolicy = { settings: frozen(settings), provenance };
+  // It brings its engine along, so that a gear can take it up in a bundled program, too.
+  Object.defineProperty(policy, engineKey, { value: policyEngine });
   checkedOnes.add(policy);
   return policy;
 }

@@ -6,13 +6,11 @@
 import { quoteLengthMax } from '../core/limits.ts';
 import type { Settings } from '../core/settings.ts';
 import { type CheckedPolicy, checked } from './check.ts';
-import { valueProblem } from './check-value.ts';
 import { conflictsOf } from './conflicts.ts';
-import { camelOf, edits, shortened } from './names.ts';
-import { quote, type Table } from './plain.ts';
+import { edits, shortened } from './names.ts';
+import { readVariable, variables, withValue } from './variables.ts';
+import { quote } from './plain.ts';
 import type { Provenance } from './report.ts';
-import type { Fields, Setting } from './setting.ts';
-import { sections, topFields } from './settings-table.ts';
 
 /** A variable that was not taken. */
 export interface IgnoredVariable {
@@ -24,28 +22,6 @@ export interface IgnoredVariable {
   readonly message: string;
 }
 
-/** A setting that the environment can say, under each of its names; of two names the later one wins. */
-export interface Variable {
-  readonly path: string;
-  readonly setting: Setting;
-  readonly names: readonly string[];
-}
-
-/** All of them, in the order of the table. Lists and maps are for files. */
-export const variables: readonly Variable[] = [
-  ...variablesOf('', topFields),
-  ...Object.entries(sections).flatMap(([name, fields]) => variablesOf(`${name}.`, fields)),
-];
-
-function variablesOf(home: string, fields: Fields): readonly Variable[] {
-  return Object.entries(fields).flatMap(([name, setting]) => {
-    if (setting.kind === 'texts' || setting.kind === 'counts' || setting.kind === 'names') return [];
-    const path = home + name;
-    const plain = `SWITCHGEAR_${path.replace('.', '_').toUpperCase()}`;
-    return [{ path, setting, names: setting.env ? [setting.env, plain] : [plain] }];
-  });
-}
-
 /** The policy with the environment's values in it, and every variable that was not taken. */
 export function applyEnvironment(
   policy: CheckedPolicy,
@@ -54,13 +30,13 @@ export function applyEnvironment(
   const provenance = new Map(policy.provenance);
   const taken: { readonly name: string; readonly path: string; readonly before: Provenance }[] = [];
   const refused: { readonly name: string; readonly path: string; readonly problem: string }[] = [];
-  for (const { path, setting, names } of variables) {
-    for (const name of names) {
+  for (const variable of variables()) {
+    const { path } = variable;
+    for (const name of variable.names) {
       const text = env[name];
       if (text === undefined) continue;
       const before = provenance.get(path)!;
-      const value = read(setting, text.trim());
-      const problem = isOff(path, value) ? 'can be switched off in a policy only' : valueProblem(setting, value);
+      const { value, problem } = readVariable(variable, text);
       if (problem) refused.push({ name, path, problem: problem.replace(/(, got .*| or "none".*)$/s, '') });
       else {
         taken.unshift({ name, path, before });
@@ -88,33 +64,19 @@ export function applyEnvironment(
   return Object.assign(result, { ignored: [...ignored, ...misspelt(env)] });
 }
 
-/** A text as the kind of value that the setting has; what cannot be one stays a text, which no check lets pass. */
-function read(setting: Setting, text: string): unknown {
-  if (setting.kind === 'whole' || setting.kind === 'number')
-    return /^-?\d{1,20}(\.\d{1,20})?$/.test(text) ? Number(text) : text;
-  if (setting.kind === 'flag') return text === 'true' ? true : text === 'false' ? false : text;
-  return text;
-}
-
-function isOff(path: string, value: unknown): boolean {
-  return value === 'off' || value === 'none' || (path === 'loop.enabled' && value === false);
-}
-
 /** New settings with what the environment said. */
 function withValues(settings: Settings, provenance: ReadonlyMap<string, Provenance>): Settings {
-  const result: Table = { ...settings };
-  for (const { path } of variables) {
+  let result = settings;
+  for (const { path } of variables()) {
     const { value, source } = provenance.get(path)!;
-    if (!source.startsWith('environment')) continue;
-    const [section, name] = path.split('.').map(camelOf) as [string, string?];
-    result[section] = name === undefined ? value : { ...(result[section] as Table), [name]: value };
+    if (source.startsWith('environment')) result = withValue(result, path, value);
   }
-  return result as unknown as Settings;
+  return result;
 }
 
 /** Names that are almost ours: someone believes that they are in force. */
 function misspelt(env: Readonly<Record<string, string | undefined>>): IgnoredVariable[] {
-  const known = variables.flatMap(({ names }) => names);
+  const known = variables().flatMap(({ names }) => names);
   return Object.keys(env).flatMap((name) => {
     if (!/^(SWITCHGEAR_|BB_CIRCUIT_BREAKER_)/.test(name) || name.length > 80 || known.includes(name)) return [];
     const most = name.length > 20 ? 2 : 1; // Short names are near to each other by nature.

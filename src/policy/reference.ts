@@ -1,7 +1,7 @@
 /** The reference page of settings, made from the table: `switchgear policy reference` prints it. */
 
 import { numberWords } from './check-value.ts';
-import { variables } from './environment.ts';
+import { variables } from './variables.ts';
 import { presets } from './presets.ts';
 import type { Fields, Setting } from './setting.ts';
 import { sectionDocs, settingDocs } from './settings-docs.ts';
@@ -133,7 +133,7 @@ function presetTable(): string {
 }
 
 function environmentTable(): string {
-  const rows = variables.map(({ path, names }) => [
+  const rows = variables().map(({ path, names }) => [
     names
       .toReversed()
       .map((name) => `\`${name}\``)

@@ -1,9 +1,8 @@
 /** From the policy to one breaker and one task: general settings first, the most particular last. */
 
+import { isOptional } from '../core/part.ts';
 import { isMatch } from '../core/rules/glob.ts';
 import type { BreakerSettings, Settings, TaskSettings } from '../core/settings.ts';
-import { camelOf } from './names.ts';
-import { breakerFields, taskFields } from './settings-table.ts';
 
 type Mutable<T> = { -readonly [K in keyof T]: T[K] };
 
@@ -42,17 +41,11 @@ export function resolveTask(settings: Settings, agent?: string, limits?: Partial
   return result;
 }
 
-const optional: ReadonlySet<string> = new Set(
-  [...Object.entries(breakerFields), ...Object.entries(taskFields)].flatMap(([name, setting]) =>
-    'optional' in setting && setting.optional ? [camelOf(name)] : [],
-  ),
-);
-
 /** Writes what is said over what was. Undefined means "none", and nothing at all where there must be a value. */
 function overlay<T extends object>(onto: T, said: Partial<T> | undefined): void {
   for (const key in said) {
     const value = said[key];
-    if (value !== undefined || optional.has(key)) onto[key] = value as T[typeof key];
+    if (value !== undefined || isOptional(key)) onto[key] = value as T[typeof key];
   }
 }
 

@@ -4,7 +4,7 @@ import { defaultBreaker } from '../core/breaker/defaults.ts';
 import { checkPolicy } from './check.ts';
 import { namesOf } from './check-section.ts';
 import { valueProblem } from './check-value.ts';
-import { variables } from './environment.ts';
+import { variables } from './variables.ts';
 import { camelOf, snakeOf } from './names.ts';
 import { sectionDocs, settingDocs } from './settings-docs.ts';
 import { sections, topFields } from './settings-table.ts';
@@ -49,9 +49,9 @@ test('no name of a section means two settings', () => {
 });
 
 test('no variable means two settings, and the five names of the session breaker are there', () => {
-  const names = variables.flatMap((variable) => variable.names);
+  const names = variables().flatMap((variable) => variable.names);
   assert.equal(new Set(names).size, names.length);
-  const seed = variables.flatMap(({ names: [name = ''], path }) => (name.startsWith('BB_') ? [[name, path]] : []));
+  const seed = variables().flatMap(({ names: [name = ''], path }) => (name.startsWith('BB_') ? [[name, path]] : []));
   assert.deepEqual(seed, [
     ['BB_CIRCUIT_BREAKER_TOOL_CAP', 'task.max_tool_calls'],
     ['BB_CIRCUIT_BREAKER_COST_CAP_CENTS', 'task.max_spend_cents'],

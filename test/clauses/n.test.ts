@@ -1,8 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { BreakerRegistry, type BreakerStep, type Evaluation } from '../../src/compat/nabaos.ts';
-import { parseNyaya } from '../../src/core/rules/nyaya.ts';
-import { parseRule } from '../../src/core/rules/rule.ts';
+import { BreakerRegistry, type BreakerStep, type Evaluation, parseNyaya, parseRule } from '../../src/compat/index.ts';
 
 const second = 1_000;
 const minute = 60 * second;

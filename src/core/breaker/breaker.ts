@@ -88,6 +88,10 @@ export function advanceBreaker(state: BreakerState, settings: BreakerSettings, a
 
 /** Takes an admission: counts it, and its probe if it is one. */
 export function admitCall(state: BreakerState, settings: BreakerSettings, id: string | number, atMs: number): Admitted {
+  if (settings.mode === 'off') {
+    state.inFlight++; // Switched on again, it knows what still runs.
+    return { id, generation: state.generation, probe: false, atMs };
+  }
   advanceBreaker(state, settings, atMs);
   if (state.phase === 'open' && isDue(state, atMs)) halfOpenBreaker(state, atMs);
   const probe = state.phase === 'half-open' && state.probes.length < settings.halfOpenPermits;
@@ -144,12 +148,14 @@ function settleClosed(
       return;
     case 'success':
       state.successes++;
+      state.streak = 0;
       if (settings.trip === 'consecutive') state.run = 0;
       record(state, settings, false, slow, atMs);
       if (slow && isSlow(state, settings, atMs)) openBreaker(state, settings, atMs, 'slow calls');
       return;
     case 'failure': {
       state.failures++;
+      state.streak++;
       const same = !settings.sameErrorOnly || outcome.errorFingerprint === state.runError;
       state.run = same ? state.run + 1 : 1;
       state.runError = outcome.errorFingerprint;
@@ -185,11 +191,13 @@ function settleProbe(
       return;
     case 'success':
       state.successes++;
+      state.streak = 0;
       if (slow) openBreaker(state, settings, atMs, 'a slow probe');
       else if (++state.probeSuccesses >= settings.successThreshold) closeBreaker(state, atMs);
       return;
     case 'failure':
       state.failures++;
+      state.streak++;
       openBreaker(state, settings, atMs, 'a failed probe', outcome.retryAtMs);
   }
 }
@@ -247,7 +255,9 @@ export function openBreaker(
   if (state.tripTimesMs.push(atMs) > tripTimesMax) state.tripTimesMs.shift();
   state.openedAtMs = atMs;
   state.cause = cause;
-  state.openUntilMs = settings.recovery === 'manual' ? -1 : Math.max(atMs + wait, untilMs ?? 0);
+  // A time that is no number is no time: it must not leave the breaker open for ever.
+  const asked = Number.isFinite(untilMs) ? untilMs! : 0;
+  state.openUntilMs = settings.recovery === 'manual' ? -1 : Math.max(atMs + wait, asked);
 }
 
 /** Lets probes pass from now on: its time has come, or a health check said so. */
@@ -303,6 +313,7 @@ function spread(seed: number, generation: number): number {
 /** Back to the start, in place. Calls still running are late when they end; a hold by hand stays. */
 export function resetBreaker(state: BreakerState): void {
   enter(state, 'closed');
+  state.streak = 0;
   state.requests = 0;
   state.failures = 0;
   state.successes = 0;

@@ -16,6 +16,8 @@ export interface BreakerState {
   /** Failures towards the threshold, and the error they share where only equal errors count. */
   run: number;
   runError: number;
+  /** Failures in a row through every phase: told, never decided on. */
+  streak: number;
   /** Totals since the last reset; requests include the refused. */
   requests: number;
   failures: number;
@@ -59,6 +61,7 @@ export function initialBreaker(settings: BreakerSettings): BreakerState {
     generation: 1,
     run: 0,
     runError: 0,
+    streak: 0,
     requests: 0,
     failures: 0,
     successes: 0,

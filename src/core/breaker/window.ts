@@ -42,7 +42,7 @@ export function record(
   if (state.ring !== null) putRing(state, state.ring, settings.windowCalls, (failed ? 1 : 0) | (slow ? 2 : 0));
   if (state.buckets === null) return;
   rollBuckets(state, state.buckets, settings, atMs);
-  const at = (state.bucketAt % bucketsPerWindow) * 3;
+  const at = partOf(state.bucketAt);
   state.buckets[at] = state.buckets[at]! + 1;
   if (failed) state.buckets[at + 1] = state.buckets[at + 1]! + 1;
   if (slow) state.buckets[at + 2] = state.buckets[at + 2]! + 1;
@@ -69,12 +69,17 @@ function bucketMs(settings: BreakerSettings): number {
   return (settings.monitorWindowSecs * 1000) / bucketsPerWindow;
 }
 
+/** Where a bucket lies. One taken up from another machine may have begun before this one's time did. */
+function partOf(index: number): number {
+  return (((index % bucketsPerWindow) + bucketsPerWindow) % bucketsPerWindow) * 3;
+}
+
 /** Moves the buckets to the present, clearing every bucket that was skipped: old samples go by age, not by use. */
 function rollBuckets(state: BreakerState, buckets: number[], settings: BreakerSettings, atMs: number): void {
   const now = Math.floor(atMs / bucketMs(settings));
   const steps = Math.min(now - state.bucketAt, bucketsPerWindow);
   for (let step = 1; step <= steps; step++) {
-    const at = ((state.bucketAt + step) % bucketsPerWindow) * 3;
+    const at = partOf(state.bucketAt + step);
     buckets.fill(0, at, at + 3);
   }
   if (steps === bucketsPerWindow) buckets.fill(0);
@@ -99,13 +104,58 @@ export function bucketSums(state: BreakerState, settings: BreakerSettings, atMs:
   const buckets = state.buckets;
   const now = Math.max(Math.floor(atMs / bucketMs(settings)), state.bucketAt);
   for (let index = now - bucketsPerWindow + 1; buckets !== null && index <= state.bucketAt; index++) {
-    if (index < 0) continue;
-    const at = (index % bucketsPerWindow) * 3;
+    const at = partOf(index);
     calls += buckets[at]!;
     failures += buckets[at + 1]!;
     slow += buckets[at + 2]!;
   }
   return { calls, failures, slow };
+}
+
+/** The windows, written down without points in time. */
+export interface SavedWindows {
+  /** The window of calls, oldest first: 1 failed, 2 slow, 3 both. */
+  readonly calls: string;
+  /** The window of time, oldest part first: calls, failures and slow calls of each. */
+  readonly parts: readonly number[];
+  readonly partMs: number;
+  /** Milliseconds since the newest part began. */
+  readonly partAgeMs: number;
+}
+
+export function saveWindows(state: BreakerState, settings: BreakerSettings, atMs: number): SavedWindows {
+  const { ring, ringAt, ringFilled, buckets, bucketAt } = state;
+  const partMs = bucketMs(settings);
+  let calls = '';
+  for (let step = 0; ring !== null && step < ringFilled; step++) {
+    const at = (ringAt + step) % ringFilled; // Not yet full it begins at 0, full at the oldest.
+    calls += (ring[at >> 4]! >>> ((at & 15) << 1)) & 3;
+  }
+  const parts: number[] = [];
+  for (let index = bucketAt - bucketsPerWindow + 1; buckets !== null && index <= bucketAt; index++) {
+    parts.push(...buckets.slice(partOf(index), partOf(index) + 3));
+  }
+  return { calls, parts, partMs, partAgeMs: Math.max(0, atMs - bucketAt * partMs) };
+}
+
+/** Takes up what was saved, as far as it fits these settings. A sample may seem older than it is, never younger. */
+export function loadWindows(
+  state: BreakerState,
+  settings: BreakerSettings,
+  { calls, parts, partMs, partAgeMs }: Partial<SavedWindows>,
+  atMs: number,
+): void {
+  const { ring, buckets } = state;
+  if (ring !== null && typeof calls === 'string') {
+    for (const bits of calls.slice(-settings.windowCalls)) putRing(state, ring, settings.windowCalls, Number(bits) & 3);
+  }
+  const fits = buckets !== null && Array.isArray(parts) && parts.length === buckets.length;
+  if (!fits || partMs !== bucketMs(settings) || !Number.isFinite(partAgeMs)) return;
+  state.bucketAt = Math.floor((atMs - partAgeMs!) / partMs + 1e-9);
+  const oldest = partOf(state.bucketAt + 1);
+  for (const [at, count] of parts.entries()) {
+    buckets[(oldest + at) % buckets.length] = Number.isSafeInteger(count) && count > 0 ? count : 0;
+  }
 }
 
 function slotMs(settings: BreakerSettings): number {
@@ -125,12 +175,13 @@ export function endRunning(state: BreakerState, settings: BreakerSettings, began
   if (state.running === null) return;
   rollRunning(state, state.running, settings, atMs);
   const began = Math.floor(beganAtMs / slotMs(settings));
-  if (state.runningAt - began >= slots) {
-    state.overdue = Math.max(0, state.overdue - 1);
+  if (state.runningAt - began >= slots && state.overdue > 0) {
+    state.overdue--;
     return;
   }
-  const slot = began % slots;
-  state.running[slot] = Math.max(0, state.running[slot]! - 1);
+  // Where the clock went back a call is filed under a later slot: one call must go, whichever it is.
+  const own = state.running[began % slots] ? began % slots : state.running.findIndex((count) => count > 0);
+  if (own >= 0) state.running[own] = state.running[own]! - 1;
 }
 
 function rollRunning(state: BreakerState, running: number[], settings: BreakerSettings, atMs: number): void {

@@ -1,0 +1,48 @@
+/** Tables in Markdown, with the target beside what was measured. */
+
+/** A figure that should not be above its target. */
+export interface Held {
+  readonly what: string;
+  readonly measured: number;
+  readonly target: number;
+  readonly unit: string;
+  readonly range?: readonly [number, number];
+}
+
+export function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
+  const line = (cells: readonly string[]) => `| ${cells.join(' | ')} |`;
+  return [line(head), line(head.map((_, at) => (at === 0 ? '---' : '---:'))), ...rows.map(line)].join('\n');
+}
+
+export function targetTable(held: readonly Held[]): string {
+  const rows = held.map(({ what, measured, target, unit, range }) => [
+    what,
+    `${round(measured)}${unit}${range === undefined ? '' : ` (${round(range[0])}-${round(range[1])})`}`,
+    `<= ${round(target)}${unit}`,
+    mark(measured, target),
+  ]);
+  return table(['', 'measured', 'target', ''], rows);
+}
+
+export function mark(measured: number, target: number): string {
+  return measured <= target ? '✓' : '✗';
+}
+
+/** Three digits say enough. */
+export function round(value: number): string {
+  if (!Number.isFinite(value)) return '-';
+  const size = Math.abs(value);
+  if (size >= 100) return Math.round(value).toLocaleString('en-US');
+  return String(Number(value.toFixed(size >= 10 ? 1 : 2)));
+}
+
+/** Nanoseconds in the unit in which they are read. */
+export function time(ns: number): string {
+  if (ns >= 1e6) return `${round(ns / 1e6)} ms`;
+  return ns >= 1e4 ? `${round(ns / 1e3)} µs` : `${round(ns)} ns`;
+}
+
+export function power(count: number): string {
+  const exponent = Math.log10(count);
+  return Number.isInteger(exponent) ? `10^${exponent}` : String(count);
+}

@@ -1,0 +1,41 @@
+/** Exact counts per successful call, over those of the bare call. */
+
+import { contenderNames } from '../measure/contenders.ts';
+import { mark, table } from '../report.ts';
+import type { Figures, Workshop } from '../workshop.ts';
+
+/** Nothing may be collected while bytes are counted. */
+const roomy = ['--min-semi-space-size=128', '--max-semi-space-size=128'];
+
+const figures = ['promises', 'hops', 'timers', 'bytes'] as const;
+
+export function countsTables(workshop: Workshop): string {
+  const bare = workshop.once('counts', ['bare'], roomy);
+  const handler = workshop.once('counts', ['bare/handler'], roomy);
+  const over = (name: string): Figures => {
+    const counted = workshop.once('counts', [name], roomy);
+    const without = name === 'switchgear/two-step' ? handler : bare;
+    return Object.fromEntries(figures.map((figure) => [figure, counted[figure]! - without[figure]!]));
+  };
+  const all = [...contenderNames, 'guard'].map((name) => [name, over(name)] as const);
+  const own = all[0]![1];
+  const exact = Number(own.promises === 1 && own.hops === 0 && own.timers === 0);
+  const rows = all.map(([name, counted]) => [
+    name === 'guard' ? 'switchgear, whole guard in a task' : name,
+    ...figures.map((figure) => signed(counted[figure]!)),
+  ]);
+  return [
+    '## Counts per successful call',
+    `Over the bare call, which has ${bare.promises} promises (its own and the engine's for the await), ${bare.hops} turn of`,
+    `the microtask queue, ${bare.timers} timers and ${bare.bytes} bytes. The same on any machine, bytes nearly so.`,
+    'Two-step is counted over the same handler without it.',
+    '',
+    table(['', ...figures], rows),
+    '',
+    `Breaker alone: exactly +1 promise, +0 hops, no timer: ${mark(1, exact)}`,
+  ].join('\n');
+}
+
+function signed(count: number): string {
+  return count < 0 ? String(count) : `+${count}`;
+}

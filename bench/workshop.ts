@@ -1,0 +1,93 @@
+/** Compiles the library as it is published, and runs every measurement in a process of its own. */
+
+import { spawnSync } from 'node:child_process';
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const here = dirname(fileURLToPath(import.meta.url));
+const child = join(here, 'child.ts');
+const childMaxMs = 300_000;
+
+/** What one measurement found, by name. */
+export type Figures = Readonly<Record<string, number>>;
+
+export interface Workshop {
+  readonly quick: boolean;
+  /** One measurement, once. */
+  once(name: string, args?: readonly (string | number)[], flags?: readonly string[]): Figures;
+  /** One measurement several times: the middle of each figure, and its range. */
+  often(name: string, args?: readonly (string | number)[], flags?: readonly string[]): Repeated;
+  /** How long a process takes from its start to its end, in milliseconds: the middle of several. */
+  lifeMs(name: string, args: readonly string[]): number;
+  close(): void;
+}
+
+export interface Repeated {
+  readonly middle: Figures;
+  readonly least: Figures;
+  readonly most: Figures;
+}
+
+export function openWorkshop(quick: boolean): Workshop {
+  const dist = mkdtempSync(join(tmpdir(), 'switchgear-bench-'));
+  compile(dist);
+  const runs = quick ? 1 : 5;
+  const env = { ...process.env, SWITCHGEAR_BENCH_DIST: dist, SWITCHGEAR_BENCH_MS: quick ? '80' : '400' };
+
+  function start(name: string, args: readonly (string | number)[], flags: readonly string[]): string {
+    const all = ['--expose-gc', '--no-warnings', ...flags, child, name, ...args.map(String)];
+    const done = spawnSync(process.execPath, all, { env, encoding: 'utf8', timeout: childMaxMs });
+    if (done.status !== 0) throw new Error(`${name} ${args.join(' ')} failed: ${done.error ?? done.stderr}`);
+    return done.stdout;
+  }
+
+  function once(name: string, args: readonly (string | number)[] = [], flags: readonly string[] = []): Figures {
+    process.stderr.write(`${name} ${args.join(' ')}\n`);
+    return JSON.parse(start(name, args, flags)) as Figures;
+  }
+
+  return {
+    quick,
+    once,
+    often(name, args = [], flags = []) {
+      const all = Array.from({ length: runs }, () => once(name, args, flags));
+      return {
+        middle: each(all, median),
+        least: each(all, (xs) => Math.min(...xs)),
+        most: each(all, (xs) => Math.max(...xs)),
+      };
+    },
+    lifeMs(name, args) {
+      const lives = Array.from({ length: runs }, () => {
+        const startedMs = performance.now();
+        start(name, args, []);
+        return performance.now() - startedMs;
+      });
+      return median(lives);
+    },
+    close: () => rmSync(dist, { recursive: true, force: true }),
+  };
+}
+
+function compile(dist: string): void {
+  const root = dirname(here);
+  const bin = join(root, 'node_modules', 'typescript', 'bin', 'tsc');
+  const args = [bin, '-p', join(root, 'tsconfig.build.json'), '--outDir', dist];
+  const done = spawnSync(process.execPath, args, { encoding: 'utf8' });
+  if (!existsSync(join(dist, 'index.js')))
+    throw new Error(`the library does not compile:\n${done.stdout}${done.stderr}`);
+  if (done.status !== 0) process.stderr.write(`compiled in spite of errors:\n${done.stdout}`);
+  writeFileSync(join(dist, 'package.json'), '{ "type": "module" }\n');
+}
+
+function each(all: readonly Figures[], pick: (values: readonly number[]) => number): Figures {
+  const names = Object.keys(all[0] ?? {});
+  return Object.fromEntries(names.map((name) => [name, pick(all.map((figures) => figures[name] ?? Number.NaN))]));
+}
+
+export function median(values: readonly number[]): number {
+  const sorted = [...values].sort((a, b) => a - b);
+  return sorted[sorted.length >> 1] ?? Number.NaN;
+}

@@ -1,0 +1,13 @@
+/** `switchgear demo`: agents that spiral in several ways and are stopped each time, offline. */
+
+import { playDemo } from '../demo/play.ts';
+import { type Command, exitCodes, readArgs } from './command.ts';
+
+export const command: Command = {
+  usage: ['demo                             watch ten agents spiral and be stopped; needs no network and no key'],
+  async run(args, terminal) {
+    readArgs(args, [], 0);
+    const coloured = process.stdout.isTTY === true && !terminal.env.NO_COLOR;
+    return (await playDemo(terminal.out, coloured)) ? exitCodes.ok : exitCodes.error;
+  },
+};

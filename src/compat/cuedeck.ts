@@ -1,0 +1,67 @@
+/** CueDeck's reference breaker: a threshold, a wait in seconds, one probe, and two kinds of error for its caller. */
+
+import { RefusedError } from '../core/refusal.ts';
+import type { SwitchgearOptions } from '../guard/front-door.ts';
+import { messageOf } from '../guard/notebook.ts';
+import { createSwitchgear } from '../guard/switchgear.ts';
+
+/** The operation ran and failed; `cause` is what it threw. A call that was rejected throws a `RefusedError` instead. */
+export class OperationFailed extends Error {
+  constructor(cause: unknown) {
+    super(`the operation failed: ${messageOf(cause)}`, { cause });
+    this.name = 'OperationFailed';
+  }
+}
+
+export interface OperationBreaker {
+  readonly state: 'CLOSED' | 'OPEN' | 'HALF_OPEN';
+  /** Failures in a row. */
+  readonly failures: number;
+  /** Runs an operation, outside any lock. What it returns passes untouched, a promise as a promise. */
+  call<T>(operation: () => T): T;
+  reset(): void;
+}
+
+/** A breaker of its own for any operation, with the error lists of seed 001. */
+export function createCircuitBreaker(
+  threshold: number,
+  timeoutSeconds: number,
+  options: Pick<SwitchgearOptions, 'clock' | 'log'> & { readonly name?: string } = {},
+): OperationBreaker {
+  const { name = 'operation', ...more } = options;
+  const said = { failure_threshold: threshold, recovery_timeout_secs: timeoutSeconds, timeout_secs: 'none' };
+  // The environment does not overrule what stands in the code.
+  const gear = createSwitchgear({ ...more, env: {}, policy: { preset: 'cuedeck', circuit_breaker: said } });
+  const handle = gear.breaker(name);
+  let rejection: RefusedError | undefined;
+  const run = gear.guard(name, (operation: () => unknown) => operation(), {
+    // Thrown at once to callers of either kind: nobody knows yet whether a promise would have come.
+    fallback(refusal) {
+      rejection = new RefusedError(refusal);
+      throw rejection;
+    },
+  });
+  const failed = (error: unknown) => (error === rejection ? error : new OperationFailed(error));
+
+  return {
+    get state() {
+      return handle.state;
+    },
+    get failures() {
+      return handle.stats.consecutiveFailures;
+    },
+    call<T>(operation: () => T): T {
+      let result: unknown;
+      try {
+        result = run(operation);
+      } catch (error) {
+        throw failed(error);
+      }
+      if (!(result instanceof Promise)) return result as T;
+      return result.catch((error: unknown) => {
+        throw failed(error);
+      }) as T;
+    },
+    reset: () => handle.reset(),
+  };
+}

@@ -1,0 +1,38 @@
+/** The door `switchgear/compat`: the names of the five seed documents, each a thin face on the rest. */
+
+export { delegationPolicyPrompt, protocolPrompt } from '../core/prompts.ts';
+export { type AnthropicUsage, estimateUsageCents } from '../core/rates.ts';
+export { type Nyaya, parseNyaya } from '../core/rules/nyaya.ts';
+export { type ParsedRule, parseRule, type Rule } from '../core/rules/rule.ts';
+export { defaultSwitchgear } from '../guard/default-switchgear.ts';
+export {
+  type BreakerConfig,
+  configFromEnv,
+  DEFAULT_BREAKER_CONFIG,
+  SessionBreaker,
+  type SessionBreakerOptions,
+  type SessionSnapshot,
+  type SessionTaskSnapshot,
+  type TaskHalt,
+} from './black-box.ts';
+export { createCircuitBreaker, type OperationBreaker, OperationFailed } from './cuedeck.ts';
+export {
+  checkCircuitBreaker,
+  type DelegationBreaker,
+  type DelegationFailuresState,
+  type DelegationFailuresUpdate,
+  delegationBreaker,
+  MAX_DELEGATION_FAILURES,
+  recordDelegationFailure,
+} from './delegation.ts';
+export type { HaltReason } from './halt-reason.ts';
+export { BreakerRegistry, type BreakerStep, type Evaluation, type FiredRule, type RuleInput } from './nabaos.ts';
+export {
+  type CircuitBreaker,
+  type CircuitBreakerConfig,
+  type CircuitBreakerStats,
+  getCircuitBreaker,
+  resetAllCircuitBreakers,
+  type SeedSettings,
+} from './praison.ts';
+export type { SessionEvent } from './session-event.ts';

@@ -1,0 +1,61 @@
+/** The events of Black Box's stream, and what they mean to a task. */
+
+import type { AnthropicUsage } from '../core/rates.ts';
+import type { Observation } from '../guard/front-door.ts';
+
+/** What the stream of a session says. Without `taskId` it belongs to the task that started last. */
+export type SessionEvent =
+  | { readonly type: 'assistant'; readonly text: string; readonly toolUse?: boolean; readonly taskId?: string }
+  | { readonly type: 'tool_use'; readonly name?: string; readonly id?: string; readonly taskId?: string }
+  | {
+      readonly type: '[heartbeat]' | 'heartbeat';
+      /** `starting`, `done` and `error` begin and end a task; every other phase is a sign of life. */
+      readonly phase: string;
+      readonly taskId?: string;
+    }
+  | {
+      readonly type: 'usage';
+      readonly usage: AnthropicUsage;
+      /** Read only where the breaker was given prices; else everything costs what Sonnet 4 does. */
+      readonly model?: string;
+      /** A blob reported again under the same id costs nothing more. */
+      readonly id?: string;
+      readonly taskId?: string;
+    };
+
+/** An event in the words of a task; undefined for what is none of the four kinds. */
+export function observationOf(event: SessionEvent, byModel: boolean): Observation | undefined {
+  switch (event.type) {
+    case 'assistant':
+      return { type: 'assistant', text: event.text, toolUse: event.toolUse === true };
+    case 'tool_use':
+      return { type: 'tool_use', name: typeof event.name === 'string' ? event.name : 'tool', ...known(event.id) };
+    case 'usage': {
+      const usage = event.usage ?? {};
+      const cacheReadTokens = count(usage.cache_read_input_tokens);
+      const cacheWriteTokens = count(usage.cache_creation_input_tokens);
+      return {
+        type: 'usage',
+        ...known(event.id),
+        ...(byModel && typeof event.model === 'string' && { model: event.model }),
+        inputTokens: count(usage.input_tokens) + cacheReadTokens + cacheWriteTokens,
+        outputTokens: count(usage.output_tokens),
+        cacheReadTokens,
+        cacheWriteTokens,
+      };
+    }
+    case '[heartbeat]':
+    case 'heartbeat':
+      return { type: 'heartbeat' };
+    default:
+      return undefined;
+  }
+}
+
+function known(id: unknown): { readonly id?: string } {
+  return typeof id === 'string' && id !== '' ? { id } : {};
+}
+
+function count(tokens: unknown): number {
+  return typeof tokens === 'number' && Number.isFinite(tokens) && tokens > 0 ? tokens : 0;
+}

@@ -1,0 +1,78 @@
+/** One scene of the demo: what an agent does, what became of it, and what has to become of it. */
+
+import type { Entry } from '../core/event.ts';
+import type { Refusal } from '../core/refusal.ts';
+import type { Code } from '../core/verdict.ts';
+import { createSwitchgear, type Switchgear, type SwitchgearOptions } from '../index.ts';
+import { type Line, type SimulatedClock, simulatedClock, type Transcript } from '../testing/index.ts';
+
+/** How one attempt of the agent ended. */
+export type Mark = 'ran' | 'failed' | 'refused' | 'halted' | 'said';
+
+export interface Scene {
+  /** What the agent does, in one line. */
+  readonly title: string;
+  /** The same in a few words, for the table. */
+  readonly short: string;
+  /** What would have gone on without protection. */
+  readonly wanted: string;
+  /** How it has to end. The demo fails if it does not. */
+  readonly expected: { readonly code: Code; readonly attempts: number; readonly ran: number };
+  play(stage: Stage): Promise<Played>;
+}
+
+export interface Stage {
+  readonly clock: SimulatedClock;
+  /** A gear as a user has it, but for the clock, and with nothing from the environment. */
+  readonly gear: (options?: SwitchgearOptions) => Switchgear;
+}
+
+export interface Played {
+  /** What was attempted, in order, under one name. */
+  readonly name: string;
+  readonly marks: readonly Mark[];
+  readonly journal: readonly Entry[];
+  readonly refusal: Refusal | undefined;
+  /** After how much it was stopped. */
+  readonly after: string;
+}
+
+export function createStage(): Stage {
+  const clock = simulatedClock();
+  return {
+    clock,
+    gear: (options) =>
+      createSwitchgear({ agent: 'Researcher', session: 'demo', clock, log: 'silent', env: {}, ...options }),
+  };
+}
+
+/** What became of every step of a script. */
+export function marksOf({ lines }: Transcript): readonly Mark[] {
+  return lines.map(markOf);
+}
+
+function markOf(line: Line): Mark {
+  switch (line.kind) {
+    case 'result':
+      return 'ran';
+    case 'error':
+      return 'failed';
+    case 'refusal':
+      return line.refusal.kind === 'halt' ? 'halted' : 'refused';
+    case 'told':
+      return 'said';
+  }
+}
+
+/** How many attempts came through to the tool, well or not. */
+export function ranOf(marks: readonly Mark[]): number {
+  return marks.filter((mark) => mark === 'ran' || mark === 'failed').length;
+}
+
+/** What of a scene is not as it has to be, in words; empty where all is well. */
+export function faultsOf({ expected }: Scene, { marks, refusal }: Played): readonly string[] {
+  const seen = { code: refusal?.code, attempts: marks.length, ran: ranOf(marks) };
+  return (['code', 'attempts', 'ran'] as const).flatMap((what) =>
+    seen[what] === expected[what] ? [] : [`${what} should be ${expected[what]}, is ${seen[what]}`],
+  );
+}

@@ -1,0 +1,160 @@
+/** Agents that go on and on: failing tools, endless work, money, silence, the same words, a worker that cannot. */
+
+import { isRefused } from '../index.ts';
+import { scriptedAgent } from '../testing/index.ts';
+import { type Mark, marksOf, ranOf, type Scene } from './scene.ts';
+
+const failingSearch: Scene = {
+  title: 'The search is down. The agent asks it again, and again, and again.',
+  short: 'retried a dead search',
+  wanted: '500 calls',
+  expected: { code: 'tool_loop', attempts: 8, ran: 5 },
+  async play(stage) {
+    const gear = stage.gear();
+    const web_search = gear.guard('web_search', async (): Promise<string> => {
+      throw Object.assign(new Error('Service Unavailable'), { status: 503 });
+    });
+    const agent = scriptedAgent([{ tool: 'web_search', args: ['quantum computing'], times: 500 }]);
+    const result = await gear.task({}, (task) => agent({ tools: { web_search }, task }));
+    const marks = result.value === undefined ? [] : marksOf(result.value);
+    return {
+      name: 'web_search',
+      marks,
+      journal: gear.journal(),
+      refusal: result.status === 'halted' ? result.halt : undefined,
+      after: `${marks.length} calls, ${ranOf(marks)} ran`,
+    };
+  },
+};
+
+const endlessReading: Scene = {
+  title: 'The agent reads one page after another. Every call works; there is no end.',
+  short: 'read the whole web',
+  wanted: '200 calls',
+  expected: { code: 'tool_call_limit', attempts: 51, ran: 50 },
+  async play(stage) {
+    const gear = stage.gear();
+    const read_page = gear.guard('read_page', async (page: number) => `the text of page ${page}`);
+    const agent = scriptedAgent(Array.from({ length: 200 }, (_, page) => ({ tool: 'read_page', args: [page] })));
+    const result = await gear.task({}, (task) => agent({ tools: { read_page }, task }));
+    const marks = result.value === undefined ? [] : marksOf(result.value);
+    return {
+      name: 'read_page',
+      marks,
+      journal: gear.journal(),
+      refusal: result.status === 'halted' ? result.halt : undefined,
+      after: `${marks.length} calls, ${ranOf(marks)} ran`,
+    };
+  },
+};
+
+const dearThoughts: Scene = {
+  title: 'Each thought costs $4.50. The agent may spend $50 and wants 200 of them.',
+  short: 'thought for $4.50 a time',
+  wanted: '$900.00',
+  expected: { code: 'token_spend_limit', attempts: 12, ran: 11 },
+  async play(stage) {
+    const gear = stage.gear();
+    const used = { model: 'claude-sonnet-4', inputTokens: 1_000_000, outputTokens: 100_000 };
+    const think = gear.guard('claude-sonnet-4', async (thought: number) => ({ thought, used }), {
+      kind: 'model',
+      worst: { cents: 450 },
+      usage: (answer) => answer.used,
+    });
+    const agent = scriptedAgent(Array.from({ length: 200 }, (_, thought) => ({ tool: 'think', args: [thought] })));
+    let spentCents = 0;
+    const result = await gear.task({}, async (task) => {
+      const transcript = await agent({ tools: { think }, task });
+      spentCents = task.snapshot().spendCents;
+      return transcript;
+    });
+    const marks = result.value === undefined ? [] : marksOf(result.value);
+    return {
+      name: 'claude-sonnet-4',
+      marks,
+      journal: gear.journal(),
+      refusal: result.status === 'halted' ? result.halt : undefined,
+      after: `$${(spentCents / 100).toFixed(2)} spent`,
+    };
+  },
+};
+
+const silence: Scene = {
+  title: 'The agent reads its mail, and then nothing is heard of it for three hours.',
+  short: 'went silent',
+  wanted: '3 hours',
+  expected: { code: 'idle_timeout', attempts: 1, ran: 1 },
+  async play(stage) {
+    const gear = stage.gear();
+    const read_mail = gear.guard('read_mail', async () => 'three letters');
+    const running = gear.task({}, async (task) => {
+      const transcript = await scriptedAgent([{ tool: 'read_mail' }])({ tools: { read_mail }, task });
+      await new Promise((resolve) => task.signal.addEventListener('abort', resolve, { once: true }));
+      return transcript;
+    });
+    await stage.clock.elapse(3 * 3_600_000);
+    const result = await running;
+    const refusal = result.status === 'halted' ? result.halt : undefined;
+    return {
+      name: 'read_mail',
+      marks: result.value === undefined ? [] : marksOf(result.value),
+      journal: gear.journal(),
+      refusal,
+      after: `${refusal?.counters.actual} s of silence`,
+    };
+  },
+};
+
+const sameWords: Scene = {
+  title: 'The agent announces the same thing over and over, and does nothing.',
+  short: 'repeated itself',
+  wanted: '100 texts',
+  expected: { code: 'output_loop', attempts: 3, ran: 0 },
+  async play(stage) {
+    const gear = stage.gear();
+    const agent = scriptedAgent([{ says: 'I will now look into the failing build once more.', times: 100 }]);
+    const result = await gear.task({}, (task) => agent({ task }));
+    const marks = result.value === undefined ? [] : marksOf(result.value);
+    return {
+      name: 'says',
+      marks,
+      journal: gear.journal(),
+      refusal: result.status === 'halted' ? result.halt : undefined,
+      after: `${marks.length} texts`,
+    };
+  },
+};
+
+const uselessWorker: Scene = {
+  title: 'A supervisor asks the cooks for a chart. They cannot draw. It asks again.',
+  short: 'asked cooks for a chart',
+  wanted: '14 tries',
+  expected: { code: 'delegation_limit', attempts: 3, ran: 2 },
+  async play(stage) {
+    const gear = stage.gear({ agent: 'Supervisor' });
+    const marks: Mark[] = [];
+    const result = await gear.task({}, async () => {
+      for (let attempt = 0; attempt < 14; attempt++) {
+        const answer = await gear.delegate('chef_team', () => 'I cannot draw charts. I do not have that ability.');
+        marks.push(isRefused(answer) ? 'halted' : 'failed');
+        if (isRefused(answer)) return;
+      }
+    });
+    return {
+      name: 'chef_team',
+      marks,
+      journal: gear.journal(),
+      refusal: result.status === 'halted' ? result.halt : undefined,
+      after: `${ranOf(marks)} delegations`,
+    };
+  },
+};
+
+export const spirals: readonly Scene[] = [
+  failingSearch,
+  endlessReading,
+  dearThoughts,
+  silence,
+  sameWords,
+  uselessWorker,
+];

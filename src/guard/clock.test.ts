@@ -1,0 +1,126 @@
+/** The process's own clock, and the coarse one that is seldom looked at. */
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { timerMaxMs } from '../core/limits.ts';
+import type { Clock } from '../ports/clock.ts';
+import { promisesSettled, simulatedClock } from '../testing/simulated-clock.ts';
+import { coarseClock, systemClock } from './clock.ts';
+
+/** A simulated clock that counts how often it is looked at and how many timers are set. */
+function counted() {
+  const clock = simulatedClock(5);
+  const looks = { now: 0, timers: 0 };
+  const under: Clock = {
+    nowMs() {
+      looks.now++;
+      return clock.nowMs();
+    },
+    wallMs: clock.wallMs,
+    after(delayMs, run) {
+      looks.timers++;
+      return clock.after(delayMs, run);
+    },
+  };
+  return { clock, looks, coarse: coarseClock(under) };
+}
+
+test('the coarse clock looks once for many questions', () => {
+  const { looks, coarse } = counted();
+  for (let at = 0; at < 65; at++) assert.equal(coarse.nowMs(), 5);
+  assert.deepEqual(looks, { now: 1, timers: 1 });
+});
+
+test('it has looked for the first answer already', () => {
+  const { looks, coarse } = counted();
+  assert.equal(coarse.nowMs(), 5);
+  assert.equal(looks.now, 1);
+});
+
+test('after its tick it looks again, and not before', () => {
+  const { clock, looks, coarse } = counted();
+  coarse.nowMs();
+  clock.advance(9);
+  assert.equal(coarse.nowMs(), 5);
+  clock.advance(1);
+  assert.equal(coarse.nowMs(), 15);
+  assert.deepEqual(looks, { now: 2, timers: 2 });
+});
+
+test('in a loop that never yields it looks after so many questions', () => {
+  const clock = { now: 0 };
+  const coarse = coarseClock({ nowMs: () => clock.now++, wallMs: () => 0, after: () => () => {} });
+  const answers = Array.from({ length: 65 * 3 }, () => coarse.nowMs());
+  assert.deepEqual([...new Set(answers)], [0, 1, 2]);
+  assert.equal(answers[64], 0);
+  assert.equal(answers[65], 1);
+});
+
+test('it keeps one timer at most, and none while nobody asks', () => {
+  const { clock, looks, coarse } = counted();
+  for (let at = 0; at < 1_000; at++) coarse.nowMs();
+  assert.equal(clock.pending, 1);
+  assert.equal(looks.timers, 1);
+  clock.advance(10_000);
+  assert.equal(clock.pending, 0);
+  assert.equal(looks.timers, 1);
+});
+
+test('it never goes back', () => {
+  const { clock, coarse } = counted();
+  let last = 0;
+  for (let at = 0; at < 500; at++) {
+    clock.advance(at % 7);
+    const now = coarse.nowMs();
+    assert.ok(now >= last);
+    assert.ok(clock.nowMs() - now <= 10, 'and is a tick behind at most');
+    last = now;
+  }
+});
+
+test('wall time and timers are those of the clock below', () => {
+  const { clock, coarse } = counted();
+  assert.equal(coarse.wallMs(), clock.wallMs());
+  let fired = 0;
+  coarse.after(20, () => fired++);
+  clock.advance(20);
+  assert.equal(fired, 1);
+});
+
+test('the system clock is monotonic, and its wall time is the wall’s', () => {
+  const first = systemClock.nowMs();
+  assert.ok(systemClock.nowMs() >= first);
+  assert.ok(Math.abs(systemClock.wallMs() - Date.now()) < 5_000);
+});
+
+test('timers of the system clock keep no process alive', () => {
+  const waiting = () => process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length;
+  const before = waiting();
+  const cancel = systemClock.after(60_000, () => assert.fail('it was taken back'));
+  // What is listed keeps the process alive.
+  assert.equal(waiting(), before);
+  cancel();
+});
+
+test('a timer that was taken back never comes, one with a delay below zero comes at once', async () => {
+  const came: string[] = [];
+  const cancel = systemClock.after(0, () => came.push('taken back'));
+  cancel();
+  systemClock.after(-5, () => came.push('below zero'));
+  await turnUntil(() => came.length > 0);
+  assert.deepEqual(came, ['below zero']);
+});
+
+test('a delay longer than the platform takes is not taken as none', async () => {
+  const came: string[] = [];
+  const cancel = systemClock.after(timerMaxMs * 4, () => came.push('too long'));
+  systemClock.after(3, () => came.push('three'));
+  await turnUntil(() => came.length > 0);
+  assert.deepEqual(came, ['three']);
+  cancel();
+});
+
+/** Turns the event loop, which a timer that keeps nothing alive does not. */
+async function turnUntil(done: () => boolean): Promise<void> {
+  for (let turn = 0; !done() && turn < 1_000_000; turn++) await promisesSettled();
+}

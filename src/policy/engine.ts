@@ -1,0 +1,19 @@
+/** The policy as a gear takes it: checked, with the environment's word, and its rules ready. */
+
+import { operatorRules, ruleEngine } from '../core/rules/engine.ts';
+import type { PolicyEngine } from '../ports/policy.ts';
+import { checkPolicy } from './check.ts';
+import { applyEnvironment } from './environment.ts';
+
+export const policyEngine: PolicyEngine = {
+  take(input, env) {
+    const { settings, ignored } = applyEnvironment(checkPolicy(input), env);
+    const rules = operatorRules(settings.rules);
+    return {
+      settings,
+      ignored,
+      rules: rules.length === 0 ? undefined : ruleEngine(rules, settings.ruleSettings),
+    };
+  },
+  noRules: (settings) => ruleEngine([], settings.ruleSettings),
+};

@@ -1,0 +1,590 @@
+/** What must hold for every run, tried on many. Each property says which reasons its runs have reached. */
+
+import assert from 'node:assert/strict';
+import { after, type TestContext, test } from 'node:test';
+import fc from 'fast-check';
+import type { Action, Outcome, Permit } from '../src/core/action.ts';
+import { defaultBreaker } from '../src/core/breaker/defaults.ts';
+import { initialBreaker } from '../src/core/breaker/state.ts';
+import { applyAll, checkAll, decide, type Panel, type Seat } from '../src/core/decide.ts';
+import { delegation } from '../src/core/delegation.ts';
+import type { ControlEvent } from '../src/core/event.ts';
+import { breakerSeat, delegationSeat, initialTaskCells, taskControls, taskSeats } from '../src/core/panel.ts';
+import { rulesControl } from '../src/core/rules/control.ts';
+import { matchCall } from '../src/core/rules/evaluate.ts';
+import { addRules, ruleSet } from '../src/core/rules/registry.ts';
+import { parseRule, type Rule } from '../src/core/rules/rule.ts';
+import type { BreakerSettings } from '../src/core/settings.ts';
+import { type Code, codes, type Verdict } from '../src/core/verdict.ts';
+import { createSwitchgear, isRefused, type Refusal, refusalOf, type Task } from '../src/index.ts';
+import { checkPolicy } from '../src/policy/check.ts';
+import { promisesSettled, simulatedClock } from '../src/testing/index.ts';
+import { simulate } from './simulation/world.ts';
+
+const seed = Number(process.env.SEED ?? 20_260_101);
+const reachedByAll = new Set<Code>();
+const { settings: policy } = checkPolicy({});
+
+/** Runs a property with the seed printed, and asserts that its runs reached what they can reach. */
+async function holds<T>(
+  context: TestContext,
+  property: (reached: Set<Code>) => fc.IAsyncProperty<T> | fc.IProperty<T>,
+  wanted: readonly Code[],
+  numRuns = 200,
+): Promise<void> {
+  context.diagnostic(`seed ${seed}`);
+  const reached = new Set<Code>();
+  await fc.assert(property(reached) as fc.IAsyncProperty<T>, { seed, numRuns });
+  for (const code of reached) reachedByAll.add(code);
+  assert.deepEqual([...reached].sort(), [...wanted].sort());
+}
+
+after(() => assert.deepEqual([...reachedByAll].sort(), [...codes].sort(), 'a reason that no property reaches'));
+
+// ---- The core: one panel of every control, driven by random events.
+
+type Step =
+  | {
+      readonly do: 'propose';
+      readonly name: 'a' | 'b' | 'c';
+      readonly action: Partial<Action>;
+      readonly amount: number;
+    }
+  | { readonly do: 'settle'; readonly which: number; readonly outcome: Outcome; readonly micros: number }
+  | { readonly do: 'tell'; readonly event: Readonly<Record<string, unknown>> }
+  | { readonly do: 'wait'; readonly ms: number };
+
+const outcomes = fc.oneof(
+  fc.constant<Outcome>({ kind: 'success' }),
+  fc.record({
+    kind: fc.constant('failure' as const),
+    error: fc.constant('ToolError'),
+    errorFingerprint: fc.integer({ min: 1, max: 2 }),
+  }),
+  fc.constant<Outcome>({ kind: 'neutral', why: 'ignored' }),
+);
+
+const steps: fc.Arbitrary<readonly Step[]> = fc.array(
+  fc.oneof(
+    {
+      weight: 6,
+      arbitrary: fc.record({
+        do: fc.constant('propose' as const),
+        name: fc.constantFrom('a' as const, 'b' as const, 'c' as const),
+        amount: fc.integer({ min: 0, max: 12 }),
+        action: fc.record(
+          {
+            kind: fc.constantFrom('tool' as const, 'model' as const, 'delegation' as const),
+            fingerprint: fc.integer({ min: 0, max: 2 }),
+            worstMicros: fc.integer({ min: 0, max: 40_000 }),
+            worstTokens: fc.integer({ min: 0, max: 300 }),
+            turnId: fc.constantFrom('1', '2'),
+            approvedBy: fc.constant('someone'),
+          },
+          { requiredKeys: ['kind', 'fingerprint'] },
+        ),
+      }),
+    },
+    {
+      weight: 4,
+      arbitrary: fc.record({
+        do: fc.constant('settle' as const),
+        which: fc.nat(5),
+        outcome: outcomes,
+        micros: fc.integer({ min: 0, max: 30_000 }),
+      }),
+    },
+    {
+      weight: 3,
+      arbitrary: fc.record({
+        do: fc.constant('tell' as const),
+        event: fc.constantFrom(
+          { type: 'text-observed', similarity: 1 },
+          { type: 'text-observed', similarity: 0 },
+          { type: 'usage-observed', cost: { micros: 9_000, tokens: 40 } },
+          { type: 'call-observed', name: 'x' },
+          { type: 'user-observed' },
+          { type: 'sign-observed' },
+          { type: 'task-stopped' },
+          { type: 'task-resumed' },
+          { type: 'delegation-returned', worker: 'a', failed: true, reason: 'no' },
+          { type: 'delegation-returned', worker: 'a', failed: false, reason: '' },
+        ),
+      }),
+    },
+    { weight: 2, arbitrary: fc.record({ do: fc.constant('wait' as const), ms: fc.integer({ min: 0, max: 40_000 }) }) },
+  ),
+  { minLength: 10, maxLength: 80, size: 'max' },
+);
+
+const trips = fc.constantFrom<Partial<BreakerSettings>>(
+  {},
+  { maxConcurrent: 2 },
+  { trip: 'count_window', windowCalls: 6, rateWindow: 'calls' },
+  { trip: 'time_window', failureRateThreshold: 0.5, minimumCalls: 3 },
+  { slowCallSecs: 4, slowRateThreshold: 0.5, minimumCalls: 2 },
+  { halfOpenPermits: 2, leaseExpiry: 'neutral', recoveryJitter: 0.5 },
+);
+
+const operatorRules = rulesOf(['amount>10|abort', 'ability:b|confirm', 'frequency>4/1m|throttle'], 'operator');
+const limits = {
+  ...policy.task,
+  maxToolCalls: 12,
+  maxSpendCents: 9,
+  maxTokens: 900,
+  maxDurationSecs: 200,
+  maxIdleSecs: 30,
+};
+
+function rulesOf(lines: readonly string[], origin: Rule['origin']): readonly Rule[] {
+  return lines.flatMap((line) => parseRule(line, { origin, target: 'agent:ann' }).rule ?? []);
+}
+
+/** Every control at once: the breaker, rules, a worker, a task and its parent. */
+function panelOf(more: Partial<BreakerSettings>, rules: readonly Rule[] = operatorRules): Panel {
+  const breaker = { ...defaultBreaker, failureThreshold: 3, recoveryTimeoutSecs: 10, ...more };
+  const controls = taskControls(limits, policy.loop);
+  const parent = { id: 'parent', controls, cells: initialTaskCells(controls, 0), parent: undefined };
+  const task = { id: 'task', controls, cells: initialTaskCells(controls, 0), parent };
+  const ruled = rulesControl(rules, policy.ruleSettings);
+  const settings = { ...policy.delegation, tools: true, onTrip: 'deny', resetAfterSecs: 60 } as const;
+  return [
+    breakerSeat(breaker, { state: initialBreaker(breaker) }),
+    { control: ruled, cell: { state: ruled.initial(0) }, place: 'self' } as unknown as Seat,
+    delegationSeat(settings, { state: delegation(settings).initial(0) }),
+    ...taskSeats(task),
+  ];
+}
+
+interface Visitor {
+  propose?(
+    panel: Panel,
+    proposal: { readonly type: 'action-proposed'; readonly atMs: number; readonly action: Action },
+  ): void;
+  event?(panel: Panel, event: ControlEvent): void;
+}
+
+/** Plays the steps on a panel; the visitor sees each proposal and each event before it is applied. */
+function drive(panel: Panel, run: readonly Step[], reached: Set<Code>, visit: Visitor): void {
+  let atMs = 0;
+  let id = 0;
+  const out: Permit[] = [];
+  const note = (verdict: Verdict) => void (verdict.kind !== 'allow' && reached.add(verdict.code));
+  const apply = (event: ControlEvent) => {
+    visit.event?.(panel, event);
+    applyAll(panel, event);
+    sweep();
+  };
+  const sweep = () => {
+    for (const { control, cell } of panel) note(control.check?.(cell.state, atMs) ?? { kind: 'allow' });
+    note(checkAll(panel, atMs));
+  };
+  for (const step of run) {
+    switch (step.do) {
+      case 'propose': {
+        const action = actionOf(++id, step);
+        const proposal = { type: 'action-proposed', atMs, action } as const;
+        visit.propose?.(panel, proposal);
+        const { verdict, votes } = decide(panel, proposal);
+        for (const vote of votes) note(vote.verdict);
+        apply({ type: 'action-decided', atMs, action, verdict });
+        const breaker = panel[0]!.cell.state as ReturnType<typeof initialBreaker>;
+        const probe = breaker.phase === 'half-open';
+        if (verdict.kind === 'allow') out.push({ action, atMs, generation: breaker.generation, probe });
+        break;
+      }
+      case 'settle': {
+        const [permit] = out.splice(step.which, 1);
+        const cost = { micros: step.micros, tokens: 1 };
+        if (permit !== undefined) apply({ type: 'action-settled', atMs, permit, outcome: step.outcome, cost });
+        break;
+      }
+      case 'tell':
+        apply({ ...step.event, atMs } as unknown as ControlEvent);
+        break;
+      case 'wait':
+        atMs += step.ms;
+        sweep();
+    }
+  }
+}
+
+function actionOf(id: number, { name, action, amount }: Extract<Step, { do: 'propose' }>): Action {
+  const base: Action = {
+    id,
+    kind: 'tool',
+    name,
+    agent: 'ann',
+    session: 's',
+    task: 'task',
+    fingerprint: 0,
+    worstMicros: 0,
+    worstTokens: 0,
+    patienceMs: 30_000,
+    hits: matchCall(operatorRules, { tool: name, agent: 'ann', args: [{ amount }] }, policy.ruleSettings),
+  };
+  return { ...base, ...action };
+}
+
+/** What one panel of the core can say; the rest needs a shell around it. */
+const coreCodes: readonly Code[] = [
+  'circuit_open',
+  'concurrency_limit',
+  'delegation_limit',
+  'denial_limit',
+  'duration_limit',
+  'idle_timeout',
+  'output_loop',
+  'rule_abort',
+  'rule_declined',
+  'rule_throttled',
+  'token_limit',
+  'token_spend_limit',
+  'tool_call_limit',
+  'tool_loop',
+];
+
+test('the order of the controls changes neither what is decided nor when to try again', (context) =>
+  holds(
+    context,
+    (reached) =>
+      fc.property(steps, trips, fc.array(fc.nat(1_000_000), { minLength: 12, maxLength: 12 }), (run, more, order) => {
+        drive(panelOf(more), run, reached, {
+          propose(panel, proposal) {
+            const shuffled = panel
+              .map((seat, at) => ({ seat, rank: order[at % order.length]! }))
+              .sort((one, two) => one.rank - two.rank)
+              .map(({ seat }) => seat);
+            const [{ verdict: one }, { verdict: two }] = [decide(panel, proposal), decide(shuffled, proposal)];
+            assert.equal(one.kind, two.kind);
+            if (one.kind !== 'allow' && two.kind !== 'allow') assert.equal(one.retryAtMs, two.retryAtMs);
+          },
+        });
+      }),
+    coreCodes,
+    400,
+  ));
+
+test('judging writes nothing, whatever the state', (context) =>
+  holds(
+    context,
+    (reached) =>
+      fc.property(steps, trips, (run, more) => {
+        drive(panelOf(more), run, reached, {
+          propose(panel, proposal) {
+            for (const { control, cell, place } of panel) {
+              const frozen = freeze(structuredClone(cell.state));
+              assert.deepEqual(
+                control.judge(frozen, proposal, place),
+                control.judge(cell.state, proposal, place),
+                control.name,
+              );
+              control.check?.(frozen, proposal.atMs);
+              control.due?.(frozen, proposal.action);
+              control.gauges?.(frozen, proposal.atMs);
+            }
+          },
+        });
+      }),
+    coreCodes,
+    400,
+  ));
+
+test('learning depends on state and event alone: a clone learns the same, and the state stays plain JSON', (context) =>
+  holds(
+    context,
+    (reached) =>
+      fc.property(steps, trips, (run, more) => {
+        drive(panelOf(more), run, reached, {
+          event(panel, event) {
+            for (const { control, cell, place } of panel) {
+              const before = structuredClone(cell.state);
+              const one = control.apply(structuredClone(before), event, place);
+              const two = control.apply(structuredClone(before), freeze(structuredClone(event)), place);
+              assert.deepEqual(one, two, control.name);
+              assert.deepEqual(JSON.parse(JSON.stringify(one)), one, control.name);
+            }
+          },
+        });
+      }),
+    coreCodes,
+    400,
+  ));
+
+const strictness = { allow: 0, wait: 1, ask: 2, deny: 3, halt: 4 } as const;
+
+test('a rule written by a model never loosens what is decided', (context) =>
+  holds(
+    context,
+    (reached) => {
+      const lines = fc.array(
+        fc.constantFrom(
+          'amount>10|throttle',
+          'amount>2|confirm',
+          'ability:b|throttle',
+          'ability:a|abort',
+          'frequency>4/1m|confirm',
+          'frequency>1/10s|throttle',
+          'ability:*|confirm',
+          'amount>10|abort|"mine"',
+        ),
+        { maxLength: 4 },
+      );
+      return fc.property(steps, lines, fc.boolean(), (run, written, delays) => {
+        const both = addRules(ruleSet(operatorRules).rules, rulesOf(written, 'model')).rules;
+        const ruleSettings = {
+          ...policy.ruleSettings,
+          throttle: delays ? 'delay' : 'skip',
+          maxDelaySecs: 3600,
+        } as const;
+        const [without, withModel] = [rulesControl(operatorRules, ruleSettings), rulesControl(both, ruleSettings)];
+        drive(panelOf({}, both), run, reached, {
+          propose(panel, { action, ...proposal }) {
+            const amount = action.hits?.some(({ rule }) => rule.includes('amount')) ? 11 : 1;
+            const hits = matchCall(both, { tool: action.name, agent: 'ann', args: [{ amount }] }, ruleSettings);
+            const state = panel[1]!.cell.state as never;
+            const loose = without.judge(state, { ...proposal, action: { ...action, hits } }, 'self');
+            const strict = withModel.judge(state, { ...proposal, action: { ...action, hits } }, 'self');
+            assert.ok(strictness[strict.kind] >= strictness[loose.kind], `${loose.kind} became ${strict.kind}`);
+          },
+        });
+      });
+    },
+    coreCodes.filter((code) => code !== 'concurrency_limit'),
+    400,
+  ));
+
+function freeze<T>(value: T): T {
+  if (typeof value === 'object' && value !== null && !Object.isFrozen(value)) {
+    Object.freeze(value);
+    for (const part of Object.values(value)) freeze(part);
+  }
+  return value;
+}
+
+// ---- The gear.
+
+const quiet = { log: 'silent', env: {}, project: 'properties' } as const;
+
+test('money spent never exceeds a limit, of the task or of anyone above it, with calls in flight', (context) =>
+  holds(
+    context,
+    (reached) =>
+      fc.asyncProperty(
+        fc.array(
+          fc.record({
+            what: fc.constantFrom('call', 'call', 'call', 'child', 'finish'),
+            at: fc.nat(6),
+            cents: fc.integer({ min: 1, max: 40 }),
+            share: fc.double({ min: 0, max: 1, noNaN: true }),
+          }),
+          { minLength: 5, maxLength: 60 },
+        ),
+        fc.boolean(),
+        async (run, capsTokens) => {
+          const caps = capsTokens ? { max_tokens: 60, max_spend_cents: 100_000 } : { max_spend_cents: 100 };
+          const clock = simulatedClock();
+          // One token is one cent here.
+          const priced = ({ inputTokens }: { inputTokens: number }) => ({
+            micros: inputTokens * 10_000,
+            basis: 'test',
+          });
+          const prices = { price: priced, dearest: priced };
+          const gear = createSwitchgear({ ...quiet, clock, prices, policy: { task: caps } });
+          const tasks: Task[] = [gear.startTask({ parent: null })];
+          const finish: (() => void)[] = [];
+          const results: Promise<unknown>[] = [];
+          for (const { what, at, cents, share } of run) {
+            const task = tasks[at % tasks.length]!;
+            if (what === 'child') {
+              const small = capsTokens ? { maxTokens: 40 } : { maxSpendCents: 60 };
+              if (tasks.length < 7) tasks.push(gear.startTask({ parent: task.id, limits: at % 2 === 0 ? small : {} }));
+            } else if (what === 'finish') {
+              finish.splice(at, 1)[0]?.();
+            } else {
+              const think = gear.guard(
+                'think',
+                () => new Promise<number>((end) => finish.push(() => end(Math.floor(cents * share)))),
+                {
+                  kind: 'model',
+                  async: true,
+                  worst: { cents, tokens: cents },
+                  usage: (inputTokens) => ({ inputTokens, outputTokens: 0 }),
+                },
+              );
+              results.push(task.run(() => think()));
+            }
+            await promisesSettled();
+            check();
+          }
+          for (const end of finish) end();
+          for (const result of await Promise.all(results)) {
+            if (isRefused(result)) reached.add((refusalOf(result) as Refusal).code);
+          }
+          check();
+          gear.dispose();
+
+          function check(): void {
+            for (const { gauges } of gear.snapshot().tasks) {
+              for (const { name, actual, limit } of gauges) {
+                if (name === 'spend_cents' || name === 'tokens')
+                  assert.ok(actual <= limit, `${name}: ${actual} of ${limit}`);
+              }
+            }
+          }
+        },
+      ),
+    ['token_spend_limit', 'token_limit'],
+    150,
+  ));
+
+test('settling a call again, later or with another ending, counts once', (context) =>
+  holds(
+    context,
+    (reached) =>
+      fc.asyncProperty(
+        fc.array(
+          fc.record({
+            ending: fc.constantFrom('value', 'error', 'cancelled'),
+            again: fc.nat(3),
+            lateMs: fc.nat(40_000),
+          }),
+          {
+            maxLength: 25,
+          },
+        ),
+        async (run) => {
+          const play = (times: (again: number) => number) => {
+            const clock = simulatedClock();
+            const gear = createSwitchgear({
+              ...quiet,
+              session: 's',
+              clock,
+              policy: { circuit_breaker: { failure_threshold: 3 } },
+            });
+            const task = gear.startTask({ id: 't' });
+            run.forEach(({ ending, again, lateMs }, at) => {
+              const admission = gear.admit('host', [at], { task: 't', id: `${at}` });
+              clock.advance(lateMs);
+              if (admission.refused !== undefined) {
+                reached.add(admission.refusal.code);
+                return;
+              }
+              const endings = {
+                value: { value: 1 },
+                error: { error: new Error('no') },
+                cancelled: { cancelled: true },
+              } as const;
+              admission.settle(endings[ending as keyof typeof endings]);
+              for (let more = times(again); more > 0; more--) {
+                clock.advance(0);
+                admission.settle(more % 2 === 0 ? { value: 1 } : { error: new Error('again') });
+              }
+            });
+            const { tasks, breakers, cards } = gear.snapshot();
+            task.end();
+            return { tasks, breakers, cards: cards.length };
+          };
+          assert.deepEqual(
+            play(() => 0),
+            play((again) => again),
+          );
+        },
+      ),
+    ['circuit_open', 'denial_limit'],
+    150,
+  ));
+
+test('a random run, written down at level all, replays without a difference', (context) =>
+  holds(
+    context,
+    (reached) =>
+      fc.asyncProperty(fc.integer({ min: 10_000, max: 1_000_000 }), async (world) => {
+        const run = await simulate(world);
+        assert.equal(run.violation, undefined);
+        for (const code of run.reached) reached.add(code as Code);
+      }),
+    [
+      'circuit_open',
+      'delegation_limit',
+      'denial_limit',
+      'duration_limit',
+      'idle_timeout',
+      'output_loop',
+      'rule_abort',
+      'rule_declined',
+      'rule_throttled',
+      'rule_unanswered',
+      'token_spend_limit',
+      'tool_call_limit',
+      'tool_loop',
+    ],
+    60,
+  ));
+
+test('whatever a control of one’s own throws, a guarded call is refused and never throws', (context) =>
+  holds(
+    context,
+    (reached) =>
+      fc.asyncProperty(
+        fc.anything(),
+        fc.constantFrom('judge', 'apply'),
+        fc.boolean(),
+        async (thrown, where, inTask) => {
+          const broken = () => {
+            throw thrown;
+          };
+          const control = {
+            name: 'mine',
+            scope: 'gear',
+            initial: () => ({}),
+            judge: where === 'judge' ? broken : () => ({ kind: 'allow' }),
+            apply: where === 'apply' ? broken : () => ({}),
+          } as never;
+          const gear = createSwitchgear({ ...quiet, clock: simulatedClock(), controls: [control] });
+          let ran = 0;
+          const call = gear.guard('tool', async () => ++ran);
+          const result = inTask ? await gear.startTask().run(() => call()) : await call();
+          assert.ok(isRefused(result));
+          assert.equal(ran, 0);
+          reached.add(refusalOf(result)!.code);
+          assert.ok(gear.snapshot().internalErrors > 0);
+        },
+      ),
+    ['internal_error'],
+    100,
+  ));
+
+test('a watcher lets through at most its events per window, and then none until somebody restarts it', (context) =>
+  holds(
+    context,
+    (reached) =>
+      fc.property(fc.array(fc.nat(4_000), { maxLength: 60 }), fc.integer({ min: 1, max: 8 }), (waits, maxEvents) => {
+        const clock = simulatedClock();
+        const gear = createSwitchgear({ ...quiet, clock });
+        let emit: () => void = () => {};
+        const source = {
+          on(event: string, listener: (...args: never[]) => void) {
+            if (event === 'change') emit = listener;
+          },
+        };
+        const passed: number[] = [];
+        let tripped = false;
+        const onTrip = (refusal: Refusal) => {
+          reached.add(refusal.code);
+          tripped = true;
+        };
+        gear.watch('files', source, () => passed.push(clock.nowMs()), { maxEvents, windowSecs: 10, onTrip });
+        for (const waitMs of waits) {
+          clock.advance(waitMs);
+          const before = passed.length;
+          const wasTripped = tripped;
+          emit();
+          if (wasTripped) assert.equal(passed.length, before);
+          // Two halves slide, so that half a window is what is sure to be bounded.
+          assert.ok(passed.filter((atMs) => clock.nowMs() - atMs < 5_000).length <= maxEvents);
+        }
+      }),
+    ['storm'],
+    200,
+  ));
