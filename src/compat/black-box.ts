@@ -98,6 +98,8 @@ export class SessionBreaker {
     this.#byModel = prices !== undefined;
     this.#gear = createSwitchgear({
       mode: 'enforce',
+      // A checked policy brings its reader along, also into a bundle.
+      policy: checkPolicy({}),
       env: { ...ours(env ?? process.env), ...written(config) },
       ...(clock && { clock }),
       ...(prices && { prices }),

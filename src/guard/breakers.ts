@@ -30,6 +30,21 @@ export interface Breakers {
 
 export function createBreakers(store: Store, notes: Notebook): Breakers {
   const entries = new Map<string, BreakerEntry>();
+  /** The keys that end with a task: ending one must not look at the breakers of all others. */
+  const keysOfTask = new Map<string, Set<string>>();
+
+  function remember(key: string): void {
+    const [, , scope, task] = key.split('/');
+    if (scope !== 'task' || task === undefined) return;
+    const keys = keysOfTask.get(task) ?? new Set();
+    keysOfTask.set(task, keys.add(key));
+  }
+
+  function forget(key: string): void {
+    entries.delete(key);
+    store.drop(key);
+    keysOfTask.get(key.split('/')[3] ?? '')?.delete(key);
+  }
 
   function change(entry: BreakerEntry, atMs: number, step: (state: BreakerState) => void): void {
     const before = entry.cell.state.generation;
@@ -46,7 +61,7 @@ export function createBreakers(store: Store, notes: Notebook): Breakers {
     open(key, target, agent, settings) {
       let entry = entries.get(key);
       if (entry === undefined) {
-        if (entries.size >= breakersMax) evict(entries, store);
+        if (entries.size >= breakersMax) evict(entries, forget);
         const cell = store.cell(key, () => initialBreaker(settings)) as Holder<BreakerState>;
         entry = {
           key,
@@ -60,6 +75,7 @@ export function createBreakers(store: Store, notes: Notebook): Breakers {
           shadowed: 0,
         };
         entries.set(key, entry);
+        remember(key);
       }
       if (entry.settings !== settings) {
         adapt(entry.cell.state, settings, entry.settings);
@@ -80,7 +96,7 @@ export function createBreakers(store: Store, notes: Notebook): Breakers {
     trip: (entry, atMs, untilMs) =>
       change(entry, atMs, (state) => openBreaker(state, entry.settings, atMs, 'a trip by hand', untilMs)),
     hold(entry, atMs) {
-      entry.cell.state.heldAtMs = atMs;
+      entry.cell.state.heldAtMs = Math.max(0, atMs);
       say(entry, 'breaker-held', atMs);
     },
     release(entry, atMs) {
@@ -93,22 +109,18 @@ export function createBreakers(store: Store, notes: Notebook): Breakers {
       if (healthy && entry.cell.state.phase === 'open') change(entry, atMs, (state) => halfOpenBreaker(state, atMs));
     },
     dropTask(task) {
-      const part = `/task/${encodeURIComponent(task)}/`;
-      for (const key of entries.keys()) {
-        if (!key.includes(part)) continue;
-        entries.delete(key);
-        store.drop(key);
-      }
+      const id = encodeURIComponent(task);
+      for (const key of keysOfTask.get(id) ?? []) forget(key);
+      keysOfTask.delete(id);
     },
   };
 }
 
 /** Makes room: the first closed breaker with nothing in flight goes; nobody would miss it. */
-function evict(entries: Map<string, BreakerEntry>, store: Store): void {
+function evict(entries: Map<string, BreakerEntry>, forget: (key: string) => void): void {
   for (const [key, { cell }] of entries) {
     if (cell.state.phase !== 'closed' || cell.state.inFlight > 0 || cell.state.heldAtMs >= 0) continue;
-    entries.delete(key);
-    store.drop(key);
+    forget(key);
     return;
   }
 }
@@ -116,7 +128,7 @@ function evict(entries: Map<string, BreakerEntry>, store: Store): void {
 /** Fits the windows of a living breaker to changed settings; its counts and phase stay. */
 function adapt(state: BreakerState, settings: BreakerSettings, before: BreakerSettings): void {
   const ring = ringWords(settings);
-  if (ring?.length !== state.ring?.length || (ring !== null && state.ringFilled > settings.windowCalls)) {
+  if (ring?.length !== state.ring?.length || before.windowCalls !== settings.windowCalls) {
     state.ring = ring;
     state.ringAt = 0;
     state.ringFilled = 0;

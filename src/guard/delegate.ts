@@ -1,14 +1,15 @@
 /** Sends work to a worker: counted against its limit, run as a child task, its failure booked once and on the leaf. */
 
 import { type Action, givenBack, type Outcome } from '../core/action.ts';
+import { defaultBreaker } from '../core/breaker/defaults.ts';
 import { classify, readError } from '../core/classify.ts';
 import { applyAll } from '../core/decide.ts';
 import { workerLimit } from '../core/delegation.ts';
 import { reasonLengthMax, workersMax } from '../core/limits.ts';
+import { checkPart } from '../core/part.ts';
 import { isRefused, type Refusal, type Refused, RefusedError, refused } from '../core/refusal.ts';
 import type { DelegationSettings } from '../core/settings.ts';
 import { textOf, workerFailure } from '../core/worker-failure.ts';
-import { checkBreaker } from '../policy/check.ts';
 import { frameOf } from './context.ts';
 import { fingerprint } from './fingerprint.ts';
 import type { DelegateOptions, Task, TaskResult } from './front-door.ts';
@@ -40,7 +41,10 @@ export async function delegate<T>(
   options: DelegateOptions<T>,
 ): Promise<T | Refused> {
   const { guard, clock, seating, notes } = delegating;
-  const timeoutSecs = options.timeoutSecs === 0 ? undefined : checkBreaker(timeoutOf(options)).timeoutSecs;
+  const timeoutSecs =
+    options.timeoutSecs === 0
+      ? undefined
+      : checkPart(defaultBreaker, timeoutOf(options), 'delegate options').timeoutSecs;
   const parent = frameOf(delegating.gear)?.task;
   const target: Target = { name: worker, kind: 'delegation', overrides: undefined, healthCheck: undefined };
   let lane: Lane;

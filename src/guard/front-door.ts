@@ -207,7 +207,6 @@ export interface DelegateOptions<T> {
   readonly limits?: Partial<TaskSettings>;
   /** Reads the worker's result; undefined leaves it to the detectors. */
   readonly judge?: (result: T) => { readonly failed: boolean; readonly reason?: string } | undefined;
-  /** Seconds until the worker is stopped and the delegation rejects with a `TimeoutError`; none unless said. */
   readonly timeoutSecs?: number;
   /** What the worker is asked: the same words back for the same request mean that it goes in circles. */
   readonly request?: unknown;

@@ -78,7 +78,6 @@ export function createGuard({ store, notes, observes, onHalt, cardId }: GuardOpt
   function allowAction(lane: Lane, action: Action, verdict: Verdict, atMs: number): Permit {
     const breaker = lane.breaker;
     const before = breaker?.cell.state.generation ?? 0;
-    const probesBefore = breaker?.cell.state.probes.length ?? 0;
     if (breaker !== undefined && breaker.settings.mode === 'observe') noteShadow(lane, atMs);
     applyAll(lane.panel, { type: 'action-decided', atMs, action, verdict });
     let generation = 0;
@@ -86,7 +85,8 @@ export function createGuard({ store, notes, observes, onHalt, cardId }: GuardOpt
     if (breaker !== undefined) {
       const state = breaker.cell.state;
       generation = state.generation;
-      probe = state.phase === 'half-open' && (generation !== before || state.probes.length > probesBefore);
+      // The last probe is this one, if it is one: counting them would miss a slot that an expired lease made free.
+      probe = state.phase === 'half-open' && state.probes.at(-1)?.id === action.id;
       if (generation !== before) reportBreaker(notes, breaker, lane.place, before, atMs);
     }
     if (notes.wantsTraces) notes.write({ type: 'action-allowed', action, probe }, lane.place, atMs);

@@ -34,6 +34,7 @@ async function ask(entry: BreakerEntry, breakers: Breakers, notes: Notebook, clo
     healthy = false; // A check that throws says that the callee is not well.
   }
   entry.checking = false;
+  if (entry.healthCheck === undefined) return; // The gear was disposed of meanwhile.
   const atMs = clock.nowMs();
   try {
     if (entry.cell.state.generation === generation) breakers.healthy(entry, healthy, atMs);

@@ -399,6 +399,7 @@ export function createSwitchgear(options: SwitchgearOptions = {}): Switchgear {
     dispose() {
       for (const task of [...tasks.all()]) host.end(task, 'done');
       tasks.stop();
+      for (const entry of breakers.all()) entry.healthCheck = undefined;
       store.close();
     },
     [Symbol.dispose]() {

@@ -1,6 +1,6 @@
 /** Policy files: finding, reading and watching them. The library's front door never comes here. */
 
-import { existsSync, readFileSync, statSync, unwatchFile, watchFile } from 'node:fs';
+import { existsSync, readFileSync, stat, statSync, unwatchFile, watchFile } from 'node:fs';
 import { extname, join } from 'node:path';
 import { SwitchgearError } from '../core/error.ts';
 import { policyBytesMax, policyPollMs } from '../core/limits.ts';
@@ -105,6 +105,7 @@ function repeat(clock: Pick<Clock, 'after'>, look: () => void): () => void {
 /** Looks when the file's size or time changed, without keeping the process alive. */
 function watchStats(path: string, look: () => void): () => void {
   watchFile(path, { interval: policyPollMs, persistent: false }, look);
+  stat(path, look); // A change before the watch took its first look would go unseen.
   return () => unwatchFile(path, look);
 }
 

@@ -406,7 +406,8 @@ function keyOf(world: World, settings: BreakerSettings): string {
     // The buckets as they lie, also those that are too old to count: a fault could count them again.
     const { parts: raw } = saveWindows(state, settings, nowMs);
     parts.push(raw.filter((_, at) => at % 3 === 1).join(''));
-    parts.push(Math.min(bucketsPerWindow + 1, Math.floor(nowMs / stepMs) - state.bucketAt));
+    const bucket = Math.floor((nowMs - state.bucketFromMs) / stepMs);
+    parts.push(Math.min(bucketsPerWindow + 1, bucket - state.bucketAt));
     parts.push(failuresAtMs.map((atMs) => nowMs - atMs).join());
   }
   if (settings.slowCallSecs !== undefined)

@@ -49,6 +49,8 @@ export interface BreakerState {
   /** Calls, failures and slow calls by time; absent where no setting looks at them. */
   buckets: number[] | null;
   bucketAt: number;
+  /** When the first bucket began: 0, or earlier by what was taken up from elsewhere. */
+  bucketFromMs: number;
   /** Calls still running, by when they began, and those past the slow limit; absent where nobody looks. */
   running: number[] | null;
   runningAt: number;
@@ -86,6 +88,7 @@ export function initialBreaker(settings: BreakerSettings): BreakerState {
     ringSlow: 0,
     buckets: bucketCount(settings),
     bucketAt: 0,
+    bucketFromMs: 0,
     running: settings.slowCallSecs === undefined ? null : [0, 0, 0, 0, 0, 0, 0, 0, 0],
     runningAt: 0,
     overdue: 0,

@@ -69,14 +69,18 @@ function bucketMs(settings: BreakerSettings): number {
   return (settings.monitorWindowSecs * 1000) / bucketsPerWindow;
 }
 
-/** Where a bucket lies. One taken up from another machine may have begun before this one's time did. */
+function bucketIndex(state: BreakerState, settings: BreakerSettings, atMs: number): number {
+  return Math.floor((atMs - state.bucketFromMs) / bucketMs(settings));
+}
+
+/** Where a bucket lies; those before the first one came from elsewhere. */
 function partOf(index: number): number {
   return (((index % bucketsPerWindow) + bucketsPerWindow) % bucketsPerWindow) * 3;
 }
 
 /** Moves the buckets to the present, clearing every bucket that was skipped: old samples go by age, not by use. */
 function rollBuckets(state: BreakerState, buckets: number[], settings: BreakerSettings, atMs: number): void {
-  const now = Math.floor(atMs / bucketMs(settings));
+  const now = bucketIndex(state, settings, atMs);
   const steps = Math.min(now - state.bucketAt, bucketsPerWindow);
   for (let step = 1; step <= steps; step++) {
     const at = partOf(state.bucketAt + step);
@@ -102,9 +106,9 @@ export function bucketSums(state: BreakerState, settings: BreakerSettings, atMs:
   let failures = 0;
   let slow = 0;
   const buckets = state.buckets;
-  const now = Math.max(Math.floor(atMs / bucketMs(settings)), state.bucketAt);
-  for (let index = now - bucketsPerWindow + 1; buckets !== null && index <= state.bucketAt; index++) {
-    const at = partOf(index);
+  const now = Math.max(bucketIndex(state, settings, atMs), state.bucketAt);
+  for (let back = now - state.bucketAt; buckets !== null && back < bucketsPerWindow; back++) {
+    const at = partOf(now - back);
     calls += buckets[at]!;
     failures += buckets[at + 1]!;
     slow += buckets[at + 2]!;
@@ -135,10 +139,10 @@ export function saveWindows(state: BreakerState, settings: BreakerSettings, atMs
   for (let index = bucketAt - bucketsPerWindow + 1; buckets !== null && index <= bucketAt; index++) {
     parts.push(...buckets.slice(partOf(index), partOf(index) + 3));
   }
-  return { calls, parts, partMs, partAgeMs: Math.max(0, atMs - bucketAt * partMs) };
+  return { calls, parts, partMs, partAgeMs: Math.max(0, atMs - state.bucketFromMs - bucketAt * partMs) };
 }
 
-/** Takes up what was saved, as far as it fits these settings. A sample may seem older than it is, never younger. */
+/** Takes up what was saved, as far as it fits these settings. */
 export function loadWindows(
   state: BreakerState,
   settings: BreakerSettings,
@@ -150,11 +154,10 @@ export function loadWindows(
     for (const bits of calls.slice(-settings.windowCalls)) putRing(state, ring, settings.windowCalls, Number(bits) & 3);
   }
   const fits = buckets !== null && Array.isArray(parts) && parts.length === buckets.length;
-  if (!fits || partMs !== bucketMs(settings) || !Number.isFinite(partAgeMs)) return;
-  state.bucketAt = Math.floor((atMs - partAgeMs!) / partMs + 1e-9);
-  const oldest = partOf(state.bucketAt + 1);
+  if (!fits || partMs !== bucketMs(settings) || !(partAgeMs! >= 0 && partAgeMs! < 1e12)) return;
+  state.bucketFromMs = atMs - partAgeMs!;
   for (const [at, count] of parts.entries()) {
-    buckets[(oldest + at) % buckets.length] = Number.isSafeInteger(count) && count > 0 ? count : 0;
+    buckets[(at + 3) % buckets.length] = Number.isSafeInteger(count) && count > 0 ? count : 0; // The newest is number 0.
   }
 }
 
