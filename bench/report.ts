@@ -17,7 +17,7 @@ export function table(head: readonly string[], rows: readonly (readonly string[]
 export function targetTable(held: readonly Held[]): string {
   const rows = held.map(({ what, measured, target, unit, range }) => [
     what,
-    `${round(measured)}${unit}${range === undefined ? '' : ` (${round(range[0])}-${round(range[1])})`}`,
+    `${round(measured)}${unit}${range === undefined || range[0] === range[1] ? '' : ` (${round(range[0])}-${round(range[1])})`}`,
     `<= ${round(target)}${unit}`,
     mark(measured, target),
   ]);

@@ -10,6 +10,9 @@ import {
   type BreakerRefusal,
   CircuitOpenError,
   createBreaker,
+  restoreBreaker,
+  type SavedBreaker,
+  saveBreaker,
 } from './breaker.ts';
 import type { Outcome } from './core/action.ts';
 import { promisesSettled, simulatedClock } from './testing/simulated-clock.ts';
@@ -20,9 +23,10 @@ const bad = () => {
   throw new Error('down');
 };
 
-function started(options: BreakerOptions = {}, startMs = 0) {
+function started(options: BreakerOptions = {}, startMs = 0, saved?: SavedBreaker) {
   const clock = simulatedClock(startMs);
-  const breaker = createBreaker({ clock, name: 'search', ...options });
+  const all = { clock, name: 'search', ...options };
+  const breaker = saved === undefined ? createBreaker(all) : restoreBreaker(saved, all);
   const changes: string[] = [];
   breaker.on(({ type }) => changes.push(type));
   return {
@@ -543,11 +547,11 @@ test('a saved breaker goes on where it stopped', () => {
   const { breaker, clock, fail } = started();
   fail(5);
   clock.advance(20_000);
-  const saved = JSON.parse(JSON.stringify(breaker.save()));
-  const there = started({ saved, onRefusal: 'return' }, 7_000);
+  const saved = JSON.parse(JSON.stringify(saveBreaker(breaker)));
+  const there = started({ onRefusal: 'return' }, 7_000, saved);
   assert.equal(there.breaker.state, 'OPEN');
   assert.equal((there.breaker.admit() as BreakerRefusal).retryAtMs, 47_000);
-  const garbage = started({ saved: null as never });
+  const garbage = started({}, 0, null as never);
   assert.equal(garbage.breaker.state, 'CLOSED');
 });
 
@@ -613,7 +617,8 @@ const wrong: readonly (readonly [options: unknown, message: RegExp])[] = [
 ];
 
 for (const [options, message] of wrong) {
-  test(`createBreaker(${typeof options === 'object' ? shown(options) : options}) is an error that says what came`, () => {
+  const said = typeof options === 'object' ? shown(options) : options;
+  test(`createBreaker(${said}) is an error that says what came`, () => {
     assert.throws(() => createBreaker(options as BreakerOptions), { name: 'SwitchgearError', message });
   });
 }

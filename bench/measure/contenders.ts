@@ -19,7 +19,7 @@ export interface Contender {
 /** A threshold that a benchmark never reaches. */
 const never = 1_000_000_000;
 
-export const contenderNames = [
+const contenderNames = [
   'switchgear',
   'switchgear/slow',
   'switchgear/timeout',
@@ -31,6 +31,12 @@ export const contenderNames = [
   'opossum/no-timeout',
   'opossum/lean',
 ] as const;
+
+/** Everyone, or in a hurry one of each library. */
+export function contenders(quick: boolean): readonly string[] {
+  const left = ['cockatiel/count', 'cockatiel/sampling', 'opossum/no-timeout'];
+  return quick ? contenderNames.filter((name) => !left.includes(name)) : contenderNames;
+}
 
 export async function contender(name: string): Promise<Contender> {
   const [library, variant = ''] = name.split('/');

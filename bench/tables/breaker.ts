@@ -1,6 +1,6 @@
 /** The breaker alone, against the bare call and the peers: time per call. */
 
-import { contenderNames } from '../measure/contenders.ts';
+import { contenders } from '../measure/contenders.ts';
 import type { Scenario } from '../measure/speed.ts';
 import { type Held, round, table, targetTable, time } from '../report.ts';
 import type { Repeated, Workshop } from '../workshop.ts';
@@ -37,7 +37,7 @@ export function breakerTables(workshop: Workshop): string {
   const bareFailure = measure('switchgear', 'failure').middle.bareNs!;
   const rows = [
     ['bare `await fn()`', `${time(bare)}, 1x`, '1x', `${time(bareFailure)}, 1x`, '-'],
-    ...contenderNames.map((name) => [name, ...scenarios.map((scenario) => cell(name, scenario))]),
+    ...contenders(workshop.quick).map((name) => [name, ...scenarios.map((scenario) => cell(name, scenario))]),
   ];
   return [
     '## Breaker alone',

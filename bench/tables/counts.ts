@@ -1,6 +1,6 @@
 /** Exact counts per successful call, over those of the bare call. */
 
-import { contenderNames } from '../measure/contenders.ts';
+import { contenders } from '../measure/contenders.ts';
 import { mark, table } from '../report.ts';
 import type { Figures, Workshop } from '../workshop.ts';
 
@@ -17,7 +17,7 @@ export function countsTables(workshop: Workshop): string {
     const without = name === 'switchgear/two-step' ? handler : bare;
     return Object.fromEntries(figures.map((figure) => [figure, counted[figure]! - without[figure]!]));
   };
-  const all = [...contenderNames, 'guard'].map((name) => [name, over(name)] as const);
+  const all = [...contenders(workshop.quick), 'guard'].map((name) => [name, over(name)] as const);
   const own = all[0]![1];
   const exact = Number(own.promises === 1 && own.hops === 0 && own.timers === 0);
   const rows = all.map(([name, counted]) => [

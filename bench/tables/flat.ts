@@ -1,7 +1,7 @@
 /** Cost per event among many: it should not grow. */
 
 import { mark, power, round, table, time } from '../report.ts';
-import type { Figures, Workshop } from '../workshop.ts';
+import type { Workshop } from '../workshop.ts';
 
 const kinds: readonly (readonly [what: string, kind: string])[] = [
   ['call of a breaker, among N breakers', 'breakers'],
@@ -10,7 +10,6 @@ const kinds: readonly (readonly [what: string, kind: string])[] = [
   ['guarded call, journal of all, after N entries', 'journal'],
   ['start and end of a task, among N tasks', 'task-life'],
   ['start and end of a task, among N tools used in the gear', 'task-life-tools'],
-  ['sweep, per task, of N idle tasks', 'sweep'],
   ['failing call, N calls in the window', 'window'],
 ];
 
@@ -22,14 +21,13 @@ const roomy = ['--max-old-space-size=12000'];
 export function flatTables(workshop: Workshop): string {
   const numbers = workshop.quick ? [100, 10_000] : [100, 1_000, 10_000, 100_000, 1_000_000];
   const measure = (kind: string, count: number) => workshop.once('flat', [kind, count], roomy);
-  let sweeps: readonly Figures[] = [];
   const rows = kinds.map(([what, kind]) => {
     const figures = numbers.map((count) => measure(kind, count));
-    if (kind === 'sweep') sweeps = figures;
     const times = figures.map(({ ns }) => ns!);
     const growth = times.at(-1)! / times[0]!;
     return [what, ...times.map(time), `${round(growth)}x ${mark(growth, growthMax)}`];
   });
+  const sweeps = numbers.map((count) => measure('sweep', count));
   const peer = numbers.map((count) => (count <= 100_000 ? time(measure('window-opossum', count).ns!) : '-'));
   return [
     '## Flatness',
@@ -40,7 +38,14 @@ export function flatTables(workshop: Workshop): string {
       [...rows, ['opossum: failing call, N calls in the window', ...peer, '']],
     ),
     '',
-    `The sweep, once a second, holds the event loop for ${sweeps.map(({ pauseMs }) => `${round(pauseMs!)} ms`).join(', ')}`,
-    `with ${numbers.map(power).join(', ')} idle tasks.`,
+    'The sweep looks at every idle task once a second:',
+    '',
+    table(
+      ['idle tasks', ...numbers.map(power)],
+      [
+        ['one sweep', ...sweeps.map(({ pauseMs }) => time(pauseMs! * 1e6))],
+        ['per task', ...sweeps.map(({ ns }) => time(ns!))],
+      ],
+    ),
   ].join('\n');
 }

@@ -60,7 +60,7 @@ interface Sizes {
 
 function idleLines(workshop: Workshop): readonly string[] {
   const timers = workshop.once('timers');
-  const duration = workshop.quick ? 1_500 : 5_000;
+  const duration = workshop.quick ? 1_000 : 5_000;
   const share = (...kinds: readonly string[]) => workshop.once('idle', [10_000, duration, ...kinds]).percent!;
   const rows = [
     ['an empty process', share()],

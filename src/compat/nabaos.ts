@@ -144,8 +144,12 @@ export class BreakerRegistry {
 
 function read(input: RuleInput, target: string): ParsedRule {
   if (typeof input === 'string') return parseRule(input, { target });
-  if (typeof input === 'object' && input !== null && 'id' in input) return { rule: retarget(input, target) };
-  return ruleOf({ ...input, target });
+  try {
+    if (typeof input === 'object' && input !== null && 'id' in input) return { rule: retarget(input, target) };
+    return ruleOf({ ...input, target });
+  } catch {
+    return { error: 'rule cannot be read' };
+  }
 }
 
 function stepOf({ chainId, ability, outputs, args, params }: BreakerStep): Step {

@@ -94,6 +94,15 @@ export function classify(
   atMs: number,
   fingerprint: (name: string, message: string) => number,
 ): Outcome {
+  try {
+    return readEnding(ending, lists, atMs, fingerprint);
+  } catch {
+    // It cannot be read (a revoked proxy, a hostile header), but how it came is known.
+    return 'value' in ending ? success : { kind: 'failure', error: 'Error', errorFingerprint: 1 };
+  }
+}
+
+function readEnding(...[ending, lists, atMs, fingerprint]: Parameters<typeof classify>): Outcome {
   const isValue = 'value' in ending;
   const what = isValue ? ending.value : ending.error;
   let facts: ErrorFacts;

@@ -41,13 +41,17 @@ const sonnet4Names = /claude-(?:sonnet-4(?:[-.][056])?|4(?:[-.][056])?-sonnet)(?
 
 /** What an Anthropic usage blob costs at Sonnet 4 list rates, in cents; what is no count of tokens counts as none. */
 export function estimateUsageCents(usage: AnthropicUsage | null | undefined): number {
-  const parts: TokenParts = {
-    uncached: tokens(usage?.input_tokens),
-    cacheRead: tokens(usage?.cache_read_input_tokens),
-    cacheWrite: tokens(usage?.cache_creation_input_tokens),
-    output: tokens(usage?.output_tokens),
-  };
-  return hundredths(parts, sonnet4) / 1_000_000;
+  try {
+    const parts: TokenParts = {
+      uncached: tokens(usage?.input_tokens),
+      cacheRead: tokens(usage?.cache_read_input_tokens),
+      cacheWrite: tokens(usage?.cache_creation_input_tokens),
+      output: tokens(usage?.output_tokens),
+    };
+    return hundredths(parts, sonnet4) / 1_000_000;
+  } catch {
+    return 0; // A blob that cannot be read has no counts.
+  }
 }
 
 /** The book of the root door. A call that names no model is priced as Sonnet 4. */

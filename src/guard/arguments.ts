@@ -20,6 +20,11 @@ export function name(what: string, value: unknown): string {
   return value;
 }
 
+/** A text of any length, also an empty one. */
+export function text(what: string, value: unknown): void {
+  if (typeof value !== 'string') throw invalid(`${what} must be a text, got ${quoted(value)}`);
+}
+
 export function whole(what: string, value: unknown, from: number): number {
   if (typeof value !== 'number' || !Number.isSafeInteger(value) || value < from) {
     throw invalid(`${what} must be a whole number from ${from}, got ${quoted(value)}`);
@@ -41,7 +46,7 @@ const knownNames = new WeakMap<readonly string[], ReadonlySet<string>>();
 
 /** An options object with nothing in it that nobody reads: a typo must not switch anything off. */
 export function options(what: string, value: unknown, known: readonly string[]): void {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+  if (typeof value !== 'object' || value === null || readable(what, () => Array.isArray(value))) {
     throw invalid(`${what} must be an object, got ${quoted(value)}`);
   }
   let names = knownNames.get(known);
@@ -49,8 +54,43 @@ export function options(what: string, value: unknown, known: readonly string[]):
     names = new Set(known);
     knownNames.set(known, names);
   }
-  for (const key in value) {
-    if (!names.has(key)) throw invalid(`${what} has no ${quoted(key)}; it has ${known.join(', ')}`);
+  readable(what, () => {
+    for (const key in value) {
+      if (!names.has(key)) throw invalid(`${what} has no ${quoted(key)}; it has ${known.join(', ')}`);
+      void (value as Record<string, unknown>)[key]; // A getter that throws does so now.
+    }
+  });
+}
+
+/** An object with these methods, such as a clock or a store. */
+export function methods(what: string, value: unknown, names: readonly string[]): void {
+  const lacking = readable(what, () =>
+    names.find((name) => typeof (value as Record<string, unknown> | null | undefined)?.[name] !== 'function'),
+  );
+  if (lacking !== undefined) throw invalid(`${what} must have a method "${lacking}", got ${quoted(value)}`);
+}
+
+/** The entries of a plain object. */
+export function entries(what: string, value: unknown): readonly (readonly [string, unknown])[] {
+  return readable(what, () => {
+    if (typeof value === 'object' && value !== null && !Array.isArray(value)) return Object.entries(value);
+    throw invalid(`${what} must be an object, got ${quoted(value)}`);
+  });
+}
+
+export function list(what: string, value: unknown): readonly unknown[] {
+  return readable(what, () => {
+    if (Array.isArray(value)) return [...value];
+    throw invalid(`${what} must be a list, got ${quoted(value)}`);
+  });
+}
+
+/** What is read from outside may refuse to be: a hostile getter, a revoked proxy. */
+function readable<T>(what: string, read: () => T): T {
+  try {
+    return read();
+  } catch (error) {
+    throw error instanceof SwitchgearError ? error : invalid(`${what} cannot be read`);
   }
 }
 

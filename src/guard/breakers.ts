@@ -18,6 +18,8 @@ export interface Breakers {
   open(key: string, target: Target, agent: string, settings: BreakerSettings): BreakerEntry;
   named(name: string): readonly BreakerEntry[];
   all(): Iterable<BreakerEntry>;
+  /** Those whose callee can be asked how it is. */
+  checked(): Iterable<BreakerEntry>;
   readonly size: number;
   reset(entry: BreakerEntry, atMs: number): void;
   trip(entry: BreakerEntry, atMs: number, untilMs?: number): void;
@@ -30,6 +32,7 @@ export interface Breakers {
 
 export function createBreakers(store: Store, notes: Notebook): Breakers {
   const entries = new Map<string, BreakerEntry>();
+  const checked = new Set<BreakerEntry>();
   /** The keys that end with a task: ending one must not look at the breakers of all others. */
   const keysOfTask = new Map<string, Set<string>>();
 
@@ -41,6 +44,8 @@ export function createBreakers(store: Store, notes: Notebook): Breakers {
   }
 
   function forget(key: string): void {
+    const entry = entries.get(key);
+    if (entry !== undefined) checked.delete(entry);
     entries.delete(key);
     store.drop(key);
     keysOfTask.get(key.split('/')[3] ?? '')?.delete(key);
@@ -82,10 +87,12 @@ export function createBreakers(store: Store, notes: Notebook): Breakers {
         entry.settings = settings;
       }
       entry.healthCheck = target.healthCheck ?? entry.healthCheck;
+      if (entry.healthCheck !== undefined) checked.add(entry);
       return entry;
     },
     named: (name) => [...entries.values()].filter((entry) => entry.name === name),
     all: () => entries.values(),
+    checked: () => checked,
     get size() {
       return entries.size;
     },

@@ -8,7 +8,7 @@ import type { BreakerEntry } from './targets.ts';
 /** Starts the checks that are due; true while there is one to come back for. */
 export function checkHealth(breakers: Breakers, notes: Notebook, clock: Clock, atMs: number): boolean {
   let wanted = false;
-  for (const entry of breakers.all()) {
+  for (const entry of breakers.checked()) {
     if (entry.healthCheck === undefined || !entry.settings.enableHealthCheck) continue;
     if (entry.cell.state.phase !== 'open') {
       entry.nextHealthCheckMs = 0;

@@ -3,11 +3,15 @@
 import { retryAttemptsMax } from '../core/limits.ts';
 import { isRefused, refusalOf } from '../core/refusal.ts';
 import type { Clock } from '../ports/clock.ts';
-import { whole } from './arguments.ts';
+import * as check from './arguments.ts';
 import type { RetryOptions } from './front-door.ts';
 
+const optionNames = ['retries', 'baseSecs', 'signal', 'when'];
+
 export async function retry<T>(clock: Clock, run: () => T | Promise<T>, options: RetryOptions): Promise<T> {
-  const retries = Math.min(whole('retries', options.retries ?? 3, 0), retryAttemptsMax);
+  check.fn('the function to retry', run);
+  check.options('retry options', options, optionNames);
+  const retries = Math.min(check.whole('retries', options.retries ?? 3, 0), retryAttemptsMax);
   const baseMs = (options.baseSecs ?? 1) * 1000;
   for (let attempt = 0; ; attempt++) {
     try {

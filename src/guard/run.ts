@@ -251,6 +251,9 @@ export function guardFunction<F extends AnyFunction>(
       settleNow(call, late ? failureOfTimeout : outcomeOf(call, ending, atMs), settlingOf(call, ending));
     } catch (error) {
       notes.countError('settle', error, clock.nowMs());
+      // The host's classify or usage broke: the slot is free, and what it may have cost is taken as spent.
+      const { worstMicros: micros, worstTokens: tokens } = call.permit.action;
+      settleNow(call, { kind: 'neutral', why: 'ignored' }, { cost: { micros, tokens } });
     }
   }
 
@@ -327,7 +330,11 @@ export function brokenRefusal(name: string, error: unknown): Refusal {
 }
 
 function isAsyncFunction(fn: AnyFunction): boolean {
-  return Object.prototype.toString.call(fn) === '[object AsyncFunction]';
+  try {
+    return Object.prototype.toString.call(fn) === '[object AsyncFunction]';
+  } catch {
+    return false; // A function that does not want to be looked at shows itself when it returns.
+  }
 }
 
 function isThenable(value: unknown): value is PromiseLike<unknown> {

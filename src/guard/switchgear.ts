@@ -2,7 +2,7 @@
 
 import type { Control } from '../core/control.ts';
 import { SwitchgearError } from '../core/error.ts';
-import { haltedTasksMax, raisesMax } from '../core/limits.ts';
+import { haltedTasksMax, raisesMax, reasonLengthMax } from '../core/limits.ts';
 import { checkPart } from '../core/part.ts';
 import { sonnetPrices } from '../core/rates.ts';
 import type { RuleEngine } from '../core/rule-engine.ts';
@@ -74,6 +74,13 @@ const guardOptionNames = [
   'usage',
   'async',
 ];
+const delegateOptionNames = ['limits', 'judge', 'timeoutSecs'];
+const portMethods = [
+  ['clock', ['nowMs', 'wallMs', 'after']],
+  ['store', ['cell', 'drop', 'keys', 'append', 'tail', 'putCard', 'card', 'cards', 'close']],
+  ['prices', ['price', 'dearest']],
+  ['approver', ['ask']],
+] as const;
 const taskOptionNames = ['id', 'agent', 'session', 'parent', 'limits', 'signal', 'retryOf'];
 
 let gears = 0;
@@ -83,6 +90,11 @@ export function createSwitchgear(options: SwitchgearOptions = {}): Switchgear {
   check.options('createSwitchgear', options, optionNames);
   if (options.mode !== undefined) check.oneOf('mode', options.mode, ['enforce', 'observe']);
   if (options.onRefusal !== undefined) check.oneOf('onRefusal', options.onRefusal, ['return', 'throw']);
+  for (const [port, names] of portMethods) {
+    if (options[port] !== undefined) check.methods(port, options[port], names);
+  }
+  if (options.env !== undefined) check.entries('env', options.env);
+  if (options.controls !== undefined) check.list('controls', options.controls).forEach(checkControl);
   const agent = options.agent === undefined ? 'agent' : check.name('agent', options.agent);
   const session =
     options.session === undefined ? `s-${process.pid}-${++gears}` : check.name('session', options.session);
@@ -231,6 +243,7 @@ export function createSwitchgear(options: SwitchgearOptions = {}): Switchgear {
     });
     const { signal } = given;
     if (signal !== undefined) {
+      check.methods('signal', signal, ['addEventListener', 'removeEventListener']);
       const abort = () => guard.halt(node, haltedByHand('the caller cancelled it'), 'signal', clock.nowMs());
       if (signal.aborted) abort();
       else {
@@ -292,8 +305,9 @@ export function createSwitchgear(options: SwitchgearOptions = {}): Switchgear {
     },
     guard: guardOne as Switchgear['guard'],
     guardAll(tools, given) {
-      check.options('the tools', tools, Object.keys(tools ?? {}));
-      const entries = Object.entries(tools).map(([name, fn]) => [name, guardOne(name, fn, given)]);
+      const entries = check
+        .entries('the tools', tools)
+        .map(([name, fn]) => [name, guardOne(name, fn as AnyFunction, given)]);
       return Object.fromEntries(entries) as ReturnType<Switchgear['guardAll']> as never;
     },
     task<T>(given: TaskOptions, run: (task: Task) => T | Promise<T>): Promise<TaskResult<T>> {
@@ -309,6 +323,7 @@ export function createSwitchgear(options: SwitchgearOptions = {}): Switchgear {
     admit: (name, args, given = {}) => admitCall(runner, name, args, given),
     delegate(worker, run, given = {}) {
       check.fn('the worker function', run);
+      check.options('delegate options', given, delegateOptionNames);
       return delegate(runner, check.name('the name of a worker', worker), run, given);
     },
     retry: (run, given = {}) => retry(clock, run, given),
@@ -348,7 +363,7 @@ export function createSwitchgear(options: SwitchgearOptions = {}): Switchgear {
       };
     },
     on: (listener) => notes.on(listener),
-    journal: (fromSeq = 0) => store.tail(fromSeq),
+    journal: (fromSeq = 0) => store.tail(check.whole('fromSeq', fromSeq, 0)),
     halt(id, reason) {
       for (const task of id === undefined ? [...tasks.all()] : [tasks.find(id)]) {
         if (task !== undefined) guard.halt(task, haltedByHand(reason), 'operator', clock.nowMs());
@@ -386,7 +401,8 @@ export function createSwitchgear(options: SwitchgearOptions = {}): Switchgear {
     },
     tighten(lines, chain) {
       const engine = rules ?? policyEngineOf(options.policy).noRules(settings);
-      const tightened = engine.tighten(lines, chain ?? `agent:${agent}`);
+      const written = check.list('the rules', lines).map((line) => (typeof line === 'string' ? line : check.quoted(line)));
+      const tightened = engine.tighten(written, chain ?? `agent:${agent}`);
       for (const rejected of tightened.rejected) notes.write({ type: 'rule-rejected', ...rejected }, {}, clock.nowMs());
       rules = tightened.engine;
       seating.renew();
@@ -433,8 +449,16 @@ export interface Internals {
   sweep(atMs?: number): void;
 }
 
-function haltedByHand(reason: string): Stop {
-  return { kind: 'halt', code: 'rule_abort', control: 'operator', counters: {}, reason: String(reason).slice(0, 200) };
+function checkControl(control: unknown): void {
+  check.methods('a control', control, ['initial', 'judge', 'apply']);
+  const { name, scope } = control as Control;
+  check.name('the name of a control', name);
+  check.oneOf('the scope of a control', scope, ['task', 'chain', 'target', 'session', 'gear']);
+}
+
+function haltedByHand(said: string): Stop {
+  const reason = typeof said === 'string' ? said.slice(0, reasonLengthMax) : check.quoted(said);
+  return { kind: 'halt', code: 'rule_abort', control: 'operator', counters: {}, reason };
 }
 
 /** The tripped limit doubled, the others as they were. */

@@ -1,6 +1,7 @@
 /** A task as its user holds it: thin, so that a hundred thousand idle ones cost little. */
 
 import type { Refusal } from '../core/refusal.ts';
+import * as check from './arguments.ts';
 import type { Observation, Task, TaskSnapshot } from './front-door.ts';
 import type { TaskNode } from './task-node.ts';
 import { signalOf, snapshotTask } from './tasks.ts';
@@ -58,6 +59,7 @@ class TaskFace implements Task {
   }
 
   run<T>(fn: () => T): T {
+    check.fn('the function to run', fn);
     return this.#host.run(this.#node, fn);
   }
 

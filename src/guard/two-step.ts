@@ -1,6 +1,6 @@
 /** A guarded call in two steps, for hosts that run it themselves: admitted now, settled later, once. */
 
-import { cancelled, type Permit } from '../core/action.ts';
+import { cancelled, type Outcome, type Permit } from '../core/action.ts';
 import { classify } from '../core/classify.ts';
 import { countedIdsMax } from '../core/limits.ts';
 import { type Refusal, refused } from '../core/refusal.ts';
@@ -21,6 +21,7 @@ export interface HostCalls extends Runner {
   readonly admitted: Map<string, Admission>;
 }
 
+const admitOptionNames = ['id', 'kind', 'turnId', 'task'];
 const noLists = { countErrors: [], ignoreErrors: [], sameErrorOnly: false };
 
 export function admitCall(
@@ -30,6 +31,10 @@ export function admitCall(
   given: NonNullable<Parameters<Switchgear['admit']>[2]>,
 ): Admission {
   check.name('the name of a tool', name);
+  check.options('admit options', given, admitOptionNames);
+  if (given.id !== undefined) check.text('id', given.id);
+  if (given.turnId !== undefined) check.text('turnId', given.turnId);
+  if (given.kind !== undefined) check.oneOf('kind', given.kind, ['tool', 'model', 'delegation', 'step']);
   const task = given.task === undefined ? frameOf(calls.gear)?.task : calls.find(given.task);
   const key = given.id === undefined ? undefined : `${task?.id ?? ''}\n${given.id}`;
   const known = key === undefined ? undefined : calls.admitted.get(key);
@@ -99,13 +104,17 @@ function settleOnce(calls: HostCalls, lane: Lane, permit: Permit, settled: () =>
     done = true;
     settled();
     const atMs = calls.clock.nowMs();
+    let outcome: Outcome = cancelled; // Also where the ending cannot be read: its slot must not stay taken.
+    let resultFingerprint: number | undefined;
     try {
-      if ('cancelled' in ending) {
-        calls.guard.settle(lane, permit, cancelled, atMs);
-        return;
+      if (!('cancelled' in ending)) {
+        if ('value' in ending) resultFingerprint = fingerprint('', ending.value);
+        outcome = classify(ending, lane.breaker?.settings ?? noLists, atMs, errorFingerprint);
       }
-      const outcome = classify(ending, lane.breaker?.settings ?? noLists, atMs, errorFingerprint);
-      const resultFingerprint = 'value' in ending ? fingerprint('', ending.value) : undefined;
+    } catch (error) {
+      calls.notes.countError('settle', error, atMs);
+    }
+    try {
       calls.guard.settle(lane, permit, outcome, atMs, { resultFingerprint });
     } catch (error) {
       calls.notes.countError('settle', error, atMs);

@@ -1,13 +1,13 @@
 /** Guards a watcher: anything that emits events in the manner of `fs.watch` or chokidar. */
 
-import { SwitchgearError } from '../core/error.ts';
 import { explain } from '../core/explain.ts';
 import { countEvent, initialStorm } from '../core/storm.ts';
 import type { Clock } from '../ports/clock.ts';
-import { whole } from './arguments.ts';
+import { fn, methods, options as checkOptions, quoted, whole } from './arguments.ts';
 import type { EventSource, Watch, WatchOptions } from './front-door.ts';
 import type { Notebook } from './notebook.ts';
 
+const optionNames = ['maxEvents', 'windowSecs', 'events', 'onTrip'];
 const eventsDefault = ['all', 'change', 'rename'];
 
 export function watchSource(
@@ -18,16 +18,14 @@ export function watchSource(
   options: WatchOptions,
 ): Watch {
   const { clock, notes } = gear;
+  checkOptions('watch options', options, optionNames);
   const settings = {
     maxEvents: whole('maxEvents', options.maxEvents ?? 1_000, 1),
     windowSecs: whole('windowSecs', options.windowSecs ?? 10, 1),
   };
-  if (typeof source?.on !== 'function') {
-    throw new SwitchgearError(
-      'invalid_argument',
-      `the source of watch ${JSON.stringify(name)} must have an "on" method`,
-    );
-  }
+  methods(`the source of watch ${quoted(name)}`, source, ['on']);
+  fn(`the listener of watch ${quoted(name)}`, listener);
+  if (options.onTrip !== undefined) fn('onTrip', options.onTrip);
   let state = initialStorm(clock.nowMs());
   let closed = false;
 

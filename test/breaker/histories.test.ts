@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { test } from 'node:test';
-import { type BreakerOptions, createBreaker } from '../../src/breaker.ts';
+import { type BreakerOptions, createBreaker, restoreBreaker, saveBreaker } from '../../src/breaker.ts';
 import { simulatedClock } from '../../src/testing/simulated-clock.ts';
 import { compare, type Twist } from './histories.ts';
 
@@ -24,9 +24,9 @@ const wallJumps: Twist = {
 const savedAndTakenUp: Twist = {
   each(stage, options, step) {
     if (stage.out.length > 0) return; // Calls that are out are late elsewhere.
-    const saved = JSON.parse(JSON.stringify(stage.breaker.save()));
+    const saved = JSON.parse(JSON.stringify(saveBreaker(stage.breaker)));
     stage.clock = simulatedClock(step * 7_777);
-    stage.breaker = createBreaker({ ...options, clock: stage.clock, saved });
+    stage.breaker = restoreBreaker(saved, { ...options, clock: stage.clock });
   },
 };
 
@@ -34,7 +34,7 @@ const listeners: Twist = {
   start({ breaker }) {
     const leave = breaker.on(() => {
       leave();
-      breaker.on(() => breaker.save());
+      breaker.on(() => saveBreaker(breaker));
     });
     breaker.on(() => [breaker.state, breaker.stats]);
   },

@@ -305,6 +305,36 @@ test('at most so many calls at once: one more is refused, and the slot is free w
   assert.deepEqual(verdict.kind === 'deny' && verdict.counters, { actual: 2, limit: 2 });
 });
 
+test('the streak of failures goes on through every phase until a success or a reset', () => {
+  story({ failureThreshold: 2, successThreshold: 2 }, [
+    [0, 'fail', 'closed', { streak: 1 }],
+    [0, 'neutral', 'closed', { streak: 1 }],
+    [0, 'fail', 'open', { streak: 2, run: 0 }],
+    [60_000, 'fail', 'open', { streak: 3 }],
+    [120_000, 'ok', 'half-open', { streak: 0 }],
+    [120_000, 'fail', 'open', { streak: 1 }],
+    [120_000, 'reset', 'closed', { streak: 0 }],
+    [120_000, 'fail', 'closed', { streak: 1 }],
+    [120_000, 'ok', 'closed', { streak: 0 }],
+  ]);
+});
+
+test('limits that were lowered meanwhile hold at once: more than enough is enough', () => {
+  const run = story({ failureThreshold: 9 }, rows(4, 0, 'fail', 'closed'));
+  story({ failureThreshold: 2 }, [[0, 'fail', 'open']], run);
+  const busy = story({}, [
+    [0, 'a begins', 'closed'],
+    [0, 'b begins', 'closed'],
+  ]);
+  story({ maxConcurrent: 1 }, [[0, 'busy', 'closed']], busy);
+  const probed = story({ failureThreshold: 1, successThreshold: 9 }, [
+    [0, 'fail', 'open'],
+    [60_000, 'ok', 'half-open'],
+    [60_000, 'ok', 'half-open'],
+  ]);
+  story({ successThreshold: 1 }, [[60_000, 'ok', 'closed']], probed);
+});
+
 test('calls that end twice or were never begun leave no debt', () => {
   const state = initialBreaker(settingsOf({}));
   endWork(state);
@@ -353,6 +383,7 @@ test('switched off it counts nothing and moves nowhere, and still knows what run
   ]);
   advanceBreaker(state, settingsOf(off), 99_000);
   assert.equal(state.phase, 'closed');
+  assert.deepEqual(admitCall(state, settingsOf(off), 'x', 5), { id: 'x', generation: 1, probe: false, atMs: 5 });
 });
 
 test('switched off while open or half-open it takes no probe, so switching it on finds nothing lost', () => {
@@ -511,6 +542,15 @@ test('time open is the time it blocked, not the time until somebody asked', () =
   assert.equal(openForMs(state, 200_000), 0);
   const manual = story({ failureThreshold: 1, recovery: 'manual' }, [[1_000, 'fail', 'open']]);
   assert.equal(openForMs(manual, 99_000), 98_000);
+});
+
+test('an open period that ends at time zero ends, and is told and measured as any other', () => {
+  const state = story({ failureThreshold: 1 }, [
+    [-60_000, 'fail', 'open', { openUntilMs: 0 }],
+    [-1, 'refused until 0', 'open'],
+  ]);
+  assert.equal(openForMs(state, 5), 60_000);
+  story({ failureThreshold: 1 }, [[0, 'ok', 'half-open']], state);
 });
 
 test('a clock that goes back or below zero refuses a while longer at most, and breaks nothing', () => {

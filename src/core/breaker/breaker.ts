@@ -7,7 +7,7 @@ import type { Outcome } from '../action.ts';
 import { tripTimesMax } from '../limits.ts';
 import type { BreakerSettings } from '../settings.ts';
 import { allow, type Code, type Counters, type Stop, type Verdict } from '../verdict.ts';
-import type { BreakerState } from './state.ts';
+import { type BreakerState, none } from './state.ts';
 import { beginRunning, bucketSums, clearWindows, endRunning, overdueAt, record, ringSums } from './window.ts';
 
 /** What settling needs to know of an admission. */
@@ -95,7 +95,7 @@ export function admitCall(state: BreakerState, settings: BreakerSettings, id: st
   advanceBreaker(state, settings, atMs);
   if (state.phase === 'open' && isDue(state, atMs)) halfOpenBreaker(state, atMs);
   const probe = state.phase === 'half-open' && state.probes.length < settings.halfOpenPermits;
-  if (probe) state.probes.push({ id, endMs: atMs + settings.leaseSecs * 1000 });
+  if (probe) state.probes = [...state.probes, { id, endMs: atMs + settings.leaseSecs * 1000 }];
   state.requests++;
   state.inFlight++;
   beginRunning(state, settings, atMs);
@@ -179,12 +179,12 @@ function settleProbe(
   slow: boolean,
   atMs: number,
 ): void {
-  const at = state.probes.findIndex((probe) => probe.id === admitted.id);
-  if (!admitted.probe || at < 0) {
+  const others = state.probes.filter((probe) => probe.id !== admitted.id);
+  if (!admitted.probe || others.length === state.probes.length) {
     state.late++; // Its lease ran out before, or it was let through without one.
     return;
   }
-  state.probes.splice(at, 1);
+  state.probes = others;
   switch (outcome.kind) {
     case 'neutral':
       state.neutrals++; // The slot is free again; nothing was learnt.
@@ -252,7 +252,7 @@ export function openBreaker(
   enter(state, 'open');
   state.opens++;
   state.trips++;
-  if (state.tripTimesMs.push(atMs) > tripTimesMax) state.tripTimesMs.shift();
+  state.tripTimesMs = [...state.tripTimesMs.slice(1 - tripTimesMax), atMs];
   state.openedAtMs = atMs;
   state.cause = cause;
   // A time that is no number is no time: it must not leave the breaker open for ever.
@@ -279,7 +279,7 @@ function enter(state: BreakerState, phase: BreakerState['phase']): void {
   state.generation++;
   state.run = 0;
   state.runError = 0;
-  state.probes = [];
+  state.probes = none;
   state.probeSuccesses = 0;
   clearWindows(state);
 }
@@ -322,7 +322,7 @@ export function resetBreaker(state: BreakerState): void {
   state.late = 0;
   state.opens = 0;
   state.trips = 0;
-  state.tripTimesMs = [];
+  state.tripTimesMs = none;
   state.openedAtMs = 0;
   state.openUntilMs = 0;
   state.openMs = 0;

@@ -70,6 +70,14 @@ test('a probe that never comes back is a failure when its lease ends, seen by th
   ]);
 });
 
+test('a lease that ended long ago has ended', () => {
+  story(quick, [
+    [0, 'fail', 'open'],
+    [60_000, 'a begins', 'half-open'],
+    [99_000, 'refused until 159000', 'open'],
+  ]);
+});
+
 test('one lost probe of three is enough', () => {
   story({ ...quick, halfOpenPermits: 3 }, [
     [0, 'fail', 'open'],

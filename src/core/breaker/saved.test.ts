@@ -42,6 +42,7 @@ test('an open period that is over when it is saved is over when it is taken up',
   const state = moved(quick, [[1_000, 'fail', 'open']], 99_000, 5);
   assert.equal(state.openUntilMs, 5);
   story(quick, [[5, 'ok', 'half-open']], state);
+  story(quick, [[0, 'ok', 'half-open']], moved(quick, [[1_000, 'fail', 'open']], 99_000, 0));
 });
 
 test('a half-open breaker goes on with the successes it had, and with its permits free', () => {
@@ -183,6 +184,8 @@ test('a window of time goes on ageing on another clock, even one that has only j
     assert.equal(failures(19_000), 2, 'the first is gone at the age of the window');
     assert.equal(failures(44_000), 1);
     assert.equal(failures(60_000), 0);
+    const begun = moved(said, [[120_000, 'fail', 'closed']], 120_000, takenAtMs);
+    assert.equal(rateSums(begun, settings, takenAtMs + 59_999).failures, 1, 'saved as its part began');
     story(said, [[takenAtMs + 1, 'fail', 'open']], state);
   }
 });

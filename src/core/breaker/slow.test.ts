@@ -52,6 +52,18 @@ test('a share of slow calls trips at the share itself', () => {
   ]);
 });
 
+test('more slow calls than the share, and more calls than the minimum, trip as well', () => {
+  story({ ...slow, slowRateThreshold: 0.4, minimumCalls: 2 }, [
+    [0, 'a begins', 'closed'],
+    [0, 'b begins', 'closed'],
+    [0, 'c begins', 'closed'],
+    [0, 'ok', 'closed'],
+    [0, 'ok', 'closed'],
+    [8_500, 'a ok', 'closed', { ringSlow: 1, ringFilled: 3 }],
+    [8_500, 'b ok', 'open'],
+  ]);
+});
+
 test('a slow failure counts for both, and trips for the slowness where the failures do not', () => {
   story({ ...slow, minimumCalls: 1 }, [
     [0, 'a begins', 'closed'],

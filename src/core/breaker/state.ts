@@ -29,14 +29,14 @@ export interface BreakerState {
   /** Openings in a row without closing, and all of them. */
   opens: number;
   trips: number;
-  tripTimesMs: number[];
+  tripTimesMs: readonly number[];
   openedAtMs: number;
   /** When a probe may pass; -1 = not by time. */
   openUntilMs: number;
   cause: string;
   /** Time spent open since it was last closed, finished periods only. */
   openMs: number;
-  probes: Probe[];
+  probes: readonly Probe[];
   probeSuccesses: number;
   /** Held by hand since, or -1. */
   heldAtMs: number;
@@ -57,6 +57,9 @@ export interface BreakerState {
   overdue: number;
 }
 
+/** Shared by every breaker that has nothing to list; lists are replaced, never written into. */
+export const none: readonly never[] = Object.freeze([]);
+
 export function initialBreaker(settings: BreakerSettings): BreakerState {
   return {
     phase: 'closed',
@@ -73,12 +76,12 @@ export function initialBreaker(settings: BreakerSettings): BreakerState {
     inFlight: 0,
     opens: 0,
     trips: 0,
-    tripTimesMs: [],
+    tripTimesMs: none,
     openedAtMs: 0,
     openUntilMs: 0,
     cause: '',
     openMs: 0,
-    probes: [],
+    probes: none,
     probeSuccesses: 0,
     heldAtMs: -1,
     ring: ringWords(settings),

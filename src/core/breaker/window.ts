@@ -156,8 +156,9 @@ export function loadWindows(
   const fits = buckets !== null && Array.isArray(parts) && parts.length === buckets.length;
   if (!fits || partMs !== bucketMs(settings) || !(partAgeMs! >= 0 && partAgeMs! < 1e12)) return;
   state.bucketFromMs = atMs - partAgeMs!;
+  // The newest is number 0, so the oldest comes after it.
   for (const [at, count] of parts.entries()) {
-    buckets[(at + 3) % buckets.length] = Number.isSafeInteger(count) && count > 0 ? count : 0; // The newest is number 0.
+    buckets[(at + 3) % buckets.length] = Number.isSafeInteger(count) && count > 0 ? count : 0;
   }
 }
 
