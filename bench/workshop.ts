@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url';
 
 const here = dirname(fileURLToPath(import.meta.url));
 const child = join(here, 'child.ts');
-const childMaxMs = 300_000;
+const childMaxMs = 600_000;
 
 /** What one measurement found, by name. */
 export type Figures = Readonly<Record<string, number>>;

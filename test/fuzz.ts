@@ -6,8 +6,8 @@
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import type { Action, Outcome, Permit } from '../src/core/action.ts';
-import { halfOpenBreaker, openBreaker, resetBreaker } from '../src/core/breaker/breaker.ts';
 import { breakerMetrics } from '../src/core/breaker/metrics.ts';
+import { halfOpenBreaker, openBreaker, resetBreaker } from '../src/core/breaker/phases.ts';
 import { type BreakerState, initialBreaker } from '../src/core/breaker/state.ts';
 import { applyAll, checkAll, decide, type Panel, type Seat } from '../src/core/decide.ts';
 import { delegation } from '../src/core/delegation.ts';
@@ -242,7 +242,7 @@ if (process.argv[1] === fileURLToPath(import.meta.url)) {
   const grownMb = (process.memoryUsage().heapUsed - heapBefore) / 1_048_576;
   const secs = Math.round((performance.now() - startedMs) / 100) / 10;
   console.log(
-    `${events} events in ${secs} s; the state had at most ${stateSize} characters, the heap grew ${grownMb.toFixed(1)} MB`,
+    `${events} events in ${secs} s; state: at most ${stateSize} characters; the heap grew ${grownMb.toFixed(1)} MB`,
   );
   console.log(`reasons reached: ${[...reached].sort().join(', ')}`);
   if (grownMb > 64) throw new Error('the heap has grown: something is kept that should not be');

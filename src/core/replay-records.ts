@@ -1,4 +1,4 @@
-/** Repeats a journal of level `refusals`: what was allowed is not in it, so trips and halts are judged by their counters. */
+/** Repeats a journal of level `refusals`: what passed is not in it, so trips and halts are judged by their counters. */
 
 import { workerLimit } from './delegation.ts';
 import type { Entry } from './event.ts';

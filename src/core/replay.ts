@@ -1,7 +1,7 @@
 /** Decides a journal again, from nothing: the same entries under the same settings must give the same decisions. */
 
 import type { Action } from './action.ts';
-import { halfOpenBreaker, openBreaker, resetBreaker } from './breaker/breaker.ts';
+import { halfOpenBreaker, openBreaker, resetBreaker } from './breaker/phases.ts';
 import { applyAll, checkAll, decide } from './decide.ts';
 import type { ControlEvent, Entry } from './event.ts';
 import { repeatRecords } from './replay-records.ts';

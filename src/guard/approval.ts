@@ -4,6 +4,7 @@ import type { Card } from '../core/card.ts';
 import type { Stop } from '../core/verdict.ts';
 import type { Answer, Approver } from '../ports/approver.ts';
 import type { Clock } from '../ports/clock.ts';
+import type { Cards } from './cards.ts';
 import type { Guard } from './guard.ts';
 import type { Lane } from './lanes.ts';
 import type { Notebook } from './notebook.ts';
@@ -11,11 +12,11 @@ import { atHalt } from './tasks.ts';
 
 export interface Asking {
   readonly guard: Guard;
+  readonly cards: Cards;
   readonly notes: Notebook;
   readonly clock: Clock;
   readonly approver: Approver | undefined;
   readonly timeoutSecs: () => number;
-  readonly cardId: () => string;
   /** Questions that are open, by card: `answer` may close them from elsewhere. */
   readonly open: Map<string, (answer: Answer) => void>;
 }
@@ -25,34 +26,33 @@ export type Asked =
   | { readonly approvedBy?: undefined; readonly stop: Stop };
 
 export async function askPerson(asking: Asking, lane: Lane, stop: Stop): Promise<Asked> {
-  const { clock, guard, approver } = asking;
+  const { clock, guard, cards, approver } = asking;
   const refusal = (code: 'rule_declined' | 'rule_unanswered'): Asked => ({ stop: { ...stop, kind: 'deny', code } });
   if (approver === undefined) return refusal('rule_unanswered');
   const { task, target } = lane;
   const askedAtMs = clock.nowMs();
-  const card: Card = {
-    id: asking.cardId(),
+  const question = {
     kind: 'ask',
     task: task?.id ?? lane.session,
     code: stop.code,
     counters: stop.counters,
     evidence: [`${lane.agent} wants to call ${target.name}`, ...(stop.reason === undefined ? [] : [stop.reason])],
     actions: ['approve', 'decline'],
-    state: 'open',
     expiresAtMs: askedAtMs + asking.timeoutSecs() * 1000,
-  };
-  guard.openCard(card, task, askedAtMs);
+  } as const;
+  const card = cards.open(question, task, askedAtMs);
   if (task !== undefined) standStill(guard, asking.notes, lane, 'task-stopped', askedAtMs);
   const answer = await firstAnswer(asking, lane, card, approver);
   const atMs = clock.nowMs();
   if (task !== undefined) standStill(guard, asking.notes, lane, 'task-resumed', atMs);
   if (answer === undefined) {
-    guard.close(card.id, 'card-expired', atMs);
+    cards.turn(card.id, { type: 'card-expired', atMs });
     return refusal('rule_unanswered');
   }
-  guard.answer(card.id, answer.approved ? 'approve' : 'decline', answer.by, atMs);
+  const said = answer.approved ? 'approve' : 'decline';
+  cards.turn(card.id, { type: 'card-answered', atMs, answer: said, by: answer.by });
   if (!answer.approved) return refusal('rule_declined');
-  guard.close(card.id, 'card-used', atMs); // Single use: the very call that asked goes on, and no other.
+  cards.turn(card.id, { type: 'card-used', atMs }); // Single use: the very call that asked goes on, and no other.
   return { approvedBy: answer.by };
 }
 

@@ -1,7 +1,8 @@
 /** The breakers of a gear: found by key, tuned by name, evicted when idle, told of in entries. */
 
-import { halfOpenBreaker, openBreaker, refusalAt, resetBreaker } from '../core/breaker/breaker.ts';
+import { refusalAt } from '../core/breaker/breaker.ts';
 import { breakerMetrics } from '../core/breaker/metrics.ts';
+import { halfOpenBreaker, openBreaker, resetBreaker } from '../core/breaker/phases.ts';
 import { type BreakerState, initialBreaker } from '../core/breaker/state.ts';
 import { bucketCount, ringWords } from '../core/breaker/window.ts';
 import type { EntryPlace } from '../core/event.ts';

@@ -15,9 +15,11 @@ import { fingerprint } from './fingerprint.ts';
 import type { DelegateOptions, Task, TaskResult } from './front-door.ts';
 import { isStop } from './guard.ts';
 import type { Lane } from './lanes.ts';
-import { brokenRefusal, type Runner, sleepUntil } from './run.ts';
+import { brokenRefusal } from './refusing.ts';
+import type { Runner } from './run.ts';
 import type { Target } from './targets.ts';
 import type { TaskNode } from './task-node.ts';
+import { sleepUntil } from './waiting.ts';
 
 export interface Delegating extends Runner {
   readonly settings: () => DelegationSettings;

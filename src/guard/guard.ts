@@ -5,14 +5,13 @@
 
 import { type Action, type Cost, givenBack, type Outcome, type Permit, type RuleHit } from '../core/action.ts';
 import { countedFailures, refusalAt } from '../core/breaker/breaker.ts';
-import { type Card, type CardAction, type CardEvent, changeCard } from '../core/card.ts';
 import { applyAll, checkAll, decide } from '../core/decide.ts';
 import type { ActionSettled, ControlEvent } from '../core/event.ts';
-import { actionsFor, explain } from '../core/explain.ts';
+import { explain } from '../core/explain.ts';
 import type { Refusal } from '../core/refusal.ts';
 import { type Decision, type Stop, stricter, type Verdict } from '../core/verdict.ts';
-import type { Store } from '../ports/store.ts';
 import { reportBreaker } from './breakers.ts';
+import type { Halting } from './halting.ts';
 import type { Lane } from './lanes.ts';
 import type { Notebook } from './notebook.ts';
 import { seatsOf, type TaskNode } from './task-node.ts';
@@ -45,27 +44,21 @@ export interface Guard {
   sweep(task: TaskNode, atMs: number): void;
   halt(task: TaskNode, stop: Stop, name: string, atMs: number): void;
   refusalOf(stop: Stop, lane: Lane, atMs: number): Refusal;
-  answer(id: string, answer: CardAction, by: string, atMs: number): Card | undefined;
-  /** Closes a card: its time is over, or its answer is used up. */
-  close(id: string, how: 'card-expired' | 'card-used', atMs: number): void;
-  openCard(card: Card, task: TaskNode | undefined, atMs: number): void;
 }
 
 export interface GuardOptions {
-  readonly store: Store;
   readonly notes: Notebook;
   readonly observes: () => boolean;
-  /** Told of every task that was halted. */
-  readonly onHalt: (task: TaskNode) => void;
-  /** The name of a new card. */
-  readonly cardId: () => string;
+  readonly halting: Halting;
 }
 
 export function isStop(admission: Admission): admission is Stop {
   return 'code' in admission;
 }
 
-export function createGuard({ store, notes, observes, onHalt, cardId }: GuardOptions): Guard {
+export function createGuard({ notes, observes, halting }: GuardOptions): Guard {
+  const { halt, notice } = halting;
+
   function admit(lane: Lane, action: Action, atMs: number): Admission {
     const task = lane.task;
     if (task?.haltStop !== undefined) return task.haltStop; // Latched: one refusal for every later call.
@@ -200,111 +193,11 @@ export function createGuard({ store, notes, observes, onHalt, cardId }: GuardOpt
     if (task.seats !== undefined || atMs - task.cells.deadline.state.startedAtMs >= soonMs) look(task, atMs);
   }
 
-  /** Ends a task and everything below it; never its parent. */
-  function halt(task: TaskNode, stop: Stop, name: string, atMs: number): void {
-    let ended = task;
-    if (stop.ends === 'root') ended = task.root;
-    else while (stop.ends !== undefined && ended.id !== stop.ends && ended.parent !== undefined) ended = ended.parent;
-    if (ended.haltStop !== undefined || ended.ended) return; // What is over cannot be ended again.
-    const place = { task: ended.id, session: ended.session, agent: ended.agent };
-    const refusal = explain(stop, { name, agent: ended.agent, task: ended.id, atMs });
-    if (observes()) {
-      ended.reported ??= new Set();
-      if (ended.reported.has(stop.code)) return;
-      ended.reported.add(stop.code);
-      notes.write({ type: 'task-halted', stop, message: refusal.explanation, enforced: false }, place, atMs);
-      return;
-    }
-    latch(ended, stop, refusal, undefined, atMs);
-    openCard(
-      {
-        id: cardId(),
-        kind: 'halt',
-        task: ended.id,
-        code: stop.code,
-        counters: stop.counters,
-        evidence: [refusal.explanation],
-        actions: actionsFor(stop.code),
-        state: 'open',
-      },
-      ended,
-      atMs,
-    );
-  }
-
-  function latch(task: TaskNode, stop: Stop, refusal: Refusal, cause: string | undefined, atMs: number): void {
-    if (task.haltStop !== undefined) return;
-    task.haltStop = stop;
-    task.halt = refusal;
-    const place = { task: task.id, session: task.session, agent: task.agent };
-    const body = { type: 'task-halted', stop, message: refusal.explanation, enforced: true } as const;
-    notes.write(cause === undefined ? body : { ...body, cause }, place, atMs);
-    for (const child of task.children ?? []) latch(child, stop, refusal, cause ?? task.id, atMs);
-    onHalt(task);
-    const ending = task.ending;
-    task.ending = undefined;
-    for (const end of ending ?? []) {
-      try {
-        end();
-      } catch (error) {
-        notes.countError('signal', error, atMs);
-      }
-    }
-  }
-
   function refusalOf(stop: Stop, lane: Lane, atMs: number): Refusal {
     const task = lane.task;
     if (task?.halt !== undefined) return task.halt;
     const subject = { name: lane.target.name, agent: lane.agent, atMs };
     return explain(stop, task === undefined ? subject : { ...subject, task: task.id });
-  }
-
-  /** Says once that a task is on its way to a limit. */
-  function notice(task: TaskNode, atMs: number): void {
-    const seats = seatsOf(task);
-    for (let at = 0; at < task.ownSeats; at++) {
-      const { control, cell } = seats[at]!;
-      for (const gauge of control.gauges?.(cell.state, atMs) ?? []) {
-        if (gauge.actual < gauge.limit * task.limits.noticeShare || task.noticed?.has(gauge.name)) continue;
-        task.noticed ??= new Set();
-        task.noticed.add(gauge.name);
-        const message = `${task.agent}: ${gauge.name.replaceAll('_', ' ')}: ${round(gauge.actual)} of ${gauge.limit}`;
-        const place = { task: task.id, session: task.session, agent: task.agent };
-        notes.write({ type: 'notice', gauge, message }, place, atMs);
-        const counters = { actual: round(gauge.actual), limit: gauge.limit };
-        openCard(
-          {
-            id: cardId(),
-            kind: 'notice',
-            task: task.id,
-            code: 'notice',
-            counters,
-            evidence: [message],
-            actions: ['pause', 'dismiss'],
-            state: 'open',
-          },
-          task,
-          atMs,
-        );
-      }
-    }
-    if (task.noticed?.has('tool_calls')) task.noticeCalls = Number.POSITIVE_INFINITY;
-  }
-
-  function openCard(card: Card, task: TaskNode | undefined, atMs: number): void {
-    store.putCard(card);
-    const place = task === undefined ? {} : { task: task.id, session: task.session, agent: task.agent };
-    notes.write({ type: 'card-changed', card }, place, atMs);
-  }
-
-  function turnCard(id: string, event: CardEvent): Card | undefined {
-    const card = store.card(id);
-    if (card === undefined) return undefined;
-    const next = changeCard(card, event);
-    if (next === card) return card;
-    store.putCard(next);
-    notes.write({ type: 'card-changed', card: next }, { task: card.task }, event.atMs);
-    return next;
   }
 
   return {
@@ -325,9 +218,6 @@ export function createGuard({ store, notes, observes, onHalt, cardId }: GuardOpt
     sweep,
     halt,
     refusalOf,
-    openCard,
-    answer: (id, answer, by, atMs) => turnCard(id, { type: 'card-answered', atMs, answer, by }),
-    close: (id, how, atMs) => void turnCard(id, { type: how, atMs }),
   };
 }
 
@@ -344,8 +234,4 @@ function settledEvent(permit: Permit, outcome: Outcome, atMs: number, settling: 
     resultHits,
     stillRuns,
   } as ActionSettled;
-}
-
-function round(value: number): number {
-  return Math.round(value * 100) / 100;
 }

@@ -32,6 +32,9 @@ export function takePolicy(input: unknown, env: Readonly<Record<string, string |
   } catch (error) {
     // Without a policy the defaults protect; that nobody read the environment is said, once for each name.
     if (input !== undefined || (error as SwitchgearError).code !== 'policy_unavailable') throw error;
-    return { ...defaults, ignored: named.map((name) => ({ name, value: env[name] ?? '', used: `the default (${bundled})` })) };
+    return {
+      ...defaults,
+      ignored: named.map((name) => ({ name, value: env[name] ?? '', used: `the default (${bundled})` })),
+    };
   }
 }

@@ -1,27 +1,27 @@
 /** Runs a guarded function: rounds on the route, the call itself outside any lock, and one settlement from any exit. */
 
-import { type Action, cancelled, type Outcome, type Permit } from '../core/action.ts';
-import { microsPerCent } from '../core/budget.ts';
-import { classify, readError } from '../core/classify.ts';
+import type { Outcome, Permit } from '../core/action.ts';
 import { roundsMax } from '../core/limits.ts';
 import { type Refusal, RefusedError, refusalOf, refused } from '../core/refusal.ts';
 import type { RuleEngine } from '../core/rule-engine.ts';
 import type { Stop } from '../core/verdict.ts';
 import type { Clock } from '../ports/clock.ts';
+import { actionOf, type CallFacts } from './actions.ts';
 import { type Asking, askPerson } from './approval.ts';
 import { applyInside, frameOf } from './context.ts';
-import { errorFingerprint, fingerprint } from './fingerprint.ts';
+import { outcomeOf, settlingOf } from './endings.ts';
 import type { AnyFunction, Ending, GuardOptions } from './front-door.ts';
 import { type Guard, isStop, type Settling } from './guard.ts';
 import type { Lane } from './lanes.ts';
 import { createLiveCall, type LiveCall, type LiveCalls } from './live-calls.ts';
 import type { Notebook } from './notebook.ts';
+import { brokenRefusal, finalStop } from './refusing.ts';
 import type { Seating } from './seating.ts';
 import type { Spending } from './spending.ts';
 import type { Target } from './targets.ts';
 import type { TaskNode } from './task-node.ts';
-import { atHalt } from './tasks.ts';
 import type { Timeouts } from './timeouts.ts';
+import { sleepUntil } from './waiting.ts';
 
 /** Everything a guarded function needs from its gear. */
 export interface Runner {
@@ -38,48 +38,6 @@ export interface Runner {
   readonly rules: () => RuleEngine | undefined;
   readonly nextId: () => number;
   readonly missingTask: (name: string, atMs: number) => void;
-}
-
-/** What a call is told by the host, beside its arguments. */
-export interface CallFacts {
-  readonly id?: string | undefined;
-  readonly turnId?: string | undefined;
-}
-
-/** The action of a call: features of its arguments, never the arguments. */
-export function actionOf(
-  runner: Runner,
-  lane: Lane,
-  args: readonly unknown[],
-  options: GuardOptions,
-  facts: CallFacts,
-): Action {
-  const { target, task } = lane;
-  const worst = typeof options.worst === 'function' ? options.worst(...args) : options.worst;
-  const plain = {
-    id: facts.id ?? runner.nextId(),
-    kind: target.kind,
-    name: target.name,
-    agent: lane.agent,
-    session: lane.session,
-    fingerprint: task === undefined ? 0 : fingerprint(target.name, args),
-    worstMicros: worst === undefined ? 0 : boundedCost(worst.cents) * microsPerCent,
-    worstTokens: worst === undefined ? 0 : boundedCost(worst.tokens),
-    patienceMs: lane.patienceMs,
-    task: task?.id as string, // Absent and undefined are the same to whoever reads it; one shape is faster.
-  };
-  const rules = runner.rules();
-  if (rules === undefined && facts.turnId === undefined) return plain;
-  const hits = rules?.matchCall(target.name, lane.agent, args) ?? [];
-  return {
-    ...plain,
-    ...(hits.length === 0 ? {} : { hits }),
-    ...(facts.turnId === undefined ? {} : { turnId: facts.turnId }),
-  };
-}
-
-function boundedCost(value: number | undefined): number {
-  return value !== undefined && value > 0 && value < 1e12 ? value : 0;
 }
 
 /** The function, guarded. */
@@ -248,7 +206,11 @@ export function guardFunction<F extends AnyFunction>(
       const { lane: current, permit } = call;
       const atMs = clock.nowMs();
       const late = sync && current.timeoutMs > 0 && atMs - permit.atMs > current.timeoutMs;
-      settleNow(call, late ? failureOfTimeout : outcomeOf(call, ending, atMs), settlingOf(call, ending));
+      settleNow(
+        call,
+        late ? failureOfTimeout : outcomeOf(call, ending, loose, atMs),
+        settlingOf(runner, call, ending, loose),
+      );
     } catch (error) {
       notes.countError('settle', error, clock.nowMs());
       // The host's classify or usage broke: the slot is free, and what it may have cost is taken as spent.
@@ -274,60 +236,11 @@ export function guardFunction<F extends AnyFunction>(
     }
   }
 
-  function outcomeOf(call: LiveCall, ending: Ending, atMs: number): Outcome {
-    const said = options.classify === undefined ? undefined : options.classify(ending);
-    const { breaker, task } = call.lane;
-    const settings = breaker?.settings ?? noLists;
-    if (said === 'success') return { kind: 'success' };
-    if (said === 'neutral') return { kind: 'neutral', why: 'ignored' };
-    if (said === 'failure') {
-      const facts = 'error' in ending ? readError(ending.error) : undefined;
-      const error = facts?.names[0] ?? 'ToolError';
-      return { kind: 'failure', error, errorFingerprint: errorFingerprint(error, facts?.message ?? '') };
-    }
-    // A task that was halted has cancelled its calls: their errors say nothing about the tool.
-    if ('error' in ending && task?.halt !== undefined && call.aborted) return cancelled;
-    return classify(ending, settings, atMs, errorFingerprint);
-  }
-
-  function settlingOf(call: LiveCall, ending: Ending): Settling {
-    const { task } = call.lane;
-    const rules = runner.rules();
-    const value = 'value' in ending ? ending.value : undefined;
-    const hits = 'value' in ending ? rules?.matchResult(target.name, call.lane.agent, value) : undefined;
-    const usage = options.usage === undefined || !('value' in ending) ? undefined : options.usage(value as never);
-    return {
-      cost: usage === undefined ? undefined : runner.spending.costOf(usage, call.lane.place, clock.nowMs()),
-      resultFingerprint: task === undefined || !('value' in ending) ? undefined : fingerprint('', value),
-      resultHits: hits === undefined || hits.length === 0 ? undefined : hits,
-    };
-  }
-
   return guarded;
 }
 
 const noFacts: CallFacts = {};
-const noLists = { countErrors: [], ignoreErrors: [], sameErrorOnly: false };
 const failureOfTimeout: Outcome = Object.freeze({ kind: 'failure', error: 'NetworkError', errorFingerprint: 1 });
-
-/** A wait that is too long to sleep, or a question that cannot be put, is a refusal. */
-export function finalStop(stop: Stop): Stop {
-  if (stop.kind === 'ask') return { ...stop, kind: 'deny', code: 'rule_unanswered' };
-  return stop.kind === 'wait' ? { ...stop, kind: 'deny' } : stop;
-}
-
-export function brokenRefusal(name: string, error: unknown): Refusal {
-  return {
-    code: 'internal_error',
-    control: 'guard',
-    kind: 'deny',
-    counters: {},
-    message: `'${name}' was refused because the safety layer could not decide`,
-    remediation: 'Ask the user. This is not the fault of the call.',
-    explanation: `internal error while deciding on ${name}: ${readError(error).message}`,
-    name,
-  };
-}
 
 function isAsyncFunction(fn: AnyFunction): boolean {
   try {
@@ -344,17 +257,4 @@ function isThenable(value: unknown): value is PromiseLike<unknown> {
   } catch {
     return false; // A result that refuses to be looked at is handed on as it is.
   }
-}
-
-export function sleepUntil(runner: Runner, task: TaskNode | undefined, untilMs: number): Promise<void> {
-  return new Promise((resolve) => {
-    let forget: (() => void) | undefined;
-    const wake = () => {
-      stop();
-      forget?.();
-      resolve();
-    };
-    const stop = runner.clock.after(Math.max(0, untilMs - runner.clock.nowMs()), wake);
-    if (task !== undefined) forget = atHalt(task, wake);
-  });
 }

@@ -3,18 +3,9 @@
 import type { Refusal } from '../core/refusal.ts';
 import * as check from './arguments.ts';
 import type { Observation, Task, TaskSnapshot } from './front-door.ts';
+import type { TaskHost } from './task-host.ts';
 import type { TaskNode } from './task-node.ts';
 import { signalOf, snapshotTask } from './tasks.ts';
-
-/** What a task face asks of its gear. */
-export interface TaskHost {
-  observe(node: TaskNode, observation: Observation): Refusal | undefined;
-  run<T>(node: TaskNode, fn: () => T): T;
-  pause(node: TaskNode): void;
-  resume(node: TaskNode): void;
-  end(node: TaskNode, how: 'done' | 'error'): void;
-  nowMs(): number;
-}
 
 export function faceOf(host: TaskHost, node: TaskNode): Task {
   node.face ??= new TaskFace(host, node);

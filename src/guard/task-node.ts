@@ -1,6 +1,7 @@
 /** A task as the guard keeps it: its place in the tree, its state, and what has to end with it. */
 
 import type { Seat } from '../core/decide.ts';
+import type { EntryPlace } from '../core/event.ts';
 import type { TaskCells, TaskControls, TaskSeats } from '../core/panel.ts';
 import type { Refusal } from '../core/refusal.ts';
 import type { TaskSettings } from '../core/settings.ts';
@@ -8,6 +9,11 @@ import type { Stop } from '../core/verdict.ts';
 import type { Task } from './front-door.ts';
 import type { Lane } from './lanes.ts';
 import type { Target } from './targets.ts';
+
+/** Where the entries of a task belong. */
+export function placeOf(task: TaskNode): EntryPlace {
+  return { task: task.id, session: task.session, agent: task.agent };
+}
 
 /** The seats of a task. One that only waits has none yet: a hundred thousand idle tasks cost little. */
 export function seatsOf(task: TaskNode): readonly Seat[] {

@@ -5,7 +5,8 @@ import { haltGraceMs } from '../core/limits.ts';
 import { refusalOf } from '../core/refusal.ts';
 import type { Task, TaskResult } from './front-door.ts';
 import type { Runner } from './run.ts';
-import { faceOf, type TaskHost } from './task-face.ts';
+import { faceOf } from './task-face.ts';
+import type { TaskHost } from './task-host.ts';
 import type { TaskNode } from './task-node.ts';
 import { atHalt } from './tasks.ts';
 

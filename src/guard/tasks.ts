@@ -208,7 +208,10 @@ function noticeCalls(limits: TaskSettings): number {
 }
 
 function newNode(
-  given: Pick<TaskNode, 'id' | 'agent' | 'session' | 'parent' | 'limits' | 'said' | 'depth' | 'controls' | 'cells' | 'raises' | 'seat'>,
+  given: Pick<
+    TaskNode,
+    'id' | 'agent' | 'session' | 'parent' | 'limits' | 'said' | 'depth' | 'controls' | 'cells' | 'raises' | 'seat'
+  >,
 ): TaskNode {
   const node = {
     ...given,

@@ -4,14 +4,17 @@ import { cancelled, type Outcome, type Permit } from '../core/action.ts';
 import { classify } from '../core/classify.ts';
 import { countedIdsMax } from '../core/limits.ts';
 import { type Refusal, refused } from '../core/refusal.ts';
+import { actionOf } from './actions.ts';
 import * as check from './arguments.ts';
 import { frameOf } from './context.ts';
+import { noLists } from './endings.ts';
 import { errorFingerprint, fingerprint } from './fingerprint.ts';
 import type { Admission, Ending, Switchgear } from './front-door.ts';
 import { isStop } from './guard.ts';
 import type { Lane } from './lanes.ts';
 import { isKnown } from './observing.ts';
-import { actionOf, brokenRefusal, finalStop, type Runner } from './run.ts';
+import { brokenRefusal, finalStop } from './refusing.ts';
+import type { Runner } from './run.ts';
 import type { Target } from './targets.ts';
 import type { TaskNode } from './task-node.ts';
 
@@ -22,7 +25,6 @@ export interface HostCalls extends Runner {
 }
 
 const admitOptionNames = ['id', 'kind', 'turnId', 'task'];
-const noLists = { countErrors: [], ignoreErrors: [], sameErrorOnly: false };
 
 export function admitCall(
   calls: HostCalls,

@@ -3,7 +3,7 @@
 import { explain } from '../core/explain.ts';
 import { countEvent, initialStorm } from '../core/storm.ts';
 import type { Clock } from '../ports/clock.ts';
-import { fn, methods, options as checkOptions, quoted, whole } from './arguments.ts';
+import { options as checkOptions, fn, methods, quoted, whole } from './arguments.ts';
 import type { EventSource, Watch, WatchOptions } from './front-door.ts';
 import type { Notebook } from './notebook.ts';
 

@@ -7,7 +7,7 @@ import type { Clock } from '../ports/clock.ts';
 import type { Store } from '../ports/store.ts';
 import { type SimulatedClock, simulatedClock } from './simulated-clock.ts';
 
-/** Registers the tests of the contract with `node:test`. Each asks for a store of its own, empty, on the clock given. */
+/** Registers the tests of the contract with `node:test`. Each asks for an empty store of its own, on a clock given. */
 export function storeSuite(name: string, makeStore: (clock: Clock) => Store): void {
   function story(title: string, tell: (store: Store, clock: SimulatedClock) => void): void {
     test(title, () => {

@@ -2,7 +2,8 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { openBreaker, resetBreaker, settleCall, waitMs } from '../../src/core/breaker/breaker.ts';
+import { settleCall } from '../../src/core/breaker/breaker.ts';
+import { openBreaker, resetBreaker, waitMs } from '../../src/core/breaker/phases.ts';
 import { exportBreaker, importBreaker } from '../../src/core/breaker/saved.ts';
 import type { BreakerSettings } from '../../src/core/settings.ts';
 import { allow } from '../../src/core/verdict.ts';

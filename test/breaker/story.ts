@@ -3,18 +3,8 @@
 import assert from 'node:assert/strict';
 import { isDeepStrictEqual } from 'node:util';
 import type { Outcome } from '../../src/core/action.ts';
-import {
-  type Admitted,
-  admitCall,
-  countRefusal,
-  endWork,
-  halfOpenBreaker,
-  judgeBreaker,
-  openBreaker,
-  renewProbe,
-  resetBreaker,
-  settleCall,
-} from '../../src/core/breaker/breaker.ts';
+import { type Admitted, admitCall, countRefusal, endWork, judgeBreaker, renewProbe, settleCall } from '../../src/core/breaker/breaker.ts';
+import { halfOpenBreaker, openBreaker, resetBreaker } from '../../src/core/breaker/phases.ts';
 import { defaultBreaker } from '../../src/core/breaker/defaults.ts';
 import { type BreakerState, initialBreaker } from '../../src/core/breaker/state.ts';
 import type { BreakerSettings } from '../../src/core/settings.ts';

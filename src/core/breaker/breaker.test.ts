@@ -5,17 +5,8 @@ import { test } from 'node:test';
 import { judged, neutral, type Row, settingsOf, story } from '../../../test/breaker/story.ts';
 import { tripTimesMax } from '../limits.ts';
 import type { BreakerSettings } from '../settings.ts';
-import {
-  admitCall,
-  advanceBreaker,
-  countedFailures,
-  endWork,
-  openBreaker,
-  openForMs,
-  resetBreaker,
-  settleCall,
-  waitMs,
-} from './breaker.ts';
+import { admitCall, advanceBreaker, countedFailures, endWork, settleCall } from './breaker.ts';
+import { openBreaker, openForMs, resetBreaker, waitMs } from './phases.ts';
 import { initialBreaker } from './state.ts';
 
 const rows = (count: number, ...row: Row): readonly Row[] => Array.from({ length: count }, () => row);

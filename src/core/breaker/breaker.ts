@@ -4,11 +4,11 @@
  */
 
 import type { Outcome } from '../action.ts';
-import { tripTimesMax } from '../limits.ts';
 import type { BreakerSettings } from '../settings.ts';
 import { allow, type Code, type Counters, type Stop, type Verdict } from '../verdict.ts';
-import { type BreakerState, none } from './state.ts';
-import { beginRunning, bucketSums, clearWindows, endRunning, overdueAt, record, ringSums } from './window.ts';
+import { closeBreaker, halfOpenBreaker, openBreaker, waitMs } from './phases.ts';
+import type { BreakerState } from './state.ts';
+import { beginRunning, bucketSums, endRunning, overdueAt, record, ringSums } from './window.ts';
 
 /** What settling needs to know of an admission. */
 export interface Admitted {
@@ -237,96 +237,6 @@ function isSlow(state: BreakerState, settings: BreakerSettings, atMs: number): b
   const sums = rateSums(state, settings, atMs);
   const calls = sums.calls + overdue;
   return calls >= settings.minimumCalls && (sums.slow + overdue) / calls >= settings.slowRateThreshold;
-}
-
-/** Opens it, at least until `untilMs` if given. */
-export function openBreaker(
-  state: BreakerState,
-  settings: BreakerSettings,
-  atMs: number,
-  cause: string,
-  untilMs?: number,
-): void {
-  leaveOpen(state, atMs);
-  const wait = waitMs(state, settings);
-  enter(state, 'open');
-  state.opens++;
-  state.trips++;
-  state.tripTimesMs = [...state.tripTimesMs.slice(1 - tripTimesMax), atMs];
-  state.openedAtMs = atMs;
-  state.cause = cause;
-  // A time that is no number is no time: it must not leave the breaker open for ever.
-  const asked = Number.isFinite(untilMs) ? untilMs! : 0;
-  state.openUntilMs = settings.recovery === 'manual' ? -1 : Math.max(atMs + wait, asked);
-}
-
-/** Lets probes pass from now on: its time has come, or a health check said so. */
-export function halfOpenBreaker(state: BreakerState, atMs: number): void {
-  leaveOpen(state, atMs);
-  enter(state, 'half-open');
-}
-
-function closeBreaker(state: BreakerState, atMs: number): void {
-  leaveOpen(state, atMs);
-  enter(state, 'closed');
-  state.opens = 0;
-  state.openMs = 0;
-  state.cause = '';
-}
-
-function enter(state: BreakerState, phase: BreakerState['phase']): void {
-  state.phase = phase;
-  state.generation++;
-  state.run = 0;
-  state.runError = 0;
-  state.probes = none;
-  state.probeSuccesses = 0;
-  clearWindows(state);
-}
-
-function leaveOpen(state: BreakerState, atMs: number): void {
-  if (state.phase === 'open') state.openMs += openForMs(state, atMs);
-}
-
-/** How long the present open period has blocked, so far. Past its time it blocks nobody. */
-export function openForMs(state: BreakerState, atMs: number): number {
-  if (state.phase !== 'open') return 0;
-  const end = state.openUntilMs < 0 ? atMs : Math.min(atMs, state.openUntilMs);
-  return Math.max(0, end - state.openedAtMs);
-}
-
-/** The wait of the next opening: grown by the openings in a row, spread upwards by the seed. */
-export function waitMs(state: BreakerState, settings: BreakerSettings): number {
-  const grown = settings.recoveryTimeoutSecs * settings.recoveryFactor ** state.opens;
-  const capped = Math.min(grown, Math.max(settings.recoveryMaxSecs, settings.recoveryTimeoutSecs)) * 1000;
-  if (settings.recoveryJitter === 0) return capped;
-  return capped * (1 + settings.recoveryJitter * spread(settings.jitterSeed, state.generation));
-}
-
-/** A number in [0, 1) that looks random and follows from its two arguments. */
-function spread(seed: number, generation: number): number {
-  let mixed = Math.imul(seed ^ Math.imul(generation, 0x9e3779b1), 0x85ebca6b);
-  mixed = Math.imul(mixed ^ (mixed >>> 13), 0xc2b2ae35);
-  return ((mixed ^ (mixed >>> 16)) >>> 0) / 0x1_0000_0000;
-}
-
-/** Back to the start, in place. Calls still running are late when they end; a hold by hand stays. */
-export function resetBreaker(state: BreakerState): void {
-  enter(state, 'closed');
-  state.streak = 0;
-  state.requests = 0;
-  state.failures = 0;
-  state.successes = 0;
-  state.neutrals = 0;
-  state.refused = 0;
-  state.late = 0;
-  state.opens = 0;
-  state.trips = 0;
-  state.tripTimesMs = none;
-  state.openedAtMs = 0;
-  state.openUntilMs = 0;
-  state.openMs = 0;
-  state.cause = '';
 }
 
 /** Prolongs the lease of a probe whose owner lives. */

@@ -3,8 +3,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { settingsOf, story } from '../../../test/breaker/story.ts';
-import { openBreaker } from './breaker.ts';
 import { breakerMetrics } from './metrics.ts';
+import { openBreaker } from './phases.ts';
 import { initialBreaker } from './state.ts';
 
 const alert = { tripsPerHour: 5, failureRate: 0.1, timeInOpenSecs: 300 };

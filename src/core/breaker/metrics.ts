@@ -1,7 +1,8 @@
 /** The three numbers to watch on a breaker, and when each asks for attention. */
 
 import type { AlertSettings, BreakerSettings } from '../settings.ts';
-import { openForMs, rateSums } from './breaker.ts';
+import { rateSums } from './breaker.ts';
+import { openForMs } from './phases.ts';
 import type { BreakerState } from './state.ts';
 
 export interface BreakerMetrics {

@@ -1,0 +1,291 @@
+/** The breaker alone: one small object on the same machine that the gear runs. */
+
+import { cancelled, type Outcome, success } from '../core/action.ts';
+import { type Admitted, admitCall, countRefusal, endWork, refusalAt, settleCall } from '../core/breaker/breaker.ts';
+import { halfOpenBreaker, openBreaker, resetBreaker } from '../core/breaker/phases.ts';
+import type { BreakerState } from '../core/breaker/state.ts';
+import { classify, peek } from '../core/classify.ts';
+import { sharedSettingsMax } from '../core/limits.ts';
+import type { Stop } from '../core/verdict.ts';
+import { errorFingerprint } from '../guard/fingerprint.ts';
+import type { Timeouts } from '../guard/timeouts.ts';
+import {
+  type Breaker,
+  type BreakerChange,
+  type BreakerPermit,
+  type BreakerRefusal,
+  CircuitOpenError,
+} from './breaker-face.ts';
+import { followed, type Seen } from './followed.ts';
+import { check, type Model } from './model.ts';
+
+const outcomes: readonly unknown[] = ['success', 'failure', 'neutral'];
+
+
+/** The refusal of an open period, with what is made of it on demand. */
+interface Cached {
+  readonly generation: number;
+  readonly refusal: BreakerRefusal;
+  error?: CircuitOpenError;
+  promise?: Promise<never>;
+}
+
+let ids = 0;
+
+const grants: Admitted[] = [];
+
+/** The admission of any call of a closed generation: nothing in it tells one breaker from another. */
+function grantOf(generation: number): Admitted {
+  const known = grants[generation];
+  if (known !== undefined) return known;
+  const grant: Admitted = { id: 0, generation, probe: false, atMs: 0 };
+  if (generation < sharedSettingsMax) grants[generation] = grant;
+  return grant;
+}
+
+/** One object per breaker: what is the same for all lives on the prototype and in the model. */
+export class BreakerAlone implements Breaker {
+  readonly model: Model;
+  readonly memory: BreakerState;
+  private listeners: readonly ((change: BreakerChange) => void)[] | undefined = undefined;
+  private known: number;
+  private seeOk: Seen | undefined = undefined;
+  private seeErr: Seen | undefined = undefined;
+  private cached: Cached | undefined = undefined;
+
+  constructor(model: Model, memory: BreakerState) {
+    this.model = model;
+    this.memory = memory;
+    this.known = memory.generation;
+  }
+
+  get name(): string {
+    return this.model.name;
+  }
+
+  get state(): 'CLOSED' | 'OPEN' | 'HALF_OPEN' {
+    const { memory, model } = this;
+    if (memory.heldAtMs >= 0) return 'OPEN';
+    if (memory.phase === 'closed') return 'CLOSED';
+    const refuses = refusalAt(memory, model.settings, model.clock.nowMs()) !== undefined;
+    return memory.phase === 'open' && refuses ? 'OPEN' : 'HALF_OPEN';
+  }
+
+  get stats(): Breaker['stats'] {
+    const { requests, failures, successes, neutrals, refused, late, inFlight, trips, generation, run } = this.memory;
+    return { requests, failures, successes, neutrals, refused, late, inFlight, trips, generation, run };
+  }
+
+  execute<A extends unknown[], R>(fn: (...args: A) => R, ...args: A): R {
+    const { memory, model } = this;
+    if (memory.phase !== 'closed' || model.perCall || model.timed !== undefined || memory.heldAtMs >= 0) {
+      return this.permitted(fn, args);
+    }
+    memory.requests++;
+    memory.inFlight++;
+    if (this.seeOk === undefined) this.watch();
+    return followed(fn, args, this.seeOk!, this.seeErr!);
+  }
+
+  executeWithSignal<R>(fn: (signal: AbortSignal) => R): R {
+    const controller = new AbortController();
+    return this.permitted(() => fn(controller.signal), [], controller);
+  }
+
+  admit(): BreakerPermit | BreakerRefusal {
+    const { memory, model } = this;
+    const refusal = this.refusal();
+    if (refusal !== undefined) return refusal;
+    if (memory.phase === 'closed' && !model.perCall) {
+      memory.requests++;
+      memory.inFlight++;
+      return { id: 0, generation: memory.generation, probe: false, atMs: 0, refused: false, settled: false };
+    }
+    const { id, generation, probe, atMs } = admitCall(memory, model.settings, ++ids, model.clock.nowMs());
+    this.look();
+    return { id, generation, probe, atMs, refused: false, settled: false };
+  }
+
+  settle(permit: BreakerPermit, outcome: Outcome = success): void {
+    if (permit?.settled !== false) return; // Settled before, or a refusal: nothing is held.
+    permit.settled = true;
+    this.learn(permit, outcomes.includes(peek(outcome, 'kind')) ? outcome : cancelled);
+  }
+
+  trip(untilMs?: number): void {
+    check(untilMs === undefined || Number.isFinite(untilMs), 'untilMs must be a finite number', untilMs);
+    openBreaker(this.memory, this.model.settings, this.model.clock.nowMs(), 'a trip by hand', untilMs);
+    this.look();
+  }
+
+  reset(): void {
+    resetBreaker(this.memory);
+    this.look();
+  }
+
+  hold(): void {
+    this.memory.heldAtMs = Math.max(0, this.model.clock.nowMs());
+    this.cached = undefined;
+  }
+
+  release(): void {
+    this.memory.heldAtMs = -1;
+    this.cached = undefined;
+  }
+
+  probeNow(): void {
+    if (this.memory.phase === 'open') halfOpenBreaker(this.memory, this.model.clock.nowMs());
+    this.look();
+  }
+
+  on(listener: (change: BreakerChange) => void): () => void {
+    check(typeof listener === 'function', 'a listener must be a function', listener);
+    this.listeners = [...(this.listeners ?? []), listener];
+    return () => {
+      this.listeners = this.listeners?.filter((other) => other !== listener);
+    };
+  }
+
+  [Symbol.dispose](): void {
+    this.listeners = undefined;
+  }
+
+  /** Handlers are made once per generation: a late result knows itself without anything per call. */
+  private watch(): void {
+    const grant = grantOf(this.memory.generation);
+    this.seeOk = (value) => this.learn(grant, this.outcomeOf(value));
+    this.seeErr = (error) => this.learn(grant, this.failureOf(error));
+  }
+
+  private learn(permit: Admitted, outcome: Outcome, stillRuns?: boolean): void {
+    const { memory, model } = this;
+    const atMs = model.needsTime || outcome !== success ? model.clock.nowMs() : 0;
+    settleCall(memory, model.settings, permit, outcome, atMs, stillRuns);
+    if (memory.generation !== this.known) this.look();
+  }
+
+  private outcomeOf(value: unknown): Outcome {
+    const isPlain = typeof value !== 'object' || value === null;
+    return isPlain ? success : classify({ value }, this.model.settings, 0, errorFingerprint);
+  }
+
+  private failureOf(error: unknown): Outcome {
+    return classify({ error }, this.model.settings, this.model.clock.nowMs(), errorFingerprint);
+  }
+
+  /** Tells of a change of phase; what was made for the phase before is forgotten. */
+  private look(): void {
+    const { memory, known } = this;
+    if (memory.generation === known) return;
+    this.known = memory.generation;
+    this.seeOk = undefined;
+    this.cached = undefined;
+    const type = memory.phase === 'open' ? 'opened' : memory.phase === 'closed' ? 'closed' : 'half-opened';
+    for (const listener of this.listeners ?? []) {
+      try {
+        listener({ type, name: this.name, generation: memory.generation, cause: memory.cause });
+      } catch (error) {
+        // A listener cannot change an outcome; its error is Node's to report.
+        queueMicrotask(() => {
+          throw error;
+        });
+      }
+    }
+  }
+
+  /** The refusal that stands against a call now, if any. */
+  private refusal(): BreakerRefusal | undefined {
+    const { memory, model, cached } = this;
+    if (memory.phase === 'closed' && !model.perCall && memory.heldAtMs < 0) return undefined;
+    if (model.settings.mode !== 'enforce') return undefined;
+    const atMs = model.clock.nowMs();
+    // While it is open nothing changes before its time: one look at the time answers.
+    if (memory.phase === 'open' && cached?.generation === memory.generation && memory.heldAtMs < 0) {
+      const { code, retryAtMs } = cached.refusal;
+      if (code === 'circuit_open' && (retryAtMs === undefined || atMs < retryAtMs)) {
+        memory.requests++;
+        memory.refused++;
+        return cached.refusal;
+      }
+    }
+    const stop = refusalAt(memory, model.settings, atMs);
+    if (stop === undefined) return undefined;
+    countRefusal(memory, model.settings, atMs);
+    this.look();
+    return this.refusalOf(stop);
+  }
+
+  private refusalOf({ code, retryAtMs, counters }: Stop): BreakerRefusal {
+    const { generation } = this.memory;
+    const last = this.cached?.generation === generation ? this.cached.refusal : undefined;
+    if (last?.retryAtMs === retryAtMs && last?.code === code) return last;
+    const refusal: BreakerRefusal = Object.freeze({
+      refused: true,
+      code: code as BreakerRefusal['code'],
+      name: this.name,
+      ...(retryAtMs === undefined ? {} : { retryAtMs }),
+      message:
+        code === 'circuit_open'
+          ? `Error: CircuitBreakerOpen (System Paused). '${this.name}' keeps failing`
+          : `'${this.name}' runs as many calls at once as it may (${counters.limit})`,
+    });
+    this.cached = { generation, refusal };
+    return refusal;
+  }
+
+  private permitted<A extends unknown[], R>(fn: (...args: A) => R, args: A, controller?: AbortController): R {
+    const permit = this.admit();
+    if (permit.refused) return this.refuse(permit) as R;
+    const finish = (outcome: Outcome) => {
+      if (permit.settled)
+        endWork(this.memory); // It had been given up: only its slot was still held.
+      else this.settle(permit, outcome);
+    };
+    const ok: Seen = (value) => finish(this.outcomeOf(value));
+    const err: Seen = (error) => finish(this.failureOf(error));
+    const { timed } = this.model;
+    if (timed === undefined) return followed(fn, args, ok, err);
+    return followed(fn, args, ok, err, (promise) => this.race(promise, permit, ok, err, timed, controller));
+  }
+
+  /** Ends with the work, or when its time is up; the slot is kept until the work really ends. */
+  private race(
+    promise: Promise<unknown>,
+    permit: BreakerPermit,
+    ok: Seen,
+    err: Seen,
+    timed: Timeouts,
+    controller: AbortController | undefined,
+  ): Promise<unknown> {
+    const { settings, exact } = this.model;
+    const timeoutSecs = settings.timeoutSecs!;
+    return new Promise((resolve, reject) => {
+      const timeout = timed.add(timeoutSecs * 1000, exact.nowMs(), () => {
+        const error = new DOMException(`'${this.name}' took longer than ${timeoutSecs} s`, 'TimeoutError');
+        permit.settled = true;
+        this.learn(permit, this.failureOf(error), true);
+        controller?.abort(error);
+        reject(error);
+      });
+      const ended = (see: Seen, pass: Seen) => (ending: unknown) => {
+        timed.remove(timeout);
+        see(ending);
+        pass(ending);
+      };
+      promise.then(ended(ok, resolve), ended(err, reject));
+    });
+  }
+
+  private refuse(refusal: BreakerRefusal): unknown {
+    const { refuses } = this.model;
+    if (refuses === 'return') return refusal;
+    const own: Cached = this.cached ?? { generation: 0, refusal };
+    own.error ??= new CircuitOpenError(refusal);
+    if (refuses === 'throw') throw own.error;
+    if (own.promise === undefined) {
+      own.promise = Promise.reject(own.error);
+      own.promise.catch(() => {}); // Shared by every refused caller: a refusal nobody awaits is no crash.
+    }
+    return own.promise;
+  }
+}
