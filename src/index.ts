@@ -3,7 +3,9 @@
 import './guard/node-version.ts';
 
 export type { Action, ActionKind, Cost, Outcome, Permit, RuleHit } from './core/action.ts';
+export type { BreakerMetrics } from './core/breaker/metrics.ts';
 export type { Card, CardAction } from './core/card.ts';
+export type { Ending } from './core/classify.ts';
 export type { Control, Gauge, Place, Scope } from './core/control.ts';
 export { SwitchgearError } from './core/error.ts';
 export type { ActionProposed, ControlEvent, Entry, EntryBody, EntryType } from './core/event.ts';
@@ -16,12 +18,10 @@ export type {
   Admission,
   AnyFunction,
   BreakerHandle,
-  BreakerMetrics,
   BreakerSnapshot,
   BreakerStats,
   Call,
   DelegateOptions,
-  Ending,
   EventSource,
   Guarded,
   GuardOptions,

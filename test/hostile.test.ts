@@ -399,7 +399,8 @@ test('a breaker alone says at set-up what is wrong with its options', () => {
 
 test('results and errors of any kind pass through a breaker alone, and each call is counted once', async () => {
   for (const [name, value] of Object.entries(values)) {
-    if (name.includes('prox')) continue; // To see a promise, the breaker alone has to look at the result.
+    // To see a promise, the breaker alone has to look at the result.
+    if (name.includes('prox') || name.includes('looked at')) continue;
     const breaker = createBreaker({ clock: simulatedClock(), failureThreshold: 100 });
     assert.equal(
       breaker.execute(() => value),

@@ -21,7 +21,6 @@ import { check, type Model } from './model.ts';
 
 const outcomes: readonly unknown[] = ['success', 'failure', 'neutral'];
 
-
 /** The refusal of an open period, with what is made of it on demand. */
 interface Cached {
   readonly generation: number;

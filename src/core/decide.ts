@@ -1,4 +1,4 @@
-/** The one reducer: every control judges the same state, the strictest verdict wins, and each learns what was decided. */
+/** The one reducer: all controls judge the same state, the strictest verdict wins, and each learns what was decided. */
 
 import type { Action } from './action.ts';
 import type { Control, Place } from './control.ts';

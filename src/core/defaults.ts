@@ -1,4 +1,4 @@
-/** The settings of a gear that nobody told anything. The policy's table says the same, and a test holds them together. */
+/** The settings of a gear that nobody told anything. The policy's table says the same: a test holds them together. */
 
 import { defaultBreaker } from './breaker/defaults.ts';
 import { tokensMax } from './limits.ts';

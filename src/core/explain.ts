@@ -51,7 +51,7 @@ function wordsFor(stop: Stop, subject: Subject): Words {
           : `Wait for recovery_timeout (${wait}) or investigate recent tool failures.`,
         explanation: counters.held
           ? `${name} is held open by hand`
-          : `${name} keeps failing (${counters.failures} of ${limit}): calls are refused, next try ${nextTry(waitSecs)}`,
+          : `${name} keeps failing (${counters.failures} of ${limit}): refused, next try ${nextTry(waitSecs)}`,
       };
     }
     case 'concurrency_limit':

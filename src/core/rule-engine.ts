@@ -1,4 +1,4 @@
-/** What the guard needs of written rules. The rules themselves come with a policy, so that who has none carries none. */
+/** What the guard needs of written rules. They come with a policy, so that who has none carries none. */
 
 import type { RuleHit } from './action.ts';
 import type { Control } from './control.ts';

@@ -73,8 +73,3 @@ export function stricter(first: Verdict, second: Verdict): Verdict {
   const later = Math.max(first.retryAtMs ?? 0, second.retryAtMs ?? 0);
   return later > (first.retryAtMs ?? 0) ? { ...first, retryAtMs: later } : first;
 }
-
-/** Whether a verdict ends its action: waits and questions bring it back for another round. */
-export function isFinal(verdict: Verdict): boolean {
-  return verdict.kind !== 'wait' && verdict.kind !== 'ask';
-}

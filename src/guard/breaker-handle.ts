@@ -1,10 +1,11 @@
 /** All breakers of one name as one: the worst state, the sums of the counts, and a hand on each of them. */
 
+import type { BreakerMetrics } from '../core/breaker/metrics.ts';
 import { breakerMetrics } from '../core/breaker/metrics.ts';
 import type { AlertSettings } from '../core/settings.ts';
 import type { Clock } from '../ports/clock.ts';
 import { type Breakers, stateName, statsOf } from './breakers.ts';
-import type { BreakerHandle, BreakerMetrics, BreakerStats } from './front-door.ts';
+import type { BreakerHandle, BreakerStats } from './front-door.ts';
 import type { BreakerEntry } from './targets.ts';
 
 export interface HandleHost {

@@ -1,9 +1,10 @@
 /** Reads how a guarded call ended. */
 
 import { cancelled, type Outcome } from '../core/action.ts';
+import type { Ending } from '../core/classify.ts';
 import { classify, readError } from '../core/classify.ts';
 import { errorFingerprint, fingerprint } from './fingerprint.ts';
-import type { Ending, GuardOptions } from './front-door.ts';
+import type { GuardOptions } from './front-door.ts';
 import type { Settling } from './guard.ts';
 import type { LiveCall } from './live-calls.ts';
 import type { Runner } from './run.ts';

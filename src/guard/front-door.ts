@@ -1,13 +1,16 @@
 /** What a user of the library holds in hand: the gear, its tasks and breakers. Types only. */
 
 import type { ActionKind, Outcome } from '../core/action.ts';
+import type { BreakerMetrics } from '../core/breaker/metrics.ts';
 import type { Card, CardAction } from '../core/card.ts';
+import type { Ending } from '../core/classify.ts';
 import type { Control, Gauge } from '../core/control.ts';
 import type { Entry } from '../core/event.ts';
 import type { Refusal, Refused } from '../core/refusal.ts';
 import type { BreakerSettings, Settings, TaskSettings } from '../core/settings.ts';
 import type { Approver } from '../ports/approver.ts';
 import type { Clock } from '../ports/clock.ts';
+import type { Listener } from '../ports/journal.ts';
 import type { Prices, Usage } from '../ports/prices.ts';
 import type { Store } from '../ports/store.ts';
 
@@ -67,9 +70,6 @@ export interface GuardOptions<F extends AnyFunction = AnyFunction> {
   /** Says that the function returns a promise, where it is not declared `async`. */
   readonly async?: boolean;
 }
-
-/** How a call ended: with a value, or with an error. */
-export type Ending = { readonly value: unknown } | { readonly error: unknown };
 
 export interface TaskOptions {
   readonly id?: string;
@@ -154,17 +154,6 @@ export interface BreakerStats {
   readonly rejectedRequests: number;
   readonly lateResults: number;
   readonly inFlight: number;
-}
-
-export interface BreakerMetrics {
-  readonly breaker_trip_count: number;
-  /** Trips in the last hour. */
-  readonly trips_per_hour: number;
-  /** Share of failed calls in the window, or undefined below the minimum of calls. */
-  readonly failure_rate: number | undefined;
-  /** Milliseconds spent open, an ongoing period included. */
-  readonly time_in_open_state: number;
-  readonly alerts: readonly ('breaker_trip_count' | 'failure_rate' | 'time_in_open_state')[];
 }
 
 export interface TaskSnapshot {
@@ -281,7 +270,7 @@ export interface Switchgear {
   breaker(name: string): BreakerHandle;
   snapshot(): Snapshot;
   /** Every entry, after the fact. */
-  on(listener: (entry: Entry) => void): () => void;
+  on(listener: Listener): () => void;
   /** The journal from a number on. */
   journal(fromSeq?: number): readonly Entry[];
   /** Halts a task, or every task, by hand. */

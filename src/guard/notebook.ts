@@ -1,8 +1,9 @@
 /** Writes entries: to the store, to listeners, and the loud ones to the log. Nothing here can change a decision. */
 
 import { SwitchgearError } from '../core/error.ts';
-import { type Entry, type EntryBody, type EntryPlace, isTrace } from '../core/event.ts';
+import { type EntryBody, type EntryPlace, isTrace } from '../core/event.ts';
 import { listenersMax } from '../core/limits.ts';
+import type { Listener } from '../ports/journal.ts';
 import type { Store } from '../ports/store.ts';
 import { type LogLevel, lineOf } from './log.ts';
 
@@ -10,7 +11,7 @@ export interface Notebook {
   /** Whether plain allows and settlements are written, too. */
   readonly wantsTraces: boolean;
   write(body: EntryBody, place: EntryPlace, atMs: number): void;
-  on(listener: (entry: Entry) => void): () => void;
+  on(listener: Listener): () => void;
   /** Errors of listeners and of our own that were swallowed. */
   readonly errors: number;
   countError(where: string, error: unknown, atMs: number): void;
@@ -23,7 +24,7 @@ export function notebook(
   logLevel: LogLevel,
   print: (line: string) => void,
 ): Notebook {
-  let listeners: readonly ((entry: Entry) => void)[] = [];
+  let listeners: readonly Listener[] = [];
   let wantsTraces = level === 'all';
   let errors = 0;
   let telling = false;

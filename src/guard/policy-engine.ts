@@ -1,6 +1,6 @@
 /**
  * Where a written policy is checked. The checker and the rules are a door of their own, so that a gear without a policy
- * does not carry them: a policy made by that door brings them along, and a plain object has them loaded when it is given.
+ * does not carry them: a policy made by that door brings them along, and a plain object has them loaded when given.
  */
 
 import { createRequire } from 'node:module';

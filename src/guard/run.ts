@@ -1,6 +1,7 @@
 /** Runs a guarded function: rounds on the route, the call itself outside any lock, and one settlement from any exit. */
 
 import type { Outcome, Permit } from '../core/action.ts';
+import type { Ending } from '../core/classify.ts';
 import { roundsMax } from '../core/limits.ts';
 import { type Refusal, RefusedError, refusalOf, refused } from '../core/refusal.ts';
 import type { RuleEngine } from '../core/rule-engine.ts';
@@ -10,7 +11,7 @@ import { actionOf, type CallFacts } from './actions.ts';
 import { type Asking, askPerson } from './approval.ts';
 import { applyInside, frameOf } from './context.ts';
 import { outcomeOf, settlingOf } from './endings.ts';
-import type { AnyFunction, Ending, GuardOptions } from './front-door.ts';
+import type { AnyFunction, GuardOptions } from './front-door.ts';
 import { type Guard, isStop, type Settling } from './guard.ts';
 import type { Lane } from './lanes.ts';
 import { createLiveCall, type LiveCall, type LiveCalls } from './live-calls.ts';

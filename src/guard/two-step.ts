@@ -1,6 +1,7 @@
 /** A guarded call in two steps, for hosts that run it themselves: admitted now, settled later, once. */
 
 import { cancelled, type Outcome, type Permit } from '../core/action.ts';
+import type { Ending } from '../core/classify.ts';
 import { classify } from '../core/classify.ts';
 import { countedIdsMax } from '../core/limits.ts';
 import { type Refusal, refused } from '../core/refusal.ts';
@@ -9,7 +10,7 @@ import * as check from './arguments.ts';
 import { frameOf } from './context.ts';
 import { noLists } from './endings.ts';
 import { errorFingerprint, fingerprint } from './fingerprint.ts';
-import type { Admission, Ending, Switchgear } from './front-door.ts';
+import type { Admission, Switchgear } from './front-door.ts';
 import { isStop } from './guard.ts';
 import type { Lane } from './lanes.ts';
 import { isKnown } from './observing.ts';

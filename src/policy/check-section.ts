@@ -3,11 +3,11 @@
 import { nameLengthMax } from '../core/limits.ts';
 import { textProblem, valueProblem } from './check-value.ts';
 import { camelOf, nearest, pathText, shortened, snakeOf } from './names.ts';
-import { fieldOf } from './variables.ts';
 import { isTable, quote, reservedNames, type Table } from './plain.ts';
 import { addProblem, type Path, type Provenance, type Report } from './report.ts';
 import type { Fields } from './setting.ts';
 import { sections, topFields } from './settings-table.ts';
+import { fieldOf } from './variables.ts';
 
 /** An entry of a table under its name in files, with the path as it was written. */
 export interface Entry {

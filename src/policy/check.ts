@@ -7,6 +7,7 @@ import { takePreset } from './check-preset.ts';
 import { takeRules } from './check-rules.ts';
 import { checkSection, type Entry, entriesOf, topNames } from './check-section.ts';
 import { conflictsOf } from './conflicts.ts';
+import { policyEngine } from './engine.ts';
 import { camelOf, nearest, snakeOf } from './names.ts';
 import { emptyTable, plainCopy, type Table } from './plain.ts';
 import { presets } from './presets.ts';
@@ -19,7 +20,6 @@ import {
   reportOn,
   throwProblems,
 } from './report.ts';
-import { policyEngine } from './engine.ts';
 import type { Fields } from './setting.ts';
 import { breakerFields, sections, taskFields, topFields } from './settings-table.ts';
 

@@ -8,9 +8,9 @@ import type { Settings } from '../core/settings.ts';
 import { type CheckedPolicy, checked } from './check.ts';
 import { conflictsOf } from './conflicts.ts';
 import { edits, shortened } from './names.ts';
-import { readVariable, variables, withValue } from './variables.ts';
 import { quote } from './plain.ts';
 import type { Provenance } from './report.ts';
+import { readVariable, variables, withValue } from './variables.ts';
 
 /** A variable that was not taken. */
 export interface IgnoredVariable {

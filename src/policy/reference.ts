@@ -1,11 +1,11 @@
 /** The reference page of settings, made from the table: `switchgear policy reference` prints it. */
 
 import { numberWords } from './check-value.ts';
-import { variables } from './variables.ts';
 import { presets } from './presets.ts';
 import type { Fields, Setting } from './setting.ts';
 import { sectionDocs, settingDocs } from './settings-docs.ts';
 import { sections, topFields } from './settings-table.ts';
+import { variables } from './variables.ts';
 
 /** The page as Markdown. */
 export function settingsReference(): string {

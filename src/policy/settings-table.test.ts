@@ -4,10 +4,10 @@ import { defaultBreaker } from '../core/breaker/defaults.ts';
 import { checkPolicy } from './check.ts';
 import { namesOf } from './check-section.ts';
 import { valueProblem } from './check-value.ts';
-import { variables } from './variables.ts';
 import { camelOf, snakeOf } from './names.ts';
 import { sectionDocs, settingDocs } from './settings-docs.ts';
 import { sections, topFields } from './settings-table.ts';
+import { variables } from './variables.ts';
 
 const all = [
   ...Object.entries(topFields).map(([name, setting]) => ({ path: name, name, setting })),

@@ -31,7 +31,7 @@ export function variables(): readonly Variable[] {
   return [...of('', topFields), ...Object.entries(sections).flatMap(([name, fields]) => of(`${name}.`, fields))];
 }
 
-/** A value of the environment, or why it is none. Decimal digits only; a protection is switched off in a policy alone. */
+/** A value of the environment, or why it is none. Decimal digits only; what is off is off in a policy alone. */
 export function readVariable(
   { path, setting }: Variable,
   said: string,

@@ -4,8 +4,3 @@ import type { Entry } from '../core/event.ts';
 
 /** Told of every entry after it was written. It cannot change what was decided, and what it throws is swallowed. */
 export type Listener = (entry: Entry) => void;
-
-export interface Journal {
-  tail(fromSeq: number): readonly Entry[];
-  on(listener: Listener): () => void;
-}
