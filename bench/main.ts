@@ -48,13 +48,14 @@ try {
 
 function intro(): string {
   const date = new Date().toISOString().slice(0, 10);
+  const machine = `${availableParallelism()} cores, ${platform()} ${arch()}, Node ${process.versions.node}`;
   return [
     '# Benchmarks',
     '',
-    `Measured on ${date} with \`npm run bench\`: ${availableParallelism()} cores, ${platform()} ${arch()}, Node ${process.versions.node};`,
-    'opossum 10, cockatiel 4. The library is compiled as it is published. Each case runs in a process of its own, where',
-    'slices of the bare and of the guarded call alternate; a ratio is taken inside its process, and the middle of',
-    `${quick ? 'one run' : 'five runs'} is shown. The guarded function is an async function that returns at once: the hardest case for a`,
-    'wrapper, since a real tool call of a millisecond would hide all of it.',
+    `Measured on ${date} with \`npm run bench\`: ${machine};`,
+    'opossum 10, cockatiel 4. The library is compiled as it is published. Each case runs in a process of its own,',
+    'where slices of the bare and of the guarded call alternate; a ratio is taken inside its process, and the middle',
+    `of ${quick ? 'one run' : 'five runs'} is shown. The guarded function is an async function that returns at once:`,
+    'the hardest case for a wrapper, since a real tool call of a millisecond would hide all of it.',
   ].join('\n');
 }

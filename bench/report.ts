@@ -17,11 +17,15 @@ export function table(head: readonly string[], rows: readonly (readonly string[]
 export function targetTable(held: readonly Held[]): string {
   const rows = held.map(({ what, measured, target, unit, range }) => [
     what,
-    `${round(measured)}${unit}${range === undefined || range[0] === range[1] ? '' : ` (${round(range[0])}-${round(range[1])})`}`,
+    `${round(measured)}${unit}${spread(range)}`,
     `<= ${round(target)}${unit}`,
     mark(measured, target),
   ]);
   return table(['', 'measured', 'target', ''], rows);
+}
+
+function spread(range: Held['range']): string {
+  return range === undefined || range[0] === range[1] ? '' : ` (${round(range[0])}-${round(range[1])})`;
 }
 
 export function mark(measured: number, target: number): string {

@@ -6,7 +6,7 @@ import { longTask } from './guard.ts';
 import { fail, loadBreaker, loadGear, loadOpossum, succeed } from './library.ts';
 import { type Call, type Shape, timeSides } from './slices.ts';
 
-/** Arguments: what there is much of, and how much. Nanoseconds of one event, and of the bare call in the same process. */
+/** Arguments: what there is much of, and how much. Nanoseconds of one event, and of the bare call beside it. */
 export async function flat([kind = '', number = '100']: readonly string[]): Promise<Figures> {
   const count = Number(number);
   switch (kind) {

@@ -47,8 +47,8 @@ export function breakerTables(workshop: Workshop): string {
     targetTable(held),
     '',
     '### Next to the peers',
-    'A refusal is compared with one bare success. A failure in opossum is measured with about 2,000 calls in its window;',
-    'it grows with them (see Flatness).',
+    'A refusal is compared with one bare success. A failure in opossum is measured with about 2,000 calls in its',
+    'window; it grows with them (see Flatness).',
     '',
     table(['', 'success', '256 in flight', 'failure', 'refused (awaited)'], rows),
   ].join('\n');

@@ -26,8 +26,9 @@ export function countsTables(workshop: Workshop): string {
   ]);
   return [
     '## Counts per successful call',
-    `Over the bare call, which has ${bare.promises} promises (its own and the engine's for the await), ${bare.hops} turn of`,
-    `the microtask queue, ${bare.timers} timers and ${bare.bytes} bytes. The same on any machine, bytes nearly so.`,
+    `Over the bare call, which has ${bare.promises} promises (its own and the engine's for the await), ${bare.hops}`,
+    `turn of the microtask queue, ${bare.timers} timers and ${bare.bytes} bytes. The same on any machine, bytes`,
+    'nearly so.',
     'Two-step is counted over the same handler without it.',
     '',
     table(['', ...figures], rows),

@@ -1,9 +1,18 @@
 /** The breaker alone: one small object on the same machine that the gear runs. */
 
 import { cancelled, type Outcome, success } from '../core/action.ts';
-import { type Admitted, admitCall, countRefusal, endWork, refusalAt, settleCall } from '../core/breaker/breaker.ts';
+import {
+  type Admitted,
+  admitCall,
+  countRefusal,
+  countSuccess,
+  endWork,
+  refusalAt,
+  settleCall,
+} from '../core/breaker/breaker.ts';
 import { halfOpenBreaker, openBreaker, resetBreaker } from '../core/breaker/phases.ts';
 import type { BreakerState } from '../core/breaker/state.ts';
+import { beginRunning } from '../core/breaker/window.ts';
 import { classify, peek } from '../core/classify.ts';
 import { sharedSettingsMax } from '../core/limits.ts';
 import type { Stop } from '../core/verdict.ts';
@@ -16,7 +25,7 @@ import {
   type BreakerRefusal,
   CircuitOpenError,
 } from './breaker-face.ts';
-import { followed, type Seen } from './followed.ts';
+import { ended, isThenable, type Seen } from './ended.ts';
 import { check, type Model } from './model.ts';
 
 const outcomes: readonly unknown[] = ['success', 'failure', 'neutral'];
@@ -25,6 +34,8 @@ const outcomes: readonly unknown[] = ['success', 'failure', 'neutral'];
 interface Cached {
   readonly generation: number;
   readonly refusal: BreakerRefusal;
+  /** Until when it stands without another look at the state. */
+  readonly untilMs: number;
   error?: CircuitOpenError;
   promise?: Promise<never>;
 }
@@ -34,13 +45,28 @@ let ids = 0;
 const grants: Admitted[] = [];
 
 /** The admission of any call of a closed generation: nothing in it tells one breaker from another. */
-function grantOf(generation: number): Admitted {
+function grantOf(generation: number, atMs: number): Admitted {
   const known = grants[generation];
-  if (known !== undefined) return known;
-  const grant: Admitted = { id: 0, generation, probe: false, atMs: 0 };
-  if (generation < sharedSettingsMax) grants[generation] = grant;
+  if (known !== undefined && atMs === 0) return known;
+  const grant: Admitted = { id: 0, generation, probe: false, atMs };
+  if (generation < sharedSettingsMax && atMs === 0) grants[generation] = grant;
   return grant;
 }
+
+/** The permit of a call of a closed breaker: what is the same for all lives on the prototype. */
+class ClosedPermit implements BreakerPermit {
+  declare readonly id: number;
+  declare readonly probe: false;
+  declare readonly atMs: number;
+  declare readonly refused: false;
+  readonly generation: number;
+  settled = false;
+
+  constructor(generation: number) {
+    this.generation = generation;
+  }
+}
+Object.assign(ClosedPermit.prototype, { id: 0, probe: false, atMs: 0, refused: false });
 
 /** One object per breaker: what is the same for all lives on the prototype and in the model. */
 export class BreakerAlone implements Breaker {
@@ -50,6 +76,7 @@ export class BreakerAlone implements Breaker {
   private known: number;
   private seeOk: Seen | undefined = undefined;
   private seeErr: Seen | undefined = undefined;
+  private grant: Admitted | undefined = undefined;
   private cached: Cached | undefined = undefined;
 
   constructor(model: Model, memory: BreakerState) {
@@ -77,13 +104,29 @@ export class BreakerAlone implements Breaker {
 
   execute<A extends unknown[], R>(fn: (...args: A) => R, ...args: A): R {
     const { memory, model } = this;
-    if (memory.phase !== 'closed' || model.perCall || model.timed !== undefined || memory.heldAtMs >= 0) {
-      return this.permitted(fn, args);
+    if (memory.phase !== 'closed' || model.perCall || memory.heldAtMs >= 0) {
+      const refusal = this.openRefusal();
+      return refusal === undefined ? this.permitted(fn, args) : (this.refuse(refusal) as R);
     }
+    if (model.isSlow) {
+      const refusal = this.begin();
+      if (refusal !== undefined) return this.refuse(refusal) as R;
+    } else if (this.seeOk === undefined) this.watch(0);
     memory.requests++;
     memory.inFlight++;
-    if (this.seeOk === undefined) this.watch();
-    return followed(fn, args, this.seeOk!, this.seeErr!);
+    const ok = this.seeOk!;
+    const err = this.seeErr!;
+    let result: R;
+    try {
+      result = fn(...args);
+    } catch (error) {
+      err(error);
+      throw error;
+    }
+    if (!(result instanceof Promise)) return ended(result, ok, err) as R;
+    if (model.timed !== undefined) return this.race(result, this.grant!, ok, err, model.timed) as R;
+    result.then(ok, err);
+    return result;
   }
 
   executeWithSignal<R>(fn: (signal: AbortSignal) => R): R {
@@ -93,13 +136,13 @@ export class BreakerAlone implements Breaker {
 
   admit(): BreakerPermit | BreakerRefusal {
     const { memory, model } = this;
-    const refusal = this.refusal();
-    if (refusal !== undefined) return refusal;
-    if (memory.phase === 'closed' && !model.perCall) {
+    if (memory.phase === 'closed' && !model.perCall && !model.isSlow && memory.heldAtMs < 0) {
       memory.requests++;
       memory.inFlight++;
-      return { id: 0, generation: memory.generation, probe: false, atMs: 0, refused: false, settled: false };
+      return new ClosedPermit(memory.generation);
     }
+    const refusal = this.openRefusal() ?? this.refusal();
+    if (refusal !== undefined) return refusal;
     const { id, generation, probe, atMs } = admitCall(memory, model.settings, ++ids, model.clock.nowMs());
     this.look();
     return { id, generation, probe, atMs, refused: false, settled: false };
@@ -108,7 +151,8 @@ export class BreakerAlone implements Breaker {
   settle(permit: BreakerPermit, outcome: Outcome = success): void {
     if (permit?.settled !== false) return; // Settled before, or a refusal: nothing is held.
     permit.settled = true;
-    this.learn(permit, outcomes.includes(peek(outcome, 'kind')) ? outcome : cancelled);
+    if (outcome === success) this.succeed(permit);
+    else this.learn(permit, outcomes.includes(peek(outcome, 'kind')) ? outcome : cancelled);
   }
 
   trip(untilMs?: number): void {
@@ -149,11 +193,38 @@ export class BreakerAlone implements Breaker {
     this.listeners = undefined;
   }
 
-  /** Handlers are made once per generation: a late result knows itself without anything per call. */
-  private watch(): void {
-    const grant = grantOf(this.memory.generation);
-    this.seeOk = (value) => this.learn(grant, this.outcomeOf(value));
+  /**
+   * Handlers are made once per generation, and per tick of the clock where the beginning of a call matters:
+   * a late result knows itself without anything per call.
+   */
+  private watch(atMs: number): void {
+    const grant = grantOf(this.memory.generation, atMs);
+    this.grant = grant;
+    this.seeOk = (value) => {
+      if (typeof value !== 'object' || value === null) this.succeed(grant);
+      else this.learn(grant, this.outcomeOf(value));
+    };
     this.seeErr = (error) => this.learn(grant, this.failureOf(error));
+  }
+
+  /** A call begins whose length matters. Whether too many are slow is looked at once per tick, or while some are late. */
+  private begin(): BreakerRefusal | undefined {
+    const { memory, model } = this;
+    const atMs = model.clock.nowMs();
+    if (this.seeOk === undefined || this.grant?.atMs !== atMs || memory.overdue > 0) {
+      const refusal = this.refusal();
+      if (refusal !== undefined) return refusal;
+      this.watch(atMs);
+    }
+    beginRunning(memory, model.settings, atMs);
+    return undefined;
+  }
+
+  private succeed(permit: Admitted): void {
+    const { memory, model } = this;
+    // Of the same generation and no probe: it is closed, as it was when the call began.
+    if (model.needsTime || permit.probe || permit.generation !== memory.generation) this.learn(permit, success);
+    else countSuccess(memory, model.settings);
   }
 
   private learn(permit: Admitted, outcome: Outcome, stillRuns?: boolean): void {
@@ -192,21 +263,20 @@ export class BreakerAlone implements Breaker {
     }
   }
 
+  /** While it is open nothing changes before its time: the last refusal stands, and one look at the time answers. */
+  private openRefusal(): BreakerRefusal | undefined {
+    const { memory, cached } = this;
+    if (memory.phase !== 'open' || cached === undefined || this.model.clock.nowMs() >= cached.untilMs) return undefined;
+    memory.requests++;
+    memory.refused++;
+    return cached.refusal;
+  }
+
   /** The refusal that stands against a call now, if any. */
   private refusal(): BreakerRefusal | undefined {
-    const { memory, model, cached } = this;
-    if (memory.phase === 'closed' && !model.perCall && memory.heldAtMs < 0) return undefined;
+    const { memory, model } = this;
     if (model.settings.mode !== 'enforce') return undefined;
     const atMs = model.clock.nowMs();
-    // While it is open nothing changes before its time: one look at the time answers.
-    if (memory.phase === 'open' && cached?.generation === memory.generation && memory.heldAtMs < 0) {
-      const { code, retryAtMs } = cached.refusal;
-      if (code === 'circuit_open' && (retryAtMs === undefined || atMs < retryAtMs)) {
-        memory.requests++;
-        memory.refused++;
-        return cached.refusal;
-      }
-    }
     const stop = refusalAt(memory, model.settings, atMs);
     if (stop === undefined) return undefined;
     countRefusal(memory, model.settings, atMs);
@@ -228,57 +298,64 @@ export class BreakerAlone implements Breaker {
           ? `Error: CircuitBreakerOpen (System Paused). '${this.name}' keeps failing`
           : `'${this.name}' runs as many calls at once as it may (${counters.limit})`,
     });
-    this.cached = { generation, refusal };
+    const standing = code === 'circuit_open' && this.memory.phase === 'open' && this.memory.heldAtMs < 0;
+    this.cached = { generation, refusal, untilMs: standing ? (retryAtMs ?? Number.POSITIVE_INFINITY) : 0 };
     return refusal;
   }
 
   private permitted<A extends unknown[], R>(fn: (...args: A) => R, args: A, controller?: AbortController): R {
     const permit = this.admit();
     if (permit.refused) return this.refuse(permit) as R;
-    const finish = (outcome: Outcome) => {
-      if (permit.settled)
-        endWork(this.memory); // It had been given up: only its slot was still held.
-      else this.settle(permit, outcome);
-    };
-    const ok: Seen = (value) => finish(this.outcomeOf(value));
-    const err: Seen = (error) => finish(this.failureOf(error));
+    const ok: Seen = (value) => this.settle(permit, this.outcomeOf(value));
+    const err: Seen = (error) => this.settle(permit, this.failureOf(error));
+    let result: R;
+    try {
+      result = fn(...args);
+    } catch (error) {
+      err(error);
+      throw error;
+    }
     const { timed } = this.model;
-    if (timed === undefined) return followed(fn, args, ok, err);
-    return followed(fn, args, ok, err, (promise) => this.race(promise, permit, ok, err, timed, controller));
+    if (timed === undefined || !isThenable(result)) return ended(result, ok, err) as R;
+    return this.race(Promise.resolve(result), permit, ok, err, timed, controller) as R;
   }
 
   /** Ends with the work, or when its time is up; the slot is kept until the work really ends. */
   private race(
     promise: Promise<unknown>,
-    permit: BreakerPermit,
+    grant: Admitted,
     ok: Seen,
     err: Seen,
     timed: Timeouts,
-    controller: AbortController | undefined,
+    controller?: AbortController,
   ): Promise<unknown> {
-    const { settings, exact } = this.model;
-    const timeoutSecs = settings.timeoutSecs!;
+    const { settings, exact } = this.model; // A clock that is seldom asked could cut a call short that has just begun.
     return new Promise((resolve, reject) => {
-      const timeout = timed.add(timeoutSecs * 1000, exact.nowMs(), () => {
-        const error = new DOMException(`'${this.name}' took longer than ${timeoutSecs} s`, 'TimeoutError');
-        permit.settled = true;
-        this.learn(permit, this.failureOf(error), true);
+      const timeout = timed.add(settings.timeoutSecs! * 1000, exact.nowMs(), () => {
+        const error = new DOMException(`'${this.name}' took longer than ${settings.timeoutSecs} s`, 'TimeoutError');
+        this.learn(grant, this.failureOf(error), true);
         controller?.abort(error);
         reject(error);
       });
-      const ended = (see: Seen, pass: Seen) => (ending: unknown) => {
-        timed.remove(timeout);
-        see(ending);
-        pass(ending);
-      };
-      promise.then(ended(ok, resolve), ended(err, reject));
+      promise.then(
+        (value) => {
+          if (timed.remove(timeout)) ok(value);
+          else endWork(this.memory); // It had been given up: only its slot was still held.
+          resolve(value);
+        },
+        (error) => {
+          if (timed.remove(timeout)) err(error);
+          else endWork(this.memory);
+          reject(error);
+        },
+      );
     });
   }
 
   private refuse(refusal: BreakerRefusal): unknown {
     const { refuses } = this.model;
     if (refuses === 'return') return refusal;
-    const own: Cached = this.cached ?? { generation: 0, refusal };
+    const own: Cached = this.cached ?? { generation: 0, refusal, untilMs: 0 };
     own.error ??= new CircuitOpenError(refusal);
     if (refuses === 'throw') throw own.error;
     if (own.promise === undefined) {

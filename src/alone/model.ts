@@ -20,6 +20,8 @@ export interface Model {
   readonly refuses: 'reject' | 'throw' | 'return';
   readonly timed: Timeouts | undefined;
   readonly needsTime: boolean;
+  /** Whether the length of calls matters. */
+  readonly isSlow: boolean;
   /** Whether each call needs a permit of its own while closed. */
   readonly perCall: boolean;
 }
@@ -76,7 +78,8 @@ export function modelOf(given: BreakerOptions): Model {
     refuses: onRefusal,
     timed: settings.timeoutSecs === undefined ? undefined : timeouts(exact),
     needsTime: isSlow || settings.trip === 'time_window' || settings.rateWindow === 'time',
-    perCall: isSlow || settings.maxConcurrent !== undefined || settings.mode !== 'enforce',
+    isSlow,
+    perCall: settings.maxConcurrent !== undefined || settings.mode !== 'enforce',
   };
   if (clock === undefined) {
     if (models.size >= sharedSettingsMax) models.clear();

@@ -115,6 +115,8 @@ function readEnding(...[ending, lists, atMs, fingerprint]: Parameters<typeof cla
     const inner = readError(error);
     facts = error instanceof Error ? inner : { ...inner, names: ['ToolError'] };
   } else {
+    const known = plainFailure(what, lists);
+    if (known !== undefined) return known;
     facts = readError(what);
     if (facts.names.includes('AbortError')) return cancelled;
     if (isDenial(what) || facts.names.some((name) => denialName.test(name))) return denied;
@@ -125,6 +127,31 @@ function readEnding(...[ending, lists, atMs, fingerprint]: Parameters<typeof cla
   const errorFingerprint = lists.sameErrorOnly ? fingerprint(error, facts.message) : 0;
   const failure = { kind: 'failure', error, errorFingerprint } as const;
   return facts.retryAfterMs === undefined ? failure : { ...failure, retryAtMs: atMs + facts.retryAfterMs };
+}
+
+/** Failures of errors that carry nothing but a name and a message, by lists and class: the commonest, read once. */
+const plainFailures = new WeakMap<Lists, WeakMap<object, { readonly name: string; readonly outcome: Outcome }>>();
+const telling = ['code', 'status', 'statusCode', 'response', 'headers', 'retryAfterMs', ...denialFlags];
+
+function plainFailure(error: unknown, lists: Lists): Outcome | undefined {
+  if (lists.sameErrorOnly || !(error instanceof Error)) return undefined;
+  for (let at = 0; at < telling.length; at++) if (telling[at]! in error) return undefined;
+  const kind: object = Object.getPrototypeOf(error);
+  let known = plainFailures.get(lists);
+  if (known === undefined) {
+    known = new WeakMap();
+    plainFailures.set(lists, known);
+  }
+  const before = known.get(kind);
+  if (before !== undefined) return before.name === error.name ? before.outcome : undefined;
+  const { names } = readError(error);
+  const isNeutral = (name: string) =>
+    name === 'AbortError' || denialName.test(name) || lists.ignoreErrors.includes(name);
+  if (names.some(isNeutral)) return undefined;
+  const counted = names.find((name) => lists.countErrors.includes(name)) ?? names[0]!;
+  const outcome: Outcome = Object.freeze({ kind: 'failure', error: counted, errorFingerprint: 0 });
+  known.set(kind, { name: error.name, outcome });
+  return outcome;
 }
 
 /** Whether a value says that a person or a policy said no. */

@@ -18,7 +18,8 @@ interface Queue {
 
 export interface Timeouts {
   add(durationMs: number, atMs: number, fire: () => void): Timeout;
-  remove(timeout: Timeout): void;
+  /** Takes it away; false where it had fired or gone before. */
+  remove(timeout: Timeout): boolean;
 }
 
 export function timeouts(clock: Clock): Timeouts {
@@ -51,14 +52,15 @@ export function timeouts(clock: Clock): Timeouts {
     if (nextMs < Number.POSITIVE_INFINITY) arm(nextMs, nowMs);
   }
 
-  function remove(timeout: Timeout): void {
+  function remove(timeout: Timeout): boolean {
     const queue = timeout.queue;
-    if (queue === undefined) return;
+    if (queue === undefined) return false;
     timeout.queue = undefined;
     if (timeout.previous === undefined) queue.first = timeout.next;
     else timeout.previous.next = timeout.next;
     if (timeout.next === undefined) queue.last = timeout.previous;
     else timeout.next.previous = timeout.previous;
+    return true;
   }
 
   return {

@@ -1,0 +1,22 @@
+/** Sees how a call ends, in its own tick or later. */
+
+import { peek } from '../core/classify.ts';
+
+/** Told of an ending: the value, or the error. */
+export type Seen = (ending: unknown) => void;
+
+/** What a function returned, handed on once somebody sees to its end. A promise is handed back itself. */
+export function ended(result: unknown, ok: Seen, err: Seen): unknown {
+  if (!isThenable(result)) {
+    ok(result);
+    return result;
+  }
+  // A foreign thenable may start its work on every `then`: it is asked once.
+  const promise = Promise.resolve(result);
+  promise.then(ok, err);
+  return promise;
+}
+
+export function isThenable(value: unknown): value is PromiseLike<unknown> {
+  return typeof value === 'object' && typeof peek(value, 'then') === 'function';
+}
