@@ -25,7 +25,7 @@ import {
   type BreakerRefusal,
   CircuitOpenError,
 } from './breaker-face.ts';
-import { ended, isThenable, type Seen } from './ended.ts';
+import { ended, isPromise, isThenable, type Seen } from './ended.ts';
 import { check, type Model } from './model.ts';
 
 const outcomes: readonly unknown[] = ['success', 'failure', 'neutral'];
@@ -123,7 +123,7 @@ export class BreakerAlone implements Breaker {
       err(error);
       throw error;
     }
-    if (!(result instanceof Promise)) return ended(result, ok, err) as R;
+    if (!isPromise(result)) return ended(result, ok, err) as R;
     if (model.timed !== undefined) return this.race(result, this.grant!, ok, err, model.timed) as R;
     result.then(ok, err);
     return result;

@@ -20,3 +20,12 @@ export function ended(result: unknown, ok: Seen, err: Seen): unknown {
 export function isThenable(value: unknown): value is PromiseLike<unknown> {
   return typeof value === 'object' && typeof peek(value, 'then') === 'function';
 }
+
+/** Whether it is a promise of the platform; what refuses to show its class is none. */
+export function isPromise(value: unknown): value is Promise<unknown> {
+  try {
+    return value instanceof Promise;
+  } catch {
+    return false;
+  }
+}

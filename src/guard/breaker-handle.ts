@@ -43,8 +43,14 @@ export function breakerHandle({ breakers, clock, alerts, ensure }: HandleHost, n
     },
     reset: () => each((entry, atMs) => breakers.reset(entry, atMs)),
     trip: (untilMs) => each((entry, atMs) => breakers.trip(entry, atMs, untilMs)),
-    hold: () => each((entry, atMs) => breakers.hold(entry, atMs)),
-    release: () => each((entry, atMs) => breakers.release(entry, atMs)),
+    hold() {
+      breakers.heldNames.add(name);
+      each((entry, atMs) => breakers.hold(entry, atMs));
+    },
+    release() {
+      breakers.heldNames.delete(name);
+      each((entry, atMs) => breakers.release(entry, atMs));
+    },
   };
 }
 

@@ -26,6 +26,8 @@ export interface Breakers {
   trip(entry: BreakerEntry, atMs: number, untilMs?: number): void;
   hold(entry: BreakerEntry, atMs: number): void;
   release(entry: BreakerEntry, atMs: number): void;
+  /** Names that are held: a breaker of such a name is held from its first call on. */
+  readonly heldNames: Set<string>;
   /** A health check said that the callee lives: a probe may pass. */
   healthy(entry: BreakerEntry, healthy: boolean, atMs: number): void;
   dropTask(task: string): void;
@@ -63,7 +65,10 @@ export function createBreakers(store: Store, notes: Notebook): Breakers {
     notes.write({ type, key, name, generation: cell.state.generation }, {}, atMs);
   }
 
+  const heldNames = new Set<string>();
+
   return {
+    heldNames,
     open(key, target, agent, settings) {
       let entry = entries.get(key);
       if (entry === undefined) {
@@ -82,6 +87,7 @@ export function createBreakers(store: Store, notes: Notebook): Breakers {
         };
         entries.set(key, entry);
         remember(key);
+        if (heldNames.has(target.name)) cell.state.heldAtMs = Math.max(0, store.clock.nowMs());
       }
       if (entry.settings !== settings) {
         adapt(entry.cell.state, settings, entry.settings);

@@ -14,7 +14,7 @@ import { reportBreaker } from './breakers.ts';
 import type { Halting } from './halting.ts';
 import type { Lane } from './lanes.ts';
 import type { Notebook } from './notebook.ts';
-import { seatsOf, type TaskNode } from './task-node.ts';
+import { placeOf, seatsOf, type TaskNode } from './task-node.ts';
 
 /** What settling an action may bring along. */
 export interface Settling {
@@ -38,6 +38,8 @@ export interface Guard {
   renew(lane: Lane, permit: Permit, atMs: number): void;
   /** Tells a task what happened and looks at what is due. */
   tell(task: TaskNode, event: ControlEvent, atMs: number): void;
+  /** Books what a model call cost, and looks whether that was too much. */
+  spend(task: TaskNode, cost: Cost, model: string, atMs: number): void;
   /** Looks at what is due in a task without any event. */
   look(task: TaskNode, atMs: number): void;
   /** The same for the sweep: a task that never acted is looked at only once time alone could matter. */
@@ -214,6 +216,10 @@ export function createGuard({ notes, observes, halting }: GuardOptions): Guard {
       if (notes.wantsTraces) notes.write({ type: 'permit-renewed', permit }, lane.place, atMs);
     },
     tell,
+    spend(task, cost, model, atMs) {
+      notes.write({ type: 'usage-observed', model, cost, basis: model }, placeOf(task), atMs);
+      tell(task, { type: 'usage-observed', atMs, cost }, atMs);
+    },
     look,
     sweep,
     halt,

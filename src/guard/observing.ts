@@ -54,8 +54,7 @@ function take(observing: Observing, task: TaskNode, observation: Observation, at
       if (isKnown(task, 'usage', observation.id)) break;
       const cost = spending.costOf(observation, place, atMs);
       const model = String(observation.model ?? '').slice(0, 256);
-      notes.write({ type: 'usage-observed', model, cost, basis: model }, place, atMs);
-      guard.tell(task, { type: 'usage-observed', atMs, cost }, atMs);
+      guard.spend(task, cost, model, atMs);
       if (spending.haltsOn(observation)) haltUnpriced(guard, task, model, atMs);
       return;
     }

@@ -199,7 +199,7 @@ export function guardFunction<F extends AnyFunction>(
 
   function settleWith(call: LiveCall, ending: Ending, sync: boolean): void {
     if (call.settled) {
-      endWork(call);
+      endWork(call, ending);
       return;
     }
     call.settled = true;
@@ -229,9 +229,13 @@ export function guardFunction<F extends AnyFunction>(
     }
   }
 
-  function endWork(call: LiveCall): void {
+  /** The work of a call that was given up ended: its slot is free, and what it cost is spent all the same. */
+  function endWork(call: LiveCall, ending: Ending): void {
+    const { lane: current, permit } = call;
     try {
-      guard.endWork(call.lane, call.permit, clock.nowMs());
+      guard.endWork(current, permit, clock.nowMs());
+      const { cost } = settlingOf(runner, call, ending, loose);
+      if (cost !== undefined && current.task !== undefined) guard.spend(current.task, cost, target.name, clock.nowMs());
     } catch (error) {
       notes.countError('settle', error, clock.nowMs());
     }

@@ -39,6 +39,10 @@ export function admitCall(
   if (given.turnId !== undefined) check.text('turnId', given.turnId);
   if (given.kind !== undefined) check.oneOf('kind', given.kind, ['tool', 'model', 'delegation', 'step']);
   const task = given.task === undefined ? frameOf(calls.gear)?.task : calls.find(given.task);
+  if (given.task !== undefined && task === undefined) {
+    // Nobody can be charged for it: a call that names a task we do not know is not let through unprotected.
+    return refusedCall(brokenRefusal(name, `no task with the id ${check.quoted(given.task)} is running`), undefined);
+  }
   const key = given.id === undefined ? undefined : `${task?.id ?? ''}\n${given.id}`;
   const known = key === undefined ? undefined : calls.admitted.get(key);
   if (known !== undefined) return known;

@@ -145,7 +145,7 @@ export function createWorks(options: SwitchgearOptions): Works {
       const node = startNode(works, { agent: worker, ...(limits === undefined ? {} : { limits }) }, parent);
       return runTask(host, runner, node, (task) => run(task, node));
     },
-    find: (id) => tasks.find(id),
+    find: (id) => tasks.find(id) ?? halted.get(id),
     admitted: new Map(),
   };
   const tokenCap = () => works.settings.loop.tokenCap;

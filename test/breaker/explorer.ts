@@ -5,7 +5,16 @@
  */
 
 import { cancelled, type Outcome, success } from '../../src/core/action.ts';
-import { type Admitted, admitCall, countedFailures, countRefusal, endWork, judgeBreaker, renewProbe, settleCall } from '../../src/core/breaker/breaker.ts';
+import {
+  type Admitted,
+  admitCall,
+  countedFailures,
+  countRefusal,
+  endWork,
+  judgeBreaker,
+  renewProbe,
+  settleCall,
+} from '../../src/core/breaker/breaker.ts';
 import { halfOpenBreaker, openBreaker, resetBreaker } from '../../src/core/breaker/phases.ts';
 import { exportBreaker, importBreaker } from '../../src/core/breaker/saved.ts';
 import { type BreakerState, initialBreaker } from '../../src/core/breaker/state.ts';

@@ -3,9 +3,17 @@
 import assert from 'node:assert/strict';
 import { isDeepStrictEqual } from 'node:util';
 import type { Outcome } from '../../src/core/action.ts';
-import { type Admitted, admitCall, countRefusal, endWork, judgeBreaker, renewProbe, settleCall } from '../../src/core/breaker/breaker.ts';
-import { halfOpenBreaker, openBreaker, resetBreaker } from '../../src/core/breaker/phases.ts';
+import {
+  type Admitted,
+  admitCall,
+  countRefusal,
+  endWork,
+  judgeBreaker,
+  renewProbe,
+  settleCall,
+} from '../../src/core/breaker/breaker.ts';
 import { defaultBreaker } from '../../src/core/breaker/defaults.ts';
+import { halfOpenBreaker, openBreaker, resetBreaker } from '../../src/core/breaker/phases.ts';
 import { type BreakerState, initialBreaker } from '../../src/core/breaker/state.ts';
 import type { BreakerSettings } from '../../src/core/settings.ts';
 import type { Verdict } from '../../src/core/verdict.ts';

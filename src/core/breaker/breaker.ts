@@ -202,7 +202,7 @@ function settleProbe(
       state.successes++;
       state.streak = 0;
       if (slow) openBreaker(state, settings, atMs, 'a slow probe');
-      else if (++state.probeSuccesses >= settings.successThreshold) closeBreaker(state, atMs);
+      else if (++state.probeSuccesses >= settings.successThreshold) closeBreaker(state);
       return;
     case 'failure':
       state.failures++;

@@ -33,8 +33,7 @@ export function halfOpenBreaker(state: BreakerState, atMs: number): void {
 }
 
 /** The probes said that it is well. */
-export function closeBreaker(state: BreakerState, atMs: number): void {
-  leaveOpen(state, atMs);
+export function closeBreaker(state: BreakerState): void {
   enter(state, 'closed');
   state.opens = 0;
   state.openMs = 0;

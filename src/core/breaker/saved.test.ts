@@ -86,6 +86,7 @@ test('growing waits go on growing', () => {
 });
 
 test('held stays held, in any phase, also at time zero', () => {
+  assert.equal(moved(quick, [[0, 'hold', 'closed']], 0, 8).heldAtMs, 8);
   for (const takenAtMs of [0, 44, -9]) {
     const state = moved(quick, [[5, 'hold', 'closed']], 6, takenAtMs);
     story(
@@ -285,7 +286,14 @@ test('garbage in any one field harms that field alone', () => {
       }
       assert.ok(state.cause.length <= 200, what);
       assert.ok(state.generation + 1 > state.generation, `${what}: generations still grow`);
-      for (const list of [state.ring, state.buckets]) assert.ok(list?.every(Number.isSafeInteger), what);
+      for (const list of [state.ring, state.buckets]) {
+        assert.ok(
+          list?.every((count) => Number.isSafeInteger(count) && count >= 0),
+          what,
+        );
+      }
+      if (/^(run|runError|opens|trips|probeSuccesses)$/.test(key) && !Number.isInteger(value))
+        assert.equal(state[key as 'run'], 0, what);
       state.heldAtMs = -1;
       if (state.phase === 'open') {
         assert.ok(state.openUntilMs <= 1_000 + 1e12, what);
