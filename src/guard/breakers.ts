@@ -67,6 +67,11 @@ export function createBreakers(store: Store, notes: Notebook): Breakers {
 
   const heldNames = new Set<string>();
 
+  function hold(entry: BreakerEntry, atMs: number): void {
+    entry.cell.state.heldAtMs = Math.max(0, atMs);
+    say(entry, 'breaker-held', atMs);
+  }
+
   return {
     heldNames,
     open(key, target, agent, settings) {
@@ -87,7 +92,7 @@ export function createBreakers(store: Store, notes: Notebook): Breakers {
         };
         entries.set(key, entry);
         remember(key);
-        if (heldNames.has(target.name)) cell.state.heldAtMs = Math.max(0, store.clock.nowMs());
+        if (heldNames.has(target.name)) hold(entry, store.clock.nowMs());
       }
       if (entry.settings !== settings) {
         adapt(entry.cell.state, settings, entry.settings);
@@ -109,10 +114,7 @@ export function createBreakers(store: Store, notes: Notebook): Breakers {
     },
     trip: (entry, atMs, untilMs) =>
       change(entry, atMs, (state) => openBreaker(state, entry.settings, atMs, 'a trip by hand', untilMs)),
-    hold(entry, atMs) {
-      entry.cell.state.heldAtMs = Math.max(0, atMs);
-      say(entry, 'breaker-held', atMs);
-    },
+    hold,
     release(entry, atMs) {
       entry.cell.state.heldAtMs = -1;
       say(entry, 'breaker-released', atMs);

@@ -59,6 +59,8 @@ export interface Checker {
   refused(call: SimulatedCall, refusal: Refusal, wasHalted: boolean): void;
   breaker(call: Pick<SimulatedCall, 'tool' | 'agent' | 'session' | 'task' | 'kind'>): BreakerModel;
   breakersNamed(tool: string): readonly BreakerModel[];
+  /** Tools that are held by hand: for whoever calls them later, too. */
+  readonly heldTools: Set<string>;
   reload(settings: Draw): void;
   /** Compares every number of the gear with its own. */
   compare(gear: Switchgear): void;
@@ -315,10 +317,12 @@ export function checker(initial: Draw, nowMs: () => number): Checker {
       let known = breakers.get(key);
       if (known === undefined) {
         known = { tool: call.tool, model: breakerModel() };
+        known.model.held = self.heldTools.has(call.tool);
         breakers.set(key, known);
       }
       return known.model;
     },
+    heldTools: new Set(),
     breakersNamed: (tool) => [...breakers.values()].filter((each) => each.tool === tool).map(({ model }) => model),
     reload(settings) {
       self.settings = settings;

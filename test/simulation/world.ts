@@ -371,8 +371,14 @@ function createWorld(seed: number): World {
     const handle = gear.breaker(tool);
     const what = chance.pick(['hold', 'release', 'release', 'reset', 'trip', 'resetAll'] as const);
     if (settings.scope === 'task') return; // Those of ended tasks are gone in the gear and not in the model.
-    if (what === 'hold') for (const model of models) model.held = true;
-    if (what === 'release') for (const model of models) model.held = false;
+    if (what === 'hold') {
+      check.heldTools.add(tool);
+      for (const model of models) model.held = true;
+    }
+    if (what === 'release') {
+      check.heldTools.delete(tool);
+      for (const model of models) model.held = false;
+    }
     if (what === 'reset') for (const model of models) model.reset();
     if (what === 'trip') for (const model of models) model.open(model.rule ?? settings.breaker, clock.nowMs());
     if (what === 'resetAll') {
@@ -454,6 +460,7 @@ function createWorld(seed: number): World {
     /** The faults end: everything that was open closes, everything that waits goes on, nothing is left behind. */
     async heal() {
       last = 'healing';
+      check.heldTools.clear();
       for (const tool of ['fetch', 'calc', 'pay', 'burst', 'host']) {
         for (const model of check.breakersNamed(tool)) model.held = false;
         gear.breaker(tool).release();
