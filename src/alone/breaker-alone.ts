@@ -14,10 +14,8 @@ import { halfOpenBreaker, openBreaker, resetBreaker } from '../core/breaker/phas
 import type { BreakerState } from '../core/breaker/state.ts';
 import { beginRunning } from '../core/breaker/window.ts';
 import { classify, peek } from '../core/classify.ts';
-import { sharedSettingsMax } from '../core/limits.ts';
 import type { Stop } from '../core/verdict.ts';
 import { errorFingerprint } from '../guard/fingerprint.ts';
-import type { Timeouts } from '../guard/timeouts.ts';
 import {
   type Breaker,
   type BreakerChange,
@@ -25,48 +23,14 @@ import {
   type BreakerRefusal,
   CircuitOpenError,
 } from './breaker-face.ts';
-import { ended, isPromise, isThenable, type Seen } from './ended.ts';
+import { ended, isPromise, type Seen } from './ended.ts';
+import { tellAll } from './listeners.ts';
 import { check, type Model } from './model.ts';
+import { ClosedPermit, grantOf, nextId } from './permits.ts';
+import { type Cached, refusalFor } from './refusals.ts';
+import { timedCall } from './timed-call.ts';
 
 const outcomes: readonly unknown[] = ['success', 'failure', 'neutral'];
-
-/** The refusal of an open period, with what is made of it on demand. */
-interface Cached {
-  readonly generation: number;
-  readonly refusal: BreakerRefusal;
-  /** Until when it stands without another look at the state. */
-  readonly untilMs: number;
-  error?: CircuitOpenError;
-  promise?: Promise<never>;
-}
-
-let ids = 0;
-
-const grants: Admitted[] = [];
-
-/** The admission of any call of a closed generation: nothing in it tells one breaker from another. */
-function grantOf(generation: number, atMs: number): Admitted {
-  const known = grants[generation];
-  if (known !== undefined && atMs === 0) return known;
-  const grant: Admitted = { id: 0, generation, probe: false, atMs };
-  if (generation < sharedSettingsMax && atMs === 0) grants[generation] = grant;
-  return grant;
-}
-
-/** The permit of a call of a closed breaker: what is the same for all lives on the prototype. */
-class ClosedPermit implements BreakerPermit {
-  declare readonly id: number;
-  declare readonly probe: false;
-  declare readonly atMs: number;
-  declare readonly refused: false;
-  readonly generation: number;
-  settled = false;
-
-  constructor(generation: number) {
-    this.generation = generation;
-  }
-}
-Object.assign(ClosedPermit.prototype, { id: 0, probe: false, atMs: 0, refused: false });
 
 /** One object per breaker: what is the same for all lives on the prototype and in the model. */
 export class BreakerAlone implements Breaker {
@@ -116,6 +80,7 @@ export class BreakerAlone implements Breaker {
     memory.inFlight++;
     const ok = this.seeOk!;
     const err = this.seeErr!;
+    if (model.timed !== undefined) return this.timed(fn, args, this.grant!, ok, err);
     let result: R;
     try {
       result = fn(...args);
@@ -124,7 +89,6 @@ export class BreakerAlone implements Breaker {
       throw error;
     }
     if (!isPromise(result)) return ended(result, ok, err) as R;
-    if (model.timed !== undefined) return this.race(result, this.grant!, ok, err, model.timed) as R;
     result.then(ok, err);
     return result;
   }
@@ -143,7 +107,7 @@ export class BreakerAlone implements Breaker {
     }
     const refusal = this.openRefusal() ?? this.refusal();
     if (refusal !== undefined) return refusal;
-    const { id, generation, probe, atMs } = admitCall(memory, model.settings, ++ids, model.clock.nowMs());
+    const { id, generation, probe, atMs } = admitCall(memory, model.settings, nextId(), model.clock.nowMs());
     this.look();
     return { id, generation, probe, atMs, refused: false, settled: false };
   }
@@ -207,7 +171,7 @@ export class BreakerAlone implements Breaker {
     this.seeErr = (error) => this.learn(grant, this.failureOf(error));
   }
 
-  /** A call begins whose length matters. Whether too many are slow is looked at once per tick, or while some are late. */
+  /** A call begins whose length matters. Whether too many are slow is looked at once per tick, or while some are. */
   private begin(): BreakerRefusal | undefined {
     const { memory, model } = this;
     const atMs = model.clock.nowMs();
@@ -229,7 +193,8 @@ export class BreakerAlone implements Breaker {
 
   private learn(permit: Admitted, outcome: Outcome, stillRuns?: boolean): void {
     const { memory, model } = this;
-    const atMs = model.needsTime || outcome !== success ? model.clock.nowMs() : 0;
+    // What may open it is dated exactly: after blocking work the seldom clock would be behind.
+    const atMs = outcome !== success ? model.exact.nowMs() : model.needsTime ? model.clock.nowMs() : 0;
     settleCall(memory, model.settings, permit, outcome, atMs, stillRuns);
     if (memory.generation !== this.known) this.look();
   }
@@ -240,7 +205,7 @@ export class BreakerAlone implements Breaker {
   }
 
   private failureOf(error: unknown): Outcome {
-    return classify({ error }, this.model.settings, this.model.clock.nowMs(), errorFingerprint);
+    return classify({ error }, this.model.settings, this.model.exact.nowMs(), errorFingerprint);
   }
 
   /** Tells of a change of phase; what was made for the phase before is forgotten. */
@@ -250,17 +215,7 @@ export class BreakerAlone implements Breaker {
     this.known = memory.generation;
     this.seeOk = undefined;
     this.cached = undefined;
-    const type = memory.phase === 'open' ? 'opened' : memory.phase === 'closed' ? 'closed' : 'half-opened';
-    for (const listener of this.listeners ?? []) {
-      try {
-        listener({ type, name: this.name, generation: memory.generation, cause: memory.cause });
-      } catch (error) {
-        // A listener cannot change an outcome; its error is Node's to report.
-        queueMicrotask(() => {
-          throw error;
-        });
-      }
-    }
+    tellAll(this.listeners, this.name, memory);
   }
 
   /** While it is open nothing changes before its time: the last refusal stands, and one look at the time answers. */
@@ -288,16 +243,7 @@ export class BreakerAlone implements Breaker {
     const { generation } = this.memory;
     const last = this.cached?.generation === generation ? this.cached.refusal : undefined;
     if (last?.retryAtMs === retryAtMs && last?.code === code) return last;
-    const refusal: BreakerRefusal = Object.freeze({
-      refused: true,
-      code: code as BreakerRefusal['code'],
-      name: this.name,
-      ...(retryAtMs === undefined ? {} : { retryAtMs }),
-      message:
-        code === 'circuit_open'
-          ? `Error: CircuitBreakerOpen (System Paused). '${this.name}' keeps failing`
-          : `'${this.name}' runs as many calls at once as it may (${counters.limit})`,
-    });
+    const refusal = refusalFor(this.name, { code, retryAtMs, counters });
     const standing = code === 'circuit_open' && this.memory.phase === 'open' && this.memory.heldAtMs < 0;
     this.cached = { generation, refusal, untilMs: standing ? (retryAtMs ?? Number.POSITIVE_INFINITY) : 0 };
     return refusal;
@@ -308,48 +254,29 @@ export class BreakerAlone implements Breaker {
     if (permit.refused) return this.refuse(permit) as R;
     const ok: Seen = (value) => this.settle(permit, this.outcomeOf(value));
     const err: Seen = (error) => this.settle(permit, this.failureOf(error));
-    let result: R;
+    if (this.model.timed !== undefined) return this.timed(fn, args, permit, ok, err, controller);
     try {
-      result = fn(...args);
+      return ended(fn(...args), ok, err) as R;
     } catch (error) {
       err(error);
       throw error;
     }
-    const { timed } = this.model;
-    if (timed === undefined || !isThenable(result)) return ended(result, ok, err) as R;
-    return this.race(Promise.resolve(result), permit, ok, err, timed, controller) as R;
   }
 
-  /** Ends with the work, or when its time is up; the slot is kept until the work really ends. */
-  private race(
-    promise: Promise<unknown>,
+  /** A call that was given up at its time has failed, but its work goes on. */
+  private timed<A extends unknown[], R>(
+    fn: (...args: A) => R,
+    args: A,
     grant: Admitted,
     ok: Seen,
     err: Seen,
-    timed: Timeouts,
     controller?: AbortController,
-  ): Promise<unknown> {
-    const { settings, exact } = this.model; // A clock that is seldom asked could cut a call short that has just begun.
-    return new Promise((resolve, reject) => {
-      const timeout = timed.add(settings.timeoutSecs! * 1000, exact.nowMs(), () => {
-        const error = new DOMException(`'${this.name}' took longer than ${settings.timeoutSecs} s`, 'TimeoutError');
-        this.learn(grant, this.failureOf(error), true);
-        controller?.abort(error);
-        reject(error);
-      });
-      promise.then(
-        (value) => {
-          if (timed.remove(timeout)) ok(value);
-          else endWork(this.memory); // It had been given up: only its slot was still held.
-          resolve(value);
-        },
-        (error) => {
-          if (timed.remove(timeout)) err(error);
-          else endWork(this.memory);
-          reject(error);
-        },
-      );
-    });
+  ): R {
+    const giveUp = (error: Error) => {
+      this.learn(grant, this.failureOf(error), true);
+      controller?.abort(error);
+    };
+    return timedCall(this.model, fn, args, { ok, err, giveUp, endWork: () => endWork(this.memory) });
   }
 
   private refuse(refusal: BreakerRefusal): unknown {

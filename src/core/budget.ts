@@ -85,6 +85,11 @@ export function budget(settings: TaskSettings): Control<BudgetState> {
   };
 }
 
+/** Goes on from the counts of a task that is tried again; what its calls still hold is given back to it alone. */
+export function carryOn(state: BudgetState, before: BudgetState): void {
+  Object.assign(state, before, { reservedTokens: 0, reservedMicros: 0 });
+}
+
 function spend(state: BudgetState, cost: Cost): void {
   state.micros += cost.micros;
   state.tokens += cost.tokens;

@@ -33,7 +33,7 @@ export function isCounted(settings: DelegationSettings, action: Pick<Action, 'ki
   return action.kind === 'tool' && (settings.tools || own(settings.workerLimits, action.name) !== undefined);
 }
 
-/** The control. Delegations are counted when they return, plain tools when they settle. */
+/** The control. Delegations are counted when they return, what a host runs itself and plain tools when they settle. */
 export function delegation(settings: DelegationSettings): Control<DelegationState> {
   const resetMs = settings.resetAfterSecs === undefined ? Number.POSITIVE_INFINITY : settings.resetAfterSecs * 1000;
 
@@ -98,7 +98,8 @@ export function delegation(settings: DelegationSettings): Control<DelegationStat
           return state;
         case 'action-settled': {
           const { action } = event.permit;
-          if (action.kind !== 'tool' || event.outcome.kind !== 'failure' || !isCounted(settings, action)) return state;
+          // One sent by `gear.delegate` settles as neutral and is booked when it returns: here or there, never twice.
+          if (event.outcome.kind !== 'failure' || !isCounted(settings, action)) return state;
           return fail(state, action.name, event.outcome.error, event.atMs);
         }
         case 'action-decided':

@@ -1,5 +1,6 @@
 /** The tasks of a replay: the tree that the journal tells of, each task with its own state and its halt. */
 
+import { carryOn } from './budget.ts';
 import type { Control } from './control.ts';
 import type { Panel, Seat } from './decide.ts';
 import type { Entry } from './event.ts';
@@ -58,7 +59,7 @@ export function replayTasks(settings: Settings, ownControls: readonly Control<ne
       const controls = taskControls(limits, settings.loop);
       const cells = initialTaskCells(controls, atMs);
       const before = retryOf === undefined ? undefined : tasks.get(retryOf);
-      if (before !== undefined) Object.assign(cells.budget.state, before.cells.budget.state);
+      if (before !== undefined) carryOn(cells.budget.state, before.cells.budget.state);
       const task: ReplayTask = {
         id,
         controls,

@@ -22,7 +22,7 @@ export function initialStorm(atMs: number): StormState {
   return { tripped: false, windowAtMs: atMs, events: 0, before: 0, dropped: 0 };
 }
 
-/** Counts one event and says whether it may pass. Two halves of the window slide: a burst across their border counts. */
+/** Counts one event and says whether it may pass. Two halves slide, so that a burst across their border counts. */
 export function countEvent(state: StormState, settings: StormSettings, atMs: number): Verdict {
   if (state.tripped) {
     state.dropped++;

@@ -45,5 +45,5 @@ export function actionOf(
 }
 
 function boundedCost(value: number | undefined): number {
-  return value !== undefined && value > 0 && value < 1e12 ? value : 0;
+  return value !== undefined && value > 0 ? Math.min(value, 1e12) : 0;
 }

@@ -30,7 +30,12 @@ export function outcomeOf(call: LiveCall, ending: Ending, options: GuardOptions,
 }
 
 /** What a call brings along when it ends: its cost, the print of its result, the rules on it that hold. */
-export function settlingOf(runner: Runner, call: LiveCall, ending: Ending, options: GuardOptions): Settling {
+export function settlingOf(
+  runner: Runner,
+  call: Pick<LiveCall, 'lane'>,
+  ending: Ending,
+  options: GuardOptions,
+): Settling {
   const { task } = call.lane;
   const rules = runner.rules();
   const value = 'value' in ending ? ending.value : undefined;

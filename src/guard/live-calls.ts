@@ -8,10 +8,18 @@ import type { Guard } from './guard.ts';
 import type { Lane } from './lanes.ts';
 import { atHalt } from './tasks.ts';
 
-/** One call that is out. */
-export interface LiveCall {
+/** A call that is out, as far as its lease goes. */
+export interface Leased {
   readonly lane: Lane;
   readonly permit: Permit;
+  /** It is over: its task's halt has nothing to say to it any more. */
+  letGo(): void;
+  /** Nobody believes any more that it comes back; left out where an expired lease is a failure. */
+  expire?(atMs: number): void;
+}
+
+/** One call that is out. */
+export interface LiveCall extends Leased {
   readonly face: Call;
   settled: boolean;
   readonly aborted: boolean;
@@ -22,15 +30,15 @@ export interface LiveCalls {
   readonly guard: Guard;
   readonly clock: Clock;
   /** Remembers a call whose lease has to be renewed: it holds a probe. */
-  add(call: LiveCall): void;
-  remove(call: LiveCall): void;
+  add(call: Leased): void;
+  remove(call: Leased): void;
   /** Renews the leases of calls that are out; true while there are any. */
   renew(atMs: number): boolean;
   readonly size: number;
 }
 
 export function createLiveCalls(guard: Guard, clock: Clock, wake: () => void): LiveCalls {
-  const probes = new Set<LiveCall>();
+  const probes = new Set<Leased>();
   return {
     guard,
     clock,
@@ -40,12 +48,15 @@ export function createLiveCalls(guard: Guard, clock: Clock, wake: () => void): L
     },
     remove(call) {
       if (call.permit.probe) probes.delete(call);
+      call.letGo();
     },
     renew(atMs) {
       for (const call of probes) {
         // A lease says that the owner lives, not that the call may take for ever.
-        if (atMs - call.permit.atMs > patienceMaxMs) probes.delete(call);
-        else guard.renew(call.lane, call.permit, atMs);
+        if (atMs - call.permit.atMs > patienceMaxMs) {
+          probes.delete(call);
+          call.expire?.(atMs);
+        } else guard.renew(call.lane, call.permit, atMs);
       }
       return probes.size > 0;
     },
@@ -69,6 +80,7 @@ class LiveCallState implements LiveCall, Call {
   settled = false;
   controller: AbortController | undefined = undefined;
   reason: unknown = undefined;
+  forget: (() => void) | undefined = undefined;
 
   constructor(calls: LiveCalls, lane: Lane, permit: Permit) {
     this.calls = calls;
@@ -95,7 +107,7 @@ class LiveCallState implements LiveCall, Call {
       const { task } = this.lane;
       if (this.reason !== undefined) controller.abort(this.reason);
       else if (task?.halt !== undefined) controller.abort();
-      else if (task !== undefined) atHalt(task, () => controller.abort());
+      else if (task !== undefined && !this.settled) this.forget = atHalt(task, () => controller.abort());
     }
     return this.controller.signal;
   }
@@ -103,6 +115,10 @@ class LiveCallState implements LiveCall, Call {
   abort(reason: unknown): void {
     this.reason = reason;
     this.controller?.abort(reason);
+  }
+
+  letGo(): void {
+    this.forget?.();
   }
 
   progress(): void {

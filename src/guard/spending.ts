@@ -22,7 +22,8 @@ export function createSpending(prices: Prices, settings: () => PriceSettings, no
       return { micros: Math.ceil(usage.costUsd * 1_000_000), tokens };
     }
     const price = prices.price(usage);
-    if (price !== undefined) return { micros: price.micros, tokens };
+    // A price that is no number would switch the limit off for good: it is no price.
+    if (price !== undefined && price.micros >= 0) return { micros: price.micros, tokens };
     const mode = settings().onUnknownPrice;
     const dearest = prices.dearest(usage);
     const model = String(usage.model ?? 'an unnamed model').slice(0, 256);

@@ -7,7 +7,6 @@ import * as check from './arguments.ts';
 import { haltedByHand } from './by-hand.ts';
 import type { TaskOptions } from './front-door.ts';
 import type { TaskNode } from './task-node.ts';
-import { atHalt } from './tasks.ts';
 import type { Works } from './works.ts';
 
 const optionNames = ['id', 'agent', 'session', 'parent', 'limits', 'signal', 'retryOf'];
@@ -19,6 +18,8 @@ export function startNode(
 ): TaskNode {
   const { settings, tasks, guard, clock } = works;
   check.options('task options', given, optionNames);
+  const { signal } = given;
+  if (signal !== undefined) check.methods('signal', signal, ['addEventListener', 'removeEventListener']);
   const limits = given.limits === undefined ? undefined : checkPart(settings.task, given.limits, 'limits');
   const parent = parentOf(works, given, around);
   const name = given.agent === undefined ? (parent?.agent ?? works.agent) : check.name('agent', given.agent);
@@ -32,14 +33,12 @@ export function startNode(
     said: limits,
     ...(before === undefined ? {} : { retryOf: before.id, raises: before.raises + 1, carried: before }),
   });
-  const { signal } = given;
   if (signal !== undefined) {
-    check.methods('signal', signal, ['addEventListener', 'removeEventListener']);
     const abort = () => guard.halt(node, haltedByHand('the caller cancelled it'), 'signal', clock.nowMs());
     if (signal.aborted) abort();
     else {
       signal.addEventListener('abort', abort, { once: true });
-      atHalt(node, () => signal.removeEventListener('abort', abort));
+      node.letGo = () => signal.removeEventListener('abort', abort); // A signal may outlive many tasks.
     }
   }
   return node;

@@ -45,6 +45,8 @@ export interface TaskNode extends TaskSeats {
   ended: boolean;
   /** Ends signals and waits; run once, when the task halts. */
   ending: Set<() => void> | undefined;
+  /** Lets go of what it held outside; run when it ends. */
+  letGo: (() => void) | undefined;
   signal: AbortSignal | undefined;
   /** The words of the last assistant text. */
   words: ReadonlySet<string> | undefined;

@@ -1,6 +1,6 @@
 /** The tree of tasks: starting and ending them, and the sweep that makes silent ones trip. */
 
-import { microsPerCent } from '../core/budget.ts';
+import { carryOn, microsPerCent } from '../core/budget.ts';
 import type { Control } from '../core/control.ts';
 import { durationOf, idleOf } from '../core/deadline.ts';
 import type { Seat } from '../core/decide.ts';
@@ -131,7 +131,7 @@ export function createTasks(options: TasksOptions): Tasks & Sweeper {
       const atMs = store.clock.nowMs();
       const controls = sharedControls(limits);
       const cell = store.cell<TaskCells>(`task/${encodeURIComponent(id)}`, () => initialTaskCells(controls, atMs));
-      if (carried !== undefined) Object.assign(cell.state.budget.state, carried.cells.budget.state);
+      if (carried !== undefined) carryOn(cell.state.budget.state, carried.cells.budget.state);
       const node = newNode({
         id,
         agent,
@@ -174,6 +174,7 @@ export function createTasks(options: TasksOptions): Tasks & Sweeper {
       task.ended = true;
       tasks.delete(task.id);
       task.parent?.children?.delete(task);
+      task.letGo?.();
       store.drop(`task/${encodeURIComponent(task.id)}`);
       const place = { task: task.id, session: task.session, agent: task.agent };
       notes.write(
@@ -224,6 +225,7 @@ function newNode(
     halt: undefined,
     ended: false,
     ending: undefined,
+    letGo: undefined,
     signal: undefined,
     words: undefined,
     prompts: undefined,

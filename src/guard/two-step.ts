@@ -8,11 +8,12 @@ import { type Refusal, refused } from '../core/refusal.ts';
 import { actionOf } from './actions.ts';
 import * as check from './arguments.ts';
 import { frameOf } from './context.ts';
-import { noLists } from './endings.ts';
+import { noLists, settlingOf } from './endings.ts';
 import { errorFingerprint, fingerprint } from './fingerprint.ts';
 import type { Admission, Switchgear } from './front-door.ts';
-import { isStop } from './guard.ts';
+import { isStop, type Settling } from './guard.ts';
 import type { Lane } from './lanes.ts';
+import type { Leased } from './live-calls.ts';
 import { isKnown } from './observing.ts';
 import { brokenRefusal, finalStop } from './refusing.ts';
 import type { Runner } from './run.ts';
@@ -43,8 +44,9 @@ export function admitCall(
     // Nobody can be charged for it: a call that names a task we do not know is not let through unprotected.
     return refusedCall(brokenRefusal(name, `no task with the id ${check.quoted(given.task)} is running`), undefined);
   }
-  const key = given.id === undefined ? undefined : `${task?.id ?? ''}\n${given.id}`;
-  const known = key === undefined ? undefined : calls.admitted.get(key);
+  const key = given.id === undefined ? undefined : keyOf(task, given.id, name, args);
+  // What was let through before its task was halted is not let through again.
+  const known = key === undefined || task?.haltStop !== undefined ? undefined : calls.admitted.get(key);
   if (known !== undefined) return known;
   const admission = decideCall(calls, task, name, args, given, () => key !== undefined && calls.admitted.delete(key));
   if (key !== undefined && admission.refused === undefined) {
@@ -53,6 +55,11 @@ export function admitCall(
     if (task !== undefined) isKnown(task, 'call', given.id);
   }
   return admission;
+}
+
+/** The same id with another tool or other arguments is another call: some hosts number their calls anew each turn. */
+function keyOf(task: TaskNode | undefined, id: string, name: string, args: readonly unknown[]): string {
+  return `${task?.id ?? ''}\n${id}\n${name}\n${fingerprint(name, args)}`;
 }
 
 function decideCall(
@@ -79,7 +86,9 @@ function decideCall(
         kind === 'wait' || kind === 'ask' ? guard.conclude(lane, action, finalStop(admission), kind, atMs) : admission;
       return refusedCall(guard.refusalOf(last, lane, atMs), lane);
     }
-    return { refused: undefined, settle: settleOnce(calls, lane, admission, settled) };
+    const settlement = settleOnce(calls, lane, admission, settled);
+    if (admission.probe) calls.live.add(settlement.probe);
+    return { refused: undefined, settle: settlement.settle };
   } catch (error) {
     notes.countError('admit', error, atMs);
     return refusedCall(brokenRefusal(name, error), lane);
@@ -106,25 +115,45 @@ function refusedCall(refusal: Refusal, lane: Lane | undefined): Admission {
 
 function settleOnce(calls: HostCalls, lane: Lane, permit: Permit, settled: () => void) {
   let done = false;
-  return (ending: Ending | { readonly cancelled: true }): void => {
+
+  function finish(atMs: number, outcome: Outcome, settling: Settling): void {
+    calls.live.remove(probe);
+    try {
+      calls.guard.settle(lane, permit, outcome, atMs, settling);
+    } catch (error) {
+      calls.notes.countError('settle', error, atMs);
+    }
+  }
+
+  function settle(ending: Ending | { readonly cancelled: true }): void {
     if (done) return;
     done = true;
     settled();
     const atMs = calls.clock.nowMs();
     let outcome: Outcome = cancelled; // Also where the ending cannot be read: its slot must not stay taken.
-    let resultFingerprint: number | undefined;
+    let settling: Settling = {};
     try {
       if (!('cancelled' in ending)) {
-        if ('value' in ending) resultFingerprint = fingerprint('', ending.value);
+        if ('value' in ending) settling = settlingOf(calls, { lane }, ending, {});
         outcome = classify(ending, lane.breaker?.settings ?? noLists, atMs, errorFingerprint);
       }
     } catch (error) {
       calls.notes.countError('settle', error, atMs);
     }
-    try {
-      calls.guard.settle(lane, permit, outcome, atMs, { resultFingerprint });
-    } catch (error) {
-      calls.notes.countError('settle', error, atMs);
-    }
+    finish(atMs, outcome, settling);
+  }
+
+  /** Its lease goes on while this process lives. A settlement that stays away says nothing about the tool. */
+  const probe: Leased = {
+    lane,
+    permit,
+    letGo() {},
+    expire(atMs) {
+      if (done) return;
+      done = true;
+      settled();
+      finish(atMs, { kind: 'neutral', why: 'lease-expired' }, {});
+    },
   };
+  return { settle, probe };
 }

@@ -398,7 +398,8 @@ test('situation 23: a listener that throws when it opens does not replace the er
   const script = `
     import { createBreaker } from ${JSON.stringify(url)};
     const reported = [];
-    process.on('uncaughtException', (error) => reported.push(error.message));
+    process.on('uncaughtException', () => reported.push('crash'));
+    process.on('warning', ({ message }) => reported.push(message));
     const breaker = createBreaker({ failureThreshold: 1, successThreshold: 1 });
     const heard = [];
     breaker.on(() => { throw new Error('listener'); });
@@ -412,11 +413,12 @@ test('situation 23: a listener that throws when it opens does not replace the er
     await new Promise(setImmediate);
     console.log(JSON.stringify({ ends, heard, reported, failures: breaker.stats.failures, state: breaker.state }));
   `;
-  const said = execFileSync(process.execPath, ['--input-type=module', '-e', script], { encoding: 'utf8' });
+  const flags = ['--no-warnings', '--input-type=module', '-e', script];
+  const said = execFileSync(process.execPath, flags, { encoding: 'utf8' });
   assert.deepEqual(JSON.parse(said), {
     ends: ['error real', 'value fine', 'thrown sync'],
     heard: ['opened', 'half-opened', 'closed', 'opened'],
-    reported: ['listener', 'listener', 'listener', 'listener'],
+    reported: Array(4).fill("a listener of the breaker 'breaker' threw: Error: listener"),
     failures: 2,
     state: 'OPEN',
   });

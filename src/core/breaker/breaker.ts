@@ -169,7 +169,7 @@ function settleClosed(
       state.run = same ? state.run + 1 : 1;
       state.runError = outcome.errorFingerprint;
       record(state, settings, true, slow, atMs);
-      const until = outcome.retryAtMs;
+      const until = askedUntil(outcome.retryAtMs, settings, atMs);
       if (settings.openOnRetryAfter && until !== undefined && until > atMs) {
         openBreaker(state, settings, atMs, 'the callee asked to wait', until);
         return;
@@ -178,6 +178,11 @@ function settleClosed(
       if (cause !== undefined) openBreaker(state, settings, atMs, cause, until);
     }
   }
+}
+
+/** Until when a callee asked to be left alone, within reason: it must not keep its breaker open for ever. */
+function askedUntil(untilMs: number | undefined, settings: BreakerSettings, atMs: number): number | undefined {
+  return untilMs === undefined ? undefined : Math.min(untilMs, atMs + settings.recoveryMaxSecs * 1000);
 }
 
 function settleProbe(
@@ -207,7 +212,7 @@ function settleProbe(
     case 'failure':
       state.failures++;
       state.streak++;
-      openBreaker(state, settings, atMs, 'a failed probe', outcome.retryAtMs);
+      openBreaker(state, settings, atMs, 'a failed probe', askedUntil(outcome.retryAtMs, settings, atMs));
   }
 }
 

@@ -1,0 +1,38 @@
+/** What admissions of a breaker hand out: small, and shared where nothing in them tells one from another. */
+
+import type { Admitted } from '../core/breaker/breaker.ts';
+import { sharedSettingsMax } from '../core/limits.ts';
+import type { BreakerPermit } from './breaker-face.ts';
+
+let ids = 0;
+
+/** A number of its own for every probe of the process. */
+export function nextId(): number {
+  return ++ids;
+}
+
+const grants: Admitted[] = [];
+
+/** The admission of any call of a closed generation: nothing in it tells one breaker from another. */
+export function grantOf(generation: number, atMs: number): Admitted {
+  const known = grants[generation];
+  if (known !== undefined && atMs === 0) return known;
+  const grant: Admitted = { id: 0, generation, probe: false, atMs };
+  if (generation < sharedSettingsMax && atMs === 0) grants[generation] = grant;
+  return grant;
+}
+
+/** The permit of a call of a closed breaker: what is the same for all lives on the prototype. */
+export class ClosedPermit implements BreakerPermit {
+  declare readonly id: number;
+  declare readonly probe: false;
+  declare readonly atMs: number;
+  declare readonly refused: false;
+  readonly generation: number;
+  settled = false;
+
+  constructor(generation: number) {
+    this.generation = generation;
+  }
+}
+Object.assign(ClosedPermit.prototype, { id: 0, probe: false, atMs: 0, refused: false });

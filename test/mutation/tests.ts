@@ -1,0 +1,44 @@
+/** Which tests look at a file: first those beside it, then those of the whole that reach it through their imports. */
+
+import { posix } from 'node:path';
+import { filesUnder, importsOf, read } from '../source.ts';
+
+/** Properties, simulations and fuzzing are left out: what only chance finds wants a plain test beside it. */
+const wide = /^(?:src\/(?!cli|demo|prices|policy\/(?!settings-table)).*|test\/(?:clauses|traps|issues)\/.*)\.test\.ts$/;
+
+export interface Stages {
+  readonly near: readonly string[];
+  readonly far: readonly string[];
+}
+
+export function stagesOf(file: string): Stages {
+  const folder = posix.dirname(file);
+  const name = posix.basename(file, '.ts');
+  const tests = filesUnder().filter((path) => wide.test(path));
+  const near = tests.filter((path) => {
+    if (posix.dirname(path) !== folder) return false;
+    // In a folder of its own a mechanism is tested as a whole.
+    return folder !== 'src/core' || name.startsWith(posix.basename(path, '.test.ts'));
+  });
+  return { near, far: tests.filter((path) => !near.includes(path) && reached(path).has(file)) };
+}
+
+const known = new Map<string, ReadonlySet<string>>();
+
+/** Every file that a file imports, and what those import. */
+function reached(path: string): ReadonlySet<string> {
+  const before = known.get(path);
+  if (before !== undefined) return before;
+  const found = new Set<string>();
+  const waiting = [path];
+  for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
+    for (const specifier of importsOf(read(next))) {
+      const imported = posix.join(posix.dirname(next), specifier);
+      if (!specifier.startsWith('.') || !imported.endsWith('.ts') || found.has(imported)) continue;
+      found.add(imported);
+      waiting.push(imported);
+    }
+  }
+  known.set(path, found);
+  return found;
+}
