@@ -44,7 +44,7 @@ for (const { name, code, most, goal } of cases) {
   test(`${name} is at most ${most / kilobyte} kB minified and zipped, with no dependency in it`, async (context) => {
     const { bytes, inputs } = await bundle(code);
     context.diagnostic(
-      `${name}: ${(bytes / kilobyte).toFixed(2)} kB of ${most / kilobyte} kB (goal ${goal}), ${inputs.length - 1} files`,
+      `${name}: ${(bytes / kilobyte).toFixed(2)} kB of ${most / kilobyte} (goal ${goal}), ${inputs.length - 1} files`,
     );
     const foreign = inputs.filter((path) => path !== 'user.ts' && !path.startsWith('src/'));
     assert.deepEqual(foreign, [], `${name} carries files from outside src/`);

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { defaultBreaker } from '../core/breaker/defaults.ts';
+import { defaultSettings } from '../core/defaults.ts';
 import { checkPolicy } from './check.ts';
 import { namesOf } from './check-section.ts';
 import { valueProblem } from './check-value.ts';
@@ -63,4 +64,8 @@ test('no variable means two settings, and the five names of the session breaker 
 
 test('a breaker of its own has the defaults of the table', () => {
   assert.deepEqual({ ...defaultBreaker }, { ...checkPolicy({}).settings.circuitBreaker });
+});
+
+test('the root’s literal of the defaults says what the table says', () => {
+  assert.deepEqual(JSON.parse(JSON.stringify(checkPolicy({}).settings)), JSON.parse(JSON.stringify(defaultSettings)));
 });

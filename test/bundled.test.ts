@@ -1,0 +1,53 @@
+/** What a policy does in a program that a bundler made: it is read, or its absence is told; it is never dropped. */
+
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { build } from 'esbuild';
+import { root } from './source.ts';
+
+async function run(context: TestContext, code: string, env: Record<string, string> = {}) {
+  const folder = mkdtempSync(join(tmpdir(), 'switchgear-bundled-'));
+  context.after(() => rmSync(folder, { recursive: true, force: true }));
+  const outfile = join(folder, 'program.mjs');
+  const stdin = { contents: code, resolveDir: root, sourcefile: 'user.ts', loader: 'ts' } as const;
+  await build({ stdin, outfile, bundle: true, minify: true, format: 'esm', platform: 'node', logLevel: 'silent' });
+  const { NODE_TEST_CONTEXT, ...outer } = process.env;
+  const child = spawnSync(process.execPath, [outfile], { encoding: 'utf8', env: { ...outer, ...env } });
+  return { status: child.status, out: child.stdout.trim(), err: child.stderr };
+}
+
+const gear = `import { createSwitchgear, refusalOf } from './src/index.ts';`;
+const twice = `
+  const tool = gear.guard('pay', () => 'ran');
+  await gear.task({}, () => { tool(); console.log(refusalOf(tool())?.code ?? 'ran'); });
+`;
+
+test('a bundled gear without a policy protects by default', async (context) => {
+  const { out } = await run(context, `${gear} const gear = createSwitchgear(); ${twice}`);
+  assert.equal(out, 'ran');
+});
+
+test('a bundled gear with a plain policy says what to give it instead', async (context) => {
+  const { status, err } = await run(context, `${gear} createSwitchgear({ policy: { task: { max_tool_calls: 1 } } });`);
+  assert.notEqual(status, 0);
+  assert.match(err, /checkPolicy\(\{ … \}\) of 'switchgear\/policy'/);
+});
+
+test('a bundled gear with a checked policy and its rules keeps them', async (context) => {
+  const policy = `import { checkPolicy } from './src/policy/index.ts';`;
+  const limit = `const gear = createSwitchgear({ policy: checkPolicy({ task: { max_tool_calls: 1 } }), log: 'silent' });`;
+  assert.equal((await run(context, `${gear} ${policy} ${limit} ${twice}`)).out, 'tool_call_limit');
+  const rules = `const gear = createSwitchgear({ policy: checkPolicy({ rules: ['frequency>1/1h|abort|"once"'] }), log: 'silent' });`;
+  assert.equal((await run(context, `${gear} ${policy} ${rules} ${twice}`)).out, 'rule_abort');
+});
+
+test('a bundled gear that cannot read the environment says so for each name, and the defaults stay', async (context) => {
+  const code = `${gear} console.log(createSwitchgear().settings.task.maxToolCalls);`;
+  const { out, err } = await run(context, code, { BB_CIRCUIT_BREAKER_TOOL_CAP: '3' });
+  assert.equal(out, '50');
+  assert.match(err, /BB_CIRCUIT_BREAKER_TOOL_CAP=3 cannot be used/);
+});
