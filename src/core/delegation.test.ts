@@ -192,11 +192,14 @@ test('a counted tool fails when it settles as a failure, and only then', () => {
   assert.equal(uncounted.state().failures, 0);
 });
 
-test('a delegation is counted when it returns, not once more when it settles', () => {
+test('a delegation is counted once: when it returns where it then settles as neutral, else when it settles', () => {
   const chef = cell();
   chef.returned(true);
-  chef.settled(failure);
+  chef.settled({ kind: 'neutral', why: 'cancelled' });
   assert.equal(chef.state().failures, 1);
+  const ran = cell();
+  ran.settled(failure);
+  assert.equal(ran.state().failures, 1);
 });
 
 test('a hint is told when all failures point at the same thing', () => {

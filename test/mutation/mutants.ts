@@ -78,7 +78,9 @@ export function mutantsOf(file: string, source: string): Mutant[] {
     if (isImport(texts, at) || found.some((known) => known.at === at && known.becomes === becomes)) return;
     found.push({ file, line, at, was, becomes });
   };
-  for (const { 0: was, index } of bare.matchAll(/(?<= )(?:[<>]=?|[!=]==|[-+*/%&|]|\*\*|&&|\|\||\?\?=?|<<|>>>?|[-+]=)(?=\s)/g)) {
+  for (const { 0: was, index } of bare.matchAll(
+    /(?<= )(?:[<>]=?|[!=]==|[-+*/%&|]|\*\*|&&|\|\||\?\?=?|<<|>>>?|[-+]=)(?=\s)/g,
+  )) {
     // Joined texts are words for people.
     if (was === '+' && /['"`]\s*$/.test(code.slice(0, index))) continue;
     for (const becomes of slips[was] ?? []) add(index, was, becomes);
@@ -89,7 +91,9 @@ export function mutantsOf(file: string, source: string): Mutant[] {
     // An index that the compiler doubts is always there.
     if (!/\] \?\? $/.test(bare.slice(0, index))) add(index, was, `${Number(was.replaceAll('_', '')) + 1}`);
   }
-  for (const { 0: was, index } of bare.matchAll(/\b(?:true|false|(?<=Math\.)(?:max|min|ceil|floor)|(?<=\.)(?:some|every)(?=\())\b/g)) {
+  for (const { 0: was, index } of bare.matchAll(
+    /\b(?:true|false|(?<=Math\.)(?:max|min|ceil|floor)|(?<=\.)(?:some|every)(?=\())\b/g,
+  )) {
     add(index, was, words[was]!);
   }
   for (const { 0: was, index, 1: text = '' } of texts.matchAll(/(?<=[^\w$])'([a-zA-Z][\w-]*)'/g)) {
@@ -102,7 +106,8 @@ export function mutantsOf(file: string, source: string): Mutant[] {
     if (/^\((?:[^&|?(]* [!=]==|!)[^&|?]*\)$/.test(bare.slice(from, to))) continue;
     add(from, code.slice(from, to), `(!${code.slice(from, to)})`);
   }
-  const statement = /^ *(?:(?:else )?if \(.*;|(?!const |let |return\b|throw |import |export |case |default|else|if |for |break|continue)[\w$.[\]!?+-]+(?: [-+*?|&]*= [^;{]*|\(.*\)|\+\+|--);) *$/gm;
+  const statement =
+    /^ *(?:(?:else )?if \(.*;|(?!const |let |return\b|throw |import |export |case |default|else|if |for |break|continue)[\w$.[\]!?+-]+(?: [-+*?|&]*= [^;{]*|\(.*\)|\+\+|--);) *$/gm;
   for (const { 0: was, index } of bare.matchAll(statement)) {
     const start = index + was.search(/\S/);
     const end = index + was.trimEnd().length;

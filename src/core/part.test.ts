@@ -1,0 +1,119 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { defaultBreaker } from './breaker/defaults.ts';
+import { SwitchgearError } from './error.ts';
+import { halfOpenPermitsMax, secsMax, windowCallsMax } from './limits.ts';
+import { checkPart, isOptional, shown } from './part.ts';
+
+const check = (input: unknown) => checkPart(defaultBreaker, input, 'circuitBreaker');
+
+test('settings are taken under their names, in either spelling', () => {
+  assert.deepEqual(check({}), {});
+  assert.deepEqual(check({ failureThreshold: 3, recovery_timeout_secs: 0.5, same_error_only: true }), {
+    failureThreshold: 3,
+    recoveryTimeoutSecs: 0.5,
+    sameErrorOnly: true,
+  });
+  assert.deepEqual(check({ countErrors: ['A', 'B'], ignoreErrors: [] }), { countErrors: ['A', 'B'], ignoreErrors: [] });
+});
+
+test('a setting that may be absent is taken away by nothing or by "none"; others are not', () => {
+  const names = ['failureRateThreshold', 'slowCallSecs', 'maxConcurrent', 'timeoutSecs', 'maxTokens'];
+  for (const name of names) {
+    assert.equal(isOptional(name), true, name);
+    assert.deepEqual(check({ [name]: 'none' }), { [name]: undefined });
+    assert.deepEqual(check({ [name]: undefined }), { [name]: undefined });
+    assert.deepEqual(check({ [name]: 1 }), { [name]: 1 });
+  }
+  assert.equal(isOptional('failureThreshold'), false);
+  assert.equal(isOptional('notimeoutSecs'), false);
+  assert.throws(() => check({ failureThreshold: undefined }), /failureThreshold must be .*, got undefined/);
+  assert.throws(() => check({ failureThreshold: 'none' }), /failureThreshold must be .*, got "none"/);
+});
+
+test('numbers have ends, and both ends belong to them', () => {
+  const rows: readonly [name: string, low: number, high: number, kind: string][] = [
+    ['failureThreshold', 1, 1e12, 'a whole number from 1 to 1000000000000'],
+    ['halfOpenPermits', 1, halfOpenPermitsMax, `a whole number from 1 to ${halfOpenPermitsMax}`],
+    ['windowCalls', 1, windowCallsMax, `a whole number from 1 to ${windowCallsMax}`],
+    ['minimumCalls', 1, windowCallsMax, `a whole number from 1 to ${windowCallsMax}`],
+    ['jitterSeed', 0, 1e12, 'a whole number from 0 to 1000000000000'],
+    ['recoveryJitter', 0, 1, 'a number from 0 to 1'],
+    ['slowRateThreshold', Number.MIN_VALUE, 1, 'a number above 0 to 1'],
+    ['failureRateThreshold', Number.MIN_VALUE, 1, 'a number above 0 to 1'],
+    ['recoveryTimeoutSecs', Number.MIN_VALUE, secsMax, `a number above 0 to ${secsMax}`],
+    ['recoveryFactor', 1, 1e12, 'a number from 1 to 1000000000000'],
+  ];
+  for (const [name, low, high, kind] of rows) {
+    for (const value of [low, high]) assert.deepEqual(check({ [name]: value }), { [name]: value });
+    const refused = kind.startsWith('a whole') ? [low - 1, high + 1, low + 0.5] : [low - 1, high * 1.01];
+    for (const value of [...refused, Number.NaN, '5', true]) {
+      assert.throws(() => check({ [name]: value }), {
+        message: `circuitBreaker.${name} must be ${kind}, got ${shown(value)}`,
+      });
+    }
+  }
+  assert.deepEqual(check({ recoveryFactor: 1.5, recoveryJitter: 0.5 }), { recoveryFactor: 1.5, recoveryJitter: 0.5 });
+});
+
+test('words are taken from their list only', () => {
+  const rows: Readonly<Record<string, string>> = {
+    mode: 'enforce observe off',
+    trip: 'consecutive cumulative count_window time_window',
+    rateWindow: 'calls time',
+    recovery: 'timed manual',
+    leaseExpiry: 'failure neutral',
+    scope: 'task session agent project shared',
+  };
+  for (const [name, words] of Object.entries(rows)) {
+    for (const word of words.split(' ')) assert.deepEqual(check({ [name]: word }), { [name]: word });
+    const message = `circuitBreaker.${name} must be one of ${words.replaceAll(' ', ', ')}, got "sometimes"`;
+    assert.throws(() => check({ [name]: 'sometimes' }), { message });
+    assert.throws(() => check({ [name]: 1 }), /must be one of/);
+  }
+});
+
+test('switches and lists are of their kind', () => {
+  assert.throws(() => check({ openOnRetryAfter: 1 }), {
+    message: 'circuitBreaker.openOnRetryAfter must be a boolean, got 1',
+  });
+  const message = 'circuitBreaker.countErrors must be a list of texts, got A';
+  assert.throws(() => check({ countErrors: ['A'].map((text) => [text]) }), { message });
+  assert.throws(() => check({ countErrors: 'A' }), /a list of texts, got "A"/);
+  assert.throws(() => check({ countErrors: ['A', 5] }), /a list of texts, got A,5/);
+});
+
+test('what is no setting, no object or cannot be read is refused by its own name', () => {
+  const refusals: readonly [unknown, string][] = [
+    [{ failure_treshold: 2 }, '.failure_treshold is not a setting'],
+    [{ ['x'.repeat(90)]: 2 }, `.${'x'.repeat(80)} is not a setting`],
+    [{ toString: 2 }, '.toString is not a setting'],
+    [null, ' must be an object, got null'],
+    [5, ' must be an object, got 5'],
+    [[1, 2], ' must be an object, got 1,2'],
+    [Proxy.revocable({}, {}), '.proxy is not a setting'],
+  ];
+  for (const [input, message] of refusals) {
+    assert.throws(
+      () => check(input),
+      (error) => {
+        assert.ok(error instanceof SwitchgearError);
+        assert.deepEqual(
+          [error.code, error.name, error.message],
+          ['invalid_policy', 'SwitchgearError', `circuitBreaker${message}`],
+        );
+        return true;
+      },
+    );
+  }
+  const gone = Proxy.revocable({}, {});
+  gone.revoke();
+  assert.throws(() => check(gone.proxy), { message: 'circuitBreaker cannot be read' });
+});
+
+test('what came is quoted short, and never throws', () => {
+  assert.equal(shown('x'.repeat(100)), `"${'x'.repeat(80)}"`);
+  assert.equal(shown([...'x'.repeat(60)]).length, 90);
+  assert.equal(shown(undefined), 'undefined');
+  assert.equal(shown(Object.create(null)), 'something that cannot be read');
+});
