@@ -5,7 +5,7 @@
  */
 
 import { spawn } from 'node:child_process';
-import { writeFileSync } from 'node:fs';
+import { appendFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { type Mutant, mutantsOf } from './mutation/mutants.ts';
@@ -52,18 +52,18 @@ else await main();
 async function main(): Promise<void> {
   const startedMs = performance.now();
   const rows: Row[] = [];
+  if (values.report !== undefined) writeFileSync(values.report, '');
   for (const file of files) {
     const row = await tryFile(file);
     if (row.mutants === 0) continue;
     rows.push(row);
     console.log(line(file, row.mutants, row.killed));
+    if (values.report !== undefined)
+      appendFileSync(values.report, row.survivors.map((one) => `${told(one)}\n`).join(''));
   }
   const mutants = rows.reduce((sum, row) => sum + row.mutants, 0);
   const killed = rows.reduce((sum, row) => sum + row.killed, 0);
   console.log(line('all', mutants, killed));
-  if (values.report !== undefined) {
-    writeFileSync(values.report, rows.flatMap(({ survivors }) => survivors.map((one) => `${told(one)}\n`)).join(''));
-  }
   const score = mutants === 0 ? 0 : killed / mutants;
   const secs = Math.round((performance.now() - startedMs) / 1000);
   const passed = score >= wanted;

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { limitsOf, seated, stopOf } from '../../test/control-story.ts';
+import { actionOf, limitsOf, permitOf, seated, stopOf } from '../../test/control-story.ts';
 import { success } from './action.ts';
 import { budget, carryOn, microsPerCent } from './budget.ts';
 import { allow, type Code, type Verdict } from './verdict.ts';
@@ -66,6 +66,17 @@ test('money is reserved at its worst, given back when the call settles, and spen
   assert.deepEqual(task.judge({ worstMicros: 8_001 }), halt('token_spend_limit', 3, 2));
   task.settled(success, { worstMicros: 9, worstTokens: 9 });
   assert.deepEqual([task.cell.state.reservedMicros, task.cell.state.reservedTokens], [0, 0]);
+});
+
+test('a call that was given up holds its money until its work ends, and costs what is known already', () => {
+  const task = seated(budget(limitsOf()));
+  const call = { worstMicros: 9, worstTokens: 8 };
+  const held = () => [task.cell.state.reservedMicros, task.cell.state.reservedTokens];
+  task.decided(allow, call);
+  task.settled(success, call, { stillRuns: true, cost: { micros: 3, tokens: 2 } });
+  assert.deepEqual([...held(), task.cell.state.micros], [9, 8, 3]);
+  task.tell({ type: 'work-ended', atMs: 0, permit: permitOf(actionOf(call)) });
+  assert.deepEqual([...held(), task.cell.state.micros], [0, 0, 3]);
 });
 
 test('spending exactly the limit is no overrun; one millionth more halts and is told as the cent it begins', () => {

@@ -1,6 +1,6 @@
 /** Caps what a task may use: calls of its own; tokens and money of its own and of everything below it. */
 
-import type { Cost } from './action.ts';
+import type { Action, Cost } from './action.ts';
 import type { Control, Gauge } from './control.ts';
 import type { TaskSettings } from './settings.ts';
 import { allow, type Code, type Stop, type Verdict } from './verdict.ts';
@@ -50,9 +50,11 @@ export function budget(settings: TaskSettings): Control<BudgetState> {
           state.reservedTokens += event.action.worstTokens;
           return state;
         case 'action-settled':
-          state.reservedMicros = Math.max(0, state.reservedMicros - event.permit.action.worstMicros);
-          state.reservedTokens = Math.max(0, state.reservedTokens - event.permit.action.worstTokens);
+          if (event.stillRuns !== true) release(state, event.permit.action); // What still runs may still cost.
           if (event.cost !== undefined) spend(state, event.cost);
+          return state;
+        case 'work-ended':
+          release(state, event.permit.action);
           return state;
         case 'usage-observed':
           spend(state, event.cost);
@@ -88,6 +90,11 @@ export function budget(settings: TaskSettings): Control<BudgetState> {
 /** Goes on from the counts of a task that is tried again; what its calls still hold is given back to it alone. */
 export function carryOn(state: BudgetState, before: BudgetState): void {
   Object.assign(state, before, { reservedTokens: 0, reservedMicros: 0 });
+}
+
+function release(state: BudgetState, { worstMicros, worstTokens }: Action): void {
+  state.reservedMicros = Math.max(0, state.reservedMicros - worstMicros);
+  state.reservedTokens = Math.max(0, state.reservedTokens - worstTokens);
 }
 
 function spend(state: BudgetState, cost: Cost): void {

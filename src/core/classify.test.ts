@@ -67,7 +67,7 @@ test('errors of a cancelled call and of somebody who said no are neither success
   assert.deepEqual(thrown(errorOf({ name: 'MyPermissionError' })), failed('MyPermissionError'));
 });
 
-test('ignoring wins over counting; a listed class names the failure; what is in no list counts under its own name', () => {
+test('ignoring wins over counting; a listed class names the failure; what is in no list has its own name', () => {
   class Listed extends Error {}
   class Special extends Listed {
     override name = 'Special';
@@ -135,7 +135,15 @@ test('an error is called by its name, then by its classes, then by its code, eac
 
 test('only so much of a chain of classes is looked at, and a proxy may hide it', () => {
   let depth = 0;
-  const endless: object = new Proxy({}, { getPrototypeOf: () => (depth++, endless) });
+  const endless: object = new Proxy(
+    {},
+    {
+      getPrototypeOf() {
+        depth++;
+        return endless;
+      },
+    },
+  );
   assert.deepEqual(readError(endless).names, ['Object']);
   assert.equal(depth, classChainMax);
   const hidden = new Proxy({ name: 'Shy' }, { getPrototypeOf: () => assert.fail('not yours') });
@@ -197,4 +205,9 @@ test('what cannot be read is judged by how it came', () => {
   assert.deepEqual(thrown(gone.proxy), { kind: 'failure', error: 'Error', errorFingerprint: 1 });
   assert.equal(peek(gone.proxy, 'name'), undefined);
   assert.equal(peek({ name: 'x' }, 'name'), 'x');
+});
+
+test('a code may be a number, and a name that is neither text nor number is none', () => {
+  assert.deepEqual(readError({ code: 7 }).names, ['Object', '7']);
+  assert.deepEqual(readError({ name: {}, code: true }).names, ['Object']);
 });

@@ -259,3 +259,26 @@ test('a full map forgets a worker that failed least, never the one at hand', () 
   assert.equal(counts.first, 2);
   assert.equal(counts[`w${workersMax - 1}`], 1);
 });
+
+test('a delegation has one state per worker and begins without failures', () => {
+  const control = delegation(settings);
+  assert.deepEqual([control.name, control.scope], ['delegation', 'target']);
+  const nothing = { worker: '', failures: 0, lastFailureAtMs: 0, lastReason: '', hint: '', failedLast: false };
+  assert.deepEqual(control.initial(9), nothing);
+});
+
+test('an action that is not counted passes, however often its namesake failed', () => {
+  const chef = cell();
+  chef.returned(true);
+  chef.returned(true);
+  const proposal = { type: 'action-proposed', atMs: 0, action: action('chef_team', 'tool') } as const;
+  assert.equal(delegation(settings).judge(chef.state(), proposal, 'self'), allow);
+});
+
+test('a success after a failure ends the wait for it, and forgives nothing', () => {
+  const chef = cell();
+  chef.returned(true);
+  assert.equal(chef.state().failedLast, true);
+  chef.returned(false);
+  assert.deepEqual([chef.state().failedLast, chef.state().failures], [false, 1]);
+});

@@ -66,3 +66,10 @@ test('the limit itself halts, with the count; the gauge tells the way there', ()
   const counters = { actual: 2, limit: 2 };
   assert.deepEqual(task.check(), { kind: 'halt', code: 'denial_limit', control: 'denials', counters });
 });
+
+test('a turn that passed after all takes back its one refusal, and never more', () => {
+  const task = seated(denials(limitsOf({ maxDenials: 9 })));
+  task.decided(deny, { turnId: 'a' });
+  task.decided(allow, { turnId: 'a' });
+  assert.equal(task.cell.state.inARow, 0);
+});

@@ -143,8 +143,8 @@ export type EntryBody =
       readonly decision: Decision;
       readonly message: string;
       readonly enforced: boolean;
-      /** The verdict it had before, where nobody could wait or nobody said yes. */
-      readonly after?: 'wait' | 'ask';
+      /** The verdict it had before, where nobody could wait or nobody said yes; or that it was too deep. */
+      readonly after?: 'wait' | 'ask' | 'depth';
     }
   | { readonly type: 'action-waited' | 'action-asked'; readonly action: Action; readonly decision: Decision }
   | {

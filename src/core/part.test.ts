@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { defaultBreaker } from './breaker/defaults.ts';
+import { defaultSettings } from './defaults.ts';
 import { SwitchgearError } from './error.ts';
 import { halfOpenPermitsMax, secsMax, windowCallsMax } from './limits.ts';
 import { checkPart, isOptional, shown } from './part.ts';
@@ -18,13 +19,17 @@ test('settings are taken under their names, in either spelling', () => {
 });
 
 test('a setting that may be absent is taken away by nothing or by "none"; others are not', () => {
-  const names = ['failureRateThreshold', 'slowCallSecs', 'maxConcurrent', 'timeoutSecs', 'maxTokens'];
+  const names = ['failureRateThreshold', 'slowCallSecs', 'maxConcurrent', 'timeoutSecs'];
   for (const name of names) {
     assert.equal(isOptional(name), true, name);
     assert.deepEqual(check({ [name]: 'none' }), { [name]: undefined });
     assert.deepEqual(check({ [name]: undefined }), { [name]: undefined });
     assert.deepEqual(check({ [name]: 1 }), { [name]: 1 });
   }
+  assert.deepEqual(checkPart(defaultSettings.task, { max_tokens: 'none' }, 'task'), { maxTokens: undefined });
+  assert.deepEqual(checkPart(defaultSettings.task, { maxTokens: 5 }, 'task'), { maxTokens: 5 });
+  assert.throws(() => check({ maxTokens: 5 }), /maxTokens is not a setting/);
+  assert.throws(() => checkPart(defaultSettings.task, { timeoutSecs: 5 }, 'task'), /timeoutSecs is not a setting/);
   assert.equal(isOptional('failureThreshold'), false);
   assert.equal(isOptional('notimeoutSecs'), false);
   assert.throws(() => check({ failureThreshold: undefined }), /failureThreshold must be .*, got undefined/);

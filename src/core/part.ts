@@ -48,7 +48,8 @@ export function checkPart<T extends object>(defaults: T, input: unknown, where: 
   }
   for (const [key, value] of entries) {
     const name = key.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
-    const may = isOptional(name);
+    // A cap on tokens is a task's; every other setting that may be absent is a breaker's.
+    const may = isOptional(name) && (name === 'maxTokens') === Object.hasOwn(defaults, 'maxToolCalls');
     const model = may ? 1 : Object.hasOwn(defaults, name) ? (defaults as Record<string, unknown>)[name] : undefined;
     if (model === undefined) refuse(`.${key.slice(0, 80)} is not a setting`);
     if (may && (value === undefined || value === 'none')) {

@@ -96,3 +96,16 @@ test('an unknown model is never taken to be cheaper than a known one', () => {
     assert.ok(prices.dearest(usage(change)).micros >= prices.price(usage(change))!.micros);
   }
 });
+
+test('the dear model costs its list price, by every kind of token', () => {
+  const dear = (change: Partial<TokenUsage>) => sonnetPrices.dearest(usage(change));
+  assert.deepEqual(dear({ inputTokens: million }), { micros: 15 * million, basis: 'claude-opus-4' });
+  assert.equal(dear({ outputTokens: million }).micros, 75 * million);
+  assert.equal(dear({ inputTokens: million, cacheReadTokens: million }).micros, 1.5 * million);
+  assert.equal(dear({ inputTokens: million, cacheWriteTokens: million }).micros, 18.75 * million);
+});
+
+test('a blob that throws when it is read costs nothing', () => {
+  const hostile = new Proxy({}, { get: () => assert.fail('not yours') });
+  assert.equal(estimateUsageCents(hostile), 0);
+});

@@ -231,3 +231,14 @@ test('failures that are all about connections point at what may be down', () => 
   ];
   for (const [reasons, hint] of rows) assert.equal(causeHint(reasons), hint, reasons.join(' | '));
 });
+
+test('one of several failures is enough to suspect somebody, where all were about connections', () => {
+  assert.equal(causeHint(['connection refused', 'postgres timeout']), 'Database may be down.');
+  assert.equal(causeHint(['connection refused', 'timed out']), 'Service may be down.');
+  assert.equal(causeHint(['postgres timeout', 'bad words']), undefined);
+});
+
+test('blocks that are nothing are passed over', () => {
+  assert.equal(failed({ role: 'assistant', content: [null, 5, { text: 'I cannot' }] }), true);
+  assert.equal(failed({ role: 'assistant', content: [null, 5, { text: 'fine' }] }), false);
+});

@@ -45,15 +45,17 @@ export async function askPerson(asking: Asking, lane: Lane, stop: Stop): Promise
   const answer = await firstAnswer(asking, lane, card, approver);
   const atMs = clock.nowMs();
   if (task !== undefined) standStill(guard, asking.notes, lane, 'task-resumed', atMs);
-  if (answer === undefined) {
+  // An answer after its time is none: a machine that slept may hear it before its own alarm.
+  if (answer === undefined || atMs >= card.expiresAtMs!) {
     cards.turn(card.id, { type: 'card-expired', atMs });
     return refusal('rule_unanswered');
   }
+  const by = typeof answer.by === 'string' ? answer.by : String(approver.name);
   const said = answer.approved ? 'approve' : 'decline';
-  cards.turn(card.id, { type: 'card-answered', atMs, answer: said, by: answer.by });
+  cards.turn(card.id, { type: 'card-answered', atMs, answer: said, by });
   if (!answer.approved) return refusal('rule_declined');
   cards.turn(card.id, { type: 'card-used', atMs }); // Single use: the very call that asked goes on, and no other.
-  return { approvedBy: answer.by };
+  return { approvedBy: by };
 }
 
 function standStill(

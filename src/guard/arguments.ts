@@ -32,13 +32,21 @@ export function whole(what: string, value: unknown, from: number): number {
   return value;
 }
 
+/** A number from 0, also one with a fraction. */
+export function amount(what: string, value: unknown): number {
+  if (typeof value === 'number' && value >= 0 && value < Number.POSITIVE_INFINITY) return value;
+  throw invalid(`${what} must be a number from 0, got ${quoted(value)}`);
+}
+
 export function fn(what: string, value: unknown): void {
   if (typeof value !== 'function') throw invalid(`${what} must be a function, got ${quoted(value)}`);
 }
 
-export function oneOf(what: string, value: unknown, choices: readonly string[]): void {
+export function oneOf(what: string, value: unknown, choices: readonly (string | boolean)[]): void {
   if (!choices.includes(value as string)) {
-    throw invalid(`${what} must be one of ${choices.map((choice) => `"${choice}"`).join(', ')}, got ${quoted(value)}`);
+    throw invalid(
+      `${what} must be one of ${choices.map((choice) => JSON.stringify(choice)).join(', ')}, got ${quoted(value)}`,
+    );
   }
 }
 

@@ -1,10 +1,12 @@
 /** The breakers of a gear: found by key, tuned by name, evicted when idle, told of in entries. */
 
 import { refusalAt } from '../core/breaker/breaker.ts';
+import { breaker } from '../core/breaker/control.ts';
 import { breakerMetrics } from '../core/breaker/metrics.ts';
 import { halfOpenBreaker, openBreaker, resetBreaker } from '../core/breaker/phases.ts';
 import { type BreakerState, initialBreaker } from '../core/breaker/state.ts';
 import { bucketCount, ringWords } from '../core/breaker/window.ts';
+import type { Control } from '../core/control.ts';
 import type { EntryPlace } from '../core/event.ts';
 import { breakersMax } from '../core/limits.ts';
 import type { Holder } from '../core/panel.ts';
@@ -66,6 +68,17 @@ export function createBreakers(store: Store, notes: Notebook): Breakers {
   }
 
   const heldNames = new Set<string>();
+  const controls = new WeakMap<BreakerSettings, Control<BreakerState>>();
+
+  /** Breakers of equal settings have one control: only their cells differ. */
+  function controlOf(settings: BreakerSettings): Control<BreakerState> {
+    let control = controls.get(settings);
+    if (control === undefined) {
+      control = breaker(settings);
+      controls.set(settings, control);
+    }
+    return control;
+  }
 
   function hold(entry: BreakerEntry, atMs: number): void {
     entry.cell.state.heldAtMs = Math.max(0, atMs);
@@ -85,9 +98,10 @@ export function createBreakers(store: Store, notes: Notebook): Breakers {
           agent,
           settings,
           cell,
+          seat: { control: controlOf(settings), cell, place: 'self' },
           healthCheck: target.healthCheck,
           nextHealthCheckMs: 0,
-          checking: false,
+          checking: 0,
           shadowed: 0,
         };
         entries.set(key, entry);
@@ -97,6 +111,7 @@ export function createBreakers(store: Store, notes: Notebook): Breakers {
       if (entry.settings !== settings) {
         adapt(entry.cell.state, settings, entry.settings);
         entry.settings = settings;
+        entry.seat.control = controlOf(settings);
       }
       entry.healthCheck = target.healthCheck ?? entry.healthCheck;
       if (entry.healthCheck !== undefined) checked.add(entry);

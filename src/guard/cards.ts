@@ -2,11 +2,12 @@
 
 import { type Card, type CardEvent, changeCard } from '../core/card.ts';
 import type { Store } from '../ports/store.ts';
+import { withoutValues } from './held.ts';
 import type { Notebook } from './notebook.ts';
 import { placeOf, type TaskNode } from './task-node.ts';
 
 export interface Cards {
-  /** Opens a card; its name comes back. */
+  /** Opens a card; it comes back whole, for whoever is asked, and is kept without words that nobody wants held. */
   open(card: Omit<Card, 'id' | 'state'>, task: TaskNode | undefined, atMs: number): Card;
   /** The card after an event, or as it was; undefined where there is none. */
   turn(id: string, event: CardEvent): Card | undefined;
@@ -16,7 +17,7 @@ export function createCards(store: Store, notes: Notebook, cardId: () => string)
   return {
     open(given, task, atMs) {
       const card: Card = { id: cardId(), ...given, state: 'open' };
-      store.putCard(card);
+      store.putCard(notes.holdsWords ? card : withoutValues(card));
       notes.write({ type: 'card-changed', card }, task === undefined ? {} : placeOf(task), atMs);
       return card;
     },

@@ -1,6 +1,6 @@
 /** Sends work to a worker: counted against its limit, run as a child task, its failure booked once and on the leaf. */
 
-import { type Action, givenBack, type Outcome } from '../core/action.ts';
+import { type Action, givenBack, type Outcome, type Permit } from '../core/action.ts';
 import { defaultBreaker } from '../core/breaker/defaults.ts';
 import { classify, readError } from '../core/classify.ts';
 import { applyAll } from '../core/decide.ts';
@@ -9,20 +9,24 @@ import { reasonLengthMax, workersMax } from '../core/limits.ts';
 import { checkPart } from '../core/part.ts';
 import { isRefused, type Refusal, type Refused, RefusedError, refused } from '../core/refusal.ts';
 import type { DelegationSettings } from '../core/settings.ts';
+import type { Stop } from '../core/verdict.ts';
 import { textOf, workerFailure } from '../core/worker-failure.ts';
+import { actionOf } from './actions.ts';
 import { frameOf } from './context.ts';
+import { noLists, settlingOf } from './endings.ts';
 import { fingerprint } from './fingerprint.ts';
 import type { DelegateOptions, Task, TaskResult } from './front-door.ts';
-import { isStop } from './guard.ts';
+import { isStop, type Settling } from './guard.ts';
 import type { Lane } from './lanes.ts';
 import { brokenRefusal } from './refusing.ts';
+import { laterRounds } from './rounds.ts';
 import type { Runner } from './run.ts';
 import type { Target } from './targets.ts';
 import type { TaskNode } from './task-node.ts';
-import { sleepUntil } from './waiting.ts';
 
 export interface Delegating extends Runner {
   readonly settings: () => DelegationSettings;
+  readonly observes: () => boolean;
   readonly runChild: <T>(
     worker: string,
     parent: TaskNode | undefined,
@@ -56,9 +60,10 @@ export async function delegate<T>(
     notes.countError('delegate', error, clock.nowMs());
     return deliver<T>(delegating, brokenRefusal(worker, error), undefined);
   }
-  const admitted = await admitDelegation(delegating, lane);
+  const admitted = await admitDelegation(delegating, lane, options.request);
   if ('refusal' in admitted) return deliver<T>(delegating, admitted.refusal, lane);
-  const settle = (outcome: Outcome) => guard.settle(lane, admitted.permit, outcome, clock.nowMs());
+  const settle = (outcome: Outcome, settling: Settling = {}) =>
+    guard.settle(lane, admitted.permit, outcome, clock.nowMs(), settling);
   if (parent?.halt !== undefined) {
     settle(givenBack); // Halted since: the worker is not sent out any more.
     return deliver<T>(delegating, parent.halt, lane);
@@ -75,8 +80,7 @@ export async function delegate<T>(
     result = await inTime(delegating, worker, timeoutSecs, work, () => child);
   } catch (error) {
     settle({ kind: 'neutral', why: 'ignored' });
-    const lists = { countErrors: [], ignoreErrors: [], sameErrorOnly: false };
-    const { kind } = classify({ error }, lists, clock.nowMs(), () => 0);
+    const { kind } = classify({ error }, noLists, clock.nowMs(), () => 0);
     // Without a child it never ran, and whoever sent it got it wrong.
     if (kind === 'failure' && child !== undefined) book({ failed: true, reason: reasonOf(error) });
     throw error;
@@ -88,7 +92,7 @@ export async function delegate<T>(
     if (task === child?.id && control !== 'operator') book({ failed: true, reason: message });
     return deliver<T>(delegating, result.halt, lane);
   }
-  settle({ kind: 'success' });
+  settle({ kind: 'success' }, settlingOf(delegating, { lane }, { value: result.value }, {}));
   book(readReturn(delegating, lane, result.value, options));
   return result.value;
 }
@@ -114,32 +118,33 @@ function inTime<T>(
   });
 }
 
-async function admitDelegation(delegating: Delegating, lane: Lane) {
-  const { guard, clock } = delegating;
-  const action: Action = {
-    id: delegating.nextId(),
-    kind: 'delegation',
-    name: lane.target.name,
-    agent: lane.agent,
-    session: lane.session,
-    fingerprint: 0,
-    worstMicros: 0,
-    worstTokens: 0,
-    patienceMs: lane.patienceMs,
-    ...(lane.task === undefined ? {} : { task: lane.task.id }),
-  };
-  const depth = delegating.settings().maxDepth;
-  if (depth !== undefined && lane.task !== undefined && lane.task.depth + 1 > depth) {
-    const counters = { worker: lane.target.name, depth: lane.task.depth + 1, limit: depth };
-    const stop = { kind: 'deny', code: 'delegation_limit', control: 'delegation', counters } as const;
-    return { refusal: guard.refusalOf(stop, lane, clock.nowMs()) };
+/** The permit, or the refusal: by the same rounds as any call. */
+async function admitDelegation(
+  delegating: Delegating,
+  lane: Lane,
+  request: unknown,
+): Promise<{ readonly permit: Permit } | { readonly refusal: Refusal }> {
+  const { guard, clock, notes } = delegating;
+  const args = request === undefined ? [] : [request];
+  const act = () => ({ ...actionOf(delegating, lane, args, {}, {}), fingerprint: 0 });
+  try {
+    let admission = tooDeep(delegating, lane, act) ?? guard.admit(lane, act(), clock.nowMs());
+    if (isStop(admission)) admission = await laterRounds(delegating, lane, args, admission, act);
+    return isStop(admission) ? { refusal: guard.refusalOf(admission, lane, clock.nowMs()) } : { permit: admission };
+  } catch (error) {
+    notes.countError('delegate', error, clock.nowMs());
+    return { refusal: brokenRefusal(lane.target.name, error) };
   }
-  let admission = guard.admit(lane, action, clock.nowMs());
-  if (isStop(admission) && admission.kind === 'wait') {
-    await sleepUntil(delegating, lane.task, admission.retryAtMs ?? 0);
-    admission = guard.admit(lane, action, clock.nowMs());
-  }
-  return isStop(admission) ? { refusal: guard.refusalOf(admission, lane, clock.nowMs()) } : { permit: admission };
+}
+
+/** The word against a delegation below the depth that the settings allow. */
+function tooDeep({ guard, clock, settings, observes }: Delegating, lane: Lane, act: () => Action): Stop | undefined {
+  const limit = settings().maxDepth;
+  const depth = (lane.task?.depth ?? -1) + 1;
+  if (limit === undefined || lane.task === undefined || depth <= limit || observes()) return undefined;
+  const counters = { worker: lane.target.name, depth, limit };
+  const stop = { kind: 'deny', code: 'delegation_limit', control: 'delegation', counters } as const;
+  return guard.conclude(lane, act(), stop, 'depth', clock.nowMs());
 }
 
 /** What a return means: the caller's judgement, or else what the detectors read. */

@@ -14,7 +14,7 @@ import { reportBreaker } from './breakers.ts';
 import type { Halting } from './halting.ts';
 import type { Lane } from './lanes.ts';
 import type { Notebook } from './notebook.ts';
-import { placeOf, seatsOf, type TaskNode } from './task-node.ts';
+import { inheritHalt, placeOf, seatsOf, type TaskNode } from './task-node.ts';
 
 /** What settling an action may bring along. */
 export interface Settling {
@@ -30,7 +30,7 @@ export type Admission = Permit | Stop;
 export interface Guard {
   admit(lane: Lane, action: Action, atMs: number): Admission;
   /** The last word on an action that waited or was asked about: it counts like any other refusal. */
-  conclude(lane: Lane, action: Action, stop: Stop, after: 'wait' | 'ask', atMs: number): Stop;
+  conclude(lane: Lane, action: Action, stop: Stop, after: 'wait' | 'ask' | 'depth', atMs: number): Stop;
   settle(lane: Lane, permit: Permit, outcome: Outcome, atMs: number, settling?: Settling): void;
   /** Gives back what an admission took: the path of a cancelled call. */
   giveBack(lane: Lane, permit: Permit, atMs: number): void;
@@ -63,6 +63,7 @@ export function createGuard({ notes, observes, halting }: GuardOptions): Guard {
 
   function admit(lane: Lane, action: Action, atMs: number): Admission {
     const task = lane.task;
+    if (task?.ended === true) inheritHalt(task);
     if (task?.haltStop !== undefined) return task.haltStop; // Latched: one refusal for every later call.
     const decision = decide(lane.panel, { type: 'action-proposed', atMs, action });
     const verdict = decision.verdict;
@@ -104,7 +105,7 @@ export function createGuard({ notes, observes, halting }: GuardOptions): Guard {
     decision: Decision,
     verdict: Stop,
     atMs: number,
-    after?: 'wait' | 'ask',
+    after?: 'wait' | 'ask' | 'depth',
   ): Stop {
     const breaker = lane.breaker;
     const before = breaker?.cell.state.generation ?? 0;
@@ -127,7 +128,7 @@ export function createGuard({ notes, observes, halting }: GuardOptions): Guard {
     return task.haltStop ?? verdict;
   }
 
-  function conclude(lane: Lane, action: Action, stop: Stop, after: 'wait' | 'ask', atMs: number): Stop {
+  function conclude(lane: Lane, action: Action, stop: Stop, after: 'wait' | 'ask' | 'depth', atMs: number): Stop {
     if (lane.task?.haltStop !== undefined) return lane.task.haltStop;
     const decision = { verdict: stop, votes: [{ control: stop.control, verdict: stop }] };
     return refuse(lane, action, decision, stop, atMs, after);

@@ -1,5 +1,6 @@
 /** How a task is ended by a control, once and with all below it, and how it is told that it is on its way there. */
 
+import { applyAll } from '../core/decide.ts';
 import { actionsFor, explain } from '../core/explain.ts';
 import type { Refusal } from '../core/refusal.ts';
 import type { Stop } from '../core/verdict.ts';
@@ -27,6 +28,7 @@ export function createHalting({ notes, cards, observes, onHalt }: HaltingOptions
     if (stop.ends === 'root') ended = task.root;
     else while (stop.ends !== undefined && ended.id !== stop.ends && ended.parent !== undefined) ended = ended.parent;
     if (ended.haltStop !== undefined || ended.ended) return; // What is over cannot be ended again.
+    if (stop.code === 'idle_timeout' && hasLivingChild(ended)) return; // Not idle while one below it is not.
     const place = placeOf(ended);
     const refusal = explain(stop, { name, agent: ended.agent, task: ended.id, atMs });
     if (observes()) {
@@ -37,6 +39,7 @@ export function createHalting({ notes, cards, observes, onHalt }: HaltingOptions
       return;
     }
     latch(ended, stop, refusal, undefined, atMs);
+    if (ended.parent !== undefined) signOf(notes, ended.parent, atMs);
     const { code, counters } = stop;
     const evidence = [refusal.explanation];
     cards.open({ kind: 'halt', task: ended.id, code, counters, evidence, actions: actionsFor(code) }, ended, atMs);
@@ -85,6 +88,21 @@ export function createHalting({ notes, cards, observes, onHalt }: HaltingOptions
   }
 
   return { halt, notice };
+}
+
+/** A child that is silent for too long is halted itself, so one that is not halted is not idle. */
+function hasLivingChild({ children }: TaskNode): boolean {
+  for (const child of children ?? []) {
+    if (child.haltStop === undefined && !child.reported?.has('idle_timeout')) return true;
+  }
+  return false;
+}
+
+/** A child that ends or is halted is a sign of life to its parent, which now has to go on without it. */
+export function signOf(notes: Notebook, task: TaskNode, atMs: number): void {
+  if (task.haltStop !== undefined || task.ended) return;
+  notes.write({ type: 'sign-observed' }, placeOf(task), atMs);
+  applyAll(seatsOf(task), { type: 'sign-observed', atMs });
 }
 
 function round(value: number): number {

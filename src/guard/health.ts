@@ -17,23 +17,29 @@ export function checkHealth(breakers: Breakers, notes: Notebook, clock: Clock, a
     wanted = true;
     const intervalMs = entry.settings.healthCheckIntervalSecs * 1000;
     if (entry.nextHealthCheckMs === 0) entry.nextHealthCheckMs = entry.cell.state.openedAtMs + intervalMs;
-    if (entry.checking || atMs < entry.nextHealthCheckMs) continue;
+    if (atMs < entry.nextHealthCheckMs) continue;
+    // One that has not come back by now says no; its answer would be too old.
+    if (entry.checking !== 0) breakers.healthy(entry, false, atMs);
     entry.nextHealthCheckMs = atMs + intervalMs;
     void ask(entry, breakers, notes, clock);
   }
   return wanted;
 }
 
+let asks = 0;
+
 async function ask(entry: BreakerEntry, breakers: Breakers, notes: Notebook, clock: Clock): Promise<void> {
   const { generation } = entry.cell.state;
-  entry.checking = true;
+  const asked = ++asks;
+  entry.checking = asked;
   let healthy = false;
   try {
     healthy = (await entry.healthCheck?.()) === true;
   } catch {
     healthy = false; // A check that throws says that the callee is not well.
   }
-  entry.checking = false;
+  if (entry.checking !== asked) return; // Given up meanwhile: another one was asked.
+  entry.checking = 0;
   if (entry.healthCheck === undefined) return; // The gear was disposed of meanwhile.
   const atMs = clock.nowMs();
   try {

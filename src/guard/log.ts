@@ -2,6 +2,7 @@
 
 import { failureLines, tripLine } from '../core/delegation-messages.ts';
 import type { Entry } from '../core/event.ts';
+import type { Counters } from '../core/verdict.ts';
 
 export type LogLevel = 'silent' | 'trips' | 'info';
 
@@ -27,7 +28,7 @@ function tripText(entry: Entry): string | undefined {
       return `🛑 switchgear: task ${entry.task} of ${entry.agent} ${how}: ${entry.message}`;
     }
     case 'storm-tripped':
-      return `⚠️ switchgear: watcher ${entry.name} paused after ${entry.counters.actual} events; restart it by hand`;
+      return `⚠️ switchgear: watcher ${entry.name} ${stormText(entry.counters)}`;
     case 'internal-error':
       return `⚠️ switchgear: internal error in ${entry.where}: ${entry.message}`;
     case 'setting-ignored':
@@ -40,6 +41,12 @@ function tripText(entry: Entry): string | undefined {
     default:
       return undefined;
   }
+}
+
+function stormText({ actual, observed }: Counters): string {
+  return observed
+    ? `would have been paused after ${actual} events`
+    : `paused after ${actual} events; restart it by hand`;
 }
 
 function infoText(entry: Entry): string | undefined {

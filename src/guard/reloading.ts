@@ -18,7 +18,7 @@ export function reload(works: Works, policy: PolicyInput): void {
     const engine = next.rules ?? policyEngineOf(policy).noRules(next.settings);
     works.rules = engine.with(works.rules, next.settings.ruleSettings);
   }
-  notes.setLevel(next.settings.journal.level);
+  notes.take(next.settings.journal);
   tasks.reseat((task) => resolveTask(next.settings, task.agent, task.said));
   seating.renew();
   notes.write({ type: 'policy-reloaded', changed }, {}, clock.nowMs());

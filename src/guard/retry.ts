@@ -12,15 +12,18 @@ export async function retry<T>(clock: Clock, run: () => T | Promise<T>, options:
   check.fn('the function to retry', run);
   check.options('retry options', options, optionNames);
   const retries = Math.min(check.whole('retries', options.retries ?? 3, 0), retryAttemptsMax);
-  const baseMs = (options.baseSecs ?? 1) * 1000;
+  const { when, signal } = options;
+  const baseMs = check.amount('baseSecs', options.baseSecs ?? 1) * 1000;
+  if (when !== undefined) check.fn('when', when);
+  if (signal !== undefined) check.methods('signal', signal, ['addEventListener', 'removeEventListener']);
   for (let attempt = 0; ; attempt++) {
     try {
       return await run(); // A refused value comes back as it is: whoever runs counts each attempt by its own guard.
     } catch (error) {
-      const final = attempt >= retries || refusalOf(error) !== undefined || isRefused(error) || options.signal?.aborted;
-      if (final || options.when?.(error) === false) throw error;
-      await wait(clock, baseMs * 2 ** attempt, options.signal);
-      if (options.signal?.aborted) throw error;
+      const final = attempt >= retries || refusalOf(error) !== undefined || isRefused(error) || signal?.aborted;
+      if (final || when?.(error) === false) throw error;
+      await wait(clock, baseMs * 2 ** attempt, signal);
+      if (signal?.aborted) throw error;
     }
   }
 }

@@ -2,13 +2,12 @@
 
 import type { Outcome, Permit } from '../core/action.ts';
 import type { Ending } from '../core/classify.ts';
-import { roundsMax } from '../core/limits.ts';
-import { type Refusal, RefusedError, refusalOf, refused } from '../core/refusal.ts';
+import { type Refusal, RefusedError, refused } from '../core/refusal.ts';
 import type { RuleEngine } from '../core/rule-engine.ts';
 import type { Stop } from '../core/verdict.ts';
 import type { Clock } from '../ports/clock.ts';
 import { actionOf, type CallFacts } from './actions.ts';
-import { type Asking, askPerson } from './approval.ts';
+import type { Asking } from './approval.ts';
 import { applyInside, frameOf } from './context.ts';
 import { outcomeOf, settlingOf } from './endings.ts';
 import type { AnyFunction, GuardOptions } from './front-door.ts';
@@ -16,13 +15,13 @@ import { type Guard, isStop, type Settling } from './guard.ts';
 import type { Lane } from './lanes.ts';
 import { createLiveCall, type LiveCall, type LiveCalls } from './live-calls.ts';
 import type { Notebook } from './notebook.ts';
-import { brokenRefusal, finalStop } from './refusing.ts';
+import { brokenRefusal } from './refusing.ts';
+import { conclude, laterRounds } from './rounds.ts';
 import type { Seating } from './seating.ts';
 import type { Spending } from './spending.ts';
 import type { Target } from './targets.ts';
 import type { TaskNode } from './task-node.ts';
 import type { Timeouts } from './timeouts.ts';
-import { sleepUntil } from './waiting.ts';
 
 /** Everything a guarded function needs from its gear. */
 export interface Runner {
@@ -67,7 +66,11 @@ export function guardFunction<F extends AnyFunction>(
       const task = frameOf(runner.gear)?.task;
       current = laneOf(task);
       if (task === undefined) runner.missingTask(target.name, atMs);
-      admission = guard.admit(current, actionOf(runner, current, args, loose, noFacts), atMs);
+      const action = actionOf(runner, current, args, loose, noFacts);
+      admission = guard.admit(current, action, atMs);
+      if (!isAsync && isStop(admission) && (admission.kind === 'wait' || admission.kind === 'ask')) {
+        admission = conclude(runner, current, action, admission, admission.kind); // In its own tick nobody can wait.
+      }
     } catch (error) {
       notes.countError('admit', error, atMs);
       return deliver(brokenRefusal(target.name, error), undefined, args);
@@ -76,53 +79,20 @@ export function guardFunction<F extends AnyFunction>(
     if (admission.kind === 'deny' || admission.kind === 'halt') {
       return deliver(guard.refusalOf(admission, current, atMs), current, args);
     }
-    return isAsync ? laterRounds(this, current, admission, args) : conclude(current, admission, admission.kind, args);
+    return roundsOf(this, current, admission, args);
   }
 
-  /** Waits and questions bring the action back for another round, at most so many times. */
-  async function laterRounds(self: unknown, current: Lane, first: Stop, args: readonly unknown[]): Promise<unknown> {
-    let stop = first;
-    let approvedBy: string | undefined;
-    for (let round = 1; round < roundsMax; round++) {
-      if (stop.kind === 'wait') await sleepUntil(runner, current.task, stop.retryAtMs ?? 0);
-      else if (stop.kind === 'ask') {
-        const answer = await askPerson(runner.asking, current, stop);
-        if (answer.approvedBy === undefined) return conclude(current, answer.stop, 'ask', args);
-        approvedBy = answer.approvedBy;
-      } else break;
-      const admission = nextRound(current, args, approvedBy);
-      if (admission === undefined) return deliver(brokenRefusal(target.name, 'a later round'), current, args);
-      if (!isStop(admission)) return execute(self, current, admission, args);
-      stop = admission;
-    }
-    if (stop.kind === 'wait' || stop.kind === 'ask') return conclude(current, stop, stop.kind, args);
-    return deliver(guard.refusalOf(stop, current, clock.nowMs()), current, args);
-  }
-
-  /** The action proposed again; undefined where we could not decide, which is a refusal. */
-  function nextRound(current: Lane, args: readonly unknown[], approvedBy: string | undefined) {
-    const atMs = clock.nowMs();
+  async function roundsOf(self: unknown, current: Lane, first: Stop, args: readonly unknown[]): Promise<unknown> {
+    let admission: Permit | Stop;
     try {
-      const action = actionOf(runner, current, args, loose, noFacts);
-      return guard.admit(current, approvedBy === undefined ? action : { ...action, approvedBy }, atMs);
+      const act = () => actionOf(runner, current, args, loose, noFacts);
+      admission = await laterRounds(runner, current, args, first, act);
     } catch (error) {
-      notes.countError('admit', error, atMs);
-      return undefined;
-    }
-  }
-
-  /** Nobody said yes, or could wait: the refusal counts like any other. */
-  function conclude(current: Lane, stop: Stop, after: 'wait' | 'ask', args: readonly unknown[]): unknown {
-    const atMs = clock.nowMs();
-    try {
-      const action = actionOf(runner, current, args, loose, noFacts);
-      const last = guard.conclude(current, action, finalStop(stop), after, atMs);
-      return deliver(guard.refusalOf(last, current, atMs), current, args);
-    } catch (error) {
-      if (refusalOf(error) !== undefined) throw error;
-      notes.countError('conclude', error, atMs);
+      notes.countError('admit', error, clock.nowMs());
       return deliver(brokenRefusal(target.name, error), current, args);
     }
+    if (!isStop(admission)) return execute(self, current, admission, args);
+    return deliver(guard.refusalOf(admission, current, clock.nowMs()), current, args);
   }
 
   function deliver(refusal: Refusal, current: Lane | undefined, args: readonly unknown[]): unknown {

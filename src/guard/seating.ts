@@ -1,7 +1,5 @@
 /** Seats the panel of one target in one task, and keeps it until the settings change. */
 
-import { breaker } from '../core/breaker/control.ts';
-import type { BreakerState } from '../core/breaker/state.ts';
 import type { Control } from '../core/control.ts';
 import type { Panel, Seat } from '../core/decide.ts';
 import { type DelegationState, delegation, isCounted } from '../core/delegation.ts';
@@ -43,7 +41,6 @@ export function createSeating(options: SeatingOptions): Seating {
   let epoch = 1;
   let rulesSeat: Seat | undefined;
   const shared = new Map<string, BreakerSettings>();
-  const controls = new WeakMap<BreakerSettings, Control>();
   let outside = new Map<Target, Lane>();
 
   function settingsFor(target: Target, agent: string): BreakerSettings {
@@ -55,16 +52,6 @@ export function createSeating(options: SeatingOptions): Seating {
     if (shared.size >= sharedSettingsMax) shared.clear();
     shared.set(key, settings);
     return settings;
-  }
-
-  /** Breakers of equal settings have one control: only their cells differ. */
-  function breakerSeat(settings: BreakerSettings, cell: Holder<BreakerState>): Seat {
-    let control = controls.get(settings);
-    if (control === undefined) {
-      control = breaker(settings) as unknown as Control;
-      controls.set(settings, control);
-    }
-    return { control, cell, place: 'self' };
   }
 
   function rules(): Seat | undefined {
@@ -100,7 +87,7 @@ export function createSeating(options: SeatingOptions): Seating {
       ? undefined
       : breakers.open(breakerKey(target, settings, caller), target, agent, settings);
     const panel: Seat[] = [];
-    if (breaker !== undefined) panel.push(breakerSeat(settings, breaker.cell));
+    if (breaker !== undefined) panel.push(breaker.seat as unknown as Seat);
     const ruled = rules();
     if (ruled !== undefined) panel.push(ruled);
     panel.push(...own(target, session));

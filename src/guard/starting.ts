@@ -44,8 +44,15 @@ export function startNode(
   return node;
 }
 
+/** The nearest task that has not ended: below one that has, a task would be out of reach when those above halt. */
+function living(around: TaskNode | undefined): TaskNode | undefined {
+  let parent = around;
+  while (parent?.ended && parent.parent !== undefined) parent = parent.parent;
+  return parent;
+}
+
 function parentOf({ tasks }: Works, given: TaskOptions, around: TaskNode | undefined): TaskNode | undefined {
-  if (given.parent === undefined) return around;
+  if (given.parent === undefined) return living(around);
   if (given.parent === null) return undefined;
   const parent = tasks.find(given.parent);
   if (parent === undefined) {

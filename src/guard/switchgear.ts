@@ -83,7 +83,7 @@ function calls(works: Works) {
     retry: ((run, given = {}) => retry(clock, run, given)) as Switchgear['retry'],
     watch: ((name, source, listener, given = {}) =>
       watchSource(
-        { clock, notes, agent },
+        { clock, notes, agent, observes: works.observes },
         check.name('the name of a watch', name),
         source,
         listener,

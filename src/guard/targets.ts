@@ -2,6 +2,7 @@
 
 import type { ActionKind } from '../core/action.ts';
 import type { BreakerState } from '../core/breaker/state.ts';
+import type { Control } from '../core/control.ts';
 import type { Holder } from '../core/panel.ts';
 import type { BreakerSettings } from '../core/settings.ts';
 import type { TaskNode } from './task-node.ts';
@@ -21,11 +22,21 @@ export interface BreakerEntry {
   readonly agent: string;
   settings: BreakerSettings;
   readonly cell: Holder<BreakerState>;
+  /** Its one place in every panel: a call that is out settles by the settings in force, not by those it began with. */
+  readonly seat: BreakerSeat;
   healthCheck: (() => boolean | Promise<boolean>) | undefined;
   nextHealthCheckMs: number;
-  checking: boolean;
+  /** The number of the health check that is out; 0 = none. */
+  checking: number;
   /** The generation a would-be refusal was last reported for. */
   shadowed: number;
+}
+
+/** The seat of a breaker; another control sits down when its settings change. */
+export interface BreakerSeat {
+  control: Control<BreakerState>;
+  readonly cell: Holder<BreakerState>;
+  readonly place: 'self';
 }
 
 /** Who calls it, for the key of the breaker. */

@@ -4,6 +4,7 @@ import type { Refusal } from '../core/refusal.ts';
 import type { Breakers } from './breakers.ts';
 import { runInside } from './context.ts';
 import type { Observation } from './front-door.ts';
+import { signOf } from './halting.ts';
 import { type Observing, observe } from './observing.ts';
 import { placeOf, type TaskNode } from './task-node.ts';
 import type { Tasks } from './tasks.ts';
@@ -55,8 +56,10 @@ export function taskHost(options: TaskHostOptions): TaskHost {
     },
     resume,
     end(node, how) {
+      const first = !node.ended;
       leave(node);
       tasks.end(node, how);
+      if (first && node.parent !== undefined) signOf(notes, node.parent, clock.nowMs());
     },
     nowMs: () => clock.nowMs(),
   };

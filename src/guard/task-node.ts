@@ -20,6 +20,14 @@ export function seatsOf(task: TaskNode): readonly Seat[] {
   return task.seats ?? task.seat(task);
 }
 
+/** A task that ended, or began below one that had, is out of reach when those above it halt: it looks up itself. */
+export function inheritHalt(task: TaskNode): void {
+  for (let above = task.parent; above !== undefined && task.haltStop === undefined; above = above.parent) {
+    task.haltStop = above.haltStop;
+    task.halt = above.halt;
+  }
+}
+
 export interface TaskNode extends TaskSeats {
   readonly id: string;
   readonly agent: string;

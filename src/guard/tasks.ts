@@ -75,7 +75,12 @@ export function createTasks(options: TasksOptions): Tasks & Sweeper {
         notes.countError('sweep', error, atMs);
       }
     }
-    const wanted = options.afterSweep(atMs);
+    let wanted = true;
+    try {
+      wanted = options.afterSweep(atMs);
+    } catch (error) {
+      notes.countError('sweep', error, atMs); // A timer has no caller: what it throws would end the process.
+    }
     if (tasks.size > 0 || wanted) wake();
   }
 

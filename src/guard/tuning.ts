@@ -26,6 +26,8 @@ export function targetOf(works: Works, name: string, given: GuardOptions): Targe
   for (const part of ['fallback', 'classify', 'healthCheck', 'usage'] as const) {
     if (given[part] !== undefined) check.fn(part, given[part]);
   }
+  if (given.worst !== undefined && typeof given.worst !== 'function') checkWorst(given.worst);
+  if (given.async !== undefined) check.oneOf('async', given.async, [true, false]);
   const said = given.breaker === undefined ? {} : checkPart(settings.circuitBreaker, given.breaker, 'breaker');
   const timeout =
     given.timeoutSecs === undefined ? {} : { timeoutSecs: timeoutOf(settings.circuitBreaker, given.timeoutSecs) };
@@ -38,6 +40,12 @@ export function targetOf(works: Works, name: string, given: GuardOptions): Targe
     overrides: isTuned ? overrides : undefined,
     healthCheck: given.healthCheck,
   };
+}
+
+/** Upper bounds that nobody could reserve would leave the limit without them. */
+function checkWorst(worst: object): void {
+  check.options('worst', worst, ['cents', 'tokens']);
+  for (const [part, bound] of Object.entries(worst)) check.amount(part, bound ?? 0);
 }
 
 /** No timeout for 0; otherwise seconds like any other setting. */

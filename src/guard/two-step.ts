@@ -87,7 +87,8 @@ function decideCall(
       return refusedCall(guard.refusalOf(last, lane, atMs), lane);
     }
     const settlement = settleOnce(calls, lane, admission, settled);
-    if (admission.probe) calls.live.add(settlement.probe);
+    // Where an expired lease is no failure, it may simply expire.
+    if (admission.probe && lane.breaker?.settings.leaseExpiry === 'failure') calls.live.add(settlement.probe);
     return { refused: undefined, settle: settlement.settle };
   } catch (error) {
     notes.countError('admit', error, atMs);

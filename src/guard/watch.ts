@@ -2,8 +2,9 @@
 
 import { explain } from '../core/explain.ts';
 import { countEvent, initialStorm } from '../core/storm.ts';
+import type { Stop } from '../core/verdict.ts';
 import type { Clock } from '../ports/clock.ts';
-import { options as checkOptions, fn, methods, quoted, whole } from './arguments.ts';
+import * as check from './arguments.ts';
 import type { EventSource, Watch, WatchOptions } from './front-door.ts';
 import type { Notebook } from './notebook.ts';
 
@@ -11,21 +12,28 @@ const optionNames = ['maxEvents', 'windowSecs', 'events', 'onTrip'];
 const eventsDefault = ['all', 'change', 'rename'];
 
 export function watchSource(
-  gear: { readonly clock: Clock; readonly notes: Notebook; readonly agent: string },
+  gear: {
+    readonly clock: Clock;
+    readonly notes: Notebook;
+    readonly agent: string;
+    readonly observes: () => boolean;
+  },
   name: string,
   source: EventSource,
   listener: (event: string, ...args: unknown[]) => void,
   options: WatchOptions,
 ): Watch {
-  const { clock, notes } = gear;
-  checkOptions('watch options', options, optionNames);
+  const { clock, notes, observes } = gear;
+  check.options('watch options', options, optionNames);
   const settings = {
-    maxEvents: whole('maxEvents', options.maxEvents ?? 1_000, 1),
-    windowSecs: whole('windowSecs', options.windowSecs ?? 10, 1),
+    maxEvents: check.whole('maxEvents', options.maxEvents ?? 1_000, 1),
+    windowSecs: check.whole('windowSecs', options.windowSecs ?? 10, 1),
   };
-  methods(`the source of watch ${quoted(name)}`, source, ['on']);
-  fn(`the listener of watch ${quoted(name)}`, listener);
-  if (options.onTrip !== undefined) fn('onTrip', options.onTrip);
+  check.methods(`the source of watch ${check.quoted(name)}`, source, ['on']);
+  check.fn(`the listener of watch ${check.quoted(name)}`, listener);
+  if (options.onTrip !== undefined) check.fn('onTrip', options.onTrip);
+  const events = options.events === undefined ? eventsDefault : check.list('events', options.events);
+  for (const event of events) check.name('an event', event);
   let state = initialStorm(clock.nowMs());
   let closed = false;
 
@@ -34,12 +42,15 @@ export function watchSource(
     const atMs = clock.nowMs();
     const was = state.tripped;
     const verdict = countEvent(state, settings, atMs);
-    if (verdict.kind === 'allow') {
-      listener(event, ...args);
-      return;
-    }
-    if (was) return; // Paused: told once.
-    notes.write({ type: 'storm-tripped', name, counters: verdict.counters }, { agent: gear.agent }, atMs);
+    const observed = observes();
+    if (verdict.kind !== 'allow' && !was) tell(verdict, observed, atMs); // Paused: told once.
+    if (verdict.kind === 'allow' || observed) listener(event, ...args);
+  }
+
+  function tell(verdict: Stop, observed: boolean, atMs: number): void {
+    const counters = observed ? { ...verdict.counters, observed: 1 } : verdict.counters;
+    notes.write({ type: 'storm-tripped', name, counters }, { agent: gear.agent }, atMs);
+    if (observed) return; // Nothing is paused, so nobody is told to pause it for real.
     try {
       options.onTrip?.(explain(verdict, { name, agent: gear.agent, atMs }));
     } catch (error) {
@@ -47,7 +58,7 @@ export function watchSource(
     }
   }
 
-  for (const event of options.events ?? eventsDefault) {
+  for (const event of events as readonly string[]) {
     source.on(event, (...args: unknown[]) => take(event, args));
   }
 
@@ -57,7 +68,7 @@ export function watchSource(
   };
   return {
     get paused() {
-      return state.tripped;
+      return state.tripped && !observes();
     },
     restart() {
       const atMs = clock.nowMs();

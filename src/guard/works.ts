@@ -75,7 +75,7 @@ export function createWorks(options: SwitchgearOptions): Works {
   const env = options.env ?? process.env;
   const loaded = takePolicy(options.policy, env);
   const { level, print } = logOf(options.log);
-  const notes = notebook(store, loaded.settings.journal.level, level, print);
+  const notes = notebook(store, loaded.settings.journal, level, print);
   for (const { name, value, used } of loaded.ignored) {
     notes.write({ type: 'setting-ignored', name, value, used: String(used ?? 'no such setting') }, {}, clock.nowMs());
   }
@@ -141,6 +141,7 @@ export function createWorks(options: SwitchgearOptions): Works {
       notes.write({ type: 'task-missing', name }, { session, agent }, atMs);
     },
     settings: () => works.settings.delegation,
+    observes,
     runChild: (worker, parent, limits, run) => {
       const node = startNode(works, { agent: worker, ...(limits === undefined ? {} : { limits }) }, parent);
       return runTask(host, runner, node, (task) => run(task, node));

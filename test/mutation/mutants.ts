@@ -62,6 +62,14 @@ const words: Readonly<Record<string, string>> = {
   floor: 'ceil',
 };
 
+/** A line that is one statement: a condition with what follows from it, an assignment, a call, a count. */
+const statement = new RegExp(
+  String.raw`^ *(?:(?:else )?if \(.*;` +
+    String.raw`|(?!(?:const|let|return|throw|import|export|case|default|else|if|for|break|continue)\b)[\w$.[\]!?+-]+` +
+    String.raw`(?: [-+*?|&]*= [^;{]*|\(.*\)|\+\+|--);) *$`,
+  'gm',
+);
+
 /** The source as it runs: types are blanks, everything stands where it stood. */
 export function strippedOf(source: string): string {
   return stripTypeScriptTypes(source);
@@ -106,8 +114,6 @@ export function mutantsOf(file: string, source: string): Mutant[] {
     if (/^\((?:[^&|?(]* [!=]==|!)[^&|?]*\)$/.test(bare.slice(from, to))) continue;
     add(from, code.slice(from, to), `(!${code.slice(from, to)})`);
   }
-  const statement =
-    /^ *(?:(?:else )?if \(.*;|(?!const |let |return\b|throw |import |export |case |default|else|if |for |break|continue)[\w$.[\]!?+-]+(?: [-+*?|&]*= [^;{]*|\(.*\)|\+\+|--);) *$/gm;
   for (const { 0: was, index } of bare.matchAll(statement)) {
     const start = index + was.search(/\S/);
     const end = index + was.trimEnd().length;

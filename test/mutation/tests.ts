@@ -1,7 +1,7 @@
 /** Which tests look at a file: first those beside it, then those of the whole that reach it through their imports. */
 
 import { posix } from 'node:path';
-import { filesUnder, importsOf, read } from '../source.ts';
+import { codeOf, filesUnder, read } from '../source.ts';
 
 /** Properties, simulations and fuzzing are left out: what only chance finds wants a plain test beside it. */
 const wide = /^(?:src\/(?!cli|demo|prices|policy\/(?!settings-table)).*|test\/(?:clauses|traps|issues)\/.*)\.test\.ts$/;
@@ -18,7 +18,8 @@ export function stagesOf(file: string): Stages {
   const near = tests.filter((path) => {
     if (posix.dirname(path) !== folder) return false;
     // In a folder of its own a mechanism is tested as a whole.
-    return folder !== 'src/core' || name.startsWith(posix.basename(path, '.test.ts'));
+    const other = posix.basename(path, '.test.ts');
+    return folder !== 'src/core' || name.startsWith(other) || other.startsWith(name);
   });
   return { near, far: tests.filter((path) => !near.includes(path) && reached(path).has(file)) };
 }
@@ -32,9 +33,10 @@ function reached(path: string): ReadonlySet<string> {
   const found = new Set<string>();
   const waiting = [path];
   for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
-    for (const specifier of importsOf(read(next))) {
+    // Any relative path in quotes: what is loaded only when it is needed counts, too.
+    for (const [, specifier = ''] of codeOf(read(next), 'text').matchAll(/'(\.{1,2}\/[^'\n]+\.ts)'/g)) {
       const imported = posix.join(posix.dirname(next), specifier);
-      if (!specifier.startsWith('.') || !imported.endsWith('.ts') || found.has(imported)) continue;
+      if (found.has(imported)) continue;
       found.add(imported);
       waiting.push(imported);
     }

@@ -173,14 +173,17 @@ export function checker(initial: Draw, nowMs: () => number): Checker {
     const { outcome } = entry;
     const timedOut = outcome.kind === 'failure' && entry.stillRuns === true;
     const cancelled = outcome.kind === 'neutral' && call.task?.halt !== undefined;
-    if (!timedOut && !cancelled && call.kind !== 'delegation' && outcome.kind !== call.outcome) {
+    const lost = call.tool === 'host' && outcome.kind === 'neutral' && outcome.why === 'lease-expired';
+    if (!timedOut && !cancelled && !lost && call.kind !== 'delegation' && outcome.kind !== call.outcome) {
       fail(`${call.tool} ended as ${outcome.kind}, it was made to be a ${call.outcome}`);
     }
     if (call.ticket === undefined) fail(`${call.tool} was settled twice`);
-    if (call.kind !== 'delegation') self.breaker(call).ends(call.ticket, outcome.kind, call.rule!, entry.atMs);
+    const breaker = self.breaker(call);
+    // It ends by the rule in force, which a reload may have changed since it began.
+    if (call.kind !== 'delegation') breaker.ends(call.ticket, outcome.kind, breaker.rule ?? call.rule!, entry.atMs);
     call.ticket = undefined;
     for (const task of lineOf(call.task)) {
-      task.reservedMicros -= call.worstMicros;
+      if (!timedOut) task.reservedMicros -= call.worstMicros; // What still runs may still cost.
       task.out.delete(entry.permit.action.id);
     }
     if (outcome.kind === 'success' && call.task !== undefined) call.task.deniedInARow = 0;
@@ -197,7 +200,9 @@ export function checker(initial: Draw, nowMs: () => number): Checker {
       tool_call_limit: task.calls > limits.maxToolCalls,
       token_spend_limit: task.micros > limits.maxSpendCents * 10_000 || lastRefusal === code,
       duration_limit: durationMs(task, atMs) > limits.maxDurationSecs * 1000,
-      idle_timeout: silentMs(task, atMs) > limits.maxIdleSecs * 1000,
+      idle_timeout:
+        silentMs(task, atMs) > limits.maxIdleSecs * 1000 &&
+        !below(tasks.values(), task).some((each) => each.halt === undefined),
       denial_limit: task.deniedInARow >= limits.maxDenials,
       output_loop: task.sameTexts >= 3,
       tool_loop: lastRefusal === code,
@@ -237,7 +242,9 @@ export function checker(initial: Draw, nowMs: () => number): Checker {
     }
     if (task.halt !== undefined || atMs - reloadedAtMs < late) return;
     if (durationMs(task, atMs) > limits.maxDurationSecs * 1000 + late) fail(`${task.id} runs past its time`);
-    if (silentMs(task, atMs) > limits.maxIdleSecs * 1000 + late) fail(`${task.id} is silent and runs on`);
+    // A task is not idle while one below it is not.
+    const waits = below(tasks.values(), task).some((each) => each.halt === undefined);
+    if (!waits && silentMs(task, atMs) > limits.maxIdleSecs * 1000 + late) fail(`${task.id} is silent and runs on`);
     if (task.calls > limits.maxToolCalls) fail(`${task.id} has called too often and runs on`);
     if (task.micros > limits.maxSpendCents * 10_000) fail(`${task.id} has spent too much and runs on`);
     if (task.deniedInARow >= limits.maxDenials) fail(`${task.id} was refused ${task.deniedInARow} times and runs on`);
@@ -271,6 +278,11 @@ export function checker(initial: Draw, nowMs: () => number): Checker {
         case 'permit-renewed': {
           const call = calls.get(entry.permit.action.id);
           if (call?.ticket !== undefined) self.breaker(call).renew(call.ticket, call.rule!, entry.atMs);
+          return;
+        }
+        case 'work-ended': {
+          const call = calls.get(entry.permit.action.id);
+          for (const each of lineOf(call?.task)) each.reservedMicros -= call!.worstMicros;
           return;
         }
         case 'delegation-returned': {

@@ -61,7 +61,7 @@ export const faults: readonly Fault[] = [
   },
   {
     name: 'a reservation is never given back',
-    find: 'state.reservedMicros = Math.max(0, state.reservedMicros - event.permit.action.worstMicros);',
+    find: 'state.reservedMicros = Math.max(0, state.reservedMicros - worstMicros);',
     replace: '',
   },
   {

@@ -302,3 +302,9 @@ test('garbage in any one field harms that field alone', () => {
     }
   }
 });
+
+test('a breaker that never opened is saved as one that waits for nothing', () => {
+  const settings = settingsOf({});
+  const saved = exportBreaker(initialBreaker(settings), settings, 5_000);
+  assert.deepEqual([saved.phase, saved.openForMs, saved.openSinceMs, saved.held], ['closed', 0, 0, false]);
+});

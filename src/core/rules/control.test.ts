@@ -4,7 +4,7 @@ import type { Action } from '../action.ts';
 import { success } from '../action.ts';
 import { ruleCellsMax } from '../limits.ts';
 import type { RuleSettings } from '../settings.ts';
-import type { Stop, Verdict } from '../verdict.ts';
+import { allow, type Stop, type Verdict } from '../verdict.ts';
 import { chainRun, type RulesControl, type RulesState, rulesControl } from './control.ts';
 import { parseRule, type Rule } from './rule.ts';
 
@@ -264,5 +264,18 @@ describe('an output rule that fired on a result', () => {
     assert.equal(Object.keys(at.state.due.items).length, at.state.due.size);
     assert.ok(at.state.due.size <= ruleCellsMax && at.state.due.size > ruleCellsMax / 2);
     assert.equal(at.due({ task: `t${ruleCellsMax}` }).kind, 'halt');
+  });
+});
+
+describe('the cell of the rules', () => {
+  it('is one for the whole gear, and a rule that lets nothing pass counts nothing', () => {
+    const never = rulesControl([rule('frequency>0/1h|throttle')], settings);
+    assert.deepEqual([never.name, never.scope], ['rules', 'gear']);
+    const state = never.apply(
+      never.initial(0),
+      { type: 'action-decided', atMs: 0, action: action(), verdict: allow },
+      'self',
+    );
+    assert.equal(state.times.size, 0);
   });
 });

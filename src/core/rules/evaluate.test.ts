@@ -272,3 +272,16 @@ describe('a name with stars', () => {
     assert.equal(isMatch(`${'*a'.repeat(2_000)}b`, 'a'.repeat(50_000)), false);
   });
 });
+
+describe('a row of what cannot be read', () => {
+  it('says so instead of a value', () => {
+    const outputs = { amount: 1 };
+    const hidden = { ...step({ outputs }), outputs: throwing as never };
+    const [threshold] = explainRules([rule('amount>5|abort')], hidden, settings);
+    assert.deepEqual([threshold?.fired, threshold?.value, threshold?.limit], [true, 'unreadable', '5']);
+    const [output] = explainRules([rule('output:amount|contains:x|abort')], hidden, settings);
+    assert.deepEqual([output?.fired, output?.value, output?.limit], [true, 'unreadable', 'x']);
+    const [missing] = explainRules([rule('output:other|contains:x|abort')], hidden, settings);
+    assert.deepEqual([missing?.fired, missing?.value], [false, 'missing']);
+  });
+});

@@ -51,3 +51,21 @@ describe('a history of moments', () => {
     assert.equal(freeAtMs(history, { ...twice, count: 0 }), Number.POSITIVE_INFINITY);
   });
 });
+
+describe('the memory of a history', () => {
+  it('marks the oldest as gone one by one, and lets go of them in bulk', () => {
+    const history = newHistory();
+    const rows: readonly [atMs: number, times: readonly number[], from: number][] = [
+      [1, [1], 0],
+      [2, [1, 2], 0],
+      [3, [1, 2, 3], 1],
+      [4, [1, 2, 3, 4], 2],
+      [5, [4, 5], 0],
+      [6, [4, 5, 6], 1],
+    ];
+    for (const [atMs, times, from] of rows) {
+      remember(history, atMs, 2);
+      assert.deepEqual(history, { times, from });
+    }
+  });
+});

@@ -199,3 +199,28 @@ describe('printing a rule', () => {
     assert.equal(retarget(rule('a>1|abort'), 'chain:x').id, 'chain:x|a>1|abort');
   });
 });
+
+describe('the ends of a rule', () => {
+  it('says which part is missing', () => {
+    assert.match(error('|abort'), /^condition must be/);
+    assert.match(error('abort'), /^rule must be condition\|action/);
+    assert.match(error('output:x|contains:y'), /^rule must be condition\|action/);
+    assert.match(error('output:x||abort'), /^output needs contains: .*got ""$/);
+    assert.equal(error('a>1||why'), 'action must be abort, confirm or throttle, got ""');
+  });
+
+  it('takes as many characters as are allowed, condition and reason together', () => {
+    const text = (reason: number): RuleText => {
+      return { target: '*', condition: 'a>1', action: 'abort', reason: 'x'.repeat(reason) };
+    };
+    assert.ok(ruleOf(text(ruleLengthMax - 3)).rule);
+    assert.match(ruleOf(text(ruleLengthMax - 2)).error ?? '', /at most/);
+    const bare = (length: number): RuleText => ({
+      target: '*',
+      condition: `${'k'.repeat(length - 2)}>1`,
+      action: 'abort',
+    });
+    assert.ok(ruleOf(bare(ruleLengthMax)).rule);
+    assert.match(ruleOf(bare(ruleLengthMax + 1)).error ?? '', /at most/);
+  });
+});

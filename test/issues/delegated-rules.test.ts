@@ -1,0 +1,83 @@
+/** Rules did not see delegations: what a rule forbade or wanted confirmed could still be sent to a worker. */
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { createSwitchgear, refusalOf, type SwitchgearOptions } from '../../src/index.ts';
+import { simulatedClock } from '../../src/testing/index.ts';
+
+function ruled(action: string, options: SwitchgearOptions = {}) {
+  const policy = { rules: [{ target: '*', condition: 'ability:chef_team', action }] };
+  return createSwitchgear({ clock: simulatedClock(), log: 'silent', env: {}, policy, ...options });
+}
+
+test('a rule that forbids a worker stops the delegation and ends the task', async () => {
+  const gear = ruled('abort');
+  let ran = 0;
+  const result = await gear.task({}, () => gear.delegate('chef_team', () => ++ran));
+  assert.equal(ran, 0);
+  assert.equal(result.status === 'halted' && result.halt.code, 'rule_abort');
+});
+
+test('a rule that wants a worker confirmed asks once, and the worker runs after a yes', async () => {
+  const asked: string[] = [];
+  const approver = {
+    name: 'boss',
+    async ask(card: { readonly evidence: readonly string[] }) {
+      asked.push(card.evidence[0] ?? '');
+      return { approved: true, by: 'ann' };
+    },
+  };
+  const gear = ruled('confirm', { approver });
+  const result = await gear.task({}, () => gear.delegate('chef_team', () => 'soup'));
+  assert.deepEqual(asked, ['agent wants to call chef_team']);
+  assert.deepEqual(result, { status: 'done', value: 'soup' });
+});
+
+test('a worker that nobody confirms is not sent out, and the refusal counts', async () => {
+  const gear = ruled('confirm');
+  let ran = 0;
+  const task = gear.startTask();
+  const value = await task.run(() => gear.delegate('chef_team', () => ++ran));
+  assert.equal(refusalOf(value)?.code, 'rule_unanswered');
+  assert.equal(task.snapshot().toolCalls, 1);
+  assert.equal(ran, 0);
+});
+
+test('a rule on results reads what a worker brings back', async () => {
+  const policy = { rules: [{ target: 'tool:chef', condition: 'output:result|contains:poison', action: 'abort' }] };
+  const gear = createSwitchgear({ clock: simulatedClock(), log: 'silent', env: {}, policy });
+  const result = await gear.task({}, () => gear.delegate('chef', () => 'a poisonous soup'));
+  assert.equal(result.status === 'halted' && result.halt.code, 'rule_abort');
+});
+
+test('a delegation that is too deep is written down and counts as refused', async () => {
+  const policy = { delegation: { max_depth: 1 } };
+  const gear = createSwitchgear({ clock: simulatedClock(), log: 'silent', env: {}, policy });
+  const result = await gear.task({}, () => gear.delegate('a', () => gear.delegate('b', () => 'deep')));
+  assert.equal(refusalOf(result.value)?.code, 'delegation_limit');
+  assert.equal(gear.journal().filter(({ type }) => type === 'action-refused').length, 1);
+});
+
+test('a gear that only observes lets a delegation pass at any depth', async () => {
+  const policy = { delegation: { max_depth: 1 } };
+  const gear = createSwitchgear({ clock: simulatedClock(), log: 'silent', env: {}, policy, mode: 'observe' });
+  const result = await gear.task({}, () => gear.delegate('a', () => gear.delegate('b', () => 'deep')));
+  assert.equal(result.value, 'deep');
+});
+
+test('failures of a worker that is guarded or run by a host count against its limit', async () => {
+  const gear = createSwitchgear({ clock: simulatedClock(), log: 'silent', env: {} });
+  let ran = 0;
+  const guarded = gear.guard('worker', () => ({ error: `failed ${++ran}` }), { kind: 'delegation' });
+  const result = await gear.task({ session: 'one' }, () => {
+    for (let time = 0; time < 5; time++) guarded();
+  });
+  assert.equal(ran, 2);
+  assert.equal(result.status === 'halted' && result.halt.code, 'delegation_limit');
+  const task = gear.startTask({ session: 'two' });
+  for (let time = 0; time < 2; time++) {
+    const admission = gear.admit('worker', [], { kind: 'delegation', task: task.id });
+    if (admission.refused === undefined) admission.settle({ error: new Error('down') });
+  }
+  assert.equal(task.halt?.code, 'delegation_limit');
+});

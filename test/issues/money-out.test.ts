@@ -1,0 +1,55 @@
+/** Money of calls that were given up, and prices that were no numbers, escaped the limit. */
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { createSwitchgear, isRefused } from '../../src/index.ts';
+import { simulatedClock } from '../../src/testing/index.ts';
+
+test('a call that was given up holds its worst case until its work ends', async () => {
+  const clock = simulatedClock();
+  const policy = { task: { max_spend_cents: 100 } };
+  const gear = createSwitchgear({ clock, log: 'silent', env: {}, policy, mode: 'observe' });
+  const work = Promise.withResolvers<string>();
+  const call = gear.guard('model', () => work.promise, { async: true, timeoutSecs: 1, worst: { cents: 90 } });
+  const task = gear.startTask();
+  const refusals = () => gear.journal().filter(({ type }) => type === 'action-refused').length;
+  const first = assert.rejects(task.run(call));
+  await clock.elapse(1_000);
+  await first;
+  const second = assert.rejects(task.run(call));
+  assert.equal(refusals(), 1);
+  await clock.elapse(1_000);
+  await second;
+  work.resolve('late');
+  await clock.elapse(0);
+  await task.run(call);
+  assert.equal(refusals(), 1);
+});
+
+test('a task that is tried again does not hold what the calls of the first one hold', () => {
+  const gear = createSwitchgear({ clock: simulatedClock(), log: 'silent', env: {} });
+  const call = gear.guard('model', async () => new Promise(() => {}), { worst: { cents: 4_000 }, timeoutSecs: 0 });
+  const task = gear.startTask({ id: 't' });
+  void task.run(call);
+  gear.halt('t', 'again');
+  const again = gear.startTask(gear.retryOf('t'));
+  void again.run(call);
+  assert.equal(again.halt, undefined);
+  assert.equal(again.snapshot().toolCalls, 2);
+});
+
+test('a price that is no number counts as unknown, and the limit holds', () => {
+  const prices = {
+    price: () => ({ micros: Number.NaN, basis: 'broken' }),
+    dearest: () => ({ micros: 60_000_000, basis: 'dear' }),
+  };
+  const gear = createSwitchgear({ clock: simulatedClock(), log: 'silent', env: {}, prices });
+  const task = gear.startTask();
+  assert.equal(task.observe({ type: 'usage', inputTokens: 1, outputTokens: 1 })?.code, 'token_spend_limit');
+});
+
+test('a worst case beyond all measure is refused, not taken for nothing', () => {
+  const gear = createSwitchgear({ clock: simulatedClock(), log: 'silent', env: {} });
+  const call = gear.guard('model', () => 'ran', { worst: { cents: 1e13 } });
+  assert.ok(isRefused(gear.startTask().run(call)));
+});

@@ -1,0 +1,31 @@
+/** Code that went on after its task had ended was out of reach when the task above was halted. */
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { createSwitchgear, isRefused } from '../../src/index.ts';
+import { simulatedClock } from '../../src/testing/index.ts';
+
+function ended() {
+  const gear = createSwitchgear({ clock: simulatedClock(), log: 'silent', env: {} });
+  const tool = gear.guard('tool', () => 'ran');
+  gear.startTask({ id: 'root' });
+  const child = gear.startTask({ parent: 'root' });
+  child.end();
+  return { gear, tool, child };
+}
+
+test('code of a task that ended is refused once the task above is halted', () => {
+  const { gear, tool, child } = ended();
+  assert.equal(child.run(tool), 'ran');
+  gear.halt('root', 'enough');
+  assert.ok(isRefused(child.run(tool)));
+});
+
+test('a task that begins in a task that ended is halted with those above', () => {
+  const { gear, tool, child } = ended();
+  const late = child.run(() => gear.startTask());
+  assert.equal(late.parent, 'root');
+  gear.halt('root', 'enough');
+  assert.equal(late.halt?.code, 'rule_abort');
+  assert.ok(isRefused(late.run(tool)));
+});
