@@ -38,14 +38,15 @@ test('a bundled gear with a plain policy says what to give it instead', async (c
 });
 
 test('a bundled gear with a checked policy and its rules keeps them', async (context) => {
-  const policy = `import { checkPolicy } from './src/policy/index.ts';`;
-  const limit = `const gear = createSwitchgear({ policy: checkPolicy({ task: { max_tool_calls: 1 } }), log: 'silent' });`;
-  assert.equal((await run(context, `${gear} ${policy} ${limit} ${twice}`)).out, 'tool_call_limit');
-  const rules = `const gear = createSwitchgear({ policy: checkPolicy({ rules: ['frequency>1/1h|abort|"once"'] }), log: 'silent' });`;
-  assert.equal((await run(context, `${gear} ${policy} ${rules} ${twice}`)).out, 'rule_abort');
+  const door = `import { checkPolicy } from './src/policy/index.ts';`;
+  const made = (policy: string) => `const gear = createSwitchgear({ policy: checkPolicy(${policy}), log: 'silent' });`;
+  const limit = made('{ task: { max_tool_calls: 1 } }');
+  assert.equal((await run(context, `${gear} ${door} ${limit} ${twice}`)).out, 'tool_call_limit');
+  const rules = made(`{ rules: ['frequency>1/1h|abort|"once"'] }`);
+  assert.equal((await run(context, `${gear} ${door} ${rules} ${twice}`)).out, 'rule_abort');
 });
 
-test('a bundled gear that cannot read the environment says so for each name, and the defaults stay', async (context) => {
+test('a bundled gear that cannot read the environment says so, and the defaults stay', async (context) => {
   const code = `${gear} console.log(createSwitchgear().settings.task.maxToolCalls);`;
   const { out, err } = await run(context, code, { BB_CIRCUIT_BREAKER_TOOL_CAP: '3' });
   assert.equal(out, '50');

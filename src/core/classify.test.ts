@@ -154,6 +154,7 @@ test('the wait that a callee asks for is read from a property in milliseconds or
   const headers = (value: string) => new Headers({ 'retry-after': value });
   const rows: readonly [fields: Readonly<Record<string, unknown>>, ms: number | undefined][] = [
     [{ retryAfterMs: 250 }, 250],
+    [{ retryAfterMs: 1 }, 1],
     [{ retryAfterMs: 0 }, undefined],
     [{ retryAfterMs: -5 }, undefined],
     [{ retryAfterMs: 1e12 }, undefined],

@@ -73,6 +73,7 @@ test('a call that is out excuses silence for as long as it may take, the longest
   assert.deepEqual(task.check(70_001), halt('idle_timeout', 10, 10));
   task.settled(success, {}, { atMs: 2_000 });
   assert.deepEqual([task.cell.state.out, task.cell.state.outUntilMs], [1, 60_000]);
+  assert.equal(idleOf(task.cell.state, 50_000), 0);
   task.settled(success, {}, { atMs: 3_000 });
   assert.deepEqual([task.cell.state.out, task.cell.state.outUntilMs], [0, 0]);
   assert.equal(idleOf(task.cell.state, 5_000), 2_000);

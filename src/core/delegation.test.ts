@@ -282,3 +282,19 @@ test('a success after a failure ends the wait for it, and forgives nothing', () 
   chef.returned(false);
   assert.deepEqual([chef.state().failedLast, chef.state().failures], [false, 1]);
 });
+
+test('only an admission of the worker itself ends the wait for its failure', () => {
+  const control = delegation(settings);
+  const failedOnce = () =>
+    control.apply(
+      control.initial(0),
+      { type: 'delegation-returned', atMs: 0, worker: 'chef', failed: true, reason: 'no' },
+      'self',
+    );
+  const deny: Stop = { kind: 'deny', code: 'circuit_open', control: 'breaker', counters: {} };
+  const after = (verdict: Stop | typeof allow, kind: Action['kind'] = 'delegation') =>
+    control.apply(failedOnce(), { type: 'action-decided', atMs: 0, action: action('chef', kind), verdict }, 'self');
+  assert.equal(after(deny).failedLast, true);
+  assert.equal(after(allow, 'tool').failedLast, true);
+  assert.equal(after(allow).failedLast, false);
+});

@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import { judged, neutral, type Row, settingsOf, story } from '../../../test/breaker/story.ts';
 import { tripTimesMax } from '../limits.ts';
 import type { BreakerSettings } from '../settings.ts';
-import { admitCall, advanceBreaker, countedFailures, endWork, settleCall } from './breaker.ts';
+import { admitCall, advanceBreaker, countedFailures, countSuccess, endWork, settleCall } from './breaker.ts';
 import { openBreaker, openForMs, resetBreaker, waitMs } from './phases.ts';
 import { initialBreaker } from './state.ts';
 
@@ -556,4 +556,25 @@ test('a clock that goes back or below zero refuses a while longer at most, and b
     [-55_000, 'a ok', 'closed'],
     [-54_000, 'ok', 'closed'],
   ]);
+});
+
+test('the same seed and generation give the same wait in every release: journals are replayed by it', () => {
+  const settings = settingsOf({ recoveryJitter: 1, jitterSeed: 7 });
+  const waits = [1, 2, 3].map((generation) =>
+    Math.floor(waitMs({ ...initialBreaker(settings), generation }, settings)),
+  );
+  assert.deepEqual(waits, [78_269, 116_524, 110_098]);
+});
+
+test('a success in one step is neither failed nor slow, and ends a run only where failures must be in a row', () => {
+  const settings = settingsOf({ trip: 'count_window', rateWindow: 'calls', windowCalls: 4 });
+  const state = { ...initialBreaker(settings), run: 3, streak: 3, inFlight: 1 };
+  countSuccess(state, settings);
+  const { successes, streak, run, inFlight, ringFilled, ringFailures, ringSlow } = state;
+  assert.deepEqual([successes, streak, run, inFlight], [1, 0, 3, 0]);
+  assert.deepEqual([ringFilled, ringFailures, ringSlow], [1, 0, 0]);
+  const inARow = settingsOf({});
+  const other = { ...initialBreaker(inARow), run: 3 };
+  countSuccess(other, inARow);
+  assert.equal(other.run, 0);
 });
