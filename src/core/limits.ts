@@ -92,3 +92,9 @@ export const classChainMax = 8;
 export const haltedTasksMax = 1_000;
 /** Sets of breaker settings a gear keeps, to share them. */
 export const sharedSettingsMax = 1_000;
+/** Targets that a task, a gear or the process keeps resolved. */
+export const lanesMax = 10_000;
+/** Workers of all sessions whose failures a gear keeps; the oldest goes first. */
+export const workerCellsMax = 100_000;
+/** Models of unknown price that are told of. */
+export const toldModelsMax = 1_000;

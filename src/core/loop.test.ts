@@ -61,7 +61,7 @@ test('a call that nobody looked at, and one that waits or asks, is not remembere
   task.decided(stopOf('ask'), call);
   assert.deepEqual(task.cell.state.refused, []);
   task.decided(deny, call);
-  assert.deepEqual(task.cell.state.refused, [{ fingerprint: 7, name: 'mail', times: 1, retryAtMs: -1 }]);
+  assert.deepEqual(task.cell.state.refused, [{ fingerprint: 7, name: 'mail', times: 1, retryAtMs: -1, turn: null }]);
 });
 
 test('once it was let through a call is forgotten, and only that one', () => {
@@ -85,9 +85,10 @@ test('from the time it was given a refused call is no repeat, and counting begin
   assert.deepEqual(task.judge(call, 999), loopHalt(3));
   assert.equal(task.judge(call, 1_000), allow);
   task.decided(until(2_000), call, 1_000);
-  assert.deepEqual(task.cell.state.refused, [{ fingerprint: 7, name: 'mail', times: 1, retryAtMs: 2_000 }]);
+  const refused = { fingerprint: 7, name: 'mail', turn: null };
+  assert.deepEqual(task.cell.state.refused, [{ ...refused, times: 1, retryAtMs: 2_000, turn: null }]);
   task.decided(until(0), call, 1_500);
-  assert.deepEqual(task.cell.state.refused, [{ fingerprint: 7, name: 'mail', times: 2, retryAtMs: 0 }]);
+  assert.deepEqual(task.cell.state.refused, [{ ...refused, times: 2, retryAtMs: 0, turn: null }]);
   assert.equal(task.judge(call, 0), allow);
 });
 
@@ -109,4 +110,22 @@ test('only so many refused calls are remembered: the oldest goes', () => {
   task.decided(deny, { fingerprint: 99 });
   assert.equal(task.cell.state.refused.length, refusedCallsMax);
   assert.deepEqual([task.cell.state.refused[0]?.fingerprint, task.cell.state.refused.at(-1)?.fingerprint], [2, 99]);
+});
+
+test('twins of one turn are one proposal, and the next turn is another', () => {
+  const task = seated(control);
+  const turn = (turnId: string) => ({ ...call, turnId });
+  const times = () => task.cell.state.refused[0]?.times;
+  task.decided(deny, turn('a'));
+  task.decided(deny, turn('a'));
+  assert.equal(times(), 1);
+  task.decided(deny, turn('b'));
+  assert.equal(times(), 2);
+  assert.equal(task.judge(turn('b')), allow);
+  assert.deepEqual(task.judge(turn('c')), loopHalt(3));
+  assert.deepEqual(task.judge(call), loopHalt(3));
+  task.decided(deny, call);
+  task.decided(deny, call);
+  assert.equal(times(), 4);
+  assert.equal(task.cell.state.refused[0]?.turn, null);
 });

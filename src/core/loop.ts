@@ -1,5 +1,6 @@
 /** Notices an agent that repeats itself: the same words again and again, or a refused call proposed unchanged. */
 
+import type { Action } from './action.ts';
 import type { Control } from './control.ts';
 import { refusedCallsMax } from './limits.ts';
 import type { LoopSettings } from './settings.ts';
@@ -12,6 +13,8 @@ interface RefusedCall {
   times: number;
   /** Before this it makes no sense to propose it again; -1 = no time was given. */
   retryAtMs: number;
+  /** The model turn it was last proposed in, where the host tells turns apart: parallel twins are one proposal. */
+  turn: string | null;
 }
 
 export interface LoopState {
@@ -31,6 +34,7 @@ export function loop(settings: LoopSettings): Control<LoopState> {
       if (state.refused.length === 0 || action.fingerprint === 0) return allow;
       const call = state.refused.find((candidate) => candidate.fingerprint === action.fingerprint);
       if (call === undefined || call.times < settings.refusedRepeats || isOver(call, atMs)) return allow;
+      if (action.turnId !== undefined && action.turnId === call.turn) return allow;
       return {
         kind: 'halt',
         code: 'tool_loop',
@@ -47,7 +51,7 @@ export function loop(settings: LoopSettings): Control<LoopState> {
           if (verdict.kind === 'allow') {
             if (state.refused.length > 0) forget(state, action.fingerprint);
           } else {
-            remember(state, action.fingerprint, action.name, verdict.retryAtMs ?? -1, event.atMs);
+            remember(state, action, verdict.retryAtMs ?? -1, event.atMs);
           }
           return state;
         }
@@ -91,15 +95,21 @@ function isOver(call: RefusedCall, atMs: number): boolean {
   return call.retryAtMs >= 0 && atMs >= call.retryAtMs;
 }
 
-function remember(state: LoopState, fingerprint: number, name: string, retryAtMs: number, atMs: number): void {
+function remember(state: LoopState, action: Action, retryAtMs: number, atMs: number): void {
+  const { fingerprint, name, turnId } = action;
+  const turn = turnId ?? null;
   const call = state.refused.find((candidate) => candidate.fingerprint === fingerprint);
   if (call === undefined) {
     if (state.refused.length >= refusedCallsMax) state.refused.shift();
-    state.refused.push({ fingerprint, name, times: 1, retryAtMs });
+    state.refused.push({ fingerprint, name, times: 1, retryAtMs, turn });
     return;
   }
-  call.times = isOver(call, atMs) ? 1 : call.times + 1; // After its time a proposal is no repeat.
+  const isTwin = turn !== null && turn === call.turn;
+  if (isOver(call, atMs))
+    call.times = 1; // After its time a proposal is no repeat.
+  else if (!isTwin) call.times++;
   call.retryAtMs = retryAtMs;
+  call.turn = turn;
 }
 
 function forget(state: LoopState, fingerprint: number): void {

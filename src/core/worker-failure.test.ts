@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { runInNewContext } from 'node:vm';
 import { blockReason, shortMessage, userMessage } from './delegation-messages.ts';
 import { reasonLengthMax } from './limits.ts';
 import { causeHint, type WorkerReading, workerFailure } from './worker-failure.ts';
@@ -241,4 +242,12 @@ test('one of several failures is enough to suspect somebody, where all were abou
 test('blocks that are nothing are passed over', () => {
   assert.equal(failed({ role: 'assistant', content: [null, 5, { text: 'I cannot' }] }), true);
   assert.equal(failed({ role: 'assistant', content: [null, 5, { text: 'fine' }] }), false);
+});
+
+test('an error of another realm is an error, and what only inherits from one is, too', () => {
+  const foreign = runInNewContext("new TypeError('elsewhere')");
+  assert.equal(foreign instanceof Error, false);
+  assert.deepEqual(read(foreign), { failed: true, reason: 'TypeError: elsewhere' });
+  const heir = Object.create(new Error('inherited'));
+  assert.deepEqual(read(heir), { failed: true, reason: 'Error: inherited' });
 });

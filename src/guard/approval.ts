@@ -82,7 +82,7 @@ function firstAnswer(asking: Asking, lane: Lane, card: Card, approver: Approver)
       controller.abort();
       resolve(answer);
     };
-    const stop = clock.after((card.expiresAtMs ?? 0) - clock.nowMs(), () => finish(undefined));
+    const stop = clock.after((card.expiresAtMs ?? 0) - clock.nowMs(), () => finish(undefined), true);
     if (lane.task !== undefined) forget = atHalt(lane.task, () => finish(undefined));
     open.set(card.id, finish);
     Promise.resolve()

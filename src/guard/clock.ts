@@ -6,12 +6,12 @@ import type { Clock } from '../ports/clock.ts';
 export const systemClock: Clock = {
   nowMs: () => performance.now(),
   wallMs: () => Date.now(),
-  after: unrefAfter,
+  after: later,
 };
 
-function unrefAfter(delayMs: number, run: () => void): () => void {
+function later(delayMs: number, run: () => void, awaited = false): () => void {
   const timer = setTimeout(run, Math.min(Math.max(delayMs, 0), timerMaxMs));
-  timer.unref();
+  if (!awaited) timer.unref();
   return () => clearTimeout(timer);
 }
 

@@ -35,7 +35,7 @@ function wait(clock: Clock, delayMs: number, signal: AbortSignal | undefined): P
       signal?.removeEventListener('abort', done);
       resolve();
     };
-    const cancel = clock.after(delayMs, done);
+    const cancel = clock.after(delayMs, done, true);
     signal?.addEventListener('abort', done, { once: true });
   });
 }

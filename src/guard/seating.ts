@@ -3,7 +3,7 @@
 import type { Control } from '../core/control.ts';
 import type { Panel, Seat } from '../core/decide.ts';
 import { type DelegationState, delegation, isCounted } from '../core/delegation.ts';
-import { patienceMaxMs, sharedSettingsMax } from '../core/limits.ts';
+import { lanesMax, patienceMaxMs, sharedSettingsMax, workerCellsMax } from '../core/limits.ts';
 import type { Holder } from '../core/panel.ts';
 import type { RuleEngine } from '../core/rule-engine.ts';
 import type { BreakerSettings, Settings } from '../core/settings.ts';
@@ -41,6 +41,7 @@ export function createSeating(options: SeatingOptions): Seating {
   let epoch = 1;
   let rulesSeat: Seat | undefined;
   const shared = new Map<string, BreakerSettings>();
+  const workers = new Set<string>();
   let outside = new Map<Target, Lane>();
 
   function settingsFor(target: Target, agent: string): BreakerSettings {
@@ -63,6 +64,14 @@ export function createSeating(options: SeatingOptions): Seating {
 
   function worker(session: string, name: string): Holder<DelegationState> {
     const key = `worker/${encodeURIComponent(session)}/${encodeURIComponent(name)}`;
+    if (!workers.has(key)) {
+      if (workers.size >= workerCellsMax) {
+        const oldest = workers.values().next().value!;
+        workers.delete(oldest);
+        store.drop(oldest);
+      }
+      workers.add(key);
+    }
     return store.cell(key, () => delegation(options.settings().delegation).initial(0)) as Holder<DelegationState>;
   }
 
@@ -122,7 +131,7 @@ export function createSeating(options: SeatingOptions): Seating {
       const lanes = task?.lanes ?? outside;
       let lane = lanes.get(target);
       if (lane === undefined || lane.epoch !== epoch) {
-        if (lanes.size >= 10_000) lanes.clear();
+        if (lanes.size >= lanesMax) lanes.clear();
         lane = make(target, task);
         lanes.set(target, lane);
       }

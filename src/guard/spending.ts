@@ -2,6 +2,7 @@
 
 import type { Cost } from '../core/action.ts';
 import type { EntryPlace } from '../core/event.ts';
+import { toldModelsMax } from '../core/limits.ts';
 import type { PriceSettings } from '../core/settings.ts';
 import type { Prices, Usage } from '../ports/prices.ts';
 import type { Notebook } from './notebook.ts';
@@ -27,7 +28,7 @@ export function createSpending(prices: Prices, settings: () => PriceSettings, no
     const mode = settings().onUnknownPrice;
     const dearest = prices.dearest(usage);
     const model = String(usage.model ?? 'an unnamed model').slice(0, 256);
-    if (!told.has(model) && told.size < 1_000) {
+    if (!told.has(model) && told.size < toldModelsMax) {
       told.add(model);
       const assumed =
         mode === 'token_cap_only'

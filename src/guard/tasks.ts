@@ -5,7 +5,7 @@ import type { Control } from '../core/control.ts';
 import { durationOf, idleOf } from '../core/deadline.ts';
 import type { Seat } from '../core/decide.ts';
 import { SwitchgearError } from '../core/error.ts';
-import { sweepMs, taskDepthMax, tasksMax } from '../core/limits.ts';
+import { sharedSettingsMax, sweepMs, taskDepthMax, tasksMax } from '../core/limits.ts';
 import { initialTaskCells, type TaskCells, type TaskControls, taskControls, taskSeats } from '../core/panel.ts';
 import type { Settings, TaskSettings } from '../core/settings.ts';
 import type { Store } from '../ports/store.ts';
@@ -89,7 +89,7 @@ export function createTasks(options: TasksOptions): Tasks & Sweeper {
     const key = JSON.stringify(limits);
     let controls = controlsOf.get(key);
     if (controls === undefined) {
-      if (controlsOf.size >= 256) controlsOf.clear();
+      if (controlsOf.size >= sharedSettingsMax) controlsOf.clear();
       controls = taskControls(limits, options.settings().loop);
       controlsOf.set(key, controls);
     }

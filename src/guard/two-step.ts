@@ -3,7 +3,7 @@
 import { cancelled, type Outcome, type Permit } from '../core/action.ts';
 import type { Ending } from '../core/classify.ts';
 import { classify } from '../core/classify.ts';
-import { countedIdsMax } from '../core/limits.ts';
+import { countedIdsMax, lanesMax } from '../core/limits.ts';
 import { type Refusal, refused } from '../core/refusal.ts';
 import { actionOf } from './actions.ts';
 import * as check from './arguments.ts';
@@ -103,7 +103,7 @@ function targetFor(name: string, kind: Target['kind']): Target {
   const key = `${kind}\n${name}`;
   let target = targets.get(key);
   if (target === undefined) {
-    if (targets.size >= 10_000) targets.clear();
+    if (targets.size >= lanesMax) targets.clear();
     target = { name, kind, overrides: undefined, healthCheck: undefined };
     targets.set(key, target);
   }

@@ -16,7 +16,7 @@ export function sleepUntil(
       forget?.();
       resolve();
     };
-    const stop = runner.clock.after(Math.max(0, untilMs - runner.clock.nowMs()), wake);
+    const stop = runner.clock.after(Math.max(0, untilMs - runner.clock.nowMs()), wake, true);
     if (task !== undefined) forget = atHalt(task, wake);
   });
 }

@@ -21,6 +21,7 @@ import { checkHealth } from './health.ts';
 import { createLiveCalls } from './live-calls.ts';
 import { logOf } from './log-target.ts';
 import { type Notebook, notebook } from './notebook.ts';
+import { failingClosed, type Harm, tolerant } from './own-controls.ts';
 import { takePolicy } from './policy-engine.ts';
 import { createSeating, type Seating } from './seating.ts';
 import { checkSetUp } from './set-up.ts';
@@ -70,7 +71,10 @@ export function createWorks(options: SwitchgearOptions): Works {
   const project = options.project === undefined ? process.cwd() : check.name('project', options.project);
   const clock = options.clock ?? options.store?.clock ?? systemClock;
   const store = options.store ?? memoryStore(clock);
-  const ownControls = (options.controls ?? []) as readonly Control<never>[];
+  const harm: Harm = { error: undefined };
+  const ownControls = ((options.controls ?? []) as readonly Control<never>[]).map((control) =>
+    tolerant(control, harm, (where, error) => notes.countError(where, error, clock.nowMs())),
+  );
   const gear = {};
   const env = options.env ?? process.env;
   const loaded = takePolicy(options.policy, env);
@@ -90,7 +94,8 @@ export function createWorks(options: SwitchgearOptions): Works {
     halted.set(task.id, task);
   };
   const cards = createCards(store, notes, () => `card-${session}-${nextId()}`);
-  const guard = createGuard({ notes, observes, halting: createHalting({ notes, cards, observes, onHalt }) });
+  const plain = createGuard({ notes, observes, halting: createHalting({ notes, cards, observes, onHalt }) });
+  const guard = ownControls.length === 0 ? plain : failingClosed(plain, harm);
   const breakers = createBreakers(store, notes);
   const tunings = new Map<string, Partial<BreakerSettings>>();
   const seating = createSeating({ store, breakers, agent, session, project, ownControls, settings, rules, tunings });

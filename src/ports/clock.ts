@@ -4,6 +4,6 @@ export interface Clock {
   nowMs(): number;
   /** Wall time, for display only. */
   wallMs(): number;
-  /** Runs a function later, without keeping the process alive; the result cancels it. */
-  after(delayMs: number, run: () => void): () => void;
+  /** Runs a function later; the result cancels it. The process is kept alive only where somebody waits for it. */
+  after(delayMs: number, run: () => void, awaited?: boolean): () => void;
 }

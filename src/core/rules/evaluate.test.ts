@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { textLengthMax } from '../limits.ts';
 import type { RuleSettings } from '../settings.ts';
 import { explainRules, matchCall, matchResult, matchStep, type Step } from './evaluate.ts';
 import { isMatch } from './glob.ts';
@@ -283,5 +284,17 @@ describe('a row of what cannot be read', () => {
     assert.deepEqual([output?.fired, output?.value, output?.limit], [true, 'unreadable', 'x']);
     const [missing] = explainRules([rule('output:other|contains:x|abort')], hidden, settings);
     assert.deepEqual([missing?.fired, missing?.value], [false, 'missing']);
+  });
+});
+
+describe('a result that is text', () => {
+  it('has keys where it is JSON of a length that is looked at, and is else nothing to a rule for everybody', () => {
+    const json = (length: number) => `{"note":"secret","pad":"${'x'.repeat(length - 26)}"}`;
+    const fires = (result: string) => onResult('output:note|contains:secret|abort', '*', result) !== undefined;
+    assert.equal(json(100).length, 100);
+    assert.equal(fires(json(textLengthMax)), true);
+    assert.equal(fires(json(textLengthMax + 1)), false);
+    assert.equal(fires('[{"note":"secret"}]'), false);
+    assert.equal(fires('{"note":"secret"'), false);
   });
 });

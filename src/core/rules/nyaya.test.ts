@@ -62,6 +62,10 @@ describe('the <nyaya> block', () => {
     assert.match(many.errors[0] ?? '', /at most 1000 lines/);
     const long = parseNyaya(`<nyaya>${'x'.repeat(70_000)}\nB:a>1|abort</nyaya>`);
     assert.match(long.errors[0] ?? '', /at most 65536 characters/);
+    assert.deepEqual([long.rules, long.lines], [[], { other: [] }]);
+    const rule = '\nB:a>1|abort';
+    const full = parseNyaya(`<nyaya>${'x'.repeat(65_536 - rule.length)}${rule}</nyaya>`);
+    assert.deepEqual([full.errors, full.rules.length], [[], 1]);
     assert.match(parseNyaya(7 as unknown as string).errors[0] ?? '', /must be text/);
   });
 

@@ -213,6 +213,8 @@ describe('the ends of a rule', () => {
     const text = (reason: number): RuleText => {
       return { target: '*', condition: 'a>1', action: 'abort', reason: 'x'.repeat(reason) };
     };
+    assert.ok(parseRule(`a>1|abort|${'x'.repeat(ruleLengthMax - 10)}`).rule);
+    assert.match(error(`a>1|abort|${'x'.repeat(ruleLengthMax - 9)}`), /at most/);
     assert.ok(ruleOf(text(ruleLengthMax - 3)).rule);
     assert.match(ruleOf(text(ruleLengthMax - 2)).error ?? '', /at most/);
     const bare = (length: number): RuleText => ({

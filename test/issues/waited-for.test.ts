@@ -1,0 +1,35 @@
+/** A wait that somebody awaits keeps the process alive; a timer that nobody awaits does not. */
+
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { test } from 'node:test';
+
+const door = new URL('../../src/index.ts', import.meta.url).href;
+
+function run(code: string) {
+  const script = `import { createSwitchgear } from ${JSON.stringify(door)}; ${code}`;
+  const args = ['--no-warnings', '--input-type=module', '-e', script];
+  const { status, stdout } = spawnSync(process.execPath, args, { encoding: 'utf8', timeout: 20_000 });
+  return { status, out: stdout.trim() };
+}
+
+test('a retry that is awaited goes on although nothing else keeps the process alive', () => {
+  const code = `
+    const gear = createSwitchgear({ log: 'silent' });
+    let tries = 0;
+    const work = () => { if (++tries < 2) throw new Error('not yet'); return 'done'; };
+    console.log(await gear.retry(work, { baseSecs: 0.05 }), tries);
+  `;
+  assert.deepEqual(run(code), { status: 0, out: 'done 2' });
+});
+
+test('an open breaker, a hung call and a running task let the process end', () => {
+  const code = `
+    const gear = createSwitchgear({ log: 'silent' });
+    gear.startTask({});
+    gear.breaker('down').trip();
+    void gear.guard('hung', () => new Promise(() => {}))();
+    console.log('over');
+  `;
+  assert.deepEqual(run(code), { status: 0, out: 'over' });
+});
