@@ -31,7 +31,7 @@ export const faults: readonly Fault[] = [
   },
   {
     name: 'a failed probe leaves the breaker half-open',
-    find: "openBreaker(state, settings, atMs, 'a failed probe', outcome.retryAtMs);",
+    find: "openBreaker(state, settings, atMs, 'a failed probe', askedUntil(outcome.retryAtMs, settings, atMs));",
     replace: '',
   },
   {
@@ -131,7 +131,7 @@ export function plant(fault: Fault): void {
       const text = typeof loaded.source === 'string' ? loaded.source : new TextDecoder().decode(loaded.source);
       if (!text.includes(fault.find)) return loaded;
       planted++;
-      return { ...loaded, source: text.replace(fault.find, fault.replace) };
+      return { ...loaded, source: text.replaceAll(fault.find, fault.replace) };
     },
   });
   process.on('exit', () => {
