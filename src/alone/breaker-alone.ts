@@ -205,7 +205,7 @@ export class BreakerAlone implements Breaker {
   }
 
   private failureOf(error: unknown): Outcome {
-    return classify({ error }, this.model.settings, this.model.exact.nowMs(), errorFingerprint);
+    return classify({ error }, this.model.settings, this.model.clock.nowMs(), errorFingerprint);
   }
 
   /** Tells of a change of phase; what was made for the phase before is forgotten. */
