@@ -1,6 +1,6 @@
 /** Sees how a call ends, in its own tick or later. */
 
-import { peek } from '../core/classify.ts';
+import { isThenable } from '../core/thenable.ts';
 
 /** Told of an ending: the value, or the error. */
 export type Seen = (ending: unknown) => void;
@@ -15,10 +15,6 @@ export function ended(result: unknown, ok: Seen, err: Seen): unknown {
   const promise = Promise.resolve(result);
   promise.then(ok, err);
   return promise;
-}
-
-export function isThenable(value: unknown): value is PromiseLike<unknown> {
-  return typeof value === 'object' && typeof peek(value, 'then') === 'function';
 }
 
 /** Whether it is a promise of the platform; what refuses to show its class is none. */

@@ -3,7 +3,8 @@
 import { defaultBreaker } from '../core/breaker/defaults.ts';
 import { SwitchgearError } from '../core/error.ts';
 import { sharedSettingsMax } from '../core/limits.ts';
-import { checkPart, shown } from '../core/part.ts';
+import { checkPart } from '../core/part.ts';
+import { quoted } from '../core/quoted.ts';
 import type { BreakerSettings } from '../core/settings.ts';
 import { coarseClock, systemClock } from '../guard/clock.ts';
 import { type Timeouts, timeouts } from '../guard/timeouts.ts';
@@ -28,7 +29,7 @@ export interface Model {
 
 /** Refuses what does not fit, with what came. */
 export function check(fits: boolean, what: string, value: unknown): void {
-  if (!fits) throw new SwitchgearError('invalid_argument', `${what}, got ${shown(value)}`);
+  if (!fits) throw new SwitchgearError('invalid_argument', `${what}, got ${quoted(value)}`);
 }
 
 function settingsOf(said: object): BreakerSettings {

@@ -1,6 +1,7 @@
 /** A call that may take too long: cut when its time is up, or counted as failed where it cannot be cut. */
 
-import { isThenable, type Seen } from './ended.ts';
+import { isThenable } from '../core/thenable.ts';
+import type { Seen } from './ended.ts';
 import type { Model } from './model.ts';
 
 /** Told how it ends. */

@@ -4,7 +4,8 @@ import { defaultBreaker } from './breaker/defaults.ts';
 import { defaultSettings } from './defaults.ts';
 import { SwitchgearError } from './error.ts';
 import { halfOpenPermitsMax, secsMax, windowCallsMax } from './limits.ts';
-import { checkPart, isOptional, shown } from './part.ts';
+import { checkPart, isOptional } from './part.ts';
+import { quoted } from './quoted.ts';
 
 const check = (input: unknown) => checkPart(defaultBreaker, input, 'circuitBreaker');
 
@@ -54,7 +55,7 @@ test('numbers have ends, and both ends belong to them', () => {
     const refused = kind.startsWith('a whole') ? [low - 1, high + 1, low + 0.5] : [low - 1, high * 1.01];
     for (const value of [...refused, Number.NaN, '5', true]) {
       assert.throws(() => check({ [name]: value }), {
-        message: `circuitBreaker.${name} must be ${kind}, got ${shown(value)}`,
+        message: `circuitBreaker.${name} must be ${kind}, got ${quoted(value)}`,
       });
     }
   }
@@ -117,8 +118,8 @@ test('what is no setting, no object or cannot be read is refused by its own name
 });
 
 test('what came is quoted short, and never throws', () => {
-  assert.equal(shown('x'.repeat(100)), `"${'x'.repeat(80)}"`);
-  assert.equal(shown([...'x'.repeat(60)]).length, 90);
-  assert.equal(shown(undefined), 'undefined');
-  assert.equal(shown(Object.create(null)), 'something that cannot be read');
+  assert.equal(quoted('x'.repeat(100)), `"${'x'.repeat(80)}"`);
+  assert.equal(quoted([...'x'.repeat(60)]).length, 90);
+  assert.equal(quoted(undefined), 'undefined');
+  assert.equal(quoted(Object.create(null)), 'something that cannot be read');
 });

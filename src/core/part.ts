@@ -2,6 +2,7 @@
 
 import { SwitchgearError } from './error.ts';
 import { halfOpenPermitsMax, secsMax, windowCallsMax } from './limits.ts';
+import { quoted } from './quoted.ts';
 
 /** Numbers that may be 0, that may have a fraction, that are a share, and settings that may be absent or "none". */
 const zeros = /Jitter|jitterSeed/;
@@ -41,7 +42,7 @@ export function checkPart<T extends object>(defaults: T, input: unknown, where: 
   let entries: [string, unknown][] = [];
   try {
     if (typeof input === 'object' && input !== null && !Array.isArray(input)) entries = Object.entries(input);
-    else refuse(` must be an object, got ${shown(input)}`);
+    else refuse(` must be an object, got ${quoted(input)}`);
   } catch (error) {
     if (error instanceof SwitchgearError) throw error;
     refuse(' cannot be read');
@@ -71,17 +72,8 @@ export function checkPart<T extends object>(defaults: T, input: unknown, where: 
       : typeof value === 'number' && typeof model === 'number'
         ? value >= low && value <= most && (fractions.test(name) || Number.isInteger(value))
         : typeof value === typeof model && (words?.includes(value as string) ?? true);
-    if (!fits) refuse(`.${name} must be ${kind}, got ${shown(value)}`);
+    if (!fits) refuse(`.${name} must be ${kind}, got ${quoted(value)}`);
     part[name] = value;
   }
   return part as Partial<T>;
-}
-
-/** What came, short enough to be quoted. */
-export function shown(value: unknown): string {
-  try {
-    return (typeof value === 'string' ? JSON.stringify(value.slice(0, 80)) : String(value)).slice(0, 90);
-  } catch {
-    return 'something that cannot be read';
-  }
 }

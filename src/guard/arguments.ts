@@ -2,16 +2,7 @@
 
 import { SwitchgearError } from '../core/error.ts';
 import { nameLengthMax } from '../core/limits.ts';
-
-/** What came, short enough to be quoted. */
-export function quoted(value: unknown): string {
-  try {
-    const text = typeof value === 'string' ? JSON.stringify(value.slice(0, 80)) : String(value);
-    return text.slice(0, 80);
-  } catch {
-    return 'something that cannot be read';
-  }
-}
+import { quoted } from '../core/quoted.ts';
 
 export function name(what: string, value: unknown): string {
   if (typeof value !== 'string' || value === '' || value.length > nameLengthMax) {

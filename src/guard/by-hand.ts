@@ -1,15 +1,15 @@
 /** What a person does with a task: ends it, or has it tried again with the tripped limit raised. */
 
 import { raisesMax, reasonLengthMax } from '../core/limits.ts';
+import { quoted } from '../core/quoted.ts';
 import type { TaskSettings } from '../core/settings.ts';
 import type { Stop } from '../core/verdict.ts';
-import * as check from './arguments.ts';
 import type { TaskOptions } from './front-door.ts';
 import type { TaskNode } from './task-node.ts';
 
 /** The verdict of a person who ends a task. */
 export function haltedByHand(said: string): Stop {
-  const reason = typeof said === 'string' ? said.slice(0, reasonLengthMax) : check.quoted(said);
+  const reason = typeof said === 'string' ? said.slice(0, reasonLengthMax) : quoted(said);
   return { kind: 'halt', code: 'rule_abort', control: 'operator', counters: {}, reason };
 }
 

@@ -1,5 +1,6 @@
 /** Another policy, or a model's rules, without a restart: counts stay, what was resolved is resolved again. */
 
+import { quoted } from '../core/quoted.ts';
 import type { Settings } from '../core/settings.ts';
 import { resolveTask } from '../policy/resolve.ts';
 import * as check from './arguments.ts';
@@ -27,7 +28,7 @@ export function reload(works: Works, policy: PolicyInput): void {
 /** Adds rules that a model wrote; the ids of those taken come back. */
 export function tighten(works: Works, lines: readonly string[], chain: string | undefined): readonly string[] {
   const engine = works.rules ?? policyEngineOf(works.options.policy).noRules(works.settings);
-  const written = check.list('the rules', lines).map((line) => (typeof line === 'string' ? line : check.quoted(line)));
+  const written = check.list('the rules', lines).map((line) => (typeof line === 'string' ? line : quoted(line)));
   const { rejected, taken, engine: tightened } = engine.tighten(written, chain ?? `agent:${works.agent}`);
   for (const one of rejected) works.notes.write({ type: 'rule-rejected', ...one }, {}, works.clock.nowMs());
   works.rules = tightened;

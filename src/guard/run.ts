@@ -4,6 +4,7 @@ import type { Outcome, Permit } from '../core/action.ts';
 import type { Ending } from '../core/classify.ts';
 import { type Refusal, RefusedError, refused } from '../core/refusal.ts';
 import type { RuleEngine } from '../core/rule-engine.ts';
+import { isThenable } from '../core/thenable.ts';
 import type { Stop } from '../core/verdict.ts';
 import type { Clock } from '../ports/clock.ts';
 import { actionOf, type CallFacts } from './actions.ts';
@@ -222,14 +223,5 @@ function isAsyncFunction(fn: AnyFunction): boolean {
     return Object.prototype.toString.call(fn) === '[object AsyncFunction]';
   } catch {
     return false; // A function that does not want to be looked at shows itself when it returns.
-  }
-}
-
-function isThenable(value: unknown): value is PromiseLike<unknown> {
-  if (typeof value !== 'object' || value === null) return false;
-  try {
-    return typeof (value as PromiseLike<unknown>).then === 'function';
-  } catch {
-    return false; // A result that refuses to be looked at is handed on as it is.
   }
 }

@@ -2,6 +2,7 @@
 
 import { SwitchgearError } from '../core/error.ts';
 import { checkPart } from '../core/part.ts';
+import { quoted } from '../core/quoted.ts';
 import { resolveTask } from '../policy/resolve.ts';
 import * as check from './arguments.ts';
 import { haltedByHand } from './by-hand.ts';
@@ -56,7 +57,7 @@ function parentOf({ tasks }: Works, given: TaskOptions, around: TaskNode | undef
   if (given.parent === null) return undefined;
   const parent = tasks.find(given.parent);
   if (parent === undefined) {
-    throw new SwitchgearError('unknown_task', `no task with the id ${check.quoted(given.parent)} is running`);
+    throw new SwitchgearError('unknown_task', `no task with the id ${quoted(given.parent)} is running`);
   }
   return parent;
 }

@@ -1,5 +1,6 @@
 /** The gear: the library's front door, a thin face on its works. */
 
+import { quoted } from '../core/quoted.ts';
 import type { BreakerSettings } from '../core/settings.ts';
 import * as check from './arguments.ts';
 import { breakerHandle } from './breaker-handle.ts';
@@ -52,7 +53,7 @@ function calls(works: Works) {
   const around = () => frameOf(runner.gear)?.task;
 
   function guardOne<F extends AnyFunction>(name: string, fn: F, given: GuardOptions<F> = {}) {
-    check.fn(`the tool ${check.quoted(name)}`, fn);
+    check.fn(`the tool ${quoted(name)}`, fn);
     return guardFunction(runner, targetOf(works, name, given as GuardOptions), fn, given);
   }
 

@@ -4,6 +4,7 @@ import { cancelled, type Outcome, type Permit } from '../core/action.ts';
 import type { Ending } from '../core/classify.ts';
 import { classify } from '../core/classify.ts';
 import { countedIdsMax, lanesMax } from '../core/limits.ts';
+import { quoted } from '../core/quoted.ts';
 import { type Refusal, refused } from '../core/refusal.ts';
 import { actionOf } from './actions.ts';
 import * as check from './arguments.ts';
@@ -42,7 +43,7 @@ export function admitCall(
   const task = given.task === undefined ? frameOf(calls.gear)?.task : calls.find(given.task);
   if (given.task !== undefined && task === undefined) {
     // Nobody can be charged for it: a call that names a task we do not know is not let through unprotected.
-    return refusedCall(brokenRefusal(name, `no task with the id ${check.quoted(given.task)} is running`), undefined);
+    return refusedCall(brokenRefusal(name, `no task with the id ${quoted(given.task)} is running`), undefined);
   }
   const key = given.id === undefined ? undefined : keyOf(task, given.id, name, args);
   // What was let through before its task was halted is not let through again.

@@ -1,6 +1,7 @@
 /** Guards a watcher: anything that emits events in the manner of `fs.watch` or chokidar. */
 
 import { explain } from '../core/explain.ts';
+import { quoted } from '../core/quoted.ts';
 import { countEvent, initialStorm } from '../core/storm.ts';
 import type { Stop } from '../core/verdict.ts';
 import type { Clock } from '../ports/clock.ts';
@@ -29,8 +30,8 @@ export function watchSource(
     maxEvents: check.whole('maxEvents', options.maxEvents ?? 1_000, 1),
     windowSecs: check.whole('windowSecs', options.windowSecs ?? 10, 1),
   };
-  check.methods(`the source of watch ${check.quoted(name)}`, source, ['on']);
-  check.fn(`the listener of watch ${check.quoted(name)}`, listener);
+  check.methods(`the source of watch ${quoted(name)}`, source, ['on']);
+  check.fn(`the listener of watch ${quoted(name)}`, listener);
   if (options.onTrip !== undefined) check.fn('onTrip', options.onTrip);
   const events = options.events === undefined ? eventsDefault : check.list('events', options.events);
   for (const event of events) check.name('an event', event);

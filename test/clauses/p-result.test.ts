@@ -152,12 +152,12 @@ test('P29: graceful degradation returns the refusal by default; false raises it'
 
 /** Each way to say no, as an error that is thrown and as a result that says so. */
 const denials = [
-  ['P38', 'an approval that was denied', 'approval_denied', 'ApprovalDenied'],
-  ['P39', 'a permission that was denied', 'permission_denied', 'PermissionDenied'],
-  ['P40', 'an approval process that failed', 'approval_error', 'ApprovalError'],
+  ['P38: an approval that was denied', 'approval_denied', 'ApprovalDenied'],
+  ['P39: a permission that was denied', 'permission_denied', 'PermissionDenied'],
+  ['P40: an approval process that failed', 'approval_error', 'ApprovalError'],
 ] as const;
 
-for (const [id, what, flag, name] of denials) {
+for (const [what, flag, name] of denials) {
   const thrown = () => {
     throw Object.assign(new Error('no'), { name });
   };
@@ -166,7 +166,7 @@ for (const [id, what, flag, name] of denials) {
   };
   const returned = () => ({ error: 'no', [flag]: true, toString: () => 'said no' });
 
-  test(`${id}: ${what} neither counts nor resets, closed or half-open`, async () => {
+  test(`${what} neither counts nor resets, closed or half-open`, async () => {
     const tool = stage().tool();
     await tell(tool, [
       ...times(10, [thrown, 'failed', 'CLOSED']),
