@@ -13,9 +13,11 @@ export { estimateUsageCents } from './core/rates.ts';
 export { isRefused, type Refusal, type Refused, RefusedError, refusalOf } from './core/refusal.ts';
 export type { BreakerSettings, Settings, TaskSettings } from './core/settings.ts';
 export { allow, type Code, type Counters, type Decision, type Stop, type Verdict, type Vote } from './core/verdict.ts';
+export { answerCard, retryOf } from './guard/by-hand.ts';
 export { defaultSwitchgear } from './guard/default-switchgear.ts';
 export type {
   Admission,
+  AdmitOptions,
   AnyFunction,
   BreakerHandle,
   BreakerSnapshot,
@@ -40,7 +42,12 @@ export type {
   Watch,
   WatchOptions,
 } from './guard/front-door.ts';
+export { addControl } from './guard/own-controls.ts';
+export { reload, tighten } from './guard/reloading.ts';
+export { retry } from './guard/retry.ts';
 export { createSwitchgear } from './guard/switchgear.ts';
+export { admit } from './guard/two-step.ts';
+export { watch } from './guard/watch.ts';
 export type { Answer, Approver } from './ports/approver.ts';
 export type { Clock } from './ports/clock.ts';
 export type { Price, Prices, Usage } from './ports/prices.ts';

@@ -11,7 +11,21 @@ import {
   parseRule,
   recordDelegationFailure,
 } from '../src/compat/index.ts';
-import { createSwitchgear, isRefused, refusalOf, SwitchgearError, type SwitchgearOptions } from '../src/index.ts';
+import {
+  addControl,
+  admit,
+  answerCard,
+  createSwitchgear,
+  isRefused,
+  refusalOf,
+  reload,
+  retry,
+  retryOf,
+  SwitchgearError,
+  type SwitchgearOptions,
+  tighten,
+  watch,
+} from '../src/index.ts';
 import { promisesSettled, simulatedClock } from '../src/testing/index.ts';
 
 const hostile = (): never => {
@@ -66,13 +80,20 @@ function gearOf(more: Partial<SwitchgearOptions> = {}) {
   return { clock, gear: createSwitchgear({ ...quiet, clock, ...more }) };
 }
 
-type Loose = Readonly<Record<string, (...args: unknown[]) => unknown>>;
+type Run = (...args: unknown[]) => unknown;
+type Loose = Readonly<Record<string, Run>>;
 const loose = () => gearOf().gear as unknown as Loose;
+/** A function on a gear, with anything for its arguments. */
+const onGear =
+  (fn: unknown) =>
+  (...args: unknown[]) =>
+    (fn as (...all: unknown[]) => unknown)(gearOf().gear, ...args);
+const [admitLoose, retryLoose, watchLoose, reloadLoose, tightenLoose] = [admit, retry, watch, reload, tighten].map(
+  onGear,
+) as [Run, Run, Run, Run, Run];
 const looseTask = () => gearOf().gear.startTask() as unknown as Loose;
 
-const gearOptions = 'agent session policy store clock prices approver mode onRefusal log controls project env'.split(
-  ' ',
-);
+const gearOptions = 'agent session policy store clock prices approver mode onRefusal log project env'.split(' ');
 const guardOptions = 'kind breaker timeoutSecs fallback classify healthCheck worst usage async'.split(' ');
 const taskOptions = 'id agent session parent limits signal'.split(' ');
 const admitOptions = 'id kind turnId task'.split(' ');
@@ -92,25 +113,25 @@ const setups: Readonly<Record<string, (value: unknown) => unknown>> = {
   'task function': (value) => loose().task!({}, value),
   'task.run': (value) => looseTask().run!(value),
   'task.end': (value) => looseTask().end!(value),
-  'admit name': (value) => loose().admit!(value, []),
-  'admit options': (value) => loose().admit!('x', [], value),
-  ...each('admit', admitOptions, (part) => loose().admit!('x', [], part)),
+  'admit name': (value) => admitLoose(value, []),
+  'admit options': (value) => admitLoose('x', [], value),
+  ...each('admit', admitOptions, (part) => admitLoose('x', [], part)),
   'delegate worker': (value) => loose().delegate!(value, () => 1),
   'delegate function': (value) => loose().delegate!('w', value),
   'delegate options': (value) => loose().delegate!('w', () => 1, value),
-  'retry function': (value) => loose().retry!(value, { retries: 0 }),
-  'retry options': (value) => loose().retry!(() => 1, value),
-  'watch name': (value) => loose().watch!(value, { on() {} }, () => {}),
-  'watch source': (value) => loose().watch!('w', value, () => {}),
-  'watch listener': (value) => loose().watch!('w', { on() {} }, value),
-  'watch options': (value) => loose().watch!('w', { on() {} }, () => {}, value),
+  'retry function': (value) => retryLoose(value, { retries: 0 }),
+  'retry options': (value) => retryLoose(() => 1, value),
+  'watch name': (value) => watchLoose(value, { on() {} }, () => {}),
+  'watch source': (value) => watchLoose('w', value, () => {}),
+  'watch listener': (value) => watchLoose('w', { on() {} }, value),
+  'watch options': (value) => watchLoose('w', { on() {} }, () => {}, value),
   breaker: (value) => loose().breaker!(value),
   on: (value) => loose().on!(value),
   journal: (value) => loose().journal!(value),
-  reload: (value) => loose().reload!(value),
-  tighten: (value) => loose().tighten!(value),
-  'tighten, one line': (value) => loose().tighten!([value]),
-  'tighten chain': (value) => loose().tighten!(['amount>1|abort'], value),
+  reload: (value) => reloadLoose(value),
+  tighten: (value) => tightenLoose(value),
+  'tighten, one line': (value) => tightenLoose([value]),
+  'tighten chain': (value) => tightenLoose(['amount>1|abort'], value),
   parseRule: (value) => parseRule(value as string),
   parseNyaya: (value) => parseNyaya(value as string),
 };
@@ -223,7 +244,7 @@ test('a host may settle with anything: the slot is free afterwards', () => {
   for (const [name, value] of Object.entries(values)) {
     const { gear } = gearOf();
     for (const ending of [value, { value }, { error: value }, { cancelled: value }]) {
-      const admission = gear.admit('host', [value]);
+      const admission = admit(gear, 'host', [value]);
       assert.equal(admission.refused, undefined, name);
       if (admission.refused === undefined) admission.settle(ending as never);
     }
@@ -309,13 +330,21 @@ test('a worker may return or throw anything; judging it may throw, too', async (
   }
 });
 
+test('a function on a gear says in one sentence that it was handed something else', () => {
+  for (const value of Object.values(values)) {
+    for (const call of [admit, watch, reload, tighten, retryOf, answerCard, addControl] as unknown as Run[]) {
+      assert.throws(() => call(value), /^SwitchgearError: the gear must be one that createSwitchgear made, got /);
+    }
+  }
+});
+
 test('halting, answering and asking for a retry take anything', () => {
   for (const value of Object.values(values)) {
     const { gear } = gearOf();
     const task = gear.startTask();
     const anything = gear as unknown as Loose;
-    assert.doesNotThrow(() => anything.retryOf!(value));
-    assert.doesNotThrow(() => anything.answer!(value, value, value));
+    assert.doesNotThrow(() => retryOf(gear, value as never));
+    assert.doesNotThrow(() => answerCard(gear, value as never, value as never, value as never));
     assert.doesNotThrow(() => anything.halt!(task.id, value));
     assert.equal(task.halt?.code, 'rule_abort');
   }
@@ -370,7 +399,7 @@ test('a limit that was raised while a call is out holds when the call ends', asy
   const slow = gear.guard('slow', () => new Promise<never>((_, reject) => (end = reject)), { async: true });
   const quick = gear.guard('quick', async () => 1);
   const out = task.run(() => slow()).catch(() => {});
-  gear.reload({ task: { max_tool_calls: 50 } });
+  reload(gear, { task: { max_tool_calls: 50 } });
   for (let at = 0; at < 5; at++) await task.run(() => quick());
   end(new Error('no'));
   await out;

@@ -126,14 +126,7 @@ export function createSwitchgear(options: Loose = {}): Loose {
     startTask: start,
     currentTask: () => [...tasks.values()].at(-1),
     call: () => ({ name: '', signal: new AbortController().signal, progress: nothing }),
-    admit: () => ({ refused: undefined, refusal: undefined, settle: nothing }),
     delegate: async (_worker: string, run: Run) => await run(task(options)),
-    retry: async (run: Run) => await run(),
-    watch(_name: string, source: { on: Run }, listener: Run, watching: { events?: string[] } = {}) {
-      for (const event of watching.events ?? ['change', 'all'])
-        source.on(event, (...args: unknown[]) => listener(event, ...args));
-      return standIn('a watch', { paused: false, restart: nothing, close: nothing, [Symbol.dispose]: nothing });
-    },
     breaker,
     snapshot: () => ({
       atMs: 0,
@@ -156,15 +149,32 @@ export function createSwitchgear(options: Loose = {}): Loose {
     on: () => nothing,
     journal: () => [],
     halt: nothing,
-    answer: () => undefined,
-    retryOf: () => undefined,
-    reload: nothing,
-    tighten: () => [],
     resetAll: nothing,
     dispose: nothing,
     [Symbol.dispose]: nothing,
   });
 }
+
+// What takes a gear: a value that is none will do.
+
+export const admit = (): Loose => ({ refused: undefined, refusal: undefined, settle: nothing });
+export const retry = async (_gear: Loose, run: Run): Promise<unknown> => await run();
+export function watch(
+  _gear: Loose,
+  _name: string,
+  source: { on: Run },
+  listener: Run,
+  watching: { events?: string[] } = {},
+): Loose {
+  for (const event of watching.events ?? ['change', 'all'])
+    source.on(event, (...args: unknown[]) => listener(event, ...args));
+  return standIn('a watch', { paused: false, restart: nothing, close: nothing, [Symbol.dispose]: nothing });
+}
+export const answerCard = (): undefined => undefined;
+export const retryOf = (): undefined => undefined;
+export const reload = nothing;
+export const tighten = (): string[] => [];
+export const addControl = nothing;
 
 let shared: Loose | undefined;
 export const defaultSwitchgear = (): Loose => {

@@ -16,7 +16,16 @@ import { addRules, ruleSet } from '../src/core/rules/registry.ts';
 import { parseRule, type Rule } from '../src/core/rules/rule.ts';
 import type { BreakerSettings } from '../src/core/settings.ts';
 import { type Code, codes, type Verdict } from '../src/core/verdict.ts';
-import { createSwitchgear, isRefused, type Refusal, refusalOf, type Task } from '../src/index.ts';
+import {
+  addControl,
+  admit,
+  createSwitchgear,
+  isRefused,
+  type Refusal,
+  refusalOf,
+  type Task,
+  watch,
+} from '../src/index.ts';
 import { checkPolicy } from '../src/policy/check.ts';
 import { promisesSettled, simulatedClock } from '../src/testing/index.ts';
 import { simulate } from './simulation/world.ts';
@@ -464,7 +473,7 @@ test('settling a call again, later or with another ending, counts once', (contex
             });
             const task = gear.startTask({ id: 't' });
             run.forEach(({ ending, again, lateMs }, at) => {
-              const admission = gear.admit('host', [at], { task: 't', id: `${at}` });
+              const admission = admit(gear, 'host', [at], { task: 't', id: `${at}` });
               clock.advance(lateMs);
               if (admission.refused !== undefined) {
                 reached.add(admission.refusal.code);
@@ -541,7 +550,8 @@ test('whatever a control of one’s own throws, a guarded call is refused and ne
             judge: where === 'judge' ? broken : () => ({ kind: 'allow' }),
             apply: where === 'apply' ? broken : () => ({}),
           } as never;
-          const gear = createSwitchgear({ ...quiet, clock: simulatedClock(), controls: [control] });
+          const gear = createSwitchgear({ ...quiet, clock: simulatedClock() });
+          addControl(gear, control);
           let ran = 0;
           const call = gear.guard('tool', async () => ++ran);
           const result = inTask ? await gear.startTask().run(() => call()) : await call();
@@ -574,7 +584,7 @@ test('a watcher lets through at most its events per window, and then none until 
           reached.add(refusal.code);
           tripped = true;
         };
-        gear.watch('files', source, () => passed.push(clock.nowMs()), { maxEvents, windowSecs: 10, onTrip });
+        watch(gear, 'files', source, () => passed.push(clock.nowMs()), { maxEvents, windowSecs: 10, onTrip });
         for (const waitMs of waits) {
           clock.advance(waitMs);
           const before = passed.length;

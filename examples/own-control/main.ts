@@ -1,7 +1,7 @@
 /** A control of one's own: writing needs a reading first. It judges beside the built-in ones, by the same rules. */
 
 import assert from 'node:assert/strict';
-import { allow, type Control, createSwitchgear, refusalOf } from 'switchgear';
+import { addControl, allow, type Control, createSwitchgear, refusalOf } from 'switchgear';
 
 interface Reads {
   done: number;
@@ -22,7 +22,8 @@ const readFirst: Control<Reads> = {
   },
 };
 
-const gear = createSwitchgear({ log: 'silent', controls: [readFirst] });
+const gear = createSwitchgear({ log: 'silent' });
+addControl(gear, readFirst);
 const tools = gear.guardAll({
   read_file: (path: string) => `the text of ${path}`,
   write_file: (path: string) => `wrote ${path}`,

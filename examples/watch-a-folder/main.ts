@@ -2,10 +2,10 @@
 
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync, watch, writeFileSync } from 'node:fs';
+import { watch as fsWatch, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createSwitchgear } from 'switchgear';
+import { createSwitchgear, watch } from 'switchgear';
 
 const folder = mkdtempSync(join(tmpdir(), 'switchgear-'));
 const gear = createSwitchgear({ agent: 'Indexer', log: 'silent' });
@@ -15,9 +15,10 @@ let handled = 0;
 /** The mistake: what handles an event writes into the folder that is watched. */
 const touch = () => writeFileSync(join(folder, 'index.log'), `${handled}\n`, { flag: 'a' });
 
-const watching = gear.watch(
+const watching = watch(
+  gear,
   'docs folder',
-  watch(folder),
+  fsWatch(folder),
   () => {
     handled++;
     touch();

@@ -3,7 +3,9 @@
 import { nameLengthMax } from '../core/limits.ts';
 import type { Settings } from '../core/settings.ts';
 import type { Switchgear, SwitchgearOptions, Task } from '../guard/front-door.ts';
-import { createSwitchgear, type Internals } from '../guard/switchgear.ts';
+import { sweep } from '../guard/sweep.ts';
+import { createSwitchgear } from '../guard/switchgear.ts';
+import { worksOf } from '../guard/works-of.ts';
 import { checkPolicy } from '../policy/check.ts';
 import { applyEnvironment } from '../policy/environment.ts';
 import { type HaltReason, haltReasonOf, haltSlug } from './halt-reason.ts';
@@ -84,7 +86,7 @@ interface Bucket {
 /** Counts per task, in a gear of its own where nothing but budget, deadline and the output loop can speak. */
 export class SessionBreaker {
   readonly config: BreakerConfig;
-  readonly #gear: Switchgear & Internals;
+  readonly #gear: Switchgear;
   readonly #byModel: boolean;
   readonly #buckets = new Map<string, Bucket>();
   /** Active tasks in the order in which they started. */
@@ -104,7 +106,7 @@ export class SessionBreaker {
       ...(clock && { clock }),
       ...(prices && { prices }),
       ...(log && { log }),
-    }) as Switchgear & Internals;
+    });
     this.config = configOf(this.#gear.settings);
     if (onHalt === undefined) return;
     this.#gear.on((entry) => {
@@ -129,7 +131,7 @@ export class SessionBreaker {
   /** Looks for tasks that ran too long or went silent, and gives back halts that no call has given back yet. */
   sweep(nowMs?: number): readonly TaskHalt[] {
     return this.#guarded([], () => {
-      this.#gear.sweep(Number.isFinite(nowMs) ? nowMs : undefined);
+      sweep(worksOf(this.#gear), Number.isFinite(nowMs) ? nowMs : undefined);
       return this.#stack.flatMap((bucket) => {
         const halt = bucket.told ? null : latched(bucket);
         if (halt === null) return [];

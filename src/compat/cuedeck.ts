@@ -2,7 +2,7 @@
 
 import { RefusedError } from '../core/refusal.ts';
 import type { SwitchgearOptions } from '../guard/front-door.ts';
-import { messageOf } from '../guard/notebook.ts';
+import { messageOf } from '../guard/notes.ts';
 import { createSwitchgear } from '../guard/switchgear.ts';
 
 /** The operation ran and failed; `cause` is what it threw. A call that was rejected throws a `RefusedError` instead. */

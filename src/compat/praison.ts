@@ -1,7 +1,8 @@
 /** PraisonAI's own names for the breakers of tools: live views of the one gear of the process. */
 
 import type { BreakerSettings } from '../core/settings.ts';
-import { defaultSwitchgear, defaultWithInternals } from '../guard/default-switchgear.ts';
+import { settingsOf, tune } from '../guard/by-name.ts';
+import { defaultSwitchgear } from '../guard/default-switchgear.ts';
 import { checkBreaker } from '../policy/check.ts';
 
 /** The eight settings in their own spelling; seconds are seconds. */
@@ -50,10 +51,10 @@ export interface CircuitBreakerStats {
  * what it does not say stays as it was.
  */
 export function getCircuitBreaker(name: string, config?: CircuitBreakerConfig): CircuitBreaker {
-  const gear = defaultWithInternals();
+  const gear = defaultSwitchgear();
   const tool = toolOf(name);
   const handle = gear.breaker(tool);
-  if (config !== undefined) gear.tune(tool, checkBreaker(config, `tool_${tool}`));
+  if (config !== undefined) tune(gear, tool, checkBreaker(config, `tool_${tool}`));
   return {
     name: `tool_${tool}`,
     get state() {
@@ -69,7 +70,7 @@ export function getCircuitBreaker(name: string, config?: CircuitBreakerConfig): 
       };
     },
     get config() {
-      return seedSettings(gear.settingsOf(tool));
+      return seedSettings(settingsOf(gear, tool));
     },
     reset: () => handle.reset(),
   };

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { reload } from '../guard/reloading.ts';
 import { createSwitchgear } from '../guard/switchgear.ts';
 import { resolveBreaker } from '../policy/resolve.ts';
 import { simulatedClock } from '../testing/index.ts';
@@ -143,7 +144,7 @@ test('a replay ends where another policy was taken', async () => {
   const { gear, again } = recorded({});
   const call = gear.guard('look', async () => 1);
   await call();
-  gear.reload({ journal: { level: 'all' } });
+  reload(gear, { journal: { level: 'all' } });
   await call();
   const reloaded = gear.journal().find(({ type }) => type === 'policy-reloaded');
   assert.equal(again().lastSeq, reloaded?.seq);

@@ -2,6 +2,7 @@
 
 import { EventEmitter } from 'node:events';
 import type { Refusal } from '../core/refusal.ts';
+import { watch } from '../index.ts';
 import { scriptedAgent } from '../testing/index.ts';
 import { type Mark, marksOf, ranOf, type Scene } from './scene.ts';
 
@@ -101,7 +102,7 @@ const runawayWatcher: Scene = {
         marks.push('halted');
       },
     };
-    gear.watch('logs/', folder, () => marks.push('ran'), options);
+    watch(gear, 'logs/', folder, () => marks.push('ran'), options);
     for (let event = 0; event < 5_000; event++) folder.emit('change', 'change', 'agent.log');
     return {
       name: 'logs/',

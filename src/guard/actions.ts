@@ -5,25 +5,21 @@ import { microsPerCent } from '../core/budget.ts';
 import { fingerprint } from './fingerprint.ts';
 import type { GuardOptions } from './front-door.ts';
 import type { Lane } from './lanes.ts';
-import type { Runner } from './run.ts';
-
-/** What a call is told by the host, beside its arguments. */
-export interface CallFacts {
-  readonly id?: string | undefined;
-  readonly turnId?: string | undefined;
-}
+import { write } from './notes.ts';
+import type { Works } from './works.ts';
 
 export function actionOf(
-  runner: Runner,
+  works: Works,
   lane: Lane,
   args: readonly unknown[],
   options: GuardOptions,
-  facts: CallFacts,
+  id?: string,
+  turnId?: string,
 ): Action {
   const { target, task } = lane;
   const worst = typeof options.worst === 'function' ? options.worst(...args) : options.worst;
   const plain = {
-    id: facts.id ?? runner.nextId(),
+    id: id ?? ++works.ids,
     kind: target.kind,
     name: target.name,
     agent: lane.agent,
@@ -34,16 +30,19 @@ export function actionOf(
     patienceMs: lane.patienceMs,
     task: task?.id as string, // Absent and undefined are the same to whoever reads it; one shape is faster.
   };
-  const rules = runner.rules();
-  if (rules === undefined && facts.turnId === undefined) return plain;
-  const hits = rules?.matchCall(target.name, lane.agent, args) ?? [];
-  return {
-    ...plain,
-    ...(hits.length === 0 ? {} : { hits }),
-    ...(facts.turnId === undefined ? {} : { turnId: facts.turnId }),
-  };
+  if (works.rules === undefined && turnId === undefined) return plain;
+  const hits = works.rules?.matchCall(target.name, lane.agent, args) ?? [];
+  return { ...plain, ...(hits.length > 0 && { hits }), ...(turnId !== undefined && { turnId }) };
 }
 
 function boundedCost(value: number | undefined): number {
   return value !== undefined && value > 0 ? Math.min(value, 1e12) : 0;
+}
+
+/** Says once that calls are made outside any task, where most limits do not hold. */
+export function noteMissingTask(works: Works, name: string, atMs: number): void {
+  if (works.told.has('')) return;
+  works.told.add('');
+  const { session, agent } = works;
+  write(works, { type: 'task-missing', name }, { session, agent }, atMs);
 }

@@ -1,91 +1,76 @@
 /** All breakers of one name as one: the worst state, the sums of the counts, and a hand on each of them. */
 
-import type { BreakerMetrics } from '../core/breaker/metrics.ts';
 import { breakerMetrics } from '../core/breaker/metrics.ts';
-import type { AlertSettings } from '../core/settings.ts';
-import type { Clock } from '../ports/clock.ts';
-import { type Breakers, stateName, statsOf } from './breakers.ts';
-import type { BreakerHandle, BreakerStats } from './front-door.ts';
-import type { BreakerEntry } from './targets.ts';
+import { openBreaker, resetBreaker } from '../core/breaker/phases.ts';
+import {
+  type BreakerEntry,
+  breakersOf,
+  holdBreaker,
+  reportBreaker,
+  sayBreaker,
+  stateName,
+  statsOf,
+} from './breakers.ts';
+import type { BreakerHandle } from './front-door.ts';
+import { laneOf } from './lanes.ts';
+import { targetOf } from './tuning.ts';
+import type { Works } from './works.ts';
 
-export interface HandleHost {
-  readonly breakers: Breakers;
-  readonly clock: Clock;
-  readonly alerts: () => AlertSettings;
-  /** Makes sure that there is one, for a hand that wants to hold or trip it before the first call. */
-  readonly ensure: (name: string) => void;
-}
-
-const rank = { CLOSED: 0, HALF_OPEN: 1, OPEN: 2 } as const;
-
-export function breakerHandle({ breakers, clock, alerts, ensure }: HandleHost, name: string): BreakerHandle {
-  const each = (act: (entry: BreakerEntry, atMs: number) => void) => {
-    const atMs = clock.nowMs();
-    ensure(name);
-    for (const entry of breakers.named(name)) act(entry, atMs);
+export function breakerHandle(works: Works, name: string): BreakerHandle {
+  const { clock, heldNames } = works;
+  const all = () => breakersOf(works, name);
+  const each = (act: (entry: BreakerEntry) => void) => {
+    // There has to be one, for a hand that wants to hold or trip it before the first call.
+    if (all().length === 0) laneOf(works, targetOf(works, name, {}), undefined);
+    all().forEach(act);
   };
   return {
     name,
     get state() {
-      const atMs = clock.nowMs();
-      const states = breakers.named(name).map((entry) => stateName(entry, atMs));
-      return states.reduce((worst, state) => (rank[state] > rank[worst] ? state : worst), 'CLOSED');
+      const states = all().map((entry) => stateName(entry, clock.nowMs()));
+      return (['OPEN', 'HALF_OPEN'] as const).find((state) => states.includes(state)) ?? 'CLOSED';
     },
     get stats() {
-      return breakers.named(name).map(statsOf).reduce(sum, zero);
+      return statsOf(all());
     },
     get metrics() {
       const atMs = clock.nowMs();
-      const all = breakers
-        .named(name)
-        .map(({ cell, settings }) => breakerMetrics(cell.state, settings, alerts(), atMs));
-      return all.reduce(worstMetrics, noMetrics);
+      const found = all().map(({ cell, settings }) =>
+        breakerMetrics(cell.state, settings, works.settings.alerts, atMs),
+      );
+      const sum = (part: 'breaker_trip_count' | 'trips_per_hour') => found.reduce((total, one) => total + one[part], 0);
+      const rates = found.flatMap(({ failure_rate }) => failure_rate ?? []);
+      return {
+        breaker_trip_count: sum('breaker_trip_count'),
+        trips_per_hour: sum('trips_per_hour'),
+        failure_rate: rates.length === 0 ? undefined : Math.max(...rates),
+        time_in_open_state: Math.max(0, ...found.map((one) => one.time_in_open_state)),
+        alerts: [...new Set(found.flatMap(({ alerts }) => alerts))],
+      };
     },
-    reset: () => each((entry, atMs) => breakers.reset(entry, atMs)),
-    trip: (untilMs) => each((entry, atMs) => breakers.trip(entry, atMs, untilMs)),
+    reset: () => each((entry) => reset(works, entry)),
+    trip: (untilMs) =>
+      each((entry) => {
+        const { state } = entry.cell;
+        const { generation } = state;
+        openBreaker(state, entry.settings, clock.nowMs(), 'a trip by hand', untilMs);
+        reportBreaker(works, entry, generation);
+      }),
     hold() {
-      breakers.heldNames.add(name);
-      each((entry, atMs) => breakers.hold(entry, atMs));
+      heldNames.add(name);
+      each((entry) => holdBreaker(works, entry));
     },
     release() {
-      breakers.heldNames.delete(name);
-      each((entry, atMs) => breakers.release(entry, atMs));
+      heldNames.delete(name);
+      each((entry) => {
+        entry.cell.state.heldAtMs = -1;
+        sayBreaker(works, entry, 'released');
+      });
     },
   };
 }
 
-const zero: BreakerStats = {
-  consecutiveFailures: 0,
-  halfOpenSuccesses: 0,
-  totalFailures: 0,
-  totalSuccesses: 0,
-  totalNeutrals: 0,
-  totalRequests: 0,
-  rejectedRequests: 0,
-  lateResults: 0,
-  inFlight: 0,
-};
-
-function sum(a: BreakerStats, b: BreakerStats): BreakerStats {
-  const keys = Object.keys(zero) as (keyof BreakerStats)[];
-  return Object.fromEntries(keys.map((key) => [key, a[key] + b[key]])) as unknown as BreakerStats;
-}
-
-const noMetrics: BreakerMetrics = {
-  breaker_trip_count: 0,
-  trips_per_hour: 0,
-  failure_rate: undefined,
-  time_in_open_state: 0,
-  alerts: [],
-};
-
-function worstMetrics(a: BreakerMetrics, b: BreakerMetrics): BreakerMetrics {
-  const rates = [a.failure_rate, b.failure_rate].filter((rate) => rate !== undefined);
-  return {
-    breaker_trip_count: a.breaker_trip_count + b.breaker_trip_count,
-    trips_per_hour: a.trips_per_hour + b.trips_per_hour,
-    failure_rate: rates.length === 0 ? undefined : Math.max(...rates),
-    time_in_open_state: Math.max(a.time_in_open_state, b.time_in_open_state),
-    alerts: [...new Set([...a.alerts, ...b.alerts])],
-  };
+export function reset(works: Works, entry: BreakerEntry): void {
+  resetBreaker(entry.cell.state);
+  sayBreaker(works, entry, 'reset');
 }

@@ -1,258 +1,200 @@
-/** The breakers of a gear: found by key, tuned by name, evicted when idle, told of in entries. */
+/** The breakers of a gear: found by key, fitted to their settings, evicted when idle, told of in entries. */
 
 import { refusalAt } from '../core/breaker/breaker.ts';
 import { breaker } from '../core/breaker/control.ts';
 import { breakerMetrics } from '../core/breaker/metrics.ts';
-import { halfOpenBreaker, openBreaker, resetBreaker } from '../core/breaker/phases.ts';
 import { type BreakerState, initialBreaker } from '../core/breaker/state.ts';
-import { bucketCount, ringWords } from '../core/breaker/window.ts';
 import type { Control } from '../core/control.ts';
 import type { EntryPlace } from '../core/event.ts';
-import { breakersMax } from '../core/limits.ts';
-import type { Holder } from '../core/panel.ts';
-import type { AlertSettings, BreakerSettings } from '../core/settings.ts';
-import type { Store } from '../ports/store.ts';
+import { breakersMax, sharedSettingsMax } from '../core/limits.ts';
+import type { BreakerSettings } from '../core/settings.ts';
+import type { Cell } from '../ports/store.ts';
+import { remembered } from './bounded.ts';
 import type { BreakerSnapshot, BreakerStats } from './front-door.ts';
-import type { Notebook } from './notebook.ts';
-import type { BreakerEntry, Target } from './targets.ts';
+import type { Target } from './lanes.ts';
+import { write } from './notes.ts';
+import { wake } from './sweep.ts';
+import type { Works } from './works.ts';
 
-export interface Breakers {
-  /** The breaker of a key, made where there is none; its settings are those given last. */
-  open(key: string, target: Target, agent: string, settings: BreakerSettings): BreakerEntry;
-  named(name: string): readonly BreakerEntry[];
-  all(): Iterable<BreakerEntry>;
-  /** Those whose callee can be asked how it is. */
-  checked(): Iterable<BreakerEntry>;
-  readonly size: number;
-  reset(entry: BreakerEntry, atMs: number): void;
-  trip(entry: BreakerEntry, atMs: number, untilMs?: number): void;
-  hold(entry: BreakerEntry, atMs: number): void;
-  release(entry: BreakerEntry, atMs: number): void;
-  /** Names that are held: a breaker of such a name is held from its first call on. */
-  readonly heldNames: Set<string>;
-  /** A health check said that the callee lives: a probe may pass. */
-  healthy(entry: BreakerEntry, healthy: boolean, atMs: number): void;
-  dropTask(task: string): void;
+/** The control of one set of settings: breakers of equal settings share it, only their cells differ. */
+export interface BreakerControl extends Control<BreakerState> {
+  readonly settings: BreakerSettings;
 }
 
-export function createBreakers(store: Store, notes: Notebook): Breakers {
-  const entries = new Map<string, BreakerEntry>();
-  const checked = new Set<BreakerEntry>();
-  /** The keys that end with a task: ending one must not look at the breakers of all others. */
-  const keysOfTask = new Map<string, Set<string>>();
+/**
+ * One breaker, which is its own seat in every panel: another control sits down when its settings change, so that a call
+ * that is out settles by the settings in force and not by those it began with.
+ */
+export interface BreakerEntry {
+  readonly name: string;
+  readonly agent: string;
+  readonly cell: Cell<BreakerState>;
+  readonly place: 'self';
+  control: Control<BreakerState>;
+  settings: BreakerSettings;
+  health: Health | undefined;
+  /** The generation a would-be refusal was last reported for. */
+  shadowed: number;
+}
 
-  function remember(key: string): void {
-    const [, , scope, task] = key.split('/');
-    if (scope !== 'task' || task === undefined) return;
-    const keys = keysOfTask.get(task) ?? new Set();
-    keysOfTask.set(task, keys.add(key));
+/** How a callee is asked whether it is well. */
+export interface Health {
+  readonly check: () => boolean | Promise<boolean>;
+  nextMs: number;
+  /** The number of the question that is out; 0 = none. */
+  asked: number;
+}
+
+/** The breaker of a key, made where there is none; its settings are those given last. */
+export function breakerAt(
+  works: Works,
+  key: string,
+  { name, healthCheck }: Pick<Target, 'name' | 'healthCheck'>,
+  agent: string,
+  wanted: BreakerSettings,
+): BreakerEntry {
+  const { breakers, breakerControls, checked } = works;
+  const make = () => ({ ...breaker(wanted), settings: wanted });
+  const control = remembered(breakerControls, JSON.stringify(wanted), sharedSettingsMax, make);
+  const { settings } = control;
+  let entry = breakers.get(key);
+  if (entry === undefined) {
+    if (breakers.size >= breakersMax) evict(works);
+    const cell = works.store.cell(key, () => initialBreaker(settings));
+    entry = { name, agent, cell, place: 'self', control, settings, health: undefined, shadowed: 0 };
+    breakers.set(key, entry);
+    if (works.heldNames.has(name)) holdBreaker(works, entry);
+  } else if (entry.control !== control) {
+    adapt(entry.cell.state, settings, entry.settings);
+    entry.settings = settings;
+    entry.control = control;
   }
-
-  function forget(key: string): void {
-    const entry = entries.get(key);
-    if (entry !== undefined) checked.delete(entry);
-    entries.delete(key);
-    store.drop(key);
-    keysOfTask.get(key.split('/')[3] ?? '')?.delete(key);
+  if (healthCheck !== undefined) {
+    if (entry.health?.check !== healthCheck) entry.health = { check: healthCheck, nextMs: 0, asked: 0 };
+    checked.add(entry);
   }
+  return entry;
+}
 
-  function change(entry: BreakerEntry, atMs: number, step: (state: BreakerState) => void): void {
-    const before = entry.cell.state.generation;
-    step(entry.cell.state);
-    if (entry.cell.state.generation !== before) reportBreaker(notes, entry, {}, before, atMs);
-  }
+export function breakersOf(works: Works, name: string): readonly BreakerEntry[] {
+  return [...works.breakers.values()].filter((entry) => entry.name === name);
+}
 
-  function say(entry: BreakerEntry, type: 'breaker-held' | 'breaker-released' | 'breaker-reset', atMs: number): void {
-    const { key, name, cell } = entry;
-    notes.write({ type, key, name, generation: cell.state.generation }, {}, atMs);
-  }
-
-  const heldNames = new Set<string>();
-  const controls = new WeakMap<BreakerSettings, Control<BreakerState>>();
-
-  /** Breakers of equal settings have one control: only their cells differ. */
-  function controlOf(settings: BreakerSettings): Control<BreakerState> {
-    let control = controls.get(settings);
-    if (control === undefined) {
-      control = breaker(settings);
-      controls.set(settings, control);
-    }
-    return control;
-  }
-
-  function hold(entry: BreakerEntry, atMs: number): void {
-    entry.cell.state.heldAtMs = Math.max(0, atMs);
-    say(entry, 'breaker-held', atMs);
-  }
-
-  return {
-    heldNames,
-    open(key, target, agent, settings) {
-      let entry = entries.get(key);
-      if (entry === undefined) {
-        if (entries.size >= breakersMax) evict(entries, forget);
-        const cell = store.cell(key, () => initialBreaker(settings)) as Holder<BreakerState>;
-        entry = {
-          key,
-          name: target.name,
-          agent,
-          settings,
-          cell,
-          seat: { control: controlOf(settings), cell, place: 'self' },
-          healthCheck: target.healthCheck,
-          nextHealthCheckMs: 0,
-          checking: 0,
-          shadowed: 0,
-        };
-        entries.set(key, entry);
-        remember(key);
-        if (heldNames.has(target.name)) hold(entry, store.clock.nowMs());
-      }
-      if (entry.settings !== settings) {
-        adapt(entry.cell.state, settings, entry.settings);
-        entry.settings = settings;
-        entry.seat.control = controlOf(settings);
-      }
-      entry.healthCheck = target.healthCheck ?? entry.healthCheck;
-      if (entry.healthCheck !== undefined) checked.add(entry);
-      return entry;
-    },
-    named: (name) => [...entries.values()].filter((entry) => entry.name === name),
-    all: () => entries.values(),
-    checked: () => checked,
-    get size() {
-      return entries.size;
-    },
-    reset(entry, atMs) {
-      resetBreaker(entry.cell.state);
-      say(entry, 'breaker-reset', atMs);
-    },
-    trip: (entry, atMs, untilMs) =>
-      change(entry, atMs, (state) => openBreaker(state, entry.settings, atMs, 'a trip by hand', untilMs)),
-    hold,
-    release(entry, atMs) {
-      entry.cell.state.heldAtMs = -1;
-      say(entry, 'breaker-released', atMs);
-    },
-    healthy(entry, healthy, atMs) {
-      const { key, name } = entry;
-      notes.write({ type: 'health-checked', key, name, healthy }, {}, atMs);
-      if (healthy && entry.cell.state.phase === 'open') change(entry, atMs, (state) => halfOpenBreaker(state, atMs));
-    },
-    dropTask(task) {
-      const id = encodeURIComponent(task);
-      for (const key of keysOfTask.get(id) ?? []) forget(key);
-      keysOfTask.delete(id);
-    },
-  };
+export function dropBreaker({ breakers, checked, store }: Works, key: string): void {
+  const entry = breakers.get(key);
+  if (entry !== undefined) checked.delete(entry);
+  breakers.delete(key);
+  store.drop(key);
 }
 
 /** Makes room: the first closed breaker with nothing in flight goes; nobody would miss it. */
-function evict(entries: Map<string, BreakerEntry>, forget: (key: string) => void): void {
-  for (const [key, { cell }] of entries) {
-    if (cell.state.phase !== 'closed' || cell.state.inFlight > 0 || cell.state.heldAtMs >= 0) continue;
-    forget(key);
-    return;
+function evict(works: Works): void {
+  for (const [key, { cell }] of works.breakers) {
+    const { phase, inFlight, heldAtMs } = cell.state;
+    if (phase === 'closed' && inFlight === 0 && heldAtMs < 0) {
+      dropBreaker(works, key);
+      return;
+    }
   }
 }
 
 /** Fits the windows of a living breaker to changed settings; its counts and phase stay. */
 function adapt(state: BreakerState, settings: BreakerSettings, before: BreakerSettings): void {
-  const ring = ringWords(settings);
+  const { ring, ringAt, ringFilled, ringFailures, ringSlow, buckets, bucketAt, running, runningAt, overdue } =
+    initialBreaker(settings);
   if (ring?.length !== state.ring?.length || before.windowCalls !== settings.windowCalls) {
-    state.ring = ring;
-    state.ringAt = 0;
-    state.ringFilled = 0;
-    state.ringFailures = 0;
-    state.ringSlow = 0;
+    Object.assign(state, { ring, ringAt, ringFilled, ringFailures, ringSlow });
   }
-  const buckets = bucketCount(settings);
   // A bucket of another length has another number: the old ones would never grow old.
   if (buckets?.length !== state.buckets?.length || before.monitorWindowSecs !== settings.monitorWindowSecs) {
-    state.buckets = buckets;
-    state.bucketAt = 0;
+    Object.assign(state, { buckets, bucketAt });
   }
-  if (before.slowCallSecs !== settings.slowCallSecs) {
-    state.running = initialBreaker(settings).running;
-    state.runningAt = 0;
-    state.overdue = 0;
-  }
+  if (before.slowCallSecs !== settings.slowCallSecs) Object.assign(state, { running, runningAt, overdue });
 }
 
-/** Says what a breaker became. */
+/** Says what a breaker became, if it became anything. */
 export function reportBreaker(
-  notes: Notebook,
+  works: Works,
   entry: BreakerEntry,
-  place: EntryPlace,
   before: number,
-  atMs: number,
+  place?: EntryPlace,
+  atMs?: number,
 ): void {
-  const { key, name, cell, settings } = entry;
-  const { state } = cell;
-  const { generation } = state;
+  const { name, cell, settings, health } = entry;
+  const { generation, phase, cause, openUntilMs: untilMs, trips } = cell.state;
   if (generation === before) return;
-  switch (state.phase) {
-    case 'open':
-      entry.nextHealthCheckMs = 0;
-      notes.write(
-        {
-          type: 'breaker-opened',
-          key,
-          name,
-          generation,
-          cause: state.cause,
-          untilMs: state.openUntilMs,
-          counters: { limit: settings.failureThreshold, trips: state.trips },
-        },
-        place,
-        atMs,
-      );
-      return;
-    case 'half-open':
-      notes.write({ type: 'breaker-half-opened', key, name, generation }, place, atMs);
-      return;
-    case 'closed':
-      notes.write({ type: 'breaker-closed', key, name, generation }, place, atMs);
+  const body = { key: cell.key, name, generation };
+  if (phase !== 'open') {
+    write(works, { type: phase === 'closed' ? 'breaker-closed' : 'breaker-half-opened', ...body }, place, atMs);
+    return;
   }
+  if (health !== undefined) {
+    health.nextMs = 0;
+    wake(works); // It may open outside any task, when no sweep is running that would ask after its callee.
+  }
+  const counters = { limit: settings.failureThreshold, trips };
+  write(works, { type: 'breaker-opened', ...body, cause, untilMs, counters }, place, atMs);
+}
+
+/** Says what a hand did to a breaker. */
+export function sayBreaker(works: Works, { cell, name }: BreakerEntry, did: 'held' | 'released' | 'reset'): void {
+  write(works, { type: `breaker-${did}`, key: cell.key, name, generation: cell.state.generation });
+}
+
+export function holdBreaker(works: Works, entry: BreakerEntry): void {
+  entry.cell.state.heldAtMs = Math.max(0, works.clock.nowMs());
+  sayBreaker(works, entry, 'held');
 }
 
 const stateNames = { closed: 'CLOSED', open: 'OPEN', 'half-open': 'HALF_OPEN' } as const;
 
 /** The state as it is told: open until a call would really pass. */
-export function stateName(entry: BreakerEntry, atMs: number): 'CLOSED' | 'OPEN' | 'HALF_OPEN' {
-  const { state } = entry.cell;
+export function stateName({ cell, settings }: BreakerEntry, atMs: number): 'CLOSED' | 'OPEN' | 'HALF_OPEN' {
+  const { state } = cell;
   if (state.heldAtMs >= 0) return 'OPEN';
-  if (state.phase === 'open' && refusalAt(state, entry.settings, atMs) === undefined) return 'HALF_OPEN';
+  if (state.phase === 'open' && refusalAt(state, settings, atMs) === undefined) return 'HALF_OPEN';
   return stateNames[state.phase];
 }
 
-export function statsOf(entry: BreakerEntry): BreakerStats {
-  const { state } = entry.cell;
+/** The counts of some breakers, added up. */
+export function statsOf(entries: readonly BreakerEntry[]): BreakerStats {
+  const sum = (
+    count:
+      | 'streak'
+      | 'probeSuccesses'
+      | 'failures'
+      | 'successes'
+      | 'neutrals'
+      | 'requests'
+      | 'refused'
+      | 'late'
+      | 'inFlight',
+  ) => entries.reduce((total, { cell }) => total + cell.state[count], 0);
   return {
-    consecutiveFailures: state.streak,
-    halfOpenSuccesses: state.probeSuccesses,
-    totalFailures: state.failures,
-    totalSuccesses: state.successes,
-    totalNeutrals: state.neutrals,
-    totalRequests: state.requests,
-    rejectedRequests: state.refused,
-    lateResults: state.late,
-    inFlight: state.inFlight,
+    consecutiveFailures: sum('streak'),
+    halfOpenSuccesses: sum('probeSuccesses'),
+    totalFailures: sum('failures'),
+    totalSuccesses: sum('successes'),
+    totalNeutrals: sum('neutrals'),
+    totalRequests: sum('requests'),
+    rejectedRequests: sum('refused'),
+    lateResults: sum('late'),
+    inFlight: sum('inFlight'),
   };
 }
 
-export function snapshotBreaker(entry: BreakerEntry, alerts: AlertSettings, atMs: number): BreakerSnapshot {
-  const { key, name, agent, settings, cell } = entry;
-  const { state } = cell;
+export function snapshotBreaker(works: Works, entry: BreakerEntry, atMs: number): BreakerSnapshot {
+  const { name, agent, settings, cell, health } = entry;
+  const { heldAtMs, phase, openUntilMs } = cell.state;
   return {
-    key,
+    key: cell.key,
     name,
     agent,
     state: stateName(entry, atMs),
-    held: state.heldAtMs >= 0,
-    ...(state.phase === 'open' && state.openUntilMs >= 0 ? { openUntilMs: state.openUntilMs } : {}),
-    healthCheck: entry.healthCheck === undefined ? 'none' : settings.enableHealthCheck ? 'on' : 'off',
-    ...statsOf(entry),
-    metrics: breakerMetrics(state, settings, alerts, atMs),
+    held: heldAtMs >= 0,
+    ...(phase === 'open' && openUntilMs >= 0 && { openUntilMs }),
+    healthCheck: health === undefined ? 'none' : settings.enableHealthCheck ? 'on' : 'off',
+    ...statsOf([entry]),
+    metrics: breakerMetrics(cell.state, settings, works.settings.alerts, atMs),
   };
 }

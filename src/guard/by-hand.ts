@@ -1,41 +1,40 @@
-/** What a person does with a task: ends it, or has it tried again with the tripped limit raised. */
+/** What a person does with a card or a halted task: answers it, or has it tried again with the tripped limit raised. */
 
-import { raisesMax, reasonLengthMax } from '../core/limits.ts';
-import { quoted } from '../core/quoted.ts';
+import type { Card, CardAction } from '../core/card.ts';
+import { raisesMax } from '../core/limits.ts';
 import type { TaskSettings } from '../core/settings.ts';
-import type { Stop } from '../core/verdict.ts';
-import type { TaskOptions } from './front-door.ts';
-import type { TaskNode } from './task-node.ts';
+import type { Code } from '../core/verdict.ts';
+import { turnCard } from './cards.ts';
+import type { Switchgear, TaskOptions } from './front-door.ts';
+import { worksOf } from './works-of.ts';
 
-/** The verdict of a person who ends a task. */
-export function haltedByHand(said: string): Stop {
-  const reason = typeof said === 'string' ? said.slice(0, reasonLengthMax) : quoted(said);
-  return { kind: 'halt', code: 'rule_abort', control: 'operator', counters: {}, reason };
+/** Answers a card: approve or decline a question, pick up a halt. */
+export function answerCard(gear: Switchgear, card: string, answer: CardAction, by: string): Card | undefined {
+  const works = worksOf(gear);
+  const answers = works.store.card(card)?.kind === 'ask' && (answer === 'approve' || answer === 'decline');
+  if (answers) works.questions.get(card)?.({ approved: answer === 'approve', by });
+  return turnCard(works, card, { type: 'card-answered', atMs: works.clock.nowMs(), answer, by });
 }
 
-/** The options to try a halted task with again; undefined where it was not halted, or was raised too often. */
-export function retryOptions(node: TaskNode | undefined): TaskOptions | undefined {
+/** The limit that each code speaks of. */
+const limitOf: { readonly [code in Code]?: keyof TaskSettings } = {
+  tool_call_limit: 'maxToolCalls',
+  token_spend_limit: 'maxSpendCents',
+  token_limit: 'maxTokens',
+  duration_limit: 'maxDurationSecs',
+  idle_timeout: 'maxIdleSecs',
+  denial_limit: 'maxDenials',
+};
+
+/**
+ * The options to try a halted task with again: the tripped limit doubled, its counters carried on.
+ * Undefined where it was not halted, or was raised too often.
+ */
+export function retryOf(gear: Switchgear, task: string): TaskOptions | undefined {
+  const node = worksOf(gear).halted.get(task);
   if (node?.haltStop === undefined || node.raises >= raisesMax) return undefined;
-  const limits = raised(node.limits, node.haltStop);
-  return { agent: node.agent, session: node.session, parent: null, limits, retryOf: node.id } as TaskOptions;
-}
-
-/** The tripped limit doubled, the others as they were. */
-function raised(limits: TaskSettings, stop: Stop): TaskSettings {
-  switch (stop.code) {
-    case 'tool_call_limit':
-      return { ...limits, maxToolCalls: limits.maxToolCalls * 2 };
-    case 'token_spend_limit':
-      return { ...limits, maxSpendCents: limits.maxSpendCents * 2 };
-    case 'token_limit':
-      return { ...limits, maxTokens: (limits.maxTokens ?? 1) * 2 };
-    case 'duration_limit':
-      return { ...limits, maxDurationSecs: limits.maxDurationSecs * 2 };
-    case 'idle_timeout':
-      return { ...limits, maxIdleSecs: limits.maxIdleSecs * 2 };
-    case 'denial_limit':
-      return { ...limits, maxDenials: limits.maxDenials * 2 };
-    default:
-      return limits;
-  }
+  const { agent, session } = node;
+  const limit = limitOf[node.haltStop.code];
+  const limits = limit === undefined ? node.limits : { ...node.limits, [limit]: (node.limits[limit] ?? 1) * 2 };
+  return { agent, session, parent: null, limits, retryOf: node.id } as TaskOptions;
 }

@@ -3,10 +3,11 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Call } from './front-door.ts';
 import type { TaskNode } from './task-node.ts';
+import type { Works } from './works.ts';
 
 /** One level of nesting. Gears do not see each other's frames. */
 export interface Frame {
-  readonly gear: object;
+  readonly works: Works;
   readonly task: TaskNode | undefined;
   readonly call: Call | undefined;
   readonly outer: Frame | undefined;
@@ -15,24 +16,24 @@ export interface Frame {
 const storage = new AsyncLocalStorage<Frame>();
 
 /** The innermost frame of a gear. */
-export function frameOf(gear: object): Frame | undefined {
+export function frameOf(works: Works): Frame | undefined {
   let frame = storage.getStore();
-  while (frame !== undefined && frame.gear !== gear) frame = frame.outer;
+  while (frame !== undefined && frame.works !== works) frame = frame.outer;
   return frame;
 }
 
-/** As `runInside`, for the hot path: no closure is made. */
+/** Runs a call, without a closure: this is the hot path. */
 export function applyInside(
-  gear: object,
+  works: Works,
   task: TaskNode | undefined,
   call: Call,
   fn: (...args: never[]) => unknown,
   self: unknown,
   args: readonly unknown[],
 ): unknown {
-  return storage.run({ gear, task, call, outer: storage.getStore() }, Reflect.apply, fn, self, args);
+  return storage.run({ works, task, call, outer: storage.getStore() }, Reflect.apply, fn, self, args);
 }
 
-export function runInside<T>(gear: object, task: TaskNode | undefined, call: Call | undefined, run: () => T): T {
-  return storage.run({ gear, task, call, outer: storage.getStore() }, run);
+export function runInside<T>(works: Works, task: TaskNode, run: () => T): T {
+  return storage.run({ works, task, call: undefined, outer: storage.getStore() }, run);
 }

@@ -1,220 +1,177 @@
 /** Sends work to a worker: counted against its limit, run as a child task, its failure booked once and on the leaf. */
 
-import { type Action, givenBack, type Outcome, type Permit } from '../core/action.ts';
-import { defaultBreaker } from '../core/breaker/defaults.ts';
+import { type Action, givenBack, type Outcome } from '../core/action.ts';
 import { classify, readError } from '../core/classify.ts';
 import { applyAll } from '../core/decide.ts';
 import { workerLimit } from '../core/delegation.ts';
 import { reasonLengthMax, workersMax } from '../core/limits.ts';
-import { checkPart } from '../core/part.ts';
-import { isRefused, type Refusal, type Refused, RefusedError, refused } from '../core/refusal.ts';
-import type { DelegationSettings } from '../core/settings.ts';
+import { isRefused, type Refused } from '../core/refusal.ts';
 import type { Stop } from '../core/verdict.ts';
-import { textOf, workerFailure } from '../core/worker-failure.ts';
+import { textOf, type WorkerFailure, workerFailure } from '../core/worker-failure.ts';
 import { actionOf } from './actions.ts';
+import { type Checks, fn, isA, timeoutOf } from './arguments.ts';
+import { makeRoom } from './bounded.ts';
 import { frameOf } from './context.ts';
 import { noLists, settlingOf } from './endings.ts';
 import { fingerprint } from './fingerprint.ts';
 import type { DelegateOptions, Task, TaskResult } from './front-door.ts';
-import { isStop, type Settling } from './guard.ts';
-import type { Lane } from './lanes.ts';
-import { brokenRefusal } from './refusing.ts';
+import { type Admission, conclude, isStop, refusalOf } from './gate.ts';
+import { halt } from './halting.ts';
+import { type Lane, laneOf, targetFor, workerCell } from './lanes.ts';
+import { finish } from './live-calls.ts';
+import { countError, write } from './notes.ts';
+import { answer, broken } from './refusing.ts';
 import { laterRounds } from './rounds.ts';
-import type { Runner } from './run.ts';
-import type { Target } from './targets.ts';
+import { timeoutError } from './run.ts';
 import type { TaskNode } from './task-node.ts';
+import { runTask } from './task-run.ts';
+import { startTask } from './tasks.ts';
+import { observes, type Works } from './works.ts';
 
-export interface Delegating extends Runner {
-  readonly settings: () => DelegationSettings;
-  readonly observes: () => boolean;
-  readonly runChild: <T>(
-    worker: string,
-    parent: TaskNode | undefined,
-    limits: DelegateOptions<T>['limits'],
-    run: (task: Task, node: TaskNode) => T | Promise<T>,
-  ) => Promise<TaskResult<T>>;
-}
+export const delegateChecks: Checks = { limits: isA, judge: fn, timeoutSecs: isA, request: isA };
 
-interface Booking {
-  readonly failed: boolean;
-  readonly reason: string;
-}
+const ignored: Outcome = Object.freeze({ kind: 'neutral', why: 'ignored' });
 
 export async function delegate<T>(
-  delegating: Delegating,
+  works: Works,
   worker: string,
   run: (task: Task) => T | Promise<T>,
-  options: DelegateOptions<T>,
+  { limits, judge, request, timeoutSecs }: DelegateOptions<T>,
 ): Promise<T | Refused> {
-  const { guard, clock, seating, notes } = delegating;
-  const timeoutSecs =
-    options.timeoutSecs === 0
-      ? undefined
-      : checkPart(defaultBreaker, timeoutOf(options), 'delegate options').timeoutSecs;
-  const parent = frameOf(delegating.gear)?.task;
-  const target: Target = { name: worker, kind: 'delegation', overrides: undefined, healthCheck: undefined };
-  let lane: Lane;
+  const { clock } = works;
+  const secs = timeoutOf('delegate options', timeoutSecs);
+  const parent = frameOf(works)?.task;
+  const args = request === undefined ? [] : [request];
+  let lane: Lane | undefined;
+  let admission: Admission;
   try {
-    lane = seating.lane(target, parent);
+    const current = laneOf(works, targetFor(works, worker, 'delegation'), parent);
+    lane = current;
+    const act = () => ({ ...actionOf(works, current, args, {}), fingerprint: 0 });
+    admission = tooDeep(works, current, act) ?? works.admit(works, current, act(), clock.nowMs());
+    admission = await (isStop(admission) ? laterRounds(works, current, args, admission, act) : admission);
   } catch (error) {
-    notes.countError('delegate', error, clock.nowMs());
-    return deliver<T>(delegating, brokenRefusal(worker, error), undefined);
+    return answer(works, broken(works, 'delegate', worker, error), lane);
   }
-  const admitted = await admitDelegation(delegating, lane, options.request);
-  if ('refusal' in admitted) return deliver<T>(delegating, admitted.refusal, lane);
-  const settle = (outcome: Outcome, settling: Settling = {}) =>
-    guard.settle(lane, admitted.permit, outcome, clock.nowMs(), settling);
+  if (isStop(admission)) return answer(works, refusalOf(admission, lane, clock.nowMs()), lane);
+  const call = { lane, permit: admission, settled: false };
   if (parent?.halt !== undefined) {
-    settle(givenBack); // Halted since: the worker is not sent out any more.
-    return deliver<T>(delegating, parent.halt, lane);
+    finish(works, call, givenBack); // Halted since: the worker is not sent out any more.
+    return answer(works, parent.halt, lane);
   }
-
   let child: TaskNode | undefined;
-  const book = (booking: Booking) => bookReturn(delegating, lane, child, booking);
   let result: TaskResult<T>;
   try {
-    const work = delegating.runChild(worker, parent, options.limits, (task, node) => {
-      child = node;
-      return run(task);
-    });
-    result = await inTime(delegating, worker, timeoutSecs, work, () => child);
+    child = startTask(works, { agent: worker, ...(limits !== undefined && { limits }) }, parent);
+    result = await inTime(works, child, secs, runTask(works, child, run));
   } catch (error) {
-    settle({ kind: 'neutral', why: 'ignored' });
+    finish(works, call, ignored);
+    const { names, message } = readError(error);
     const { kind } = classify({ error }, noLists, clock.nowMs(), () => 0);
     // Without a child it never ran, and whoever sent it got it wrong.
-    if (kind === 'failure' && child !== undefined) book({ failed: true, reason: reasonOf(error) });
+    if (kind === 'failure' && child !== undefined) book(works, lane, child, failure(message || names[0]!));
     throw error;
   }
   if (result.status === 'halted') {
-    settle({ kind: 'neutral', why: 'ignored' });
+    finish(works, call, ignored);
     const { task, control, message } = result.halt;
     // Stopped by a person, or along with a task above it, a worker has not failed.
-    if (task === child?.id && control !== 'operator') book({ failed: true, reason: message });
-    return deliver<T>(delegating, result.halt, lane);
+    if (task === child.id && control !== 'operator') book(works, lane, child, failure(message));
+    return answer(works, result.halt, lane);
   }
-  settle({ kind: 'success' }, settlingOf(delegating, { lane }, { value: result.value }, {}));
-  book(readReturn(delegating, lane, result.value, options));
-  return result.value;
+  const { value } = result;
+  finish(works, call, { kind: 'success' }, settlingOf(works, lane, { value }, {}));
+  book(works, lane, child, readReturn(works, lane, value, judge, request));
+  return value;
 }
 
 /** The work, or the end of its time: then the child is halted, so that nothing goes on in its name. */
-function inTime<T>(
-  { guard, clock, timeouts }: Delegating,
-  worker: string,
-  timeoutSecs: number | undefined,
-  work: Promise<T>,
-  child: () => TaskNode | undefined,
-): Promise<T> {
-  if (timeoutSecs === undefined) return work;
+function inTime<T>(works: Works, child: TaskNode, secs: number | undefined, work: Promise<T>): Promise<T> {
+  const { clock, timeouts } = works;
+  if (secs === undefined) return work;
   return new Promise((resolve, reject) => {
-    const timeout = timeouts.add(timeoutSecs * 1000, clock.nowMs(), () => {
-      const counters = { actual: timeoutSecs, limit: timeoutSecs };
+    const timeout = timeouts.add(secs * 1000, clock.nowMs(), () => {
+      const counters = { actual: secs, limit: secs };
       const stop = { kind: 'halt', code: 'duration_limit', control: 'deadline', counters } as const;
-      const node = child();
-      if (node !== undefined) guard.halt(node, stop, worker, clock.nowMs());
-      reject(new DOMException(`'${worker}' took longer than ${timeoutSecs} s`, 'TimeoutError'));
+      halt(works, child, stop, child.agent, clock.nowMs());
+      reject(timeoutError(child.agent, secs));
     });
     work.finally(() => timeouts.remove(timeout)).then(resolve, reject);
   });
 }
 
-/** The permit, or the refusal: by the same rounds as any call. */
-async function admitDelegation(
-  delegating: Delegating,
-  lane: Lane,
-  request: unknown,
-): Promise<{ readonly permit: Permit } | { readonly refusal: Refusal }> {
-  const { guard, clock, notes } = delegating;
-  const args = request === undefined ? [] : [request];
-  const act = () => ({ ...actionOf(delegating, lane, args, {}, {}), fingerprint: 0 });
-  try {
-    let admission = tooDeep(delegating, lane, act) ?? guard.admit(lane, act(), clock.nowMs());
-    if (isStop(admission)) admission = await laterRounds(delegating, lane, args, admission, act);
-    return isStop(admission) ? { refusal: guard.refusalOf(admission, lane, clock.nowMs()) } : { permit: admission };
-  } catch (error) {
-    notes.countError('delegate', error, clock.nowMs());
-    return { refusal: brokenRefusal(lane.target.name, error) };
-  }
+/** The word against a delegation below the depth that the settings allow. */
+function tooDeep(works: Works, lane: Lane, act: () => Action): Stop | undefined {
+  const { maxDepth: limit = Number.POSITIVE_INFINITY } = works.settings.delegation;
+  const depth = lane.task === undefined ? 0 : lane.task.depth + 1;
+  if (depth <= limit || lane.task === undefined || observes(works)) return undefined;
+  const counters = { worker: lane.target.name, depth, limit };
+  return conclude(
+    works,
+    lane,
+    act(),
+    { kind: 'deny', code: 'delegation_limit', control: 'delegation', counters },
+    'depth',
+  );
 }
 
-/** The word against a delegation below the depth that the settings allow. */
-function tooDeep({ guard, clock, settings, observes }: Delegating, lane: Lane, act: () => Action): Stop | undefined {
-  const limit = settings().maxDepth;
-  const depth = (lane.task?.depth ?? -1) + 1;
-  if (limit === undefined || lane.task === undefined || depth <= limit || observes()) return undefined;
-  const counters = { worker: lane.target.name, depth, limit };
-  const stop = { kind: 'deny', code: 'delegation_limit', control: 'delegation', counters } as const;
-  return guard.conclude(lane, act(), stop, 'depth', clock.nowMs());
+function failure(reason: string): WorkerFailure {
+  return { failed: true, reason };
 }
 
 /** What a return means: the caller's judgement, or else what the detectors read. */
-function readReturn<T>(delegating: Delegating, lane: Lane, value: T, { judge, request }: DelegateOptions<T>): Booking {
-  const { notes, clock, settings } = delegating;
+function readReturn<T>(
+  works: Works,
+  lane: Lane,
+  value: T,
+  judge: DelegateOptions<T>['judge'],
+  request: unknown,
+): WorkerFailure {
   const worker = lane.target.name;
   try {
     const said = judge?.(value);
     if (said !== undefined) return { failed: said.failed === true, reason: String(said.reason ?? 'judged a failure') };
   } catch (error) {
-    notes.countError('judge', error, clock.nowMs());
+    countError(works, 'judge', error);
   }
-  if (isRefused(value)) return { failed: true, reason: value.error };
-  const previous = request === undefined ? undefined : swapReturn(delegating.gear, lane, request, value);
-  const reading = { phrases: settings().phrases, worker };
-  return workerFailure(value, previous === undefined ? reading : { ...reading, previous });
+  if (isRefused(value)) return failure(value.error);
+  const previous = request === undefined ? undefined : swapReturn(works, lane, request, value);
+  const { phrases } = works.settings.delegation;
+  return workerFailure(value, { phrases, worker, ...(previous !== undefined && { previous }) });
 }
 
-/** What each worker of a gear said last, and to which request. */
-const lastReturns = new WeakMap<object, Map<string, { readonly request: number; readonly text: string }>>();
-
 /** Remembers what a worker said, and gives back what it said to the same request before. */
-function swapReturn(gear: object, { session, target }: Lane, request: unknown, value: unknown): string | undefined {
-  const returns = lastReturns.get(gear) ?? new Map<string, { request: number; text: string }>();
-  lastReturns.set(gear, returns);
+function swapReturn(
+  { returns }: Works,
+  { session, target }: Lane,
+  request: unknown,
+  value: unknown,
+): string | undefined {
   const key = `${session}\n${target.name}`;
   const now = { request: fingerprint('request', request), text: textOf(value, target.name) };
   const before = returns.get(key);
-  if (before === undefined && returns.size >= workersMax) returns.delete(returns.keys().next().value!);
+  if (before === undefined) makeRoom(returns, workersMax);
   returns.set(key, now);
   return before?.request === now.request ? before.text : undefined;
 }
 
-function timeoutOf({ timeoutSecs }: DelegateOptions<never>): { readonly timeoutSecs?: number } {
-  return timeoutSecs === undefined ? {} : { timeoutSecs };
-}
-
-function reasonOf(error: unknown): string {
-  const { names, message } = readError(error);
-  return message || names[0]!;
-}
-
 /** Books how a delegation came back, unless the same failure was booked further down. */
-function bookReturn(
-  delegating: Delegating,
-  lane: Lane,
-  child: TaskNode | undefined,
-  { failed, reason }: Booking,
-): void {
-  const { task, target, session } = lane;
+function book(works: Works, lane: Lane, child: TaskNode, { failed, reason: said }: WorkerFailure): void {
+  const { task, target, session, panel, place } = lane;
   if (task === undefined) return; // Outside any task nobody counts delegations.
-  const { guard, notes, clock, seating } = delegating;
-  const below = child?.bookedBelow === true;
-  if (failed)
+  if (failed) {
+    const below = child.bookedBelow;
     for (let node: TaskNode | undefined = task; node !== undefined; node = node.parent) node.bookedBelow = true;
-  if (failed && below) return;
-  const atMs = clock.nowMs();
+    if (below) return;
+  }
+  const atMs = works.clock.nowMs();
   const worker = target.name;
-  const short = reason.slice(0, reasonLengthMax);
-  applyAll(lane.panel, { type: 'delegation-returned', atMs, worker, failed, reason: short });
-  const actual = seating.worker(session, worker).state.failures;
-  const limit = workerLimit(delegating.settings(), worker);
-  notes.write({ type: 'delegation-returned', worker, failed, reason: short, actual, limit }, lane.place, atMs);
+  const body = { type: 'delegation-returned', worker, failed, reason: said.slice(0, reasonLengthMax) } as const;
+  applyAll(panel, { ...body, atMs });
+  const actual = workerCell(works, session, worker).state.failures;
+  write(works, { ...body, actual, limit: workerLimit(works.settings.delegation, worker) }, place, atMs);
   if (!failed) return;
-  const seat = lane.panel.find(({ control }) => control.name === 'delegation');
+  const seat = panel.find(({ control }) => control.name === 'delegation');
   const due = seat?.control.check?.(seat.cell.state, atMs);
-  if (due?.kind === 'halt') guard.halt(task, due, worker, atMs);
-}
-
-function deliver<T>(delegating: Delegating, refusal: Refusal, lane: Lane | undefined): T | Refused {
-  if (delegating.throws) throw new RefusedError(refusal);
-  return refused(refusal, lane?.agent ?? '', lane?.session ?? '');
+  if (due?.kind === 'halt') halt(works, task, due, worker, atMs);
 }

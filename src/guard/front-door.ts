@@ -2,9 +2,9 @@
 
 import type { ActionKind, Outcome } from '../core/action.ts';
 import type { BreakerMetrics } from '../core/breaker/metrics.ts';
-import type { Card, CardAction } from '../core/card.ts';
+import type { Card } from '../core/card.ts';
 import type { Ending } from '../core/classify.ts';
-import type { Control, Gauge } from '../core/control.ts';
+import type { Gauge } from '../core/control.ts';
 import type { Entry } from '../core/event.ts';
 import type { Refusal, Refused } from '../core/refusal.ts';
 import type { BreakerSettings, Settings, TaskSettings } from '../core/settings.ts';
@@ -37,9 +37,6 @@ export interface SwitchgearOptions {
   readonly onRefusal?: 'return' | 'throw';
   /** `trips` (default) prints trips and halts to stderr, `info` failures too, `silent` nothing. */
   readonly log?: 'silent' | 'trips' | 'info' | ((line: string) => void);
-  /** Controls of your own, beside the built-in ones. */
-  // biome-ignore lint/suspicious/noExplicitAny: each control knows its own state, and nobody else looks into it.
-  readonly controls?: readonly Control<any>[];
   /** Which calls share breakers across processes; the working directory unless said. */
   readonly project?: string;
   /** Environment to read overrides from; `process.env` unless said. */
@@ -235,6 +232,16 @@ export interface Watch {
   [Symbol.dispose](): void;
 }
 
+export interface AdmitOptions {
+  /** The host's own id of the call: entered again under it, the call counts once. */
+  readonly id?: string;
+  readonly kind?: ActionKind;
+  /** The model turn it came in. */
+  readonly turnId?: string;
+  /** The task it belongs to, by id; the one around the code unless said. */
+  readonly task?: string;
+}
+
 /** A guarded call in two steps, for hosts that run it themselves. */
 export type Admission =
   | { readonly refused: undefined; settle(ending: Ending | { readonly cancelled: true }): void }
@@ -254,19 +261,7 @@ export interface Switchgear {
   currentTask(): Task | undefined;
   /** The guarded call around this code. */
   call(): Call | undefined;
-  admit(
-    name: string,
-    args: readonly unknown[],
-    options?: { readonly id?: string; readonly kind?: ActionKind; readonly turnId?: string; readonly task?: string },
-  ): Admission;
   delegate<T>(worker: string, run: (task: Task) => T | Promise<T>, options?: DelegateOptions<T>): Promise<T | Refused>;
-  retry<T>(run: () => T | Promise<T>, options?: RetryOptions): Promise<T>;
-  watch(
-    name: string,
-    source: EventSource,
-    listener: (event: string, ...args: unknown[]) => void,
-    options?: WatchOptions,
-  ): Watch;
   breaker(name: string): BreakerHandle;
   snapshot(): Snapshot;
   /** Every entry, after the fact. */
@@ -275,14 +270,6 @@ export interface Switchgear {
   journal(fromSeq?: number): readonly Entry[];
   /** Halts a task, or every task, by hand. */
   halt(task: string | undefined, reason: string): void;
-  /** Answers a card: approve or decline a question, pick up a halt. */
-  answer(card: string, answer: CardAction, by: string): Card | undefined;
-  /** The limits to try a halted task with again: the tripped one doubled, its counters carried on. */
-  retryOf(task: string): TaskOptions | undefined;
-  /** Takes another policy without a restart; counters stay. */
-  reload(policy: PolicyInput): void;
-  /** Adds rules written by a model: they may only tighten. Returns those taken. */
-  tighten(lines: readonly string[], chain?: string): readonly string[];
   resetAll(): void;
   dispose(): void;
   [Symbol.dispose](): void;

@@ -1,110 +1,101 @@
 /** How a task is ended by a control, once and with all below it, and how it is told that it is on its way there. */
 
-import { applyAll } from '../core/decide.ts';
 import { actionsFor, explain } from '../core/explain.ts';
+import { haltedTasksMax, reasonLengthMax } from '../core/limits.ts';
+import { quoted } from '../core/quoted.ts';
 import type { Refusal } from '../core/refusal.ts';
 import type { Stop } from '../core/verdict.ts';
-import type { Cards } from './cards.ts';
-import type { Notebook } from './notebook.ts';
+import { makeRoom } from './bounded.ts';
+import { openCard } from './cards.ts';
+import { hear } from './gate.ts';
+import { countError, write } from './notes.ts';
 import { placeOf, seatsOf, type TaskNode } from './task-node.ts';
+import { observes, type Works } from './works.ts';
 
-export interface HaltingOptions {
-  readonly notes: Notebook;
-  readonly cards: Cards;
-  readonly observes: () => boolean;
-  /** Told of every task that was halted. */
-  readonly onHalt: (task: TaskNode) => void;
+/** Ends a task and everything below it; never its parent. */
+export function halt(works: Works, task: TaskNode, stop: Stop, name: string, atMs: number): void {
+  const { ends, code, counters } = stop;
+  let ended = task;
+  while (ends && (ends === 'root' || ended.id !== ends) && ended.parent !== undefined) ended = ended.parent;
+  if (ended.haltStop !== undefined || ended.ended) return; // What is over cannot be ended again.
+  if (code === 'idle_timeout' && hasLivingChild(ended)) return; // Not idle while one below it is not.
+  const { id, agent, parent } = ended;
+  const refusal = explain(stop, { name, agent, task: id, atMs });
+  if (observes(works)) {
+    if (isNews(ended, code)) {
+      write(works, { type: 'task-halted', stop, message: refusal.explanation, enforced: false }, placeOf(ended), atMs);
+    }
+    return;
+  }
+  latch(works, ended, stop, refusal, undefined, atMs);
+  if (parent !== undefined) signOf(works, parent, atMs);
+  const evidence = [refusal.explanation];
+  openCard(works, { kind: 'halt', task: id, code, counters, evidence, actions: actionsFor(code) }, ended, atMs);
 }
 
-export interface Halting {
-  halt(task: TaskNode, stop: Stop, name: string, atMs: number): void;
-  notice(task: TaskNode, atMs: number): void;
+/** Ends a task, or every task, as a person says. */
+export function haltByHand(works: Works, tasks: Iterable<TaskNode>, said: string, name = 'operator'): void {
+  const reason = typeof said === 'string' ? said.slice(0, reasonLengthMax) : quoted(said);
+  const stop: Stop = { kind: 'halt', code: 'rule_abort', control: 'operator', counters: {}, reason };
+  for (const task of [...tasks]) halt(works, task, stop, name, works.clock.nowMs());
 }
 
-export function createHalting({ notes, cards, observes, onHalt }: HaltingOptions): Halting {
-  /** Ends a task and everything below it; never its parent. */
-  function halt(task: TaskNode, stop: Stop, name: string, atMs: number): void {
-    let ended = task;
-    if (stop.ends === 'root') ended = task.root;
-    else while (stop.ends !== undefined && ended.id !== stop.ends && ended.parent !== undefined) ended = ended.parent;
-    if (ended.haltStop !== undefined || ended.ended) return; // What is over cannot be ended again.
-    if (stop.code === 'idle_timeout' && hasLivingChild(ended)) return; // Not idle while one below it is not.
-    const place = placeOf(ended);
-    const refusal = explain(stop, { name, agent: ended.agent, task: ended.id, atMs });
-    if (observes()) {
-      ended.reported ??= new Set();
-      if (ended.reported.has(stop.code)) return;
-      ended.reported.add(stop.code);
-      notes.write({ type: 'task-halted', stop, message: refusal.explanation, enforced: false }, place, atMs);
-      return;
-    }
-    latch(ended, stop, refusal, undefined, atMs);
-    if (ended.parent !== undefined) signOf(notes, ended.parent, atMs);
-    const { code, counters } = stop;
-    const evidence = [refusal.explanation];
-    cards.open({ kind: 'halt', task: ended.id, code, counters, evidence, actions: actionsFor(code) }, ended, atMs);
-  }
-
-  function latch(task: TaskNode, stop: Stop, refusal: Refusal, cause: string | undefined, atMs: number): void {
-    if (task.haltStop !== undefined) return;
-    task.haltStop = stop;
-    task.halt = refusal;
-    const body = { type: 'task-halted', stop, message: refusal.explanation, enforced: true } as const;
-    notes.write(cause === undefined ? body : { ...body, cause }, placeOf(task), atMs);
-    for (const child of task.children ?? []) latch(child, stop, refusal, cause ?? task.id, atMs);
-    onHalt(task);
-    const ending = task.ending;
-    task.ending = undefined;
-    for (const end of ending ?? []) {
-      try {
-        end();
-      } catch (error) {
-        notes.countError('signal', error, atMs);
-      }
+function latch(
+  works: Works,
+  task: TaskNode,
+  stop: Stop,
+  refusal: Refusal,
+  cause: string | undefined,
+  atMs: number,
+): void {
+  if (task.haltStop !== undefined) return;
+  task.haltStop = stop;
+  task.halt = refusal;
+  const body = { type: 'task-halted', stop, message: refusal.explanation, enforced: true } as const;
+  write(works, cause === undefined ? body : { ...body, cause }, placeOf(task), atMs);
+  for (const child of task.children ?? []) latch(works, child, stop, refusal, cause ?? task.id, atMs);
+  makeRoom(works.halted, haltedTasksMax);
+  works.halted.set(task.id, task);
+  const ending = task.ending;
+  task.ending = undefined;
+  for (const end of ending ?? []) {
+    try {
+      end();
+    } catch (error) {
+      countError(works, 'signal', error);
     }
   }
+}
 
-  /** Says once that a task is on its way to a limit. */
-  function notice(task: TaskNode, atMs: number): void {
-    const seats = seatsOf(task);
-    for (let at = 0; at < task.ownSeats; at++) {
-      const { control, cell } = seats[at]!;
-      for (const gauge of control.gauges?.(cell.state, atMs) ?? []) {
-        if (gauge.actual < gauge.limit * task.limits.noticeShare || task.noticed?.has(gauge.name)) continue;
-        task.noticed ??= new Set();
-        task.noticed.add(gauge.name);
-        const message = `${task.agent}: ${gauge.name.replaceAll('_', ' ')}: ${round(gauge.actual)} of ${gauge.limit}`;
-        notes.write({ type: 'notice', gauge, message }, placeOf(task), atMs);
-        const counters = { actual: round(gauge.actual), limit: gauge.limit };
-        const actions = ['pause', 'dismiss'] as const;
-        cards.open(
-          { kind: 'notice', task: task.id, code: 'notice', counters, evidence: [message], actions },
-          task,
-          atMs,
-        );
-      }
+/** Says once that a task is on its way to a limit. */
+export function notice(works: Works, task: TaskNode, atMs: number): void {
+  for (const { control, cell, place } of seatsOf(works, task)) {
+    if (place !== 'self') break; // Those above it are told themselves.
+    for (const gauge of control.gauges?.(cell.state, atMs) ?? []) {
+      const { name, limit } = gauge;
+      if (gauge.actual < limit * task.limits.noticeShare || !isNews(task, name)) continue;
+      const actual = Math.round(gauge.actual * 100) / 100;
+      const message = `${task.agent}: ${name.replaceAll('_', ' ')}: ${actual} of ${limit}`;
+      write(works, { type: 'notice', gauge, message }, placeOf(task), atMs);
+      const card = { kind: 'notice', task: task.id, code: 'notice', counters: { actual, limit } } as const;
+      openCard(works, { ...card, evidence: [message], actions: ['pause', 'dismiss'] }, task, atMs);
     }
-    if (task.noticed?.has('tool_calls')) task.noticeCalls = Number.POSITIVE_INFINITY;
   }
+  if (task.noticed?.has('tool_calls')) task.noticeCalls = Number.POSITIVE_INFINITY;
+}
 
-  return { halt, notice };
+/** Whether something is said of a task for the first time. */
+function isNews(task: TaskNode, what: string): boolean {
+  task.noticed ??= new Set();
+  return task.noticed.size < task.noticed.add(what).size;
 }
 
 /** A child that is silent for too long is halted itself, so one that is not halted is not idle. */
 function hasLivingChild({ children }: TaskNode): boolean {
-  for (const child of children ?? []) {
-    if (child.haltStop === undefined && !child.reported?.has('idle_timeout')) return true;
-  }
-  return false;
+  return [...(children ?? [])].some((child) => child.haltStop === undefined && !child.noticed?.has('idle_timeout'));
 }
 
 /** A child that ends or is halted is a sign of life to its parent, which now has to go on without it. */
-export function signOf(notes: Notebook, task: TaskNode, atMs: number): void {
-  if (task.haltStop !== undefined || task.ended) return;
-  notes.write({ type: 'sign-observed' }, placeOf(task), atMs);
-  applyAll(seatsOf(task), { type: 'sign-observed', atMs });
-}
-
-function round(value: number): number {
-  return Math.round(value * 100) / 100;
+export function signOf(works: Works, task: TaskNode, atMs: number): void {
+  if (task.haltStop === undefined && !task.ended) hear(works, task, { type: 'sign-observed' }, atMs);
 }

@@ -1,9 +1,25 @@
-/** What one target needs in one task, resolved once: the panel, the breaker, the settings. */
+/** What one target needs in one task, resolved once and kept until the settings change: panel, breaker, patience. */
 
-import type { Panel } from '../core/decide.ts';
+import type { ActionKind } from '../core/action.ts';
+import type { Panel, Seat } from '../core/decide.ts';
+import { type DelegationState, delegation, isCounted } from '../core/delegation.ts';
 import type { EntryPlace } from '../core/event.ts';
-import type { BreakerEntry, Target } from './targets.ts';
-import type { TaskNode } from './task-node.ts';
+import { lanesMax, patienceMaxMs, workerCellsMax } from '../core/limits.ts';
+import type { Holder } from '../core/panel.ts';
+import type { BreakerSettings } from '../core/settings.ts';
+import { resolveBreaker } from '../policy/resolve.ts';
+import { makeRoom, remembered } from './bounded.ts';
+import { type BreakerEntry, breakerAt } from './breakers.ts';
+import { seatsOf, type TaskNode } from './task-node.ts';
+import type { Works } from './works.ts';
+
+/** A name that is called, with what the code around it says. */
+export interface Target {
+  readonly name: string;
+  readonly kind: ActionKind;
+  readonly overrides?: Partial<BreakerSettings> | undefined;
+  readonly healthCheck?: (() => boolean | Promise<boolean>) | undefined;
+}
 
 export interface Lane {
   readonly target: Target;
@@ -20,4 +36,105 @@ export interface Lane {
   readonly session: string;
   /** The settings it was made from: another number means that it has to be made again. */
   readonly epoch: number;
+}
+
+/** The target of a name about which the code says nothing: one for all calls, so that its lane is found again. */
+export function targetFor({ targets }: Works, name: string, kind: ActionKind): Target {
+  return remembered(targets, `${kind} ${name}`, lanesMax, () => ({ name, kind }));
+}
+
+export function laneOf(works: Works, target: Target, task: TaskNode | undefined): Lane {
+  if (task !== undefined) task.lanes ??= new Map();
+  const lanes = task?.lanes ?? works.lanes;
+  let lane = lanes.get(target);
+  if (lane?.epoch !== works.epoch) {
+    if (lanes.size >= lanesMax) lanes.clear();
+    lane = makeLane(works, target, task);
+    lanes.set(target, lane);
+  }
+  return lane!;
+}
+
+/** Forgets what was resolved: settings, rules or controls changed. */
+export function renewLanes(works: Works): void {
+  works.epoch++;
+  works.rulesSeat = undefined;
+  works.lanes.clear();
+}
+
+function makeLane(works: Works, target: Target, task: TaskNode | undefined): Lane {
+  const { settings, tunings } = works;
+  const { name, kind } = target;
+  const { agent, session } = task ?? works;
+  const overrides = { ...target.overrides, ...tunings.get(name) };
+  const own = resolveBreaker(settings, { tool: name, agent, overrides });
+  const isWorker = kind === 'delegation';
+  const breaker = isWorker
+    ? undefined
+    : breakerAt(works, breakerKey(works, target, own.scope, agent, session, task), target, agent, own);
+  const shared = [breaker, rulesSeat(works), ...(works.own?.beside(works, target, session) ?? [])];
+  if (task !== undefined && isCounted(settings.delegation, target)) {
+    const cell = workerCell(works, session, name);
+    shared.push({ control: delegation(settings.delegation), cell, place: 'self' } as unknown as Seat);
+  }
+  const seats = shared.filter((seat) => seat !== undefined) as unknown as Seat[];
+  const timeoutMs = isWorker || kind === 'model' ? 0 : (own.timeoutSecs ?? 0) * 1000;
+  return {
+    target,
+    task,
+    panel: task === undefined ? seats : [...seats, ...seatsOf(works, task)],
+    sharedSeats: seats.length,
+    breaker,
+    timeoutMs,
+    patienceMs: timeoutMs > 0 ? Math.min(timeoutMs, patienceMaxMs) : patienceMaxMs,
+    place: { ...(task && { task: task.id }), session, agent, ...(breaker && { breaker: breaker.cell.key }) },
+    agent,
+    session,
+    epoch: works.epoch,
+  };
+}
+
+/** The key of the breaker that a call shares with others: by its scope, and models by themselves. */
+function breakerKey(
+  works: Works,
+  { name, kind }: Target,
+  scope: BreakerSettings['scope'],
+  agent: string,
+  session: string,
+  task: TaskNode | undefined,
+): string {
+  if (kind === 'model') return pathOf('breaker', 'shared', 'model', name);
+  if (scope === 'shared') return pathOf('breaker', 'shared', 'tool', name);
+  if (scope === 'project') return pathOf('breaker', works.project, 'tool', name);
+  const key = pathOf('breaker', works.project, scope, { agent, session, task: task?.id ?? session }[scope], name);
+  if (scope === 'task' && task !== undefined) {
+    task.breakers ??= new Set();
+    task.breakers.add(key); // It ends with its task.
+  }
+  return key;
+}
+
+/** The key of a cell: parts that come from outside cannot be taken for others. */
+export function pathOf(...parts: readonly string[]): string {
+  return parts.map(encodeURIComponent).join('/');
+}
+
+function rulesSeat(works: Works): Seat | undefined {
+  const control = works.rules?.control;
+  if (control === undefined) return undefined;
+  const cell = works.store.cell('rules', () => control.initial(0));
+  works.rulesSeat ??= { control, cell, place: 'self' };
+  return works.rulesSeat;
+}
+
+/** The cell of a worker's failures in a session. */
+export function workerCell(works: Works, session: string, worker: string): Holder<DelegationState> {
+  const { workers, store, settings } = works;
+  const key = pathOf('worker', session, worker);
+  if (!workers.has(key)) {
+    const oldest = makeRoom(workers, workerCellsMax);
+    if (oldest !== undefined) store.drop(oldest);
+    workers.add(key);
+  }
+  return store.cell(key, () => delegation(settings.delegation).initial(0)) as Holder<DelegationState>;
 }

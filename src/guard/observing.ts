@@ -1,79 +1,69 @@
 /** What a task is told from outside: words, usage, calls that others let through, signs of life. It never throws. */
 
-import { countedIdsMax, promptsMax, textLengthMax } from '../core/limits.ts';
+import { countedIdsMax, nameLengthMax, promptsMax, textLengthMax } from '../core/limits.ts';
 import type { Refusal } from '../core/refusal.ts';
 import { jaccard, tokensOf } from '../core/similarity.ts';
-import type { Clock } from '../ports/clock.ts';
+import { makeRoom } from './bounded.ts';
 import { fingerprint } from './fingerprint.ts';
 import type { Observation } from './front-door.ts';
-import type { Guard } from './guard.ts';
-import type { Notebook } from './notebook.ts';
-import type { Spending } from './spending.ts';
-import type { TaskNode } from './task-node.ts';
+import { tell } from './gate.ts';
+import { halt } from './halting.ts';
+import { countError } from './notes.ts';
+import { costOf, modelOf } from './spending.ts';
+import { placeOf, type TaskNode } from './task-node.ts';
+import type { Works } from './works.ts';
 
-export interface Observing {
-  readonly clock: Clock;
-  readonly guard: Guard;
-  readonly notes: Notebook;
-  readonly spending: Spending;
-  readonly tokenCap: () => number;
-}
-
-export function observe(observing: Observing, task: TaskNode, observation: Observation): Refusal | undefined {
-  const atMs = observing.clock.nowMs();
+export function observe(works: Works, task: TaskNode, observation: Observation): Refusal | undefined {
   try {
-    if (!task.ended && task.haltStop === undefined) take(observing, task, observation, atMs);
+    if (!task.ended && task.haltStop === undefined) take(works, task, observation, works.clock.nowMs());
   } catch (error) {
-    observing.notes.countError('observe', error, atMs);
+    countError(works, 'observe', error);
   }
   return task.halt;
 }
 
-function take(observing: Observing, task: TaskNode, observation: Observation, atMs: number): void {
-  const { guard, notes, spending } = observing;
-  const place = { task: task.id, session: task.session, agent: task.agent };
+function take(works: Works, task: TaskNode, observation: Observation, atMs: number): void {
+  const { settings, prices } = works;
   switch (observation.type) {
     case 'assistant': {
       const text = textOf(observation.text);
       if (text.trim() === '' && observation.toolUse === true) break; // A turn that only calls tools says nothing.
-      const words = tokensOf(text, observing.tokenCap());
+      const words = tokensOf(text, settings.loop.tokenCap);
       const similarity = task.words === undefined ? -1 : jaccard(task.words, words);
       task.words = words;
-      notes.write({ type: 'text-observed', similarity }, place, atMs);
-      guard.tell(task, { type: 'text-observed', atMs, similarity }, atMs);
+      tell(works, task, { type: 'text-observed', similarity }, atMs);
       return;
     }
     case 'tool_use': {
       if (isKnown(task, 'call', observation.id)) break;
-      const name = String(observation.name).slice(0, 256);
-      notes.write({ type: 'call-observed', name }, place, atMs);
-      guard.tell(task, { type: 'call-observed', atMs, name }, atMs);
+      const name = String(observation.name).slice(0, nameLengthMax);
+      tell(works, task, { type: 'call-observed', name }, atMs);
       return;
     }
     case 'usage': {
       if (isKnown(task, 'usage', observation.id)) break;
-      const cost = spending.costOf(observation, place, atMs);
-      const model = String(observation.model ?? '').slice(0, 256);
-      guard.spend(task, cost, model, atMs);
-      if (spending.haltsOn(observation)) haltUnpriced(guard, task, model, atMs);
+      const cost = costOf(works, observation, placeOf(task), atMs);
+      const model = modelOf(observation.model);
+      tell(works, task, { type: 'usage-observed', model, cost, basis: model }, atMs);
+      if (settings.prices.onUnknownPrice === 'halt' && prices.price(observation) === undefined) {
+        const counters = { actual: 'unknown', limit: task.limits.maxSpendCents, model };
+        halt(works, task, { kind: 'halt', code: 'token_spend_limit', control: 'budget', counters }, model, atMs);
+      }
       return;
     }
     case 'user': {
-      const text = textOf(observation.text);
       task.prompts ??= new Set();
-      const mark = fingerprint('user', text);
+      const mark = fingerprint('user', textOf(observation.text));
       if (task.prompts.has(mark)) break; // A harness that says the same again is no person.
       if (task.prompts.size < promptsMax) task.prompts.add(mark);
       task.words = undefined;
-      notes.write({ type: 'user-observed' }, place, atMs);
-      guard.tell(task, { type: 'user-observed', atMs }, atMs);
+      tell(works, task, { type: 'user-observed' }, atMs);
       return;
     }
     case 'heartbeat':
       break;
   }
-  notes.write({ type: 'sign-observed' }, place, atMs);
-  guard.tell(task, { type: 'sign-observed', atMs }, atMs);
+  tell(works, task, { type: 'sign-observed' }, atMs);
 }
 
 function textOf(text: unknown): string {
@@ -86,12 +76,7 @@ export function isKnown(task: TaskNode, kind: 'call' | 'usage', id: string | und
   task.counted ??= new Set();
   const key = `${kind}:${id}`;
   if (task.counted.has(key)) return true;
-  if (task.counted.size >= countedIdsMax) task.counted.delete(task.counted.values().next().value!);
+  makeRoom(task.counted, countedIdsMax);
   task.counted.add(key);
   return false;
-}
-
-function haltUnpriced(guard: Guard, task: TaskNode, model: string, atMs: number): void {
-  const counters = { actual: 'unknown', limit: task.limits.maxSpendCents, model };
-  guard.halt(task, { kind: 'halt', code: 'token_spend_limit', control: 'budget', counters }, model, atMs);
 }

@@ -1,24 +1,26 @@
-/** Refusals that no control spoke: a wait nobody can sit out, a question nobody can put, a bug of ours. */
+/** How a refusal reaches the caller, and the one that no control spoke: a bug of ours. */
 
 import { readError } from '../core/classify.ts';
-import type { Refusal } from '../core/refusal.ts';
-import type { Stop } from '../core/verdict.ts';
+import { explain } from '../core/explain.ts';
+import { type Refusal, type Refused, RefusedError, refused } from '../core/refusal.ts';
+import type { Lane } from './lanes.ts';
+import { countError } from './notes.ts';
+import type { Works } from './works.ts';
 
-/** A wait that is too long to sleep, or a question that cannot be put, is a refusal. */
-export function finalStop(stop: Stop): Stop {
-  if (stop.kind === 'ask') return { ...stop, kind: 'deny', code: 'rule_unanswered' };
-  return stop.kind === 'wait' ? { ...stop, kind: 'deny' } : stop;
+/** The refused value, thrown where the gear or the breaker is asked to. */
+export function answer(works: Works, refusal: Refusal, lane: Lane | undefined): Refused {
+  if (works.throws || lane?.breaker?.settings.gracefulDegradation === false) throw new RefusedError(refusal);
+  return refused(refusal, lane?.agent ?? '', lane?.session ?? '');
 }
 
-export function brokenRefusal(name: string, error: unknown): Refusal {
-  return {
-    code: 'internal_error',
-    control: 'guard',
-    kind: 'deny',
-    counters: {},
-    message: `'${name}' was refused because the safety layer could not decide`,
-    remediation: 'Ask the user. This is not the fault of the call.',
-    explanation: `internal error while deciding on ${name}: ${readError(error).message}`,
-    name,
-  };
+/** What could not be decided is refused, and counted. */
+export function broken(works: Works, where: string, name: string, error: unknown): Refusal {
+  countError(works, where, error);
+  return undecided(name, readError(error).message);
+}
+
+/** The refusal of what nobody can decide on. */
+export function undecided(name: string, reason: string): Refusal {
+  const stop = { kind: 'deny', code: 'internal_error', control: 'guard', counters: {} } as const;
+  return explain({ ...stop, reason }, { name, agent: '', atMs: 0 });
 }

@@ -3,35 +3,47 @@
 import { quoted } from '../core/quoted.ts';
 import type { Settings } from '../core/settings.ts';
 import { resolveTask } from '../policy/resolve.ts';
-import * as check from './arguments.ts';
-import type { PolicyInput } from './front-door.ts';
+import { list } from './arguments.ts';
+import type { PolicyInput, Switchgear } from './front-door.ts';
+import { renewLanes } from './lanes.ts';
+import { write } from './notes.ts';
 import { policyEngineOf, takePolicy } from './policy-engine.ts';
-import type { Works } from './works.ts';
+import { controlsOf, noticeCalls } from './tasks.ts';
+import { worksOf } from './works-of.ts';
 
-export function reload(works: Works, policy: PolicyInput): void {
-  const { notes, tasks, seating, clock } = works;
+/** Takes another policy without a restart; counters stay. */
+export function reload(gear: Switchgear, policy: PolicyInput): void {
+  const works = worksOf(gear);
   const before = works.settings;
   const next = takePolicy(policy, works.env);
-  const names = Object.keys(next.settings) as (keyof Settings)[];
-  const changed = names.filter((name) => JSON.stringify(next.settings[name]) !== JSON.stringify(before[name]));
-  works.settings = next.settings;
+  const { settings } = next;
+  const names = Object.keys(settings) as (keyof Settings)[];
+  const changed = names.filter((name) => JSON.stringify(settings[name]) !== JSON.stringify(before[name]));
+  works.settings = settings;
   if (works.rules !== undefined || next.rules !== undefined) {
-    const engine = next.rules ?? policyEngineOf(policy).noRules(next.settings);
-    works.rules = engine.with(works.rules, next.settings.ruleSettings);
+    const engine = next.rules ?? policyEngineOf(policy).noRules(settings);
+    works.rules = engine.with(works.rules, settings.ruleSettings);
   }
-  notes.take(next.settings.journal);
-  tasks.reseat((task) => resolveTask(next.settings, task.agent, task.said));
-  seating.renew();
-  notes.write({ type: 'policy-reloaded', changed }, {}, clock.nowMs());
+  works.taskControls.clear();
+  for (const task of works.tasks.values()) {
+    task.limits = resolveTask(settings, task.agent, task.said);
+    task.controls = controlsOf(works, task.limits);
+    task.noticeCalls = noticeCalls(task.limits);
+    task.seats = undefined;
+    task.lanes = undefined;
+  }
+  renewLanes(works);
+  write(works, { type: 'policy-reloaded', changed });
 }
 
-/** Adds rules that a model wrote; the ids of those taken come back. */
-export function tighten(works: Works, lines: readonly string[], chain: string | undefined): readonly string[] {
-  const engine = works.rules ?? policyEngineOf(works.options.policy).noRules(works.settings);
-  const written = check.list('the rules', lines).map((line) => (typeof line === 'string' ? line : quoted(line)));
+/** Adds rules written by a model: they may only tighten. The ids of those taken come back. */
+export function tighten(gear: Switchgear, lines: readonly string[], chain?: string): readonly string[] {
+  const works = worksOf(gear);
+  const engine = works.rules ?? policyEngineOf(works.policy).noRules(works.settings);
+  const written = list('the rules', lines).map((line) => (typeof line === 'string' ? line : quoted(line)));
   const { rejected, taken, engine: tightened } = engine.tighten(written, chain ?? `agent:${works.agent}`);
-  for (const one of rejected) works.notes.write({ type: 'rule-rejected', ...one }, {}, works.clock.nowMs());
+  for (const one of rejected) write(works, { type: 'rule-rejected', ...one });
   works.rules = tightened;
-  works.seating.renew();
+  renewLanes(works);
   return taken;
 }

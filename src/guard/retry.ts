@@ -3,26 +3,31 @@
 import { retryAttemptsMax } from '../core/limits.ts';
 import { isRefused, refusalOf } from '../core/refusal.ts';
 import type { Clock } from '../ports/clock.ts';
-import * as check from './arguments.ts';
-import type { RetryOptions } from './front-door.ts';
+import { amount, type Checks, fn, signal as isSignal, options, whole } from './arguments.ts';
+import type { RetryOptions, Switchgear } from './front-door.ts';
+import { worksOf } from './works-of.ts';
 
-const optionNames = ['retries', 'baseSecs', 'signal', 'when'];
+const checks: Checks = {
+  retries: (what, value) => whole(what, value, 0),
+  baseSecs: amount,
+  signal: isSignal,
+  when: fn,
+};
 
-export async function retry<T>(clock: Clock, run: () => T | Promise<T>, options: RetryOptions): Promise<T> {
-  check.fn('the function to retry', run);
-  check.options('retry options', options, optionNames);
-  const retries = Math.min(check.whole('retries', options.retries ?? 3, 0), retryAttemptsMax);
-  const { when, signal } = options;
-  const baseMs = check.amount('baseSecs', options.baseSecs ?? 1) * 1000;
-  if (when !== undefined) check.fn('when', when);
-  if (signal !== undefined) check.methods('signal', signal, ['addEventListener', 'removeEventListener']);
+/** Tries again after 1, 2, 4 seconds of the gear's clock; a refusal comes back at once. */
+export async function retry<T>(gear: Switchgear, run: () => T | Promise<T>, given: RetryOptions = {}): Promise<T> {
+  const { clock } = worksOf(gear);
+  fn('the function to retry', run);
+  options('retry options', given, checks);
+  const { when, signal, retries: wanted = 3, baseSecs = 1 } = given;
+  const retries = Math.min(wanted, retryAttemptsMax);
   for (let attempt = 0; ; attempt++) {
     try {
       return await run(); // A refused value comes back as it is: whoever runs counts each attempt by its own guard.
     } catch (error) {
       const final = attempt >= retries || refusalOf(error) !== undefined || isRefused(error) || signal?.aborted;
       if (final || when?.(error) === false) throw error;
-      await wait(clock, baseMs * 2 ** attempt, signal);
+      await wait(clock, 1000 * baseSecs * 2 ** attempt, signal);
       if (signal?.aborted) throw error;
     }
   }

@@ -5,49 +5,48 @@ import { roundsMax } from '../core/limits.ts';
 import type { Stop } from '../core/verdict.ts';
 import { askPerson } from './approval.ts';
 import { fingerprint } from './fingerprint.ts';
-import { type Admission, isStop } from './guard.ts';
+import { type Admission, comesBack, conclude, isStop } from './gate.ts';
 import type { Lane } from './lanes.ts';
-import { finalStop } from './refusing.ts';
-import type { Runner } from './run.ts';
-import { sleepUntil } from './waiting.ts';
-
-type Rounds = Pick<Runner, 'guard' | 'clock' | 'asking'>;
+import { atHalt } from './task-node.ts';
+import type { Works } from './works.ts';
 
 /** The permit that came of it, or the last word against it. `act` makes the action anew for each round. */
 export async function laterRounds(
-  runner: Rounds,
+  works: Works,
   lane: Lane,
   args: readonly unknown[],
   first: Stop,
   act: () => Action,
 ): Promise<Admission> {
-  const { guard, clock, asking } = runner;
   let stop = first;
   let approvedBy: string | undefined;
   for (let round = 1; round < roundsMax; round++) {
-    if (stop.kind === 'wait') await sleepUntil(runner, lane.task, stop.retryAtMs ?? 0);
+    if (stop.kind === 'wait') await sleepUntil(works, lane, stop.retryAtMs ?? 0);
     else if (stop.kind === 'ask') {
       const asked = fingerprint('', args);
-      const answer = await askPerson(asking, lane, stop);
-      if (answer.stop !== undefined) return conclude(runner, lane, act(), answer.stop, 'ask');
+      const said = await askPerson(works, lane, stop);
+      if (typeof said !== 'string') return conclude(works, lane, act(), said, 'ask');
       // A yes is for the arguments as they were: changed meanwhile, they are asked about anew.
-      approvedBy = fingerprint('', args) === asked ? answer.approvedBy : undefined;
+      approvedBy = fingerprint('', args) === asked ? said : undefined;
     } else return stop;
     const action = act();
-    const admission = guard.admit(lane, approvedBy === undefined ? action : { ...action, approvedBy }, clock.nowMs());
+    const again = approvedBy === undefined ? action : { ...action, approvedBy };
+    const admission = works.admit(works, lane, again, works.clock.nowMs());
     if (!isStop(admission)) return admission;
     stop = admission;
   }
-  return stop.kind === 'wait' || stop.kind === 'ask' ? conclude(runner, lane, act(), stop, stop.kind) : stop;
+  return comesBack(stop) ? conclude(works, lane, act(), stop) : stop;
 }
 
-/** Nobody said yes, or could wait: the refusal counts like any other. */
-export function conclude(
-  { guard, clock }: Rounds,
-  lane: Lane,
-  action: Action,
-  stop: Stop,
-  after: 'wait' | 'ask',
-): Stop {
-  return guard.conclude(lane, action, finalStop(stop), after, clock.nowMs());
+/** Waits until a time of the gear's clock, or until the task ends. */
+function sleepUntil({ clock }: Works, { task }: Lane, untilMs: number): Promise<void> {
+  return new Promise((resolve) => {
+    const wake = () => {
+      stop();
+      forget();
+      resolve();
+    };
+    const stop = clock.after(Math.max(0, untilMs - clock.nowMs()), wake, true);
+    const forget = atHalt(task, wake);
+  });
 }

@@ -2,30 +2,31 @@
 
 import { snapshotBreaker } from './breakers.ts';
 import type { Snapshot } from './front-door.ts';
+import { workerCell } from './lanes.ts';
 import { snapshotTask } from './tasks.ts';
-import type { Works } from './works.ts';
+import { observes, type Works } from './works.ts';
 
 export function snapshotOf(works: Works): Snapshot {
-  const { clock, tasks, breakers, store, notes, settings } = works;
+  const { clock, tasks, breakers, store, errors } = works;
   const atMs = clock.nowMs();
   return {
     atMs,
-    mode: works.observes() ? 'observe' : 'enforce',
-    tasks: [...tasks.all()].map((task) => snapshotTask(task, atMs)),
-    breakers: [...breakers.all()].map((entry) => snapshotBreaker(entry, settings.alerts, atMs)),
+    mode: observes(works) ? 'observe' : 'enforce',
+    tasks: [...tasks.values()].map((task) => snapshotTask(works, task, atMs)),
+    breakers: [...breakers.values()].map((entry) => snapshotBreaker(works, entry, atMs)),
     delegations: delegationsOf(works),
     cards: store.cards(),
-    internalErrors: notes.errors,
+    internalErrors: errors,
   };
 }
 
 /** Failed delegations, by session and worker. */
-function delegationsOf({ store, seating }: Works): Record<string, Record<string, number>> {
+function delegationsOf(works: Works): Record<string, Record<string, number>> {
   const found: Record<string, Record<string, number>> = {};
-  for (const key of store.keys()) {
+  for (const key of works.store.keys()) {
     const [kind, session = '', worker = ''] = key.split('/').map(decodeURIComponent);
     if (kind !== 'worker') continue;
-    const { failures } = seating.worker(session, worker).state;
+    const { failures } = workerCell(works, session, worker).state;
     if (failures > 0) found[session] = { ...found[session], [worker]: failures };
   }
   return found;

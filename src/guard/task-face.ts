@@ -1,23 +1,25 @@
 /** A task as its user holds it: thin, so that a hundred thousand idle ones cost little. */
 
 import type { Refusal } from '../core/refusal.ts';
-import * as check from './arguments.ts';
+import { fn as isFunction } from './arguments.ts';
+import { runInside } from './context.ts';
 import type { Observation, Task, TaskSnapshot } from './front-door.ts';
-import type { TaskHost } from './task-host.ts';
-import type { TaskNode } from './task-node.ts';
-import { signalOf, snapshotTask } from './tasks.ts';
+import { observe } from './observing.ts';
+import { signalOf, type TaskNode } from './task-node.ts';
+import { endTask, pauseTask, resumeTask, snapshotTask } from './tasks.ts';
+import type { Works } from './works.ts';
 
-export function faceOf(host: TaskHost, node: TaskNode): Task {
-  node.face ??= new TaskFace(host, node);
+export function faceOf(works: Works, node: TaskNode): Task {
+  node.face ??= new TaskFace(works, node);
   return node.face;
 }
 
 class TaskFace implements Task {
-  readonly #host: TaskHost;
+  readonly #works: Works;
   readonly #node: TaskNode;
 
-  constructor(host: TaskHost, node: TaskNode) {
-    this.#host = host;
+  constructor(works: Works, node: TaskNode) {
+    this.#works = works;
     this.#node = node;
   }
 
@@ -46,28 +48,28 @@ class TaskFace implements Task {
   }
 
   observe(observation: Observation): Refusal | undefined {
-    return this.#host.observe(this.#node, observation);
+    return observe(this.#works, this.#node, observation);
   }
 
   run<T>(fn: () => T): T {
-    check.fn('the function to run', fn);
-    return this.#host.run(this.#node, fn);
+    isFunction('the function to run', fn);
+    return runInside(this.#works, this.#node, fn);
   }
 
   pause(): void {
-    this.#host.pause(this.#node);
+    pauseTask(this.#works, this.#node);
   }
 
   resume(): void {
-    this.#host.resume(this.#node);
+    resumeTask(this.#works, this.#node);
   }
 
-  end(how: 'done' | 'error' = 'done'): void {
-    this.#host.end(this.#node, how);
+  end(how?: 'done' | 'error'): void {
+    endTask(this.#works, this.#node, how);
   }
 
   snapshot(): TaskSnapshot {
-    return snapshotTask(this.#node, this.#host.nowMs());
+    return snapshotTask(this.#works, this.#node, this.#works.clock.nowMs());
   }
 
   [Symbol.dispose](): void {

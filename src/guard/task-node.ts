@@ -1,39 +1,20 @@
-/** A task as the guard keeps it: its place in the tree, its state, and what has to end with it. */
+/** A task as the gear keeps it: its place in the tree, its state, and what has to end with it. */
 
 import type { Seat } from '../core/decide.ts';
 import type { EntryPlace } from '../core/event.ts';
-import type { TaskCells, TaskControls, TaskSeats } from '../core/panel.ts';
+import { type TaskCells, type TaskControls, type TaskSeats, taskSeats } from '../core/panel.ts';
 import type { Refusal } from '../core/refusal.ts';
 import type { TaskSettings } from '../core/settings.ts';
 import type { Stop } from '../core/verdict.ts';
 import type { Task } from './front-door.ts';
-import type { Lane } from './lanes.ts';
-import type { Target } from './targets.ts';
-
-/** Where the entries of a task belong. */
-export function placeOf(task: TaskNode): EntryPlace {
-  return { task: task.id, session: task.session, agent: task.agent };
-}
-
-/** The seats of a task. One that only waits has none yet: a hundred thousand idle tasks cost little. */
-export function seatsOf(task: TaskNode): readonly Seat[] {
-  return task.seats ?? task.seat(task);
-}
-
-/** A task that ended, or began below one that had, is out of reach when those above it halt: it looks up itself. */
-export function inheritHalt(task: TaskNode): void {
-  for (let above = task.parent; above !== undefined && task.haltStop === undefined; above = above.parent) {
-    task.haltStop = above.haltStop;
-    task.halt = above.halt;
-  }
-}
+import type { Lane, Target } from './lanes.ts';
+import type { Works } from './works.ts';
 
 export interface TaskNode extends TaskSeats {
   readonly id: string;
   readonly agent: string;
   readonly session: string;
   readonly parent: TaskNode | undefined;
-  readonly root: TaskNode;
   readonly depth: number;
   limits: TaskSettings;
   /** The limits that its starter gave, to be kept when the policy changes. */
@@ -42,11 +23,10 @@ export interface TaskNode extends TaskSeats {
   readonly cells: TaskCells;
   /** Its own seats and, after them, those of its ancestors; made when it first acts. */
   seats: readonly Seat[] | undefined;
-  ownSeats: number;
-  /** Makes the seats. */
-  readonly seat: (task: TaskNode) => readonly Seat[];
   /** What each tool needs in this task, resolved once. */
   lanes: Map<Target, Lane> | undefined;
+  /** The keys of breakers that end with it. */
+  breakers: Set<string> | undefined;
   children: Set<TaskNode> | undefined;
   haltStop: Stop | undefined;
   halt: Refusal | undefined;
@@ -64,14 +44,59 @@ export interface TaskNode extends TaskSeats {
   counted: Set<string> | undefined;
   /** Whether a failed delegation was booked somewhere below. */
   bookedBelow: boolean;
-  /** Gauges a notice was written for. */
+  /** Gauges a notice was written for, and codes reported while only observing. */
   noticed: Set<string> | undefined;
-  /** Codes reported while only observing. */
-  reported: Set<string> | undefined;
   /** From how many calls on the gauges are looked at. */
   noticeCalls: number;
-  raises: number;
+  readonly raises: number;
   /** Pauses by hand that were not taken back. */
   pauses: number;
   face: Task | undefined;
+}
+
+/** Where the entries of a task belong. */
+export function placeOf(task: TaskNode): EntryPlace {
+  return { task: task.id, session: task.session, agent: task.agent };
+}
+
+/** The seats of a task. One that only waits has none yet: a hundred thousand idle tasks cost little. */
+export function seatsOf(works: Works, task: TaskNode): readonly Seat[] {
+  if (task.seats === undefined) {
+    const seats = taskSeats(task);
+    const own = works.own?.ofTask(task);
+    const isOwn = ({ place }: Seat) => place === 'self';
+    task.seats = own ? [...seats.filter(isOwn), ...own, ...seats.filter((seat) => !isOwn(seat))] : seats;
+  }
+  return task.seats;
+}
+
+/** A task that ended, or began below one that had, is out of reach when those above it halt: it looks up itself. */
+export function inheritHalt(task: TaskNode): void {
+  for (let above = task.parent; above !== undefined && task.haltStop === undefined; above = above.parent) {
+    task.haltStop = above.haltStop;
+    task.halt = above.halt;
+  }
+}
+
+/** Runs something once when the task halts; the result takes it back. */
+export function atHalt(task: TaskNode | undefined, end: () => void): () => void {
+  if (task !== undefined) task.ending ??= new Set();
+  task?.ending?.add(end);
+  return () => task?.ending?.delete(end);
+}
+
+/** The signal of a task, made when somebody asks: most never do. */
+export function signalOf(task: TaskNode): AbortSignal {
+  if (task.signal === undefined) {
+    const controller = new AbortController();
+    task.signal = controller.signal;
+    const abort = () => {
+      const error = new Error(task.halt?.message ?? 'halted');
+      error.name = 'AbortError';
+      controller.abort(error);
+    };
+    if (task.halt === undefined) atHalt(task, abort);
+    else abort();
+  }
+  return task.signal;
 }

@@ -1,233 +1,79 @@
-/** The tree of tasks: starting and ending them, and the sweep that makes silent ones trip. */
+/** The tree of tasks: how one starts, stands still, ends, and what it looks like. */
 
 import { carryOn, microsPerCent } from '../core/budget.ts';
-import type { Control } from '../core/control.ts';
 import { durationOf, idleOf } from '../core/deadline.ts';
-import type { Seat } from '../core/decide.ts';
 import { SwitchgearError } from '../core/error.ts';
-import { sharedSettingsMax, sweepMs, taskDepthMax, tasksMax } from '../core/limits.ts';
-import { initialTaskCells, type TaskCells, type TaskControls, taskControls, taskSeats } from '../core/panel.ts';
-import type { Settings, TaskSettings } from '../core/settings.ts';
-import type { Store } from '../ports/store.ts';
-import type { TaskSnapshot } from './front-door.ts';
-import type { Notebook } from './notebook.ts';
-import { seatsOf, type TaskNode } from './task-node.ts';
+import { sharedSettingsMax, taskDepthMax, tasksMax } from '../core/limits.ts';
+import { initialTaskCells, type TaskCells, type TaskControls, taskControls } from '../core/panel.ts';
+import { checkPart } from '../core/part.ts';
+import { quoted } from '../core/quoted.ts';
+import type { TaskSettings } from '../core/settings.ts';
+import { resolveTask } from '../policy/resolve.ts';
+import { type Checks, isA, signal as isSignal, name, options } from './arguments.ts';
+import { remembered } from './bounded.ts';
+import { dropBreaker } from './breakers.ts';
+import type { TaskOptions, TaskSnapshot } from './front-door.ts';
+import { tell } from './gate.ts';
+import { haltByHand, signOf } from './halting.ts';
+import { pathOf } from './lanes.ts';
+import { write } from './notes.ts';
+import { isWanted, stopSweep, wake } from './sweep.ts';
+import { placeOf, seatsOf, type TaskNode } from './task-node.ts';
+import type { Works } from './works.ts';
 
-export interface NewTask {
-  readonly id: string;
-  readonly agent: string;
-  readonly session: string;
-  readonly parent: TaskNode | undefined;
-  readonly limits: TaskSettings;
-  /** The part of the limits that the starter gave. */
-  readonly said: Partial<TaskSettings> | undefined;
-  readonly retryOf?: string;
-  readonly raises?: number;
-  /** Counters to go on from, where this is a retry. */
-  readonly carried?: TaskNode;
-}
+const checks: Checks = {
+  id: name,
+  agent: name,
+  session: name,
+  parent: isA,
+  limits: isA,
+  signal: isSignal,
+  retryOf: isA,
+};
 
-export interface Tasks {
-  start(task: NewTask): TaskNode;
-  end(task: TaskNode, how: 'done' | 'error' | 'halted'): void;
-  find(id: string): TaskNode | undefined;
-  all(): Iterable<TaskNode>;
-  readonly size: number;
-  /** Makes the controls of running tasks anew, from changed settings; their counts stay. */
-  reseat(limitsOf: (task: TaskNode) => TaskSettings): void;
-}
-
-export interface TasksOptions {
-  readonly store: Store;
-  readonly notes: Notebook;
-  readonly settings: () => Settings;
-  readonly ownControls: readonly Control<never>[];
-  /** Called for each task by the sweep, and once per sweep after them. */
-  readonly sweepTask: (task: TaskNode, atMs: number) => void;
-  readonly afterSweep: (atMs: number) => boolean;
-}
-
-export interface Sweeper {
-  /** Makes sure that the sweep runs while there is something to look at. */
-  wake(): void;
-  /** Looks now, instead of when the next second is over. */
-  sweep(atMs?: number): void;
-  stop(): void;
-}
-
-export function createTasks(options: TasksOptions): Tasks & Sweeper {
-  const { store, notes, ownControls } = options;
-  const tasks = new Map<string, TaskNode>();
-  const controlsOf = new Map<string, TaskControls>();
-  let disarm: (() => void) | undefined;
-
-  function wake(): void {
-    disarm ??= store.clock.after(sweepMs, () => sweep());
-  }
-
-  function sweep(atMs = store.clock.nowMs()): void {
-    disarm?.();
-    disarm = undefined;
-    for (const task of tasks.values()) {
-      try {
-        options.sweepTask(task, atMs);
-      } catch (error) {
-        notes.countError('sweep', error, atMs);
-      }
-    }
-    let wanted = true;
-    try {
-      wanted = options.afterSweep(atMs);
-    } catch (error) {
-      notes.countError('sweep', error, atMs); // A timer has no caller: what it throws would end the process.
-    }
-    if (tasks.size > 0 || wanted) wake();
-  }
-
-  /** Tasks of equal limits share one set of controls. */
-  function sharedControls(limits: TaskSettings): TaskControls {
-    const key = JSON.stringify(limits);
-    let controls = controlsOf.get(key);
-    if (controls === undefined) {
-      if (controlsOf.size >= sharedSettingsMax) controlsOf.clear();
-      controls = taskControls(limits, options.settings().loop);
-      controlsOf.set(key, controls);
-    }
-    return controls;
-  }
-
-  function seat(task: TaskNode): readonly Seat[] {
-    const inherited = taskSeats(task);
-    const own = ownSeats(task);
-    task.ownSeats = (task.controls.loop === undefined ? 3 : 4) + own.length;
-    const at = task.ownSeats - own.length;
-    task.seats = [...inherited.slice(0, at), ...own, ...inherited.slice(at)];
-    return task.seats;
-  }
-
-  function ownSeats(task: TaskNode): readonly Seat[] {
-    return ownControls
-      .filter((control) => control.scope === 'task' || control.scope === 'chain')
-      .map((control) => {
-        const { cells } = task;
-        cells.own ??= {};
-        cells.own[control.name] ??= { state: control.initial(cells.deadline.state.startedAtMs) };
-        return { control, cell: cells.own[control.name], place: 'self' } as unknown as Seat;
-      });
-  }
-
-  return {
-    wake,
-    sweep,
-    stop() {
-      disarm?.();
-      disarm = undefined;
-    },
-    start({ id, agent, session, parent, limits, said, retryOf, raises, carried }) {
-      const known = tasks.get(id);
-      if (known !== undefined)
-        throw new SwitchgearError('task_exists', `a task with the id ${JSON.stringify(id)} is running`);
-      if (tasks.size >= tasksMax)
-        throw new SwitchgearError('too_many_tasks', `at most ${tasksMax} tasks can run at once`);
-      const depth = (parent?.depth ?? -1) + 1;
-      if (depth >= taskDepthMax) {
-        throw new SwitchgearError('too_deep', `tasks can be nested ${taskDepthMax} deep at most`);
-      }
-      const atMs = store.clock.nowMs();
-      const controls = sharedControls(limits);
-      const cell = store.cell<TaskCells>(`task/${encodeURIComponent(id)}`, () => initialTaskCells(controls, atMs));
-      if (carried !== undefined) carryOn(cell.state.budget.state, carried.cells.budget.state);
-      const node = newNode({
-        id,
-        agent,
-        session,
-        parent,
-        limits,
-        said,
-        depth,
-        controls,
-        cells: cell.state,
-        raises: raises ?? 0,
-        seat,
-      });
-      if (ownControls.length > 0) seat(node);
-      if (parent !== undefined) {
-        parent.children ??= new Set();
-        parent.children.add(node);
-        if (parent.haltStop !== undefined) {
-          node.haltStop = parent.haltStop; // Born below a halted task: it has ended before it began.
-          node.halt = parent.halt;
-        }
-      }
-      tasks.set(id, node);
-      notes.write(
-        {
-          type: 'task-started',
-          limits,
-          ...(parent === undefined ? {} : { parent: parent.id }),
-          ...(retryOf === undefined ? {} : { retryOf }),
-        },
-        { task: id, session, agent },
-        atMs,
-      );
-      wake();
-      return node;
-    },
-    end(task, how) {
-      if (task.ended) return;
-      for (const child of task.children ?? []) this.end(child, how);
-      task.ended = true;
-      tasks.delete(task.id);
-      task.parent?.children?.delete(task);
-      task.letGo?.();
-      store.drop(`task/${encodeURIComponent(task.id)}`);
-      const place = { task: task.id, session: task.session, agent: task.agent };
-      notes.write(
-        { type: 'task-ended', how: task.haltStop === undefined ? how : 'halted' },
-        place,
-        store.clock.nowMs(),
-      );
-      if (tasks.size === 0 && !options.afterSweep(Number.NEGATIVE_INFINITY)) this.stop();
-    },
-    find: (id) => tasks.get(id),
-    all: () => tasks.values(),
-    get size() {
-      return tasks.size;
-    },
-    reseat(limitsOf) {
-      controlsOf.clear();
-      for (const task of tasks.values()) {
-        task.limits = limitsOf(task);
-        task.controls = sharedControls(task.limits);
-        task.noticeCalls = noticeCalls(task.limits);
-      }
-      for (const task of tasks.values()) {
-        task.lanes = undefined;
-        if (task.seats !== undefined) seat(task);
-      }
-    },
-  };
-}
-
-function noticeCalls(limits: TaskSettings): number {
-  return limits.maxToolCalls * limits.noticeShare;
-}
-
-function newNode(
-  given: Pick<
-    TaskNode,
-    'id' | 'agent' | 'session' | 'parent' | 'limits' | 'said' | 'depth' | 'controls' | 'cells' | 'raises' | 'seat'
-  >,
+/** Starts a task: checked, placed in the tree, with the limits of its agent and its own. */
+export function startTask(
+  works: Works,
+  given: TaskOptions & { readonly retryOf?: string },
+  around: TaskNode | undefined,
 ): TaskNode {
-  const node = {
-    ...given,
-    root: undefined as unknown as TaskNode,
+  const { settings, tasks, clock, store } = works;
+  options('task options', given, checks);
+  const { signal } = given;
+  const said = given.limits === undefined ? undefined : checkPart(settings.task, given.limits, 'limits');
+  const parent = parentOf(works, given, around);
+  const id = given.id ?? `t-${works.session}-${++works.ids}`;
+  const agent = given.agent ?? (parent ?? works).agent;
+  const session = given.session ?? (parent ?? works).session;
+  const depth = parent === undefined ? 0 : parent.depth + 1;
+  if (tasks.has(id)) throw new SwitchgearError('task_exists', `a task with the id ${quoted(id)} is running`);
+  if (tasks.size >= tasksMax) throw new SwitchgearError('too_many_tasks', `at most ${tasksMax} tasks can run at once`);
+  if (depth >= taskDepthMax) {
+    throw new SwitchgearError('too_deep', `tasks can be nested ${taskDepthMax} deep at most`);
+  }
+  const before = given.retryOf === undefined ? undefined : works.halted.get(given.retryOf);
+  const limits = resolveTask(settings, agent, said);
+  const controls = controlsOf(works, limits);
+  const atMs = clock.nowMs();
+  const { state: cells } = store.cell<TaskCells>(pathOf('task', id), () => initialTaskCells(controls, atMs));
+  if (before !== undefined) carryOn(cells.budget.state, before.cells.budget.state);
+  const node: TaskNode = {
+    id,
+    agent,
+    session,
+    parent,
+    depth,
+    limits,
+    said,
+    controls,
+    cells,
     seats: undefined,
-    ownSeats: 0,
     lanes: undefined,
+    breakers: undefined,
     children: undefined,
-    haltStop: undefined,
-    halt: undefined,
+    // Born below a halted task it has ended before it began.
+    haltStop: parent?.haltStop,
+    halt: parent?.halt,
     ended: false,
     ending: undefined,
     letGo: undefined,
@@ -237,55 +83,114 @@ function newNode(
     counted: undefined,
     bookedBelow: false,
     noticed: undefined,
-    reported: undefined,
-    noticeCalls: noticeCalls(given.limits),
+    noticeCalls: noticeCalls(limits),
+    raises: before === undefined ? 0 : before.raises + 1,
     pauses: 0,
     face: undefined,
   };
-  node.root = given.parent?.root ?? node;
+  if (works.own !== undefined) seatsOf(works, node);
+  if (parent !== undefined) {
+    parent.children ??= new Set();
+    parent.children.add(node);
+  }
+  tasks.set(id, node);
+  const started = { type: 'task-started', limits, ...(parent && { parent: parent.id }) } as const;
+  write(works, before === undefined ? started : { ...started, retryOf: before.id }, placeOf(node), atMs);
+  wake(works);
+  if (signal !== undefined) {
+    const abort = () => haltByHand(works, [node], 'the caller cancelled it', 'signal');
+    if (signal.aborted) abort();
+    else {
+      signal.addEventListener('abort', abort, { once: true });
+      node.letGo = () => signal.removeEventListener('abort', abort); // A signal may outlive many tasks.
+    }
+  }
   return node;
 }
 
-/** The signal of a task, made when somebody asks: most never do. */
-export function signalOf(task: TaskNode): AbortSignal {
-  if (task.signal === undefined) {
-    const controller = new AbortController();
-    task.signal = controller.signal;
-    if (task.halt !== undefined) controller.abort(haltReason(task));
-    else atHalt(task, () => controller.abort(haltReason(task)));
+/** By its id, or else the nearest task around that has not ended: below one that has, a halt would not reach it. */
+function parentOf({ tasks }: Works, { parent }: TaskOptions, around: TaskNode | undefined): TaskNode | undefined {
+  if (parent === null) return undefined;
+  if (parent === undefined) {
+    let living = around;
+    while (living?.ended && living.parent !== undefined) living = living.parent;
+    return living;
   }
-  return task.signal;
+  const found = tasks.get(parent);
+  if (found === undefined) throw new SwitchgearError('unknown_task', unknownTask(parent));
+  return found;
 }
 
-function haltReason(task: TaskNode): Error {
-  const error = new Error(task.halt?.message ?? 'halted');
-  error.name = 'AbortError';
-  return error;
+export function unknownTask(id: unknown): string {
+  return `no task with the id ${quoted(id)} is running`;
 }
 
-/** Runs something once when the task halts; the result takes it back. */
-export function atHalt(task: TaskNode, end: () => void): () => void {
-  task.ending ??= new Set();
-  task.ending.add(end);
-  return () => task.ending?.delete(end);
+/** Tasks of equal limits share one set of controls. */
+export function controlsOf(works: Works, limits: TaskSettings): TaskControls {
+  const make = () => taskControls(limits, works.settings.loop);
+  return remembered(works.taskControls, JSON.stringify(limits), sharedSettingsMax, make);
 }
 
-export function snapshotTask(task: TaskNode, atMs: number): TaskSnapshot {
-  const { budget, deadline } = task.cells;
-  const gauges = seatsOf(task)
-    .slice(0, task.ownSeats)
-    .flatMap(({ control, cell }) => control.gauges?.(cell.state, atMs) ?? []);
+export function noticeCalls(limits: TaskSettings): number {
+  return limits.maxToolCalls * limits.noticeShare;
+}
+
+/** Neither idle nor duration go on. */
+export function pauseTask(works: Works, task: TaskNode): void {
+  if (task.ended) return;
+  task.pauses++;
+  tell(works, task, { type: 'task-stopped' }, works.clock.nowMs());
+}
+
+export function resumeTask(works: Works, task: TaskNode): void {
+  if (task.pauses === 0) return; // Somebody else's pause is not this one's to end.
+  task.pauses--;
+  tell(works, task, { type: 'task-resumed' }, works.clock.nowMs());
+}
+
+export function endTask(works: Works, task: TaskNode, how: 'done' | 'error' = 'done'): void {
+  if (task.ended) return;
+  leave(works, task);
+  end(works, task, how);
+  if (task.parent !== undefined) signOf(works, task.parent, works.clock.nowMs());
+  if (!isWanted(works)) stopSweep(works);
+}
+
+/** What a task holds is let go before it ends: those above it do not stand still for its pauses. */
+function leave(works: Works, task: TaskNode): void {
+  for (const child of task.children ?? []) leave(works, child);
+  while (task.pauses > 0) resumeTask(works, task);
+  for (const key of task.breakers ?? []) dropBreaker(works, key);
+}
+
+function end(works: Works, task: TaskNode, how: 'done' | 'error'): void {
+  if (task.ended) return;
+  for (const child of task.children ?? []) end(works, child, how);
+  task.ended = true;
+  works.tasks.delete(task.id);
+  task.parent?.children?.delete(task);
+  task.letGo?.();
+  works.store.drop(pathOf('task', task.id));
+  write(works, { type: 'task-ended', how: task.haltStop === undefined ? how : 'halted' }, placeOf(task));
+}
+
+export function snapshotTask(works: Works, task: TaskNode, atMs: number): TaskSnapshot {
+  const { id, agent, session, parent, halt, cells } = task;
+  const budget = cells.budget.state;
+  const deadline = cells.deadline.state;
   return {
-    id: task.id,
-    agent: task.agent,
-    session: task.session,
-    ...(task.parent === undefined ? {} : { parent: task.parent.id }),
-    toolCalls: budget.state.calls,
-    spendCents: budget.state.micros / microsPerCent,
-    tokens: budget.state.tokens,
-    durationMs: durationOf(deadline.state, atMs),
-    idleMs: idleOf(deadline.state, atMs),
-    gauges,
-    ...(task.halt === undefined ? {} : { halt: task.halt }),
+    id,
+    agent,
+    session,
+    ...(parent && { parent: parent.id }),
+    toolCalls: budget.calls,
+    spendCents: budget.micros / microsPerCent,
+    tokens: budget.tokens,
+    durationMs: durationOf(deadline, atMs),
+    idleMs: idleOf(deadline, atMs),
+    gauges: seatsOf(works, task).flatMap(
+      ({ control, cell, place }) => (place === 'self' && control.gauges?.(cell.state, atMs)) || [],
+    ),
+    ...(halt && { halt }),
   };
 }

@@ -4,37 +4,35 @@ import { explain } from '../core/explain.ts';
 import { quoted } from '../core/quoted.ts';
 import { countEvent, initialStorm } from '../core/storm.ts';
 import type { Stop } from '../core/verdict.ts';
-import type { Clock } from '../ports/clock.ts';
-import * as check from './arguments.ts';
-import type { EventSource, Watch, WatchOptions } from './front-door.ts';
-import type { Notebook } from './notebook.ts';
+import { type Checks, fn, name as isName, list, methods, options, whole } from './arguments.ts';
+import type { EventSource, Switchgear, Watch, WatchOptions } from './front-door.ts';
+import { countError, write } from './notes.ts';
+import { observes } from './works.ts';
+import { worksOf } from './works-of.ts';
 
-const optionNames = ['maxEvents', 'windowSecs', 'events', 'onTrip'];
-const eventsDefault = ['all', 'change', 'rename'];
+const count = (what: string, value: unknown) => whole(what, value, 1);
+const checks: Checks = {
+  maxEvents: count,
+  windowSecs: count,
+  events: (what, value) => list(what, value).map((event) => isName('an event', event)),
+  onTrip: fn,
+};
 
-export function watchSource(
-  gear: {
-    readonly clock: Clock;
-    readonly notes: Notebook;
-    readonly agent: string;
-    readonly observes: () => boolean;
-  },
+/** Listens to a source, and stops listening when it fires without end. */
+export function watch(
+  gear: Switchgear,
   name: string,
   source: EventSource,
   listener: (event: string, ...args: unknown[]) => void,
-  options: WatchOptions,
+  given: WatchOptions = {},
 ): Watch {
-  const { clock, notes, observes } = gear;
-  check.options('watch options', options, optionNames);
-  const settings = {
-    maxEvents: check.whole('maxEvents', options.maxEvents ?? 1_000, 1),
-    windowSecs: check.whole('windowSecs', options.windowSecs ?? 10, 1),
-  };
-  check.methods(`the source of watch ${quoted(name)}`, source, ['on']);
-  check.fn(`the listener of watch ${quoted(name)}`, listener);
-  if (options.onTrip !== undefined) check.fn('onTrip', options.onTrip);
-  const events = options.events === undefined ? eventsDefault : check.list('events', options.events);
-  for (const event of events) check.name('an event', event);
+  const works = worksOf(gear);
+  const { clock, agent } = works;
+  isName('the name of a watch', name);
+  options('watch options', given, checks);
+  methods('on')(`the source of watch ${quoted(name)}`, source);
+  fn(`the listener of watch ${quoted(name)}`, listener);
+  const { maxEvents = 1_000, windowSecs = 10, onTrip, events = ['all', 'change', 'rename'] } = given;
   let state = initialStorm(clock.nowMs());
   let closed = false;
 
@@ -42,24 +40,24 @@ export function watchSource(
     if (closed) return;
     const atMs = clock.nowMs();
     const was = state.tripped;
-    const verdict = countEvent(state, settings, atMs);
-    const observed = observes();
+    const verdict = countEvent(state, { maxEvents, windowSecs }, atMs);
+    const observed = observes(works);
     if (verdict.kind !== 'allow' && !was) tell(verdict, observed, atMs); // Paused: told once.
     if (verdict.kind === 'allow' || observed) listener(event, ...args);
   }
 
   function tell(verdict: Stop, observed: boolean, atMs: number): void {
     const counters = observed ? { ...verdict.counters, observed: 1 } : verdict.counters;
-    notes.write({ type: 'storm-tripped', name, counters }, { agent: gear.agent }, atMs);
+    write(works, { type: 'storm-tripped', name, counters }, { agent }, atMs);
     if (observed) return; // Nothing is paused, so nobody is told to pause it for real.
     try {
-      options.onTrip?.(explain(verdict, { name, agent: gear.agent, atMs }));
+      onTrip?.(explain(verdict, { name, agent, atMs }));
     } catch (error) {
-      notes.countError('onTrip', error, atMs);
+      countError(works, 'onTrip', error);
     }
   }
 
-  for (const event of events as readonly string[]) {
+  for (const event of events) {
     source.on(event, (...args: unknown[]) => take(event, args));
   }
 
@@ -69,14 +67,14 @@ export function watchSource(
   };
   return {
     get paused() {
-      return state.tripped && !observes();
+      return state.tripped && !observes(works);
     },
     restart() {
       const atMs = clock.nowMs();
       if (!state.tripped) return;
       const counters = { dropped: state.dropped };
       state = initialStorm(atMs);
-      notes.write({ type: 'storm-restarted', name, counters }, { agent: gear.agent }, atMs);
+      write(works, { type: 'storm-restarted', name, counters }, { agent }, atMs);
     },
     close,
     [Symbol.dispose]: close,

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { allow } from '../../src/core/verdict.ts';
-import { createSwitchgear, isRefused } from '../../src/index.ts';
+import { addControl, createSwitchgear, isRefused } from '../../src/index.ts';
 import { memoryStore } from '../../src/stores/memory.ts';
 import { simulatedClock } from '../../src/testing/index.ts';
 
@@ -19,7 +19,8 @@ test('a control that throws on the sweep is counted and the sweep goes on', asyn
       return state;
     },
   } as const;
-  const gear = createSwitchgear({ clock, log: 'silent', env: {}, controls: [control] });
+  const gear = createSwitchgear({ clock, log: 'silent', env: {} });
+  addControl(gear, control);
   const work = (fails: boolean) => (fails ? Promise.reject(new Error('down')) : new Promise<never>(() => {}));
   const tool = gear.guard('tool', work, { async: true, timeoutSecs: 0 });
   for (let call = 0; call < 5; call++) await assert.rejects(tool(true));

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { createSwitchgear, isRefused } from '../../src/index.ts';
+import { createSwitchgear, isRefused, retryOf } from '../../src/index.ts';
 import { simulatedClock } from '../../src/testing/index.ts';
 
 test('a call that was given up holds its worst case until its work ends', async () => {
@@ -32,7 +32,7 @@ test('a task that is tried again does not hold what the calls of the first one h
   const task = gear.startTask({ id: 't' });
   void task.run(call);
   gear.halt('t', 'again');
-  const again = gear.startTask(gear.retryOf('t'));
+  const again = gear.startTask(retryOf(gear, 't'));
   void again.run(call);
   assert.equal(again.halt, undefined);
   assert.equal(again.snapshot().toolCalls, 2);

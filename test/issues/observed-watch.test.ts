@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { createSwitchgear } from '../../src/index.ts';
+import { createSwitchgear, watch } from '../../src/index.ts';
 import { simulatedClock } from '../../src/testing/index.ts';
 
 test('a storm is reported once and passes where the gear only observes', () => {
@@ -11,13 +11,13 @@ test('a storm is reported once and passes where the gear only observes', () => {
   let passed = 0;
   let trips = 0;
   const source = { on: (_event: string, listener: () => void) => listeners.push(listener) };
-  const watch = gear.watch('files', source, () => passed++, {
+  const watching = watch(gear, 'files', source, () => passed++, {
     maxEvents: 2,
     events: ['change'],
     onTrip: () => trips++,
   });
   for (let event = 0; event < 5; event++) listeners[0]?.();
-  assert.deepEqual([passed, trips, watch.paused], [5, 0, false]);
+  assert.deepEqual([passed, trips, watching.paused], [5, 0, false]);
   const told = gear.journal().flatMap((entry) => (entry.type === 'storm-tripped' ? [entry.counters.observed] : []));
   assert.deepEqual(told, [1]);
 });

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { allow, type Control, createSwitchgear } from '../../src/index.ts';
+import { addControl, allow, type Control, createSwitchgear } from '../../src/index.ts';
 import { simulatedClock } from '../../src/testing/index.ts';
 
 const broken: Control<object> = {
@@ -17,7 +17,8 @@ const broken: Control<object> = {
 };
 
 test('calls count, slots come back and the error is counted', async () => {
-  const gear = createSwitchgear({ clock: simulatedClock(), env: {}, controls: [broken] });
+  const gear = createSwitchgear({ clock: simulatedClock(), env: {} });
+  addControl(gear, broken);
   const tool = gear.guard('tool', () => 'ran', { breaker: { maxConcurrent: 1 } });
   await gear.task({}, (task) => {
     assert.equal(tool(), 'ran');

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { createSwitchgear } from '../../src/index.ts';
+import { createSwitchgear, reload } from '../../src/index.ts';
 import { simulatedClock } from '../../src/testing/index.ts';
 
 test('calls leave the window in time after the window was made longer', async () => {
@@ -11,7 +11,7 @@ test('calls leave the window in time after the window was made longer', async ()
   const tool = gear.guard('search', (fails: boolean) => (fails ? { error: 'down' } : 'ok'));
   const rate = () => gear.breaker('search').metrics.failure_rate;
   tool(false);
-  gear.reload({ circuit_breaker: { monitor_window: 600 } });
+  reload(gear, { circuit_breaker: { monitor_window: 600 } });
   for (let call = 0; call < 10; call++) tool(call === 0);
   assert.equal(rate(), 0.1);
   clock.advance(600_000);

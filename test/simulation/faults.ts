@@ -106,12 +106,12 @@ export const faults: readonly Fault[] = [
   },
   {
     name: 'a call that ran out of time is never settled',
-    find: 'settleNow(call, failureOfTimeout, { stillRuns: true });',
+    find: 'finish(works, call, failureOfTimeout, { stillRuns: true });',
     replace: '',
   },
   {
     name: 'a host may settle a call twice',
-    find: 'if (done) return;',
+    find: 'if (call.settled) return;',
     replace: '',
   },
   {

@@ -1,7 +1,17 @@
 /** A world made from a seed: agents and tasks in parallel, tools that fail, hang and lie, and a clock that jumps. */
 
 import { replay } from '../../src/core/replay.ts';
-import { createSwitchgear, isRefused, type Refusal, refusalOf, type Switchgear, type Task } from '../../src/index.ts';
+import {
+  admit,
+  answerCard,
+  createSwitchgear,
+  isRefused,
+  type Refusal,
+  refusalOf,
+  reload,
+  type Switchgear,
+  type Task,
+} from '../../src/index.ts';
 import { resolveBreaker } from '../../src/policy/resolve.ts';
 import { promisesSettled, type SimulatedClock, simulatedClock } from '../../src/testing/index.ts';
 import { type Checker, checker, fail, type SimulatedCall, Violation } from './checker.ts';
@@ -253,13 +263,13 @@ function createWorld(seed: number): World {
     const wasHalted = call.task?.halt !== undefined;
     check.breaker(call).rule = settings.breaker;
     check.proposing = call;
-    const admission = gear.admit('host', [call.args], given);
+    const admission = admit(gear, 'host', [call.args], given);
     check.proposing = undefined;
     if (admission.refused !== undefined) {
       guarded(() => check.refused(call, admission.refusal, wasHalted));
       return;
     }
-    if (gear.admit('host', [call.args], given) !== admission) fail('the same call id was admitted twice');
+    if (admit(gear, 'host', [call.args], given) !== admission) fail('the same call id was admitted twice');
     if (task !== undefined && chance.chance(0.3)) task.observe({ type: 'tool_use', id, name: 'host' });
     const endings = {
       success: { value: 1 },
@@ -395,13 +405,13 @@ function createWorld(seed: number): World {
     const choice = chance.pick(['approve', 'decline'] as const);
     const isOpen = gear.snapshot().cards.find(({ id }) => id === card)?.state === 'open';
     if (choice === 'approve' && isOpen && check.asking !== undefined) check.asking.approved = true;
-    gear.answer(card, choice, 'a hand');
+    answerCard(gear, card, choice, 'a hand');
   }
 
-  function reload(): void {
+  function takePolicy(): void {
     settings = redraw(chance, settings);
     check.reload(settings);
-    gear.reload(policyOf(settings));
+    reload(gear, policyOf(settings));
   }
 
   function release(): void {
@@ -428,7 +438,7 @@ function createWorld(seed: number): World {
     [6, 'delegate', () => void delegate(someTask(), 0)],
     [3, 'by hand', byHand],
     [2, 'answer', answer],
-    [1, 'reload', reload],
+    [1, 'reload', takePolicy],
     [4, 'release', release],
     [4, 'settle', settleOne],
     [3, 'pause', pause],

@@ -2,7 +2,14 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { createSwitchgear, isRefused, refusalOf, type SwitchgearOptions, type Task } from '../../src/index.ts';
+import {
+  addControl,
+  createSwitchgear,
+  isRefused,
+  refusalOf,
+  type SwitchgearOptions,
+  type Task,
+} from '../../src/index.ts';
 import { simulatedClock } from '../../src/testing/index.ts';
 
 function supervised(options: SwitchgearOptions = {}) {
@@ -196,7 +203,8 @@ test('an error inside the safety layer is counted where it can be seen, and a ga
       throw new Error('ours');
     },
   } as never;
-  const { gear } = supervised({ controls: [broken] });
+  const { gear } = supervised();
+  addControl(gear, broken);
   const task = gear.startTask();
   const ran: string[] = [];
   const search = gear.guard('search', () => ran.push('search'));
