@@ -3,7 +3,7 @@
 import type { Action, Cost } from './action.ts';
 import type { Control, Gauge } from './control.ts';
 import type { TaskSettings } from './settings.ts';
-import { allow, type Code, type Stop, type Verdict } from './verdict.ts';
+import { allow, over, type Verdict } from './verdict.ts';
 
 export interface BudgetState {
   calls: number;
@@ -18,8 +18,15 @@ export interface BudgetState {
 export const microsPerCent = 10_000;
 
 export function budget(settings: TaskSettings): Control<BudgetState> {
-  const microsMax = settings.maxSpendCents * microsPerCent;
-  const tokensMax = settings.maxTokens ?? Number.POSITIVE_INFINITY;
+  const { maxToolCalls, maxSpendCents, maxTokens = Number.POSITIVE_INFINITY } = settings;
+
+  function overrun(calls: number, micros: number, tokens: number): Verdict {
+    if (calls > maxToolCalls) return over('budget', 'tool_call_limit', calls, maxToolCalls);
+    if (micros > maxSpendCents * microsPerCent) {
+      return over('budget', 'token_spend_limit', Math.ceil(micros / microsPerCent), maxSpendCents);
+    }
+    return tokens > maxTokens ? over('budget', 'token_limit', tokens, maxTokens) : allow;
+  }
 
   return {
     name: 'budget',
@@ -27,16 +34,11 @@ export function budget(settings: TaskSettings): Control<BudgetState> {
     initial: () => ({ calls: 0, tokens: 0, micros: 0, reservedTokens: 0, reservedMicros: 0 }),
 
     judge(state, { action }, place) {
-      if (place === 'self' && action.kind !== 'model' && state.calls + 1 > settings.maxToolCalls) {
-        return over('tool_call_limit', state.calls + 1, settings.maxToolCalls);
-      }
-      if (state.micros + state.reservedMicros + action.worstMicros > microsMax) {
-        return overSpend(state.micros + state.reservedMicros + action.worstMicros, settings.maxSpendCents);
-      }
-      if (state.tokens + state.reservedTokens + action.worstTokens > tokensMax) {
-        return over('token_limit', state.tokens + state.reservedTokens + action.worstTokens, tokensMax);
-      }
-      return allow;
+      return overrun(
+        place === 'self' && action.kind !== 'model' ? state.calls + 1 : 0,
+        state.micros + state.reservedMicros + action.worstMicros,
+        state.tokens + state.reservedTokens + action.worstTokens,
+      );
     },
 
     apply(state, event, place) {
@@ -67,22 +69,16 @@ export function budget(settings: TaskSettings): Control<BudgetState> {
       }
     },
 
-    check(state): Verdict {
-      if (state.calls > settings.maxToolCalls) return over('tool_call_limit', state.calls, settings.maxToolCalls);
-      if (state.micros > microsMax) return overSpend(state.micros, settings.maxSpendCents);
-      if (state.tokens > tokensMax) return over('token_limit', state.tokens, tokensMax);
-      return allow;
-    },
+    check: (state) => overrun(state.calls, state.micros, state.tokens),
 
     gauges(state): readonly Gauge[] {
-      const gauges: Gauge[] = [
-        { name: 'tool_calls', actual: state.calls, limit: settings.maxToolCalls },
-        { name: 'spend_cents', actual: state.micros / microsPerCent, limit: settings.maxSpendCents },
+      const { calls, micros, tokens } = state;
+      const gauges = [
+        { name: 'tool_calls', actual: calls, limit: maxToolCalls },
+        { name: 'spend_cents', actual: micros / microsPerCent, limit: maxSpendCents },
+        { name: 'tokens', actual: tokens, limit: maxTokens },
       ];
-      if (settings.maxTokens !== undefined) {
-        gauges.push({ name: 'tokens', actual: state.tokens, limit: settings.maxTokens });
-      }
-      return gauges;
+      return gauges.filter(({ limit }) => Number.isFinite(limit));
     },
   };
 }
@@ -100,12 +96,4 @@ function release(state: BudgetState, { worstMicros, worstTokens }: Action): void
 function spend(state: BudgetState, cost: Cost): void {
   state.micros += cost.micros;
   state.tokens += cost.tokens;
-}
-
-function over(code: Code, actual: number, limit: number): Stop {
-  return { kind: 'halt', code, control: 'budget', counters: { actual, limit } };
-}
-
-function overSpend(micros: number, limitCents: number): Stop {
-  return over('token_spend_limit', Math.ceil(micros / microsPerCent), limitCents);
 }

@@ -2,7 +2,7 @@
 
 import type { Control, Gauge } from './control.ts';
 import type { TaskSettings } from './settings.ts';
-import { allow, type Code, type Stop, type Verdict } from './verdict.ts';
+import { allow, type Code, over, type Verdict } from './verdict.ts';
 
 export interface DeadlineState {
   startedAtMs: number;
@@ -18,16 +18,12 @@ export interface DeadlineState {
 }
 
 export function deadline(settings: TaskSettings): Control<DeadlineState> {
-  const durationMaxMs = settings.maxDurationSecs * 1000;
-  const idleMaxMs = settings.maxIdleSecs * 1000;
+  const { maxDurationSecs, maxIdleSecs } = settings;
 
-  function check(state: DeadlineState, atMs: number): Verdict {
-    const durationMs = durationOf(state, atMs);
-    if (durationMs > durationMaxMs) return over('duration_limit', durationMs, settings.maxDurationSecs);
-    const idleMs = idleOf(state, atMs);
-    if (idleMs > idleMaxMs) return over('idle_timeout', idleMs, settings.maxIdleSecs);
-    return allow;
-  }
+  const overrun = (code: Code, ms: number, limit: number): Verdict =>
+    ms > limit * 1000 ? over('deadline', code, Math.floor(ms / 1000), limit) : allow;
+  const tooLong = (state: DeadlineState, atMs: number) =>
+    overrun('duration_limit', durationOf(state, atMs), maxDurationSecs);
 
   return {
     name: 'deadline',
@@ -42,10 +38,7 @@ export function deadline(settings: TaskSettings): Control<DeadlineState> {
       stoppedMs: 0,
     }),
     // A proposal is itself a sign of life, so only the duration can speak here.
-    judge(state, { atMs }) {
-      const durationMs = durationOf(state, atMs);
-      return durationMs > durationMaxMs ? over('duration_limit', durationMs, settings.maxDurationSecs) : allow;
-    },
+    judge: (state, { atMs }) => tooLong(state, atMs),
     apply(state, event) {
       if (event.atMs > state.signAtMs) state.signAtMs = event.atMs;
       switch (event.type) {
@@ -58,8 +51,6 @@ export function deadline(settings: TaskSettings): Control<DeadlineState> {
           if (state.out > 0) state.out--;
           if (state.out === 0) state.outUntilMs = 0;
           return state;
-        case 'permit-renewed':
-          return state;
         case 'task-stopped':
           if (state.stops++ === 0) state.stoppedAtMs = event.atMs;
           return state;
@@ -71,10 +62,13 @@ export function deadline(settings: TaskSettings): Control<DeadlineState> {
           return state; // Everything else is a sign of life and no more.
       }
     },
-    check,
+    check(state, atMs) {
+      const verdict = tooLong(state, atMs);
+      return verdict === allow ? overrun('idle_timeout', idleOf(state, atMs), maxIdleSecs) : verdict;
+    },
     gauges: (state, atMs): readonly Gauge[] => [
-      { name: 'duration_secs', actual: durationOf(state, atMs) / 1000, limit: settings.maxDurationSecs },
-      { name: 'idle_secs', actual: idleOf(state, atMs) / 1000, limit: settings.maxIdleSecs },
+      { name: 'duration_secs', actual: durationOf(state, atMs) / 1000, limit: maxDurationSecs },
+      { name: 'idle_secs', actual: idleOf(state, atMs) / 1000, limit: maxIdleSecs },
     ],
   };
 }
@@ -90,8 +84,4 @@ export function idleOf(state: DeadlineState, atMs: number): number {
   if (state.stops > 0) return 0;
   const since = state.out > 0 ? Math.max(state.signAtMs, Math.min(atMs, state.outUntilMs)) : state.signAtMs;
   return Math.max(0, atMs - since);
-}
-
-function over(code: Code, actualMs: number, limit: number): Stop {
-  return { kind: 'halt', code, control: 'deadline', counters: { actual: Math.floor(actualMs / 1000), limit } };
 }

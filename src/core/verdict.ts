@@ -63,6 +63,11 @@ export interface Decision {
 /** The one allow: it carries no data, so it is shared. */
 export const allow: Allow = Object.freeze({ kind: 'allow' });
 
+/** The end of a task whose count went over its limit. */
+export function over(control: string, code: Code, actual: number | string, limit: number): Stop {
+  return { kind: 'halt', code, control, counters: { actual, limit } };
+}
+
 const rank = { allow: 0, wait: 1, ask: 2, deny: 3, halt: 4 } as const;
 
 /** The stricter of two verdicts; of equals the first, with the later time to try again. */

@@ -6,7 +6,7 @@ import { applyAll } from '../core/decide.ts';
 import { workerLimit } from '../core/delegation.ts';
 import { reasonLengthMax, workersMax } from '../core/limits.ts';
 import { isRefused, type Refused } from '../core/refusal.ts';
-import type { Stop } from '../core/verdict.ts';
+import { over, type Stop } from '../core/verdict.ts';
 import { textOf, type WorkerFailure, workerFailure } from '../core/worker-failure.ts';
 import { actionOf } from './actions.ts';
 import { type Checks, fn, isA, timeoutOf } from './arguments.ts';
@@ -15,13 +15,12 @@ import { frameOf } from './context.ts';
 import { noLists, settlingOf } from './endings.ts';
 import { fingerprint } from './fingerprint.ts';
 import type { DelegateOptions, Task, TaskResult } from './front-door.ts';
-import { type Admission, conclude, isStop, refusalOf } from './gate.ts';
+import { type Admission, comesBack, conclude, isStop, refusalOf } from './gate.ts';
 import { halt } from './halting.ts';
 import { type Lane, laneOf, targetFor, workerCell } from './lanes.ts';
 import { finish } from './live-calls.ts';
 import { countError, write } from './notes.ts';
 import { answer, broken } from './refusing.ts';
-import { laterRounds } from './rounds.ts';
 import { timeoutError } from './run.ts';
 import type { TaskNode } from './task-node.ts';
 import { runTask } from './task-run.ts';
@@ -48,8 +47,11 @@ export async function delegate<T>(
     const current = laneOf(works, targetFor(works, worker, 'delegation'), parent);
     lane = current;
     const act = () => ({ ...actionOf(works, current, args, {}), fingerprint: 0 });
-    admission = tooDeep(works, current, act) ?? works.admit(works, current, act(), clock.nowMs());
-    admission = await (isStop(admission) ? laterRounds(works, current, args, admission, act) : admission);
+    const said = tooDeep(works, current, act) ?? works.admit(works, current, act(), clock.nowMs());
+    // A worker is sent out in a tick of its own, whatever was said.
+    admission = await (isStop(said) && comesBack(said)
+      ? (works.rounds?.(works, current, args, said, act) ?? conclude(works, current, act(), said))
+      : said);
   } catch (error) {
     return answer(works, broken(works, 'delegate', worker, error), lane);
   }
@@ -91,9 +93,7 @@ function inTime<T>(works: Works, child: TaskNode, secs: number | undefined, work
   if (secs === undefined) return work;
   return new Promise((resolve, reject) => {
     const timeout = timeouts.add(secs * 1000, clock.nowMs(), () => {
-      const counters = { actual: secs, limit: secs };
-      const stop = { kind: 'halt', code: 'duration_limit', control: 'deadline', counters } as const;
-      halt(works, child, stop, child.agent, clock.nowMs());
+      halt(works, child, over('deadline', 'duration_limit', secs, secs), child.agent, clock.nowMs());
       reject(timeoutError(child.agent, secs));
     });
     work.finally(() => timeouts.remove(timeout)).then(resolve, reject);

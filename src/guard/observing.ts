@@ -3,6 +3,7 @@
 import { countedIdsMax, nameLengthMax, promptsMax, textLengthMax } from '../core/limits.ts';
 import type { Refusal } from '../core/refusal.ts';
 import { jaccard, tokensOf } from '../core/similarity.ts';
+import { over } from '../core/verdict.ts';
 import { makeRoom } from './bounded.ts';
 import { fingerprint } from './fingerprint.ts';
 import type { Observation } from './front-door.ts';
@@ -46,8 +47,8 @@ function take(works: Works, task: TaskNode, observation: Observation, atMs: numb
       const model = modelOf(observation.model);
       tell(works, task, { type: 'usage-observed', model, cost, basis: model }, atMs);
       if (settings.prices.onUnknownPrice === 'halt' && prices.price(observation) === undefined) {
-        const counters = { actual: 'unknown', limit: task.limits.maxSpendCents, model };
-        halt(works, task, { kind: 'halt', code: 'token_spend_limit', control: 'budget', counters }, model, atMs);
+        const stop = over('budget', 'token_spend_limit', 'unknown', task.limits.maxSpendCents);
+        halt(works, task, { ...stop, counters: { ...stop.counters, model } }, model, atMs);
       }
       return;
     }

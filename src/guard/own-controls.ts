@@ -9,6 +9,7 @@ import type { Switchgear } from './front-door.ts';
 import { admit, isStop, settle } from './gate.ts';
 import { pathOf, renewLanes } from './lanes.ts';
 import { countError } from './notes.ts';
+import { laterRounds } from './rounds.ts';
 import type { OwnSeats, Works } from './works.ts';
 import { worksOf } from './works-of.ts';
 
@@ -26,6 +27,7 @@ export function addControl(gear: Switchgear, control: Control<any>): void {
   choices('task', 'chain', 'target', 'session', 'gear')('the scope of a control', control.scope);
   const own = (works.own ?? seatOwnControls(works)) as ReturnType<typeof seatOwnControls>;
   works.own = own;
+  works.rounds ??= laterRounds;
   own.add(tolerant(works, own.harm, control as Control<never>));
   renewLanes(works);
 }

@@ -8,6 +8,7 @@ import type { PolicyInput, Switchgear } from './front-door.ts';
 import { renewLanes } from './lanes.ts';
 import { write } from './notes.ts';
 import { policyEngineOf, takePolicy } from './policy-engine.ts';
+import { laterRounds } from './rounds.ts';
 import { controlsOf, noticeCalls } from './tasks.ts';
 import { worksOf } from './works-of.ts';
 
@@ -20,6 +21,7 @@ export function reload(gear: Switchgear, policy: PolicyInput): void {
   const names = Object.keys(settings) as (keyof Settings)[];
   const changed = names.filter((name) => JSON.stringify(settings[name]) !== JSON.stringify(before[name]));
   works.settings = settings;
+  works.rounds ??= next.rounds as typeof works.rounds;
   if (works.rules !== undefined || next.rules !== undefined) {
     const engine = next.rules ?? policyEngineOf(policy).noRules(settings);
     works.rules = engine.with(works.rules, settings.ruleSettings);
@@ -43,6 +45,7 @@ export function tighten(gear: Switchgear, lines: readonly string[], chain?: stri
   const written = list('the rules', lines).map((line) => (typeof line === 'string' ? line : quoted(line)));
   const { rejected, taken, engine: tightened } = engine.tighten(written, chain ?? `agent:${works.agent}`);
   for (const one of rejected) write(works, { type: 'rule-rejected', ...one });
+  works.rounds ??= laterRounds; // A model's rule may ask, too.
   works.rules = tightened;
   renewLanes(works);
   return taken;

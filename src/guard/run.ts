@@ -14,7 +14,6 @@ import { type Lane, laneOf, type Target } from './lanes.ts';
 import { finish, LiveCall } from './live-calls.ts';
 import { countError } from './notes.ts';
 import { answer, broken } from './refusing.ts';
-import { laterRounds } from './rounds.ts';
 import type { Works } from './works.ts';
 
 /** The function, guarded. */
@@ -41,8 +40,9 @@ export function guardFunction<F extends AnyFunction>(
       if (task === undefined) noteMissingTask(works, name, atMs);
       const action = actionOf(works, current, args, loose);
       admission = works.admit(works, current, action, atMs);
-      if (!isAsync && isStop(admission) && comesBack(admission)) {
-        admission = conclude(works, current, action, admission); // In its own tick nobody can wait.
+      // In its own tick nobody can wait.
+      if (isStop(admission) && comesBack(admission) && !(isAsync && works.rounds)) {
+        admission = conclude(works, current, action, admission);
       }
     } catch (error) {
       return deliver(broken(works, 'admit', name, error), undefined, args);
@@ -56,7 +56,7 @@ export function guardFunction<F extends AnyFunction>(
   async function roundsOf(self: unknown, current: Lane, first: Stop, args: readonly unknown[]): Promise<unknown> {
     let admission: Admission;
     try {
-      admission = await laterRounds(works, current, args, first, () => actionOf(works, current, args, loose));
+      admission = await works.rounds!(works, current, args, first, () => actionOf(works, current, args, loose));
     } catch (error) {
       return deliver(broken(works, 'admit', name, error), current, args);
     }

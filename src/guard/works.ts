@@ -21,6 +21,7 @@ import type { Leased } from './live-calls.ts';
 import { type LogLevel, logLevelOf } from './log.ts';
 import { write } from './notes.ts';
 import { takePolicy } from './policy-engine.ts';
+import type { laterRounds } from './rounds.ts';
 import type { TaskNode } from './task-node.ts';
 import { type Timeouts, timeouts } from './timeouts.ts';
 
@@ -39,6 +40,8 @@ export interface Works {
   /** In force now; a reload replaces them. */
   settings: Settings;
   rules: RuleEngine | undefined;
+  /** How actions come back that wait or are asked about; absent where nothing makes them. */
+  rounds: typeof laterRounds | undefined;
   /** The gate; controls of the user stand behind another one. */
   admit: typeof admit;
   own: OwnSeats | undefined;
@@ -113,7 +116,7 @@ export function createWorks(options: SwitchgearOptions): Works {
   checkOptions('createSwitchgear', options, checks);
   const { log, policy } = options;
   const env = options.env ?? process.env;
-  const { settings, rules, ignored } = takePolicy(policy, env);
+  const { settings, rules, rounds, ignored } = takePolicy(policy, env);
   const clock = options.clock ?? options.store?.clock ?? systemClock;
   const works: Works = {
     agent: options.agent ?? 'agent',
@@ -129,6 +132,7 @@ export function createWorks(options: SwitchgearOptions): Works {
     env,
     settings,
     rules,
+    rounds: rounds as Works['rounds'],
     admit,
     own: undefined,
     logLevel: logLevelOf(log),

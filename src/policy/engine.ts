@@ -1,6 +1,7 @@
 /** The policy as a gear takes it: checked, with the environment's word, and its rules ready. */
 
 import { operatorRules, ruleEngine } from '../core/rules/engine.ts';
+import { laterRounds } from '../guard/rounds.ts';
 import type { PolicyEngine } from '../ports/policy.ts';
 import { checkPolicy } from './check.ts';
 import { applyEnvironment } from './environment.ts';
@@ -12,6 +13,7 @@ export const policyEngine: PolicyEngine = {
     return {
       settings,
       ignored,
+      rounds: laterRounds,
       rules: rules.length === 0 ? undefined : ruleEngine(rules, settings.ruleSettings),
     };
   },

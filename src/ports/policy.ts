@@ -3,10 +3,14 @@
 import type { RuleEngine } from '../core/rule-engine.ts';
 import type { Settings } from '../core/settings.ts';
 
+/** How an action that waits or is asked about comes back: only a policy, or a control of the user, makes it so. */
+export type Rounds = (...route: never[]) => Promise<unknown>;
+
 /** Settings in force, with their rules. */
 export interface TakenPolicy {
   readonly settings: Settings;
   readonly rules: RuleEngine | undefined;
+  readonly rounds: Rounds | undefined;
   /** Variables of the environment that could not be taken. */
   readonly ignored: readonly { readonly name: string; readonly value: string; readonly used?: unknown }[];
 }

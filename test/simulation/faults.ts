@@ -46,8 +46,8 @@ export const faults: readonly Fault[] = [
   },
   {
     name: 'a task may make one call too many',
-    find: 'state.calls + 1 > settings.maxToolCalls',
-    replace: 'state.calls > settings.maxToolCalls',
+    find: "action.kind !== 'model' ? state.calls + 1 : 0",
+    replace: "action.kind !== 'model' ? state.calls : 0",
   },
   {
     name: 'a refused call is not counted',
