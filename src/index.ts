@@ -42,6 +42,7 @@ export type {
   Watch,
   WatchOptions,
 } from './guard/front-door.ts';
+export { checkHealth } from './guard/health.ts';
 export { addControl } from './guard/own-controls.ts';
 export { reload, tighten } from './guard/reloading.ts';
 export { retry } from './guard/retry.ts';

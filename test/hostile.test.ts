@@ -15,6 +15,7 @@ import {
   addControl,
   admit,
   answerCard,
+  checkHealth,
   createSwitchgear,
   isRefused,
   refusalOf,
@@ -94,7 +95,7 @@ const [admitLoose, retryLoose, watchLoose, reloadLoose, tightenLoose] = [admit, 
 const looseTask = () => gearOf().gear.startTask() as unknown as Loose;
 
 const gearOptions = 'agent session policy store clock prices approver mode onRefusal log project env'.split(' ');
-const guardOptions = 'kind breaker timeoutSecs fallback classify healthCheck worst usage async'.split(' ');
+const guardOptions = 'kind breaker timeoutSecs fallback classify worst usage async'.split(' ');
 const taskOptions = 'id agent session parent limits signal'.split(' ');
 const admitOptions = 'id kind turnId task'.split(' ');
 
@@ -288,7 +289,8 @@ test('a health check that throws or answers nonsense leaves the circuit open', a
       const { gear, clock } = gearOf({
         policy: { circuit_breaker: { failure_threshold: 1, recovery_timeout_secs: 3600 } },
       });
-      const call = gear.guard('x', async () => Promise.reject(new Error('no')), { healthCheck });
+      const call = gear.guard('x', async () => Promise.reject(new Error('no')));
+      checkHealth(gear, 'x', healthCheck);
       await call().catch(() => {});
       using _task = gear.startTask();
       await clock.elapse(40_000);
@@ -332,7 +334,16 @@ test('a worker may return or throw anything; judging it may throw, too', async (
 
 test('a function on a gear says in one sentence that it was handed something else', () => {
   for (const value of Object.values(values)) {
-    for (const call of [admit, watch, reload, tighten, retryOf, answerCard, addControl] as unknown as Run[]) {
+    for (const call of [
+      admit,
+      watch,
+      reload,
+      tighten,
+      retryOf,
+      answerCard,
+      addControl,
+      checkHealth,
+    ] as unknown as Run[]) {
       assert.throws(() => call(value), /^SwitchgearError: the gear must be one that createSwitchgear made, got /);
     }
   }

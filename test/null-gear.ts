@@ -175,6 +175,7 @@ export const retryOf = (): undefined => undefined;
 export const reload = nothing;
 export const tighten = (): string[] => [];
 export const addControl = nothing;
+export const checkHealth = nothing;
 
 let shared: Loose | undefined;
 export const defaultSwitchgear = (): Loose => {

@@ -11,9 +11,7 @@ import type { BreakerSettings } from '../core/settings.ts';
 import type { Cell } from '../ports/store.ts';
 import { remembered } from './bounded.ts';
 import type { BreakerSnapshot, BreakerStats } from './front-door.ts';
-import type { Target } from './lanes.ts';
 import { write } from './notes.ts';
-import { wake } from './sweep.ts';
 import type { Works } from './works.ts';
 
 /** The control of one set of settings: breakers of equal settings share it, only their cells differ. */
@@ -32,28 +30,19 @@ export interface BreakerEntry {
   readonly place: 'self';
   control: Control<BreakerState>;
   settings: BreakerSettings;
-  health: Health | undefined;
   /** The generation a would-be refusal was last reported for. */
   shadowed: number;
-}
-
-/** How a callee is asked whether it is well. */
-export interface Health {
-  readonly check: () => boolean | Promise<boolean>;
-  nextMs: number;
-  /** The number of the question that is out; 0 = none. */
-  asked: number;
 }
 
 /** The breaker of a key, made where there is none; its settings are those given last. */
 export function breakerAt(
   works: Works,
   key: string,
-  { name, healthCheck }: Pick<Target, 'name' | 'healthCheck'>,
+  name: string,
   agent: string,
   wanted: BreakerSettings,
 ): BreakerEntry {
-  const { breakers, breakerControls, checked } = works;
+  const { breakers, breakerControls } = works;
   const make = () => ({ ...breaker(wanted), settings: wanted });
   const control = remembered(breakerControls, JSON.stringify(wanted), sharedSettingsMax, make);
   const { settings } = control;
@@ -61,17 +50,13 @@ export function breakerAt(
   if (entry === undefined) {
     if (breakers.size >= breakersMax) evict(works);
     const cell = works.store.cell(key, () => initialBreaker(settings));
-    entry = { name, agent, cell, place: 'self', control, settings, health: undefined, shadowed: 0 };
+    entry = { name, agent, cell, place: 'self', control, settings, shadowed: 0 };
     breakers.set(key, entry);
     if (works.heldNames.has(name)) holdBreaker(works, entry);
   } else if (entry.control !== control) {
     adapt(entry.cell.state, settings, entry.settings);
     entry.settings = settings;
     entry.control = control;
-  }
-  if (healthCheck !== undefined) {
-    if (entry.health?.check !== healthCheck) entry.health = { check: healthCheck, nextMs: 0, asked: 0 };
-    checked.add(entry);
   }
   return entry;
 }
@@ -80,9 +65,7 @@ export function breakersOf(works: Works, name: string): readonly BreakerEntry[] 
   return [...works.breakers.values()].filter((entry) => entry.name === name);
 }
 
-export function dropBreaker({ breakers, checked, store }: Works, key: string): void {
-  const entry = breakers.get(key);
-  if (entry !== undefined) checked.delete(entry);
+export function dropBreaker({ breakers, store }: Works, key: string): void {
   breakers.delete(key);
   store.drop(key);
 }
@@ -120,7 +103,7 @@ export function reportBreaker(
   place?: EntryPlace,
   atMs?: number,
 ): void {
-  const { name, cell, settings, health } = entry;
+  const { name, cell, settings } = entry;
   const { generation, phase, cause, openUntilMs: untilMs, trips } = cell.state;
   if (generation === before) return;
   const body = { key: cell.key, name, generation };
@@ -128,10 +111,7 @@ export function reportBreaker(
     write(works, { type: phase === 'closed' ? 'breaker-closed' : 'breaker-half-opened', ...body }, place, atMs);
     return;
   }
-  if (health !== undefined) {
-    health.nextMs = 0;
-    wake(works); // It may open outside any task, when no sweep is running that would ask after its callee.
-  }
+  works.health?.opened(works, entry);
   const counters = { limit: settings.failureThreshold, trips };
   write(works, { type: 'breaker-opened', ...body, cause, untilMs, counters }, place, atMs);
 }
@@ -184,7 +164,7 @@ export function statsOf(entries: readonly BreakerEntry[]): BreakerStats {
 }
 
 export function snapshotBreaker(works: Works, entry: BreakerEntry, atMs: number): BreakerSnapshot {
-  const { name, agent, settings, cell, health } = entry;
+  const { name, agent, settings, cell } = entry;
   const { heldAtMs, phase, openUntilMs } = cell.state;
   return {
     key: cell.key,
@@ -193,7 +173,7 @@ export function snapshotBreaker(works: Works, entry: BreakerEntry, atMs: number)
     state: stateName(entry, atMs),
     held: heldAtMs >= 0,
     ...(phase === 'open' && openUntilMs >= 0 && { openUntilMs }),
-    healthCheck: health === undefined ? 'none' : settings.enableHealthCheck ? 'on' : 'off',
+    healthCheck: !works.health?.checks.has(name) ? 'none' : settings.enableHealthCheck ? 'on' : 'off',
     ...statsOf([entry]),
     metrics: breakerMetrics(cell.state, settings, works.settings.alerts, atMs),
   };

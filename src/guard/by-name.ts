@@ -16,7 +16,7 @@ export function tune(gear: Switchgear, name: string, overrides: Readonly<Record<
   noteTuning(works, name, checked);
   renewLanes(works);
   for (const entry of breakersOf(works, name)) {
-    breakerAt(works, entry.cell.key, entry, entry.agent, { ...entry.settings, ...checked });
+    breakerAt(works, entry.cell.key, name, entry.agent, { ...entry.settings, ...checked });
   }
 }
 

@@ -56,8 +56,6 @@ export interface GuardOptions<F extends AnyFunction = AnyFunction> {
   readonly fallback?: (refusal: Refusal, ...args: Parameters<F>) => ReturnType<F>;
   /** Says what an ending means; undefined leaves it to the settings. */
   readonly classify?: (ending: Ending) => Outcome['kind'] | undefined;
-  /** Asked while the circuit is open; true leads to half-open, never to closed. */
-  readonly healthCheck?: () => boolean | Promise<boolean>;
   /** Upper bounds of what one call may cost. */
   readonly worst?:
     | { readonly cents?: number; readonly tokens?: number }

@@ -1,44 +1,75 @@
-/** Asks open breakers' health checks now and then, on the sweep's own timer. Without a check nothing runs. */
+/** Asks callees of open breakers now and then how they are, on the sweep's own timer. Without a check nothing runs. */
 
 import { halfOpenBreaker } from '../core/breaker/phases.ts';
-import { type BreakerEntry, reportBreaker } from './breakers.ts';
+import { fn, name as isName } from './arguments.ts';
+import { type BreakerEntry, breakersOf, reportBreaker } from './breakers.ts';
+import type { Switchgear } from './front-door.ts';
 import { countError, write } from './notes.ts';
+import { wake } from './sweep.ts';
 import type { Works } from './works.ts';
+import { worksOf } from './works-of.ts';
 
-/** Whether a callee has to be asked how it is. */
-export function isAskedFor({ health, settings, cell }: BreakerEntry): boolean {
-  return health !== undefined && settings.enableHealthCheck && cell.state.phase === 'open';
+/** What a gear with health checks keeps. */
+export interface HealthChecks {
+  /** The checks, by the name of what is called. */
+  readonly checks: Map<string, () => boolean | Promise<boolean>>;
+  /** Open breakers whose callees are asked. */
+  readonly open: Map<BreakerEntry, Asking>;
+  readonly opened: (works: Works, entry: BreakerEntry) => void;
+  readonly sweep: (works: Works, atMs: number) => void;
+}
+
+interface Asking {
+  nextMs: number;
+  /** The number of the question that is out; 0 = none. */
+  out: number;
+}
+
+/** Has a callee asked while its circuit is open; true leads to half-open, never to closed. */
+export function checkHealth(gear: Switchgear, name: string, check: () => boolean | Promise<boolean>): void {
+  const works = worksOf(gear);
+  isName('the name of a tool', name);
+  fn('the health check', check);
+  works.health ??= { checks: new Map(), open: new Map(), opened, sweep };
+  works.health.checks.set(name, check);
+  for (const entry of breakersOf(works, name)) if (entry.cell.state.phase === 'open') opened(works, entry);
+}
+
+/** It may open outside any task, when no sweep is running that would ask after its callee. */
+function opened(works: Works, entry: BreakerEntry): void {
+  const { settings, cell } = entry;
+  if (!settings.enableHealthCheck || !works.health?.checks.has(entry.name)) return;
+  works.health.open.set(entry, { nextMs: cell.state.openedAtMs + settings.healthCheckIntervalSecs * 1000, out: 0 });
+  wake(works);
 }
 
 /** Starts the checks that are due. */
-export function checkHealth(works: Works, atMs: number): void {
-  for (const entry of works.checked) {
-    if (!isAskedFor(entry)) continue;
-    const health = entry.health!;
-    const intervalMs = entry.settings.healthCheckIntervalSecs * 1000;
-    health.nextMs ||= entry.cell.state.openedAtMs + intervalMs;
-    if (atMs < health.nextMs) continue;
-    // One that has not come back by now says no; its answer would be too old.
-    if (health.asked !== 0) answered(works, entry, false);
-    health.nextMs = atMs + intervalMs;
-    void ask(works, entry);
+function sweep(works: Works, atMs: number): void {
+  const { open } = works.health!;
+  for (const [entry, asking] of open) {
+    if (entry.cell.state.phase !== 'open') open.delete(entry);
+    else if (entry.settings.enableHealthCheck && atMs >= asking.nextMs) {
+      // One that has not come back by now says no; its answer would be too old.
+      if (asking.out !== 0) answered(works, entry, false);
+      asking.nextMs = atMs + entry.settings.healthCheckIntervalSecs * 1000;
+      void ask(works, entry, asking);
+    }
   }
 }
 
-async function ask(works: Works, entry: BreakerEntry): Promise<void> {
-  const health = entry.health!;
+async function ask(works: Works, entry: BreakerEntry, asking: Asking): Promise<void> {
   const { generation } = entry.cell.state;
   const asked = ++works.ids;
-  health.asked = asked;
+  asking.out = asked;
   let healthy = false;
   try {
-    healthy = (await health.check()) === true;
+    healthy = (await works.health?.checks.get(entry.name)?.()) === true;
   } catch {
     healthy = false; // A check that throws says that the callee is not well.
   }
-  if (health.asked !== asked) return; // Given up meanwhile: another one was asked.
-  health.asked = 0;
-  if (entry.health !== health) return; // The gear was disposed of meanwhile.
+  if (asking.out !== asked) return; // Given up meanwhile: another one was asked.
+  asking.out = 0;
+  if (works.health === undefined) return; // The gear was disposed of meanwhile.
   try {
     if (entry.cell.state.generation === generation) answered(works, entry, healthy);
   } catch (error) {
@@ -46,7 +77,6 @@ async function ask(works: Works, entry: BreakerEntry): Promise<void> {
   }
 }
 
-/** A callee that lives may be tried: half-open, never closed. */
 function answered(works: Works, entry: BreakerEntry, healthy: boolean): void {
   const { cell, name } = entry;
   const { generation, phase } = cell.state;

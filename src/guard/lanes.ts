@@ -18,7 +18,6 @@ export interface Target {
   readonly name: string;
   readonly kind: ActionKind;
   readonly overrides?: Partial<BreakerSettings> | undefined;
-  readonly healthCheck?: (() => boolean | Promise<boolean>) | undefined;
 }
 
 export interface Lane {
@@ -71,7 +70,7 @@ function makeLane(works: Works, target: Target, task: TaskNode | undefined): Lan
   const isWorker = kind === 'delegation';
   const breaker = isWorker
     ? undefined
-    : breakerAt(works, breakerKey(works, target, own.scope, agent, session, task), target, agent, own);
+    : breakerAt(works, breakerKey(works, target, own.scope, agent, session, task), name, agent, own);
   const shared = [breaker, rulesSeat(works), ...(works.own?.beside(works, target, session) ?? [])];
   if (task !== undefined && isCounted(settings.delegation, target)) {
     const cell = workerCell(works, session, name);

@@ -2,7 +2,6 @@
 
 import { patienceMaxMs, sweepMs } from '../core/limits.ts';
 import { keep, look } from './gate.ts';
-import { checkHealth, isAskedFor } from './health.ts';
 import { countError } from './notes.ts';
 import type { TaskNode } from './task-node.ts';
 import type { Works } from './works.ts';
@@ -17,7 +16,7 @@ export function sweep(works: Works, atMs: number = works.clock.nowMs()): void {
   stopSweep(works);
   for (const task of works.tasks.values()) guarded(works, () => sweepTask(works, task, atMs));
   guarded(works, () => renewLeases(works, atMs));
-  guarded(works, () => checkHealth(works, atMs));
+  guarded(works, () => works.health?.sweep(works, atMs));
   if (isWanted(works)) wake(works);
 }
 
@@ -27,8 +26,8 @@ export function stopSweep(works: Works): void {
 }
 
 /** Whether there is something to come back for. */
-export function isWanted({ tasks, probes, checked }: Works): boolean {
-  return tasks.size > 0 || probes.size > 0 || [...checked].some(isAskedFor);
+export function isWanted({ tasks, probes, health }: Works): boolean {
+  return tasks.size > 0 || probes.size > 0 || !!health?.open.size;
 }
 
 /** A timer has no caller: what it throws would end the process. */

@@ -32,7 +32,7 @@ export function createSwitchgear(given: SwitchgearOptions = {}): Switchgear {
   function dispose(): void {
     for (const task of [...tasks.values()]) endTask(works, task);
     stopSweep(works);
-    for (const entry of breakers.values()) entry.health = undefined;
+    works.health = undefined;
     store.close();
   }
 

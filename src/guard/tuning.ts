@@ -14,7 +14,6 @@ const checks: Checks = {
   timeoutSecs: isA,
   fallback: fn,
   classify: fn,
-  healthCheck: fn,
   // Upper bounds that nobody could reserve would leave the limit without them.
   worst: (what, value) => typeof value === 'function' || options(what, value, { cents: amount, tokens: amount }),
   usage: fn,
@@ -23,14 +22,14 @@ const checks: Checks = {
 
 export function targetOf(works: Works, name: string, given: GuardOptions): Target {
   options('guard options', given, checks);
-  const { kind = 'tool', breaker, timeoutSecs, healthCheck } = given;
+  const { kind = 'tool', breaker, timeoutSecs } = given;
   const overrides: Partial<BreakerSettings> = {
     ...(breaker !== undefined && checkPart(works.settings.circuitBreaker, breaker, 'breaker')),
     ...(timeoutSecs !== undefined && { timeoutSecs: timeoutOf('guard options', timeoutSecs) as number }),
   };
   isName('the name of a tool', name);
   if (Object.keys(overrides).length > 0) noteTuning(works, name, overrides);
-  return { name, kind, overrides, healthCheck };
+  return { name, kind, overrides };
 }
 
 export function noteTuning(works: Works, name: string, overrides: Partial<BreakerSettings>): void {

@@ -16,6 +16,7 @@ import type { BreakerControl, BreakerEntry } from './breakers.ts';
 import { systemClock } from './clock.ts';
 import type { PolicyInput, SwitchgearOptions } from './front-door.ts';
 import { admit } from './gate.ts';
+import type { HealthChecks } from './health.ts';
 import type { Lane, Target } from './lanes.ts';
 import type { Leased } from './live-calls.ts';
 import { type LogLevel, logLevelOf } from './log.ts';
@@ -59,8 +60,8 @@ export interface Works {
   readonly tunings: Map<string, Partial<BreakerSettings>>;
   /** Names that are held: a breaker of such a name is held from its first call on. */
   readonly heldNames: Set<string>;
-  /** Breakers whose callee can be asked how it is. */
-  readonly checked: Set<BreakerEntry>;
+  /** Where callees can be asked how they are. */
+  health: HealthChecks | undefined;
 
   /** Grows when settings, rules or controls change: lanes of an earlier one are made anew. */
   epoch: number;
@@ -144,7 +145,7 @@ export function createWorks(options: SwitchgearOptions): Works {
     breakerControls: new Map(),
     tunings: new Map(),
     heldNames: new Set(),
-    checked: new Set(),
+    health: undefined,
     epoch: 1,
     rulesSeat: undefined,
     lanes: new Map(),

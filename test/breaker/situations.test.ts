@@ -11,7 +11,7 @@ import {
   type SavedBreaker,
   saveBreaker,
 } from '../../src/breaker.ts';
-import { createSwitchgear, isRefused, type SwitchgearOptions } from '../../src/index.ts';
+import { checkHealth, createSwitchgear, isRefused, type SwitchgearOptions } from '../../src/index.ts';
 import { promisesSettled, simulatedClock } from '../../src/testing/simulated-clock.ts';
 
 const bad = () => Promise.reject(new Error('down'));
@@ -318,10 +318,10 @@ test('situation 19: after dispose no health check runs, and the one that is out 
   const answer = Promise.withResolvers<boolean>();
   const tool = gear.guard('tool', bad, {
     breaker: { failureThreshold: 1, healthCheckIntervalSecs: 5 },
-    healthCheck: () => {
-      checks++;
-      return answer.promise;
-    },
+  });
+  checkHealth(gear, 'tool', () => {
+    checks++;
+    return answer.promise;
   });
   gear.startTask({ id: 't', limits: { maxIdleSecs: 100_000, maxDurationSecs: 100_000 } }).run(() => {
     void (tool() as Promise<unknown>).catch(() => {});

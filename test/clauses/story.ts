@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict';
 import {
+  checkHealth,
   createSwitchgear,
   type GuardOptions,
   type PolicyInput,
@@ -30,6 +31,11 @@ export function times(count: number, row: Row): Row[] {
 /** The five failures that open a breaker of the default settings. */
 export const trip: readonly Row[] = [...times(4, [fail, 'failed', 'CLOSED']), [fail, 'failed', 'OPEN']];
 
+interface ToolOptions extends GuardOptions {
+  readonly waits?: boolean;
+  readonly healthCheck?: () => boolean | Promise<boolean>;
+}
+
 /** A gear on a clock that stands still, and tools that do as they are told. */
 export function stage(policy: PolicyInput = {}, more: SwitchgearOptions = {}) {
   const clock = simulatedClock();
@@ -45,8 +51,9 @@ export function stage(policy: PolicyInput = {}, more: SwitchgearOptions = {}) {
   return {
     clock,
     gear,
-    tool(name = 'my_tool', options: GuardOptions & { readonly waits?: boolean } = {}) {
-      const { waits, ...guarding } = options;
+    tool(name = 'my_tool', options: ToolOptions = {}) {
+      const { waits, healthCheck, ...guarding } = options;
+      if (healthCheck !== undefined) checkHealth(gear, name, healthCheck);
       let runs = 0;
       const now = (act: Act) => {
         runs++;

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { allow } from '../../src/core/verdict.ts';
-import { addControl, createSwitchgear, isRefused } from '../../src/index.ts';
+import { addControl, checkHealth, createSwitchgear, isRefused } from '../../src/index.ts';
 import { memoryStore } from '../../src/stores/memory.ts';
 import { simulatedClock } from '../../src/testing/index.ts';
 
@@ -63,7 +63,8 @@ test('a health check that never comes back is asked again, and its late answer i
     checks.push(check);
     return check.promise;
   };
-  const tool = gear.guard('tool', () => ({ error: 'down' }), { breaker: { recovery: 'manual' }, healthCheck });
+  const tool = gear.guard('tool', () => ({ error: 'down' }), { breaker: { recovery: 'manual' } });
+  checkHealth(gear, 'tool', healthCheck);
   for (let call = 0; call < 5; call++) tool();
   await clock.elapse(62_000);
   assert.equal(checks.length, 2);
