@@ -221,7 +221,19 @@ function byHand(chance: Random, { breaker, settings: of }: Bench, atMs: number):
 }
 
 /** Times that may be "none", and numbers that are bits. */
-const mayBeNegative = new Set(['heldAtMs', 'openUntilMs', 'retryAtMs', 'fingerprint', 'runError', 'ring']);
+const mayBeNegative = new Set([
+  'heldAtMs',
+  'openUntilMs',
+  'retryAtMs',
+  'fingerprint',
+  'runError',
+  'ring',
+  'call',
+  'exact',
+  'loose',
+  'total',
+  'trend',
+]);
 
 function sane(value: unknown, where: string): void {
   if (typeof value === 'number' && !(value >= 0)) throw new Error(`${where} is ${value}`);

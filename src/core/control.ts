@@ -2,7 +2,7 @@
 
 import type { Action } from './action.ts';
 import type { ActionProposed, ControlEvent } from './event.ts';
-import type { Verdict } from './verdict.ts';
+import type { Counters, Verdict } from './verdict.ts';
 
 /**
  * Which cell holds the state an action is judged by.
@@ -35,6 +35,8 @@ export interface Control<S = unknown> {
   check?(state: S, atMs: number): Verdict;
   /** What the ending of an action made due for its task, where the cell is not the task's own. */
   due?(state: S, action: Action): Verdict;
+  /** What the agent should be told before anything is refused. */
+  hint?(state: S): { readonly counters: Counters } | undefined;
   /** Counters on their way to a limit. */
   gauges?(state: S, atMs: number): readonly Gauge[];
 }

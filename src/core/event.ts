@@ -3,6 +3,7 @@
 import type { Action, Cost, Outcome, Permit, RuleHit } from './action.ts';
 import type { Card } from './card.ts';
 import type { Gauge } from './control.ts';
+import type { ResultMark } from './loop/result.ts';
 import type { TaskSettings } from './settings.ts';
 import type { Code, Counters, Decision, Stop, Verdict } from './verdict.ts';
 
@@ -28,7 +29,7 @@ export interface ActionSettled extends At {
   readonly outcome: Outcome;
   /** Known where the caller reports what it really cost; the reservation is given back in any case. */
   readonly cost?: Cost;
-  readonly resultFingerprint?: number;
+  readonly result?: ResultMark;
   /** Output rules whose condition on the result holds. */
   readonly resultHits?: readonly RuleHit[];
   /** The call was given up, but its work goes on and keeps its slot until `work-ended`. */
@@ -52,6 +53,12 @@ export interface TextObserved extends At {
   readonly type: 'text-observed';
   /** Jaccard similarity to the previous text, or -1 for the first. */
   readonly similarity: number;
+  /** Nearly the same as one of the last texts. */
+  readonly recurs?: boolean;
+  /** Whether calls came with it; absent where that shows later. */
+  readonly calls?: boolean;
+  /** The prompt before it had been sent before. */
+  readonly asked?: boolean;
 }
 
 export interface UsageObserved extends At {
@@ -63,6 +70,23 @@ export interface UsageObserved extends At {
 export interface CallObserved extends At {
   readonly type: 'call-observed';
   readonly name: string;
+  /** Equal for equal name and arguments; absent where nobody looked. */
+  readonly call?: number;
+}
+
+/** The result of a call that somebody else let through was seen in a stream. */
+export interface ResultObserved extends At {
+  readonly type: 'result-observed';
+  readonly name: string;
+  readonly call: number;
+  readonly result: ResultMark;
+  /** How alike the call is to the likest of the last calls of its tool. */
+  readonly likeness?: number;
+}
+
+/** The host says that the work got on: what was repeated until now was no loop. */
+export interface ProgressObserved extends At {
+  readonly type: 'progress-observed';
 }
 
 /** A person said something new; a harness prompt that was seen before is a `sign-observed`. */
@@ -101,6 +125,8 @@ export type ControlEvent =
   | TextObserved
   | UsageObserved
   | CallObserved
+  | ResultObserved
+  | ProgressObserved
   | UserObserved
   | SignObserved
   | TaskStopped
@@ -153,7 +179,7 @@ export type EntryBody =
       readonly outcome: Outcome;
       readonly durationMs: number;
       readonly cost?: Cost;
-      readonly resultFingerprint?: number;
+      readonly result?: ResultMark;
       readonly resultHits?: readonly RuleHit[];
       readonly stillRuns?: boolean;
     }
@@ -166,10 +192,12 @@ export type EntryBody =
       readonly actual: number;
       readonly limit: number;
     }
-  | { readonly type: 'text-observed'; readonly similarity: number }
+  | Omit<TextObserved, 'atMs'>
   | { readonly type: 'usage-observed'; readonly model: string; readonly cost: Cost; readonly basis: string }
-  | { readonly type: 'call-observed'; readonly name: string }
-  | { readonly type: 'user-observed' | 'sign-observed' }
+  | Omit<CallObserved, 'atMs'>
+  | Omit<ResultObserved, 'atMs'>
+  | { readonly type: 'user-observed' | 'sign-observed' | 'progress-observed' }
+  | { readonly type: 'loop-suspected'; readonly counters: Counters; readonly message: string }
   | { readonly type: 'task-checked'; readonly verdict: Stop }
   | {
       readonly type: 'delegation-returned';
@@ -226,6 +254,8 @@ const traces: ReadonlySet<EntryType> = new Set<EntryType>([
   'text-observed',
   'usage-observed',
   'call-observed',
+  'result-observed',
+  'progress-observed',
   'user-observed',
   'sign-observed',
 ]);

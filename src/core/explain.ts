@@ -2,6 +2,7 @@
 
 import type { CardAction } from './card.ts';
 import { shortMessage, userMessage } from './delegation-messages.ts';
+import { moveOn, whatRepeats } from './loop/words.ts';
 import type { Refusal } from './refusal.ts';
 import type { Code, Stop } from './verdict.ts';
 
@@ -78,11 +79,14 @@ function wordsFor(stop: Stop, subject: Subject): Words {
         `the last ${actual} outputs are alike (similarity ${counters.similarity}, threshold ${counters.threshold})`,
         'You are repeating yourself. Stop, and ask the user how to go on.',
       );
-    case 'tool_loop':
+    case 'tool_loop': {
+      if (counters.evidence !== undefined)
+        return (stop.kind === 'halt' ? halted : refusedCall)(whatRepeats(counters), moveOn);
       return halted(
         `'${name}' was proposed unchanged ${actual} times although it was refused (limit ${limit})`,
         'Do not repeat the call. Report what is blocked and ask the user how to go on.',
       );
+    }
     case 'denial_limit':
       return halted(
         `refused calls in a row: ${actual} of ${limit}`,
@@ -130,6 +134,10 @@ function wordsFor(stop: Stop, subject: Subject): Words {
 
 function halted(what: string, remediation: string, explanation = what): Words {
   return { message: `Task stopped: ${what}`, remediation, explanation };
+}
+
+function refusedCall(what: string, remediation: string): Words {
+  return { message: `Call refused: ${what}`, remediation, explanation: what };
 }
 
 /** One action is refused and its task goes on. */

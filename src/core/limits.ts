@@ -98,3 +98,34 @@ export const lanesMax = 10_000;
 export const workerCellsMax = 100_000;
 /** Models of unknown price that are told of. */
 export const toldModelsMax = 1_000;
+/** Settled calls a task remembers, to see what is repeated; turns that are weighed; texts and calls kept as words. */
+export const seenCallsMax = 20;
+export const turnsMax = 64;
+export const wordsKeptMax = 10;
+/** The highest weight of a turn, and sum of weights, that a setting takes. */
+export const pointsMax = 10_000;
+/** Characters of a result that its mark looks at. */
+export const markLengthMax = 2_048;
+/** Names whose habit is kept. */
+export const loopHabitsMax = 1_000;
+/** Processes that share a store: cells it takes, bytes of one, cards, and marks of one window. */
+export const storedKeysMax = 1_000_000;
+export const cellBytesMax = 65_536;
+/** Deals that wait for a store that is away; the oldest goes first. */
+export const keptDealsMax = 10_000;
+/** How often a step is run again because somebody else was faster. */
+export const dealTriesMax = 32;
+/** How long a synchronous caller waits for a lock, an asynchronous one, and one operation of a remote store. */
+export const lockWaitMs = 5;
+export const lockPatienceMs = 2_000;
+export const storeDeadlineMs = 20;
+/** How long a store that is away is left alone between two attempts. */
+export const storeRetryMinMs = 250;
+export const storeRetryMaxMs = 5_000;
+/** How often a shared store is looked at without any hint. */
+export const storePollMs = 1_000;
+/** How long a store that forgot gives neither money nor approvals, while those who remember tell it. */
+export const storeGraceMs = 2_000;
+/** Cells of a remote store that a process knows, and that are read at once. */
+export const knownCellsMax = 100_000;
+export const storeBatchMax = 200;

@@ -15,7 +15,7 @@ test('a task has a cell for each of its controls, begun at its start', () => {
   const { cells } = taskOf('t', undefined);
   assert.deepEqual(cells.budget.state, { calls: 0, tokens: 0, micros: 0, reservedTokens: 0, reservedMicros: 0 });
   assert.equal(cells.deadline.state.startedAtMs, 9);
-  assert.deepEqual(cells.loop.state, { alike: 0, likeness: 1, refused: [] });
+  assert.deepEqual(cells.loop.state, { alike: 0, likeness: 1, between: 0, refused: [], memory: null });
   assert.deepEqual(cells.denials.state, { inARow: 0, turn: null, turnPassed: false });
   assert.equal(cells.own, undefined);
   assert.deepEqual(taskOf('t', undefined, false).cells.loop.state, cells.loop.state);

@@ -8,7 +8,8 @@ import { type DeadlineState, deadline } from './deadline.ts';
 import type { Panel, Seat } from './decide.ts';
 import { delegation } from './delegation.ts';
 import { type DenialsState, denials } from './denials.ts';
-import { type LoopState, loop } from './loop.ts';
+import { loop } from './loop/loop.ts';
+import { initialLoop, type LoopState } from './loop/state.ts';
 import type { BreakerSettings, DelegationSettings, LoopSettings, TaskSettings } from './settings.ts';
 
 /** A place for the state of one control. */
@@ -55,7 +56,7 @@ export function initialTaskCells(controls: TaskControls, atMs: number): TaskCell
   return {
     budget: { state: controls.budget.initial(atMs) },
     deadline: { state: controls.deadline.initial(atMs) },
-    loop: { state: controls.loop?.initial(atMs) ?? { alike: 0, likeness: 1, refused: [] } },
+    loop: { state: initialLoop() },
     denials: { state: controls.denials.initial(atMs) },
     own: undefined,
   };

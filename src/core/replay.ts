@@ -189,6 +189,8 @@ function repeatAll(
       case 'text-observed':
       case 'usage-observed':
       case 'call-observed':
+      case 'result-observed':
+      case 'progress-observed':
       case 'user-observed':
       case 'sign-observed':
       case 'task-stopped':

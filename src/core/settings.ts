@@ -57,8 +57,37 @@ export interface LoopSettings {
   readonly windowSize: number;
   /** Tokens of each output that are compared. */
   readonly tokenCap: number;
+  /** Whether outputs may be alike in a row although calls that brought nothing new lie between them. */
+  readonly rowAcrossCalls: boolean;
   /** Unchanged proposals of a refused call before its time: this many are refused, the next one halts. */
   readonly refusedRepeats: number;
+  /** Turns that are weighed together. */
+  readonly turns: number;
+  /** Points among them at which the model is told, a repeated call is refused, and the task halts. */
+  readonly notePoints: number;
+  readonly refusePoints: number;
+  readonly haltPoints: number;
+  /** Failures that a tool is granted before a loop of failures counts (R29). */
+  readonly failedRepeats: number;
+  /** How alike words, and calls, are nearly the same. */
+  readonly nearThreshold: number;
+  /** What a turn weighs: the same call and result, at once or in a cycle. */
+  readonly repeatPoints: number;
+  readonly cyclePoints: number;
+  /** The same error as before, and another one. */
+  readonly errorPoints: number;
+  readonly otherErrorPoints: number;
+  /** The same answer to nearly the same call. */
+  readonly sameAnswerPoints: number;
+  /** Nearly the same words and call, with another answer or another error. */
+  readonly nearCallPoints: number;
+  readonly nearErrorPoints: number;
+  /** The same words without a call. */
+  readonly wordsPoints: number;
+  /** A tool that polls may ask again after this. */
+  readonly pollSecs: number;
+  /** How tools are used whose purpose is to be repeated, by name; a name may hold `*`. */
+  readonly tools: Readonly<Record<string, 'poll' | 'wait' | 'page' | 'move' | 'off'>>;
 }
 
 export interface TaskSettings {

@@ -2,10 +2,11 @@
 
 import type { Action } from '../core/action.ts';
 import { microsPerCent } from '../core/budget.ts';
-import { fingerprint } from './fingerprint.ts';
+import { callKey, fingerprint } from './fingerprint.ts';
 import type { GuardOptions } from './front-door.ts';
 import type { Lane } from './lanes.ts';
 import { write } from './notes.ts';
+import { likenessOf } from './talk.ts';
 import type { Works } from './works.ts';
 
 export function actionOf(
@@ -30,9 +31,17 @@ export function actionOf(
     patienceMs: lane.patienceMs,
     task: task?.id as string, // Absent and undefined are the same to whoever reads it; one shape is faster.
   };
-  if (works.rules === undefined && turnId === undefined) return plain;
+  const call = task && callKey(target.name, args);
+  const isTold = task?.talk !== undefined; // Where nobody tells what the model says, calls are compared as they are.
+  if (works.rules === undefined && turnId === undefined && !isTold && call === undefined) return plain;
   const hits = works.rules?.matchCall(target.name, lane.agent, args) ?? [];
-  return { ...plain, ...(hits.length > 0 && { hits }), ...(turnId !== undefined && { turnId }) };
+  return {
+    ...plain,
+    ...(hits.length > 0 && { hits }),
+    ...(turnId !== undefined && { turnId }),
+    ...(call !== undefined && { call }),
+    ...(isTold && { likeness: likenessOf(task, target.name, args) }),
+  };
 }
 
 function boundedCost(value: number | undefined): number {

@@ -1,6 +1,6 @@
 /** Sends work to a worker: counted against its limit, run as a child task, its failure booked once and on the leaf. */
 
-import { type Action, givenBack, type Outcome } from '../core/action.ts';
+import { type Action, givenBack, type Outcome, success } from '../core/action.ts';
 import { classify, readError } from '../core/classify.ts';
 import { applyAll } from '../core/decide.ts';
 import { workerLimit } from '../core/delegation.ts';
@@ -82,7 +82,7 @@ export async function delegate<T>(
     return answer(works, result.halt, lane);
   }
   const { value } = result;
-  finish(works, call, { kind: 'success' }, settlingOf(works, lane, { value }, {}));
+  finish(works, call, success, settlingOf(works, lane, { value }, {}, success));
   book(works, lane, child, readReturn(works, lane, value, judge, request));
   return value;
 }

@@ -3,7 +3,8 @@
 import { cancelled, type Outcome } from '../core/action.ts';
 import type { Ending } from '../core/classify.ts';
 import { classify, readError } from '../core/classify.ts';
-import { errorFingerprint, fingerprint } from './fingerprint.ts';
+import { markValue } from '../core/loop/result.ts';
+import { errorFingerprint } from './fingerprint.ts';
 import type { GuardOptions } from './front-door.ts';
 import type { Settling } from './gate.ts';
 import type { Lane } from './lanes.ts';
@@ -29,16 +30,23 @@ export function outcomeOf(call: LiveCall, ending: Ending, options: GuardOptions,
   return classify(ending, breaker?.settings ?? noLists, atMs, errorFingerprint);
 }
 
-/** What a call brings along when it ends: its cost, the print of its result, the rules on it that hold. */
-export function settlingOf(works: Works, lane: Lane, ending: Ending, options: GuardOptions): Settling {
-  if (!('value' in ending)) return {};
+/** What a call brings along when it ends: its cost, the mark of its result, the rules on it that hold. */
+export function settlingOf(
+  works: Works,
+  lane: Lane,
+  ending: Ending,
+  options: GuardOptions,
+  { kind }: Pick<Outcome, 'kind'>,
+): Settling {
   const { task, target, agent, place } = lane;
+  const isMarked = task !== undefined && target.kind === 'tool';
+  if (!('value' in ending)) return isMarked && kind !== 'failure' ? { result: markValue(ending.error, false) } : {};
   const { value } = ending;
   const hits = works.rules?.matchResult(target.name, agent, value);
   const usage = options.usage?.(value as never);
   return {
     cost: usage && costOf(works, usage, place),
-    resultFingerprint: task === undefined ? undefined : fingerprint('', value),
+    result: isMarked ? markValue(value, kind === 'success') : undefined,
     resultHits: hits?.length ? hits : undefined,
   };
 }

@@ -21,6 +21,23 @@ export function fingerprint(name: string, value: unknown): number {
   }
 }
 
+/** Fields that change from call to call although the call is the same. */
+const volatile =
+  /^(_meta|nonce|timestamp|traceparent|(request|trace|span|correlation|idempotency|tool_?call)_?(id|key))$/i;
+
+/** The fingerprint without volatile fields, or undefined where there are none at the top. */
+export function callKey(name: string, value: unknown): number | undefined {
+  try {
+    const fields = Array.isArray(value) ? value[0] : value;
+    if (typeof fields !== 'object' || fields === null) return undefined;
+    if (!Object.keys(fields).some((key) => volatile.test(key))) return undefined;
+    const kept = Object.fromEntries(Object.entries(fields).filter(([key]) => !volatile.test(key)));
+    return fingerprint(name, Array.isArray(value) ? [kept, ...value.slice(1)] : kept);
+  } catch {
+    return undefined; // A value that does not want to be looked at is compared as it is.
+  }
+}
+
 function mix(hash: number, value: number): number {
   const mixed = Math.imul(hash ^ value, 0x85ebca6b);
   return mixed ^ (mixed >>> 15);

@@ -80,7 +80,11 @@ export interface TaskOptions {
 /** What a task can be told. */
 export type Observation =
   | { readonly type: 'assistant'; readonly text: string; readonly toolUse?: boolean }
-  | { readonly type: 'tool_use'; readonly id?: string; readonly name: string }
+  /** With its input, and its result told under the same id, loops of calls are found, too. */
+  | { readonly type: 'tool_use'; readonly id?: string; readonly name: string; readonly input?: unknown }
+  | { readonly type: 'tool_result'; readonly id: string; readonly ok?: boolean; readonly output?: unknown }
+  /** The work got on: what was repeated until now was no loop. */
+  | { readonly type: 'progress' }
   | ({ readonly type: 'usage'; readonly id?: string; readonly costUsd?: number } & Usage)
   | { readonly type: 'user'; readonly text: string }
   | { readonly type: 'heartbeat' };
@@ -107,6 +111,8 @@ export interface Task {
   readonly halt: Refusal | undefined;
   /** Tells the task what happened. A halt comes back once it has one; it never throws. */
   observe(observation: Observation): Refusal | undefined;
+  /** What the model should be told before anything is refused; once, where no result could carry it. */
+  note(): string | undefined;
   /** Runs a function inside this task. */
   run<T>(fn: () => T): T;
   /** Stands still: neither idle nor duration go on. */

@@ -8,10 +8,11 @@ import { countedFailures, refusalAt } from '../core/breaker/breaker.ts';
 import { applyAll, checkAll, decide } from '../core/decide.ts';
 import type { ActionSettled, ControlEvent, EntryBody } from '../core/event.ts';
 import { explain } from '../core/explain.ts';
+import type { ResultMark } from '../core/loop/result.ts';
 import type { Refusal } from '../core/refusal.ts';
 import { allow, type Decision, type Stop, stricter } from '../core/verdict.ts';
 import { reportBreaker } from './breakers.ts';
-import { halt, notice } from './halting.ts';
+import { halt, notice, suspect } from './halting.ts';
 import type { Lane } from './lanes.ts';
 import { wantsTraces, write } from './notes.ts';
 import { inheritHalt, placeOf, seatsOf, type TaskNode } from './task-node.ts';
@@ -20,7 +21,7 @@ import { observes, type Works } from './works.ts';
 /** What settling an action may bring along. */
 export interface Settling {
   readonly cost?: Cost | undefined;
-  readonly resultFingerprint?: number | undefined;
+  readonly result?: ResultMark | undefined;
   readonly resultHits?: readonly RuleHit[] | undefined;
   readonly stillRuns?: boolean | undefined;
 }
@@ -115,7 +116,7 @@ export function settle(
   permit: Permit,
   outcome: Outcome,
   atMs: number,
-  { cost, resultFingerprint, resultHits, stillRuns }: Settling,
+  { cost, result, resultHits, stillRuns }: Settling,
 ): void {
   const breaker = lane.breaker;
   const failed = outcome.kind === 'failure';
@@ -128,7 +129,7 @@ export function settle(
     permit,
     outcome,
     cost,
-    resultFingerprint,
+    result: result ?? markOf(outcome),
     resultHits,
     stillRuns,
   } as ActionSettled;
@@ -144,7 +145,22 @@ export function settle(
     }
     if (generation !== before) reportBreaker(works, breaker, before, lane.place, atMs);
   }
-  if (failed || cost !== undefined || resultHits !== undefined) lookAfter(works, lane, permit.action, atMs);
+  if (failed || cost !== undefined || resultHits !== undefined || isStale(lane.task)) {
+    lookAfter(works, lane, permit.action, atMs);
+  }
+}
+
+/** A failure is known by its error. */
+function markOf(outcome: Outcome): ResultMark | undefined {
+  if (outcome.kind !== 'failure') return undefined;
+  const { errorFingerprint: mark, error, retryAtMs } = outcome;
+  const retryable = retryAtMs !== undefined || error === 'NetworkError' || error === 'RateLimitExceeded';
+  return { ok: false, exact: mark, loose: mark, total: 0, length: 0, retryable };
+}
+
+/** Whether the last turn of a task brought nothing new. */
+function isStale(task: TaskNode | undefined): boolean {
+  return (task?.cells.loop.state.memory?.turns.at(-1)?.points ?? 0) > 0;
 }
 
 /** What the ending of an action made due: money spent, an output rule, a tool that failed once too often. */
@@ -155,6 +171,7 @@ function lookAfter(works: Works, lane: Lane, action: Action, atMs: number): void
   // The task's limits as they are now, not as it began.
   const due = stricter(shared, checkAll(seatsOf(works, task), atMs));
   if (due.kind === 'halt') halt(works, task, due, action.name, atMs);
+  else suspect(works, task, atMs);
 }
 
 /** The work of a call that was given up ended, or its owner still lives. */
@@ -193,7 +210,10 @@ export function look(works: Works, task: TaskNode, atMs: number): void {
   if (task.haltStop !== undefined || task.ended) return;
   const due = checkAll(seatsOf(works, task), atMs);
   if (due.kind === 'halt') halt(works, task, due, due.control, atMs);
-  else notice(works, task, atMs);
+  else {
+    notice(works, task, atMs);
+    if (task.suspected || isStale(task)) suspect(works, task, atMs);
+  }
 }
 
 export function refusalOf(stop: Stop, lane: Lane, atMs: number): Refusal {

@@ -2,6 +2,7 @@
 
 import { actionsFor, explain } from '../core/explain.ts';
 import { haltedTasksMax, reasonLengthMax } from '../core/limits.ts';
+import { moveOn, whatRepeats } from '../core/loop/words.ts';
 import { quoted } from '../core/quoted.ts';
 import type { Refusal } from '../core/refusal.ts';
 import type { Stop } from '../core/verdict.ts';
@@ -82,6 +83,18 @@ export function notice(works: Works, task: TaskNode, atMs: number): void {
     }
   }
   if (task.noticed?.has('tool_calls')) task.noticeCalls = Number.POSITIVE_INFINITY;
+}
+
+/** Tells the model once that it seems to go in circles, before anything is refused; again if it had moved on. */
+export function suspect(works: Works, task: TaskNode, atMs: number): void {
+  const counters = task.controls.loop?.hint?.(task.cells.loop.state)?.counters;
+  if (counters === undefined) task.suspected = false;
+  else if (!task.suspected) {
+    task.suspected = true;
+    const message = whatRepeats(counters);
+    task.note = `${message}. ${moveOn}`;
+    write(works, { type: 'loop-suspected', counters, message }, placeOf(task), atMs);
+  }
 }
 
 /** Whether something is said of a task for the first time. */

@@ -1,16 +1,17 @@
 /** What a task is told from outside: words, usage, calls that others let through, signs of life. It never throws. */
 
 import { countedIdsMax, nameLengthMax, promptsMax, textLengthMax } from '../core/limits.ts';
+import { markValue } from '../core/loop/result.ts';
 import type { Refusal } from '../core/refusal.ts';
-import { jaccard, tokensOf } from '../core/similarity.ts';
 import { over } from '../core/verdict.ts';
 import { makeRoom } from './bounded.ts';
-import { fingerprint } from './fingerprint.ts';
+import { callKey, fingerprint } from './fingerprint.ts';
 import type { Observation } from './front-door.ts';
 import { tell } from './gate.ts';
 import { halt } from './halting.ts';
 import { countError } from './notes.ts';
 import { costOf, modelOf } from './spending.ts';
+import { closeCall, forgetTalk, hearText, likenessOf, openCall, talkOf } from './talk.ts';
 import { placeOf, type TaskNode } from './task-node.ts';
 import type { Works } from './works.ts';
 
@@ -29,18 +30,30 @@ function take(works: Works, task: TaskNode, observation: Observation, atMs: numb
     case 'assistant': {
       const text = textOf(observation.text);
       if (text.trim() === '' && observation.toolUse === true) break; // A turn that only calls tools says nothing.
-      const words = tokensOf(text, settings.loop.tokenCap);
-      const similarity = task.words === undefined ? -1 : jaccard(task.words, words);
-      task.words = words;
-      tell(works, task, { type: 'text-observed', similarity }, atMs);
+      const heard = hearText(task, text, settings.loop);
+      const { toolUse } = observation;
+      tell(works, task, typeof toolUse === 'boolean' ? { ...heard, calls: toolUse } : heard, atMs);
       return;
     }
     case 'tool_use': {
-      if (isKnown(task, 'call', observation.id)) break;
+      const { id, input } = observation;
+      if (isKnown(task, 'call', id)) break;
       const name = String(observation.name).slice(0, nameLengthMax);
-      tell(works, task, { type: 'call-observed', name }, atMs);
+      const call = input === undefined ? undefined : (callKey(name, input) ?? fingerprint(name, input));
+      if (call !== undefined && id) openCall(task, id, { name, call, likeness: likenessOf(task, name, input) });
+      tell(works, task, { type: 'call-observed', name, ...(call !== undefined && { call }) }, atMs);
       return;
     }
+    case 'tool_result': {
+      const seen = closeCall(task, observation.id);
+      if (seen === undefined) break; // A call of ours settles itself; one that nobody saw cannot be compared.
+      const result = markValue(observation.output, observation.ok !== false);
+      tell(works, task, { type: 'result-observed', ...seen, result }, atMs);
+      return;
+    }
+    case 'progress':
+      tell(works, task, { type: 'progress-observed' }, atMs);
+      return;
     case 'usage': {
       if (isKnown(task, 'usage', observation.id)) break;
       const cost = costOf(works, observation, placeOf(task), atMs);
@@ -55,9 +68,12 @@ function take(works: Works, task: TaskNode, observation: Observation, atMs: numb
     case 'user': {
       task.prompts ??= new Set();
       const mark = fingerprint('user', textOf(observation.text));
-      if (task.prompts.has(mark)) break; // A harness that says the same again is no person.
+      if (task.prompts.has(mark)) {
+        talkOf(task).asked = true;
+        break; // A harness that says the same again is no person.
+      }
       if (task.prompts.size < promptsMax) task.prompts.add(mark);
-      task.words = undefined;
+      forgetTalk(task);
       tell(works, task, { type: 'user-observed' }, atMs);
       return;
     }

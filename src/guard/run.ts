@@ -1,6 +1,6 @@
 /** Runs a guarded function: rounds on the route, the call itself outside any lock, and one settlement from any exit. */
 
-import type { Outcome, Permit } from '../core/action.ts';
+import { type Outcome, type Permit, success } from '../core/action.ts';
 import type { Ending } from '../core/classify.ts';
 import type { Refusal } from '../core/refusal.ts';
 import { isThenable } from '../core/thenable.ts';
@@ -13,6 +13,7 @@ import { type Admission, comesBack, conclude, isStop, keep, refusalOf, type Sett
 import { type Lane, laneOf, type Target } from './lanes.ts';
 import { finish, LiveCall } from './live-calls.ts';
 import { countError } from './notes.ts';
+import { withNote } from './noting.ts';
 import { answer, broken } from './refusing.ts';
 import type { Works } from './works.ts';
 
@@ -85,7 +86,7 @@ export function guardFunction<F extends AnyFunction>(
     }
     if (!isThenable(result)) {
       settleWith(call, { value: result }, true);
-      return result;
+      return withNote(current.task, result);
     }
     isAsync = true;
     const promise = result instanceof Promise ? result : Promise.resolve(result);
@@ -97,7 +98,7 @@ export function guardFunction<F extends AnyFunction>(
     return promise.then(
       (value) => {
         settleWith(call, { value }, false);
-        return value;
+        return withNote(call.lane.task, value);
       },
       (error) => {
         settleWith(call, { error }, false);
@@ -120,7 +121,7 @@ export function guardFunction<F extends AnyFunction>(
         (value) => {
           works.timeouts.remove(timeout);
           settleWith(call, { value }, false);
-          resolve(value);
+          resolve(withNote(call.lane.task, value));
         },
         (error) => {
           works.timeouts.remove(timeout);
@@ -143,7 +144,7 @@ export function guardFunction<F extends AnyFunction>(
       const atMs = clock.nowMs();
       const late = sync && current.timeoutMs > 0 && atMs - permit.atMs > current.timeoutMs;
       outcome = late ? failureOfTimeout : outcomeOf(call, ending, loose, atMs);
-      settling = settlingOf(works, current, ending, loose);
+      settling = settlingOf(works, current, ending, loose, outcome);
     } catch (error) {
       countError(works, 'settle', error);
       // The host's classify or usage broke: the slot is free, and what it may have cost is taken as spent.
@@ -158,7 +159,7 @@ export function guardFunction<F extends AnyFunction>(
   function endWork({ lane: current, permit }: LiveCall, ending: Ending): void {
     try {
       keep(works, 'work-ended', current, permit);
-      const { cost } = settlingOf(works, current, ending, loose);
+      const { cost } = settlingOf(works, current, ending, loose, success);
       if (cost === undefined || current.task === undefined) return;
       tell(works, current.task, { type: 'usage-observed', model: name, cost, basis: name }, clock.nowMs());
     } catch (error) {

@@ -51,6 +51,12 @@ class TaskFace implements Task {
     return observe(this.#works, this.#node, observation);
   }
 
+  note(): string | undefined {
+    const { note } = this.#node;
+    this.#node.note = undefined;
+    return note;
+  }
+
   run<T>(fn: () => T): T {
     isFunction('the function to run', fn);
     return runInside(this.#works, this.#node, fn);

@@ -8,6 +8,7 @@ import type { TaskSettings } from '../core/settings.ts';
 import type { Stop } from '../core/verdict.ts';
 import type { Task } from './front-door.ts';
 import type { Lane, Target } from './lanes.ts';
+import type { Talk } from './talk.ts';
 import type { Works } from './works.ts';
 
 export interface TaskNode extends TaskSeats {
@@ -36,8 +37,11 @@ export interface TaskNode extends TaskSeats {
   /** Lets go of what it held outside; run when it ends. */
   letGo: (() => void) | undefined;
   signal: AbortSignal | undefined;
-  /** The words of the last assistant text. */
-  words: ReadonlySet<string> | undefined;
+  /** What it said and asked for lately. */
+  talk: Talk | undefined;
+  /** What the model should be told with the next result, and whether it was told before. */
+  note: string | undefined;
+  suspected: boolean;
   /** Fingerprints of what a person said, to tell new words from a prompt seen before. */
   prompts: Set<number> | undefined;
   /** Ids of calls and usage reports that were counted. */

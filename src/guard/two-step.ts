@@ -110,8 +110,8 @@ function settling(works: Works, lane: Lane, permit: Permit, settled: () => void)
     let brought: Settling = {};
     try {
       if (!('cancelled' in ending)) {
-        brought = settlingOf(works, lane, ending, {});
         outcome = classify(ending, lane.breaker?.settings ?? noLists, works.clock.nowMs(), errorFingerprint);
+        brought = settlingOf(works, lane, ending, {}, outcome);
       }
     } catch (error) {
       countError(works, 'settle', error);

@@ -19,8 +19,12 @@ export function valueProblem(setting: Setting, value: unknown): string | undefin
     case 'counts':
       return mapProblem(value, (item) => valueProblem(count, item));
     case 'names':
-      return mapProblem(value, textProblem);
+      return mapProblem(value, setting.of ? (item) => valueProblem(choice(setting.of!), item) : textProblem);
   }
+}
+
+function choice(of: readonly string[]): Setting {
+  return { kind: 'choice', default: '', of };
 }
 
 const count: NumberSetting = { kind: 'whole', default: undefined, min: 1, max: countMax };

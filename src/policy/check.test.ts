@@ -38,9 +38,10 @@ test('an empty policy is the defaults', () => {
   );
   assert.deepEqual([task.maxTokens, task.maxDenials, task.noticeShare], [undefined, 5, 0.8]);
   assert.deepEqual(
-    { ...loop },
-    { enabled: true, similarityJaccardThreshold: 0.95, windowSize: 3, tokenCap: 512, refusedRepeats: 2 },
+    [loop.enabled, loop.similarityJaccardThreshold, loop.windowSize, loop.tokenCap, loop.refusedRepeats],
+    [true, 0.95, 3, 512, 2],
   );
+  assert.deepEqual([loop.turns, loop.notePoints, loop.refusePoints, loop.haltPoints], [11, 12, 18, 24]);
   assert.deepEqual([delegation.maxFailures, delegation.tools, delegation.onTrip], [2, false, 'halt']);
   assert.deepEqual(settings.alerts, { tripsPerHour: 5, failureRate: 0.1, timeInOpenSecs: 300 });
   assert.deepEqual([settings.approval.timeoutSecs, settings.prices.onUnknownPrice], [120, 'assume_dearest']);

@@ -34,6 +34,12 @@ export function conflictsOf(settings: Settings, isSaid: (path: string) => boolea
       return;
     add(home, ['max_tokens', 'on_unknown_price'], 'must be set where prices.on_unknown_price is "token_cap_only"');
   };
+  const { turns, haltPoints, repeatPoints, cyclePoints, errorPoints, sameAnswerPoints, wordsPoints } = settings.loop;
+  const most = turns * Math.max(repeatPoints, cyclePoints, errorPoints, sameAnswerPoints, wordsPoints);
+  if (haltPoints > most) {
+    const problem = `is ${haltPoints}, but ${turns} turns have at most ${most} points: no loop could halt a task`;
+    add(['loop'], ['halt_points', 'turns'], problem);
+  }
   breaker(['circuit_breaker'], '');
   task(['task']);
   for (const agent of Object.keys(settings.agents)) {

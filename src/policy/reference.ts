@@ -104,7 +104,7 @@ function kindWords(setting: Setting): string {
     case 'counts':
       return 'table of whole numbers from 1';
     case 'names':
-      return 'table of names';
+      return setting.of ? `table of ${setting.of.map((word) => `\`${word}\``).join(', ')}` : 'table of names';
   }
 }
 

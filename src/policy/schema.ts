@@ -97,6 +97,6 @@ function valueSchema(setting: Setting): JsonSchema {
     case 'counts':
       return mapOf({ type: 'integer', minimum: 1 });
     case 'names':
-      return mapOf(name);
+      return mapOf(setting.of ? { enum: setting.of } : name);
   }
 }

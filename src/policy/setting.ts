@@ -42,6 +42,8 @@ export interface MapSetting extends Names {
   /** A map of names to whole numbers, or to names. */
   readonly kind: 'counts' | 'names';
   readonly default: Readonly<Record<string, never>>;
+  /** The names that a name may be mapped to. */
+  readonly of?: readonly string[];
 }
 
 export type Setting = NumberSetting | FlagSetting | ChoiceSetting | TextsSetting | MapSetting;
@@ -90,6 +92,6 @@ export function texts(initial: readonly string[], of?: readonly string[]): Texts
 }
 
 /** A map, empty by default. */
-export function map(kind: MapSetting['kind']): MapSetting {
-  return { kind, default: {} };
+export function map(kind: MapSetting['kind'], of?: readonly string[]): MapSetting {
+  return { kind, default: {}, ...(of && { of }) };
 }

@@ -4,9 +4,12 @@ import {
   halfOpenPermitsMax,
   leaseMs,
   loopWindowMax,
+  pointsMax,
   refusedCallsMax,
+  seenCallsMax,
   taskDepthMax,
   tokensMax,
+  turnsMax,
   windowCallsMax,
 } from '../core/limits.ts';
 import type {
@@ -22,6 +25,9 @@ import type {
   TaskSettings,
 } from '../core/settings.ts';
 import { choice, type Fields, type FieldsOf, flag, map, secs, share, texts, whole } from './setting.ts';
+
+/** How a tool may be used whose purpose is to be repeated. */
+const habitNames = ['poll', 'wait', 'page', 'move', 'off'];
 
 const breaker = {
   mode: choice('enforce', 'observe', 'off'),
@@ -72,7 +78,24 @@ const loop = {
   similarity_jaccard_threshold: share(0.95, { env: 'BB_CIRCUIT_BREAKER_JACCARD' }),
   window_size: whole(3, { min: 2, max: loopWindowMax }),
   token_cap: whole(tokensMax, { max: tokensMax }),
+  row_across_calls: flag(true),
   refused_repeats: whole(2, { max: refusedCallsMax }),
+  turns: whole(11, { min: 2, max: turnsMax }),
+  note_points: whole(12, { max: pointsMax }),
+  refuse_points: whole(18, { max: pointsMax }),
+  halt_points: whole(24, { max: pointsMax }),
+  failed_repeats: whole(5, { max: seenCallsMax }),
+  near_threshold: share(0.76),
+  repeat_points: whole(3, { max: pointsMax }),
+  cycle_points: whole(2, { max: pointsMax }),
+  error_points: whole(4, { max: pointsMax }),
+  other_error_points: whole(2, { max: pointsMax }),
+  same_answer_points: whole(7, { max: pointsMax }),
+  near_call_points: whole(4, { max: pointsMax }),
+  near_error_points: whole(6, { max: pointsMax }),
+  words_points: whole(8, { max: pointsMax }),
+  poll_secs: secs(5),
+  tools: map('names', habitNames),
 } as const satisfies FieldsOf<LoopSettings>;
 
 const delegation = {

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { seated, stopOf } from '../../test/control-story.ts';
-import { defaultSettings } from './defaults.ts';
-import { refusedCallsMax } from './limits.ts';
+import { seated, stopOf } from '../../../test/control-story.ts';
+import { defaultSettings } from '../defaults.ts';
+import { refusedCallsMax } from '../limits.ts';
+import { allow } from '../verdict.ts';
 import { loop } from './loop.ts';
-import { allow } from './verdict.ts';
 
 const control = loop({ ...defaultSettings.loop, similarityJaccardThreshold: 0.9, windowSize: 3, refusedRepeats: 2 });
 const deny = stopOf('deny');
@@ -20,7 +20,7 @@ const loopHalt = (actual: number) => ({
 
 test('a loop is of one task and begins with nothing seen', () => {
   assert.deepEqual([control.name, control.scope], ['loop', 'task']);
-  assert.deepEqual(control.initial(3), { alike: 0, likeness: 1, refused: [] });
+  assert.deepEqual(control.initial(3), { alike: 0, likeness: 1, between: 0, refused: [], memory: null });
 });
 
 test('texts in a row that are alike halt at the window, with the smallest likeness among them', () => {
@@ -35,7 +35,7 @@ test('texts in a row that are alike halt at the window, with the smallest likene
   for (const [similarity, alike, likeness] of rows) {
     assert.equal(task.check(), allow);
     task.tell({ type: 'text-observed', atMs: 0, similarity });
-    assert.deepEqual(task.cell.state, { alike, likeness, refused: [] });
+    assert.deepEqual([task.cell.state.alike, task.cell.state.likeness], [alike, likeness]);
   }
   const counters = { actual: 3, limit: 3, similarity: 0.9, threshold: 0.9 };
   assert.deepEqual(task.check(), { kind: 'halt', code: 'output_loop', control: 'loop', counters });
@@ -99,7 +99,7 @@ test('genuinely new words from a person clear what was seen; another event does 
   task.tell({ type: 'sign-observed', atMs: 0 });
   assert.deepEqual([task.cell.state.alike, task.cell.state.refused.length], [1, 1]);
   task.tell({ type: 'user-observed', atMs: 0 });
-  assert.deepEqual(task.cell.state, { alike: 0, likeness: 1, refused: [] });
+  assert.deepEqual(task.cell.state, control.initial(0));
 });
 
 test('only so many refused calls are remembered: the oldest goes', () => {

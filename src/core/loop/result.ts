@@ -1,0 +1,165 @@
+/** What a result is known by: marks that are equal for equal results, and no content. */
+
+import { fingerprintDepthMax, fingerprintEntriesMax, markLengthMax } from '../limits.ts';
+
+/** The features of one result that loops are found by. */
+export interface ResultMark {
+  readonly ok: boolean;
+  /** Equal for results that are the same but for ids, times and durations. */
+  readonly exact: number;
+  /** Equal for results that are the same once numbers and quoted parts are blanked, too. */
+  readonly loose: number;
+  /** The sum of the numbers in it: a count that only grows shows progress. */
+  readonly total: number;
+  readonly length: number;
+  /** A failure that waiting may mend (429, 5xx, a time-out): the breaker's business. */
+  readonly retryable?: boolean;
+}
+
+const prime = 0x01000193;
+const basis = 0x811c9dc5 | 0;
+const quotedMax = 120;
+const blank = 35;
+
+/** The kinds of characters, by code: 1 letter, 2 digit, 3 joins a word, 4 quote, 5 space. */
+const kinds = new Uint8Array(128);
+for (let code = 0; code < 128; code++) {
+  const char = String.fromCharCode(code);
+  if (/[A-Za-z_]/.test(char)) kinds[code] = 1;
+  else if (/\d/.test(char)) kinds[code] = 2;
+  else if (/[.:\-+]/.test(char)) kinds[code] = 3;
+  else if (/["'`]/.test(char)) kinds[code] = 4;
+  else if (/\s/.test(char)) kinds[code] = 5;
+}
+
+/** Ids in hexadecimal, dates and times, durations: they change although nothing has. */
+const volatileWord =
+  /^(0x[\da-f]+|(?=.*\d)[\da-f]{7,}|[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}|\d{4}-\d\d-\d\d(t.*)?|\d{1,2}:\d\d.*|\d+(\.\d+)?(ms|s|us|ns|secs?|seconds?))$/i;
+const numberWord = /^[-+]?\d{1,12}(\.\d{1,9})?[.:]?$/;
+const unitAfter = /^\s?(ms|s|secs?|seconds?|us|ns|minutes?|mins?)\b/;
+
+/** Marks a text in one pass over its beginning. */
+export function markText(text: string, ok = true, seed = 0): ResultMark {
+  const end = Math.min(text.length, markLengthMax);
+  let exact = basis ^ seed;
+  let loose = basis ^ seed ^ 1;
+  let total = 0;
+  let quoteEnd = -1;
+  for (let at = 0; at < end; ) {
+    const code = text.charCodeAt(at);
+    const kind = code < 128 ? kinds[code]! : 1;
+    if (kind === 1 || kind === 2) {
+      let stop = at + 1;
+      let digits = kind === 2;
+      for (; stop < end; stop++) {
+        const next = text.charCodeAt(stop);
+        const nextKind = next < 128 ? kinds[next]! : 1;
+        if (nextKind === 0 || nextKind > 3) break;
+        digits ||= nextKind === 2;
+      }
+      const inQuotes = at < quoteEnd;
+      if (!digits) {
+        for (let index = at; index < stop; index++) {
+          const lower = text.charCodeAt(index) | 32;
+          exact = Math.imul(exact ^ lower, prime);
+          if (!inQuotes) loose = Math.imul(loose ^ lower, prime);
+        }
+      } else {
+        const word = text.slice(at, Math.min(stop, at + 64));
+        const isNumber = numberWord.test(word);
+        const isVolatile = isNumber ? unitAfter.test(text.slice(stop, stop + 9)) : volatileWord.test(word);
+        if (!inQuotes) loose = Math.imul(loose ^ blank, prime);
+        if (isVolatile) exact = Math.imul(exact ^ blank, prime);
+        else {
+          for (let index = at; index < stop; index++) exact = Math.imul(exact ^ text.charCodeAt(index), prime);
+          if (isNumber) total += Number.parseFloat(word);
+        }
+      }
+      at = stop;
+      continue;
+    }
+    if (kind === 4 && at >= quoteEnd) {
+      const close = text.indexOf(text[at]!, at + 1);
+      if (close > at + 1 && close - at <= quotedMax && close < end) {
+        quoteEnd = close;
+        loose = Math.imul(loose ^ blank, prime);
+      }
+    }
+    if (kind !== 5) {
+      exact = Math.imul(exact ^ code, prime);
+      if (at >= quoteEnd) loose = Math.imul(loose ^ code, prime);
+    }
+    at++;
+  }
+  // A long text counts by its beginning and its length.
+  if (end < text.length) exact = Math.imul(exact ^ text.length, prime);
+  return { ok, exact: exact | 0 || 1, loose: loose | 0 || 1, total, length: text.length };
+}
+
+/** Words of errors that waiting may mend. */
+const retryableWords =
+  /\b(429|50[0-4]|529)\b|rate.?limit|too many requests|timed? ?out|overloaded|temporarily unavailable|ECONNRE|ETIMEDOUT/i;
+
+/** Whether an error text asks for patience rather than for another way. */
+export function isRetryable(text: string): boolean {
+  return retryableWords.test(text.slice(0, 300));
+}
+
+/** Marks a result, or an error, whatever it is. It never throws. */
+export function markValue(value: unknown, ok: boolean): ResultMark {
+  if (typeof value === 'string') return ok ? markText(value) : failed(markText(value, false), value);
+  try {
+    if (value instanceof Error) return failed(markText(`${value.name} ${value.message}`, false), value.message);
+    const walk: Walk = { exact: basis, loose: basis ^ 1, total: 0, length: 0, entries: fingerprintEntriesMax };
+    walkValue(value, walk, 0);
+    const { exact, loose, total, length } = walk;
+    return { ok, exact: exact | 0 || 1, loose: loose | 0 || 1, total, length };
+  } catch {
+    return { ok, exact: 1, loose: 1, total: 0, length: 0 }; // A hostile value is like any other of its kind.
+  }
+}
+
+function failed(mark: ResultMark, text: string): ResultMark {
+  return isRetryable(text) ? { ...mark, retryable: true } : mark;
+}
+
+interface Walk {
+  exact: number;
+  loose: number;
+  total: number;
+  length: number;
+  entries: number;
+}
+
+function walkValue(value: unknown, walk: Walk, depth: number): void {
+  if (walk.entries-- <= 0 || walk.length >= markLengthMax) return;
+  if (typeof value === 'object' && value !== null) {
+    if (depth >= fingerprintDepthMax) return;
+    const keys = Object.keys(value);
+    add(walk, keys.length + 7, Array.isArray(value) ? keys.length + 7 : 7);
+    for (const key of keys) {
+      if (walk.entries <= 0) return;
+      if (!Array.isArray(value)) {
+        const { exact } = markText(key);
+        add(walk, exact, exact);
+      }
+      walkValue((value as Record<string, unknown>)[key], walk, depth + 1);
+    }
+    return;
+  }
+  if (typeof value === 'number') {
+    walk.total += Number.isFinite(value) ? value : 0;
+    walk.length += 8;
+    add(walk, Math.imul(value * 1024, prime), blank);
+    return;
+  }
+  const { exact, loose, total, length } = markText(typeof value === 'function' ? '' : String(value));
+  walk.total += total;
+  walk.length += length;
+  add(walk, exact, loose);
+}
+
+function add(walk: Walk, exact: number, loose: number): void {
+  walk.exact = Math.imul(walk.exact ^ exact, prime) ^ (walk.exact >>> 15);
+  walk.loose = Math.imul(walk.loose ^ loose, prime) ^ (walk.loose >>> 15);
+}

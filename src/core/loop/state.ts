@@ -1,0 +1,96 @@
+/** What the loop control remembers of a task: small, bounded, plain. */
+
+import type { RefusedCall } from './refused.ts';
+
+/** What a turn repeats, or that it brought news. */
+export type Evidence =
+  | 'news'
+  /** The same call with the same result, at once or in a longer cycle. */
+  | 'same_call'
+  | 'same_cycle'
+  /** The same error again, of the same call or of others. */
+  | 'same_error'
+  /** Another failure. */
+  | 'other_error'
+  /** The same answer to other calls. */
+  | 'same_answer'
+  /** Nearly the same words and call, with another result or another failure. */
+  | 'near_call'
+  | 'near_error'
+  /** The same words, and no call at all. */
+  | 'same_words';
+
+/** One settled call. */
+export interface SeenCall {
+  readonly name: string;
+  readonly call: number;
+  readonly ok: boolean;
+  readonly exact: number;
+  readonly loose: number;
+  readonly total: number;
+  readonly length: number;
+  /** Whether the total went up (1) or down (-1) since the same call before it; 0 where neither. */
+  readonly trend: number;
+  /** False for a refusal of ours: the tool was not reached. */
+  readonly reached: boolean;
+  readonly atMs: number;
+}
+
+/** What one model turn brought. */
+export interface Turn {
+  evidence: Evidence;
+  points: number;
+  name: string;
+  failed: boolean;
+  /** How often that was seen, in how many calls, and for how long. */
+  times: number;
+  of: number;
+  secs: number;
+}
+
+/** Kept from the first call or text that could be repeated. */
+export interface Memory {
+  seen: SeenCall[];
+  turns: Turn[];
+  /** Whether the turn at hand has its place among the turns. */
+  placed: boolean;
+  /** Whether a result came since the last call was proposed: the next call is a new turn. */
+  answered: boolean;
+  /** Whether the words of this turn were written before, whether it has any, and whether they wait for a call. */
+  recurs: boolean;
+  spoke: boolean;
+  waiting: boolean;
+  /** Texts in a row without a call that were written before. */
+  texts: number;
+  /** A failing call that a watched agent made once more than it may. */
+  over: string | null;
+}
+
+export interface LoopState {
+  /** Outputs in a row that were alike, less one; and the smallest likeness among them. */
+  alike: number;
+  likeness: number;
+  /** What calls did since the last output. */
+  between: number;
+  refused: RefusedCall[];
+  memory: Memory | null;
+}
+
+export function initialLoop(): LoopState {
+  return { alike: 0, likeness: 1, between: 0, refused: [], memory: null };
+}
+
+export function memoryOf(state: LoopState): Memory {
+  state.memory ??= {
+    seen: [],
+    turns: [],
+    placed: false,
+    answered: true,
+    recurs: false,
+    spoke: false,
+    waiting: false,
+    texts: 0,
+    over: null,
+  };
+  return state.memory;
+}

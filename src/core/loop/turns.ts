@@ -1,0 +1,106 @@
+/** The last turns, and how little they brought: a turn that repeats something has points for it, news has none. */
+
+import { seenCallsMax } from '../limits.ts';
+import type { LoopSettings } from '../settings.ts';
+import { between } from './row.ts';
+import { type LoopState, type Memory, memoryOf, type Turn } from './state.ts';
+import { type Habit, type Settled, weigh } from './weigh.ts';
+
+/** A call is proposed. After an answer it begins a new turn; before one it is a parallel twin. */
+export function openTurn(memory: Memory): void {
+  memory.waiting = false; // The words had a call after them.
+  if (memory.answered) {
+    memory.placed = false;
+    if (!memory.spoke) memory.recurs = false; // A turn that only calls says nothing again.
+    memory.spoke = false;
+  }
+  memory.answered = false;
+}
+
+/** A call ended: what it brought is the turn's, and of several calls in a turn the one that brought most. */
+export function settleCall(state: LoopState, settled: Settled, settings: LoopSettings, habit: Habit | undefined): void {
+  const memory = memoryOf(state);
+  memory.answered = true;
+  if (habit === 'off') return;
+  const { name, call, mark, reached, atMs } = settled;
+  const { evidence, points, times, first, trend } = weigh(memory, settled, settings, habit);
+  const { seen } = memory;
+  const since = seen[first]?.atMs ?? atMs;
+  const of = seen.length - first + 1;
+  if (seen.length >= seenCallsMax) seen.shift();
+  seen.push({ name, call, reached, atMs, trend, ...plain(mark) });
+  const repeats = evidence === 'same_call' || evidence === 'same_cycle' || !reached;
+  state.between = Math.max(state.between, repeats ? between.nothingNew : between.something);
+  const secs = Math.round((atMs - since) / 1000);
+  place(memory, { evidence, points, name, failed: !mark.ok, times, of, secs }, settings);
+}
+
+function plain({ ok, exact, loose, total, length }: Settled['mark']) {
+  return { ok, exact, loose, total, length };
+}
+
+/** Words came. Unless it is known whether calls came with them, that shows later. */
+export function openText(state: LoopState, recurs: boolean, calls: boolean | undefined, settings: LoopSettings): void {
+  const memory = memoryOf(state);
+  closeText(memory, settings);
+  memory.recurs = recurs;
+  memory.spoke = true;
+  memory.placed = false;
+  memory.answered = true;
+  memory.waiting = calls !== true;
+  if (calls === false) closeText(memory, settings);
+}
+
+/** Words that no call followed are a turn of their own. */
+function closeText(memory: Memory, settings: LoopSettings): void {
+  if (!memory.waiting) return;
+  memory.waiting = false;
+  memory.texts = memory.recurs ? memory.texts + 1 : 0;
+  const evidence = memory.recurs ? 'same_words' : 'news';
+  const points = memory.recurs ? settings.wordsPoints : 0;
+  const times = memory.texts + 1;
+  place(memory, { evidence, points, name: '', failed: false, times, of: times, secs: 0 }, settings);
+}
+
+function place(memory: Memory, turn: Turn, settings: LoopSettings): void {
+  const { turns } = memory;
+  if (memory.placed && turns.length > 0) {
+    if (turn.points < turns.at(-1)!.points) turns[turns.length - 1] = turn;
+    return;
+  }
+  memory.placed = true;
+  turns.push(turn);
+  if (turns.length > settings.turns) turns.shift();
+}
+
+/** The points of the last turns. */
+export function pointsOf({ turns }: Memory): number {
+  let points = 0;
+  for (const turn of turns) points += turn.points;
+  return points;
+}
+
+/**
+ * Whether the last turn may be acted on. A failure counts only once the tool had its share of chances (R29): until
+ * then the breaker's count is what matters. A refusal halts by being repeated, not by its points.
+ */
+export function isRipe({ turns, seen }: Memory, settings: LoopSettings): boolean {
+  const last = turns.at(-1);
+  if (last === undefined || last.points === 0 || seen.at(-1)?.reached === false) return false;
+  if (!last.failed) return true;
+  let failures = 0;
+  for (const call of seen) if (!call.ok && call.reached && call.name === last.name) failures++;
+  return failures >= settings.failedRepeats;
+}
+
+/** How often a call gave the same result the last times it was made: more than once, or the same failure too often. */
+export function isRepeat(memory: Memory, call: number, settings: LoopSettings): boolean {
+  const { seen } = memory;
+  const last = seen.findLast((other) => other.call === call);
+  if (last === undefined) return false;
+  let times = 0;
+  for (const other of seen) {
+    if (other.call === call && other.ok === last.ok && other.loose === last.loose && other.reached) times++;
+  }
+  return times >= (last.ok ? 2 : settings.failedRepeats);
+}

@@ -1,0 +1,98 @@
+/** What a settled call repeats, and what that weighs. */
+
+import type { LoopSettings } from '../settings.ts';
+import type { ResultMark } from './result.ts';
+import type { Evidence, Memory, SeenCall } from './state.ts';
+
+/** How a tool is used, where repeating it is its purpose. */
+export type Habit = 'poll' | 'wait' | 'page' | 'move' | 'off';
+
+/** A settled call, as the detectors see it. */
+export interface Settled {
+  readonly name: string;
+  readonly call: number;
+  readonly mark: ResultMark;
+  /** How alike it is to the likest of the last calls of its tool. */
+  readonly likeness: number;
+  readonly reached: boolean;
+  readonly atMs: number;
+}
+
+/** What a call repeats, how often that was seen, and since which of the calls seen. */
+export interface Weighed {
+  readonly evidence: Evidence;
+  readonly points: number;
+  readonly times: number;
+  readonly first: number;
+  readonly trend: number;
+}
+
+/** An answer this short says little: many different calls have it. */
+const answerLengthMin = 50;
+/** Calls this much alike ask for nearly the same. */
+const sameAsking = 0.5;
+
+export function weigh(memory: Memory, settled: Settled, settings: LoopSettings, habit: Habit | undefined): Weighed {
+  const { mark } = settled;
+  return mark.ok ? weighSuccess(memory, settled, settings, habit) : weighFailure(memory, settled, settings);
+}
+
+function weighFailure(memory: Memory, settled: Settled, settings: LoopSettings): Weighed {
+  const { mark, name } = settled;
+  if (mark.retryable === true) return news;
+  const same = tally(memory.seen, (other) => !other.ok && other.name === name && other.loose === mark.loose);
+  if (same.times > 1) return { evidence: 'same_error', points: settings.errorPoints, ...same, trend: 0 };
+  const isNear = memory.recurs && settled.likeness >= settings.nearThreshold;
+  const failures = tally(memory.seen, (other) => !other.ok && other.name === name);
+  return isNear
+    ? { evidence: 'near_error', points: settings.nearErrorPoints, ...failures, trend: 0 }
+    : { evidence: 'other_error', points: settings.otherErrorPoints, ...failures, trend: 0 };
+}
+
+function weighSuccess(memory: Memory, settled: Settled, settings: LoopSettings, habit: Habit | undefined): Weighed {
+  const { mark, name, call } = settled;
+  const { seen } = memory;
+  const isStrict = habit === 'page' || habit === 'move';
+  const key = isStrict ? 'exact' : 'loose';
+  const last = lastOf(seen, (other) => other.call === call && other.ok && other[key] === mark[key]);
+  if (last !== undefined) {
+    const trend = Math.sign(mark.total - last.total);
+    const grows = trend !== 0 && (last.trend === 0 || last.trend === trend);
+    const spaced = habit === 'poll' && settled.atMs - last.atMs >= 1000 * settings.pollSecs;
+    if (grows || spaced || habit === 'wait') return { ...news, trend };
+    const same = tally(seen, (other) => other.call === call && other.ok && other[key] === mark[key]);
+    const previous = seen.at(-1)!;
+    const atOnce = previous.call === call && previous.ok && previous.exact === mark.exact;
+    return atOnce
+      ? { evidence: 'same_call', points: settings.repeatPoints, ...same, trend }
+      : { evidence: 'same_cycle', points: settings.cyclePoints, ...same, trend };
+  }
+  if (isStrict) return news;
+  if (mark.length >= answerLengthMin && (memory.recurs || settled.likeness >= sameAsking)) {
+    const same = tally(seen, (other) => other.name === name && other.ok && other.exact === mark.exact);
+    if (same.times > 2) return { evidence: 'same_answer', points: settings.sameAnswerPoints, ...same, trend: 0 };
+  }
+  if (memory.recurs && settled.likeness >= settings.nearThreshold) {
+    return { evidence: 'near_call', points: settings.nearCallPoints, times: 2, first: seen.length, trend: 0 };
+  }
+  return news;
+}
+
+const news: Weighed = Object.freeze({ evidence: 'news', points: 0, times: 1, first: 0, trend: 0 });
+
+/** How many of the calls seen are like this one, it included, and where the first of them is. */
+function tally(seen: readonly SeenCall[], isSame: (other: SeenCall) => boolean): { times: number; first: number } {
+  let times = 1;
+  let first = seen.length;
+  for (let at = seen.length - 1; at >= 0; at--) {
+    if (!isSame(seen[at]!)) continue;
+    times++;
+    first = at;
+  }
+  return { times, first };
+}
+
+function lastOf(seen: readonly SeenCall[], isSame: (other: SeenCall) => boolean): SeenCall | undefined {
+  for (let at = seen.length - 1; at >= 0; at--) if (isSame(seen[at]!)) return seen[at];
+  return undefined;
+}

@@ -1,0 +1,26 @@
+/** Adds what the model should be told to a result it will read: to plain text, and to content as MCP has it. */
+
+import type { TaskNode } from './task-node.ts';
+
+/** The value, with the note that its task holds; one that cannot carry it stays as it is, and the note waits. */
+export function withNote(task: TaskNode | undefined, value: unknown): unknown {
+  const note = task?.note;
+  if (task === undefined || note === undefined) return value;
+  try {
+    const noted = add(value, note);
+    if (noted !== value) task.note = undefined;
+    return noted;
+  } catch {
+    return value; // A value that does not want to be looked at.
+  }
+}
+
+/** Data as text stays untouched: somebody may parse it. */
+const data = /^\s*(["[{<]|-?\d|true\b|false\b|null\b)/;
+
+function add(value: unknown, note: string): unknown {
+  if (typeof value === 'string') return data.test(value) ? value : `${value}\n\n[switchgear] ${note}`;
+  const content = typeof value === 'object' && value !== null && 'content' in value ? value.content : undefined;
+  if (!Array.isArray(content) || content.some((part) => typeof part?.type !== 'string')) return value;
+  return { ...(value as object), content: [...content, { type: 'text', text: `[switchgear] ${note}` }] };
+}
