@@ -43,6 +43,7 @@ export type {
   WatchOptions,
 } from './guard/front-door.ts';
 export { checkHealth } from './guard/health.ts';
+export { metricsOf } from './guard/metrics.ts';
 export { addControl } from './guard/own-controls.ts';
 export { reload, tighten } from './guard/reloading.ts';
 export { retry } from './guard/retry.ts';

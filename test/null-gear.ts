@@ -54,7 +54,6 @@ function breaker(name: string): Loose {
     state: 'CLOSED',
     failures: 0,
     stats: standIn('stats', { ...stats }),
-    metrics: standIn('metrics', { ...metrics }),
     config: zeros(),
     settings: zeros(),
     execute: run,
@@ -140,7 +139,6 @@ export function createSwitchgear(options: Loose = {}): Loose {
         state: 'CLOSED',
         held: false,
         healthCheck: 'none',
-        metrics,
       })),
       delegations: zeros(1),
       cards: [],
@@ -176,6 +174,7 @@ export const reload = nothing;
 export const tighten = (): string[] => [];
 export const addControl = nothing;
 export const checkHealth = nothing;
+export const metricsOf = (): Loose => standIn('metrics', { ...metrics });
 
 let shared: Loose | undefined;
 export const defaultSwitchgear = (): Loose => {

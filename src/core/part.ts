@@ -4,10 +4,7 @@ import { SwitchgearError } from './error.ts';
 import { halfOpenPermitsMax, secsMax, windowCallsMax } from './limits.ts';
 import { quoted } from './quoted.ts';
 
-/** Numbers that may be 0, that may have a fraction, that are a share, and settings that may be absent or "none". */
-const zeros = /Jitter|jitterSeed/;
-const fractions = /Secs$|RateThreshold$|Share$|Factor$|Jitter$/;
-const shares = /RateThreshold$|Share$|Jitter$/;
+/** Settings that may be absent, or "none". */
 const optionals = /^(failureRateThreshold|slowCallSecs|maxConcurrent|timeoutSecs|maxTokens)$/;
 
 /** The words that a setting takes. */
@@ -20,13 +17,12 @@ const choices: Readonly<Record<string, string>> = {
   scope: 'task session agent project shared',
 };
 
-/** The most that a number may be. */
-function mostOf(name: string): number {
-  if (shares.test(name)) return 1;
-  if (name === 'halfOpenPermits') return halfOpenPermitsMax;
-  if (name === 'windowCalls' || name === 'minimumCalls') return windowCallsMax;
-  return name.endsWith('Secs') ? secsMax : 1e12;
-}
+/** The most that a count may be; any number unless said. */
+const most: Readonly<Record<string, number>> = {
+  halfOpenPermits: halfOpenPermitsMax,
+  windowCalls: windowCallsMax,
+  minimumCalls: windowCallsMax,
+};
 
 /** Whether a setting may be absent: nobody looks then. */
 export function isOptional(name: string): boolean {
@@ -37,43 +33,42 @@ export function isOptional(name: string): boolean {
 export function checkPart<T extends object>(defaults: T, input: unknown, where: string): Partial<T> {
   const part: Record<string, unknown> = {};
   const refuse = (text: string): never => {
-    throw new SwitchgearError('invalid_policy', `${where}${text}`);
+    throw new SwitchgearError('invalid_policy', where + text);
   };
-  let entries: [string, unknown][] = [];
+  let entries: [string, unknown][] | undefined;
   try {
     if (typeof input === 'object' && input !== null && !Array.isArray(input)) entries = Object.entries(input);
-    else refuse(` must be an object, got ${quoted(input)}`);
-  } catch (error) {
-    if (error instanceof SwitchgearError) throw error;
+  } catch {
     refuse(' cannot be read');
   }
-  for (const [key, value] of entries) {
+  for (const [key, value] of entries ?? refuse(` must be an object, got ${quoted(input)}`)) {
     const name = key.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
     // A cap on tokens is a task's; every other setting that may be absent is a breaker's.
     const may = isOptional(name) && (name === 'maxTokens') === Object.hasOwn(defaults, 'maxToolCalls');
     const model = may ? 1 : Object.hasOwn(defaults, name) ? (defaults as Record<string, unknown>)[name] : undefined;
     if (model === undefined) refuse(`.${key.slice(0, 80)} is not a setting`);
-    if (may && (value === undefined || value === 'none')) {
-      part[name] = undefined;
-      continue;
-    }
-    const words = choices[name]?.split(' ');
-    const most = mostOf(name);
-    const low = zeros.test(name) ? 0 : /Factor$/.test(name) || !fractions.test(name) ? 1 : Number.MIN_VALUE;
-    const from = low > 0 && low < 1 ? 'above 0' : `from ${low}`;
-    const kind =
-      words !== undefined
-        ? `one of ${words.join(', ')}`
-        : typeof model === 'number'
-          ? `a ${fractions.test(name) ? '' : 'whole '}number ${from} to ${most}`
-          : `a ${Array.isArray(model) ? 'list of texts' : typeof model}`;
-    const fits = Array.isArray(model)
-      ? Array.isArray(value) && value.every((one) => typeof one === 'string')
-      : typeof value === 'number' && typeof model === 'number'
-        ? value >= low && value <= most && (fractions.test(name) || Number.isInteger(value))
-        : typeof value === typeof model && (words?.includes(value as string) ?? true);
-    if (!fits) refuse(`.${name} must be ${kind}, got ${quoted(value)}`);
-    part[name] = value;
+    const isNone = may && (value === undefined || value === 'none');
+    const [kind, fits] = kindOf(name, model, value);
+    if (!isNone && !fits) refuse(`.${name} must be ${kind}, got ${quoted(value)}`);
+    part[name] = isNone ? undefined : value;
   }
   return part as Partial<T>;
+}
+
+/** What a setting must be, in words, and whether a value is. */
+function kindOf(name: string, model: unknown, value: unknown): readonly [kind: string, fits: boolean] {
+  if (Array.isArray(model))
+    return ['a list of texts', Array.isArray(value) && value.every((one) => typeof one === 'string')];
+  const words = choices[name]?.split(' ');
+  if (words !== undefined) return [`one of ${words.join(', ')}`, words.includes(value as string)];
+  if (typeof model !== 'number') return [`a ${typeof model}`, typeof value === typeof model];
+  const isSecs = name.endsWith('Secs');
+  const isShare = /(RateThreshold|Share|Jitter)$/.test(name);
+  const isFactor = name.endsWith('Factor');
+  const low = /itter/.test(name) ? 0 : isSecs || isShare ? Number.MIN_VALUE : 1;
+  const high = isShare ? 1 : isSecs ? secsMax : (most[name] ?? 1e12);
+  const isWhole = !(isSecs || isShare || isFactor);
+  const from = low > 0 && low < 1 ? 'above 0' : `from ${low}`;
+  const fits = typeof value === 'number' && value >= low && value <= high && (!isWhole || Number.isInteger(value));
+  return [`a ${isWhole ? 'whole ' : ''}number ${from} to ${high}`, fits];
 }

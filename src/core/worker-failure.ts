@@ -28,10 +28,10 @@ type Fields = Readonly<Record<string, unknown>>;
 const sameOutput = 0.95;
 
 const fine: WorkerFailure = Object.freeze({ failed: false, reason: '' });
-const badStatus: ReadonlySet<unknown> = new Set(['error', 'failed', 'failure', 'timeout', 'timed_out', 'incomplete']);
-const workerRoles: ReadonlySet<unknown> = new Set(['assistant', 'ai']);
-const otherRoles: ReadonlySet<unknown> = new Set(['user', 'human', 'system', 'developer', 'tool', 'function']);
-const inability = /\b(?:cannot|can't|unable\s+to|don't\s+have|do\s+not\s+have|no\s+ability|not\s+able\s+to)\b/i;
+const badStatus = /^(error|failed|failure|timeout|timed_out|incomplete)$/i;
+const workerRoles = /^(assistant|ai)$/;
+const otherRoles = /^(user|human|system|developer|tool|function)$/;
+const inability = /\b(?:cannot|can't|unable\s+to|(?:don't|do\s+not)\s+have|no\s+ability|not\s+able\s+to)\b/i;
 const apostrophes = /[\u2018\u2019\u201b\u02b9\u02bc\u2032\u00b4\u0060\uff07]/g;
 
 /** Reads a worker's result. It never throws: what cannot be read is a failure. */
@@ -45,7 +45,7 @@ export function workerFailure(result: unknown, reading: WorkerReading): WorkerFa
     if (reading.phrases && inability.test(text.replace(apostrophes, "'"))) {
       return failure(`Worker reported limitation: ${text}`);
     }
-    const before = reading.previous === undefined ? '' : textOf(reading.previous, reading.worker);
+    const before = textOf(reading.previous, reading.worker);
     if (before !== '' && jaccard(tokensOf(before), tokensOf(text)) >= sameOutput) {
       return failure(`Worker returned the same output twice: ${text}`);
     }
@@ -87,10 +87,8 @@ function statusFailure(result: unknown): WorkerFailure | undefined {
   if (code !== undefined) return failure(`${code}: ${wordsOf(fields.error)}`);
   if (fields.error) return failure(wordsOf(fields.error) || 'Error');
   if (fields.isError === true || fields.is_error === true) return failure(textOf(result) || 'Error');
-  const status = fields.status;
-  if (typeof status === 'string' && badStatus.has(status.toLowerCase())) {
-    return failure(`Status ${status}: ${textOf(result)}`);
-  }
+  const { status } = fields;
+  if (typeof status === 'string' && badStatus.test(status)) return failure(`Status ${status}: ${textOf(result)}`);
   return fields.completed === false ? failure(`Task incomplete: ${textOf(result)}`) : undefined;
 }
 
@@ -103,36 +101,26 @@ function wordsOf(error: unknown): string {
 /** The bounded text a worker wrote; empty where it wrote none, or somebody else did. */
 export function textOf(result: unknown, worker?: string): string {
   if (typeof result === 'string') return result.slice(0, textLengthMax);
-  if (typeof result !== 'object' || result === null) return '';
   const messages = peek(result, 'messages');
-  if (Array.isArray(messages)) {
-    const last: unknown = messages.at(-1);
-    return isFrom(last, worker, (role) => workerRoles.has(role)) ? contentOf(last) : '';
-  }
-  return isFrom(result, worker, (role) => !otherRoles.has(role)) ? contentOf(result) : '';
-}
-
-function isFrom(message: unknown, worker: string | undefined, passes: (role: unknown) => boolean): boolean {
-  if (typeof message !== 'object' || message === null) return false;
-  if (worker !== undefined && peek(message, 'name') === worker) return true;
-  return passes(peek(message, 'role') ?? typeOf(message));
-}
-
-/** Message classes tell their type by a property or, in older releases, by a method. */
-function typeOf(message: object): unknown {
-  const type = peek(message, 'type');
-  if (type !== undefined) return type;
-  const method = peek(message, 'getType') ?? peek(message, '_getType');
-  return typeof method === 'function' ? method.call(message) : undefined;
-}
-
-function contentOf(message: unknown): string {
+  const isList = Array.isArray(messages);
+  const message: unknown = isList ? messages.at(-1) : result;
+  if (typeof message !== 'object' || message === null) return '';
+  const said = peek(message, 'role') ?? typeOf(message);
+  const role = typeof said === 'string' ? said : '';
+  const isOurs = isList ? workerRoles.test(role) : !otherRoles.test(role);
+  if (!isOurs && (worker === undefined || peek(message, 'name') !== worker)) return '';
   for (const key of ['text', 'content', 'output', 'message']) {
-    const value = peek(message as object, key);
+    const value = peek(message, key);
     if (typeof value === 'string') return value.slice(0, textLengthMax);
     if (Array.isArray(value)) return blocksOf(value);
   }
   return '';
+}
+
+/** Message classes tell their type by a property or, in older releases, by a method. */
+function typeOf(message: object): unknown {
+  const method = peek(message, 'getType') ?? peek(message, '_getType');
+  return peek(message, 'type') ?? (typeof method === 'function' ? method.call(message) : undefined);
 }
 
 /** The text blocks of a content list, joined. */
@@ -140,7 +128,7 @@ function blocksOf(blocks: readonly unknown[]): string {
   let text = '';
   for (const block of blocks) {
     if (text.length >= textLengthMax) break;
-    const part = typeof block === 'object' && block !== null ? peek(block, 'text') : block;
+    const part = typeof block === 'string' ? block : peek(block, 'text');
     if (typeof part === 'string') text += `${text && '\n'}${part.slice(0, textLengthMax)}`;
   }
   return text.slice(0, textLengthMax);

@@ -1,6 +1,5 @@
 /** All breakers of one name as one: the worst state, the sums of the counts, and a hand on each of them. */
 
-import { breakerMetrics } from '../core/breaker/metrics.ts';
 import { openBreaker, resetBreaker } from '../core/breaker/phases.ts';
 import {
   type BreakerEntry,
@@ -32,21 +31,6 @@ export function breakerHandle(works: Works, name: string): BreakerHandle {
     },
     get stats() {
       return statsOf(all());
-    },
-    get metrics() {
-      const atMs = clock.nowMs();
-      const found = all().map(({ cell, settings }) =>
-        breakerMetrics(cell.state, settings, works.settings.alerts, atMs),
-      );
-      const sum = (part: 'breaker_trip_count' | 'trips_per_hour') => found.reduce((total, one) => total + one[part], 0);
-      const rates = found.flatMap(({ failure_rate }) => failure_rate ?? []);
-      return {
-        breaker_trip_count: sum('breaker_trip_count'),
-        trips_per_hour: sum('trips_per_hour'),
-        failure_rate: rates.length === 0 ? undefined : Math.max(...rates),
-        time_in_open_state: Math.max(0, ...found.map((one) => one.time_in_open_state)),
-        alerts: [...new Set(found.flatMap(({ alerts }) => alerts))],
-      };
     },
     reset: () => each((entry) => reset(works, entry)),
     trip: (untilMs) =>

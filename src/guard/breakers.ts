@@ -2,7 +2,6 @@
 
 import { refusalAt } from '../core/breaker/breaker.ts';
 import { breaker } from '../core/breaker/control.ts';
-import { breakerMetrics } from '../core/breaker/metrics.ts';
 import { type BreakerState, initialBreaker } from '../core/breaker/state.ts';
 import type { Control } from '../core/control.ts';
 import type { EntryPlace } from '../core/event.ts';
@@ -175,6 +174,5 @@ export function snapshotBreaker(works: Works, entry: BreakerEntry, atMs: number)
     ...(phase === 'open' && openUntilMs >= 0 && { openUntilMs }),
     healthCheck: !works.health?.checks.has(name) ? 'none' : settings.enableHealthCheck ? 'on' : 'off',
     ...statsOf([entry]),
-    metrics: breakerMetrics(cell.state, settings, works.settings.alerts, atMs),
   };
 }

@@ -1,7 +1,6 @@
 /** What a user of the library holds in hand: the gear, its tasks and breakers. Types only. */
 
 import type { ActionKind, Outcome } from '../core/action.ts';
-import type { BreakerMetrics } from '../core/breaker/metrics.ts';
 import type { Card } from '../core/card.ts';
 import type { Ending } from '../core/classify.ts';
 import type { Gauge } from '../core/control.ts';
@@ -136,7 +135,6 @@ export interface BreakerHandle {
   readonly name: string;
   readonly state: 'CLOSED' | 'OPEN' | 'HALF_OPEN';
   readonly stats: BreakerStats;
-  readonly metrics: BreakerMetrics;
   reset(): void;
   /** Opens it, until a time if given. */
   trip(untilMs?: number): void;
@@ -179,7 +177,6 @@ export interface BreakerSnapshot extends BreakerStats {
   readonly held: boolean;
   readonly openUntilMs?: number;
   readonly healthCheck: 'none' | 'on' | 'off';
-  readonly metrics: BreakerMetrics;
 }
 
 /** Everything as it is now. */

@@ -206,5 +206,5 @@ test('P50: switching off draws advice, frequent openings an alert, and a refusal
     await tell(flaky, [...trip, [60, '', 'HALF_OPEN'], [ok, 'ok', 'HALF_OPEN'], [ok, 'ok', 'CLOSED']]);
   }
   assert.ok(clock.nowMs() < 3_600_000);
-  assert.ok(flaky.breaker.metrics.alerts.includes('breaker_trip_count'));
+  assert.ok(flaky.metrics.alerts.includes('breaker_trip_count'));
 });

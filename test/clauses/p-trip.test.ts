@@ -192,16 +192,16 @@ test('P26: monitor_window is 300 s by default; it is the window of the failure r
     await attempt(() => tool.call(fail));
     await attempt(() => tool.call(ok));
   }
-  assert.equal(tool.breaker.metrics.failure_rate, 0.5);
+  assert.equal(tool.metrics.failure_rate, 0.5);
   assert.equal(tool.breaker.state, 'CLOSED');
   await tool.clock.elapse(299_000);
-  assert.equal(tool.breaker.metrics.failure_rate, 0.5);
+  assert.equal(tool.metrics.failure_rate, 0.5);
   await tool.clock.elapse(1_000);
-  assert.equal(tool.breaker.metrics.failure_rate, undefined);
+  assert.equal(tool.metrics.failure_rate, undefined);
   const short = stage({ circuit_breaker: { monitor_window: 30 } }).tool();
   for (let call = 0; call < 10; call++) await attempt(() => short.call(ok));
   await short.clock.elapse(30_000);
-  assert.equal(short.breaker.metrics.failure_rate, undefined);
+  assert.equal(short.metrics.failure_rate, undefined);
 });
 
 test('P27: health checks are on: asked while it is open, a good one leads to HALF_OPEN, never CLOSED', async () => {

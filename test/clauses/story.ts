@@ -5,6 +5,7 @@ import {
   checkHealth,
   createSwitchgear,
   type GuardOptions,
+  metricsOf,
   type PolicyInput,
   refusalOf,
   type SwitchgearOptions,
@@ -69,6 +70,9 @@ export function stage(policy: PolicyInput = {}, more: SwitchgearOptions = {}) {
         call,
         clock,
         breaker: gear.breaker(name),
+        get metrics() {
+          return metricsOf(gear, name);
+        },
         get runs() {
           return runs;
         },

@@ -298,5 +298,5 @@ test('C: the failure rate asks for attention only once there are enough calls', 
     [fail, 'failed', 'CLOSED'],
     [ok, 'ok', 'CLOSED'],
   ]);
-  assert.deepEqual([tool.breaker.metrics.failure_rate, tool.breaker.metrics.alerts], [undefined, []]);
+  assert.deepEqual([tool.metrics.failure_rate, tool.metrics.alerts], [undefined, []]);
 });
