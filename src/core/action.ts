@@ -20,8 +20,6 @@ export interface Action {
   readonly fingerprint: number;
   /** The same without fields that change from call to call (request ids, times); absent where it has none. */
   readonly call?: number;
-  /** How alike it is to the likest of the last calls of its tool; absent where nobody looked. */
-  readonly likeness?: number;
   /** Upper bounds of what it may cost, reserved before it runs. */
   readonly worstMicros: number;
   readonly worstTokens: number;

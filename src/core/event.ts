@@ -30,6 +30,8 @@ export interface ActionSettled extends At {
   /** Known where the caller reports what it really cost; the reservation is given back in any case. */
   readonly cost?: Cost;
   readonly result?: ResultMark;
+  /** How alike the call is to the likest of the last calls of its tool; absent where nobody looked. */
+  readonly likeness?: number;
   /** Output rules whose condition on the result holds. */
   readonly resultHits?: readonly RuleHit[];
   /** The call was given up, but its work goes on and keeps its slot until `work-ended`. */
@@ -180,6 +182,7 @@ export type EntryBody =
       readonly durationMs: number;
       readonly cost?: Cost;
       readonly result?: ResultMark;
+      readonly likeness?: number;
       readonly resultHits?: readonly RuleHit[];
       readonly stillRuns?: boolean;
     }

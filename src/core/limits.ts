@@ -121,7 +121,7 @@ export const lockPatienceMs = 2_000;
 export const storeDeadlineMs = 20;
 /** How long a store that is away is left alone between two attempts. */
 export const storeRetryMinMs = 250;
-export const storeRetryMaxMs = 5_000;
+export const storeRetryMaxMs = 1_000;
 /** How often a shared store is looked at without any hint. */
 export const storePollMs = 1_000;
 /** How long a store that forgot gives neither money nor approvals, while those who remember tell it. */

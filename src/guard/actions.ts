@@ -6,7 +6,7 @@ import { callKey, fingerprint } from './fingerprint.ts';
 import type { GuardOptions } from './front-door.ts';
 import type { Lane } from './lanes.ts';
 import { write } from './notes.ts';
-import { likenessOf } from './talk.ts';
+import { noteCall } from './talk.ts';
 import type { Works } from './works.ts';
 
 export function actionOf(
@@ -32,15 +32,14 @@ export function actionOf(
     task: task?.id as string, // Absent and undefined are the same to whoever reads it; one shape is faster.
   };
   const call = task && callKey(target.name, args);
-  const isTold = task?.talk !== undefined; // Where nobody tells what the model says, calls are compared as they are.
-  if (works.rules === undefined && turnId === undefined && !isTold && call === undefined) return plain;
+  if (task?.talk !== undefined) noteCall(task, plain.id, target.name, args);
+  if (works.rules === undefined && turnId === undefined && call === undefined) return plain;
   const hits = works.rules?.matchCall(target.name, lane.agent, args) ?? [];
   return {
     ...plain,
     ...(hits.length > 0 && { hits }),
     ...(turnId !== undefined && { turnId }),
     ...(call !== undefined && { call }),
-    ...(isTold && { likeness: likenessOf(task, target.name, args) }),
   };
 }
 

@@ -15,6 +15,7 @@ import { reportBreaker } from './breakers.ts';
 import { halt, notice, suspect } from './halting.ts';
 import type { Lane } from './lanes.ts';
 import { wantsTraces, write } from './notes.ts';
+import { likenessOf } from './talk.ts';
 import { inheritHalt, placeOf, seatsOf, type TaskNode } from './task-node.ts';
 import { observes, type Works } from './works.ts';
 
@@ -122,6 +123,7 @@ export function settle(
   const failed = outcome.kind === 'failure';
   const before = breaker?.cell.state.generation ?? 0;
   const lateBefore = breaker?.cell.state.late;
+  const mark = result ?? markOf(outcome);
   // One shape for all: fields that are not known are undefined, which the journal leaves out.
   const event = {
     type: 'action-settled',
@@ -129,7 +131,8 @@ export function settle(
     permit,
     outcome,
     cost,
-    result: result ?? markOf(outcome),
+    result: mark,
+    likeness: lane.task?.talk === undefined ? undefined : likenessOf(lane.task, permit.action.id, mark),
     resultHits,
     stillRuns,
   } as ActionSettled;

@@ -11,7 +11,7 @@ import { tell } from './gate.ts';
 import { halt } from './halting.ts';
 import { countError } from './notes.ts';
 import { costOf, modelOf } from './spending.ts';
-import { closeCall, forgetTalk, hearText, likenessOf, openCall, talkOf } from './talk.ts';
+import { closeCall, forgetTalk, hearText, likenessOf, noteCall, openCall, talkOf } from './talk.ts';
 import { placeOf, type TaskNode } from './task-node.ts';
 import type { Works } from './works.ts';
 
@@ -40,7 +40,10 @@ function take(works: Works, task: TaskNode, observation: Observation, atMs: numb
       if (isKnown(task, 'call', id)) break;
       const name = String(observation.name).slice(0, nameLengthMax);
       const call = input === undefined ? undefined : (callKey(name, input) ?? fingerprint(name, input));
-      if (call !== undefined && id) openCall(task, id, { name, call, likeness: likenessOf(task, name, input) });
+      if (call !== undefined && id) {
+        openCall(task, id, { name, call });
+        noteCall(task, id, name, input);
+      }
       tell(works, task, { type: 'call-observed', name, ...(call !== undefined && { call }) }, atMs);
       return;
     }
@@ -48,7 +51,8 @@ function take(works: Works, task: TaskNode, observation: Observation, atMs: numb
       const seen = closeCall(task, observation.id);
       if (seen === undefined) break; // A call of ours settles itself; one that nobody saw cannot be compared.
       const result = markValue(observation.output, observation.ok !== false);
-      tell(works, task, { type: 'result-observed', ...seen, result }, atMs);
+      const likeness = likenessOf(task, observation.id, result);
+      tell(works, task, { type: 'result-observed', ...seen, result, ...(likeness > 0 && { likeness }) }, atMs);
       return;
     }
     case 'progress':

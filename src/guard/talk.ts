@@ -2,6 +2,8 @@
 
 import type { TextObserved } from '../core/event.ts';
 import { countedIdsMax, markLengthMax, wordsKeptMax } from '../core/limits.ts';
+import type { ResultMark } from '../core/loop/result.ts';
+import { isKnownAnswer } from '../core/loop/weigh.ts';
 import type { LoopSettings } from '../core/settings.ts';
 import { jaccard, likest, tokensOf } from '../core/similarity.ts';
 import { makeRoom } from './bounded.ts';
@@ -11,15 +13,25 @@ import type { TaskNode } from './task-node.ts';
 export interface SeenCall {
   readonly name: string;
   readonly call: number;
-  readonly likeness: number;
+}
+
+interface KeptCall {
+  readonly id: string | number;
+  readonly name: string;
+  readonly text: string;
+  /** Whether the words before it had come before. */
+  readonly recurs: boolean;
+  words?: Int32Array;
 }
 
 export interface Talk {
   /** The words of the last text, and of the last ones. */
   words: Int32Array | undefined;
   texts: Int32Array[];
-  /** The words of the last calls, by tool. */
-  calls: { readonly name: string; readonly words: Int32Array }[];
+  /** Whether the last text was nearly the same as one before it. */
+  recurs: boolean;
+  /** The last calls; their words are taken apart only when they are compared. */
+  calls: KeptCall[];
   /** A prompt that had been seen before came again since the last text. */
   asked: boolean;
   open: Map<string, SeenCall> | undefined;
@@ -29,7 +41,7 @@ export interface Talk {
 const wordsMin = 4;
 
 export function talkOf(task: TaskNode): Talk {
-  task.talk ??= { words: undefined, texts: [], calls: [], asked: false, open: undefined };
+  task.talk ??= { words: undefined, texts: [], recurs: false, calls: [], asked: false, open: undefined };
   return task.talk;
 }
 
@@ -43,19 +55,36 @@ export function hearText(task: TaskNode, text: string, settings: LoopSettings): 
   if (words.length >= wordsMin) keep(talk.texts, words);
   const { asked } = talk;
   talk.words = words;
+  talk.recurs = recurs;
   talk.asked = false;
   return { type: 'text-observed', similarity, ...(recurs && { recurs }), ...(asked && { asked }) };
 }
 
-/** How alike a call is to the likest of the last calls of its tool; only where texts are heard, too. */
-export function likenessOf(task: TaskNode, name: string, args: unknown): number {
+/** Keeps a call, to compare later ones with; only where texts are heard, too. */
+export function noteCall(task: TaskNode, id: string | number, name: string, args: unknown): void {
   const talk = task.talk;
-  if (talk === undefined) return 0;
-  const words = tokensOf(textOf(args), undefined, true);
-  const others = talk.calls.filter((call) => call.name === name).map((call) => call.words);
-  const likeness = words.length < wordsMin ? 0 : likest(words, others, 0);
-  keep(talk.calls, { name, words });
-  return likeness;
+  if (talk !== undefined) keep(talk.calls, { id, name, text: textOf(args), recurs: talk.recurs });
+}
+
+/**
+ * How alike a call is to the likest of those of its tool before it. Asked only where that may tell something: the words
+ * before it had come again, or its answer had.
+ */
+export function likenessOf(task: TaskNode, id: string | number, mark: ResultMark | undefined): number {
+  const calls = task.talk?.calls ?? [];
+  const at = calls.findLastIndex((call) => call.id === id);
+  const call = calls[at];
+  if (call === undefined || mark === undefined) return 0;
+  if (!call.recurs && !isKnownAnswer(task.cells.loop.state.memory, call.name, mark)) return 0;
+  const words = wordsOf(call);
+  if (words.length < wordsMin) return 0;
+  const others = calls.slice(0, at).filter(({ name }) => name === call.name);
+  return likest(words, others.map(wordsOf), 0);
+}
+
+function wordsOf(call: KeptCall): Int32Array {
+  call.words ??= tokensOf(call.text, undefined, true);
+  return call.words;
 }
 
 /** A call was seen whose result is yet to come. */

@@ -62,8 +62,9 @@ export function loop(settings: LoopSettings): Control<LoopState> {
           const { action } = event.permit;
           const call = keyOf(action);
           if (event.result === undefined || call === 0 || action.kind !== 'tool') return state;
-          const { likeness = 0, name } = action;
-          const settled = { name, call, mark: event.result, likeness, reached: true, atMs: event.atMs };
+          const { result: mark, likeness = 0, atMs } = event;
+          const { name } = action;
+          const settled = { name, call, mark, likeness, reached: true, atMs };
           settleCall(state, settled, settings, habitOf(name));
           return state;
         }
@@ -127,8 +128,8 @@ export function loop(settings: LoopSettings): Control<LoopState> {
     const last = memory.seen.findLast((other) => other.call === call);
     openTurn(memory);
     const mark = last ?? { ok: false, exact: denied, loose: denied, total: 0, length: 0 };
-    const { name, likeness = 0 } = action;
-    settleCall(state, { name, call, mark, likeness, reached: false, atMs }, settings, habitOf(name));
+    const { name } = action;
+    settleCall(state, { name, call, mark, likeness: 0, reached: false, atMs }, settings, habitOf(name));
   }
 
   function isFailingRepeat(memory: Memory, call: number): boolean {

@@ -68,14 +68,22 @@ function weighSuccess(memory: Memory, settled: Settled, settings: LoopSettings, 
       : { evidence: 'same_cycle', points: settings.cyclePoints, ...same, trend };
   }
   if (isStrict) return news;
-  if (mark.length >= answerLengthMin && (memory.recurs || settled.likeness >= sameAsking)) {
+  if ((memory.recurs || settled.likeness >= sameAsking) && isKnownAnswer(memory, name, mark)) {
     const same = tally(seen, (other) => other.name === name && other.ok && other.exact === mark.exact);
-    if (same.times > 2) return { evidence: 'same_answer', points: settings.sameAnswerPoints, ...same, trend: 0 };
+    return { evidence: 'same_answer', points: settings.sameAnswerPoints, ...same, trend: 0 };
   }
   if (memory.recurs && settled.likeness >= settings.nearThreshold) {
     return { evidence: 'near_call', points: settings.nearCallPoints, times: 2, first: seen.length, trend: 0 };
   }
   return news;
+}
+
+/** Whether a tool gave this answer twice before; a short one says too little. */
+export function isKnownAnswer(memory: Memory | null, name: string, { ok, exact, length }: ResultMark): boolean {
+  if (memory === null || !ok || length < answerLengthMin) return false;
+  let times = 0;
+  for (const other of memory.seen) if (other.exact === exact && other.ok && other.name === name) times++;
+  return times > 1;
 }
 
 const news: Weighed = Object.freeze({ evidence: 'news', points: 0, times: 1, first: 0, trend: 0 });
