@@ -53,5 +53,21 @@ export { watch } from './guard/watch.ts';
 export type { Answer, Approver } from './ports/approver.ts';
 export type { Clock } from './ports/clock.ts';
 export type { Price, Prices, Usage } from './ports/prices.ts';
-export type { Cell, Reserved, Store } from './ports/store.ts';
+export type {
+  Addition,
+  Cell,
+  CellOptions,
+  Change,
+  Deal,
+  Dealt,
+  Health,
+  Hint,
+  Marked,
+  Marking,
+  Next,
+  Note,
+  Shared,
+  Store,
+  Stored,
+} from './ports/store.ts';
 export { memoryStore } from './stores/memory.ts';

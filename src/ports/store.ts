@@ -1,40 +1,37 @@
-/** Where state lives: versioned cells, sums, marks, and the journal. */
+/** Where state lives: cells that are looked at in this process, the journal, cards; and what a shared store adds. */
 
 import type { Card } from '../core/card.ts';
 import type { Entry, EntryBody, EntryPlace } from '../core/event.ts';
 import type { Clock } from './clock.ts';
 
-/** One piece of state that many may look at; `state` is plain JSON and is changed through `transact` alone. */
+/** The local view of one piece of state; `state` is plain JSON. */
 export interface Cell<S = unknown> {
   readonly key: string;
   readonly state: S;
+  /** 0 = never stored; it only grows. */
   readonly version: number;
 }
 
-export interface Reserved {
-  readonly ok: boolean;
-  readonly total: number;
+/** What a cell of a shared store needs beyond its first state. */
+export interface CellOptions<S> {
+  /** What this process sees, when somebody wrote `stored`; without it, `stored`. */
+  adopt?(view: S, stored: S): S;
+  /** What a store is told that forgot: `known` was written before, `stored` is there now. Without it, `known`. */
+  join?(known: S, stored: S): S;
+  /** How long it is kept after it was last written. */
+  readonly keepMs?: number;
 }
 
-/**
- * The contract of every store. A local store answers at once; a remote one keeps a local view fresh,
- * and `transact` and `add` may then answer later.
- */
+/** The contract of every store: all of it answers at once, on what this process knows. */
 export interface Store {
   readonly clock: Clock;
   /** The local view of a cell; made by `initial` where there is none. The same object for the same key. */
-  cell<S>(key: string, initial: () => S): Cell<S>;
-  /** Changes a cell: the step gets the current state, may write into it and returns the next one. */
-  transact<S>(cell: Cell<S>, step: (state: S) => S): Cell<S>;
-  /** Adds to a sum unless it would pass the ceiling. */
-  add(key: string, amount: number, ceiling?: number): Reserved;
-  /** Marks a moment and says how many marks lie in the window, this one included. */
-  mark(key: string, atMs: number, keepMs: number, cap: number): number;
-  /** The marks of a window, oldest first, without adding one. */
-  marks(key: string, atMs: number, keepMs: number): readonly number[];
+  cell<S>(key: string, initial: () => S, options?: CellOptions<S>): Cell<S>;
   /** Forgets a cell, sum or mark. */
   drop(key: string): void;
+  /** The cells that this process looks at. */
   keys(): Iterable<string>;
+  /** Writes an entry. A record is durable at once where the store is local; traces are written in batches. */
   append(body: EntryBody, place: EntryPlace, atMs: number): Entry;
   /** Entries from a number on, oldest first. */
   tail(fromSeq: number): readonly Entry[];
@@ -42,4 +39,112 @@ export interface Store {
   card(id: string): Card | undefined;
   cards(): readonly Card[];
   close(): void;
+  /** Present where other processes may look at the same state, and change it. */
+  readonly shared?: Shared;
+}
+
+/** An entry to be written in the transaction that makes it true. */
+export interface Note {
+  readonly body: EntryBody;
+  readonly place: EntryPlace;
+  readonly atMs: number;
+}
+
+/** What a step makes of a cell: its next state with what is to be said of it; or it stays; or the whole deal is off. */
+export type Next<S> = { readonly state: S; readonly notes?: readonly Note[] } | 'keep' | 'refuse';
+
+/** A change of one cell. The step may write into the state it is given, and may run more than once. */
+export interface Change<S = unknown> {
+  readonly cell: Cell<S>;
+  step(state: S): Next<S>;
+}
+
+/** Adds a whole number to a sum, unless it would pass the ceiling; what is taken back always passes. */
+export interface Addition {
+  readonly key: string;
+  readonly amount: number;
+  readonly ceiling?: number;
+  /** How long it is kept after the last addition. */
+  readonly keepMs?: number;
+}
+
+/** Marks a moment in a window; refused where more than `most` marks would lie in it. The same id is marked once. */
+export interface Marking {
+  readonly key: string;
+  readonly id: string;
+  readonly atMs: number;
+  readonly keepMs: number;
+  /** Marks that are kept: the newest. */
+  readonly cap: number;
+  readonly most?: number;
+}
+
+/** Everything that has to become true together, or not at all. */
+export interface Deal {
+  readonly changes?: readonly Change[];
+  readonly sums?: readonly Addition[];
+  readonly marks?: readonly Marking[];
+  readonly notes?: readonly Note[];
+  /** It happened and must be told: where the store is away it counts here, and is delivered later. */
+  readonly mustArrive?: boolean;
+}
+
+/** The marks of a window: how many, and when the oldest of them was made. */
+export interface Marked {
+  readonly count: number;
+  readonly oldestMs: number;
+}
+
+/**
+ * How a deal ended.
+ * `done`: it is in the store. `refused`: nothing changed, and the views are fresh: judge again.
+ * `kept`: this process counts it, and the store will hear of it. `away`: nothing changed, and nobody can say more now.
+ */
+export type Dealt =
+  | { readonly status: 'done'; readonly totals: readonly number[]; readonly marked: readonly Marked[] }
+  | { readonly status: 'refused'; readonly by: 'cell' | 'sum' | 'mark' | 'full'; readonly key: string }
+  | { readonly status: 'kept' }
+  | { readonly status: 'away'; readonly reason: string };
+
+export interface Health {
+  readonly state: 'shared' | 'degraded';
+  /** One sentence, for the journal and for a person. */
+  readonly reason: string;
+}
+
+/** Something happened in the store. A hint may be late or missing: no decision may depend on it. */
+export type Hint =
+  | { readonly type: 'cell-changed'; readonly key: string }
+  | { readonly type: 'degraded' | 'recovered'; readonly reason: string };
+
+export interface Stored {
+  readonly key: string;
+  readonly version: number;
+  readonly state: unknown;
+}
+
+/** What a store adds whose state others see, too. */
+export interface Shared {
+  /** Unlike that of any other process, ever: the beginning of ids that must not collide. */
+  readonly process: string;
+  /** Made once per store: the key of fingerprints that leave the process. */
+  readonly secret: string;
+  readonly health: Health;
+  /** Brings the views up to date as far as that costs no waiting. Asked before every decision. */
+  refresh(): void;
+  /** The synchronous door: in this tick, or not now. */
+  now(deal: Deal): Dealt;
+  /** The asynchronous door: with the others of this tick, and again where somebody was faster. It never rejects. */
+  soon(deal: Deal): Promise<Dealt>;
+  /** The last known total of a sum. */
+  sum(key: string): number;
+  /** The last known marks of a window. */
+  marked(key: string, atMs: number, keepMs: number): Marked;
+  /** What is stored under keys that begin so, whoever wrote it. */
+  read(prefix: string, most: number): Promise<readonly Stored[]>;
+  /** The journal of all processes, from a number on. */
+  entries(fromSeq: number, most: number): Promise<readonly Entry[]>;
+  watch(listener: (hint: Hint) => void): () => void;
+  /** Waits until everything handed in so far has arrived, as long as the store is there. */
+  settled(): Promise<void>;
 }

@@ -4,4 +4,4 @@ export { type Difference, type Replay, replay } from '../core/replay.ts';
 export type { ReplayOptions } from '../core/replay-state.ts';
 export { type Line, type Stage, type Step, scriptedAgent, type Transcript } from './scripted-agent.ts';
 export { promisesSettled, type SimulatedClock, simulatedClock, simulatedWallMs } from './simulated-clock.ts';
-export { storeSuite } from './store-suite.ts';
+export { type MakeStore, storeSuite } from './store-suite.ts';

@@ -1,0 +1,43 @@
+/** The time of this machine: monotonic, the same in all its processes, until it is started anew. */
+
+import { readFileSync } from 'node:fs';
+import { hostname, uptime } from 'node:os';
+import { timerMaxMs } from '../core/limits.ts';
+import type { Clock } from '../ports/clock.ts';
+
+/** Between the process's own time, which is cheap to ask for, and the machine's. */
+const fromProcessMs = Number(process.hrtime.bigint() / 1_000n) / 1_000 - performance.now();
+
+export const machineClock: Clock = {
+  nowMs: () => fromProcessMs + performance.now(),
+  wallMs: () => Date.now(),
+  after(delayMs, run, awaited = false) {
+    const timer = setTimeout(run, Math.min(Math.max(delayMs, 0), timerMaxMs));
+    if (!awaited) timer.unref();
+    return () => clearTimeout(timer);
+  },
+};
+
+/** Another one after every start of the machine; only times of the same one can be compared. */
+export function bootId(): string {
+  try {
+    return readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();
+  } catch {
+    // Elsewhere the minute it was started in, give or take what the wall clock was moved since.
+    return `${hostname()}-${Math.round((Date.now() - uptime() * 1000) / 60_000)}`;
+  }
+}
+
+const sleeper = new Int32Array(new SharedArrayBuffer(4));
+
+/** Stands still. Only for a synchronous caller, and only for the few milliseconds of a lock. */
+export function standStill(ms: number): void {
+  Atomics.wait(sleeper, 0, 0, ms);
+}
+
+/** Does something again and again, and keeps nothing alive for it. */
+export function every(ms: number, run: () => void): () => void {
+  const timer = setInterval(run, ms);
+  timer.unref();
+  return () => clearInterval(timer);
+}

@@ -1,0 +1,130 @@
+/** How a process catches up with the store, and how a store that forgot catches up with those who remember. */
+
+import type { Card } from '../core/card.ts';
+import { storeBatchMax } from '../core/limits.ts';
+import type { Stored } from '../ports/store.ts';
+import { machineClock } from './machine-clock.ts';
+import { cardPrefix } from './planning.ts';
+import type { Reply, Run } from './redis-link.ts';
+import type { Memory } from './redis-memory.ts';
+import type { Names } from './redis-names.ts';
+import type { Offer } from './redis-request.ts';
+import { pollScript, readScript } from './redis-scripts.ts';
+import type { RedisWriter } from './redis-writer.ts';
+import type { Views } from './views.ts';
+
+export interface Reading {
+  readonly run: Run;
+  readonly names: Names;
+  readonly memory: Memory;
+  readonly since: number;
+  hear(reply: Reply, askedMs: number): readonly string[];
+}
+
+const batchDeadlineMs = 500;
+
+/** Learns every cell that changed since a version. */
+export async function pollStore(reading: Reading): Promise<{ readonly born: string; readonly version: number }> {
+  const { run, names, memory, hear } = reading;
+  let { since } = reading;
+  for (;;) {
+    const askedMs = machineClock.nowMs();
+    const keys = [names.store, names.index, names.ends];
+    const reply = await run(pollScript, keys, [String(since), String(storeBatchMax)], batchDeadlineMs);
+    const rest = hear(reply, askedMs);
+    const changed: string[] = [];
+    for (let at = 0; at < rest.length; at += 2) {
+      const [name, version] = [rest[at]!, Number(rest[at + 1])];
+      since = Math.max(since, version);
+      if (name.startsWith('c:') && (memory.cells.get(name.slice(2))?.version ?? 0) < version)
+        changed.push(name.slice(2));
+    }
+    await learnCells(reading, changed, since);
+    if (rest.length < 2 * storeBatchMax) return { born: reply[3]!, version: Number(reply[5]) };
+  }
+}
+
+async function learnCells(reading: Reading, keys: readonly string[], since: number): Promise<void> {
+  if (keys.length === 0) return;
+  const found = await cellsOf(reading, keys);
+  found.forEach(({ version, text }, at) => {
+    const key = keys[at]!;
+    // One that is listed and not there was dropped.
+    reading.memory.learn(key, version === 0 ? since : version, text === '' ? undefined : text);
+  });
+}
+
+async function cellsOf({ run, names, hear }: Reading, keys: readonly string[]) {
+  const askedMs = machineClock.nowMs();
+  const reply = await run(readScript, [names.store, ...keys.map((key) => names.part(`c:${key}`))], [], batchDeadlineMs);
+  const rest = hear(reply, askedMs);
+  return keys.map((_, at) => ({ version: Number(rest[2 * at]), text: rest[2 * at + 1]! }));
+}
+
+/** What is stored under keys that begin so. */
+export async function readCells(reading: Reading, prefix: string, most: number): Promise<readonly Stored[]> {
+  await pollStore(reading);
+  const keys = [...reading.memory.cells]
+    .filter(([key, { text }]) => key.startsWith(prefix) && text !== undefined)
+    .map(([key]) => key)
+    .sort()
+    .slice(0, most);
+  const stored: Stored[] = [];
+  for (let at = 0; at < keys.length; at += storeBatchMax) {
+    const batch = keys.slice(at, at + storeBatchMax);
+    const found = await cellsOf(reading, batch);
+    found.forEach(({ version, text }, index) => {
+      if (text !== '') stored.push({ key: batch[index]!, version, state: JSON.parse(text) as unknown });
+    });
+  }
+  return stored;
+}
+
+export interface Telling extends Omit<Reading, 'since'> {
+  readonly views: Views;
+  readonly writer: RedisWriter;
+}
+
+/** Tells a store that forgot what this process remembers: cells that it knows less of, and sums that were higher. */
+export async function tellAgain(telling: Telling): Promise<void> {
+  const { memory, views, writer } = telling;
+  const known = [...memory.cells].filter(([, { text }]) => text !== undefined);
+  for (let at = 0; at < known.length; at += storeBatchMax) {
+    const batch = known.slice(at, at + storeBatchMax);
+    for (let tries = 0; tries < 8; tries++) {
+      const found = await cellsOf(
+        { ...telling, since: 0 },
+        batch.map(([key]) => key),
+      );
+      const offers = batch.flatMap(([key, { version, text }], index): Offer[] => {
+        const stored = found[index]!;
+        const joined = join(key, text!, stored.text, version > stored.version, views);
+        if (joined === stored.text) return [];
+        const keepMs = views.all.get(key)?.options.keepMs;
+        // It keeps its version: who knows a later one can tell it, too.
+        return [{ key, expected: stored.version, version: Math.max(version, stored.version), text: joined, keepMs }];
+      });
+      if (offers.length === 0 || (await writer.offer(offers, [])) === 'done') break;
+    }
+  }
+  const totals = [...memory.totals];
+  for (let at = 0; at < totals.length; at += storeBatchMax)
+    await writer.offer([], totals.slice(at, at + storeBatchMax));
+}
+
+function join(key: string, mine: string, theirs: string, isLater: boolean, views: Views): string {
+  if (theirs === '') return mine;
+  const given = views.all.get(key)?.options.join;
+  const joining =
+    given ?? (key.startsWith(cardPrefix) ? (laterCard as (a: unknown, b: unknown) => unknown) : undefined);
+  if (joining === undefined) return isLater ? mine : theirs;
+  return JSON.stringify(joining(JSON.parse(mine), JSON.parse(theirs)));
+}
+
+const rank = { open: 0, answered: 1, expired: 2, used: 3 } as const;
+
+/** Of two cards with one id, the one to which more has happened: what was used stays used. */
+export function laterCard(mine: Card | null, theirs: Card | null): Card | null {
+  if (mine === null || theirs === null) return mine ?? theirs;
+  return rank[mine.state] > rank[theirs.state] ? mine : theirs;
+}

@@ -1,0 +1,250 @@
+/** The line to Redis: every call has a deadline, and after the first that misses it nobody calls until it heals. */
+
+import { SwitchgearError } from '../core/error.ts';
+import { storeDeadlineMs, storeRetryMaxMs, storeRetryMinMs } from '../core/limits.ts';
+import { machineClock } from './machine-clock.ts';
+import type { Script } from './redis-scripts.ts';
+
+/** What is used of the official client, `redis`. */
+export interface RedisClient {
+  connect(): Promise<unknown>;
+  sendCommand(args: string[]): Promise<unknown>;
+  subscribe(channel: string, listener: (message: string) => void): Promise<unknown>;
+  on(event: string, listener: (error: Error) => void): unknown;
+  destroy(): void;
+}
+
+export interface LinkOptions {
+  /** A client that is not connected yet. */
+  readonly client: () => RedisClient | Promise<RedisClient>;
+  readonly channel: string;
+  readonly deadlineMs: number;
+  /** Called with a line that just came up, before anybody else may use it. */
+  greet(run: Run): Promise<void>;
+  /** It is up, and everybody may use it. */
+  up(): void;
+  down(reason: string): void;
+  heard(message: string): void;
+}
+
+/** Runs a script; the deadline is the link's unless another is given. */
+export type Run = (
+  script: Script,
+  keys: readonly string[],
+  args: readonly string[],
+  deadlineMs?: number,
+) => Promise<Reply>;
+export type Reply = readonly string[];
+
+export interface Link {
+  readonly isUp: boolean;
+  /** Calls made while the line was taken to be away: the attempts to get it back. */
+  readonly attempts: number;
+  readonly run: Run;
+  command(args: readonly string[]): Promise<unknown>;
+  /** The first attempt; throws where trying again would not help. */
+  start(): Promise<void>;
+  /** Lets go of the line and takes it up again: the store is not what it was. */
+  renew(reason: string): void;
+  close(): void;
+}
+
+/** Why a call came to nothing; whether it was carried out nobody knows. */
+class LineDown extends Error {
+  constructor(reason: string) {
+    super(reason);
+    this.name = 'LineDown';
+  }
+}
+
+const connectMs = 1_000;
+const greetingFactor = 10;
+
+export function createLink(options: LinkOptions): Link {
+  let clients: readonly RedisClient[] = [];
+  let state: 'up' | 'down' | 'trying' | 'closed' = 'down';
+  let retryMs = storeRetryMinMs;
+  let attempts = 0;
+  let forget: (() => void) | undefined;
+  const open = new Set<(error: Error) => void>();
+
+  function drop(reason: string): void {
+    if (state === 'closed') return;
+    const was = state;
+    state = 'down';
+    hangUp(reason);
+    if (was === 'up') {
+      retryMs = storeRetryMinMs;
+      options.down(reason);
+    }
+    if (was !== 'trying') again();
+  }
+
+  function hangUp(reason: string): void {
+    const gone = clients;
+    clients = [];
+    for (const fail of [...open]) fail(new LineDown(reason));
+    for (const client of gone) destroy(client);
+  }
+
+  function again(): void {
+    forget?.();
+    forget = machineClock.after(retryMs * (0.75 + Math.random() / 2), () => void attempt());
+    retryMs = Math.min(retryMs * 2, storeRetryMaxMs);
+  }
+
+  async function attempt(): Promise<unknown> {
+    if (state !== 'down') return undefined;
+    state = 'trying';
+    attempts++;
+    try {
+      await within(connectMs, connect());
+      await options.greet(run);
+      if ((state as string) !== 'trying') throw new LineDown('the line was lost while it was taken up');
+      state = 'up';
+      retryMs = storeRetryMinMs;
+      options.up();
+      return undefined;
+    } catch (error) {
+      if ((state as string) === 'closed') return undefined;
+      state = 'down';
+      hangUp('the line could not be taken up');
+      again();
+      return error;
+    }
+  }
+
+  async function connect(): Promise<void> {
+    const made = [await options.client(), await options.client()];
+    const [line, ear] = made as [RedisClient, RedisClient];
+    clients = made;
+    for (const client of made) {
+      client.on('error', (error) => {
+        if (clients === made) drop(sentenceOf(error));
+      });
+      client.on('end', () => {
+        if (clients === made) drop('Redis closed the line');
+      });
+    }
+    await Promise.all([line.connect(), ear.connect()]);
+    await ear.subscribe(options.channel, (message) => {
+      if (clients === made) options.heard(message);
+    });
+  }
+
+  /** A promise that ends in time; one that is late fails the whole line. */
+  function within<T>(ms: number, promise: Promise<T>): Promise<T> {
+    return new Promise((resolve, reject) => {
+      const fail = (error: Error) => {
+        open.delete(fail);
+        stop();
+        reject(error);
+      };
+      open.add(fail);
+      const late = () => {
+        // Timers run before sockets are read: an answer that lies there already counts.
+        setImmediate(() => {
+          if (open.has(fail)) drop(`Redis did not answer within ${ms} ms`);
+          if (open.has(fail)) fail(new LineDown(`Redis did not answer within ${ms} ms`));
+        });
+      };
+      const stop = machineClock.after(ms, late, true);
+      promise.then(
+        (value) => {
+          open.delete(fail);
+          stop();
+          resolve(value);
+        },
+        (error: Error) => fail(error),
+      );
+    });
+  }
+
+  async function command(args: readonly string[], deadlineMs = options.deadlineMs): Promise<unknown> {
+    const [line] = clients;
+    if (line === undefined || (state !== 'up' && state !== 'trying')) throw new LineDown('the store is away');
+    return within(deadlineMs, line.sendCommand([...args]));
+  }
+
+  const run: Run = async (script, keys, args, given) => {
+    const deadlineMs = given ?? (state === 'trying' ? options.deadlineMs * greetingFactor : options.deadlineMs);
+    const rest = [String(keys.length), ...keys, ...args];
+    let reply: unknown;
+    try {
+      reply = await command(['EVALSHA', script.sha, ...rest], deadlineMs);
+    } catch (error) {
+      if (!/NOSCRIPT/.test(String(error))) throw rejected(error);
+      reply = await command(['EVAL', script.text, ...rest], deadlineMs).catch((again) => {
+        throw rejected(again);
+      });
+    }
+    if (!Array.isArray(reply) || reply.length < 8) {
+      drop('Redis answered what no script of ours says');
+      throw new LineDown('Redis answered what no script of ours says');
+    }
+    return reply.map(String);
+  };
+
+  /** An error reply: the line lives, but the store cannot be used. */
+  function rejected(error: unknown): Error {
+    if (error instanceof LineDown) return error;
+    drop(sentenceOf(error));
+    return new LineDown(sentenceOf(error));
+  }
+
+  return {
+    get isUp() {
+      return state === 'up';
+    },
+    get attempts() {
+      return attempts;
+    },
+    run,
+    command,
+    async start() {
+      const error = await attempt();
+      if (error === undefined) return;
+      if (isHopeless(error)) {
+        state = 'closed';
+        forget?.();
+        throw new SwitchgearError('store_refused', `the store cannot be used: ${sentenceOf(error)}`, { cause: error });
+      }
+      options.down(sentenceOf(error));
+    },
+    renew: drop,
+    close() {
+      state = 'closed';
+      forget?.();
+      hangUp('the store was closed');
+    },
+  };
+}
+
+export const defaultDeadlineMs = storeDeadlineMs;
+
+function destroy(client: RedisClient): void {
+  try {
+    client.destroy();
+  } catch {
+    // It was closed before; there is nothing left to let go.
+  }
+}
+
+/** Errors that time does not heal. */
+function isHopeless(error: unknown): boolean {
+  return (
+    error instanceof SwitchgearError || /WRONGPASS|NOAUTH|NOPERM|invalid username|Invalid protocol/i.test(String(error))
+  );
+}
+
+/** One sentence, without what a URL may hold. */
+function sentenceOf(error: unknown): string {
+  const { code, message = String(error) } = (error ?? {}) as { code?: string; message?: string };
+  if (error instanceof LineDown || error instanceof SwitchgearError) return message;
+  if (code === 'ECONNREFUSED') return 'nobody answers at the address of Redis';
+  if (code === 'ENOTFOUND' || code === 'EAI_AGAIN') return 'the host of Redis is not known';
+  if (/WRONGPASS|NOAUTH|invalid username/i.test(message)) return 'Redis refused the user or the password';
+  if (/NOPERM/.test(message)) return `Redis does not permit a command that is needed: ${message}`;
+  if (/READONLY/.test(message)) return 'Redis is a replica that cannot be written';
+  return `Redis said: ${message.slice(0, 200)}`;
+}

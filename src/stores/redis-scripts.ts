@@ -1,0 +1,172 @@
+/** The scripts of the Redis store: they compare, add and write; what any of it means, they do not know. */
+
+import { createHash } from 'node:crypto';
+
+export interface Script {
+  readonly text: string;
+  readonly sha: string;
+}
+
+function script(text: string): Script {
+  return { text, sha: createHash('sha1').update(text).digest('hex') };
+}
+
+/** What every answer begins with: what became of it, the server's time, and how far the store is. */
+const header = `
+local t = redis.call('TIME')
+local now = t[1] * 1000 + math.floor(t[2] / 1000)
+local s = redis.call('HMGET', KEYS[1], 'born', 'bornMs', 'version', 'seq', 'secret')
+local function answer(status, list)
+  local v = redis.call('HMGET', KEYS[1], 'version', 'seq')
+  local out = {status, t[1], t[2], s[1] or '', s[2] or '0', v[1] or '0', v[2] or '0', s[5] or ''}
+  for _, each in ipairs(list or {}) do out[#out + 1] = each end
+  return out
+end`;
+
+/**
+ * Everything of a deal, or nothing.
+ * KEYS: store, index, ends, journal, process; then cells, sums and marks. ARGV: born, number, guarded, how many cells,
+ * sums, marks and notes, channel, grace, most keys, most entries, most numbers, turn; then the parts.
+ * Whoever lost too often is given a turn: for 20 ms nobody else may write the cell.
+ */
+export const dealScript = script(`${header}
+local nc, ns, nm, nn = tonumber(ARGV[4]), tonumber(ARGV[5]), tonumber(ARGV[6]), tonumber(ARGV[7])
+if s[1] ~= ARGV[1] then return answer('forgot') end
+if redis.call('ZSCORE', KEYS[5], 'fenced') then return answer('fenced') end
+if ARGV[3] == '1' and now < s[2] + tonumber(ARGV[9]) then return answer('grace', {tostring(s[2] + ARGV[9] - now)}) end
+local a, k, lost, fresh = 13, 5, false, 0
+local current = {}
+for i = 1, nc do
+  local c = redis.call('HMGET', KEYS[k + i], 'v', 's', 'turn', 'turnMs')
+  current[#current + 1] = c[1] or '0'
+  current[#current + 1] = c[2] or ''
+  if (c[1] or '0') ~= ARGV[a + i * 5 - 3] then lost = true end
+  if c[3] and c[3] ~= KEYS[5] and now < tonumber(c[4]) then lost = true end
+  if not c[1] then fresh = fresh + 1 end
+end
+if lost then
+  for i = 1, ARGV[13] == '1' and nc or 0 do
+    local c = redis.call('HMGET', KEYS[k + i], 'v', 'turnMs')
+    if c[1] and now >= tonumber(c[2] or '0') then
+      redis.call('HSET', KEYS[k + i], 'turn', KEYS[5], 'turnMs', now + 20)
+    end
+  end
+  return answer('lost', current)
+end
+if fresh > 0 and redis.call('ZCARD', KEYS[2]) + fresh > tonumber(ARGV[10]) then return answer('full', {'0'}) end
+a, k = a + nc * 5, k + nc
+local sums = {}
+for i = 1, ns do
+  local b = a + (i - 1) * 5
+  local total = sums[KEYS[k + i]] or tonumber(redis.call('GET', KEYS[k + i]) or '0')
+  local amount = tonumber(ARGV[b + 3])
+  if ARGV[b + 2] == 'raise' then total = math.max(total, amount)
+  else
+    if amount > 0 and ARGV[b + 4] ~= '' and total + amount > tonumber(ARGV[b + 4]) then
+      return answer('sum', {tostring(i), redis.call('GET', KEYS[k + i]) or '0'})
+    end
+    total = total + amount
+  end
+  sums[KEYS[k + i]] = total
+end
+local as, ks = a, k
+a, k = a + ns * 5, k + ns
+for i = 1, nm do
+  local b = a + (i - 1) * 6
+  if ARGV[b + 6] ~= '' then
+    local count = redis.call('ZCOUNT', KEYS[k + i], '(' .. ARGV[b + 3] - ARGV[b + 4], '+inf')
+    if not redis.call('ZSCORE', KEYS[k + i], ARGV[b + 2]) then count = count + 1 end
+    if count > tonumber(ARGV[b + 6]) then return answer('mark', {tostring(i)}) end
+  end
+end
+local out = {}
+for i = 1, nc do
+  local b = 13 + (i - 1) * 5
+  local name, version, keep, text = ARGV[b + 1], ARGV[b + 3], ARGV[b + 4], ARGV[b + 5]
+  if version == '' then version = string.format('%.0f', redis.call('HINCRBY', KEYS[1], 'version', 1)) end
+  if text == '' then redis.call('DEL', KEYS[5 + i]); keep = '60000'
+  else
+    redis.call('HSET', KEYS[5 + i], 'v', version, 's', text)
+    redis.call('HDEL', KEYS[5 + i], 'turn', 'turnMs')
+  end
+  redis.call('ZADD', KEYS[2], version, name)
+  if keep ~= '' then
+    redis.call('PEXPIRE', KEYS[5 + i], keep)
+    redis.call('ZADD', KEYS[3], now + keep, name)
+  else redis.call('PERSIST', KEYS[5 + i]) end
+  redis.call('PUBLISH', ARGV[8], s[1] .. '\\n' .. version .. '\\n' .. #name .. '\\n' .. name .. text)
+  out[#out + 1] = version
+end
+for i = 1, ns do
+  local b, key = as + (i - 1) * 5, KEYS[ks + i]
+  local total = tonumber(redis.call('GET', key) or '0')
+  if ARGV[b + 2] == 'raise' then total = math.max(total, tonumber(ARGV[b + 3])) else total = total + ARGV[b + 3] end
+  local written = string.format('%.0f', total)
+  redis.call('SET', key, written)
+  if ARGV[b + 5] ~= '' then
+    redis.call('PEXPIRE', key, ARGV[b + 5])
+    redis.call('ZADD', KEYS[3], now + ARGV[b + 5], ARGV[b + 1])
+  end
+  redis.call('ZADD', KEYS[2], 'NX', 0, ARGV[b + 1])
+  out[#out + 1] = written
+end
+for i = 1, nm do
+  local b, key = a + (i - 1) * 6, KEYS[k + i]
+  redis.call('ZADD', key, ARGV[b + 3], ARGV[b + 2])
+  redis.call('ZREMRANGEBYSCORE', key, '-inf', ARGV[b + 3] - ARGV[b + 4])
+  redis.call('ZREMRANGEBYRANK', key, 0, -1 - ARGV[b + 5])
+  redis.call('PEXPIRE', key, ARGV[b + 4])
+  redis.call('ZADD', KEYS[2], 'NX', 0, ARGV[b + 1])
+  redis.call('ZADD', KEYS[3], now + ARGV[b + 4], ARGV[b + 1])
+  out[#out + 1] = string.format('%.0f', redis.call('ZCARD', key))
+  out[#out + 1] = redis.call('ZRANGE', key, 0, 0, 'WITHSCORES')[2] or ARGV[b + 3]
+end
+a = a + nm * 6
+for i = 1, nn do
+  local seq = redis.call('HINCRBY', KEYS[1], 'seq', 1)
+  redis.call('XADD', KEYS[4], 'MAXLEN', '~', ARGV[11], string.format('%.0f-0', seq), 'e', ARGV[a + i])
+end
+redis.call('ZADD', KEYS[5], ARGV[2], ARGV[2])
+redis.call('ZREMRANGEBYRANK', KEYS[5], 0, -1 - ARGV[12])
+redis.call('PEXPIRE', KEYS[5], 3600000)
+return answer('done', out)`);
+
+/**
+ * Who is there: makes a store that is empty, fences the link this process had before, and says what of it was done.
+ * A store that knows less than it was told once is as good as new: whoever remembers has to tell it again.
+ * KEYS: store, process before. ARGV: born to be, secret to be, born known, version known, seq known.
+ */
+export const helloScript = script(`
+local s = redis.call('HMGET', KEYS[1], 'born', 'version', 'seq')
+if not s[1] or (s[1] == ARGV[3] and tonumber(s[2] or '0') < tonumber(ARGV[4])) then
+  local t = redis.call('TIME')
+  redis.call('HSET', KEYS[1], 'born', ARGV[1], 'bornMs', string.format('%.0f', t[1] * 1000 + math.floor(t[2] / 1000)))
+end
+redis.call('HSETNX', KEYS[1], 'secret', ARGV[2])
+if tonumber(s[2] or '0') < tonumber(ARGV[4]) then redis.call('HSET', KEYS[1], 'version', ARGV[4]) end
+if tonumber(s[3] or '0') < tonumber(ARGV[5]) then redis.call('HSET', KEYS[1], 'seq', ARGV[5]) end
+local done = redis.call('ZRANGE', KEYS[2], 0, -1)
+redis.call('ZADD', KEYS[2], '+inf', 'fenced')
+redis.call('PEXPIRE', KEYS[2], 3600000)
+${header.replaceAll('local s = redis', 's = redis')}
+return answer('hello', done)`);
+
+/** What changed since a version, and which names have had their time. KEYS: store, index, ends. ARGV: since, most. */
+export const pollScript = script(`${header}
+local ended = redis.call('ZRANGEBYSCORE', KEYS[3], '-inf', now, 'LIMIT', 0, ARGV[2])
+for _, name in ipairs(ended) do
+  redis.call('ZREM', KEYS[2], name)
+  redis.call('ZREM', KEYS[3], name)
+end
+local since = '(' .. ARGV[1]
+return answer('poll', redis.call('ZRANGEBYSCORE', KEYS[2], since, '+inf', 'WITHSCORES', 'LIMIT', 0, ARGV[2]))`);
+
+/** Cells as they are. KEYS: store, then cells. */
+export const readScript = script(`${header}
+local out = {}
+for i = 2, #KEYS do
+  local c = redis.call('HMGET', KEYS[i], 'v', 's')
+  out[#out + 1] = c[1] or '0'
+  out[#out + 1] = c[2] or ''
+end
+return answer('read', out)`);

@@ -1,0 +1,258 @@
+/** Deals over the line: planned on what is known, compared by the server, done again where somebody was faster. */
+
+import { dealTriesMax, keptDealsMax } from '../core/limits.ts';
+import type { Deal, Dealt, Marked } from '../ports/store.ts';
+import { machineClock } from './machine-clock.ts';
+import { countHere, type Plan, planDeal } from './planning.ts';
+import type { Link, Reply } from './redis-link.ts';
+import type { Memory } from './redis-memory.ts';
+import type { Names } from './redis-names.ts';
+import { expectedOf, type Offer, offering, outMax, requestOf, type Sender, written } from './redis-request.ts';
+import { dealScript } from './redis-scripts.ts';
+import type { Views } from './views.ts';
+
+export interface RedisWriter {
+  soon(deal: Deal): Promise<Dealt>;
+  now(deal: Deal): Dealt;
+  /** The line is lost: what is out is not known to have happened. */
+  lineLost(): void;
+  /** The line is back; these numbers of the line before were carried out. */
+  lineBack(done: ReadonlySet<number>): void;
+  /** Delivers what was kept. */
+  deliver(): Promise<void>;
+  /** Writes cells and totals as they are given, whatever was planned: for a store that forgot. */
+  offer(cells: readonly Offer[], totals: readonly (readonly [string, number])[]): Promise<string>;
+  readonly kept: number;
+  readonly out: number;
+}
+
+export interface RedisWriterOptions {
+  readonly link: () => Link;
+  readonly views: Views;
+  readonly memory: Memory;
+  readonly names: Names;
+  readonly sender: () => Sender;
+  /** Reads the head of an answer: time, and how far the store is. */
+  heard(reply: Reply, askedMs: number): readonly string[];
+}
+
+interface Out {
+  readonly number: number;
+  readonly deal: Deal;
+}
+
+/** After so many lost races a deal asks for a turn. */
+const turnAfter = 4;
+
+export function createRedisWriter(options: RedisWriterOptions): RedisWriter {
+  const { views, memory, names } = options;
+  const out = new Set<Out>();
+  /** Deals that were out when the line was lost. */
+  let limbo: Out[] = [];
+  let kept: Deal[] = [];
+  let numbers = 0;
+  /** Deals on one cell go one after the other: this process must not lose races against itself. */
+  const tails = new Map<string, Promise<unknown>>();
+
+  function away(deal: Deal, reason: string): Dealt {
+    if (deal.mustArrive !== true) return { status: 'away', reason };
+    countHere(deal, views);
+    keep(deal);
+    return { status: 'kept' };
+  }
+
+  function keep(deal: Deal): void {
+    kept.push(deal);
+    if (kept.length > keptDealsMax) kept.shift();
+  }
+
+  async function attempt(deal: Deal): Promise<Dealt> {
+    let verified = false;
+    for (let tries = 1; tries <= dealTriesMax; tries++) {
+      if (!options.link().isUp) return away(deal, 'the store is away');
+      let plan: ReturnType<typeof planDeal>;
+      try {
+        plan = planDeal(deal, views, (view) => view.text);
+      } catch (error) {
+        return { status: 'away', reason: `a step failed: ${String(error)}` };
+      }
+      const refused = 'status' in plan ? plan : undefined;
+      if (refused !== undefined && (verified || refused.by !== 'cell')) return refused;
+      if (refused === undefined && isEmpty(plan as Plan, deal)) return { status: 'done', totals: [], marked: [] };
+      const answer = refused === undefined ? await send(deal, plan as Plan, tries) : await look(deal);
+      if (answer === undefined) return away(deal, 'the store did not answer');
+      if (refused !== undefined && answer === 'same') verified = true;
+      if (typeof answer === 'object') return answer;
+      if (answer === 'forgot') return away(deal, 'the store forgot, and is told again');
+      if (typeof answer === 'number') await pause(answer);
+      else if (tries > 2) await pause(Math.random() * Math.min(tries, 4));
+    }
+    return away(deal, 'others were always faster');
+  }
+
+  /** Asks whether the cells are as they are known; for a step that said no to what may be out of date. */
+  async function look(deal: Deal): Promise<'same' | 'again' | undefined> {
+    const before = memory.version;
+    const keys = [...new Set((deal.changes ?? []).map(({ cell }) => cell.key))];
+    const versions = keys.map((key) => memory.cells.get(key)?.version ?? 0);
+    const fresh = await options
+      .link()
+      .command(keys.length === 0 ? ['PING'] : ['HMGET', names.store, 'version'])
+      .catch(lost);
+    if (fresh === undefined) return undefined;
+    if (Number((fresh as unknown[])[0] ?? 0) > before) {
+      for (const key of keys) {
+        const cell = await options
+          .link()
+          .command(['HMGET', names.part(`c:${key}`), 'v', 's'])
+          .catch(lost);
+        if (cell === undefined) return undefined;
+        const [version, text] = cell as (string | null)[];
+        if (version !== null && version !== undefined) memory.learn(key, Number(version), text ?? undefined);
+      }
+    }
+    return keys.every((key, at) => (memory.cells.get(key)?.version ?? 0) === versions[at]) ? 'same' : 'again';
+  }
+
+  async function send(deal: Deal, plan: Plan, tries: number): Promise<Dealt | 'again' | 'forgot' | number | undefined> {
+    while (out.size >= outMax) await pause(1);
+    const one: Out = { number: ++numbers, deal };
+    const expected = plan.cells.map(({ view }) => expectedOf(view));
+    const sender = options.sender();
+    const [keys, args] = written(requestOf(deal, plan, sender.wallMs, tries > turnAfter), one.number, sender);
+    const askedMs = machineClock.nowMs();
+    out.add(one);
+    let reply: Reply;
+    try {
+      reply = await options.link().run(dealScript, keys, args);
+    } catch {
+      return undefined;
+    } finally {
+      out.delete(one);
+    }
+    const rest = options.heard(reply, askedMs);
+    switch (reply[0]) {
+      case 'done':
+        return carriedOut(deal, plan, rest);
+      case 'lost':
+        plan.cells.forEach(({ view }, at) => {
+          const [version, text] = [Number(rest[2 * at]), rest[2 * at + 1]];
+          if (version >= expected[at]!) memory.learn(view.cell.key, version, text === '' ? undefined : text);
+          else options.link().renew('the store knows less of a cell than it was told');
+        });
+        return 'again';
+      case 'sum': {
+        const { key } = deal.sums![Number(rest[0]) - 1]!;
+        memory.totals.set(key, Number(rest[1]));
+        return { status: 'refused', by: 'sum', key };
+      }
+      case 'mark':
+        return { status: 'refused', by: 'mark', key: deal.marks![Number(rest[0]) - 1]!.key };
+      case 'full':
+        return { status: 'refused', by: 'full', key: plan.cells[0]?.view.cell.key ?? '' };
+      case 'grace':
+        return Math.max(1, Number(rest[0]));
+      case 'forgot':
+        options.link().renew('the store forgot what it was told');
+        return 'forgot';
+      default:
+        return 'again';
+    }
+  }
+
+  function carriedOut(deal: Deal, plan: Plan, rest: readonly string[]): Dealt {
+    let at = 0;
+    for (const { view, text } of plan.cells) memory.learn(view.cell.key, Number(rest[at++]), text);
+    const totals = (deal.sums ?? []).map(({ key }) => {
+      const total = Number(rest[at++]);
+      memory.totals.set(key, total);
+      return total;
+    });
+    const marked = (deal.marks ?? []).map(({ key }): Marked => {
+      const window = { count: Number(rest[at++]), oldestMs: Number(rest[at++]) };
+      memory.marks.set(key, window);
+      return window;
+    });
+    return { status: 'done', totals, marked };
+  }
+
+  /** Waits for whoever is at the same cells; then nobody else of this process is. */
+  function soon(deal: Deal): Promise<Dealt> {
+    const keys = (deal.changes ?? []).map(({ cell }) => cell.key);
+    const before = keys.map((key) => tails.get(key)).filter((tail) => tail !== undefined);
+    const result = before.length === 0 ? attempt(deal) : Promise.all(before).then(() => attempt(deal));
+    for (const key of keys) {
+      tails.set(key, result);
+      void result.then(() => {
+        if (tails.get(key) === result) tails.delete(key);
+      });
+    }
+    return result;
+  }
+
+  return {
+    soon,
+    now(deal) {
+      if (deal.mustArrive !== true)
+        return { status: 'away', reason: 'only Redis can grant it, and that takes a moment' };
+      countHere(deal, views);
+      void soon(deal);
+      return { status: 'kept' };
+    },
+    lineLost() {
+      limbo.push(...out);
+      if (limbo.length > keptDealsMax) limbo = limbo.slice(-keptDealsMax);
+    },
+    lineBack(done) {
+      for (const { number, deal } of limbo) {
+        if (!done.has(number)) continue; // What must arrive and did not was kept when its caller was told.
+        if (deal.mustArrive === true) kept.splice(kept.indexOf(deal), kept.includes(deal) ? 1 : 0);
+        else giveBack(deal);
+      }
+      limbo = [];
+    },
+    async deliver() {
+      const all = kept;
+      kept = [];
+      for (const [at, deal] of all.entries()) {
+        if (!options.link().isUp) {
+          kept = [...all.slice(at), ...kept];
+          return;
+        }
+        await attempt(deal);
+      }
+    },
+    async offer(cells, totals) {
+      const [keys, args] = written(offering(cells, totals), ++numbers, options.sender());
+      const askedMs = machineClock.nowMs();
+      const reply = await options.link().run(dealScript, keys, args);
+      options.heard(reply, askedMs);
+      return reply[0]!;
+    },
+    get kept() {
+      return kept.length;
+    },
+    get out() {
+      return out.size;
+    },
+  };
+
+  /** It was granted after its caller had been told that it was not: the money goes back. */
+  function giveBack(deal: Deal): void {
+    const sums = (deal.sums ?? []).filter(({ amount }) => amount > 0);
+    if (sums.length > 0) keep({ sums: sums.map(({ key, amount }) => ({ key, amount: -amount })), mustArrive: true });
+  }
+}
+
+function isEmpty(plan: Plan, deal: Deal): boolean {
+  const parts = [plan.cells, plan.notes, deal.sums ?? [], deal.marks ?? []];
+  return parts.every(({ length }) => length === 0);
+}
+
+function pause(ms: number): Promise<void> {
+  return new Promise((resolve) => {
+    machineClock.after(ms, resolve, true);
+  });
+}
+
+const lost = (): undefined => undefined;

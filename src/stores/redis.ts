@@ -1,0 +1,285 @@
+/** The door `switchgear/stores/redis`: state that many machines share, through the official client. */
+
+import { randomBytes, randomUUID } from 'node:crypto';
+import type { Card } from '../core/card.ts';
+import { SwitchgearError } from '../core/error.ts';
+import type { Entry, EntryBody, EntryPlace } from '../core/event.ts';
+import { journalEntriesMax, storeGraceMs, storePollMs } from '../core/limits.ts';
+import type { Clock } from '../ports/clock.ts';
+import type { CellOptions, Note, Shared, Store } from '../ports/store.ts';
+import { every, machineClock } from './machine-clock.ts';
+import { cardPrefix } from './planning.ts';
+import { createPulse } from './pulse.ts';
+import { laterCard, pollStore, readCells, tellAgain } from './redis-healing.ts';
+import { createLink, defaultDeadlineMs, type Link, type RedisClient, type Reply, type Run } from './redis-link.ts';
+import { createMemory } from './redis-memory.ts';
+import { namesOf } from './redis-names.ts';
+import { helloScript } from './redis-scripts.ts';
+import { redisTime } from './redis-time.ts';
+import { createRedisWriter } from './redis-writer.ts';
+import { createViews } from './views.ts';
+
+export type { RedisClient } from './redis-link.ts';
+
+export interface RedisOptions {
+  /** `redis://user:password@host:6379/0`, or `rediss://` for TLS. */
+  readonly url?: string;
+  /** Makes a client of your own instead, not connected yet: for Sentinel, a cluster, or certificates. */
+  readonly client?: () => RedisClient | Promise<RedisClient>;
+  /** Stores of one prefix share their state: one per tenant. */
+  readonly prefix?: string;
+  /** How long one operation may take: 20 ms. */
+  readonly deadlineMs?: number;
+  /** Entries that the journal keeps. */
+  readonly journalMax?: number;
+  /** How long a store that is new, or forgot, gives neither money nor approvals. */
+  readonly graceMs?: number;
+  /** For tests: the store's time. */
+  readonly clock?: Clock;
+}
+
+export type RedisStore = Store & { readonly shared: Shared };
+
+/** Opens the store. One that is away is degraded from the start, and says so; one that refuses us throws. */
+export async function redisStore(options: RedisOptions): Promise<RedisStore> {
+  const prefix = options.prefix ?? 'switchgear';
+  if (typeof prefix !== 'string' || !/^[^{}\s]{1,100}$/.test(prefix)) {
+    throw new SwitchgearError(
+      'invalid_argument',
+      `prefix must be a word without braces, got ${JSON.stringify(prefix)}`,
+    );
+  }
+  const client = options.client ?? (await officialClient(options.url));
+  const names = namesOf(prefix);
+  const views = createViews();
+  const pulse = createPulse();
+  const memory = createMemory(views, pulse);
+  const time = redisTime();
+  const clock = options.clock ?? time.clock;
+  const process = `r${randomUUID().slice(0, 13)}`;
+  let line = 0;
+  let closed = false;
+  let notes: Note[] = [];
+  let entries: Entry[] = [];
+
+  const link: Link = createLink({
+    client,
+    channel: names.channel,
+    deadlineMs: options.deadlineMs ?? defaultDeadlineMs,
+    greet,
+    up() {
+      void writer.deliver().then(() => pulse.recover('Redis answers again, and heard what it missed'));
+    },
+    down(reason) {
+      writer.lineLost();
+      pulse.degrade(reason);
+    },
+    heard(message) {
+      const [born, version, length, ...rest] = message.split('\n');
+      const body = rest.join('\n');
+      const name = body.slice(0, Number(length));
+      if (born !== memory.born || !name.startsWith('c:')) return;
+      const text = body.slice(Number(length));
+      memory.learn(name.slice(2), Number(version), text === '' ? undefined : text);
+    },
+  });
+
+  const writer = createRedisWriter({
+    link: () => link,
+    views,
+    memory,
+    names,
+    sender: () => ({
+      names,
+      process: `${process}-${line}`,
+      born: memory.born,
+      graceMs: options.graceMs ?? storeGraceMs,
+      journalMax: options.journalMax ?? 100_000,
+      wallMs: clock.wallMs(),
+    }),
+    heard: hear,
+  });
+
+  /** Reads the head of an answer and hands out the rest. */
+  function hear(reply: Reply, askedMs: number): readonly string[] {
+    const [, secs, micros, , , version, seq] = reply;
+    time.hear(askedMs, machineClock.nowMs(), Number(secs) * 1000 + Number(micros) / 1000);
+    if (Number(version) > memory.version) memory.version = Number(version);
+    memory.seq = Math.max(memory.seq, Number(seq));
+    return reply.slice(8);
+  }
+
+  /** A line that just came up: what did the store hear of us, does it still know it, and what do we not know? */
+  async function greet(run: Run): Promise<void> {
+    const before = names.process(`${process}-${line}`);
+    line++;
+    const { born, version, seq, secret } = memory;
+    const wanted = [randomUUID(), secret === '' ? randomBytes(32).toString('base64url') : secret];
+    const askedMs = machineClock.nowMs();
+    const reply = await run(helloScript, [names.store, before], [...wanted, born, String(version), String(seq)]);
+    const done = hear(reply, askedMs);
+    writer.lineBack(new Set(done.map(Number)));
+    const forgot = born !== '' && reply[3] !== born;
+    memory.born = reply[3]!;
+    memory.secret = reply[7]!;
+    await pollStore({ run, names, memory, since: forgot ? 0 : since, hear });
+    since = memory.version;
+    if (forgot) await tellAgain({ run, names, memory, views, writer, hear });
+  }
+
+  let since = 0;
+  let polling = false;
+
+  async function poll(): Promise<void> {
+    if (polling || closed || !link.isUp) return;
+    polling = true;
+    try {
+      const { born, version } = memory;
+      const head = await pollStore({ run: link.run, names, memory, since, hear });
+      if (head.born !== born || head.version < Math.min(version, since))
+        link.renew('the store forgot what it was told');
+      else since = Math.max(since, head.version);
+    } catch {
+      // The line is down, and says so by itself.
+    } finally {
+      polling = false;
+    }
+  }
+
+  function open<S>(key: string, initial: () => S, given?: CellOptions<S>) {
+    return views.open(key, initial, given, () => memory.cells.get(key)).cell;
+  }
+
+  function cardCell(id: string) {
+    return open<Card | null>(cardPrefix + id, () => null, { join: laterCard });
+  }
+
+  function writeNotes(): void {
+    const all = notes;
+    notes = [];
+    void writer.soon({ notes: all, mustArrive: true });
+  }
+
+  const shared: Shared = {
+    process,
+    get secret() {
+      return memory.secret;
+    },
+    get health() {
+      return pulse.health;
+    },
+    refresh() {},
+    now: writer.now,
+    soon: writer.soon,
+    sum: (key) => memory.totals.get(key) ?? 0,
+    marked: (key, atMs, keepMs) => {
+      const known = memory.marks.get(key);
+      return known === undefined || known.oldestMs <= atMs - keepMs - keepMs ? { count: 0, oldestMs: atMs } : known;
+    },
+    read: async (prefixed, most) => {
+      const keys = await readCells({ run: link.run, names, memory, since, hear }, prefixed, most).catch(
+        () => undefined,
+      );
+      return (
+        keys ??
+        [...memory.cells]
+          .flatMap(([key, { version, text }]) =>
+            key.startsWith(prefixed) && text !== undefined
+              ? [{ key, version, state: JSON.parse(text) as unknown }]
+              : [],
+          )
+          .slice(0, most)
+      );
+    },
+    async entries(fromSeq, most) {
+      const first = `${Math.max(0, fromSeq)}-0`;
+      const reply = await link.command(['XRANGE', names.journal, first, '+', 'COUNT', String(most)]).catch(() => []);
+      return (reply as [string, string[]][]).map(
+        ([id, [, text]]) => ({ seq: Number.parseInt(id, 10), ...(JSON.parse(text!) as object) }) as unknown as Entry,
+      );
+    },
+    watch: pulse.watch,
+    settled: () =>
+      new Promise((resolve) => {
+        const look = () => {
+          if (closed || !link.isUp || (notes.length === 0 && writer.out === 0 && writer.kept === 0)) resolve();
+          else machineClock.after(1, look, true);
+        };
+        setImmediate(look);
+      }),
+  };
+
+  await link.start();
+  const stopPoll = every(storePollMs, () => void poll());
+
+  return {
+    clock,
+    shared,
+    cell: open,
+    drop(key) {
+      views.forget(key);
+      const known = memory.cells.get(key);
+      memory.totals.delete(key);
+      if (!link.isUp) return;
+      if (known?.text !== undefined) {
+        const gone = { key, expected: known.version, version: undefined, text: undefined, keepMs: undefined };
+        void writer.offer([gone], []).catch(() => undefined);
+      }
+      memory.learn(key, (known?.version ?? 0) + 0.5, undefined);
+      void link.command(['DEL', names.part(`s:${key}`), names.part(`m:${key}`)]).catch(() => undefined);
+    },
+    keys: () => [...views.all.keys()].filter((key) => !key.startsWith(cardPrefix)),
+    append(body: EntryBody, place: EntryPlace, atMs: number): Entry {
+      if (notes.length === 0) setImmediate(writeNotes);
+      notes.push({ body, place, atMs });
+      memory.seq++;
+      const entry = { seq: memory.seq, atMs, wallMs: clock.wallMs(), ...place, ...body } as Entry;
+      entries.push(entry);
+      if (entries.length >= 2 * journalEntriesMax) entries = entries.slice(-journalEntriesMax);
+      return entry;
+    },
+    tail: (fromSeq) => entries.slice(-journalEntriesMax).filter(({ seq }) => seq >= fromSeq),
+    putCard(card) {
+      const cell = cardCell(card.id);
+      writer.now({ changes: [{ cell, step: () => ({ state: card }) }], mustArrive: true });
+    },
+    card: (id) => cardCell(id).state ?? undefined,
+    cards() {
+      for (const key of memory.cells.keys()) if (key.startsWith(cardPrefix)) cardCell(key.slice(cardPrefix.length));
+      const all = [...views.all.values()].filter(({ cell }) => cell.key.startsWith(cardPrefix));
+      return all.map(({ cell }) => cell.state as Card | null).filter((card) => card !== null);
+    },
+    close() {
+      if (closed) return;
+      closed = true;
+      stopPoll();
+      link.close();
+      views.clear();
+    },
+  };
+}
+
+/** The client of `redis`, made anew for every line: it neither queues nor reconnects by itself. */
+async function officialClient(url: unknown): Promise<() => RedisClient> {
+  if (typeof url !== 'string' || !/^rediss?:\/\/[^\s]+$/.test(url) || !URL.canParse(url)) {
+    throw new SwitchgearError(
+      'invalid_argument',
+      'url must be redis://host:port or rediss://host:port, got something else',
+    );
+  }
+  let client: typeof import('redis');
+  try {
+    client = await import('redis');
+  } catch (error) {
+    throw new SwitchgearError('store_client_missing', 'the Redis store needs the package redis: npm install redis', {
+      cause: error,
+    });
+  }
+  return () =>
+    client.createClient({
+      url,
+      RESP: 2,
+      disableOfflineQueue: true,
+      socket: { connectTimeout: 1_000, reconnectStrategy: false },
+    }) as unknown as RedisClient;
+}

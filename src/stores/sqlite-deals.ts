@@ -1,0 +1,283 @@
+/** Deals in the file: everything that is done inside one transaction, by statements that are prepared once. */
+
+import type { DatabaseSync } from 'node:sqlite';
+import type { Entry } from '../core/event.ts';
+import { cardsMax, storedKeysMax } from '../core/limits.ts';
+import type { Addition, Deal, Dealt, Marked, Marking, Note } from '../ports/store.ts';
+import { cardPrefix, planDeal, type Refused } from './planning.ts';
+import { DamagedRow } from './sqlite-error.ts';
+import { sumOf } from './sqlite-file.ts';
+import type { Known, View, Views } from './views.ts';
+
+/** What became of one deal, and what has to be learnt once it is committed. */
+export interface Ran {
+  readonly dealt: Dealt;
+  readonly entries: readonly Entry[];
+}
+
+/** How long and how much the journal keeps. */
+export interface Retain {
+  readonly days: number;
+  readonly bytes: number;
+}
+
+const dayMs = 86_400_000;
+
+export interface Deals {
+  /** Runs a deal in the open transaction. Nothing is written where anything is against it. */
+  run(deal: Deal): Ran;
+  /** Makes the views show what was committed. */
+  committed(): void;
+  rolledBack(): void;
+  /** Reads what others changed since the last look; what they are told of, it returns. */
+  refresh(): readonly string[];
+  known(key: string): Known | undefined;
+  write(note: Note): Entry;
+  sum(key: string): number;
+  marked(key: string, atMs: number, keepMs: number): Marked;
+  meta(key: string): string | undefined;
+  setMeta(key: string, value: string): void;
+  drop(key: string, untilMs: number): void;
+  /** Removes what has had its time, a little at once. */
+  sweep(atMs: number, wallMs: number, retain: Retain): void;
+  /** The highest number of an entry. */
+  readonly lastSeq: number;
+  /** Tells a file that forgot what this process knows; in the open transaction. */
+  offer(view: View, version: number, text: string): void;
+  raise(key: string, atLeast: number): void;
+}
+
+export function createDeals(db: DatabaseSync, views: Views, wallMs: () => number, nowMs: () => number): Deals {
+  const ask = {
+    dataVersion: db.prepare('PRAGMA data_version'),
+    newer: db.prepare('SELECT key, version, state, crc FROM cells WHERE version > ? ORDER BY version'),
+    top: db.prepare('SELECT max(version) AS version FROM cells'),
+    one: db.prepare('SELECT version, state, crc FROM cells WHERE key = ?'),
+    count: db.prepare('SELECT count(*) AS n FROM cells'),
+    put: db.prepare(
+      'INSERT INTO cells (key, version, untilMs, state, crc) VALUES (?1, ?2, ?3, ?4, ?5) ' +
+        'ON CONFLICT (key) DO UPDATE SET version = ?2, untilMs = ?3, state = ?4, crc = ?5',
+    ),
+    total: db.prepare('SELECT total, crc FROM sums WHERE key = ?'),
+    setTotal: db.prepare(
+      'INSERT INTO sums (key, total, untilMs, crc) VALUES (?1, ?2, ?3, ?4) ' +
+        'ON CONFLICT (key) DO UPDATE SET total = ?2, untilMs = ?3, crc = ?4',
+    ),
+    dropSum: db.prepare('DELETE FROM sums WHERE key = ?'),
+    window: db.prepare('SELECT count(*) AS n, min(atMs) AS oldest FROM marks WHERE key = ? AND atMs > ? AND id <> ?'),
+    mark: db.prepare('INSERT OR REPLACE INTO marks (key, id, atMs, untilMs) VALUES (?, ?, ?, ?)'),
+    trim: db.prepare(
+      'DELETE FROM marks WHERE key = ?1 AND id IN ' +
+        '(SELECT id FROM marks WHERE key = ?1 ORDER BY atMs DESC, id LIMIT -1 OFFSET ?2)',
+    ),
+    dropMarks: db.prepare('DELETE FROM marks WHERE key = ?'),
+    write: db.prepare('INSERT INTO journal (seq, atMs, wallMs, entry, crc) VALUES (?, ?, ?, ?, ?)'),
+    lastSeq: db.prepare('SELECT max(seq) AS seq FROM journal'),
+    meta: db.prepare('SELECT value, crc FROM meta WHERE key = ?'),
+    setMeta: db.prepare('INSERT OR REPLACE INTO meta (key, value, crc) VALUES (?, ?, ?)'),
+    dropEnded: db.prepare(
+      'DELETE FROM cells WHERE key IN (SELECT key FROM cells WHERE untilMs <= ? AND version < ? LIMIT 500)',
+    ),
+    dropSums: db.prepare('DELETE FROM sums WHERE key IN (SELECT key FROM sums WHERE untilMs <= ? LIMIT 500)'),
+    dropMarked: db.prepare(
+      'DELETE FROM marks WHERE (key, id) IN (SELECT key, id FROM marks WHERE untilMs <= ? LIMIT 500)',
+    ),
+    dropAged: db.prepare(
+      'DELETE FROM journal WHERE seq IN (SELECT seq FROM journal WHERE wallMs < ? ORDER BY wallMs LIMIT 500) ' +
+        'AND seq < (SELECT max(seq) FROM journal)',
+    ),
+    dropOldest: db.prepare(
+      'DELETE FROM journal WHERE seq IN (SELECT seq FROM journal ORDER BY seq LIMIT 2000) ' +
+        'AND seq < (SELECT max(seq) FROM journal)',
+    ),
+    cards: db.prepare('SELECT count(*) AS n FROM cells WHERE key >= ? AND key < ? AND state IS NOT NULL'),
+    oldestCard: db.prepare(
+      'SELECT key FROM cells WHERE key >= ? AND key < ? AND state IS NOT NULL ORDER BY version LIMIT 1',
+    ),
+  };
+  ask.dataVersion.setReturnArrays(true);
+  let seenData = -1;
+  let seenVersion = Number(ask.top.get()?.version ?? 0);
+  let isFull = false;
+  /** What the open transaction wrote, learnt once it is committed. */
+  const pending = new Map<View, { version: number; text: string | undefined }>();
+  let pendingVersion = 0;
+  let pendingSeq = 0;
+  let lastSeq = 0;
+
+  function refresh(): readonly string[] {
+    const [data] = ask.dataVersion.get() as unknown as [number];
+    if (data === seenData) return none;
+    const changed: string[] = [];
+    for (const row of ask.newer.all(seenVersion)) {
+      const key = String(row.key);
+      const known = checked(key, row);
+      seenVersion = known.version;
+      const view = views.all.get(key);
+      if (view !== undefined && views.learn(view, known.version, known.text)) changed.push(key);
+    }
+    lastSeq = Number(ask.lastSeq.get()?.seq ?? 0);
+    seenData = data;
+    return changed;
+  }
+
+  function checked(key: string, row: Readonly<Record<string, unknown>>): Known {
+    const { version, state, crc } = row;
+    if (sumOf(key, version, state ?? '') !== crc) throw new DamagedRow('cells', key);
+    return { version: version as number, text: (state ?? undefined) as string | undefined };
+  }
+
+  function known(key: string): Known | undefined {
+    const row = ask.one.get(key);
+    return row === undefined ? undefined : checked(key, row);
+  }
+
+  function nextVersion(): number {
+    if (pendingVersion === 0) pendingVersion = seenVersion;
+    return ++pendingVersion;
+  }
+
+  function put(view: View | undefined, key: string, text: string | undefined, untilMs: number | null): void {
+    const version = nextVersion();
+    ask.put.run(key, version, untilMs, text ?? null, sumOf(key, version, text ?? ''));
+    if (view !== undefined) pending.set(view, { version, text });
+  }
+
+  function totalOf(key: string): number {
+    const row = ask.total.get(key);
+    if (row === undefined) return 0;
+    if (sumOf(key, row.total) !== row.crc) throw new DamagedRow('sums', key);
+    return Number(row.total);
+  }
+
+  function setTotal(key: string, total: number, keepMs?: number): void {
+    ask.setTotal.run(key, total, keepMs === undefined ? null : nowMs() + keepMs, sumOf(key, total));
+  }
+
+  function windowOf(key: string, id: string, atMs: number, keepMs: number): Marked {
+    const row = ask.window.get(key, atMs - keepMs, id);
+    return { count: Number(row?.n ?? 0), oldestMs: Number(row?.oldest ?? atMs) };
+  }
+
+  function mark({ key, id, atMs, keepMs, cap }: Marking): Marked {
+    ask.mark.run(key, id, atMs, atMs + keepMs);
+    const { count, oldestMs } = windowOf(key, '', atMs, keepMs);
+    if (count <= cap) return { count, oldestMs };
+    ask.trim.run(key, cap);
+    return windowOf(key, '', atMs, keepMs);
+  }
+
+  function write({ body, place, atMs }: Note): Entry {
+    if (pendingSeq === 0) pendingSeq = lastSeq;
+    const seq = ++pendingSeq;
+    const wall = wallMs();
+    const text = JSON.stringify({ ...place, ...body });
+    ask.write.run(seq, atMs, wall, text, sumOf(seq, text));
+    return { seq, atMs, wallMs: wall, ...place, ...body } as Entry;
+  }
+
+  /** Cards are bounded; the oldest goes first. */
+  function makeRoomForCards(): void {
+    const end = `${cardPrefix.slice(0, -1)}0`;
+    if (Number(ask.cards.get(cardPrefix, end)?.n) <= cardsMax) return;
+    const key = ask.oldestCard.get(cardPrefix, end)?.key;
+    if (typeof key === 'string') put(views.all.get(key), key, undefined, nowMs());
+  }
+
+  function refusal(deal: Deal, sums: ReadonlyMap<string, number>): Refused | undefined {
+    for (const { key, id, atMs, keepMs, most } of deal.marks ?? []) {
+      if (most !== undefined && windowOf(key, id, atMs, keepMs).count + 1 > most)
+        return { status: 'refused', by: 'mark', key };
+    }
+    const added = new Map(sums);
+    for (const { key, amount, ceiling } of deal.sums ?? []) {
+      const total = added.get(key)! + amount;
+      if (amount > 0 && ceiling !== undefined && total > ceiling) return { status: 'refused', by: 'sum', key };
+      added.set(key, total);
+    }
+    return undefined;
+  }
+
+  function run(deal: Deal): Ran {
+    const plan = planDeal(deal, views, (view) => (pending.has(view) ? pending.get(view)!.text : view.text));
+    if ('status' in plan) return { dealt: plan, entries: none };
+    const sums = new Map((deal.sums ?? []).map(({ key }) => [key, totalOf(key)]));
+    const against = refusal(deal, sums);
+    if (against !== undefined) return { dealt: against, entries: none };
+    for (const { view } of plan.cells) {
+      if (isFull && view.text === undefined && !pending.has(view))
+        return { dealt: { status: 'refused', by: 'full', key: view.cell.key }, entries: none };
+    }
+    for (const { view, text } of plan.cells) {
+      const { keepMs } = view.options;
+      put(view, view.cell.key, text, keepMs === undefined ? null : nowMs() + keepMs);
+      if (view.cell.key.startsWith(cardPrefix)) makeRoomForCards();
+    }
+    const totals = (deal.sums ?? none).map(({ key, amount, keepMs }: Addition) => {
+      const total = sums.get(key)! + amount;
+      sums.set(key, total);
+      setTotal(key, total, keepMs);
+      return total;
+    });
+    const marked = (deal.marks ?? none).map(mark);
+    return { dealt: { status: 'done', totals, marked }, entries: plan.notes.map(write) };
+  }
+
+  return {
+    run,
+    refresh,
+    known,
+    write,
+    committed() {
+      for (const [view, { version, text }] of pending) views.learn(view, version, text);
+      if (pendingVersion > 0) seenVersion = pendingVersion;
+      if (pendingSeq > 0) lastSeq = pendingSeq;
+      pending.clear();
+      pendingVersion = 0;
+      pendingSeq = 0;
+    },
+    rolledBack() {
+      pending.clear();
+      pendingVersion = 0;
+      pendingSeq = 0;
+    },
+    sum: totalOf,
+    marked: (key, atMs, keepMs) => windowOf(key, '', atMs, keepMs),
+    meta(key) {
+      const row = ask.meta.get(key);
+      if (row === undefined) return undefined;
+      if (sumOf(key, row.value) !== row.crc) throw new DamagedRow('meta', key);
+      return String(row.value);
+    },
+    setMeta: (key, value) => void ask.setMeta.run(key, value, sumOf(key, value)),
+    drop(key, untilMs) {
+      if (ask.one.get(key) !== undefined) put(views.all.get(key), key, undefined, untilMs);
+      ask.dropSum.run(key);
+      ask.dropMarks.run(key);
+    },
+    offer(view, version, text) {
+      if (pendingVersion < version) pendingVersion = Math.max(version, seenVersion);
+      put(view, view.cell.key, text, null);
+    },
+    raise(key, atLeast) {
+      if (totalOf(key) < atLeast) setTotal(key, atLeast);
+    },
+    sweep(atMs, wall, { days, bytes }) {
+      const top = Number(ask.top.get()?.version ?? 0);
+      // The row of the highest number stays: from it the next one is counted.
+      ask.dropEnded.run(atMs, top);
+      ask.dropSums.run(atMs);
+      ask.dropMarked.run(atMs);
+      ask.dropAged.run(wall - days * dayMs);
+      const pages = (name: string) => Number(db.prepare(`PRAGMA ${name}`).get()?.[name] ?? 0);
+      const used = (pages('page_count') - pages('freelist_count')) * pages('page_size');
+      if (used > bytes) ask.dropOldest.run();
+      isFull = Number(ask.count.get()?.n ?? 0) >= storedKeysMax;
+    },
+    get lastSeq() {
+      return lastSeq;
+    },
+  };
+}
+
+const none: readonly never[] = Object.freeze([]);

@@ -1,0 +1,65 @@
+/** The tables of a store's file, and how a file of an earlier version becomes one of this. */
+
+import type { DatabaseSync } from 'node:sqlite';
+
+/** Says that the file is ours. */
+export const applicationId = 0x53_57_47_52;
+
+/**
+ * One entry per version; a file of version n has seen the first n of them.
+ * Rows that decisions rest on carry a checksum: what a disk changes by itself must not look like a state.
+ */
+export const migrations: readonly string[] = [
+  `CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL, crc INTEGER NOT NULL) WITHOUT ROWID;
+   CREATE TABLE cells (
+     key TEXT PRIMARY KEY,
+     version INTEGER NOT NULL,
+     untilMs REAL,
+     state TEXT,
+     crc INTEGER NOT NULL
+   ) WITHOUT ROWID;
+   CREATE INDEX cellsByVersion ON cells (version);
+   CREATE INDEX cellsByEnd ON cells (untilMs) WHERE untilMs IS NOT NULL;
+   CREATE TABLE sums (
+     key TEXT PRIMARY KEY,
+     total INTEGER NOT NULL,
+     untilMs REAL,
+     crc INTEGER NOT NULL
+   ) WITHOUT ROWID;
+   CREATE INDEX sumsByEnd ON sums (untilMs) WHERE untilMs IS NOT NULL;
+   CREATE TABLE marks (
+     key TEXT NOT NULL,
+     id TEXT NOT NULL,
+     atMs REAL NOT NULL,
+     untilMs REAL NOT NULL,
+     PRIMARY KEY (key, id)
+   ) WITHOUT ROWID;
+   CREATE INDEX marksByTime ON marks (key, atMs);
+   CREATE INDEX marksByEnd ON marks (untilMs);
+   CREATE TABLE journal (
+     seq INTEGER PRIMARY KEY,
+     atMs REAL NOT NULL,
+     wallMs REAL NOT NULL,
+     entry TEXT NOT NULL,
+     crc INTEGER NOT NULL
+   );
+   CREATE INDEX journalByAge ON journal (wallMs);`,
+];
+
+/** Brings a file to the last version of the list. In one transaction: a crash leaves the version it had. */
+export function migrate(db: DatabaseSync, list: readonly string[] = migrations): void {
+  if (versionOf(db) >= list.length) return;
+  db.exec('BEGIN IMMEDIATE');
+  try {
+    for (let version = versionOf(db); version < list.length; version++) db.exec(list[version]!);
+    db.exec(`PRAGMA user_version = ${list.length}`);
+    db.exec('COMMIT');
+  } catch (error) {
+    if (db.isTransaction) db.exec('ROLLBACK');
+    throw error;
+  }
+}
+
+export function versionOf(db: DatabaseSync): number {
+  return Number(db.prepare('PRAGMA user_version').get()?.user_version ?? 0);
+}

@@ -1,0 +1,296 @@
+/** The two doors of a file: a transaction of one's own in this tick, or one for all deals of the tick. */
+
+import type { Entry } from '../core/event.ts';
+import { journalEntriesMax, keptDealsMax, lockPatienceMs } from '../core/limits.ts';
+import type { Deal, Dealt, Note } from '../ports/store.ts';
+import { machineClock, standStill } from './machine-clock.ts';
+import { countHere, touchesCards } from './planning.ts';
+import type { Pulse } from './pulse.ts';
+import type { Ran, Retain } from './sqlite-deals.ts';
+import { sentenceOf, troubleOf } from './sqlite-error.ts';
+import type { Session } from './sqlite-session.ts';
+import type { Views } from './views.ts';
+
+export interface Writer {
+  now(deal: Deal): Ran;
+  soon(deal: Deal): Promise<Dealt>;
+  record(note: Note): Entry;
+  trace(note: Note): Entry;
+  drop(key: string): void;
+  refresh(): void;
+  /** Writes what waits, if the lock is free. */
+  flush(): void;
+  sweep(retain: Retain): void;
+  /** Tells a file that began anew what this process knows. */
+  heal(): void;
+  settled(): Promise<void>;
+  close(): void;
+}
+
+export interface WriterOptions {
+  readonly session: Session;
+  readonly views: Views;
+  readonly pulse: Pulse;
+  readonly waitMs: number;
+}
+
+/** A deal of the asynchronous door, or one that was kept. */
+interface Waiting {
+  readonly deal: Deal;
+  readonly sinceMs: number;
+  readonly done: ((dealt: Dealt) => void) | undefined;
+}
+
+const pauseMinMs = 0.2;
+
+export function createWriter({ session, views, pulse, waitMs }: WriterOptions): Writer {
+  let waiting: Waiting[] = [];
+  let traces: Note[] = [];
+  let drops: string[] = [];
+  let scheduled = false;
+  let tries = 0;
+  let provisional = 0;
+  let closed = false;
+  /** Totals this process has seen, to tell them to a file that began anew. */
+  const totals = new Map<string, number>();
+
+  /** Takes the lock, or waits at most so long for it. */
+  function begin(patienceMs: number, durable: boolean): boolean {
+    const { db } = session;
+    const untilMs = machineClock.nowMs() + patienceMs;
+    for (let pause = pauseMinMs; ; pause = Math.min(pause * 1.5, 1)) {
+      try {
+        if (durable) db.exec('PRAGMA synchronous = FULL');
+        db.exec('BEGIN IMMEDIATE');
+        return true;
+      } catch (error) {
+        if (durable) db.exec('PRAGMA synchronous = NORMAL');
+        if (troubleOf(error) !== 'busy') throw error;
+      }
+      if (machineClock.nowMs() + pause > untilMs) return false;
+      standStill(pause * (0.5 + Math.random()));
+    }
+  }
+
+  /** Does something in one transaction; undefined where the lock was not to be had. */
+  function transaction<T>(patienceMs: number, durable: boolean, work: () => T): T | undefined {
+    const { db, deals } = session;
+    if (!begin(patienceMs, durable)) return undefined;
+    try {
+      tell(deals.refresh());
+      const result = work();
+      db.exec('COMMIT');
+      deals.committed();
+      return result;
+    } catch (error) {
+      deals.rolledBack();
+      if (db.isTransaction) db.exec('ROLLBACK');
+      throw error;
+    } finally {
+      if (durable) db.exec('PRAGMA synchronous = NORMAL');
+    }
+  }
+
+  function tell(changed: readonly string[]): void {
+    if (pulse.watched) for (const key of changed) pulse.hint({ type: 'cell-changed', key });
+  }
+
+  function run(deal: Deal): Ran {
+    try {
+      const ran = session.deals.run(deal);
+      if (ran.dealt.status === 'done') remember(deal, ran.dealt.totals);
+      return ran;
+    } catch (error) {
+      // A step that throws is a fault of whoever wrote it; a statement that throws is one of the file.
+      if (typeof (error as { errcode?: unknown }).errcode === 'number' || troubleOf(error) === 'damaged') throw error;
+      return { dealt: { status: 'away', reason: `a step failed: ${String(error)}` }, entries: [] };
+    }
+  }
+
+  function remember(deal: Deal, sums: readonly number[]): void {
+    deal.sums?.forEach(({ key }, at) => void totals.set(key, sums[at]!));
+    if (totals.size > keptDealsMax) totals.delete(totals.keys().next().value!);
+  }
+
+  function away(deal: Deal, reason: string): Dealt {
+    if (deal.mustArrive !== true) return { status: 'away', reason };
+    countHere(deal, views);
+    wait({ deal, sinceMs: machineClock.nowMs(), done: undefined });
+    return { status: 'kept' };
+  }
+
+  function wait(one: Waiting): void {
+    waiting.push(one);
+    if (waiting.length > keptDealsMax) {
+      const lost = waiting.shift();
+      lost?.done?.({ status: 'away', reason: 'too many deals wait for the store' });
+    }
+    schedule(0);
+  }
+
+  function now(deal: Deal): Ran {
+    if (closed) return { dealt: { status: 'away', reason: 'the store is closed' }, entries: [] };
+    try {
+      const ran = transaction(waitMs, touchesCards(deal), () => run(deal));
+      if (ran === undefined) return { dealt: away(deal, 'the lock was not free in time'), entries: [] };
+      if (waiting.length === 0) pulse.recover('the store answers again');
+      return ran;
+    } catch (error) {
+      failed(error);
+      return { dealt: away(deal, sentenceOf(error, 'of this gear')), entries: [] };
+    }
+  }
+
+  function failed(error: unknown): void {
+    if (session.trouble(error)) heal();
+  }
+
+  function schedule(delayMs: number): void {
+    if (scheduled || closed) return;
+    scheduled = true;
+    const go = () => {
+      scheduled = false;
+      flushAll(0);
+    };
+    if (delayMs === 0) setImmediate(go);
+    else
+      machineClock.after(
+        delayMs,
+        go,
+        waiting.some(({ done }) => done !== undefined),
+      );
+  }
+
+  /** One commit for everything that waits. */
+  function flushAll(patienceMs: number): void {
+    if (waiting.length === 0 && traces.length === 0 && drops.length === 0) return;
+    const group = waiting;
+    const lines = traces;
+    const dropped = drops;
+    try {
+      const durable = group.some(({ deal }) => touchesCards(deal));
+      const ran = transaction(patienceMs, durable, () => {
+        for (const key of dropped) session.deals.drop(key, session.clock.nowMs());
+        const all = group.map(({ deal }) => run(deal));
+        for (const note of lines) session.deals.write(note);
+        return all;
+      });
+      if (ran === undefined) {
+        giveUpOld('the lock was not free in time');
+        schedule(Math.min(1 + 2 ** Math.min(tries++, 5), 25) * (0.5 + Math.random()));
+        return;
+      }
+      tries = 0;
+      waiting = waiting.slice(group.length);
+      traces = traces.slice(lines.length);
+      drops = drops.slice(dropped.length);
+      pulse.recover('the store answers again');
+      group.forEach(({ done }, at) => void done?.(ran[at]!.dealt));
+    } catch (error) {
+      failed(error);
+      giveUpOld(sentenceOf(error, 'of this gear'), 0);
+      schedule(250);
+    }
+  }
+
+  /** Whoever has waited long enough decides without the store; what must arrive stays. */
+  function giveUpOld(reason: string, patienceMs = lockPatienceMs): void {
+    const limitMs = machineClock.nowMs() - patienceMs;
+    const stay: Waiting[] = [];
+    for (const one of waiting) {
+      if (one.done === undefined || one.sinceMs > limitMs) {
+        stay.push(one);
+        continue;
+      }
+      if (one.deal.mustArrive === true) {
+        countHere(one.deal, views);
+        stay.push({ ...one, done: undefined });
+        one.done({ status: 'kept' });
+      } else one.done({ status: 'away', reason });
+      pulse.degrade(reason);
+    }
+    waiting = stay;
+    if (traces.length > journalEntriesMax) traces = traces.slice(-journalEntriesMax);
+  }
+
+  function provisionally({ body, place, atMs }: Note): Entry {
+    provisional = Math.max(provisional, session.deals.lastSeq) + 1;
+    return { seq: provisional, atMs, wallMs: session.clock.wallMs(), ...place, ...body } as Entry;
+  }
+
+  function heal(): void {
+    const known = [...views.all.values()].filter(({ text }) => text !== undefined);
+    try {
+      transaction(lockPatienceMs, true, () => {
+        for (const view of known) {
+          const stored = session.deals.known(view.cell.key);
+          if (stored !== undefined && stored.version >= view.cell.version) continue;
+          const mine: unknown = JSON.parse(view.text!);
+          const theirs = stored?.text === undefined ? undefined : (JSON.parse(stored.text) as unknown);
+          const { join } = view.options;
+          const joined = theirs === undefined || join === undefined ? mine : join(mine, theirs);
+          session.deals.offer(view, view.cell.version, JSON.stringify(joined));
+        }
+        for (const [key, total] of totals) session.deals.raise(key, total);
+        session.saveTime();
+      });
+    } catch (error) {
+      session.trouble(error);
+    }
+  }
+
+  return {
+    now,
+    soon(deal) {
+      if (closed) return Promise.resolve({ status: 'away', reason: 'the store is closed' });
+      return new Promise((resolve) => {
+        wait({ deal, sinceMs: machineClock.nowMs(), done: resolve });
+      });
+    },
+    record(note) {
+      const { entries } = now({ notes: [note], mustArrive: true });
+      return entries[0] ?? provisionally(note);
+    },
+    trace(note) {
+      traces.push(note);
+      schedule(0);
+      return provisionally(note);
+    },
+    drop(key) {
+      totals.delete(key);
+      drops.push(key);
+      schedule(0);
+    },
+    refresh() {
+      const changed = session.attempt((deals) => deals.refresh());
+      if (changed !== undefined && changed.length > 0) tell(changed);
+    },
+    flush: () => flushAll(waitMs),
+    sweep(retain) {
+      try {
+        transaction(0, false, () => {
+          session.saveTime();
+          session.deals.sweep(session.clock.nowMs(), session.clock.wallMs(), retain);
+        });
+      } catch (error) {
+        failed(error);
+      }
+    },
+    heal,
+    settled: () =>
+      new Promise((resolve) => {
+        const look = () => {
+          if (waiting.length + traces.length + drops.length === 0 || closed || pulse.health.state === 'degraded')
+            resolve();
+          else machineClock.after(1, look, true);
+        };
+        look();
+      }),
+    close() {
+      if (closed) return;
+      flushAll(lockPatienceMs);
+      closed = true;
+      for (const { done } of waiting) done?.({ status: 'away', reason: 'the store was closed' });
+    },
+  };
+}

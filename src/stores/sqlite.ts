@@ -1,0 +1,125 @@
+/** The door `switchgear/stores/sqlite`: state in one file that the processes of one machine share. */
+
+import { randomBytes, randomUUID } from 'node:crypto';
+import type { Card } from '../core/card.ts';
+import { SwitchgearError } from '../core/error.ts';
+import { type Entry, type EntryBody, type EntryPlace, isTrace } from '../core/event.ts';
+import { journalEntriesMax, lockWaitMs, storePollMs } from '../core/limits.ts';
+import type { Clock } from '../ports/clock.ts';
+import type { CellOptions, Deal, Marked, Shared, Store } from '../ports/store.ts';
+import { every } from './machine-clock.ts';
+import { cardPrefix } from './planning.ts';
+import { createPulse } from './pulse.ts';
+import { createCheckpoints } from './sqlite-checkpoint.ts';
+import { createSession } from './sqlite-session.ts';
+import { createWriter } from './sqlite-writer.ts';
+import { createViews } from './views.ts';
+
+export interface SqliteOptions {
+  /** The file; it and its folder are made where they are missing, for this user alone. */
+  readonly path: string;
+  /** How long a synchronous caller waits for the lock: 5 ms, or more where no event loop has to go on. */
+  readonly waitMs?: number;
+  /** What the journal keeps: 30 days and 64 megabytes. */
+  readonly retain?: { readonly days?: number; readonly megabytes?: number };
+  /** Whether the whole file is read once when it is opened. */
+  readonly verify?: boolean;
+  /** For tests: the store's time. */
+  readonly clock?: Clock;
+}
+
+export type SqliteStore = Store & { readonly shared: Shared };
+
+export function sqliteStore(options: SqliteOptions): SqliteStore {
+  checkOptions(options);
+  const { path, waitMs = lockWaitMs, verify = true } = options;
+  const retain = { days: options.retain?.days ?? 30, bytes: (options.retain?.megabytes ?? 64) * 1_048_576 };
+  const views = createViews();
+  const pulse = createPulse();
+  const session = createSession({ path, verify, views, pulse, clock: options.clock });
+  const writer = createWriter({ session, views, pulse, waitMs });
+  const checkpoints = createCheckpoints(path);
+  const process = `p${randomUUID().slice(0, 13)}`;
+  const secret = session.once('secret', () => randomBytes(32).toString('base64url'));
+  let closed = false;
+  const stopPoll = every(storePollMs, poll);
+
+  function poll(): void {
+    if (session.reopenIfReplaced()) writer.heal();
+    writer.refresh();
+    writer.sweep(retain);
+    checkpoints.look();
+  }
+
+  function open<S>(key: string, initial: () => S, given?: CellOptions<S>) {
+    return views.open(key, initial, given, () => session.attempt((deals) => deals.known(key))).cell;
+  }
+
+  function cardCell(id: string) {
+    return open<Card | null>(cardPrefix + id, () => null);
+  }
+
+  function tail(fromSeq: number): readonly Entry[] {
+    writer.flush();
+    return session.entries(fromSeq, journalEntriesMax, true);
+  }
+
+  const shared: Shared = {
+    process,
+    secret,
+    get health() {
+      return pulse.health;
+    },
+    refresh: writer.refresh,
+    now: (deal: Deal) => writer.now(deal).dealt,
+    soon: writer.soon,
+    sum: (key) => session.attempt((deals) => deals.sum(key)) ?? 0,
+    marked: (key, atMs, keepMs): Marked =>
+      session.attempt((deals) => deals.marked(key, atMs, keepMs)) ?? { count: 0, oldestMs: atMs },
+    read: async (prefix, most) => session.read(prefix, most),
+    entries: async (fromSeq, most) => {
+      writer.flush();
+      return session.entries(fromSeq, most, false);
+    },
+    watch: pulse.watch,
+    settled: writer.settled,
+  };
+
+  return {
+    clock: session.clock,
+    shared,
+    cell: open,
+    drop(key) {
+      views.forget(key);
+      writer.drop(key);
+    },
+    keys: () => [...views.all.keys()].filter((key) => !key.startsWith(cardPrefix)),
+    append(body: EntryBody, place: EntryPlace, atMs: number): Entry {
+      const note = { body, place, atMs };
+      return isTrace(body.type) ? writer.trace(note) : writer.record(note);
+    },
+    tail,
+    putCard(card) {
+      const cell = cardCell(card.id);
+      writer.now({ changes: [{ cell, step: () => ({ state: card }) }], mustArrive: true });
+    },
+    card: (id) => cardCell(id).state ?? undefined,
+    cards: () => session.read(cardPrefix, journalEntriesMax).map(({ state }) => state as Card),
+    close() {
+      if (closed) return;
+      closed = true;
+      stopPoll();
+      checkpoints.stop();
+      writer.close();
+      session.close();
+      views.clear();
+    },
+  };
+}
+
+function checkOptions(options: SqliteOptions): void {
+  const path: unknown = (options as SqliteOptions | undefined)?.path;
+  if (typeof path !== 'string' || path === '' || path.includes('\0')) {
+    throw new SwitchgearError('invalid_argument', `path must name a file, got ${JSON.stringify(path)}`);
+  }
+}

@@ -1,0 +1,79 @@
+/** What one process knows of the cells of a shared store: the text that is stored, and the state that is looked at. */
+
+import type { Cell, CellOptions } from '../ports/store.ts';
+
+export interface View {
+  readonly cell: { readonly key: string; state: unknown; version: number };
+  readonly initial: () => unknown;
+  readonly options: CellOptions<unknown>;
+  /** As it is stored; undefined where it is not. */
+  text: string | undefined;
+  /** With what was kept for a store that is away; undefined where nothing was. */
+  own: string | undefined;
+}
+
+export interface Views {
+  readonly all: ReadonlyMap<string, View>;
+  /** The view of a cell, made where there is none from what is known of it. */
+  open<S>(
+    key: string,
+    initial: () => S,
+    options: CellOptions<S> | undefined,
+    known: () => Known | undefined,
+  ): { readonly cell: Cell<S> };
+  /** Learns what is stored now; false where that was known. */
+  learn(view: View, version: number, text: string | undefined): boolean;
+  forget(key: string): void;
+  clear(): void;
+}
+
+export interface Known {
+  readonly version: number;
+  /** Undefined where it was dropped. */
+  readonly text: string | undefined;
+}
+
+export function createViews(): Views {
+  const all = new Map<string, View>();
+
+  function learn(view: View, version: number, text: string | undefined): boolean {
+    const { cell, options } = view;
+    if (version <= cell.version) return false;
+    cell.version = version;
+    view.text = text;
+    view.own = undefined;
+    const stored = stateOf(view, text);
+    cell.state = options.adopt === undefined ? stored : options.adopt(cell.state, stored);
+    return true;
+  }
+
+  return {
+    all,
+    open<S>(key: string, initial: () => S, options: CellOptions<S> | undefined, known: () => Known | undefined) {
+      let view = all.get(key);
+      if (view === undefined) {
+        const cell = { key, state: initial() as unknown, version: 0 };
+        view = { cell, initial, options: (options ?? {}) as CellOptions<unknown>, text: undefined, own: undefined };
+        all.set(key, view);
+        const stored = known();
+        if (stored !== undefined) learn(view, stored.version, stored.text);
+      }
+      return view as unknown as { readonly cell: Cell<S> };
+    },
+    learn,
+    forget: (key) => void all.delete(key),
+    clear: () => all.clear(),
+  };
+}
+
+/** A state of its own for whoever may write into it. */
+export function stateOf(view: View, text: string | undefined): unknown {
+  return text === undefined ? view.initial() : JSON.parse(text);
+}
+
+/** Shows a state that is not stored yet. */
+export function showOwn(view: View, state: unknown, text: string): void {
+  view.own = text;
+  const { adopt } = view.options;
+  view.cell.state = adopt === undefined ? state : adopt(view.cell.state, state);
+}

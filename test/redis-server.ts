@@ -1,0 +1,96 @@
+/** A real redis-server for tests, on a free port of this machine, with nothing kept on disk; ended by its pid. */
+
+import { execFileSync, spawn, spawnSync } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { connect, createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+export interface RedisServer {
+  readonly url: string;
+  readonly port: number;
+  readonly pid: number;
+  /** Sends the process a signal: SIGSTOP, SIGCONT, SIGKILL. */
+  signal(signal: NodeJS.Signals): void;
+  /** Starts it again on the same port, after it was killed. */
+  restart(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+/** Starts one; where it is not installed it is, or the one line to run is said. */
+export async function startRedis(args: readonly string[] = []): Promise<RedisServer> {
+  install();
+  const port = await freePort();
+  const folder = mkdtempSync(join(tmpdir(), 'switchgear-redis-'));
+  const launch = () =>
+    spawn(
+      'redis-server',
+      ['--port', `${port}`, '--bind', '127.0.0.1', '--save', '', '--appendonly', 'no', '--dir', folder, ...args],
+      { stdio: 'ignore' },
+    );
+  let child = launch();
+  const leave = () => child.kill('SIGKILL');
+  process.once('exit', leave);
+  await listening(port);
+  return {
+    url: `redis://127.0.0.1:${port}`,
+    port,
+    get pid() {
+      return child.pid!;
+    },
+    signal: (signal) => void child.kill(signal),
+    async restart() {
+      child = launch();
+      await listening(port);
+    },
+    async stop() {
+      process.removeListener('exit', leave);
+      const gone = child.exitCode !== null || child.signalCode !== null;
+      const ended = gone ? undefined : new Promise((resolve) => child.once('exit', resolve));
+      child.kill('SIGCONT');
+      child.kill('SIGKILL');
+      await ended;
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+function install(): void {
+  if (spawnSync('redis-server', ['--version'], { stdio: 'ignore' }).status === 0) return;
+  if (process.getuid?.() === 0) {
+    try {
+      execFileSync('apt-get', ['install', '-y', 'redis-server'], { stdio: 'ignore' });
+      return;
+    } catch {
+      // Said below, in one line.
+    }
+  }
+  throw new Error('these tests need a real Redis; run: sudo apt-get install -y redis-server');
+}
+
+function freePort(): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const server = createServer();
+    server.once('error', reject);
+    server.listen(0, '127.0.0.1', () => {
+      const address = server.address();
+      server.close(() => resolve(typeof address === 'object' && address !== null ? address.port : 0));
+    });
+  });
+}
+
+async function listening(port: number): Promise<void> {
+  for (let tries = 0; tries < 200; tries++) {
+    const open = await new Promise<boolean>((resolve) => {
+      const socket = connect(port, '127.0.0.1');
+      socket.once('connect', () => {
+        socket.destroy();
+        resolve(true);
+      });
+      socket.once('error', () => resolve(false));
+    });
+    if (open) return;
+    await new Promise((resolve) => setTimeout(resolve, 25));
+  }
+  throw new Error(`redis-server does not listen on port ${port}`);
+}
