@@ -1,7 +1,6 @@
 /** The cards of a gear: opened when something halted or asks, turned by answers and by time. */
 
 import { type Card, type CardEvent, changeCard } from '../core/card.ts';
-import { withoutValues } from './held.ts';
 import { holdsWords, write } from './notes.ts';
 import { placeOf, type TaskNode } from './task-node.ts';
 import type { Works } from './works.ts';
@@ -14,7 +13,7 @@ export function openCard(
   atMs: number,
 ): Card {
   const card: Card = { id: `card-${works.session}-${++works.ids}`, ...given, state: 'open' };
-  works.store.putCard(holdsWords(works) ? card : withoutValues(card));
+  works.store.putCard(holdsWords(works) ? card : (works.rules?.hide(card) ?? card));
   write(works, { type: 'card-changed', card }, task && placeOf(task), atMs);
   return card;
 }

@@ -23,7 +23,7 @@ export function write(works: Works, body: EntryBody, place: EntryPlace = {}, atM
   if (isTrace(body.type) && !wantsTraces(works)) return;
   let entry: Entry;
   try {
-    entry = works.store.append(holdsWords(works) ? body : heldBody(body), place, atMs);
+    entry = works.store.append(holdsWords(works) ? body : heldBody(body, works.rules), place, atMs);
   } catch (error) {
     works.errors++; // Nothing that a decision needs: a halt must reach all of its tasks whether or not it is written.
     if (works.logLevel !== 'silent') say(works, `${warning}internal error in journal: ${messageOf(error)}`);

@@ -7,6 +7,7 @@ import type { RuleEngine, Tightened } from '../rule-engine.ts';
 import type { RuleSettings, RuleText } from '../settings.ts';
 import { rulesControl } from './control.ts';
 import { matchCall, matchResult } from './evaluate.ts';
+import { hide } from './hidden.ts';
 import { addRules, ruleSet } from './registry.ts';
 import { parseRule, type Rule, ruleOf } from './rule.ts';
 
@@ -21,6 +22,7 @@ export function ruleEngine(rules: readonly Rule[], settings: RuleSettings): Rule
     control: rulesControl(rules, settings) as unknown as Control,
     matchCall: (tool, agent, args) => matchCall(rules, { tool, agent, args }, settings),
     matchResult: (tool, agent, result) => matchResult(rules, { tool, agent, result }),
+    hide,
     tighten: (lines, target) => tighten(rules, settings, lines, target),
     with(before, next) {
       const kept = ((before as RulesInForce | undefined)?.rules ?? []).filter((rule) => rule.origin === 'model');
