@@ -345,6 +345,73 @@ test('in time nothing is cut: value and error pass, and no timer is left that fi
   assert.throws(() => breaker.execute(bad), /down/);
 });
 
+test('a value that comes back too late is a failure; on the machine’s own clock from the second on', () => {
+  const { breaker, clock } = started({ timeoutSecs: 2 });
+  breaker.execute(() => clock.advance(2_000));
+  breaker.execute(() => clock.advance(2_001));
+  assert.deepEqual([breaker.stats.successes, breaker.stats.failures], [1, 1]);
+  const own = createBreaker({ timeoutSecs: 0.02 });
+  const block = () => {
+    for (const began = performance.now(); performance.now() - began < 25; );
+  };
+  own.execute(block);
+  own.execute(block);
+  own.execute(() => 1);
+  assert.deepEqual([own.stats.successes, own.stats.failures], [2, 1]);
+});
+
+test('calls that may be given up do not get into each other’s way, whatever is used again', async () => {
+  for (const given of [simulatedClock(), undefined]) {
+    const breaker = createBreaker({ timeoutSecs: 0.03, failureThreshold: 9, ...(given && { clock: given }) });
+    const [hung, slow] = [Promise.withResolvers<string>(), Promise.withResolvers<string>()];
+    const lost = assert.rejects(
+      breaker.execute(() => hung.promise),
+      { name: 'TimeoutError' },
+    );
+    const first = breaker.execute(() => slow.promise);
+    assert.equal(await breaker.execute(async () => 'quick'), 'quick');
+    slow.resolve('slow');
+    assert.equal(await first, 'slow');
+    given?.advance(30);
+    await lost;
+    assert.deepEqual([breaker.stats.failures, breaker.stats.inFlight], [1, 1]);
+    const next = breaker.execute(async () => {
+      hung.reject(new Error('too late'));
+      await promisesSettled();
+      return 'next';
+    });
+    assert.equal(await next, 'next');
+    await assert.rejects(
+      breaker.execute(async () => bad()),
+      /down/,
+    );
+    const { successes, failures, inFlight, late } = breaker.stats;
+    assert.deepEqual([successes, failures, inFlight, late], [3, 2, 0, 0]);
+  }
+});
+
+test('where only the same error counts, what varies in its text does not matter', () => {
+  const { breaker } = started({ sameErrorOnly: true, failureThreshold: 3 });
+  const fail = (message: string) =>
+    assert.throws(() =>
+      breaker.execute(() => {
+        throw new Error(message);
+      }),
+    );
+  fail("no file 'a.txt' at /tmp/1");
+  fail("no file 'b.txt' at /tmp/22");
+  assert.equal(breaker.stats.run, 2);
+  fail('no room');
+  assert.equal(breaker.stats.run, 1);
+  for (const id of [71, 72]) fail(`row ${id} is locked`);
+  assert.equal(breaker.stats.run, 2);
+  fail("it's `late`");
+  fail("it's `early`");
+  assert.deepEqual([breaker.stats.run, breaker.state], [2, 'CLOSED']);
+  fail('it\'s "soon"');
+  assert.equal(breaker.state, 'OPEN');
+});
+
 test('a stale clock does not cut a call short that has only just begun', async () => {
   const breaker = createBreaker({ timeoutSecs: 0.25, slowCallSecs: 60 });
   // The coarse clock has looked, and a timer waits.

@@ -12,41 +12,43 @@ import {
 } from '../core/breaker/breaker.ts';
 import { halfOpenBreaker, openBreaker, resetBreaker } from '../core/breaker/phases.ts';
 import type { BreakerState } from '../core/breaker/state.ts';
-import { beginRunning } from '../core/breaker/window.ts';
+import { beginRunning, countRunning } from '../core/breaker/window.ts';
 import { classify, peek } from '../core/classify.ts';
-import type { Stop } from '../core/verdict.ts';
-import { errorFingerprint } from '../guard/fingerprint.ts';
-import {
-  type Breaker,
-  type BreakerChange,
-  type BreakerPermit,
-  type BreakerRefusal,
-  CircuitOpenError,
-} from './breaker-face.ts';
-import { ended, isPromise, type Seen } from './ended.ts';
+import type { Breaker, BreakerChange, BreakerPermit, BreakerRefusal } from './breaker-face.ts';
 import { tellAll } from './listeners.ts';
 import { check, type Model } from './model.ts';
 import { ClosedPermit, grantOf, nextId } from './permits.ts';
-import { type Cached, refusalFor } from './refusals.ts';
-import { timedCall } from './timed-call.ts';
+import { type Cached, refusalFor, refuse } from './refusals.ts';
+import { sameError } from './same-error.ts';
+import { isPromise, promiseOf, type Seen } from './seen.ts';
+import type { Owner } from './time-limit.ts';
 
 const outcomes: readonly unknown[] = ['success', 'failure', 'neutral'];
 
+/** The admission of a call whose work can be cut. */
+interface Cut extends Admitted {
+  readonly controller?: AbortController;
+}
+
 /** One object per breaker: what is the same for all lives on the prototype and in the model. */
-export class BreakerAlone implements Breaker {
+export class BreakerAlone implements Breaker, Owner {
   readonly model: Model;
   readonly memory: BreakerState;
   private listeners: readonly ((change: BreakerChange) => void)[] | undefined = undefined;
   private known: number;
-  private seeOk: Seen | undefined = undefined;
-  private seeErr: Seen | undefined = undefined;
+  /** What all calls are admitted with now: it is closed and not held, and a call needs no permit of its own. */
   private grant: Admitted | undefined = undefined;
+  /** The handlers of that grant, where a call needs nothing else. */
+  private ok: Seen | undefined = undefined;
+  private err: Seen | undefined = undefined;
+  /** The last refusal of this phase. */
   private cached: Cached | undefined = undefined;
 
   constructor(model: Model, memory: BreakerState) {
     this.model = model;
     this.memory = memory;
     this.known = memory.generation;
+    this.prepare();
   }
 
   get name(): string {
@@ -68,44 +70,39 @@ export class BreakerAlone implements Breaker {
 
   execute<A extends unknown[], R>(fn: (...args: A) => R, ...args: A): R {
     const { memory, model } = this;
-    if (memory.phase !== 'closed' || model.perCall || memory.heldAtMs >= 0) {
-      const refusal = this.openRefusal();
-      return refusal === undefined ? this.permitted(fn, args) : (this.refuse(refusal) as R);
+    if (this.grant === undefined) {
+      return this.standing() === undefined ? this.permitted(fn, args) : (refuse(this.cached!, model) as R);
     }
-    if (model.isSlow) {
-      const refusal = this.begin();
-      if (refusal !== undefined) return this.refuse(refusal) as R;
-    } else if (this.seeOk === undefined) this.watch(0);
+    if ((this.ok === undefined || !model.isPlain) && !this.isStraight()) return this.permitted(fn, args);
     memory.requests++;
     memory.inFlight++;
-    const ok = this.seeOk!;
-    const err = this.seeErr!;
-    if (model.timed !== undefined) return this.timed(fn, args, this.grant!, ok, err);
+    const { grant, ok, err } = this;
     let result: R;
     try {
       result = fn(...args);
     } catch (error) {
-      err(error);
+      err!(error);
       throw error;
     }
-    if (!isPromise(result)) return ended(result, ok, err) as R;
+    if (!isPromise(result)) return this.came(result, grant) as R;
+    if (model.limit !== undefined) return model.limit.race(this, grant, result) as R;
     result.then(ok, err);
     return result;
   }
 
   executeWithSignal<R>(fn: (signal: AbortSignal) => R): R {
     const controller = new AbortController();
-    return this.permitted(() => fn(controller.signal), [], controller);
+    return this.permitted(fn, [controller.signal], controller);
   }
 
   admit(): BreakerPermit | BreakerRefusal {
-    const { memory, model } = this;
-    if (memory.phase === 'closed' && !model.perCall && !model.isSlow && memory.heldAtMs < 0) {
+    const { memory, model, grant } = this;
+    if (grant !== undefined && !model.isSlow) {
       memory.requests++;
       memory.inFlight++;
-      return new ClosedPermit(memory.generation);
+      return new ClosedPermit(grant.generation);
     }
-    const refusal = this.openRefusal() ?? this.refusal();
+    const refusal = this.standing() ?? this.refusal();
     if (refusal !== undefined) return refusal;
     const { id, generation, probe, atMs } = admitCall(memory, model.settings, nextId(), model.clock.nowMs());
     this.look();
@@ -132,12 +129,12 @@ export class BreakerAlone implements Breaker {
 
   hold(): void {
     this.memory.heldAtMs = Math.max(0, this.model.clock.nowMs());
-    this.cached = undefined;
+    this.prepare();
   }
 
   release(): void {
     this.memory.heldAtMs = -1;
-    this.cached = undefined;
+    this.prepare();
   }
 
   probeNow(): void {
@@ -157,71 +154,92 @@ export class BreakerAlone implements Breaker {
     this.listeners = undefined;
   }
 
-  /**
-   * Handlers are made once per generation, and per tick of the clock where the beginning of a call matters:
-   * a late result knows itself without anything per call.
-   */
-  private watch(atMs: number): void {
-    const grant = grantOf(this.memory.generation, atMs);
-    this.grant = grant;
-    this.seeOk = (value) => {
-      if (typeof value !== 'object' || value === null) this.succeed(grant);
-      else this.learn(grant, this.outcomeOf(value));
-    };
-    this.seeErr = (error) => this.learn(grant, this.failureOf(error));
+  succeeded(grant: Admitted, value: unknown): void {
+    if (typeof value !== 'object' || value === null) this.succeed(grant);
+    else this.learn(grant, classify({ value }, this.model.settings, 0, sameError));
   }
 
-  /** A call begins whose length matters. Whether too many are slow is looked at once per tick, or while some are. */
-  private begin(): BreakerRefusal | undefined {
+  failed(grant: Admitted, error: unknown, stillRuns?: boolean): void {
+    const { settings, clock } = this.model;
+    this.learn(grant, classify({ error }, settings, clock.nowMs(), sameError), stillRuns);
+  }
+
+  /** A call that was given up at its time has failed, but its work goes on. */
+  givenUp(grant: Admitted, error: Error): void {
+    this.failed(grant, error, true);
+    (grant as Cut).controller?.abort(error);
+  }
+
+  workEnded(): void {
+    endWork(this.memory);
+  }
+
+  /** Forgets what was made for the phase before. */
+  private prepare(): void {
     const { memory, model } = this;
-    const atMs = model.clock.nowMs();
-    if (this.seeOk === undefined || this.grant?.atMs !== atMs || memory.overdue > 0) {
-      const refusal = this.refusal();
-      if (refusal !== undefined) return refusal;
-      this.watch(atMs);
-    }
-    beginRunning(memory, model.settings, atMs);
-    return undefined;
+    const isShared = memory.phase === 'closed' && memory.heldAtMs < 0 && !model.perCall;
+    this.grant = isShared ? grantOf(memory.generation) : undefined;
+    this.ok = undefined;
+    this.err = undefined;
+    this.cached = undefined;
   }
 
-  private succeed(permit: Admitted): void {
-    const { memory, model } = this;
-    // Of the same generation and no probe: it is closed, as it was when the call began.
-    if (model.needsTime || permit.probe || permit.generation !== memory.generation) this.learn(permit, success);
-    else countSuccess(memory, model.settings);
-  }
-
-  private learn(permit: Admitted, outcome: Outcome, stillRuns?: boolean): void {
-    const { memory, model } = this;
-    // What may open it is dated exactly: after blocking work the seldom clock would be behind.
-    const atMs = outcome !== success ? model.exact.nowMs() : model.needsTime ? model.clock.nowMs() : 0;
-    settleCall(memory, model.settings, permit, outcome, atMs, stillRuns);
-    if (memory.generation !== this.known) this.look();
-  }
-
-  private outcomeOf(value: unknown): Outcome {
-    const isPlain = typeof value !== 'object' || value === null;
-    return isPlain ? success : classify({ value }, this.model.settings, 0, errorFingerprint);
-  }
-
-  private failureOf(error: unknown): Outcome {
-    return classify({ error }, this.model.settings, this.model.clock.nowMs(), errorFingerprint);
-  }
-
-  /** Tells of a change of phase; what was made for the phase before is forgotten. */
+  /** Tells of a change of phase. */
   private look(): void {
     const { memory, known } = this;
     if (memory.generation === known) return;
     this.known = memory.generation;
-    this.seeOk = undefined;
-    this.cached = undefined;
+    this.prepare();
     tellAll(this.listeners, this.name, memory);
   }
 
+  /** Whether a call of a closed breaker needs nothing but the handlers that all share: they are ready then. */
+  private isStraight(): boolean {
+    const { memory, model, grant } = this;
+    if (model.limit?.isSync) return false;
+    if (model.isSlow) {
+      // Whether too many are slow is looked at once per tick, or while some are.
+      const atMs = model.clock.nowMs();
+      if (this.ok !== undefined && grant!.atMs === atMs && memory.overdue === 0) return countRunning(memory, 1);
+      if (refusalAt(memory, model.settings, atMs) !== undefined) return false;
+      beginRunning(memory, model.settings, atMs);
+      this.grant = { id: 0, generation: memory.generation, probe: false, atMs };
+    }
+    const own = this.grant!;
+    this.ok = (value) => this.succeeded(own, value);
+    this.err = (error) => this.failed(own, error);
+    return true;
+  }
+
+  private succeed(grant: Admitted): void {
+    const { memory, model } = this;
+    // Of the same generation while calls share a grant: it is closed, as it was when the call began.
+    const isOwn = this.grant !== undefined && grant.generation === memory.generation;
+    if (isOwn && (!model.needsTime || this.isQuick(grant))) countSuccess(memory, model.settings);
+    else this.learn(grant, success);
+  }
+
+  /** Whether a call ended within the tick in which it began: nobody needs to know how long it took. */
+  private isQuick({ atMs }: Admitted): boolean {
+    const { memory, model } = this;
+    return memory.buckets === null && atMs === model.clock.nowMs() && countRunning(memory, -1);
+  }
+
+  private learn(grant: Admitted, outcome: Outcome, stillRuns?: boolean): void {
+    const { memory, model } = this;
+    const mayOpen = !model.byRun || this.grant === undefined || memory.run + 1 >= model.settings.failureThreshold;
+    let atMs = 0;
+    if (outcome === success) atMs = model.needsTime ? model.clock.nowMs() : 0;
+    // What may open it is dated exactly: after blocking work the seldom clock would be behind.
+    else if (mayOpen || 'retryAtMs' in outcome) atMs = model.exact.nowMs();
+    settleCall(memory, model.settings, grant, outcome, atMs, stillRuns);
+    if (memory.generation !== this.known) this.look();
+  }
+
   /** While it is open nothing changes before its time: the last refusal stands, and one look at the time answers. */
-  private openRefusal(): BreakerRefusal | undefined {
+  private standing(): BreakerRefusal | undefined {
     const { memory, cached } = this;
-    if (memory.phase !== 'open' || cached === undefined || this.model.clock.nowMs() >= cached.untilMs) return undefined;
+    if (cached === undefined || this.model.clock.nowMs() >= cached.untilMs) return undefined;
     memory.requests++;
     memory.refused++;
     return cached.refusal;
@@ -236,59 +254,42 @@ export class BreakerAlone implements Breaker {
     if (stop === undefined) return undefined;
     countRefusal(memory, model.settings, atMs);
     this.look();
-    return this.refusalOf(stop);
-  }
-
-  private refusalOf({ code, retryAtMs, counters }: Stop): BreakerRefusal {
-    const { generation } = this.memory;
-    const last = this.cached?.generation === generation ? this.cached.refusal : undefined;
-    if (last?.retryAtMs === retryAtMs && last?.code === code) return last;
-    const refusal = refusalFor(this.name, { code, retryAtMs, counters });
-    const standing = code === 'circuit_open' && this.memory.phase === 'open' && this.memory.heldAtMs < 0;
-    this.cached = { generation, refusal, untilMs: standing ? (retryAtMs ?? Number.POSITIVE_INFINITY) : 0 };
-    return refusal;
+    const last = this.cached?.refusal;
+    if (last !== undefined && last.retryAtMs === stop.retryAtMs && last.code === stop.code) return last;
+    const stands = stop.code === 'circuit_open' && memory.phase === 'open' && memory.heldAtMs < 0;
+    this.cached = refusalFor(model.name, stop, stands);
+    return this.cached.refusal;
   }
 
   private permitted<A extends unknown[], R>(fn: (...args: A) => R, args: A, controller?: AbortController): R {
     const permit = this.admit();
-    if (permit.refused) return this.refuse(permit) as R;
-    const ok: Seen = (value) => this.settle(permit, this.outcomeOf(value));
-    const err: Seen = (error) => this.settle(permit, this.failureOf(error));
-    if (this.model.timed !== undefined) return this.timed(fn, args, permit, ok, err, controller);
+    if (permit.refused) return refuse(this.cached!, this.model) as R;
+    const grant: Cut = controller === undefined ? permit : { ...permit, controller };
+    const beganMs = this.model.limit?.began();
+    let result: R;
     try {
-      return ended(fn(...args), ok, err) as R;
+      result = fn(...args);
     } catch (error) {
-      err(error);
+      this.failed(grant, error);
       throw error;
     }
+    return this.came(result, grant, beganMs) as R;
   }
 
-  /** A call that was given up at its time has failed, but its work goes on. */
-  private timed<A extends unknown[], R>(
-    fn: (...args: A) => R,
-    args: A,
-    grant: Admitted,
-    ok: Seen,
-    err: Seen,
-    controller?: AbortController,
-  ): R {
-    const giveUp = (error: Error) => {
-      this.learn(grant, this.failureOf(error), true);
-      controller?.abort(error);
-    };
-    return timedCall(this.model, fn, args, { ok, err, giveUp, endWork: () => endWork(this.memory) });
-  }
-
-  private refuse(refusal: BreakerRefusal): unknown {
-    const { refuses } = this.model;
-    if (refuses === 'return') return refusal;
-    const own: Cached = this.cached ?? { generation: 0, refusal, untilMs: 0 };
-    own.error ??= new CircuitOpenError(refusal);
-    if (refuses === 'throw') throw own.error;
-    if (own.promise === undefined) {
-      own.promise = Promise.reject(own.error);
-      own.promise.catch(() => {}); // Shared by every refused caller: a refusal nobody awaits is no crash.
+  /** Sees to the end of what came back: a value, a promise, or a thenable of somebody else's. */
+  private came(result: unknown, grant: Admitted, beganMs?: number): unknown {
+    const { limit } = this.model;
+    const work = promiseOf(result);
+    if (work === undefined) {
+      if (limit?.isOver(beganMs)) this.failed(grant, limit.error());
+      else this.succeeded(grant, result);
+      return result;
     }
-    return own.promise;
+    if (limit !== undefined) return limit.race(this, grant, work);
+    work.then(
+      (value) => this.succeeded(grant, value),
+      (error) => this.failed(grant, error),
+    );
+    return work;
   }
 }

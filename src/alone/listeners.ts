@@ -5,12 +5,12 @@ import type { BreakerChange } from './breaker-face.ts';
 
 export type Listener = (change: BreakerChange) => void;
 
-const types = { open: 'opened', closed: 'closed', 'half-open': 'half-opened' } as const;
-
 export function tellAll(listeners: readonly Listener[] | undefined, name: string, state: BreakerState): void {
+  const { phase } = state;
+  const type = phase === 'closed' ? phase : (`${phase}ed` as const);
   for (const listener of listeners ?? []) {
     try {
-      listener({ type: types[state.phase], name, generation: state.generation, cause: state.cause });
+      listener({ type, name, generation: state.generation, cause: state.cause });
     } catch (error) {
       process.emitWarning(`a listener of the breaker '${name}' threw: ${String(error)}`, 'SwitchgearWarning');
     }

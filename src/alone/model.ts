@@ -7,9 +7,9 @@ import { checkPart } from '../core/part.ts';
 import { quoted } from '../core/quoted.ts';
 import type { BreakerSettings } from '../core/settings.ts';
 import { coarseClock, systemClock } from '../guard/clock.ts';
-import { type Timeouts, timeouts } from '../guard/timeouts.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { BreakerOptions } from './breaker-face.ts';
+import { type TimeLimit, timeLimit } from './time-limit.ts';
 
 /** What breakers of equal options share. */
 export interface Model {
@@ -19,10 +19,14 @@ export interface Model {
   readonly clock: Clock;
   readonly exact: Clock;
   readonly refuses: 'reject' | 'throw' | 'return';
-  readonly timed: Timeouts | undefined;
+  readonly limit: TimeLimit | undefined;
   readonly needsTime: boolean;
+  /** Whether only a run of failures opens it: below the limit of the run no failure needs a date. */
+  readonly byRun: boolean;
   /** Whether the length of calls matters. */
   readonly isSlow: boolean;
+  /** Whether a call needs no look at any clock before it begins. */
+  readonly isPlain: boolean;
   /** Whether each call needs a permit of its own while closed. */
   readonly perCall: boolean;
 }
@@ -32,54 +36,46 @@ export function check(fits: boolean, what: string, value: unknown): void {
   if (!fits) throw new SwitchgearError('invalid_argument', `${what}, got ${quoted(value)}`);
 }
 
-function settingsOf(said: object): BreakerSettings {
-  const { timeoutSecs, ...untimed } = defaultBreaker;
-  const settings: BreakerSettings = { ...untimed, rateWindow: 'calls', ...checkPart(defaultBreaker, said, 'breaker') };
+const models = new Map<string, Model>();
+const seldom = coarseClock(systemClock);
+
+const { timeoutSecs, ...untimed } = defaultBreaker;
+const known = { ...untimed, name: 'breaker', clock: systemClock, onRefusal: 'reject' };
+
+/** The model of these options, which are read once, here. */
+export function modelOf(given: BreakerOptions): Model {
+  const said = checkPart(known, given, 'breaker') as BreakerOptions;
+  const { name = 'breaker', clock, onRefusal = 'reject', ...own } = said;
+  check(['reject', 'throw', 'return'].includes(onRefusal), 'onRefusal must be reject, throw or return', onRefusal);
+  const tells = typeof clock?.nowMs === 'function' && typeof clock.after === 'function';
+  check(clock === undefined || tells, 'clock must have nowMs and after', clock);
+  const settings: BreakerSettings = { ...untimed, rateWindow: 'calls', ...own };
   // Together they must leave a limit that can be reached.
   const { trip, failureThreshold, minimumCalls, windowCalls } = settings;
   const holds = `the window holds ${windowCalls} calls`;
   check(trip !== 'count_window' || failureThreshold <= windowCalls, `failureThreshold: ${holds}`, failureThreshold);
   const rated = settings.rateWindow === 'calls' && (settings.failureRateThreshold ?? settings.slowCallSecs);
   check(!rated || minimumCalls <= windowCalls, `minimumCalls: ${holds}`, minimumCalls);
-  return settings;
-}
-
-const models = new Map<string, Model>();
-const seldom = coarseClock(systemClock);
-
-/** Options are read once, here: what refuses to be read is refused. */
-function readable<T extends object>(given: T): T {
-  check(typeof given === 'object' && given !== null && !Array.isArray(given), 'options must be an object', given);
-  try {
-    return { ...given };
-  } catch {
-    throw new SwitchgearError('invalid_argument', 'options cannot be read');
-  }
-}
-
-/** The model of these options. */
-export function modelOf(given: BreakerOptions): Model {
-  const options = readable(given);
-  const { name = 'breaker', clock, onRefusal = 'reject', ...said } = options;
-  check(typeof name === 'string', 'name must be a text', name);
-  check(['reject', 'throw', 'return'].includes(onRefusal), 'onRefusal must be reject, throw or return', onRefusal);
-  const tells = typeof clock?.nowMs === 'function' && typeof clock.after === 'function';
-  check(clock === undefined || tells, 'clock must have nowMs and after', clock);
-  const settings = settingsOf(said);
   const key = JSON.stringify([name, onRefusal, settings]);
-  const known = clock === undefined ? models.get(key) : undefined;
-  if (known !== undefined) return known;
+  const shared = clock === undefined ? models.get(key) : undefined;
+  if (shared !== undefined) return shared;
   const exact = clock ?? systemClock;
   const isSlow = settings.slowCallSecs !== undefined;
+  const needsTime = isSlow || settings.trip === 'time_window' || settings.rateWindow === 'time';
   const model: Model = {
     name,
     settings,
     clock: clock ?? seldom,
     exact,
     refuses: onRefusal,
-    timed: settings.timeoutSecs === undefined ? undefined : timeouts(exact),
-    needsTime: isSlow || settings.trip === 'time_window' || settings.rateWindow === 'time',
+    limit:
+      settings.timeoutSecs === undefined
+        ? undefined
+        : timeLimit(exact, clock !== undefined, name, settings.timeoutSecs),
+    needsTime,
+    byRun: !needsTime && settings.trip !== 'count_window' && settings.failureRateThreshold === undefined,
     isSlow,
+    isPlain: !isSlow && settings.timeoutSecs === undefined,
     perCall: settings.maxConcurrent !== undefined || settings.mode !== 'enforce',
   };
   if (clock === undefined) {

@@ -14,11 +14,9 @@ export function nextId(): number {
 const grants: Admitted[] = [];
 
 /** The admission of any call of a closed generation: nothing in it tells one breaker from another. */
-export function grantOf(generation: number, atMs: number): Admitted {
-  const known = grants[generation];
-  if (known !== undefined && atMs === 0) return known;
-  const grant: Admitted = { id: 0, generation, probe: false, atMs };
-  if (generation < sharedSettingsMax && atMs === 0) grants[generation] = grant;
+export function grantOf(generation: number): Admitted {
+  const grant = grants[generation] ?? { id: 0, generation, probe: false, atMs: -1 };
+  if (generation < sharedSettingsMax) grants[generation] = grant;
   return grant;
 }
 

@@ -1,24 +1,21 @@
 /** The refusals of a breaker: values first, errors and rejected promises on demand, one for a whole open period. */
 
-import type { Counters } from '../core/verdict.ts';
-import type { BreakerRefusal, CircuitOpenError } from './breaker-face.ts';
+import type { Stop } from '../core/verdict.ts';
+import { type BreakerRefusal, CircuitOpenError } from './breaker-face.ts';
+import type { Model } from './model.ts';
 
 /** The refusal of an open period, with what is made of it on demand. */
 export interface Cached {
-  readonly generation: number;
   readonly refusal: BreakerRefusal;
   /** Until when it stands without another look at the state. */
   readonly untilMs: number;
-  error?: CircuitOpenError;
-  promise?: Promise<never>;
+  error: CircuitOpenError | undefined;
+  promise: Promise<never> | undefined;
 }
 
-/** A refusal, for whoever asks. */
-export function refusalFor(
-  name: string,
-  { code, retryAtMs, counters }: { code: string; retryAtMs: number | undefined; counters: Counters },
-): BreakerRefusal {
-  return Object.freeze({
+/** A refusal, for whoever asks; `stands` = until its time, whatever happens. */
+export function refusalFor(name: string, { code, retryAtMs, counters }: Stop, stands: boolean): Cached {
+  const refusal: BreakerRefusal = Object.freeze({
     refused: true,
     code: code as BreakerRefusal['code'],
     name,
@@ -28,4 +25,18 @@ export function refusalFor(
         ? `Error: CircuitBreakerOpen (System Paused). '${name}' keeps failing`
         : `'${name}' runs as many calls at once as it may (${counters.limit})`,
   });
+  const untilMs = stands ? (retryAtMs ?? Number.POSITIVE_INFINITY) : 0;
+  return { refusal, untilMs, error: undefined, promise: undefined };
+}
+
+/** Refuses a call, in the way that was asked for. */
+export function refuse(cached: Cached, { refuses }: Model): unknown {
+  if (refuses === 'return') return cached.refusal;
+  cached.error ??= new CircuitOpenError(cached.refusal);
+  if (refuses === 'throw') throw cached.error;
+  if (cached.promise === undefined) {
+    cached.promise = Promise.reject(cached.error);
+    cached.promise.catch(() => {}); // Shared by every refused caller: a refusal nobody awaits is no crash.
+  }
+  return cached.promise;
 }

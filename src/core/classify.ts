@@ -16,10 +16,15 @@ const denied: Outcome = Object.freeze({ kind: 'neutral', why: 'denied' });
 const denialFlags = ['approval_denied', 'permission_denied', 'approval_error', 'policy_denied', 'guardrail_denied'];
 const denialName = /^(Approval|Permission|Policy|Guardrail)(Process)?(Denied|Error)(Error)?$/;
 
-/** Codes of Node, HTTP clients and JSON-RPC that say the same as a name in policies. */
-const argumentsCode = /^(ERR_INVALID_ARG_\w+|-32602)$/;
-const networkCode =
-  /^(E(TIMEDOUT|SOCKETTIMEDOUT|CONN\w+|NOTFOUND|AI_AGAIN|PIPE|HOSTUNREACH|NETUNREACH)|UND_ERR_\w+_TIMEOUT)$/;
+/** Codes of Node, HTTP clients and JSON-RPC, and HTTP statuses, that say the same as a name in policies. */
+const words: readonly (readonly [sign: RegExp, word: string])[] = [
+  [/^ENOENT\n/, 'FileNotFound'],
+  [/^(EACCES|EPERM)\n/, 'PermissionDenied'],
+  [/^(ERR_INVALID_ARG_\w+|-32602)\n|\n(400|422)$/, 'InvalidArguments'],
+  [/\n429$/, 'RateLimitExceeded'],
+  [/\n(408|5\d\d)$|^UND_ERR_\w+_TIMEOUT\n/, 'NetworkError'],
+  [/^E(TIMEDOUT|SOCKETTIMEDOUT|CONN\w+|NOTFOUND|AI_AGAIN|PIPE|HOSTUNREACH|NETUNREACH)\n/, 'NetworkError'],
+];
 
 /** What an error calls itself and is called: own name, class chain, code, and the policy's words for them. */
 export interface ErrorFacts {
@@ -49,13 +54,9 @@ export function readError(error: unknown): ErrorFacts {
   const code = peek(error, 'code');
   add(code);
   const response = peek(error, 'response');
-  const status = Number(peek(error, 'status') ?? peek(error, 'statusCode') ?? peek(response, 'status') ?? 0);
-  if (code === 'ENOENT') add('FileNotFound');
-  if (code === 'EACCES' || code === 'EPERM') add('PermissionDenied');
-  if (argumentsCode.test(String(code)) || status === 400 || status === 422) add('InvalidArguments');
-  if (status === 429) add('RateLimitExceeded');
-  const isDown = status === 408 || (status >= 500 && status < 600);
-  if (isDown || networkCode.test(String(code)) || names.includes('TimeoutError')) add('NetworkError');
+  const status = Number(peek(error, 'status') ?? peek(error, 'statusCode') ?? peek(response, 'status'));
+  for (const [sign, word] of words) if (sign.test(`${String(code)}\n${status}`)) add(word);
+  if (names.includes('TimeoutError')) add('NetworkError');
   const message = typeof error === 'string' ? error : peek(error, 'message');
   return {
     names: names.length === 0 ? ['Error'] : names,
@@ -87,6 +88,17 @@ function retryAfterOf(error: unknown, headers: unknown): number | undefined {
   return /^\d{1,6}$/.test(String(header)) ? Number(header) * 1000 : undefined;
 }
 
+/** A failure of an error that carries nothing but a name and a message. */
+interface PlainFailure {
+  readonly lists: Lists;
+  readonly kind: unknown;
+  readonly name: unknown;
+  readonly outcome: Outcome;
+}
+
+/** The last of them: the commonest errors are read once. */
+let last: PlainFailure | undefined;
+
 /** What the ending of a call means for the breaker, with the error's fingerprint made by the caller. */
 export function classify(
   ending: Ending,
@@ -94,80 +106,57 @@ export function classify(
   atMs: number,
   fingerprint: (name: string, message: string) => number,
 ): Outcome {
+  const isValue = 'value' in ending;
   try {
-    return readEnding(ending, lists, atMs, fingerprint);
+    const what = isValue ? ending.value : ending.error;
+    // A returned value is a success unless it says itself that it is an error: `isError: true`, or a truthy `error`.
+    if (isValue && (typeof what !== 'object' || what === null || Array.isArray(what))) return success;
+    if (!isValue && last !== undefined && last.lists === lists && isLike(what, last)) return last.outcome;
+    if (isDenial(what)) return denied;
+    const error = isValue ? peek(what, 'error') : what;
+    if (isValue && !error && peek(what, 'isError') !== true) return success;
+    const { names: told, message, retryAfterMs } = readError(error);
+    const names = isValue && !(error instanceof Error) ? ['ToolError'] : told;
+    if (!isValue && names.includes('AbortError')) return cancelled;
+    if (!isValue && names.some((name) => denialName.test(name))) return denied;
+    // Ignoring wins over counting; what is in neither list counts.
+    if (names.some((name) => lists.ignoreErrors.includes(name))) return ignored;
+    const name = names.find((each) => lists.countErrors.includes(each)) ?? names[0]!;
+    const outcome: Outcome = {
+      kind: 'failure',
+      error: name,
+      errorFingerprint: lists.sameErrorOnly ? fingerprint(name, message) : 0,
+      ...(retryAfterMs === undefined ? {} : { retryAtMs: atMs + retryAfterMs }),
+    };
+    if (!isValue && !lists.sameErrorOnly && what instanceof Error) {
+      const plain = { lists, kind: Object.getPrototypeOf(what), name: what.name, outcome: Object.freeze(outcome) };
+      if (isLike(what, plain)) last = plain;
+    }
+    return outcome;
   } catch {
     // It cannot be read (a revoked proxy, a hostile header), but how it came is known.
-    return 'value' in ending ? success : { kind: 'failure', error: 'Error', errorFingerprint: 1 };
+    return isValue ? success : { kind: 'failure', error: 'Error', errorFingerprint: 1 };
   }
 }
 
-function readEnding(...[ending, lists, atMs, fingerprint]: Parameters<typeof classify>): Outcome {
-  const isValue = 'value' in ending;
-  const what = isValue ? ending.value : ending.error;
-  let facts: ErrorFacts;
-  if (isValue) {
-    // A returned value is a success unless it says itself that it is an error: `isError: true`, or a truthy `error`.
-    if (typeof what !== 'object' || what === null || Array.isArray(what)) return success;
-    if (isDenial(what)) return denied;
-    const error = peek(what, 'error');
-    if (!error && peek(what, 'isError') !== true) return success;
-    const inner = readError(error);
-    facts = error instanceof Error ? inner : { ...inner, names: ['ToolError'] };
-  } else {
-    const known = plainFailure(what, lists);
-    if (known !== undefined) return known;
-    facts = readError(what);
-    if (facts.names.includes('AbortError')) return cancelled;
-    if (isDenial(what) || facts.names.some((name) => denialName.test(name))) return denied;
-  }
-  // Ignoring wins over counting; what is in neither list counts.
-  if (facts.names.some((name) => lists.ignoreErrors.includes(name))) return ignored;
-  const error = facts.names.find((name) => lists.countErrors.includes(name)) ?? facts.names[0]!;
-  const errorFingerprint = lists.sameErrorOnly ? fingerprint(error, facts.message) : 0;
-  const failure = { kind: 'failure', error, errorFingerprint } as const;
-  return facts.retryAfterMs === undefined ? failure : { ...failure, retryAtMs: atMs + facts.retryAfterMs };
-}
-
-/** Failures of errors that carry nothing but a name and a message, by lists and class: the commonest, read once. */
-const plainFailures = new WeakMap<Lists, WeakMap<object, { readonly name: string; readonly outcome: Outcome }>>();
-
-/** Whether an error carries more than a name and a message. Spelt out: asking by name in a loop costs far more. */
-function isTelling(error: Error & { readonly [property: string]: unknown }): boolean {
+/** Whether an error tells no more than another did. Spelt out: asking by name in a loop costs far more. */
+function isLike(what: unknown, { kind, name }: PlainFailure): boolean {
+  if (typeof what !== 'object' || what === null || Object.getPrototypeOf(what) !== kind) return false;
+  const error = what as Readonly<Record<string, unknown>>;
   return (
-    error.code !== undefined ||
-    error.status !== undefined ||
-    error.statusCode !== undefined ||
-    error.response !== undefined ||
-    error.headers !== undefined ||
-    error.retryAfterMs !== undefined ||
-    error.approval_denied !== undefined ||
-    error.permission_denied !== undefined ||
-    error.approval_error !== undefined ||
-    error.policy_denied !== undefined ||
-    error.guardrail_denied !== undefined
+    error.name === name &&
+    error.code === undefined &&
+    error.status === undefined &&
+    error.statusCode === undefined &&
+    error.response === undefined &&
+    error.headers === undefined &&
+    error.retryAfterMs === undefined &&
+    error.approval_denied === undefined &&
+    error.permission_denied === undefined &&
+    error.approval_error === undefined &&
+    error.policy_denied === undefined &&
+    error.guardrail_denied === undefined
   );
-}
-
-function plainFailure(error: unknown, lists: Lists): Outcome | undefined {
-  if (lists.sameErrorOnly || !(error instanceof Error)) return undefined;
-  if (isTelling(error as Error & { readonly [property: string]: unknown })) return undefined;
-  const kind: object = Object.getPrototypeOf(error);
-  let known = plainFailures.get(lists);
-  if (known === undefined) {
-    known = new WeakMap();
-    plainFailures.set(lists, known);
-  }
-  const before = known.get(kind);
-  if (before !== undefined) return before.name === error.name ? before.outcome : undefined;
-  const { names } = readError(error);
-  const isNeutral = (name: string) =>
-    name === 'AbortError' || denialName.test(name) || lists.ignoreErrors.includes(name);
-  if (names.some(isNeutral)) return undefined;
-  const counted = names.find((name) => lists.countErrors.includes(name)) ?? names[0]!;
-  const outcome: Outcome = Object.freeze({ kind: 'failure', error: counted, errorFingerprint: 0 });
-  known.set(kind, { name: error.name, outcome });
-  return outcome;
 }
 
 /** Whether a value says that a person or a policy said no. */

@@ -56,6 +56,14 @@ test('in a loop that never yields it looks after so many questions', () => {
   assert.equal(answers[65], 1);
 });
 
+test('within a millisecond it is the same time', () => {
+  const times = [3, 3.9, 4.25];
+  const coarse = coarseClock({ nowMs: () => times.shift()!, wallMs: () => 0, after: () => () => {} });
+  const answers = Array.from({ length: 65 * 3 }, () => coarse.nowMs());
+  assert.deepEqual([...new Set(answers)], [3, 4.25]);
+  assert.equal(answers[65], 3);
+});
+
 test('it keeps one timer at most, and none while nobody asks', () => {
   const { clock, looks, coarse } = counted();
   for (let at = 0; at < 1_000; at++) coarse.nowMs();

@@ -34,7 +34,9 @@ export function coarseClock(clock: Clock): Clock {
     nowMs() {
       if (left-- > 0) return nowMs;
       left = readsPerLook;
-      nowMs = clock.nowMs();
+      const lookedMs = clock.nowMs();
+      // Within one millisecond it is the same time: what was made for it can be used again.
+      if (lookedMs - nowMs >= 1) nowMs = lookedMs;
       if (!ticking) {
         ticking = true;
         clock.after(tickMs, stale);

@@ -18,6 +18,8 @@ export interface Admitted {
   readonly atMs: number;
 }
 
+type Failure = Extract<Outcome, { kind: 'failure' }>;
+
 /** How long a caller is told to wait while a probe is out: until somebody knows more. */
 const probeHintMs = 1_000;
 
@@ -28,26 +30,27 @@ export function judgeBreaker(state: BreakerState, settings: BreakerSettings, atM
 
 /** What it would say if it were enforced: the refusal, or undefined. It never writes. */
 export function refusalAt(state: BreakerState, settings: BreakerSettings, atMs: number): Stop | undefined {
+  const { maxConcurrent } = settings;
   if (state.heldAtMs >= 0) return deny('circuit_open', { held: 1, ...failureCounters(state, settings) });
-  if (settings.maxConcurrent !== undefined && state.inFlight >= settings.maxConcurrent) {
-    return deny('concurrency_limit', { actual: state.inFlight, limit: settings.maxConcurrent }, atMs + probeHintMs);
+  if (maxConcurrent !== undefined && state.inFlight >= maxConcurrent) {
+    return deny('concurrency_limit', { actual: state.inFlight, limit: maxConcurrent }, atMs + probeHintMs);
   }
+  const untilMs = closedUntil(state, settings, atMs);
+  if (untilMs === null) return undefined;
+  return deny('circuit_open', failureCounters(state, settings), untilMs);
+}
+
+/** Until when nobody may pass: null = somebody may, undefined = it is not for time to say. */
+function closedUntil(state: BreakerState, settings: BreakerSettings, atMs: number): number | null | undefined {
   switch (state.phase) {
     case 'closed':
-      if (state.running === null || !isSlow(state, settings, atMs)) return undefined;
-      return deny('circuit_open', failureCounters(state, settings), atMs + waitMs(state, settings));
+      return isSlow(state, settings, atMs) ? atMs + waitMs(state, settings) : null;
     case 'open':
-      if (isDue(state, atMs)) return undefined;
-      return state.openUntilMs < 0
-        ? deny('circuit_open', failureCounters(state, settings))
-        : deny('circuit_open', failureCounters(state, settings), state.openUntilMs);
+      return isDue(state, atMs) ? null : state.openUntilMs < 0 ? undefined : state.openUntilMs;
     case 'half-open': {
       const expired = countExpired(state, atMs);
-      if (expired > 0 && settings.leaseExpiry === 'failure') {
-        return deny('circuit_open', failureCounters(state, settings), atMs + waitMs(state, settings));
-      }
-      if (state.probes.length - expired < settings.halfOpenPermits) return undefined;
-      return deny('circuit_open', failureCounters(state, settings), atMs + probeHintMs);
+      if (expired > 0 && settings.leaseExpiry === 'failure') return atMs + waitMs(state, settings);
+      return state.probes.length - expired < settings.halfOpenPermits ? null : atMs + probeHintMs;
     }
   }
 }
@@ -126,8 +129,31 @@ export function settleCall(
   }
   endRunning(state, settings, admitted.atMs, atMs);
   const slow = settings.slowCallSecs !== undefined && atMs - admitted.atMs > settings.slowCallSecs * 1000;
-  if (state.phase === 'half-open') settleProbe(state, settings, admitted, outcome, slow, atMs);
-  else settleClosed(state, settings, outcome, slow, atMs);
+  const isProbe = state.phase === 'half-open';
+  if (isProbe) {
+    const others = state.probes.filter((probe) => probe.id !== admitted.id);
+    if (!admitted.probe || others.length === state.probes.length) {
+      state.late++; // Its lease ran out before, or it was let through without one.
+      return;
+    }
+    state.probes = others;
+  }
+  switch (outcome.kind) {
+    case 'neutral':
+      state.neutrals++; // Nothing was learnt; the slot of a probe is free again.
+      return;
+    case 'success':
+      state.successes++;
+      state.streak = 0;
+      if (isProbe) settleProbe(state, settings, slow ? 'a slow probe' : '', atMs);
+      else succeed(state, settings, slow, atMs);
+      return;
+    case 'failure':
+      state.failures++;
+      state.streak++;
+      if (isProbe) settleProbe(state, settings, 'a failed probe', atMs, outcome.retryAtMs);
+      else fail(state, settings, outcome, slow, atMs);
+  }
 }
 
 /** A success while closed, where nobody looks at the time: the commonest ending, in one step. */
@@ -136,7 +162,7 @@ export function countSuccess(state: BreakerState, settings: BreakerSettings): vo
   state.successes++;
   state.streak = 0;
   if (settings.trip === 'consecutive') state.run = 0;
-  record(state, settings, false, false, 0);
+  state.ringAt++;
 }
 
 /** The work of a call really ended: only now is its slot free. */
@@ -144,40 +170,21 @@ export function endWork(state: BreakerState): void {
   if (state.inFlight > 0) state.inFlight--;
 }
 
-function settleClosed(
-  state: BreakerState,
-  settings: BreakerSettings,
-  outcome: Outcome,
-  slow: boolean,
-  atMs: number,
-): void {
-  switch (outcome.kind) {
-    case 'neutral':
-      state.neutrals++;
-      return;
-    case 'success':
-      state.successes++;
-      state.streak = 0;
-      if (settings.trip === 'consecutive') state.run = 0;
-      record(state, settings, false, slow, atMs);
-      if (slow && isSlow(state, settings, atMs)) openBreaker(state, settings, atMs, 'slow calls');
-      return;
-    case 'failure': {
-      state.failures++;
-      state.streak++;
-      const same = !settings.sameErrorOnly || outcome.errorFingerprint === state.runError;
-      state.run = same ? state.run + 1 : 1;
-      state.runError = outcome.errorFingerprint;
-      record(state, settings, true, slow, atMs);
-      const until = askedUntil(outcome.retryAtMs, settings, atMs);
-      if (settings.openOnRetryAfter && until !== undefined && until > atMs) {
-        openBreaker(state, settings, atMs, 'the callee asked to wait', until);
-        return;
-      }
-      const cause = tripCause(state, settings, atMs);
-      if (cause !== undefined) openBreaker(state, settings, atMs, cause, until);
-    }
-  }
+function succeed(state: BreakerState, settings: BreakerSettings, slow: boolean, atMs: number): void {
+  if (settings.trip === 'consecutive') state.run = 0;
+  record(state, settings, false, slow, atMs);
+  if (slow && isSlow(state, settings, atMs)) openBreaker(state, settings, atMs, 'slow calls');
+}
+
+function fail(state: BreakerState, settings: BreakerSettings, failure: Failure, slow: boolean, atMs: number): void {
+  const same = !settings.sameErrorOnly || failure.errorFingerprint === state.runError;
+  state.run = same ? state.run + 1 : 1;
+  state.runError = failure.errorFingerprint;
+  record(state, settings, true, slow, atMs);
+  const until = askedUntil(failure.retryAtMs, settings, atMs);
+  const asked = settings.openOnRetryAfter && until !== undefined && until > atMs;
+  const cause = asked ? 'the callee asked to wait' : tripCause(state, settings, atMs);
+  if (cause !== undefined) openBreaker(state, settings, atMs, cause, until);
 }
 
 /** Until when a callee asked to be left alone, within reason: it must not keep its breaker open for ever. */
@@ -188,32 +195,12 @@ function askedUntil(untilMs: number | undefined, settings: BreakerSettings, atMs
 function settleProbe(
   state: BreakerState,
   settings: BreakerSettings,
-  admitted: Admitted,
-  outcome: Outcome,
-  slow: boolean,
+  cause: string,
   atMs: number,
+  retryAtMs?: number,
 ): void {
-  const others = state.probes.filter((probe) => probe.id !== admitted.id);
-  if (!admitted.probe || others.length === state.probes.length) {
-    state.late++; // Its lease ran out before, or it was let through without one.
-    return;
-  }
-  state.probes = others;
-  switch (outcome.kind) {
-    case 'neutral':
-      state.neutrals++; // The slot is free again; nothing was learnt.
-      return;
-    case 'success':
-      state.successes++;
-      state.streak = 0;
-      if (slow) openBreaker(state, settings, atMs, 'a slow probe');
-      else if (++state.probeSuccesses >= settings.successThreshold) closeBreaker(state);
-      return;
-    case 'failure':
-      state.failures++;
-      state.streak++;
-      openBreaker(state, settings, atMs, 'a failed probe', askedUntil(outcome.retryAtMs, settings, atMs));
-  }
+  if (cause !== '') openBreaker(state, settings, atMs, cause, askedUntil(retryAtMs, settings, atMs));
+  else if (++state.probeSuccesses >= settings.successThreshold) closeBreaker(state);
 }
 
 function tripCause(state: BreakerState, settings: BreakerSettings, atMs: number): string | undefined {
@@ -233,7 +220,7 @@ export function countedFailures(state: BreakerState, settings: BreakerSettings, 
     case 'cumulative':
       return state.run;
     case 'count_window':
-      return state.ringFailures;
+      return ringSums(state, settings).failures;
     case 'time_window':
       return bucketSums(state, settings, atMs).failures;
   }
@@ -241,7 +228,7 @@ export function countedFailures(state: BreakerState, settings: BreakerSettings, 
 
 /** The window that rates look at. */
 export function rateSums(state: BreakerState, settings: BreakerSettings, atMs: number) {
-  return settings.rateWindow === 'calls' ? ringSums(state) : bucketSums(state, settings, atMs);
+  return settings.rateWindow === 'calls' ? ringSums(state, settings) : bucketSums(state, settings, atMs);
 }
 
 /** Whether too many calls are slow, those still running included. */

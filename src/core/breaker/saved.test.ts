@@ -6,6 +6,7 @@ import { type Row, settingsOf, story } from '../../../test/breaker/story.ts';
 import { judgeBreaker, rateSums } from './breaker.ts';
 import { exportBreaker, importBreaker, type SavedBreaker } from './saved.ts';
 import { type BreakerState, initialBreaker } from './state.ts';
+import { ringSums } from './window.ts';
 
 const plain = (saved: SavedBreaker): SavedBreaker => JSON.parse(JSON.stringify(saved));
 
@@ -135,8 +136,8 @@ for (const size of [3, 16, 20]) {
       const after = importBreaker(plain(exportBreaker(before, settings, 5)), settings, 9);
       for (let more = 0; more <= size; more++) {
         assert.deepEqual(
-          [after.ringFilled, after.ringFailures, after.ringSlow],
-          [before.ringFilled, before.ringFailures, before.ringSlow],
+          ringSums(after, settings),
+          ringSums(before, settings),
           `${filled} calls before and ${more} after`,
         );
         story(said, [[9, 'ok', 'closed']], before);

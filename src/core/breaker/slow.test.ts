@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import { failure, judged, type Row, settingsOf, story } from '../../../test/breaker/story.ts';
 import { type Admitted, admitCall, settleCall } from './breaker.ts';
 import { initialBreaker } from './state.ts';
-import { overdueAt } from './window.ts';
+import { countRunning, overdueAt } from './window.ts';
 
 /** A call is slow past 8 s; running ones are looked at in steps of one second. */
 const slow = { slowCallSecs: 8, minimumCalls: 2, failureThreshold: 99, rateWindow: 'calls', windowCalls: 10 } as const;
@@ -216,4 +216,15 @@ test('a neighbour keeps its place when a call that began before the clock went b
     1,
   );
   assert.equal(overdueAt(state, settings, 29_000), 1);
+});
+
+test('while the clock stands still calls begin and end by count, and none ends that did not begin', () => {
+  const settings = settingsOf({ slowCallSecs: 8 });
+  const state = initialBreaker(settings);
+  assert.equal(countRunning(state, -1), false);
+  assert.ok(countRunning(state, 1) && countRunning(state, 1) && countRunning(state, -1));
+  assert.equal(overdueAt(state, settings, 9_000), 1);
+  assert.ok(countRunning(state, -1));
+  assert.deepEqual(state.running, [0, 0, 0, 0, 0, 0, 0, 0, 0]);
+  assert.equal(countRunning(initialBreaker(settingsOf({})), 1), false, 'nobody looks');
 });

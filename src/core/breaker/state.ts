@@ -1,7 +1,7 @@
 /** What a breaker remembers: plain JSON, counts instead of lists of calls. */
 
 import type { BreakerSettings } from '../settings.ts';
-import { bucketCount, ringWords } from './window.ts';
+import { bucketCount, ringWords, runningSlots } from './window.ts';
 
 /** A half-open probe: whose it is, and until when its owner is taken to live. */
 export interface Probe {
@@ -42,6 +42,7 @@ export interface BreakerState {
   heldAtMs: number;
   /** The last calls, two bits each; absent where no setting looks at them. */
   ring: number[] | null;
+  /** Calls of this phase, and those of them that are written in the ring: all after them were good. */
   ringAt: number;
   ringFilled: number;
   ringFailures: number;
@@ -92,7 +93,7 @@ export function initialBreaker(settings: BreakerSettings): BreakerState {
     buckets: bucketCount(settings),
     bucketAt: 0,
     bucketFromMs: 0,
-    running: settings.slowCallSecs === undefined ? null : [0, 0, 0, 0, 0, 0, 0, 0, 0],
+    running: runningSlots(settings),
     runningAt: 0,
     overdue: 0,
   };

@@ -29,7 +29,7 @@ for (const size of [1, 2, 15, 16, 17, 31, 32, 33, 100]) {
       record(state, settings, call.failed, call.slow, at);
       const last = calls.slice(-size);
       assert.deepEqual(
-        ringSums(state),
+        ringSums(state, settings),
         {
           calls: last.length,
           failures: last.filter(({ failed }) => failed).length,
@@ -137,7 +137,7 @@ test('clearing forgets all of it', () => {
   state.running?.fill(3);
   state.overdue = 4;
   clearWindows(state);
-  assert.deepEqual(ringSums(state), { calls: 0, failures: 0, slow: 0 });
+  assert.deepEqual(ringSums(state, settings), { calls: 0, failures: 0, slow: 0 });
   assert.deepEqual(bucketSums(state, settings, 40), { calls: 0, failures: 0, slow: 0 });
   assert.equal(state.ringAt, 0);
   assert.equal(state.overdue, 0);

@@ -19,16 +19,15 @@ export function bucketCount(settings: BreakerSettings): number[] | null {
   return wanted ? new Array<number>(bucketsPerWindow * 3).fill(0) : null;
 }
 
+/** The empty slots of calls that still run, where somebody asks how long they take. */
+export function runningSlots(settings: BreakerSettings): number[] | null {
+  return settings.slowCallSecs === undefined ? null : [0, 0, 0, 0, 0, 0, 0, 0, 0];
+}
+
 /** Forgets everything: a new phase starts with an empty window. */
 export function clearWindows(state: BreakerState): void {
-  state.ring?.fill(0);
-  state.ringAt = 0;
-  state.ringFilled = 0;
-  state.ringFailures = 0;
-  state.ringSlow = 0;
-  state.buckets?.fill(0);
-  state.running?.fill(0);
-  state.overdue = 0;
+  for (const window of [state.ring, state.buckets, state.running]) window?.fill(0);
+  state.ringAt = state.ringFilled = state.ringFailures = state.ringSlow = state.overdue = 0;
 }
 
 /** Records one finished call. `atMs` is looked at only where time buckets are kept. */
@@ -39,30 +38,30 @@ export function record(
   slow: boolean,
   atMs: number,
 ): void {
-  if (state.ring !== null) putRing(state, state.ring, settings.windowCalls, (failed ? 1 : 0) | (slow ? 2 : 0));
-  if (state.buckets === null) return;
-  rollBuckets(state, state.buckets, settings, atMs);
-  const at = partOf(state.bucketAt);
-  state.buckets[at] = state.buckets[at]! + 1;
-  if (failed) state.buckets[at + 1] = state.buckets[at + 1]! + 1;
-  if (slow) state.buckets[at + 2] = state.buckets[at + 2]! + 1;
+  // In the ring successes are only counted: they are written when something else is.
+  state.ringAt++;
+  if (state.ring !== null && (failed || slow))
+    writeRing(state, state.ring, settings, (failed ? 1 : 0) | (slow ? 2 : 0));
+  const { buckets } = state;
+  if (buckets === null) return;
+  const now = bucketIndex(state, settings, atMs);
+  // Every bucket that was skipped is cleared: old samples go by age, not by use.
+  passed(buckets, 3, state.bucketAt, now, (at) => buckets.fill(0, at, at + 3));
+  if (now > state.bucketAt) state.bucketAt = now;
+  const at = slotOf(state.bucketAt, bucketsPerWindow) * 3;
+  buckets[at]!++;
+  if (failed) buckets[at + 1]!++;
+  if (slow) buckets[at + 2]!++;
 }
 
-function putRing(state: BreakerState, ring: number[], size: number, bits: number): void {
-  const at = state.ringAt;
-  const word = at >> 4;
-  const shift = (at & 15) << 1;
-  const old = (ring[word]! >>> shift) & 3;
-  if (state.ringFilled === size) {
-    state.ringFailures -= old & 1;
-    state.ringSlow -= old >> 1;
-  } else {
-    state.ringFilled++;
-  }
-  ring[word] = (ring[word]! & ~(3 << shift)) | (bits << shift);
-  state.ringFailures += bits & 1;
-  state.ringSlow += bits >> 1;
-  state.ringAt = at + 1 === size ? 0 : at + 1;
+/** Writes the successes that were only counted, and the last call. */
+function writeRing(state: BreakerState, ring: number[], settings: BreakerSettings, bits: number): void {
+  const { failures, slow } = ringSums(state, settings, true);
+  const at = (state.ringAt - 1) % settings.windowCalls;
+  ring[at >> 4]! |= bits << ((at & 15) << 1);
+  state.ringFilled = state.ringAt;
+  state.ringFailures = failures + (bits & 1);
+  state.ringSlow = slow + (bits >> 1);
 }
 
 function bucketMs(settings: BreakerSettings): number {
@@ -73,47 +72,49 @@ function bucketIndex(state: BreakerState, settings: BreakerSettings, atMs: numbe
   return Math.floor((atMs - state.bucketFromMs) / bucketMs(settings));
 }
 
-/** Where a bucket lies; those before the first one came from elsewhere. */
-function partOf(index: number): number {
-  return (((index % bucketsPerWindow) + bucketsPerWindow) % bucketsPerWindow) * 3;
+/** Where a part of time lies; those before the first one came from elsewhere. */
+function slotOf(index: number, size: number): number {
+  return ((index % size) + size) % size;
 }
 
-/** Moves the buckets to the present, clearing every bucket that was skipped: old samples go by age, not by use. */
-function rollBuckets(state: BreakerState, buckets: number[], settings: BreakerSettings, atMs: number): void {
-  const now = bucketIndex(state, settings, atMs);
-  const steps = Math.min(now - state.bucketAt, bucketsPerWindow);
-  for (let step = 1; step <= steps; step++) {
-    const at = partOf(state.bucketAt + step);
-    buckets.fill(0, at, at + 3);
-  }
-  if (steps === bucketsPerWindow) buckets.fill(0);
-  if (now > state.bucketAt) state.bucketAt = now;
+/** The parts that time has passed since: the oldest, whose places are taken by the newest. */
+function passed(parts: readonly number[], width: number, at: number, now: number, see: (at: number) => void): void {
+  const size = parts.length / width;
+  for (let step = Math.min(now - at, size); step > 0; step--) see(slotOf(at + step, size) * width);
 }
 
-/** Calls, failures and slow calls in the window the rates look at. It never writes. */
+/** Calls, failures and slow calls in the window the rates look at. Asking for them writes nothing, unless told to. */
 export interface WindowSums {
   readonly calls: number;
   readonly failures: number;
   readonly slow: number;
 }
 
-export function ringSums(state: BreakerState): WindowSums {
-  return { calls: state.ringFilled, failures: state.ringFailures, slow: state.ringSlow };
+export function ringSums(state: BreakerState, { windowCalls }: BreakerSettings, clears = false): WindowSums {
+  const { ring, ringAt } = state;
+  let { ringFailures: failures, ringSlow: slow } = state;
+  // What is only counted yet was good, whatever still stands in its place.
+  for (let call = Math.max(state.ringFilled, ringAt - windowCalls); ring !== null && call < ringAt; call++) {
+    const at = call % windowCalls;
+    const shift = (at & 15) << 1;
+    const word = ring[at >> 4]!;
+    failures -= (word >>> shift) & 1;
+    slow -= (word >>> (shift + 1)) & 1;
+    if (clears) ring[at >> 4] = word & ~(3 << shift);
+  }
+  return { calls: Math.min(ringAt, windowCalls), failures, slow };
 }
 
 export function bucketSums(state: BreakerState, settings: BreakerSettings, atMs: number): WindowSums {
-  let calls = 0;
-  let failures = 0;
-  let slow = 0;
-  const buckets = state.buckets;
-  const now = Math.max(bucketIndex(state, settings, atMs), state.bucketAt);
-  for (let back = now - state.bucketAt; buckets !== null && back < bucketsPerWindow; back++) {
-    const at = partOf(now - back);
-    calls += buckets[at]!;
-    failures += buckets[at + 1]!;
-    slow += buckets[at + 2]!;
+  const sums = [0, 0, 0] as [number, number, number];
+  const add = (at: number, sign: number) => {
+    for (let kind = 0; kind < 3; kind++) sums[kind]! += sign * state.buckets![at + kind]!;
+  };
+  if (state.buckets !== null) {
+    for (let at = 0; at < bucketsPerWindow * 3; at += 3) add(at, 1);
+    passed(state.buckets, 3, state.bucketAt, bucketIndex(state, settings, atMs), (at) => add(at, -1));
   }
-  return { calls, failures, slow };
+  return { calls: sums[0], failures: sums[1], slow: sums[2] };
 }
 
 /** The windows, written down without points in time. */
@@ -129,15 +130,17 @@ export interface SavedWindows {
 
 export function saveWindows(state: BreakerState, settings: BreakerSettings, atMs: number): SavedWindows {
   const { ring, ringAt, ringFilled, buckets, bucketAt } = state;
+  const { windowCalls } = settings;
   const partMs = bucketMs(settings);
   let calls = '';
-  for (let step = 0; ring !== null && step < ringFilled; step++) {
-    const at = (ringAt + step) % ringFilled; // Not yet full it begins at 0, full at the oldest.
-    calls += (ring[at >> 4]! >>> ((at & 15) << 1)) & 3;
+  for (let call = Math.max(0, ringAt - windowCalls); ring !== null && call < ringAt; call++) {
+    const at = call % windowCalls;
+    calls += call < ringFilled ? (ring[at >> 4]! >>> ((at & 15) << 1)) & 3 : 0;
   }
   const parts: number[] = [];
   for (let index = bucketAt - bucketsPerWindow + 1; buckets !== null && index <= bucketAt; index++) {
-    parts.push(...buckets.slice(partOf(index), partOf(index) + 3));
+    const at = slotOf(index, bucketsPerWindow) * 3;
+    parts.push(...buckets.slice(at, at + 3));
   }
   return { calls, parts, partMs, partAgeMs: Math.max(0, atMs - state.bucketFromMs - bucketAt * partMs) };
 }
@@ -151,7 +154,10 @@ export function loadWindows(
 ): void {
   const { ring, buckets } = state;
   if (ring !== null && typeof calls === 'string') {
-    for (const bits of calls.slice(-settings.windowCalls)) putRing(state, ring, settings.windowCalls, Number(bits) & 3);
+    for (const bits of calls.slice(-settings.windowCalls)) {
+      state.ringAt++;
+      if (Number(bits) & 3) writeRing(state, ring, settings, Number(bits) & 3);
+    }
   }
   const fits = buckets !== null && Array.isArray(parts) && parts.length === buckets.length;
   if (!fits || partMs !== bucketMs(settings) || !(partAgeMs! >= 0 && partAgeMs! < 1e12)) return;
@@ -170,41 +176,49 @@ function slotMs(settings: BreakerSettings): number {
 export function beginRunning(state: BreakerState, settings: BreakerSettings, atMs: number): void {
   if (state.running === null) return;
   rollRunning(state, state.running, settings, atMs);
-  const slot = state.runningAt % slots;
-  state.running[slot] = state.running[slot]! + 1;
+  state.running[state.runningAt % slots]!++;
+}
+
+/** As beginRunning or endRunning while the clock stands still; false where there is nothing to take away. */
+export function countRunning({ running, runningAt }: BreakerState, by: number): boolean {
+  const slot = runningAt % slots;
+  if (running === null || running[slot]! + by < 0) return false;
+  running[slot]! += by;
+  return true;
 }
 
 /** A call of this generation ended. */
 export function endRunning(state: BreakerState, settings: BreakerSettings, beganAtMs: number, atMs: number): void {
-  if (state.running === null) return;
-  rollRunning(state, state.running, settings, atMs);
+  const { running } = state;
+  if (running === null) return;
+  rollRunning(state, running, settings, atMs);
   const began = Math.floor(beganAtMs / slotMs(settings));
   if (state.runningAt - began >= slots && state.overdue > 0) {
     state.overdue--;
     return;
   }
   // Where the clock went back a call is filed under a later slot: one call must go, whichever it is.
-  const own = state.running[began % slots] ? began % slots : state.running.findIndex((count) => count > 0);
-  if (own >= 0) state.running[own] = state.running[own]! - 1;
+  const own = running[began % slots] ? began % slots : running.findIndex((count) => count > 0);
+  if (own >= 0) running[own]!--;
 }
 
 function rollRunning(state: BreakerState, running: number[], settings: BreakerSettings, atMs: number): void {
   const now = Math.floor(atMs / slotMs(settings));
-  const steps = Math.min(now - state.runningAt, slots);
-  for (let step = 1; step <= steps; step++) {
-    const slot = (state.runningAt + step) % slots;
-    state.overdue += running[slot]!;
+  if (now <= state.runningAt) return;
+  state.overdue = overdueAt(state, settings, atMs);
+  passed(running, 1, state.runningAt, now, (slot) => {
     running[slot] = 0;
-  }
-  if (now > state.runningAt) state.runningAt = now;
+  });
+  state.runningAt = now;
 }
 
 /** How many calls are past the slow limit and still run, as of now. It never writes. */
 export function overdueAt(state: BreakerState, settings: BreakerSettings, atMs: number): number {
-  if (state.running === null) return 0;
-  let overdue = state.overdue;
-  const now = Math.floor(atMs / slotMs(settings));
-  const steps = Math.min(now - state.runningAt, slots);
-  for (let step = 1; step <= steps; step++) overdue += state.running[(state.runningAt + step) % slots]!;
+  const { running } = state;
+  let { overdue } = state;
+  if (running === null) return 0;
+  passed(running, 1, state.runningAt, Math.floor(atMs / slotMs(settings)), (slot) => {
+    overdue += running[slot]!;
+  });
   return overdue;
 }

@@ -5,16 +5,9 @@ import { isThenable } from '../core/thenable.ts';
 /** Told of an ending: the value, or the error. */
 export type Seen = (ending: unknown) => void;
 
-/** What a function returned, handed on once somebody sees to its end. A promise is handed back itself. */
-export function ended(result: unknown, ok: Seen, err: Seen): unknown {
-  if (!isThenable(result)) {
-    ok(result);
-    return result;
-  }
-  // A foreign thenable may start its work on every `then`: it is asked once.
-  const promise = Promise.resolve(result);
-  promise.then(ok, err);
-  return promise;
+/** A promise of the platform for what can be awaited, or undefined. A foreign thenable is asked once. */
+export function promiseOf(result: unknown): Promise<unknown> | undefined {
+  return isPromise(result) ? result : isThenable(result) ? Promise.resolve(result) : undefined;
 }
 
 /** Whether it is a promise of the platform; what refuses to show its class is none. */
