@@ -49,8 +49,8 @@ function boundedCost(value: number | undefined): number {
 
 /** Says once that calls are made outside any task, where most limits do not hold. */
 export function noteMissingTask(works: Works, name: string, atMs: number): void {
-  if (works.told.has('')) return;
-  works.told.add('');
+  if (works.told.has('task-missing')) return;
+  works.told.add('task-missing');
   const { session, agent } = works;
   write(works, { type: 'task-missing', name }, { session, agent }, atMs);
 }

@@ -9,6 +9,7 @@ import { renewLanes } from './lanes.ts';
 import { write } from './notes.ts';
 import { policyEngineOf, takePolicy } from './policy-engine.ts';
 import { laterRounds } from './rounds.ts';
+import { seatsOf } from './task-node.ts';
 import { controlsOf, noticeCalls } from './tasks.ts';
 import { worksOf } from './works-of.ts';
 
@@ -31,8 +32,13 @@ export function reload(gear: Switchgear, policy: PolicyInput): void {
     task.limits = resolveTask(settings, task.agent, task.said);
     task.controls = controlsOf(works, task.limits);
     task.noticeCalls = noticeCalls(task.limits);
-    task.seats = undefined;
     task.lanes = undefined;
+  }
+  // Seats follow once every task has its controls: a task sits with those of its ancestors, too.
+  for (const task of works.tasks.values()) {
+    if (task.seats === undefined) continue;
+    task.seats = undefined;
+    seatsOf(works, task);
   }
   renewLanes(works);
   write(works, { type: 'policy-reloaded', changed });

@@ -1,0 +1,25 @@
+/** After a reload a control of one's own was not asked by the sweep any more. */
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { addControl, allow, type Control, createSwitchgear, reload } from '../../src/index.ts';
+import { simulatedClock } from '../../src/testing/index.ts';
+
+test('the sweep goes on asking a control of one’s own after another policy was taken', async () => {
+  const clock = simulatedClock();
+  const gear = createSwitchgear({ clock, log: 'silent', env: {} });
+  const curfew: Control<object> = {
+    name: 'curfew',
+    scope: 'task',
+    initial: () => ({}),
+    judge: () => allow,
+    apply: (state) => state,
+    check: (_, atMs) =>
+      atMs < 5_000 ? allow : { kind: 'halt', code: 'rule_abort', control: 'curfew', counters: {}, reason: 'late' },
+  };
+  addControl(gear, curfew);
+  const task = gear.startTask({});
+  reload(gear, { task: { max_tool_calls: 7 } });
+  await clock.elapse(6_000);
+  assert.equal(task.halt?.control, 'curfew');
+});
