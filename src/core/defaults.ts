@@ -35,6 +35,7 @@ export const defaultSettings: Settings = {
     haltPoints: 24,
     failedRepeats: 5,
     nearThreshold: 0.76,
+    wordsAlone: false,
     repeatPoints: 3,
     cyclePoints: 2,
     errorPoints: 4,

@@ -71,6 +71,8 @@ export interface LoopSettings {
   readonly failedRepeats: number;
   /** How alike words, and calls, are nearly the same. */
   readonly nearThreshold: number;
+  /** Whether nearly the same words are enough, although the call is another. */
+  readonly wordsAlone: boolean;
   /** What a turn weighs: the same call and result, at once or in a cycle. */
   readonly repeatPoints: number;
   readonly cyclePoints: number;

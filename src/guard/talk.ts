@@ -1,7 +1,13 @@
 /** What a task said and asked for lately, kept as numbers: to see words, and calls, that come again. */
 
 import type { TextObserved } from '../core/event.ts';
-import { countedIdsMax, markLengthMax, wordsKeptMax } from '../core/limits.ts';
+import {
+  countedIdsMax,
+  fingerprintDepthMax,
+  fingerprintEntriesMax,
+  markLengthMax,
+  wordsKeptMax,
+} from '../core/limits.ts';
 import type { ResultMark } from '../core/loop/result.ts';
 import { isKnownAnswer } from '../core/loop/weigh.ts';
 import type { LoopSettings } from '../core/settings.ts';
@@ -118,10 +124,26 @@ function keep<T>(kept: T[], item: T): void {
 
 /** Arguments as text, as far as they are compared. */
 function textOf(args: unknown): string {
-  if (typeof args === 'string') return args.slice(0, markLengthMax);
+  const parts: string[] = [];
   try {
-    return (JSON.stringify(args) ?? '').slice(0, markLengthMax);
+    collect(args, parts, { left: markLengthMax }, 0);
   } catch {
-    return ''; // A cycle, a bigint, a getter that throws: it is compared by its fingerprint alone.
+    return ''; // A getter that throws, a revoked proxy: it is compared by its fingerprint alone.
   }
+  // Joined, it is a string of its own: a piece of a long one would keep the whole of it in memory.
+  return parts.join(' ');
+}
+
+function collect(value: unknown, parts: string[], room: { left: number }, depth: number): void {
+  if (room.left <= 0 || depth > fingerprintDepthMax) return;
+  if (typeof value === 'object' && value !== null) {
+    for (const key of Object.keys(value).slice(0, fingerprintEntriesMax)) {
+      if (!Array.isArray(value)) collect(key, parts, room, depth + 1);
+      collect((value as Record<string, unknown>)[key], parts, room, depth + 1);
+    }
+    return;
+  }
+  const text = typeof value === 'string' ? value.slice(0, room.left) : String(value);
+  room.left -= text.length + 1;
+  parts.push(text, '');
 }

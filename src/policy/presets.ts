@@ -42,6 +42,39 @@ export const presets: Readonly<Record<string, { readonly circuit_breaker?: Reado
     task: { max_tool_calls: 50, max_spend_cents: 5000, max_duration_secs: 1800, max_idle_secs: 300 },
     loop: { similarity_jaccard_threshold: 0.95, window_size: 3, token_cap: 512 },
   },
+  // Ends next to no good run, at the price of finding fewer loops: repeating what works is left to the budgets.
+  cautious: {
+    loop: {
+      row_across_calls: false,
+      turns: 16,
+      note_points: 14,
+      refuse_points: 21,
+      halt_points: 28,
+      repeat_points: 1,
+      cycle_points: 1,
+      near_error_points: 7,
+    },
+  },
+  // Ends more bad runs, and some good ones: for agents that nobody watches.
+  strict: {
+    task: { max_tool_calls: 25 },
+    loop: {
+      window_size: 2,
+      turns: 12,
+      note_points: 8,
+      refuse_points: 12,
+      halt_points: 16,
+      failed_repeats: 3,
+      near_threshold: 0.45,
+      words_alone: true,
+      repeat_points: 4,
+      cycle_points: 5,
+      other_error_points: 3,
+      same_answer_points: 8,
+      near_call_points: 3,
+      near_error_points: 8,
+    },
+  },
   // Answers of models may take minutes: their tasks have limits of their own.
   llm: {
     circuit_breaker: { failure_threshold: 3, recovery_timeout_secs: 30, success_threshold: 2, timeout_secs: 'none' },

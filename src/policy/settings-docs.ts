@@ -68,6 +68,7 @@ export const settingDocs: Readonly<Record<string, string>> = {
   'loop.halt_points': 'Points at which the task halts.',
   'loop.failed_repeats': 'Failures that a tool is granted before a loop of failures counts.',
   'loop.near_threshold': 'From this similarity on words, and calls, are nearly the same.',
+  'loop.words_alone': 'Whether nearly the same words are enough, although the call is another.',
   'loop.repeat_points': 'Points of a turn that makes the same call again at once and gets the same result.',
   'loop.cycle_points': 'Points of a turn that makes the same call again after others and gets the same result.',
   'loop.error_points': 'Points of a turn that runs into the same error of a tool again.',

@@ -86,6 +86,7 @@ const loop = {
   halt_points: whole(24, { max: pointsMax }),
   failed_repeats: whole(5, { max: seenCallsMax }),
   near_threshold: share(0.76),
+  words_alone: flag(false),
   repeat_points: whole(3, { max: pointsMax }),
   cycle_points: whole(2, { max: pointsMax }),
   error_points: whole(4, { max: pointsMax }),

@@ -73,6 +73,10 @@ export function fail(what: string): never {
   throw new Violation(what);
 }
 
+function endingsOf({ endings }: TaskModel): number {
+  return [...endings.values()].reduce((sum, { successes, others }) => sum + successes + others, 0);
+}
+
 export function checker(initial: Draw, nowMs: () => number): Checker {
   const tasks = new Map<string, TaskModel>();
   const breakers = new Map<string, { readonly tool: string; readonly model: BreakerModel }>();
@@ -149,7 +153,7 @@ export function checker(initial: Draw, nowMs: () => number): Checker {
     const found = objections(call);
     reached.add(stop.code);
     lastRefusal = stop.code;
-    if (!isAnswer && !found.includes(stop.code)) {
+    if (!isAnswer && !found.includes(stop.code) && !(stop.code === 'tool_loop' && mayLoop(call))) {
       fail(`${call.tool} was refused by ${stop.code}, the model knows of ${found.join(', ') || 'nothing'}`);
     }
     const halting = found.find((code) => haltingCodes.has(code));
@@ -165,6 +169,12 @@ export function checker(initial: Draw, nowMs: () => number): Checker {
     const isOver = known?.retryAtMs !== undefined && nowMs() >= known.retryAtMs;
     const times = known === undefined || isOver ? 1 : known.times + 1;
     task.denied.set(fingerprintOf(call), { times, retryAtMs: stop.retryAtMs });
+  }
+
+  /** A call is refused as a repeat only after it ended well twice, or badly five times. */
+  function mayLoop(call: SimulatedCall): boolean {
+    const { successes, others } = call.task?.endings.get(fingerprintOf(call)) ?? { successes: 0, others: 0 };
+    return successes >= 2 || others >= 5;
   }
 
   function settled(entry: Extract<Entry, { type: 'action-settled' }>): void {
@@ -187,6 +197,13 @@ export function checker(initial: Draw, nowMs: () => number): Checker {
       task.out.delete(entry.permit.action.id);
     }
     if (outcome.kind === 'success' && call.task !== undefined) call.task.deniedInARow = 0;
+    if (call.task !== undefined) {
+      call.task.sameTextsInARow = 0;
+      const ending = call.task.endings.get(fingerprintOf(call)) ?? { successes: 0, others: 0 };
+      if (outcome.kind === 'success') ending.successes++;
+      else ending.others++;
+      call.task.endings.set(fingerprintOf(call), ending);
+    }
     const cost = outcome.kind === 'success' ? call.costMicros : 0;
     if ((entry.cost?.micros ?? 0) !== cost)
       fail(`${call.tool} cost ${entry.cost?.micros}, it was made to cost ${cost}`);
@@ -205,7 +222,7 @@ export function checker(initial: Draw, nowMs: () => number): Checker {
         !below(tasks.values(), task).some((each) => each.halt === undefined),
       denial_limit: task.deniedInARow >= limits.maxDenials,
       output_loop: task.sameTexts >= 3,
-      tool_loop: lastRefusal === code,
+      tool_loop: lastRefusal === code || endingsOf(task) >= 5,
       delegation_limit: task.mustHalt || lastRefusal === code,
     };
     if (reasons[code] === false) fail(`${task.id} was halted by ${code} without cause`);
@@ -248,7 +265,7 @@ export function checker(initial: Draw, nowMs: () => number): Checker {
     if (task.calls > limits.maxToolCalls) fail(`${task.id} has called too often and runs on`);
     if (task.micros > limits.maxSpendCents * 10_000) fail(`${task.id} has spent too much and runs on`);
     if (task.deniedInARow >= limits.maxDenials) fail(`${task.id} was refused ${task.deniedInARow} times and runs on`);
-    if (task.sameTexts >= 3) fail(`${task.id} says the same again and again and runs on`);
+    if (task.sameTextsInARow >= 3) fail(`${task.id} says the same again and again and runs on`);
     if (task.mustHalt) fail(`${task.id} sent work to a worker that cannot do it too often and runs on`);
   }
 

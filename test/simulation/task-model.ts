@@ -24,6 +24,10 @@ export interface TaskModel {
   readonly denied: Map<number, { times: number; retryAtMs: number | undefined }>;
   lastText: string | undefined;
   sameTexts: number;
+  /** The same, counted anew after a call that ended in between: it may have brought something. */
+  sameTextsInARow: number;
+  /** How calls ended since a person last said something new: more than so few are needed to call it a loop. */
+  readonly endings: Map<number, { successes: number; others: number }>;
   readonly prompts: Set<string>;
   signAtMs: number;
   /** Calls that are out, and until when they excuse silence: all of them until the longest time of any. */
@@ -52,6 +56,8 @@ export function taskModel(
     denied: new Map(),
     lastText: undefined,
     sameTexts: 0,
+    sameTextsInARow: 0,
+    endings: new Map(),
     prompts: new Set(),
     signAtMs: given.startedAtMs,
     out: new Set(),

@@ -327,6 +327,8 @@ function createWorld(seed: number): World {
         model.denied.clear();
         model.lastText = undefined;
         model.sameTexts = 0;
+        model.sameTextsInARow = 0;
+        model.endings.clear();
       }
       task.observe({ type: 'user', text });
     }
@@ -334,6 +336,7 @@ function createWorld(seed: number): World {
       const text = chance.pick(texts);
       for (let times = chance.pick([1, 1, 2, 3]); times > 0 && model.halt === undefined; times--) {
         model.sameTexts = text === model.lastText ? model.sameTexts + 1 : 1;
+        model.sameTextsInARow = text === model.lastText ? model.sameTextsInARow + 1 : 1;
         model.lastText = text;
         task.observe({ type: 'assistant', text });
       }

@@ -34,7 +34,7 @@ for (let code = 0; code < 128; code++) {
 
 /** Ids in hexadecimal, dates and times, durations: they change although nothing has. */
 const volatileWord =
-  /^(0x[\da-f]+|(?=.*\d)[\da-f]{7,}|[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}|\d{4}-\d\d-\d\d(t.*)?|\d{1,2}:\d\d.*|\d+(\.\d+)?(ms|s|us|ns|secs?|seconds?))$/i;
+  /^(0x[\da-f]+|[\da-f]{7,}|[\da-f]{8}(-[\da-f]{4,12}){4}|\d{4}-\d\d-\d\d(t.*)?|\d\d?:\d\d.*|[\d.]+[mun]?s(ec.*)?)$/i;
 const numberWord = /^[-+]?\d{1,12}(\.\d{1,9})?[.:]?$/;
 const unitAfter = /^\s?(ms|s|secs?|seconds?|us|ns|minutes?|mins?)\b/;
 
@@ -98,10 +98,10 @@ export function markText(text: string, ok = true, seed = 0): ResultMark {
 
 /** Words of errors that waiting may mend. */
 const retryableWords =
-  /\b(429|50[0-4]|529)\b|rate.?limit|too many requests|timed? ?out|overloaded|temporarily unavailable|ECONNRE|ETIMEDOUT/i;
+  /\b(429|50[0-4]|529)\b|rate.?limit|too many requests|time(d ?)?out|overloaded|temporarily unavail|ECONNRE/i;
 
 /** Whether an error text asks for patience rather than for another way. */
-export function isRetryable(text: string): boolean {
+function isRetryable(text: string): boolean {
   return retryableWords.test(text.slice(0, 300));
 }
 

@@ -42,7 +42,7 @@ function weighFailure(memory: Memory, settled: Settled, settings: LoopSettings):
   if (mark.retryable === true) return news;
   const same = tally(memory.seen, (other) => !other.ok && other.name === name && other.loose === mark.loose);
   if (same.times > 1) return { evidence: 'same_error', points: settings.errorPoints, ...same, trend: 0 };
-  const isNear = memory.recurs && settled.likeness >= settings.nearThreshold;
+  const isNear = nearly(memory, settled, settings);
   const failures = tally(memory.seen, (other) => !other.ok && other.name === name);
   return isNear
     ? { evidence: 'near_error', points: settings.nearErrorPoints, ...failures, trend: 0 }
@@ -72,10 +72,15 @@ function weighSuccess(memory: Memory, settled: Settled, settings: LoopSettings, 
     const same = tally(seen, (other) => other.name === name && other.ok && other.exact === mark.exact);
     return { evidence: 'same_answer', points: settings.sameAnswerPoints, ...same, trend: 0 };
   }
-  if (memory.recurs && settled.likeness >= settings.nearThreshold) {
+  if (nearly(memory, settled, settings)) {
     return { evidence: 'near_call', points: settings.nearCallPoints, times: 2, first: seen.length, trend: 0 };
   }
   return news;
+}
+
+/** Whether the agent does nearly what it did before, as it says in nearly the same words. */
+function nearly({ recurs }: Memory, { likeness }: Settled, settings: LoopSettings): boolean {
+  return recurs && (settings.wordsAlone || likeness >= settings.nearThreshold);
 }
 
 /** Whether a tool gave this answer twice before; a short one says too little. */

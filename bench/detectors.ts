@@ -1,0 +1,71 @@
+/**
+ * Shows recorded runs to our policies and to the rules of others, side by side:
+ *   npm run bench:detectors -- FILE.jsonl.gz [--by kind|source|model] [--json] [--frontier FILE.svg]
+ */
+
+import { writeFileSync } from 'node:fs';
+import { parseArgs } from 'node:util';
+import type { Detector } from './detectors/detector.ts';
+import { frontierOf, plot } from './detectors/frontier.ts';
+import { policyDetector } from './detectors/ours.ts';
+import { peers } from './detectors/peers.ts';
+import { type Run, readRuns } from './detectors/runs.ts';
+import { type Score, scoreAll } from './detectors/score.ts';
+import { tableOf } from './detectors/table.ts';
+
+const usage = 'usage: npm run bench:detectors -- FILE.jsonl.gz [--by kind|source|model] [--json] [--frontier FILE.svg]';
+const groups = ['kind', 'source', 'model'] as const;
+
+function say(line: string): never {
+  process.stderr.write(`${line}\n`);
+  process.exit(2);
+}
+
+function readArguments() {
+  try {
+    const options = { by: { type: 'string' }, json: { type: 'boolean' }, frontier: { type: 'string' } } as const;
+    const { values, positionals } = parseArgs({ options, allowPositionals: true });
+    if (positionals.length !== 1) say(usage);
+    const by = groups.find((name) => name === values.by);
+    if (values.by !== undefined && by === undefined) say(`--by must be kind, source or model, got "${values.by}"`);
+    return { file: positionals[0]!, by, json: values.json ?? false, frontier: values.frontier };
+  } catch (error) {
+    say(`${(error as Error).message}\n${usage}`);
+  }
+}
+
+/** A bar on a terminal; elsewhere nothing. */
+function bar(label: string, total?: number): (done: number) => void {
+  if (!process.stderr.isTTY) return () => {};
+  const width = 30;
+  return (done) => {
+    if (total === undefined) process.stderr.write(`\r${label} ${done}\x1b[K`);
+    else if (done === total || done % 50 === 0) {
+      const filled = Math.round((width * done) / total);
+      process.stderr.write(`\r${label} [${'█'.repeat(filled)}${'·'.repeat(width - filled)}] ${done} of ${total}\x1b[K`);
+    }
+    if (done === total) process.stderr.write('\r\x1b[K');
+  };
+}
+
+const { file, by, json, frontier } = readArguments();
+let runs: readonly Run[];
+try {
+  runs = await readRuns(file, bar('reading'));
+} catch (error) {
+  say(error instanceof Error ? error.message : String(error));
+}
+const detectors: readonly Detector[] = [
+  policyDetector('default', {}),
+  policyDetector('cautious', { preset: 'cautious' }),
+  policyDetector('strict', { preset: 'strict' }),
+  ...peers,
+];
+const scores: readonly Score[] = scoreAll(runs, detectors, by && ((run) => run[by]), bar('watching', runs.length));
+if (json) process.stdout.write(`${JSON.stringify({ runs: runs.length, detectors: scores }, null, 1)}\n`);
+else process.stdout.write(`${tableOf(runs.length, scores)}\n`);
+if (frontier !== undefined) {
+  const points = frontierOf(runs, bar('frontier', 12));
+  writeFileSync(frontier, plot(points, scoreAll(runs, detectors, undefined)));
+  process.stderr.write(`${frontier} written\n`);
+}
