@@ -22,12 +22,15 @@ export async function startRedis(args: readonly string[] = []): Promise<RedisSer
   install();
   const port = await freePort();
   const folder = mkdtempSync(join(tmpdir(), 'switchgear-redis-'));
-  const launch = () =>
-    spawn(
+  const launch = () => {
+    const started = spawn(
       'redis-server',
       ['--port', `${port}`, '--bind', '127.0.0.1', '--save', '', '--appendonly', 'no', '--dir', folder, ...args],
       { stdio: 'ignore' },
     );
+    started.unref(); // A test that failed must not wait for it; it is ended with the process.
+    return started;
+  };
   let child = launch();
   const leave = () => child.kill('SIGKILL');
   process.once('exit', leave);

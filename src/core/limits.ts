@@ -108,8 +108,9 @@ export const pointsMax = 10_000;
 export const markLengthMax = 2_048;
 /** Names whose habit is kept. */
 export const loopHabitsMax = 1_000;
-/** Processes that share a store: cells it takes, bytes of one, cards, and marks of one window. */
+/** Cells, sums and windows that a shared store takes, entries of its journal, and bytes of one cell. */
 export const storedKeysMax = 1_000_000;
+export const storedEntriesMax = 100_000;
 export const cellBytesMax = 65_536;
 /** Deals that wait for a store that is away; the oldest goes first. */
 export const keptDealsMax = 10_000;
@@ -121,7 +122,7 @@ export const lockPatienceMs = 2_000;
 export const storeDeadlineMs = 20;
 /** How long a store that is away is left alone between two attempts. */
 export const storeRetryMinMs = 250;
-export const storeRetryMaxMs = 1_000;
+export const storeRetryMaxMs = 500;
 /** How often a shared store is looked at without any hint. */
 export const storePollMs = 1_000;
 /** How long a store that forgot gives neither money nor approvals, while those who remember tell it. */

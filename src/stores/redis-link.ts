@@ -12,6 +12,8 @@ export interface RedisClient {
   subscribe(channel: string, listener: (message: string) => void): Promise<unknown>;
   on(event: string, listener: (error: Error) => void): unknown;
   destroy(): void;
+  /** Lets the process end although the line is open. */
+  unref?(): void;
 }
 
 export interface LinkOptions {
@@ -51,13 +53,14 @@ export interface Link {
 
 /** Why a call came to nothing; whether it was carried out nobody knows. */
 class LineDown extends Error {
-  constructor(reason: string) {
-    super(reason);
+  constructor(reason: string, cause?: unknown) {
+    super(reason, { cause });
     this.name = 'LineDown';
   }
 }
 
-const connectMs = 1_000;
+/** How many times the deadline of one operation a line may need to come up, and each word of the greeting. */
+const connectFactor = 25;
 const greetingFactor = 10;
 
 export function createLink(options: LinkOptions): Link {
@@ -68,11 +71,11 @@ export function createLink(options: LinkOptions): Link {
   let forget: (() => void) | undefined;
   const open = new Set<(error: Error) => void>();
 
-  function drop(reason: string): void {
+  function drop(reason: string, cause?: unknown): void {
     if (state === 'closed') return;
     const was = state;
     state = 'down';
-    hangUp(reason);
+    hangUp(reason, cause);
     if (was === 'up') {
       retryMs = storeRetryMinMs;
       options.down(reason);
@@ -80,10 +83,10 @@ export function createLink(options: LinkOptions): Link {
     if (was !== 'trying') again();
   }
 
-  function hangUp(reason: string): void {
+  function hangUp(reason: string, cause?: unknown): void {
     const gone = clients;
     clients = [];
-    for (const fail of [...open]) fail(new LineDown(reason));
+    for (const fail of [...open]) fail(new LineDown(reason, cause));
     for (const client of gone) destroy(client);
   }
 
@@ -98,7 +101,7 @@ export function createLink(options: LinkOptions): Link {
     state = 'trying';
     attempts++;
     try {
-      await within(connectMs, connect());
+      await within(options.deadlineMs * connectFactor, connect());
       await options.greet(run);
       if ((state as string) !== 'trying') throw new LineDown('the line was lost while it was taken up');
       state = 'up';
@@ -120,13 +123,14 @@ export function createLink(options: LinkOptions): Link {
     clients = made;
     for (const client of made) {
       client.on('error', (error) => {
-        if (clients === made) drop(sentenceOf(error));
+        if (clients === made) drop(sentenceOf(error), error);
       });
       client.on('end', () => {
         if (clients === made) drop('Redis closed the line');
       });
     }
     await Promise.all([line.connect(), ear.connect()]);
+    for (const client of made) client.unref?.();
     await ear.subscribe(options.channel, (message) => {
       if (clients === made) options.heard(message);
     });
@@ -211,7 +215,7 @@ export function createLink(options: LinkOptions): Link {
       }
       options.down(sentenceOf(error));
     },
-    renew: drop,
+    renew: (reason) => drop(reason),
     close() {
       state = 'closed';
       forget?.();
@@ -232,9 +236,8 @@ function destroy(client: RedisClient): void {
 
 /** Errors that time does not heal. */
 function isHopeless(error: unknown): boolean {
-  return (
-    error instanceof SwitchgearError || /WRONGPASS|NOAUTH|NOPERM|invalid username|Invalid protocol/i.test(String(error))
-  );
+  if (error instanceof LineDown && error.cause !== undefined) return isHopeless(error.cause);
+  return error instanceof SwitchgearError || /WRONGPASS|NOAUTH|NOPERM|invalid username/i.test(String(error));
 }
 
 /** One sentence, without what a URL may hold. */

@@ -1,6 +1,5 @@
 /** How a deal is written for the script that carries it out: its keys, and its arguments in their order. */
 
-import { storedKeysMax } from '../core/limits.ts';
 import type { Deal } from '../ports/store.ts';
 import { isGuarded, type Plan } from './planning.ts';
 import type { Names } from './redis-names.ts';
@@ -25,6 +24,7 @@ export interface Sender {
   readonly born: string;
   readonly graceMs: number;
   readonly journalMax: number;
+  readonly keysMax: number;
   readonly wallMs: number;
 }
 
@@ -96,7 +96,7 @@ export function written(request: Request, number: number, sender: Sender): [stri
     parts.push(name, id, String(atMs), whole(keepMs), String(cap), most === undefined ? '' : String(most));
   }
   const counts = [cells, sums, marks, notes].map(({ length }) => length);
-  const limits = [names.channel, sender.graceMs, storedKeysMax, sender.journalMax, outMax, turn ? 1 : 0];
+  const limits = [names.channel, sender.graceMs, sender.keysMax, sender.journalMax, outMax, turn ? 1 : 0];
   const head = [sender.born, number, guarded ? 1 : 0, ...counts, ...limits].map(String);
   return [keys, [...head, ...parts, ...notes]];
 }

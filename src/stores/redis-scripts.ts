@@ -133,14 +133,18 @@ return answer('done', out)`);
 
 /**
  * Who is there: makes a store that is empty, fences the link this process had before, and says what of it was done.
- * A store that knows less than it was told once is as good as new: whoever remembers has to tell it again.
+ * A store that knows less than it was told once is as good as new: whoever remembers has to tell it again. Behind
+ * another server it may be such a store, so that whoever remembers is given the time to come back.
  * KEYS: store, process before. ARGV: born to be, secret to be, born known, version known, seq known.
  */
 export const helloScript = script(`
-local s = redis.call('HMGET', KEYS[1], 'born', 'version', 'seq')
+local s = redis.call('HMGET', KEYS[1], 'born', 'version', 'seq', 'server')
+local t = redis.call('TIME')
+local ms = string.format('%.0f', t[1] * 1000 + math.floor(t[2] / 1000))
+local server = string.match(redis.call('INFO', 'server'), 'run_id:(%w+)') or ''
+if s[4] ~= server then redis.call('HSET', KEYS[1], 'server', server, 'bornMs', ms) end
 if not s[1] or (s[1] == ARGV[3] and tonumber(s[2] or '0') < tonumber(ARGV[4])) then
-  local t = redis.call('TIME')
-  redis.call('HSET', KEYS[1], 'born', ARGV[1], 'bornMs', string.format('%.0f', t[1] * 1000 + math.floor(t[2] / 1000)))
+  redis.call('HSET', KEYS[1], 'born', ARGV[1], 'bornMs', ms)
 end
 redis.call('HSETNX', KEYS[1], 'secret', ARGV[2])
 if tonumber(s[2] or '0') < tonumber(ARGV[4]) then redis.call('HSET', KEYS[1], 'version', ARGV[4]) end
@@ -148,7 +152,7 @@ if tonumber(s[3] or '0') < tonumber(ARGV[5]) then redis.call('HSET', KEYS[1], 's
 local done = redis.call('ZRANGE', KEYS[2], 0, -1)
 redis.call('ZADD', KEYS[2], '+inf', 'fenced')
 redis.call('PEXPIRE', KEYS[2], 3600000)
-${header.replaceAll('local s = redis', 's = redis')}
+${header.replaceAll(/^local (s|t) =/gm, '$1 =')}
 return answer('hello', done)`);
 
 /** What changed since a version, and which names have had their time. KEYS: store, index, ends. ARGV: since, most. */

@@ -1,7 +1,7 @@
 /** Deals over the line: planned on what is known, compared by the server, done again where somebody was faster. */
 
 import { dealTriesMax, keptDealsMax } from '../core/limits.ts';
-import type { Deal, Dealt, Marked } from '../ports/store.ts';
+import type { Change, Deal, Dealt, Marked, Next } from '../ports/store.ts';
 import { machineClock } from './machine-clock.ts';
 import { countHere, type Plan, planDeal } from './planning.ts';
 import type { Link, Reply } from './redis-link.ts';
@@ -38,9 +38,11 @@ export interface RedisWriterOptions {
 
 interface Out {
   readonly number: number;
-  readonly deal: Deal;
+  readonly parts: readonly Deal[];
 }
 
+/** Kept deals that are delivered at once. */
+const batchMax = 100;
 /** After so many lost races a deal asks for a turn. */
 const turnAfter = 4;
 
@@ -54,10 +56,12 @@ export function createRedisWriter(options: RedisWriterOptions): RedisWriter {
   /** Deals on one cell go one after the other: this process must not lose races against itself. */
   const tails = new Map<string, Promise<unknown>>();
 
-  function away(deal: Deal, reason: string): Dealt {
-    if (deal.mustArrive !== true) return { status: 'away', reason };
-    countHere(deal, views);
-    keep(deal);
+  function away(deals: readonly Deal[], counted: boolean, reason: string): Dealt {
+    if (deals.some(({ mustArrive }) => mustArrive !== true)) return { status: 'away', reason };
+    for (const deal of deals) {
+      if (!counted) countHere(deal, views);
+      keep(deal);
+    }
     return { status: 'kept' };
   }
 
@@ -66,10 +70,11 @@ export function createRedisWriter(options: RedisWriterOptions): RedisWriter {
     if (kept.length > keptDealsMax) kept.shift();
   }
 
-  async function attempt(deal: Deal): Promise<Dealt> {
+  /** Tries a deal, which may stand for several; `counted` where this process shows it already. */
+  async function attempt(deal: Deal, counted = false, parts: readonly Deal[] = [deal]): Promise<Dealt> {
     let verified = false;
     for (let tries = 1; tries <= dealTriesMax; tries++) {
-      if (!options.link().isUp) return away(deal, 'the store is away');
+      if (!options.link().isUp) return away(parts, counted, 'the store is away');
       let plan: ReturnType<typeof planDeal>;
       try {
         plan = planDeal(deal, views, (view) => view.text);
@@ -79,15 +84,15 @@ export function createRedisWriter(options: RedisWriterOptions): RedisWriter {
       const refused = 'status' in plan ? plan : undefined;
       if (refused !== undefined && (verified || refused.by !== 'cell')) return refused;
       if (refused === undefined && isEmpty(plan as Plan, deal)) return { status: 'done', totals: [], marked: [] };
-      const answer = refused === undefined ? await send(deal, plan as Plan, tries) : await look(deal);
-      if (answer === undefined) return away(deal, 'the store did not answer');
+      const answer = refused === undefined ? await send(deal, parts, plan as Plan, tries) : await look(deal);
+      if (answer === undefined) return away(parts, counted, 'the store did not answer');
       if (refused !== undefined && answer === 'same') verified = true;
       if (typeof answer === 'object') return answer;
-      if (answer === 'forgot') return away(deal, 'the store forgot, and is told again');
+      if (answer === 'forgot') return away(parts, counted, 'the store forgot, and is told again');
       if (typeof answer === 'number') await pause(answer);
       else if (tries > 2) await pause(Math.random() * Math.min(tries, 4));
     }
-    return away(deal, 'others were always faster');
+    return away(parts, counted, 'others were always faster');
   }
 
   /** Asks whether the cells are as they are known; for a step that said no to what may be out of date. */
@@ -114,9 +119,14 @@ export function createRedisWriter(options: RedisWriterOptions): RedisWriter {
     return keys.every((key, at) => (memory.cells.get(key)?.version ?? 0) === versions[at]) ? 'same' : 'again';
   }
 
-  async function send(deal: Deal, plan: Plan, tries: number): Promise<Dealt | 'again' | 'forgot' | number | undefined> {
+  async function send(
+    deal: Deal,
+    parts: readonly Deal[],
+    plan: Plan,
+    tries: number,
+  ): Promise<Dealt | 'again' | 'forgot' | number | undefined> {
     while (out.size >= outMax) await pause(1);
-    const one: Out = { number: ++numbers, deal };
+    const one: Out = { number: ++numbers, parts };
     const expected = plan.cells.map(({ view }) => expectedOf(view));
     const sender = options.sender();
     const [keys, args] = written(requestOf(deal, plan, sender.wallMs, tries > turnAfter), one.number, sender);
@@ -177,10 +187,11 @@ export function createRedisWriter(options: RedisWriterOptions): RedisWriter {
   }
 
   /** Waits for whoever is at the same cells; then nobody else of this process is. */
-  function soon(deal: Deal): Promise<Dealt> {
+  function soon(deal: Deal, counted = false): Promise<Dealt> {
     const keys = (deal.changes ?? []).map(({ cell }) => cell.key);
     const before = keys.map((key) => tails.get(key)).filter((tail) => tail !== undefined);
-    const result = before.length === 0 ? attempt(deal) : Promise.all(before).then(() => attempt(deal));
+    const result =
+      before.length === 0 ? attempt(deal, counted) : Promise.all(before).then(() => attempt(deal, counted));
     for (const key of keys) {
       tails.set(key, result);
       void result.then(() => {
@@ -191,12 +202,12 @@ export function createRedisWriter(options: RedisWriterOptions): RedisWriter {
   }
 
   return {
-    soon,
+    soon: (deal) => soon(deal),
     now(deal) {
       if (deal.mustArrive !== true)
         return { status: 'away', reason: 'only Redis can grant it, and that takes a moment' };
       countHere(deal, views);
-      void soon(deal);
+      void soon(deal, true);
       return { status: 'kept' };
     },
     lineLost() {
@@ -204,22 +215,26 @@ export function createRedisWriter(options: RedisWriterOptions): RedisWriter {
       if (limbo.length > keptDealsMax) limbo = limbo.slice(-keptDealsMax);
     },
     lineBack(done) {
-      for (const { number, deal } of limbo) {
-        if (!done.has(number)) continue; // What must arrive and did not was kept when its caller was told.
-        if (deal.mustArrive === true) kept.splice(kept.indexOf(deal), kept.includes(deal) ? 1 : 0);
-        else giveBack(deal);
+      // What must arrive and did not was kept when its caller was told.
+      for (const { parts } of limbo.filter((one) => done.has(one.number))) {
+        for (const deal of parts) {
+          if (deal.mustArrive !== true) giveBack(deal);
+          else if (kept.includes(deal)) kept.splice(kept.indexOf(deal), 1);
+        }
       }
       limbo = [];
     },
     async deliver() {
       const all = kept;
       kept = [];
-      for (const [at, deal] of all.entries()) {
+      for (let at = 0; at < all.length; at += batchMax) {
         if (!options.link().isUp) {
           kept = [...all.slice(at), ...kept];
           return;
         }
-        await attempt(deal);
+        const batch = all.slice(at, at + batchMax);
+        const dealt = await attempt(together(batch), true, batch);
+        if (dealt.status === 'refused') for (const deal of batch) await attempt(deal, true);
       }
     },
     async offer(cells, totals) {
@@ -241,6 +256,28 @@ export function createRedisWriter(options: RedisWriterOptions): RedisWriter {
   function giveBack(deal: Deal): void {
     const sums = (deal.sums ?? []).filter(({ amount }) => amount > 0);
     if (sums.length > 0) keep({ sums: sums.map(({ key, amount }) => ({ key, amount: -amount })), mustArrive: true });
+  }
+}
+
+/** Several deals that must arrive, as one: nothing can be against what has happened. */
+function together(deals: readonly Deal[]): Deal {
+  return {
+    changes: deals.flatMap(({ changes = [] }) =>
+      changes.map(({ cell, step }) => ({ cell, step: (state: unknown) => unopposed(step, state) })),
+    ),
+    sums: deals.flatMap(({ sums = [] }) => sums.map(({ key, amount }) => ({ key, amount }))),
+    marks: deals.flatMap(({ marks = [] }) => marks.map(({ most: _, ...mark }) => mark)),
+    notes: deals.flatMap(({ notes = [] }) => notes),
+    mustArrive: true,
+  };
+}
+
+function unopposed(step: Change['step'], state: unknown): Next<unknown> {
+  try {
+    const next = step(state);
+    return next === 'refuse' ? 'keep' : next;
+  } catch {
+    return 'keep'; // It would throw for its own caller, too.
   }
 }
 

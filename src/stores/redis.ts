@@ -4,7 +4,7 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import type { Card } from '../core/card.ts';
 import { SwitchgearError } from '../core/error.ts';
 import type { Entry, EntryBody, EntryPlace } from '../core/event.ts';
-import { journalEntriesMax, storeGraceMs, storePollMs } from '../core/limits.ts';
+import { journalEntriesMax, storedEntriesMax, storedKeysMax, storeGraceMs, storePollMs } from '../core/limits.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { CellOptions, Note, Shared, Store } from '../ports/store.ts';
 import { every, machineClock } from './machine-clock.ts';
@@ -30,6 +30,8 @@ export interface RedisOptions {
   readonly prefix?: string;
   /** How long one operation may take: 20 ms. */
   readonly deadlineMs?: number;
+  /** Cells, sums and windows that a prefix may have; a new one beyond is refused. */
+  readonly keysMax?: number;
   /** Entries that the journal keeps. */
   readonly journalMax?: number;
   /** How long a store that is new, or forgot, gives neither money nor approvals. */
@@ -68,7 +70,9 @@ export async function redisStore(options: RedisOptions): Promise<RedisStore> {
     deadlineMs: options.deadlineMs ?? defaultDeadlineMs,
     greet,
     up() {
-      void writer.deliver().then(() => pulse.recover('Redis answers again, and heard what it missed'));
+      void writer.deliver().then(() => {
+        if (link.isUp) pulse.recover('Redis answers again, and heard what it missed');
+      });
     },
     down(reason) {
       writer.lineLost();
@@ -94,7 +98,8 @@ export async function redisStore(options: RedisOptions): Promise<RedisStore> {
       process: `${process}-${line}`,
       born: memory.born,
       graceMs: options.graceMs ?? storeGraceMs,
-      journalMax: options.journalMax ?? 100_000,
+      journalMax: options.journalMax ?? storedEntriesMax,
+      keysMax: options.keysMax ?? storedKeysMax,
       wallMs: clock.wallMs(),
     }),
     heard: hear,

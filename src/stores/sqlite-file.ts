@@ -61,9 +61,7 @@ function tryOpen(path: string, verify: boolean): { readonly db: DatabaseSync; re
     db.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA wal_autocheckpoint = 0');
     db.exec('PRAGMA journal_size_limit = 1048576; PRAGMA foreign_keys = OFF; PRAGMA trusted_schema = OFF');
     migrate(db);
-    const write = db.prepare('INSERT OR IGNORE INTO meta (key, value, crc) VALUES (?, ?, ?)');
-    write.run(formatKey, String(migrations.length), sumOf(formatKey, migrations.length));
-    db.exec(`PRAGMA application_id = ${applicationId}`);
+    sign(db);
     if (verify) verifyAll(db);
     db.exec('PRAGMA busy_timeout = 0');
     return { db, inode };
@@ -71,6 +69,16 @@ function tryOpen(path: string, verify: boolean): { readonly db: DatabaseSync; re
     db.close();
     throw error;
   }
+}
+
+/** Says whose file it is and which version. Only where that is missing: opening must not wait for those who write. */
+function sign(db: DatabaseSync): void {
+  if (Number(db.prepare('PRAGMA application_id').get()?.application_id) !== applicationId) {
+    db.exec(`PRAGMA application_id = ${applicationId}`);
+  }
+  if (db.prepare('SELECT 1 FROM meta WHERE key = ? AND value = ?').get(formatKey, String(migrations.length))) return;
+  const write = db.prepare('INSERT OR REPLACE INTO meta (key, value, crc) VALUES (?, ?, ?)');
+  write.run(formatKey, String(migrations.length), sumOf(formatKey, migrations.length));
 }
 
 function makePrivate(path: string): void {

@@ -122,16 +122,16 @@ export function createSession({ path, verify, views, pulse, clock: given }: Sess
     },
     once(key, make) {
       const { db } = file;
+      const isNew = saved === undefined || saved.boot !== time.save().boot;
+      const value = deals.meta(key);
+      if (value !== undefined && !isNew) return value;
       db.exec('PRAGMA busy_timeout = 2000; BEGIN IMMEDIATE');
       try {
-        let value = deals.meta(key);
-        if (value === undefined) {
-          value = make();
-          deals.setMeta(key, value);
-        }
-        if (saved === undefined || saved.boot !== time.save().boot) deals.setMeta('time', JSON.stringify(time.save()));
+        const made = deals.meta(key) ?? make();
+        deals.setMeta(key, made);
+        if (isNew) deals.setMeta('time', JSON.stringify(time.save()));
         db.exec('COMMIT');
-        return value;
+        return made;
       } catch (error) {
         if (db.isTransaction) db.exec('ROLLBACK');
         throw error;

@@ -1,11 +1,16 @@
 /** The Redis store against a real redis-server. */
 
-import { after, before } from 'node:test';
-import { redisStore } from '../../src/stores/redis.ts';
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { createClient } from 'redis';
+import { SwitchgearError } from '../../src/core/error.ts';
+import type { Hint } from '../../src/ports/store.ts';
+import { type RedisOptions, type RedisStore, redisStore } from '../../src/stores/redis.ts';
 import { storeSuite } from '../../src/testing/index.ts';
 import { type RedisServer, startRedis } from '../redis-server.ts';
 
 let server: RedisServer;
+let prefixes = 0;
 before(async () => {
   server = await startRedis();
 });
@@ -16,3 +21,165 @@ storeSuite(
   (clock, place) => redisStore({ url: server.url, prefix: place, clock, graceMs: 0, deadlineMs: 500 }),
   'shared',
 );
+
+const open = (more: Partial<RedisOptions> = {}) =>
+  redisStore({ url: server.url, prefix: `t${++prefixes}`, graceMs: 0, deadlineMs: 500, ...more });
+
+async function until(isSo: () => boolean | Promise<boolean>, ms = 4_000): Promise<void> {
+  for (const began = performance.now(); performance.now() - began < ms; ) {
+    if (await isSo()) return;
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+  assert.fail(`it did not happen within ${ms} ms`);
+}
+
+async function command(...args: string[]): Promise<unknown> {
+  const client = await createClient({ url: server.url, RESP: 2 }).connect();
+  const reply = await client.sendCommand(args);
+  client.destroy();
+  return reply;
+}
+
+const plusOne = ({ n }: { n: number }) => ({ state: { n: n + 1 } });
+const counter = (store: RedisStore) => store.cell('c', () => ({ n: 0 }));
+
+test('an address that is none, a wrong password and a bad prefix are told in one sentence each', async () => {
+  const messageOf = async (options: RedisOptions) => {
+    const error = await redisStore(options).then(
+      (store) => store.close(),
+      (thrown: unknown) => thrown,
+    );
+    assert.ok(error instanceof SwitchgearError, String(error));
+    return `${error.code}: ${error.message}`;
+  };
+  assert.match(await messageOf({ url: 'http://x' }), /^invalid_argument: url must be redis:\/\/host:port or rediss:/);
+  assert.match(await messageOf({ url: 'redis://' }), /^invalid_argument: url must be/);
+  assert.match(await messageOf({ url: server.url, prefix: '{x}' }), /^invalid_argument: prefix must be a word/);
+  const locked = await startRedis(['--requirepass', 'right']);
+  const wrong = `redis://default:s3cret@127.0.0.1:${locked.port}`;
+  const message = await messageOf({ url: wrong });
+  assert.match(message, /^store_refused: the store cannot be used: Redis refused the user or the password$/);
+  assert.doesNotMatch(message, /s3cret/);
+  await locked.stop();
+});
+
+test('a store that is away from the start is degraded, says so, and is shared once it comes', async () => {
+  const own = await startRedis();
+  own.signal('SIGKILL');
+  await new Promise((resolve) => setTimeout(resolve, 50));
+  const store = await redisStore({ url: own.url, graceMs: 0, deadlineMs: 200 });
+  assert.equal(store.shared.health.state, 'degraded');
+  assert.equal(store.shared.health.reason, 'nobody answers at the address of Redis');
+  const cell = counter(store);
+  assert.equal((await store.shared.soon({ changes: [{ cell, step: plusOne }] })).status, 'away');
+  assert.equal((await store.shared.soon({ changes: [{ cell, step: plusOne }], mustArrive: true })).status, 'kept');
+  assert.deepEqual(cell.state, { n: 1 });
+  const hints: Hint[] = [];
+  store.shared.watch((hint) => hints.push(hint));
+  await own.restart();
+  await until(() => store.shared.health.state === 'shared');
+  assert.ok(hints.some(({ type }) => type === 'recovered'));
+  assert.deepEqual((await store.shared.read('c', 1))[0]?.state, { n: 1 });
+  store.close();
+  await own.stop();
+});
+
+test('what must arrive arrives once, however often the line breaks', async () => {
+  const store = await open();
+  const cell = counter(store);
+  const deals: Promise<{ readonly status: string }>[] = [];
+  for (let at = 0; at < 300; at++) {
+    deals.push(
+      store.shared.soon({ changes: [{ cell, step: plusOne }], sums: [{ key: 's', amount: 1 }], mustArrive: true }),
+    );
+    if (at % 60 === 30) await command('CLIENT', 'KILL', 'TYPE', 'normal');
+    await new Promise((resolve) => setTimeout(resolve, at % 10 === 0 ? 2 : 0));
+  }
+  const statuses = (await Promise.all(deals)).map(({ status }) => status);
+  assert.ok(statuses.every((status) => status === 'done' || status === 'kept'));
+  assert.ok(statuses.includes('kept'), 'no line broke');
+  await until(() => store.shared.health.state === 'shared');
+  await store.shared.settled();
+  assert.deepEqual((await store.shared.read('c', 1))[0]?.state, { n: 300 });
+  assert.deepEqual(await store.shared.soon({ sums: [{ key: 's', amount: 0 }] }), {
+    status: 'done',
+    totals: [300],
+    marked: [],
+  });
+  store.close();
+});
+
+test('a store that was flushed hears from those who remember', async () => {
+  const prefix = `t${++prefixes}`;
+  const [one, two] = [await open({ prefix }), await open({ prefix })];
+  const cell = counter(one);
+  await one.shared.soon({ changes: [{ cell, step: plusOne }], sums: [{ key: 's', amount: 7 }] });
+  const { secret } = one.shared;
+  await command('FLUSHALL');
+  await until(async () => (await command('EXISTS', `{${prefix}}:c:c`)) === 1);
+  const fresh = await open({ prefix });
+  await until(() => fresh.cell('c', () => ({ n: 0 })).state.n === 1);
+  assert.equal(fresh.shared.secret, secret);
+  const dealt = await fresh.shared.soon({ sums: [{ key: 's', amount: 4, ceiling: 10 }] });
+  assert.deepEqual(dealt, { status: 'refused', by: 'sum', key: 's' });
+  for (const store of [one, two, fresh]) store.close();
+});
+
+test('a hint that never came is made good by the poll', async () => {
+  const prefix = `t${++prefixes}`;
+  const [one, two] = [await open({ prefix }), await open({ prefix })];
+  const theirs = counter(two);
+  await command('SET', 'elsewhere', '1');
+  // Written past the store's own messages, as if they had been lost.
+  await one.shared.soon({ changes: [{ cell: counter(one), step: plusOne }] });
+  await until(() => theirs.state.n === 1, 1_500);
+  await command('HSET', `{${prefix}}:c:c`, 'v', '50', 's', '{"n":9}');
+  await command('ZADD', `{${prefix}}:index`, '50', 'c:c');
+  await command('HSET', `{${prefix}}:store`, 'version', '50');
+  await until(() => theirs.state.n === 9, 2_500);
+  one.close();
+  two.close();
+});
+
+test('keys of a task end with their time, and a prefix has only so many', async () => {
+  const prefix = `t${++prefixes}`;
+  const store = await open({ prefix, keysMax: 3 });
+  const short = store.cell('task/1', () => ({ n: 0 }), { keepMs: 400 });
+  await store.shared.soon({ changes: [{ cell: short, step: plusOne }] });
+  assert.ok(Number(await command('PTTL', `{${prefix}}:c:task/1`)) > 0);
+  for (const key of ['a', 'b']) {
+    const cell = store.cell(key, () => ({ n: 0 }));
+    await store.shared.soon({ changes: [{ cell, step: plusOne }] });
+  }
+  const more = store.cell('d', () => ({ n: 0 }));
+  const full = await store.shared.soon({ changes: [{ cell: more, step: plusOne }] });
+  assert.deepEqual(full, { status: 'refused', by: 'full', key: 'd' });
+  await until(async () => (await command('ZCARD', `{${prefix}}:index`)) === 2, 3_000);
+  assert.equal((await store.shared.soon({ changes: [{ cell: more, step: plusOne }] })).status, 'done');
+  store.close();
+});
+
+test('all keys of a prefix have one hash tag, and no other key is written', async () => {
+  await command('FLUSHALL');
+  const prefix = `t${++prefixes}`;
+  const store = await open({ prefix });
+  await store.shared.soon({
+    changes: [{ cell: counter(store), step: plusOne }],
+    sums: [{ key: 's', amount: 1 }],
+    marks: [{ key: 'm', id: '1', atMs: 1, keepMs: 60_000, cap: 5 }],
+    notes: [{ body: { type: 'task-missing', name: 'x' }, place: {}, atMs: 1 }],
+  });
+  const keys = ((await command('KEYS', '*')) as string[]).filter((key) => !/^\{t\d+\}:/.test(key));
+  assert.deepEqual(keys, []);
+  store.close();
+});
+
+test('a script that the server forgot is sent again', async () => {
+  const store = await open();
+  const cell = counter(store);
+  await store.shared.soon({ changes: [{ cell, step: plusOne }] });
+  await command('SCRIPT', 'FLUSH');
+  assert.equal((await store.shared.soon({ changes: [{ cell, step: plusOne }] })).status, 'done');
+  assert.deepEqual(cell.state, { n: 2 });
+  store.close();
+});

@@ -1,0 +1,48 @@
+/** A breaker in a store, for experiments: the same pure code that the guard runs, as steps of deals. */
+
+import { admitCall, refusalAt } from '../../src/core/breaker/breaker.ts';
+import { defaultBreaker } from '../../src/core/breaker/defaults.ts';
+import { openBreaker } from '../../src/core/breaker/phases.ts';
+import { type BreakerState, initialBreaker } from '../../src/core/breaker/state.ts';
+import type { BreakerSettings } from '../../src/core/settings.ts';
+import type { Cell, Deal, Store } from '../../src/ports/store.ts';
+import { redisStore } from '../../src/stores/redis.ts';
+import { type SqliteStore, sqliteStore } from '../../src/stores/sqlite.ts';
+
+/** Where the state of an experiment lies. */
+export type Where = { readonly path: string } | { readonly url: string; readonly deadlineMs: number };
+
+export async function openStore(where: Where): Promise<SqliteStore> {
+  return 'path' in where
+    ? sqliteStore({ path: where.path, verify: false })
+    : redisStore({ url: where.url, deadlineMs: where.deadlineMs, graceMs: 0 });
+}
+
+export function settingsOf(permits: number, leaseSecs: number): BreakerSettings {
+  return { ...defaultBreaker, halfOpenPermits: permits, leaseSecs, leaseExpiry: 'neutral' };
+}
+
+export function breakerCell(store: Store): Cell<BreakerState> {
+  return store.cell('breaker/x', () => initialBreaker(defaultBreaker));
+}
+
+/** Opens it anew, due at once: a round begins. */
+export function roundDeal(cell: Cell<BreakerState>, settings: BreakerSettings, atMs: number): Deal {
+  const step = (state: BreakerState) => {
+    openBreaker(state, settings, atMs, 'a round');
+    state.openUntilMs = 0;
+    return { state };
+  };
+  return { changes: [{ cell, step }] };
+}
+
+/** Asks for a probe: refused where the breaker says no. */
+export function probeDeal(cell: Cell<BreakerState>, settings: BreakerSettings, id: string, nowMs: () => number): Deal {
+  const step = (state: BreakerState) => {
+    const atMs = nowMs();
+    if (refusalAt(state, settings, atMs) !== undefined) return 'refuse';
+    admitCall(state, settings, id, atMs);
+    return { state };
+  };
+  return { changes: [{ cell, step }] };
+}

@@ -1,0 +1,13 @@
+/** Every experiment in its short form; the long ones run by `npm run experiment NAME`. */
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { experiments } from './experiments.ts';
+
+for (const [name, run] of Object.entries(experiments)) {
+  test(`the experiment ${name} finds no fault in its short form`, async (context) => {
+    const { faults, figures } = await run({ short: true, seed: 1 });
+    context.diagnostic(JSON.stringify(figures));
+    assert.deepEqual(faults, []);
+  });
+}
