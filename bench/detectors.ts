@@ -1,10 +1,11 @@
 /**
  * Shows recorded runs to our policies and to the rules of others, side by side:
- *   npm run bench:detectors -- FILE.jsonl.gz [--by kind|source|model] [--json] [--frontier FILE.svg]
+ *   npm run bench:detectors -- FILE.jsonl.gz [--by kind|source|model] [--json] [--frontier FILE.svg] [--cost]
  */
 
 import { writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
+import { costOf } from './detectors/cost.ts';
 import type { Detector } from './detectors/detector.ts';
 import { frontierOf, plot } from './detectors/frontier.ts';
 import { policyDetector } from './detectors/ours.ts';
@@ -13,7 +14,8 @@ import { type Run, readRuns } from './detectors/runs.ts';
 import { type Score, scoreAll } from './detectors/score.ts';
 import { tableOf } from './detectors/table.ts';
 
-const usage = 'usage: npm run bench:detectors -- FILE.jsonl.gz [--by kind|source|model] [--json] [--frontier FILE.svg]';
+const usage =
+  'usage: npm run bench:detectors -- FILE.jsonl.gz [--by kind|source|model] [--json] [--frontier FILE.svg] [--cost]';
 const groups = ['kind', 'source', 'model'] as const;
 
 function say(line: string): never {
@@ -23,12 +25,17 @@ function say(line: string): never {
 
 function readArguments() {
   try {
-    const options = { by: { type: 'string' }, json: { type: 'boolean' }, frontier: { type: 'string' } } as const;
+    const options = {
+      by: { type: 'string' },
+      json: { type: 'boolean' },
+      frontier: { type: 'string' },
+      cost: { type: 'boolean' },
+    } as const;
     const { values, positionals } = parseArgs({ options, allowPositionals: true });
     if (positionals.length !== 1) say(usage);
     const by = groups.find((name) => name === values.by);
     if (values.by !== undefined && by === undefined) say(`--by must be kind, source or model, got "${values.by}"`);
-    return { file: positionals[0]!, by, json: values.json ?? false, frontier: values.frontier };
+    return { file: positionals[0]!, by, json: values.json ?? false, frontier: values.frontier, cost: values.cost };
   } catch (error) {
     say(`${(error as Error).message}\n${usage}`);
   }
@@ -48,12 +55,16 @@ function bar(label: string, total?: number): (done: number) => void {
   };
 }
 
-const { file, by, json, frontier } = readArguments();
+const { file, by, json, frontier, cost } = readArguments();
 let runs: readonly Run[];
 try {
   runs = await readRuns(file, bar('reading'));
 } catch (error) {
   say(error instanceof Error ? error.message : String(error));
+}
+if (cost) {
+  process.stdout.write(`${await costOf(runs)}\n`);
+  process.exit();
 }
 const detectors: readonly Detector[] = [
   policyDetector('default', {}),

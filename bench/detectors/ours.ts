@@ -58,7 +58,7 @@ function wouldRefuse(gear: Switchgear, task: Task, { name, args }: Extract<RunEv
   return loop?.judge(node!.cells.loop.state, { type: 'action-proposed', atMs: 0, action }, 'self').kind === 'deny';
 }
 
-function observationOf(run: Run, event: RunEvent, index: number): Parameters<Task['observe']>[0] {
+export function observationOf(run: Run, event: RunEvent, index: number): Parameters<Task['observe']>[0] {
   switch (event.type) {
     case 'assistant':
       return { type: 'assistant', text: event.text, toolUse: hasCalls(run, index) };

@@ -21,71 +21,65 @@ const basis = 0x811c9dc5 | 0;
 const quotedMax = 120;
 const blank = 35;
 
-/** The kinds of characters, by code: 1 letter, 2 digit, 3 joins a word, 4 quote, 5 space. */
+/** What a character is to a word. */
+const [letter, digit, joint, quote, space] = [1, 2, 3, 4, 5];
 const kinds = new Uint8Array(128);
 for (let code = 0; code < 128; code++) {
   const char = String.fromCharCode(code);
-  if (/[A-Za-z_]/.test(char)) kinds[code] = 1;
-  else if (/\d/.test(char)) kinds[code] = 2;
-  else if (/[.:\-+]/.test(char)) kinds[code] = 3;
-  else if (/["'`]/.test(char)) kinds[code] = 4;
-  else if (/\s/.test(char)) kinds[code] = 5;
+  kinds[code] = [/\W/, /[a-z_]/i, /\d/, /[.:+-]/, /["'`]/, /\s/].findLastIndex((kind) => kind.test(char));
 }
 
 /** Ids in hexadecimal, dates and times, durations: they change although nothing has. */
 const volatileWord =
   /^(0x[\da-f]+|[\da-f]{7,}|[\da-f]{8}(-[\da-f]{4,12}){4}|\d{4}-\d\d-\d\d(t.*)?|\d\d?:\d\d.*|[\d.]+[mun]?s(ec.*)?)$/i;
-const numberWord = /^[-+]?\d{1,12}(\.\d{1,9})?[.:]?$/;
-const unitAfter = /^\s?(ms|s|secs?|seconds?|us|ns|minutes?|mins?)\b/;
+const unitAfter = /^ ([mun]?s|secs?|seconds?|mins?|minutes?)\b/;
 
 /** Marks a text in one pass over its beginning. */
-export function markText(text: string, ok = true, seed = 0): ResultMark {
+export function markText(text: string, ok = true): ResultMark {
   const end = Math.min(text.length, markLengthMax);
-  let exact = basis ^ seed;
-  let loose = basis ^ seed ^ 1;
+  let exact = basis;
+  let loose = basis ^ 1;
   let total = 0;
   let quoteEnd = -1;
   for (let at = 0; at < end; ) {
     const code = text.charCodeAt(at);
-    const kind = code < 128 ? kinds[code]! : 1;
-    if (kind === 1 || kind === 2) {
-      let stop = at + 1;
-      let digits = kind === 2;
+    const kind = code < 128 ? kinds[code]! : letter;
+    if (kind === letter || kind === digit) {
+      let word = basis;
+      let value = 0;
+      let digits = 0;
+      let plain = true;
+      let stop = at;
       for (; stop < end; stop++) {
         const next = text.charCodeAt(stop);
-        const nextKind = next < 128 ? kinds[next]! : 1;
-        if (nextKind === 0 || nextKind > 3) break;
-        digits ||= nextKind === 2;
+        const nextKind = next < 128 ? kinds[next]! : letter;
+        if (nextKind === digit) {
+          digits++;
+          value = value * 10 + next - 48;
+        } else if (nextKind === letter || (nextKind === joint && next !== 46)) plain = false;
+        else if (nextKind !== joint) break;
+        word = Math.imul(word ^ (next | 32), prime);
       }
-      const inQuotes = at < quoteEnd;
-      if (!digits) {
-        for (let index = at; index < stop; index++) {
-          const lower = text.charCodeAt(index) | 32;
-          exact = Math.imul(exact ^ lower, prime);
-          if (!inQuotes) loose = Math.imul(loose ^ lower, prime);
-        }
+      if (digits === 0) {
+        if (at >= quoteEnd) loose = Math.imul(loose ^ word, prime);
       } else {
-        const word = text.slice(at, Math.min(stop, at + 64));
-        const isNumber = numberWord.test(word);
-        const isVolatile = isNumber ? unitAfter.test(text.slice(stop, stop + 9)) : volatileWord.test(word);
-        if (!inQuotes) loose = Math.imul(loose ^ blank, prime);
-        if (isVolatile) exact = Math.imul(exact ^ blank, prime);
-        else {
-          for (let index = at; index < stop; index++) exact = Math.imul(exact ^ text.charCodeAt(index), prime);
-          if (isNumber) total += Number.parseFloat(word);
-        }
+        if (at >= quoteEnd) loose = Math.imul(loose ^ blank, prime);
+        const varies = plain ? hasUnit(text, stop) : volatileWord.test(text.slice(at, Math.min(stop, at + 64)));
+        if (varies) word = blank;
+        else if (plain && digits < 16) total += value;
       }
+      exact = Math.imul(exact ^ word, prime);
       at = stop;
       continue;
     }
-    if (kind === 4 && at >= quoteEnd) {
+    if (kind === quote && at >= quoteEnd) {
       const close = text.indexOf(text[at]!, at + 1);
       if (close > at + 1 && close - at <= quotedMax && close < end) {
         quoteEnd = close;
         loose = Math.imul(loose ^ blank, prime);
       }
     }
-    if (kind !== 5) {
+    if (kind !== space) {
       exact = Math.imul(exact ^ code, prime);
       if (at >= quoteEnd) loose = Math.imul(loose ^ code, prime);
     }
@@ -94,6 +88,10 @@ export function markText(text: string, ok = true, seed = 0): ResultMark {
   // A long text counts by its beginning and its length.
   if (end < text.length) exact = Math.imul(exact ^ text.length, prime);
   return { ok, exact: exact | 0 || 1, loose: loose | 0 || 1, total, length: text.length };
+}
+
+function hasUnit(text: string, at: number): boolean {
+  return text.charCodeAt(at) === 32 && unitAfter.test(text.slice(at, at + 10));
 }
 
 /** Words of errors that waiting may mend. */
