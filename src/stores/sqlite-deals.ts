@@ -24,6 +24,8 @@ export interface Retain {
 const dayMs = 86_400_000;
 
 export interface Deals {
+  begin(): void;
+  commit(): void;
   /** Runs a deal in the open transaction. Nothing is written where anything is against it. */
   run(deal: Deal): Ran;
   /** Makes the views show what was committed. */
@@ -49,11 +51,14 @@ export interface Deals {
 
 export function createDeals(db: DatabaseSync, views: Views, wallMs: () => number, nowMs: () => number): Deals {
   const ask = {
+    begin: db.prepare('BEGIN IMMEDIATE'),
+    commit: db.prepare('COMMIT'),
     dataVersion: db.prepare('PRAGMA data_version'),
     newer: db.prepare('SELECT key, version, state, crc FROM cells WHERE version > ? ORDER BY version'),
     top: db.prepare('SELECT max(version) AS version FROM cells'),
     one: db.prepare('SELECT version, state, crc FROM cells WHERE key = ?'),
     count: db.prepare('SELECT count(*) AS n FROM cells'),
+    again: db.prepare('UPDATE cells SET version = ?2, untilMs = ?3, state = ?4, crc = ?5 WHERE key = ?1'),
     put: db.prepare(
       'INSERT INTO cells (key, version, untilMs, state, crc) VALUES (?1, ?2, ?3, ?4, ?5) ' +
         'ON CONFLICT (key) DO UPDATE SET version = ?2, untilMs = ?3, state = ?4, crc = ?5',
@@ -139,7 +144,10 @@ export function createDeals(db: DatabaseSync, views: Views, wallMs: () => number
 
   function put(view: View | undefined, key: string, text: string | undefined, untilMs: number | null): void {
     const version = nextVersion();
-    ask.put.run(key, version, untilMs, text ?? null, sumOf(key, version, text ?? ''));
+    const crc = sumOf(key, version, text ?? '');
+    // One that is known is mostly there; one that had its time is not.
+    const there = view?.text !== undefined && ask.again.run(key, version, untilMs, text ?? null, crc).changes === 1;
+    if (!there) ask.put.run(key, version, untilMs, text ?? null, crc);
     if (view !== undefined) pending.set(view, { version, text });
   }
 
@@ -224,6 +232,8 @@ export function createDeals(db: DatabaseSync, views: Views, wallMs: () => number
   }
 
   return {
+    begin: () => void ask.begin.run(),
+    commit: () => void ask.commit.run(),
     run,
     refresh,
     known,

@@ -56,12 +56,12 @@ export function createWriter({ session, views, pulse, waitMs }: WriterOptions): 
 
   /** Takes the lock, or waits at most so long for it. */
   function begin(patienceMs: number, durable: boolean): boolean {
-    const { db } = session;
+    const { db, deals } = session;
     const untilMs = machineClock.nowMs() + patienceMs;
     for (let pause = pauseMinMs; ; pause = Math.min(pause * 1.5, 1)) {
       try {
         if (durable) db.exec('PRAGMA synchronous = FULL');
-        db.exec('BEGIN IMMEDIATE');
+        deals.begin();
         return true;
       } catch (error) {
         if (durable) db.exec('PRAGMA synchronous = NORMAL');
@@ -79,7 +79,7 @@ export function createWriter({ session, views, pulse, waitMs }: WriterOptions): 
     try {
       tell(deals.refresh());
       const result = work();
-      db.exec('COMMIT');
+      deals.commit();
       deals.committed();
       return result;
     } catch (error) {
