@@ -62,6 +62,7 @@ export type {
   Dealt,
   Health,
   Hint,
+  Lease,
   Marked,
   Marking,
   Next,

@@ -130,3 +130,5 @@ export const storeGraceMs = 2_000;
 /** Cells of a remote store that a process knows, and that are read at once. */
 export const knownCellsMax = 100_000;
 export const storeBatchMax = 200;
+/** Leases on sums that a process holds. */
+export const leasesMax = 10_000;

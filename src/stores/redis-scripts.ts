@@ -115,9 +115,10 @@ for i = 1, nm do
   redis.call('ZADD', key, ARGV[b + 3], ARGV[b + 2])
   redis.call('ZREMRANGEBYSCORE', key, '-inf', ARGV[b + 3] - ARGV[b + 4])
   redis.call('ZREMRANGEBYRANK', key, 0, -1 - ARGV[b + 5])
-  redis.call('PEXPIRE', key, ARGV[b + 4])
+  local keep = string.format('%.0f', ARGV[b + 4] + 60000)
+  redis.call('PEXPIRE', key, keep)
   redis.call('ZADD', KEYS[2], 'NX', 0, ARGV[b + 1])
-  redis.call('ZADD', KEYS[3], now + ARGV[b + 4], ARGV[b + 1])
+  redis.call('ZADD', KEYS[3], now + keep, ARGV[b + 1])
   out[#out + 1] = string.format('%.0f', redis.call('ZCARD', key))
   out[#out + 1] = redis.call('ZRANGE', key, 0, 0, 'WITHSCORES')[2] or ARGV[b + 3]
 end

@@ -7,6 +7,7 @@ import type { Entry, EntryBody, EntryPlace } from '../core/event.ts';
 import { journalEntriesMax, storedEntriesMax, storedKeysMax, storeGraceMs, storePollMs } from '../core/limits.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { CellOptions, Note, Shared, Store } from '../ports/store.ts';
+import { createLeases } from './leases.ts';
 import { every, machineClock } from './machine-clock.ts';
 import { cardPrefix } from './planning.ts';
 import { createPulse } from './pulse.ts';
@@ -165,6 +166,9 @@ export async function redisStore(options: RedisOptions): Promise<RedisStore> {
     void writer.soon({ notes: all, mustArrive: true });
   }
 
+  const sum = (key: string) => memory.totals.get(key) ?? 0;
+  const leases = createLeases({ now: writer.now, soon: writer.soon, sum });
+
   const shared: Shared = {
     process,
     get secret() {
@@ -176,7 +180,8 @@ export async function redisStore(options: RedisOptions): Promise<RedisStore> {
     refresh() {},
     now: writer.now,
     soon: writer.soon,
-    sum: (key) => memory.totals.get(key) ?? 0,
+    lease: leases.lease,
+    sum,
     marked: (key, atMs, keepMs) => {
       const known = memory.marks.get(key);
       return known === undefined || known.oldestMs <= atMs - keepMs - keepMs ? { count: 0, oldestMs: atMs } : known;

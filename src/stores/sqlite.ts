@@ -7,6 +7,7 @@ import { type Entry, type EntryBody, type EntryPlace, isTrace } from '../core/ev
 import { journalEntriesMax, lockWaitMs, storePollMs } from '../core/limits.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { CellOptions, Deal, Marked, Shared, Store } from '../ports/store.ts';
+import { createLeases } from './leases.ts';
 import { every } from './machine-clock.ts';
 import { cardPrefix } from './planning.ts';
 import { createPulse } from './pulse.ts';
@@ -64,6 +65,10 @@ export function sqliteStore(options: SqliteOptions): SqliteStore {
     return session.entries(fromSeq, journalEntriesMax, true);
   }
 
+  const sum = (key: string) => session.attempt((deals) => deals.sum(key)) ?? 0;
+  const now = (deal: Deal) => writer.now(deal).dealt;
+  const leases = createLeases({ now, soon: writer.soon, sum });
+
   const shared: Shared = {
     process,
     secret,
@@ -71,9 +76,10 @@ export function sqliteStore(options: SqliteOptions): SqliteStore {
       return pulse.health;
     },
     refresh: writer.refresh,
-    now: (deal: Deal) => writer.now(deal).dealt,
+    now,
     soon: writer.soon,
-    sum: (key) => session.attempt((deals) => deals.sum(key)) ?? 0,
+    lease: leases.lease,
+    sum,
     marked: (key, atMs, keepMs): Marked =>
       session.attempt((deals) => deals.marked(key, atMs, keepMs)) ?? { count: 0, oldestMs: atMs },
     read: async (prefix, most) => session.read(prefix, most),
@@ -110,6 +116,7 @@ export function sqliteStore(options: SqliteOptions): SqliteStore {
       closed = true;
       stopPoll();
       checkpoints.stop();
+      leases.closeAll();
       writer.close();
       session.close();
       views.clear();

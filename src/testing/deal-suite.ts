@@ -3,32 +3,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Card } from '../core/card.ts';
-import type { Cell, Deal, Dealt, Next, Shared, Store } from '../ports/store.ts';
+import type { Cell, Deal, Dealt, Next } from '../ports/store.ts';
+import { askCard, type Count, counter, doors, nowDoor, plus, type Shop, seeded, seen, soonDoor } from './deals.ts';
 import { simulatedClock } from './simulated-clock.ts';
 import type { MakeStore } from './store-suite.ts';
-
-type Shop = Store & { readonly shared: Shared };
-interface Count {
-  count: number;
-}
-type Door = (store: Shop, deal: Deal) => Promise<Dealt>;
-
-/** Through the synchronous door; where it cannot decide by itself, through the other. */
-const nowDoor: Door = async ({ shared }, deal) => {
-  const dealt = shared.now(deal);
-  if (dealt.status === 'kept') await shared.settled();
-  return dealt.status === 'away' ? shared.soon(deal) : dealt;
-};
-const soonDoor: Door = ({ shared }, deal) => shared.soon(deal);
-const doors: readonly (readonly [string, Door])[] = [
-  ['now', nowDoor],
-  ['soon', soonDoor],
-];
-
-const counter = (store: Store, key = 'counter'): Cell<Count> => store.cell(key, () => ({ count: 0 }));
-const plus = (cell: Cell<Count>, by = 1): Deal => ({
-  changes: [{ cell, step: ({ count }: Count): Next<Count> => ({ state: { count: count + by } }) }],
-});
 
 export function dealSuite(makeStore: MakeStore, nextPlace: () => string): void {
   /** Tells a story about stores that share one place. */
@@ -251,6 +229,26 @@ export function dealSuite(makeStore: MakeStore, nextPlace: () => string): void {
     );
   });
 
+  story('leases a sum in parts: never over, and what is in hand goes back', 2, async (one, two) => {
+    const leases = [one, two].map(({ shared }) => shared.lease('budget', 1_000));
+    assert.equal(one.shared.lease('budget', 1_000), leases[0]);
+    let spent = 0;
+    for (let at = 0; ; at++) {
+      const lease = leases[at % 2]!;
+      if (!lease.take(3) && !((await lease.more(3)) && lease.take(3))) break;
+      spent += 3;
+    }
+    assert.ok(spent <= 1_000 && spent >= 980, `${spent} were spent`);
+    leases[0]!.back(2); // It cost one instead of three.
+    for (const lease of leases) lease.close();
+    await Promise.all([one.shared.settled(), two.shared.settled()]);
+    assert.deepEqual(await one.shared.soon({ sums: [{ key: 'budget', amount: 0 }] }), {
+      status: 'done',
+      totals: [spent - 2],
+      marked: [],
+    });
+  });
+
   story('a step that throws changes nothing and is told as away', 1, async (store) => {
     const cell = counter(store);
     for (const [, door] of doors) {
@@ -261,33 +259,4 @@ export function dealSuite(makeStore: MakeStore, nextPlace: () => string): void {
     }
     assert.equal((await soonDoor(store, plus(cell))).status, 'done');
   });
-}
-
-const askCard: Card = {
-  id: 'ask-1',
-  kind: 'ask',
-  task: 't',
-  code: 'rule_unanswered',
-  counters: {},
-  evidence: [],
-  actions: ['approve', 'decline'],
-  state: 'open',
-};
-
-/** Waits until a view shows something: at once on one machine, soon over a network. */
-async function seen(store: Shop, isSo: () => boolean): Promise<void> {
-  for (let look = 0; look < 2_000; look++) {
-    store.shared.refresh();
-    if (isSo()) return;
-    await new Promise((resolve) => setImmediate(resolve));
-  }
-  assert.ok(isSo(), 'the view never showed it');
-}
-
-function seeded(seed: number): (below: number) => number {
-  let state = seed;
-  return (below) => {
-    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
-    return Math.floor((state / 0x1_0000_0000) * below);
-  };
 }

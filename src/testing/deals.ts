@@ -1,0 +1,57 @@
+/** What stories about shared stores are told with: the two doors, a counter in a cell, and patience. */
+
+import assert from 'node:assert/strict';
+import type { Card } from '../core/card.ts';
+import type { Cell, Deal, Dealt, Next, Shared, Store } from '../ports/store.ts';
+
+export type Shop = Store & { readonly shared: Shared };
+export interface Count {
+  count: number;
+}
+export type Door = (store: Shop, deal: Deal) => Promise<Dealt>;
+
+/** Through the synchronous door; where it cannot decide by itself, through the other. */
+export const nowDoor: Door = async ({ shared }, deal) => {
+  const dealt = shared.now(deal);
+  if (dealt.status === 'kept') await shared.settled();
+  return dealt.status === 'away' ? shared.soon(deal) : dealt;
+};
+export const soonDoor: Door = ({ shared }, deal) => shared.soon(deal);
+export const doors: readonly (readonly [string, Door])[] = [
+  ['now', nowDoor],
+  ['soon', soonDoor],
+];
+
+export const counter = (store: Store, key = 'counter'): Cell<Count> => store.cell(key, () => ({ count: 0 }));
+export const plus = (cell: Cell<Count>, by = 1): Deal => ({
+  changes: [{ cell, step: ({ count }: Count): Next<Count> => ({ state: { count: count + by } }) }],
+});
+
+export const askCard: Card = {
+  id: 'ask-1',
+  kind: 'ask',
+  task: 't',
+  code: 'rule_unanswered',
+  counters: {},
+  evidence: [],
+  actions: ['approve', 'decline'],
+  state: 'open',
+};
+
+/** Waits until a view shows something: at once on one machine, soon over a network. */
+export async function seen(store: Shop, isSo: () => boolean): Promise<void> {
+  for (let look = 0; look < 2_000; look++) {
+    store.shared.refresh();
+    if (isSo()) return;
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  assert.ok(isSo(), 'the view never showed it');
+}
+
+export function seeded(seed: number): (below: number) => number {
+  let state = seed;
+  return (below) => {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
+    return Math.floor((state / 0x1_0000_0000) * below);
+  };
+}
