@@ -50,6 +50,7 @@ export async function startRedis(args: readonly string[] = []): Promise<RedisSer
       process.removeListener('exit', leave);
       const gone = child.exitCode !== null || child.signalCode !== null;
       const ended = gone ? undefined : new Promise((resolve) => child.once('exit', resolve));
+      child.ref();
       child.kill('SIGCONT');
       child.kill('SIGKILL');
       await ended;

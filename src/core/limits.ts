@@ -132,3 +132,6 @@ export const knownCellsMax = 100_000;
 export const storeBatchMax = 200;
 /** Leases on sums that a process holds. */
 export const leasesMax = 10_000;
+/** How long a probe waits for a call after it was granted, and successes that wait for the next failure. */
+export const grantKeepMs = 1_000;
+export const pendingSuccessesMax = 1_000;

@@ -3,6 +3,7 @@
 import type { Card } from '../core/card.ts';
 import type { Entry, EntryBody, EntryPlace } from '../core/event.ts';
 import type { Clock } from './clock.ts';
+import type { BreakerSharing } from './sharing.ts';
 
 /** The local view of one piece of state; `state` is plain JSON. */
 export interface Cell<S = unknown> {
@@ -87,6 +88,8 @@ export interface Deal {
   readonly notes?: readonly Note[];
   /** It happened and must be told: where the store is away it counts here, and is delivered later. */
   readonly mustArrive?: boolean;
+  /** Called once it is in the store, which may be much later, with the notes that were written. */
+  arrived?(notes: readonly Note[]): void;
 }
 
 /** The marks of a window: how many, and when the oldest of them was made. */
@@ -149,6 +152,7 @@ export interface Shared {
   /** Made once per store: the key of fingerprints that leave the process. */
   readonly secret: string;
   readonly health: Health;
+  readonly breakers: BreakerSharing;
   /** Brings the views up to date as far as that costs no waiting. Asked before every decision. */
   refresh(): void;
   /** The synchronous door: in this tick, or not now. */

@@ -1,8 +1,9 @@
 /** What a deal means for the cells it names: steps are run, and nothing is written yet. */
 
-import { cellBytesMax } from '../core/limits.ts';
-import type { Deal, Dealt, Note } from '../ports/store.ts';
-import { showOwn, stateOf, type View, type Views } from './views.ts';
+import type { Card } from '../core/card.ts';
+import { cellBytesMax, keptDealsMax } from '../core/limits.ts';
+import type { Deal, Dealt, Next, Note } from '../ports/store.ts';
+import { show, stateOf, type View, type Views } from './views.ts';
 
 export interface PlannedCell {
   readonly view: View;
@@ -38,11 +39,32 @@ export function planDeal(deal: Deal, views: Views, textOf: (view: View) => strin
   return { cells: [...planned.values()], notes };
 }
 
-/** Counts a deal in this process alone, until the store hears of it. */
+/** Counts a deal in this process, until the store has heard of it. */
 export function countHere(deal: Deal, views: Views): void {
-  const plan = planDeal(deal, views, (view) => view.own ?? view.text);
-  if ('status' in plan) return; // It would have changed nothing: the store will say so, too.
-  for (const { view, state, text } of plan.cells) showOwn(view, state, text);
+  for (const view of viewsOf(deal, views)) {
+    if (view.pending.includes(deal)) continue;
+    view.pending = [...view.pending.slice(1 - keptDealsMax), deal];
+    show(view);
+  }
+}
+
+/** The store has heard of a deal: what it says counts; where it was carried out, whoever made it is told. */
+export function arrived(deal: Deal, views: Views, notes: readonly Note[] | undefined): void {
+  for (const view of viewsOf(deal, views)) {
+    if (!view.pending.includes(deal)) continue;
+    view.pending = view.pending.filter((other) => other !== deal);
+    show(view);
+  }
+  try {
+    if (notes !== undefined) deal.arrived?.(notes);
+  } catch {
+    // Whoever listens cannot undo what is stored.
+  }
+}
+
+function viewsOf(deal: Deal, views: Views): ReadonlySet<View> {
+  const found = (deal.changes ?? []).map(({ cell }) => views.all.get(cell.key));
+  return new Set(found.filter((view) => view !== undefined));
 }
 
 /** Whether a deal takes something that a store which just forgot must not give. */
@@ -53,6 +75,22 @@ export function isGuarded(deal: Deal): boolean {
 
 /** Cards are cells under this prefix; what is said about them is never lost, not even with the power. */
 export const cardPrefix = 'card/';
+
+const rank = { open: 0, answered: 1, expired: 2, used: 3 } as const;
+
+/** Of two cards with one id, the one to which more has happened: the first answer stands, what was used stays used. */
+export function laterCard(mine: Card | null, theirs: Card | null): Card | null {
+  if (mine === null || theirs === null) return mine ?? theirs;
+  return rank[mine.state] > rank[theirs.state] ? mine : theirs;
+}
+
+/** Puts a card, unless more has happened to the one that is there. */
+export function putStep(card: Card): (stored: Card | null) => Next<Card | null> {
+  return (stored) => {
+    const isNew = stored === null || (stored.state === 'open' && card.state === 'open');
+    return isNew || laterCard(card, stored) === card ? { state: card } : 'keep';
+  };
+}
 
 export function touchesCards(deal: Deal): boolean {
   return deal.changes?.some(({ cell }) => cell.key.startsWith(cardPrefix)) === true;

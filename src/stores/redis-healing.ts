@@ -1,10 +1,9 @@
 /** How a process catches up with the store, and how a store that forgot catches up with those who remember. */
 
-import type { Card } from '../core/card.ts';
 import { storeBatchMax } from '../core/limits.ts';
 import type { Stored } from '../ports/store.ts';
 import { machineClock } from './machine-clock.ts';
-import { cardPrefix } from './planning.ts';
+import { cardPrefix, laterCard } from './planning.ts';
 import type { Reply, Run } from './redis-link.ts';
 import type { Memory } from './redis-memory.ts';
 import type { Names } from './redis-names.ts';
@@ -119,12 +118,4 @@ function join(key: string, mine: string, theirs: string, isLater: boolean, views
     given ?? (key.startsWith(cardPrefix) ? (laterCard as (a: unknown, b: unknown) => unknown) : undefined);
   if (joining === undefined) return isLater ? mine : theirs;
   return JSON.stringify(joining(JSON.parse(mine), JSON.parse(theirs)));
-}
-
-const rank = { open: 0, answered: 1, expired: 2, used: 3 } as const;
-
-/** Of two cards with one id, the one to which more has happened: what was used stays used. */
-export function laterCard(mine: Card | null, theirs: Card | null): Card | null {
-  if (mine === null || theirs === null) return mine ?? theirs;
-  return rank[mine.state] > rank[theirs.state] ? mine : theirs;
 }

@@ -94,7 +94,8 @@ for i = 1, nc do
     redis.call('PEXPIRE', KEYS[5 + i], keep)
     redis.call('ZADD', KEYS[3], now + keep, name)
   else redis.call('PERSIST', KEYS[5 + i]) end
-  redis.call('PUBLISH', ARGV[8], s[1] .. '\\n' .. version .. '\\n' .. #name .. '\\n' .. name .. text)
+  local head = s[1] .. '\\n' .. KEYS[5] .. '\\n' .. version .. '\\n' .. #name .. '\\n'
+  redis.call('PUBLISH', ARGV[8], head .. name .. text)
   out[#out + 1] = version
 end
 for i = 1, ns do

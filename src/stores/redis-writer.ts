@@ -1,9 +1,10 @@
 /** Deals over the line: planned on what is known, compared by the server, done again where somebody was faster. */
 
 import { dealTriesMax, keptDealsMax } from '../core/limits.ts';
-import type { Change, Deal, Dealt, Marked, Next } from '../ports/store.ts';
+import type { Deal, Dealt, Marked, Note } from '../ports/store.ts';
 import { machineClock } from './machine-clock.ts';
-import { countHere, type Plan, planDeal } from './planning.ts';
+import { arrived, countHere, type Plan, planDeal } from './planning.ts';
+import { together, writtenBy } from './redis-batch.ts';
 import type { Link, Reply } from './redis-link.ts';
 import type { Memory } from './redis-memory.ts';
 import type { Names } from './redis-names.ts';
@@ -23,7 +24,7 @@ export interface RedisWriter {
   /** Writes cells and totals as they are given, whatever was planned: for a store that forgot. */
   offer(cells: readonly Offer[], totals: readonly (readonly [string, number])[]): Promise<string>;
   readonly kept: number;
-  readonly out: number;
+  readonly active: number;
 }
 
 export interface RedisWriterOptions {
@@ -53,6 +54,8 @@ export function createRedisWriter(options: RedisWriterOptions): RedisWriter {
   let limbo: Out[] = [];
   let kept: Deal[] = [];
   let numbers = 0;
+  /** Deals that are on their way, also those that wait for others. */
+  let active = 0;
   /** Deals on one cell go one after the other: this process must not lose races against itself. */
   const tails = new Map<string, Promise<unknown>>();
 
@@ -82,17 +85,28 @@ export function createRedisWriter(options: RedisWriterOptions): RedisWriter {
         return { status: 'away', reason: `a step failed: ${String(error)}` };
       }
       const refused = 'status' in plan ? plan : undefined;
-      if (refused !== undefined && (verified || refused.by !== 'cell')) return refused;
-      if (refused === undefined && isEmpty(plan as Plan, deal)) return { status: 'done', totals: [], marked: [] };
+      if (refused !== undefined && (verified || refused.by !== 'cell')) return ended(parts, refused);
+      if (refused === undefined && isEmpty(plan as Plan, deal)) {
+        return ended(parts, { status: 'done', totals: [], marked: [] });
+      }
       const answer = refused === undefined ? await send(deal, parts, plan as Plan, tries) : await look(deal);
       if (answer === undefined) return away(parts, counted, 'the store did not answer');
       if (refused !== undefined && answer === 'same') verified = true;
-      if (typeof answer === 'object') return answer;
+      if (typeof answer === 'object') return ended(parts, answer, (plan as Plan).notes);
       if (answer === 'forgot') return away(parts, counted, 'the store forgot, and is told again');
       if (typeof answer === 'number') await pause(answer);
       else if (tries > 2) await pause(Math.random() * Math.min(tries, 4));
     }
     return away(parts, counted, 'others were always faster');
+  }
+
+  /** It was carried out, or never will be: nothing of it is pending any more. */
+  function ended(parts: readonly Deal[], dealt: Dealt, notes: readonly Note[] = []): Dealt {
+    for (const part of parts) {
+      const own = parts.length === 1 ? notes : writtenBy(part);
+      arrived(part, views, dealt.status === 'done' ? own : undefined);
+    }
+    return dealt;
   }
 
   /** Asks whether the cells are as they are known; for a step that said no to what may be out of date. */
@@ -192,6 +206,8 @@ export function createRedisWriter(options: RedisWriterOptions): RedisWriter {
     const before = keys.map((key) => tails.get(key)).filter((tail) => tail !== undefined);
     const result =
       before.length === 0 ? attempt(deal, counted) : Promise.all(before).then(() => attempt(deal, counted));
+    active++;
+    void result.then(() => active--);
     for (const key of keys) {
       tails.set(key, result);
       void result.then(() => {
@@ -247,8 +263,8 @@ export function createRedisWriter(options: RedisWriterOptions): RedisWriter {
     get kept() {
       return kept.length;
     },
-    get out() {
-      return out.size;
+    get active() {
+      return active;
     },
   };
 
@@ -256,28 +272,6 @@ export function createRedisWriter(options: RedisWriterOptions): RedisWriter {
   function giveBack(deal: Deal): void {
     const sums = (deal.sums ?? []).filter(({ amount }) => amount > 0);
     if (sums.length > 0) keep({ sums: sums.map(({ key, amount }) => ({ key, amount: -amount })), mustArrive: true });
-  }
-}
-
-/** Several deals that must arrive, as one: nothing can be against what has happened. */
-function together(deals: readonly Deal[]): Deal {
-  return {
-    changes: deals.flatMap(({ changes = [] }) =>
-      changes.map(({ cell, step }) => ({ cell, step: (state: unknown) => unopposed(step, state) })),
-    ),
-    sums: deals.flatMap(({ sums = [] }) => sums.map(({ key, amount }) => ({ key, amount }))),
-    marks: deals.flatMap(({ marks = [] }) => marks.map(({ most: _, ...mark }) => mark)),
-    notes: deals.flatMap(({ notes = [] }) => notes),
-    mustArrive: true,
-  };
-}
-
-function unopposed(step: Change['step'], state: unknown): Next<unknown> {
-  try {
-    const next = step(state);
-    return next === 'refuse' ? 'keep' : next;
-  } catch {
-    return 'keep'; // It would throw for its own caller, too.
   }
 }
 

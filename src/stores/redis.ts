@@ -7,11 +7,13 @@ import type { Entry, EntryBody, EntryPlace } from '../core/event.ts';
 import { journalEntriesMax, storedEntriesMax, storedKeysMax, storeGraceMs, storePollMs } from '../core/limits.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { CellOptions, Note, Shared, Store } from '../ports/store.ts';
+import { shareBreakers } from './breaker-sharing.ts';
 import { createLeases } from './leases.ts';
 import { every, machineClock } from './machine-clock.ts';
-import { cardPrefix } from './planning.ts';
+import { cardPrefix, laterCard, putStep } from './planning.ts';
 import { createPulse } from './pulse.ts';
-import { laterCard, pollStore, readCells, tellAgain } from './redis-healing.ts';
+import { officialClient } from './redis-client.ts';
+import { pollStore, readCells, tellAgain } from './redis-healing.ts';
 import { createLink, defaultDeadlineMs, type Link, type RedisClient, type Reply, type Run } from './redis-link.ts';
 import { createMemory } from './redis-memory.ts';
 import { namesOf } from './redis-names.ts';
@@ -80,10 +82,11 @@ export async function redisStore(options: RedisOptions): Promise<RedisStore> {
       pulse.degrade(reason);
     },
     heard(message) {
-      const [born, version, length, ...rest] = message.split('\n');
+      const [born, from, version, length, ...rest] = message.split('\n');
       const body = rest.join('\n');
       const name = body.slice(0, Number(length));
-      if (born !== memory.born || !name.startsWith('c:')) return;
+      // Of its own deals this process hears by their answers, which say which of them it was.
+      if (born !== memory.born || from === names.process(`${process}-${line}`) || !name.startsWith('c:')) return;
       const text = body.slice(Number(length));
       memory.learn(name.slice(2), Number(version), text === '' ? undefined : text);
     },
@@ -169,6 +172,8 @@ export async function redisStore(options: RedisOptions): Promise<RedisStore> {
   const sum = (key: string) => memory.totals.get(key) ?? 0;
   const leases = createLeases({ now: writer.now, soon: writer.soon, sum });
 
+  const breakers = shareBreakers({ process, clock, now: writer.now, soon: writer.soon });
+
   const shared: Shared = {
     process,
     get secret() {
@@ -180,6 +185,7 @@ export async function redisStore(options: RedisOptions): Promise<RedisStore> {
     refresh() {},
     now: writer.now,
     soon: writer.soon,
+    breakers,
     lease: leases.lease,
     sum,
     marked: (key, atMs, keepMs) => {
@@ -212,7 +218,7 @@ export async function redisStore(options: RedisOptions): Promise<RedisStore> {
     settled: () =>
       new Promise((resolve) => {
         const look = () => {
-          if (closed || !link.isUp || (notes.length === 0 && writer.out === 0 && writer.kept === 0)) resolve();
+          if (closed || !link.isUp || (notes.length === 0 && writer.active === 0 && writer.kept === 0)) resolve();
           else machineClock.after(1, look, true);
         };
         setImmediate(look);
@@ -251,7 +257,7 @@ export async function redisStore(options: RedisOptions): Promise<RedisStore> {
     tail: (fromSeq) => entries.slice(-journalEntriesMax).filter(({ seq }) => seq >= fromSeq),
     putCard(card) {
       const cell = cardCell(card.id);
-      writer.now({ changes: [{ cell, step: () => ({ state: card }) }], mustArrive: true });
+      writer.now({ changes: [{ cell, step: putStep(card) }], mustArrive: true });
     },
     card: (id) => cardCell(id).state ?? undefined,
     cards() {
@@ -267,29 +273,4 @@ export async function redisStore(options: RedisOptions): Promise<RedisStore> {
       views.clear();
     },
   };
-}
-
-/** The client of `redis`, made anew for every line: it neither queues nor reconnects by itself. */
-async function officialClient(url: unknown): Promise<() => RedisClient> {
-  if (typeof url !== 'string' || !/^rediss?:\/\/[^\s]+$/.test(url) || !URL.canParse(url)) {
-    throw new SwitchgearError(
-      'invalid_argument',
-      'url must be redis://host:port or rediss://host:port, got something else',
-    );
-  }
-  let client: typeof import('redis');
-  try {
-    client = await import('redis');
-  } catch (error) {
-    throw new SwitchgearError('store_client_missing', 'the Redis store needs the package redis: npm install redis', {
-      cause: error,
-    });
-  }
-  return () =>
-    client.createClient({
-      url,
-      RESP: 2,
-      disableOfflineQueue: true,
-      socket: { connectTimeout: 1_000, reconnectStrategy: false },
-    }) as unknown as RedisClient;
 }

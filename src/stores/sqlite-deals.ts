@@ -13,6 +13,7 @@ import type { Known, View, Views } from './views.ts';
 export interface Ran {
   readonly dealt: Dealt;
   readonly entries: readonly Entry[];
+  readonly notes: readonly Note[];
 }
 
 /** How long and how much the journal keeps. */
@@ -208,13 +209,13 @@ export function createDeals(db: DatabaseSync, views: Views, wallMs: () => number
 
   function run(deal: Deal): Ran {
     const plan = planDeal(deal, views, (view) => (pending.has(view) ? pending.get(view)!.text : view.text));
-    if ('status' in plan) return { dealt: plan, entries: none };
+    if ('status' in plan) return { dealt: plan, entries: none, notes: none };
     const sums = new Map((deal.sums ?? []).map(({ key }) => [key, totalOf(key)]));
     const against = refusal(deal, sums);
-    if (against !== undefined) return { dealt: against, entries: none };
+    if (against !== undefined) return { dealt: against, entries: none, notes: none };
     for (const { view } of plan.cells) {
       if (isFull && view.text === undefined && !pending.has(view))
-        return { dealt: { status: 'refused', by: 'full', key: view.cell.key }, entries: none };
+        return { dealt: { status: 'refused', by: 'full', key: view.cell.key }, entries: none, notes: none };
     }
     for (const { view, text } of plan.cells) {
       const { keepMs } = view.options;
@@ -228,7 +229,7 @@ export function createDeals(db: DatabaseSync, views: Views, wallMs: () => number
       return total;
     });
     const marked = (deal.marks ?? none).map(mark);
-    return { dealt: { status: 'done', totals, marked }, entries: plan.notes.map(write) };
+    return { dealt: { status: 'done', totals, marked }, entries: plan.notes.map(write), notes: plan.notes };
   }
 
   return {

@@ -4,10 +4,10 @@ import type { Entry } from '../core/event.ts';
 import { journalEntriesMax, keptDealsMax, lockPatienceMs } from '../core/limits.ts';
 import type { Deal, Dealt, Note } from '../ports/store.ts';
 import { machineClock, standStill } from './machine-clock.ts';
-import { countHere, touchesCards } from './planning.ts';
+import { arrived, countHere, touchesCards } from './planning.ts';
 import type { Pulse } from './pulse.ts';
 import type { Ran, Retain } from './sqlite-deals.ts';
-import { sentenceOf, troubleOf } from './sqlite-error.ts';
+import { codeOf, sentenceOf, troubleOf } from './sqlite-error.ts';
 import type { Session } from './sqlite-session.ts';
 import type { Views } from './views.ts';
 
@@ -34,7 +34,6 @@ export interface WriterOptions {
   readonly waitMs: number;
 }
 
-/** A deal of the asynchronous door, or one that was kept. */
 interface Waiting {
   readonly deal: Deal;
   readonly sinceMs: number;
@@ -102,8 +101,8 @@ export function createWriter({ session, views, pulse, waitMs }: WriterOptions): 
       return ran;
     } catch (error) {
       // A step that throws is a fault of whoever wrote it; a statement that throws is one of the file.
-      if (typeof (error as { errcode?: unknown }).errcode === 'number' || troubleOf(error) === 'damaged') throw error;
-      return { dealt: { status: 'away', reason: `a step failed: ${String(error)}` }, entries: [] };
+      if (codeOf(error) > 0 || troubleOf(error) === 'damaged') throw error;
+      return { dealt: { status: 'away', reason: `a step failed: ${String(error)}` }, entries: [], notes: [] };
     }
   }
 
@@ -129,15 +128,16 @@ export function createWriter({ session, views, pulse, waitMs }: WriterOptions): 
   }
 
   function now(deal: Deal): Ran {
-    if (closed) return { dealt: { status: 'away', reason: 'the store is closed' }, entries: [] };
+    if (closed) return { dealt: { status: 'away', reason: 'the store is closed' }, entries: [], notes: [] };
     try {
       const ran = transaction(waitMs, touchesCards(deal), () => run(deal));
-      if (ran === undefined) return { dealt: away(deal, 'the lock was not free in time'), entries: [] };
+      if (ran === undefined) return { dealt: away(deal, 'the lock was not free in time'), entries: [], notes: [] };
       if (waiting.length === 0) pulse.recover('the store answers again');
+      if (ran.dealt.status === 'done') arrived(deal, views, ran.notes);
       return ran;
     } catch (error) {
       failed(error);
-      return { dealt: away(deal, sentenceOf(error, 'of this gear')), entries: [] };
+      return { dealt: away(deal, sentenceOf(error, 'of this gear')), entries: [], notes: [] };
     }
   }
 
@@ -185,7 +185,11 @@ export function createWriter({ session, views, pulse, waitMs }: WriterOptions): 
       traces = traces.slice(lines.length);
       drops = drops.slice(dropped.length);
       pulse.recover('the store answers again');
-      group.forEach(({ done }, at) => void done?.(ran[at]!.dealt));
+      group.forEach(({ deal, done }, at) => {
+        const { dealt, notes } = ran[at]!;
+        arrived(deal, views, dealt.status === 'done' ? notes : undefined);
+        done?.(dealt);
+      });
     } catch (error) {
       failed(error);
       giveUpOld(sentenceOf(error, 'of this gear'), 0);
@@ -195,10 +199,9 @@ export function createWriter({ session, views, pulse, waitMs }: WriterOptions): 
 
   /** Whoever has waited long enough decides without the store; what must arrive stays. */
   function giveUpOld(reason: string, patienceMs = lockPatienceMs): void {
-    const limitMs = machineClock.nowMs() - patienceMs;
     const stay: Waiting[] = [];
     for (const one of waiting) {
-      if (one.done === undefined || one.sinceMs > limitMs) {
+      if (one.done === undefined || one.sinceMs > machineClock.nowMs() - patienceMs) {
         stay.push(one);
         continue;
       }

@@ -7,9 +7,10 @@ import { type Entry, type EntryBody, type EntryPlace, isTrace } from '../core/ev
 import { journalEntriesMax, lockWaitMs, storePollMs } from '../core/limits.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { CellOptions, Deal, Marked, Shared, Store } from '../ports/store.ts';
+import { shareBreakers } from './breaker-sharing.ts';
 import { createLeases } from './leases.ts';
 import { every } from './machine-clock.ts';
-import { cardPrefix } from './planning.ts';
+import { cardPrefix, laterCard, putStep } from './planning.ts';
 import { createPulse } from './pulse.ts';
 import { createCheckpoints } from './sqlite-checkpoint.ts';
 import { createSession } from './sqlite-session.ts';
@@ -57,7 +58,7 @@ export function sqliteStore(options: SqliteOptions): SqliteStore {
   }
 
   function cardCell(id: string) {
-    return open<Card | null>(cardPrefix + id, () => null);
+    return open<Card | null>(cardPrefix + id, () => null, { join: laterCard });
   }
 
   function tail(fromSeq: number): readonly Entry[] {
@@ -69,6 +70,8 @@ export function sqliteStore(options: SqliteOptions): SqliteStore {
   const now = (deal: Deal) => writer.now(deal).dealt;
   const leases = createLeases({ now, soon: writer.soon, sum });
 
+  const breakers = shareBreakers({ process, clock: session.clock, now, soon: writer.soon });
+
   const shared: Shared = {
     process,
     secret,
@@ -78,6 +81,7 @@ export function sqliteStore(options: SqliteOptions): SqliteStore {
     refresh: writer.refresh,
     now,
     soon: writer.soon,
+    breakers,
     lease: leases.lease,
     sum,
     marked: (key, atMs, keepMs): Marked =>
@@ -107,7 +111,7 @@ export function sqliteStore(options: SqliteOptions): SqliteStore {
     tail,
     putCard(card) {
       const cell = cardCell(card.id);
-      writer.now({ changes: [{ cell, step: () => ({ state: card }) }], mustArrive: true });
+      writer.now({ changes: [{ cell, step: putStep(card) }], mustArrive: true });
     },
     card: (id) => cardCell(id).state ?? undefined,
     cards: () => session.read(cardPrefix, journalEntriesMax).map(({ state }) => state as Card),

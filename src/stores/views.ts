@@ -1,6 +1,6 @@
 /** What one process knows of the cells of a shared store: the text that is stored, and the state that is looked at. */
 
-import type { Cell, CellOptions } from '../ports/store.ts';
+import type { Cell, CellOptions, Deal } from '../ports/store.ts';
 
 export interface View {
   readonly cell: { readonly key: string; state: unknown; version: number };
@@ -8,8 +8,8 @@ export interface View {
   readonly options: CellOptions<unknown>;
   /** As it is stored; undefined where it is not. */
   text: string | undefined;
-  /** With what was kept for a store that is away; undefined where nothing was. */
-  own: string | undefined;
+  /** Deals that count here and that the store has not confirmed, in their order. */
+  pending: readonly Deal[];
 }
 
 export interface Views {
@@ -37,13 +37,10 @@ export function createViews(): Views {
   const all = new Map<string, View>();
 
   function learn(view: View, version: number, text: string | undefined): boolean {
-    const { cell, options } = view;
-    if (version <= cell.version) return false;
-    cell.version = version;
+    if (version <= view.cell.version) return false;
+    view.cell.version = version;
     view.text = text;
-    view.own = undefined;
-    const stored = stateOf(view, text);
-    cell.state = options.adopt === undefined ? stored : options.adopt(cell.state, stored);
+    show(view);
     return true;
   }
 
@@ -53,7 +50,7 @@ export function createViews(): Views {
       let view = all.get(key);
       if (view === undefined) {
         const cell = { key, state: initial() as unknown, version: 0 };
-        view = { cell, initial, options: (options ?? {}) as CellOptions<unknown>, text: undefined, own: undefined };
+        view = { cell, initial, options: (options ?? {}) as CellOptions<unknown>, text: undefined, pending: [] };
         all.set(key, view);
         const stored = known();
         if (stored !== undefined) learn(view, stored.version, stored.text);
@@ -71,9 +68,17 @@ export function stateOf(view: View, text: string | undefined): unknown {
   return text === undefined ? view.initial() : JSON.parse(text);
 }
 
-/** Shows a state that is not stored yet. */
-export function showOwn(view: View, state: unknown, text: string): void {
-  view.own = text;
-  const { adopt } = view.options;
-  view.cell.state = adopt === undefined ? state : adopt(view.cell.state, state);
+/** Makes a view show what is stored, and on top of it what counts here already. */
+export function show(view: View): void {
+  const { cell, options, pending } = view;
+  let state = stateOf(view, view.text);
+  for (const { changes = [] } of pending) {
+    for (const { cell: changed, step } of changes) {
+      if (changed.key !== cell.key) continue;
+      const before = JSON.stringify(state);
+      const next = step(state);
+      state = JSON.parse(typeof next === 'string' ? before : JSON.stringify(next.state));
+    }
+  }
+  cell.state = options.adopt === undefined ? state : options.adopt(cell.state, state);
 }

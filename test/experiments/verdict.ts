@@ -65,13 +65,18 @@ export async function startChild(file: string, role: unknown): Promise<Child> {
   const child = fork(join(import.meta.dirname, file), [JSON.stringify(role)], {
     stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
   });
-  await once(child, 'message');
+  // One that ends by itself must not leave whoever waits for it waiting.
+  const left = once(child, 'exit').then(([code]) => {
+    throw new Error(`${file} ended by itself (${String(code)})`);
+  });
+  left.catch(() => undefined);
+  await Promise.race([once(child, 'message'), left]);
   return {
     process: child,
     async ask<T>(message: unknown): Promise<T> {
       const answer = once(child, 'message');
       child.send(message as object);
-      return (await answer)[0] as T;
+      return (await Promise.race([answer, left]))[0] as T;
     },
     async kill() {
       const gone = once(child, 'exit');

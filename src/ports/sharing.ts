@@ -1,0 +1,33 @@
+/** What a gear needs to have a breaker in common with other processes. */
+
+import type { Action } from '../core/action.ts';
+import type { BreakerState } from '../core/breaker/state.ts';
+import type { Control } from '../core/control.ts';
+import type { EntryBody } from '../core/event.ts';
+import type { BreakerSettings } from '../core/settings.ts';
+import type { Stop } from '../core/verdict.ts';
+import type { Cell, CellOptions } from './store.ts';
+
+/** One breaker, in its control's place: what it learns, the others learn. */
+export interface SharedBreaker extends Control<BreakerState> {
+  /**
+   * What only the store can grant, asked for after everybody allowed: true = this call holds a probe, false = it needs
+   * none. A stop that waits comes back: the request is out.
+   */
+  take(action: Action, atMs: number): boolean | Stop;
+  /** A hand on it: the step is the change, wherever the breaker lies. */
+  change(step: (state: BreakerState) => void, atMs: number): void;
+}
+
+export interface BreakerSharing {
+  /** How the cell of a breaker is looked at, and healed. */
+  readonly cell: CellOptions<BreakerState>;
+  /** The shared control of a cell. `say` hears what was written into the journal because of it. */
+  seat(
+    control: Control<BreakerState>,
+    cell: Cell<BreakerState>,
+    settings: BreakerSettings,
+    name: string,
+    say: (body: EntryBody, atMs: number) => void,
+  ): SharedBreaker;
+}

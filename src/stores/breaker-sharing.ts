@@ -1,0 +1,222 @@
+/** A breaker that processes have in common: each decides on its view, and what changes more than counts is a deal. */
+
+import { refusalAt } from '../core/breaker/breaker.ts';
+import type { BreakerState } from '../core/breaker/state.ts';
+import { beginRunning } from '../core/breaker/window.ts';
+import type { Control } from '../core/control.ts';
+import type { ActionDecided, ControlEvent, EntryBody } from '../core/event.ts';
+import { grantKeepMs, pendingSuccessesMax } from '../core/limits.ts';
+import type { BreakerSettings } from '../core/settings.ts';
+import type { Stop } from '../core/verdict.ts';
+import type { Clock } from '../ports/clock.ts';
+import type { BreakerSharing, SharedBreaker } from '../ports/sharing.ts';
+import type { Cell, Deal, Dealt, Next } from '../ports/store.ts';
+
+/** What sharing needs of its store. */
+export interface Common {
+  readonly process: string;
+  readonly clock: Clock;
+  now(deal: Deal): Dealt;
+  soon(deal: Deal): Promise<Dealt>;
+}
+
+/** What each process counts for itself: they are told, and decide nothing elsewhere. */
+const local = [
+  ...(['streak', 'requests', 'failures', 'successes', 'neutrals', 'refused', 'late', 'inFlight'] as const),
+  ...(['running', 'runningAt', 'overdue'] as const),
+] as const;
+
+function adopt(view: BreakerState, stored: BreakerState): BreakerState {
+  const state: Record<string, unknown> = { ...stored };
+  for (const field of local) state[field] = view[field];
+  return state as unknown as BreakerState;
+}
+
+/** Of two memories the one that saw more; of equals the one that blocks longer. */
+function join(known: BreakerState, stored: BreakerState): BreakerState {
+  if (known.generation !== stored.generation) return known.generation > stored.generation ? known : stored;
+  const openUntilMs =
+    known.openUntilMs < 0 || stored.openUntilMs < 0 ? -1 : Math.max(known.openUntilMs, stored.openUntilMs);
+  const heldAtMs = Math.max(known.heldAtMs, stored.heldAtMs);
+  return { ...stored, openUntilMs, heldAtMs, run: Math.max(known.run, stored.run) };
+}
+
+export function shareBreakers(common: Common): BreakerSharing {
+  const seats = new WeakMap<Cell<BreakerState>, { readonly control: unknown; readonly seat: SharedBreaker }>();
+  return {
+    cell: { adopt, join },
+    seat(control, cell, settings, name, say) {
+      const known = seats.get(cell);
+      if (known?.control === control) return known.seat;
+      const seat = shareBreaker(common, control, cell, settings, name, say);
+      seats.set(cell, { control, seat });
+      return seat;
+    },
+  };
+}
+
+function shareBreaker(
+  common: Common,
+  control: Control<BreakerState>,
+  cell: Cell<BreakerState>,
+  settings: BreakerSettings,
+  name: string,
+  say: (body: EntryBody, atMs: number) => void,
+): SharedBreaker {
+  /** Probes by the calls that hold them: ids of calls are this process's own, those of probes are everybody's. */
+  const held = new Map<string | number, string>();
+  /** A probe that was granted after its caller had to be sent away: for the next one. */
+  let granted: { readonly id: string; readonly generation: number; readonly untilMs: number } | undefined;
+  let asking = false;
+  let grants = 0;
+  /** Successes since the last deal, where windows count them: they ride along with the next. */
+  let successes: ControlEvent[] = [];
+  const counts = settings.trip === 'count_window' || settings.trip === 'time_window';
+  const counted = counts || settings.failureRateThreshold !== undefined || settings.slowCallSecs !== undefined;
+
+  /** A change of what is stored, with the entry that says so; once it is written it is said here, too. */
+  function dealOf(atMs: number, step: (state: BreakerState) => boolean, mustArrive: boolean): Deal {
+    const stepped = (state: BreakerState): Next<BreakerState> => {
+      const before = state.generation;
+      state.running = null; // Who runs where is each process's own knowledge.
+      if (!step(state)) return 'refuse';
+      const notes = [{ body: bodyOf(state), place: { breaker: cell.key }, atMs }];
+      return state.generation === before ? { state } : { state, notes };
+    };
+    return {
+      changes: [{ cell, step: stepped }],
+      mustArrive,
+      arrived: (notes) => notes.forEach((note) => void say(note.body, note.atMs)),
+    };
+  }
+
+  function bodyOf({ phase, generation, cause, openUntilMs: untilMs, trips }: BreakerState): EntryBody {
+    const body = { key: cell.key, name, generation };
+    if (phase !== 'open') return { type: phase === 'closed' ? 'breaker-closed' : 'breaker-half-opened', ...body };
+    return { type: 'breaker-opened', ...body, cause, untilMs, counters: { limit: settings.failureThreshold, trips } };
+  }
+
+  function tell(change: (state: BreakerState) => void, atMs: number): void {
+    const before = successes;
+    successes = [];
+    const deal = dealOf(
+      atMs,
+      (state) => {
+        for (const event of before) control.apply(state, event, 'self');
+        change(state);
+        return true;
+      },
+      true,
+    );
+    common.now(deal);
+  }
+
+  function takeDeal(id: string, atMs: number): Deal {
+    const event = (state: BreakerState) =>
+      control.apply(
+        state,
+        { type: 'action-decided', atMs, action: { id }, verdict: { kind: 'allow' } } as ActionDecided,
+        'self',
+      );
+    return dealOf(
+      atMs,
+      (state) => {
+        if (refusalAt(state, settings, atMs) !== undefined) return false;
+        event(state);
+        return state.probes.some((probe) => probe.id === id);
+      },
+      false,
+    );
+  }
+
+  /** Nobody came for it: it goes back, and says nothing about the callee. */
+  function giveBack(id: string, generation: number): void {
+    tell((state) => {
+      if (state.generation === generation) state.probes = state.probes.filter((probe) => probe.id !== id);
+    }, common.clock.nowMs());
+  }
+
+  /** Asks for a probe on behalf of whoever comes next. */
+  async function ask(atMs: number): Promise<void> {
+    asking = true;
+    const id = `${common.process}/g${++grants}`;
+    const dealt = await common.soon(takeDeal(id, atMs));
+    asking = false;
+    if (dealt.status !== 'done') return;
+    const { generation } = cell.state;
+    granted = { id, generation, untilMs: common.clock.nowMs() + grantKeepMs };
+    common.clock.after(grantKeepMs, () => {
+      if (granted?.id !== id) return;
+      granted = undefined;
+      giveBack(id, generation);
+    });
+  }
+
+  function isGranted(atMs: number): boolean {
+    return granted !== undefined && granted.generation === cell.state.generation && atMs < granted.untilMs;
+  }
+
+  function waiting(atMs: number): Stop {
+    const counters = { failures: settings.failureThreshold, limit: settings.failureThreshold };
+    return { kind: 'wait', code: 'circuit_open', control: 'breaker', counters, retryAtMs: atMs + 10 };
+  }
+
+  /** The event as everybody knows it: with the probe's own id. */
+  function renamed(event: ControlEvent): ControlEvent {
+    if (!('permit' in event) || !event.permit.probe) return event;
+    const { permit } = event;
+    const id = held.get(permit.action.id);
+    return id === undefined ? event : { ...event, permit: { ...permit, action: { ...permit.action, id } } };
+  }
+
+  return {
+    name: control.name,
+    scope: control.scope,
+    initial: control.initial,
+    judge(state, proposal, place) {
+      // The slot that was granted for the next call is taken, but not against it.
+      const others = isGranted(proposal.atMs) ? state.probes.filter((probe) => probe.id !== granted?.id) : state.probes;
+      return control.judge(others === state.probes ? state : { ...state, probes: others }, proposal, place);
+    },
+    take(action, atMs) {
+      const { phase } = cell.state;
+      if (settings.mode !== 'enforce' || phase === 'closed') return false;
+      if (isGranted(atMs)) {
+        held.set(action.id, granted!.id);
+        granted = undefined;
+        return true;
+      }
+      const id = `${common.process}/${action.id}`;
+      const dealt = common.now(takeDeal(id, atMs));
+      if (dealt.status === 'done') {
+        held.set(action.id, id);
+        return true;
+      }
+      if (dealt.status !== 'away') return refusalAt(cell.state, settings, atMs) ?? waiting(atMs);
+      if (!asking) void ask(atMs);
+      return waiting(atMs);
+    },
+    change: tell,
+    apply(state, event, place) {
+      if (event.type === 'action-decided' && held.has(event.action.id)) {
+        // The store has it already; what is left to count is this process's own.
+        state.requests++;
+        state.inFlight++;
+        beginRunning(state, settings, event.atMs);
+        return state;
+      }
+      const known = renamed(event);
+      const { generation, run, runError, probes } = state;
+      const next = control.apply(state, known, place);
+      const isProbe = 'permit' in known && known.permit.probe;
+      if (event.type === 'action-settled' && isProbe) held.delete(event.permit.action.id);
+      const same = next.generation === generation && next.run === run && next.runError === runError;
+      if (same && next.probes === probes && !isProbe) {
+        if (counted && event.type === 'action-settled' && successes.length < pendingSuccessesMax) successes.push(event);
+        return next;
+      }
+      tell((stored) => void control.apply(stored, known, place), event.atMs);
+      return cell.state;
+    },
+  };
+}

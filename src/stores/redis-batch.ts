@@ -1,0 +1,39 @@
+/** Deals that were kept while the store was away, delivered many at once. */
+
+import type { Change, Deal, Next, Note } from '../ports/store.ts';
+
+/** Several deals that must arrive, as one: nothing can be against what has happened. */
+export function together(deals: readonly Deal[]): Deal {
+  return {
+    changes: deals.flatMap((deal) => {
+      const { changes = [] } = deal;
+      return changes.map(({ cell, step }, at) => ({
+        cell,
+        step: (state: unknown) => unopposed(deal, at, step, state),
+      }));
+    }),
+    sums: deals.flatMap(({ sums = [] }) => sums.map(({ key, amount }) => ({ key, amount }))),
+    marks: deals.flatMap(({ marks = [] }) => marks.map(({ most: _, ...mark }) => mark)),
+    notes: deals.flatMap(({ notes = [] }) => notes),
+    mustArrive: true,
+  };
+}
+
+/** What the parts of a batch said when it was planned last. */
+const writtenOf = new WeakMap<Deal, readonly Note[]>();
+
+function unopposed(deal: Deal, at: number, step: Change['step'], state: unknown): Next<unknown> {
+  try {
+    const next = step(state);
+    const notes = typeof next === 'object' ? (next.notes ?? []) : [];
+    writtenOf.set(deal, at === 0 ? notes : [...(writtenOf.get(deal) ?? []), ...notes]);
+    return next === 'refuse' ? 'keep' : next;
+  } catch {
+    return 'keep'; // It would throw for its own caller, too.
+  }
+}
+
+/** The notes of one deal of a batch that was carried out. */
+export function writtenBy(deal: Deal): readonly Note[] {
+  return writtenOf.get(deal) ?? [];
+}

@@ -1,0 +1,65 @@
+/** Keeps calling something that always fails, until its breaker says no; knows nothing of the others but the store. */
+
+import type { Action } from '../../src/core/action.ts';
+import { breaker } from '../../src/core/breaker/control.ts';
+import { defaultBreaker } from '../../src/core/breaker/defaults.ts';
+import { resetBreaker } from '../../src/core/breaker/phases.ts';
+import { initialBreaker } from '../../src/core/breaker/state.ts';
+import type { ActionProposed } from '../../src/core/event.ts';
+import { allow } from '../../src/core/verdict.ts';
+import { openStore, type Where } from './breaker-deals.ts';
+
+const { where } = JSON.parse(process.argv[2]!) as { readonly where: Where };
+const store = await openStore(where);
+const { shared, clock } = store;
+const cell = store.cell('breaker/x', () => initialBreaker(defaultBreaker), shared.breakers.cell);
+let tripped = 0;
+const seat = shared.breakers.seat(breaker(defaultBreaker), cell, defaultBreaker, 'x', ({ type }) => {
+  if (type === 'breaker-opened') tripped++;
+});
+const holder = cell as { state: typeof cell.state };
+let ids = 0;
+
+/** One call that fails, or undefined where the breaker lets none through. */
+function call(): boolean {
+  const atMs = clock.nowMs();
+  shared.refresh();
+  const action = { id: ++ids, name: 'x' } as unknown as Action;
+  if (seat.judge(cell.state, { type: 'action-proposed', atMs, action } as ActionProposed, 'self') !== allow)
+    return false;
+  const probe = seat.take(action, atMs);
+  if (typeof probe === 'object') return false;
+  holder.state = seat.apply(cell.state, { type: 'action-decided', atMs, action, verdict: allow }, 'self');
+  const permit = { action, atMs, generation: cell.state.generation, probe };
+  const outcome = { kind: 'failure', error: 'ToolError', errorFingerprint: 1 } as const;
+  holder.state = seat.apply(cell.state, { type: 'action-settled', atMs: clock.nowMs(), permit, outcome }, 'self');
+  return true;
+}
+
+interface Ask {
+  readonly fire?: number;
+  readonly reset?: true;
+}
+
+process.on('message', async ({ fire, reset }: Ask) => {
+  if (reset) {
+    seat.change((state) => resetBreaker(state), clock.nowMs());
+    await shared.settled();
+    process.send?.(cell.state.generation);
+    return;
+  }
+  // The round begins once its generation is known here, too.
+  for (shared.refresh(); cell.state.generation < fire!; shared.refresh()) {
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  const before = tripped;
+  let calls = 0;
+  while (call()) {
+    calls++;
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  const seenMs = clock.nowMs();
+  await shared.settled();
+  process.send?.({ calls, tripped: tripped - before, seenMs, generation: cell.state.generation });
+});
+process.send?.('ready');
