@@ -1,6 +1,7 @@
 /** How a deal is written for the script that carries it out: its keys, and its arguments in their order. */
 
 import type { Deal } from '../ports/store.ts';
+import { keyed } from './keyed.ts';
 import { isGuarded, type Plan } from './planning.ts';
 import type { Names } from './redis-names.ts';
 import type { View } from './views.ts';
@@ -26,6 +27,7 @@ export interface Sender {
   readonly journalMax: number;
   readonly keysMax: number;
   readonly wallMs: number;
+  readonly secret: string;
 }
 
 export interface Request {
@@ -46,7 +48,7 @@ export function expectedOf(view: View): number {
   return view.text === undefined ? 0 : view.cell.version;
 }
 
-export function requestOf(deal: Deal, plan: Plan, wallMs: number, turn: boolean): Request {
+export function requestOf(deal: Deal, plan: Plan, { wallMs, secret }: Sender, turn: boolean): Request {
   return {
     cells: plan.cells.map(({ view, text }) => ({
       key: view.cell.key,
@@ -63,7 +65,9 @@ export function requestOf(deal: Deal, plan: Plan, wallMs: number, turn: boolean)
       whole(keepMs),
     ]),
     marks: deal.marks ?? [],
-    notes: plan.notes.map(({ body, place, atMs }) => JSON.stringify({ atMs, wallMs, ...place, ...body })),
+    notes: plan.notes.map(({ body, place, atMs }) =>
+      JSON.stringify({ atMs, wallMs, ...place, ...body }, keyed(secret)),
+    ),
     guarded: isGuarded(deal),
     turn,
   };

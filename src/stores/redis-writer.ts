@@ -143,7 +143,7 @@ export function createRedisWriter(options: RedisWriterOptions): RedisWriter {
     const one: Out = { number: ++numbers, parts };
     const expected = plan.cells.map(({ view }) => expectedOf(view));
     const sender = options.sender();
-    const [keys, args] = written(requestOf(deal, plan, sender.wallMs, tries > turnAfter), one.number, sender);
+    const [keys, args] = written(requestOf(deal, plan, sender, tries > turnAfter), one.number, sender);
     const askedMs = machineClock.nowMs();
     out.add(one);
     let reply: Reply;

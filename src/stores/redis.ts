@@ -105,6 +105,7 @@ export async function redisStore(options: RedisOptions): Promise<RedisStore> {
       journalMax: options.journalMax ?? storedEntriesMax,
       keysMax: options.keysMax ?? storedKeysMax,
       wallMs: clock.wallMs(),
+      secret: memory.secret,
     }),
     heard: hear,
   });

@@ -3,10 +3,13 @@
 import type { DatabaseSync } from 'node:sqlite';
 import type { Entry } from '../core/event.ts';
 import { cardsMax, storedKeysMax } from '../core/limits.ts';
+import type { Clock } from '../ports/clock.ts';
 import type { Addition, Deal, Dealt, Marked, Marking, Note } from '../ports/store.ts';
+import { keyed } from './keyed.ts';
 import { cardPrefix, planDeal, type Refused } from './planning.ts';
 import { DamagedRow } from './sqlite-error.ts';
 import { sumOf } from './sqlite-file.ts';
+import { statementsOf } from './sqlite-statements.ts';
 import type { Known, View, Views } from './views.ts';
 
 /** What became of one deal, and what has to be learnt once it is committed. */
@@ -23,6 +26,9 @@ export interface Retain {
 }
 
 const dayMs = 86_400_000;
+
+/** Where the secret of a file lies. */
+export const secretKey = 'secret';
 
 export interface Deals {
   begin(): void;
@@ -50,58 +56,9 @@ export interface Deals {
   raise(key: string, atLeast: number): void;
 }
 
-export function createDeals(db: DatabaseSync, views: Views, wallMs: () => number, nowMs: () => number): Deals {
-  const ask = {
-    begin: db.prepare('BEGIN IMMEDIATE'),
-    commit: db.prepare('COMMIT'),
-    dataVersion: db.prepare('PRAGMA data_version'),
-    newer: db.prepare('SELECT key, version, state, crc FROM cells WHERE version > ? ORDER BY version'),
-    top: db.prepare('SELECT max(version) AS version FROM cells'),
-    one: db.prepare('SELECT version, state, crc FROM cells WHERE key = ?'),
-    count: db.prepare('SELECT count(*) AS n FROM cells'),
-    again: db.prepare('UPDATE cells SET version = ?2, untilMs = ?3, state = ?4, crc = ?5 WHERE key = ?1'),
-    put: db.prepare(
-      'INSERT INTO cells (key, version, untilMs, state, crc) VALUES (?1, ?2, ?3, ?4, ?5) ' +
-        'ON CONFLICT (key) DO UPDATE SET version = ?2, untilMs = ?3, state = ?4, crc = ?5',
-    ),
-    total: db.prepare('SELECT total, crc FROM sums WHERE key = ?'),
-    setTotal: db.prepare(
-      'INSERT INTO sums (key, total, untilMs, crc) VALUES (?1, ?2, ?3, ?4) ' +
-        'ON CONFLICT (key) DO UPDATE SET total = ?2, untilMs = ?3, crc = ?4',
-    ),
-    dropSum: db.prepare('DELETE FROM sums WHERE key = ?'),
-    window: db.prepare('SELECT count(*) AS n, min(atMs) AS oldest FROM marks WHERE key = ? AND atMs > ? AND id <> ?'),
-    mark: db.prepare('INSERT OR REPLACE INTO marks (key, id, atMs, untilMs) VALUES (?, ?, ?, ?)'),
-    trim: db.prepare(
-      'DELETE FROM marks WHERE key = ?1 AND id IN ' +
-        '(SELECT id FROM marks WHERE key = ?1 ORDER BY atMs DESC, id LIMIT -1 OFFSET ?2)',
-    ),
-    dropMarks: db.prepare('DELETE FROM marks WHERE key = ?'),
-    write: db.prepare('INSERT INTO journal (seq, atMs, wallMs, entry, crc) VALUES (?, ?, ?, ?, ?)'),
-    lastSeq: db.prepare('SELECT max(seq) AS seq FROM journal'),
-    meta: db.prepare('SELECT value, crc FROM meta WHERE key = ?'),
-    setMeta: db.prepare('INSERT OR REPLACE INTO meta (key, value, crc) VALUES (?, ?, ?)'),
-    dropEnded: db.prepare(
-      'DELETE FROM cells WHERE key IN (SELECT key FROM cells WHERE untilMs <= ? AND version < ? LIMIT 500)',
-    ),
-    dropSums: db.prepare('DELETE FROM sums WHERE key IN (SELECT key FROM sums WHERE untilMs <= ? LIMIT 500)'),
-    dropMarked: db.prepare(
-      'DELETE FROM marks WHERE (key, id) IN (SELECT key, id FROM marks WHERE untilMs <= ? LIMIT 500)',
-    ),
-    dropAged: db.prepare(
-      'DELETE FROM journal WHERE seq IN (SELECT seq FROM journal WHERE wallMs < ? ORDER BY wallMs LIMIT 500) ' +
-        'AND seq < (SELECT max(seq) FROM journal)',
-    ),
-    dropOldest: db.prepare(
-      'DELETE FROM journal WHERE seq IN (SELECT seq FROM journal ORDER BY seq LIMIT 2000) ' +
-        'AND seq < (SELECT max(seq) FROM journal)',
-    ),
-    cards: db.prepare('SELECT count(*) AS n FROM cells WHERE key >= ? AND key < ? AND state IS NOT NULL'),
-    oldestCard: db.prepare(
-      'SELECT key FROM cells WHERE key >= ? AND key < ? AND state IS NOT NULL ORDER BY version LIMIT 1',
-    ),
-  };
-  ask.dataVersion.setReturnArrays(true);
+export function createDeals(db: DatabaseSync, views: Views, { wallMs, nowMs }: Clock): Deals {
+  let key: ReturnType<typeof keyed> | undefined;
+  const ask = statementsOf(db);
   let seenData = -1;
   let seenVersion = Number(ask.top.get()?.version ?? 0);
   let isFull = false;
@@ -176,11 +133,19 @@ export function createDeals(db: DatabaseSync, views: Views, wallMs: () => number
     return windowOf(key, '', atMs, keepMs);
   }
 
+  function metaOf(name: string): string | undefined {
+    const row = ask.meta.get(name);
+    if (row === undefined) return undefined;
+    if (sumOf(name, row.value) !== row.crc) throw new DamagedRow('meta', name);
+    return String(row.value);
+  }
+
   function write({ body, place, atMs }: Note): Entry {
     if (pendingSeq === 0) pendingSeq = lastSeq;
     const seq = ++pendingSeq;
     const wall = wallMs();
-    const text = JSON.stringify({ ...place, ...body });
+    key ??= keyed(metaOf(secretKey) ?? '');
+    const text = JSON.stringify({ ...place, ...body }, key);
     ask.write.run(seq, atMs, wall, text, sumOf(seq, text));
     return { seq, atMs, wallMs: wall, ...place, ...body } as Entry;
   }
@@ -254,12 +219,7 @@ export function createDeals(db: DatabaseSync, views: Views, wallMs: () => number
     },
     sum: totalOf,
     marked: (key, atMs, keepMs) => windowOf(key, '', atMs, keepMs),
-    meta(key) {
-      const row = ask.meta.get(key);
-      if (row === undefined) return undefined;
-      if (sumOf(key, row.value) !== row.crc) throw new DamagedRow('meta', key);
-      return String(row.value);
-    },
+    meta: metaOf,
     setMeta: (key, value) => void ask.setMeta.run(key, value, sumOf(key, value)),
     drop(key, untilMs) {
       if (ask.one.get(key) !== undefined) put(views.all.get(key), key, undefined, untilMs);

@@ -49,7 +49,7 @@ export function createSession({ path, verify, views, pulse, clock: given }: Sess
   if (file.aside !== undefined) sayAside(file.aside);
 
   function makeDeals(): Deals {
-    return createDeals(file.db, views, clock.wallMs, clock.nowMs);
+    return createDeals(file.db, views, clock);
   }
 
   function readTime(): SavedTime | undefined {

@@ -13,6 +13,7 @@ import { every } from './machine-clock.ts';
 import { cardPrefix, laterCard, putStep } from './planning.ts';
 import { createPulse } from './pulse.ts';
 import { createCheckpoints } from './sqlite-checkpoint.ts';
+import { secretKey } from './sqlite-deals.ts';
 import { createSession } from './sqlite-session.ts';
 import { createWriter } from './sqlite-writer.ts';
 import { createViews } from './views.ts';
@@ -42,7 +43,7 @@ export function sqliteStore(options: SqliteOptions): SqliteStore {
   const writer = createWriter({ session, views, pulse, waitMs });
   const checkpoints = createCheckpoints(path);
   const process = `p${randomUUID().slice(0, 13)}`;
-  const secret = session.once('secret', () => randomBytes(32).toString('base64url'));
+  const secret = session.once(secretKey, () => randomBytes(32).toString('base64url'));
   let closed = false;
   const stopPoll = every(storePollMs, poll);
 

@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import type { Action } from '../core/action.ts';
 import type { Card } from '../core/card.ts';
 import type { Cell, Deal, Dealt, Next } from '../ports/store.ts';
 import { askCard, type Count, counter, doors, nowDoor, plus, type Shop, seeded, seen, soonDoor } from './deals.ts';
@@ -248,6 +249,29 @@ export function dealSuite(makeStore: MakeStore, nextPlace: () => string): void {
       marked: [],
     });
   });
+
+  story(
+    'fingerprints leave the process keyed: equal ones stay equal, and nobody finds them again',
+    2,
+    async (one, two) => {
+      const entry = (fingerprint: number) => ({
+        type: 'action-allowed' as const,
+        action: { id: 1, kind: 'tool', name: 'x', agent: 'a', session: 's', fingerprint } as Action,
+        probe: false,
+      });
+      one.append(entry(77), {}, 0);
+      one.append(entry(0), {}, 0);
+      await one.shared.settled();
+      two.append(entry(77), {}, 0);
+      await two.shared.settled();
+      const kept = (await one.shared.entries(0, 10)).map(
+        (line) => line.type === 'action-allowed' && line.action.fingerprint,
+      );
+      assert.equal(kept[0], kept[2]);
+      assert.notEqual(kept[0], 77);
+      assert.equal(kept[1], 0);
+    },
+  );
 
   story('a step that throws changes nothing and is told as away', 1, async (store) => {
     const cell = counter(store);

@@ -1,0 +1,58 @@
+/** Everything that is ever asked of a store's file, prepared once. */
+
+import type { DatabaseSync } from 'node:sqlite';
+
+export function statementsOf(db: DatabaseSync) {
+  const statements = {
+    begin: db.prepare('BEGIN IMMEDIATE'),
+    commit: db.prepare('COMMIT'),
+    dataVersion: db.prepare('PRAGMA data_version'),
+    newer: db.prepare('SELECT key, version, state, crc FROM cells WHERE version > ? ORDER BY version'),
+    top: db.prepare('SELECT max(version) AS version FROM cells'),
+    one: db.prepare('SELECT version, state, crc FROM cells WHERE key = ?'),
+    count: db.prepare('SELECT count(*) AS n FROM cells'),
+    again: db.prepare('UPDATE cells SET version = ?2, untilMs = ?3, state = ?4, crc = ?5 WHERE key = ?1'),
+    put: db.prepare(
+      'INSERT INTO cells (key, version, untilMs, state, crc) VALUES (?1, ?2, ?3, ?4, ?5) ' +
+        'ON CONFLICT (key) DO UPDATE SET version = ?2, untilMs = ?3, state = ?4, crc = ?5',
+    ),
+    total: db.prepare('SELECT total, crc FROM sums WHERE key = ?'),
+    setTotal: db.prepare(
+      'INSERT INTO sums (key, total, untilMs, crc) VALUES (?1, ?2, ?3, ?4) ' +
+        'ON CONFLICT (key) DO UPDATE SET total = ?2, untilMs = ?3, crc = ?4',
+    ),
+    dropSum: db.prepare('DELETE FROM sums WHERE key = ?'),
+    window: db.prepare('SELECT count(*) AS n, min(atMs) AS oldest FROM marks WHERE key = ? AND atMs > ? AND id <> ?'),
+    mark: db.prepare('INSERT OR REPLACE INTO marks (key, id, atMs, untilMs) VALUES (?, ?, ?, ?)'),
+    trim: db.prepare(
+      'DELETE FROM marks WHERE key = ?1 AND id IN ' +
+        '(SELECT id FROM marks WHERE key = ?1 ORDER BY atMs DESC, id LIMIT -1 OFFSET ?2)',
+    ),
+    dropMarks: db.prepare('DELETE FROM marks WHERE key = ?'),
+    write: db.prepare('INSERT INTO journal (seq, atMs, wallMs, entry, crc) VALUES (?, ?, ?, ?, ?)'),
+    lastSeq: db.prepare('SELECT max(seq) AS seq FROM journal'),
+    meta: db.prepare('SELECT value, crc FROM meta WHERE key = ?'),
+    setMeta: db.prepare('INSERT OR REPLACE INTO meta (key, value, crc) VALUES (?, ?, ?)'),
+    dropEnded: db.prepare(
+      'DELETE FROM cells WHERE key IN (SELECT key FROM cells WHERE untilMs <= ? AND version < ? LIMIT 500)',
+    ),
+    dropSums: db.prepare('DELETE FROM sums WHERE key IN (SELECT key FROM sums WHERE untilMs <= ? LIMIT 500)'),
+    dropMarked: db.prepare(
+      'DELETE FROM marks WHERE (key, id) IN (SELECT key, id FROM marks WHERE untilMs <= ? LIMIT 500)',
+    ),
+    dropAged: db.prepare(
+      'DELETE FROM journal WHERE seq IN (SELECT seq FROM journal WHERE wallMs < ? ORDER BY wallMs LIMIT 500) ' +
+        'AND seq < (SELECT max(seq) FROM journal)',
+    ),
+    dropOldest: db.prepare(
+      'DELETE FROM journal WHERE seq IN (SELECT seq FROM journal ORDER BY seq LIMIT 2000) ' +
+        'AND seq < (SELECT max(seq) FROM journal)',
+    ),
+    cards: db.prepare('SELECT count(*) AS n FROM cells WHERE key >= ? AND key < ? AND state IS NOT NULL'),
+    oldestCard: db.prepare(
+      'SELECT key FROM cells WHERE key >= ? AND key < ? AND state IS NOT NULL ORDER BY version LIMIT 1',
+    ),
+  };
+  statements.dataVersion.setReturnArrays(true); // Asked before every decision.
+  return statements;
+}
