@@ -140,6 +140,19 @@ test('a promise of a result that calls itself an error is a failure as well', as
   assert.equal(breaker.state, 'OPEN');
 });
 
+test('a wait that an error or a result asks for is counted from now', async () => {
+  const busy = Object.assign(new Error('busy'), { retryAfterMs: 5_000 });
+  const calls = [() => ({ error: busy }), async () => ({ error: busy }), async () => Promise.reject(busy)];
+  for (const call of calls) {
+    const options = { openOnRetryAfter: true, recoveryTimeoutSecs: 1, onRefusal: 'return' } as const;
+    const { breaker } = started(options, 1_000_000);
+    await Promise.allSettled([breaker.execute<[], unknown>(call)]);
+    const refusal = breaker.admit();
+    assert.ok(refusal.refused);
+    assert.equal(refusal.retryAtMs, 1_005_000);
+  }
+});
+
 test('errors that are told to be ignored or were cancelled do not count', () => {
   const { breaker } = started({ failureThreshold: 1 });
   const named = (name: string) => Object.assign(new Error('x'), { name });
@@ -675,8 +688,8 @@ const wrong: readonly (readonly [options: unknown, message: RegExp])[] = [
   [{ countErrors: null }, /countErrors.*null/],
   [{ ignoreErrors: {} }, /ignoreErrors/],
   [{ ignoreErrors: [7] }, /ignoreErrors/],
-  [{ trip: 'count_window', windowCalls: 3 }, /failureThreshold.*3 calls.*5/],
-  [{ failureRateThreshold: 0.5, windowCalls: 3 }, /minimumCalls.*3 calls.*10/],
+  [{ trip: 'count_window', windowCalls: 3 }, /failureThreshold is 5.*3 calls/],
+  [{ failureRateThreshold: 0.5, windowCalls: 3 }, /minimumCalls is 10.*3 calls/],
   [{ name: 7 }, /name.*7/],
   [{ onRefusal: 'rejct' }, /onRefusal.*"rejct"/],
   [{ clock: {} }, /clock/],

@@ -25,8 +25,6 @@ export interface Model {
   readonly byRun: boolean;
   /** Whether the length of calls matters. */
   readonly isSlow: boolean;
-  /** Whether a call needs no look at any clock before it begins. */
-  readonly isPlain: boolean;
   /** Whether each call needs a permit of its own while closed. */
   readonly perCall: boolean;
 }
@@ -40,7 +38,7 @@ const models = new Map<string, Model>();
 const seldom = coarseClock(systemClock);
 
 const { timeoutSecs, ...untimed } = defaultBreaker;
-const known = { ...untimed, name: 'breaker', clock: systemClock, onRefusal: 'reject' };
+const known = { ...untimed, rateWindow: 'calls', name: 'breaker', clock: systemClock, onRefusal: 'reject' };
 
 /** The model of these options, which are read once, here. */
 export function modelOf(given: BreakerOptions): Model {
@@ -50,12 +48,6 @@ export function modelOf(given: BreakerOptions): Model {
   const tells = typeof clock?.nowMs === 'function' && typeof clock.after === 'function';
   check(clock === undefined || tells, 'clock must have nowMs and after', clock);
   const settings: BreakerSettings = { ...untimed, rateWindow: 'calls', ...own };
-  // Together they must leave a limit that can be reached.
-  const { trip, failureThreshold, minimumCalls, windowCalls } = settings;
-  const holds = `the window holds ${windowCalls} calls`;
-  check(trip !== 'count_window' || failureThreshold <= windowCalls, `failureThreshold: ${holds}`, failureThreshold);
-  const rated = settings.rateWindow === 'calls' && (settings.failureRateThreshold ?? settings.slowCallSecs);
-  check(!rated || minimumCalls <= windowCalls, `minimumCalls: ${holds}`, minimumCalls);
   const key = JSON.stringify([name, onRefusal, settings]);
   const shared = clock === undefined ? models.get(key) : undefined;
   if (shared !== undefined) return shared;
@@ -75,7 +67,6 @@ export function modelOf(given: BreakerOptions): Model {
     needsTime,
     byRun: !needsTime && settings.trip !== 'count_window' && settings.failureRateThreshold === undefined,
     isSlow,
-    isPlain: !isSlow && settings.timeoutSecs === undefined,
     perCall: settings.maxConcurrent !== undefined || settings.mode !== 'enforce',
   };
   if (clock === undefined) {

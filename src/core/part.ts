@@ -3,6 +3,7 @@
 import { SwitchgearError } from './error.ts';
 import { halfOpenPermitsMax, secsMax, windowCallsMax } from './limits.ts';
 import { quoted } from './quoted.ts';
+import type { BreakerSettings } from './settings.ts';
 
 /** Settings that may be absent, or "none". */
 const optionals = /^(failureRateThreshold|slowCallSecs|maxConcurrent|timeoutSecs|maxTokens)$/;
@@ -52,7 +53,22 @@ export function checkPart<T extends object>(defaults: T, input: unknown, where: 
     if (!isNone && !fits) refuse(`.${name} must be ${kind}, got ${quoted(value)}`);
     part[name] = isNone ? undefined : value;
   }
+  const unreachable = unreachableLimit({ ...defaults, ...part } as Partial<BreakerSettings>);
+  if (unreachable !== undefined) refuse(unreachable);
   return part as Partial<T>;
+}
+
+/** What could never trip, in words: settings that fit one by one must leave a limit together, too. */
+function unreachableLimit(settings: Partial<BreakerSettings>): string | undefined {
+  const { trip, failureThreshold = 0, windowCalls = 0, rateWindow, minimumCalls = 0 } = settings;
+  const isRated = rateWindow === 'calls' && (settings.failureRateThreshold ?? settings.slowCallSecs) !== undefined;
+  const [name, value] =
+    trip === 'count_window' && failureThreshold > windowCalls
+      ? ['failureThreshold', failureThreshold]
+      : isRated && minimumCalls > windowCalls
+        ? ['minimumCalls', minimumCalls]
+        : [];
+  return name && `.${name} is ${value}, but the window holds ${windowCalls} calls: it could never trip`;
 }
 
 /** What a setting must be, in words, and whether a value is. */

@@ -160,9 +160,16 @@ function book(works: Works, lane: Lane, child: TaskNode, { failed, reason: said 
   const { task, target, session, panel, place } = lane;
   if (task === undefined) return; // Outside any task nobody counts delegations.
   if (failed) {
-    const below = child.bookedBelow;
-    for (let node: TaskNode | undefined = task; node !== undefined; node = node.parent) node.bookedBelow = true;
-    if (below) return;
+    const isBooked = (child.booked?.size ?? 0) > 0;
+    let via = target.name;
+    for (let node: TaskNode | undefined = task; node !== undefined; node = node.parent) {
+      node.booked ??= new Set();
+      if (node.booked.size < workersMax) node.booked.add(via);
+      via = node.agent;
+    }
+    if (isBooked) return;
+  } else {
+    task.booked?.delete(target.name); // It came right: what fails above from now on has failed by itself.
   }
   const atMs = works.clock.nowMs();
   const worker = target.name;

@@ -15,7 +15,7 @@ import { finish, LiveCall } from './live-calls.ts';
 import { countError } from './notes.ts';
 import { withNote } from './noting.ts';
 import { answer, broken } from './refusing.ts';
-import type { Works } from './works.ts';
+import { observes, type Works } from './works.ts';
 
 /** The function, guarded. */
 export function guardFunction<F extends AnyFunction>(
@@ -90,7 +90,8 @@ export function guardFunction<F extends AnyFunction>(
     }
     isAsync = true;
     const promise = result instanceof Promise ? result : Promise.resolve(result);
-    return current.timeoutMs > 0 ? raced(call, promise) : observed(call, promise);
+    // A gear that only observes cuts nothing: past its time a call is a failure when it ends.
+    return current.timeoutMs > 0 && !observes(works) ? raced(call, promise) : observed(call, promise);
   }
 
   /** The derived promise, so that a failure nobody awaits still warns as Node does. */
@@ -142,7 +143,8 @@ export function guardFunction<F extends AnyFunction>(
     let settling: Settling;
     try {
       const atMs = clock.nowMs();
-      const late = sync && current.timeoutMs > 0 && atMs - permit.atMs > current.timeoutMs;
+      const cannotCut = sync || observes(works);
+      const late = cannotCut && current.timeoutMs > 0 && atMs - permit.atMs > current.timeoutMs;
       outcome = late ? failureOfTimeout : outcomeOf(call, ending, loose, atMs);
       settling = settlingOf(works, current, ending, loose, outcome);
     } catch (error) {

@@ -46,8 +46,8 @@ export interface TaskNode extends TaskSeats {
   prompts: Set<number> | undefined;
   /** Ids of calls and usage reports that were counted. */
   counted: Set<string> | undefined;
-  /** Whether a failed delegation was booked somewhere below. */
-  bookedBelow: boolean;
+  /** Workers whose failure, or that of one below them, was booked and has not come right since. */
+  booked: Set<string> | undefined;
   /** Gauges a notice was written for, and codes reported while only observing. */
   noticed: Set<string> | undefined;
   /** From how many calls on the gauges are looked at. */

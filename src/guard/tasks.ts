@@ -83,7 +83,7 @@ export function startTask(
     suspected: false,
     prompts: undefined,
     counted: undefined,
-    bookedBelow: false,
+    booked: undefined,
     noticed: undefined,
     noticeCalls: noticeCalls(limits),
     raises: before === undefined ? 0 : before.raises + 1,

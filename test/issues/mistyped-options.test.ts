@@ -46,3 +46,12 @@ test('retries have a wait that can be waited, and a question that can be asked',
     /when must be a function/,
   );
 });
+
+test('settings that could never trip together are refused where they are written', () => {
+  for (const breaker of [
+    { trip: 'count_window', failureThreshold: 200 },
+    { rateWindow: 'calls', failureRateThreshold: 0.5, minimumCalls: 200 },
+  ] as const) {
+    assert.throws(() => gear.guard('tool', () => 1, { breaker }), /is 200, but the window holds 100 calls/);
+  }
+});

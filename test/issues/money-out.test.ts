@@ -5,26 +5,24 @@ import { test } from 'node:test';
 import { createSwitchgear, isRefused, retryOf } from '../../src/index.ts';
 import { simulatedClock } from '../../src/testing/index.ts';
 
-test('a call that was given up holds its worst case until its work ends', async () => {
-  const clock = simulatedClock();
-  const policy = { task: { max_spend_cents: 100 } };
-  const gear = createSwitchgear({ clock, log: 'silent', env: {}, policy, mode: 'observe' });
-  const work = Promise.withResolvers<string>();
-  const call = gear.guard('model', () => work.promise, { async: true, timeoutSecs: 1, worst: { cents: 90 } });
-  const task = gear.startTask();
-  const refusals = () => gear.journal().filter(({ type }) => type === 'action-refused').length;
-  const first = assert.rejects(task.run(call));
-  await clock.elapse(1_000);
-  await first;
-  const second = assert.rejects(task.run(call));
-  assert.equal(refusals(), 1);
-  await clock.elapse(1_000);
-  await second;
-  work.resolve('late');
-  await clock.elapse(0);
-  await task.run(call);
-  assert.equal(refusals(), 1);
-});
+for (const hasEnded of [false, true]) {
+  test(`a call that was given up holds its worst case until its work ends: ${hasEnded ? 'after' : 'before'}`, async () => {
+    const clock = simulatedClock();
+    const policy = { task: { max_spend_cents: 100 } };
+    const gear = createSwitchgear({ clock, log: 'silent', env: {}, policy });
+    const work = Promise.withResolvers<string>();
+    const call = gear.guard('model', () => work.promise, { async: true, timeoutSecs: 1, worst: { cents: 90 } });
+    const task = gear.startTask();
+    const first = assert.rejects(task.run(call));
+    await clock.elapse(1_000);
+    await first;
+    if (hasEnded) work.resolve('late');
+    await clock.elapse(0);
+    const second = task.run(call);
+    work.resolve('late');
+    assert.equal(isRefused(await second), !hasEnded);
+  });
+}
 
 test('a task that is tried again does not hold what the calls of the first one hold', () => {
   const gear = createSwitchgear({ clock: simulatedClock(), log: 'silent', env: {} });
