@@ -4,6 +4,7 @@ import { cancelled, type Outcome, success } from '../core/action.ts';
 import {
   type Admitted,
   admitCall,
+  countFailure,
   countRefusal,
   countSuccess,
   endWork,
@@ -13,22 +14,17 @@ import {
 import { halfOpenBreaker, openBreaker, resetBreaker } from '../core/breaker/phases.ts';
 import type { BreakerState } from '../core/breaker/state.ts';
 import { beginRunning, countRunning } from '../core/breaker/window.ts';
-import { classify, peek } from '../core/classify.ts';
+import { classifyError, classifyValue, peek } from '../core/classify.ts';
 import type { Breaker, BreakerChange, BreakerPermit, BreakerRefusal } from './breaker-face.ts';
 import { tellAll } from './listeners.ts';
 import { check, type Model } from './model.ts';
-import { ClosedPermit, grantOf, nextId } from './permits.ts';
+import { ClosedPermit, type Cut, grantOf, nextId } from './permits.ts';
 import { type Cached, refusalFor, refuse } from './refusals.ts';
 import { sameError } from './same-error.ts';
 import { isPromise, promiseOf, type Seen } from './seen.ts';
 import type { Owner } from './time-limit.ts';
 
 const outcomes: readonly unknown[] = ['success', 'failure', 'neutral'];
-
-/** The admission of a call whose work can be cut. */
-interface Cut extends Admitted {
-  readonly controller?: AbortController;
-}
 
 /** One object per breaker: what is the same for all lives on the prototype and in the model. */
 export class BreakerAlone implements Breaker, Owner {
@@ -73,7 +69,8 @@ export class BreakerAlone implements Breaker, Owner {
     if (this.grant === undefined) {
       return this.standing() === undefined ? this.permitted(fn, args) : (refuse(this.cached!, model) as R);
     }
-    if ((this.ok === undefined || !model.isPlain) && !this.isStraight()) return this.permitted(fn, args);
+    if ((this.ok === undefined || model.isSlow || model.limit?.isSync) && !this.isStraight())
+      return this.permitted(fn, args);
     memory.requests++;
     memory.inFlight++;
     const { grant, ok, err } = this;
@@ -104,9 +101,9 @@ export class BreakerAlone implements Breaker, Owner {
     }
     const refusal = this.standing() ?? this.refusal();
     if (refusal !== undefined) return refusal;
-    const { id, generation, probe, atMs } = admitCall(memory, model.settings, nextId(), model.clock.nowMs());
+    const admitted = admitCall(memory, model.settings, nextId(), model.clock.nowMs());
     this.look();
-    return { id, generation, probe, atMs, refused: false, settled: false };
+    return { ...admitted, refused: false, settled: false };
   }
 
   settle(permit: BreakerPermit, outcome: Outcome = success): void {
@@ -156,12 +153,17 @@ export class BreakerAlone implements Breaker, Owner {
 
   succeeded(grant: Admitted, value: unknown): void {
     if (typeof value !== 'object' || value === null) this.succeed(grant);
-    else this.learn(grant, classify({ value }, this.model.settings, 0, sameError));
+    else this.learn(grant, this.dated(classifyValue(value, this.model.settings, 0, sameError)));
   }
 
   failed(grant: Admitted, error: unknown, stillRuns?: boolean): void {
-    const { settings, clock } = this.model;
-    this.learn(grant, classify({ error }, settings, clock.nowMs(), sameError), stillRuns);
+    this.learn(grant, this.dated(classifyError(error, this.model.settings, 0, sameError)), stillRuns);
+  }
+
+  /** A wait that was asked for begins now; without one nobody needs to know the time. */
+  private dated(outcome: Outcome): Outcome {
+    if (!('retryAtMs' in outcome)) return outcome;
+    return { ...outcome, retryAtMs: outcome.retryAtMs! + this.model.exact.nowMs() };
   }
 
   /** A call that was given up at its time has failed, but its work goes on. */
@@ -179,9 +181,7 @@ export class BreakerAlone implements Breaker, Owner {
     const { memory, model } = this;
     const isShared = memory.phase === 'closed' && memory.heldAtMs < 0 && !model.perCall;
     this.grant = isShared ? grantOf(memory.generation) : undefined;
-    this.ok = undefined;
-    this.err = undefined;
-    this.cached = undefined;
+    this.ok = this.err = this.cached = undefined;
   }
 
   /** Tells of a change of phase. */
@@ -213,10 +213,13 @@ export class BreakerAlone implements Breaker, Owner {
 
   private succeed(grant: Admitted): void {
     const { memory, model } = this;
-    // Of the same generation while calls share a grant: it is closed, as it was when the call began.
-    const isOwn = this.grant !== undefined && grant.generation === memory.generation;
-    if (isOwn && (!model.needsTime || this.isQuick(grant))) countSuccess(memory, model.settings);
+    if (this.isOwn(grant) && (!model.needsTime || this.isQuick(grant))) countSuccess(memory, model.settings);
     else this.learn(grant, success);
+  }
+
+  /** Of the same generation while calls share a grant: it is closed, as it was when the call began. */
+  private isOwn({ generation }: Admitted): boolean {
+    return this.grant !== undefined && generation === this.memory.generation;
   }
 
   /** Whether a call ended within the tick in which it began: nobody needs to know how long it took. */
@@ -227,11 +230,11 @@ export class BreakerAlone implements Breaker, Owner {
 
   private learn(grant: Admitted, outcome: Outcome, stillRuns?: boolean): void {
     const { memory, model } = this;
-    const mayOpen = !model.byRun || this.grant === undefined || memory.run + 1 >= model.settings.failureThreshold;
-    let atMs = 0;
-    if (outcome === success) atMs = model.needsTime ? model.clock.nowMs() : 0;
+    const isQuiet = outcome.kind === 'failure' && !stillRuns && model.byRun && this.isOwn(grant);
+    if (isQuiet && countFailure(memory, model.settings, outcome)) return;
     // What may open it is dated exactly: after blocking work the seldom clock would be behind.
-    else if (mayOpen || 'retryAtMs' in outcome) atMs = model.exact.nowMs();
+    const clock = outcome === success ? model.clock : model.exact;
+    const atMs = outcome === success && !model.needsTime ? 0 : clock.nowMs();
     settleCall(memory, model.settings, grant, outcome, atMs, stillRuns);
     if (memory.generation !== this.known) this.look();
   }

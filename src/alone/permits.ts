@@ -11,6 +11,11 @@ export function nextId(): number {
   return ++ids;
 }
 
+/** The admission of a call whose work can be cut. */
+export interface Cut extends Admitted {
+  readonly controller?: AbortController;
+}
+
 const grants: Admitted[] = [];
 
 /** The admission of any call of a closed generation: nothing in it tells one breaker from another. */

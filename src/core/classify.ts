@@ -99,44 +99,62 @@ interface PlainFailure {
 /** The last of them: the commonest errors are read once. */
 let last: PlainFailure | undefined;
 
+/** Makes the number by which equal errors are known. */
+type Fingerprint = (name: string, message: string) => number;
+
 /** What the ending of a call means for the breaker, with the error's fingerprint made by the caller. */
-export function classify(
-  ending: Ending,
-  lists: Lists,
-  atMs: number,
-  fingerprint: (name: string, message: string) => number,
-): Outcome {
-  const isValue = 'value' in ending;
+export function classify(ending: Ending, lists: Lists, atMs: number, fingerprint: Fingerprint): Outcome {
+  return 'value' in ending
+    ? classifyValue(ending.value, lists, atMs, fingerprint)
+    : classifyError(ending.error, lists, atMs, fingerprint);
+}
+
+/** A returned value is a success unless it says itself that it is an error: `isError: true`, or a truthy `error`. */
+export function classifyValue(value: unknown, lists: Lists, atMs: number, fingerprint: Fingerprint): Outcome {
   try {
-    const what = isValue ? ending.value : ending.error;
-    // A returned value is a success unless it says itself that it is an error: `isError: true`, or a truthy `error`.
-    if (isValue && (typeof what !== 'object' || what === null || Array.isArray(what))) return success;
-    if (!isValue && last !== undefined && last.lists === lists && isLike(what, last)) return last.outcome;
-    if (isDenial(what)) return denied;
-    const error = isValue ? peek(what, 'error') : what;
-    if (isValue && !error && peek(what, 'isError') !== true) return success;
-    const { names: told, message, retryAfterMs } = readError(error);
-    const names = isValue && !(error instanceof Error) ? ['ToolError'] : told;
-    if (!isValue && names.includes('AbortError')) return cancelled;
-    if (!isValue && names.some((name) => denialName.test(name))) return denied;
-    // Ignoring wins over counting; what is in neither list counts.
-    if (names.some((name) => lists.ignoreErrors.includes(name))) return ignored;
-    const name = names.find((each) => lists.countErrors.includes(each)) ?? names[0]!;
-    const outcome: Outcome = {
-      kind: 'failure',
-      error: name,
-      errorFingerprint: lists.sameErrorOnly ? fingerprint(name, message) : 0,
-      ...(retryAfterMs === undefined ? {} : { retryAtMs: atMs + retryAfterMs }),
-    };
-    if (!isValue && !lists.sameErrorOnly && what instanceof Error) {
-      const plain = { lists, kind: Object.getPrototypeOf(what), name: what.name, outcome: Object.freeze(outcome) };
-      if (isLike(what, plain)) last = plain;
+    if (typeof value !== 'object' || value === null || Array.isArray(value)) return success;
+    if (isDenial(value)) return denied;
+    const error = peek(value, 'error');
+    if (!error && peek(value, 'isError') !== true) return success;
+    const facts = readError(error);
+    return failureOf(error instanceof Error ? facts.names : ['ToolError'], facts, lists, atMs, fingerprint);
+  } catch {
+    return success; // It cannot be read (a revoked proxy), but how it came is known.
+  }
+}
+
+export function classifyError(error: unknown, lists: Lists, atMs: number, fingerprint: Fingerprint): Outcome {
+  try {
+    if (last !== undefined && last.lists === lists && isLike(error, last)) return last.outcome;
+    if (isDenial(error)) return denied;
+    const facts = readError(error);
+    const { names } = facts;
+    if (names.includes('AbortError')) return cancelled;
+    if (names.some((name) => denialName.test(name))) return denied;
+    const outcome = failureOf(names, facts, lists, atMs, fingerprint);
+    if (outcome !== ignored && !lists.sameErrorOnly && error instanceof Error) {
+      const plain = { lists, kind: Object.getPrototypeOf(error), name: error.name, outcome: Object.freeze(outcome) };
+      if (isLike(error, plain)) last = plain;
     }
     return outcome;
   } catch {
-    // It cannot be read (a revoked proxy, a hostile header), but how it came is known.
-    return isValue ? success : { kind: 'failure', error: 'Error', errorFingerprint: 1 };
+    return { kind: 'failure', error: 'Error', errorFingerprint: 1 }; // A hostile header, say.
   }
+}
+
+/** Ignoring wins over counting; what is in neither list counts. */
+function failureOf(
+  names: readonly string[],
+  { message, retryAfterMs }: ErrorFacts,
+  lists: Lists,
+  atMs: number,
+  fingerprint: Fingerprint,
+): Outcome {
+  if (names.some((name) => lists.ignoreErrors.includes(name))) return ignored;
+  const error = names.find((name) => lists.countErrors.includes(name)) ?? names[0]!;
+  const errorFingerprint = lists.sameErrorOnly ? fingerprint(error, message) : 0;
+  const failure = { kind: 'failure', error, errorFingerprint } as const;
+  return retryAfterMs === undefined ? failure : { ...failure, retryAtMs: atMs + retryAfterMs };
 }
 
 /** Whether an error tells no more than another did. Spelt out: asking by name in a loop costs far more. */

@@ -5,7 +5,16 @@ import { test } from 'node:test';
 import { judged, neutral, type Row, settingsOf, story } from '../../../test/breaker/story.ts';
 import { tripTimesMax } from '../limits.ts';
 import type { BreakerSettings } from '../settings.ts';
-import { admitCall, advanceBreaker, countedFailures, countSuccess, endWork, rateSums, settleCall } from './breaker.ts';
+import {
+  admitCall,
+  advanceBreaker,
+  countedFailures,
+  countFailure,
+  countSuccess,
+  endWork,
+  rateSums,
+  settleCall,
+} from './breaker.ts';
 import { openBreaker, openForMs, resetBreaker, waitMs } from './phases.ts';
 import { initialBreaker } from './state.ts';
 
@@ -577,4 +586,19 @@ test('a success in one step is neither failed nor slow, and ends a run only wher
   const other = { ...initialBreaker(inARow), run: 3 };
   countSuccess(other, inARow);
   assert.equal(other.run, 0);
+});
+
+test('a failure in one step counts as any other, and is left to the whole machine where it may open', () => {
+  const settings = settingsOf({ rateWindow: 'calls', failureThreshold: 3, sameErrorOnly: true });
+  const failed = { kind: 'failure', error: 'ToolError', errorFingerprint: 7 } as const;
+  const state = { ...initialBreaker(settings), inFlight: 4 };
+  assert.equal(countFailure(state, settings, { ...failed, retryAtMs: 9_000 }), false, 'somebody asks to wait');
+  assert.deepEqual(state, { ...initialBreaker(settings), inFlight: 4 });
+  assert.ok(countFailure(state, settings, failed) && countFailure(state, settings, failed));
+  assert.equal(countFailure(state, settings, failed), false, 'the third may open');
+  assert.deepEqual([state.failures, state.streak, state.run, state.inFlight], [2, 2, 2, 2]);
+  assert.deepEqual(rateSums(state, settings, 0), { calls: 2, failures: 2, slow: 0 });
+  const other = { ...state, run: 1 };
+  assert.ok(countFailure(other, settings, { ...failed, errorFingerprint: 8 }));
+  assert.deepEqual([other.run, other.runError], [1, 8]);
 });

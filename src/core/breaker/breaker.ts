@@ -165,6 +165,17 @@ export function countSuccess(state: BreakerState, settings: BreakerSettings): vo
   state.ringAt++;
 }
 
+/** A failure while closed, where only a run of them opens it, in one step; false where this one may. */
+export function countFailure(state: BreakerState, settings: BreakerSettings, failure: Failure): boolean {
+  if (state.run + 1 >= settings.failureThreshold || failure.retryAtMs !== undefined) return false;
+  endWork(state);
+  state.failures++;
+  state.streak++;
+  run(state, settings, failure);
+  record(state, settings, true, false, 0);
+  return true;
+}
+
 /** The work of a call really ended: only now is its slot free. */
 export function endWork(state: BreakerState): void {
   if (state.inFlight > 0) state.inFlight--;
@@ -176,10 +187,14 @@ function succeed(state: BreakerState, settings: BreakerSettings, slow: boolean, 
   if (slow && isSlow(state, settings, atMs)) openBreaker(state, settings, atMs, 'slow calls');
 }
 
+/** One more towards the threshold, or the first of another kind. */
+function run(state: BreakerState, { sameErrorOnly }: BreakerSettings, { errorFingerprint }: Failure): void {
+  state.run = sameErrorOnly && errorFingerprint !== state.runError ? 1 : state.run + 1;
+  state.runError = errorFingerprint;
+}
+
 function fail(state: BreakerState, settings: BreakerSettings, failure: Failure, slow: boolean, atMs: number): void {
-  const same = !settings.sameErrorOnly || failure.errorFingerprint === state.runError;
-  state.run = same ? state.run + 1 : 1;
-  state.runError = failure.errorFingerprint;
+  run(state, settings, failure);
   record(state, settings, true, slow, atMs);
   const until = askedUntil(failure.retryAtMs, settings, atMs);
   const asked = settings.openOnRetryAfter && until !== undefined && until > atMs;
