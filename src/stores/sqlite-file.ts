@@ -27,7 +27,10 @@ export interface OpenFile {
   readonly aside: string | undefined;
 }
 
-const patienceMs = 2_000;
+const patienceMs = 250;
+const openPatienceMs = 10_000;
+/** A lock on a renaming that is this old belongs to nobody. */
+const staleMs = 2_000;
 const readOnlyCode = 8;
 /** The version once more, with a checksum: a flipped bit in the header must not look like a newer Switchgear. */
 const formatKey = 'format';
@@ -40,11 +43,17 @@ export function sumOf(...parts: readonly unknown[]): number {
 /** @param verify Whether every row that decisions rest on is read once. */
 export function openFile(path: string, verify: boolean): OpenFile {
   let aside: string | undefined;
-  for (let attempt = 1; ; attempt++) {
+  const untilMs = machineClock.nowMs() + openPatienceMs;
+  for (let damaged = 0; ; ) {
     try {
       return { ...tryOpen(path, verify), aside };
     } catch (error) {
-      if (!isDamage(error, path) || attempt > 2) throw openError(error, path);
+      // Among many who write, SQLite's own patience starves; after a kill -9 the log has to be read again by one alone.
+      if (troubleOf(error) === 'busy' && machineClock.nowMs() < untilMs) {
+        standStill(1 + Math.random() * 20);
+        continue;
+      }
+      if (!isDamage(error, path) || ++damaged > 2) throw openError(error, path);
       aside = setAside(path, inodeOf(path)) ?? aside;
     }
   }
@@ -56,8 +65,8 @@ function tryOpen(path: string, verify: boolean): { readonly db: DatabaseSync; re
   const db = new DatabaseSync(path);
   try {
     db.exec(`PRAGMA busy_timeout = ${patienceMs}`);
-    db.exec('PRAGMA auto_vacuum = INCREMENTAL');
     checkVersion(db, path);
+    if (versionOf(db) === 0) db.exec('PRAGMA auto_vacuum = INCREMENTAL');
     db.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA wal_autocheckpoint = 0');
     db.exec('PRAGMA journal_size_limit = 1048576; PRAGMA foreign_keys = OFF; PRAGMA trusted_schema = OFF');
     migrate(db);
@@ -186,8 +195,7 @@ export function setAside(path: string, inode: number): string | undefined {
       break;
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
-      // Whoever holds it needs a millisecond; a lock this old belongs to nobody.
-      if (machineClock.nowMs() - sinceMs > patienceMs) rmdirSync(lock);
+      if (machineClock.nowMs() - sinceMs > staleMs) rmdirSync(lock);
       standStill(5);
     }
   }

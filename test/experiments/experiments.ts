@@ -5,12 +5,15 @@ import { durability } from './durability.ts';
 import { outage } from './outage.ts';
 import { probes } from './probes.ts';
 import { trips } from './trips.ts';
-import type { Form, Verdict } from './verdict.ts';
+import { endChildren, type Form, type Verdict } from './verdict.ts';
+
+/** Whatever happens in it, it leaves no process behind. */
+const tidily = (run: (form: Form) => Promise<Verdict>) => (form: Form) => run(form).finally(endChildren);
 
 export const experiments: Readonly<Record<string, (form: Form) => Promise<Verdict>>> = {
-  probes,
-  durability,
-  damage,
-  outage,
-  trips,
+  probes: tidily(probes),
+  durability: tidily(durability),
+  damage: tidily(damage),
+  outage: tidily(outage),
+  trips: tidily(trips),
 };

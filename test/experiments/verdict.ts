@@ -60,11 +60,21 @@ export interface Child {
   kill(): Promise<void>;
 }
 
+const living = new Set<ChildProcess>();
+
+/** Ends whatever an experiment left running. */
+export function endChildren(): void {
+  for (const child of living) child.kill('SIGKILL');
+  living.clear();
+}
+
 /** A process of its own that answers one question at a time. */
 export async function startChild(file: string, role: unknown): Promise<Child> {
   const child = fork(join(import.meta.dirname, file), [JSON.stringify(role)], {
     stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
   });
+  living.add(child);
+  child.once('exit', () => living.delete(child));
   // One that ends by itself must not leave whoever waits for it waiting.
   const left = once(child, 'exit').then(([code]) => {
     throw new Error(`${file} ended by itself (${String(code)})`);
