@@ -279,9 +279,13 @@ rule('pages have one title, and their links lead somewhere', (found) => {
   }
 });
 
-rule('a decision has a number and its four parts', (found) => {
+rule('a decision has a number of its own and its four parts', (found) => {
+  const numbers = new Set<string>();
   for (const path of pages.filter((each) => each.startsWith('docs/decisions/'))) {
-    if (!/\/\d{4}-[a-z0-9-]+\.md$/.test(path)) found.push(`${path}: call it NNNN-title.md`);
+    const number = /\/(\d{4})-[a-z0-9-]+\.md$/.exec(path)?.[1];
+    if (number === undefined) found.push(`${path}: call it NNNN-title.md`);
+    else if (numbers.has(number)) found.push(`${path}: take the next free number`);
+    else numbers.add(number);
     for (const part of ['Context', 'Decision', 'Consequences', 'What would change our mind']) {
       if (!read(path).includes(`\n## ${part}\n`)) found.push(`${path}: add the part '## ${part}'`);
     }
