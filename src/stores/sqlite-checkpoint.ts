@@ -4,26 +4,34 @@ import { statSync } from 'node:fs';
 import { Worker } from 'node:worker_threads';
 
 export interface Checkpoints {
-  /** Looks how long the log is; starts the thread once it is worth it. */
-  look(): void;
+  /** Looks how long the log is and has it copied where that is worth it; true where it grows faster than that. */
+  look(): boolean;
   stop(): void;
 }
 
 const worthItBytes = 1_048_576;
+/** A log this long is copied by whoever writes, however long that takes. */
+const tooLongBytes = 268_435_456;
 
-/** Plain JavaScript, since it has to run as it is from the source, the package and a bundle. */
+/**
+ * Plain JavaScript, since it has to run as it is from the source, the package and a bundle. Most is copied while others
+ * write; for the rest they have to stand still, and the lock for that is asked for until it is had.
+ */
 const program = `
 const { parentPort, workerData } = require('node:worker_threads');
 const { DatabaseSync } = require('node:sqlite');
 const db = new DatabaseSync(workerData);
-db.exec('PRAGMA busy_timeout = 20; PRAGMA synchronous = NORMAL');
+db.exec('PRAGMA busy_timeout = 0; PRAGMA synchronous = NORMAL');
+const passive = db.prepare('PRAGMA wal_checkpoint(PASSIVE)');
+const whole = db.prepare('PRAGMA wal_checkpoint(TRUNCATE)');
+const clock = new Int32Array(new SharedArrayBuffer(4));
+function copied() {
+  try { passive.get(); return whole.get().busy === 0; } catch { return false; }
+}
 parentPort.on('message', (message) => {
   if (message === 'stop') { db.close(); parentPort.close(); return; }
-  try {
-    db.exec('PRAGMA wal_checkpoint(PASSIVE)');
-    db.exec('PRAGMA wal_checkpoint(TRUNCATE)');
-    db.exec('PRAGMA incremental_vacuum(64)');
-  } catch {}
+  for (let tries = 0; tries < 200 && !copied(); tries++) Atomics.wait(clock, 0, 0, Math.random());
+  try { db.exec('PRAGMA incremental_vacuum(64)'); } catch {}
   parentPort.postMessage('done');
 });`;
 
@@ -33,9 +41,9 @@ export function createCheckpoints(path: string): Checkpoints {
   let stopped = false;
   return {
     look() {
-      if (busy || stopped) return;
+      if (stopped) return false;
       const bytes = statSync(`${path}-wal`, { throwIfNoEntry: false })?.size ?? 0;
-      if (bytes < worthItBytes) return;
+      if (busy || bytes < worthItBytes) return bytes > tooLongBytes;
       if (worker === undefined) {
         worker = new Worker(program, { eval: true, workerData: path });
         worker.unref();
@@ -50,6 +58,7 @@ export function createCheckpoints(path: string): Checkpoints {
       }
       busy = true;
       worker.postMessage('look');
+      return bytes > tooLongBytes;
     },
     stop() {
       stopped = true;

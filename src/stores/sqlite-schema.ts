@@ -42,8 +42,7 @@ export const migrations: readonly string[] = [
      wallMs REAL NOT NULL,
      entry TEXT NOT NULL,
      crc INTEGER NOT NULL
-   );
-   CREATE INDEX journalByAge ON journal (wallMs);`,
+   );`,
 ];
 
 /** Brings a file to the last version of the list. In one transaction: a crash leaves the version it had. */

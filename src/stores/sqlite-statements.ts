@@ -40,8 +40,9 @@ export function statementsOf(db: DatabaseSync) {
     dropMarked: db.prepare(
       'DELETE FROM marks WHERE (key, id) IN (SELECT key, id FROM marks WHERE untilMs <= ? LIMIT 500)',
     ),
+    // Numbers grow with time, so the oldest are the first; an index by age would be one more page in every commit.
     dropAged: db.prepare(
-      'DELETE FROM journal WHERE seq IN (SELECT seq FROM journal WHERE wallMs < ? ORDER BY wallMs LIMIT 500) ' +
+      'DELETE FROM journal WHERE seq IN (SELECT seq FROM journal ORDER BY seq LIMIT 500) AND wallMs < ? ' +
         'AND seq < (SELECT max(seq) FROM journal)',
     ),
     dropOldest: db.prepare(

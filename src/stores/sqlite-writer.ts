@@ -3,11 +3,12 @@
 import type { Entry } from '../core/event.ts';
 import { journalEntriesMax, keptDealsMax, lockPatienceMs } from '../core/limits.ts';
 import type { Deal, Dealt, Note } from '../ports/store.ts';
-import { machineClock, standStill } from './machine-clock.ts';
+import { machineClock } from './machine-clock.ts';
 import { arrived, countHere, touchesCards } from './planning.ts';
 import type { Pulse } from './pulse.ts';
 import type { Ran, Retain } from './sqlite-deals.ts';
 import { codeOf, sentenceOf, troubleOf } from './sqlite-error.ts';
+import { takeLock } from './sqlite-lock.ts';
 import type { Session } from './sqlite-session.ts';
 import type { Views } from './views.ts';
 
@@ -32,6 +33,8 @@ export interface WriterOptions {
   readonly views: Views;
   readonly pulse: Pulse;
   readonly waitMs: number;
+  /** Looks after the log; true where it is too long to go on. */
+  lookAfterLog(): boolean;
 }
 
 interface Waiting {
@@ -40,46 +43,30 @@ interface Waiting {
   readonly done: ((dealt: Dealt) => void) | undefined;
 }
 
-const pauseMinMs = 0.2;
+const commitsPerLook = 64;
 
-export function createWriter({ session, views, pulse, waitMs }: WriterOptions): Writer {
+export function createWriter({ session, views, pulse, waitMs, lookAfterLog }: WriterOptions): Writer {
   let waiting: Waiting[] = [];
   let traces: Note[] = [];
   let drops: string[] = [];
   let scheduled = false;
   let tries = 0;
   let provisional = 0;
+  let commits = 0;
   let closed = false;
   /** Totals this process has seen, to tell them to a file that began anew. */
   const totals = new Map<string, number>();
 
-  /** Takes the lock, or waits at most so long for it. */
-  function begin(patienceMs: number, durable: boolean): boolean {
-    const { db, deals } = session;
-    const untilMs = machineClock.nowMs() + patienceMs;
-    for (let pause = pauseMinMs; ; pause = Math.min(pause * 1.5, 1)) {
-      try {
-        if (durable) db.exec('PRAGMA synchronous = FULL');
-        deals.begin();
-        return true;
-      } catch (error) {
-        if (durable) db.exec('PRAGMA synchronous = NORMAL');
-        if (troubleOf(error) !== 'busy') throw error;
-      }
-      if (machineClock.nowMs() + pause > untilMs) return false;
-      standStill(pause * (0.5 + Math.random()));
-    }
-  }
-
   /** Does something in one transaction; undefined where the lock was not to be had. */
   function transaction<T>(patienceMs: number, durable: boolean, work: () => T): T | undefined {
     const { db, deals } = session;
-    if (!begin(patienceMs, durable)) return undefined;
+    if (!takeLock(session, patienceMs, durable)) return undefined;
     try {
       tell(deals.refresh());
       const result = work();
       deals.commit();
       deals.committed();
+      if (++commits % commitsPerLook === 0 && lookAfterLog()) db.exec('PRAGMA wal_checkpoint(TRUNCATE)');
       return result;
     } catch (error) {
       deals.rolledBack();

@@ -40,8 +40,8 @@ export function sqliteStore(options: SqliteOptions): SqliteStore {
   const views = createViews();
   const pulse = createPulse();
   const session = createSession({ path, verify, views, pulse, clock: options.clock });
-  const writer = createWriter({ session, views, pulse, waitMs });
   const checkpoints = createCheckpoints(path);
+  const writer = createWriter({ session, views, pulse, waitMs, lookAfterLog: checkpoints.look });
   const process = `p${randomUUID().slice(0, 13)}`;
   const secret = session.once(secretKey, () => randomBytes(32).toString('base64url'));
   let closed = false;

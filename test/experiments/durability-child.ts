@@ -33,6 +33,7 @@ function say(name: string): void {
   }
 }
 
+process.on('disconnect', () => process.exit()); // Nobody is left to ask.
 process.send?.('ready');
 for (let turn = 0; ; turn++) {
   const id = `${slot}.${life}.${turn}`;

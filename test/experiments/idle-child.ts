@@ -8,4 +8,5 @@ setInterval(() => {
   before = now;
 }, 1);
 process.on('message', () => process.send?.(longest));
+process.on('disconnect', () => process.exit()); // Nobody is left to ask.
 process.send?.('ready');

@@ -70,4 +70,5 @@ process.on(
     }
   },
 );
+process.on('disconnect', () => process.exit()); // Nobody is left to ask.
 process.send?.('ready');

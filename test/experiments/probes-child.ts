@@ -15,10 +15,15 @@ process.on('message', async ({ permits, leaseSecs }: { readonly permits: number;
   const settings = settingsOf(permits, leaseSecs);
   const id = `${role.name}-${++asked}`;
   const began = performance.now();
-  const deal = probeDeal(cell, settings, id, store.clock.nowMs);
+  // When the step ran that was written in the end: the lease is counted from there.
+  let atMs = 0;
+  const deal = probeDeal(cell, settings, id, () => {
+    atMs = store.clock.nowMs();
+    return atMs;
+  });
   let dealt = role.door === 'now' ? store.shared.now(deal) : await store.shared.soon(deal);
   for (let tries = 0; dealt.status === 'away' && tries < 20; tries++) dealt = await store.shared.soon(deal);
-  const atMs = store.clock.nowMs();
   process.send?.({ status: dealt.status, atMs, tookMs: performance.now() - began, state: dealt });
 });
+process.on('disconnect', () => process.exit()); // Nobody is left to ask.
 process.send?.('ready');

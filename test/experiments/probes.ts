@@ -95,12 +95,15 @@ async function kills(name: string, where: Where, children: Child[], { short }: F
     while (next === undefined) {
       const answers = await Promise.all(children.map((child) => child.ask<Asked>(ask)));
       const admitted = answers.filter(({ status }) => status === 'done');
-      told.fault(admitted.length > 1, `${name}: two probes at once after a kill`);
-      next = admitted[0];
+      // A machine that stood still for a whole lease may see the next one in the same round of asking.
+      const [earliest, second] = admitted.sort((a, b) => a.atMs - b.atMs);
+      const apartMs = (second?.atMs ?? Number.POSITIVE_INFINITY) - (earliest?.atMs ?? 0);
+      told.fault(apartMs < ask.leaseSecs * 1000, `${name}: two probes ${apartMs} ms apart after a kill`);
+      next = earliest;
       if (next === undefined) await pause(5);
     }
     const lateMs = next.atMs - first.atMs - ask.leaseSecs * 1000;
-    told.fault(lateMs < -2, `${name}: a probe ${-lateMs} ms before the dead owner's lease ended`);
+    told.fault(lateMs < 0, `${name}: a probe ${-lateMs} ms before the dead owner's lease ended`);
     latest = Math.max(latest, lateMs);
     if (round + 1 < total) children.push(...(await crowd(where, 1)));
   }

@@ -62,4 +62,5 @@ process.on('message', async ({ fire, reset }: Ask) => {
   await shared.settled();
   process.send?.({ calls, tripped: tripped - before, seenMs, generation: cell.state.generation });
 });
+process.on('disconnect', () => process.exit()); // Nobody is left to ask.
 process.send?.('ready');
