@@ -14,7 +14,7 @@ export type Where = { readonly path: string } | { readonly url: string; readonly
 
 export async function openStore(where: Where): Promise<SqliteStore> {
   return 'path' in where
-    ? sqliteStore({ path: where.path, verify: false })
+    ? sqliteStore({ path: where.path, verify: false, retain: { megabytes: 10_000 } })
     : redisStore({ url: where.url, deadlineMs: where.deadlineMs, graceMs: 0 });
 }
 
