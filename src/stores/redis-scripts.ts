@@ -17,9 +17,8 @@ local t = redis.call('TIME')
 local now = t[1] * 1000 + math.floor(t[2] / 1000)
 local s = redis.call('HMGET', KEYS[1], 'born', 'bornMs', 'version', 'seq', 'secret')
 local function answer(status, list)
-  local v = redis.call('HMGET', KEYS[1], 'version', 'seq')
-  local out = {status, t[1], t[2], s[1] or '', s[2] or '0', v[1] or '0', v[2] or '0', s[5] or ''}
-  for _, each in ipairs(list or {}) do out[#out + 1] = each end
+  local out = {status, t[1], t[2], s[1] or '', s[2] or '0', s[3] or '0', s[4] or '0', s[5] or ''}
+  for i, each in ipairs(list or {}) do out[8 + i] = each end
   return out
 end`;
 
@@ -35,11 +34,10 @@ if s[1] ~= ARGV[1] then return answer('forgot') end
 if redis.call('ZSCORE', KEYS[5], 'fenced') then return answer('fenced') end
 if ARGV[3] == '1' and now < s[2] + tonumber(ARGV[9]) then return answer('grace', {tostring(s[2] + ARGV[9] - now)}) end
 local a, k, lost, fresh = 13, 5, false, 0
-local current = {}
+local current, turns = {}, {}
 for i = 1, nc do
   local c = redis.call('HMGET', KEYS[k + i], 'v', 's', 'turn', 'turnMs')
-  current[#current + 1] = c[1] or '0'
-  current[#current + 1] = c[2] or ''
+  current[2 * i - 1], current[2 * i], turns[i] = c[1] or '0', c[2] or '', c[3]
   if (c[1] or '0') ~= ARGV[a + i * 5 - 3] then lost = true end
   if c[3] and c[3] ~= KEYS[5] and now < tonumber(c[4]) then lost = true end
   if not c[1] then fresh = fresh + 1 end
@@ -83,17 +81,20 @@ local out = {}
 for i = 1, nc do
   local b = 13 + (i - 1) * 5
   local name, version, keep, text = ARGV[b + 1], ARGV[b + 3], ARGV[b + 4], ARGV[b + 5]
-  if version == '' then version = string.format('%.0f', redis.call('HINCRBY', KEYS[1], 'version', 1)) end
+  if version == '' then
+    version = string.format('%.0f', redis.call('HINCRBY', KEYS[1], 'version', 1))
+    s[3] = version
+  end
   if text == '' then redis.call('DEL', KEYS[5 + i]); keep = '60000'
   else
     redis.call('HSET', KEYS[5 + i], 'v', version, 's', text)
-    redis.call('HDEL', KEYS[5 + i], 'turn', 'turnMs')
+    if turns[i] then redis.call('HDEL', KEYS[5 + i], 'turn', 'turnMs') end
   end
   redis.call('ZADD', KEYS[2], version, name)
   if keep ~= '' then
     redis.call('PEXPIRE', KEYS[5 + i], keep)
     redis.call('ZADD', KEYS[3], now + keep, name)
-  else redis.call('PERSIST', KEYS[5 + i]) end
+  elseif current[2 * i - 1] == '0' then redis.call('ZREM', KEYS[3], name) end
   local head = s[1] .. '\\n' .. KEYS[5] .. '\\n' .. version .. '\\n' .. #name .. '\\n'
   redis.call('PUBLISH', ARGV[8], head .. name .. text)
   out[#out + 1] = version
@@ -126,18 +127,21 @@ end
 a = a + nm * 6
 for i = 1, nn do
   local seq = redis.call('HINCRBY', KEYS[1], 'seq', 1)
+  s[4] = string.format('%.0f', seq)
   redis.call('XADD', KEYS[4], 'MAXLEN', '~', ARGV[11], string.format('%.0f-0', seq), 'e', ARGV[a + i])
 end
 redis.call('ZADD', KEYS[5], ARGV[2], ARGV[2])
-redis.call('ZREMRANGEBYRANK', KEYS[5], 0, -1 - ARGV[12])
-redis.call('PEXPIRE', KEYS[5], 3600000)
+if ARGV[2] % 64 == 0 then
+  redis.call('ZREMRANGEBYRANK', KEYS[5], 0, -1 - ARGV[12])
+  redis.call('PEXPIRE', KEYS[5], 3600000)
+end
 return answer('done', out)`);
 
 /**
  * Who is there: makes a store that is empty, fences the link this process had before, and says what of it was done.
  * A store that knows less than it was told once is as good as new: whoever remembers has to tell it again. Behind
  * another server it may be such a store, so that whoever remembers is given the time to come back.
- * KEYS: store, process before. ARGV: born to be, secret to be, born known, version known, seq known.
+ * KEYS: store, process before, process now. ARGV: born to be, secret to be, born known, version known, seq known.
  */
 export const helloScript = script(`
 local s = redis.call('HMGET', KEYS[1], 'born', 'version', 'seq', 'server')
@@ -154,6 +158,8 @@ if tonumber(s[3] or '0') < tonumber(ARGV[5]) then redis.call('HSET', KEYS[1], 's
 local done = redis.call('ZRANGE', KEYS[2], 0, -1)
 redis.call('ZADD', KEYS[2], '+inf', 'fenced')
 redis.call('PEXPIRE', KEYS[2], 3600000)
+redis.call('ZADD', KEYS[3], 0, 'open')
+redis.call('PEXPIRE', KEYS[3], 3600000)
 ${header.replaceAll(/^local (s|t) =/gm, '$1 =')}
 return answer('hello', done)`);
 

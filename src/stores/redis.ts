@@ -126,7 +126,8 @@ export async function redisStore(options: RedisOptions): Promise<RedisStore> {
     const { born, version, seq, secret } = memory;
     const wanted = [randomUUID(), secret === '' ? randomBytes(32).toString('base64url') : secret];
     const askedMs = machineClock.nowMs();
-    const reply = await run(helloScript, [names.store, before], [...wanted, born, String(version), String(seq)]);
+    const own = names.process(`${process}-${line}`);
+    const reply = await run(helloScript, [names.store, before, own], [...wanted, born, String(version), String(seq)]);
     const done = hear(reply, askedMs);
     writer.lineBack(new Set(done.map(Number)));
     const forgot = born !== '' && reply[3] !== born;

@@ -159,6 +159,18 @@ test('keys of a task end with their time, and a prefix has only so many', async 
   store.close();
 });
 
+test('a cell that is made again after it was dropped does not end with the one before', async () => {
+  const prefix = `t${++prefixes}`;
+  const store = await open({ prefix });
+  await store.shared.soon({ changes: [{ cell: counter(store), step: plusOne }] });
+  store.drop('c');
+  await until(async () => (await command('ZSCORE', `{${prefix}}:ends`, 'c:c')) !== null);
+  assert.equal((await store.shared.soon({ changes: [{ cell: counter(store), step: plusOne }] })).status, 'done');
+  assert.equal(await command('ZSCORE', `{${prefix}}:ends`, 'c:c'), null);
+  assert.deepEqual((await store.shared.read('c', 1))[0]?.state, { n: 1 });
+  store.close();
+});
+
 test('all keys of a prefix have one hash tag, and no other key is written', async () => {
   await command('FLUSHALL');
   const prefix = `t${++prefixes}`;
