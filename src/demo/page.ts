@@ -125,6 +125,8 @@ function happened(entry: Entry): readonly (readonly [string, string])[] {
       ];
     case 'notice':
       return [['notice', entry.message]];
+    case 'loop-suspected':
+      return [['told', entry.message]];
     case 'delegation-returned':
       return entry.failed ? [['worker failed', `${entry.actual} of ${entry.limit}: ${entry.reason}`]] : [];
     case 'action-asked':

@@ -8,8 +8,8 @@ import { spirals } from './spirals.ts';
 test('every agent of the demo is stopped as it should be, in eighty plain columns', async () => {
   const lines: string[] = [];
   assert.equal(await playDemo((line) => lines.push(line), false), true);
-  assert.equal(lines.at(-1), '10 of 10 were stopped as they should be.');
-  assert.equal(lines.filter((line) => /^ {3}(STOPPED|REFUSED) /.test(line)).length, 10);
+  assert.equal(lines.at(-1), '11 of 11 were stopped as they should be.');
+  assert.equal(lines.filter((line) => /^ {3}(STOPPED|REFUSED) /.test(line)).length, 11);
   for (const line of lines) assert.ok([...line].length <= 80 && !line.includes('\u001b'), line);
 });
 

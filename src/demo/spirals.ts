@@ -125,6 +125,39 @@ const sameWords: Scene = {
   },
 };
 
+const sameAnswer: Scene = {
+  title: 'The agent looks up the same order again and again, with new words each time.',
+  short: 'asked for what it knew',
+  wanted: '94 calls',
+  expected: { code: 'tool_loop', attempts: 10, ran: 7 },
+  async play(stage) {
+    const gear = stage.gear();
+    const get_order = gear.guard('get_order', async (id: string) => `Order ${id}: sent on Monday, not delivered yet.`);
+    const words = [
+      'Let me check.',
+      'One moment, please.',
+      'I will look again.',
+      'Perhaps it changed.',
+      'Just to be sure:',
+    ];
+    const agent = scriptedAgent(
+      Array.from({ length: 94 }, (_, at) => [
+        { says: `${words[at % words.length]} (${at})` },
+        { tool: 'get_order', args: ['W-1002'] },
+      ]).flat(),
+    );
+    const result = await gear.task({}, (task) => agent({ tools: { get_order }, task }));
+    const marks = (result.value === undefined ? [] : marksOf(result.value)).filter((mark) => mark !== 'said');
+    return {
+      name: 'get_order',
+      marks,
+      journal: gear.journal(),
+      refusal: result.status === 'halted' ? result.halt : undefined,
+      after: `${marks.length} calls, ${ranOf(marks)} ran`,
+    };
+  },
+};
+
 const uselessWorker: Scene = {
   title: 'A supervisor asks the cooks for a chart. They cannot draw. It asks again.',
   short: 'asked cooks for a chart',
@@ -156,5 +189,6 @@ export const spirals: readonly Scene[] = [
   dearThoughts,
   silence,
   sameWords,
+  sameAnswer,
   uselessWorker,
 ];
