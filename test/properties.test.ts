@@ -27,6 +27,7 @@ import {
   watch,
 } from '../src/index.ts';
 import { checkPolicy } from '../src/policy/check.ts';
+import { enlist, noOrders, withOrder, withoutTarget } from '../src/stores/orders.ts';
 import { promisesSettled, simulatedClock } from '../src/testing/index.ts';
 import { simulate } from './simulation/world.ts';
 
@@ -596,5 +597,49 @@ test('a watcher lets through at most its events per window, and then none until 
         }
       }),
     ['storm'],
+    200,
+  ));
+
+test('a call is refused as paused exactly while its task, one above it, or all are paused', (context) =>
+  holds(
+    context,
+    (reached) =>
+      fc.property(
+        fc.array(fc.record({ pause: fc.boolean(), target: fc.constantFrom('above', 'below', 'other', null) }), {
+          maxLength: 20,
+        }),
+        (orders) => {
+          const start = { deadline: { state: { startedAtMs: 0 } } };
+          const above = { id: 'above', parent: undefined, cells: start };
+          const tasks = [
+            above,
+            { id: 'below', parent: above, cells: start },
+            { id: 'other', parent: undefined, cells: start },
+          ];
+          const stops = new Map(tasks.map(({ id }) => [id, 0]));
+          const move = (by: number) => (task: { id: string }) => void stops.set(task.id, stops.get(task.id)! + by);
+          const cell = { key: 'orders', version: 0, state: noOrders };
+          const hands = { tasks: new Map(tasks.map((task) => [task.id, task])), pause: move(1), resume: move(-1) };
+          const obey = enlist(cell, { ...hands, halt: () => assert.fail('nobody ordered a halt') });
+          const held = new Set<string | null>();
+          orders.forEach(({ pause, target }, atMs) => {
+            const { pauses } = cell.state;
+            const order = { target, atMs, reason: 'by hand' };
+            cell.state = { ...noOrders, pauses: pause ? withOrder(pauses, order) : withoutTarget(pauses, target) };
+            cell.version++;
+            if (pause) held.add(target);
+            else held.delete(target);
+            for (const task of tasks) {
+              const wanted = held.has(null) || held.has(task.id) || (task.id === 'below' && held.has('above'));
+              const stop = obey(atMs, { task, breaker: undefined });
+              assert.equal(stop !== undefined, wanted);
+              if (stop !== undefined) reached.add(stop.code);
+              assert.equal(stops.get(task.id), wanted ? 1 : 0); // Its clocks stand still once, and go on once.
+            }
+            assert.equal(obey(atMs, { task: undefined, breaker: undefined }) !== undefined, held.has(null));
+          });
+        },
+      ),
+    ['task_paused'],
     200,
   ));

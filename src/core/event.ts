@@ -241,6 +241,14 @@ export type EntryBody =
   | { readonly type: 'setting-ignored'; readonly name: string; readonly value: string; readonly used: string }
   | { readonly type: 'policy-reloaded'; readonly changed: readonly string[] }
   | { readonly type: 'store-degraded' | 'store-recovered'; readonly reason: string }
+  | {
+      readonly type: 'order-given';
+      readonly order: 'halt' | 'pause' | 'resume' | 'trip' | 'reset';
+      /** The task or tool; null = all of them. */
+      readonly target: string | null;
+      readonly reason: string;
+      readonly by: string;
+    }
   | { readonly type: 'internal-error'; readonly where: string; readonly message: string; readonly code: Code };
 
 /** One numbered line of the journal. */

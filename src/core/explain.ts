@@ -123,6 +123,8 @@ function wordsFor(stop: Stop, subject: Subject): Words {
         remediation: 'It stays paused until someone restarts it by hand.',
         explanation: `${name} paused: ${actual} of ${limit} events in its window; restart it by hand`,
       };
+    case 'task_paused':
+      return refusedCall(stop.reason ?? 'paused', 'Wait, and call nothing else until an operator has it go on.');
     case 'internal_error':
       return {
         message: `'${name}' was refused because the safety layer could not decide`,

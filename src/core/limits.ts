@@ -135,3 +135,6 @@ export const leasesMax = 10_000;
 /** How long a probe waits for a call after it was granted, and successes that wait for the next failure. */
 export const grantKeepMs = 1_000;
 export const pendingSuccessesMax = 1_000;
+/** Orders of one kind that stand at once, and how long one stands that has no end of its own. */
+export const ordersMax = 64;
+export const orderKeepMs = 86_400_000;

@@ -18,6 +18,7 @@ export const codes = [
   'rule_unanswered',
   'rule_throttled',
   'storm',
+  'task_paused',
   'internal_error',
 ] as const;
 

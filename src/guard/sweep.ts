@@ -14,6 +14,7 @@ export function wake(works: Works): void {
 /** Looks now, instead of when the next second is over. */
 export function sweep(works: Works, atMs: number = works.clock.nowMs()): void {
   stopSweep(works);
+  guarded(works, () => void works.obey?.(atMs));
   for (const task of works.tasks.values()) guarded(works, () => sweepTask(works, task, atMs));
   guarded(works, () => renewLeases(works, atMs));
   guarded(works, () => works.health?.sweep(works, atMs));

@@ -8,6 +8,7 @@ import type { BreakerSettings, Settings } from '../core/settings.ts';
 import type { Answer, Approver } from '../ports/approver.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Listener } from '../ports/journal.ts';
+import type { Obey } from '../ports/orders.ts';
 import type { Prices } from '../ports/prices.ts';
 import type { Store } from '../ports/store.ts';
 import { memoryStore } from '../stores/memory.ts';
@@ -21,6 +22,7 @@ import type { Lane, Target } from './lanes.ts';
 import type { Leased } from './live-calls.ts';
 import { type LogLevel, logLevelOf } from './log.ts';
 import { write } from './notes.ts';
+import { obeyOrders } from './orders.ts';
 import { takePolicy } from './policy-engine.ts';
 import type { laterRounds } from './rounds.ts';
 import type { TaskNode } from './task-node.ts';
@@ -85,6 +87,8 @@ export interface Works {
   readonly probes: Set<Leased>;
   /** Questions that are open, by card: an answer may come from elsewhere. */
   readonly questions: Map<string, (answer: Answer) => void>;
+  /** Carries out what an operator ordered; absent where nobody shares the store. */
+  obey: Obey | undefined;
   /** What is said once: that a call has no task, that a model has no price. */
   readonly told: Set<string>;
   ids: number;
@@ -160,8 +164,10 @@ export function createWorks(options: SwitchgearOptions): Works {
     probes: new Set(),
     questions: new Map(),
     told: new Set(),
+    obey: undefined,
     ids: 0,
   };
+  works.obey = obeyOrders(works);
   for (const { name, value, used = 'no such setting' } of ignored) {
     write(works, { type: 'setting-ignored', name, value, used: String(used) });
   }

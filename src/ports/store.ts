@@ -3,6 +3,7 @@
 import type { Card } from '../core/card.ts';
 import type { Entry, EntryBody, EntryPlace } from '../core/event.ts';
 import type { Clock } from './clock.ts';
+import type { Hands, Obey, OrderedTask } from './orders.ts';
 import type { BreakerSharing } from './sharing.ts';
 
 /** The local view of one piece of state; `state` is plain JSON. */
@@ -153,6 +154,8 @@ export interface Shared {
   readonly secret: string;
   readonly health: Health;
   readonly breakers: BreakerSharing;
+  /** Puts a gear under the orders that an operator gives through this store. */
+  orders<T extends OrderedTask>(hands: Hands<T>): Obey;
   /** Brings the views up to date as far as that costs no waiting. Asked before every decision. */
   refresh(): void;
   /** The synchronous door: in this tick, or not now. */

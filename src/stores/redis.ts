@@ -10,6 +10,7 @@ import type { CellOptions, Note, Shared, Store } from '../ports/store.ts';
 import { shareBreakers } from './breaker-sharing.ts';
 import { createLeases } from './leases.ts';
 import { every, machineClock } from './machine-clock.ts';
+import { enlist, ordersOf } from './orders.ts';
 import { cardPrefix, laterCard, putStep } from './planning.ts';
 import { createPulse } from './pulse.ts';
 import { officialClient } from './redis-client.ts';
@@ -188,6 +189,7 @@ export async function redisStore(options: RedisOptions): Promise<RedisStore> {
     now: writer.now,
     soon: writer.soon,
     breakers,
+    orders: (hands) => enlist(ordersOf({ cell: open }), hands),
     lease: leases.lease,
     sum,
     marked: (key, atMs, keepMs) => {

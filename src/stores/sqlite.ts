@@ -10,6 +10,7 @@ import type { CellOptions, Deal, Marked, Shared, Store } from '../ports/store.ts
 import { shareBreakers } from './breaker-sharing.ts';
 import { createLeases } from './leases.ts';
 import { every } from './machine-clock.ts';
+import { enlist, ordersOf } from './orders.ts';
 import { cardPrefix, laterCard, putStep } from './planning.ts';
 import { createPulse } from './pulse.ts';
 import { createCheckpoints } from './sqlite-checkpoint.ts';
@@ -83,6 +84,7 @@ export function sqliteStore(options: SqliteOptions): SqliteStore {
     now,
     soon: writer.soon,
     breakers,
+    orders: (hands) => enlist(ordersOf({ cell: open }), hands),
     lease: leases.lease,
     sum,
     marked: (key, atMs, keepMs): Marked =>

@@ -1,0 +1,92 @@
+import assert from 'node:assert/strict';
+import test from 'node:test';
+import { breaker } from '../core/breaker/control.ts';
+import { defaultBreaker } from '../core/breaker/defaults.ts';
+import { resetBreaker } from '../core/breaker/phases.ts';
+import { initialBreaker } from '../core/breaker/state.ts';
+import { orderKeepMs } from '../core/limits.ts';
+import { enlist, handTrip, noOrders, type Orders, standing, withOrder } from './orders.ts';
+
+const taskAt = (id: string, startedAtMs: number) => ({
+  id,
+  parent: undefined,
+  cells: { deadline: { state: { startedAtMs } } },
+});
+
+/** A gear under orders, and the cell through which they come. */
+function gear(...tasks: readonly ReturnType<typeof taskAt>[]) {
+  const cell = { key: 'orders', version: 0, state: noOrders };
+  const halted: string[] = [];
+  const hands = {
+    tasks: new Map(tasks.map((task) => [task.id, task])),
+    halt: (task: { readonly id: string }, reason: string) => void halted.push(`${task.id}: ${reason}`),
+    pause() {},
+    resume() {},
+  };
+  const order = (state: Partial<Orders>) => {
+    cell.state = { ...cell.state, ...state };
+    cell.version++;
+  };
+  return { order, halted, tasks: hands.tasks, obey: enlist(cell, hands) };
+}
+
+test('a halt of all ends the tasks that had begun, and not the next one', () => {
+  const { order, halted, tasks, obey } = gear(taskAt('a', 1), taskAt('b', 9));
+  order({ halts: [{ target: null, atMs: 5, reason: 'enough' }] });
+  assert.equal(obey(10), undefined);
+  assert.deepEqual(halted, ['a: enough']);
+  tasks.set('c', taskAt('c', 12));
+  obey(13);
+  assert.deepEqual(halted, ['a: enough']);
+});
+
+test('a halt of one task leaves the others, and one of the same name that begins later', () => {
+  const { order, halted, tasks, obey } = gear(taskAt('a', 1), taskAt('b', 1));
+  order({ halts: [{ target: 'b', atMs: 5, reason: 'enough' }] });
+  obey(6);
+  assert.deepEqual(halted, ['b: enough']);
+  tasks.set('b', taskAt('b', 7));
+  order({});
+  obey(8);
+  assert.deepEqual(halted, ['b: enough']);
+});
+
+/** A breaker that this gear shares with others. */
+function sharedBreaker(name: string) {
+  const cell = { key: `breaker/${name}`, version: 0, state: initialBreaker(defaultBreaker) };
+  const control = {
+    ...breaker(defaultBreaker),
+    change: (step: (state: typeof cell.state) => void) => step(cell.state),
+  };
+  return { name, cell, settings: defaultBreaker, control };
+}
+
+test('a breaker that was not there when its name was tripped opens at its next call, once, until the end of the order', () => {
+  const { order, obey } = gear();
+  const [mine, other] = [sharedBreaker('search'), sharedBreaker('read')];
+  order({ trips: [{ target: 'search', atMs: 1_000, reason: '', untilMs: 6_000 }] });
+  for (const one of [mine, other, mine]) assert.equal(obey(2_000, { task: undefined, breaker: one }), undefined);
+  const { phase, openUntilMs, cause, trips } = mine.cell.state;
+  assert.deepEqual(
+    { phase, openUntilMs, cause, trips },
+    { phase: 'open', openUntilMs: 6_000, cause: handTrip, trips: 1 },
+  );
+  assert.equal(other.cell.state.phase, 'closed');
+  resetBreaker(mine.cell.state);
+  obey(6_000, { task: undefined, breaker: mine });
+  assert.equal(mine.cell.state.phase, 'closed'); // Its time is over.
+});
+
+test('of two orders for one target the later stands, and one without an end stands for a day', () => {
+  const first = { target: 'a', atMs: 1, reason: 'one' };
+  const list = withOrder(withOrder([first], { target: null, atMs: 2, reason: 'all' }), { ...first, atMs: 3 });
+  assert.deepEqual(
+    list.map(({ target, atMs }) => [target, atMs]),
+    [
+      [null, 2],
+      ['a', 3],
+    ],
+  );
+  assert.equal(standing(list, orderKeepMs + 2).length, 1);
+  assert.equal(standing([{ ...first, untilMs: 50 }], 50).length, 0);
+});

@@ -1,0 +1,121 @@
+/** Orders of an operator: one small cell that every gear on the store looks at, and what a gear does about it. */
+
+import { openBreaker } from '../core/breaker/phases.ts';
+import { orderKeepMs } from '../core/limits.ts';
+import type { Stop } from '../core/verdict.ts';
+import type { Hands, Obey, OrderedCall, OrderedTask } from '../ports/orders.ts';
+import type { Cell, Store } from '../ports/store.ts';
+
+/** One order. */
+export interface Order {
+  /** The task or tool; null = all of them. */
+  readonly target: string | null;
+  readonly atMs: number;
+  readonly reason: string;
+  /** Until when it stands; absent where somebody has to take it back. */
+  readonly untilMs?: number;
+}
+
+/** What is ordered now. Halts concern the tasks that had begun, pauses and trips also those that come. */
+export interface Orders {
+  readonly halts: readonly Order[];
+  readonly pauses: readonly Order[];
+  readonly trips: readonly Order[];
+}
+
+export const noOrders: Orders = { halts: [], pauses: [], trips: [] };
+export function ordersOf(store: Pick<Store, 'cell'>): Cell<Orders> {
+  return store.cell('orders', () => noOrders);
+}
+
+/** The list with one more, instead of an earlier one for the same target. */
+export function withOrder(list: readonly Order[], order: Order): readonly Order[] {
+  return [...withoutTarget(list, order.target), order];
+}
+
+export function withoutTarget(list: readonly Order[], target: string | null): readonly Order[] {
+  return list.filter((other) => other.target !== target);
+}
+
+/** What is left of a list after its time. */
+export function standing(list: readonly Order[], atMs: number): readonly Order[] {
+  return list.filter(({ untilMs, atMs: since }) => atMs < (untilMs ?? since + orderKeepMs));
+}
+
+/** How a gear obeys: nothing to do costs the comparison of two numbers. */
+export function enlist<T extends OrderedTask>(cell: Cell<Orders>, hands: Hands<T>): Obey {
+  let seen = 0;
+  const held = new WeakSet<OrderedTask>();
+
+  /** Lets a task stand still or go on, as the pauses of it and of those above it say. */
+  function hold(task: T): Stop | undefined {
+    const { pauses } = cell.state;
+    const order = pauses.length === 0 ? undefined : pauses.find(({ target }) => isOf(task, target));
+    if (order !== undefined && !held.has(task)) {
+      held.add(task);
+      hands.pause(task);
+    } else if (order === undefined && held.delete(task)) hands.resume(task);
+    return order && paused(order);
+  }
+
+  function carryOut(): void {
+    const { halts } = cell.state;
+    for (const task of hands.tasks.values()) {
+      const { startedAtMs } = task.cells.deadline.state;
+      const order = halts.find(({ target, atMs }) => (target ?? task.id) === task.id && startedAtMs <= atMs);
+      if (order !== undefined) hands.halt(task, order.reason);
+      else hold(task);
+    }
+  }
+
+  return (atMs, call) => {
+    if (cell.version !== seen) {
+      seen = cell.version;
+      carryOut();
+    }
+    if (call === undefined) return undefined;
+    const { pauses, trips } = cell.state;
+    if (trips.length > 0) trip(call, trips, atMs);
+    if (pauses.length === 0) return undefined;
+    if (call.task !== undefined) return hold(call.task as T);
+    const order = pauses.find(({ target }) => target === null);
+    return order && paused(order);
+  };
+}
+
+function isOf(task: OrderedTask, target: string | null): boolean {
+  for (let one: OrderedTask | undefined = task; one !== undefined; one = one.parent) {
+    if (target === null || target === one.id) return true;
+  }
+  return false;
+}
+
+function paused({ reason }: Order): Stop {
+  return { kind: 'deny', code: 'task_paused', control: 'operator', counters: {}, reason };
+}
+
+/** Opens a breaker that was not there when its name was tripped. One that opened since has heard of it. */
+function trip({ breaker }: OrderedCall, trips: readonly Order[], atMs: number): void {
+  const order = breaker && standing(trips, atMs).find(({ target }) => target === breaker.name);
+  if (order === undefined) return;
+  const { cell, settings, control } = breaker!;
+  if (cell.state.openedAtMs >= order.atMs) return;
+  control.change?.((state) => {
+    if (state.openedAtMs < order.atMs)
+      openBreaker(state, openFor(settings, order, atMs), atMs, handTrip, order.untilMs);
+  }, atMs);
+}
+
+/** The cause that a trip by hand has in the journal. */
+export const handTrip = 'a trip by hand';
+
+/** Settings with which a breaker opens until the end of an order and no longer. */
+export function openFor<S extends { readonly recoveryTimeoutSecs: number }>(
+  settings: S,
+  { untilMs }: Pick<Order, 'untilMs'>,
+  atMs: number,
+): S {
+  if (untilMs === undefined) return settings;
+  const recoveryTimeoutSecs = Math.max(0, untilMs - atMs) / 1000;
+  return { ...settings, recovery: 'timed', recoveryTimeoutSecs, recoveryFactor: 1, recoveryJitter: 0 };
+}
