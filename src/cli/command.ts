@@ -8,6 +8,10 @@ export interface Terminal {
   readonly err: (line: string) => void;
   readonly cwd: string;
   readonly env: Readonly<Record<string, string | undefined>>;
+  /** Whether somebody reads along on a screen that shows colours. */
+  readonly coloured?: boolean;
+  /** Aborted when whoever reads has gone, or wants it to end. */
+  readonly leave?: AbortSignal;
 }
 
 /** Exit codes of every command: it worked, it did not, it was asked wrongly. */
@@ -24,15 +28,38 @@ export function usageError(message: string): SwitchgearError {
   return new SwitchgearError('usage', message);
 }
 
-/** Splits arguments into words and known switches; an unknown switch is an error. */
+/** What was said on the command line. */
+export interface Said {
+  readonly words: readonly string[];
+  /** Switches that are on. */
+  readonly on: ReadonlySet<string>;
+  /** Options with what was given for them. */
+  readonly given: ReadonlyMap<string, string>;
+}
+
+/** Splits arguments into words, known switches, and options that take a value; an unknown one is an error. */
 export function readArgs(
   args: readonly string[],
   switches: readonly string[],
   most: number,
-): { words: string[]; on: Set<string> } {
-  const words = args.filter((arg) => !arg.startsWith('-'));
-  const on = new Set(args.filter((arg) => arg.startsWith('-')));
-  for (const one of on) if (!switches.includes(one)) throw usageError(`unknown option ${one}`);
+  options: readonly string[] = [],
+): Said {
+  const words: string[] = [];
+  const on = new Set<string>();
+  const given = new Map<string, string>();
+  for (let at = 0; at < args.length; at++) {
+    const arg = args[at]!;
+    const [, name = arg, inline] = /^(--[\w-]+)=(.*)$/s.exec(arg) ?? [];
+    if (!arg.startsWith('-')) words.push(arg);
+    else if (switches.includes(arg)) on.add(arg);
+    else if (!options.includes(name)) throw usageError(`unknown option ${arg}`);
+    else {
+      const value = inline ?? args[++at];
+      if (value === undefined || value === '') throw usageError(`${name} needs a value`);
+      if (given.has(name)) throw usageError(`${name} is given twice`);
+      given.set(name, value);
+    }
+  }
   if (words.length > most) throw usageError(`too many arguments: ${words.slice(most).join(' ')}`);
-  return { words, on };
+  return { words, on, given };
 }

@@ -7,7 +7,6 @@ export const command: Command = {
   usage: ['demo                             watch ten agents spiral and be stopped; needs no network and no key'],
   async run(args, terminal) {
     readArgs(args, [], 0);
-    const coloured = process.stdout.isTTY === true && !terminal.env.NO_COLOR;
-    return (await playDemo(terminal.out, coloured)) ? exitCodes.ok : exitCodes.error;
+    return (await playDemo(terminal.out, terminal.coloured === true)) ? exitCodes.ok : exitCodes.error;
   },
 };

@@ -6,9 +6,16 @@ import { type Command, exitCodes, type Terminal, usageError } from './command.ts
 
 /** One line per command; each lives in a file of its own that is read only when it is called. */
 const commands: Readonly<Record<string, () => Promise<{ readonly command: Command }>>> = {
-  demo: () => import('./demo-command.ts'),
+  status: () => import('./status-command.ts'),
+  tail: () => import('./tail-command.ts'),
+  trip: async () => ({ command: (await import('./breaker-commands.ts')).trip }),
+  reset: async () => ({ command: (await import('./breaker-commands.ts')).reset }),
+  halt: async () => ({ command: (await import('./task-commands.ts')).halt }),
+  pause: async () => ({ command: (await import('./task-commands.ts')).pause }),
+  resume: async () => ({ command: (await import('./task-commands.ts')).resume }),
   policy: () => import('./policy-command.ts'),
   prompt: () => import('./prompt-command.ts'),
+  demo: () => import('./demo-command.ts'),
 };
 
 /** Runs the command and gives its exit code: 0 it worked, 1 it did not, 2 it was called wrongly. */
@@ -18,6 +25,8 @@ export async function main(args: readonly string[], terminal: Terminal = process
   } catch (error) {
     if (!(error instanceof SwitchgearError)) throw error;
     terminal.err(`switchgear: ${error.message}`);
+    // A store that cannot be used was the wrong one to give.
+    if (error.code.startsWith('store_')) return exitCodes.usage;
     if (error.code !== 'usage') return exitCodes.error;
     terminal.err('Try switchgear --help.');
     return exitCodes.usage;
@@ -51,6 +60,9 @@ async function help(): Promise<readonly string[]> {
     ...loaded.flatMap(({ command }) => command.usage.map((line) => `  switchgear ${line}`)),
     '  switchgear --version',
     '',
+    'The first seven look at a store: --store sqlite:PATH, redis://HOST:PORT or rediss://HOST:PORT (and ?prefix=NAME),',
+    'else SWITCHGEAR_STORE, else the file switchgear/state.db in your state folder. With --json they print data.',
+    '',
     'Exit codes: 0 it worked, 1 it did not, 2 it was called wrongly.',
   ];
 }
@@ -61,14 +73,18 @@ function version(): string {
 }
 
 function processTerminal(): Terminal {
+  const leave = new AbortController();
   // A reader that goes away (`| head`) is no error of ours.
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code !== 'EPIPE') throw error;
+    leave.abort();
   });
   return {
     out: (line) => process.stdout.write(`${line}\n`),
     err: (line) => process.stderr.write(`${line}\n`),
     cwd: process.cwd(),
     env: process.env,
+    coloured: process.stdout.isTTY === true && !process.env.NO_COLOR,
+    leave: leave.signal,
   };
 }

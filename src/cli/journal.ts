@@ -1,0 +1,38 @@
+/** The journal of a store as a command reads it: from its end, in pages. */
+
+import type { Entry } from '../core/event.ts';
+import type { Shared } from '../ports/store.ts';
+
+const pageSize = 1_000;
+
+/** The number of the last entry; 0 where there is none. Found by halving: no store is asked for all of them. */
+export async function lastSeq(shared: Shared): Promise<number> {
+  const isBeyond = async (seq: number) => (await shared.entries(seq, 1)).length === 0;
+  let beyond = 1;
+  while (!(await isBeyond(beyond))) beyond *= 2;
+  let last = Math.floor(beyond / 2);
+  while (beyond - last > 1) {
+    const middle = Math.floor((last + beyond) / 2);
+    if (await isBeyond(middle)) beyond = middle;
+    else last = middle;
+  }
+  return last;
+}
+
+/** Entries from a number on, at most so many. */
+export async function entriesFrom(shared: Shared, fromSeq: number, most: number): Promise<readonly Entry[]> {
+  const found: Entry[] = [];
+  while (found.length < most) {
+    const from = (found.at(-1)?.seq ?? fromSeq - 1) + 1;
+    const page = await shared.entries(from, Math.min(pageSize, most - found.length));
+    found.push(...page);
+    if (page.length === 0) break;
+  }
+  return found;
+}
+
+/** The newest entries, oldest first. */
+export async function newest(shared: Shared, most: number): Promise<readonly Entry[]> {
+  const last = await lastSeq(shared);
+  return last === 0 ? [] : entriesFrom(shared, Math.max(1, last - most + 1), most);
+}

@@ -1,0 +1,115 @@
+/** The store a command works on: the one it was given, else the environment's, else this user's own file. */
+
+import { closeSync, openSync, readSync, statSync } from 'node:fs';
+import { homedir } from 'node:os';
+import { isAbsolute, join, resolve } from 'node:path';
+import { SwitchgearError } from '../core/error.ts';
+import type { Shared, Store } from '../ports/store.ts';
+import { type Said, type Terminal, usageError } from './command.ts';
+
+/** A store that others see, too. */
+export type SharedStore = Store & { readonly shared: Shared };
+
+/** Which store is meant, with a name that may be shown: it has no password in it. */
+export type StorePlace =
+  | { readonly kind: 'sqlite'; readonly name: string; readonly path: string }
+  | { readonly kind: 'redis'; readonly name: string; readonly url: string; readonly prefix: string | undefined };
+
+/** How long a command waits for Redis: nobody's agent stands still meanwhile. */
+const deadlineMs = 1_000;
+const waitMs = 2_000;
+
+export function storePlace({ given }: Said, { env, cwd }: Terminal): StorePlace {
+  const [from, text] = given.has('--store')
+    ? ['--store', given.get('--store')!]
+    : ['SWITCHGEAR_STORE', env.SWITCHGEAR_STORE || `sqlite:${defaultPath(env)}`];
+  if (/^rediss?:/.test(text)) return redisPlace(from, text);
+  const [, path] = /^sqlite:(?:\/\/(?=\/|[^/]))?(.+)$/s.exec(text) ?? [];
+  if (path === undefined || path.includes('\0')) throw wrongPlace(from, text);
+  const full = resolve(cwd, path);
+  return { kind: 'sqlite', name: `sqlite:${full}`, path: full };
+}
+
+/** `$XDG_STATE_HOME/switchgear/state.db`; a relative folder does not count, says the standard. */
+function defaultPath({ XDG_STATE_HOME: state = '', HOME }: Terminal['env']): string {
+  return join(isAbsolute(state) ? state : join(HOME || homedir(), '.local', 'state'), 'switchgear', 'state.db');
+}
+
+function redisPlace(from: string, text: string): StorePlace {
+  if (!/^rediss?:\/\/[^\s/?#]/.test(text) || !URL.canParse(text)) throw wrongPlace(from, text);
+  const url = new URL(text);
+  const prefix = url.searchParams.get('prefix') ?? undefined;
+  for (const other of url.searchParams.keys()) {
+    if (other !== 'prefix') throw usageError(`${from}: ?${other} is not known; an address may end with ?prefix=NAME`);
+  }
+  if (!/^(\/\d*)?$/.test(url.pathname)) {
+    throw usageError(`${from}: after the host comes the number of a database, got ${JSON.stringify(url.pathname)}`);
+  }
+  url.search = '';
+  const name = `${url.protocol}//${url.host}${url.pathname === '/' ? '' : url.pathname}`;
+  return { kind: 'redis', name: prefix === undefined ? name : `${name}?prefix=${prefix}`, url: url.href, prefix };
+}
+
+function wrongPlace(from: string, text: string): SwitchgearError {
+  const shown = JSON.stringify(text.replace(/\/\/[^@]*@/, '//…@').slice(0, 200));
+  return usageError(`${from} must be sqlite:PATH, redis://HOST:PORT or rediss://HOST:PORT, got ${shown}`);
+}
+
+/** Whether there is something to open: a command that only looks makes no file. */
+export function isThere(place: StorePlace): boolean {
+  if (place.kind === 'redis') return true;
+  try {
+    return statSync(place.path, { throwIfNoEntry: false }) !== undefined;
+  } catch {
+    return true; // Whoever opens it says what is wrong.
+  }
+}
+
+/** Opens the store for some work, and closes it whatever comes of it. */
+export async function withStore<T>(place: StorePlace, work: (store: SharedStore) => Promise<T>): Promise<T> {
+  const store = await open(place);
+  try {
+    return await work(store);
+  } finally {
+    store.close();
+  }
+}
+
+async function open(place: StorePlace): Promise<SharedStore> {
+  if (place.kind === 'sqlite') {
+    checkFile(place.path);
+    const { sqliteStore } = await import('../stores/sqlite.ts');
+    return sqliteStore({ path: place.path, waitMs });
+  }
+  const { redisStore } = await import('../stores/redis.ts');
+  const { url, prefix, name } = place;
+  const store = await redisStore({ url, deadlineMs, ...(prefix !== undefined && { prefix }) });
+  const { state, reason } = store.shared.health;
+  if (state === 'shared') return store;
+  store.close();
+  throw new SwitchgearError('store_unreachable', `the store ${name} cannot be used: ${reason}`);
+}
+
+/** A gear sets a damaged file aside; a command that was given the wrong name must not. */
+function checkFile(path: string): void {
+  const head = Buffer.alloc(16);
+  let read = 0;
+  try {
+    const file = openSync(path, 'r');
+    read = readSync(file, head);
+    closeSync(file);
+  } catch {
+    return; // It is made, or the store says why it cannot be.
+  }
+  if (read > 0 && head.toString('latin1') !== 'SQLite format 3\0') {
+    throw new SwitchgearError(
+      'store_foreign',
+      `${JSON.stringify(path)} is not a database: give the store a file of its own`,
+    );
+  }
+}
+
+/** What ends a command whose store did not take what it was told. */
+export function notDone(place: StorePlace, reason: string): SwitchgearError {
+  return new SwitchgearError('store_unreachable', `the store ${place.name} did not take it: ${reason}`);
+}

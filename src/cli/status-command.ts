@@ -1,0 +1,151 @@
+/** `switchgear status`: breakers, tasks, orders and open cards of every process on a store. */
+
+import type { Card } from '../core/card.ts';
+import { journalEntriesMax } from '../core/limits.ts';
+import type { Health } from '../ports/store.ts';
+import { noOrders, type Order, type Orders, ordersOf, standing } from '../stores/orders.ts';
+import { type Command, exitCodes, readArgs, type Terminal } from './command.ts';
+import { newest } from './journal.ts';
+import { type JournalTask, tasksIn } from './journal-tasks.ts';
+import { isThere, type SharedStore, type StorePlace, storePlace, withStore } from './open-store.ts';
+import { type Cell, count, type Paint, painter, type Style, span, table } from './sheet.ts';
+import { type StoredBreaker, storedBreakers } from './stored-breakers.ts';
+
+const cardsShown = 1_000;
+
+/** Everything that is known of a store now. */
+interface Status {
+  readonly store: string;
+  readonly health: Health;
+  /** The store's time. */
+  readonly atMs: number;
+  readonly breakers: readonly StoredBreaker[];
+  readonly tasks: readonly JournalTask[];
+  readonly orders: Orders;
+  readonly cards: readonly Card[];
+}
+
+export const command: Command = {
+  usage: ['status                           show breakers, tasks, orders and open cards of every process on a store'],
+  async run(args, terminal) {
+    const said = readArgs(args, ['--json'], 0, ['--store']);
+    const place = storePlace(said, terminal);
+    const status = isThere(place) ? await withStore(place, (store) => look(store, place)) : nothing(place);
+    if (said.on.has('--json')) terminal.out(JSON.stringify(status, null, 2));
+    else for (const line of page(status, terminal)) terminal.out(line);
+    return exitCodes.ok;
+  },
+};
+
+function nothing({ name }: StorePlace): Status {
+  const health = { state: 'shared', reason: 'nobody has used this store yet' } as const;
+  return { store: name, health, atMs: 0, breakers: [], tasks: [], orders: noOrders, cards: [] };
+}
+
+async function look(store: SharedStore, { name }: StorePlace): Promise<Status> {
+  const { shared, clock } = store;
+  const breakers = await storedBreakers(store);
+  const cards = (await shared.read('card/', cardsShown)).map(({ state }) => state as Card);
+  const atMs = clock.nowMs();
+  const { halts, pauses, trips } = ordersOf(store).state;
+  return {
+    store: name,
+    health: shared.health,
+    atMs,
+    breakers,
+    tasks: tasksIn(await newest(shared, journalEntriesMax), atMs),
+    orders: { halts: standing(halts, atMs), pauses, trips: standing(trips, atMs) },
+    cards: cards.filter(({ state }) => state === 'open'),
+  };
+}
+
+function page(status: Status, terminal: Terminal): readonly string[] {
+  const { store, health, atMs, breakers, tasks, orders, cards } = status;
+  const paint = painter(terminal);
+  const isWell = health.state === 'shared';
+  const sections = [
+    section(
+      'Breakers',
+      breakers.toSorted(worstFirst).map((each) => breakerRow(each, atMs)),
+      paint,
+    ),
+    section('Tasks', tasks.map(taskRow), paint),
+    section('Orders', orderRows(orders, atMs), paint),
+    section('Open cards', cards.map(cardRow), paint),
+  ].filter((lines) => lines.length > 0);
+  const calm = sections.length > 0 ? [] : ['', 'No breaker has counted a failure, no task runs, nobody is asked.'];
+  return [`${store}  ${paint(health.reason, isWell ? 'dim' : 'red')}`, ...sections.flat(), ...calm];
+}
+
+function section(title: string, rows: readonly (readonly Cell[])[], paint: Paint): readonly string[] {
+  return rows.length === 0 ? [] : ['', paint(`${title} (${rows.length})`, 'bold'), ...table(rows, paint)];
+}
+
+const order = { OPEN: 0, HALF_OPEN: 1, CLOSED: 2 } as const;
+const styles = { OPEN: 'red', HALF_OPEN: 'yellow', CLOSED: 'green' } as const;
+const words = { OPEN: 'open', HALF_OPEN: 'half-open', CLOSED: 'closed' } as const;
+
+function worstFirst(one: StoredBreaker, other: StoredBreaker): number {
+  return order[one.state] - order[other.state] || (one.name < other.name ? -1 : 1);
+}
+
+function breakerRow(breaker: StoredBreaker, atMs: number): readonly Cell[] {
+  const { name, state, failures, trips, cause, untilMs, held, scope, of, project } = breaker;
+  const when = held
+    ? 'held by hand'
+    : state === 'OPEN'
+      ? untilMs === undefined
+        ? 'until it is reset'
+        : `next try in ${span(untilMs - atMs)}`
+      : state === 'HALF_OPEN'
+        ? 'the next call tries it'
+        : count(failures, 'failure');
+  const whose = [scope === 'all' || scope === 'project' ? '' : `${scope} ${of}`, project].filter(Boolean).join(' · ');
+  return [
+    { text: name },
+    { text: words[state], style: styles[state] },
+    { text: when },
+    { text: state === 'CLOSED' ? '' : cause },
+    { text: trips === 0 ? '' : count(trips, 'trip') },
+    { text: whose, style: 'dim' },
+  ];
+}
+
+const taskStyles: Readonly<Record<JournalTask['state'], Style>> = {
+  running: 'green',
+  paused: 'yellow',
+  halted: 'red',
+  lost: 'dim',
+};
+
+function taskRow({ id, agent, state, ageMs, halt, parent }: JournalTask): readonly Cell[] {
+  const more = halt?.message ?? (state === 'lost' ? 'its process is gone' : parent === undefined ? '' : `of ${parent}`);
+  return [
+    { text: id },
+    { text: state, style: taskStyles[state] },
+    { text: span(ageMs) },
+    { text: agent },
+    { text: more, style: 'dim' },
+  ];
+}
+
+/** What holds somebody back now; a halt is over once it is carried out. */
+function orderRows({ pauses, trips }: Orders, atMs: number): readonly (readonly Cell[])[] {
+  const rows = (word: string, all: string, list: readonly Order[]) =>
+    list.map(({ target, reason, atMs: since, untilMs }) => [
+      { text: word, style: 'yellow' as const },
+      { text: target ?? all },
+      { text: untilMs === undefined ? `${span(atMs - since)} ago` : `${span(untilMs - atMs)} more` },
+      { text: reason, style: 'dim' as const },
+    ]);
+  return [...rows('pause', 'every task', pauses), ...rows('trip', 'every tool', trips)];
+}
+
+function cardRow({ id, kind, task, code, evidence }: Card): readonly Cell[] {
+  return [
+    { text: kind, style: kind === 'ask' ? 'yellow' : undefined },
+    { text: task },
+    { text: code },
+    { text: evidence.join('; ') || id, style: 'dim' },
+  ];
+}
