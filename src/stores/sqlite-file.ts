@@ -5,6 +5,7 @@ import {
   chmodSync,
   closeSync,
   constants,
+  existsSync,
   mkdirSync,
   openSync,
   renameSync,
@@ -90,9 +91,20 @@ function sign(db: DatabaseSync): void {
   write.run(formatKey, String(migrations.length), sumOf(formatKey, migrations.length));
 }
 
+/** One folder after the other: asked to make them all, Node goes on for ever where a file system makes none. */
+function makeFolder(path: string): void {
+  if (existsSync(path)) return;
+  if (dirname(path) !== path) makeFolder(dirname(path));
+  try {
+    mkdirSync(path, { mode: 0o700 });
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error; // Another process was faster.
+  }
+}
+
 function makePrivate(path: string): void {
   try {
-    mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+    makeFolder(dirname(path));
     closeSync(openSync(path, constants.O_RDWR | constants.O_CREAT, 0o600));
     if ((statSync(path).mode & 0o077) !== 0) chmodSync(path, 0o600);
   } catch (error) {
@@ -106,7 +118,9 @@ function makePrivate(path: string): void {
             ? 'the disk is full'
             : code === 'EISDIR'
               ? 'it is a folder'
-              : message;
+              : code === 'ENOENT'
+                ? 'its folder cannot be made'
+                : message;
     const kind =
       code === 'EROFS' || code === 'EACCES' ? 'store_readonly' : code === 'ENOSPC' ? 'store_full' : undefined;
     throw new SwitchgearError(

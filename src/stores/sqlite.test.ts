@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { chmodSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { platform, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { after, test } from 'node:test';
@@ -85,6 +85,7 @@ test('a database of another program, a folder and an empty path are refused in o
   db.close();
   assert.match(refusal(path).message, /is a database of another program: give the store a file of its own$/);
   assert.match(refusal(folder).message, /cannot be opened: it is a folder$/);
+  if (platform() === 'linux') assert.match(refusal('/proc/nope/x.db').message, /its folder cannot be made$/);
   assert.match(refusal('').message, /^path must name a file, got ""$/);
   writeFileSync(join(folder, 'plain'), 'x');
   assert.equal(refusal(join(folder, 'plain', 'store.db')).code, 'store_unreachable');
