@@ -125,7 +125,7 @@ export function settle(
   const failed = outcome.kind === 'failure';
   const before = breaker?.cell.state.generation ?? 0;
   const lateBefore = breaker?.cell.state.late;
-  const mark = result ?? markOf(outcome);
+  const mark = markOf(outcome, result);
   // One shape for all: fields that are not known are undefined, which the journal leaves out.
   const event = {
     type: 'action-settled',
@@ -150,17 +150,18 @@ export function settle(
     }
     if (generation !== before) reportBreaker(works, breaker, before, lane.place, atMs);
   }
-  if (failed || cost !== undefined || resultHits !== undefined || isStale(lane.task)) {
+  if (failed || cost !== undefined || resultHits !== undefined || lane.task?.suspected || isStale(lane.task)) {
     lookAfter(works, lane, permit.action, atMs);
   }
 }
 
-/** A failure is known by its error. */
-function markOf(outcome: Outcome): ResultMark | undefined {
-  if (outcome.kind !== 'failure') return undefined;
+/** A failure is known by what it brought or else by its error; waiting may mend it, whoever says so. */
+function markOf(outcome: Outcome, result: ResultMark | undefined): ResultMark | undefined {
+  if (outcome.kind !== 'failure') return result;
   const { errorFingerprint: mark, error, retryAtMs } = outcome;
+  const known = result ?? { ok: false, exact: mark, loose: mark, length: 0 };
   const retryable = retryAtMs !== undefined || error === 'NetworkError' || error === 'RateLimitExceeded';
-  return { ok: false, exact: mark, loose: mark, total: 0, length: 0, retryable };
+  return retryable ? { ...known, retryable } : known;
 }
 
 /** Whether the last turn of a task brought nothing new. */

@@ -2,6 +2,7 @@
 
 import { actionsFor, explain } from '../core/explain.ts';
 import { haltedTasksMax, reasonLengthMax } from '../core/limits.ts';
+import { pointsOf } from '../core/loop/turns.ts';
 import { moveOn, whatRepeats } from '../core/loop/words.ts';
 import { quoted } from '../core/quoted.ts';
 import type { Refusal } from '../core/refusal.ts';
@@ -88,8 +89,12 @@ export function notice(works: Works, task: TaskNode, atMs: number): void {
 /** Tells the model once that it seems to go in circles, before anything is refused; again if it had moved on. */
 export function suspect(works: Works, task: TaskNode, atMs: number): void {
   const counters = task.controls.loop?.hint?.(task.cells.loop.state)?.counters;
-  if (counters === undefined) task.suspected = false;
-  else if (!task.suspected) {
+  if (counters === undefined) {
+    const { memory } = task.cells.loop.state;
+    if (memory !== null && pointsOf(memory) >= works.settings.loop.notePoints) return;
+    task.suspected = false;
+    task.note = undefined; // It moved on before it was told.
+  } else if (!task.suspected) {
     task.suspected = true;
     const message = whatRepeats(counters);
     task.note = `${message}. ${moveOn}`;

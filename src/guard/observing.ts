@@ -52,6 +52,7 @@ function take(works: Works, task: TaskNode, observation: Observation, atMs: numb
       if (seen === undefined) break; // A call of ours settles itself; one that nobody saw cannot be compared.
       const result = markValue(observation.output, observation.ok !== false);
       const likeness = likenessOf(task, observation.id, result);
+      if (result === undefined) break; // What it brought cannot be told.
       tell(works, task, { type: 'result-observed', ...seen, result, ...(likeness > 0 && { likeness }) }, atMs);
       return;
     }

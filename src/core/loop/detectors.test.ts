@@ -6,8 +6,10 @@ import { seenCallsMax } from '../limits.ts';
 import type { LoopSettings } from '../settings.ts';
 import { allow, type Stop } from '../verdict.ts';
 import { loop } from './loop.ts';
-import { markText, type ResultMark } from './result.ts';
+import { markValue, type ResultMark } from './result.ts';
 import { whatRepeats } from './words.ts';
+
+const markText = (text: string, ok = true): ResultMark => markValue(text, ok)!;
 
 /** A watched agent: what it says, calls and gets, told turn by turn. */
 function watched(said: Partial<LoopSettings> = {}) {
@@ -29,7 +31,7 @@ function watched(said: Partial<LoopSettings> = {}) {
     },
     turn(name: string, call: number, text: string, ok = true, likeness = 0) {
       calls(name, call);
-      gets(name, call, ok ? markText(text) : markText(text, false), likeness);
+      gets(name, call, markText(text, ok), likeness);
     },
     points: () => (task.cell.state.memory?.turns ?? []).reduce((sum, { points }) => sum + points, 0),
     kinds: () => (task.cell.state.memory?.turns ?? []).map(({ evidence }) => evidence),
@@ -77,15 +79,82 @@ test('a result that is new, a number that grows, and an id or a time that differ
 
   const wavers = watched();
   for (let i = 0; i < 40; i++) wavers.turn('price', 7, `the price is ${100 + (i % 3)} today`);
-  assert.equal(wavers.halted(), undefined);
-  assert.ok(wavers.points() > 0);
+  assert.equal(wavers.points(), 0);
+});
+
+test('the next of anything is news to the same call: an item, an id alone, a log that grew, a list, a date', () => {
+  const results: Record<string, (i: number) => unknown> = {
+    item: (i) => `item k${i}`,
+    id: (i) => `${(0xabcdef01 + i * 7919).toString(16)}-0000-4000-8000-0000000000${10 + i}`,
+    time: (i) => new Date(1e12 + i * 1e7),
+    log: (i) => 'a line of the log\n'.repeat(200 + i),
+    tail: (i) => `${'a line of the log\n'.repeat(200)}${'abcdefghijklmnop'[i]}`,
+    fraction: (i) => (i % 2 === 0 ? 0.0001 + i / 1e6 : 0.0003 - i / 1e6),
+    field: (i) => ({ schema: 'column '.repeat(500), rows: [`row ${'abcdefghijklmnop'[i]}`] }),
+    list: (i) => Array.from({ length: 1_000 }, (_, at) => (at === 999 ? i : at)),
+    bytes: (i) => new Uint8Array(1_000).fill(i, 990),
+  };
+  for (const [name, result] of Object.entries(results)) {
+    const agent = watched();
+    for (let i = 0; i < 16; i++) {
+      agent.calls('next', 7);
+      agent.gets('next', 7, markValue(result(i), true)!);
+    }
+    assert.equal(agent.points(), 0, name);
+    const stuck = watched();
+    for (let i = 0; i < 9; i++) {
+      stuck.calls('next', 7);
+      stuck.gets('next', 7, markValue(result(3), true)!);
+    }
+    assert.equal(stuck.halted()?.code, 'tool_loop', name);
+  }
+});
+
+test('what shows nothing of itself has no mark, and neither has what cannot be read', () => {
+  const throws = {
+    get any() {
+      throw new Error('no');
+    },
+  };
+  const { proxy, revoke } = Proxy.revocable({}, {});
+  revoke();
+  const opaque = [new Map([['a', 1]]), new Set([1]), Promise.resolve(1), { at: new Map() }, throws, proxy];
+  assert.deepEqual(
+    opaque.map((value) => markValue(value, true)),
+    opaque.map(() => undefined),
+  );
+  for (const value of [undefined, null, '', {}, [], 0, false]) assert.notEqual(markValue(value, true), undefined);
+});
+
+test('a mark holds nothing of its result, and a failure of any shape says whether waiting may mend it', () => {
+  assert.deepEqual(Object.keys(markText('your code is 4821')), ['ok', 'exact', 'loose', 'length']);
+  const content = [{ type: 'text', text: 'HTTP 503: try later' }];
+  assert.equal(markValue({ isError: true, content }, false)?.retryable, true);
+  assert.equal(markValue(new Error('429 Too Many Requests'), false)?.retryable, true);
+  assert.equal(
+    markValue({ isError: true, content: [{ type: 'text', text: 'no such row' }] }, false)?.retryable,
+    undefined,
+  );
 });
 
 test('a cycle needs more turns than a call repeated at once, and news in between lowers the count', () => {
-  const cycle = watched();
-  for (let i = 0; i < 60 && cycle.halted() === undefined; i++) cycle.turn('t', i % 3, `answer ${'abc'[i % 3]}`);
-  assert.equal(cycle.halted(), undefined);
-  assert.equal(cycle.points(), 2 * defaultSettings.loop.turns);
+  for (const length of [2, 3, 4, 5]) {
+    const cycle = watched();
+    let turns = 0;
+    for (; turns < 60 && cycle.halted() === undefined; turns++) {
+      cycle.turn('t', turns % length, `answer ${'abcde'[turns % length]}`);
+    }
+    assert.equal(turns, length + defaultSettings.loop.turns, 'a row of turns that all repeat something');
+  }
+  const broken = watched();
+  for (let i = 0; i < 60; i++) {
+    const isNew = i % 9 === 0;
+    broken.turn('t', isNew ? 100 + i : i % 3, `answer ${isNew ? 'klmnopqrst'[i % 10] : 'abc'[i % 3]}`);
+  }
+  assert.equal(broken.halted(), undefined, 'news now and then');
+  const cautious = watched({ turns: 16, refusePoints: 21, haltPoints: 28, repeatPoints: 1, cyclePoints: 1 });
+  for (let i = 0; i < 60; i++) cautious.turn('t', i % 3, `answer ${'abc'[i % 3]}`);
+  assert.equal(cautious.halted(), undefined, 'weights that leave repeats to the budgets');
 
   const moved = watched();
   for (let i = 0; i < 6; i++) moved.turn('read', 7, 'same');
@@ -244,7 +313,87 @@ test('new words of a person and declared progress begin anew', () => {
   agent.tell({ type: 'progress-observed', atMs: 0 });
   assert.equal(agent.points(), 0);
   agent.turn('read', 7, 'same');
-  assert.deepEqual([agent.points(), agent.halted()], [3, undefined]);
+  assert.deepEqual([agent.points(), agent.halted()], [0, undefined]);
+
+  const tests = watched();
+  for (let i = 0; i < 12; i++) {
+    tests.turn('test', 7, 'one test fails', false);
+    tests.tell({ type: 'progress-observed', atMs: 0 });
+  }
+  assert.equal(tests.halted(), undefined);
+});
+
+test('a failing call that is made again after another tool did something is counted anew', () => {
+  const agent = watched();
+  for (let i = 0; i < 12; i++) {
+    agent.turn('edit', 10 + i, `edited ${'abcdefghijkl'[i]}`);
+    agent.turn('edit', 30 + i, `edited ${'mnopqrstuvwx'[i]}`);
+    agent.turn('test', 7, 'one test fails', false);
+    assert.equal(agent.halted(), undefined, `test ${i + 1}`);
+  }
+  const same = watched();
+  for (let i = 0; i < 5; i++) {
+    same.turn('test', 7, 'one test fails', false);
+    same.turn('test', 8 + i, `passes ${'abcde'[i]}`);
+  }
+  same.calls('test', 7);
+  assert.equal(same.halted()?.code, 'tool_loop', 'what the same tool did elsewhere mends nothing');
+});
+
+test('once a failing call works its failures are forgotten, and what it repeats is told of itself', () => {
+  const agent = watched();
+  for (let i = 0; i < 4; i++) agent.turn('api', 7, 'refused', false);
+  agent.turn('api', 7, 'fine');
+  assert.equal(agent.points(), 0);
+
+  const over = watched();
+  for (let i = 0; i < 5; i++) over.turn('fetch', 7, 'no such host', false);
+  over.turn('fetch', 9, 'another failure', false);
+  over.calls('fetch', 7);
+  assert.equal(whatRepeats(over.halted()!.counters), "'fetch' returned the same error 5 times in the last 6 calls");
+});
+
+test('a failing call is refused for a minute; one that waiting may mend is left to its breaker', () => {
+  const call = { name: 'api', fingerprint: 7 };
+  const failing = (mark: ResultMark) => {
+    const task = seated(loop(defaultSettings.loop));
+    for (let i = 0; i < 5; i++) {
+      task.decided(allow, call);
+      task.settled({ kind: 'failure', error: 'Error', errorFingerprint: 3 }, call, { result: mark });
+    }
+    return task;
+  };
+  const task = failing(markText('no such host', false));
+  const refusal = task.judge(call) as Stop;
+  assert.deepEqual([refusal.kind, refusal.retryAtMs], ['deny', 60_000]);
+  assert.equal((task.judge(call, 59_999) as Stop).kind, 'deny');
+  assert.equal(task.judge(call, 60_000), allow);
+  assert.equal(failing({ ...markText('busy', false), retryable: true }).judge(call), allow);
+});
+
+test('a tool that may repeat itself is not refused for what others repeat', () => {
+  for (const [habit, verdict] of [
+    ['wait', 'allow'],
+    ['poll', 'allow'],
+    ['page', 'deny'],
+  ] as const) {
+    const agent = watched({ tools: { sleep: habit } });
+    for (let i = 0; i < 2; i++) agent.turn('sleep', 1, 'slept');
+    for (let i = 0; i < 8; i++) agent.turn('read', 7, 'same');
+    assert.equal(agent.judge({ name: 'sleep', fingerprint: 1 }, 5_000).kind, verdict, habit);
+  }
+});
+
+test('another policy that weighs fewer turns weighs them at once', () => {
+  const task = seated(loop(defaultSettings.loop));
+  const turn = (control: ReturnType<typeof loop>, call: number) => {
+    const settled = { name: 'read', call, result: markText('same') };
+    control.apply(task.cell.state, { type: 'call-observed', atMs: 0, name: 'read', call }, 'self');
+    control.apply(task.cell.state, { type: 'result-observed', atMs: 0, ...settled }, 'self');
+  };
+  for (let i = 0; i < 11; i++) turn(loop(defaultSettings.loop), i);
+  turn(loop({ ...defaultSettings.loop, turns: 4 }), 12);
+  assert.equal(task.cell.state.memory!.turns.length, 4);
 });
 
 test('a repeat is refused before the task halts, and the refusal counts as one more of its kind', () => {

@@ -2,14 +2,15 @@
 
 import type { Action } from '../action.ts';
 import type { Control } from '../control.ts';
+import type { ActionSettled } from '../event.ts';
 import { loopHabitsMax } from '../limits.ts';
 import { isMatch } from '../rules/glob.ts';
 import type { LoopSettings } from '../settings.ts';
 import { allow, type Counters, type Stop, type Verdict } from '../verdict.ts';
 import { forget, remember, timesRefused } from './refused.ts';
 import { countOutput, endRow } from './row.ts';
-import { initialLoop, type LoopState, type Memory, memoryOf } from './state.ts';
-import { isRepeat, isRipe, openText, openTurn, pointsOf, settleCall } from './turns.ts';
+import { initialLoop, type LoopState, type Memory, memoryOf, type Repeated } from './state.ts';
+import { isRipe, openText, openTurn, pointsOf, repeatOf, settleCall } from './turns.ts';
 import type { Habit } from './weigh.ts';
 
 /** What the agent is told before anything is refused. */
@@ -24,6 +25,12 @@ export function loop(settings: LoopSettings): Control<LoopState> {
     return { kind, code, control: 'loop', counters };
   }
 
+  /** What a call repeats, or else the last turn that repeats something. */
+  function countersOf(memory: Memory, what: Repeated = memory.turns.findLast(({ points }) => points > 0)!): Counters {
+    const { name, evidence, times, of, secs } = what;
+    return { name, evidence, times, of, secs, actual: pointsOf(memory), limit: settings.haltPoints };
+  }
+
   return {
     name: 'loop',
     scope: 'task',
@@ -35,12 +42,19 @@ export function loop(settings: LoopSettings): Control<LoopState> {
         return say('halt', 'tool_loop', { name: action.name, actual: times + 1, limit: settings.refusedRepeats });
       }
       const { memory } = state;
-      if (memory === null || memory.seen.length === 0) return allow;
       const call = keyOf(action);
-      if (call === 0 || habitOf(action.name) === 'off' || !isRepeat(memory, call, settings)) return allow;
-      const isFailing = !memory.seen.findLast((other) => other.call === call)!.ok;
-      if (!isFailing && pointsOf(memory) < settings.refusePoints) return allow;
-      return say('deny', 'tool_loop', countersOf(memory, settings.haltPoints, action.name));
+      const habit = habitOf(action.name);
+      if (memory === null || call === 0 || habit === 'off') return allow;
+      const repeat = repeatOf(memory, call, settings);
+      if (repeat === undefined) return allow;
+      const { ok, retryable, atMs: lastMs } = repeat.last;
+      const refusal = say('deny', 'tool_loop', countersOf(memory, repeat));
+      if (!ok) {
+        const retryAtMs = lastMs + retryMs;
+        return retryable || atMs >= retryAtMs ? allow : { ...refusal, retryAtMs };
+      }
+      const spaced = habit === 'poll' && atMs - lastMs >= 1000 * settings.pollSecs;
+      return spaced || habit === 'wait' || pointsOf(memory) < settings.refusePoints ? allow : refusal;
     },
 
     apply(state, event) {
@@ -61,36 +75,28 @@ export function loop(settings: LoopSettings): Control<LoopState> {
         case 'action-settled': {
           const { action } = event.permit;
           const call = keyOf(action);
-          if (event.result === undefined || call === 0 || action.kind !== 'tool') return state;
-          const { result: mark, likeness = 0, atMs } = event;
-          const { name } = action;
-          const settled = { name, call, mark, likeness, reached: true, atMs };
-          settleCall(state, settled, settings, habitOf(name));
+          if (call !== 0 && action.kind === 'tool') settled(state, action.name, call, event);
           return state;
         }
         case 'call-observed': {
           const memory = memoryOf(state);
-          if (event.call !== undefined && isFailingRepeat(memory, event.call)) memory.over = event.name;
+          const repeat = event.call === undefined ? undefined : repeatOf(memory, event.call, settings);
+          memory.over = repeat?.last.ok === false ? event.call! : 0;
           openTurn(memory);
           return state;
         }
-        case 'result-observed': {
-          const { name, call, result: mark, likeness = 0, atMs } = event;
-          settleCall(state, { name, call, mark, likeness, reached: true, atMs }, settings, habitOf(name));
+        case 'result-observed':
+          settled(state, event.name, event.call, event);
           return state;
-        }
         case 'text-observed':
           countOutput(state, event, settings);
           openText(state, event.recurs === true, event.calls, settings);
           return state;
         case 'user-observed':
-          endRow(state); // Genuinely new words from a person: what follows is a new piece of work.
-          state.refused = [];
-          state.memory = null;
-          return state;
         case 'progress-observed':
-          endRow(state);
-          if (state.memory !== null) state.memory.turns = [];
+          endRow(state); // New words from a person, or work that got on: what follows is compared with itself.
+          if (event.type === 'user-observed') state.refused = [];
+          state.memory = null;
           return state;
         default:
           return state; // Nothing else says that the agent repeats itself.
@@ -108,50 +114,55 @@ export function loop(settings: LoopSettings): Control<LoopState> {
       }
       const { memory } = state;
       if (memory === null) return allow;
-      if (memory.over !== null) return say('halt', 'tool_loop', countersOf(memory, settings.haltPoints, memory.over));
-      if (memory.turns.length === 0 || pointsOf(memory) < settings.haltPoints || !isRipe(memory, settings))
+      const over = memory.over === 0 ? undefined : repeatOf(memory, memory.over, settings);
+      if (over !== undefined) return say('halt', 'tool_loop', countersOf(memory, over));
+      const { turns } = memory;
+      if (!isRipe(memory, settings)) return allow;
+      // Where nobody could refuse, a row of turns that all repeat something is enough: a cycle of calls has few points.
+      const isRow =
+        turns.length >= settings.turns && turns.every((turn) => turn.points > 0 && turn.evidence !== 'other_error');
+      if (pointsOf(memory) < (isRow ? Math.min(settings.refusePoints, settings.haltPoints) : settings.haltPoints))
         return allow;
-      return say('halt', 'tool_loop', countersOf(memory, settings.haltPoints));
+      return say('halt', 'tool_loop', countersOf(memory));
     },
 
     /** Said once: it is due again when the agent had moved on in between. */
     hint({ memory }): Suspicion | undefined {
-      if (memory === null || memory.turns.length === 0) return undefined;
-      if (pointsOf(memory) < settings.notePoints || !isRipe(memory, settings)) return undefined;
-      return { counters: countersOf(memory, settings.haltPoints) };
+      if (memory === null || pointsOf(memory) < settings.notePoints || !isRipe(memory, settings)) return undefined;
+      return { counters: countersOf(memory) };
     },
   };
+
+  function settled(
+    state: LoopState,
+    name: string,
+    call: number,
+    { result: mark, likeness = 0, atMs }: Pick<ActionSettled, 'result' | 'likeness' | 'atMs'>,
+  ): void {
+    if (mark !== undefined) {
+      settleCall(state, { name, call, mark, likeness, reached: true, atMs }, settings, habitOf(name));
+    } else if (state.memory !== null) state.memory.answered = true; // What it brought cannot be told.
+  }
 
   /** A refusal is one more occurrence of the call and result it repeats, so that it never hides a loop (R29). */
   function settleRefused(state: LoopState, action: Action, call: number, atMs: number): void {
     const memory = memoryOf(state);
     const last = memory.seen.findLast((other) => other.call === call);
     openTurn(memory);
-    const mark = last ?? { ok: false, exact: denied, loose: denied, total: 0, length: 0 };
+    const mark = last ?? { ok: false, exact: denied, loose: denied, length: 0 };
     const { name } = action;
     settleCall(state, { name, call, mark, likeness: 0, reached: false, atMs }, settings, habitOf(name));
-  }
-
-  function isFailingRepeat(memory: Memory, call: number): boolean {
-    return memory.seen.findLast((other) => other.call === call)?.ok === false && isRepeat(memory, call, settings);
   }
 }
 
 /** The mark of a refusal. */
 const denied = 0x64656e79;
+/** After this a call that kept failing may be tried again: what it needs may be there by then, as breakers have it. */
+const retryMs = 60_000;
 
 /** Equal for calls that differ in volatile fields alone. */
 function keyOf({ call, fingerprint }: Action): number {
   return call ?? fingerprint;
-}
-
-/** What the last turn that repeats something repeats. */
-function countersOf({ turns }: Memory, limit: number, name?: string): Counters {
-  const turn = turns.findLast(({ points }) => points > 0);
-  const { evidence = 'same_error', times = 1, of = 1, secs = 0 } = turn ?? {};
-  let actual = 0;
-  for (const { points } of turns) actual += points;
-  return { name: name ?? turn?.name ?? '', evidence, times, of, secs, actual, limit };
 }
 
 /** The habit of a tool by its name, looked up once per name. */

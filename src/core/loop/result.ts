@@ -9,8 +9,6 @@ export interface ResultMark {
   readonly exact: number;
   /** Equal for results that are the same once numbers and quoted parts are blanked, too. */
   readonly loose: number;
-  /** The sum of the numbers in it: a count that only grows shows progress. */
-  readonly total: number;
   readonly length: number;
   /** A failure that waiting may mend (429, 5xx, a time-out): the breaker's business. */
   readonly retryable?: boolean;
@@ -19,6 +17,11 @@ export interface ResultMark {
 const prime = 0x01000193;
 const basis = 0x811c9dc5 | 0;
 const quotedMax = 120;
+const tailLength = 512;
+/** Characters of a text that are looked at even where the ones before it took all there were. */
+const shareMin = 64;
+/** Entries of a long list that are looked at, at either end. */
+const listEnds = 64;
 const blank = 35;
 
 /** What a character is to a word. */
@@ -34,41 +37,60 @@ const volatileWord =
   /^(0x[\da-f]+|[\da-f]{7,}|[\da-f]{8}(-[\da-f]{4,12}){4}|\d{4}-\d\d-\d\d(t.*)?|\d\d?:\d\d.*|[\d.]+[mun]?s(ec.*)?)$/i;
 const unitAfter = /^ ([mun]?s|secs?|seconds?|mins?|minutes?)\b/;
 
-/** Marks a text in one pass over its beginning. */
-export function markText(text: string, ok = true): ResultMark {
-  const end = Math.min(text.length, markLengthMax);
-  let exact = basis;
-  let loose = basis ^ 1;
-  let total = 0;
+/** What a value is hashed into. */
+interface Walk {
+  exact: number;
+  loose: number;
+  length: number;
+  entries: number;
+  /** Words that are no ids or times. */
+  kept: number;
+  /** Whether ids and times are told apart, too: where there is nothing else. */
+  readonly raw: boolean;
+  retryable: boolean;
+}
+
+/** Reads a text into a walk. A long one counts by its beginning, its end and its length. */
+function addText(walk: Walk, text: string, ok: boolean): void {
+  const { length } = text;
+  const room = Math.max(markLengthMax - walk.length, shareMin);
+  if (length <= room) scan(walk, text, 0, length);
+  else {
+    const tail = Math.min(tailLength, room >> 1);
+    scan(walk, text, 0, room - tail);
+    scan(walk, text, length - tail, length);
+    walk.exact = Math.imul(walk.exact ^ length, prime);
+  }
+  walk.length += length;
+  if (!ok && isRetryable(text)) walk.retryable = true;
+}
+
+function scan(walk: Walk, text: string, start: number, end: number): void {
+  let { exact, loose, kept } = walk;
   let quoteEnd = -1;
-  for (let at = 0; at < end; ) {
+  for (let at = start; at < end; ) {
     const code = text.charCodeAt(at);
     const kind = code < 128 ? kinds[code]! : letter;
     if (kind === letter || kind === digit) {
       let word = basis;
-      let value = 0;
       let digits = 0;
       let plain = true;
       let stop = at;
       for (; stop < end; stop++) {
         const next = text.charCodeAt(stop);
         const nextKind = next < 128 ? kinds[next]! : letter;
-        if (nextKind === digit) {
-          digits++;
-          value = value * 10 + next - 48;
-        } else if (nextKind === letter || (nextKind === joint && next !== 46)) plain = false;
+        if (nextKind === digit) digits++;
+        else if (nextKind === letter || (nextKind === joint && next !== 46)) plain = false;
         else if (nextKind !== joint) break;
         word = Math.imul(word ^ (next | 32), prime);
       }
-      if (digits === 0) {
-        if (at >= quoteEnd) loose = Math.imul(loose ^ word, prime);
-      } else {
-        if (at >= quoteEnd) loose = Math.imul(loose ^ blank, prime);
-        const varies = plain ? hasUnit(text, stop) : volatileWord.test(text.slice(at, Math.min(stop, at + 64)));
-        if (varies) word = blank;
-        else if (plain && digits < 16) total += value;
-      }
-      exact = Math.imul(exact ^ word, prime);
+      if (at >= quoteEnd) loose = Math.imul(loose ^ (digits === 0 ? word : blank), prime);
+      const varies =
+        digits > 0 &&
+        !walk.raw &&
+        (plain ? hasUnit(text, stop) : volatileWord.test(text.slice(at, Math.min(stop, at + 64))));
+      if (!varies) kept++;
+      exact = Math.imul(exact ^ (varies ? blank : word), prime);
       at = stop;
       continue;
     }
@@ -85,9 +107,9 @@ export function markText(text: string, ok = true): ResultMark {
     }
     at++;
   }
-  // A long text counts by its beginning and its length.
-  if (end < text.length) exact = Math.imul(exact ^ text.length, prime);
-  return { ok, exact: exact | 0 || 1, loose: loose | 0 || 1, total, length: text.length };
+  walk.exact = exact;
+  walk.loose = loose;
+  walk.kept = kept;
 }
 
 function hasUnit(text: string, at: number): boolean {
@@ -103,58 +125,66 @@ function isRetryable(text: string): boolean {
   return retryableWords.test(text.slice(0, 300));
 }
 
-/** Marks a result, or an error, whatever it is. It never throws. */
-export function markValue(value: unknown, ok: boolean): ResultMark {
-  if (typeof value === 'string') return ok ? markText(value) : failed(markText(value, false), value);
+/** Marks a result, or an error, whatever it is; undefined where that cannot be told. It never throws. */
+export function markValue(value: unknown, ok: boolean): ResultMark | undefined {
   try {
-    if (value instanceof Error) return failed(markText(`${value.name} ${value.message}`, false), value.message);
-    const walk: Walk = { exact: basis, loose: basis ^ 1, total: 0, length: 0, entries: fingerprintEntriesMax };
-    walkValue(value, walk, 0);
-    const { exact, loose, total, length } = walk;
-    return { ok, exact: exact | 0 || 1, loose: loose | 0 || 1, total, length };
+    let walk = walked(value, ok, false);
+    if (walk.kept === 0) walk = walked(value, ok, true); // An id or a time alone: nothing else tells one from another.
+    const { exact, loose, length, retryable } = walk;
+    return { ok, exact: exact | 0 || 1, loose: loose | 0 || 1, length, ...(retryable && { retryable }) };
   } catch {
-    return { ok, exact: 1, loose: 1, total: 0, length: 0 }; // A hostile value is like any other of its kind.
+    return undefined; // A value that does not want to be looked at, or that shows nothing of itself.
   }
 }
 
-function failed(mark: ResultMark, text: string): ResultMark {
-  return isRetryable(text) ? { ...mark, retryable: true } : mark;
+function walked(value: unknown, ok: boolean, raw: boolean): Walk {
+  const entries = fingerprintEntriesMax;
+  const walk = { exact: basis, loose: basis ^ 1, length: 0, entries, kept: 0, raw, retryable: false };
+  walkValue(value, walk, ok, 0);
+  return walk;
 }
 
-interface Walk {
-  exact: number;
-  loose: number;
-  total: number;
-  length: number;
-  entries: number;
+function walkValue(value: unknown, walk: Walk, ok: boolean, depth: number): void {
+  if (walk.entries-- <= 0) return;
+  if (typeof value !== 'object' || value === null) addText(walk, typeof value === 'function' ? '' : String(value), ok);
+  else if (value instanceof Error) addText(walk, `${value.name} ${value.message}`, ok);
+  else if (depth < fingerprintDepthMax) {
+    if (Array.isArray(value) || (ArrayBuffer.isView(value) && 'length' in value)) {
+      walkList(value as ArrayLike<unknown>, walk, ok, depth);
+    } else walkFields(value as Readonly<Record<string, unknown>>, walk, ok, depth);
+  }
 }
 
-function walkValue(value: unknown, walk: Walk, depth: number): void {
-  if (walk.entries-- <= 0 || walk.length >= markLengthMax) return;
-  if (typeof value === 'object' && value !== null) {
-    if (depth >= fingerprintDepthMax) return;
-    const keys = Object.keys(value);
-    add(walk, keys.length + 7, Array.isArray(value) ? keys.length + 7 : 7);
-    for (const key of keys) {
-      if (walk.entries <= 0) return;
-      if (!Array.isArray(value)) {
-        const { exact } = markText(key);
-        add(walk, exact, exact);
-      }
-      walkValue((value as Record<string, unknown>)[key], walk, depth + 1);
-    }
+/** A long list counts by its first and last entries, asked for one by one: all its keys would fill the memory. */
+function walkList(list: ArrayLike<unknown>, walk: Walk, ok: boolean, depth: number): void {
+  const { length } = list;
+  add(walk, length + 7, length + 7);
+  const skipped = length > 2 * listEnds ? length - 2 * listEnds : 0;
+  for (let at = 0; at < length - skipped && walk.entries > 0; at++) {
+    walkValue(list[at < listEnds ? at : at + skipped], walk, ok, depth + 1);
+  }
+}
+
+function walkFields(fields: Readonly<Record<string, unknown>>, walk: Walk, ok: boolean, depth: number): void {
+  const keys = Object.keys(fields);
+  if (keys.length === 0 && !isPlain(fields)) {
+    // A date says what it is; a map or a response shows nothing of itself, and throws here.
+    walkValue((fields as { toJSON(): unknown }).toJSON(), walk, ok, depth + 1);
     return;
   }
-  if (typeof value === 'number') {
-    walk.total += Number.isFinite(value) ? value : 0;
-    walk.length += 8;
-    add(walk, Math.imul(value * 1024, prime), blank);
-    return;
+  add(walk, keys.length + 7, 7);
+  for (const key of keys) {
+    if (walk.entries <= 0) return;
+    const { kept } = walk;
+    scan(walk, key, 0, Math.min(key.length, shareMin));
+    walk.kept = kept; // Names are there whatever the values are.
+    walkValue(fields[key], walk, ok, depth + 1);
   }
-  const { exact, loose, total, length } = markText(typeof value === 'function' ? '' : String(value));
-  walk.total += total;
-  walk.length += length;
-  add(walk, exact, loose);
+}
+
+function isPlain(value: object): boolean {
+  const proto: unknown = Object.getPrototypeOf(value);
+  return proto === null || Object.getPrototypeOf(proto) === null;
 }
 
 function add(walk: Walk, exact: number, loose: number): void {

@@ -27,25 +27,26 @@ export interface SeenCall {
   readonly ok: boolean;
   readonly exact: number;
   readonly loose: number;
-  readonly total: number;
   readonly length: number;
-  /** Whether the total went up (1) or down (-1) since the same call before it; 0 where neither. */
-  readonly trend: number;
+  readonly retryable: boolean;
   /** False for a refusal of ours: the tool was not reached. */
   readonly reached: boolean;
   readonly atMs: number;
 }
 
+/** What is repeated: how often that was seen, in how many calls, and for how long. */
+export interface Repeated {
+  readonly evidence: Evidence;
+  readonly name: string;
+  readonly times: number;
+  readonly of: number;
+  readonly secs: number;
+}
+
 /** What one model turn brought. */
-export interface Turn {
-  evidence: Evidence;
+export interface Turn extends Repeated {
   points: number;
-  name: string;
-  failed: boolean;
-  /** How often that was seen, in how many calls, and for how long. */
-  times: number;
-  of: number;
-  secs: number;
+  readonly failed: boolean;
 }
 
 /** Kept from the first call or text that could be repeated. */
@@ -62,8 +63,8 @@ export interface Memory {
   waiting: boolean;
   /** Texts in a row without a call that were written before. */
   texts: number;
-  /** A failing call that a watched agent made once more than it may. */
-  over: string | null;
+  /** A failing call that a watched agent made once more than it may; 0 = none. */
+  over: number;
 }
 
 export interface LoopState {
@@ -90,7 +91,7 @@ export function memoryOf(state: LoopState): Memory {
     spoke: false,
     waiting: false,
     texts: 0,
-    over: null,
+    over: 0,
   };
   return state.memory;
 }

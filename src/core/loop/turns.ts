@@ -3,7 +3,7 @@
 import { seenCallsMax } from '../limits.ts';
 import type { LoopSettings } from '../settings.ts';
 import { between } from './row.ts';
-import { type LoopState, type Memory, memoryOf, type Turn } from './state.ts';
+import { type LoopState, type Memory, memoryOf, type Repeated, type SeenCall, type Turn } from './state.ts';
 import { type Habit, type Settled, weigh } from './weigh.ts';
 
 /** A call is proposed. After an answer it begins a new turn; before one it is a parallel twin. */
@@ -23,20 +23,26 @@ export function settleCall(state: LoopState, settled: Settled, settings: LoopSet
   memory.answered = true;
   if (habit === 'off') return;
   const { name, call, mark, reached, atMs } = settled;
-  const { evidence, points, times, first, trend } = weigh(memory, settled, settings, habit);
+  const { evidence, points, times, first } = weigh(memory, settled, settings, habit);
   const { seen } = memory;
+  if (mark.ok && seen.findLast((other) => other.call === call)?.ok === false) forgive(memory, name);
   const since = seen[first]?.atMs ?? atMs;
   const of = seen.length - first + 1;
   if (seen.length >= seenCallsMax) seen.shift();
-  seen.push({ name, call, reached, atMs, trend, ...plain(mark) });
+  seen.push({ name, call, reached, atMs, ...plain(mark) });
   const repeats = evidence === 'same_call' || evidence === 'same_cycle' || !reached;
   state.between = Math.max(state.between, repeats ? between.nothingNew : between.something);
   const secs = Math.round((atMs - since) / 1000);
   place(memory, { evidence, points, name, failed: !mark.ok, times, of, secs }, settings);
 }
 
-function plain({ ok, exact, loose, total, length }: Settled['mark']) {
-  return { ok, exact, loose, total, length };
+/** What failed works now: its failures were no loop. */
+function forgive({ turns }: Memory, name: string): void {
+  for (const turn of turns) if (turn.failed && turn.name === name) turn.points = 0;
+}
+
+function plain({ ok, exact, loose, length, retryable = false }: Settled['mark']) {
+  return { ok, exact, loose, length, retryable };
 }
 
 /** Words came. Unless it is known whether calls came with them, that shows later. */
@@ -70,7 +76,7 @@ function place(memory: Memory, turn: Turn, settings: LoopSettings): void {
   }
   memory.placed = true;
   turns.push(turn);
-  if (turns.length > settings.turns) turns.shift();
+  turns.splice(0, turns.length - settings.turns); // Also where another policy weighs fewer.
 }
 
 /** The points of the last turns. */
@@ -93,14 +99,31 @@ export function isRipe({ turns, seen }: Memory, settings: LoopSettings): boolean
   return failures >= settings.failedRepeats;
 }
 
-/** How often a call gave the same result the last times it was made: more than once, or the same failure too often. */
-export function isRepeat(memory: Memory, call: number, settings: LoopSettings): boolean {
-  const { seen } = memory;
-  const last = seen.findLast((other) => other.call === call);
-  if (last === undefined) return false;
-  let times = 0;
-  for (const other of seen) {
-    if (other.call === call && other.ok === last.ok && other.loose === last.loose && other.reached) times++;
+/** What a call did every time of late. */
+interface Repeat extends Repeated {
+  readonly last: SeenCall;
+}
+
+/**
+ * A call that gave the same result more than once, or failed in the same way too often. What another tool did after a
+ * failure may have mended it: from there on it is counted anew.
+ */
+export function repeatOf({ seen }: Memory, call: number, settings: LoopSettings): Repeat | undefined {
+  const last = seen.findLast((other) => other.call === call && other.reached);
+  if (last === undefined) return undefined;
+  const { ok, name, exact, loose, atMs } = last;
+  let [times, of, count, sinceMs] = [0, 0, 0, atMs];
+  for (let at = seen.length - 1; at >= 0; at--) {
+    const other = seen[at]!;
+    if (!ok && other.ok && other.name !== name) break;
+    if (!other.reached) continue;
+    count++;
+    if (other.call !== call || other.ok !== ok || (ok ? other.exact !== exact : other.loose !== loose)) continue;
+    times++;
+    of = count;
+    sinceMs = other.atMs;
   }
-  return times >= (last.ok ? 2 : settings.failedRepeats);
+  if (times < (ok ? 2 : settings.failedRepeats)) return undefined;
+  const secs = Math.round((atMs - sinceMs) / 1000);
+  return { last, name, evidence: ok ? 'same_call' : 'same_error', times, of, secs };
 }

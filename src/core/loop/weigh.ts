@@ -24,7 +24,6 @@ export interface Weighed {
   readonly points: number;
   readonly times: number;
   readonly first: number;
-  readonly trend: number;
 }
 
 /** An answer this short says little: many different calls have it. */
@@ -41,39 +40,33 @@ function weighFailure(memory: Memory, settled: Settled, settings: LoopSettings):
   const { mark, name } = settled;
   if (mark.retryable === true) return news;
   const same = tally(memory.seen, (other) => !other.ok && other.name === name && other.loose === mark.loose);
-  if (same.times > 1) return { evidence: 'same_error', points: settings.errorPoints, ...same, trend: 0 };
-  const isNear = nearly(memory, settled, settings);
+  if (same.times > 1) return { evidence: 'same_error', points: settings.errorPoints, ...same };
   const failures = tally(memory.seen, (other) => !other.ok && other.name === name);
-  return isNear
-    ? { evidence: 'near_error', points: settings.nearErrorPoints, ...failures, trend: 0 }
-    : { evidence: 'other_error', points: settings.otherErrorPoints, ...failures, trend: 0 };
+  return nearly(memory, settled, settings)
+    ? { evidence: 'near_error', points: settings.nearErrorPoints, ...failures }
+    : { evidence: 'other_error', points: settings.otherErrorPoints, ...failures };
 }
 
 function weighSuccess(memory: Memory, settled: Settled, settings: LoopSettings, habit: Habit | undefined): Weighed {
   const { mark, name, call } = settled;
   const { seen } = memory;
-  const isStrict = habit === 'page' || habit === 'move';
-  const key = isStrict ? 'exact' : 'loose';
-  const last = lastOf(seen, (other) => other.call === call && other.ok && other[key] === mark[key]);
-  if (last !== undefined) {
-    const trend = Math.sign(mark.total - last.total);
-    const grows = trend !== 0 && (last.trend === 0 || last.trend === trend);
+  const last = seen.findLast((other) => other.call === call && other.ok);
+  if (last?.exact === mark.exact) {
     const spaced = habit === 'poll' && settled.atMs - last.atMs >= 1000 * settings.pollSecs;
-    if (grows || spaced || habit === 'wait') return { ...news, trend };
-    const same = tally(seen, (other) => other.call === call && other.ok && other[key] === mark[key]);
-    const previous = seen.at(-1)!;
-    const atOnce = previous.call === call && previous.ok && previous.exact === mark.exact;
-    return atOnce
-      ? { evidence: 'same_call', points: settings.repeatPoints, ...same, trend }
-      : { evidence: 'same_cycle', points: settings.cyclePoints, ...same, trend };
+    if (spaced || habit === 'wait') return news;
+    const same = tally(seen, (other) => other.call === call && other.ok && other.exact === mark.exact);
+    return last === seen.at(-1)
+      ? { evidence: 'same_call', points: settings.repeatPoints, ...same }
+      : { evidence: 'same_cycle', points: settings.cyclePoints, ...same };
   }
-  if (isStrict) return news;
-  if ((memory.recurs || settled.likeness >= sameAsking) && isKnownAnswer(memory, name, mark)) {
+  // A count that moved, the next item, a log that grew: much the same answer to the same call is no repeat.
+  if (habit === 'page' || habit === 'move' || last?.loose === mark.loose) return news;
+  if (settled.likeness >= sameAsking && isKnownAnswer(memory, name, mark)) {
     const same = tally(seen, (other) => other.name === name && other.ok && other.exact === mark.exact);
-    return { evidence: 'same_answer', points: settings.sameAnswerPoints, ...same, trend: 0 };
+    return { evidence: 'same_answer', points: settings.sameAnswerPoints, ...same };
   }
   if (nearly(memory, settled, settings)) {
-    return { evidence: 'near_call', points: settings.nearCallPoints, times: 2, first: seen.length, trend: 0 };
+    return { evidence: 'near_call', points: settings.nearCallPoints, times: 2, first: seen.length };
   }
   return news;
 }
@@ -91,7 +84,7 @@ export function isKnownAnswer(memory: Memory | null, name: string, { ok, exact, 
   return times > 1;
 }
 
-const news: Weighed = Object.freeze({ evidence: 'news', points: 0, times: 1, first: 0, trend: 0 });
+const news: Weighed = Object.freeze({ evidence: 'news', points: 0, times: 1, first: 0 });
 
 /** How many of the calls seen are like this one, it included, and where the first of them is. */
 function tally(seen: readonly SeenCall[], isSame: (other: SeenCall) => boolean): { times: number; first: number } {
@@ -103,9 +96,4 @@ function tally(seen: readonly SeenCall[], isSame: (other: SeenCall) => boolean):
     first = at;
   }
   return { times, first };
-}
-
-function lastOf(seen: readonly SeenCall[], isSame: (other: SeenCall) => boolean): SeenCall | undefined {
-  for (let at = seen.length - 1; at >= 0; at--) if (isSame(seen[at]!)) return seen[at];
-  return undefined;
 }

@@ -3,14 +3,13 @@
 import type { Counters } from '../verdict.ts';
 import type { Evidence } from './state.ts';
 
-type Repeated = Exclude<Evidence, 'news'>;
+type Repeated = Exclude<Evidence, 'news' | 'same_cycle'>;
 
 /** What to do about it, for the model. */
 export const moveOn = 'Doing the same again will not change that: try something else, or ask the user how to go on.';
 
 const phrases: Readonly<Record<Repeated, string>> = {
   same_call: 'returned the same result to the same call',
-  same_cycle: 'returned the same result to the same call',
   same_error: 'returned the same error',
   other_error: 'failed',
   same_answer: 'gave the same answer to nearly the same call',
