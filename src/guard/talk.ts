@@ -27,6 +27,8 @@ interface KeptCall {
   readonly text: string;
   /** Whether the words before it had come before. */
   readonly recurs: boolean;
+  /** Whether its result came: one that was refused, or asked about and made anew, is nothing to be like. */
+  answered: boolean;
   words?: Int32Array;
 }
 
@@ -69,7 +71,7 @@ export function hearText(task: TaskNode, text: string, settings: LoopSettings): 
 /** Keeps a call, to compare later ones with; only where texts are heard, too. */
 export function noteCall(task: TaskNode, id: string | number, name: string, args: unknown): void {
   const talk = task.talk;
-  if (talk !== undefined) keep(talk.calls, { id, name, text: textOf(args), recurs: talk.recurs });
+  if (talk !== undefined) keep(talk.calls, { id, name, text: textOf(args), recurs: talk.recurs, answered: false });
 }
 
 /**
@@ -80,11 +82,13 @@ export function likenessOf(task: TaskNode, id: string | number, mark: ResultMark
   const calls = task.talk?.calls ?? [];
   const at = calls.findLastIndex((call) => call.id === id);
   const call = calls[at];
-  if (call === undefined || mark === undefined) return 0;
+  if (call === undefined) return 0;
+  call.answered = true;
+  if (mark === undefined) return 0;
   if (!call.recurs && !isKnownAnswer(task.cells.loop.state.memory, call.name, mark)) return 0;
   const words = wordsOf(call);
   if (words.length < wordsMin) return 0;
-  const others = calls.slice(0, at).filter(({ name }) => name === call.name);
+  const others = calls.slice(0, at).filter(({ name, answered }) => answered && name === call.name);
   return likest(words, others.map(wordsOf), 0);
 }
 
@@ -137,9 +141,10 @@ function textOf(args: unknown): string {
 function collect(value: unknown, parts: string[], room: { left: number }, depth: number): void {
   if (room.left <= 0 || depth > fingerprintDepthMax) return;
   if (typeof value === 'object' && value !== null) {
-    for (const key of Object.keys(value).slice(0, fingerprintEntriesMax)) {
-      if (!Array.isArray(value)) collect(key, parts, room, depth + 1);
-      collect((value as Record<string, unknown>)[key], parts, room, depth + 1);
+    // Names of fields say nothing: every call of a batch has them. A list is cut before its keys are asked for.
+    const shown = ArrayBuffer.isView(value) ? [] : Array.isArray(value) ? value.slice(0, fingerprintEntriesMax) : value;
+    for (const key of Object.keys(shown).slice(0, fingerprintEntriesMax)) {
+      collect((shown as Record<string, unknown>)[key], parts, room, depth + 1);
     }
     return;
   }
