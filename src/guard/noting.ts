@@ -15,8 +15,8 @@ export function withNote(task: TaskNode | undefined, value: unknown): unknown {
   }
 }
 
-/** Data as text stays untouched: somebody may parse it. */
-const data = /^\s*(["[{<]|-?\d|true\b|false\b|null\b)/;
+/** Data as text stays untouched, and so does a single word or a list of them: somebody may parse or compare it. */
+const data = /^\s*(["[{<]|-?\d|---|true\b|false\b|null\b|\S*[^\S\n]*(\n|$))/;
 
 function add(value: unknown, note: string): unknown {
   if (typeof value === 'string') return data.test(value) ? value : `${value}\n\n[switchgear] ${note}`;

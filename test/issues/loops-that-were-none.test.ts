@@ -1,0 +1,153 @@
+/** Work that was taken for a loop: recoveries, batches, polls in code; and what the model is told, once. */
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { createSwitchgear, refusalOf, type SwitchgearOptions, type Task } from '../../src/index.ts';
+import { replay, simulatedClock } from '../../src/testing/index.ts';
+
+function gearOf(policy: Readonly<Record<string, unknown>> = {}, more: Partial<SwitchgearOptions> = {}) {
+  const clock = simulatedClock();
+  const task = { max_tool_calls: 1_000, max_idle_secs: 10_000 };
+  const gear = createSwitchgear({ clock, log: 'silent', env: {}, policy: { task, ...policy }, ...more });
+  return { gear, clock };
+}
+
+const fails = async () => {
+  throw new Error('no such host');
+};
+
+/** What came of a call, in a letter: ran, failed, denied, halted. */
+async function letterOf(call: () => unknown): Promise<string> {
+  try {
+    const refusal = refusalOf(await call());
+    return refusal === undefined ? 'r' : refusal.kind.charAt(0);
+  } catch {
+    return 'f';
+  }
+}
+
+test('a call that waits for its breaker as it is told to is tried again, and may repeat itself', async () => {
+  const { gear, clock } = gearOf();
+  let isUp = false;
+  const read = gear.guard('read', async () => (isUp ? 'here you are' : fails()));
+  let story = '';
+  const { status } = await gear.task({}, async () => {
+    for (let i = 0; i < 6; i++) story += await letterOf(read);
+    isUp = true;
+    for (let i = 0; i < 4; i++) {
+      clock.advance(61_000);
+      story += await letterOf(read);
+    }
+  });
+  assert.deepEqual([story, status], ['fffffdrrrr', 'done']);
+});
+
+test('an endless failing call without a breaker runs five times, is refused twice, and halts', async () => {
+  const { gear } = gearOf({ circuit_breaker: { mode: 'off' } });
+  const read = gear.guard('read', fails);
+  let story = '';
+  const { status } = await gear.task({}, async () => {
+    for (let i = 0; i < 8; i++) story += await letterOf(read);
+  });
+  assert.deepEqual([story, status], ['fffffddh', 'halted']);
+});
+
+test('a batch of like calls with one long answer is work, in whatever words', async () => {
+  const { gear } = gearOf();
+  const { status } = await gear.task({}, (task) => {
+    for (let i = 0; i < 40; i++) {
+      const id = `c${i}`;
+      const input = { table: 'users', name: `name${i}`, email: `u${i}@example.com`, role: 'member' };
+      task.observe({ type: 'assistant', text: `Now I add user ${i} to the table of all users.`, toolUse: true });
+      task.observe({ type: 'tool_use', id, name: 'insert_row', input });
+      task.observe({ type: 'tool_result', id, output: 'The row was inserted into the table users, one row affected.' });
+    }
+  });
+  assert.equal(status, 'done');
+});
+
+test('a call that a person was asked about is not like itself', async () => {
+  const rules = [{ target: 'tool:pay', condition: 'amount>500', action: 'confirm' }];
+  const approver = { name: 'boss', ask: async () => ({ approved: true, by: 'ann' }) };
+  const { gear } = gearOf({ rules, journal: { level: 'all' } }, { approver });
+  const pay = gear.guard('pay', async (_: object) => 'paid');
+  await gear.task({}, async (task) => {
+    for (let i = 0; i < 2; i++) task.observe({ type: 'assistant', text: 'I pay what is due to the office today.' });
+    await pay({ amount: 600, to: 'the office', for: 'rent of the whole of May' });
+    await pay({ amount: 700, to: 'the office', for: 'rent of the whole of May' });
+  });
+  const likeness = gear.journal().flatMap((entry) => (entry.type === 'action-settled' ? [entry.likeness ?? 0] : []));
+  assert.equal(likeness[0], 0);
+  assert.ok(likeness[1]! > 0.5, `${likeness[1]}`);
+});
+
+test('a result that code compares or takes apart stays as it is; prose carries the note, once', async () => {
+  const rows: [string, boolean][] = [
+    ['running', false],
+    ['', false],
+    ['{"a": 1}', false],
+    ['name,age\nann,7', false],
+    ['a.txt\nb.txt', false],
+    ['---\ntitle: a page', false],
+    ['Nothing was found here.', true],
+    ['Nothing was found here.\n1 page was read.', true],
+  ];
+  for (const [text, isTold] of rows) {
+    const { gear } = gearOf();
+    const read = gear.guard('read', () => text);
+    await gear.task({}, (task) => {
+      const answers = Array.from({ length: 7 }, () => read());
+      assert.equal(answers.filter((answer) => answer !== text).length, isTold ? 1 : 0, text);
+      assert.equal(task.note() !== undefined, !isTold, text);
+      assert.equal(task.note(), undefined, text);
+    });
+  }
+});
+
+test('the model is told again only after it had moved on, and not of what it left behind', async () => {
+  const { gear } = gearOf();
+  const read = gear.guard('read', (page: number, isNew = false) => ({ page, at: isNew ? `page ${page}` : 'same' }));
+  await gear.task({}, (task) => {
+    const told = () => gear.journal().filter(({ type }) => type === 'loop-suspected').length;
+    for (let i = 0; i < 6; i++) read(1);
+    assert.equal(told(), 1);
+    read(50, true);
+    read(1);
+    assert.equal(told(), 1, 'a single step aside');
+    for (let i = 0; i < 12; i++) read(100 + i, true);
+    assert.equal(task.note(), undefined, 'it moved on by itself');
+    for (let i = 0; i < 6; i++) read(2);
+    assert.equal(told(), 2);
+  });
+});
+
+test('a journal of all that was told, refused and halted as a loop is decided again in the same way', async () => {
+  const stories: ((task: Task, read: (key: unknown) => unknown, fail: () => unknown) => unknown)[] = [
+    async (_, read) => {
+      for (let i = 0; i < 12; i++) await read('same');
+    },
+    async (_, _read, fail) => {
+      for (let i = 0; i < 12; i++) await letterOf(fail);
+    },
+    async (_, read) => {
+      for (let i = 0; i < 40; i++) await read(i % 3);
+    },
+    (task) => {
+      for (let i = 0; i < 40; i++) {
+        task.observe({ type: 'assistant', text: 'I will look at the very same page again.', toolUse: true });
+        task.observe({ type: 'tool_use', id: `c${i}`, name: 'look', input: { page: i % 2 } });
+        task.observe({ type: 'tool_result', id: `c${i}`, output: `page ${i % 2 === 0 ? 'one' : 'two'}` });
+      }
+    },
+  ];
+  for (const [at, story] of stories.entries()) {
+    const { gear } = gearOf({ journal: { level: 'all' } });
+    const read = gear.guard('read', async (key: unknown) => `what ${key} holds`);
+    const fail = gear.guard('fail', fails);
+    const { status } = await gear.task({}, (task) => story(task, read, fail));
+    const { decisions, differences } = replay(gear.journal(), gear.settings);
+    assert.equal(status, 'halted', `story ${at}`);
+    assert.deepEqual(differences, [], `story ${at}`);
+    assert.ok(decisions > 0);
+  }
+});
