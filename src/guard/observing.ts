@@ -38,9 +38,9 @@ function take(works: Works, task: TaskNode, observation: Observation, atMs: numb
     case 'tool_use': {
       const { id, input } = observation;
       if (isKnown(task, 'call', id)) break;
-      const name = String(observation.name).slice(0, nameLengthMax);
+      const name = textOf(observation.name).slice(0, nameLengthMax);
       const call = input === undefined ? undefined : (callKey(name, input) ?? fingerprint(name, input));
-      if (call !== undefined && id) {
+      if (call !== undefined && id && typeof id === 'string') {
         openCall(task, id, { name, call });
         noteCall(task, id, name, input);
       }

@@ -151,3 +151,19 @@ test('a journal of all that was told, refused and halted as a loop is decided ag
     assert.ok(decisions > 0);
   }
 });
+
+test('a name or an id that is no text is not made one: that may take as long as it likes, or throw', async () => {
+  const { gear } = gearOf();
+  const hostile = {
+    toString() {
+      throw new Error('no text');
+    },
+  };
+  await gear.task({}, (task) => {
+    for (let i = 0; i < 3; i++) {
+      task.observe({ type: 'tool_use', id: hostile as never, name: hostile as never, input: {} });
+      task.observe({ type: 'tool_result', id: hostile as never, output: 'same' });
+    }
+  });
+  assert.equal(gear.snapshot().internalErrors, 0);
+});
