@@ -39,6 +39,9 @@ function redisPlace(from: string, text: string): StorePlace {
   if (!/^rediss?:\/\/[^\s/?#]/.test(text) || !URL.canParse(text)) throw wrongPlace(from, text);
   const url = new URL(text);
   const prefix = url.searchParams.get('prefix') ?? undefined;
+  if (prefix !== undefined && !/^[^{}\s]{1,100}$/.test(prefix)) {
+    throw usageError(`${from}: the prefix must be a word without braces, got ${JSON.stringify(prefix.slice(0, 200))}`);
+  }
   for (const other of url.searchParams.keys()) {
     if (other !== 'prefix') throw usageError(`${from}: ?${other} is not known; an address may end with ?prefix=NAME`);
   }
@@ -67,7 +70,9 @@ export function isThere(place: StorePlace): boolean {
 
 /** Opens the store for some work, and closes it whatever comes of it. */
 export async function withStore<T>(place: StorePlace, work: (store: SharedStore) => Promise<T>): Promise<T> {
-  const store = await open(place);
+  const store = await open(place).catch((error: unknown) => {
+    throw told(error, place);
+  });
   try {
     return await work(store);
   } finally {
@@ -88,6 +93,17 @@ async function open(place: StorePlace): Promise<SharedStore> {
   if (state === 'shared') return store;
   store.close();
   throw new SwitchgearError('store_unreachable', `the store ${name} cannot be used: ${reason}`);
+}
+
+/** The error in words that fit a command: which store it was, and what of it could not be made. */
+function told(error: unknown, { name }: StorePlace): unknown {
+  if (!(error instanceof SwitchgearError)) return error;
+  const { code, message, cause } = error;
+  const why = (cause as NodeJS.ErrnoException | undefined)?.code ?? '';
+  if (['ENOENT', 'ENOTDIR', 'EEXIST'].includes(why)) {
+    return new SwitchgearError(code, `the store ${name} cannot be opened: its folder cannot be made`, { cause });
+  }
+  return new SwitchgearError(code, message.replace(/^the store cannot/, `the store ${name} cannot`), { cause });
 }
 
 /** A gear sets a damaged file aside; a command that was given the wrong name must not. */

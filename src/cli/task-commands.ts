@@ -13,7 +13,7 @@ import { type SharedStore, storePlace, withStore } from './open-store.ts';
 import { plain } from './sheet.ts';
 
 /** How long a command looks for what its order did. Gears look at least once a second. */
-const answerMs = 2_500;
+const answerMs = 1_500;
 const lookMs = 50;
 
 interface Kind {
@@ -33,7 +33,7 @@ export const halt = commandOf(
     did: 'halted',
     states: ['running', 'paused'],
     change: (orders, target, said, atMs) => {
-      const reason = said || 'an operator halted it';
+      const reason = said ? `an operator halted the task: ${said}` : 'an operator halted the task';
       return { ...orders, halts: withOrder(orders.halts, { target, atMs, reason }) };
     },
   },
@@ -47,7 +47,7 @@ export const pause = commandOf(
     did: 'paused',
     states: ['running'],
     change: (orders, target, said, atMs) => {
-      const reason = said ? `an operator paused it: ${said}` : 'an operator paused it';
+      const reason = said ? `an operator paused the task: ${said}` : 'an operator paused the task';
       return { ...orders, pauses: withOrder(orders.pauses, { target, atMs, reason }) };
     },
   },
@@ -112,7 +112,7 @@ async function answers(
       if (type === heard && task !== undefined) tasks.add(task);
     }
     // Nobody is known and all are meant: there is nobody to wait for.
-    if (meant.length === 0 && target === null && waited >= answerMs / 2) break;
+    if (meant.length === 0 && target === null && waited >= answerMs / 3) break;
     await sleep(lookMs);
   }
   return [...tasks];
