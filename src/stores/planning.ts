@@ -3,7 +3,7 @@
 import type { Card } from '../core/card.ts';
 import { cellBytesMax, keptDealsMax } from '../core/limits.ts';
 import type { Deal, Dealt, Next, Note } from '../ports/store.ts';
-import { show, stateOf, type View, type Views } from './views.ts';
+import { show, showOneMore, stateOf, type View, type Views } from './views.ts';
 
 export interface PlannedCell {
   readonly view: View;
@@ -41,29 +41,37 @@ export function planDeal(deal: Deal, views: Views, textOf: (view: View) => strin
 
 /** Counts a deal in this process, until the store has heard of it. */
 export function countHere(deal: Deal, views: Views): void {
-  for (const view of viewsOf(deal, views)) {
-    if (view.pending.includes(deal)) continue;
-    view.pending = [...view.pending.slice(1 - keptDealsMax), deal];
-    show(view);
+  for (const view of viewsOf([deal], views)) {
+    if (view.pending.has(deal)) continue;
+    view.pending.add(deal);
+    if (view.pending.size > keptDealsMax) view.pending.delete(view.pending.values().next().value!);
+    showOneMore(view, deal);
   }
 }
 
-/** The store has heard of a deal: what it says counts; where it was carried out, whoever made it is told. */
-export function arrived(deal: Deal, views: Views, notes: readonly Note[] | undefined): void {
-  for (const view of viewsOf(deal, views)) {
-    if (!view.pending.includes(deal)) continue;
-    view.pending = view.pending.filter((other) => other !== deal);
-    show(view);
+/** The store has heard of deals: what it says counts; where they were carried out, whoever made them is told. */
+export function arrived(
+  deals: readonly Deal[],
+  views: Views,
+  notesOf: (deal: Deal) => readonly Note[] | undefined,
+): void {
+  for (const view of viewsOf(deals, views)) {
+    const { size } = view.pending;
+    for (const deal of deals) view.pending.delete(deal);
+    if (view.pending.size !== size) show(view);
   }
-  try {
-    if (notes !== undefined) deal.arrived?.(notes);
-  } catch {
-    // Whoever listens cannot undo what is stored.
+  for (const deal of deals) {
+    const notes = notesOf(deal);
+    try {
+      if (notes !== undefined) deal.arrived?.(notes);
+    } catch {
+      // Whoever listens cannot undo what is stored.
+    }
   }
 }
 
-function viewsOf(deal: Deal, views: Views): ReadonlySet<View> {
-  const found = (deal.changes ?? []).map(({ cell }) => views.all.get(cell.key));
+function viewsOf(deals: readonly Deal[], views: Views): ReadonlySet<View> {
+  const found = deals.flatMap(({ changes = [] }) => changes.map(({ cell }) => views.all.get(cell.key)));
   return new Set(found.filter((view) => view !== undefined));
 }
 

@@ -102,10 +102,8 @@ export function createRedisWriter(options: RedisWriterOptions): RedisWriter {
 
   /** It was carried out, or never will be: nothing of it is pending any more. */
   function ended(parts: readonly Deal[], dealt: Dealt, notes: readonly Note[] = []): Dealt {
-    for (const part of parts) {
-      const own = parts.length === 1 ? notes : writtenBy(part);
-      arrived(part, views, dealt.status === 'done' ? own : undefined);
-    }
+    const isDone = dealt.status === 'done';
+    arrived(parts, views, (part) => (!isDone ? undefined : parts.length === 1 ? notes : writtenBy(part)));
     return dealt;
   }
 

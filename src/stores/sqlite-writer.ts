@@ -120,7 +120,7 @@ export function createWriter({ session, views, pulse, waitMs, lookAfterLog }: Wr
       const ran = transaction(waitMs, touchesCards(deal), () => run(deal));
       if (ran === undefined) return { dealt: away(deal, 'the lock was not free in time'), entries: [], notes: [] };
       if (waiting.length === 0) pulse.recover('the store answers again');
-      if (ran.dealt.status === 'done') arrived(deal, views, ran.notes);
+      if (ran.dealt.status === 'done') arrived([deal], views, () => ran.notes);
       return ran;
     } catch (error) {
       failed(error);
@@ -172,11 +172,11 @@ export function createWriter({ session, views, pulse, waitMs, lookAfterLog }: Wr
       traces = traces.slice(lines.length);
       drops = drops.slice(dropped.length);
       pulse.recover('the store answers again');
-      group.forEach(({ deal, done }, at) => {
-        const { dealt, notes } = ran[at]!;
-        arrived(deal, views, dealt.status === 'done' ? notes : undefined);
-        done?.(dealt);
-      });
+      const notes = new Map(
+        group.map(({ deal }, at) => [deal, ran[at]!.dealt.status === 'done' ? ran[at]!.notes : undefined]),
+      );
+      arrived([...notes.keys()], views, (deal) => notes.get(deal));
+      group.forEach(({ done }, at) => void done?.(ran[at]!.dealt));
     } catch (error) {
       failed(error);
       giveUpOld(sentenceOf(error, 'of this gear'), 0);

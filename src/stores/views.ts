@@ -8,8 +8,9 @@ export interface View {
   readonly options: CellOptions<unknown>;
   /** As it is stored; undefined where it is not. */
   text: string | undefined;
-  /** Deals that count here and that the store has not confirmed, in their order. */
-  pending: readonly Deal[];
+  /** Deals that count here and that the store has not confirmed, in their order; and what they make of the text. */
+  readonly pending: Set<Deal>;
+  own: string | undefined;
 }
 
 export interface Views {
@@ -50,7 +51,14 @@ export function createViews(): Views {
       let view = all.get(key);
       if (view === undefined) {
         const cell = { key, state: initial() as unknown, version: 0 };
-        view = { cell, initial, options: (options ?? {}) as CellOptions<unknown>, text: undefined, pending: [] };
+        view = {
+          cell,
+          initial,
+          options: (options ?? {}) as CellOptions<unknown>,
+          text: undefined,
+          pending: new Set(),
+          own: undefined,
+        };
         all.set(key, view);
         const stored = known();
         if (stored !== undefined) learn(view, stored.version, stored.text);
@@ -70,15 +78,30 @@ export function stateOf(view: View, text: string | undefined): unknown {
 
 /** Makes a view show what is stored, and on top of it what counts here already. */
 export function show(view: View): void {
-  const { cell, options, pending } = view;
-  let state = stateOf(view, view.text);
-  for (const { changes = [] } of pending) {
-    for (const { cell: changed, step } of changes) {
-      if (changed.key !== cell.key) continue;
-      const before = JSON.stringify(state);
-      const next = step(state);
-      state = JSON.parse(typeof next === 'string' ? before : JSON.stringify(next.state));
-    }
-  }
+  view.own = view.text;
+  for (const deal of view.pending) view.own = after(view, deal);
+  look(view);
+}
+
+/** The same, where one deal more counts: the others are not run again. */
+export function showOneMore(view: View, deal: Deal): void {
+  view.own = after(view, deal);
+  look(view);
+}
+
+function look(view: View): void {
+  const { cell, options, own } = view;
+  const state = stateOf(view, own);
   cell.state = options.adopt === undefined ? state : options.adopt(cell.state, state);
+}
+
+/** What a deal makes of the text of a view. */
+function after(view: View, { changes = [] }: Deal): string | undefined {
+  let text = view.own;
+  for (const { cell, step } of changes) {
+    if (cell.key !== view.cell.key) continue;
+    const next = step(stateOf(view, text));
+    if (typeof next === 'object') text = JSON.stringify(next.state);
+  }
+  return text;
 }
