@@ -7,10 +7,7 @@ import type { Entry, EntryBody, EntryPlace } from '../core/event.ts';
 import { journalEntriesMax, storedEntriesMax, storedKeysMax, storeGraceMs, storePollMs } from '../core/limits.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { CellOptions, Note, Shared, Store } from '../ports/store.ts';
-import { shareBreakers } from './breaker-sharing.ts';
-import { createLeases } from './leases.ts';
 import { every, machineClock } from './machine-clock.ts';
-import { enlist, ordersOf } from './orders.ts';
 import { cardPrefix, laterCard, putStep } from './planning.ts';
 import { createPulse } from './pulse.ts';
 import { officialClient } from './redis-client.ts';
@@ -21,6 +18,7 @@ import { namesOf } from './redis-names.ts';
 import { helloScript } from './redis-scripts.ts';
 import { redisTime } from './redis-time.ts';
 import { createRedisWriter } from './redis-writer.ts';
+import { createSharing } from './sharing.ts';
 import { createViews } from './views.ts';
 
 export type { RedisClient } from './redis-link.ts';
@@ -173,9 +171,7 @@ export async function redisStore(options: RedisOptions): Promise<RedisStore> {
   }
 
   const sum = (key: string) => memory.totals.get(key) ?? 0;
-  const leases = createLeases({ now: writer.now, soon: writer.soon, sum });
-
-  const breakers = shareBreakers({ process, clock, now: writer.now, soon: writer.soon });
+  const sharing = createSharing({ process, clock, cell: open, now: writer.now, soon: writer.soon, sum });
 
   const shared: Shared = {
     process,
@@ -188,9 +184,9 @@ export async function redisStore(options: RedisOptions): Promise<RedisStore> {
     refresh() {},
     now: writer.now,
     soon: writer.soon,
-    breakers,
-    orders: (hands) => enlist(ordersOf({ cell: open }), hands),
-    lease: leases.lease,
+    breakers: sharing.breakers,
+    orders: sharing.orders,
+    lease: sharing.lease,
     sum,
     marked: (key, atMs, keepMs) => {
       const known = memory.marks.get(key);

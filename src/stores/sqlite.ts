@@ -7,12 +7,10 @@ import { type Entry, type EntryBody, type EntryPlace, isTrace } from '../core/ev
 import { journalEntriesMax, lockWaitMs, storePollMs } from '../core/limits.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { CellOptions, Deal, Marked, Shared, Store } from '../ports/store.ts';
-import { shareBreakers } from './breaker-sharing.ts';
-import { createLeases } from './leases.ts';
 import { every } from './machine-clock.ts';
-import { enlist, ordersOf } from './orders.ts';
 import { cardPrefix, laterCard, putStep } from './planning.ts';
 import { createPulse } from './pulse.ts';
+import { createSharing } from './sharing.ts';
 import { createCheckpoints } from './sqlite-checkpoint.ts';
 import { secretKey } from './sqlite-deals.ts';
 import { createSession } from './sqlite-session.ts';
@@ -70,9 +68,7 @@ export function sqliteStore(options: SqliteOptions): SqliteStore {
 
   const sum = (key: string) => session.attempt((deals) => deals.sum(key)) ?? 0;
   const now = (deal: Deal) => writer.now(deal).dealt;
-  const leases = createLeases({ now, soon: writer.soon, sum });
-
-  const breakers = shareBreakers({ process, clock: session.clock, now, soon: writer.soon });
+  const sharing = createSharing({ process, clock: session.clock, cell: open, now, soon: writer.soon, sum });
 
   const shared: Shared = {
     process,
@@ -83,9 +79,9 @@ export function sqliteStore(options: SqliteOptions): SqliteStore {
     refresh: writer.refresh,
     now,
     soon: writer.soon,
-    breakers,
-    orders: (hands) => enlist(ordersOf({ cell: open }), hands),
-    lease: leases.lease,
+    breakers: sharing.breakers,
+    orders: sharing.orders,
+    lease: sharing.lease,
     sum,
     marked: (key, atMs, keepMs): Marked =>
       session.attempt((deals) => deals.marked(key, atMs, keepMs)) ?? { count: 0, oldestMs: atMs },
@@ -123,7 +119,7 @@ export function sqliteStore(options: SqliteOptions): SqliteStore {
       closed = true;
       stopPoll();
       checkpoints.stop();
-      leases.closeAll();
+      sharing.giveBack();
       writer.close();
       session.close();
       views.clear();
