@@ -20,6 +20,8 @@ export interface Action {
   readonly fingerprint: number;
   /** The same without fields that change from call to call (request ids, times); absent where it has none. */
   readonly call?: number;
+  /** How often it may fail before its breaker opens, where that is more than usual. */
+  readonly chances?: number;
   /** Upper bounds of what it may cost, reserved before it runs. */
   readonly worstMicros: number;
   readonly worstTokens: number;

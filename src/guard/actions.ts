@@ -33,13 +33,16 @@ export function actionOf(
   };
   const call = task && callKey(target.name, args);
   if (task?.talk !== undefined) noteCall(task, plain.id, target.name, args);
-  if (works.rules === undefined && turnId === undefined && call === undefined) return plain;
+  const chances = task && lane.breaker?.settings.failureThreshold;
+  const isPatient = chances !== undefined && chances > works.settings.loop.failedRepeats;
+  if (works.rules === undefined && turnId === undefined && call === undefined && !isPatient) return plain;
   const hits = works.rules?.matchCall(target.name, lane.agent, args) ?? [];
   return {
     ...plain,
     ...(hits.length > 0 && { hits }),
     ...(turnId !== undefined && { turnId }),
     ...(call !== undefined && { call }),
+    ...(isPatient && { chances }),
   };
 }
 

@@ -40,7 +40,7 @@ export function settlingOf(
 ): Settling {
   const { task, target, agent, place } = lane;
   const isMarked = task !== undefined && target.kind === 'tool';
-  if (!('value' in ending)) return isMarked && kind !== 'failure' ? { result: markValue(ending.error, false) } : {};
+  if (!('value' in ending)) return isMarked ? { result: markValue(ending.error, false) } : {};
   const { value } = ending;
   const hits = works.rules?.matchResult(target.name, agent, value);
   const usage = options.usage?.(value as never);

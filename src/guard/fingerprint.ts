@@ -1,6 +1,7 @@
 /** Equal values, equal numbers: one bounded pass over a value, in any order of its keys. Never 0, never a throw. */
 
 import { fingerprintDepthMax, fingerprintEntriesMax, fingerprintLengthMax } from '../core/limits.ts';
+import { markValue } from '../core/loop/result.ts';
 
 const prime = 0x01000193;
 const basis = 0x811c9dc5 | 0;
@@ -29,7 +30,7 @@ const volatile =
 export function callKey(name: string, value: unknown): number | undefined {
   try {
     const fields = Array.isArray(value) ? value[0] : value;
-    if (typeof fields !== 'object' || fields === null) return undefined;
+    if (typeof fields !== 'object' || fields === null || Array.isArray(fields) || ArrayBuffer.isView(fields)) return;
     if (!Object.keys(fields).some((key) => volatile.test(key))) return undefined;
     const kept = Object.fromEntries(Object.entries(fields).filter(([key]) => !volatile.test(key)));
     return fingerprint(name, Array.isArray(value) ? [kept, ...value.slice(1)] : kept);
@@ -84,8 +85,13 @@ function hashNumber(value: number): number {
   return hashText(text, basis ^ 7, text.length);
 }
 
+/** Lists, and bytes: the names of their entries would fill the memory. */
+function isList(value: object): value is readonly unknown[] {
+  return Array.isArray(value) || (ArrayBuffer.isView(value) && 'length' in value);
+}
+
 function walkObject(value: object, allowance: Allowance, depth: number): number {
-  if (Array.isArray(value)) {
+  if (isList(value)) {
     let hash = mix(31, value.length);
     for (let at = 0; at < value.length && allowance.entries-- > 0; at++) {
       hash = mix(hash, walk(value[at], allowance, depth));
@@ -104,49 +110,7 @@ function walkObject(value: object, allowance: Allowance, depth: number): number 
   return mix(sum, keys.length);
 }
 
-/** The fingerprint of an error text with its quoted parts, and words that hold digits or slashes, blanked: one pass. */
+/** The fingerprint of an error text with numbers, ids and quoted parts blanked. */
 export function errorFingerprint(name: string, message: string): number {
-  let hash = hashText(name, basis, name.length);
-  const end = Math.min(message.length, fingerprintLengthMax);
-  for (let at = 0; at < end; ) {
-    const code = message.charCodeAt(at);
-    if (isQuote(code)) {
-      const close = message.indexOf(message[at]!, at + 1);
-      at = close < 0 || close - at > quotedMax ? at + 1 : close + 1;
-      hash = Math.imul(hash ^ 34, prime);
-      continue;
-    }
-    let stop = at;
-    let varies = false;
-    for (; stop < end && isWordPart(message.charCodeAt(stop)); stop++) varies ||= isVarying(message.charCodeAt(stop));
-    if (stop === at) {
-      hash = Math.imul(hash ^ code, prime);
-      at++;
-      continue;
-    }
-    hash = varies ? Math.imul(hash ^ 48, prime) : hashText(message.slice(at, stop), hash, stop - at);
-    at = stop;
-  }
-  return hash | 0 || 1;
-}
-
-const quotedMax = 200;
-
-function isQuote(code: number): boolean {
-  return code === 34 || code === 39 || code === 96;
-}
-
-function isVarying(code: number): boolean {
-  return (code >= 48 && code <= 57) || code === 47 || code === 92;
-}
-
-function isWordPart(code: number): boolean {
-  return (
-    isVarying(code) ||
-    (code >= 65 && code <= 90) ||
-    (code >= 97 && code <= 122) ||
-    code === 95 ||
-    code === 45 ||
-    code === 46
-  );
+  return markValue(`${name} ${message}`, false)!.loose;
 }

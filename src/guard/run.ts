@@ -86,7 +86,7 @@ export function guardFunction<F extends AnyFunction>(
     }
     if (!isThenable(result)) {
       settleWith(call, { value: result }, true);
-      return withNote(current.task, result);
+      return withNote(current, result);
     }
     isAsync = true;
     const promise = result instanceof Promise ? result : Promise.resolve(result);
@@ -99,7 +99,7 @@ export function guardFunction<F extends AnyFunction>(
     return promise.then(
       (value) => {
         settleWith(call, { value }, false);
-        return withNote(call.lane.task, value);
+        return withNote(call.lane, value);
       },
       (error) => {
         settleWith(call, { error }, false);
@@ -122,7 +122,7 @@ export function guardFunction<F extends AnyFunction>(
         (value) => {
           works.timeouts.remove(timeout);
           settleWith(call, { value }, false);
-          resolve(withNote(call.lane.task, value));
+          resolve(withNote(call.lane, value));
         },
         (error) => {
           works.timeouts.remove(timeout);

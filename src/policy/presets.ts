@@ -57,6 +57,7 @@ export const presets: Readonly<Record<string, { readonly circuit_breaker?: Reado
   },
   // Ends more bad runs, and some good ones: for agents that nobody watches.
   strict: {
+    circuit_breaker: { failure_threshold: 3 },
     task: { max_tool_calls: 25 },
     loop: {
       window_size: 2,

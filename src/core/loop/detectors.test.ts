@@ -465,3 +465,44 @@ test('what is remembered is bounded, whatever comes', () => {
   assert.deepEqual([seen.length, turns.length], [seenCallsMax, defaultSettings.loop.turns]);
   assert.ok(JSON.stringify(agent.cell.state).length < 8_000);
 });
+
+test('a tool whose breaker is patient is granted as many failures', () => {
+  const task = seated(loop(defaultSettings.loop));
+  const call = { name: 'fetch', fingerprint: 7, chances: 8 };
+  let ran = 0;
+  while (task.judge(call) === allow && task.check() === allow) {
+    task.decided(allow, call);
+    task.settled({ kind: 'success' }, call, { result: markText('no such host', false) });
+    ran++;
+  }
+  assert.equal(ran, 8);
+});
+
+test('a name that says that its tool polls or waits is believed, unless the policy says otherwise', () => {
+  const rows: readonly [string, number, boolean][] = [
+    ['job_status', 5_000, false],
+    ['job_status', 0, true],
+    ['wait_for_build', 0, false],
+    ['sleep', 0, false],
+    ['waiter_list', 0, true],
+  ];
+  for (const [name, pauseMs, halts] of rows) {
+    const agent = watched();
+    for (let i = 0; i < 20 && agent.halted() === undefined; i++) {
+      agent.turn(name, 7, 'still running');
+      agent.wait(pauseMs);
+    }
+    assert.equal(agent.halted() !== undefined, halts, name);
+  }
+  const said = watched({ tools: { 'wait_*': 'page' } });
+  for (let i = 0; i < 9; i++) said.turn('wait_for_build', 7, 'still running');
+  assert.equal(said.halted()?.code, 'tool_loop');
+});
+
+test('where much adds up, the words say so', () => {
+  const agent = watched();
+  for (let i = 0; i < 10; i++) agent.turn('sql', i, `${'abcdefghij'[i]} is not a table`, false);
+  agent.turn('sql', 99, 'a is not a table', false);
+  const due = agent.halted();
+  assert.match(whatRepeats(due!.counters), /; 11 of the last 11 turns brought nothing new$/);
+});

@@ -28,7 +28,10 @@ export function loop(settings: LoopSettings): Control<LoopState> {
   /** What a call repeats, or else the last turn that repeats something. */
   function countersOf(memory: Memory, what: Repeated = memory.turns.findLast(({ points }) => points > 0)!): Counters {
     const { name, evidence, times, of, secs } = what;
-    return { name, evidence, times, of, secs, actual: pointsOf(memory), limit: settings.haltPoints };
+    const { turns } = memory;
+    const stale = turns.filter(({ points }) => points > 0).length;
+    const points = { actual: pointsOf(memory), limit: settings.haltPoints };
+    return { name, evidence, times, of, secs, stale, turns: turns.length, ...points };
   }
 
   return {
@@ -75,7 +78,7 @@ export function loop(settings: LoopSettings): Control<LoopState> {
         case 'action-settled': {
           const { action } = event.permit;
           const call = keyOf(action);
-          if (call !== 0 && action.kind === 'tool') settled(state, action.name, call, event);
+          if (call !== 0 && action.kind === 'tool') settled(state, action.name, call, event, action.chances);
           return state;
         }
         case 'call-observed': {
@@ -138,9 +141,10 @@ export function loop(settings: LoopSettings): Control<LoopState> {
     name: string,
     call: number,
     { result: mark, likeness = 0, atMs }: Pick<ActionSettled, 'result' | 'likeness' | 'atMs'>,
+    chances = 0,
   ): void {
     if (mark !== undefined) {
-      settleCall(state, { name, call, mark, likeness, reached: true, atMs }, settings, habitOf(name));
+      settleCall(state, { name, call, mark, likeness, reached: true, chances, atMs }, settings, habitOf(name));
     } else if (state.memory !== null) state.memory.answered = true; // What it brought cannot be told.
   }
 
@@ -150,8 +154,8 @@ export function loop(settings: LoopSettings): Control<LoopState> {
     const last = memory.seen.findLast((other) => other.call === call);
     openTurn(memory);
     const mark = last ?? { ok: false, exact: denied, loose: denied, length: 0 };
-    const { name } = action;
-    settleCall(state, { name, call, mark, likeness: 0, reached: false, atMs }, settings, habitOf(name));
+    const { name, chances = 0 } = action;
+    settleCall(state, { name, call, mark, likeness: 0, reached: false, chances, atMs }, settings, habitOf(name));
   }
 }
 
@@ -165,16 +169,21 @@ function keyOf({ call, fingerprint }: Action): number {
   return call ?? fingerprint;
 }
 
+/** Names that say by themselves that a tool is there to be repeated; a policy may say otherwise. */
+const usual: readonly (readonly [RegExp, Habit])[] = [
+  [/(^|_)(status|progress|poll)$|^(poll|check)_|(Bash|Task)Output$/i, 'poll'],
+  [/(^|_)(sleep|wait)($|_)/i, 'wait'],
+];
+
 /** The habit of a tool by its name, looked up once per name. */
 function habits(tools: LoopSettings['tools']): (name: string) => Habit | undefined {
-  const patterns = Object.entries(tools);
-  if (patterns.length === 0) return () => undefined;
+  const said = Object.entries(tools);
   const known = new Map<string, Habit | undefined>();
   return (name) => {
     if (known.has(name)) return known.get(name);
     if (known.size >= loopHabitsMax) known.clear();
-    const habit = patterns.findLast(([pattern]) => isMatch(pattern, name))?.[1];
-    known.set(name, habit);
-    return habit;
+    const habit = said.findLast(([pattern]) => isMatch(pattern, name)) ?? usual.find(([like]) => like.test(name));
+    known.set(name, habit?.[1]);
+    return habit?.[1];
   };
 }

@@ -31,6 +31,8 @@ export interface SeenCall {
   readonly retryable: boolean;
   /** False for a refusal of ours: the tool was not reached. */
   readonly reached: boolean;
+  /** How often its tool may fail before its breaker opens, where that is more than usual. */
+  readonly chances: number;
   readonly atMs: number;
 }
 

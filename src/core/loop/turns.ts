@@ -22,14 +22,14 @@ export function settleCall(state: LoopState, settled: Settled, settings: LoopSet
   const memory = memoryOf(state);
   memory.answered = true;
   if (habit === 'off') return;
-  const { name, call, mark, reached, atMs } = settled;
+  const { name, call, mark, reached, chances, atMs } = settled;
   const { evidence, points, times, first } = weigh(memory, settled, settings, habit);
   const { seen } = memory;
   if (mark.ok && seen.findLast((other) => other.call === call)?.ok === false) forgive(memory, name);
   const since = seen[first]?.atMs ?? atMs;
   const of = seen.length - first + 1;
   if (seen.length >= seenCallsMax) seen.shift();
-  seen.push({ name, call, reached, atMs, ...plain(mark) });
+  seen.push({ name, call, reached, chances, atMs, ...plain(mark) });
   const repeats = evidence === 'same_call' || evidence === 'same_cycle' || !reached;
   state.between = Math.max(state.between, repeats ? between.nothingNew : between.something);
   const secs = Math.round((atMs - since) / 1000);
@@ -96,7 +96,7 @@ export function isRipe({ turns, seen }: Memory, settings: LoopSettings): boolean
   if (!last.failed) return true;
   let failures = 0;
   for (const call of seen) if (!call.ok && call.reached && call.name === last.name) failures++;
-  return failures >= settings.failedRepeats;
+  return failures >= Math.max(settings.failedRepeats, seen.at(-1)!.chances);
 }
 
 /** What a call did every time of late. */
@@ -111,7 +111,7 @@ interface Repeat extends Repeated {
 export function repeatOf({ seen }: Memory, call: number, settings: LoopSettings): Repeat | undefined {
   const last = seen.findLast((other) => other.call === call && other.reached);
   if (last === undefined) return undefined;
-  const { ok, name, exact, loose, atMs } = last;
+  const { ok, name, exact, loose, chances, atMs } = last;
   let [times, of, count, sinceMs] = [0, 0, 0, atMs];
   for (let at = seen.length - 1; at >= 0; at--) {
     const other = seen[at]!;
@@ -123,7 +123,7 @@ export function repeatOf({ seen }: Memory, call: number, settings: LoopSettings)
     of = count;
     sinceMs = other.atMs;
   }
-  if (times < (ok ? 2 : settings.failedRepeats)) return undefined;
+  if (times < (ok ? 2 : Math.max(settings.failedRepeats, chances))) return undefined;
   const secs = Math.round((atMs - sinceMs) / 1000);
   return { last, name, evidence: ok ? 'same_call' : 'same_error', times, of, secs };
 }

@@ -15,6 +15,8 @@ export interface Settled {
   /** How alike it is to the likest of the last calls of its tool. */
   readonly likeness: number;
   readonly reached: boolean;
+  /** How often its tool may fail before its breaker opens, where that is more than usual. */
+  readonly chances: number;
   readonly atMs: number;
 }
 

@@ -19,10 +19,12 @@ const phrases: Readonly<Record<Repeated, string>> = {
 };
 
 /** What repeated, with its numbers. */
-export function whatRepeats({ name, evidence, times, of, secs }: Counters): string {
+export function whatRepeats({ name, evidence, times, of, secs, stale, turns }: Counters): string {
   const phrase = phrases[evidence as Repeated] ?? phrases.same_call;
   const often = `${times} times`;
-  if (evidence === 'same_words') return `${phrase} ${often}`;
+  // Where much else adds to it, what the last turn repeats is not the whole of it.
+  const rest = Number(stale) > Number(times) + 1 ? `; ${stale} of the last ${turns} turns brought nothing new` : '';
+  if (evidence === 'same_words') return `${phrase} ${often}${rest}`;
   const window = Number(of) > Number(times) ? ` in the last ${of} calls` : ' in a row';
-  return `'${name}' ${phrase} ${often}${window}${Number(secs) >= 1 ? ` (for ${secs} s)` : ''}`;
+  return `'${name}' ${phrase} ${often}${window}${Number(secs) >= 1 ? ` (for ${secs} s)` : ''}${rest}`;
 }
