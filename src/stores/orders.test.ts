@@ -61,7 +61,7 @@ function sharedBreaker(name: string) {
   return { name, cell, settings: defaultBreaker, control };
 }
 
-test('a breaker that was not there when its name was tripped opens at its next call, once, until the order ends', () => {
+test('a breaker that comes after its name was tripped opens at its next call, once, until the order ends', () => {
   const { order, obey } = gear();
   const [mine, other] = [sharedBreaker('search'), sharedBreaker('read')];
   order({ trips: [{ target: 'search', atMs: 1_000, reason: '', untilMs: 6_000 }] });
