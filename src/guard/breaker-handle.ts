@@ -4,8 +4,8 @@ import { openBreaker, resetBreaker } from '../core/breaker/phases.ts';
 import {
   type BreakerEntry,
   breakersOf,
+  changeBreaker,
   holdBreaker,
-  reportBreaker,
   sayBreaker,
   stateName,
   statsOf,
@@ -35,10 +35,9 @@ export function breakerHandle(works: Works, name: string): BreakerHandle {
     reset: () => each((entry) => reset(works, entry)),
     trip: (untilMs) =>
       each((entry) => {
-        const { state } = entry.cell;
-        const { generation } = state;
-        openBreaker(state, entry.settings, clock.nowMs(), 'a trip by hand', untilMs);
-        reportBreaker(works, entry, generation);
+        changeBreaker(works, entry, (state) =>
+          openBreaker(state, entry.settings, clock.nowMs(), 'a trip by hand', untilMs),
+        );
       }),
     hold() {
       heldNames.add(name);
@@ -47,7 +46,9 @@ export function breakerHandle(works: Works, name: string): BreakerHandle {
     release() {
       heldNames.delete(name);
       each((entry) => {
-        entry.cell.state.heldAtMs = -1;
+        changeBreaker(works, entry, (state) => {
+          state.heldAtMs = -1;
+        });
         sayBreaker(works, entry, 'released');
       });
     },
@@ -55,6 +56,7 @@ export function breakerHandle(works: Works, name: string): BreakerHandle {
 }
 
 export function reset(works: Works, entry: BreakerEntry): void {
-  resetBreaker(entry.cell.state);
+  if (entry.control.change === undefined) resetBreaker(entry.cell.state);
+  else entry.control.change(resetBreaker, works.clock.nowMs());
   sayBreaker(works, entry, 'reset');
 }

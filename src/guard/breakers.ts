@@ -7,10 +7,11 @@ import type { Control } from '../core/control.ts';
 import type { EntryPlace } from '../core/event.ts';
 import { breakersMax, sharedSettingsMax } from '../core/limits.ts';
 import type { BreakerSettings } from '../core/settings.ts';
+import type { SharedBreaker } from '../ports/sharing.ts';
 import type { Cell } from '../ports/store.ts';
 import { remembered } from './bounded.ts';
 import type { BreakerSnapshot, BreakerStats } from './front-door.ts';
-import { write } from './notes.ts';
+import { announce, write } from './notes.ts';
 import type { Works } from './works.ts';
 
 /** The control of one set of settings: breakers of equal settings share it, only their cells differ. */
@@ -27,7 +28,8 @@ export interface BreakerEntry {
   readonly agent: string;
   readonly cell: Cell<BreakerState>;
   readonly place: 'self';
-  control: Control<BreakerState>;
+  /** Where the store is shared, one that has the others learn, too. */
+  control: Control<BreakerState> & Partial<SharedBreaker>;
   settings: BreakerSettings;
   /** The generation a would-be refusal was last reported for. */
   shadowed: number;
@@ -43,19 +45,25 @@ export function breakerAt(
 ): BreakerEntry {
   const { breakers, breakerControls } = works;
   const make = () => ({ ...breaker(wanted), settings: wanted });
-  const control = remembered(breakerControls, JSON.stringify(wanted), sharedSettingsMax, make);
-  const { settings } = control;
+  const own = remembered(breakerControls, JSON.stringify(wanted), sharedSettingsMax, make);
+  const { settings } = own;
   let entry = breakers.get(key);
+  if (entry === undefined && breakers.size >= breakersMax) evict(works);
+  const sharing = works.store.shared?.breakers;
+  const cell = works.store.cell(key, () => initialBreaker(settings), sharing?.cell);
+  const control =
+    sharing?.seat(own, cell, settings, name, (body, atMs) =>
+      announce(works, { seq: 0, atMs, wallMs: works.clock.wallMs(), ...body }),
+    ) ?? own;
   if (entry === undefined) {
-    if (breakers.size >= breakersMax) evict(works);
-    const cell = works.store.cell(key, () => initialBreaker(settings));
     entry = { name, agent, cell, place: 'self', control, settings, shadowed: 0 };
     breakers.set(key, entry);
     if (works.heldNames.has(name)) holdBreaker(works, entry);
   } else if (entry.control !== control) {
-    adapt(entry.cell.state, settings, entry.settings);
+    const before = entry.settings;
     entry.settings = settings;
     entry.control = control;
+    changeBreaker(works, entry, (state) => adapt(state, settings, before));
   }
   return entry;
 }
@@ -94,7 +102,16 @@ function adapt(state: BreakerState, settings: BreakerSettings, before: BreakerSe
   if (before.slowCallSecs !== settings.slowCallSecs) Object.assign(state, { running, runningAt, overdue });
 }
 
-/** Says what a breaker became, if it became anything. */
+/** A hand on a breaker, wherever it lies. */
+export function changeBreaker(works: Works, entry: BreakerEntry, step: (state: BreakerState) => void): void {
+  const { cell, control } = entry;
+  const { generation } = cell.state;
+  if (control.change === undefined) step(cell.state);
+  else control.change(step, works.clock.nowMs());
+  reportBreaker(works, entry, generation);
+}
+
+/** Says what a breaker became, if it became anything; a shared one is told of where the change is stored. */
 export function reportBreaker(
   works: Works,
   entry: BreakerEntry,
@@ -105,12 +122,13 @@ export function reportBreaker(
   const { name, cell, settings } = entry;
   const { generation, phase, cause, openUntilMs: untilMs, trips } = cell.state;
   if (generation === before) return;
+  if (phase === 'open') works.health?.opened(works, entry);
+  if (entry.control.change !== undefined) return;
   const body = { key: cell.key, name, generation };
   if (phase !== 'open') {
     write(works, { type: phase === 'closed' ? 'breaker-closed' : 'breaker-half-opened', ...body }, place, atMs);
     return;
   }
-  works.health?.opened(works, entry);
   const counters = { limit: settings.failureThreshold, trips };
   write(works, { type: 'breaker-opened', ...body, cause, untilMs, counters }, place, atMs);
 }
@@ -121,7 +139,9 @@ export function sayBreaker(works: Works, { cell, name }: BreakerEntry, did: 'hel
 }
 
 export function holdBreaker(works: Works, entry: BreakerEntry): void {
-  entry.cell.state.heldAtMs = Math.max(0, works.clock.nowMs());
+  changeBreaker(works, entry, (state) => {
+    state.heldAtMs = Math.max(0, works.clock.nowMs());
+  });
   sayBreaker(works, entry, 'held');
 }
 

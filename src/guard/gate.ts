@@ -48,6 +48,7 @@ export function admit(works: Works, lane: Lane, action: Action, atMs: number): A
   if (task?.ended === true) inheritHalt(task);
   if (task?.haltStop !== undefined) return task.haltStop; // Latched: one refusal for every later call.
   if (paused !== undefined && !observes(works)) return paused; // It counts nowhere: the order was written down.
+  works.store.shared?.refresh();
   const decision = decide(lane.panel, { type: 'action-proposed', atMs, action });
   if (decision.verdict.kind === 'allow') return allowAction(works, lane, action, atMs);
   if (!observes(works)) return refuse(works, lane, action, decision, atMs);
@@ -56,8 +57,13 @@ export function admit(works: Works, lane: Lane, action: Action, atMs: number): A
   return allowAction(works, lane, action, atMs);
 }
 
-function allowAction(works: Works, lane: Lane, action: Action, atMs: number): Permit {
+function allowAction(works: Works, lane: Lane, action: Action, atMs: number): Admission {
   const { breaker, task } = lane;
+  // What only a shared store can grant is asked for last: nobody else is against the call.
+  const taken = !observes(works) && breaker?.control.take?.(action, atMs);
+  if (typeof taken === 'object') {
+    return refuse(works, lane, action, { verdict: taken, votes: [{ control: 'breaker', verdict: taken }] }, atMs);
+  }
   const before = breaker?.cell.state.generation ?? 0;
   if (breaker !== undefined && breaker.settings.mode === 'observe') noteShadow(works, lane, atMs);
   applyAll(lane.panel, { type: 'action-decided', atMs, action, verdict: allow });
@@ -67,7 +73,7 @@ function allowAction(works: Works, lane: Lane, action: Action, atMs: number): Pe
     const state = breaker.cell.state;
     generation = state.generation;
     // The last probe is this one, if it is one: counting them would miss a slot that an expired lease made free.
-    probe = state.phase === 'half-open' && state.probes.at(-1)?.id === action.id;
+    probe = taken === true || (state.phase === 'half-open' && state.probes.at(-1)?.id === action.id);
     if (generation !== before) reportBreaker(works, breaker, before, lane.place, atMs);
   }
   if (wantsTraces(works)) write(works, { type: 'action-allowed', action, probe }, lane.place, atMs);

@@ -2,7 +2,7 @@
 
 import { halfOpenBreaker } from '../core/breaker/phases.ts';
 import { fn, name as isName } from './arguments.ts';
-import { type BreakerEntry, breakersOf, reportBreaker } from './breakers.ts';
+import { type BreakerEntry, breakersOf, changeBreaker } from './breakers.ts';
 import type { Switchgear } from './front-door.ts';
 import { countError, write } from './notes.ts';
 import { wake } from './sweep.ts';
@@ -82,6 +82,7 @@ function answered(works: Works, entry: BreakerEntry, healthy: boolean): void {
   const { generation, phase } = cell.state;
   write(works, { type: 'health-checked', key: cell.key, name, healthy });
   if (!healthy || phase !== 'open') return;
-  halfOpenBreaker(cell.state, works.clock.nowMs());
-  reportBreaker(works, entry, generation);
+  changeBreaker(works, entry, (state) => {
+    if (state.generation === generation) halfOpenBreaker(state, works.clock.nowMs());
+  });
 }

@@ -29,6 +29,11 @@ export function write(works: Works, body: EntryBody, place: EntryPlace = {}, atM
     if (works.logLevel !== 'silent') say(works, `${warning}internal error in journal: ${messageOf(error)}`);
     return;
   }
+  announce(works, entry, body);
+}
+
+/** Tells listeners and the log what was written. */
+export function announce(works: Works, entry: Entry, body: EntryBody = entry): void {
   for (const listener of works.listeners) {
     try {
       listener(entry);

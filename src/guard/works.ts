@@ -10,7 +10,7 @@ import type { Clock } from '../ports/clock.ts';
 import type { Listener } from '../ports/journal.ts';
 import type { Obey } from '../ports/orders.ts';
 import type { Prices } from '../ports/prices.ts';
-import type { Store } from '../ports/store.ts';
+import type { Shared, Store } from '../ports/store.ts';
 import { memoryStore } from '../stores/memory.ts';
 import { type Checks, options as checkOptions, choices, entries, fn, isA, methods, name } from './arguments.ts';
 import type { BreakerControl, BreakerEntry } from './breakers.ts';
@@ -123,9 +123,10 @@ export function createWorks(options: SwitchgearOptions): Works {
   const env = options.env ?? process.env;
   const { settings, rules, rounds, ignored } = takePolicy(policy, env);
   const clock = options.clock ?? options.store?.clock ?? systemClock;
+  const shared = options.store?.shared;
   const works: Works = {
     agent: options.agent ?? 'agent',
-    session: options.session ?? `s-${process.pid}-${++gears}`,
+    session: options.session ?? `s-${shared?.process ?? process.pid}-${++gears}`,
     project: options.project ?? process.cwd(),
     clock,
     store: options.store ?? memoryStore(clock),
@@ -137,7 +138,7 @@ export function createWorks(options: SwitchgearOptions): Works {
     env,
     settings,
     rules,
-    rounds: rounds as Works['rounds'],
+    rounds: (rounds ?? shared?.breakers.rounds) as Works['rounds'],
     admit,
     own: undefined,
     logLevel: logLevelOf(log),
@@ -171,7 +172,22 @@ export function createWorks(options: SwitchgearOptions): Works {
   for (const { name, value, used = 'no such setting' } of ignored) {
     write(works, { type: 'setting-ignored', name, value, used: String(used) });
   }
+  if (shared !== undefined) watchStore(works, shared);
   return works;
+}
+
+/** What happens in a shared store: being away is said, and answers from elsewhere reach whoever asked. */
+function watchStore(works: Works, shared: Shared): void {
+  const { state, reason } = shared.health;
+  if (state === 'degraded') write(works, { type: 'store-degraded', reason });
+  shared.watch((hint) => {
+    if (hint.type !== 'cell-changed') write(works, { type: `store-${hint.type}`, reason: hint.reason });
+    else if (hint.key.startsWith('card/')) {
+      const card = works.store.card(hint.key.slice(5));
+      if (card?.state !== 'answered') return;
+      works.questions.get(card.id)?.({ approved: card.answer === 'approve', by: card.by ?? '' });
+    }
+  });
 }
 
 /** Whether the gear only reports. */

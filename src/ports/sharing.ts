@@ -1,11 +1,12 @@
 /** What a gear needs to have a breaker in common with other processes. */
 
-import type { Action } from '../core/action.ts';
+import type { Action, Permit } from '../core/action.ts';
 import type { BreakerState } from '../core/breaker/state.ts';
 import type { Control } from '../core/control.ts';
 import type { EntryBody } from '../core/event.ts';
 import type { BreakerSettings } from '../core/settings.ts';
 import type { Stop } from '../core/verdict.ts';
+import type { Clock } from './clock.ts';
 import type { Cell, CellOptions } from './store.ts';
 
 /** One breaker, in its control's place: what it learns, the others learn. */
@@ -30,4 +31,18 @@ export interface BreakerSharing {
     name: string,
     say: (body: EntryBody, atMs: number) => void,
   ): SharedBreaker;
+  /** How a call comes back that was sent away because its request was out. */
+  rounds<G extends Gate<L>, L>(
+    gate: G,
+    lane: L,
+    args: readonly unknown[],
+    first: Stop,
+    act: () => Action,
+  ): Promise<Permit | Stop>;
+}
+
+/** What a round needs of a gear. */
+export interface Gate<L> {
+  readonly clock: Clock;
+  admit(gate: this, lane: L, action: Action, atMs: number): Permit | Stop;
 }

@@ -5,7 +5,7 @@ import type { BreakerState } from '../core/breaker/state.ts';
 import { beginRunning } from '../core/breaker/window.ts';
 import type { Control } from '../core/control.ts';
 import type { ActionDecided, ControlEvent, EntryBody } from '../core/event.ts';
-import { grantKeepMs, pendingSuccessesMax } from '../core/limits.ts';
+import { grantKeepMs, pendingSuccessesMax, roundsMax } from '../core/limits.ts';
 import type { BreakerSettings } from '../core/settings.ts';
 import type { Stop } from '../core/verdict.ts';
 import type { Clock } from '../ports/clock.ts';
@@ -45,6 +45,17 @@ export function shareBreakers(common: Common): BreakerSharing {
   const seats = new WeakMap<Cell<BreakerState>, { readonly control: unknown; readonly seat: SharedBreaker }>();
   return {
     cell: { adopt, join },
+    async rounds(gate, lane, _args, first, act) {
+      let stop = first;
+      for (let round = 1; round < roundsMax && stop.kind === 'wait'; round++) {
+        const waitMs = (stop.retryAtMs ?? 0) - gate.clock.nowMs();
+        await new Promise<void>((resolve) => void gate.clock.after(Math.max(0, waitMs), resolve, true));
+        const admission = gate.admit(gate, lane, act(), gate.clock.nowMs());
+        if (!('code' in admission)) return admission;
+        stop = admission;
+      }
+      return stop.kind === 'wait' || stop.kind === 'ask' ? { ...stop, kind: 'deny' } : stop;
+    },
     seat(control, cell, settings, name, say) {
       const known = seats.get(cell);
       if (known?.control === control) return known.seat;

@@ -9,8 +9,10 @@ const [place = '', prefix = ''] = process.argv.slice(2);
 const store: Store = place.startsWith('redis')
   ? await redisStore({ url: place, prefix, deadlineMs: 1_000, graceMs: 0 })
   : sqliteStore({ path: place });
-const limits = { maxToolCalls: 1_000_000 };
-const gear = createSwitchgear({ agent: 'Researcher', project: 'shop', store, log: 'silent' });
+// It asks on purpose for what it is refused.
+const limits = { maxToolCalls: 1_000_000, maxDenials: 1_000_000 };
+const policy = { loop: { enabled: false } };
+const gear = createSwitchgear({ agent: 'Researcher', project: 'shop', store, policy, log: 'silent' });
 const work = gear.startTask({ id: 'research', limits });
 gear.startTask({ id: 'draft', parent: null, limits });
 const search = gear.guard('search', () => 'found');

@@ -84,6 +84,29 @@ for (const [name, placeOf] of Object.entries(kinds)) {
       assert.deepEqual(await run('resume research', store), { code: 0, out: 'research goes on', err: '' });
       assert.equal(await heard(), 'found');
 
+      const tripped = await run('trip search --for 600', store);
+      assert.match(tripped.out, /^search is tripped for 10 min\. None of its breakers is stored yet; they open when/);
+      assert.equal(await heard(), 'circuit_open');
+      const { breakers, orders } = JSON.parse((await run('status --json', store)).out);
+      assert.deepEqual(
+        breakers.map(({ name: tool, state, trips, of, project }: Record<string, unknown>) => [
+          tool,
+          state,
+          trips,
+          of,
+          project,
+        ]),
+        [['search', 'OPEN', 1, 'Researcher', 'shop']],
+      );
+      assert.equal(breakers[0].untilMs, orders.trips[0].untilMs); // Until the end of the order, whenever it was called.
+      assert.deepEqual(await run('reset search', store), { code: 0, out: '1 breaker reset: search', err: '' });
+      assert.equal(await heard(), 'found');
+      assert.equal((await run('reset --all', store)).code, 1);
+      assert.match((await run('trip search', store)).out, /^search is tripped for 60 s\. 1 breaker opened;/);
+      assert.equal(await heard(), 'circuit_open');
+      assert.equal((await run('reset --all', store)).code, 0);
+      assert.equal(await heard(), 'found');
+
       assert.deepEqual(await nobody, { code: 1, out: '', err: 'switchgear: nobody on this store runs "nobody"' });
       const halted = await run('halt --all --json --reason=enough', store);
       assert.equal(halted.code, 0);

@@ -6,7 +6,8 @@ import { createSwitchgear, isRefused, retryOf } from '../../src/index.ts';
 import { simulatedClock } from '../../src/testing/index.ts';
 
 for (const hasEnded of [false, true]) {
-  test(`a call that was given up holds its worst case until its work ends: ${hasEnded ? 'after' : 'before'}`, async () => {
+  const when = hasEnded ? 'after' : 'before';
+  test(`a call that was given up holds its worst case until its work ends: ${when}`, async () => {
     const clock = simulatedClock();
     const policy = { task: { max_spend_cents: 100 } };
     const gear = createSwitchgear({ clock, log: 'silent', env: {}, policy });

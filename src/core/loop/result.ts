@@ -118,7 +118,7 @@ function hasUnit(text: string, at: number): boolean {
 
 /** Words of errors that waiting may mend. */
 const retryableWords =
-  /(^|HTTP\S*|status|code|error)\W{0,3}(429|50[0-4]|529)\b|rate.?limit|too many requests|time(d ?)?out|overloaded|temporarily unavail|ECONNRE/i;
+  /(^|HTTP\S*|status|code|error)\W{0,3}(429|50[0-4]|529)\b|rate.?limit|too many req|time(d ?)?out|overload|ECONNRE/i;
 
 /** Whether an error text asks for patience rather than for another way. */
 function isRetryable(text: string): boolean {
