@@ -15,7 +15,7 @@ import { give, givenOrder, reasonOf, targetOf } from './giving-orders.ts';
 import { type SharedStore, storePlace, withStore } from './open-store.ts';
 import { effectivePolicy } from './policy-file.ts';
 import { count, plain, span } from './sheet.ts';
-import { type StoredBreaker, storedBreakers } from './stored-breakers.ts';
+import { hasCounted, type StoredBreaker, storedBreakers } from './stored-breakers.ts';
 
 export const trip: Command = {
   usage: ['trip TOOL [--for SECS]           open the breakers of a tool by hand, in every process on a store'],
@@ -117,10 +117,6 @@ function report(found: readonly StoredBreaker[], tool: string | null, { on }: Sa
   else out(`${count(found.length, 'breaker')} reset: ${names}`);
   const held = found.filter((each) => each.held);
   if (held.length > 0) out(`${count(held.length, 'breaker')} held by a program: calls stay refused until it lets go.`);
-}
-
-function hasCounted({ state, failures, trips }: StoredBreaker): boolean {
-  return state !== 'CLOSED' || failures > 0 || trips > 0;
 }
 
 function resetStep(store: SharedStore, key: string, name: string, atMs: number): Change {

@@ -51,7 +51,7 @@ export function tasksIn(entries: readonly Entry[], atMs: number): readonly Journ
 
 function finished({ start, stops, stillMs, halt }: Draft, atMs: number): JournalTask {
   const { task: id = '', agent = '', session = '', parent, limits, wallMs: startedWallMs } = start;
-  const ageMs = Math.max(0, atMs - start.atMs);
+  const ageMs = Math.max(0, Math.round(atMs - start.atMs));
   // A call without a timeout may keep its process from looking; past that, somebody would have ended it.
   const isLost = stops === 0 && ageMs - stillMs > limits.maxDurationSecs * 1000 + patienceMaxMs;
   const state = halt !== undefined ? 'halted' : isLost ? 'lost' : stops > 0 ? 'paused' : 'running';

@@ -9,7 +9,7 @@ import { newest } from './journal.ts';
 import { type JournalTask, tasksIn } from './journal-tasks.ts';
 import { isThere, type SharedStore, type StorePlace, storePlace, withStore } from './open-store.ts';
 import { type Cell, count, type Paint, painter, type Style, span, table } from './sheet.ts';
-import { type StoredBreaker, storedBreakers } from './stored-breakers.ts';
+import { hasCounted, type StoredBreaker, storedBreakers } from './stored-breakers.ts';
 
 const cardsShown = 1_000;
 
@@ -66,7 +66,10 @@ function page(status: Status, terminal: Terminal): readonly string[] {
   const sections = [
     section(
       'Breakers',
-      breakers.toSorted(worstFirst).map((each) => breakerRow(each, atMs)),
+      breakers
+        .filter(hasCounted)
+        .toSorted(worstFirst)
+        .map((each) => breakerRow(each, atMs)),
       paint,
     ),
     section('Tasks', tasks.map(taskRow), paint),

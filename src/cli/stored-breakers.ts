@@ -54,6 +54,11 @@ function readBreaker({ key, state: stored }: Stored, atMs: number): readonly Sto
   ];
 }
 
+/** Whether there is anything to tell of a breaker, or to reset. */
+export function hasCounted({ state, failures, trips }: StoredBreaker): boolean {
+  return state !== 'CLOSED' || failures > 0 || trips > 0;
+}
+
 function decode(part: string): string {
   try {
     return decodeURIComponent(part);

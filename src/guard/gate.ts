@@ -44,11 +44,11 @@ export function comesBack({ kind }: Stop): boolean {
 
 export function admit(works: Works, lane: Lane, action: Action, atMs: number): Admission {
   const task = lane.task;
+  works.store.shared?.refresh();
   const paused = works.obey?.(atMs, lane);
   if (task?.ended === true) inheritHalt(task);
   if (task?.haltStop !== undefined) return task.haltStop; // Latched: one refusal for every later call.
   if (paused !== undefined && !observes(works)) return paused; // It counts nowhere: the order was written down.
-  works.store.shared?.refresh();
   const decision = decide(lane.panel, { type: 'action-proposed', atMs, action });
   if (decision.verdict.kind === 'allow') return allowAction(works, lane, action, atMs);
   if (!observes(works)) return refuse(works, lane, action, decision, atMs);
