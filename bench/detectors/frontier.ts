@@ -36,6 +36,10 @@ const x = (good: number) =>
   edge.left + ((Math.log10(Math.max(good, 0.1)) - low) / (high - low)) * (width - edge.left - edge.right);
 const y = (bad: number) => height - edge.bottom - (bad / badMax) * (height - edge.top - edge.bottom);
 
+/** The presets come first; peers, who stand close together, are told apart by letters. */
+const ourPresets = 3;
+const letters = 'abcdefghijkl';
+
 export function plot(points: readonly FrontierPoint[], scores: readonly Score[]): string {
   const line = points.map(({ good, bad }) => `${x(good).toFixed(1)},${y(bad).toFixed(1)}`).join(' ');
   const marks = points.map(
@@ -45,11 +49,17 @@ export function plot(points: readonly FrontierPoint[], scores: readonly Score[])
   );
   const others = scores.map((score, at) => {
     const { good, bad } = shares(score);
-    const kind = at < 3 ? 'preset' : 'peer';
+    const isOurs = at < ourPresets;
+    const label = isOurs ? score.name : letters[at - ourPresets];
+    const box = `width="8" height="8" class="${isOurs ? 'preset' : 'peer'}"`;
     return (
-      `<rect x="${(x(good) - 4).toFixed(1)}" y="${(y(bad) - 4).toFixed(1)}" width="8" height="8" class="${kind}"/>` +
-      `<text x="${(x(good) + 8).toFixed(1)}" y="${(y(bad) + 14).toFixed(1)}">${score.name}</text>`
+      `<rect x="${(x(good) - 4).toFixed(1)}" y="${(y(bad) - 4).toFixed(1)}" ${box}/>` +
+      `<text x="${(x(good) + 7).toFixed(1)}" y="${(y(bad) + 12).toFixed(1)}">${label}</text>`
     );
+  });
+  const legend = scores.slice(ourPresets).map(({ name }, at) => {
+    const top = y(15) + 15 * at;
+    return `<text x="${x(4.5)}" y="${top.toFixed(1)}">${letters[at]}  ${name}</text>`;
   });
   const ticks = [0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 40].map(
     (value) => `<text x="${x(value).toFixed(1)}" y="${height - edge.bottom + 18}" class="tick">${value}</text>`,
@@ -78,6 +88,7 @@ ${ticks.join('\n')}
 <polyline points="${line}" class="line"/>
 ${marks.join('\n')}
 ${others.join('\n')}
+${legend.join('\n')}
 </svg>
 `;
 }
