@@ -26,13 +26,19 @@ export function storePlace({ given }: Said, { env, cwd }: Terminal): StorePlace 
   if (/^rediss?:/.test(text)) return redisPlace(from, text);
   const [, path] = /^sqlite:(?:\/\/(?=\/|[^/]))?(.+)$/s.exec(text) ?? [];
   if (path === undefined || path.includes('\0')) throw wrongPlace(from, text);
-  const full = resolve(cwd, path);
+  // A shell leaves the sign of the home folder alone where it does not begin a word.
+  const full = resolve(cwd, path.replace(/^~(?=\/)/, homeOf(env)));
   return { kind: 'sqlite', name: `sqlite:${full}`, path: full };
 }
 
 /** `$XDG_STATE_HOME/switchgear/state.db`; a relative folder does not count, says the standard. */
-function defaultPath({ XDG_STATE_HOME: state = '', HOME }: Terminal['env']): string {
-  return join(isAbsolute(state) ? state : join(HOME || homedir(), '.local', 'state'), 'switchgear', 'state.db');
+function defaultPath(env: Terminal['env']): string {
+  const { XDG_STATE_HOME: state = '' } = env;
+  return join(isAbsolute(state) ? state : join(homeOf(env), '.local', 'state'), 'switchgear', 'state.db');
+}
+
+function homeOf({ HOME }: Terminal['env']): string {
+  return HOME || homedir();
 }
 
 function redisPlace(from: string, text: string): StorePlace {

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { SwitchgearError } from '../core/error.ts';
 import type { EntryType } from '../core/event.ts';
 import { journalEntriesMax } from '../core/limits.ts';
-import { type Orders, withOrder, withoutTarget } from '../stores/orders.ts';
+import { type Orders, ordersOf, withOrder, withoutTarget } from '../stores/orders.ts';
 import { type Command, exitCodes, readArgs, type Terminal } from './command.ts';
 import { type Given, give, givenOrder, reasonOf, targetOf } from './giving-orders.ts';
 import { entriesFrom, lastSeq, newest } from './journal.ts';
@@ -81,7 +81,7 @@ function commandOf(kind: Kind, usage: readonly string[]): Command {
         const from = (await lastSeq(store.shared)) + 1;
         const body = givenOrder(kind.order, target, reasonOf(said));
         const given = await give(store, place, body, (orders, atMs) => kind.change(orders, target, body.reason, atMs));
-        if (!given) throw nothingPaused(target);
+        if (!given) throw nothingPaused(target, ordersOf(store).state);
         const heard = await answers(store, from, kind, meant, target);
         return tell(kind, target, meant, heard, said.on.has('--json'), terminal);
       });
@@ -140,7 +140,12 @@ function tell(
   return worked ? exitCodes.ok : exitCodes.error;
 }
 
-function nothingPaused(target: string | null): SwitchgearError {
-  const what = target === null ? 'no task' : `the task ${JSON.stringify(target)}`;
-  return new SwitchgearError('not_found', `${what} was ${target === null ? '' : 'not '}paused by an order`);
+function nothingPaused(target: string | null, { pauses }: Orders): SwitchgearError {
+  const sentence =
+    target === null
+      ? 'no task was paused by an order'
+      : pauses.some((order) => order.target === null)
+        ? 'all tasks are paused, not this one alone: use resume --all'
+        : `the task ${JSON.stringify(target)} was not paused by an order`;
+  return new SwitchgearError('not_found', sentence);
 }

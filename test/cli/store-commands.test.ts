@@ -157,6 +157,7 @@ test('a command that only looks makes no file, and says that nobody has used the
   const name = join(folder, '.local', 'state', 'switchgear', 'state.db');
   assert.ok(quiet.out.startsWith(`sqlite:${name}  nobody has used this store yet\n`));
   assert.deepEqual(await run('tail'), { code: 0, out: '', err: '' });
+  assert.ok((await run('status', 'sqlite:~/x.db')).out.startsWith(`sqlite:${join(folder, 'x.db')}  nobody`));
   assert.ok(!readdirSync(folder).includes('.local'));
 });
 
@@ -165,7 +166,8 @@ test('a store that cannot be used ends a command with one sentence and exit code
   const other = new DatabaseSync(join(folder, 'other.db'));
   other.exec('CREATE TABLE mine (x)');
   other.close();
-  assert.equal((await run('pause --all', `sqlite:${join(folder, 'newer.db')}`)).code, 0);
+  assert.equal((await run('pause --all', 'sqlite:newer.db')).code, 0);
+  assert.match((await run('resume x', 'sqlite:newer.db')).err, /^switchgear: all tasks are paused, .+ resume --all$/);
   const newer = new DatabaseSync(join(folder, 'newer.db'));
   newer.exec("PRAGMA user_version = 99; UPDATE meta SET value = '99' WHERE key = 'format'");
   newer.close();
