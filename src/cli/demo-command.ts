@@ -4,7 +4,7 @@ import { playDemo } from '../demo/play.ts';
 import { type Command, exitCodes, readArgs } from './command.ts';
 
 export const command: Command = {
-  usage: ['demo                             watch ten agents spiral and be stopped; needs no network and no key'],
+  usage: ['demo                             watch agents spiral and be stopped; needs no network and no key'],
   async run(args, terminal) {
     readArgs(args, [], 0);
     return (await playDemo(terminal.out, terminal.coloured === true)) ? exitCodes.ok : exitCodes.error;

@@ -2,15 +2,18 @@
 
 import { textLengthMax, tokensMax } from './limits.ts';
 
+/** Where words are sorted; empty again when a call returns. */
+const room = new Int32Array(tokensMax);
+
 /**
  * The different words among the first `cap` of a text, split on whitespace, as sorted numbers; nothing of the text.
  * In data, brackets, quotes, colons and commas split words, too.
  */
 export function tokensOf(text: string, cap: number = tokensMax, isData = false): Int32Array {
-  const found = new Int32Array(Math.min(cap, (text.length >> 1) + 1));
   const end = Math.min(text.length, textLengthMax);
+  const most = Math.min(cap, tokensMax);
   let count = 0;
-  for (let at = 0; at < end && count < cap; ) {
+  for (let at = 0; at < end && count < most; ) {
     let hash = 0x811c9dc5 | 0;
     let stop = at;
     for (
@@ -20,13 +23,13 @@ export function tokensOf(text: string, cap: number = tokensMax, isData = false):
     ) {
       hash = Math.imul(hash ^ code, 0x01000193);
     }
-    if (stop > at) found[count++] = hash ^ (hash >>> 15);
+    if (stop > at) room[count++] = hash ^ (hash >>> 15);
     at = stop + 1;
   }
-  const sorted = found.subarray(0, count).sort();
+  const sorted = room.subarray(0, count).sort();
   let kept = 0;
   for (let at = 0; at < count; at++) if (at === 0 || sorted[at] !== sorted[at - 1]) sorted[kept++] = sorted[at]!;
-  return sorted.slice(0, kept); // A copy, so that the room that was not needed is given back.
+  return room.slice(0, kept);
 }
 
 /** Shared words by all words, from 0 to 1. Two empty texts are alike: a silent agent repeats itself, too. */
