@@ -51,10 +51,7 @@ export function breakerAt(
   if (entry === undefined && breakers.size >= breakersMax) evict(works);
   const sharing = works.store.shared?.breakers;
   const cell = works.store.cell(key, () => initialBreaker(settings), sharing?.cell);
-  const control =
-    sharing?.seat(own, cell, settings, name, (body, atMs) =>
-      announce(works, { seq: 0, atMs, wallMs: works.clock.wallMs(), ...body }),
-    ) ?? own;
+  const control = sharing?.seat(own, cell, settings, name, (entry) => announce(works, entry)) ?? own;
   if (entry === undefined) {
     entry = { name, agent, cell, place: 'self', control, settings, shadowed: 0 };
     breakers.set(key, entry);

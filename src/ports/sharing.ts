@@ -3,7 +3,7 @@
 import type { Action, Permit } from '../core/action.ts';
 import type { BreakerState } from '../core/breaker/state.ts';
 import type { Control } from '../core/control.ts';
-import type { EntryBody } from '../core/event.ts';
+import type { Entry } from '../core/event.ts';
 import type { BreakerSettings } from '../core/settings.ts';
 import type { Stop } from '../core/verdict.ts';
 import type { Clock } from './clock.ts';
@@ -29,7 +29,7 @@ export interface BreakerSharing {
     cell: Cell<BreakerState>,
     settings: BreakerSettings,
     name: string,
-    say: (body: EntryBody, atMs: number) => void,
+    say: (entry: Entry) => void,
   ): SharedBreaker;
   /** How a call comes back that was sent away because its request was out. */
   rounds<G extends Gate<L>, L>(

@@ -89,8 +89,8 @@ export interface Deal {
   readonly notes?: readonly Note[];
   /** It happened and must be told: where the store is away it counts here, and is delivered later. */
   readonly mustArrive?: boolean;
-  /** Called once it is in the store, which may be much later, with the notes that were written. */
-  arrived?(notes: readonly Note[]): void;
+  /** Called once it is in the store, which may be much later, with its notes as the journal has them. */
+  arrived?(entries: readonly Entry[]): void;
 }
 
 /** The marks of a window: how many, and when the oldest of them was made. */

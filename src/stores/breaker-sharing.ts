@@ -4,7 +4,7 @@ import { refusalAt } from '../core/breaker/breaker.ts';
 import type { BreakerState } from '../core/breaker/state.ts';
 import { beginRunning } from '../core/breaker/window.ts';
 import type { Control } from '../core/control.ts';
-import type { ActionDecided, ControlEvent, EntryBody } from '../core/event.ts';
+import type { ActionDecided, ControlEvent, Entry, EntryBody } from '../core/event.ts';
 import { grantKeepMs, pendingSuccessesMax, roundsMax } from '../core/limits.ts';
 import type { BreakerSettings } from '../core/settings.ts';
 import type { Stop } from '../core/verdict.ts';
@@ -72,7 +72,7 @@ function shareBreaker(
   cell: Cell<BreakerState>,
   settings: BreakerSettings,
   name: string,
-  say: (body: EntryBody, atMs: number) => void,
+  say: (entry: Entry) => void,
 ): SharedBreaker {
   /** Probes by the calls that hold them: ids of calls are this process's own, those of probes are everybody's. */
   const held = new Map<string | number, string>();
@@ -97,7 +97,7 @@ function shareBreaker(
     return {
       changes: [{ cell, step: stepped }],
       mustArrive,
-      arrived: (notes) => notes.forEach((note) => void say(note.body, note.atMs)),
+      arrived: (entries) => entries.forEach(say),
     };
   }
 

@@ -41,3 +41,10 @@ export function every(ms: number, run: () => void): () => void {
   timer.unref();
   return () => clearInterval(timer);
 }
+
+/** Waits, and keeps the process alive meanwhile. */
+export function pause(ms: number): Promise<void> {
+  return new Promise((resolve) => {
+    machineClock.after(ms, resolve, true);
+  });
+}

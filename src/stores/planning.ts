@@ -1,6 +1,7 @@
 /** What a deal means for the cells it names: steps are run, and nothing is written yet. */
 
 import type { Card } from '../core/card.ts';
+import type { Entry } from '../core/event.ts';
 import { cellBytesMax, keptDealsMax } from '../core/limits.ts';
 import type { Deal, Dealt, Next, Note } from '../ports/store.ts';
 import { show, showOneMore, stateOf, type View, type Views } from './views.ts';
@@ -39,6 +40,11 @@ export function planDeal(deal: Deal, views: Views, textOf: (view: View) => strin
   return { cells: [...planned.values()], notes };
 }
 
+/** Whether a deal comes to nothing at all. */
+export function isEmpty(plan: Plan, { sums = [], marks = [] }: Deal): boolean {
+  return [plan.cells, plan.notes, sums, marks].every(({ length }) => length === 0);
+}
+
 /** Counts a deal in this process, until the store has heard of it. */
 export function countHere(deal: Deal, views: Views): void {
   for (const view of viewsOf([deal], views)) {
@@ -53,7 +59,7 @@ export function countHere(deal: Deal, views: Views): void {
 export function arrived(
   deals: readonly Deal[],
   views: Views,
-  notesOf: (deal: Deal) => readonly Note[] | undefined,
+  entriesOf: (deal: Deal) => readonly Entry[] | undefined,
 ): void {
   for (const view of viewsOf(deals, views)) {
     const { size } = view.pending;
@@ -61,9 +67,9 @@ export function arrived(
     if (view.pending.size !== size) show(view);
   }
   for (const deal of deals) {
-    const notes = notesOf(deal);
+    const entries = deal.arrived && entriesOf(deal);
     try {
-      if (notes !== undefined) deal.arrived?.(notes);
+      if (entries !== undefined) deal.arrived?.(entries);
     } catch {
       // Whoever listens cannot undo what is stored.
     }

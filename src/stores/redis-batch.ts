@@ -1,5 +1,6 @@
 /** Deals that were kept while the store was away, delivered many at once. */
 
+import type { Entry } from '../core/event.ts';
 import type { Change, Deal, Next, Note } from '../ports/store.ts';
 
 /** Several deals that must arrive, as one: nothing can be against what has happened. */
@@ -33,7 +34,18 @@ function unopposed(deal: Deal, at: number, step: Change['step'], state: unknown)
   }
 }
 
-/** The notes of one deal of a batch that was carried out. */
-export function writtenBy(deal: Deal): readonly Note[] {
-  return writtenOf.get(deal) ?? [];
+/** What was written into the journal at once, and the number of the last of it. */
+export interface Numbered {
+  readonly notes: readonly Note[];
+  readonly lastSeq: number;
+  readonly wallMs: number;
+}
+
+/** What a deal that was carried out, alone or in a batch, wrote into the journal. */
+export function entriesOf(deal: Deal, alone: boolean, { notes, lastSeq, wallMs }: Numbered): readonly Entry[] {
+  const own = alone ? notes : [...(writtenOf.get(deal) ?? []), ...(deal.notes ?? [])];
+  return own.map((note) => {
+    const seq = lastSeq + 1 - notes.length + notes.indexOf(note);
+    return { seq, atMs: note.atMs, wallMs, ...note.place, ...note.body } as Entry;
+  });
 }

@@ -2,9 +2,9 @@
 
 import { dealTriesMax, keptDealsMax } from '../core/limits.ts';
 import type { Deal, Dealt, Marked, Note } from '../ports/store.ts';
-import { machineClock } from './machine-clock.ts';
-import { arrived, countHere, type Plan, planDeal } from './planning.ts';
-import { together, writtenBy } from './redis-batch.ts';
+import { machineClock, pause } from './machine-clock.ts';
+import { arrived, countHere, isEmpty, type Plan, planDeal } from './planning.ts';
+import { entriesOf, type Numbered, together } from './redis-batch.ts';
 import type { Link, Reply } from './redis-link.ts';
 import type { Memory } from './redis-memory.ts';
 import type { Names } from './redis-names.ts';
@@ -19,6 +19,8 @@ export interface RedisWriter {
   lineLost(): void;
   /** The line is back; these numbers of the line before were carried out. */
   lineBack(done: ReadonlySet<number>): void;
+  /** The views show what the line before carried out: it counts no more on top of them. */
+  caughtUp(): void;
   /** Delivers what was kept. */
   deliver(): Promise<void>;
   /** Writes cells and totals as they are given, whatever was planned: for a store that forgot. */
@@ -40,6 +42,13 @@ export interface RedisWriterOptions {
 interface Out {
   readonly number: number;
   readonly parts: readonly Deal[];
+  readonly notes: readonly Note[];
+}
+
+/** What became of a deal, and where its notes went. */
+interface Answer {
+  readonly dealt: Dealt;
+  readonly numbered?: Numbered;
 }
 
 /** Kept deals that are delivered at once. */
@@ -52,6 +61,8 @@ export function createRedisWriter(options: RedisWriterOptions): RedisWriter {
   const out = new Set<Out>();
   /** Deals that were out when the line was lost. */
   let limbo: Out[] = [];
+  /** Those of them that were carried out, until the views show it. */
+  let carried: Out[] = [];
   let kept: Deal[] = [];
   let numbers = 0;
   /** Deals that are on their way, also those that wait for others. */
@@ -92,7 +103,7 @@ export function createRedisWriter(options: RedisWriterOptions): RedisWriter {
       const answer = refused === undefined ? await send(deal, parts, plan as Plan, tries) : await look(deal);
       if (answer === undefined) return away(parts, counted, 'the store did not answer');
       if (refused !== undefined && answer === 'same') verified = true;
-      if (typeof answer === 'object') return ended(parts, answer, (plan as Plan).notes);
+      if (typeof answer === 'object') return ended(parts, answer.dealt, answer.numbered);
       if (answer === 'forgot') return away(parts, counted, 'the store forgot, and is told again');
       if (typeof answer === 'number') await pause(answer);
       else if (tries > 2) await pause(Math.random() * Math.min(tries, 4));
@@ -101,9 +112,8 @@ export function createRedisWriter(options: RedisWriterOptions): RedisWriter {
   }
 
   /** It was carried out, or never will be: nothing of it is pending any more. */
-  function ended(parts: readonly Deal[], dealt: Dealt, notes: readonly Note[] = []): Dealt {
-    const isDone = dealt.status === 'done';
-    arrived(parts, views, (part) => (!isDone ? undefined : parts.length === 1 ? notes : writtenBy(part)));
+  function ended(parts: readonly Deal[], dealt: Dealt, numbered?: Numbered): Dealt {
+    arrived(parts, views, (part) => numbered && entriesOf(part, parts.length === 1, numbered));
     return dealt;
   }
 
@@ -136,9 +146,9 @@ export function createRedisWriter(options: RedisWriterOptions): RedisWriter {
     parts: readonly Deal[],
     plan: Plan,
     tries: number,
-  ): Promise<Dealt | 'again' | 'forgot' | number | undefined> {
+  ): Promise<Answer | 'again' | 'forgot' | number | undefined> {
     while (out.size >= outMax) await pause(1);
-    const one: Out = { number: ++numbers, parts };
+    const one: Out = { number: ++numbers, parts, notes: plan.notes };
     const expected = plan.cells.map(({ view }) => expectedOf(view));
     const sender = options.sender();
     const [keys, args] = written(requestOf(deal, plan, sender, tries > turnAfter), one.number, sender);
@@ -155,7 +165,10 @@ export function createRedisWriter(options: RedisWriterOptions): RedisWriter {
     const rest = options.heard(reply, askedMs);
     switch (reply[0]) {
       case 'done':
-        return carriedOut(deal, plan, rest);
+        return {
+          dealt: carriedOut(deal, plan, rest),
+          numbered: { notes: plan.notes, lastSeq: Number(reply[6]), wallMs: sender.wallMs },
+        };
       case 'lost':
         plan.cells.forEach(({ view }, at) => {
           const [version, text] = [Number(rest[2 * at]), rest[2 * at + 1]];
@@ -166,12 +179,12 @@ export function createRedisWriter(options: RedisWriterOptions): RedisWriter {
       case 'sum': {
         const { key } = deal.sums![Number(rest[0]) - 1]!;
         memory.totals.set(key, Number(rest[1]));
-        return { status: 'refused', by: 'sum', key };
+        return { dealt: { status: 'refused', by: 'sum', key } };
       }
       case 'mark':
-        return { status: 'refused', by: 'mark', key: deal.marks![Number(rest[0]) - 1]!.key };
+        return { dealt: { status: 'refused', by: 'mark', key: deal.marks![Number(rest[0]) - 1]!.key } };
       case 'full':
-        return { status: 'refused', by: 'full', key: plan.cells[0]?.view.cell.key ?? '' };
+        return { dealt: { status: 'refused', by: 'full', key: plan.cells[0]?.view.cell.key ?? '' } };
       case 'grace':
         return Math.max(1, Number(rest[0]));
       case 'forgot':
@@ -230,13 +243,21 @@ export function createRedisWriter(options: RedisWriterOptions): RedisWriter {
     },
     lineBack(done) {
       // What must arrive and did not was kept when its caller was told.
-      for (const { parts } of limbo.filter((one) => done.has(one.number))) {
-        for (const deal of parts) {
-          if (deal.mustArrive !== true) giveBack(deal);
-          else if (kept.includes(deal)) kept.splice(kept.indexOf(deal), 1);
-        }
+      const happened = limbo.filter((one) => done.has(one.number));
+      for (const deal of happened.flatMap(({ parts }) => parts)) {
+        if (deal.mustArrive !== true) giveBack(deal);
+        else if (kept.includes(deal)) kept.splice(kept.indexOf(deal), 1);
       }
+      carried.push(...happened);
       limbo = [];
+    },
+    caughtUp() {
+      const happened = carried;
+      carried = [];
+      for (const { parts, notes } of happened) {
+        // The answer with the number was lost: it is not higher than this.
+        ended(parts, { status: 'kept' }, { notes, lastSeq: memory.seq, wallMs: options.sender().wallMs });
+      }
     },
     async deliver() {
       const all = kept;
@@ -271,17 +292,6 @@ export function createRedisWriter(options: RedisWriterOptions): RedisWriter {
     const sums = (deal.sums ?? []).filter(({ amount }) => amount > 0);
     if (sums.length > 0) keep({ sums: sums.map(({ key, amount }) => ({ key, amount: -amount })), mustArrive: true });
   }
-}
-
-function isEmpty(plan: Plan, deal: Deal): boolean {
-  const parts = [plan.cells, plan.notes, deal.sums ?? [], deal.marks ?? []];
-  return parts.every(({ length }) => length === 0);
-}
-
-function pause(ms: number): Promise<void> {
-  return new Promise((resolve) => {
-    machineClock.after(ms, resolve, true);
-  });
 }
 
 const lost = (): undefined => undefined;

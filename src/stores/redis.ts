@@ -121,12 +121,13 @@ export async function redisStore(options: RedisOptions): Promise<RedisStore> {
   /** A line that just came up: what did the store hear of us, does it still know it, and what do we not know? */
   async function greet(run: Run): Promise<void> {
     const before = names.process(`${process}-${line}`);
-    line++;
+    const next = line + 1;
     const { born, version, seq, secret } = memory;
     const wanted = [randomUUID(), secret === '' ? randomBytes(32).toString('base64url') : secret];
     const askedMs = machineClock.nowMs();
-    const own = names.process(`${process}-${line}`);
+    const own = names.process(`${process}-${next}`);
     const reply = await run(helloScript, [names.store, before, own], [...wanted, born, String(version), String(seq)]);
+    line = next; // Not before: an answer that was lost is asked for again.
     const done = hear(reply, askedMs);
     writer.lineBack(new Set(done.map(Number)));
     const forgot = born !== '' && reply[3] !== born;
@@ -134,6 +135,7 @@ export async function redisStore(options: RedisOptions): Promise<RedisStore> {
     memory.secret = reply[7]!;
     await pollStore({ run, names, memory, since: forgot ? 0 : since, hear });
     since = memory.version;
+    writer.caughtUp();
     if (forgot) await tellAgain({ run, names, memory, views, writer, hear });
   }
 

@@ -16,7 +16,6 @@ import type { Known, View, Views } from './views.ts';
 export interface Ran {
   readonly dealt: Dealt;
   readonly entries: readonly Entry[];
-  readonly notes: readonly Note[];
 }
 
 /** How long and how much the journal keeps. */
@@ -174,13 +173,13 @@ export function createDeals(db: DatabaseSync, views: Views, { wallMs, nowMs }: C
 
   function run(deal: Deal): Ran {
     const plan = planDeal(deal, views, (view) => (pending.has(view) ? pending.get(view)!.text : view.text));
-    if ('status' in plan) return { dealt: plan, entries: none, notes: none };
+    if ('status' in plan) return { dealt: plan, entries: none };
     const sums = new Map((deal.sums ?? []).map(({ key }) => [key, totalOf(key)]));
     const against = refusal(deal, sums);
-    if (against !== undefined) return { dealt: against, entries: none, notes: none };
+    if (against !== undefined) return { dealt: against, entries: none };
     for (const { view } of plan.cells) {
       if (isFull && view.text === undefined && !pending.has(view))
-        return { dealt: { status: 'refused', by: 'full', key: view.cell.key }, entries: none, notes: none };
+        return { dealt: { status: 'refused', by: 'full', key: view.cell.key }, entries: none };
     }
     for (const { view, text } of plan.cells) {
       const { keepMs } = view.options;
@@ -194,7 +193,7 @@ export function createDeals(db: DatabaseSync, views: Views, { wallMs, nowMs }: C
       return total;
     });
     const marked = (deal.marks ?? none).map(mark);
-    return { dealt: { status: 'done', totals, marked }, entries: plan.notes.map(write), notes: plan.notes };
+    return { dealt: { status: 'done', totals, marked }, entries: plan.notes.map(write) };
   }
 
   return {

@@ -89,7 +89,7 @@ export function createWriter({ session, views, pulse, waitMs, lookAfterLog }: Wr
     } catch (error) {
       // A step that throws is a fault of whoever wrote it; a statement that throws is one of the file.
       if (codeOf(error) > 0 || troubleOf(error) === 'damaged') throw error;
-      return { dealt: { status: 'away', reason: `a step failed: ${String(error)}` }, entries: [], notes: [] };
+      return { dealt: { status: 'away', reason: `a step failed: ${String(error)}` }, entries: [] };
     }
   }
 
@@ -115,16 +115,16 @@ export function createWriter({ session, views, pulse, waitMs, lookAfterLog }: Wr
   }
 
   function now(deal: Deal): Ran {
-    if (closed) return { dealt: { status: 'away', reason: 'the store is closed' }, entries: [], notes: [] };
+    if (closed) return { dealt: { status: 'away', reason: 'the store is closed' }, entries: [] };
     try {
       const ran = transaction(waitMs, touchesCards(deal), () => run(deal));
-      if (ran === undefined) return { dealt: away(deal, 'the lock was not free in time'), entries: [], notes: [] };
+      if (ran === undefined) return { dealt: away(deal, 'the lock was not free in time'), entries: [] };
       if (waiting.length === 0) pulse.recover('the store answers again');
-      if (ran.dealt.status === 'done') arrived([deal], views, () => ran.notes);
+      if (ran.dealt.status === 'done') arrived([deal], views, () => ran.entries);
       return ran;
     } catch (error) {
       failed(error);
-      return { dealt: away(deal, sentenceOf(error, 'of this gear')), entries: [], notes: [] };
+      return { dealt: away(deal, sentenceOf(error, 'of this gear')), entries: [] };
     }
   }
 
@@ -172,10 +172,10 @@ export function createWriter({ session, views, pulse, waitMs, lookAfterLog }: Wr
       traces = traces.slice(lines.length);
       drops = drops.slice(dropped.length);
       pulse.recover('the store answers again');
-      const notes = new Map(
-        group.map(({ deal }, at) => [deal, ran[at]!.dealt.status === 'done' ? ran[at]!.notes : undefined]),
+      const entries = new Map(
+        group.map(({ deal }, at) => [deal, ran[at]!.dealt.status === 'done' ? ran[at]!.entries : undefined]),
       );
-      arrived([...notes.keys()], views, (deal) => notes.get(deal));
+      arrived([...entries.keys()], views, (deal) => entries.get(deal));
       group.forEach(({ done }, at) => void done?.(ran[at]!.dealt));
     } catch (error) {
       failed(error);

@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Action } from '../core/action.ts';
 import type { Card } from '../core/card.ts';
+import type { Entry } from '../core/event.ts';
 import type { Cell, Deal, Dealt, Next } from '../ports/store.ts';
 import { askCard, type Count, counter, doors, nowDoor, plus, type Shop, seeded, seen, soonDoor } from './deals.ts';
 import { simulatedClock } from './simulated-clock.ts';
@@ -71,6 +72,18 @@ export function dealSuite(makeStore: MakeStore, nextPlace: () => string): void {
       assert.deepEqual(await add(-30, 50), { status: 'done', totals: [75], marked: [] });
       assert.equal(store.shared.sum('spend'), 75);
       assert.equal(store.shared.sum('other'), 0);
+    });
+
+    story(`${name}: whoever made a deal hears its notes with the numbers of the journal`, 2, async (store, other) => {
+      const note = (said: string) => ({ body: { type: 'task-missing', name: said }, place: {}, atMs: 1 }) as const;
+      const heard: Entry[] = [];
+      const cell = counter(store);
+      await door(other, { notes: [note('of another')] });
+      const step = ({ count }: Count): Next<Count> => ({ state: { count: count + 1 }, notes: [note('a step')] });
+      const arrived = (entries: readonly Entry[]) => void heard.push(...entries);
+      await door(store, { changes: [{ cell, step }], notes: [note('a deal')], mustArrive: true, arrived });
+      assert.equal(heard.length, 2);
+      assert.deepEqual(heard, await store.shared.entries(heard[0]!.seq, 10));
     });
 
     story(`${name}: one sum twice in a deal is held to its ceiling as a whole`, 1, async (store) => {

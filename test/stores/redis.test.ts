@@ -4,7 +4,8 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { createClient } from 'redis';
 import { SwitchgearError } from '../../src/core/error.ts';
-import type { Hint } from '../../src/ports/store.ts';
+import type { Entry } from '../../src/core/event.ts';
+import type { Hint, Note } from '../../src/ports/store.ts';
 import { type RedisOptions, type RedisStore, redisStore } from '../../src/stores/redis.ts';
 import { storeSuite } from '../../src/testing/index.ts';
 import { type RedisServer, startRedis } from '../redis-server.ts';
@@ -72,14 +73,28 @@ test('a store that is away from the start is degraded, says so, and is shared on
   assert.equal(store.shared.health.reason, 'nobody answers at the address of Redis');
   const cell = counter(store);
   assert.equal((await store.shared.soon({ changes: [{ cell, step: plusOne }] })).status, 'away');
-  assert.equal((await store.shared.soon({ changes: [{ cell, step: plusOne }], mustArrive: true })).status, 'kept');
-  assert.deepEqual(cell.state, { n: 1 });
+  const heard: Entry[] = [];
+  const tell = (name: string) => {
+    const note: Note = { body: { type: 'task-missing', name }, place: {}, atMs: 1 };
+    const step = ({ n }: { n: number }) => ({ state: { n: n + 1 }, notes: [note] });
+    return store.shared.soon({
+      changes: [{ cell, step }],
+      mustArrive: true,
+      arrived: (entries) => void heard.push(...entries),
+    });
+  };
+  assert.equal((await tell('one')).status, 'kept');
+  assert.equal((await tell('two')).status, 'kept');
+  assert.deepEqual(cell.state, { n: 2 });
+  assert.deepEqual(heard, []);
   const hints: Hint[] = [];
   store.shared.watch((hint) => hints.push(hint));
   await own.restart();
   await until(() => store.shared.health.state === 'shared');
   assert.ok(hints.some(({ type }) => type === 'recovered'));
-  assert.deepEqual((await store.shared.read('c', 1))[0]?.state, { n: 1 });
+  assert.deepEqual((await store.shared.read('c', 1))[0]?.state, { n: 2 });
+  assert.equal(heard.length, 2);
+  assert.deepEqual(heard, await store.shared.entries(0, 10)); // Each with the number it has in the journal.
   store.close();
   await own.stop();
 });
@@ -101,6 +116,7 @@ test('what must arrive arrives once, however often the line breaks', async () =>
   await until(() => store.shared.health.state === 'shared');
   await store.shared.settled();
   assert.deepEqual((await store.shared.read('c', 1))[0]?.state, { n: 300 });
+  assert.deepEqual(cell.state, { n: 300 }); // Nor does anything count twice here.
   assert.deepEqual(await store.shared.soon({ sums: [{ key: 's', amount: 0 }] }), {
     status: 'done',
     totals: [300],
