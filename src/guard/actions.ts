@@ -20,7 +20,7 @@ export function actionOf(
   const { target, task } = lane;
   const worst = typeof options.worst === 'function' ? options.worst(...args) : options.worst;
   const plain = {
-    id: id ?? ++works.ids,
+    id: id ?? (works.store.shared === undefined ? ++works.ids : `${works.idStem}-${++works.ids}`),
     kind: target.kind,
     name: target.name,
     agent: lane.agent,

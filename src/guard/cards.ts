@@ -12,7 +12,7 @@ export function openCard(
   task: TaskNode | undefined,
   atMs: number,
 ): Card {
-  const card: Card = { id: `card-${works.session}-${++works.ids}`, ...given, state: 'open' };
+  const card: Card = { id: `card-${works.idStem}-${++works.ids}`, ...given, state: 'open' };
   works.store.putCard(holdsWords(works) ? card : (works.rules?.hide(card) ?? card));
   write(works, { type: 'card-changed', card }, task && placeOf(task), atMs);
   return card;

@@ -42,7 +42,7 @@ export function startTask(
   const { signal } = given;
   const said = given.limits === undefined ? undefined : checkPart(settings.task, given.limits, 'limits');
   const parent = parentOf(works, given, around);
-  const id = given.id ?? `t-${works.session}-${++works.ids}`;
+  const id = given.id ?? `t-${works.idStem}-${++works.ids}`;
   const agent = given.agent ?? (parent ?? works).agent;
   const session = given.session ?? (parent ?? works).session;
   const depth = parent === undefined ? 0 : parent.depth + 1;

@@ -92,6 +92,8 @@ export interface Works {
   /** What is said once: that a call has no task, that a model has no price. */
   readonly told: Set<string>;
   ids: number;
+  /** What ids of this gear begin with: unlike those of others, where others share the store. */
+  readonly idStem: string;
 }
 
 /** Where controls of the user sit. */
@@ -124,9 +126,11 @@ export function createWorks(options: SwitchgearOptions): Works {
   const { settings, rules, rounds, ignored } = takePolicy(policy, env);
   const clock = options.clock ?? options.store?.clock ?? systemClock;
   const shared = options.store?.shared;
+  const unique = `${shared?.process ?? process.pid}-${++gears}`;
+  const session = options.session ?? `s-${unique}`;
   const works: Works = {
     agent: options.agent ?? 'agent',
-    session: options.session ?? `s-${shared?.process ?? process.pid}-${++gears}`,
+    session,
     project: options.project ?? process.cwd(),
     clock,
     store: options.store ?? memoryStore(clock),
@@ -167,6 +171,7 @@ export function createWorks(options: SwitchgearOptions): Works {
     told: new Set(),
     obey: undefined,
     ids: 0,
+    idStem: shared === undefined ? session : unique,
   };
   works.obey = obeyOrders(works);
   for (const { name, value, used = 'no such setting' } of ignored) {
