@@ -8,7 +8,7 @@ import { type Form, inFolder, type Report, report, seeded, type Verdict, verdict
 const commits = 300;
 
 export async function damage(form: Form): Promise<Verdict> {
-  const told = report();
+  const told = report(form);
   const random = seeded(form.seed);
   await inFolder(async (folder) => {
     for (const part of ['log', 'file'] as const) {

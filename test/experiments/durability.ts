@@ -18,7 +18,7 @@ import {
 const writers = 4;
 
 export async function durability(form: Form): Promise<Verdict> {
-  const told = report();
+  const told = report(form);
   const kills = form.short ? 12 : 1_000;
   const random = seeded(form.seed);
   await inFolder(async (folder) => {

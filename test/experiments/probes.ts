@@ -23,7 +23,7 @@ interface Asked {
 }
 
 export async function probes(form: Form): Promise<Verdict> {
-  const told = report();
+  const told = report(form);
   await inFolder((folder) => on('sqlite', { path: join(folder, 'store.db') }, form, told));
   const server = await startRedis();
   try {
@@ -108,7 +108,7 @@ async function kills(name: string, where: Where, children: Child[], { short }: F
     if (round + 1 < total) children.push(...(await crowd(where, 1)));
   }
   const stalled = await stall();
-  told.fault(latest > 250 && latest > 2 * stalled, `${name}: the next probe came ${latest} ms after the lease`);
+  told.late(latest > 250 && latest > 2 * stalled, `${name}: the next probe came ${latest} ms after the lease`);
   told.figures[`${name}: kills`] = total;
   told.figures[`${name}: next probe after the lease, latest ms`] = Math.round(latest);
   store.close();
