@@ -4,7 +4,7 @@ import type { Card } from '../core/card.ts';
 import type { Entry } from '../core/event.ts';
 import { cellBytesMax, keptDealsMax } from '../core/limits.ts';
 import type { Deal, Dealt, Next, Note } from '../ports/store.ts';
-import { show, showOneMore, stateOf, type View, type Views } from './views.ts';
+import { nothingPending, show, showOneMore, stateOf, type View, type Views } from './views.ts';
 
 export interface PlannedCell {
   readonly view: View;
@@ -47,8 +47,9 @@ export function isEmpty(plan: Plan, { sums = [], marks = [] }: Deal): boolean {
 
 /** Counts a deal in this process, until the store has heard of it. */
 export function countHere(deal: Deal, views: Views): void {
-  for (const view of viewsOf([deal], views)) {
+  for (const view of viewsOf(deal, views)) {
     if (view.pending.has(deal)) continue;
+    if (view.pending === nothingPending) view.pending = new Set();
     view.pending.add(deal);
     if (view.pending.size > keptDealsMax) view.pending.delete(view.pending.values().next().value!);
     showOneMore(view, deal);
@@ -61,11 +62,14 @@ export function arrived(
   views: Views,
   entriesOf: (deal: Deal) => readonly Entry[] | undefined,
 ): void {
-  for (const view of viewsOf(deals, views)) {
-    const { size } = view.pending;
-    for (const deal of deals) view.pending.delete(deal);
-    if (view.pending.size !== size) show(view);
+  const touched = new Set<View>();
+  for (const deal of deals) {
+    for (const { cell } of deal.changes ?? []) {
+      const view = views.all.get(cell.key);
+      if (view?.pending.delete(deal)) touched.add(view);
+    }
   }
+  for (const view of touched) show(view);
   for (const deal of deals) {
     const entries = deal.arrived && entriesOf(deal);
     try {
@@ -76,8 +80,8 @@ export function arrived(
   }
 }
 
-function viewsOf(deals: readonly Deal[], views: Views): ReadonlySet<View> {
-  const found = deals.flatMap(({ changes = [] }) => changes.map(({ cell }) => views.all.get(cell.key)));
+function viewsOf({ changes = [] }: Deal, views: Views): ReadonlySet<View> {
+  const found = changes.map(({ cell }) => views.all.get(cell.key));
   return new Set(found.filter((view) => view !== undefined));
 }
 

@@ -9,7 +9,7 @@ export interface Checkpoints {
   stop(): void;
 }
 
-const worthItBytes = 1_048_576;
+const worthItBytes = 4_194_304;
 /** A log this long is copied by whoever writes, however long that takes. */
 const tooLongBytes = 268_435_456;
 

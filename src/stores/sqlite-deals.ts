@@ -9,6 +9,7 @@ import { keyed } from './keyed.ts';
 import { cardPrefix, planDeal, type Refused } from './planning.ts';
 import { DamagedRow } from './sqlite-error.ts';
 import { sumOf } from './sqlite-file.ts';
+import { blockOf } from './sqlite-schema.ts';
 import { statementsOf } from './sqlite-statements.ts';
 import type { Known, View, Views } from './views.ts';
 
@@ -71,7 +72,7 @@ export function createDeals(db: DatabaseSync, views: Views, { wallMs, nowMs }: C
     const [data] = ask.dataVersion.get() as unknown as [number];
     if (data === seenData) return none;
     const changed: string[] = [];
-    for (const row of ask.newer.all(seenVersion)) {
+    for (const row of ask.newer.all(blockOf(seenVersion), seenVersion)) {
       const key = String(row.key);
       const known = checked(key, row);
       seenVersion = known.version;
@@ -102,9 +103,12 @@ export function createDeals(db: DatabaseSync, views: Views, { wallMs, nowMs }: C
   function put(view: View | undefined, key: string, text: string | undefined, untilMs: number | null): void {
     const version = nextVersion();
     const crc = sumOf(key, version, text ?? '');
-    // One that is known is mostly there; one that had its time is not.
-    const there = view?.text !== undefined && ask.again.run(key, version, untilMs, text ?? null, crc).changes === 1;
-    if (!there) ask.put.run(key, version, untilMs, text ?? null, crc);
+    const block = blockOf(version);
+    const row = [key, version, untilMs, text ?? null, crc, block] as const;
+    // One that is known is mostly there, and often in its block; one that had its time is not.
+    const isThere =
+      view?.text !== undefined && blockOf(view.cell.version) === block && ask.again.run(...row).changes === 1;
+    if (!isThere) ask.put.run(...row);
     if (view !== undefined) pending.set(view, { version, text });
   }
 
@@ -174,8 +178,8 @@ export function createDeals(db: DatabaseSync, views: Views, { wallMs, nowMs }: C
   function run(deal: Deal): Ran {
     const plan = planDeal(deal, views, (view) => (pending.has(view) ? pending.get(view)!.text : view.text));
     if ('status' in plan) return { dealt: plan, entries: none };
-    const sums = new Map((deal.sums ?? []).map(({ key }) => [key, totalOf(key)]));
-    const against = refusal(deal, sums);
+    const sums = new Map(deal.sums?.map(({ key }) => [key, totalOf(key)]));
+    const against = deal.sums === undefined && deal.marks === undefined ? undefined : refusal(deal, sums);
     if (against !== undefined) return { dealt: against, entries: none };
     for (const { view } of plan.cells) {
       if (isFull && view.text === undefined && !pending.has(view))

@@ -7,14 +7,16 @@ export function statementsOf(db: DatabaseSync) {
     begin: db.prepare('BEGIN IMMEDIATE'),
     commit: db.prepare('COMMIT'),
     dataVersion: db.prepare('PRAGMA data_version'),
-    newer: db.prepare('SELECT key, version, state, crc FROM cells WHERE version > ? ORDER BY version'),
-    top: db.prepare('SELECT max(version) AS version FROM cells'),
+    newer: db.prepare('SELECT key, version, state, crc FROM cells WHERE block >= ? AND version > ? ORDER BY version'),
+    top: db.prepare('SELECT max(version) AS version FROM cells WHERE block = (SELECT max(block) FROM cells)'),
     one: db.prepare('SELECT version, state, crc FROM cells WHERE key = ?'),
     count: db.prepare('SELECT count(*) AS n FROM cells'),
-    again: db.prepare('UPDATE cells SET version = ?2, untilMs = ?3, state = ?4, crc = ?5 WHERE key = ?1'),
+    again: db.prepare(
+      'UPDATE cells SET version = ?2, untilMs = ?3, state = ?4, crc = ?5 WHERE key = ?1 AND block = ?6',
+    ),
     put: db.prepare(
-      'INSERT INTO cells (key, version, untilMs, state, crc) VALUES (?1, ?2, ?3, ?4, ?5) ' +
-        'ON CONFLICT (key) DO UPDATE SET version = ?2, untilMs = ?3, state = ?4, crc = ?5',
+      'INSERT INTO cells (key, version, untilMs, state, crc, block) VALUES (?1, ?2, ?3, ?4, ?5, ?6) ' +
+        'ON CONFLICT (key) DO UPDATE SET version = ?2, untilMs = ?3, state = ?4, crc = ?5, block = ?6',
     ),
     total: db.prepare('SELECT total, crc FROM sums WHERE key = ?'),
     setTotal: db.prepare(

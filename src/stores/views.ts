@@ -9,8 +9,10 @@ export interface View {
   /** As it is stored; undefined where it is not. */
   text: string | undefined;
   /** Deals that count here and that the store has not confirmed, in their order; and what they make of the text. */
-  readonly pending: Set<Deal>;
+  pending: Set<Deal>;
   own: string | undefined;
+  /** What is known has changed: the state is made anew when somebody looks. */
+  outdate(): void;
 }
 
 export interface Views {
@@ -34,8 +36,76 @@ export interface Known {
   readonly text: string | undefined;
 }
 
+/** What most views have: nothing is out. Never written into; whoever has a deal gets a set of its own. */
+export const nothingPending: Set<Deal> = new Set();
+
+const noOptions: CellOptions<unknown> = Object.freeze({});
+
+/** A view and its cell in one. The text becomes a state when somebody looks: most of what others write nobody reads. */
+interface CellView extends View {
+  readonly key: string;
+  state: unknown;
+  version: number;
+  /** What was looked at last, and whether it still is what is known; undefined = never looked at. */
+  seen: unknown;
+  isFresh: boolean | undefined;
+}
+
+/** What all views have in common: there are very many of them, and closures for each would be heavy. */
+const face = {
+  get cell() {
+    return this;
+  },
+  get state(): unknown {
+    const view = this as unknown as CellView;
+    if (view.isFresh !== true) look(view);
+    return view.seen;
+  },
+  set state(state: unknown) {
+    const view = this as unknown as CellView;
+    view.seen = state;
+    view.isFresh = true;
+  },
+  outdate() {
+    const view = this as unknown as CellView;
+    if (view.isFresh === true) view.isFresh = false;
+  },
+};
+
+function createView(key: string, initial: () => unknown, options: CellOptions<unknown> = noOptions): CellView {
+  return {
+    __proto__: face,
+    key,
+    initial,
+    options,
+    version: 0,
+    text: undefined,
+    own: undefined,
+    pending: nothingPending,
+    seen: undefined,
+    isFresh: undefined,
+  } as never;
+}
+
+function look(view: CellView): void {
+  const { adopt } = view.options;
+  const isFirst = view.isFresh === undefined;
+  const state = readable(view);
+  const isInitial = isFirst && view.own === undefined;
+  view.state = adopt === undefined || isInitial ? state : adopt(isFirst ? view.initial() : view.seen, state);
+}
+
+/** A text that is none of ours says nothing about the cell. */
+function readable(view: View): unknown {
+  try {
+    return stateOf(view, view.own);
+  } catch {
+    return view.initial();
+  }
+}
+
 export function createViews(): Views {
-  const all = new Map<string, View>();
+  const all = new Map<string, CellView>();
 
   function learn(view: View, version: number, text: string | undefined): boolean {
     if (version <= view.cell.version) return false;
@@ -50,15 +120,7 @@ export function createViews(): Views {
     open<S>(key: string, initial: () => S, options: CellOptions<S> | undefined, known: () => Known | undefined) {
       let view = all.get(key);
       if (view === undefined) {
-        const cell = { key, state: initial() as unknown, version: 0 };
-        view = {
-          cell,
-          initial,
-          options: (options ?? {}) as CellOptions<unknown>,
-          text: undefined,
-          pending: new Set(),
-          own: undefined,
-        };
+        view = createView(key, initial, options as CellOptions<unknown> | undefined);
         all.set(key, view);
         const stored = known();
         if (stored !== undefined) learn(view, stored.version, stored.text);
@@ -80,19 +142,13 @@ export function stateOf(view: View, text: string | undefined): unknown {
 export function show(view: View): void {
   view.own = view.text;
   for (const deal of view.pending) view.own = after(view, deal);
-  look(view);
+  view.outdate();
 }
 
 /** The same, where one deal more counts: the others are not run again. */
 export function showOneMore(view: View, deal: Deal): void {
   view.own = after(view, deal);
-  look(view);
-}
-
-function look(view: View): void {
-  const { cell, options, own } = view;
-  const state = stateOf(view, own);
-  cell.state = options.adopt === undefined ? state : options.adopt(cell.state, state);
+  view.outdate();
 }
 
 /** What a deal makes of the text of a view. */
