@@ -5,7 +5,10 @@ import { leave } from './measure/exit.ts';
 import { flat } from './measure/flat.ts';
 import { guardSpeed } from './measure/guard.ts';
 import { heap, idle, timers } from './measure/memory.ts';
+import { redisSpeed } from './measure/redis.ts';
 import { speed } from './measure/speed.ts';
+import { sqliteSpeed, trip } from './measure/sqlite.ts';
+import { storeHeap } from './measure/store-memory.ts';
 import type { Figures } from './workshop.ts';
 
 const measurements: Readonly<Record<string, (args: readonly string[]) => Promise<Figures>>> = {
@@ -16,6 +19,10 @@ const measurements: Readonly<Record<string, (args: readonly string[]) => Promise
   idle,
   timers,
   flat,
+  sqlite: sqliteSpeed,
+  trip,
+  redis: redisSpeed,
+  'store-heap': storeHeap,
 };
 
 const [name = '', ...args] = process.argv.slice(2);

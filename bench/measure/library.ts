@@ -41,3 +41,28 @@ export async function succeed(at: number): Promise<number> {
 export async function fail(_at: number): Promise<number> {
   throw boom;
 }
+
+/** The stores that processes share. */
+export async function loadStores() {
+  const [{ sqliteStore }, { redisStore }] = await Promise.all([
+    load<typeof import('../../src/stores/sqlite.ts')>('stores/sqlite.js'),
+    load<typeof import('../../src/stores/redis.ts')>('stores/redis.js'),
+  ]);
+  return { sqliteStore, redisStore };
+}
+
+/** The parts of the core that decide on a breaker. */
+export async function loadCore() {
+  const [{ breaker }, { defaultBreaker }, { openBreaker }, { initialBreaker }, { allow }] = await Promise.all([
+    load<typeof import('../../src/core/breaker/control.ts')>('core/breaker/control.js'),
+    load<typeof import('../../src/core/breaker/defaults.ts')>('core/breaker/defaults.js'),
+    load<typeof import('../../src/core/breaker/phases.ts')>('core/breaker/phases.js'),
+    load<typeof import('../../src/core/breaker/state.ts')>('core/breaker/state.js'),
+    load<typeof import('../../src/core/verdict.ts')>('core/verdict.js'),
+  ]);
+  return { breaker, defaultBreaker, openBreaker, initialBreaker, allow };
+}
+
+function load<T>(file: string): Promise<T> {
+  return import(pathToFileURL(join(dist, file)).href) as Promise<T>;
+}

@@ -95,7 +95,8 @@ async function rehearse(kind: string, count: number): Promise<void> {
   stock.close?.();
 }
 
-async function used(): Promise<number> {
+/** Bytes in use, after everything that can go is gone. */
+export async function used(): Promise<number> {
   for (let round = 0; round < 4; round++) {
     await sleep(5);
     globalThis.gc?.();

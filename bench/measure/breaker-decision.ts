@@ -1,0 +1,47 @@
+/** A breaker in a shared store, decided on as the guard does it: look, judge, take, count, settle. */
+
+import type { Action } from '../../src/core/action.ts';
+import type { BreakerState } from '../../src/core/breaker/state.ts';
+import type { ActionProposed } from '../../src/core/event.ts';
+import type { Cell, Next, Store } from '../../src/ports/store.ts';
+import { loadCore, type loadStores } from './library.ts';
+
+export type Stores = Awaited<ReturnType<typeof loadStores>>;
+export type SharedStore = ReturnType<Stores['sqliteStore']>;
+
+export const breakerKey = 'breaker/x';
+
+/** One successful call through a closed breaker; false where it is not let through. */
+export async function decisionOn(store: SharedStore): Promise<() => boolean> {
+  const { breaker, defaultBreaker, initialBreaker, allow } = await loadCore();
+  const { shared, clock } = store;
+  const cell = store.cell(breakerKey, () => initialBreaker(defaultBreaker), shared.breakers.cell);
+  const seat = shared.breakers.seat(breaker(defaultBreaker), cell, defaultBreaker, 'x', () => {});
+  const holder = cell as { state: BreakerState };
+  const outcome = { kind: 'success' } as const;
+  let ids = 0;
+  return () => {
+    const atMs = clock.nowMs();
+    shared.refresh();
+    const action = { id: ++ids, name: 'x' } as unknown as Action;
+    if (seat.judge(cell.state, { type: 'action-proposed', atMs, action } as ActionProposed, 'self') !== allow)
+      return false;
+    const probe = seat.take(action, atMs);
+    if (typeof probe === 'object') return false;
+    holder.state = seat.apply(cell.state, { type: 'action-decided', atMs, action, verdict: allow }, 'self');
+    const permit = { action, atMs, generation: cell.state.generation, probe };
+    holder.state = seat.apply(cell.state, { type: 'action-settled', atMs, permit, outcome }, 'self');
+    return true;
+  };
+}
+
+/** A cell with the state of a breaker, and a step that changes it. */
+export async function changingCell(store: Store): Promise<{ cell: Cell<BreakerState>; step: typeof oneMore }> {
+  const { defaultBreaker, initialBreaker } = await loadCore();
+  return { cell: store.cell('breaker/changing', () => initialBreaker(defaultBreaker)), step: oneMore };
+}
+
+function oneMore(state: BreakerState): Next<BreakerState> {
+  state.run++;
+  return { state };
+}

@@ -1,0 +1,86 @@
+/** A file and Redis next to what lies below them, and what many breakers and tasks weigh in each store. */
+
+import { round, table, time } from '../report.ts';
+import type { Repeated, Workshop } from '../workshop.ts';
+
+const head = ['', 'measured', 'goal', ''];
+
+export function sqliteTable(workshop: Workshop): string {
+  const all = workshop.often('sqlite');
+  const { bareNs, dealNs, decideNs, awayShare } = all.middle;
+  const seen = all.least.seen!;
+  return [
+    '## A file',
+    'Below: a read-modify-write with `node:sqlite` in `BEGIN IMMEDIATE`, in WAL mode, which copies its log by itself:',
+    `${time(bareNs!)}.`,
+    `A deal by the synchronous door takes ${time(dealNs!)}, a decision on a closed breaker ${time(decideNs!)}.`,
+    `While a thread copied the log, ${round(awayShare! * 100)} % of the deals had to ask again.`,
+    '',
+    table(head, [
+      row('a deal that changes one cell, speed against the bare one', all, 'speed', 0.7, 'least'),
+      row('a closed breaker that stays closed, times faster than the bare change', all, 'faster', 5, 'least'),
+      [
+        `a trip of another process is seen by the very next decision`,
+        seen ? 'always' : 'no',
+        'always',
+        tick(seen === 1),
+      ],
+    ]),
+  ].join('\n');
+}
+
+export function redisTable(workshop: Workshop): string {
+  const all = workshop.often('redis');
+  const { getNs, dealNs, decideNs } = all.middle;
+  return [
+    '## Redis',
+    `Below: one GET of the same state with the same client, awaited: ${time(getNs!)}. A deal takes ${time(dealNs!)},`,
+    `a decision on a closed breaker ${time(decideNs!)}.`,
+    '',
+    table(head, [
+      row('a deal that changes one cell, against one GET', all, 'ratio', 1.6, 'most'),
+      row('commands sent for a closed breaker that stays closed', all, 'commands', 0, 'most', ''),
+    ]),
+  ].join('\n');
+}
+
+const things = {
+  breaker: 'a breaker after one good call',
+  'failed-breaker': 'a breaker after one failure',
+  task: 'an idle task',
+} as const;
+
+export function weightTable(workshop: Workshop): string {
+  const count = workshop.quick ? 10_000 : 100_000;
+  const rows = Object.entries(things).map(([what, words]) => [
+    words,
+    ...['memory', 'sqlite', 'redis'].map((kind) => {
+      const { heapBytes, storedBytes } = workshop.once('store-heap', [kind, what, count]);
+      return kind === 'memory' ? round(heapBytes!) : `${round(heapBytes!)} + ${round(Math.max(0, storedBytes!))}`;
+    }),
+  ]);
+  return [
+    '## Weight',
+    `Bytes for each of ${count.toLocaleString('en-US')}: in the process, + in the file or in Redis.`,
+    '',
+    table(['', 'memory', 'a file', 'Redis'], rows),
+  ].join('\n');
+}
+
+function row(
+  what: string,
+  { middle, least, most }: Repeated,
+  name: string,
+  goal: number,
+  bound: 'least' | 'most',
+  unit = 'x',
+): readonly string[] {
+  const measured = middle[name]!;
+  const range = least[name] === most[name] ? '' : ` (${round(least[name]!)}-${round(most[name]!)})`;
+  const isMet = bound === 'least' ? measured >= goal : measured <= goal;
+  return [what, `${round(measured)}${unit}${range}`, `${bound === 'least' ? '>=' : '<='} ${goal}${unit}`, tick(isMet)];
+}
+
+function tick(isMet: boolean): string {
+  return isMet ? '✓' : '✗';
+}
