@@ -173,6 +173,8 @@ export function createRedisWriter(options: RedisWriterOptions): RedisWriter {
         plan.cells.forEach(({ view }, at) => {
           const [version, text] = [Number(rest[2 * at]), rest[2 * at + 1]];
           if (version >= expected[at]!) memory.learn(view.cell.key, version, text === '' ? undefined : text);
+          else if (view.options.keepMs !== undefined && Number(reply[5]) >= expected[at]!)
+            memory.learn(view.cell.key, expected[at]! + 0.5, undefined); // It had its time.
           else options.link().renew('the store knows less of a cell than it was told');
         });
         return 'again';

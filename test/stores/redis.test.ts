@@ -175,6 +175,19 @@ test('keys of a task end with their time, and a prefix has only so many', async 
   store.close();
 });
 
+test('a cell that had its time is made again by those who knew it', async () => {
+  const prefix = `t${++prefixes}`;
+  const stores = [await open({ prefix }), await open({ prefix })] as const;
+  const [one, two] = stores.map((store) => store.cell('k', () => ({ n: 0 }), { keepMs: 100 }));
+  await stores[0].shared.soon({ changes: [{ cell: one!, step: plusOne }] });
+  await until(() => two!.state.n === 1);
+  await until(async () => (await command('EXISTS', `{${prefix}}:c:k`)) === 0);
+  assert.equal((await stores[1].shared.soon({ changes: [{ cell: two!, step: plusOne }] })).status, 'done');
+  assert.deepEqual(two!.state, { n: 1 });
+  assert.equal(stores[1].shared.health.state, 'shared');
+  for (const store of stores) store.close();
+});
+
 test('a cell that is made again after it was dropped does not end with the one before', async () => {
   const prefix = `t${++prefixes}`;
   const store = await open({ prefix });
