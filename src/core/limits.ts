@@ -138,3 +138,5 @@ export const pendingSuccessesMax = 1_000;
 /** Orders of one kind that stand at once, and how long one stands that has no end of its own. */
 export const ordersMax = 64;
 export const orderKeepMs = 86_400_000;
+/** How long a shared store keeps the failures of a worker after the last one: sessions come and go. */
+export const workerKeepMs = 7 * 86_400_000;

@@ -175,8 +175,10 @@ function book(works: Works, lane: Lane, child: TaskNode, { failed, reason: said 
   const worker = target.name;
   const body = { type: 'delegation-returned', worker, failed, reason: said.slice(0, reasonLengthMax) } as const;
   applyAll(panel, { ...body, atMs });
-  const actual = workerCell(works, session, worker).state.failures;
-  write(works, { ...body, actual, limit: workerLimit(works.settings.delegation, worker) }, place, atMs);
+  if (!failed || works.store.shared === undefined) {
+    const actual = workerCell(works, session, worker).state.failures;
+    write(works, { ...body, actual, limit: workerLimit(works.settings.delegation, worker) }, place, atMs);
+  } // A shared failure is told of where it is stored.
   if (!failed) return;
   const seat = panel.find(({ control }) => control.name === 'delegation');
   const due = seat?.control.check?.(seat.cell.state, atMs);

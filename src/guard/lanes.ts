@@ -5,11 +5,12 @@ import type { Panel, Seat } from '../core/decide.ts';
 import { type DelegationState, delegation, isCounted } from '../core/delegation.ts';
 import type { EntryPlace } from '../core/event.ts';
 import { lanesMax, patienceMaxMs, workerCellsMax } from '../core/limits.ts';
-import type { Holder } from '../core/panel.ts';
 import type { BreakerSettings } from '../core/settings.ts';
 import { resolveBreaker } from '../policy/resolve.ts';
+import type { Cell } from '../ports/store.ts';
 import { makeRoom, remembered } from './bounded.ts';
 import { type BreakerEntry, breakerAt } from './breakers.ts';
+import { announce, held } from './notes.ts';
 import { seatsOf, type TaskNode } from './task-node.ts';
 import type { Works } from './works.ts';
 
@@ -71,10 +72,17 @@ function makeLane(works: Works, target: Target, task: TaskNode | undefined): Lan
   const breaker = isWorker
     ? undefined
     : breakerAt(works, breakerKey(works, target, own.scope, agent, session, task), name, agent, own);
+  const place = { ...(task && { task: task.id }), session, agent, ...(breaker && { breaker: breaker.cell.key }) };
   const shared = [breaker, rulesSeat(works), ...(works.own?.beside(works, target, session) ?? [])];
   if (task !== undefined && isCounted(settings.delegation, target)) {
     const cell = workerCell(works, session, name);
-    shared.push({ control: delegation(settings.delegation), cell, place: 'self' } as unknown as Seat);
+    const counting = delegation(settings.delegation);
+    const control =
+      works.store.shared?.workers.seat(counting, cell, settings.delegation, place, {
+        held: (body) => held(works, body),
+        say: (entry, body) => announce(works, entry, body),
+      }) ?? counting;
+    shared.push({ control, cell, place: 'self' } as unknown as Seat);
   }
   const seats = shared.filter((seat) => seat !== undefined) as unknown as Seat[];
   const timeoutMs = isWorker || kind === 'model' ? 0 : (own.timeoutSecs ?? 0) * 1000;
@@ -86,7 +94,7 @@ function makeLane(works: Works, target: Target, task: TaskNode | undefined): Lan
     breaker,
     timeoutMs,
     patienceMs: timeoutMs > 0 ? Math.min(timeoutMs, patienceMaxMs) : patienceMaxMs,
-    place: { ...(task && { task: task.id }), session, agent, ...(breaker && { breaker: breaker.cell.key }) },
+    place,
     agent,
     session,
     epoch: works.epoch,
@@ -127,7 +135,7 @@ function rulesSeat(works: Works): Seat | undefined {
 }
 
 /** The cell of a worker's failures in a session. */
-export function workerCell(works: Works, session: string, worker: string): Holder<DelegationState> {
+export function workerCell(works: Works, session: string, worker: string): Cell<DelegationState> {
   const { workers, store, settings } = works;
   const key = pathOf('worker', session, worker);
   if (!workers.has(key)) {
@@ -135,5 +143,5 @@ export function workerCell(works: Works, session: string, worker: string): Holde
     if (oldest !== undefined) store.drop(oldest);
     workers.add(key);
   }
-  return store.cell(key, () => delegation(settings.delegation).initial(0)) as Holder<DelegationState>;
+  return store.cell(key, () => delegation(settings.delegation).initial(0), store.shared?.workers.cell);
 }

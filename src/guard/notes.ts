@@ -19,11 +19,16 @@ export function holdsWords({ settings }: Works): boolean {
   return settings.journal.content !== 'none';
 }
 
+/** The body of an entry as it is kept. */
+export function held(works: Works, body: EntryBody): EntryBody {
+  return holdsWords(works) ? body : heldBody(body, works.rules);
+}
+
 export function write(works: Works, body: EntryBody, place: EntryPlace = {}, atMs: number = works.clock.nowMs()): void {
   if (isTrace(body.type) && !wantsTraces(works)) return;
   let entry: Entry;
   try {
-    entry = works.store.append(holdsWords(works) ? body : heldBody(body, works.rules), place, atMs);
+    entry = works.store.append(held(works, body), place, atMs);
   } catch (error) {
     works.errors++; // Nothing that a decision needs: a halt must reach all of its tasks whether or not it is written.
     if (works.logLevel !== 'silent') say(works, `${warning}internal error in journal: ${messageOf(error)}`);

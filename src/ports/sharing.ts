@@ -3,8 +3,9 @@
 import type { Action, Permit } from '../core/action.ts';
 import type { BreakerState } from '../core/breaker/state.ts';
 import type { Control } from '../core/control.ts';
-import type { Entry } from '../core/event.ts';
-import type { BreakerSettings } from '../core/settings.ts';
+import type { DelegationState } from '../core/delegation.ts';
+import type { Entry, EntryBody, EntryPlace } from '../core/event.ts';
+import type { BreakerSettings, DelegationSettings } from '../core/settings.ts';
 import type { Stop } from '../core/verdict.ts';
 import type { Clock } from './clock.ts';
 import type { Cell, CellOptions } from './store.ts';
@@ -39,6 +40,26 @@ export interface BreakerSharing {
     first: Stop,
     act: () => Action,
   ): Promise<Permit | Stop>;
+}
+
+/** What a gear needs to count the failures of a worker in a session together with other processes. */
+export interface WorkerSharing {
+  /** How the cell of a worker is looked at, healed and kept. */
+  readonly cell: CellOptions<DelegationState>;
+  /** The shared control of a cell. A failure that came back is noted at the place, and heard of once it is written. */
+  seat(
+    control: Control<DelegationState>,
+    cell: Cell<DelegationState>,
+    settings: DelegationSettings,
+    place: EntryPlace,
+    told: Told,
+  ): Control<DelegationState>;
+}
+
+/** How a gear tells: what of an entry may be kept, and what it says where it was written, in full. */
+export interface Told {
+  held(body: EntryBody): EntryBody;
+  say(entry: Entry, body: EntryBody): void;
 }
 
 /** What a round needs of a gear. */

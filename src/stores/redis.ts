@@ -6,7 +6,7 @@ import { SwitchgearError } from '../core/error.ts';
 import type { Entry, EntryBody, EntryPlace } from '../core/event.ts';
 import { journalEntriesMax, storedEntriesMax, storedKeysMax, storeGraceMs, storePollMs } from '../core/limits.ts';
 import type { Clock } from '../ports/clock.ts';
-import type { CellOptions, Note, Shared, Store } from '../ports/store.ts';
+import type { CellOptions, Deal, Note, Shared, Store } from '../ports/store.ts';
 import { every, machineClock } from './machine-clock.ts';
 import { cardPrefix, laterCard, putStep } from './planning.ts';
 import { createPulse } from './pulse.ts';
@@ -173,7 +173,23 @@ export async function redisStore(options: RedisOptions): Promise<RedisStore> {
   }
 
   const sum = (key: string) => memory.totals.get(key) ?? 0;
-  const sharing = createSharing({ process, clock, cell: open, now: writer.now, soon: writer.soon, sum });
+  const now = (deal: Deal) => writer.now(remembered(deal));
+  const soon = (deal: Deal) => writer.soon(remembered(deal));
+  const sharing = createSharing({ process, clock, cell: open, now, soon, sum });
+
+  /** The deal, whose entries this process can read again. */
+  function remembered(deal: Deal): Deal {
+    const arrived = (written: readonly Entry[]) => {
+      written.forEach(remember);
+      deal.arrived?.(written);
+    };
+    return deal.arrived === undefined ? deal : { ...deal, arrived };
+  }
+
+  function remember(entry: Entry): void {
+    entries.push(entry);
+    if (entries.length >= 2 * journalEntriesMax) entries = entries.slice(-journalEntriesMax);
+  }
 
   const shared: Shared = {
     process,
@@ -187,6 +203,7 @@ export async function redisStore(options: RedisOptions): Promise<RedisStore> {
     now: writer.now,
     soon: writer.soon,
     breakers: sharing.breakers,
+    workers: sharing.workers,
     orders: sharing.orders,
     lease: sharing.lease,
     sum,
@@ -252,8 +269,7 @@ export async function redisStore(options: RedisOptions): Promise<RedisStore> {
       notes.push({ body, place, atMs });
       memory.seq++;
       const entry = { seq: memory.seq, atMs, wallMs: clock.wallMs(), ...place, ...body } as Entry;
-      entries.push(entry);
-      if (entries.length >= 2 * journalEntriesMax) entries = entries.slice(-journalEntriesMax);
+      remember(entry);
       return entry;
     },
     tail: (fromSeq) => entries.slice(-journalEntriesMax).filter(({ seq }) => seq >= fromSeq),

@@ -5,6 +5,7 @@ import type { Deal, Dealt, Shared, Store } from '../ports/store.ts';
 import { shareBreakers } from './breaker-sharing.ts';
 import { createLeases } from './leases.ts';
 import { enlist, ordersOf } from './orders.ts';
+import { shareWorkers } from './worker-sharing.ts';
 
 /** A store as far as sharing needs it. */
 export interface SharingOptions {
@@ -16,16 +17,17 @@ export interface SharingOptions {
   sum(key: string): number;
 }
 
-export interface Sharing extends Pick<Shared, 'breakers' | 'lease' | 'orders'> {
+export interface Sharing extends Pick<Shared, 'breakers' | 'workers' | 'lease' | 'orders'> {
   /** Gives back what is leased; to be called before the store is closed. */
   giveBack(): void;
 }
 
-/** Breakers that processes have in common, leases of sums, and orders of an operator: all of it is deals. */
+/** Breakers and counts of workers in common, leases of sums, and orders of an operator: all of it is deals. */
 export function createSharing(options: SharingOptions): Sharing {
   const { lease, closeAll } = createLeases(options);
   return {
     breakers: shareBreakers(options),
+    workers: shareWorkers(options),
     lease,
     orders: (hands) => enlist(ordersOf(options), hands),
     giveBack: closeAll,

@@ -80,6 +80,7 @@ export function sqliteStore(options: SqliteOptions): SqliteStore {
     now,
     soon: writer.soon,
     breakers: sharing.breakers,
+    workers: sharing.workers,
     orders: sharing.orders,
     lease: sharing.lease,
     sum,

@@ -1,0 +1,43 @@
+/** The failures of a worker that processes have in common: each is a deal, with the entry that tells of it. */
+
+import { type DelegationState, workerLimit } from '../core/delegation.ts';
+import type { Entry, EntryBody } from '../core/event.ts';
+import { workerKeepMs } from '../core/limits.ts';
+import type { WorkerSharing } from '../ports/sharing.ts';
+import type { Deal, Dealt, Next } from '../ports/store.ts';
+
+/** How the last try ended is the business of whoever made it, and its words do not leave the process. */
+function adopt({ lastReason, failedLast }: DelegationState, stored: DelegationState): DelegationState {
+  return { ...stored, lastReason, failedLast };
+}
+
+/** Of two memories the one that saw more. */
+function join(known: DelegationState, stored: DelegationState): DelegationState {
+  return known.failures > stored.failures ? known : stored;
+}
+
+export function shareWorkers(common: { now(deal: Deal): Dealt }): WorkerSharing {
+  return {
+    cell: { adopt, join, keepMs: workerKeepMs },
+    seat: (control, cell, settings, place, { held, say }) => ({
+      ...control,
+      apply(state, event, whose) {
+        const { failures, lastFailureAtMs } = state;
+        const next = control.apply(state, event, whose);
+        if (next.failures === failures && next.lastFailureAtMs === lastFailureAtMs) return next;
+        const step = (stored: DelegationState): Next<DelegationState> => {
+          const counted = { ...control.apply(stored, event, whose), lastReason: '', failedLast: false };
+          if (event.type !== 'delegation-returned') return { state: counted };
+          const { atMs, ...body } = event;
+          const full = { ...body, actual: counted.failures, limit: workerLimit(settings, event.worker) };
+          return { state: counted, notes: [{ body: held(full), place, atMs }] };
+        };
+        const reason = 'reason' in event ? { reason: event.reason } : {};
+        const arrived = (entries: readonly Entry[]) =>
+          entries.forEach((entry) => void say(entry, { ...entry, ...reason } as EntryBody));
+        common.now({ changes: [{ cell, step }], mustArrive: true, arrived });
+        return cell.state;
+      },
+    }),
+  };
+}
