@@ -112,6 +112,10 @@ export function createDeals(db: DatabaseSync, views: Views, { wallMs, nowMs }: C
     if (view !== undefined) pending.set(view, { version, text });
   }
 
+  function endOf({ options: { keepMs } }: View): number | null {
+    return keepMs === undefined ? null : nowMs() + keepMs;
+  }
+
   function totalOf(key: string): number {
     const row = ask.total.get(key);
     if (row === undefined) return 0;
@@ -186,8 +190,7 @@ export function createDeals(db: DatabaseSync, views: Views, { wallMs, nowMs }: C
         return { dealt: { status: 'refused', by: 'full', key: view.cell.key }, entries: none };
     }
     for (const { view, text } of plan.cells) {
-      const { keepMs } = view.options;
-      put(view, view.cell.key, text, keepMs === undefined ? null : nowMs() + keepMs);
+      put(view, view.cell.key, text, endOf(view));
       if (view.cell.key.startsWith(cardPrefix)) makeRoomForCards();
     }
     const totals = (deal.sums ?? none).map(({ key, amount, keepMs }: Addition) => {
@@ -231,7 +234,7 @@ export function createDeals(db: DatabaseSync, views: Views, { wallMs, nowMs }: C
     },
     offer(view, version, text) {
       if (pendingVersion < version) pendingVersion = Math.max(version, seenVersion);
-      put(view, view.cell.key, text, null);
+      put(view, view.cell.key, text, endOf(view));
     },
     raise(key, atLeast) {
       if (totalOf(key) < atLeast) setTotal(key, atLeast);

@@ -119,11 +119,20 @@ test('a file that is taken away is made anew, and told what this process knows',
   const store = sqliteStore({ path });
   const cell = store.cell('breaker/a', () => ({ open: false }));
   store.shared.now({ changes: [{ cell, step: () => ({ state: { open: true } }) }], sums: [{ key: 's', amount: 7 }] });
+  const ends = store.cell('worker/a', () => ({ failures: 0 }), { keepMs: 60_000 });
+  store.shared.now({ changes: [{ cell: ends, step: () => ({ state: { failures: 1 } }) }] });
   for (const part of ['', '-wal', '-shm']) rmSync(path + part);
   for (let look = 0; look < 300 && !existsSync(path); look++) await new Promise((resolve) => setTimeout(resolve, 10));
   const other = sqliteStore({ path });
   assert.deepEqual(other.cell('breaker/a', () => ({ open: false })).state, { open: true });
   assert.equal(other.shared.sum('s'), 7);
+  const db = new DatabaseSync(path);
+  const ending = db.prepare('SELECT key FROM cells WHERE untilMs IS NOT NULL').all();
+  assert.deepEqual(
+    ending.map(({ key }) => key),
+    ['worker/a'],
+  ); // What had an end has one again.
+  db.close();
   other.close();
   store.close();
 });
