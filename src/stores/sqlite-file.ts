@@ -18,7 +18,7 @@ import { crc32 } from 'node:zlib';
 import { SwitchgearError } from '../core/error.ts';
 import { machineClock, standStill } from './machine-clock.ts';
 import { codeOf, DamagedRow, openError, troubleOf } from './sqlite-error.ts';
-import { applicationId, migrate, migrations, versionOf } from './sqlite-schema.ts';
+import { applicationId, blockOf, migrate, migrations, versionOf } from './sqlite-schema.ts';
 
 export interface OpenFile {
   readonly db: DatabaseSync;
@@ -163,8 +163,9 @@ function checkVersion(db: DatabaseSync, path: string): void {
 function verifyAll(db: DatabaseSync): void {
   const problem = String(db.prepare('PRAGMA quick_check(1)').get()?.quick_check);
   if (problem !== 'ok') throw new DamagedRow('the file', problem);
-  for (const { key, version, state, crc } of db.prepare('SELECT key, version, state, crc FROM cells').iterate()) {
-    if (sumOf(key, version, state ?? '') !== crc) throw new DamagedRow('cells', String(key));
+  for (const { key, version, state, crc, block } of db.prepare('SELECT * FROM cells').iterate()) {
+    const isSound = sumOf(key, version, state ?? '') === crc && block === blockOf(Number(version));
+    if (!isSound) throw new DamagedRow('cells', String(key));
   }
   for (const { key, total, crc } of db.prepare('SELECT key, total, crc FROM sums').iterate()) {
     if (sumOf(key, total) !== crc) throw new DamagedRow('sums', String(key));
