@@ -1,5 +1,6 @@
 /** A breaker in a store, for experiments: the same pure code that the guard runs, as steps of deals. */
 
+import { flushCompileCache } from 'node:module';
 import { admitCall, refusalAt } from '../../src/core/breaker/breaker.ts';
 import { defaultBreaker } from '../../src/core/breaker/defaults.ts';
 import { openBreaker } from '../../src/core/breaker/phases.ts';
@@ -13,9 +14,12 @@ import { type SqliteStore, sqliteStore } from '../../src/stores/sqlite.ts';
 export type Where = { readonly path: string } | { readonly url: string; readonly deadlineMs: number };
 
 export async function openStore(where: Where): Promise<SqliteStore> {
-  return 'path' in where
-    ? sqliteStore({ path: where.path, verify: false, retain: { megabytes: 10_000 } })
-    : redisStore({ url: where.url, deadlineMs: where.deadlineMs, graceMs: 0 });
+  const store =
+    'path' in where
+      ? sqliteStore({ path: where.path, verify: false, retain: { megabytes: 10_000 } })
+      : await redisStore({ url: where.url, deadlineMs: where.deadlineMs, graceMs: 0 });
+  flushCompileCache(); // Whoever is killed cannot leave it behind at its end.
+  return store;
 }
 
 export function settingsOf(permits: number, leaseSecs: number): BreakerSettings {

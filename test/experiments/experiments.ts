@@ -1,5 +1,7 @@
 /** Every experiment by its name. */
 
+import { budget } from './budget.ts';
+import { clocks } from './clocks.ts';
 import { damage } from './damage.ts';
 import { durability } from './durability.ts';
 import { outage } from './outage.ts';
@@ -16,4 +18,6 @@ export const experiments: Readonly<Record<string, (form: Form) => Promise<Verdic
   damage: tidily(damage),
   outage: tidily(outage),
   trips: tidily(trips),
+  budget: tidily(budget),
+  clocks: tidily(clocks),
 };

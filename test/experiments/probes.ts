@@ -54,7 +54,7 @@ async function rounds(
   { short }: Form,
   told: Report,
 ): Promise<void> {
-  const total = short ? 150 : 10_000;
+  const total = short ? 60 : 10_000;
   const settings = settingsOf(permits, 15);
   const store = await openStore(where);
   const cell = breakerCell(store);

@@ -67,6 +67,8 @@ export interface Child {
 }
 
 const living = new Set<ChildProcess>();
+/** What one process compiled, the next need not: most of the life of a short one is its start. */
+const compiled = join(import.meta.dirname, '../../node_modules/.cache/experiments');
 
 /** Ends whatever an experiment left running. */
 export function endChildren(): void {
@@ -75,9 +77,14 @@ export function endChildren(): void {
 }
 
 /** A process of its own that answers one question at a time. */
-export async function startChild(file: string, role: unknown): Promise<Child> {
+export async function startChild(
+  file: string,
+  role: unknown,
+  env: Readonly<Record<string, string>> = {},
+): Promise<Child> {
   const child = fork(join(import.meta.dirname, file), [JSON.stringify(role)], {
     stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
+    env: { NODE_COMPILE_CACHE: compiled, ...process.env, ...env },
   });
   living.add(child);
   child.once('exit', () => living.delete(child));
