@@ -97,7 +97,7 @@ function scan(walk: Walk, text: string, start: number, end: number): void {
     if (kind === quote && at >= quoteEnd) {
       const close = text.indexOf(text[at]!, at + 1);
       if (close > at + 1 && close - at <= quotedMax && close < end) {
-        quoteEnd = close;
+        quoteEnd = close + 1;
         loose = Math.imul(loose ^ blank, prime);
       }
     }
