@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { seated, stopOf } from '../../../test/control-story.ts';
 import { defaultSettings } from '../defaults.ts';
 import { refusedCallsMax } from '../limits.ts';
-import { allow } from '../verdict.ts';
+import { allow, type Stop } from '../verdict.ts';
 import { loop } from './loop.ts';
 
 const control = loop({ ...defaultSettings.loop, similarityJaccardThreshold: 0.9, windowSize: 3, refusedRepeats: 2 });
@@ -128,4 +128,14 @@ test('twins of one turn are one proposal, and the next turn is another', () => {
   task.decided(deny, call);
   assert.equal(times(), 4);
   assert.equal(task.cell.state.refused[0]?.turn, null);
+});
+
+test('a call is refused from the first repeat on where no refused call may be repeated', () => {
+  const task = seated(loop({ ...defaultSettings.loop, refusedRepeats: 1 }));
+  assert.equal(task.judge(call), allow, 'never refused');
+  task.decided(until(1_000), { ...call, turnId: 'a' });
+  assert.equal((task.judge(call) as Stop).kind, 'halt');
+  assert.equal(task.judge({ ...call, turnId: 'a' }), allow, 'a twin');
+  assert.equal(task.judge(call, 1_000), allow, 'after its time');
+  assert.equal(task.judge({ ...call, fingerprint: 8 }), allow, 'another');
 });

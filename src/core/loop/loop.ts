@@ -25,8 +25,8 @@ export function loop(settings: LoopSettings): Control<LoopState> {
     return { kind, code, control: 'loop', counters };
   }
 
-  /** What a call repeats, or else the last turn that repeats something. */
-  function countersOf(memory: Memory, what: Repeated = memory.turns.findLast(({ points }) => points > 0)!): Counters {
+  /** What a call repeats, or else what the last turn does. */
+  function countersOf(memory: Memory, what: Repeated = memory.turns.at(-1)!): Counters {
     const { name, evidence, times, of, secs } = what;
     const { turns } = memory;
     const stale = turns.filter(({ points }) => points > 0).length;
@@ -67,7 +67,7 @@ export function loop(settings: LoopSettings): Control<LoopState> {
           if (verdict.kind === 'wait' || verdict.kind === 'ask') return state;
           const call = keyOf(action);
           if (verdict.kind === 'allow') {
-            if (state.refused.length > 0) forget(state.refused, action.fingerprint);
+            forget(state.refused, action.fingerprint);
             if (state.memory !== null) openTurn(state.memory);
             return state;
           }

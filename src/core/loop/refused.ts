@@ -16,7 +16,6 @@ export interface RefusedCall {
 
 /** How often an action was refused before and is still too early, or 0. */
 export function timesRefused(refused: readonly RefusedCall[], action: Action, atMs: number): number {
-  if (refused.length === 0 || action.fingerprint === 0) return 0;
   const call = refused.find((candidate) => candidate.fingerprint === action.fingerprint);
   if (call === undefined || isOver(call, atMs)) return 0;
   return action.turnId !== undefined && action.turnId === call.turn ? 0 : call.times;

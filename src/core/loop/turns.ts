@@ -70,7 +70,7 @@ function closeText(memory: Memory, settings: LoopSettings): void {
 
 function place(memory: Memory, turn: Turn, settings: LoopSettings): void {
   const { turns } = memory;
-  if (memory.placed && turns.length > 0) {
+  if (memory.placed) {
     if (turn.points < turns.at(-1)!.points) turns[turns.length - 1] = turn;
     return;
   }
