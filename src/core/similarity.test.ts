@@ -13,7 +13,9 @@ test('tokens are split on any whitespace, each kept once, order and repeats asid
   for (const space of '\t\n\v\f\r \u00a0\u1680\u2000\u200a\u2028\u2029\u202f\u205f\u3000\ufeff') {
     assert.equal(tokensOf(`a${space}b`).length, 2, `U+${space.charCodeAt(0).toString(16)}`);
   }
-  assert.equal(tokensOf('a\u200bb').length, 1);
+  for (const other of '\b\u000e\u001f\u200b\u2010') {
+    assert.equal(tokensOf(`a${other}b`).length, 1, `U+${other.charCodeAt(0).toString(16)}`);
+  }
 });
 
 test('only the first tokens are compared', () => {
@@ -42,6 +44,11 @@ test('likeness is what is shared by what there is', () => {
     assert.equal(likeness(a, b), expected, `${a} | ${b}`);
     assert.equal(likeness(b, a), expected, `${b} | ${a}`);
   }
+});
+
+test('words whose numbers lie next to each other are told apart', () => {
+  assert.equal(jaccard(Int32Array.of(1, 3), Int32Array.of(2, 3)), 1 / 3);
+  assert.equal(jaccard(Int32Array.of(2, 3), Int32Array.of(1, 3)), 1 / 3);
 });
 
 test('19 of 20 words shared is exactly 0.95', () => {
