@@ -24,6 +24,7 @@ export async function officialClient(url: unknown): Promise<() => RedisClient> {
       url,
       RESP: 2,
       disableOfflineQueue: true,
+      commandOptions: { timeout: 0 }, // None: the link has a deadline of its own.
       socket: { connectTimeout: 1_000, reconnectStrategy: false },
     }) as unknown as RedisClient;
 }

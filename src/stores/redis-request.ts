@@ -40,7 +40,7 @@ export interface Request {
   readonly turn: boolean;
 }
 
-/** Numbers that a process key remembers: more deals are never out at once. */
+/** Numbers that the list of a process remembers: more deals are never out at once. */
 export const outMax = 256;
 
 /** The version that has to be there. One that was dropped is not there, whatever its last version was. */
@@ -100,8 +100,8 @@ export function written(request: Request, number: number, sender: Sender): [stri
     parts.push(name, id, String(atMs), whole(keepMs), String(cap), most === undefined ? '' : String(most));
   }
   const counts = [cells, sums, marks, notes].map(({ length }) => length);
-  const limits = [names.channel, sender.graceMs, sender.keysMax, sender.journalMax, outMax, turn ? 1 : 0];
-  const head = [sender.born, number, guarded ? 1 : 0, ...counts, ...limits].map(String);
+  const limits = [names.channel, sender.keysMax, sender.journalMax, turn ? 1 : 0];
+  const head = [sender.born, number, guarded ? sender.graceMs : '', ...counts, ...limits].map(String);
   return [keys, [...head, ...parts, ...notes]];
 }
 

@@ -1,6 +1,7 @@
 /** The scripts of the Redis store: they compare, add and write; what any of it means, they do not know. */
 
 import { createHash } from 'node:crypto';
+import { outMax } from './redis-request.ts';
 
 export interface Script {
   readonly text: string;
@@ -24,34 +25,51 @@ end`;
 
 /**
  * Everything of a deal, or nothing.
- * KEYS: store, index, ends, journal, process; then cells, sums and marks. ARGV: born, number, guarded, how many cells,
- * sums, marks and notes, channel, grace, most keys, most entries, most numbers, turn; then the parts.
+ * KEYS: store, index, ends, journal, process; then cells, sums and marks. ARGV: born, number, grace where it is
+ * guarded, how many cells, sums, marks and notes, channel, most keys, most entries, turn; then the parts.
  * Whoever lost too often is given a turn: for 20 ms nobody else may write the cell.
+ * A number is noted in the list of its process; one that is fenced has none, so that asking and noting are one command.
+ * The server is asked for the time only where something depends on it.
  */
-export const dealScript = script(`${header}
-local nc, ns, nm, nn = tonumber(ARGV[4]), tonumber(ARGV[5]), tonumber(ARGV[6]), tonumber(ARGV[7])
+export const dealScript = script(`
+local s = redis.call('HMGET', KEYS[1], 'born', 'bornMs', 'version', 'seq')
+local t, ms = {'', ''}, nil
+local function now()
+  if not ms then
+    t = redis.call('TIME')
+    ms = t[1] * 1000 + math.floor(t[2] / 1000)
+  end
+  return ms
+end
+local function answer(status, list)
+  local out = {status, t[1], t[2], s[1] or '', s[2] or '0', s[3] or '0', s[4] or '0', ''}
+  for i = 1, list and #list or 0 do out[8 + i] = list[i] end
+  return out
+end
 if s[1] ~= ARGV[1] then return answer('forgot') end
-if redis.call('ZSCORE', KEYS[5], 'fenced') then return answer('fenced') end
-if ARGV[3] == '1' and now < s[2] + tonumber(ARGV[9]) then return answer('grace', {tostring(s[2] + ARGV[9] - now)}) end
-local a, k, lost, fresh = 13, 5, false, 0
+local nc, ns, nm, nn = tonumber(ARGV[4]), tonumber(ARGV[5]), tonumber(ARGV[6]), tonumber(ARGV[7])
+if ARGV[3] ~= '' and now() < s[2] + ARGV[3] then return answer('grace', {tostring(s[2] + ARGV[3] - now())}) end
+local a, k, lost, fresh = 11, 5, false, 0
 local current, turns = {}, {}
 for i = 1, nc do
-  local c = redis.call('HMGET', KEYS[k + i], 'v', 's', 'turn', 'turnMs')
-  current[2 * i - 1], current[2 * i], turns[i] = c[1] or '0', c[2] or '', c[3]
-  if (c[1] or '0') ~= ARGV[a + i * 5 - 3] then lost = true end
-  if c[3] and c[3] ~= KEYS[5] and now < tonumber(c[4]) then lost = true end
+  local c = redis.call('HMGET', KEYS[k + i], 'v', 'turn', 'turnMs')
+  current[i], turns[i] = c[1] or '0', c[2]
+  if current[i] ~= ARGV[a + i * 5 - 3] then lost = true end
+  if c[2] and c[2] ~= KEYS[5] and now() < tonumber(c[3]) then lost = true end
   if not c[1] then fresh = fresh + 1 end
 end
 if lost then
-  for i = 1, ARGV[13] == '1' and nc or 0 do
-    local c = redis.call('HMGET', KEYS[k + i], 'v', 'turnMs')
-    if c[1] and now >= tonumber(c[2] or '0') then
-      redis.call('HSET', KEYS[k + i], 'turn', KEYS[5], 'turnMs', now + 20)
+  local list = {}
+  for i = 1, nc do
+    local c = redis.call('HMGET', KEYS[k + i], 's', 'turnMs')
+    list[2 * i - 1], list[2 * i] = current[i], c[1] or ''
+    if ARGV[11] == '1' and current[i] ~= '0' and now() >= tonumber(c[2] or '0') then
+      redis.call('HSET', KEYS[k + i], 'turn', KEYS[5], 'turnMs', now() + 20)
     end
   end
-  return answer('lost', current)
+  return answer('lost', list)
 end
-if fresh > 0 and redis.call('ZCARD', KEYS[2]) + fresh > tonumber(ARGV[10]) then return answer('full', {'0'}) end
+if fresh > 0 and redis.call('ZCARD', KEYS[2]) + fresh > tonumber(ARGV[9]) then return answer('full', {'0'}) end
 a, k = a + nc * 5, k + nc
 local sums = {}
 for i = 1, ns do
@@ -77,9 +95,10 @@ for i = 1, nm do
     if count > tonumber(ARGV[b + 6]) then return answer('mark', {tostring(i)}) end
   end
 end
+if redis.call('RPUSHX', KEYS[5], ARGV[2]) == 0 then return answer('fenced') end
 local out = {}
 for i = 1, nc do
-  local b = 13 + (i - 1) * 5
+  local b = 11 + (i - 1) * 5
   local name, version, keep, text = ARGV[b + 1], ARGV[b + 3], ARGV[b + 4], ARGV[b + 5]
   if version == '' then
     version = string.format('%.0f', redis.call('HINCRBY', KEYS[1], 'version', 1))
@@ -93,8 +112,8 @@ for i = 1, nc do
   redis.call('ZADD', KEYS[2], version, name)
   if keep ~= '' then
     redis.call('PEXPIRE', KEYS[5 + i], keep)
-    redis.call('ZADD', KEYS[3], now + keep, name)
-  elseif current[2 * i - 1] == '0' then redis.call('ZREM', KEYS[3], name) end
+    redis.call('ZADD', KEYS[3], now() + keep, name)
+  elseif current[i] == '0' then redis.call('ZREM', KEYS[3], name) end
   local head = s[1] .. '\\n' .. KEYS[5] .. '\\n' .. version .. '\\n' .. #name .. '\\n'
   redis.call('PUBLISH', ARGV[8], head .. name .. text)
   out[#out + 1] = version
@@ -107,7 +126,7 @@ for i = 1, ns do
   redis.call('SET', key, written)
   if ARGV[b + 5] ~= '' then
     redis.call('PEXPIRE', key, ARGV[b + 5])
-    redis.call('ZADD', KEYS[3], now + ARGV[b + 5], ARGV[b + 1])
+    redis.call('ZADD', KEYS[3], now() + ARGV[b + 5], ARGV[b + 1])
   end
   redis.call('ZADD', KEYS[2], 'NX', 0, ARGV[b + 1])
   out[#out + 1] = written
@@ -120,7 +139,7 @@ for i = 1, nm do
   local keep = string.format('%.0f', ARGV[b + 4] + 60000)
   redis.call('PEXPIRE', key, keep)
   redis.call('ZADD', KEYS[2], 'NX', 0, ARGV[b + 1])
-  redis.call('ZADD', KEYS[3], now + keep, ARGV[b + 1])
+  redis.call('ZADD', KEYS[3], now() + keep, ARGV[b + 1])
   out[#out + 1] = string.format('%.0f', redis.call('ZCARD', key))
   out[#out + 1] = redis.call('ZRANGE', key, 0, 0, 'WITHSCORES')[2] or ARGV[b + 3]
 end
@@ -128,20 +147,17 @@ a = a + nm * 6
 for i = 1, nn do
   local seq = redis.call('HINCRBY', KEYS[1], 'seq', 1)
   s[4] = string.format('%.0f', seq)
-  redis.call('XADD', KEYS[4], 'MAXLEN', '~', ARGV[11], string.format('%.0f-0', seq), 'e', ARGV[a + i])
+  redis.call('XADD', KEYS[4], 'MAXLEN', '~', ARGV[10], string.format('%.0f-0', seq), 'e', ARGV[a + i])
 end
-redis.call('ZADD', KEYS[5], ARGV[2], ARGV[2])
-if ARGV[2] % 64 == 0 then
-  redis.call('ZREMRANGEBYRANK', KEYS[5], 0, -1 - ARGV[12])
-  redis.call('PEXPIRE', KEYS[5], 3600000)
-end
+if ARGV[2] % 64 == 0 then redis.call('LTRIM', KEYS[5], -${outMax}, -1) end
 return answer('done', out)`);
 
 /**
  * Who is there: makes a store that is empty, fences the link this process had before, and says what of it was done.
  * A store that knows less than it was told once is as good as new: whoever remembers has to tell it again. Behind
  * another server it may be such a store, so that whoever remembers is given the time to come back.
- * KEYS: store, process before, process now. ARGV: born to be, secret to be, born known, version known, seq known.
+ * KEYS: store, process before, process now, what the one before did.
+ * ARGV: born to be, secret to be, born known, version known, seq known.
  */
 export const helloScript = script(`
 local s = redis.call('HMGET', KEYS[1], 'born', 'version', 'seq', 'server')
@@ -155,16 +171,22 @@ end
 redis.call('HSETNX', KEYS[1], 'secret', ARGV[2])
 if tonumber(s[2] or '0') < tonumber(ARGV[4]) then redis.call('HSET', KEYS[1], 'version', ARGV[4]) end
 if tonumber(s[3] or '0') < tonumber(ARGV[5]) then redis.call('HSET', KEYS[1], 'seq', ARGV[5]) end
-local done = redis.call('ZRANGE', KEYS[2], 0, -1)
-redis.call('ZADD', KEYS[2], '+inf', 'fenced')
-redis.call('PEXPIRE', KEYS[2], 3600000)
-redis.call('ZADD', KEYS[3], 0, 'open')
+if redis.call('EXISTS', KEYS[2]) == 1 then
+  redis.call('RENAME', KEYS[2], KEYS[4])
+  redis.call('PEXPIRE', KEYS[4], 3600000)
+end
+local done = redis.call('LRANGE', KEYS[4], 0, -1)
+redis.call('RPUSH', KEYS[3], 'open')
 redis.call('PEXPIRE', KEYS[3], 3600000)
 ${header.replaceAll(/^local (s|t) =/gm, '$1 =')}
 return answer('hello', done)`);
 
-/** What changed since a version, and which names have had their time. KEYS: store, index, ends. ARGV: since, most. */
+/**
+ * What changed since a version, and which names have had their time; whoever asks is alive.
+ * KEYS: store, index, ends, process. ARGV: since, most.
+ */
 export const pollScript = script(`${header}
+redis.call('PEXPIRE', KEYS[4], 3600000)
 local ended = redis.call('ZRANGEBYSCORE', KEYS[3], '-inf', now, 'LIMIT', 0, ARGV[2])
 for _, name in ipairs(ended) do
   redis.call('ZREM', KEYS[2], name)

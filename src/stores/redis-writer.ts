@@ -189,11 +189,9 @@ export function createRedisWriter(options: RedisWriterOptions): RedisWriter {
         return { dealt: { status: 'refused', by: 'full', key: plan.cells[0]?.view.cell.key ?? '' } };
       case 'grace':
         return Math.max(1, Number(rest[0]));
-      case 'forgot':
+      default: // It forgot, or fenced a line that was silent for an hour.
         options.link().renew('the store forgot what it was told');
         return 'forgot';
-      default:
-        return 'again';
     }
   }
 

@@ -11,7 +11,7 @@ import { every, machineClock } from './machine-clock.ts';
 import { cardPrefix, laterCard, putStep } from './planning.ts';
 import { createPulse } from './pulse.ts';
 import { officialClient } from './redis-client.ts';
-import { pollStore, readCells, tellAgain } from './redis-healing.ts';
+import { pollStore, type Reading, readCells, tellAgain } from './redis-healing.ts';
 import { createLink, defaultDeadlineMs, type Link, type RedisClient, type Reply, type Run } from './redis-link.ts';
 import { createMemory } from './redis-memory.ts';
 import { namesOf } from './redis-names.ts';
@@ -81,11 +81,12 @@ export async function redisStore(options: RedisOptions): Promise<RedisStore> {
       pulse.degrade(reason);
     },
     heard(message) {
-      const [born, from, version, length, ...rest] = message.split('\n');
+      // Of its own deals this process hears by their answers, which say which of them it was.
+      if (message.startsWith(`${memory.born}\n${names.process(`${process}-${line}`)}\n`)) return;
+      const [born, , version, length, ...rest] = message.split('\n');
       const body = rest.join('\n');
       const name = body.slice(0, Number(length));
-      // Of its own deals this process hears by their answers, which say which of them it was.
-      if (born !== memory.born || from === names.process(`${process}-${line}`) || !name.startsWith('c:')) return;
+      if (born !== memory.born || !name.startsWith('c:')) return;
       const text = body.slice(Number(length));
       memory.learn(name.slice(2), Number(version), text === '' ? undefined : text);
     },
@@ -112,7 +113,7 @@ export async function redisStore(options: RedisOptions): Promise<RedisStore> {
   /** Reads the head of an answer and hands out the rest. */
   function hear(reply: Reply, askedMs: number): readonly string[] {
     const [, secs, micros, , , version, seq] = reply;
-    time.hear(askedMs, machineClock.nowMs(), Number(secs) * 1000 + Number(micros) / 1000);
+    if (secs !== '') time.hear(askedMs, machineClock.nowMs(), Number(secs) * 1000 + Number(micros) / 1000);
     if (Number(version) > memory.version) memory.version = Number(version);
     memory.seq = Math.max(memory.seq, Number(seq));
     return reply.slice(8);
@@ -126,28 +127,34 @@ export async function redisStore(options: RedisOptions): Promise<RedisStore> {
     const wanted = [randomUUID(), secret === '' ? randomBytes(32).toString('base64url') : secret];
     const askedMs = machineClock.nowMs();
     const own = names.process(`${process}-${next}`);
-    const reply = await run(helloScript, [names.store, before, own], [...wanted, born, String(version), String(seq)]);
+    const keys = [names.store, before, own, `${before}:done`];
+    const reply = await run(helloScript, keys, [...wanted, born, String(version), String(seq)]);
     line = next; // Not before: an answer that was lost is asked for again.
     const done = hear(reply, askedMs);
     writer.lineBack(new Set(done.map(Number)));
     const forgot = born !== '' && reply[3] !== born;
     memory.born = reply[3]!;
     memory.secret = reply[7]!;
-    await pollStore({ run, names, memory, since: forgot ? 0 : since, hear });
+    const reading = readingOf(run);
+    await pollStore(forgot ? { ...reading, since: 0 } : reading);
     since = memory.version;
     writer.caughtUp();
-    if (forgot) await tellAgain({ run, names, memory, views, writer, hear });
+    if (forgot) await tellAgain({ ...reading, views, writer });
   }
 
   let since = 0;
   let polling = false;
+
+  function readingOf(run: Run): Reading {
+    return { run, names, process: `${process}-${line}`, memory, since, hear };
+  }
 
   async function poll(): Promise<void> {
     if (polling || closed || !link.isUp) return;
     polling = true;
     try {
       const { born, version } = memory;
-      const head = await pollStore({ run: link.run, names, memory, since, hear });
+      const head = await pollStore(readingOf(link.run));
       if (head.born !== born || head.version < Math.min(version, since))
         link.renew('the store forgot what it was told');
       else since = Math.max(since, head.version);
@@ -212,9 +219,7 @@ export async function redisStore(options: RedisOptions): Promise<RedisStore> {
       return known === undefined || known.oldestMs <= atMs - keepMs - keepMs ? { count: 0, oldestMs: atMs } : known;
     },
     read: async (prefixed, most) => {
-      const keys = await readCells({ run: link.run, names, memory, since, hear }, prefixed, most).catch(
-        () => undefined,
-      );
+      const keys = await readCells(readingOf(link.run), prefixed, most).catch(() => undefined);
       return (
         keys ??
         [...memory.cells]
