@@ -1,4 +1,4 @@
-/** Spends shared budgets in random order until nothing is left, and notes each spending where a kill -9 cannot reach. */
+/** Spends shared budgets in random order until nothing is left, and notes it where a kill -9 cannot reach. */
 
 import { openSync, writeSync } from 'node:fs';
 import type { Lease } from '../../src/ports/store.ts';
