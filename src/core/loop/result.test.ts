@@ -56,6 +56,8 @@ test('words, signs, numbers and words beyond ASCII tell results apart', () => {
     ['größe', 'grüße'],
     ['ä', 'a'],
     ['a\u0080', 'a'],
+    ['\u0080b', '\u0080 b'],
+    ['it was defaced', 'it was effaced'],
     ['facade', 'decade'],
     ['rows a b', 'rows ab'],
     ['id k1234567', 'id k1234568'],
@@ -86,6 +88,7 @@ test('numbers and quoted parts do not tell errors apart; what stands around them
     ['item k1', 'item z2'],
     [`no '${x(119)}' here`, "no 'y' here"],
     ["'a' and 'b'", "'c' and 'd'"],
+    ["'a''b'", "'c''d'"],
   ]);
   apart(loose, [
     ["no column 'a' here", "no table 'a' here"],
@@ -99,6 +102,9 @@ test('numbers and quoted parts do not tell errors apart; what stands around them
     ['a ! b', 'a ? b'],
     ["'a'", "'a"],
     ["''a", "''b"],
+    ["''a'", "'a'"],
+    ["'a's", "'a't"],
+    ["'a'!", "'a'?"],
     ['say \'a" b', 'say \'a" c'],
   ]);
   apart(exact, [["no column 'a' here", "no column 'b' here"]]);
@@ -117,7 +123,7 @@ test('a long text counts by its beginning, its end and its length', () => {
   ]);
   alike(exact, [
     [`${spaced(markLengthMax - 512)}a ${spaced(2_000)}`, `${spaced(markLengthMax - 512)}b ${spaced(2_000)}`],
-    [`${spaced(3_000)}a ${spaced(512)}`, `${spaced(3_000)}b ${spaced(512)}`],
+    [`${spaced(3_000)}a${' x'.repeat(256)}`, `${spaced(3_000)}b${' x'.repeat(256)}`],
   ]);
   alike(loose, [[long('a ', 'z'), long('a ', 'z', 2)]]);
   assert.equal(markValue(spaced(5_000), true)?.length, 5_000);
@@ -150,6 +156,7 @@ test('a long list counts by its ends and its length', () => {
     [new Uint8Array([1, 2]), new Uint8Array([1, 3])],
   ]);
   apart(loose, [[list(200), list(201)]]);
+  assert.equal(markValue(list(200), true)?.length, 128 * 'same'.length);
   alike(exact, [
     [list(200), list(200, 64)],
     [list(200), list(200, 135)],
@@ -184,6 +191,27 @@ test('only so many entries and so deep is looked at', () => {
     [nested(fingerprintDepthMax + 1, 'a'), nested(fingerprintDepthMax + 1, 'b')],
     [wrapped(fingerprintDepthMax + 1, 'a'), wrapped(fingerprintDepthMax + 1, 'b')],
   ]);
+});
+
+test('what says what it is in words of its own is looked at like anything else', () => {
+  class Said {
+    readonly #value: unknown;
+    constructor(value: unknown) {
+      this.#value = value;
+    }
+    toJSON(): unknown {
+      return this.#value;
+    }
+  }
+  class Endless {
+    toJSON(): unknown {
+      return new Endless();
+    }
+  }
+  const deep = fingerprintDepthMax - 2;
+  apart(exact, [[nested(deep, new Said(['a'])), nested(deep, new Said(['b']))]]);
+  alike(exact, [[nested(deep + 1, new Said(['a'])), nested(deep + 1, new Said(['b']))]]);
+  assert.notEqual(markValue(new Endless(), true), undefined);
 });
 
 test('the names of fields count, but for what is far into a long one', () => {

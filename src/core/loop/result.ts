@@ -43,8 +43,8 @@ interface Walk {
   loose: number;
   length: number;
   entries: number;
-  /** Words that are no ids or times. */
-  kept: number;
+  /** Whether there are words that are no ids or times. */
+  kept: boolean;
   /** Whether ids and times are told apart, too: where there is nothing else. */
   readonly raw: boolean;
   retryable: boolean;
@@ -67,7 +67,7 @@ function addText(walk: Walk, text: string, ok: boolean): void {
 
 function scan(walk: Walk, text: string, start: number, end: number): void {
   let { exact, loose, kept } = walk;
-  let quoteEnd = -1;
+  let quoteEnd = 0;
   for (let at = start; at < end; ) {
     const code = text.charCodeAt(at);
     const kind = code < 128 ? kinds[code]! : letter;
@@ -89,7 +89,7 @@ function scan(walk: Walk, text: string, start: number, end: number): void {
         digits > 0 &&
         !walk.raw &&
         (plain ? hasUnit(text, stop) : volatileWord.test(text.slice(at, Math.min(stop, at + 64))));
-      if (!varies) kept++;
+      if (!varies) kept = true;
       exact = Math.imul(exact ^ (varies ? blank : word), prime);
       at = stop;
       continue;
@@ -129,9 +129,10 @@ function isRetryable(text: string): boolean {
 export function markValue(value: unknown, ok: boolean): ResultMark | undefined {
   try {
     let walk = walked(value, ok, false);
-    if (walk.kept === 0) walk = walked(value, ok, true); // An id or a time alone: nothing else tells one from another.
+    if (!walk.kept) walk = walked(value, ok, true); // An id or a time alone: nothing else tells one from another.
     const { exact, loose, length, retryable } = walk;
-    return { ok, exact: exact | 0 || 1, loose: loose | 0 || 1, length, ...(retryable && { retryable }) };
+    // 0 is where nobody looked.
+    return { ok, exact: exact || 1, loose: loose || 1, length, ...(retryable && { retryable }) };
   } catch {
     return undefined; // A value that does not want to be looked at, or that shows nothing of itself.
   }
@@ -139,13 +140,13 @@ export function markValue(value: unknown, ok: boolean): ResultMark | undefined {
 
 function walked(value: unknown, ok: boolean, raw: boolean): Walk {
   const entries = fingerprintEntriesMax;
-  const walk = { exact: basis, loose: basis ^ 1, length: 0, entries, kept: 0, raw, retryable: false };
+  const walk = { exact: basis, loose: basis ^ 1, length: 0, entries, kept: false, raw, retryable: false };
   walkValue(value, walk, ok, 0);
   return walk;
 }
 
 function walkValue(value: unknown, walk: Walk, ok: boolean, depth: number): void {
-  if (walk.entries-- <= 0) return;
+  walk.entries--;
   if (typeof value !== 'object' || value === null) addText(walk, typeof value === 'function' ? '' : String(value), ok);
   else if (value instanceof Error) addText(walk, `${value.name} ${value.message}`, ok);
   else if (depth < fingerprintDepthMax) {
@@ -159,7 +160,7 @@ function walkValue(value: unknown, walk: Walk, ok: boolean, depth: number): void
 function walkList(list: ArrayLike<unknown>, walk: Walk, ok: boolean, depth: number): void {
   const { length } = list;
   add(walk, length + 7, length + 7);
-  const skipped = length > 2 * listEnds ? length - 2 * listEnds : 0;
+  const skipped = Math.max(length - 2 * listEnds, 0);
   for (let at = 0; at < length - skipped && walk.entries > 0; at++) {
     walkValue(list[at < listEnds ? at : at + skipped], walk, ok, depth + 1);
   }
