@@ -95,6 +95,7 @@ test('numbers and quoted parts do not tell errors apart; what stands around them
     ["no column 'a' here", "no column 'a' there"],
     ["no column 'a' here", "no column '' here"],
     ["no column 'a' here", 'no column a here'],
+    ["no column 'a' here", 'no column here'],
     ["'a' and 'b'", "'a' or 'b'"],
     [`no '${x(120)}' here`, "no 'y' here"],
     ["can't read", "can't write"],
