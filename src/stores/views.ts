@@ -95,12 +95,12 @@ function look(view: CellView): void {
   view.state = adopt === undefined || isInitial ? state : adopt(isFirst ? view.initial() : view.seen, state);
 }
 
-/** A text that is none of ours says nothing about the cell. */
-function readable(view: View): unknown {
+/** A text that is none of ours says nothing about the cell: what was seen last still holds. */
+function readable(view: CellView): unknown {
   try {
     return stateOf(view, view.own);
   } catch {
-    return view.initial();
+    return view.isFresh === undefined ? view.initial() : view.seen;
   }
 }
 
