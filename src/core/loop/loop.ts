@@ -10,7 +10,7 @@ import { allow, type Counters, type Stop, type Verdict } from '../verdict.ts';
 import { forget, remember, timesRefused } from './refused.ts';
 import { countOutput, endRow } from './row.ts';
 import { initialLoop, type LoopState, type Memory, memoryOf, type Repeated } from './state.ts';
-import { isRipe, openText, openTurn, pointsOf, repeatOf, settleCall } from './turns.ts';
+import { hasFailure, isRipe, openText, openTurn, pointsOf, repeatOf, settleCall } from './turns.ts';
 import type { Habit } from './weigh.ts';
 
 /** What the agent is told before anything is refused. */
@@ -48,16 +48,18 @@ export function loop(settings: LoopSettings): Control<LoopState> {
       const call = keyOf(action);
       const habit = habitOf(action.name);
       if (memory === null || call === 0 || habit === 'off') return allow;
+      // Most calls are far from a refusal, and must not pay for a look at all that was seen.
+      if (pointsOf(memory) < settings.refusePoints && !hasFailure(memory)) return allow;
       const repeat = repeatOf(memory, call, settings);
       if (repeat === undefined) return allow;
       const { ok, retryable, atMs: lastMs } = repeat.last;
-      const refusal = say('deny', 'tool_loop', countersOf(memory, repeat));
+      const refusal = () => say('deny', 'tool_loop', countersOf(memory, repeat));
       if (!ok) {
         const retryAtMs = lastMs + retryMs;
-        return retryable || atMs >= retryAtMs ? allow : { ...refusal, retryAtMs };
+        return retryable || atMs >= retryAtMs ? allow : { ...refusal(), retryAtMs };
       }
       const spaced = habit === 'poll' && atMs - lastMs >= 1000 * settings.pollSecs;
-      return spaced || habit === 'wait' || pointsOf(memory) < settings.refusePoints ? allow : refusal;
+      return spaced || habit === 'wait' || pointsOf(memory) < settings.refusePoints ? allow : refusal();
     },
 
     apply(state, event) {

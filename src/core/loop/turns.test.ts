@@ -58,7 +58,7 @@ test('what is kept of a first result is plain, small, and holds nothing of it', 
   const call = { name: 'read', call: 1, reached: true, chances: 0, atMs: 50_000 };
   assert.deepEqual(agent.cell.state.memory, {
     seen: [{ ...call, ok: true, exact, loose, length: 6, retryable: false }],
-    turns: [{ evidence: 'news', points: 0, name: 'read', failed: false, times: 1, of: 1, secs: 0 }],
+    turns: [{ evidence: 'news', points: 0, name: '', failed: false, times: 1, of: 1, secs: 0 }],
     ...{ placed: true, answered: true, recurs: false, spoke: false, waiting: false, texts: 0, over: 0 },
   });
 });

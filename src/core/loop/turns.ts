@@ -25,24 +25,27 @@ export function settleCall(state: LoopState, settled: Settled, settings: LoopSet
   const { name, call, mark, reached, chances, atMs } = settled;
   const { evidence, points, times, first } = weigh(memory, settled, settings, habit);
   const { seen } = memory;
-  if (mark.ok && seen.findLast((other) => other.call === call)?.ok === false) forgive(memory, name);
-  const since = seen[first]?.atMs ?? atMs;
+  if (mark.ok && hasFailure(memory) && seen.findLast((other) => other.call === call)?.ok === false) {
+    forgive(memory, name);
+  }
+  const sinceMs = seen[first]?.atMs ?? atMs;
   const of = seen.length - first + 1;
   if (seen.length >= seenCallsMax) seen.shift();
-  seen.push({ name, call, reached, chances, atMs, ...plain(mark) });
+  const { ok, exact, loose, length, retryable = false } = mark;
+  seen.push({ name, call, reached, chances, atMs, ok, exact, loose, length, retryable });
   const repeats = evidence === 'same_call' || evidence === 'same_cycle' || !reached;
   state.between = Math.max(state.between, repeats ? between.nothingNew : between.something);
-  const secs = Math.round((atMs - since) / 1000);
-  place(memory, { evidence, points, name, failed: !mark.ok, times, of, secs }, settings);
+  const secs = Math.round((atMs - sinceMs) / 1000);
+  const isNews = evidence === 'news' && ok;
+  place(memory, isNews ? news : { evidence, points, name, failed: !ok, times, of, secs }, settings);
 }
+
+/** The turn that most turns are: it carries no data, so it is shared. */
+const news: Turn = Object.freeze({ evidence: 'news', points: 0, name: '', failed: false, times: 1, of: 1, secs: 0 });
 
 /** What failed works now: its failures were no loop. */
 function forgive({ turns }: Memory, name: string): void {
   for (const turn of turns) if (turn.failed && turn.name === name) turn.points = 0;
-}
-
-function plain({ ok, exact, loose, length, retryable = false }: Settled['mark']) {
-  return { ok, exact, loose, length, retryable };
 }
 
 /** Words came. Unless it is known whether calls came with them, that shows later. */
@@ -76,7 +79,13 @@ function place(memory: Memory, turn: Turn, settings: LoopSettings): void {
   }
   memory.placed = true;
   turns.push(turn);
-  turns.splice(0, turns.length - settings.turns); // Also where another policy weighs fewer.
+  while (turns.length > settings.turns) turns.shift(); // Also where another policy weighs fewer.
+}
+
+/** Whether anything failed among the calls that are remembered. */
+export function hasFailure({ seen }: Memory): boolean {
+  for (const { ok } of seen) if (!ok) return true;
+  return false;
 }
 
 /** The points of the last turns. */

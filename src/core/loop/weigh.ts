@@ -52,7 +52,7 @@ function weighFailure(memory: Memory, settled: Settled, settings: LoopSettings):
 function weighSuccess(memory: Memory, settled: Settled, settings: LoopSettings, habit: Habit | undefined): Weighed {
   const { mark, name, call } = settled;
   const { seen } = memory;
-  const last = seen.findLast((other) => other.call === call && other.ok);
+  const last = lastSuccess(seen, call);
   if (last?.exact === mark.exact) {
     const spaced = habit === 'poll' && settled.atMs - last.atMs >= 1000 * settings.pollSecs;
     if (spaced || habit === 'wait') return news;
@@ -71,6 +71,15 @@ function weighSuccess(memory: Memory, settled: Settled, settings: LoopSettings, 
     return { evidence: 'near_call', points: settings.nearCallPoints, times: 2, first: seen.length };
   }
   return news;
+}
+
+/** The last success of a call; a plain loop, since every call asks. */
+function lastSuccess(seen: readonly SeenCall[], call: number): SeenCall | undefined {
+  for (let at = seen.length - 1; at >= 0; at--) {
+    const other = seen[at]!;
+    if (other.call === call && other.ok) return other;
+  }
+  return undefined;
 }
 
 /** Whether the agent does nearly what it did before, as it says in nearly the same words. */
