@@ -4,9 +4,9 @@
  */
 
 import { writeFileSync } from 'node:fs';
-import { arch, availableParallelism, platform } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
+import { occasion } from './report.ts';
 import { breakerTables } from './tables/breaker.ts';
 import { countsTables } from './tables/counts.ts';
 import { flatTables } from './tables/flat.ts';
@@ -47,12 +47,10 @@ try {
 }
 
 function intro(): string {
-  const date = new Date().toISOString().slice(0, 10);
-  const machine = `${availableParallelism()} cores, ${platform()} ${arch()}, Node ${process.versions.node}`;
   return [
     '# Benchmarks',
     '',
-    `Measured on ${date} with \`npm run bench\`: ${machine};`,
+    `${occasion('npm run bench')};`,
     'opossum 10, cockatiel 4. The library is compiled as it is published. Each case runs in a process of its own,',
     'where slices of the bare and of the guarded call alternate; a ratio is taken inside its process, and the middle',
     `of ${quick ? 'one run' : 'five runs'} is shown. The guarded function is an async function that returns at once:`,

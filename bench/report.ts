@@ -1,5 +1,7 @@
 /** Tables in Markdown, with the target beside what was measured. */
 
+import { arch, availableParallelism, platform } from 'node:os';
+
 /** A figure that should not be above its target. */
 export interface Held {
   readonly what: string;
@@ -7,6 +9,13 @@ export interface Held {
   readonly target: number;
   readonly unit: string;
   readonly range?: readonly [number, number];
+}
+
+/** When and on what something was measured. */
+export function occasion(command: string): string {
+  const date = new Date().toISOString().slice(0, 10);
+  const machine = `${availableParallelism()} cores, ${platform()} ${arch()}, Node ${process.versions.node}`;
+  return `Measured on ${date} with \`${command}\`: ${machine}`;
 }
 
 export function table(head: readonly string[], rows: readonly (readonly string[])[]): string {

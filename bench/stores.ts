@@ -4,9 +4,9 @@
  */
 
 import { writeFileSync } from 'node:fs';
-import { arch, availableParallelism, platform } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
+import { occasion } from './report.ts';
 import { redisTable, sqliteTable, weightTable } from './tables/stores.ts';
 import { openWorkshop } from './workshop.ts';
 
@@ -25,12 +25,10 @@ try {
 }
 
 function intro(): string {
-  const date = new Date().toISOString().slice(0, 10);
-  const machine = `${availableParallelism()} cores, ${platform()} ${arch()}, Node ${process.versions.node}`;
   return [
     '# What shared stores cost',
     '',
-    `Measured on ${date} with \`npm run bench:stores\`: ${machine},`,
+    `${occasion('npm run bench:stores')},`,
     'a Redis on the same machine. The library is compiled as it is published. Slices of the bare operation and of ours',
     'alternate in one process, a ratio is taken inside it, and the middle of',
     `${quick ? 'one run' : 'five runs'} is shown with its range. The state is that of a breaker with default settings.`,

@@ -9,7 +9,7 @@ import { before, test } from 'node:test';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import type { Detector } from '../bench/detectors/detector.ts';
-import { policyDetector } from '../bench/detectors/ours.ts';
+import { observationOf, policyDetector } from '../bench/detectors/ours.ts';
 import { type Run, readRuns } from '../bench/detectors/runs.ts';
 import { createSwitchgear, type Task } from '../src/index.ts';
 import { simulatedClock } from '../src/testing/index.ts';
@@ -82,17 +82,7 @@ function observed(run: Run, between: (task: Task, index: number) => void): numbe
     at =
       run.events.findIndex((event, index) => {
         between(task, index);
-        const calls = run.events[index + 1]?.type === 'tool_call';
-        if (event.type === 'assistant') return task.observe({ type: 'assistant', text: event.text, toolUse: calls });
-        if (event.type === 'user') return task.observe({ type: 'user', text: event.text + (event.full_sha ?? '') });
-        if (event.type === 'tool_call') {
-          return task.observe({ type: 'tool_use', id: event.id, name: event.name, input: event.args });
-        }
-        if (event.type === 'tool_result') {
-          const output = event.text + (event.full_sha ?? '');
-          return task.observe({ type: 'tool_result', id: event.id, ok: event.ok, output });
-        }
-        return false;
+        return task.observe(observationOf(run, event, index));
       }) + 1;
   });
   return at;

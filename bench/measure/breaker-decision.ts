@@ -1,8 +1,9 @@
 /** A breaker in a shared store, decided on as the guard does it: look, judge, take, count, settle. */
 
-import type { Action } from '../../src/core/action.ts';
+import type { Action, Outcome } from '../../src/core/action.ts';
 import type { BreakerState } from '../../src/core/breaker/state.ts';
-import type { ActionProposed } from '../../src/core/event.ts';
+import type { Verdict } from '../../src/core/verdict.ts';
+import type { SharedBreaker } from '../../src/ports/sharing.ts';
 import type { Cell, Next, Store } from '../../src/ports/store.ts';
 import { loadCore, type loadStores } from './library.ts';
 
@@ -14,25 +15,33 @@ export const breakerKey = 'breaker/x';
 /** One successful call through a closed breaker; false where it is not let through. */
 export async function decisionOn(store: SharedStore): Promise<() => boolean> {
   const { breaker, defaultBreaker, initialBreaker, allow } = await loadCore();
-  const { shared, clock } = store;
+  const { shared } = store;
   const cell = store.cell(breakerKey, () => initialBreaker(defaultBreaker), shared.breakers.cell);
   const seat = shared.breakers.seat(breaker(defaultBreaker), cell, defaultBreaker, 'x', () => {});
+  return () => callThrough(store, seat, cell, allow, { kind: 'success' });
+}
+
+let calls = 0;
+
+/** One call through a shared breaker, as the guard does it; false where it is not let through. */
+export function callThrough(
+  { shared, clock }: SharedStore,
+  seat: SharedBreaker,
+  cell: Cell<BreakerState>,
+  allow: Verdict,
+  outcome: Outcome,
+): boolean {
   const holder = cell as { state: BreakerState };
-  const outcome = { kind: 'success' } as const;
-  let ids = 0;
-  return () => {
-    const atMs = clock.nowMs();
-    shared.refresh();
-    const action = { id: ++ids, name: 'x' } as unknown as Action;
-    if (seat.judge(cell.state, { type: 'action-proposed', atMs, action } as ActionProposed, 'self') !== allow)
-      return false;
-    const probe = seat.take(action, atMs);
-    if (typeof probe === 'object') return false;
-    holder.state = seat.apply(cell.state, { type: 'action-decided', atMs, action, verdict: allow }, 'self');
-    const permit = { action, atMs, generation: cell.state.generation, probe };
-    holder.state = seat.apply(cell.state, { type: 'action-settled', atMs, permit, outcome }, 'self');
-    return true;
-  };
+  const atMs = clock.nowMs();
+  shared.refresh();
+  const action = { id: ++calls, name: 'x' } as unknown as Action;
+  if (seat.judge(cell.state, { type: 'action-proposed', atMs, action }, 'self') !== allow) return false;
+  const probe = seat.take(action, atMs);
+  if (typeof probe === 'object') return false;
+  holder.state = seat.apply(cell.state, { type: 'action-decided', atMs, action, verdict: allow }, 'self');
+  const permit = { action, atMs, generation: cell.state.generation, probe };
+  holder.state = seat.apply(cell.state, { type: 'action-settled', atMs: clock.nowMs(), permit, outcome }, 'self');
+  return true;
 }
 
 /** A cell with the state of a breaker, and a step that changes it. */

@@ -3,7 +3,7 @@
 import type { Entry } from '../core/event.ts';
 import type { Refusal } from '../core/refusal.ts';
 import type { Code } from '../core/verdict.ts';
-import { createSwitchgear, type Switchgear, type SwitchgearOptions } from '../index.ts';
+import { createSwitchgear, type Switchgear, type SwitchgearOptions, type TaskResult } from '../index.ts';
 import { type Line, type SimulatedClock, simulatedClock, type Transcript } from '../testing/index.ts';
 
 /** How one attempt of the agent ended. */
@@ -67,6 +67,20 @@ function markOf(line: Line): Mark {
 /** How many attempts came through to the tool, well or not. */
 export function ranOf(marks: readonly Mark[]): number {
   return marks.filter((mark) => mark === 'ran' || mark === 'failed').length;
+}
+
+/** How a scene ended in which an agent followed a script: its calls or, where it made none, its words. */
+export function endOf(
+  gear: Switchgear,
+  name: string,
+  result: TaskResult<Transcript>,
+  after = (marks: readonly Mark[]) => `${marks.length} calls, ${ranOf(marks)} ran`,
+): Played {
+  const all = result.value === undefined ? [] : marksOf(result.value);
+  const calls = all.filter((mark) => mark !== 'said');
+  const marks = ranOf(calls) > 0 ? calls : all;
+  const refusal = result.status === 'halted' ? result.halt : undefined;
+  return { name, marks, journal: gear.journal(), refusal, after: after(marks) };
 }
 
 /** What of a scene is not as it has to be, in words; empty where all is well. */

@@ -2,7 +2,7 @@
 
 import { isRefused } from '../index.ts';
 import { scriptedAgent } from '../testing/index.ts';
-import { type Mark, marksOf, ranOf, type Scene } from './scene.ts';
+import { endOf, type Mark, ranOf, type Scene } from './scene.ts';
 
 const failingSearch: Scene = {
   title: 'The search is down. The agent asks it again, and again, and again.',
@@ -16,14 +16,7 @@ const failingSearch: Scene = {
     });
     const agent = scriptedAgent([{ tool: 'web_search', args: ['quantum computing'], times: 500 }]);
     const result = await gear.task({}, (task) => agent({ tools: { web_search }, task }));
-    const marks = result.value === undefined ? [] : marksOf(result.value);
-    return {
-      name: 'web_search',
-      marks,
-      journal: gear.journal(),
-      refusal: result.status === 'halted' ? result.halt : undefined,
-      after: `${marks.length} calls, ${ranOf(marks)} ran`,
-    };
+    return endOf(gear, 'web_search', result);
   },
 };
 
@@ -37,14 +30,7 @@ const endlessReading: Scene = {
     const read_page = gear.guard('read_page', async (page: number) => `the text of page ${page}`);
     const agent = scriptedAgent(Array.from({ length: 200 }, (_, page) => ({ tool: 'read_page', args: [page] })));
     const result = await gear.task({}, (task) => agent({ tools: { read_page }, task }));
-    const marks = result.value === undefined ? [] : marksOf(result.value);
-    return {
-      name: 'read_page',
-      marks,
-      journal: gear.journal(),
-      refusal: result.status === 'halted' ? result.halt : undefined,
-      after: `${marks.length} calls, ${ranOf(marks)} ran`,
-    };
+    return endOf(gear, 'read_page', result);
   },
 };
 
@@ -68,14 +54,7 @@ const dearThoughts: Scene = {
       spentCents = task.snapshot().spendCents;
       return transcript;
     });
-    const marks = result.value === undefined ? [] : marksOf(result.value);
-    return {
-      name: 'claude-sonnet-4',
-      marks,
-      journal: gear.journal(),
-      refusal: result.status === 'halted' ? result.halt : undefined,
-      after: `$${(spentCents / 100).toFixed(2)} spent`,
-    };
+    return endOf(gear, 'claude-sonnet-4', result, () => `$${(spentCents / 100).toFixed(2)} spent`);
   },
 };
 
@@ -94,14 +73,8 @@ const silence: Scene = {
     });
     await stage.clock.elapse(3 * 3_600_000);
     const result = await running;
-    const refusal = result.status === 'halted' ? result.halt : undefined;
-    return {
-      name: 'read_mail',
-      marks: result.value === undefined ? [] : marksOf(result.value),
-      journal: gear.journal(),
-      refusal,
-      after: `${refusal?.counters.actual} s of silence`,
-    };
+    const silentSecs = result.status === 'halted' ? result.halt.counters.actual : 0;
+    return endOf(gear, 'read_mail', result, () => `${silentSecs} s of silence`);
   },
 };
 
@@ -114,14 +87,7 @@ const sameWords: Scene = {
     const gear = stage.gear();
     const agent = scriptedAgent([{ says: 'I will now look into the failing build once more.', times: 100 }]);
     const result = await gear.task({}, (task) => agent({ task }));
-    const marks = result.value === undefined ? [] : marksOf(result.value);
-    return {
-      name: 'says',
-      marks,
-      journal: gear.journal(),
-      refusal: result.status === 'halted' ? result.halt : undefined,
-      after: `${marks.length} texts`,
-    };
+    return endOf(gear, 'says', result, (marks) => `${marks.length} texts`);
   },
 };
 
@@ -147,14 +113,7 @@ const sameAnswer: Scene = {
       ]).flat(),
     );
     const result = await gear.task({}, (task) => agent({ tools: { get_order }, task }));
-    const marks = (result.value === undefined ? [] : marksOf(result.value)).filter((mark) => mark !== 'said');
-    return {
-      name: 'get_order',
-      marks,
-      journal: gear.journal(),
-      refusal: result.status === 'halted' ? result.halt : undefined,
-      after: `${marks.length} calls, ${ranOf(marks)} ran`,
-    };
+    return endOf(gear, 'get_order', result);
   },
 };
 

@@ -4,7 +4,7 @@ import { EventEmitter } from 'node:events';
 import type { Refusal } from '../core/refusal.ts';
 import { watch } from '../index.ts';
 import { scriptedAgent } from '../testing/index.ts';
-import { type Mark, marksOf, ranOf, type Scene } from './scene.ts';
+import { endOf, type Mark, marksOf, ranOf, type Scene } from './scene.ts';
 
 const bigPayments = {
   target: 'tool:pay',
@@ -75,14 +75,7 @@ const denyLoop: Scene = {
     const pay = gear.guard('pay', async ({ amount }: { amount: number }) => `paid ${amount}`);
     const steps = Array.from({ length: 200 }, (_, step) => ({ tool: 'pay', args: [{ amount: 900 - step }] }));
     const result = await gear.task({}, (task) => scriptedAgent(steps)({ tools: { pay }, task }));
-    const marks = result.value === undefined ? [] : marksOf(result.value);
-    return {
-      name: 'pay',
-      marks,
-      journal: gear.journal(),
-      refusal: result.status === 'halted' ? result.halt : undefined,
-      after: `${marks.length} calls, ${ranOf(marks)} ran`,
-    };
+    return endOf(gear, 'pay', result);
   },
 };
 

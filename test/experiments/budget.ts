@@ -2,34 +2,16 @@
 
 import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { startRedis } from '../redis-server.ts';
+import { onBothStores } from './both-stores.ts';
 import { openStore, type Where } from './breaker-deals.ts';
 import type { Round, Spent } from './budget-child.ts';
-import {
-  type Form,
-  inFolder,
-  pause,
-  type Report,
-  report,
-  seeded,
-  startChild,
-  type Verdict,
-  verdictOf,
-} from './verdict.ts';
+import { type Form, pause, type Report, report, seeded, startChild, type Verdict, verdictOf } from './verdict.ts';
 
 const killedShare = 0.2;
 
 export async function budget(form: Form): Promise<Verdict> {
   const told = report(form);
-  await inFolder(async (folder) => {
-    await on('sqlite', { path: join(folder, 'store.db') }, folder, form, told);
-    const server = await startRedis();
-    try {
-      await on('redis', { url: server.url, deadlineMs: 1_000 }, folder, form, told);
-    } finally {
-      await server.stop();
-    }
-  });
+  await onBothStores((name, where, folder) => on(name, where, folder, form, told));
   return verdictOf('budget', form, told);
 }
 

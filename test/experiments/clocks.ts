@@ -5,19 +5,9 @@ import { existsSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { openBreaker } from '../../src/core/breaker/phases.ts';
 import type { BreakerState } from '../../src/core/breaker/state.ts';
-import { startRedis } from '../redis-server.ts';
+import { onBothStores } from './both-stores.ts';
 import { breakerCell, openStore, roundDeal, settingsOf, type Where } from './breaker-deals.ts';
-import {
-  type Child,
-  type Form,
-  inFolder,
-  pause,
-  type Report,
-  report,
-  startChild,
-  type Verdict,
-  verdictOf,
-} from './verdict.ts';
+import { type Child, type Form, pause, type Report, report, startChild, type Verdict, verdictOf } from './verdict.ts';
 
 interface Asked {
   readonly status: string;
@@ -32,20 +22,7 @@ const library = 'libfaketime.so.1';
 
 export async function clocks(form: Form): Promise<Verdict> {
   const told = report(form);
-  await inFolder(async (folder) => {
-    const inFile = () => on('sqlite', { path: join(folder, 'store.db') }, folder, form, told);
-    const server = await startRedis();
-    const inRedis = () => on('redis', { url: server.url, deadlineMs: 1_000 }, folder, form, told);
-    try {
-      if (form.short) await Promise.all([inFile(), inRedis()]);
-      else {
-        await inFile();
-        await inRedis();
-      }
-    } finally {
-      await server.stop();
-    }
-  });
+  await onBothStores((name, where, folder) => on(name, where, folder, form, told), form.short);
   return verdictOf('clocks', form, told);
 }
 

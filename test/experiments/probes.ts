@@ -1,13 +1,11 @@
 /** Half-open, many processes, a few permits: exactly so many get one; after a kill -9 the next waits for the lease. */
 
-import { join } from 'node:path';
-import { startRedis } from '../redis-server.ts';
+import { onBothStores } from './both-stores.ts';
 import { breakerCell, openStore, roundDeal, settingsOf, type Where } from './breaker-deals.ts';
 import {
   type Child,
   type Form,
   idleTwin,
-  inFolder,
   pause,
   type Report,
   report,
@@ -24,13 +22,7 @@ interface Asked {
 
 export async function probes(form: Form): Promise<Verdict> {
   const told = report(form);
-  await inFolder((folder) => on('sqlite', { path: join(folder, 'store.db') }, form, told));
-  const server = await startRedis();
-  try {
-    await on('redis', { url: server.url, deadlineMs: 1_000 }, form, told);
-  } finally {
-    await server.stop();
-  }
+  await onBothStores((name, where) => on(name, where, form, told));
   return verdictOf('probes', form, told);
 }
 

@@ -1,11 +1,10 @@
 /** Keeps calling something that always fails, until its breaker says no; knows nothing of the others but the store. */
 
-import type { Action } from '../../src/core/action.ts';
+import { callThrough } from '../../bench/measure/breaker-decision.ts';
 import { breaker } from '../../src/core/breaker/control.ts';
 import { defaultBreaker } from '../../src/core/breaker/defaults.ts';
 import { resetBreaker } from '../../src/core/breaker/phases.ts';
 import { initialBreaker } from '../../src/core/breaker/state.ts';
-import type { ActionProposed } from '../../src/core/event.ts';
 import { allow } from '../../src/core/verdict.ts';
 import { openStore, type Where } from './breaker-deals.ts';
 
@@ -17,24 +16,8 @@ let tripped = 0;
 const seat = shared.breakers.seat(breaker(defaultBreaker), cell, defaultBreaker, 'x', ({ type }) => {
   if (type === 'breaker-opened') tripped++;
 });
-const holder = cell as { state: typeof cell.state };
-let ids = 0;
-
-/** One call that fails, or undefined where the breaker lets none through. */
-function call(): boolean {
-  const atMs = clock.nowMs();
-  shared.refresh();
-  const action = { id: ++ids, name: 'x' } as unknown as Action;
-  if (seat.judge(cell.state, { type: 'action-proposed', atMs, action } as ActionProposed, 'self') !== allow)
-    return false;
-  const probe = seat.take(action, atMs);
-  if (typeof probe === 'object') return false;
-  holder.state = seat.apply(cell.state, { type: 'action-decided', atMs, action, verdict: allow }, 'self');
-  const permit = { action, atMs, generation: cell.state.generation, probe };
-  const outcome = { kind: 'failure', error: 'ToolError', errorFingerprint: 1 } as const;
-  holder.state = seat.apply(cell.state, { type: 'action-settled', atMs: clock.nowMs(), permit, outcome }, 'self');
-  return true;
-}
+const outcome = { kind: 'failure', error: 'ToolError', errorFingerprint: 1 } as const;
+const call = () => callThrough(store, seat, cell, allow, outcome);
 
 interface Ask {
   readonly fire?: number;

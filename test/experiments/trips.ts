@@ -1,9 +1,8 @@
 /** Many processes fail at one breaker: it trips once, one entry says so, and everybody knows at once. */
 
-import { join } from 'node:path';
-import { startRedis } from '../redis-server.ts';
+import { onBothStores } from './both-stores.ts';
 import { openStore, type Where } from './breaker-deals.ts';
-import { type Form, idleTwin, inFolder, type Report, report, startChild, type Verdict, verdictOf } from './verdict.ts';
+import { type Form, idleTwin, type Report, report, startChild, type Verdict, verdictOf } from './verdict.ts';
 
 interface Fired {
   readonly calls: number;
@@ -14,13 +13,7 @@ interface Fired {
 
 export async function trips(form: Form): Promise<Verdict> {
   const told = report(form);
-  await inFolder((folder) => on('sqlite', { path: join(folder, 'store.db') }, form, told));
-  const server = await startRedis();
-  try {
-    await on('redis', { url: server.url, deadlineMs: 1_000 }, form, told);
-  } finally {
-    await server.stop();
-  }
+  await onBothStores((name, where) => on(name, where, form, told));
   return verdictOf('trips', form, told);
 }
 

@@ -1,30 +1,17 @@
 /** One breaker in several processes' stores: it trips for all, is said once, and probes are granted once. */
 
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 import { type Action, type Outcome, success } from '../../src/core/action.ts';
 import { breaker } from '../../src/core/breaker/control.ts';
 import { defaultBreaker } from '../../src/core/breaker/defaults.ts';
 import { openBreaker } from '../../src/core/breaker/phases.ts';
 import { initialBreaker } from '../../src/core/breaker/state.ts';
 import { allow } from '../../src/core/verdict.ts';
-import { redisStore } from '../../src/stores/redis.ts';
-import { type SqliteStore, sqliteStore } from '../../src/stores/sqlite.ts';
-import { type RedisServer, startRedis } from '../redis-server.ts';
+import type { SqliteStore } from '../../src/stores/sqlite.ts';
+import { bothStores } from './both-stores.ts';
 
-const folder = mkdtempSync(join(tmpdir(), 'switchgear-common-'));
-let server: RedisServer;
-let places = 0;
-before(async () => {
-  server = await startRedis();
-});
-after(async () => {
-  await server.stop();
-  rmSync(folder, { recursive: true, force: true });
-});
+const { kinds, newPlace } = bothStores();
 
 const settings = { ...defaultBreaker, successThreshold: 1 };
 const control = breaker(settings);
@@ -62,11 +49,6 @@ function side(store: SqliteStore) {
   };
 }
 
-const kinds = {
-  'in a file': async (place: string) => sqliteStore({ path: join(folder, `${place}.db`) }),
-  'in Redis': async (place: string) => redisStore({ url: server.url, prefix: place, graceMs: 0, deadlineMs: 1_000 }),
-};
-
 async function until(isSo: () => boolean): Promise<void> {
   for (let look = 0; look < 400 && !isSo(); look++) await new Promise((resolve) => setTimeout(resolve, 5));
   assert.ok(isSo());
@@ -75,7 +57,7 @@ async function until(isSo: () => boolean): Promise<void> {
 for (const [name, make] of Object.entries(kinds)) {
   const story = (title: string, tell: (one: ReturnType<typeof side>, two: ReturnType<typeof side>) => Promise<void>) =>
     test(`${name}: ${title}`, async () => {
-      const place = `common${++places}`;
+      const place = newPlace();
       const [one, two] = [side(await make(place)), side(await make(place))];
       try {
         await tell(one, two);

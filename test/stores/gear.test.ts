@@ -1,37 +1,22 @@
 /** Gears that share a store: one breaker, one probe, one trip, and loud words when the store is away. */
 
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 import { createSwitchgear, isRefused, refusalOf } from '../../src/index.ts';
 import { redisStore } from '../../src/stores/redis.ts';
-import { type SqliteStore, sqliteStore } from '../../src/stores/sqlite.ts';
-import { type RedisServer, startRedis } from '../redis-server.ts';
+import type { SqliteStore } from '../../src/stores/sqlite.ts';
+import { startRedis } from '../redis-server.ts';
+import { bothStores } from './both-stores.ts';
 
-const folder = mkdtempSync(join(tmpdir(), 'switchgear-gear-'));
-let server: RedisServer;
-let places = 0;
-before(async () => {
-  server = await startRedis();
-});
-after(async () => {
-  await server.stop();
-  rmSync(folder, { recursive: true, force: true });
-});
+const { kinds, newPlace } = bothStores();
 
-const kinds = {
-  'in a file': async (place: string) => sqliteStore({ path: join(folder, `${place}.db`) }),
-  'in Redis': async (place: string) => redisStore({ url: server.url, prefix: place, graceMs: 0, deadlineMs: 1_000 }),
-};
 const breaker = { recoveryTimeoutSecs: 0.2, successThreshold: 1 };
 const gearOf = (store: SqliteStore) => createSwitchgear({ store, project: 'p', log: 'silent', env: {} });
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
 for (const [name, make] of Object.entries(kinds)) {
   test(`${name}: a tool that fails in one process is refused in the other, and heals for both`, async () => {
-    const place = `gear${++places}`;
+    const place = newPlace();
     const gears = [gearOf(await make(place)), gearOf(await make(place))] as const;
     let fails = true;
     let ran = 0;
@@ -74,7 +59,7 @@ for (const [name, make] of Object.entries(kinds)) {
   });
 
   test(`${name}: a synchronous tool stays synchronous`, async () => {
-    const gear = gearOf(await make(`gear${++places}`));
+    const gear = gearOf(await make(newPlace()));
     const tool = gear.guard('add', (a: number, b: number) => a + b, { breaker });
     assert.equal(tool(1, 2), 3);
     gear.breaker('add').trip();
@@ -93,7 +78,7 @@ for (const [name, make] of Object.entries(kinds)) {
   });
 
   test(`${name}: a hand in one process holds the breaker in the other`, async () => {
-    const place = `gear${++places}`;
+    const place = newPlace();
     const gears = [gearOf(await make(place)), gearOf(await make(place))] as const;
     const tools = gears.map((gear) => gear.guard('x', () => 1));
     assert.deepEqual(

@@ -1,31 +1,15 @@
 /** Failures of a worker in gears that share a store: one count per session, one trip, told once. */
 
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 import type { Entry } from '../../src/core/event.ts';
 import { createSwitchgear, refusalOf, type Switchgear } from '../../src/index.ts';
 import { redisStore } from '../../src/stores/redis.ts';
-import { type SqliteStore, sqliteStore } from '../../src/stores/sqlite.ts';
-import { type RedisServer, startRedis } from '../redis-server.ts';
+import type { SqliteStore } from '../../src/stores/sqlite.ts';
+import { startRedis } from '../redis-server.ts';
+import { bothStores } from './both-stores.ts';
 
-const folder = mkdtempSync(join(tmpdir(), 'switchgear-workers-'));
-let server: RedisServer;
-let places = 0;
-before(async () => {
-  server = await startRedis();
-});
-after(async () => {
-  await server.stop();
-  rmSync(folder, { recursive: true, force: true });
-});
-
-const kinds = {
-  'in a file': async (place: string) => sqliteStore({ path: join(folder, `${place}.db`) }),
-  'in Redis': async (place: string) => redisStore({ url: server.url, prefix: place, graceMs: 0, deadlineMs: 1_000 }),
-};
+const { kinds, newPlace } = bothStores();
 
 const words = 'I cannot draw charts.';
 
@@ -69,7 +53,7 @@ async function storedIn({ store }: ReturnType<typeof side>) {
 
 for (const [name, make] of Object.entries(kinds)) {
   const two = async (onTrip?: 'deny' | 'halt') => {
-    const place = `workers${++places}`;
+    const place = newPlace();
     return [side(await make(place), onTrip), side(await make(place), onTrip)] as const;
   };
 

@@ -86,7 +86,7 @@ export function loop(settings: LoopSettings): Control<LoopState> {
         case 'call-observed': {
           const memory = memoryOf(state);
           const repeat = event.call === undefined ? undefined : repeatOf(memory, event.call, settings);
-          memory.over = repeat?.last.ok === false ? event.call! : 0;
+          memory.failingAgain = repeat?.last.ok === false ? event.call! : 0;
           openTurn(memory);
           return state;
         }
@@ -119,7 +119,7 @@ export function loop(settings: LoopSettings): Control<LoopState> {
       }
       const { memory } = state;
       if (memory === null) return allow;
-      const over = memory.over === 0 ? undefined : repeatOf(memory, memory.over, settings);
+      const over = memory.failingAgain === 0 ? undefined : repeatOf(memory, memory.failingAgain, settings);
       if (over !== undefined) return say('halt', 'tool_loop', countersOf(memory, over));
       const { turns } = memory;
       if (!isRipe(memory, settings)) return allow;

@@ -66,7 +66,7 @@ export interface Memory {
   /** Texts in a row without a call that were written before. */
   texts: number;
   /** A failing call that a watched agent made once more than it may; 0 = none. */
-  over: number;
+  failingAgain: number;
 }
 
 export interface LoopState {
@@ -93,7 +93,7 @@ export function memoryOf(state: LoopState): Memory {
     spoke: false,
     waiting: false,
     texts: 0,
-    over: 0,
+    failingAgain: 0,
   };
   return state.memory;
 }

@@ -59,7 +59,7 @@ test('what is kept of a first result is plain, small, and holds nothing of it', 
   assert.deepEqual(agent.cell.state.memory, {
     seen: [{ ...call, ok: true, exact, loose, length: 6, retryable: false }],
     turns: [{ evidence: 'news', points: 0, name: '', failed: false, times: 1, of: 1, secs: 0 }],
-    ...{ placed: true, answered: true, recurs: false, spoke: false, waiting: false, texts: 0, over: 0 },
+    ...{ placed: true, answered: true, recurs: false, spoke: false, waiting: false, texts: 0, failingAgain: 0 },
   });
 });
 

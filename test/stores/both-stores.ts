@@ -1,0 +1,36 @@
+/** A file and a Redis, to run the same stories on; both are gone when the tests of a file are over. */
+
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before } from 'node:test';
+import { redisStore } from '../../src/stores/redis.ts';
+import { type SqliteStore, sqliteStore } from '../../src/stores/sqlite.ts';
+import { type RedisServer, startRedis } from '../redis-server.ts';
+
+export interface BothStores {
+  /** How a store is opened at a place; two at the same place share what is there. */
+  readonly kinds: Readonly<Record<'in a file' | 'in Redis', (place: string) => Promise<SqliteStore>>>;
+  /** A place where nothing is yet. */
+  newPlace(): string;
+}
+
+export function bothStores(): BothStores {
+  const folder = mkdtempSync(join(tmpdir(), 'switchgear-stores-'));
+  let server: RedisServer;
+  let places = 0;
+  before(async () => {
+    server = await startRedis();
+  });
+  after(async () => {
+    await server.stop();
+    rmSync(folder, { recursive: true, force: true });
+  });
+  return {
+    kinds: {
+      'in a file': async (place) => sqliteStore({ path: join(folder, `${place}.db`) }),
+      'in Redis': async (prefix) => redisStore({ url: server.url, prefix, graceMs: 0, deadlineMs: 1_000 }),
+    },
+    newPlace: () => `place${++places}`,
+  };
+}
