@@ -8,8 +8,8 @@ export const defaultSettings: Settings = {
   mode: 'enforce',
   // Tools whose failures are data: the known agents' shells, and whatever runs queries, code, tests or a browser.
   sameErrorTools: (
-    'Bash bash PowerShell shell local_shell exec_command run_shell_command run_command execute_command terminal ' +
-    '*_sql sql_* python run_python run_code execute_code code_interpreter run_test* *browser_*'
+    'Bash bash PowerShell shell shell.execute local_shell exec_command run_shell_command run_command ' +
+    'execute_command terminal *_sql sql_* python run_python run_code execute_code code_interpreter run_test* *browser_*'
   ).split(' '),
   circuitBreaker: defaultBreaker,
   tools: {},
@@ -63,4 +63,5 @@ export const defaultSettings: Settings = {
   prices: { onUnknownPrice: 'assume_dearest' },
   journal: { level: 'refusals', content: 'none' },
   alerts: { tripsPerHour: 5, failureRate: 0.1, timeInOpenSecs: 300 },
+  abilities: { http: false, httpHosts: [], shell: false },
 };

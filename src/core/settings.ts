@@ -160,6 +160,16 @@ export interface AlertSettings {
   readonly timeInOpenSecs: number;
 }
 
+/** Which built-in abilities the steps of chains may use. */
+export interface AbilitySettings {
+  /** `http.get` and `http.post`. */
+  readonly http: boolean;
+  /** The hosts they may reach, by name or glob; none = every public one. */
+  readonly httpHosts: readonly string[];
+  /** `shell.execute`. */
+  readonly shell: boolean;
+}
+
 /** All of it, for one gear. */
 export interface Settings {
   readonly mode: 'enforce' | 'observe';
@@ -180,6 +190,7 @@ export interface Settings {
   readonly prices: PriceSettings;
   readonly journal: JournalSettings;
   readonly alerts: AlertSettings;
+  readonly abilities: AbilitySettings;
 }
 
 /** A rule as it is written in a policy. */

@@ -11,6 +11,7 @@ export const sectionDocs: Readonly<Record<string, string>> = {
   prices: 'What a model call costs when its price is not known.',
   journal: 'What is written down.',
   alerts: 'From where on a breaker asks for attention.',
+  abilities: 'Which built-in abilities the steps of chains may use.',
 };
 
 /** What each setting means, by its path in files. */
@@ -103,4 +104,8 @@ export const settingDocs: Readonly<Record<string, string>> = {
   'alerts.trips_per_hour': 'More trips than this in an hour alert.',
   'alerts.failure_rate': 'A share of failed calls above this alerts.',
   'alerts.time_in_open_secs': 'A longer time in open than this alerts.',
+  'abilities.http': 'Whether steps may use `http.get` and `http.post`.',
+  'abilities.http_hosts':
+    'Hosts they may reach; none = every public one. `*` = any characters; `http://` before a name allows plain HTTP.',
+  'abilities.shell': 'Whether steps may use `shell.execute`.',
 };

@@ -13,6 +13,7 @@ import {
   windowCallsMax,
 } from '../core/limits.ts';
 import type {
+  AbilitySettings,
   AlertSettings,
   ApprovalSettings,
   BreakerSettings,
@@ -137,6 +138,12 @@ const alerts = {
   time_in_open_secs: secs(300),
 } as const satisfies FieldsOf<AlertSettings>;
 
+const abilities = {
+  http: flag(false),
+  http_hosts: texts([]),
+  shell: flag(false),
+} as const satisfies FieldsOf<AbilitySettings>;
+
 /** Settings outside any section. Their tools are the known agents' shells, and tools named after what R24 lists. */
 export const topFields = {
   mode: choice('enforce', 'observe'),
@@ -145,6 +152,7 @@ export const topFields = {
     'bash',
     'PowerShell',
     'shell',
+    'shell.execute',
     'local_shell',
     'exec_command',
     'run_shell_command',
@@ -174,6 +182,7 @@ export const sections: Readonly<Record<string, Fields>> = {
   prices,
   journal,
   alerts,
+  abilities,
 } satisfies Omit<FieldsOf<Settings>, 'mode' | 'same_error_tools' | 'tools' | 'agents' | 'rules'> extends infer S
   ? Record<keyof S, Fields>
   : never;
