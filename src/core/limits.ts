@@ -140,3 +140,16 @@ export const ordersMax = 64;
 export const orderKeepMs = 86_400_000;
 /** How long a shared store keeps the failures of a worker after the last one: sessions come and go. */
 export const workerKeepMs = 7 * 86_400_000;
+/** Bytes, values, depth, parameters, rules and steps of a chain file, characters of one of its texts and names. */
+export const chainBytesMax = 262_144;
+export const chainValuesMax = 10_000;
+export const chainDepthMax = 16;
+export const chainParamsMax = 100;
+export const chainRulesMax = 1_000;
+export const chainStepsMax = 200;
+export const chainTextMax = 65_536;
+export const chainNameMax = 128;
+/** Problems of a chain file that are told. */
+export const chainProblemsMax = 50;
+/** Characters that the arguments of a step may have once they are filled. */
+export const chainFilledMax = 1_048_576;
