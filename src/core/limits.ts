@@ -153,3 +153,9 @@ export const chainNameMax = 128;
 export const chainProblemsMax = 50;
 /** Characters that the arguments of a step may have once they are filled. */
 export const chainFilledMax = 1_048_576;
+/** Characters of one line of an agent's stream; a longer one is left out and counted. */
+export const agentLineMax = 4_194_304;
+/** Calls of an agent that are out at once, as a reader follows them. */
+export const openCallsMax = 1_000;
+/** Words that a paragraph of plain text needs to be compared with others. */
+export const plainWordsMin = 8;

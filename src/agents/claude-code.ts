@@ -1,0 +1,115 @@
+/** Reads `claude -p --output-format stream-json --verbose`, with or without `--include-partial-messages`. */
+
+import type { AgentEvent, UserEvent } from './agent-event.ts';
+import { claudeMessage, claudeResults, type SentAgent } from './claude-message.ts';
+import { claudeSubagents } from './claude-subagents.ts';
+import { countOf, type Fields, fieldsOf, jsonReader, nothing, type Reader, textOf } from './reader.ts';
+import { anthropicTokens, claudeModelTokens, isNothing } from './tokens.ts';
+
+/** Reasons at which a turn ended as it should. */
+const goodEnds = new Set(['completed', 'tool_deferred', 'background_requested']);
+
+export function claudeCodeReader(): Reader {
+  const subagents = claudeSubagents();
+  /** The message that is being written, as partial messages tell it. */
+  let writing: string | undefined;
+
+  function take(event: Fields): readonly AgentEvent[] {
+    switch (event.type) {
+      case 'assistant': {
+        const events: AgentEvent[] = [];
+        const agent = subagents.agentOf(event, events);
+        claudeMessage(fieldsOf(event.message), agent, events, (id, sent: SentAgent) => subagents.send(id, sent));
+        return events;
+      }
+      case 'user': {
+        const events: AgentEvent[] = [];
+        const agent = subagents.agentOf(event, events);
+        claudeResults(fieldsOf(event.message), agent, whoSays(event), events, (id, ok, reason) =>
+          subagents.callReturned(id, ok, reason, fieldsOf(event.tool_use_result), events),
+        );
+        return events;
+      }
+      case 'stream_event':
+        return takePart(fieldsOf(event.event), textOf(event.api_message_id));
+      case 'system':
+        return takeSystem(event);
+      case 'result':
+        return takeResult(event);
+      default:
+        return nothing;
+    }
+  }
+
+  function takePart(part: Fields, said: string | undefined): readonly AgentEvent[] {
+    if (part.type === 'message_start') {
+      const { id, model, usage } = fieldsOf(part.message);
+      writing = textOf(id);
+      return usageOf(writing, fieldsOf(usage), textOf(model));
+    }
+    if (part.type === 'message_delta') return usageOf(said ?? writing, fieldsOf(part.usage), undefined);
+    return nothing;
+  }
+
+  function takeSystem(event: Fields): readonly AgentEvent[] {
+    switch (event.subtype) {
+      case 'init': {
+        const id = textOf(event.session_id);
+        const model = textOf(event.model);
+        return [{ type: 'session', ...(id && { id }), ...(model && { model }) }];
+      }
+      case 'task_started':
+        return subagents.started(event);
+      case 'task_notification':
+        return subagents.notified(event);
+      case 'api_retry': {
+        const what = `the model does not answer (${event.error ?? event.error_status ?? 'no reason given'})`;
+        const text = `${what}: retry ${countOf(event.attempt)} of ${countOf(event.max_retries)}`;
+        return [{ type: 'notice', level: 'warning', text }];
+      }
+      default:
+        return nothing;
+    }
+  }
+
+  function takeResult(event: Fields): readonly AgentEvent[] {
+    const events: AgentEvent[] = [];
+    const models = Object.entries(fieldsOf(event.modelUsage));
+    for (const [model, usage] of models) {
+      const tokens = claudeModelTokens(fieldsOf(usage));
+      const calls = Math.max(1, Math.ceil(countOf(event.num_turns) / models.length));
+      if (!isNothing(tokens)) events.push({ type: 'total', of: 'run', model, calls, ...tokens });
+    }
+    const reason = textOf(event.terminal_reason) ?? textOf(event.subtype);
+    const text = textOf(event.result);
+    const ended = event.terminal_reason === undefined || goodEnds.has(String(event.terminal_reason));
+    const ok = event.subtype === 'success' && event.is_error !== true && ended;
+    const final = !subagents.areOut();
+    events.push({ type: 'result', ok, final, ...(text && { text }), ...(reason && { reason }) });
+    return events;
+  }
+
+  const { read, end } = jsonReader(take);
+  return {
+    // The bulk of a stream with partial messages: the whole text follows, so its pieces need not be taken apart.
+    read: (line) => (piece.test(line) ? alive : read(line)),
+    end,
+  };
+}
+
+const piece = /^\{"type":"stream_event","event":\{"type":"content_block_delta"/;
+const alive: readonly AgentEvent[] = Object.freeze([Object.freeze({ type: 'heartbeat' } as const)]);
+
+function usageOf(id: string | undefined, usage: Fields, model: string | undefined): readonly AgentEvent[] {
+  const tokens = anthropicTokens(usage);
+  if (id === undefined || isNothing(tokens)) return nothing;
+  return [{ type: 'usage', id, ...(model && { model }), ...tokens }];
+}
+
+/** Words that were typed, as far as the stream tells them from those that the harness puts there. */
+function whoSays(event: Fields): UserEvent['by'] {
+  const { isSynthetic, isMeta, parent_tool_use_id: call } = event;
+  const origin = textOf(fieldsOf(event.origin).kind);
+  const isOther = origin !== undefined && origin !== 'human';
+  return isSynthetic === true || isMeta === true || isOther || textOf(call) !== undefined ? 'harness' : 'person';
+}

@@ -1,0 +1,31 @@
+/** The door `switchgear/agents`: what agent programs say, read into one vocabulary. */
+
+export type { AgentCommand } from './agent-command.ts';
+export type {
+  AgentEvent,
+  AssistantEvent,
+  HeartbeatEvent,
+  NoticeEvent,
+  OutputEvent,
+  ResultEvent,
+  SessionEvent,
+  StepEvent,
+  SubagentEndedEvent,
+  SubagentStartedEvent,
+  Tokens,
+  ToolResultEvent,
+  ToolUseEvent,
+  TotalEvent,
+  UsageEvent,
+  UserEvent,
+} from './agent-event.ts';
+export { boundedLines, type Lines, type LineTaker } from './bounded-lines.ts';
+export { claudeCodeReader } from './claude-code.ts';
+export { codexReader } from './codex.ts';
+export { geminiReader } from './gemini.ts';
+export { type EventMapping, genericReader, type Mapping } from './generic.ts';
+export { heartbeatReader } from './heartbeat.ts';
+export { opencodeReader } from './opencode.ts';
+export { plainReader } from './plain.ts';
+export type { Reader } from './reader.ts';
+export { type ReaderForOptions, readerFor } from './reader-for.ts';

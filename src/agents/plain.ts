@@ -1,0 +1,28 @@
+/** Reads text: every line is a sign of life, and what stands between blank lines is compared with what stood before. */
+
+import { plainWordsMin, textLengthMax } from '../core/limits.ts';
+import type { AgentEvent } from './agent-event.ts';
+import { nothing, type Reader } from './reader.ts';
+
+export function plainReader(): Reader {
+  let paragraph = '';
+
+  function close(): readonly AgentEvent[] {
+    const text = paragraph;
+    paragraph = '';
+    // Short ones are counts and progress: `ok`, `done`, `step 3`.
+    if (text.split(/\s+/, plainWordsMin).length < plainWordsMin) return nothing;
+    return [{ type: 'assistant', text }];
+  }
+
+  return {
+    read(line) {
+      if (line.trim() === '') return close();
+      if (paragraph.length + line.length < textLengthMax) paragraph += paragraph === '' ? line : `\n${line}`;
+      return alive;
+    },
+    end: close,
+  };
+}
+
+const alive: readonly AgentEvent[] = Object.freeze([Object.freeze({ type: 'heartbeat' } as const)]);

@@ -1,0 +1,74 @@
+/** What every reader is: lines in, events out. It keeps only what later lines need, and it never throws. */
+
+import type { AgentEvent } from './agent-event.ts';
+
+export interface Reader {
+  /** What one line says; nothing for a line that says nothing. */
+  read(line: string): readonly AgentEvent[];
+  /** What is due at the end of the stream. */
+  end(): readonly AgentEvent[];
+}
+
+export const nothing: readonly AgentEvent[] = Object.freeze([]);
+const alive: readonly AgentEvent[] = Object.freeze([Object.freeze({ type: 'heartbeat' } as const)]);
+
+/** An object of a foreign event. */
+export type Fields = Readonly<Record<string, unknown>>;
+
+/**
+ * A reader of lines that are one JSON object each. What is none is shown as it is; an event that nobody knows, or that
+ * cannot be read, is a sign of life.
+ */
+export function jsonReader(take: (event: Fields) => readonly AgentEvent[], end = () => nothing): Reader {
+  return {
+    read(line) {
+      const first = firstOf(line);
+      if (first === undefined) return nothing;
+      if (first !== '{') return [{ type: 'output', text: line }];
+      let event: unknown;
+      try {
+        event = JSON.parse(line);
+      } catch {
+        return [{ type: 'output', text: line }];
+      }
+      try {
+        const events = take(event as Fields);
+        return events.length === 0 ? alive : events;
+      } catch {
+        return alive; // A field that is not what it has always been: the rest of the stream may still be read.
+      }
+    },
+    end,
+  };
+}
+
+/** The first character that is no blank. */
+function firstOf(line: string): string | undefined {
+  for (let at = 0; at < line.length; at++) {
+    const code = line.charCodeAt(at);
+    if (code > 32 && code !== 0xfeff) return line[at];
+  }
+  return undefined;
+}
+
+export function fieldsOf(value: unknown): Fields {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Fields) : none;
+}
+
+const none: Fields = Object.freeze({});
+
+export function listOf(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? value : empty;
+}
+
+const empty: readonly unknown[] = Object.freeze([]);
+
+/** A text, or undefined where there is none worth the name. */
+export function textOf(value: unknown): string | undefined {
+  return typeof value === 'string' && value !== '' ? value : undefined;
+}
+
+/** A count as it should be: whole and not negative, whatever came. */
+export function countOf(value: unknown): number {
+  return typeof value === 'number' && value > 0 && value < 1e15 ? Math.ceil(value) : 0;
+}
