@@ -42,6 +42,8 @@ export interface Stop {
   readonly reason?: string;
   /** From when the same action may pass: the end of a wait, or a hint beside a deny. */
   readonly retryAtMs?: number;
+  /** A wait for the store's answer: nothing happened yet that is worth an entry. */
+  readonly pending?: true;
   /** Which task a halt ends, by id, or `root`; the acting one unless said. */
   readonly ends?: string;
   /** The rules that fired, by id, for an approval to name. */

@@ -56,6 +56,17 @@ export interface WorkerSharing {
   ): Control<DelegationState>;
 }
 
+/** The rules of a gear, in their control's place: what they count, all processes count together. */
+export interface SharedRules extends Control {
+  /** Marks a call in the windows it counts in, after everybody allowed; or what a rule says to one too many. */
+  take(action: Action, atMs: number): Stop | undefined;
+}
+
+export interface RuleSharing {
+  /** The shared control of a gear's rules; windows of calls belong to its project. */
+  seat(control: Control, project: string): SharedRules;
+}
+
 /** How a gear tells: what of an entry may be kept, and what it says where it was written, in full. */
 export interface Told {
   held(body: EntryBody): EntryBody;

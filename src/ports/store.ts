@@ -4,7 +4,7 @@ import type { Card } from '../core/card.ts';
 import type { Entry, EntryBody, EntryPlace } from '../core/event.ts';
 import type { Clock } from './clock.ts';
 import type { Hands, Obey, OrderedTask } from './orders.ts';
-import type { BreakerSharing, WorkerSharing } from './sharing.ts';
+import type { BreakerSharing, RuleSharing, WorkerSharing } from './sharing.ts';
 
 /** The local view of one piece of state; `state` is plain JSON. */
 export interface Cell<S = unknown> {
@@ -155,6 +155,7 @@ export interface Shared {
   readonly health: Health;
   readonly breakers: BreakerSharing;
   readonly workers: WorkerSharing;
+  readonly rules: RuleSharing;
   /** Puts a gear under the orders that an operator gives through this store. */
   orders<T extends OrderedTask>(hands: Hands<T>): Obey;
   /** Brings the views up to date as far as that costs no waiting. Asked before every decision. */

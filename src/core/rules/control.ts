@@ -5,6 +5,7 @@ import type { Control } from '../control.ts';
 import type { RuleSettings } from '../settings.ts';
 import { allow, type Counters, type Stop, stricter, type Verdict } from '../verdict.ts';
 import { type Bag, drop, newBag, put } from './bag.ts';
+import type { Frequency } from './condition.ts';
 import { lookAtCount } from './evaluate.ts';
 import { freeAtMs, type History, newHistory, remember } from './history.ts';
 import type { Rule, RuleAction } from './rule.ts';
@@ -28,6 +29,17 @@ export interface Due extends RuleHit {
 export interface RulesControl extends Control<RulesState> {
   /** The halt that a result of this action's task has brought, or allow. */
   due(state: RulesState, action: Action): Verdict;
+  /** The histories in which an action counts. */
+  counted(action: Action): readonly Counted[];
+  /** What a rule says to an action that is one too many, for whoever counts elsewhere, too. */
+  tooMany(counted: Counted, action: Action, atMs: number, freeAtMs: number): Verdict;
+}
+
+/** A frequency rule that counts an action, and the history it counts it in. */
+export interface Counted {
+  readonly rule: Rule;
+  readonly condition: Frequency;
+  readonly key: string;
 }
 
 interface Fired {
@@ -43,6 +55,11 @@ const runPrefix = 'chain:';
 /** The name of the action, of kind `step`, that stands for a whole run of a chain: what frequency counts in chains. */
 export function chainRun(chain: string): string {
   return `${runPrefix}${chain}`;
+}
+
+/** Whether an action stands for a whole run of a chain. */
+export function isChainRun({ kind, name: run }: Action): boolean {
+  return kind === 'step' && run.startsWith(runPrefix);
 }
 
 /** The control of these rules. Another set of rules may go on with the same state. */
@@ -67,15 +84,32 @@ export function rulesControl(rules: readonly Rule[], settings: RuleSettings): Ru
     };
     for (const hit of action.hits ?? []) add(hit, state.spaced.items[hit.rule]);
     for (const hit of state.due.items[placeOf(action)] ?? []) add(hit, hit.atMs);
-    for (const { rule, condition } of frequent) {
-      const key = countKey(rule, action);
-      if (key === undefined) continue;
-      const free = freeAtMs(state.times.items[key], condition);
-      if (atMs >= free) continue;
-      const reason = rule.reason ?? lookAtCount(condition, condition.count + 1).seen;
-      fired.push({ rule, reason, freeAtMs: free });
+    for (const one of counted(action)) {
+      const free = freeAtMs(state.times.items[one.key], one.condition);
+      if (atMs < free) fired.push(overrun(one, free));
     }
     return fired;
+  }
+
+  function counted(action: Action): readonly Counted[] {
+    return frequent.flatMap(({ rule, condition }) => {
+      const key = countKey(rule, action);
+      return key === undefined ? [] : [{ rule, condition, key }];
+    });
+  }
+
+  function overrun({ rule, condition }: Counted, free: number): Fired {
+    return { rule, reason: rule.reason ?? lookAtCount(condition, condition.count + 1).seen, freeAtMs: free };
+  }
+
+  function verdictOn(fired: readonly Fired[], action: Action, atMs: number): Verdict {
+    if (fired.length === 0) return allow;
+    const aborts = having(fired, 'abort');
+    if (aborts.length > 0) return stopOf('halt', 'rule_abort', aborts);
+    const confirms = action.approvedBy === undefined ? having(fired, 'confirm') : [];
+    const throttles = having(fired, 'throttle');
+    const ask = confirms.length > 0 ? stopOf('ask', 'rule_declined', confirms) : allow;
+    return throttles.length > 0 ? stricter(ask, throttled(throttles, atMs)) : ask;
   }
 
   function throttled(fired: readonly Fired[], atMs: number): Stop {
@@ -92,15 +126,11 @@ export function rulesControl(rules: readonly Rule[], settings: RuleSettings): Ru
 
     judge(state, { action, atMs }) {
       if (!action.hits?.length && frequent.length === 0 && state.due.size === 0) return allow;
-      const fired = firedBy(state, action, atMs);
-      if (fired.length === 0) return allow;
-      const aborts = having(fired, 'abort');
-      if (aborts.length > 0) return stopOf('halt', 'rule_abort', aborts);
-      const confirms = action.approvedBy === undefined ? having(fired, 'confirm') : [];
-      const throttles = having(fired, 'throttle');
-      const ask = confirms.length > 0 ? stopOf('ask', 'rule_declined', confirms) : allow;
-      return throttles.length > 0 ? stricter(ask, throttled(throttles, atMs)) : ask;
+      return verdictOn(firedBy(state, action, atMs), action, atMs);
     },
+
+    counted,
+    tooMany: (one, action, atMs, free) => verdictOn([overrun(one, free)], action, atMs),
 
     due(state, action) {
       const aborts = (state.due.items[placeOf(action)] ?? []).flatMap((hit) => {
@@ -127,9 +157,8 @@ export function rulesControl(rules: readonly Rule[], settings: RuleSettings): Ru
         const rule = byId.get(hit.rule);
         if (rule?.action === 'throttle' && rule.condition.kind !== 'frequency') put(state.spaced, rule.id, atMs);
       }
-      for (const { rule, condition } of frequent) {
-        const key = countKey(rule, action);
-        if (key === undefined || condition.count === 0) continue;
+      for (const { condition, key } of counted(action)) {
+        if (condition.count === 0) continue;
         const history = state.times.items[key] ?? put(state.times, key, newHistory());
         remember(history, atMs, condition.count); // As many as decide whether one more is too many.
       }
@@ -140,7 +169,7 @@ export function rulesControl(rules: readonly Rule[], settings: RuleSettings): Ru
 
 /** Which history a frequency rule keeps for an action; undefined where it does not count it. */
 function countKey(rule: Rule, action: Action): string | undefined {
-  if (action.kind === 'step' && action.name.startsWith(runPrefix)) {
+  if (isChainRun(action)) {
     const chain = action.name.slice(runPrefix.length);
     return isFor(rule.target, { chain, agent: action.agent }) ? `${rule.id}@${chain}` : undefined;
   }

@@ -1,0 +1,156 @@
+/**
+ * Frequency in common: what a rule counts is marked in the store before it is let through, so that all processes
+ * together stay within the window. A mark that was made for a call that had to come back is kept for it a while.
+ */
+
+import type { Action } from '../core/action.ts';
+import type { Control } from '../core/control.ts';
+import type { ControlEvent } from '../core/event.ts';
+import { frequencyHistoryMax, grantKeepMs, ruleCellsMax } from '../core/limits.ts';
+import { type Counted, isChainRun, type RulesControl } from '../core/rules/control.ts';
+import type { Stop } from '../core/verdict.ts';
+import type { Clock } from '../ports/clock.ts';
+import type { RuleSharing, SharedRules } from '../ports/sharing.ts';
+import type { Deal, Dealt, Health, Marked } from '../ports/store.ts';
+
+/** What sharing needs of its store. */
+export interface Windows {
+  readonly process: string;
+  readonly clock: Clock;
+  health(): Health;
+  now(deal: Deal): Dealt;
+  soon(deal: Deal): Promise<Dealt>;
+  marked(key: string, atMs: number, keepMs: number): Marked;
+}
+
+/** The windows that some calls are marked in together. */
+interface Group {
+  readonly counted: readonly (Counted & { readonly window: string })[];
+  /** Until when marks are kept that nobody has used. */
+  ready: number[];
+  /** Requests that are out, since when there is one, and when those come back who were sent away meanwhile. */
+  asked: number;
+  sinceMs: number;
+  waiting: number[];
+  /** The store's last no. */
+  full: { readonly window: string; readonly freeAtMs: number } | undefined;
+}
+
+/** How soon a call comes back whose request is out; the longer that takes, the later. */
+const comeBackMs = 10;
+
+export function shareRules(windows: Windows): RuleSharing {
+  const seats = new WeakMap<Control, SharedRules>();
+  return {
+    seat(control, project) {
+      const known = seats.get(control);
+      if (known !== undefined) return known;
+      const seat = shareControl(windows, control as RulesControl, project);
+      seats.set(control, seat);
+      return seat;
+    },
+  };
+}
+
+function shareControl(windows: Windows, control: RulesControl, project: string): SharedRules {
+  const { process, clock, now, soon, marked, health } = windows;
+  const groups = new Map<string, Group>();
+  /** The last call that was marked, until everybody has heard of it. */
+  let taken: { readonly id: Action['id']; readonly group: Group } | undefined;
+  let marks = 0;
+
+  function groupOf(action: Action): Group | undefined {
+    const counted = control.counted(action).filter(({ condition }) => condition.count > 0);
+    if (counted.length === 0) return undefined;
+    const inWindows = counted.map((one) => ({ ...one, window: windowOf(one, action, project) }));
+    const key = inWindows.map(({ window }) => window).join('\n');
+    let group = groups.get(key);
+    if (group === undefined) {
+      if (groups.size >= ruleCellsMax) groups.delete(groups.keys().next().value!);
+      group = { counted: inWindows, ready: [], asked: 0, sinceMs: 0, waiting: [], full: undefined };
+      groups.set(key, group);
+    }
+    return group;
+  }
+
+  function dealOf({ counted }: Group, action: Action, atMs: number, mustArrive: boolean): Deal {
+    const id = `${process}/${++marks}`;
+    return {
+      mustArrive,
+      marks: counted.map(({ window, rule, condition: { count, windowMs } }) => {
+        // One that a person allowed is made whatever the count says.
+        const isFree = mustArrive || (rule.action === 'confirm' && action.approvedBy !== undefined);
+        const mark = { key: window, id, atMs, keepMs: windowMs, cap: frequencyHistoryMax };
+        return isFree ? mark : { ...mark, most: count };
+      }),
+    };
+  }
+
+  /** Remembers which window was full, and when its oldest mark leaves it. */
+  function noteFull(group: Group, window: string, atMs: number): void {
+    const { condition } = group.counted.find((one) => one.window === window)!;
+    group.full = { window, freeAtMs: marked(window, atMs, condition.windowMs).oldestMs + condition.windowMs };
+  }
+
+  function tooMany({ counted, full }: Group, action: Action, atMs: number): Stop | undefined {
+    if (full === undefined || atMs >= full.freeAtMs) return undefined;
+    const one = counted.find(({ window }) => window === full.window)!;
+    const verdict = control.tooMany(one, action, atMs, full.freeAtMs);
+    return verdict.kind === 'allow' ? undefined : verdict;
+  }
+
+  async function ask(group: Group, action: Action, atMs: number): Promise<void> {
+    if (group.asked++ === 0) group.sinceMs = atMs;
+    const dealt = await soon(dealOf(group, action, atMs, false));
+    group.asked--;
+    if (dealt.status === 'done') group.ready.push(clock.nowMs() + grantKeepMs);
+    else if (dealt.status === 'refused' && dealt.by === 'mark') noteFull(group, dealt.key, atMs);
+  }
+
+  /** Whether this is somebody who was sent away: they come back in the order they left in. */
+  function comeBack(group: Group, atMs: number): void {
+    if (group.waiting[0] !== undefined && group.waiting[0] <= atMs) group.waiting.shift();
+    group.ready = group.ready.filter((untilMs) => atMs < untilMs);
+  }
+
+  function pass({ id }: Action, group: Group): undefined {
+    taken = { id, group };
+  }
+
+  return {
+    ...control,
+    take(action, atMs) {
+      const group = groupOf(action);
+      if (group === undefined) return undefined;
+      comeBack(group, atMs);
+      if (group.ready.shift() !== undefined) return pass(action, group);
+      const against = tooMany(group, action, atMs);
+      if (against !== undefined) return against;
+      const dealt = now(dealOf(group, action, atMs, health().state === 'degraded'));
+      if (dealt.status === 'done' || dealt.status === 'kept') return pass(action, group);
+      if (dealt.status === 'refused' && dealt.by === 'mark') {
+        noteFull(group, dealt.key, atMs);
+        const stop = tooMany(group, action, atMs);
+        if (stop !== undefined) return stop;
+      }
+      if (group.asked <= group.waiting.length) void ask(group, action, atMs);
+      const retryAtMs = atMs + Math.max(comeBackMs, atMs - group.sinceMs);
+      group.waiting.push(retryAtMs);
+      const counters = { rule: group.counted[0]!.rule.id };
+      return { kind: 'wait', code: 'rule_throttled', control: control.name, counters, retryAtMs, pending: true };
+    },
+    apply(state, event: ControlEvent, place) {
+      if (event.type === 'action-decided' && event.action.id === taken?.id) {
+        // Somebody else was against it in the end: it may come back.
+        if (event.verdict.kind !== 'allow') taken.group.ready.push(event.atMs + grantKeepMs);
+        taken = undefined;
+      }
+      return control.apply(state as never, event, place);
+    },
+  } as SharedRules;
+}
+
+/** Runs of a chain are counted wherever it runs, calls by the project whose policy has the rule. */
+function windowOf({ key }: Counted, action: Action, project: string): string {
+  return ['frequency', isChainRun(action) ? '' : project, key].map(encodeURIComponent).join('/');
+}
