@@ -159,3 +159,7 @@ export const agentLineMax = 4_194_304;
 export const openCallsMax = 1_000;
 /** Words that a paragraph of plain text needs to be compared with others. */
 export const plainWordsMin = 8;
+/** How long a store must be away before a process that is refused a probe takes one by itself. */
+export const aloneAfterMs = 5_000;
+/** How long a store that has no other bound for them keeps cards after they last changed: thirty days. */
+export const cardKeepMs = 30 * 86_400_000;

@@ -5,17 +5,18 @@ import type { BreakerState } from '../core/breaker/state.ts';
 import { beginRunning } from '../core/breaker/window.ts';
 import type { Control } from '../core/control.ts';
 import type { ActionDecided, ControlEvent, Entry, EntryBody } from '../core/event.ts';
-import { grantKeepMs, pendingSuccessesMax, roundsMax } from '../core/limits.ts';
+import { aloneAfterMs, grantKeepMs, pendingSuccessesMax, roundsMax } from '../core/limits.ts';
 import type { BreakerSettings } from '../core/settings.ts';
 import type { Stop } from '../core/verdict.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { BreakerSharing, SharedBreaker } from '../ports/sharing.ts';
-import type { Cell, Deal, Dealt, Next } from '../ports/store.ts';
+import type { Cell, Deal, Dealt, Health, Next } from '../ports/store.ts';
 
 /** What sharing needs of its store. */
 export interface Common {
   readonly process: string;
   readonly clock: Clock;
+  health(): Health;
   now(deal: Deal): Dealt;
   soon(deal: Deal): Promise<Dealt>;
 }
@@ -80,6 +81,8 @@ function shareBreaker(
   let granted: { readonly id: string; readonly generation: number; readonly untilMs: number } | undefined;
   let asking = false;
   let grants = 0;
+  /** Since when nobody answered who could grant a probe. */
+  let unansweredMs: number | undefined;
   /** Successes since the last deal, where windows count them: they ride along with the next. */
   let successes: ControlEvent[] = [];
   const counts = settings.trip === 'count_window' || settings.trip === 'time_window';
@@ -151,9 +154,17 @@ function shareBreaker(
   async function ask(atMs: number): Promise<void> {
     asking = true;
     const id = `${common.process}/g${++grants}`;
-    const dealt = await common.soon(takeDeal(id, atMs));
+    const deal = takeDeal(id, atMs);
+    let isGivenUp = false;
+    const arrived = (entries: readonly Entry[]) => {
+      deal.arrived?.(entries);
+      if (isGivenUp) giveBack(id, cell.state.generation); // The answer was lost, and it was granted after all.
+    };
+    const dealt = await common.soon({ ...deal, arrived });
     asking = false;
-    if (dealt.status !== 'done') return;
+    const alone = isAlone(dealt);
+    isGivenUp = dealt.status !== 'done';
+    if (isGivenUp && !(alone && takeAlone(id))) return;
     const { generation } = cell.state;
     granted = { id, generation, untilMs: common.clock.nowMs() + grantKeepMs };
     common.clock.after(grantKeepMs, () => {
@@ -163,12 +174,27 @@ function shareBreaker(
     });
   }
 
+  /** Whether the store has been away so long that this process finds out for itself. */
+  function isAlone({ status }: Dealt): boolean {
+    const atMs = common.clock.nowMs();
+    if (status !== 'away' || common.health().state === 'shared') unansweredMs = undefined;
+    else unansweredMs ??= atMs;
+    return unansweredMs !== undefined && atMs - unansweredMs >= aloneAfterMs;
+  }
+
+  /** Takes a probe of what this process knows; the store hears of it, if nobody else was faster there. */
+  function takeAlone(id: string): boolean {
+    common.now({ ...takeDeal(id, common.clock.nowMs()), mustArrive: true });
+    return cell.state.probes.some((probe) => probe.id === id);
+  }
+
   function isGranted(atMs: number): boolean {
     return granted !== undefined && granted.generation === cell.state.generation && atMs < granted.untilMs;
   }
 
   function waiting(atMs: number): Stop {
-    const counters = { failures: settings.failureThreshold, limit: settings.failureThreshold };
+    const { failureThreshold: limit, recoveryTimeoutSecs } = settings;
+    const counters = { failures: limit, limit, wait_secs: recoveryTimeoutSecs };
     return { kind: 'wait', code: 'circuit_open', control: 'breaker', counters, retryAtMs: atMs + 10 };
   }
 

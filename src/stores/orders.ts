@@ -5,6 +5,7 @@ import { orderKeepMs } from '../core/limits.ts';
 import type { Stop } from '../core/verdict.ts';
 import type { Hands, Obey, OrderedCall, OrderedTask } from '../ports/orders.ts';
 import type { Cell, Store } from '../ports/store.ts';
+import { ordersKey } from './planning.ts';
 
 /** One order. */
 export interface Order {
@@ -25,7 +26,7 @@ export interface Orders {
 
 export const noOrders: Orders = { halts: [], pauses: [], trips: [] };
 export function ordersOf(store: Pick<Store, 'cell'>): Cell<Orders> {
-  return store.cell('orders', () => noOrders);
+  return store.cell(ordersKey, () => noOrders);
 }
 
 /** The list with one more, instead of an earlier one for the same target. */

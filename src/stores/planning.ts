@@ -45,6 +45,9 @@ export function isEmpty(plan: Plan, { sums = [], marks = [] }: Deal): boolean {
   return [plan.cells, plan.notes, sums, marks].every(({ length }) => length === 0);
 }
 
+/** What deals said when they were counted here. */
+const saidHere = new WeakMap<Deal, readonly Note[]>();
+
 /** Counts a deal in this process, until the store has heard of it. */
 export function countHere(deal: Deal, views: Views): void {
   for (const view of viewsOf(deal, views)) {
@@ -52,8 +55,19 @@ export function countHere(deal: Deal, views: Views): void {
     if (view.pending === nothingPending) view.pending = new Set();
     view.pending.add(deal);
     if (view.pending.size > keptDealsMax) view.pending.delete(view.pending.values().next().value!);
-    showOneMore(view, deal);
+    const notes = showOneMore(view, deal);
+    if (notes.length > 0) saidHere.set(deal, [...(saidHere.get(deal) ?? []), ...notes]);
   }
+}
+
+/** What a deal that counts here says, as this process sees it. */
+export function notesHere(deal: Deal): readonly Note[] {
+  return [...(saidHere.get(deal) ?? []), ...(deal.notes ?? [])];
+}
+
+/** Whether deals that the store has not heard of count on a cell of this one: the store cannot judge it. */
+export function isBehind({ changes = [] }: Deal, views: Views): boolean {
+  return changes.some(({ cell }) => (views.all.get(cell.key)?.pending.size ?? 0) > 0);
 }
 
 /** The store has heard of deals: what it says counts; where they were carried out, whoever made them is told. */
@@ -108,6 +122,14 @@ export function putStep(card: Card): (stored: Card | null) => Next<Card | null> 
     const isNew = stored === null || (stored.state === 'open' && card.state === 'open');
     return isNew || laterCard(card, stored) === card ? { state: card } : 'keep';
   };
+}
+
+/** The cell of what an operator orders. */
+export const ordersKey = 'orders';
+
+/** Whether it is what people say or are asked: a store that is full has room for that. */
+export function isForPeople(key: string): boolean {
+  return key === ordersKey || key.startsWith(cardPrefix);
 }
 
 export function touchesCards(deal: Deal): boolean {

@@ -15,9 +15,17 @@ export function together(deals: readonly Deal[]): Deal {
     }),
     sums: deals.flatMap(({ sums = [] }) => sums.map(({ key, amount }) => ({ key, amount }))),
     marks: deals.flatMap(({ marks = [] }) => marks.map(({ most: _, ...mark }) => mark)),
-    notes: deals.flatMap(({ notes = [] }) => notes),
+    notes: deals.flatMap((deal) => (saidBefore.has(deal) ? [] : (deal.notes ?? []))),
     mustArrive: true,
   };
+}
+
+/** Deals whose notes are in the journal already, although they are not in the store. */
+const saidBefore = new WeakSet<Deal>();
+
+/** The notes of a deal went ahead of it: they are not written again. */
+export function sayNoMore(deal: Deal): void {
+  saidBefore.add(deal);
 }
 
 /** What the parts of a batch said when it was planned last. */
@@ -27,6 +35,7 @@ function unopposed(deal: Deal, at: number, step: Change['step'], state: unknown)
   try {
     const next = step(state);
     const notes = typeof next === 'object' ? (next.notes ?? []) : [];
+    if (saidBefore.has(deal) && typeof next === 'object') return { state: next.state };
     writtenOf.set(deal, at === 0 ? notes : [...(writtenOf.get(deal) ?? []), ...notes]);
     return next === 'refuse' ? 'keep' : next;
   } catch {
@@ -43,7 +52,7 @@ export interface Numbered {
 
 /** What a deal that was carried out, alone or in a batch, wrote into the journal. */
 export function entriesOf(deal: Deal, alone: boolean, { notes, lastSeq, wallMs }: Numbered): readonly Entry[] {
-  const own = alone ? notes : [...(writtenOf.get(deal) ?? []), ...(deal.notes ?? [])];
+  const own = alone ? notes : saidBefore.has(deal) ? [] : [...(writtenOf.get(deal) ?? []), ...(deal.notes ?? [])];
   return own.map((note) => {
     const seq = lastSeq + 1 - notes.length + notes.indexOf(note);
     return { seq, atMs: note.atMs, wallMs, ...note.place, ...note.body } as Entry;

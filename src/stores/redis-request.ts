@@ -1,8 +1,9 @@
 /** How a deal is written for the script that carries it out: its keys, and its arguments in their order. */
 
+import { cardsMax } from '../core/limits.ts';
 import type { Deal } from '../ports/store.ts';
 import { keyed } from './keyed.ts';
-import { isGuarded, type Plan } from './planning.ts';
+import { isForPeople, isGuarded, type Plan } from './planning.ts';
 import type { Names } from './redis-names.ts';
 import type { View } from './views.ts';
 
@@ -100,7 +101,8 @@ export function written(request: Request, number: number, sender: Sender): [stri
     parts.push(name, id, String(atMs), whole(keepMs), String(cap), most === undefined ? '' : String(most));
   }
   const counts = [cells, sums, marks, notes].map(({ length }) => length);
-  const limits = [names.channel, sender.keysMax, sender.journalMax, turn ? 1 : 0];
+  const isSpared = cells.some(({ key }) => isForPeople(key));
+  const limits = [names.channel, sender.keysMax + (isSpared ? cardsMax : 0), sender.journalMax, turn ? 1 : 0];
   const head = [sender.born, number, guarded ? sender.graceMs : '', ...counts, ...limits].map(String);
   return [keys, [...head, ...parts, ...notes]];
 }

@@ -90,9 +90,14 @@ a, k = a + ns * 5, k + ns
 for i = 1, nm do
   local b = a + (i - 1) * 6
   if ARGV[b + 6] ~= '' then
-    local count = redis.call('ZCOUNT', KEYS[k + i], '(' .. ARGV[b + 3] - ARGV[b + 4], '+inf')
-    if not redis.call('ZSCORE', KEYS[k + i], ARGV[b + 2]) then count = count + 1 end
-    if count > tonumber(ARGV[b + 6]) then return answer('mark', {tostring(i)}) end
+    local from = '(' .. ARGV[b + 3] - ARGV[b + 4]
+    local count = redis.call('ZCOUNT', KEYS[k + i], from, '+inf')
+    local with = count
+    if not redis.call('ZSCORE', KEYS[k + i], ARGV[b + 2]) then with = count + 1 end
+    if with > tonumber(ARGV[b + 6]) then
+      local oldest = redis.call('ZRANGEBYSCORE', KEYS[k + i], from, '+inf', 'WITHSCORES', 'LIMIT', 0, 1)
+      return answer('mark', {tostring(i), tostring(count), oldest[2] or ARGV[b + 3]})
+    end
   end
 end
 if redis.call('RPUSHX', KEYS[5], ARGV[2]) == 0 then return answer('fenced') end

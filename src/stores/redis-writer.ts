@@ -1,14 +1,17 @@
 /** Deals over the line: planned on what is known, compared by the server, done again where somebody was faster. */
 
 import { dealTriesMax, keptDealsMax } from '../core/limits.ts';
-import type { Deal, Dealt, Marked, Note } from '../ports/store.ts';
+import type { Deal, Dealt, Marked } from '../ports/store.ts';
 import { machineClock, pause } from './machine-clock.ts';
-import { arrived, countHere, isEmpty, type Plan, planDeal } from './planning.ts';
+import { arrived, countHere, isEmpty, type Plan, planDeal, type Refused } from './planning.ts';
 import { entriesOf, type Numbered, together } from './redis-batch.ts';
+import { createLimbo, type Out } from './redis-limbo.ts';
 import type { Link, Reply } from './redis-link.ts';
+import { lookAgain } from './redis-look.ts';
 import type { Memory } from './redis-memory.ts';
 import type { Names } from './redis-names.ts';
 import { expectedOf, type Offer, offering, outMax, requestOf, type Sender, written } from './redis-request.ts';
+import { createRoom } from './redis-room.ts';
 import { dealScript } from './redis-scripts.ts';
 import type { Views } from './views.ts';
 
@@ -25,7 +28,11 @@ export interface RedisWriter {
   deliver(): Promise<void>;
   /** Writes cells and totals as they are given, whatever was planned: for a store that forgot. */
   offer(cells: readonly Offer[], totals: readonly (readonly [string, number])[]): Promise<string>;
+  /** Tries again what found no room in a store that is full. */
+  tryAgain(): Promise<void>;
   readonly kept: number;
+  /** Deals that the store has no room for. */
+  readonly missed: number;
   readonly active: number;
 }
 
@@ -37,12 +44,8 @@ export interface RedisWriterOptions {
   readonly sender: () => Sender;
   /** Reads the head of an answer: time, and how far the store is. */
   heard(reply: Reply, askedMs: number): readonly string[];
-}
-
-interface Out {
-  readonly number: number;
-  readonly parts: readonly Deal[];
-  readonly notes: readonly Note[];
+  /** The store is full, or has room again. */
+  full(isFull: boolean): void;
 }
 
 /** What became of a deal, and where its notes went. */
@@ -58,17 +61,15 @@ const turnAfter = 4;
 
 export function createRedisWriter(options: RedisWriterOptions): RedisWriter {
   const { views, memory, names } = options;
-  const out = new Set<Out>();
-  /** Deals that were out when the line was lost. */
-  let limbo: Out[] = [];
-  /** Those of them that were carried out, until the views show it. */
-  let carried: Out[] = [];
+  const limbo = createLimbo();
+  const { out } = limbo;
   let kept: Deal[] = [];
   let numbers = 0;
   /** Deals that are on their way, also those that wait for others. */
   let active = 0;
   /** Deals on one cell go one after the other: this process must not lose races against itself. */
   const tails = new Map<string, Promise<unknown>>();
+  const room = createRoom({ attempt, changed: options.full });
 
   function away(deals: readonly Deal[], counted: boolean, reason: string): Dealt {
     if (deals.some(({ mustArrive }) => mustArrive !== true)) return { status: 'away', reason };
@@ -84,11 +85,26 @@ export function createRedisWriter(options: RedisWriterOptions): RedisWriter {
     if (kept.length > keptDealsMax) kept.shift();
   }
 
+  /** There is no room for it. What has happened counts here; the parts of a batch are tried one by one. */
+  function noRoom(refused: Refused, parts: readonly Deal[], counted: boolean): Dealt {
+    const [deal] = parts;
+    if (deal === undefined || parts.length > 1) return refused;
+    if (deal.mustArrive !== true) return ended(parts, refused);
+    if (!counted) countHere(deal, views);
+    room.miss(refused.key, deal);
+    return { status: 'kept' };
+  }
+
   /** Tries a deal, which may stand for several; `counted` where this process shows it already. */
   async function attempt(deal: Deal, counted = false, parts: readonly Deal[] = [deal]): Promise<Dealt> {
     let verified = false;
     for (let tries = 1; tries <= dealTriesMax; tries++) {
       if (!options.link().isUp) return away(parts, counted, 'the store is away');
+      const key = room.missedBy(deal);
+      if (key !== undefined) {
+        if (deal.mustArrive !== true) return { status: 'away', reason: 'the store is full, and has no such cell' };
+        return noRoom({ status: 'refused', by: 'full', key }, parts, counted);
+      }
       let plan: ReturnType<typeof planDeal>;
       try {
         plan = planDeal(deal, views, (view) => view.text);
@@ -96,14 +112,22 @@ export function createRedisWriter(options: RedisWriterOptions): RedisWriter {
         return { status: 'away', reason: `a step failed: ${String(error)}` };
       }
       const refused = 'status' in plan ? plan : undefined;
+      if (refused?.by === 'full') return noRoom(refused, parts, counted);
       if (refused !== undefined && (verified || refused.by !== 'cell')) return ended(parts, refused);
       if (refused === undefined && isEmpty(plan as Plan, deal)) {
         return ended(parts, { status: 'done', totals: [], marked: [] });
       }
-      const answer = refused === undefined ? await send(deal, parts, plan as Plan, tries) : await look(deal);
+      const answer =
+        refused === undefined
+          ? await send(deal, parts, plan as Plan, tries)
+          : await lookAgain(deal, options.link(), memory, names);
       if (answer === undefined) return away(parts, counted, 'the store did not answer');
       if (refused !== undefined && answer === 'same') verified = true;
-      if (typeof answer === 'object') return ended(parts, answer.dealt, answer.numbered);
+      if (typeof answer === 'object') {
+        const { dealt, numbered } = answer;
+        const isFull = dealt.status === 'refused' && dealt.by === 'full';
+        return isFull ? noRoom(dealt, parts, counted) : ended(parts, dealt, numbered);
+      }
       if (answer === 'forgot') return away(parts, counted, 'the store forgot, and is told again');
       if (typeof answer === 'number') await pause(answer);
       else if (tries > 2) await pause(Math.random() * Math.min(tries, 4));
@@ -115,30 +139,6 @@ export function createRedisWriter(options: RedisWriterOptions): RedisWriter {
   function ended(parts: readonly Deal[], dealt: Dealt, numbered?: Numbered): Dealt {
     arrived(parts, views, (part) => numbered && entriesOf(part, parts.length === 1, numbered));
     return dealt;
-  }
-
-  /** Asks whether the cells are as they are known; for a step that said no to what may be out of date. */
-  async function look(deal: Deal): Promise<'same' | 'again' | undefined> {
-    const before = memory.version;
-    const keys = [...new Set((deal.changes ?? []).map(({ cell }) => cell.key))];
-    const versions = keys.map((key) => memory.cells.get(key)?.version ?? 0);
-    const fresh = await options
-      .link()
-      .command(keys.length === 0 ? ['PING'] : ['HMGET', names.store, 'version'])
-      .catch(lost);
-    if (fresh === undefined) return undefined;
-    if (Number((fresh as unknown[])[0] ?? 0) > before) {
-      for (const key of keys) {
-        const cell = await options
-          .link()
-          .command(['HMGET', names.part(`c:${key}`), 'v', 's'])
-          .catch(lost);
-        if (cell === undefined) return undefined;
-        const [version, text] = cell as (string | null)[];
-        if (version !== null && version !== undefined) memory.learn(key, Number(version), text ?? undefined);
-      }
-    }
-    return keys.every((key, at) => (memory.cells.get(key)?.version ?? 0) === versions[at]) ? 'same' : 'again';
   }
 
   async function send(
@@ -183,10 +183,15 @@ export function createRedisWriter(options: RedisWriterOptions): RedisWriter {
         memory.totals.set(key, Number(rest[1]));
         return { dealt: { status: 'refused', by: 'sum', key } };
       }
-      case 'mark':
-        return { dealt: { status: 'refused', by: 'mark', key: deal.marks![Number(rest[0]) - 1]!.key } };
-      case 'full':
-        return { dealt: { status: 'refused', by: 'full', key: plan.cells[0]?.view.cell.key ?? '' } };
+      case 'mark': {
+        const { key } = deal.marks![Number(rest[0]) - 1]!;
+        memory.marks.set(key, { count: Number(rest[1]), oldestMs: Number(rest[2]) });
+        return { dealt: { status: 'refused', by: 'mark', key } };
+      }
+      case 'full': {
+        const isNew = plan.cells.find((_, at) => expected[at] === 0);
+        return { dealt: { status: 'refused', by: 'full', key: isNew?.view.cell.key ?? '' } };
+      }
       case 'grace':
         return Math.max(1, Number(rest[0]));
       default: // It forgot, or fenced a line that was silent for an hour.
@@ -237,24 +242,16 @@ export function createRedisWriter(options: RedisWriterOptions): RedisWriter {
       void soon(deal, true);
       return { status: 'kept' };
     },
-    lineLost() {
-      limbo.push(...out);
-      if (limbo.length > keptDealsMax) limbo = limbo.slice(-keptDealsMax);
-    },
+    lineLost: limbo.lineLost,
     lineBack(done) {
       // What must arrive and did not was kept when its caller was told.
-      const happened = limbo.filter((one) => done.has(one.number));
-      for (const deal of happened.flatMap(({ parts }) => parts)) {
+      for (const deal of limbo.lineBack(done).flatMap(({ parts }) => parts)) {
         if (deal.mustArrive !== true) giveBack(deal);
         else if (kept.includes(deal)) kept.splice(kept.indexOf(deal), 1);
       }
-      carried.push(...happened);
-      limbo = [];
     },
     caughtUp() {
-      const happened = carried;
-      carried = [];
-      for (const { parts, notes } of happened) {
+      for (const { parts, notes } of limbo.caughtUp()) {
         // The answer with the number was lost: it is not higher than this.
         ended(parts, { status: 'kept' }, { notes, lastSeq: memory.seq, wallMs: options.sender().wallMs });
       }
@@ -279,8 +276,12 @@ export function createRedisWriter(options: RedisWriterOptions): RedisWriter {
       options.heard(reply, askedMs);
       return reply[0]!;
     },
+    tryAgain: room.tryAgain,
     get kept() {
       return kept.length;
+    },
+    get missed() {
+      return room.size;
     },
     get active() {
       return active;
@@ -293,5 +294,3 @@ export function createRedisWriter(options: RedisWriterOptions): RedisWriter {
     if (sums.length > 0) keep({ sums: sums.map(({ key, amount }) => ({ key, amount: -amount })), mustArrive: true });
   }
 }
-
-const lost = (): undefined => undefined;

@@ -3,15 +3,16 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import type { Card } from '../core/card.ts';
 import { SwitchgearError } from '../core/error.ts';
-import type { Entry, EntryBody, EntryPlace } from '../core/event.ts';
-import { journalEntriesMax, storedEntriesMax, storedKeysMax, storeGraceMs, storePollMs } from '../core/limits.ts';
+import type { Entry } from '../core/event.ts';
+import { cardKeepMs, storedEntriesMax, storedKeysMax, storeGraceMs, storePollMs } from '../core/limits.ts';
 import type { Clock } from '../ports/clock.ts';
-import type { CellOptions, Deal, Note, Shared, Store } from '../ports/store.ts';
+import type { CellOptions, Deal, Marked, Shared, Store } from '../ports/store.ts';
 import { every, machineClock } from './machine-clock.ts';
 import { cardPrefix, laterCard, putStep } from './planning.ts';
 import { createPulse } from './pulse.ts';
 import { officialClient } from './redis-client.ts';
 import { pollStore, type Reading, readCells, tellAgain } from './redis-healing.ts';
+import { createJournal } from './redis-journal.ts';
 import { createLink, defaultDeadlineMs, type Link, type RedisClient, type Reply, type Run } from './redis-link.ts';
 import { createMemory } from './redis-memory.ts';
 import { namesOf } from './redis-names.ts';
@@ -61,10 +62,12 @@ export async function redisStore(options: RedisOptions): Promise<RedisStore> {
   const time = redisTime();
   const clock = options.clock ?? time.clock;
   const process = `r${randomUUID().slice(0, 13)}`;
+  const keysMax = options.keysMax ?? storedKeysMax;
+  const fullReason =
+    `the store is full: ${keysMax} keys lie under the prefix ${JSON.stringify(prefix)}, and what is new counts in ` +
+    'this process alone; raise keysMax, or give tenants prefixes of their own';
   let line = 0;
   let closed = false;
-  let notes: Note[] = [];
-  let entries: Entry[] = [];
 
   const link: Link = createLink({
     client,
@@ -73,7 +76,9 @@ export async function redisStore(options: RedisOptions): Promise<RedisStore> {
     greet,
     up() {
       void writer.deliver().then(() => {
-        if (link.isUp) pulse.recover('Redis answers again, and heard what it missed');
+        if (!link.isUp) return;
+        if (writer.missed > 0) pulse.degrade(fullReason);
+        else pulse.recover('Redis answers again, and heard what it missed');
       });
     },
     down(reason) {
@@ -103,11 +108,15 @@ export async function redisStore(options: RedisOptions): Promise<RedisStore> {
       born: memory.born,
       graceMs: options.graceMs ?? storeGraceMs,
       journalMax: options.journalMax ?? storedEntriesMax,
-      keysMax: options.keysMax ?? storedKeysMax,
+      keysMax,
       wallMs: clock.wallMs(),
       secret: memory.secret,
     }),
     heard: hear,
+    full(isFull) {
+      if (isFull) pulse.degrade(fullReason);
+      else if (link.isUp) pulse.recover('the store has room again, and heard what it missed');
+    },
   });
 
   /** Reads the head of an answer and hands out the rest. */
@@ -158,6 +167,7 @@ export async function redisStore(options: RedisOptions): Promise<RedisStore> {
       if (head.born !== born || head.version < Math.min(version, since))
         link.renew('the store forgot what it was told');
       else since = Math.max(since, head.version);
+      await writer.tryAgain();
     } catch {
       // The line is down, and says so by itself.
     } finally {
@@ -170,33 +180,19 @@ export async function redisStore(options: RedisOptions): Promise<RedisStore> {
   }
 
   function cardCell(id: string) {
-    return open<Card | null>(cardPrefix + id, () => null, { join: laterCard });
-  }
-
-  function writeNotes(): void {
-    const all = notes;
-    notes = [];
-    void writer.soon({ notes: all, mustArrive: true });
+    return open<Card | null>(cardPrefix + id, () => null, { join: laterCard, keepMs: cardKeepMs });
   }
 
   const sum = (key: string) => memory.totals.get(key) ?? 0;
-  const now = (deal: Deal) => writer.now(remembered(deal));
-  const soon = (deal: Deal) => writer.soon(remembered(deal));
-  const sharing = createSharing({ process, clock, cell: open, now, soon, sum });
-
-  /** The deal, whose entries this process can read again. */
-  function remembered(deal: Deal): Deal {
-    const arrived = (written: readonly Entry[]) => {
-      written.forEach(remember);
-      deal.arrived?.(written);
-    };
-    return deal.arrived === undefined ? deal : { ...deal, arrived };
-  }
-
-  function remember(entry: Entry): void {
-    entries.push(entry);
-    if (entries.length >= 2 * journalEntriesMax) entries = entries.slice(-journalEntriesMax);
-  }
+  const journal = createJournal(memory, clock, writer.soon);
+  const now = (deal: Deal) => writer.now(journal.remembered(deal));
+  const soon = (deal: Deal) => writer.soon(journal.remembered(deal));
+  const marked = (key: string, atMs: number, keepMs: number): Marked => {
+    const known = memory.marks.get(key);
+    return known === undefined || known.oldestMs <= atMs - keepMs - keepMs ? { count: 0, oldestMs: atMs } : known;
+  };
+  const health = () => pulse.health;
+  const sharing = createSharing({ process, clock, cell: open, health, now, soon, sum, marked });
 
   const shared: Shared = {
     process,
@@ -211,13 +207,11 @@ export async function redisStore(options: RedisOptions): Promise<RedisStore> {
     soon: writer.soon,
     breakers: sharing.breakers,
     workers: sharing.workers,
+    rules: sharing.rules,
     orders: sharing.orders,
     lease: sharing.lease,
     sum,
-    marked: (key, atMs, keepMs) => {
-      const known = memory.marks.get(key);
-      return known === undefined || known.oldestMs <= atMs - keepMs - keepMs ? { count: 0, oldestMs: atMs } : known;
-    },
+    marked,
     read: async (prefixed, most) => {
       const keys = await readCells(readingOf(link.run), prefixed, most).catch(() => undefined);
       return (
@@ -242,7 +236,7 @@ export async function redisStore(options: RedisOptions): Promise<RedisStore> {
     settled: () =>
       new Promise((resolve) => {
         const look = () => {
-          if (closed || !link.isUp || (notes.length === 0 && writer.active === 0 && writer.kept === 0)) resolve();
+          if (closed || !link.isUp || (journal.waiting === 0 && writer.active === 0 && writer.kept === 0)) resolve();
           else machineClock.after(1, look, true);
         };
         setImmediate(look);
@@ -269,15 +263,8 @@ export async function redisStore(options: RedisOptions): Promise<RedisStore> {
       void link.command(['DEL', names.part(`s:${key}`), names.part(`m:${key}`)]).catch(() => undefined);
     },
     keys: () => [...views.all.keys()].filter((key) => !key.startsWith(cardPrefix)),
-    append(body: EntryBody, place: EntryPlace, atMs: number): Entry {
-      if (notes.length === 0) setImmediate(writeNotes);
-      notes.push({ body, place, atMs });
-      memory.seq++;
-      const entry = { seq: memory.seq, atMs, wallMs: clock.wallMs(), ...place, ...body } as Entry;
-      remember(entry);
-      return entry;
-    },
-    tail: (fromSeq) => entries.slice(-journalEntriesMax).filter(({ seq }) => seq >= fromSeq),
+    append: journal.append,
+    tail: journal.tail,
     putCard(card) {
       const cell = cardCell(card.id);
       writer.now({ changes: [{ cell, step: putStep(card) }], mustArrive: true });

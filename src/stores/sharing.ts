@@ -1,10 +1,11 @@
 /** The door `switchgear/stores/sharing`: what every shared store offers on top of its two doors, made for it. */
 
 import type { Clock } from '../ports/clock.ts';
-import type { Deal, Dealt, Shared, Store } from '../ports/store.ts';
+import type { Deal, Dealt, Health, Marked, Shared, Store } from '../ports/store.ts';
 import { shareBreakers } from './breaker-sharing.ts';
 import { createLeases } from './leases.ts';
 import { enlist, ordersOf } from './orders.ts';
+import { shareRules } from './rule-sharing.ts';
 import { shareWorkers } from './worker-sharing.ts';
 
 /** A store as far as sharing needs it. */
@@ -12,12 +13,15 @@ export interface SharingOptions {
   readonly process: string;
   readonly clock: Clock;
   readonly cell: Store['cell'];
+  /** Whether the store answers: what only it may grant, a process grants itself after a while without it. */
+  health(): Health;
   now(deal: Deal): Dealt;
   soon(deal: Deal): Promise<Dealt>;
   sum(key: string): number;
+  marked(key: string, atMs: number, keepMs: number): Marked;
 }
 
-export interface Sharing extends Pick<Shared, 'breakers' | 'workers' | 'lease' | 'orders'> {
+export interface Sharing extends Pick<Shared, 'breakers' | 'workers' | 'rules' | 'lease' | 'orders'> {
   /** Gives back what is leased; to be called before the store is closed. */
   giveBack(): void;
 }
@@ -28,6 +32,7 @@ export function createSharing(options: SharingOptions): Sharing {
   return {
     breakers: shareBreakers(options),
     workers: shareWorkers(options),
+    rules: shareRules(options),
     lease,
     orders: (hands) => enlist(ordersOf(options), hands),
     giveBack: closeAll,

@@ -2,11 +2,11 @@
 
 import type { DatabaseSync } from 'node:sqlite';
 import type { Entry } from '../core/event.ts';
-import { cardsMax, storedKeysMax } from '../core/limits.ts';
+import { cardsMax } from '../core/limits.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Addition, Deal, Dealt, Marked, Marking, Note } from '../ports/store.ts';
 import { keyed } from './keyed.ts';
-import { cardPrefix, planDeal, type Refused } from './planning.ts';
+import { cardPrefix, isForPeople, planDeal, type Refused } from './planning.ts';
 import { DamagedRow } from './sqlite-error.ts';
 import { sumOf } from './sqlite-file.ts';
 import { blockOf } from './sqlite-schema.ts';
@@ -19,10 +19,11 @@ export interface Ran {
   readonly entries: readonly Entry[];
 }
 
-/** How long and how much the journal keeps. */
+/** How long and how much the journal keeps, and how many cells there may be. */
 export interface Retain {
   readonly days: number;
   readonly bytes: number;
+  readonly cells: number;
 }
 
 const dayMs = 86_400_000;
@@ -51,6 +52,8 @@ export interface Deals {
   sweep(atMs: number, wallMs: number, retain: Retain): void;
   /** The highest number of an entry. */
   readonly lastSeq: number;
+  /** Whether there were too many cells for a new one when it was last swept. */
+  readonly isFull: boolean;
   /** Tells a file that forgot what this process knows; in the open transaction. */
   offer(view: View, version: number, text: string): void;
   raise(key: string, atLeast: number): void;
@@ -186,7 +189,7 @@ export function createDeals(db: DatabaseSync, views: Views, { wallMs, nowMs }: C
     const against = deal.sums === undefined && deal.marks === undefined ? undefined : refusal(deal, sums);
     if (against !== undefined) return { dealt: against, entries: none };
     for (const { view } of plan.cells) {
-      if (isFull && view.text === undefined && !pending.has(view))
+      if (isFull && view.text === undefined && !pending.has(view) && !isForPeople(view.cell.key))
         return { dealt: { status: 'refused', by: 'full', key: view.cell.key }, entries: none };
     }
     for (const { view, text } of plan.cells) {
@@ -239,7 +242,7 @@ export function createDeals(db: DatabaseSync, views: Views, { wallMs, nowMs }: C
     raise(key, atLeast) {
       if (totalOf(key) < atLeast) setTotal(key, atLeast);
     },
-    sweep(atMs, wall, { days, bytes }) {
+    sweep(atMs, wall, { days, bytes, cells }) {
       const top = Number(ask.top.get()?.version ?? 0);
       // The row of the highest number stays: from it the next one is counted.
       ask.dropEnded.run(atMs, top);
@@ -249,10 +252,13 @@ export function createDeals(db: DatabaseSync, views: Views, { wallMs, nowMs }: C
       const pages = (name: string) => Number(db.prepare(`PRAGMA ${name}`).get()?.[name] ?? 0);
       const used = (pages('page_count') - pages('freelist_count')) * pages('page_size');
       if (used > bytes) ask.dropOldest.run();
-      isFull = Number(ask.count.get()?.n ?? 0) >= storedKeysMax;
+      isFull = Number(ask.count.get()?.n ?? 0) >= cells;
     },
     get lastSeq() {
       return lastSeq;
+    },
+    get isFull() {
+      return isFull;
     },
   };
 }

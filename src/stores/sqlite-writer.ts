@@ -4,11 +4,13 @@ import type { Entry } from '../core/event.ts';
 import { journalEntriesMax, keptDealsMax, lockPatienceMs } from '../core/limits.ts';
 import type { Deal, Dealt, Note } from '../ports/store.ts';
 import { machineClock } from './machine-clock.ts';
-import { arrived, countHere, touchesCards } from './planning.ts';
+import { arrived, countHere, isBehind, touchesCards } from './planning.ts';
 import type { Pulse } from './pulse.ts';
 import type { Ran, Retain } from './sqlite-deals.ts';
 import { codeOf, sentenceOf, troubleOf } from './sqlite-error.ts';
+import { tellFile } from './sqlite-healing.ts';
 import { takeLock } from './sqlite-lock.ts';
+import { createFileRoom } from './sqlite-room.ts';
 import type { Session } from './sqlite-session.ts';
 import type { Views } from './views.ts';
 
@@ -45,10 +47,16 @@ interface Waiting {
 
 const commitsPerLook = 64;
 
+/** A deal that nobody waits for any more. */
+function lateOne(deal: Deal): Waiting {
+  return { deal, sinceMs: machineClock.nowMs(), done: undefined };
+}
+
 export function createWriter({ session, views, pulse, waitMs, lookAfterLog }: WriterOptions): Writer {
   let waiting: Waiting[] = [];
   let traces: Note[] = [];
   let drops: string[] = [];
+  const room = createFileRoom(views, pulse);
   let scheduled = false;
   let tries = 0;
   let provisional = 0;
@@ -82,6 +90,8 @@ export function createWriter({ session, views, pulse, waitMs, lookAfterLog }: Wr
   }
 
   function run(deal: Deal): Ran {
+    const dealt = room.without(deal);
+    if (dealt !== undefined) return { dealt, entries: [] };
     try {
       const ran = session.deals.run(deal);
       if (ran.dealt.status === 'done') remember(deal, ran.dealt.totals);
@@ -101,7 +111,7 @@ export function createWriter({ session, views, pulse, waitMs, lookAfterLog }: Wr
   function away(deal: Deal, reason: string): Dealt {
     if (deal.mustArrive !== true) return { status: 'away', reason };
     countHere(deal, views);
-    wait({ deal, sinceMs: machineClock.nowMs(), done: undefined });
+    wait(lateOne(deal));
     return { status: 'kept' };
   }
 
@@ -116,16 +126,22 @@ export function createWriter({ session, views, pulse, waitMs, lookAfterLog }: Wr
 
   function now(deal: Deal): Ran {
     if (closed) return { dealt: { status: 'away', reason: 'the store is closed' }, entries: [] };
+    // The file must not judge what it has not heard all of.
+    if (isBehind(deal, views)) return { dealt: away(deal, 'earlier changes of the cell wait'), entries: [] };
     try {
       const ran = transaction(waitMs, touchesCards(deal), () => run(deal));
       if (ran === undefined) return { dealt: away(deal, 'the lock was not free in time'), entries: [] };
-      if (waiting.length === 0) pulse.recover('the store answers again');
+      if (waiting.length === 0) recovered();
       if (ran.dealt.status === 'done') arrived([deal], views, () => ran.entries);
-      return ran;
+      return { ...ran, dealt: room.ended(deal, ran.dealt) };
     } catch (error) {
       failed(error);
       return { dealt: away(deal, sentenceOf(error, 'of this gear')), entries: [] };
     }
+  }
+
+  function recovered(): void {
+    if (!room.isMissed) pulse.recover('the store answers again');
   }
 
   function failed(error: unknown): void {
@@ -171,12 +187,15 @@ export function createWriter({ session, views, pulse, waitMs, lookAfterLog }: Wr
       waiting = waiting.slice(group.length);
       traces = traces.slice(lines.length);
       drops = drops.slice(dropped.length);
-      pulse.recover('the store answers again');
-      const entries = new Map(
-        group.map(({ deal }, at) => [deal, ran[at]!.dealt.status === 'done' ? ran[at]!.entries : undefined]),
-      );
+      recovered();
+      const ended = group.map(({ deal }, at) => room.ended(deal, ran[at]!.dealt));
+      const entries = new Map<Deal, readonly Entry[] | undefined>();
+      group.forEach(({ deal }, at) => {
+        const { status } = ended[at]!;
+        if (status !== 'kept') entries.set(deal, status === 'done' ? ran[at]!.entries : undefined);
+      });
       arrived([...entries.keys()], views, (deal) => entries.get(deal));
-      group.forEach(({ done }, at) => void done?.(ran[at]!.dealt));
+      group.forEach(({ done }, at) => void done?.(ended[at]!));
     } catch (error) {
       failed(error);
       giveUpOld(sentenceOf(error, 'of this gear'), 0);
@@ -209,21 +228,8 @@ export function createWriter({ session, views, pulse, waitMs, lookAfterLog }: Wr
   }
 
   function heal(): void {
-    const known = [...views.all.values()].filter(({ text }) => text !== undefined);
     try {
-      transaction(lockPatienceMs, true, () => {
-        for (const view of known) {
-          const stored = session.deals.known(view.cell.key);
-          if (stored !== undefined && stored.version >= view.cell.version) continue;
-          const mine: unknown = JSON.parse(view.text!);
-          const theirs = stored?.text === undefined ? undefined : (JSON.parse(stored.text) as unknown);
-          const { join } = view.options;
-          const joined = theirs === undefined || join === undefined ? mine : join(mine, theirs);
-          session.deals.offer(view, view.cell.version, JSON.stringify(joined));
-        }
-        for (const [key, total] of totals) session.deals.raise(key, total);
-        session.saveTime();
-      });
+      transaction(lockPatienceMs, true, () => tellFile(session, views, totals));
     } catch (error) {
       session.trouble(error);
     }
@@ -262,6 +268,8 @@ export function createWriter({ session, views, pulse, waitMs, lookAfterLog }: Wr
           session.saveTime();
           session.deals.sweep(session.clock.nowMs(), session.clock.wallMs(), retain);
         });
+        if (room.isMissed && !session.deals.isFull) waiting = [...room.again().map(lateOne), ...waiting];
+        schedule(0);
       } catch (error) {
         failed(error);
       }

@@ -4,7 +4,7 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import type { Card } from '../core/card.ts';
 import { SwitchgearError } from '../core/error.ts';
 import { type Entry, type EntryBody, type EntryPlace, isTrace } from '../core/event.ts';
-import { journalEntriesMax, lockWaitMs, storePollMs } from '../core/limits.ts';
+import { journalEntriesMax, lockWaitMs, storedKeysMax, storePollMs } from '../core/limits.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { CellOptions, Deal, Marked, Shared, Store } from '../ports/store.ts';
 import { every } from './machine-clock.ts';
@@ -24,6 +24,8 @@ export interface SqliteOptions {
   readonly waitMs?: number;
   /** What the journal keeps: 30 days and 64 megabytes. */
   readonly retain?: { readonly days?: number; readonly megabytes?: number };
+  /** Cells that the file may have; a new one beyond is refused. */
+  readonly keysMax?: number;
   /** Whether the whole file is read once when it is opened. */
   readonly verify?: boolean;
   /** For tests: the store's time. */
@@ -35,7 +37,8 @@ export type SqliteStore = Store & { readonly shared: Shared };
 export function sqliteStore(options: SqliteOptions): SqliteStore {
   checkOptions(options);
   const { path, waitMs = lockWaitMs, verify = true } = options;
-  const retain = { days: options.retain?.days ?? 30, bytes: (options.retain?.megabytes ?? 64) * 1_048_576 };
+  const bytes = (options.retain?.megabytes ?? 64) * 1_048_576;
+  const retain = { days: options.retain?.days ?? 30, bytes, cells: options.keysMax ?? storedKeysMax };
   const views = createViews();
   const pulse = createPulse();
   const session = createSession({ path, verify, views, pulse, clock: options.clock });
@@ -68,7 +71,11 @@ export function sqliteStore(options: SqliteOptions): SqliteStore {
 
   const sum = (key: string) => session.attempt((deals) => deals.sum(key)) ?? 0;
   const now = (deal: Deal) => writer.now(deal).dealt;
-  const sharing = createSharing({ process, clock: session.clock, cell: open, now, soon: writer.soon, sum });
+  const { clock } = session;
+  const health = () => pulse.health;
+  const marked = (key: string, atMs: number, keepMs: number): Marked =>
+    session.attempt((deals) => deals.marked(key, atMs, keepMs)) ?? { count: 0, oldestMs: atMs };
+  const sharing = createSharing({ process, clock, cell: open, health, now, soon: writer.soon, sum, marked });
 
   const shared: Shared = {
     process,
@@ -81,11 +88,11 @@ export function sqliteStore(options: SqliteOptions): SqliteStore {
     soon: writer.soon,
     breakers: sharing.breakers,
     workers: sharing.workers,
+    rules: sharing.rules,
     orders: sharing.orders,
     lease: sharing.lease,
     sum,
-    marked: (key, atMs, keepMs): Marked =>
-      session.attempt((deals) => deals.marked(key, atMs, keepMs)) ?? { count: 0, oldestMs: atMs },
+    marked,
     read: async (prefix, most) => session.read(prefix, most),
     entries: async (fromSeq, most) => {
       writer.flush();

@@ -1,6 +1,6 @@
 /** What one process knows of the cells of a shared store: the text that is stored, and the state that is looked at. */
 
-import type { Cell, CellOptions, Deal } from '../ports/store.ts';
+import type { Cell, CellOptions, Deal, Note } from '../ports/store.ts';
 
 export interface View {
   readonly cell: { readonly key: string; state: unknown; version: number };
@@ -141,23 +141,26 @@ export function stateOf(view: View, text: string | undefined): unknown {
 /** Makes a view show what is stored, and on top of it what counts here already. */
 export function show(view: View): void {
   view.own = view.text;
-  for (const deal of view.pending) view.own = after(view, deal);
+  for (const deal of view.pending) count(view, deal);
   view.outdate();
 }
 
-/** The same, where one deal more counts: the others are not run again. */
-export function showOneMore(view: View, deal: Deal): void {
-  view.own = after(view, deal);
+/** The same, where one deal more counts: the others are not run again. What it says of it comes back. */
+export function showOneMore(view: View, deal: Deal): readonly Note[] {
+  const notes = count(view, deal);
   view.outdate();
+  return notes;
 }
 
-/** What a deal makes of the text of a view. */
-function after(view: View, { changes = [] }: Deal): string | undefined {
-  let text = view.own;
+/** Makes of a view what a deal makes of it. */
+function count(view: View, { changes = [] }: Deal): readonly Note[] {
+  let said: readonly Note[] = [];
   for (const { cell, step } of changes) {
     if (cell.key !== view.cell.key) continue;
-    const next = step(stateOf(view, text));
-    if (typeof next === 'object') text = JSON.stringify(next.state);
+    const next = step(stateOf(view, view.own));
+    if (typeof next !== 'object') continue;
+    view.own = JSON.stringify(next.state);
+    if (next.notes !== undefined) said = [...said, ...next.notes];
   }
-  return text;
+  return said;
 }
