@@ -1,4 +1,4 @@
-/** The door `switchgear/chains`: chain files, their rules and parameters. */
+/** The door `switchgear/chains`: chain files, their rules and parameters, and their runs. */
 
 export type {
   Chain,
@@ -9,10 +9,14 @@ export type {
   StepCondition,
   StepOp,
 } from './chain.ts';
+export { type Chains, type ChainsOptions, createChains, type ResolveOptions, type RunOptions } from './chains.ts';
 export { holds } from './condition.ts';
 export { graphOf } from './graph.ts';
 export { readParams } from './params.ts';
 export type { Problem } from './problem.ts';
 export { type ChainReading, loadChain, readChain } from './read.ts';
 export { rulesOf } from './rules-of.ts';
+export type { OnRun, RuleSeen, RunEvent } from './run-event.ts';
+export type { RunLine } from './run-keeping.ts';
+export type { RunEnd, RunOwner, RunState, RunStatus, StepState, StepStatus } from './run-state.ts';
 export { fillTemplates, type Scope } from './template.ts';

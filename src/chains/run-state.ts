@@ -31,6 +31,15 @@ export interface RunEnd {
   readonly retryAtMs?: number;
 }
 
+export interface RunOwner {
+  /** Unlike that of any other process, and of any other attempt to run it. */
+  readonly process: string;
+  readonly untilMs: number;
+  /** The process on its machine, where it can be asked whether it lives. */
+  readonly pid: number;
+  readonly machine: string;
+}
+
 export interface RunState {
   readonly format: 1;
   readonly id: string;
@@ -45,7 +54,9 @@ export interface RunState {
   readonly steps: readonly StepState[];
   readonly end?: RunEnd;
   /** The process that runs it, and until when that is believed, in store time. */
-  readonly owner?: { readonly process: string; readonly untilMs: number };
+  readonly owner?: RunOwner;
+  /** It was let start: a run that goes on later is not counted again. */
+  readonly admitted?: true;
   /** Rules that a person approved for all of this run. */
   readonly approved: readonly { readonly rules: readonly string[]; readonly by: string }[];
   /** The open question. */

@@ -2,7 +2,17 @@
 
 import type { Code, Counters } from './verdict.ts';
 
-export type CardAction = 'approve' | 'decline' | 'retry_raised' | 'pause' | 'narrow_scope' | 'replan' | 'dismiss';
+/** `approve` is for the one action that asks; a run of a chain can also be told yes for all of it, or for good. */
+export type CardAction =
+  | 'approve'
+  | 'approve_run'
+  | 'approve_always'
+  | 'decline'
+  | 'retry_raised'
+  | 'pause'
+  | 'narrow_scope'
+  | 'replan'
+  | 'dismiss';
 
 export interface Card {
   readonly id: string;
@@ -17,6 +27,16 @@ export interface Card {
   readonly answer?: CardAction;
   readonly by?: string;
   readonly expiresAtMs?: number;
+  /** The step of a chain that waits for the answer, and the rules that ask. */
+  readonly step?: CardStep;
+}
+
+export interface CardStep {
+  readonly run: string;
+  readonly chain: string;
+  /** Empty where the run as a whole is asked about. */
+  readonly id: string;
+  readonly rules: readonly string[];
 }
 
 export type CardEvent =

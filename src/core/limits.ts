@@ -140,6 +140,28 @@ export const ordersMax = 64;
 export const orderKeepMs = 86_400_000;
 /** How long a shared store keeps the failures of a worker after the last one: sessions come and go. */
 export const workerKeepMs = 7 * 86_400_000;
+/** Parts of a rolling budget window, budgets of a policy, and the highest limit and longest window in seconds of one. */
+export const budgetSlices = 12;
+export const budgetsMax = 100;
+export const budgetLimitMax = 100_000_000_000;
+export const budgetWindowMaxSecs = 366 * 86_400;
+/** Budgets of sessions and agents that a gear keeps; the oldest goes first. */
+export const budgetSeatsMax = 10_000;
+/** How long a shared store keeps the budget of a session after it was last written: sessions come and go. */
+export const sessionBudgetKeepMs = 30 * 86_400_000;
+/** How long a store must be away before a process that is refused a probe takes one by itself. */
+export const aloneAfterMs = 5_000;
+/** How long a store that has no other bound for them keeps cards after they last changed: thirty days. */
+export const cardKeepMs = 30 * 86_400_000;
+/** Bytes of what an ability gives back, of one message of an MCP server, and of what a process wrote to its stderr. */
+export const abilityOutputBytesMax = 1_048_576;
+export const mcpMessageBytesMax = 8_388_608;
+export const stderrKeptBytes = 4_096;
+/** How long an MCP server may take to start, and, each, to end by itself and after it was asked to. */
+export const mcpStartMs = 30_000;
+export const mcpStopMs = 2_000;
+/** Redirects that a request follows. */
+export const httpRedirectsMax = 3;
 /** Bytes, values, depth, parameters, rules and steps of a chain file, characters of one of its texts and names. */
 export const chainBytesMax = 262_144;
 export const chainValuesMax = 10_000;
@@ -153,13 +175,58 @@ export const chainNameMax = 128;
 export const chainProblemsMax = 50;
 /** Characters that the arguments of a step may have once they are filled. */
 export const chainFilledMax = 1_048_576;
+/** Runs of chains that a memory store keeps and a list shows, and how long a store keeps one. */
+export const chainRunsMax = 1_000;
+export const runKeepMs = 30 * 86_400_000;
+/** Characters of a long text that lie in one cell: quoted twice they still fit. */
+export const partLengthMax = 30_000;
+export const textPartsMax = 100;
+/** How long a step waits for its store before it begins, and how long a result is kept in hand after it ran. */
+export const stepStoreWaitMs = 10_000;
+export const resultPatienceMs = 3_600_000;
+/** How often the one who runs a chain says that it lives. */
+export const runRenewMs = 5_000;
+/** How often a question is looked at without any hint, how long a webhook may take, and bytes of its answer. */
+export const answerPollMs = 1_000;
+export const webhookTimeoutMs = 10_000;
+export const webhookBytesMax = 65_536;
+/** Approvals for good that are listed. */
+export const standingMax = 1_000;
+/** Processes of a machine that are looked at, how often a tree is looked at while it ends, and rounds of killing it. */
+export const processesMax = 65_536;
+export const treeLookMs = 50;
+export const killRoundsMax = 40;
+/** How long an agent may take to end once it is asked, tools that it left behind, and all of it when nobody watches. */
+export const agentGraceMs = 5_000;
+export const leftoverGraceMs = 1_000;
+export const watchdogGraceMs = 800;
+/** Characters of the reason why a step was skipped: all of them lie in one cell. */
+export const skipReasonMax = 100;
+/** How long the rest of an agent's output is waited for once it has ended. */
+export const drainMs = 500;
+/** Runs of agents that a store is asked for, and how long it keeps one after it was last written. */
+export const agentRunsMax = 1_000;
+export const agentRunKeepMs = 90 * 86_400_000;
 /** Characters of one line of an agent's stream; a longer one is left out and counted. */
 export const agentLineMax = 4_194_304;
 /** Calls of an agent that are out at once, as a reader follows them. */
 export const openCallsMax = 1_000;
 /** Words that a paragraph of plain text needs to be compared with others. */
 export const plainWordsMin = 8;
-/** How long a store must be away before a process that is refused a probe takes one by itself. */
-export const aloneAfterMs = 5_000;
-/** How long a store that has no other bound for them keeps cards after they last changed: thirty days. */
-export const cardKeepMs = 30 * 86_400_000;
+/** How long a framework's run may rest between its calls before its task is taken to have ended. */
+export const hostRestMs = 60_000;
+/** How often a question is put again whose answer was not understood. */
+export const questionTriesMax = 5;
+/** How often the status line of a run is drawn, characters of a line about what an agent does, and of its answer. */
+export const statusDrawMs = 250;
+export const progressLengthMax = 160;
+export const answerLengthMax = 10_485_760;
+/** Different calls of a run that are counted, to say which one was seen most often. */
+export const callsKeptMax = 1_000;
+/** How often what a run has used is written to the store, and output of a halted one is waited for. */
+export const runKeptEachMs = 5_000;
+export const haltedDrainMs = 5_000;
+/** Signs of life of an agent that are told to its task: one in this time is enough. */
+export const signEachMs = 500;
+/** How often signs of life of an agent that says much are told at most. */
+export const signEveryMs = 200;

@@ -36,7 +36,7 @@ export function actionOf(
   const chances = task && lane.breaker?.settings.failureThreshold;
   const isPatient = chances !== undefined && chances > works.settings.loop.failedRepeats;
   if (works.rules === undefined && turnId === undefined && call === undefined && !isPatient) return plain;
-  const hits = works.rules?.matchCall(target.name, lane.agent, args) ?? [];
+  const hits = target.match?.(args) ?? works.rules?.matchCall(target.name, lane.agent, args) ?? [];
   return {
     ...plain,
     ...(hits.length > 0 && { hits }),

@@ -1,6 +1,6 @@
 /** What one target needs in one task, resolved once and kept until the settings change: panel, breaker, patience. */
 
-import type { ActionKind } from '../core/action.ts';
+import type { ActionKind, RuleHit } from '../core/action.ts';
 import type { Panel, Seat } from '../core/decide.ts';
 import { type DelegationState, delegation, isCounted } from '../core/delegation.ts';
 import type { EntryPlace } from '../core/event.ts';
@@ -20,6 +20,8 @@ export interface Target {
   readonly kind: ActionKind;
   readonly overrides?: Partial<BreakerSettings> | undefined;
 }
+  /** Which rules fire before a call, where more is known of it than its arguments. */
+  match?(args: readonly unknown[]): readonly RuleHit[];
 
 export interface Lane {
   readonly target: Target;

@@ -10,13 +10,14 @@ import type { Lane } from './lanes.ts';
 import { atHalt } from './task-node.ts';
 import type { Works } from './works.ts';
 
-/** The permit that came of it, or the last word against it. `act` makes the action anew for each round. */
+/** The permit that came of it, or the last word against it. `act` makes the action anew, `ask` puts the question. */
 export async function laterRounds(
   works: Works,
   lane: Lane,
   args: readonly unknown[],
   first: Stop,
   act: () => Action,
+  ask = askPerson,
 ): Promise<Admission> {
   let stop = first;
   let approvedBy: string | undefined;
@@ -24,7 +25,7 @@ export async function laterRounds(
     if (stop.kind === 'wait') await sleepUntil(works, lane, stop.retryAtMs ?? 0);
     else if (stop.kind === 'ask') {
       const asked = fingerprint('', args);
-      const said = await askPerson(works, lane, stop);
+      const said = await ask(works, lane, stop);
       if (typeof said !== 'string') return conclude(works, lane, act(), said, 'ask');
       // A yes is for the arguments as they were: changed meanwhile, they are asked about anew.
       approvedBy = fingerprint('', args) === asked ? said : undefined;

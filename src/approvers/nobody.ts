@@ -1,0 +1,9 @@
+/** Nobody: whatever asks is not approved. */
+
+import type { Approver } from '../ports/approver.ts';
+
+export const nobody: Approver = {
+  name: 'nobody',
+  isThere: () => false,
+  ask: () => Promise.reject(new Error('nobody is there to ask')),
+};

@@ -1,0 +1,73 @@
+/** A question at the terminal of whoever runs the agent. Where nobody sits there, it is not asked. */
+
+import { userInfo } from 'node:os';
+import { createInterface } from 'node:readline/promises';
+import type { Card } from '../core/card.ts';
+import { questionTriesMax } from '../core/limits.ts';
+import type { Answer, Approver } from '../ports/approver.ts';
+
+export interface TerminalOptions {
+  /** The standard input unless said. */
+  readonly input?: NodeJS.ReadableStream & { readonly isTTY?: boolean };
+  /** The error stream unless said: what a program prints stays its own. */
+  readonly output?: NodeJS.WritableStream;
+}
+
+const words: Readonly<Record<string, Pick<Answer, 'approved' | 'for'>>> = {
+  y: { approved: true },
+  yes: { approved: true },
+  n: { approved: false },
+  no: { approved: false },
+  run: { approved: true, for: 'run' },
+  always: { approved: true, for: 'always' },
+};
+
+export function terminal({ input = process.stdin, output = process.stderr }: TerminalOptions = {}): Approver {
+  return {
+    name: 'terminal',
+    isThere: () => input.isTTY === true,
+    async ask(card, signal) {
+      if (input.isTTY !== true) throw new Error('there is no terminal to ask at');
+      const lines = createInterface({ input, output });
+      const gone = new AbortController();
+      lines.once('close', () => gone.abort(new Error('the terminal was closed')));
+      try {
+        const offered = wordsOf(card);
+        const question = `${card.evidence.map(plain).join('\n')}\nGo on? [${offered.join('/')}] `;
+        const both = AbortSignal.any([signal, gone.signal]);
+        for (let tries = 0; tries < questionTriesMax; tries++) {
+          const said = (await lines.question(question, { signal: both })).trim().toLowerCase();
+          const answer = offered.includes(said) || said === 'yes' || said === 'no' ? words[said] : undefined;
+          if (answer !== undefined) return { ...answer, by: whoAmI() };
+          output.write(`Please say ${offered.join(', ')}.\n`);
+        }
+        throw new Error('no answer that could be understood');
+      } finally {
+        lines.close();
+      }
+    },
+  };
+}
+
+/** What can be said to a card. */
+function wordsOf({ actions }: Card): readonly string[] {
+  return [
+    'y',
+    'n',
+    ...(actions.includes('approve_run') ? ['run'] : []),
+    ...(actions.includes('approve_always') ? ['always'] : []),
+  ];
+}
+
+/** Reasons come from files and models: nothing of them may steer a terminal. */
+function plain(text: string): string {
+  return text.replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+/gu, '·');
+}
+
+function whoAmI(): string {
+  try {
+    return userInfo().username;
+  } catch {
+    return 'somebody'; // A user without a name, as in some containers.
+  }
+}

@@ -1,0 +1,68 @@
+/** A question over HTTP: the card is sent, and the answer comes back at once or, after a 202, through the store. */
+
+import { SwitchgearError } from '../core/error.ts';
+import { webhookBytesMax, webhookTimeoutMs } from '../core/limits.ts';
+import { quoted } from '../core/quoted.ts';
+import type { Answer, Approver } from '../ports/approver.ts';
+
+export interface WebhookOptions {
+  /** `https:`, or any address of this machine. */
+  readonly url: string;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+export function webhook({ url, headers = {} }: WebhookOptions): Approver {
+  const address = addressOf(url);
+  return {
+    name: `webhook ${address.host}`,
+    async ask(card, signal) {
+      const response = await fetch(address, {
+        method: 'POST',
+        headers: { ...headers, 'content-type': 'application/json', accept: 'application/json' },
+        body: JSON.stringify(card),
+        redirect: 'error', // An answer from elsewhere is none.
+        signal: AbortSignal.any([signal, AbortSignal.timeout(webhookTimeoutMs)]),
+      });
+      if (response.status === 202) return later(signal);
+      if (!response.ok) throw new Error(`${address.host} answered ${response.status}`);
+      return answerOf(JSON.parse(await textOf(response)), address.host);
+    },
+  };
+}
+
+function addressOf(url: string): URL {
+  const address = URL.canParse(url) ? new URL(url) : undefined;
+  const isHere = /^(localhost|127(\.\d+){3}|\[::1\])$/.test(address?.hostname ?? '');
+  if (address?.protocol === 'https:' || (address?.protocol === 'http:' && isHere)) return address;
+  throw new SwitchgearError(
+    'invalid_argument',
+    `the url of a webhook must be https or of this machine, got ${quoted(url)}`,
+  );
+}
+
+/** Somebody answers later, in the store: whoever waits there hears it. */
+function later(signal: AbortSignal): Promise<never> {
+  return new Promise((_, reject) => {
+    const leave = () => reject(new Error('nobody waits for an answer any more'));
+    if (signal.aborted) leave();
+    else signal.addEventListener('abort', leave, { once: true });
+  });
+}
+
+async function textOf(response: Response): Promise<string> {
+  const parts: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const part of response.body ?? []) {
+    bytes += part.byteLength;
+    if (bytes > webhookBytesMax) throw new Error(`an answer has at most ${webhookBytesMax} bytes`);
+    parts.push(part);
+  }
+  return Buffer.concat(parts).toString('utf8');
+}
+
+function answerOf(said: unknown, host: string): Answer {
+  const { approved, by, for: lasts } = (said ?? {}) as Partial<Answer>;
+  if (typeof approved !== 'boolean') throw new Error(`${host} gave no answer`);
+  const who = typeof by === 'string' && by !== '' ? by : host;
+  return { approved, by: who, ...((lasts === 'run' || lasts === 'always') && { for: lasts }) };
+}

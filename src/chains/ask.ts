@@ -1,0 +1,223 @@
+/**
+ * A question to a person that outlives its process: one card for a run, a step, its attempt and its arguments. Whoever
+ * takes the run on finds it again, with the answer that came meanwhile or with its time over.
+ */
+
+import { createHmac } from 'node:crypto';
+import { type Card, type CardAction, changeCard } from '../core/card.ts';
+import { answerPollMs } from '../core/limits.ts';
+import type { Stop } from '../core/verdict.ts';
+import type { askPerson } from '../guard/approval.ts';
+import { tell } from '../guard/gate.ts';
+import type { Lane } from '../guard/lanes.ts';
+import { holdsWords } from '../guard/notes.ts';
+import { atHalt } from '../guard/task-node.ts';
+import type { Works } from '../guard/works.ts';
+import type { Answer } from '../ports/approver.ts';
+import type { Store } from '../ports/store.ts';
+import { change } from './run-cells.ts';
+import { type Desk, write } from './run-desk.ts';
+import { sameRules } from './run-transitions.ts';
+import { findStanding, giveStanding } from './standing.ts';
+
+const actions: readonly CardAction[] = ['approve', 'approve_run', 'approve_always', 'decline'];
+
+/** How a run asks: who approved it comes back, or the word against it. */
+export function askInStore(desk: Desk): typeof askPerson {
+  return async (works, lane, stop) => {
+    const no = (code: 'rule_declined' | 'rule_unanswered', more = ''): Stop => {
+      return { ...stop, kind: 'deny', code, reason: [stop.reason, more].filter(Boolean).join('; ') };
+    };
+    const rules = [...(stop.rules ?? [])].sort();
+    const given = desk.run.approved.find((each) => sameRules(each.rules, rules));
+    const by = given?.by ?? (await findStanding(desk.store, desk.run.chain.id, rules))?.by;
+    if (by !== undefined) return by;
+    if (!isThere(desk)) return no('rule_unanswered', 'there is nobody to ask');
+    const card = await openQuestion(desk, works, lane, stop, rules);
+    if (card === undefined) return no('rule_unanswered', 'the question could not be kept');
+    if (card.state === 'open') desk.show(asked(desk, card));
+    if (card.state === 'open' && !desk.wait) {
+      desk.parked = true;
+      return no('rule_unanswered', 'nobody has answered yet');
+    }
+    const turned = card.state === 'open' ? await standStill(works, lane, () => answerTo(desk, lane, card)) : card;
+    if (turned === undefined || turned.state === 'expired' || turned.answer === undefined) {
+      await expire(desk.store, card.id);
+      const { timeoutSecs } = works.settings.approval;
+      return no('rule_unanswered', desk.signal.aborted ? '' : `no answer within ${timeoutSecs} s`);
+    }
+    desk.show({ type: 'question-answered', run: desk.run.id, step: desk.subject.step, card: turned });
+    const who = turned.by ?? 'somebody';
+    if (turned.answer === 'decline') return no('rule_declined', `declined by ${who}`);
+    await remember(desk, turned, rules, who);
+    desk.answered = turned.id;
+    return who;
+  };
+}
+
+/** Whether anybody can be asked; a question that nobody here waits for only needs a store that others see. */
+function isThere({ approver, wait, store }: Desk): boolean {
+  if (!wait && store.shared !== undefined) return true;
+  return approver !== undefined && approver.isThere?.() !== false;
+}
+
+function asked(desk: Desk, card: Card) {
+  const { run, subject, clock } = desk;
+  const waitMs = Math.max(0, (card.expiresAtMs ?? 0) - clock.nowMs());
+  return { type: 'question-asked', run: run.id, step: subject.step, card, waitMs } as const;
+}
+
+/** The card of the question as it is now, made where there is none; undefined where the store does not take it. */
+async function openQuestion(
+  desk: Desk,
+  works: Works,
+  { target }: Lane,
+  { code, counters, reason }: Stop,
+  rules: readonly string[],
+): Promise<Card | undefined> {
+  const { run, subject, store, clock, by } = desk;
+  const id = cardId(desk, rules);
+  if (run.card !== undefined && run.card !== id) await expire(store, run.card); // Rules or arguments are others now.
+  const what =
+    subject.step === '' ? run.chain.id : `${run.chain.id}: step ${subject.step} wants to call ${target.name}`;
+  const fresh: Card = {
+    id,
+    kind: 'ask',
+    task: run.id,
+    code,
+    counters,
+    evidence: [what, ...(reason === undefined ? [] : [reason])],
+    actions,
+    state: 'open',
+    expiresAtMs: clock.nowMs() + works.settings.approval.timeoutSecs * 1000,
+    step: { run: run.id, chain: run.chain.id, id: subject.step, rules },
+  };
+  const kept = holdsWords(works) ? fresh : (works.rules?.hide(fresh) ?? fresh);
+  let shown: Card | undefined;
+  const step = (stored: Card | undefined) => {
+    shown = stored ?? kept;
+    return shown;
+  };
+  const notes = [{ type: 'card-changed', card: kept }] as const;
+  const moved = await write(desk, { type: 'asked', by, card: id }, { card: { id, step }, notes });
+  if (moved.status !== 'done' || shown === undefined) return undefined;
+  // Whoever is asked here and now sees the values, too.
+  return { ...shown, evidence: fresh.evidence };
+}
+
+/** Nothing of what is asked about can be read from it, and equal questions have equal ones. */
+function cardId({ run, subject, store }: Desk, rules: readonly string[]): string {
+  const key = store.shared?.secret ?? run.id;
+  const { step, attempt, args } = subject;
+  const mark = createHmac('sha256', key)
+    .update(JSON.stringify([run.id, step, attempt, args, rules]))
+    .digest('hex');
+  return `ask-${mark.slice(0, 16)}`;
+}
+
+/** The clocks of the task stand still while a person is asked. */
+async function standStill<T>(works: Works, { task }: Lane, wait: () => Promise<T>): Promise<T> {
+  if (task !== undefined) tell(works, task, { type: 'task-stopped' }, works.clock.nowMs());
+  const result = await wait();
+  if (task !== undefined) tell(works, task, { type: 'task-resumed' }, works.clock.nowMs());
+  return result;
+}
+
+/** The card once it is answered, or undefined when its time is up, the run ends, or nobody can be reached. */
+function answerTo(desk: Desk, { task }: Lane, card: Card): Promise<Card | undefined> {
+  const { store, clock, approver, signal } = desk;
+  return new Promise((resolve) => {
+    const controller = new AbortController();
+    let poll = () => {};
+    let isOver = false;
+    const end = (turned?: Card) => {
+      isOver = true;
+      for (const undo of [poll, expiry, forget, unwatch]) undo?.();
+      signal.removeEventListener('abort', leave);
+      controller.abort();
+      resolve(turned);
+    };
+    const leave = () => end();
+    const look = () => {
+      store.shared?.refresh();
+      const now = store.card(card.id);
+      if (now !== undefined && now.state !== 'open') end(now);
+    };
+    const again = () => {
+      look();
+      if (!isOver) poll = clock.after(answerPollMs, again, true);
+    };
+    const expiry = clock.after(Math.max(0, (card.expiresAtMs ?? 0) - clock.nowMs()), leave, true);
+    const forget = atHalt(task, leave);
+    const unwatch = store.shared?.watch((hint) => {
+      if (hint.type === 'cell-changed' && hint.key === `card/${card.id}`) look();
+    });
+    signal.addEventListener('abort', leave, { once: true });
+    again();
+    if (signal.aborted) leave();
+    if (isOver) return;
+    const heard = async (answer: Answer) => {
+      if (typeof answer?.approved !== 'boolean') return leave();
+      const { status, card: turned } = await answerCard(store, card.id, actionOf(answer), answer.by);
+      if (status !== 'away') end(turned); // The first answer stands, whoever gave it.
+    };
+    Promise.resolve()
+      .then(() => approver!.ask(card, controller.signal))
+      .then(heard)
+      .catch(leave);
+  });
+}
+
+function actionOf({ approved, for: lasts }: Answer): CardAction {
+  if (!approved) return 'decline';
+  return lasts === 'run' ? 'approve_run' : lasts === 'always' ? 'approve_always' : 'approve';
+}
+
+/** Keeps what was said for more than this one step. */
+async function remember(desk: Desk, { answer }: Card, rules: readonly string[], who: string): Promise<void> {
+  const { by, store, run } = desk;
+  const approved = answer === 'approve_run' ? { approved: { rules, by: who } } : {};
+  await write(desk, { type: 'answered', by, ...approved });
+  if (answer === 'approve_always') await giveStanding(store, run.chain.id, rules, who);
+}
+
+/** How an answer was taken: `late` where somebody was faster, its time is over, or it was not offered. */
+export interface Answered {
+  readonly status: 'taken' | 'late' | 'away' | 'unknown';
+  readonly card?: Card;
+}
+
+/** Answers a card in the store, for whoever waits for it in any process. */
+export async function answerCard(store: Store, id: string, answer: CardAction, by: string): Promise<Answered> {
+  const atMs = store.clock.nowMs();
+  let before: Card | undefined;
+  let card: Card | undefined;
+  const step = (stored: Card | undefined) => {
+    before = stored;
+    card = stored && changeCard(stored, { type: 'card-answered', atMs, answer, by });
+    return card;
+  };
+  const known = store.card(id);
+  const shown = known && changeCard(known, { type: 'card-answered', atMs, answer, by });
+  const notes =
+    shown === undefined
+      ? []
+      : [{ body: { type: 'card-changed', card: shown } as const, place: { task: shown.task }, atMs }];
+  const changed = await change(store, { card: { id, step }, notes });
+  if (changed.status === 'away') return { status: 'away' };
+  if (card === undefined) return { status: 'unknown' };
+  return { status: card === before ? 'late' : 'taken', card };
+}
+
+/** Closes a question that nobody will answer any more. */
+async function expire(store: Store, id: string): Promise<void> {
+  const step = (stored: Card | undefined) =>
+    stored?.state === 'open' ? ({ ...stored, state: 'expired' } as const) : stored;
+  const known = store.card(id);
+  if (known?.state !== 'open') return;
+  const body = { type: 'card-changed', card: { ...known, state: 'expired' } } as const;
+  await change(store, {
+    card: { id, step },
+    notes: [{ body, place: { task: known.task }, atMs: store.clock.nowMs() }],
+  });
+}

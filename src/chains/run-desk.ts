@@ -1,0 +1,94 @@
+/** What one attempt to run a run has in hand: the state as it was last written, and how the next one is written. */
+
+import type { EntryBody } from '../core/event.ts';
+import { storeRetryMinMs } from '../core/limits.ts';
+import type { Approver } from '../ports/approver.ts';
+import type { Clock } from '../ports/clock.ts';
+import type { Store } from '../ports/store.ts';
+import type { CardChange, Tell } from './run-cells.ts';
+import type { RunEvent } from './run-event.ts';
+import { type Beside, keepMove, type Moved } from './run-keeping.ts';
+import type { RunState } from './run-state.ts';
+import type { RunMove } from './run-transitions.ts';
+
+export interface Desk {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly approver: Approver | undefined;
+  /** Whether it waits for answers; else the question stays in the store and the run is left. */
+  readonly wait: boolean;
+  /** Who runs it. */
+  readonly by: string;
+  readonly signal: AbortSignal;
+  run: RunState;
+  /** What is asked about, if a rule asks now; the step is empty for the run as a whole. */
+  subject: { readonly step: string; readonly attempt: number; readonly args: unknown };
+  /** The card that was answered with yes and is used up by what it approved. */
+  answered: string | undefined;
+  /** A question is open and nobody waits for it here. */
+  parked: boolean;
+  /** Why it cannot go on here: somebody else has it now, or it was cancelled. */
+  lost: boolean;
+  show(event: RunEvent): void;
+  tell: Tell;
+}
+
+/** Writes a move. A run that somebody else has is lost for this attempt. */
+export async function write(desk: Desk, move: RunMove, beside: Beside = {}): Promise<Moved> {
+  const moved = await keepMove(desk.store, desk.run, move, beside, desk.tell);
+  if (moved.status === 'done') desk.run = moved.run;
+  else if (moved.status === 'refused' && !moved.full) desk.lost = true;
+  return moved;
+}
+
+/** Writes a move however long the store is away, up to a time; it says so once. */
+export async function writeWithin(
+  desk: Desk,
+  withinMs: number,
+  move: RunMove,
+  beside: Beside = {},
+  signal?: AbortSignal,
+): Promise<Moved> {
+  const untilMs = desk.clock.nowMs() + withinMs;
+  let told = false;
+  for (;;) {
+    const moved = await write(desk, move, beside);
+    if (moved.status !== 'away') {
+      if (told) desk.show({ type: 'store-back', run: desk.run.id });
+      return moved;
+    }
+    if (!told) desk.show({ type: 'store-away', run: desk.run.id, reason: moved.reason });
+    told = true;
+    if (desk.clock.nowMs() >= untilMs || signal?.aborted) return moved;
+    await sleep(desk.clock, storeRetryMinMs, signal);
+  }
+}
+
+/** The card that was answered, used up by what goes with it. */
+export function useOf(desk: Desk): Pick<Beside, 'card'> {
+  const { answered } = desk;
+  if (answered === undefined) return {};
+  const card: CardChange = {
+    id: answered,
+    step: (stored) => (stored?.state === 'answered' ? { ...stored, state: 'used' } : stored),
+  };
+  return { card };
+}
+
+export function sleep(clock: Clock, ms: number, signal?: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const wake = () => {
+      stop();
+      signal?.removeEventListener('abort', wake);
+      resolve();
+    };
+    const stop = clock.after(ms, wake, true);
+    signal?.addEventListener('abort', wake, { once: true });
+    if (signal?.aborted) wake();
+  });
+}
+
+/** The entry that a step is over. */
+export function stepEnded(run: string, step: string, status: string): EntryBody {
+  return { type: 'step-ended', run, step, status };
+}

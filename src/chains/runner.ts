@@ -1,0 +1,254 @@
+/** Runs a run from where it is to its end, or to where it has to stop. Every effect of chains is begun here. */
+
+import { leaseMs, runRenewMs, stepStoreWaitMs } from '../core/limits.ts';
+import { refusalOf } from '../core/refusal.ts';
+import { chainRun, type RulesState } from '../core/rules/control.ts';
+import { explainRules } from '../core/rules/evaluate.ts';
+import { countIn } from '../core/rules/history.ts';
+import { parseRule, type Rule, ruleOf } from '../core/rules/rule.ts';
+import { chainGate } from '../guard/chain-gate.ts';
+import type { SwitchgearOptions } from '../guard/front-door.ts';
+import { announce, write as writeEntry } from '../guard/notes.ts';
+import { createSwitchgear } from '../guard/switchgear.ts';
+import type { Clock } from '../ports/clock.ts';
+import type { Store } from '../ports/store.ts';
+import type { Ability } from './ability.ts';
+import { askInStore } from './ask.ts';
+import type { Chain, ParamValues } from './chain.ts';
+import { rulesOf } from './rules-of.ts';
+import { type Desk, useOf, write, writeWithin } from './run-desk.ts';
+import type { OnRun } from './run-event.ts';
+import { lookAtRun, readOutput, runKey } from './run-keeping.ts';
+import { type Checked, checkRules } from './run-rules.ts';
+import type { RunState } from './run-state.ts';
+import { type Bench, runStep, type Stopped, stoppedBy, storeStop, tellRules } from './run-step.ts';
+import { lendStore } from './run-store.ts';
+
+/** What runs have in common. */
+export interface Runner {
+  readonly options: SwitchgearOptions;
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly onRun: OnRun | undefined;
+}
+
+export interface RunHow {
+  readonly signal?: AbortSignal;
+  /** Whether it waits for answers. */
+  readonly wait: boolean;
+  readonly abilities: ReadonlyMap<string, Ability>;
+}
+
+const nothing: Checked = { hits: [], rows: [] };
+
+/** The rules that a chain brings along, filled with what the run was given. */
+export function ownRules(chain: Chain, params: ParamValues, modelRules: readonly string[]): readonly Rule[] {
+  const target = `chain:${chain.id}`;
+  const own = rulesOf(chain, params).map((text) => ruleOf(text));
+  const written = modelRules.map((line) => parseRule(line, { target, origin: 'model' }));
+  return [...own, ...written].flatMap(({ rule }) => rule ?? []);
+}
+
+/** Goes on with a run that this process owns. */
+export async function goOn(runner: Runner, start: RunState, how: RunHow): Promise<RunState> {
+  const { store, clock, options } = runner;
+  const lost = new AbortController();
+  const desk: Desk = {
+    store,
+    clock,
+    approver: options.approver,
+    wait: how.wait,
+    by: start.owner!.process,
+    signal: how.signal === undefined ? lost.signal : AbortSignal.any([how.signal, lost.signal]),
+    run: start,
+    subject: { step: '', attempt: 0, args: {} },
+    answered: undefined,
+    parked: false,
+    lost: false,
+    show: (event) => {
+      try {
+        runner.onRun?.(event);
+      } catch {
+        // Whoever looks on cannot stop a run.
+      }
+    },
+    tell: (entry) => announce(gate.works, entry),
+  };
+  const lent = lendStore(store);
+  const { chain, params, modelRules } = start;
+  const gear = createSwitchgear({
+    ...options,
+    agent: options.agent ?? chain.id,
+    session: options.session ?? start.id,
+    store: lent.store,
+    clock,
+    onRefusal: 'return',
+  });
+  const own = ownRules(chain, params, modelRules);
+  const gate = chainGate(gear, own, askInStore(desk));
+  for (const { rule, reason } of gate.rejected) {
+    writeEntry(gate.works, { type: 'rule-rejected', line: rule.id, reason });
+  }
+  const dropped = gate.rejected.find(({ rule }) => rule.origin === 'operator');
+  const { ruleSettings: settings } = gear.settings;
+  const bench: Bench = {
+    desk,
+    gear,
+    gate,
+    rules: { policy: gate.policyRules, own, settings, ownSettings: { ...settings, ...chain.ruleSettings } },
+    abilities: how.abilities,
+    outputs: await outputsOf(store, start),
+    lastChecked: nothing,
+  };
+  const stopLease = keepLease(desk, () => lost.abort(new Error('the run is no longer run here')));
+  try {
+    return await finish(bench, dropped === undefined ? await runAll(bench) : unruled(dropped));
+  } finally {
+    stopLease();
+    gear.dispose();
+    lent.takeBack();
+  }
+}
+
+/** A rule of the chain is never left out: without it nothing runs. */
+function unruled({ rule, reason }: { readonly rule: Rule; readonly reason: string }): Stopped {
+  return { status: 'aborted', end: { code: 'rule_abort', message: `the rule ${rule.id} was not taken: ${reason}` } };
+}
+
+/** What the steps before gave, for a run that goes on. */
+async function outputsOf(store: Store, { id, chain, steps }: RunState): Promise<Record<string, unknown>> {
+  const outputs: Record<string, unknown> = Object.create(null) as Record<string, unknown>;
+  for (const [at, { outputKey }] of chain.steps.entries()) {
+    if (outputKey === undefined || steps[at]?.status !== 'done') continue;
+    const output = await readOutput(store, id, at);
+    if (output !== undefined) outputs[outputKey] = output;
+  }
+  return outputs;
+}
+
+/** Says every few seconds that the owner lives, and looks whether it still is the owner. */
+function keepLease(desk: Desk, leave: () => void): () => void {
+  const { store, clock, by } = desk;
+  let stopped = false;
+  let disarm = () => {};
+  const renew = async () => {
+    await write(desk, { type: 'renewed', by, untilMs: clock.nowMs() + leaseMs });
+    if (desk.lost && !stopped) leave();
+    else if (!stopped) arm();
+  };
+  const arm = () => {
+    disarm = clock.after(runRenewMs, () => void renew());
+  };
+  const look = async () => {
+    const now = await lookAtRun(store, desk.run);
+    if (stopped || now === undefined || now.owner?.process === by) return;
+    desk.lost = true;
+    leave();
+  };
+  const unwatch = store.shared?.watch((hint) => {
+    if (hint.type === 'cell-changed' && hint.key === runKey(desk.run.id)) void look();
+  });
+  arm();
+  return () => {
+    stopped = true;
+    disarm();
+    unwatch?.();
+  };
+}
+
+/** All steps that are left, as one task. Undefined = the end was reached. */
+async function runAll(bench: Bench): Promise<Stopped | undefined> {
+  const { desk, gear } = bench;
+  const refused = await admitRun(bench);
+  if (refused !== undefined) return refused;
+  const result = await gear.task({ id: desk.run.id, signal: desk.signal }, async (task) => {
+    for (const at of desk.run.steps.keys()) {
+      if (desk.run.steps[at]!.status !== 'pending') continue;
+      const stopped = await runStep(bench, at, task);
+      if (stopped !== undefined) return stopped;
+      if (task.halt !== undefined) return stoppedBy(desk, task.halt, bench.lastChecked);
+    }
+    return undefined;
+  });
+  if (result.status === 'halted') return result.value ?? stoppedBy(desk, result.halt, bench.lastChecked);
+  return result.value ?? checkEnd(bench);
+}
+
+/** The run as a whole is judged once, when it starts: that is what frequency counts. */
+async function admitRun(bench: Bench): Promise<Stopped | undefined> {
+  const { desk, gate } = bench;
+  const { run, by } = desk;
+  if (run.admitted) return undefined;
+  desk.subject = { step: '', attempt: 0, args: {} };
+  tellRules(bench, '', { hits: [], rows: frequencyRows(bench) });
+  const refusal = refusalOf(await gate.guard(chainRun(run.chain.id), async () => {}, { match: () => [] })());
+  if (refusal !== undefined) return desk.parked ? 'parked' : stoppedBy(desk, refusal, bench.lastChecked);
+  const moved = await writeWithin(desk, stepStoreWaitMs, { type: 'admitted', by }, useOf(desk));
+  desk.answered = undefined;
+  return moved.status === 'done' ? undefined : storeStop(moved);
+}
+
+function frequencyRows({ desk, gate, gear }: Bench): Checked['rows'] {
+  const { works } = gate;
+  const { chain } = desk.run;
+  const all = [...gate.policyRules, ...ownRules(chain, desk.run.params, desk.run.modelRules)];
+  const counted = works.store.cell('rules', () => works.rules!.control.initial(0)).state as RulesState;
+  const atMs = works.clock.nowMs();
+  return all.flatMap((rule) => {
+    if (rule.condition.kind !== 'frequency') return [];
+    const key = `${rule.id}@${chain.id}`;
+    const history = counted.times.items[key];
+    const before = (windowMs: number) =>
+      works.store.shared?.marked(`frequency//${encodeURIComponent(key)}`, atMs, windowMs).count ??
+      (history === undefined ? 0 : countIn(history, windowMs, atMs));
+    const runs = (windowMs: number) => 1 + before(windowMs);
+    const step = { chain: chain.id, ability: '', outputs: {}, agent: gear.agent };
+    return explainRules([rule], step, works.settings.ruleSettings, runs).map(({ fired, value, limit }) => {
+      const { id, action, reason } = rule;
+      return { rule: id, action, fired, value, limit, ...(reason !== undefined && { reason }) };
+    });
+  });
+}
+
+/** After the last step: what it brought may still fire. What fired before it has had its say. */
+async function checkEnd(bench: Bench): Promise<Stopped | undefined> {
+  const { desk, gate, gear, outputs, rules } = bench;
+  const { run } = desk;
+  const before = new Set(bench.lastChecked.hits.map(({ rule, seen }) => `${rule}\n${seen}`));
+  const checked = checkRules(rules, run, { ability: '', agent: gear.agent, args: {}, outputs });
+  tellRules(bench, '', checked);
+  const slow = new Set(checked.rows.flatMap(({ rule, action }) => (action === 'throttle' ? rule : [])));
+  const hits = checked.hits.filter(({ rule, seen }) => !slow.has(rule) && !before.has(`${rule}\n${seen}`));
+  if (hits.length === 0) return undefined;
+  desk.subject = { step: '', attempt: 1, args: {} };
+  const end = gate.guard(`the end of ${run.chain.id}`, async () => {}, { match: () => hits });
+  const refusal = refusalOf(await end());
+  if (refusal === undefined) return undefined;
+  return desk.parked ? 'parked' : stoppedBy(desk, refusal, checked);
+}
+
+/** Writes how it ended. What the store does not hear now, whoever resumes the run finds out again. */
+async function finish({ desk }: Bench, stopped: Stopped | undefined): Promise<RunState> {
+  const { store, by, clock, run } = desk;
+  if (stopped === 'lost' || desk.lost) return (await lookAtRun(store, run)) ?? run;
+  if (stopped === 'parked') {
+    await write(desk, { type: 'released', by });
+    return desk.run;
+  }
+  if (desk.run.status === 'failed') return ended(desk, desk.run);
+  const status = stopped?.status ?? 'done';
+  const end = stopped?.end;
+  const wallMs = clock.wallMs();
+  const local: RunState = { ...desk.run, status, endedWallMs: wallMs, ...(end && { end }) };
+  if (end?.code === 'store_away') return ended(desk, local);
+  const move = { type: 'ended', by, status, wallMs, ...(end && { end }) } as const;
+  const note = { type: 'run-ended', run: run.id, chain: run.chain.id, status, ...(end && { code: end.code }) } as const;
+  const moved = await writeWithin(desk, stepStoreWaitMs, move, { ...useOf(desk), notes: [note] });
+  if (moved.status === 'done') return ended(desk, moved.run);
+  return desk.lost ? ((await lookAtRun(store, run)) ?? local) : ended(desk, local);
+}
+
+function ended(desk: Desk, run: RunState): RunState {
+  desk.show({ type: 'run-ended', run });
+  return run;
+}

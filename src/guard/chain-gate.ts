@@ -1,0 +1,44 @@
+/** The door of chains to the gate: rules of a chain beside those of the policy, and steps that know what fires. */
+
+import type { RuleHit } from '../core/action.ts';
+import { type RulesInForce, ruleEngine } from '../core/rules/engine.ts';
+import { addRules } from '../core/rules/registry.ts';
+import type { Rule } from '../core/rules/rule.ts';
+import type { askPerson } from './approval.ts';
+import type { AnyFunction, GuardOptions, Switchgear } from './front-door.ts';
+import { renewLanes } from './lanes.ts';
+import { laterRounds } from './rounds.ts';
+import { guardFunction } from './run.ts';
+import { targetOf } from './tuning.ts';
+import type { Works } from './works.ts';
+import { worksOf } from './works-of.ts';
+
+export interface ChainGate {
+  readonly works: Works;
+  /** The rules of the policy, as they were before the chain's. */
+  readonly policyRules: readonly Rule[];
+  /** Rules that were not taken, and why. */
+  readonly rejected: readonly { readonly rule: Rule; readonly reason: string }[];
+  /** The function as a step: its hits are known, and what asks for a person asks in the chain's way. */
+  guard(name: string, fn: AnyFunction, options: GuardOptions & { match(): readonly RuleHit[] }): AnyFunction;
+}
+
+/** Puts the rules of a chain in force on a gear of its own. */
+export function chainGate(gear: Switchgear, rules: readonly Rule[], ask: typeof askPerson): ChainGate {
+  const works = worksOf(gear);
+  const policyRules = (works.rules as RulesInForce | undefined)?.rules ?? [];
+  const { rules: all, rejected } = addRules(policyRules, rules);
+  works.rules = ruleEngine(all, works.settings.ruleSettings);
+  works.rounds = (route, lane, args, first, act) => laterRounds(route, lane, args, first, act, ask);
+  works.told.add('task-missing'); // The run as a whole is judged outside its task, and counts in no budget.
+  renewLanes(works);
+  return {
+    works,
+    policyRules,
+    rejected,
+    guard(name, fn, { match, ...options }) {
+      const target = { ...targetOf(works, name, { ...options, kind: 'step', async: true }), match };
+      return guardFunction(works, target, fn, { ...options, async: true });
+    },
+  };
+}
