@@ -23,6 +23,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   compat: ['core', 'ports', 'guard', 'policy', 'prices', 'stores/memory'],
   chains: ['core', 'ports', 'guard', 'policy', 'stores', 'approvers'],
   testing: ['core', 'ports', 'guard', 'stores/memory'],
+  adapters: ['core', 'ports', 'guard', 'compat'],
   agents: ['core', 'ports', 'guard'],
   demo: ['core', 'ports', 'guard', 'policy', 'compat', 'prices', 'testing', 'index'],
   cli: [
@@ -234,7 +235,9 @@ test('files and lines are short enough to read', (context) => {
 
 rule('nothing is half done', (found) => {
   const marks = /\b(TOD[O]|FIXM[E]|XX[X])\b/;
-  for (const path of everything.filter((each) => /\.(ts|cjs|md|json)$/.test(each) && each !== 'package-lock.json')) {
+  for (const path of everything.filter(
+    (each) => /\.(ts|cjs|md|json)$/.test(each) && !each.endsWith('package-lock.json'),
+  )) {
     read(path)
       .split('\n')
       .forEach((line, index) => {
@@ -319,7 +322,9 @@ rule('no file carries the address of a registry or a path of somebody’s machin
     if (workshop.test(text) || (machine.test(text) && !path.endsWith('.test.ts')))
       found.push(`${path}: holds an absolute path; make it relative`);
   }
-  if (read('package-lock.json').includes('"resolved"')) found.push('package-lock.json: take out the "resolved" lines');
+  for (const path of everything.filter((each) => each.endsWith('package-lock.json'))) {
+    if (read(path).includes('"resolved"')) found.push(`${path}: take out the "resolved" lines`);
+  }
 });
 
 /** The source files behind some others, by following imports. */

@@ -20,7 +20,8 @@ export function denials(settings: { readonly maxDenials: number }): Control<Deni
     judge: () => allow, // A refusal is counted when it is given; the next one is not foreseen.
     apply(state, event) {
       if (event.type === 'action-settled') {
-        if (event.outcome.kind === 'success') state.inARow = 0;
+        // A model that answers has not got what it was refused.
+        if (event.outcome.kind === 'success' && event.permit.action.kind !== 'model') state.inARow = 0;
         return state;
       }
       if (event.type !== 'action-decided') return state;

@@ -2,6 +2,8 @@
 
 export { type Difference, type Replay, replay } from '../core/replay.ts';
 export type { ReplayOptions } from '../core/replay-state.ts';
+export { adapterSuite } from './adapter-suite.ts';
+export type { HostAbility, HostHarness, HostScene, HostTool, HostTranscript, HostTurn } from './host.ts';
 export { type Line, type Stage, type Step, scriptedAgent, type Transcript } from './scripted-agent.ts';
 export { promisesSettled, type SimulatedClock, simulatedClock, simulatedWallMs } from './simulated-clock.ts';
 export { type MakeStore, storeSuite } from './store-suite.ts';

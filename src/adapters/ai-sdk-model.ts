@@ -1,0 +1,190 @@
+/** A model of the AI SDK, guarded: its calls are metered and heard, and after a halt it gives one closing answer. */
+
+import { ReadableStream } from 'node:stream/web';
+import { textLengthMax } from '../core/limits.ts';
+import type { Refusal } from '../core/refusal.ts';
+import { invalid } from '../guard/arguments.ts';
+import type { Task } from '../guard/front-door.ts';
+import { hostCall } from '../guard/host-call.ts';
+import { hear, hearPrompt, type Part, type Prompt } from './ai-sdk-words.ts';
+import { type HostRun, haltFacts, mayClose, refusedError, told } from './host-run.ts';
+
+/** The subset of the SDK's model that is used; the same in its specifications 2, 3 and 4. */
+interface ModelLike {
+  readonly specificationVersion: string;
+  readonly provider: string;
+  readonly modelId: string;
+  doGenerate(params: Params): PromiseLike<Generated>;
+  doStream(params: Params): PromiseLike<Streamed>;
+}
+
+interface Params {
+  readonly prompt?: Prompt;
+  readonly abortSignal?: AbortSignal;
+  readonly toolChoice?: unknown;
+}
+
+interface Generated {
+  readonly content: readonly Part[];
+  readonly usage?: unknown;
+  readonly finishReason?: unknown;
+  readonly providerMetadata?: object;
+  readonly warnings?: unknown;
+}
+
+interface Streamed {
+  readonly stream: ReadableStream<Part>;
+}
+
+const turns = new WeakMap<Task, number>();
+const closed = new WeakSet<Task>();
+
+/** The model turn that a task is in. */
+export function turnOf(task: Task): string | undefined {
+  return turns.get(task)?.toString();
+}
+
+export function protectModel<M>(model: M, run: HostRun): M {
+  if (!isModel(model)) {
+    throw invalid(
+      `protect needs a model object, got ${JSON.stringify(model)}: make one with a provider, such as gateway(…)`,
+    );
+  }
+  const guarded = { doGenerate: generate(model, run), doStream: stream(model, run) };
+  return new Proxy(model, {
+    get(target, key) {
+      if (key === 'doGenerate' || key === 'doStream') return guarded[key];
+      const value: unknown = Reflect.get(target, key, target);
+      return typeof value === 'function' ? value.bind(target) : value; // Models have private fields.
+    },
+  });
+}
+
+function isModel(model: unknown): model is ModelLike & object {
+  return typeof (model as ModelLike | null)?.doGenerate === 'function';
+}
+
+function generate(model: ModelLike, run: HostRun) {
+  return async (params: Params): Promise<Generated> => {
+    const task = run.begin();
+    try {
+      const { halt, value } = await callModel(model, run, task, params, (now) => model.doGenerate(now));
+      const content = value?.content ?? [];
+      if (value !== undefined) hear(model.modelId, run, task, content, value.usage);
+      if (halt === undefined) return value as Generated;
+      run.end(task);
+      const said = content.filter((part) => !isCall(part));
+      const isEmpty = !said.some(({ type, text }) => type === 'text' && text !== '');
+      const end = ending(model, halt, value?.usage, value?.providerMetadata);
+      return {
+        warnings: [],
+        ...value,
+        ...end,
+        content: isEmpty ? [...said, { type: 'text', text: told(halt) }] : said,
+      };
+    } finally {
+      run.rest(task);
+    }
+  };
+}
+
+function stream(model: ModelLike, run: HostRun) {
+  return async (params: Params): Promise<Streamed> => {
+    const task = run.begin();
+    try {
+      const { halt, value } = await callModel(model, run, task, params, (now) => model.doStream(now));
+      return { ...value, stream: ReadableStream.from(listen(value?.stream ?? silence, model, run, task, halt)) };
+    } catch (error) {
+      run.rest(task);
+      throw error;
+    }
+  };
+}
+
+const silence: readonly Part[] = [{ type: 'stream-start', warnings: [] }, { type: 'finish' }];
+
+/** The parts of a stream as they come, heard on the way. After a halt no call gets through, but some words do. */
+async function* listen(
+  source: AsyncIterable<Part> | readonly Part[],
+  model: ModelLike,
+  run: HostRun,
+  task: Task,
+  halt: Refusal | undefined,
+): AsyncGenerator<Part> {
+  const calls: Part[] = [];
+  let text = '';
+  let usage: unknown;
+  try {
+    for await (const part of source) {
+      if (part.type === 'text-delta' && text.length < textLengthMax) text += part.delta;
+      if (part.type === 'tool-call') calls.push(part);
+      if (part.type === 'finish') usage = part.usage;
+      if (halt === undefined) yield part;
+      else if (part.type !== 'finish') {
+        if (!isCall(part)) yield part;
+      } else {
+        if (text === '') yield* inParts(told(halt));
+        yield { ...part, ...ending(model, halt, part.usage, part.providerMetadata) };
+      }
+    }
+  } finally {
+    hear(model.modelId, run, task, [{ type: 'text', text }, ...calls], usage);
+    if (halt !== undefined) run.end(task);
+    run.rest(task); // Also where the stream broke off, or nobody read on.
+  }
+}
+
+function inParts(delta: string): readonly Part[] {
+  const id = 'switchgear';
+  return [
+    { type: 'text-start', id },
+    { type: 'text-delta', id, delta },
+    { type: 'text-end', id },
+  ];
+}
+
+function isCall({ type }: Part): boolean {
+  return /^tool-(call|input)/.test(type);
+}
+
+/** Calls the model, or does not: with the halt that stands against it, and what the model said nevertheless. */
+async function callModel<T>(
+  model: ModelLike,
+  run: HostRun,
+  task: Task,
+  params: Params,
+  call: (params: Params) => PromiseLike<T>,
+): Promise<{ readonly halt?: Refusal; readonly value?: T }> {
+  hearPrompt(task, params.prompt ?? []);
+  turns.set(task, (turns.get(task) ?? 0) + 1);
+  const name = `${model.provider}/${model.modelId}`;
+  const answer =
+    task.halt === undefined
+      ? await hostCall(run.gear, name, [], () => call(params), { kind: 'model', task, signal: params.abortSignal })
+      : { refusal: task.halt };
+  if ('value' in answer) return { value: answer.value };
+  const { refusal: halt } = answer;
+  if (halt.kind !== 'halt') throw refusedError(halt);
+  if (!mayClose(halt) || closed.has(task)) return { halt };
+  closed.add(task);
+  try {
+    return { halt, value: await call({ ...params, toolChoice: { type: 'none' } }) };
+  } catch (error) {
+    if (params.abortSignal?.aborted) throw error;
+    return { halt }; // The closing answer is a courtesy: without it there are our own words.
+  }
+}
+
+/** How a halted run ends: as an answer, with the reason where code finds it. */
+function ending({ specificationVersion }: ModelLike, halt: Refusal, usage: unknown, metadata: unknown) {
+  const isFlat = specificationVersion === 'v2';
+  // What was not said costs nothing.
+  const none = isFlat
+    ? { inputTokens: 0, outputTokens: 0, totalTokens: 0 }
+    : { inputTokens: { total: 0 }, outputTokens: { total: 0 } };
+  return {
+    finishReason: isFlat ? 'stop' : { unified: 'stop', raw: halt.code },
+    usage: usage ?? none,
+    providerMetadata: { ...(metadata as object | undefined), switchgear: haltFacts(halt) },
+  };
+}

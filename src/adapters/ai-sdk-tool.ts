@@ -1,0 +1,178 @@
+/** A tool of the AI SDK, guarded: values, promises and streams stay what they are, and a refusal is a tool error. */
+
+import { AsyncLocalStorage } from 'node:async_hooks';
+import { isRefused, refusalOf } from '../core/refusal.ts';
+import type { Call } from '../guard/front-door.ts';
+import { type HostCall, hostCall, wouldAsk } from '../guard/host-call.ts';
+import { turnOf } from './ai-sdk-model.ts';
+import { type HostRun, refusedError } from './host-run.ts';
+
+interface ToolLike {
+  readonly execute?: (input: unknown, options: ToolCallOptions) => unknown;
+  readonly needsApproval?: boolean | ((input: unknown, options: ToolCallOptions) => unknown);
+}
+
+interface ToolCallOptions {
+  readonly toolCallId?: string;
+  readonly abortSignal?: AbortSignal;
+  readonly messages?: readonly unknown[];
+}
+
+export function protectTool(name: string, tool: unknown, run: HostRun, workers: readonly string[] = []): unknown {
+  if (!isTool(tool)) return tool; // The provider or the client runs it: only the model's words tell of it.
+  const { needsApproval } = tool;
+  const asked = new Set<string>();
+  const execute = workers.includes(name)
+    ? (input: unknown, options: ToolCallOptions) => sendOut(name, tool, run, input, options)
+    : (input: unknown, options: ToolCallOptions) => callTool(name, tool, run, input, options, asked);
+  return Object.assign(Object.create(Object.getPrototypeOf(tool)), tool, {
+    execute,
+    needsApproval: async (input: unknown, options: ToolCallOptions): Promise<unknown> => {
+      const task = run.begin();
+      try {
+        const mustAsk = wouldAsk(run.gear, name, [input], { id: options.toolCallId, task });
+        if (mustAsk) {
+          asked.add(options.toolCallId ?? '');
+          run.wait(task);
+        }
+        return mustAsk || (typeof needsApproval === 'function' ? needsApproval(input, options) : needsApproval);
+      } finally {
+        run.rest(task);
+      }
+    },
+  });
+}
+
+/** A tool's stream stays a stream and anything else a promise: the SDK tells them apart by what is returned. */
+function callTool(
+  name: string,
+  tool: ToolLike,
+  run: HostRun,
+  input: unknown,
+  options: ToolCallOptions,
+  asked: Set<string>,
+): unknown {
+  const task = run.begin();
+  const id = options.toolCallId;
+  const isApproved = () => asked.delete(id ?? '') || wasApproved(options.messages, id);
+  const host: HostCall = {
+    id,
+    task,
+    turnId: turnOf(task),
+    signal: options.abortSignal,
+    ask: () => ({ approved: isApproved(), by: 'the user' }),
+  };
+  let following: AsyncGenerator | undefined;
+  let isSync = true;
+  const answered = hostCall(
+    run.gear,
+    name,
+    [input],
+    (call) => {
+      const result = tool.execute?.(input, withSignal(options, call));
+      if (!isStream(result)) return result;
+      if (!isSync) return lastOf(result); // It waited first, and a promise is out already.
+      const end = Promise.withResolvers<unknown>();
+      following = follow(result, AsyncLocalStorage.snapshot(), end, () => done);
+      return end.promise;
+    },
+    host,
+  );
+  isSync = false;
+  const done = answered.then((answer) => {
+    if ('refusal' in answer) throw refusedError(answer.refusal);
+    return answer.value;
+  });
+  const rest = () => run.rest(task);
+  done.then(rest, rest);
+  return following ?? done;
+}
+
+/** An agent behind a tool is a worker: counted against its limit, its failures booked on itself. */
+async function sendOut(name: string, tool: ToolLike, run: HostRun, input: unknown, options: ToolCallOptions) {
+  const task = run.begin();
+  try {
+    const value = await task.run(() =>
+      run.gear.delegate(
+        name,
+        async () => {
+          const result = tool.execute?.(input, options);
+          return isStream(result) ? lastOf(result) : result;
+        },
+        { request: input },
+      ),
+    );
+    const refusal = isRefused(value) ? refusalOf(value) : undefined;
+    if (refusal !== undefined) throw refusedError(refusal);
+    return value;
+  } finally {
+    run.rest(task);
+  }
+}
+
+/** Hands a tool's stream on, chunk by chunk, inside the call; it is settled when the stream ends. */
+async function* follow(
+  stream: AsyncIterable<unknown>,
+  inside: ReturnType<typeof AsyncLocalStorage.snapshot>,
+  end: PromiseWithResolvers<unknown>,
+  done: () => Promise<unknown>,
+): AsyncGenerator {
+  const iterator = inside(() => stream[Symbol.asyncIterator]());
+  let last: unknown;
+  try {
+    for (;;) {
+      // The call may be over before the stream is: its time is up.
+      const next = (await Promise.race([inside(() => iterator.next()), done()])) as IteratorResult<unknown>;
+      if (next.done) break;
+      last = next.value;
+      yield last;
+    }
+    end.resolve(last);
+    await done();
+  } catch (error) {
+    end.reject(error);
+    throw error;
+  } finally {
+    end.reject(new DOMException('nobody reads on', 'AbortError')); // Without effect where it has ended.
+    await inside(() => iterator.return?.());
+  }
+}
+
+async function lastOf(stream: AsyncIterable<unknown>): Promise<unknown> {
+  let last: unknown;
+  for await (const chunk of stream) last = chunk;
+  return last;
+}
+
+/** The options, with a signal that also ends with the call; it is made when the tool asks for it. */
+function withSignal(options: ToolCallOptions, call: Call): ToolCallOptions {
+  let signal: AbortSignal | undefined;
+  return Object.defineProperty({ ...options }, 'abortSignal', {
+    enumerable: true,
+    configurable: true,
+    get() {
+      signal ??= options.abortSignal ? AbortSignal.any([options.abortSignal, call.signal]) : call.signal;
+      return signal;
+    },
+  });
+}
+
+/** Whether the conversation holds a person's yes to a call; the SDK runs none that was asked about without it. */
+function wasApproved(messages: readonly unknown[] = [], id: string | undefined): boolean {
+  const parts = messages.flatMap((message) => {
+    const content = (message as { readonly content?: unknown } | null)?.content;
+    return Array.isArray(content) ? (content as Readonly<Record<string, unknown>>[]) : [];
+  });
+  const request = parts.findLast((part) => part?.type === 'tool-approval-request' && part.toolCallId === id);
+  const isYes = (part: Readonly<Record<string, unknown>>) =>
+    part?.type === 'tool-approval-response' && part.approvalId === request?.approvalId && part.approved === true;
+  return request !== undefined && parts.some(isYes);
+}
+
+function isTool(tool: unknown): tool is ToolLike & object {
+  return typeof (tool as ToolLike | null)?.execute === 'function';
+}
+
+function isStream(value: unknown): value is AsyncIterable<unknown> {
+  return typeof value === 'object' && value !== null && Symbol.asyncIterator in value;
+}

@@ -1,0 +1,57 @@
+/** What a task hears of a model of the AI SDK: what it says and costs, new words of the user, calls that others ran. */
+
+import type { Task } from '../guard/front-door.ts';
+import { bookUsage } from '../guard/host-call.ts';
+import type { Usage } from '../ports/prices.ts';
+import type { HostRun } from './host-run.ts';
+
+/** A piece of content, of a stream or of a message. */
+export type Part = Readonly<Record<string, unknown>> & { readonly type: string };
+
+export type Prompt = readonly { readonly role: string; readonly content: unknown }[];
+
+/** What the task learns from an answer. One without calls for us to run is the end of the run. */
+export function hear(modelId: string, run: HostRun, task: Task, content: readonly Part[], usage: unknown): void {
+  const text = content.map((part) => (part.type === 'text' ? part.text : '')).join('');
+  const calls = content.filter(({ type, providerExecuted }) => type === 'tool-call' && providerExecuted !== true);
+  task.observe({ type: 'assistant', text, toolUse: calls.length > 0 });
+  if (usage !== undefined) bookUsage(run.gear, task, { ...usageOf(usage), model: modelId });
+  if (calls.length === 0) run.end(task);
+}
+
+/** New words of the user, and calls of the last turn that others ran, or that the SDK refused. */
+export function hearPrompt(task: Task, prompt: Prompt): void {
+  const last = prompt.at(-1);
+  const parts = partsOf(last?.content);
+  if (last?.role === 'user') {
+    task.observe({ type: 'user', text: parts.map((part) => (part.type === 'text' ? part.text : '')).join('\n') });
+  }
+  if (last?.role !== 'tool') return;
+  const calls = partsOf(prompt.findLast(({ role }) => role === 'assistant')?.content);
+  for (const { type, toolCallId: id, toolName, output } of parts) {
+    if (type !== 'tool-result' || typeof id !== 'string') continue;
+    const input = calls.find((call) => call.type === 'tool-call' && call.toolCallId === id)?.input;
+    const { type: kind, value } = (output ?? {}) as Readonly<Record<string, unknown>>;
+    task.observe({ type: 'tool_use', id, name: String(toolName), input });
+    task.observe({ type: 'tool_result', id, ok: !/error|denied/.test(String(kind)), output: value });
+  }
+}
+
+function partsOf(content: unknown): readonly Part[] {
+  return Array.isArray(content) ? (content as Part[]) : [];
+}
+
+/** Numbers in specification 2, totals with details in the later ones. */
+function usageOf(usage: unknown): Usage {
+  const { inputTokens, outputTokens, cachedInputTokens } = (usage ?? {}) as Readonly<Record<string, unknown>>;
+  const input = (
+    typeof inputTokens === 'object' ? inputTokens : { total: inputTokens, cacheRead: cachedInputTokens }
+  ) as Readonly<Record<string, number | undefined>> | null;
+  const output = (typeof outputTokens === 'object' ? outputTokens : { total: outputTokens }) as typeof input;
+  return {
+    inputTokens: input?.total ?? 0,
+    outputTokens: output?.total ?? 0,
+    cacheReadTokens: input?.cacheRead ?? 0,
+    cacheWriteTokens: input?.cacheWrite ?? 0,
+  };
+}

@@ -1,0 +1,102 @@
+/** Whose task the calls of a framework belong to: the one handed in, the one around, or one of our own for each run. */
+
+import { hostRestMs } from '../core/limits.ts';
+import { type Refusal, RefusedError } from '../core/refusal.ts';
+import { defaultSwitchgear } from '../guard/default-switchgear.ts';
+import type { Switchgear, Task, TaskOptions } from '../guard/front-door.ts';
+import { worksOf } from '../guard/works-of.ts';
+
+/** What every `protect` takes. */
+export interface ProtectOptions {
+  /** The gear that guards; the one of the process unless said. */
+  readonly gear?: Switchgear;
+  /** The task that everything belongs to, or options for those that are opened for each run. */
+  readonly task?: Task | TaskOptions;
+}
+
+export interface HostRun {
+  readonly gear: Switchgear;
+  /** The task of a call that begins now. */
+  begin(): Task;
+  /** The call is over. A run of ours that nothing follows ends by itself. */
+  rest(task: Task): void;
+  /** A person is being asked, outside of the run: its task stands still until the next call. */
+  wait(task: Task): void;
+  /** The run came to its answer. */
+  end(task: Task): void;
+  /** The halt of the latest run. */
+  readonly halt: Refusal | undefined;
+}
+
+export function hostRun({ gear = defaultSwitchgear(), task: given }: ProtectOptions = {}): HostRun {
+  const { clock } = worksOf(gear);
+  const isTask = given !== undefined && 'observe' in given;
+  let own: Task | undefined;
+  let latest: Task | undefined;
+  let out = 0;
+  let isWaiting = false;
+  let stayAwake = () => {};
+
+  return {
+    gear,
+    begin() {
+      latest = isTask ? given : gear.currentTask();
+      if (latest !== undefined) return latest;
+      stayAwake();
+      if (own === undefined) out = 0;
+      own ??= gear.startTask(given as TaskOptions | undefined);
+      if (isWaiting) own.resume();
+      isWaiting = false;
+      out++;
+      latest = own;
+      return own;
+    },
+    rest(task) {
+      // A host that stops at its own limit of steps tells nobody, and its task would be taken for a silent one.
+      if (task !== own || --out > 0) return;
+      if (isWaiting) task.pause();
+      const restMs = isWaiting ? 1000 * gear.settings.approval.timeoutSecs : hostRestMs;
+      stayAwake = clock.after(restMs, () => this.end(task));
+    },
+    wait(task) {
+      isWaiting ||= task === own;
+    },
+    end(task) {
+      if (task !== own) return;
+      stayAwake();
+      own = undefined;
+      isWaiting = false;
+      task.end();
+    },
+    get halt() {
+      return latest?.halt;
+    },
+  };
+}
+
+/** A refusal as one text for the model: what happened, what to do instead and when to try again. */
+export function told({ message, remediation }: Refusal): string {
+  return `${message.replace(/[.\s]+$/, '')}. ${remediation}`;
+}
+
+/** A refusal for hosts that show the model what was thrown. */
+export function refusedError(refusal: Refusal): RefusedError {
+  return Object.assign(new RefusedError(refusal), { message: told(refusal) });
+}
+
+/** Whether a halted task may have a closing answer from the model: not where the model is what costs too much. */
+export function mayClose({ code, control }: Refusal): boolean {
+  const spent = code === 'token_spend_limit' || code === 'token_limit';
+  return !spent && control !== 'deadline' && control !== 'operator';
+}
+
+/** What a framework's result carries about a halt, as plain data. */
+export interface HaltFacts {
+  readonly code: Refusal['code'];
+  readonly message: string;
+  readonly explanation: string;
+}
+
+export function haltFacts({ code, message, explanation }: Refusal): HaltFacts {
+  return { code, message, explanation };
+}

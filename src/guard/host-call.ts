@@ -1,0 +1,184 @@
+/** A call that a framework makes, guarded under its own id, turn and signal, and asked about in its own way. */
+
+import type { Action, Permit } from '../core/action.ts';
+import type { Ending } from '../core/classify.ts';
+import { decide } from '../core/decide.ts';
+import { lanesMax } from '../core/limits.ts';
+import type { Refusal } from '../core/refusal.ts';
+import type { BreakerSettings } from '../core/settings.ts';
+import type { Answer } from '../ports/approver.ts';
+import type { Usage } from '../ports/prices.ts';
+import { actionOf, noteMissingTask } from './actions.ts';
+import { remembered } from './bounded.ts';
+import { applyInside, frameOf } from './context.ts';
+import { outcomeOf, settlingOf } from './endings.ts';
+import type { Call, GuardOptions, Switchgear, Task } from './front-door.ts';
+import { type Admission, comesBack, conclude, isStop, keep, refusalOf, tell } from './gate.ts';
+import { type Lane, laneOf, type Target } from './lanes.ts';
+import { finish, LiveCall } from './live-calls.ts';
+import { countError } from './notes.ts';
+import { withNote } from './noting.ts';
+import { isKnown } from './observing.ts';
+import { broken } from './refusing.ts';
+import { timeoutError } from './run.ts';
+import { costOf, modelOf } from './spending.ts';
+import { placeOf, type TaskNode } from './task-node.ts';
+import { observes, type Works } from './works.ts';
+import { worksOf } from './works-of.ts';
+
+/** What the host knows of a call. */
+export interface HostCall {
+  /** The host's id: the same call observed elsewhere under it is not counted again. */
+  readonly id?: string | undefined;
+  /** The model turn it came in. */
+  readonly turnId?: string | undefined;
+  readonly kind?: 'tool' | 'model';
+  /** The task it belongs to; the one around the code unless said. */
+  readonly task?: Task | undefined;
+  /** The host's signal: what ends by it is cancelled, which says nothing about the tool. */
+  readonly signal?: AbortSignal | undefined;
+  readonly breaker?: Partial<BreakerSettings> | undefined;
+  readonly classify?: GuardOptions['classify'];
+  /** Puts a question to a person in the host's own way, where the gear has no approver. What it throws passes. */
+  readonly ask?: ((question: Refusal) => Answer | Promise<Answer>) | undefined;
+}
+
+export type HostAnswer<T> = { readonly value: T } | { readonly refusal: Refusal };
+
+/** Runs a call on the route. It is admitted in the caller's own tick; what the function throws passes. */
+export async function hostCall<T>(
+  gear: Switchgear,
+  name: string,
+  args: readonly unknown[],
+  run: (call: Call) => T | PromiseLike<T>,
+  host: HostCall = {},
+): Promise<HostAnswer<T>> {
+  const works = worksOf(gear);
+  const { clock } = works;
+  let lane: Lane;
+  let admission: Admission;
+  let act: () => Action;
+  try {
+    [lane, act] = proposalOf(works, name, args, host);
+    if (lane.task === undefined) noteMissingTask(works, name, clock.nowMs());
+    else isKnown(lane.task, 'call', host.id);
+    admission = works.admit(works, lane, act(), clock.nowMs());
+  } catch (error) {
+    return { refusal: broken(works, 'admit', name, error) };
+  }
+  if (isStop(admission) && admission.kind === 'ask' && host.ask !== undefined && works.approver === undefined) {
+    const { approved, by } = await host.ask(refusalOf(admission, lane, clock.nowMs()));
+    const plain = act;
+    if (approved) act = () => ({ ...plain(), approvedBy: by });
+    admission = approved
+      ? works.admit(works, lane, act(), clock.nowMs())
+      : conclude(works, lane, act(), { ...admission, kind: 'deny', code: 'rule_declined' }, 'ask');
+  }
+  if (isStop(admission) && comesBack(admission)) {
+    admission = await (works.rounds?.(works, lane, args, admission, act) ?? conclude(works, lane, act(), admission));
+  }
+  if (isStop(admission)) return { refusal: refusalOf(admission, lane, clock.nowMs()) };
+  return { value: await perform(works, lane, admission, run, host) };
+}
+
+/** Whether a person would be asked about a call that nobody but the host can ask about. It takes and counts nothing. */
+export function wouldAsk(gear: Switchgear, name: string, args: readonly unknown[], host: HostCall = {}): boolean {
+  const works = worksOf(gear);
+  if (works.approver !== undefined || works.rounds === undefined) return false;
+  try {
+    const [lane, act] = proposalOf(works, name, args, host);
+    const proposal = { type: 'action-proposed', atMs: works.clock.nowMs(), action: act() } as const;
+    return lane.task?.haltStop === undefined && decide(lane.panel, proposal).verdict.kind === 'ask';
+  } catch (error) {
+    countError(works, 'admit', error);
+    return false; // The call itself comes to the gate, which fails closed.
+  }
+}
+
+/** Books what a model call of a host cost, also that of a halted task: its closing answer is not free. */
+export function bookUsage(gear: Switchgear, task: Task, usage: Usage): void {
+  const works = worksOf(gear);
+  const node = task.halt === undefined ? undefined : nodeOf(works, task);
+  if (node === undefined) {
+    task.observe({ type: 'usage', ...usage });
+    return;
+  }
+  try {
+    const atMs = works.clock.nowMs();
+    const model = modelOf(usage.model);
+    const cost = costOf(works, usage, placeOf(node), atMs);
+    tell(works, node, { type: 'usage-observed', model, cost, basis: model }, atMs);
+  } catch (error) {
+    countError(works, 'observe', error);
+  }
+}
+
+function proposalOf(works: Works, name: string, args: readonly unknown[], host: HostCall): [Lane, () => Action] {
+  const { id, turnId, task, kind = 'tool', breaker } = host;
+  const node = task === undefined ? frameOf(works)?.task : nodeOf(works, task);
+  const key = breaker === undefined ? `${kind} ${name}` : `${kind} ${name} ${JSON.stringify(breaker)}`;
+  const make = (): Target => ({ name, kind, ...(breaker && { overrides: breaker }) });
+  const lane = laneOf(works, remembered(works.targets, key, lanesMax, make), node);
+  return [lane, () => actionOf(works, lane, args, {}, id, turnId)];
+}
+
+function nodeOf({ tasks, halted }: Works, { id }: Task): TaskNode | undefined {
+  return tasks.get(id) ?? halted.get(id);
+}
+
+/** Executes what was admitted, within its time. The slot is kept until the work really ends. */
+function perform<T>(
+  works: Works,
+  lane: Lane,
+  permit: Permit,
+  run: (call: Call) => T | PromiseLike<T>,
+  { signal, classify }: HostCall,
+): Promise<T> {
+  const call = new LiveCall(works, lane, permit);
+  const { timeoutMs } = lane;
+  const options: GuardOptions = {
+    classify: (ending) => classify?.(ending) ?? ('error' in ending && signal?.aborted ? 'neutral' : undefined),
+  };
+
+  function settle(ending: Ending): void {
+    try {
+      if (call.settled) {
+        keep(works, 'work-ended', lane, permit); // It was given up when its time was over.
+        return;
+      }
+      const outcome = outcomeOf(call, ending, options, works.clock.nowMs());
+      finish(works, call, outcome, settlingOf(works, lane, ending, {}, outcome));
+    } catch (error) {
+      countError(works, 'settle', error);
+      if (!call.settled) finish(works, call, { kind: 'neutral', why: 'ignored' });
+    }
+  }
+
+  return new Promise<T>((resolve, reject) => {
+    // A gear that only observes cuts nothing.
+    const timeout =
+      timeoutMs > 0 && !observes(works)
+        ? works.timeouts.add(timeoutMs, permit.atMs, () => {
+            const error = timeoutError(lane.target.name, timeoutMs / 1000);
+            finish(works, call, { kind: 'failure', error: 'NetworkError', errorFingerprint: 1 }, { stillRuns: true });
+            call.abort(error);
+            reject(error);
+          })
+        : undefined;
+    const ended = (ending: Ending) => {
+      if (timeout !== undefined) works.timeouts.remove(timeout);
+      settle(ending);
+    };
+    const work = async () => (await applyInside(works, lane.task, call, run, undefined, [call])) as T;
+    work().then(
+      (value) => {
+        ended({ value });
+        resolve(withNote(lane, value) as T);
+      },
+      (error) => {
+        ended({ error });
+        reject(error);
+      },
+    );
+  });
+}
