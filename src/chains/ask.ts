@@ -32,7 +32,9 @@ export function askInStore(desk: Desk): typeof askPerson {
     const given = desk.run.approved.find((each) => sameRules(each.rules, rules));
     const by = given?.by ?? (await findStanding(desk.store, desk.run.chain.id, rules))?.by;
     if (by !== undefined) return by;
-    if (!isThere(desk)) return no('rule_unanswered', 'there is nobody to ask');
+    const known = desk.store.card(cardId(desk, rules));
+    const isAnswered = known?.state === 'answered';
+    if (!isAnswered && !isThere(desk)) return no('rule_unanswered', 'there is nobody to ask');
     const card = await openQuestion(desk, works, lane, stop, rules);
     if (card === undefined) return no('rule_unanswered', 'the question could not be kept');
     if (card.state === 'open') desk.show(asked(desk, card));

@@ -65,7 +65,7 @@ export function createChains(options: ChainsOptions): Chains {
   const { abilities: sources, onRun, ...gearOptions } = options;
   const clock = options.clock ?? options.store?.clock ?? systemClock;
   const store = options.store ?? memoryStore(clock);
-  const runner: Runner = { options: gearOptions, store, clock, onRun };
+  const runner: Runner = { options: gearOptions, store, clock, show: shownTo(onRun) };
 
   async function run(chain: Chain, given: Readonly<Record<string, unknown>> = {}, said: RunOptions = {}) {
     const params = readParams(chain, given);
@@ -89,8 +89,9 @@ export function createChains(options: ChainsOptions): Chains {
     if (created.status === 'refused' && !created.full) {
       throw new SwitchgearError('run_exists', `there is a run ${quoted(id)} already: resume it, or use another id`);
     }
-    onRun?.({ type: 'run-started', run: first });
-    return goOn(runner, taken(created, id), { ...said, wait: said.wait ?? true, abilities: found });
+    const mine = taken(created, id);
+    runner.show({ type: 'run-started', run: mine });
+    return goOn(runner, mine, { ...said, wait: said.wait ?? true, abilities: found });
   }
 
   async function resume(id: string, said: Omit<RunOptions, 'id' | 'modelText'> = {}) {
@@ -105,7 +106,7 @@ export function createChains(options: ChainsOptions): Chains {
     const moved = await keepMove(store, known, move, { notes });
     if (moved.status === 'refused' && !moved.full) throw busy(id, 0);
     const mine = taken(moved, id);
-    onRun?.({ type: 'run-resumed', run: mine });
+    runner.show({ type: 'run-resumed', run: mine });
     if (mine.status === 'in-doubt') return mine;
     return goOn(runner, mine, { ...said, wait: said.wait ?? true, abilities: found });
   }
@@ -150,6 +151,17 @@ export function createChains(options: ChainsOptions): Chains {
     async close() {
       await Promise.all(sources.map((source) => source.close()));
     },
+  };
+}
+
+/** Whoever looks on cannot stop a run. */
+function shownTo(onRun: OnRun | undefined): OnRun {
+  return (event) => {
+    try {
+      onRun?.(event);
+    } catch {
+      // What happened has happened.
+    }
   };
 }
 

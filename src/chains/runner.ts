@@ -29,7 +29,8 @@ export interface Runner {
   readonly options: SwitchgearOptions;
   readonly store: Store;
   readonly clock: Clock;
-  readonly onRun: OnRun | undefined;
+  /** Never throws. */
+  readonly show: OnRun;
 }
 
 export interface RunHow {
@@ -65,13 +66,7 @@ export async function goOn(runner: Runner, start: RunState, how: RunHow): Promis
     answered: undefined,
     parked: false,
     lost: false,
-    show: (event) => {
-      try {
-        runner.onRun?.(event);
-      } catch {
-        // Whoever looks on cannot stop a run.
-      }
-    },
+    show: runner.show,
     tell: (entry) => announce(gate.works, entry),
   };
   const lent = lendStore(store);
