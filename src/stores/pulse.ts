@@ -6,9 +6,18 @@ export interface Pulse {
   readonly health: Health;
   degrade(reason: string): void;
   recover(reason: string): void;
+  /** Something was lost, and the store goes on: both are said, as soon as whoever found it out is done. */
+  alarm(lost: string, goesOn: string): void;
   hint(hint: Hint): void;
   watch(listener: (hint: Hint) => void): () => void;
   readonly watched: boolean;
+}
+
+/** Says that a cell could not be read. Its text stays until somebody writes the cell again. */
+export function sayUnreadable(pulse: Pulse, key: string, isKnown: boolean): void {
+  const lost = `what is stored under ${JSON.stringify(key)} cannot be read, and was not written by Switchgear`;
+  const goesOn = isKnown ? 'goes on with what it saw of it before' : 'begins anew: what others counted there is lost';
+  pulse.alarm(lost, `this process ${goesOn}, and writes over it`);
 }
 
 export function createPulse(): Pulse {
@@ -41,6 +50,12 @@ export function createPulse(): Pulse {
       if (health.state === 'shared') return;
       health = { state: 'shared', reason };
       hint({ type: 'recovered', reason });
+    },
+    alarm(lost, goesOn) {
+      setImmediate(() => {
+        hint({ type: 'degraded', reason: lost });
+        if (health.state === 'shared') hint({ type: 'recovered', reason: goesOn });
+      });
     },
     hint,
     watch(listener) {

@@ -10,7 +10,7 @@ import type { Names } from './redis-names.ts';
 import type { Offer } from './redis-request.ts';
 import { pollScript, readScript } from './redis-scripts.ts';
 import type { RedisWriter } from './redis-writer.ts';
-import type { Views } from './views.ts';
+import { readText, type Views } from './views.ts';
 
 export interface Reading {
   readonly run: Run;
@@ -75,7 +75,8 @@ export async function readCells(reading: Reading, prefix: string, most: number):
     const batch = keys.slice(at, at + storeBatchMax);
     const found = await cellsOf(reading, batch);
     found.forEach(({ version, text }, index) => {
-      if (text !== '') stored.push({ key: batch[index]!, version, state: JSON.parse(text) as unknown });
+      const state = readText(text);
+      if (state !== undefined) stored.push({ key: batch[index]!, version, state });
     });
   }
   return stored;
@@ -100,7 +101,7 @@ export async function tellAgain(telling: Telling): Promise<void> {
       const offers = batch.flatMap(([key, { version, text }], index): Offer[] => {
         const stored = found[index]!;
         const joined = join(key, text!, stored.text, version > stored.version, views);
-        if (joined === stored.text) return [];
+        if (joined === undefined || joined === stored.text) return [];
         const keepMs = views.all.get(key)?.options.keepMs;
         // It keeps its version: who knows a later one can tell it, too.
         return [{ key, expected: stored.version, version: Math.max(version, stored.version), text: joined, keepMs }];
@@ -113,11 +114,14 @@ export async function tellAgain(telling: Telling): Promise<void> {
     await writer.offer([], totals.slice(at, at + storeBatchMax));
 }
 
-function join(key: string, mine: string, theirs: string, isLater: boolean, views: Views): string {
-  if (theirs === '') return mine;
+/** What two memories of a cell come to; undefined where this one cannot be read. */
+function join(key: string, mine: string, theirs: string, isLater: boolean, views: Views): string | undefined {
+  const [known, stored] = [readText(mine), readText(theirs)];
+  if (known === undefined) return undefined;
+  if (stored === undefined) return mine;
   const given = views.all.get(key)?.options.join;
   const joining =
     given ?? (key.startsWith(cardPrefix) ? (laterCard as (a: unknown, b: unknown) => unknown) : undefined);
   if (joining === undefined) return isLater ? mine : theirs;
-  return JSON.stringify(joining(JSON.parse(mine), JSON.parse(theirs)));
+  return JSON.stringify(joining(known, stored));
 }

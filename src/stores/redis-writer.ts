@@ -202,7 +202,10 @@ export function createRedisWriter(options: RedisWriterOptions): RedisWriter {
 
   function carriedOut(deal: Deal, plan: Plan, rest: readonly string[]): Dealt {
     let at = 0;
-    for (const { view, text } of plan.cells) memory.learn(view.cell.key, Number(rest[at++]), text);
+    for (const { view, text } of plan.cells) {
+      memory.learn(view.cell.key, Number(rest[at++]), text);
+      view.sound = text;
+    }
     const totals = (deal.sums ?? []).map(({ key }) => {
       const total = Number(rest[at++]);
       memory.totals.set(key, total);

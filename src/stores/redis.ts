@@ -9,7 +9,7 @@ import type { Clock } from '../ports/clock.ts';
 import type { CellOptions, Deal, Marked, Shared, Store } from '../ports/store.ts';
 import { every, machineClock } from './machine-clock.ts';
 import { cardPrefix, laterCard, putStep } from './planning.ts';
-import { createPulse } from './pulse.ts';
+import { createPulse, sayUnreadable } from './pulse.ts';
 import { officialClient } from './redis-client.ts';
 import { pollStore, type Reading, readCells, tellAgain } from './redis-healing.ts';
 import { createJournal } from './redis-journal.ts';
@@ -20,7 +20,7 @@ import { helloScript } from './redis-scripts.ts';
 import { redisTime } from './redis-time.ts';
 import { createRedisWriter } from './redis-writer.ts';
 import { createSharing } from './sharing.ts';
-import { createViews } from './views.ts';
+import { createViews, readText } from './views.ts';
 
 export type { RedisClient } from './redis-link.ts';
 
@@ -56,8 +56,8 @@ export async function redisStore(options: RedisOptions): Promise<RedisStore> {
   }
   const client = options.client ?? (await officialClient(options.url));
   const names = namesOf(prefix);
-  const views = createViews();
   const pulse = createPulse();
+  const views = createViews((key, isKnown) => sayUnreadable(pulse, key, isKnown));
   const memory = createMemory(views, pulse);
   const time = redisTime();
   const clock = options.clock ?? time.clock;
@@ -217,11 +217,8 @@ export async function redisStore(options: RedisOptions): Promise<RedisStore> {
       return (
         keys ??
         [...memory.cells]
-          .flatMap(([key, { version, text }]) =>
-            key.startsWith(prefixed) && text !== undefined
-              ? [{ key, version, state: JSON.parse(text) as unknown }]
-              : [],
-          )
+          .map(([key, { version, text = '' }]) => ({ key, version, state: readText(text) }))
+          .filter(({ key, state }) => key.startsWith(prefixed) && state !== undefined)
           .slice(0, most)
       );
     },

@@ -214,7 +214,10 @@ export function createDeals(db: DatabaseSync, views: Views, { wallMs, nowMs }: C
     known,
     write,
     committed() {
-      for (const [view, { version, text }] of pending) views.learn(view, version, text);
+      for (const [view, { version, text }] of pending) {
+        views.learn(view, version, text);
+        view.sound = text;
+      }
       if (pendingVersion > 0) seenVersion = pendingVersion;
       if (pendingSeq > 0) lastSeq = pendingSeq;
       pending.clear();

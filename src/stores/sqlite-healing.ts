@@ -1,7 +1,7 @@
 /** A file that began anew is told what this process knows: cells that it knows less of, and sums that were higher. */
 
 import type { Session } from './sqlite-session.ts';
-import type { Views } from './views.ts';
+import { readText, stateOf, type Views } from './views.ts';
 
 /** To be called in an open transaction. */
 export function tellFile(session: Session, views: Views, totals: ReadonlyMap<string, number>): void {
@@ -10,8 +10,8 @@ export function tellFile(session: Session, views: Views, totals: ReadonlyMap<str
     if (view.text === undefined) continue;
     const stored = deals.known(view.cell.key);
     if (stored !== undefined && stored.version >= view.cell.version) continue;
-    const mine: unknown = JSON.parse(view.text);
-    const theirs = stored?.text === undefined ? undefined : (JSON.parse(stored.text) as unknown);
+    const mine = stateOf(view, view.text);
+    const theirs = stored?.text === undefined ? undefined : readText(stored.text);
     const { join } = view.options;
     const joined = theirs === undefined || join === undefined ? mine : join(mine, theirs);
     deals.offer(view, view.cell.version, JSON.stringify(joined));

@@ -10,7 +10,7 @@ import type { Pulse } from './pulse.ts';
 import { createDeals, type Deals } from './sqlite-deals.ts';
 import { sentenceOf, troubleOf } from './sqlite-error.ts';
 import { inodeOf, type OpenFile, openFile, setAside, sumOf } from './sqlite-file.ts';
-import type { Views } from './views.ts';
+import { readText, type Views } from './views.ts';
 
 export interface Session {
   readonly clock: Clock;
@@ -151,11 +151,12 @@ export function createSession({ path, verify, views, pulse, clock: given }: Sess
           )
           .all(prefix.length, prefix, most),
       );
-      return (rows ?? []).map(({ key, version, state }) => ({
+      const read = (rows ?? []).map(({ key, version, state }) => ({
         key: String(key),
         version: Number(version),
-        state: JSON.parse(String(state)) as unknown,
+        state: readText(String(state)),
       }));
+      return read.filter(({ state }) => state !== undefined); // Whoever decides on one that is none of ours says so.
     },
     entries(fromSeq, most, newest) {
       const order = newest ? 'DESC' : 'ASC';

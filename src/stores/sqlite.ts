@@ -9,7 +9,7 @@ import type { Clock } from '../ports/clock.ts';
 import type { CellOptions, Deal, Marked, Shared, Store } from '../ports/store.ts';
 import { every } from './machine-clock.ts';
 import { cardPrefix, laterCard, putStep } from './planning.ts';
-import { createPulse } from './pulse.ts';
+import { createPulse, sayUnreadable } from './pulse.ts';
 import { createSharing } from './sharing.ts';
 import { createCheckpoints } from './sqlite-checkpoint.ts';
 import { secretKey } from './sqlite-deals.ts';
@@ -39,8 +39,8 @@ export function sqliteStore(options: SqliteOptions): SqliteStore {
   const { path, waitMs = lockWaitMs, verify = true } = options;
   const bytes = (options.retain?.megabytes ?? 64) * 1_048_576;
   const retain = { days: options.retain?.days ?? 30, bytes, cells: options.keysMax ?? storedKeysMax };
-  const views = createViews();
   const pulse = createPulse();
+  const views = createViews((key, isKnown) => sayUnreadable(pulse, key, isKnown));
   const session = createSession({ path, verify, views, pulse, clock: options.clock });
   const checkpoints = createCheckpoints(path);
   const writer = createWriter({ session, views, pulse, waitMs, lookAfterLog: checkpoints.look });

@@ -13,6 +13,10 @@ export interface View {
   own: string | undefined;
   /** What is known has changed: the state is made anew when somebody looks. */
   outdate(): void;
+  /** The last text that could be read. */
+  sound: string | undefined;
+  /** With what to go on where a text cannot be read; it is told, once for each version. */
+  goOn(): unknown;
 }
 
 export interface Views {
@@ -72,14 +76,37 @@ const face = {
   },
 };
 
-function createView(key: string, initial: () => unknown, options: CellOptions<unknown> = noOptions): CellView {
+/** Hears of a text that cannot be read, and whether this process saw the cell before. */
+export type Unreadable = (key: string, isKnown: boolean) => void;
+
+/** The face of the views of one store. */
+function faceOf(unreadable: Unreadable): object {
+  const told = new WeakMap<CellView, number>();
   return {
     __proto__: face,
+    goOn(): unknown {
+      const view = this as unknown as CellView;
+      if (told.get(view) !== view.version) unreadable(view.key, view.sound !== undefined);
+      told.set(view, view.version);
+      return view.sound === undefined ? view.initial() : JSON.parse(view.sound);
+    },
+  };
+}
+
+function createView(
+  own: object,
+  key: string,
+  initial: () => unknown,
+  options: CellOptions<unknown> = noOptions,
+): CellView {
+  return {
+    __proto__: own,
     key,
     initial,
     options,
     version: 0,
     text: undefined,
+    sound: undefined,
     own: undefined,
     pending: nothingPending,
     seen: undefined,
@@ -90,22 +117,14 @@ function createView(key: string, initial: () => unknown, options: CellOptions<un
 function look(view: CellView): void {
   const { adopt } = view.options;
   const isFirst = view.isFresh === undefined;
-  const state = readable(view);
+  const state = stateOf(view, view.own);
   const isInitial = isFirst && view.own === undefined;
   view.state = adopt === undefined || isInitial ? state : adopt(isFirst ? view.initial() : view.seen, state);
 }
 
-/** A text that is none of ours says nothing about the cell: what was seen last still holds. */
-function readable(view: CellView): unknown {
-  try {
-    return stateOf(view, view.own);
-  } catch {
-    return view.isFresh === undefined ? view.initial() : view.seen;
-  }
-}
-
-export function createViews(): Views {
+export function createViews(unreadable: Unreadable): Views {
   const all = new Map<string, CellView>();
+  const own = faceOf(unreadable);
 
   function learn(view: View, version: number, text: string | undefined): boolean {
     if (version <= view.cell.version) return false;
@@ -120,7 +139,7 @@ export function createViews(): Views {
     open<S>(key: string, initial: () => S, options: CellOptions<S> | undefined, known: () => Known | undefined) {
       let view = all.get(key);
       if (view === undefined) {
-        view = createView(key, initial, options as CellOptions<unknown> | undefined);
+        view = createView(own, key, initial, options as CellOptions<unknown> | undefined);
         all.set(key, view);
         const stored = known();
         if (stored !== undefined) learn(view, stored.version, stored.text);
@@ -135,7 +154,26 @@ export function createViews(): Views {
 
 /** A state of its own for whoever may write into it. */
 export function stateOf(view: View, text: string | undefined): unknown {
-  return text === undefined ? view.initial() : JSON.parse(text);
+  if (text === undefined) return view.initial();
+  const state = readText(text);
+  // Where a state has parts, nobody of ours writes a word or nothing at all.
+  const isState = kindOf(state) === 'object' || kindOf(state) === kindOf(view.initial());
+  if (!isState) return view.goOn();
+  if (text === view.text) view.sound = text;
+  return state;
+}
+
+function kindOf(value: unknown): string {
+  return value === null ? 'null' : typeof value;
+}
+
+/** What a text says; undefined where it is none of ours. */
+export function readText(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
 }
 
 /** Makes a view show what is stored, and on top of it what counts here already. */
