@@ -19,4 +19,5 @@ export { rulesOf } from './rules-of.ts';
 export type { OnRun, RuleSeen, RunEvent } from './run-event.ts';
 export type { RunLine } from './run-keeping.ts';
 export type { RunEnd, RunOwner, RunState, RunStatus, StepState, StepStatus } from './run-state.ts';
+export { chainSchema } from './schema.ts';
 export { fillTemplates, type Scope } from './template.ts';

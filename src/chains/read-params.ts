@@ -6,7 +6,7 @@ import { typedValue } from './params.ts';
 import { type Problem, problemAt } from './problem.ts';
 import { readTable, type Spot, shown, type TableReader } from './read-table.ts';
 
-export const paramKeys: readonly string[] = ['name', 'param_type', 'description', 'required', 'default'];
+const paramKeys: readonly string[] = ['name', 'param_type', 'description', 'required', 'default'];
 export const paramTypes: Readonly<Record<ParamType, ParamType>> = {
   text: 'text',
   number: 'number',

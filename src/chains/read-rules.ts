@@ -7,7 +7,7 @@ import { type Problem, problemAt } from './problem.ts';
 import { readTable, type Spot, shown, type TableReader } from './read-table.ts';
 import { ruleProblem } from './rules-of.ts';
 
-export const ruleKeys: readonly string[] = ['condition', 'action', 'reason'];
+const ruleKeys: readonly string[] = ['condition', 'action', 'reason'];
 
 /** The rules, one for each item of the list: what cannot be read keeps its place, and is a problem. */
 export function readRules(problems: Problem[], chain: TableReader, target: string): readonly RuleText[] {

@@ -11,7 +11,7 @@ import { type Problem, problemAt } from './problem.ts';
 import { fieldsOf, itemsOf, plainOf, readTable, type Spot, shown, type TableReader } from './read-table.ts';
 import { parseTemplate } from './template.ts';
 
-export const stepKeys: readonly string[] = [
+const stepKeys: readonly string[] = [
   'id',
   'ability',
   'args',
@@ -21,7 +21,7 @@ export const stepKeys: readonly string[] = [
   'idempotent',
   'circuit_breaker',
 ];
-export const conditionKeys: readonly string[] = ['ref_key', 'op', 'value'];
+const conditionKeys: readonly string[] = ['ref_key', 'op', 'value'];
 /** What an ability may be called: no spaces, no stars, no `{{…}}`. */
 export const abilityPattern = '^[\\p{L}\\p{N}_][\\p{L}\\p{N}_.:/@-]*$';
 

@@ -33,12 +33,11 @@ export interface TableReader {
   wrong(name: string | undefined, what: string): undefined;
 }
 
-const named = /^[\p{L}\p{N}_][\p{L}\p{N}_.-]*$/u;
-
-/** Whether a text may be the name of a chain, step, parameter or output. */
-function isName(text: string): boolean {
-  return text.length <= chainNameMax && named.test(text) && !reservedNames.includes(text);
-}
+/** What chains, steps, parameters and outputs may be called; a dot would lead into a parameter or an output. */
+export const namePattern = '^[\\p{L}\\p{N}_][\\p{L}\\p{N}_.-]*$';
+export const keyPattern = '^[\\p{L}\\p{N}_][\\p{L}\\p{N}_-]*$';
+const isName = new RegExp(namePattern, 'u');
+const isKeyName = new RegExp(keyPattern, 'u');
 
 /** Opens a table. Keys that are not known, and keys that must be there and are not, are problems. */
 export function readTable(
@@ -94,10 +93,13 @@ function tableReader(problems: Problem[], spot: Spot, entries: ReadonlyMap<strin
     text,
     wrong,
     name(name, isKey = false) {
-      const value = text(name);
-      if (value === undefined || (isName(value) && !(isKey && value.includes('.')))) return value;
-      const be = `must be at most ${chainNameMax} letters, digits and ${isKey ? '_ -' : '_ - .'}, and begin with no sign`;
-      return wrong(name, `${be}, got ${quote(value)}`);
+      const value = text(name, chainNameMax);
+      const fits = value !== undefined && (isKey ? isKeyName : isName).test(value) && !reservedNames.includes(value);
+      if (value === undefined || fits) return value;
+      return wrong(
+        name,
+        `must be letters, digits and ${isKey ? '_ -' : '_ - .'}, beginning with no sign, got ${quote(value)}`,
+      );
     },
     flag(name) {
       const found = at(name);

@@ -1,7 +1,14 @@
 /** A chain file as a tree of plain values that know where they stand. YAML and JSON have one parser: it knows places. */
 
 import { isAlias, isCollection, isMap, isScalar, isSeq, LineCounter, type Node, parseDocument } from 'yaml';
-import { chainBytesMax, chainDepthMax, chainTextMax, chainValuesMax } from '../core/limits.ts';
+import {
+  chainBytesMax,
+  chainDepthMax,
+  chainTextMax,
+  chainValuesMax,
+  quoteLengthMax,
+  reasonLengthMax,
+} from '../core/limits.ts';
 import { shortened } from '../policy/names.ts';
 import { reservedNames } from '../policy/plain.ts';
 import type { Path } from '../policy/report.ts';
@@ -34,21 +41,11 @@ const start: Place = { line: 1, column: 1 };
 
 /** Reads a file. Without a tree there is at least one problem; never throws. */
 export function readTree(text: string, isJson: boolean, problems: Problem[]): Written | undefined {
-  const bytes = Buffer.byteLength(text);
-  if (bytes > chainBytesMax) {
-    const line = longestLine(text);
-    problems.push(
-      problemAt(
-        { line, column: 1 },
-        [],
-        `the file has ${bytes} bytes, at most ${chainBytesMax}; its longest line is here`,
-      ),
-    );
-    return undefined;
-  }
   try {
-    if (isJson) checkJson(text, problems);
-    return problems.length > 0 ? undefined : parse(text, problems);
+    const problem = sizeProblem(text) ?? (isJson ? jsonProblem(text) : undefined);
+    if (problem === undefined) return parse(text, problems);
+    problems.push(problem);
+    return undefined;
   } catch (error) {
     // The parser recurses; what it cannot hold is too deep.
     const deep = error instanceof RangeError;
@@ -70,7 +67,7 @@ function parse(text: string, problems: Problem[]): Written | undefined {
     const place = placeAt(pos[0]);
     if (told.has(place.line)) continue; // One slip makes the parser stumble several times.
     told.add(place.line);
-    problems.push(problemAt(place, [], wordsOf[code] ?? `no valid YAML: ${shortened(message, 200)}`));
+    problems.push(problemAt(place, [], wordsOf[code] ?? `no valid YAML: ${shortened(message, reasonLengthMax)}`));
   }
   if (document.directives?.yaml.explicit === true)
     problems.push(problemAt(start, [], 'the file has a %YAML directive: leave it out'));
@@ -135,27 +132,57 @@ function walk(root: Node, placeAt: (offset: number) => Place, problems: Problem[
 function keyProblem(node: unknown, name: unknown, entries: ReadonlyMap<string, WrittenEntry>): string | undefined {
   if (isAlias(node) || (node as (Node & { anchor?: string }) | null)?.anchor !== undefined)
     return 'has a key with an anchor or alias: write it out';
-  if (typeof name !== 'string') return 'has a key that is no text: put it in quotes';
+  if (typeof name !== 'string') return 'has a key that is no text: put it, or {{…}}, in quotes';
   if (name.length > chainTextMax) return `has a key of ${name.length} characters`;
-  const shown = JSON.stringify(shortened(name, 60));
+  const shown = JSON.stringify(shortened(name, quoteLengthMax));
   if (reservedNames.includes(name)) return `has the key ${shown}, which no chain may use`;
   const before = entries.get(name);
   return before && `has the key ${shown} twice, first in line ${before.line}`;
 }
 
-/** Says what is wrong with JSON; places are left to the other parser. */
-function checkJson(text: string, problems: Problem[]): void {
+/** What is wrong with JSON as such; places of values are left to the other parser. */
+function jsonProblem(text: string): Problem | undefined {
+  const message = jsonError(text);
+  if (message === undefined) return undefined;
+  const before = text.slice(0, jsonErrorAt(text, message)).split('\n');
+  const place = { line: before.length, column: (before.at(-1)?.length ?? 0) + 1 };
+  const sentence = message.replace(/ in JSON at position.*$/s, '');
+  return problemAt(place, [], `no valid JSON: ${shortened(sentence, reasonLengthMax)}`);
+}
+
+function jsonError(text: string): string | undefined {
   try {
     JSON.parse(text);
+    return undefined;
   } catch (error) {
-    const { message } = error as Error;
-    const offset = Number(/at position (\d+)/.exec(message)?.[1] ?? text.length);
-    const before = text.slice(0, offset).split('\n');
-    const place = { line: before.length, column: (before.at(-1)?.length ?? 0) + 1 };
-    problems.push(
-      problemAt(place, [], `no valid JSON: ${shortened(message.replace(/ in JSON at position.*$/s, ''), 200)}`),
-    );
+    return (error as Error).message;
   }
+}
+
+/** The engine does not always say where: the first sign is meant that no JSON could have there. */
+function jsonErrorAt(text: string, message: string): number {
+  const said = /at position (\d+)/.exec(message)?.[1];
+  if (said !== undefined) return Number(said);
+  const isBegun = (length: number) => {
+    const wrong = jsonError(text.slice(0, length));
+    return wrong === undefined || wrong.includes('end of JSON') || wrong.includes(`at position ${length} `);
+  };
+  let fine = 0;
+  let bad = text.length + 1;
+  while (bad - fine > 1) {
+    const middle = (fine + bad) >>> 1;
+    if (isBegun(middle)) fine = middle;
+    else bad = middle;
+  }
+  return fine;
+}
+
+function sizeProblem(text: string): Problem | undefined {
+  if (typeof text !== 'string') return problemAt(start, [], 'the file must be a text');
+  const bytes = Buffer.byteLength(text);
+  if (bytes <= chainBytesMax) return undefined;
+  const place = { line: longestLine(text), column: 1 };
+  return problemAt(place, [], `the file has ${bytes} bytes, at most ${chainBytesMax}; its longest line is here`);
 }
 
 function longestLine(text: string): number {

@@ -26,7 +26,7 @@ export interface ChainReading {
 /** How rules look where the chain says nothing: the policy's settings. */
 export type LookSettings = Partial<Pick<RuleSettings, 'onMissing' | 'lookup'>>;
 
-export const chainKeys: readonly string[] = [
+const chainKeys: readonly string[] = [
   'id',
   'name',
   'description',

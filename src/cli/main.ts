@@ -14,6 +14,7 @@ const commands: Readonly<Record<string, () => Promise<{ readonly command: Comman
   pause: async () => ({ command: (await import('./task-commands.ts')).pause }),
   resume: async () => ({ command: (await import('./task-commands.ts')).resume }),
   policy: () => import('./policy-command.ts'),
+  rules: () => import('./rules-command.ts'),
   prompt: () => import('./prompt-command.ts'),
   demo: () => import('./demo-command.ts'),
 };

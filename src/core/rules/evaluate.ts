@@ -73,12 +73,16 @@ export function explainRules(
   settings: RuleSettings,
   runs?: (windowMs: number) => number,
 ): readonly Row[] {
-  return rules.flatMap((rule) => {
+  return rowsOf(rules, (rule) => {
     const { condition } = rule;
     const frequent = condition.kind === 'frequency' && runs !== undefined && isFor(rule.target, subjectOf(step));
-    const seen = frequent ? lookAtCount(condition, runs(condition.windowMs)) : lookAtStep(rule, step, settings);
-    return seen === undefined ? [] : [{ rule, fired: seen.fired, value: seen.value, limit: seen.limit }];
+    return frequent ? lookAtCount(condition, runs(condition.windowMs)) : lookAtStep(rule, step, settings);
   });
+}
+
+/** Every rule that looks at a single call, fired or not. */
+export function explainCall(rules: readonly Rule[], call: CallFacts, settings: RuleSettings): readonly Row[] {
+  return rowsOf(rules, (rule) => lookAtCall(rule, call, settings));
 }
 
 /** What a frequency condition says to a count. */
@@ -99,6 +103,13 @@ function hitsOf(rules: readonly Rule[], look: (rule: Rule) => Look | undefined):
     hits.push({ rule: rule.id, seen: at.seen });
   }
   return hits ?? none;
+}
+
+function rowsOf(rules: readonly Rule[], look: (rule: Rule) => Look | undefined): readonly Row[] {
+  return rules.flatMap((rule) => {
+    const seen = look(rule);
+    return seen === undefined ? [] : [{ rule, fired: seen.fired, value: seen.value, limit: seen.limit }];
+  });
 }
 
 function subjectOf(step: Step) {
