@@ -88,6 +88,8 @@ export interface SubagentStartedEvent {
   readonly parent?: string;
   /** The call that sent it. */
   readonly call?: string;
+  /** This stream does not show what it does; a session file may, under another id. */
+  readonly hidden?: boolean;
 }
 
 /** A subagent is done. */

@@ -50,6 +50,8 @@ export function claudeSubagents(): ClaudeSubagents {
       const call = textOf(event.parent_tool_use_id);
       const told = textOf(event.agent_id);
       const id = (call === undefined ? undefined : byCall.get(call)) ?? told ?? call;
+      // One that was done may be sent another message, and goes on.
+      if (id !== undefined && event.type === 'assistant') over.delete(id);
       if (id !== undefined) begin(id, call, textOf(event.subagent_type), events);
       return id;
     },

@@ -21,7 +21,7 @@ export function codexCollab(): CodexCollab {
           const id = textOf(thread);
           if (id === undefined || out.has(id) || out.size >= workersMax) continue;
           out.add(id);
-          events.push({ type: 'subagent_started', id, ...(prompt && { prompt }), ...(call && { call }) });
+          events.push({ type: 'subagent_started', id, hidden: true, ...(prompt && { prompt }), ...(call && { call }) });
         }
       }
       for (const [id, state] of Object.entries(fieldsOf(item.agents_states))) {

@@ -6,8 +6,8 @@ import { type Fields, fieldsOf, jsonReader, nothing, type Reader, textOf } from 
 import { geminiStats, isNothing } from './tokens.ts';
 
 /** The shell: its calls are told as successes whatever their exit code was. */
-const geminiShell = 'run_shell_command';
-const geminiAgentTool = 'invoke_agent';
+export const geminiShell = 'run_shell_command';
+export const geminiAgentTool = 'invoke_agent';
 
 export function geminiReader(): Reader {
   const open = new Map<string, string>();
@@ -53,7 +53,7 @@ export function geminiReader(): Reader {
     calls++;
     const call = { type: 'tool_use', id, name, input } as const;
     if (name !== geminiAgentTool) return [call];
-    return [call, { type: 'subagent_started', id, call: id, ...geminiAgent(fieldsOf(input)) }];
+    return [call, { type: 'subagent_started', id, call: id, hidden: true, ...geminiAgent(fieldsOf(input)) }];
   }
 
   function takeReturn(event: Fields): readonly AgentEvent[] {

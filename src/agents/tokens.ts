@@ -28,6 +28,16 @@ export function openaiTokens(usage: Fields): Tokens {
   };
 }
 
+/** A message of Gemini's chat file tells its thoughts and what tools were asked apart. */
+export function geminiTokens(usage: Fields): Tokens {
+  return {
+    inputTokens: countOf(usage.input) + countOf(usage.tool),
+    outputTokens: countOf(usage.output) + countOf(usage.thoughts),
+    cacheReadTokens: countOf(usage.cached),
+    cacheWriteTokens: 0,
+  };
+}
+
 /** The sums at the end of Gemini's stream hide the thoughts: they are what the total has more. */
 export function geminiStats(stats: Fields): Tokens {
   const inputTokens = countOf(stats.input_tokens);

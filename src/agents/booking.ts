@@ -1,0 +1,246 @@
+/** Books what an agent says on the tasks of a gear: each call, model call and subagent once, whoever tells it first. */
+
+import { SwitchgearError } from '../core/error.ts';
+import { countedIdsMax, signEveryMs } from '../core/limits.ts';
+import type { Refusal } from '../core/refusal.ts';
+import type { Stop } from '../core/verdict.ts';
+import { makeRoom } from '../guard/bounded.ts';
+import type { Switchgear, Task } from '../guard/front-door.ts';
+import { halt } from '../guard/halting.ts';
+import { countError } from '../guard/notes.ts';
+import { costOf } from '../guard/spending.ts';
+import { placeOf } from '../guard/task-node.ts';
+import { unknownTask } from '../guard/tasks.ts';
+import { worksOf } from '../guard/works-of.ts';
+import type { AgentEvent, AssistantEvent, ResultEvent, ToolResultEvent, ToolUseEvent } from './agent-event.ts';
+import { outCalls } from './out-calls.ts';
+import { readsFailed } from './shell-failure.ts';
+import { subagentTasks } from './subagent-tasks.ts';
+import { type Charge, type Spent, usageLedger } from './usage-ledger.ts';
+import { callWatch } from './watched-call.ts';
+import { wholeTexts } from './whole-texts.ts';
+
+export interface BookingOptions {
+  /** Called once, at whatever moment a limit is reached: the process has to be ended. */
+  readonly onHalt?: (halt: Refusal) => void;
+}
+
+export interface Booking {
+  /** Books an event. A halt comes back once there is one; it never throws. */
+  tell(event: AgentEvent): Refusal | undefined;
+  /**
+   * What ends the run: a halt of its task, or of a subagent, which cannot be ended without the process that it is in.
+   * Its `task` says whose it is.
+   */
+  readonly halt: Refusal | undefined;
+  /** The session of the agent's own, to go on with it later, and its model. */
+  readonly session: string | undefined;
+  readonly model: string | undefined;
+  /** The last answer. */
+  readonly result: ResultEvent | undefined;
+  /** All that was used, also after a halt. */
+  readonly spent: Spent;
+  /** Tasks of subagents, those that ended included. */
+  readonly subagents: readonly Task[];
+  /** The process is gone: what is open is closed. The task itself is its owner's to end. */
+  end(): void;
+}
+
+/** Begins to book on a task, which its owner started and ends. */
+export function bookOn(gear: Switchgear, task: Task, { onHalt }: BookingOptions = {}): Booking {
+  const works = worksOf(gear);
+  const { clock } = works;
+  const rootNode = works.tasks.get(task.id);
+  if (rootNode === undefined) throw new SwitchgearError('unknown_task', unknownTask(task.id));
+  const root = rootNode;
+  const place = placeOf(root);
+  const seen = new Set<string>();
+  const texts = wholeTexts(speak);
+  const signs = new WeakMap<Task, number>();
+  const watch = callWatch(works);
+  const out = outCalls(clock);
+  const ledger = usageLedger((usage) => costOf(works, usage, place).micros);
+  let halted: Refusal | undefined;
+  let session: string | undefined;
+  let model: string | undefined;
+  let result: ResultEvent | undefined;
+
+  function noteHalt(of: Task): void {
+    if (halted !== undefined || of.halt === undefined) return;
+    halted = of.halt;
+    try {
+      onHalt?.(halted);
+    } catch (error) {
+      countError(works, 'onHalt', error);
+    }
+  }
+
+  const heed = (each: Task) => {
+    if (each.halt !== undefined) noteHalt(each);
+    else each.signal.addEventListener('abort', () => noteHalt(each), { once: true });
+  };
+  const subagents = subagentTasks(gear, works, task, root, heed);
+  heed(task);
+
+  function stop(due: Stop | undefined, name: string): void {
+    if (due !== undefined) halt(works, root, due, name, clock.nowMs());
+  }
+
+  /** One sign of life is like another: a flood of them is told now and then. */
+  function sign(of: Task): void {
+    const nowMs = clock.nowMs();
+    if (nowMs - (signs.get(of) ?? Number.NEGATIVE_INFINITY) < signEveryMs) return;
+    signs.set(of, nowMs);
+    of.observe({ type: 'heartbeat' });
+  }
+
+  function isNew(id: string): boolean {
+    if (seen.has(id)) return false;
+    makeRoom(seen, countedIdsMax);
+    seen.add(id);
+    return true;
+  }
+
+  function call({ id, name, input, agent, message }: ToolUseEvent): void {
+    const of = subagents.taskOf(agent);
+    if (!isNew(id)) {
+      sign(of);
+      return;
+    }
+    const watched = watch(id, name, input);
+    out.open(id, { task: of, agent, name, message, watched });
+    of.observe({ type: 'tool_use', id, name, input: input ?? {} });
+    stop(watched.stop, name);
+  }
+
+  function returned({ id, ok: told, output, agent }: ToolResultEvent): void {
+    const open = out.close(id);
+    if (open === undefined) {
+      sign(subagents.taskOf(agent));
+      return;
+    }
+    const ok = told ?? !readsFailed(output);
+    open.watched.settle({ ok, output });
+    open.task.observe({ type: 'tool_result', id, ok, output });
+  }
+
+  function spend(more: Charge | undefined, agent: string | undefined): void {
+    const of = subagents.taskOf(agent);
+    if (more === undefined) {
+      sign(of);
+      return;
+    }
+    const { micros, ...usage } = more;
+    // Half a millionth less: rounded up again, it is the whole number that it was.
+    of.observe({ type: 'usage', ...usage, costUsd: Math.max(0, micros - 0.5) / 1_000_000 });
+  }
+
+  function speak({ text, toolUse, agent }: AssistantEvent): void {
+    const told = toolUse === undefined ? {} : { toolUse };
+    subagents.taskOf(agent).observe({ type: 'assistant', text, ...told });
+  }
+
+  /** Usage without a model is the session's. */
+  function named<E extends { readonly model?: string }>(event: E): E {
+    return event.model === undefined && model !== undefined ? { ...event, model } : event;
+  }
+
+  function take(event: AgentEvent): void {
+    const agent = 'agent' in event ? event.agent : undefined;
+    switch (event.type) {
+      case 'session':
+        session = event.id ?? session;
+        model = event.model ?? model;
+        sign(task);
+        break;
+      case 'assistant':
+        if (event.piece === true) {
+          texts.add(event);
+          sign(subagents.taskOf(agent));
+          break;
+        }
+        texts.close(agent);
+        out.passed(agent, event.message);
+        speak(event);
+        break;
+      case 'tool_use':
+        texts.close(agent);
+        out.passed(agent, event.message);
+        call(event);
+        break;
+      case 'tool_result':
+        returned(event);
+        break;
+      case 'usage':
+        spend(ledger.call(named(event)), agent);
+        break;
+      case 'total':
+        spend(ledger.total(named(event)), agent);
+        break;
+      case 'user':
+        texts.close(agent);
+        if (event.by === 'harness') sign(subagents.taskOf(agent));
+        else subagents.taskOf(agent).observe({ type: 'user', text: event.text });
+        break;
+      case 'subagent_started':
+        stop(subagents.start(event), event.name ?? 'subagent');
+        // What it does is not shown: it is out like a call.
+        if (event.hidden === true) out.step(event.id, subagents.taskOf(event.id), true);
+        break;
+      case 'subagent_ended':
+        texts.close(event.id);
+        out.step(event.id, task, false);
+        subagents.end(event);
+        break;
+      case 'step':
+        texts.close(agent);
+        out.step(agent, subagents.taskOf(agent), event.on);
+        sign(subagents.taskOf(agent));
+        break;
+      case 'result':
+        texts.close(undefined);
+        result = event;
+        sign(task);
+        break;
+      case 'heartbeat':
+      case 'output':
+      case 'notice':
+        sign(subagents.taskOf(agent));
+        break;
+    }
+  }
+
+  return {
+    tell(event) {
+      try {
+        take(event);
+      } catch (error) {
+        countError(works, 'agents', error);
+      }
+      return halted;
+    },
+    get halt() {
+      return halted;
+    },
+    get session() {
+      return session;
+    },
+    get model() {
+      return model;
+    },
+    get result() {
+      return result;
+    },
+    get spent() {
+      return ledger.spent;
+    },
+    get subagents() {
+      return subagents.tasks;
+    },
+    end() {
+      texts.end();
+      out.end();
+      subagents.endAll();
+    },
+  };
+}

@@ -1,0 +1,65 @@
+/** Follows a file as somebody writes it: from where the last look ended, bounded, whatever happens to the file. */
+
+import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
+import { tailBytesMax } from '../core/limits.ts';
+import { boundedLines } from './bounded-lines.ts';
+
+export interface FileTail {
+  /** Reads what is new, up to a bound, and says each line. False where the file is not there or cannot be read. */
+  poll(): boolean;
+}
+
+export interface FileTailOptions {
+  /** Begins at the end: what is there already was told before. */
+  readonly atEnd?: boolean;
+}
+
+const chunkBytes = 65_536;
+
+export function fileTail(
+  path: string,
+  line: (line: string) => void,
+  { atEnd = false }: FileTailOptions = {},
+): FileTail {
+  let offset = 0;
+  let inode: number | undefined;
+  let lines = boundedLines({ line });
+  const chunk = Buffer.allocUnsafe(chunkBytes);
+
+  /** Another file of the same name, or one that was cut, is read from its beginning. */
+  function settleAt(size: number, now: number): void {
+    if (inode === undefined && atEnd) offset = size;
+    else if (inode !== undefined && (now !== inode || size < offset)) {
+      offset = 0;
+      lines = boundedLines({ line });
+    }
+    inode = now;
+  }
+
+  return {
+    poll() {
+      let file: number;
+      try {
+        file = openSync(path, 'r');
+      } catch {
+        return false;
+      }
+      try {
+        const { size, ino } = fstatSync(file);
+        settleAt(size, ino);
+        for (let read = 0; read < tailBytesMax; ) {
+          const got = readSync(file, chunk, 0, chunkBytes, offset);
+          if (got === 0) break;
+          offset += got;
+          read += got;
+          lines.write(chunk.subarray(0, got));
+        }
+        return true;
+      } catch {
+        return false; // It went away while it was read: the next look finds out.
+      } finally {
+        closeSync(file);
+      }
+    },
+  };
+}

@@ -1,0 +1,91 @@
+/** Follows a session of opencode in its database: read only, by the time at which a part last changed. */
+
+import { createRequire } from 'node:module';
+import { join } from 'node:path';
+import type { DatabaseSync } from 'node:sqlite';
+import { countedIdsMax, sessionFilesMax } from '../core/limits.ts';
+import { makeRoom } from '../guard/bounded.ts';
+import type { AgentEvent } from './agent-event.ts';
+import { type Fields, fieldsOf, textOf } from './reader.ts';
+import { opencodePartEvents } from './session-opencode.ts';
+import type { SessionWatch, SessionWatchOptions } from './session-watch.ts';
+
+const childrenOf = 'SELECT id FROM session WHERE parent_id = ? LIMIT ?';
+const partsSince = `SELECT p.id AS id, p.data AS data, p.time_updated AS changed, m.data AS message
+  FROM part p JOIN message m ON m.id = p.message_id
+  WHERE p.session_id = ? AND p.time_updated >= ? ORDER BY p.time_updated, p.id LIMIT ?`;
+
+export function opencodeWatch({
+  session,
+  home,
+  env,
+  beside = false,
+  resumed,
+  sinceMs,
+}: SessionWatchOptions): SessionWatch {
+  const path = join(env.XDG_DATA_HOME ?? join(home, '.local', 'share'), 'opencode', 'opencode.db');
+  const known = new Map<string, number>([[session, resumed === true ? sinceMs : 0]]);
+  /** Parts as they were when they were last told. */
+  const told = new Map<string, number>();
+  let database: DatabaseSync | undefined;
+
+  function open(): DatabaseSync {
+    // Asked for only here: most runs are of other agents, and need no database.
+    const { DatabaseSync } = createRequire(import.meta.url)('node:sqlite') as typeof import('node:sqlite');
+    return new DatabaseSync(path, { readOnly: true });
+  }
+
+  function look(from: DatabaseSync): readonly AgentEvent[] {
+    const events: AgentEvent[] = [];
+    for (const [id, fromMs] of known) {
+      for (const child of from.prepare(childrenOf).all(id, sessionFilesMax)) {
+        const name = textOf(child.id);
+        if (name !== undefined && !known.has(name) && known.size < sessionFilesMax) known.set(name, 0);
+      }
+      for (const row of from.prepare(partsSince).all(id, fromMs, sessionFilesMax)) {
+        const changed = Number(row.changed);
+        const part = String(row.id);
+        if (told.get(part) === changed) continue;
+        makeRoom(told, countedIdsMax);
+        told.set(part, changed);
+        known.set(id, Math.max(known.get(id) ?? 0, changed));
+        const { role, modelID } = parsed(row.message);
+        const stored = {
+          session: id,
+          part: { id: part, ...parsed(row.data) },
+          role: textOf(role),
+          model: textOf(modelID),
+        };
+        events.push(...opencodePartEvents(stored, session, { beside }));
+      }
+    }
+    return events;
+  }
+
+  return {
+    poll() {
+      try {
+        database ??= open();
+        return look(database);
+      } catch {
+        return []; // Not there yet, busy, or of another shape: the stream alone has to do.
+      }
+    },
+    close() {
+      try {
+        database?.close();
+      } catch {
+        // It was never more than read.
+      }
+      database = undefined;
+    },
+  };
+}
+
+function parsed(data: unknown): Fields {
+  try {
+    return typeof data === 'string' ? fieldsOf(JSON.parse(data)) : {};
+  } catch {
+    return {};
+  }
+}

@@ -1,0 +1,70 @@
+/** Reads the chat files of Gemini CLI: tokens per message, and the exit codes that its stream hides. */
+
+import { countedIdsMax } from '../core/limits.ts';
+import { makeRoom } from '../guard/bounded.ts';
+import type { AgentEvent } from './agent-event.ts';
+import { geminiAgentTool, geminiShell } from './gemini.ts';
+import { type Fields, fieldsOf, jsonReader, listOf, nothing, type Reader, textOf } from './reader.ts';
+import type { SessionReaderOptions } from './session-claude.ts';
+import { geminiTokens, isNothing } from './tokens.ts';
+
+export interface GeminiSessionOptions extends SessionReaderOptions {
+  /** The subagent whose chat it is. */
+  readonly agent?: string;
+}
+
+export function geminiSessionReader({ beside = false, agent }: GeminiSessionOptions = {}): Reader {
+  const of = agent === undefined ? {} : { agent };
+  const isShown = beside && agent === undefined;
+  /** A message is written twice: alone, and again with its calls once they are done. */
+  const said = new Set<string>();
+
+  function take(line: Fields): readonly AgentEvent[] {
+    const id = textOf(line.id);
+    if (id === undefined) {
+      const session = agent === undefined && line.kind === 'main' ? textOf(line.sessionId) : undefined;
+      return session === undefined ? nothing : [{ type: 'session', id: session }];
+    }
+    if (line.type === 'user') return isShown ? nothing : takeUser(listOf(line.content));
+    return line.type === 'gemini' ? takeMessage(id, line) : nothing;
+  }
+
+  function takeUser(content: readonly unknown[]): readonly AgentEvent[] {
+    const text = content.map((part) => textOf(fieldsOf(part).text) ?? '').join('\n');
+    if (text.trim() === '') return nothing; // Results of calls, which the message has, too.
+    const isTyped = agent === undefined && !text.startsWith('<');
+    return [{ type: 'user', text, by: isTyped ? 'person' : 'harness', ...of }];
+  }
+
+  function takeMessage(id: string, line: Fields): readonly AgentEvent[] {
+    const events: AgentEvent[] = [];
+    const text = textOf(line.content);
+    if (!said.has(id)) {
+      makeRoom(said, countedIdsMax);
+      said.add(id);
+      if (!isShown && text !== undefined) events.push({ type: 'assistant', text, message: id, ...of });
+    }
+    const model = textOf(line.model);
+    const tokens = geminiTokens(fieldsOf(line.tokens));
+    if (!isNothing(tokens)) events.push({ type: 'usage', id, ...(model && { model }), ...tokens, ...of });
+    for (const call of listOf(line.toolCalls)) takeCall(fieldsOf(call), id, events);
+    return events;
+  }
+
+  function takeCall(call: Fields, message: string, events: AgentEvent[]): void {
+    const id = textOf(call.id);
+    if (id === undefined) return;
+    const name = textOf(call.name) ?? 'tool';
+    events.push({ type: 'tool_use', id, name, input: call.args, message, ...of });
+    const response = fieldsOf(fieldsOf(fieldsOf(listOf(call.result)[0]).functionResponse).response);
+    const error = textOf(response.error);
+    const output = error ?? response.output;
+    const exit = name === geminiShell && typeof output === 'string' ? /^Exit Code: (-?\d+)$/m.exec(output) : null;
+    const ok = call.status === 'success' && (exit === null || Number(exit[1]) === 0);
+    events.push({ type: 'tool_result', id, ok, output: output ?? call.resultDisplay, ...(error && { error }), ...of });
+    const sent = name === geminiAgentTool && !beside ? textOf(call.agentId) : undefined;
+    if (sent !== undefined) events.push({ type: 'subagent_ended', id: sent, ok, ...(error && { reason: error }) });
+  }
+
+  return jsonReader(take);
+}

@@ -1,0 +1,16 @@
+/**
+ * Whether the output of a command reads like a failure, for programs that hide its exit code. Only what shells and
+ * interpreters say of themselves counts, in a short output: it is used to tell a loop of failures, and nothing else.
+ */
+
+const lengthMax = 2_000;
+
+/** What ends a line, and what begins one. */
+const ends = ': (No such file or directory|command not found|Permission denied|not found|Is a directory)\\s*$';
+const begins =
+  '^((fatal|error|npm ERR!|FAIL(ED)?|Blocked)\\b|Traceback \\(most recent call last\\)|\\w*(Error|Exception): )';
+const words = new RegExp(`${ends}|${begins}`, 'm');
+
+export function readsFailed(output: unknown): boolean {
+  return typeof output === 'string' && output.length <= lengthMax && words.test(output);
+}

@@ -1,0 +1,109 @@
+/**
+ * What was spent, once, whoever tells it: a model call by its id, where the last word replaces the ones before, and
+ * totals, of which only what no call has told yet is added.
+ */
+
+import { countedIdsMax } from '../core/limits.ts';
+import { makeRoom } from '../guard/bounded.ts';
+import type { Tokens, TotalEvent, UsageEvent } from './agent-event.ts';
+
+/** Tokens and what they cost. */
+export interface Spent extends Tokens {
+  readonly micros: number;
+}
+
+/** What a usage costs, as one model call. */
+export type Pricing = (usage: Tokens & { readonly model?: string; readonly costUsd?: number }) => number;
+
+/** What is to be charged, as one observation of usage. */
+export interface Charge extends Spent {
+  readonly model?: string;
+}
+
+/** What calls told, and what a total told beyond that and calls may still tell. */
+interface Sum {
+  told: Spent;
+  ahead: Spent;
+}
+
+const fields = ['inputTokens', 'outputTokens', 'cacheReadTokens', 'cacheWriteTokens', 'micros'] as const;
+const zero: Spent = { inputTokens: 0, outputTokens: 0, cacheReadTokens: 0, cacheWriteTokens: 0, micros: 0 };
+
+export interface UsageLedger {
+  /** What one call adds to what is known; undefined where it adds nothing. */
+  call(event: UsageEvent): Charge | undefined;
+  total(event: TotalEvent): Charge | undefined;
+  /** Everything, whether or not anybody could still be charged. */
+  readonly spent: Spent;
+}
+
+export function usageLedger(price: Pricing): UsageLedger {
+  const calls = new Map<string, Charge>();
+  const sums = new Map<string, Sum>();
+  let spent = zero;
+
+  const sumOf = (key: string): Sum => {
+    let sum = sums.get(key);
+    if (sum === undefined) {
+      sum = { told: zero, ahead: zero };
+      makeRoom(sums, countedIdsMax);
+      sums.set(key, sum);
+    }
+    return sum;
+  };
+
+  function add(more: Spent, model: string | undefined): Charge | undefined {
+    if (fields.every((field) => more[field] <= 0)) return undefined;
+    spent = combine(spent, more, (a, b) => a + b);
+    return { ...more, ...(model && { model }) };
+  }
+
+  return {
+    call({ id, agent, costUsd, ...event }) {
+      const before = calls.get(id);
+      const model = event.model ?? before?.model;
+      // A line that was late must not take back what a later one said.
+      const tokens = combine(before ?? zero, { ...event, micros: 0 }, Math.max);
+      const priced = price({ ...tokens, ...(model && { model }), ...(costUsd !== undefined && { costUsd }) });
+      const now = { ...tokens, micros: Math.max(before?.micros ?? 0, priced), ...(model && { model }) };
+      if (before === undefined) makeRoom(calls, countedIdsMax);
+      calls.set(id, now);
+      let more = combine(now, before ?? zero, (a, b) => a - b);
+      const told = more;
+      for (const sum of [sumOf(`run ${model ?? ''}`), sumOf(`thread ${agent ?? ''}`)]) {
+        sum.told = combine(sum.told, told, (a, b) => a + b);
+        const known = combine(sum.ahead, more, Math.min);
+        sum.ahead = combine(sum.ahead, known, (a, b) => a - b);
+        more = combine(more, known, (a, b) => a - b);
+      }
+      return add(more, model);
+    },
+
+    total({ of, agent, model, calls: times, resumed, ...event }) {
+      const sum = sumOf(of === 'run' ? `run ${model ?? ''}` : `thread ${agent ?? ''}`);
+      const known = combine(sum.told, sum.ahead, (a, b) => a + b);
+      const more = combine({ ...event, micros: 0 }, known, (a, b) => Math.max(0, a - b));
+      // What a thread used before this run is nobody's to pay now.
+      if (resumed === true) return undefined;
+      const share = combine(more, zero, (a) => Math.ceil(a / times));
+      const micros = Math.max(0, price({ ...share, ...(model && { model }) }) * times);
+      const added = { ...more, micros: more.inputTokens + more.outputTokens === 0 ? 0 : micros };
+      sum.ahead = combine(sum.ahead, added, (a, b) => a + b);
+      return add(added, model);
+    },
+
+    get spent() {
+      return spent;
+    },
+  };
+}
+
+function combine(a: Spent, b: Spent, how: (a: number, b: number) => number): Spent {
+  return {
+    inputTokens: how(a.inputTokens, b.inputTokens),
+    outputTokens: how(a.outputTokens, b.outputTokens),
+    cacheReadTokens: how(a.cacheReadTokens, b.cacheReadTokens),
+    cacheWriteTokens: how(a.cacheWriteTokens, b.cacheWriteTokens),
+    micros: how(a.micros, b.micros),
+  };
+}

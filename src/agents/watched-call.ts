@@ -1,0 +1,74 @@
+/**
+ * Has breakers and rules learn of a call that is on its way already. Nobody can refuse it any more: a breaker only
+ * observes, and of the rules only those speak that end a task or want a person asked.
+ */
+
+import { cancelled, type Outcome } from '../core/action.ts';
+import { classify } from '../core/classify.ts';
+import { lanesMax } from '../core/limits.ts';
+import type { Stop } from '../core/verdict.ts';
+import { actionOf } from '../guard/actions.ts';
+import { remembered } from '../guard/bounded.ts';
+import { noLists, settlingOf } from '../guard/endings.ts';
+import { errorFingerprint } from '../guard/fingerprint.ts';
+import { isStop } from '../guard/gate.ts';
+import { type Lane, laneOf, type Target } from '../guard/lanes.ts';
+import { finish } from '../guard/live-calls.ts';
+import { noteTuning } from '../guard/tuning.ts';
+import type { Works } from '../guard/works.ts';
+
+/** A call that was seen: what stands against its task going on, and how to say what it brought. */
+export interface WatchedCall {
+  readonly stop: Stop | undefined;
+  /** Says how it ended; nothing where nobody knows. */
+  settle(ending?: { readonly ok: boolean; readonly output: unknown }): void;
+}
+
+export type CallWatch = (id: string, name: string, input: unknown) => WatchedCall;
+
+/** A tool of the agent's own is down for this session at most, and is never refused here. */
+const overrides = { scope: 'session', mode: 'observe' } as const;
+
+export function callWatch(works: Works): CallWatch {
+  const targets = new Map<string, Target>();
+  const targetOf = (name: string): Target =>
+    remembered(targets, name, lanesMax, () => {
+      noteTuning(works, name, overrides);
+      return { name, kind: 'tool', overrides };
+    });
+
+  return (id, name, input) => {
+    const whole = laneOf(works, targetOf(name), undefined);
+    // The task counts what it observes; here it is only about what is called.
+    const lane: Lane = Object.assign({}, whole, { panel: whole.panel.slice(0, whole.sharedSeats), wallet: undefined });
+    const said = works.admit(works, lane, actionOf(works, lane, [input], {}, id), works.clock.nowMs());
+    if (isStop(said)) return { stop: stopOf(said), settle() {} };
+    const call = { lane, permit: said, settled: false };
+    return {
+      stop: undefined,
+      settle(ending) {
+        if (call.settled) return;
+        if (ending === undefined) {
+          finish(works, call, cancelled);
+          return;
+        }
+        const read = ending.ok ? { value: ending.output } : { error: failure(ending.output) };
+        const lists = lane.breaker?.settings ?? noLists;
+        const outcome: Outcome = classify(read, lists, works.clock.nowMs(), errorFingerprint);
+        finish(works, call, outcome, settlingOf(works, lane, read, {}, outcome));
+      },
+    };
+  };
+}
+
+function failure(output: unknown): Error {
+  const error = new Error(typeof output === 'string' ? output.slice(0, 500) : '');
+  error.name = 'ToolError';
+  return error;
+}
+
+/** A rule that forbids ends the task; so does one that wants a person asked, since the call does not wait for them. */
+function stopOf(said: Stop): Stop | undefined {
+  if (said.kind === 'halt') return said;
+  return said.kind === 'ask' ? { ...said, kind: 'halt', code: 'rule_unanswered' } : undefined;
+}

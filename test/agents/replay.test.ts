@@ -1,0 +1,92 @@
+/** Recorded streams of four real agents, played with their own timing: what is decided must not change unseen. */
+
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { test } from 'node:test';
+import { replay } from '../../src/core/replay.ts';
+import { type Cli, clis, expectedPath, journalOf, play, recording, recordings } from './recording.ts';
+
+for (const each of recordings()) {
+  test(`${each.cli} ${each.name} leads to the journal beside it, and that journal to itself`, () => {
+    const played = play(each);
+    assert.equal(
+      journalOf(played),
+      readFileSync(expectedPath(each), 'utf8'),
+      'decided otherwise than before: if that is meant, run `node test/agents/expected.ts --write` and read the change',
+    );
+    assert.deepEqual(replay(played.entries, played.gear.settings).differences, []);
+    assert.equal(played.gear.snapshot().internalErrors, 0);
+  });
+}
+
+const failing: readonly (readonly [Cli, string])[] = [
+  ...clis.map((cli) => [cli, 'spiral'] as const),
+  ['claude-code', 'spiral-read'],
+  ['gemini', 'spiral-read'],
+  ['opencode', 'spiral-read'],
+  ['opencode', 'spiral-builtin-guard'],
+];
+
+for (const [cli, name] of failing) {
+  test(`${cli} ${name}: an endless failing call is halted when the sixth is seen`, () => {
+    const { booking, calls } = play(recording(cli, name));
+    assert.equal(booking.halt?.code, 'tool_loop');
+    assert.equal(calls, 6);
+  });
+}
+
+for (const cli of clis) {
+  test(`${cli}: eight useful calls, one of them failing, are left alone and counted as eight`, () => {
+    const { booking, calls } = play(recording(cli, 'healthy'));
+    assert.equal(booking.halt, undefined);
+    assert.equal(calls, 8);
+    assert.equal(booking.result?.ok, true);
+  });
+
+  test(`${cli}: a tool that takes longer than the idle limit is left alone`, () => {
+    const { booking } = play(recording(cli, 'slowtool'), { task: { max_idle_secs: 8 } });
+    assert.equal(booking.halt, undefined);
+    assert.equal(booking.result?.ok, true);
+  });
+
+  test(`${cli}: a refusal by the gateway is a run that failed, and no halt of ours`, () => {
+    const { booking } = play(recording(cli, 'gateway-halt'));
+    assert.equal(booking.halt, undefined);
+    assert.equal(booking.result?.ok, false);
+  });
+}
+
+test('a stream that tells the tokens of a call is halted within one call of the limit', () => {
+  const rows = [
+    ['claude-code', 'spend-partial-messages', 300, 87.2],
+    ['opencode', 'spend', 2_000, 63.4],
+  ] as const;
+  for (const [cli, name, limit, perCall] of rows) {
+    const { booking, task } = play(recording(cli, name), { task: { max_spend_cents: limit } });
+    const { spendCents } = task.snapshot();
+    assert.equal(booking.halt?.code, 'token_spend_limit', cli);
+    assert.ok(spendCents > limit && spendCents <= limit + perCall, `${cli}: ${spendCents} cents of ${limit}`);
+  }
+});
+
+test('what a stream keeps to itself until the end is booked at the end, once', () => {
+  const rows = [
+    ['claude-code', 4_960_015],
+    ['codex', 4_960_015],
+  ] as const;
+  for (const [cli, tokens] of rows) {
+    const { booking, task } = play(recording(cli, 'spend'));
+    assert.equal(task.snapshot().tokens, tokens, cli);
+    assert.equal(booking.spent.inputTokens + booking.spent.outputTokens, tokens, cli);
+  }
+});
+
+test('the loop detector of the agent itself ends a run that did not succeed, whatever it says', () => {
+  const { booking } = play(recording('gemini', 'spiral-builtin-guard'));
+  assert.deepEqual(booking.result, {
+    type: 'result',
+    ok: false,
+    final: true,
+    reason: 'Loop detected, stopping execution',
+  });
+});
