@@ -230,8 +230,6 @@ export const haltedDrainMs = 5_000;
 export const signEachMs = 500;
 /** How often signs of life of an agent that says much are told at most. */
 export const signEveryMs = 200;
-/** How often signs of life of an agent that says much are told at most. */
-export const signEveryMs = 200;
 /** Bytes of a session file that one look reads, and files of one run that are followed. */
 export const tailBytesMax = 8_388_608;
 export const sessionFilesMax = 1_000;
