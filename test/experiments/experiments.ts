@@ -1,6 +1,7 @@
 /** Every experiment by its name. */
 
 import { budget } from './budget.ts';
+import { chains } from './chains.ts';
 import { clocks } from './clocks.ts';
 import { damage } from './damage.ts';
 import { durability } from './durability.ts';
@@ -20,4 +21,5 @@ export const experiments: Readonly<Record<string, (form: Form) => Promise<Verdic
   trips: tidily(trips),
   budget: tidily(budget),
   clocks: tidily(clocks),
+  chains: tidily(chains),
 };

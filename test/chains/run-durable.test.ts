@@ -1,0 +1,279 @@
+/** Runs that change hands: processes that freeze, are cancelled from elsewhere, or lose their store. */
+
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, test } from 'node:test';
+import type { AbilityCall } from '../../src/chains/ability.ts';
+import { type ChainsOptions, createChains } from '../../src/chains/chains.ts';
+import type { RunEvent } from '../../src/chains/run-event.ts';
+import type { Store } from '../../src/ports/store.ts';
+import { sqliteStore } from '../../src/stores/sqlite.ts';
+import { promisesSettled, simulatedClock } from '../../src/testing/simulated-clock.ts';
+import { bothStores } from '../stores/both-stores.ts';
+import { chainOf, counting, step } from './run-world.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'switchgear-runs-'));
+const opened: Store[] = [];
+after(() => {
+  for (const store of opened) store.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+let files = 0;
+
+const quiet = { log: 'silent', env: {} } as const;
+
+/** A process of its own, with a clock of its own: one that stands still is a process that froze. */
+function side(path: string, does: Parameters<typeof counting>[0] = {}, more: Partial<ChainsOptions> = {}) {
+  const clock = simulatedClock();
+  const store = sqliteStore({ path, clock });
+  opened.push(store);
+  const abilities = counting(does);
+  const chains = createChains({ abilities: [abilities], store, ...quiet, ...more });
+  return { clock, store, abilities, chains };
+}
+
+function newFile(): string {
+  return join(folder, `${++files}.db`);
+}
+
+/** An ability that ends when the test says so. */
+function held() {
+  let settle: (value: unknown) => void = () => {};
+  let begun: () => void = () => {};
+  const began = new Promise<void>((resolve) => {
+    begun = resolve;
+  });
+  const work = (_: AbilityCall) => {
+    begun();
+    return new Promise((resolve) => {
+      settle = resolve;
+    });
+  };
+  return { work, began, end: (value: unknown = 'held') => settle(value) };
+}
+
+test('a run whose owner lives is not resumed', async () => {
+  const path = newFile();
+  const hold = held();
+  const one = side(path, { pay: hold.work });
+  const two = side(path);
+  const running = one.chains.run(chainOf(['pay']), {}, { id: 'r' });
+  await hold.began;
+  two.clock.advance(14_999);
+  await assert.rejects(two.chains.resume('r'), { code: 'run_busy', message: /try again in 1 s/ });
+  hold.end();
+  assert.equal((await running).status, 'done');
+  await assert.rejects(two.chains.resume('r'), { code: 'run_over' });
+});
+
+test('the owner says that it lives while a step takes long', async () => {
+  const path = newFile();
+  const hold = held();
+  const one = side(path, { pay: hold.work });
+  const two = side(path);
+  const chain = chainOf([step('pay', { timeoutSecs: 100 })]);
+  const running = one.chains.run(chain, {}, { id: 'r' });
+  await hold.began;
+  for (let turn = 0; turn < 20; turn++) {
+    await one.clock.elapse(1_000);
+    two.clock.advance(1_000);
+    await promisesSettled();
+  }
+  await assert.rejects(two.chains.resume('r'), { code: 'run_busy' });
+  hold.end();
+  assert.equal((await running).status, 'done');
+});
+
+test('what a frozen owner was at is in doubt; its late result settles that, and the finished step is not repeated', async () => {
+  const path = newFile();
+  const hold = held();
+  const one = side(path, { pay: hold.work });
+  const two = side(path);
+  const running = one.chains.run(chainOf(['first', 'pay', 'tell']), {}, { id: 'r' });
+  await hold.began;
+  two.clock.advance(15_000);
+  const doubtful = await two.chains.resume('r');
+  assert.equal(doubtful.status, 'in-doubt');
+  assert.deepEqual(
+    doubtful.steps.map(({ status }) => status),
+    ['done', 'in-doubt', 'pending'],
+  );
+  assert.deepEqual(two.abilities.ran, []);
+  assert.equal((await two.chains.resume('r')).status, 'in-doubt', 'it stays so until somebody says more');
+  hold.end('paid');
+  await running;
+  assert.deepEqual(one.abilities.ran, ['first', 'pay'], 'who lost the run does not go on');
+  const done = await two.chains.resume('r');
+  assert.equal(done.status, 'done');
+  assert.deepEqual(two.abilities.ran, ['tell']);
+  assert.deepEqual(await two.chains.outputs('r'), { first: 'first', pay: 'paid', tell: 'tell' });
+});
+
+test('a step that may run twice runs again, and the frozen one’s result is not taken', async () => {
+  const path = newFile();
+  const hold = held();
+  const one = side(path, { pay: hold.work });
+  const two = side(path, { pay: () => 'second' });
+  const running = one.chains.run(chainOf([step('pay', { idempotent: true })]), {}, { id: 'r' });
+  await hold.began;
+  two.clock.advance(15_000);
+  const run = await two.chains.resume('r');
+  assert.equal(run.status, 'done');
+  assert.equal(run.steps[0]?.attempts, 2);
+  hold.end('first');
+  assert.equal((await running).status, 'done');
+  assert.deepEqual(await two.chains.outputs('r'), { pay: 'second' });
+});
+
+for (const how of ['done', 'redo'] as const) {
+  test(`a step in doubt that is settled as ${how} has its run finish`, async () => {
+    const path = newFile();
+    const hold = held();
+    const one = side(path, { pay: hold.work });
+    const two = side(path, { tell: ({ args }) => args });
+    void one.chains.run(chainOf(['pay', step('tell', { args: { paid: '{{pay}}' } })]), {}, { id: 'r' });
+    await hold.began;
+    two.clock.advance(15_000);
+    await two.chains.resume('r');
+    const settled = await two.chains.resolve('r', how, { by: 'bob', ...(how === 'done' && { output: 'by hand' }) });
+    assert.equal(settled.status, 'running');
+    const run = await two.chains.resume('r');
+    assert.equal(run.status, 'done');
+    assert.deepEqual(two.abilities.ran, how === 'done' ? ['tell'] : ['pay', 'tell']);
+    const { tell } = await two.chains.outputs('r');
+    assert.deepEqual(tell, { paid: how === 'done' ? 'by hand' : 'pay' });
+    await assert.rejects(two.chains.resolve('r', 'done', { by: 'bob' }), { code: 'not_in_doubt' });
+    const told = (await two.store.shared.entries(1, 1_000)).find(({ type }) => type === 'run-resolved');
+    assert.deepEqual(told && 'by' in told && [told.by, 'how' in told && told.how], ['bob', how]);
+  });
+}
+
+test('of two who resume at once one goes on', async () => {
+  const path = newFile();
+  const hold = held();
+  const one = side(path, { pay: hold.work });
+  void one.chains.run(chainOf([step('pay', { idempotent: true }), 'tell']), {}, { id: 'r' });
+  await hold.began;
+  const others = [side(path), side(path), side(path)];
+  for (const { clock } of others) clock.advance(15_000);
+  const results = await Promise.allSettled(others.map(({ chains }) => chains.resume('r')));
+  assert.equal(results.filter(({ status }) => status === 'fulfilled').length, 1);
+  assert.equal(others.flatMap(({ abilities }) => abilities.ran).length, 2);
+});
+
+const { kinds, newPlace } = bothStores();
+
+for (const [name, make] of Object.entries(kinds)) {
+  test(`${name}: a run is cancelled from elsewhere, and what it was at is told to stop`, async () => {
+    const place = newPlace();
+    const [here, there] = [await make(place), await make(place)];
+    let begun: () => void = () => {};
+    const began = new Promise<void>((resolve) => {
+      begun = resolve;
+    });
+    const abilities = counting({
+      pay: ({ signal }) =>
+        new Promise((_, reject) => {
+          signal.addEventListener('abort', () => reject(signal.reason));
+          begun();
+        }),
+    });
+    const running = createChains({ abilities: [abilities], store: here, ...quiet }).run(
+      chainOf(['pay', 'tell']),
+      {},
+      { id: 'r' },
+    );
+    await began;
+    const other = createChains({ abilities: [counting()], store: there, ...quiet });
+    assert.equal((await other.cancel('r', 'bob')).status, 'cancelled');
+    const run = await running;
+    assert.equal(run.status, 'cancelled');
+    assert.equal(run.end?.message, 'cancelled by bob');
+    assert.deepEqual(abilities.ran, ['pay']);
+    await assert.rejects(other.resume('r'), { code: 'run_over' });
+    for (const store of [here, there]) store.close();
+  });
+
+  test(`${name}: long outputs and long plans come back whole`, async () => {
+    const place = newPlace();
+    const store = await make(place);
+    const long = `"\\${'ä\u0000"'.repeat(60_000)}`;
+    const chain = chainOf([step('fetch', { args: { text: 'x'.repeat(60_000), more: 'y"'.repeat(30_000) } }), 'ask']);
+    const asking = { ...chain, rules: [{ target: 'chain:plan', condition: 'ability:ask', action: 'confirm' }] };
+    const chains = createChains({ abilities: [counting({ fetch: () => ({ long }) })], store, ...quiet });
+    assert.equal((await chains.run(asking, {}, { id: 'r', wait: false })).status, 'waiting');
+    const other = await make(place);
+    const later = createChains({ abilities: [counting()], store: other, ...quiet });
+    assert.deepEqual((await later.show('r')).chain, JSON.parse(JSON.stringify(asking)));
+    assert.deepEqual(await later.outputs('r'), { fetch: { long } });
+    for (const each of [store, other]) each.close();
+  });
+}
+
+async function until(isSo: () => boolean): Promise<void> {
+  while (!isSo()) await promisesSettled();
+}
+
+/** A store that is away when the test says so. */
+function faulty(store: Store & { shared: object }): { readonly store: Store; away: boolean } {
+  const { shared } = store as Required<Store>;
+  const state = { away: false };
+  const soon: typeof shared.soon = async (deal) =>
+    state.away ? { status: 'away', reason: 'pulled' } : shared.soon(deal);
+  const lame = Object.create(store, { shared: { value: Object.create(shared, { soon: { value: soon } }) } }) as Store;
+  return Object.assign(state, { store: lame });
+}
+
+test('no store, no step: it waits a while, and then stops before anything runs', async () => {
+  const clock = simulatedClock();
+  const fault = faulty(sqliteStore({ path: newFile(), clock }));
+  const events: RunEvent['type'][] = [];
+  const abilities = counting();
+  const onRun = ({ type, ...more }: RunEvent) => {
+    events.push(type);
+    // Gone right after the result of the first step was kept.
+    if (type === 'step-ended' && 'ability' in more && more.ability === 'first') fault.away = true;
+  };
+  const chains = createChains({ abilities: [abilities], store: fault.store, ...quiet, onRun });
+  const running = chains.run(chainOf(['first', 'second']), {}, { id: 'r' });
+  await until(() => events.includes('store-away'));
+  await clock.elapse(11_000);
+  const run = await running;
+  assert.equal(run.end?.code, 'store_away');
+  assert.match(run.end?.message ?? '', /pulled.*resume it/);
+  assert.deepEqual(abilities.ran, ['first']);
+  assert.ok(events.includes('store-away'));
+  fault.away = false;
+  clock.advance(15_000);
+  const later = await chains.resume('r');
+  assert.equal(later.status, 'done');
+  assert.deepEqual(abilities.ran, ['first', 'second']);
+});
+
+test('a result that the store does not take is kept in hand, and told when the store is back', async () => {
+  const clock = simulatedClock();
+  const fault = faulty(sqliteStore({ path: newFile(), clock }));
+  const events: RunEvent['type'][] = [];
+  const abilities = counting({
+    first: () => {
+      fault.away = true;
+      return 'kept';
+    },
+  });
+  const onRun = ({ type }: RunEvent) => void events.push(type);
+  const chains = createChains({ abilities: [abilities], store: fault.store, ...quiet, onRun });
+  const running = chains.run(chainOf(['first', 'second']), {}, { id: 'r' });
+  await until(() => events.includes('store-away'));
+  await clock.elapse(60_000);
+  assert.deepEqual(abilities.ran, ['first']);
+  fault.away = false;
+  await clock.elapse(1_000);
+  assert.equal((await running).status, 'done');
+  assert.deepEqual(
+    events.filter((type) => type.startsWith('store')),
+    ['store-away', 'store-back'],
+  );
+  assert.deepEqual(await chains.outputs('r'), { first: 'kept', second: 'second' });
+});
