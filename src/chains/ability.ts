@@ -12,7 +12,7 @@ export interface AbilityCall {
 
 /** Where abilities come from: an MCP server, functions in code, or what is built in. */
 export interface AbilitySource {
-  /** Whether the name is one of its own, and who is asked for it; a source that is not there yet may be started here. */
+  /** Whether the name is one of its own, and who does it; a source that is not there yet may be started here. */
   find(name: string): Promise<Ability | undefined>;
   /** Names it has, as far as it can say, for messages. */
   names(): Promise<readonly string[]>;

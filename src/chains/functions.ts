@@ -1,0 +1,29 @@
+/** Abilities that are functions of the program that runs the chain. */
+
+import type { AbilityCall, AbilitySource } from './ability.ts';
+import { plainOutput } from './ability-output.ts';
+
+/** Does what a step asks for; what it throws is the step's failure, what it gives back must be plain JSON. */
+export type AbilityFunction = (
+  args: AbilityCall['args'],
+  call: Pick<AbilityCall, 'signal' | 'attemptKey'>,
+) => unknown | Promise<unknown>;
+
+/** Abilities by name: `functions({ 'mail.send': send })` is what a step calls `mail.send`. */
+export function functions(table: Readonly<Record<string, AbilityFunction>>): AbilitySource {
+  const known = new Map(Object.entries(table));
+  return {
+    async find(name) {
+      const run = known.get(name);
+      return (
+        run && {
+          name,
+          scope: 'agent',
+          run: async ({ args, signal, attemptKey }) => plainOutput(name, await run(args, { signal, attemptKey })),
+        }
+      );
+    },
+    names: async () => [...known.keys()],
+    close: async () => {},
+  };
+}

@@ -1,0 +1,185 @@
+/** One MCP server: started when it is first needed, and again after it ended; one process at a time. */
+
+import {
+  Client,
+  ProtocolError,
+  ProtocolErrorCode,
+  SdkHttpError,
+  SSEClientTransport,
+  StreamableHTTPClientTransport,
+  type Transport,
+} from '@modelcontextprotocol/client';
+import { mcpStartMs, reasonLengthMax, timerMaxMs } from '../core/limits.ts';
+import type { AbilityCall } from './ability.ts';
+import { AbilityError } from './ability-error.ts';
+import type { Environment } from './child-process.ts';
+import { type McpServerConfig, startable } from './mcp-config.ts';
+import { processLine } from './mcp-process.ts';
+import { toolOutput } from './mcp-result.ts';
+
+export interface McpServer {
+  /** Starts it if need be, and asks for its tools. */
+  tools(): Promise<readonly string[]>;
+  call(tool: string, call: AbilityCall): Promise<unknown>;
+  close(): Promise<void>;
+}
+
+/** Where servers are started. */
+export interface McpWorld {
+  readonly cwd: string;
+  readonly env: Environment;
+  /** Gets the lines that servers write to their stderr. */
+  readonly heard?: ((server: string, line: string) => void) | undefined;
+}
+
+interface Connection {
+  readonly client: Client;
+  readonly ending: () => string | undefined;
+}
+
+const identity = { name: 'switchgear', version: '1' };
+
+export function mcpServer(name: string, config: McpServerConfig, world: McpWorld): McpServer {
+  let connecting: Promise<Connection> | undefined;
+  let opened: Opened | undefined;
+  let isClosed = false;
+
+  /** One connection for all; when it is lost, or cannot be made, the next call makes another. */
+  const connection = (): Promise<Connection> => {
+    if (connecting !== undefined) return connecting;
+    const made = connect();
+    connecting = made;
+    made.then(({ client }) => (client.onclose = () => forget(made))).catch(() => forget(made));
+    return made;
+  };
+  const forget = (gone: Promise<Connection>) => {
+    if (connecting === gone) connecting = undefined;
+  };
+
+  /** Nothing says that a line over HTTP is lost but a request that fails. */
+  const letGo = (client: Client) => {
+    if (config.kind !== 'process') void client.close().catch(() => {});
+  };
+
+  /** Begins as older servers want it, and anew as newer ones do if it says that it is one. */
+  const connect = async (): Promise<Connection> => {
+    const here = startable(config, world.cwd, world.env);
+    try {
+      opened = open(name, here, world, isClosed);
+      return await begin(opened, 'legacy');
+    } catch (error) {
+      if (!isTooNew(error)) throw notStarted(name, here, error, opened?.ending());
+    }
+    try {
+      opened = open(name, here, world, isClosed);
+      return await begin(opened, 'auto');
+    } catch (error) {
+      throw notStarted(name, here, error, opened?.ending());
+    }
+  };
+
+  return {
+    async tools() {
+      const { client } = await connection();
+      try {
+        return (await client.listTools(undefined, { timeout: mcpStartMs })).tools.map((tool) => tool.name);
+      } catch (error) {
+        letGo(client);
+        throw told(
+          name,
+          error,
+          `the MCP server ${JSON.stringify(name)} does not say what it can do: ${wordsOf(error)}`,
+        );
+      }
+    },
+    async call(tool, { name: ability, args, signal, attemptKey }) {
+      const { client, ending } = await unless(signal, connection());
+      try {
+        const _meta = { 'switchgear/attemptKey': attemptKey };
+        // How long a step may take is said by its signal alone.
+        const options = { signal, timeout: timerMaxMs };
+        return toolOutput(ability, await client.callTool({ name: tool, arguments: args, _meta }, options));
+      } catch (error) {
+        signal.throwIfAborted();
+        if (error instanceof AbilityError || error instanceof ProtocolError) throw told(ability, error);
+        letGo(client);
+        const how = ending();
+        const lost = `the MCP server ${JSON.stringify(name)} ended while it did ${tool}`;
+        throw told(ability, error, how === undefined ? undefined : `${lost} (${how})`);
+      }
+    },
+    async close() {
+      isClosed = true;
+      await opened?.transport.close();
+    },
+  };
+}
+
+/** The failure in a sentence that names the ability, with what breakers read of it. */
+function told(ability: string, error: unknown, sentence?: string): AbilityError {
+  if (error instanceof AbilityError) return error;
+  const facts =
+    error instanceof ProtocolError
+      ? { code: error.code }
+      : error instanceof SdkHttpError && error.status !== undefined
+        ? { status: error.status }
+        : { name: 'NetworkError' as const };
+  return new AbilityError(sentence ?? `${ability} failed: ${wordsOf(error)}`, { ...facts, cause: error });
+}
+
+function wordsOf(error: unknown): string {
+  return (error as Error).message.slice(0, reasonLengthMax);
+}
+
+/** Waits for something that others may wait for as well, as long as the caller may. */
+async function unless<T>(signal: AbortSignal, wanted: Promise<T>): Promise<T> {
+  signal.throwIfAborted();
+  const { promise, reject } = Promise.withResolvers<never>();
+  const stop = () => reject(signal.reason);
+  signal.addEventListener('abort', stop, { once: true });
+  try {
+    return await Promise.race([wanted, promise]);
+  } finally {
+    signal.removeEventListener('abort', stop);
+  }
+}
+
+function isTooNew(error: unknown): boolean {
+  return error instanceof ProtocolError && error.code === ProtocolErrorCode.UnsupportedProtocolVersion;
+}
+
+async function begin({ transport, ending }: Opened, mode: 'legacy' | 'auto'): Promise<Connection> {
+  const client = new Client(identity, { versionNegotiation: { mode } });
+  try {
+    await client.connect(transport, { timeout: mcpStartMs });
+  } catch (error) {
+    await transport.close().catch(() => {});
+    throw error;
+  }
+  return { client, ending };
+}
+
+interface Opened {
+  readonly transport: Transport;
+  readonly ending: () => string | undefined;
+}
+
+function open(name: string, config: McpServerConfig, { env, heard }: McpWorld, isClosed: boolean): Opened {
+  if (isClosed) throw new AbilityError('it was closed');
+  if (config.kind === 'process') return processLine(config, env, heard && ((line) => heard(name, line)));
+  if (!URL.canParse(config.url) || !/^https?:/i.test(config.url))
+    throw new AbilityError(`mcpServers.${name}.url is no address: ${JSON.stringify(config.url)}`);
+  const Line = config.kind === 'sse' ? SSEClientTransport : StreamableHTTPClientTransport;
+  return {
+    transport: new Line(new URL(config.url), { requestInit: { headers: config.headers } }),
+    ending: () => undefined,
+  };
+}
+
+function notStarted(name: string, config: McpServerConfig, error: unknown, ending: string | undefined): AbilityError {
+  const what = `the MCP server ${JSON.stringify(name)}`;
+  const { code } = error as NodeJS.ErrnoException;
+  if (config.kind === 'process' && code === 'ENOENT')
+    return told(name, error, `${what} cannot be started: there is no ${config.command}, or no folder ${config.cwd}`);
+  return told(name, error, `${what} did not start: ${ending ?? wordsOf(error)}`);
+}
