@@ -1,11 +1,10 @@
 /** A tool of the AI SDK, guarded: values, promises and streams stay what they are, and a refusal is a tool error. */
 
 import { AsyncLocalStorage } from 'node:async_hooks';
-import { isRefused, refusalOf } from '../core/refusal.ts';
 import type { Call } from '../guard/front-door.ts';
 import { type HostCall, hostCall, wouldAsk } from '../guard/host-call.ts';
 import { turnOf } from './ai-sdk-model.ts';
-import { type HostRun, refusedError } from './host-run.ts';
+import { type HostRun, refusedError, sendOut } from './host-run.ts';
 
 interface ToolLike {
   readonly execute?: (input: unknown, options: ToolCallOptions) => unknown;
@@ -23,7 +22,7 @@ export function protectTool(name: string, tool: unknown, run: HostRun, workers: 
   const { needsApproval } = tool;
   const asked = new Set<string>();
   const execute = workers.includes(name)
-    ? (input: unknown, options: ToolCallOptions) => sendOut(name, tool, run, input, options)
+    ? (input: unknown, options: ToolCallOptions) => sendTool(name, tool, run, input, options)
     : (input: unknown, options: ToolCallOptions) => callTool(name, tool, run, input, options, asked);
   return Object.assign(Object.create(Object.getPrototypeOf(tool)), tool, {
     execute,
@@ -88,23 +87,16 @@ function callTool(
   return following ?? done;
 }
 
-/** An agent behind a tool is a worker: counted against its limit, its failures booked on itself. */
-async function sendOut(name: string, tool: ToolLike, run: HostRun, input: unknown, options: ToolCallOptions) {
+/** An agent behind a tool: what it streams is awaited to its end. */
+async function sendTool(name: string, tool: ToolLike, run: HostRun, input: unknown, options: ToolCallOptions) {
   const task = run.begin();
   try {
-    const value = await task.run(() =>
-      run.gear.delegate(
-        name,
-        async () => {
-          const result = tool.execute?.(input, options);
-          return isStream(result) ? lastOf(result) : result;
-        },
-        { request: input },
-      ),
-    );
-    const refusal = isRefused(value) ? refusalOf(value) : undefined;
-    if (refusal !== undefined) throw refusedError(refusal);
-    return value;
+    const answer = await sendOut(run, task, name, input, async () => {
+      const result = tool.execute?.(input, options);
+      return isStream(result) ? lastOf(result) : result;
+    });
+    if ('refusal' in answer) throw refusedError(answer.refusal);
+    return answer.value;
   } finally {
     run.rest(task);
   }

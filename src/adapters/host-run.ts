@@ -1,9 +1,11 @@
 /** Whose task the calls of a framework belong to: the one handed in, the one around, or one of our own for each run. */
 
-import { hostRestMs } from '../core/limits.ts';
-import { type Refusal, RefusedError } from '../core/refusal.ts';
+import { hostRestMs, hostRunsMax } from '../core/limits.ts';
+import { isRefused, type Refusal, RefusedError, refusalOf } from '../core/refusal.ts';
+import { makeRoom } from '../guard/bounded.ts';
 import { defaultSwitchgear } from '../guard/default-switchgear.ts';
 import type { Switchgear, Task, TaskOptions } from '../guard/front-door.ts';
+import type { HostAnswer } from '../guard/host-call.ts';
 import { worksOf } from '../guard/works-of.ts';
 
 /** What every `protect` takes. */
@@ -72,6 +74,30 @@ export function hostRun({ gear = defaultSwitchgear(), task: given }: ProtectOpti
       return latest?.halt;
     },
   };
+}
+
+/** The runs of a host that names them, each with a task of its own. */
+export function hostRuns(options: ProtectOptions): (name: string) => HostRun {
+  const runs = new Map<string, HostRun>();
+  return (name) => {
+    const run = runs.get(name) ?? hostRun(options);
+    if (!runs.has(name)) makeRoom(runs, hostRunsMax);
+    runs.set(name, run);
+    return run;
+  };
+}
+
+/** An agent behind a tool is a worker: counted against its limit, its failures booked on itself. */
+export async function sendOut<T>(
+  { gear }: HostRun,
+  task: Task,
+  worker: string,
+  request: unknown,
+  work: () => T | Promise<T>,
+): Promise<HostAnswer<T>> {
+  const value = await task.run(() => gear.delegate(worker, work, { request }));
+  const refusal = isRefused(value) ? refusalOf(value) : undefined;
+  return refusal === undefined ? { value: value as T } : { refusal };
 }
 
 /** A refusal as one text for the model: what happened, what to do instead and when to try again. */

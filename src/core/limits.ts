@@ -233,3 +233,5 @@ export const signEveryMs = 200;
 /** Bytes of a session file that one look reads, and files of one run that are followed. */
 export const tailBytesMax = 8_388_608;
 export const sessionFilesMax = 1_000;
+/** Runs of frameworks that are told apart at once. */
+export const hostRunsMax = 10_000;

@@ -1,6 +1,6 @@
 /** A call that a framework makes, guarded under its own id, turn and signal, and asked about in its own way. */
 
-import type { Action, Permit } from '../core/action.ts';
+import type { Action } from '../core/action.ts';
 import type { Ending } from '../core/classify.ts';
 import { decide } from '../core/decide.ts';
 import { lanesMax } from '../core/limits.ts';
@@ -39,6 +39,8 @@ export interface HostCall {
   readonly signal?: AbortSignal | undefined;
   readonly breaker?: Partial<BreakerSettings> | undefined;
   readonly classify?: GuardOptions['classify'];
+  /** What the model reads of a result, where the host wraps it: results are compared by it. */
+  readonly shown?: ((value: unknown) => unknown) | undefined;
   /** Puts a question to a person in the host's own way, where the gear has no approver. What it throws passes. */
   readonly ask?: ((question: Refusal) => Answer | Promise<Answer>) | undefined;
 }
@@ -78,7 +80,15 @@ export async function hostCall<T>(
     admission = await (works.rounds?.(works, lane, args, admission, act) ?? conclude(works, lane, act(), admission));
   }
   if (isStop(admission)) return { refusal: refusalOf(admission, lane, clock.nowMs()) };
-  return { value: await perform(works, lane, admission, run, host) };
+  const call = new LiveCall(works, lane, admission);
+  try {
+    return { value: await perform(call, run, host) };
+  } catch (error) {
+    const halt = lane.task?.halt;
+    // Cut short by the halt of its task, it ends as one more refused call, whatever the client made of the signal.
+    if (halt !== undefined && call.controller?.signal.aborted && !host.signal?.aborted) return { refusal: halt };
+    throw error;
+  }
 }
 
 /** Whether a person would be asked about a call that nobody but the host can ask about. It takes and counts nothing. */
@@ -128,13 +138,11 @@ function nodeOf({ tasks, halted }: Works, { id }: Task): TaskNode | undefined {
 
 /** Executes what was admitted, within its time. The slot is kept until the work really ends. */
 function perform<T>(
-  works: Works,
-  lane: Lane,
-  permit: Permit,
+  call: LiveCall,
   run: (call: Call) => T | PromiseLike<T>,
-  { signal, classify }: HostCall,
+  { signal, classify, shown }: HostCall,
 ): Promise<T> {
-  const call = new LiveCall(works, lane, permit);
+  const { works, lane, permit } = call;
   const { timeoutMs } = lane;
   const options: GuardOptions = {
     classify: (ending) => classify?.(ending) ?? ('error' in ending && signal?.aborted ? 'neutral' : undefined),
@@ -147,7 +155,8 @@ function perform<T>(
         return;
       }
       const outcome = outcomeOf(call, ending, options, works.clock.nowMs());
-      finish(works, call, outcome, settlingOf(works, lane, ending, {}, outcome));
+      const read = shown !== undefined && 'value' in ending ? { value: shown(ending.value) } : ending;
+      finish(works, call, outcome, settlingOf(works, lane, read, {}, outcome));
     } catch (error) {
       countError(works, 'settle', error);
       if (!call.settled) finish(works, call, { kind: 'neutral', why: 'ignored' });

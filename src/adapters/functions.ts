@@ -1,0 +1,44 @@
+/** Plain functions for loops written by hand: the same types, and a refusal is thrown like any other error. */
+
+import { isRefused, refusalOf } from '../core/refusal.ts';
+import { isThenable } from '../core/thenable.ts';
+import { invalid } from '../guard/arguments.ts';
+import { defaultSwitchgear } from '../guard/default-switchgear.ts';
+import type { AnyFunction, Switchgear, Task } from '../guard/front-door.ts';
+import { refusedError } from './host-run.ts';
+
+export interface FunctionsOptions {
+  /** The gear that guards; the one of the process unless said. */
+  readonly gear?: Switchgear;
+  /** The task that calls belong to; the one around each call unless said. */
+  readonly task?: Task;
+}
+
+/** A function by its own name, or an object of functions by their keys, guarded; anything else in it stays as it is. */
+export function protect<T extends object>(functions: T, options: FunctionsOptions = {}): T {
+  const { gear = defaultSwitchgear(), task } = options;
+  const guarded = (name: string, value: unknown) =>
+    typeof value === 'function' ? guard(gear, task, name, value as AnyFunction) : value;
+  if (typeof functions !== 'function') {
+    return Object.fromEntries(Object.entries(functions).map(([name, value]) => [name, guarded(name, value)])) as T;
+  }
+  const { name } = functions as AnyFunction;
+  if (name === '') throw invalid('a function without a name cannot be told from others: write protect({ name: fn })');
+  return guarded(name, functions) as T;
+}
+
+function guard(gear: Switchgear, task: Task | undefined, name: string, fn: AnyFunction): AnyFunction {
+  const guarded = gear.guard(name, fn);
+  return function (this: unknown, ...args: unknown[]): unknown {
+    const call = () => guarded.apply(this as never, args);
+    const value = task === undefined ? call() : task.run(call);
+    return isThenable(value) ? Promise.resolve(value).then(passed) : passed(value);
+  };
+}
+
+/** The value, unless it is a refusal. */
+function passed(value: unknown): unknown {
+  const refusal = isRefused(value) ? refusalOf(value) : undefined;
+  if (refusal !== undefined) throw refusedError(refusal);
+  return value;
+}

@@ -1,0 +1,100 @@
+/** A model call of a LangChain agent: metered and heard, and after a halt one closing answer instead of the next turn. */
+
+import type { Refusal } from '../core/refusal.ts';
+import type { Task } from '../guard/front-door.ts';
+import { bookUsage, hostCall } from '../guard/host-call.ts';
+import { type HostRun, haltFacts, mayClose, refusedError, told } from './host-run.ts';
+import { type AiMessageLike, type Handler, type ModelRequest, messageClasses, textOf } from './langchain-shapes.ts';
+
+const turns = new WeakMap<Task, number>();
+const closed = new WeakSet<Task>();
+
+/** The model turn that a task is in. */
+export function turnOf(task: Task): string | undefined {
+  return turns.get(task)?.toString();
+}
+
+export async function callModel(run: HostRun, request: ModelRequest, handler: Handler<ModelRequest>): Promise<unknown> {
+  const task = run.begin();
+  try {
+    const last = request.messages.at(-1);
+    if (last?.type === 'human') task.observe({ type: 'user', text: textOf(last) });
+    turns.set(task, (turns.get(task) ?? 0) + 1);
+    const name = modelName(request.model);
+    const host = { kind: 'model', task, signal: request.runtime.signal } as const;
+    const answer =
+      task.halt === undefined
+        ? await hostCall(run.gear, name, [], () => handler(request), host)
+        : { refusal: task.halt };
+    if ('value' in answer) {
+      if (!hear(run, task, answer.value, name)) run.end(task);
+      return answer.value;
+    }
+    if (answer.refusal.kind !== 'halt') throw refusedError(answer.refusal);
+    return await close(run, task, answer.refusal, request, handler);
+  } finally {
+    run.rest(task);
+  }
+}
+
+/** An answer without calls ends the agent without a further step of its graph. */
+async function close(
+  run: HostRun,
+  task: Task,
+  halt: Refusal,
+  request: ModelRequest,
+  handler: Handler<ModelRequest>,
+): Promise<unknown> {
+  let said: AiMessageLike | undefined;
+  if (mayClose(halt) && !closed.has(task)) {
+    closed.add(task);
+    try {
+      const value = await handler({ ...request, toolChoice: 'none', responseFormat: undefined });
+      said = messageOf(value);
+      hear(run, task, value, modelName(request.model));
+    } catch (error) {
+      if (request.runtime.signal?.aborted) throw error;
+      // The closing answer is a courtesy: without it there are our own words.
+    }
+  }
+  run.end(task);
+  const { AIMessage } = await messageClasses();
+  const { id, usage_metadata, response_metadata } = said ?? {};
+  return new AIMessage({
+    content: (said && textOf(said)) || told(halt),
+    ...(id !== undefined && { id }),
+    ...(usage_metadata && { usage_metadata }),
+    response_metadata: { ...response_metadata, switchgear: haltFacts(halt) },
+  });
+}
+
+/** What the task learns from an answer; whether it holds calls. */
+function hear(run: HostRun, task: Task, value: unknown, name: string): boolean {
+  const message = messageOf(value);
+  if (message === undefined) return true; // A command: where it leads is the graph's business.
+  const calls = message.tool_calls?.length ?? 0;
+  task.observe({ type: 'assistant', text: textOf(message), toolUse: calls > 0 });
+  const { usage_metadata: usage, response_metadata: about } = message;
+  if (usage !== undefined) {
+    bookUsage(run.gear, task, {
+      model: String(about?.model_name ?? about?.model ?? name),
+      inputTokens: usage.input_tokens ?? 0,
+      outputTokens: usage.output_tokens ?? 0,
+      cacheReadTokens: usage.input_token_details?.cache_read ?? 0,
+      cacheWriteTokens: usage.input_token_details?.cache_creation ?? 0,
+    });
+  }
+  return calls > 0;
+}
+
+/** The message of an answer, which may come with a structured response beside it. */
+function messageOf(value: unknown): AiMessageLike | undefined {
+  const { type, messages } = (value ?? {}) as { readonly type?: unknown; readonly messages?: unknown };
+  if (type === 'ai') return value as AiMessageLike;
+  return Array.isArray(messages) ? messages.findLast((message) => message?.type === 'ai') : undefined;
+}
+
+function modelName(model: unknown): string {
+  const { model: name, modelName: older } = (model ?? {}) as Readonly<Record<string, unknown>>;
+  return typeof model === 'string' ? model : String(name ?? older ?? (model as object)?.constructor?.name ?? 'model');
+}

@@ -1,0 +1,68 @@
+/** The subset of LangChain that its adapter reads, and the two classes that it needs from it. */
+
+export interface MessageLike {
+  readonly id?: string;
+  readonly type?: string;
+  readonly content: unknown;
+}
+
+export interface AiMessageLike extends MessageLike {
+  readonly tool_calls?: readonly unknown[];
+  readonly usage_metadata?: {
+    readonly input_tokens?: number;
+    readonly output_tokens?: number;
+    readonly input_token_details?: { readonly cache_read?: number; readonly cache_creation?: number };
+  };
+  readonly response_metadata?: Readonly<Record<string, unknown>>;
+}
+
+interface AgentState {
+  readonly messages?: readonly MessageLike[];
+}
+
+interface Runtime {
+  readonly signal?: AbortSignal;
+  readonly configurable?: Readonly<Record<string, unknown>>;
+  readonly interrupt?: (value: unknown) => unknown;
+}
+
+export interface ModelRequest {
+  readonly model: unknown;
+  readonly messages: readonly MessageLike[];
+  readonly state: AgentState;
+  readonly runtime: Runtime;
+  readonly toolChoice?: unknown;
+  readonly responseFormat?: unknown;
+}
+
+export interface ToolRequest {
+  readonly toolCall: { readonly id?: string; readonly name: string; readonly args: unknown };
+  readonly tool?: unknown;
+  readonly state: AgentState;
+  readonly runtime: Runtime;
+}
+
+/** What both hooks hand on to. */
+export type Handler<R> = (request: R) => Promise<unknown>;
+
+interface MessageClasses {
+  readonly AIMessage: new (fields: object) => AiMessageLike;
+  readonly ToolMessage: new (fields: object) => MessageLike;
+}
+
+/** LangChain's own classes, loaded when the first message of ours is made. */
+export async function messageClasses(): Promise<MessageClasses> {
+  // @ts-expect-error: an optional peer, installed by those who use the framework.
+  return (await import('@langchain/core/messages')) as MessageClasses;
+}
+
+/** The words of a message: its content, or those parts of it that are text. */
+export function textOf({ content }: MessageLike): string {
+  if (!Array.isArray(content)) return String(content ?? '');
+  return content.map((part) => (typeof part === 'string' ? part : String(part?.text ?? ''))).join('');
+}
+
+/** Names the run by what started it: the last words of a person, the same after an interrupt as before. */
+export function runName({ messages = [] }: AgentState): string {
+  return messages.findLast(({ type }) => type === 'human')?.id ?? '';
+}

@@ -1,0 +1,88 @@
+/** An MCP client, 1.x and 2.x: its tool calls guarded. A refused call comes back as a result that says so. */
+
+import type { Refusal } from '../core/refusal.ts';
+import { defaultSwitchgear } from '../guard/default-switchgear.ts';
+import type { Switchgear, Task } from '../guard/front-door.ts';
+import { hostCall } from '../guard/host-call.ts';
+import { haltFacts, told } from './host-run.ts';
+
+/** The subset of a client that is used. */
+export interface McpClientLike {
+  callTool(...args: never[]): PromiseLike<unknown>;
+  /** How the server calls itself, once connected. */
+  getServerVersion?(): { readonly name: string } | undefined;
+}
+
+export interface McpClientOptions {
+  /** The gear that guards; the one of the process unless said. */
+  readonly gear?: Switchgear;
+  /** The task that calls belong to; the one around each call unless said. */
+  readonly task?: Task;
+  /** The name before that of each tool, as in `weather.forecast`; the server's own unless said, none if empty. */
+  readonly server?: string;
+}
+
+type CallTool = (...args: unknown[]) => PromiseLike<unknown>;
+
+interface RequestOptions {
+  readonly signal?: AbortSignal;
+}
+
+/** The client, with guarded tool calls. Everything else is the client's own. */
+export function protect<C extends McpClientLike>(client: C, options: McpClientOptions = {}): C {
+  const { gear = defaultSwitchgear(), task, server } = options;
+  const call = client.callTool as CallTool;
+
+  async function callTool(...args: unknown[]): Promise<unknown> {
+    const { name, arguments: input = {} } = (args[0] ?? {}) as {
+      readonly name?: unknown;
+      readonly arguments?: unknown;
+    };
+    const prefix = server ?? client.getServerVersion?.()?.name ?? '';
+    const at = optionsAt(args, call.length);
+    const given = (args[at] ?? {}) as RequestOptions;
+    const answer = await hostCall(
+      gear,
+      prefix === '' ? String(name) : `${prefix}.${name}`,
+      [input],
+      (running) => {
+        const { signal } = given;
+        const both = signal === undefined ? running.signal : AbortSignal.any([signal, running.signal]);
+        return call.apply(client, withAt(args, at, { ...given, signal: both }));
+      },
+      // A tool of a server is one tool, whoever calls it.
+      { task, signal: given.signal, breaker: { scope: 'shared' } },
+    );
+    return 'value' in answer ? answer.value : refusedResult(answer.refusal);
+  }
+
+  return new Proxy(client, {
+    get(target, key) {
+      if (key === 'callTool') return callTool;
+      const value: unknown = Reflect.get(target, key, target);
+      return typeof value === 'function' ? value.bind(target) : value; // Clients have private fields.
+    },
+    set: (target, key, value) => Reflect.set(target, key, value, target),
+  });
+}
+
+/** Where the request options stand: after the parameters in 2.x, behind a schema of the result in 1.x. */
+function optionsAt(args: readonly unknown[], declared: number): number {
+  const isOptions = (value: unknown) =>
+    typeof value === 'object' && value !== null && /^(signal|timeout|onprogress)$/m.test(Object.keys(value).join('\n'));
+  const found = args.findIndex((value, index) => index > 0 && isOptions(value));
+  if (found > 0) return found;
+  return declared > 1 ? 1 : 2; // 1.x has a default for its second parameter, which ends what a function counts.
+}
+
+function withAt(args: readonly unknown[], at: number, value: unknown): unknown[] {
+  const all = Array.from({ length: Math.max(args.length, at + 1) }, (_, index) => args[index]);
+  all[at] = value;
+  return all;
+}
+
+/** A refusal as the model of any host gets to read it; code finds it under `_meta`. */
+function refusedResult(refusal: Refusal) {
+  const facts = { ...haltFacts(refusal), kind: refusal.kind };
+  return { isError: true, content: [{ type: 'text', text: told(refusal) }], _meta: { switchgear: facts } };
+}

@@ -1,0 +1,42 @@
+/** An agent written by hand, for what brings no loop of its own: it asks a script, runs the calls, and shows the results. */
+
+import type { Switchgear, Task } from 'switchgear';
+import type { HostScene, HostTranscript } from 'switchgear/testing';
+
+/** Runs one call and gives the text that the model is shown. */
+export type RunCall = (tool: string, input: Record<string, unknown>) => Promise<string>;
+
+/** Plays a scene inside a task of the gear; a halt of the task ends the loop with its words. */
+export async function playByHand(scene: HostScene, runCall: RunCall): Promise<HostTranscript> {
+  const { gear } = scene;
+  const transcript: { -readonly [K in keyof HostTranscript]: HostTranscript[K] } = {
+    modelCalls: 0,
+    told: [],
+    answer: '',
+    halt: undefined,
+    asked: 0,
+    messages: [],
+  };
+  const loop = async (task?: Task) => {
+    const messages: unknown[] = [];
+    const told: string[] = [];
+    Object.assign(transcript, { messages, told });
+    for (let step = 0; step < scene.stepsMax; step++) {
+      const turn = scene.turns[Math.min(step, scene.turns.length - 1)] ?? {};
+      transcript.modelCalls++;
+      const results = await Promise.all((turn.calls ?? []).map(({ tool, input = {} }) => runCall(tool, input)));
+      told.push(...results);
+      messages.push({ turn, results });
+      transcript.answer = task?.halt?.message ?? turn.text ?? '';
+      if (results.length === 0 || task?.halt !== undefined) return;
+    }
+  };
+  if (gear === undefined) await loop();
+  else transcript.halt = await inTask(gear, loop);
+  return transcript;
+}
+
+async function inTask(gear: Switchgear, loop: (task: Task) => Promise<void>): Promise<HostTranscript['halt']> {
+  const result = await gear.task({}, loop);
+  return result.status === 'halted' ? result.halt.code : undefined;
+}
