@@ -15,7 +15,7 @@ export async function redisSpeed(): Promise<Figures> {
   const { createClient } = await import('redis');
   const { defaultBreaker, initialBreaker } = await loadCore();
   const { redisStore } = await loadStores();
-  const options = { url: server.url, RESP: 2, disableOfflineQueue: true, commandOptions: { timeout: 0 } } as const;
+  const options = { url: server.url, RESP: 3, disableOfflineQueue: true, commandOptions: { timeout: 0 } } as const;
   let commands = 0;
   const counting = (): RedisClient => {
     const client = createClient({ ...options, socket: { reconnectStrategy: false } });

@@ -35,7 +35,7 @@ async function placeOf(kind: string): Promise<Place> {
     case 'redis': {
       const server = await startRedis();
       const { createClient } = await import('redis');
-      const made = () => createClient({ url: server.url, RESP: 2 }) as unknown as RedisClient;
+      const made = () => createClient({ url: server.url, RESP: 3 }) as unknown as RedisClient;
       const client = createClient({ url: server.url });
       await client.connect();
       return {

@@ -4,11 +4,12 @@ import type { Card } from '../core/card.ts';
 import type { Entry } from '../core/event.ts';
 import { cellBytesMax, keptDealsMax } from '../core/limits.ts';
 import type { Deal, Dealt, Next, Note } from '../ports/store.ts';
-import { nothingPending, show, showOneMore, stateOf, type View, type Views } from './views.ts';
+import { nothingPending, show, showOneMore, stateFor, type View, type Views } from './views.ts';
 
 export interface PlannedCell {
   readonly view: View;
   readonly text: string;
+  /** The state that the step was given, where it comes to that: whoever made the plan has the only one. */
   readonly state: unknown;
 }
 
@@ -27,13 +28,13 @@ export function planDeal(deal: Deal, views: Views, textOf: (view: View) => strin
     const view = views.all.get(cell.key);
     if (view === undefined) return { status: 'refused', by: 'cell', key: cell.key };
     const before = planned.get(view);
-    const state = stateOf(view, before === undefined ? textOf(view) : before.text);
+    const state = stateFor(views, view, before === undefined ? textOf(view) : before.text);
     const next = step(state);
     if (next === 'keep') continue;
     if (next === 'refuse') return { status: 'refused', by: 'cell', key: view.cell.key };
     const text = JSON.stringify(next.state);
     if (text.length > cellBytesMax) return { status: 'refused', by: 'full', key: view.cell.key };
-    planned.set(view, { view, text, state: next.state });
+    planned.set(view, { view, text, state: next.state === state ? state : undefined });
     if (next.notes !== undefined) notes.push(...next.notes);
   }
   if (deal.notes !== undefined) notes.push(...deal.notes);

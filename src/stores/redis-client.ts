@@ -22,7 +22,7 @@ export async function officialClient(url: unknown): Promise<() => RedisClient> {
   return () =>
     client.createClient({
       url,
-      RESP: 2,
+      RESP: 3, // One line can listen and ask.
       disableOfflineQueue: true,
       commandOptions: { timeout: 0 }, // None: the link has a deadline of its own.
       socket: { connectTimeout: 1_000, reconnectStrategy: false },

@@ -2,6 +2,7 @@
 
 import { SwitchgearError } from '../core/error.ts';
 import { storeDeadlineMs, storeRetryMaxMs, storeRetryMinMs } from '../core/limits.ts';
+import { createDeadlines } from './deadlines.ts';
 import { machineClock } from './machine-clock.ts';
 import type { Script } from './redis-scripts.ts';
 
@@ -14,6 +15,8 @@ export interface RedisClient {
   destroy(): void;
   /** Lets the process end although the line is open. */
   unref?(): void;
+  /** One that speaks RESP 3 listens on the line on which it asks; for any other there are two. */
+  readonly options?: { readonly RESP?: number } | undefined;
 }
 
 export interface LinkOptions {
@@ -43,7 +46,7 @@ export interface Link {
   /** Calls made while the line was taken to be away: the attempts to get it back. */
   readonly attempts: number;
   readonly run: Run;
-  command(args: readonly string[]): Promise<unknown>;
+  command(args: string[]): Promise<unknown>;
   /** The first attempt; throws where trying again would not help. */
   start(): Promise<void>;
   /** Lets go of the line and takes it up again: the store is not what it was. */
@@ -70,6 +73,7 @@ export function createLink(options: LinkOptions): Link {
   let attempts = 0;
   let forget: (() => void) | undefined;
   const open = new Set<(error: Error) => void>();
+  const deadlines = createDeadlines();
 
   function drop(reason: string, cause?: unknown): void {
     if (state === 'closed') return;
@@ -118,8 +122,9 @@ export function createLink(options: LinkOptions): Link {
   }
 
   async function connect(): Promise<void> {
-    const made = [await options.client(), await options.client()];
-    const [line, ear] = made as [RedisClient, RedisClient];
+    const line = await options.client();
+    const ear = line.options?.RESP === 3 ? line : await options.client();
+    const made = [...new Set([line, ear])];
     clients = made;
     for (const client of made) {
       client.on('error', (error) => {
@@ -129,7 +134,7 @@ export function createLink(options: LinkOptions): Link {
         if (clients === made) drop('Redis closed the line');
       });
     }
-    await Promise.all([line.connect(), ear.connect()]);
+    await Promise.all(made.map((client) => client.connect()));
     for (const client of made) client.unref?.();
     await ear.subscribe(options.channel, (message) => {
       if (clients === made) options.heard(message);
@@ -141,7 +146,7 @@ export function createLink(options: LinkOptions): Link {
     return new Promise((resolve, reject) => {
       const fail = (error: Error) => {
         open.delete(fail);
-        stop();
+        deadlines.end(deadline);
         reject(error);
       };
       open.add(fail);
@@ -153,42 +158,40 @@ export function createLink(options: LinkOptions): Link {
         });
       };
       // Timers are late by a little: whoever waits is to know by the deadline, not after it.
-      const stop = machineClock.after(ms * 0.9, late, true);
-      promise.then(
-        (value) => {
-          open.delete(fail);
-          stop();
-          resolve(value);
-        },
-        (error: Error) => fail(error),
-      );
+      const deadline = deadlines.begin(ms * 0.9, late);
+      promise.then((value) => {
+        open.delete(fail);
+        deadlines.end(deadline);
+        resolve(value);
+      }, fail);
     });
   }
 
-  async function command(args: readonly string[], deadlineMs = options.deadlineMs): Promise<unknown> {
+  function command(args: string[], deadlineMs = options.deadlineMs): Promise<unknown> {
     const [line] = clients;
-    if (line === undefined || (state !== 'up' && state !== 'trying')) throw new LineDown('the store is away');
-    return within(deadlineMs, line.sendCommand([...args]));
+    if (line === undefined || (state !== 'up' && state !== 'trying')) {
+      return Promise.reject(new LineDown('the store is away'));
+    }
+    return within(deadlineMs, line.sendCommand(args));
   }
 
-  const run: Run = async (script, keys, args, given) => {
+  // No chain of promises longer than it must be: every deal goes through here.
+  const run: Run = (script, keys, args, given) => {
     const deadlineMs = given ?? (state === 'trying' ? options.deadlineMs * greetingFactor : options.deadlineMs);
     const rest = [String(keys.length), ...keys, ...args];
-    let reply: unknown;
-    try {
-      reply = await command(['EVALSHA', script.sha, ...rest], deadlineMs);
-    } catch (error) {
+    return command(['EVALSHA', script.sha, ...rest], deadlineMs).then(checked, (error: unknown) => {
       if (!/NOSCRIPT/.test(String(error))) throw rejected(error);
-      reply = await command(['EVAL', script.text, ...rest], deadlineMs).catch((again) => {
+      return command(['EVAL', script.text, ...rest], deadlineMs).then(checked, (again: unknown) => {
         throw rejected(again);
       });
-    }
-    if (!Array.isArray(reply) || reply.length < 8) {
-      drop('Redis answered what no script of ours says');
-      throw new LineDown('Redis answered what no script of ours says');
-    }
-    return reply.map(String);
+    });
   };
+
+  function checked(reply: unknown): Reply {
+    if (Array.isArray(reply) && reply.length >= 8) return reply.map(String);
+    drop('Redis answered what no script of ours says');
+    throw new LineDown('Redis answered what no script of ours says');
+  }
 
   /** An error reply: the line lives, but the store cannot be used. */
   function rejected(error: unknown): Error {

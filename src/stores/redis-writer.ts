@@ -13,7 +13,7 @@ import type { Names } from './redis-names.ts';
 import { expectedOf, type Offer, offering, outMax, requestOf, type Sender, written } from './redis-request.ts';
 import { createRoom } from './redis-room.ts';
 import { dealScript } from './redis-scripts.ts';
-import type { Views } from './views.ts';
+import { keepSpare, type Views } from './views.ts';
 
 export interface RedisWriter {
   soon(deal: Deal): Promise<Dealt>;
@@ -202,9 +202,9 @@ export function createRedisWriter(options: RedisWriterOptions): RedisWriter {
 
   function carriedOut(deal: Deal, plan: Plan, rest: readonly string[]): Dealt {
     let at = 0;
-    for (const { view, text } of plan.cells) {
-      memory.learn(view.cell.key, Number(rest[at++]), text);
-      view.sound = text;
+    for (const cell of plan.cells) {
+      memory.learn(cell.view.cell.key, Number(rest[at++]), cell.text);
+      keepSpare(views, cell);
     }
     const totals = (deal.sums ?? []).map(({ key }) => {
       const total = Number(rest[at++]);
@@ -221,18 +221,16 @@ export function createRedisWriter(options: RedisWriterOptions): RedisWriter {
 
   /** Waits for whoever is at the same cells; then nobody else of this process is. */
   function soon(deal: Deal, counted = false): Promise<Dealt> {
-    const keys = (deal.changes ?? []).map(({ cell }) => cell.key);
-    const before = keys.map((key) => tails.get(key)).filter((tail) => tail !== undefined);
+    const { changes = [] } = deal;
+    const before = changes.flatMap(({ cell }) => tails.get(cell.key) ?? []);
     const result =
       before.length === 0 ? attempt(deal, counted) : Promise.all(before).then(() => attempt(deal, counted));
     active++;
-    void result.then(() => active--);
-    for (const key of keys) {
-      tails.set(key, result);
-      void result.then(() => {
-        if (tails.get(key) === result) tails.delete(key);
-      });
-    }
+    for (const { cell } of changes) tails.set(cell.key, result);
+    void result.then(() => {
+      active--;
+      for (const { cell } of changes) if (tails.get(cell.key) === result) tails.delete(cell.key);
+    });
     return result;
   }
 

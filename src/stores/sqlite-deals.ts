@@ -11,7 +11,7 @@ import { DamagedRow } from './sqlite-error.ts';
 import { sumOf } from './sqlite-file.ts';
 import { blockOf } from './sqlite-schema.ts';
 import { statementsOf } from './sqlite-statements.ts';
-import type { Known, View, Views } from './views.ts';
+import { type Known, keepSpare, type View, type Views } from './views.ts';
 
 /** What became of one deal, and what has to be learnt once it is committed. */
 export interface Ran {
@@ -66,7 +66,7 @@ export function createDeals(db: DatabaseSync, views: Views, { wallMs, nowMs }: C
   let seenVersion = Number(ask.top.get()?.version ?? 0);
   let isFull = false;
   /** What the open transaction wrote, learnt once it is committed. */
-  const pending = new Map<View, { version: number; text: string | undefined }>();
+  const pending = new Map<View, { version: number; text: string | undefined; state: unknown }>();
   let pendingVersion = 0;
   let pendingSeq = 0;
   let lastSeq = 0;
@@ -103,7 +103,13 @@ export function createDeals(db: DatabaseSync, views: Views, { wallMs, nowMs }: C
     return ++pendingVersion;
   }
 
-  function put(view: View | undefined, key: string, text: string | undefined, untilMs: number | null): void {
+  function put(
+    view: View | undefined,
+    key: string,
+    text: string | undefined,
+    untilMs: number | null,
+    state?: unknown,
+  ): void {
     const version = nextVersion();
     const crc = sumOf(key, version, text ?? '');
     const block = blockOf(version);
@@ -112,7 +118,7 @@ export function createDeals(db: DatabaseSync, views: Views, { wallMs, nowMs }: C
     const isThere =
       view?.text !== undefined && blockOf(view.cell.version) === block && ask.again.run(...row).changes === 1;
     if (!isThere) ask.put.run(...row);
-    if (view !== undefined) pending.set(view, { version, text });
+    if (view !== undefined) pending.set(view, { version, text, state });
   }
 
   function endOf({ options: { keepMs } }: View): number | null {
@@ -192,8 +198,8 @@ export function createDeals(db: DatabaseSync, views: Views, { wallMs, nowMs }: C
       if (isFull && view.text === undefined && !pending.has(view) && !isForPeople(view.cell.key))
         return { dealt: { status: 'refused', by: 'full', key: view.cell.key }, entries: none };
     }
-    for (const { view, text } of plan.cells) {
-      put(view, view.cell.key, text, endOf(view));
+    for (const { view, text, state } of plan.cells) {
+      put(view, view.cell.key, text, endOf(view), state);
       if (view.cell.key.startsWith(cardPrefix)) makeRoomForCards();
     }
     const totals = (deal.sums ?? none).map(({ key, amount, keepMs }: Addition) => {
@@ -214,9 +220,9 @@ export function createDeals(db: DatabaseSync, views: Views, { wallMs, nowMs }: C
     known,
     write,
     committed() {
-      for (const [view, { version, text }] of pending) {
+      for (const [view, { version, text, state }] of pending) {
         views.learn(view, version, text);
-        view.sound = text;
+        if (text !== undefined) keepSpare(views, { view, text, state });
       }
       if (pendingVersion > 0) seenVersion = pendingVersion;
       if (pendingSeq > 0) lastSeq = pendingSeq;

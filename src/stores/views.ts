@@ -32,6 +32,14 @@ export interface Views {
   learn(view: View, version: number, text: string | undefined): boolean;
   forget(key: string): void;
   clear(): void;
+  /** The state that was written last, as nobody else has it: whoever changes the same cell next need not read it. */
+  spare: Spare | undefined;
+}
+
+export interface Spare {
+  readonly view: View;
+  readonly text: string;
+  readonly state: unknown;
 }
 
 export interface Known {
@@ -149,7 +157,22 @@ export function createViews(unreadable: Unreadable): Views {
     learn,
     forget: (key) => void all.delete(key),
     clear: () => all.clear(),
+    spare: undefined,
   };
+}
+
+/** What was written can be read, and may be changed again without that. */
+export function keepSpare(views: Views, { view, text, state }: Spare): void {
+  view.sound = text;
+  views.spare = state === undefined ? undefined : { view, text, state };
+}
+
+/** A state of its own for a step, which may write into it. */
+export function stateFor(views: Views, view: View, text: string | undefined): unknown {
+  const { spare } = views;
+  if (spare?.view !== view || spare.text !== text) return stateOf(view, text);
+  views.spare = undefined;
+  return spare.state;
 }
 
 /** A state of its own for whoever may write into it. */

@@ -6,7 +6,7 @@ import { createClient } from 'redis';
 import { SwitchgearError } from '../../src/core/error.ts';
 import type { Entry } from '../../src/core/event.ts';
 import type { Hint, Note } from '../../src/ports/store.ts';
-import { type RedisOptions, type RedisStore, redisStore } from '../../src/stores/redis.ts';
+import { type RedisClient, type RedisOptions, type RedisStore, redisStore } from '../../src/stores/redis.ts';
 import { storeSuite } from '../../src/testing/index.ts';
 import { type RedisServer, startRedis } from '../redis-server.ts';
 
@@ -99,31 +99,58 @@ test('a store that is away from the start is degraded, says so, and is shared on
   await own.stop();
 });
 
-test('what must arrive arrives once, however often the line breaks', async () => {
-  const store = await open();
-  const cell = counter(store);
-  const deals: Promise<{ readonly status: string }>[] = [];
-  for (let at = 0; at < 300; at++) {
-    deals.push(
-      store.shared.soon({ changes: [{ cell, step: plusOne }], sums: [{ key: 's', amount: 1 }], mustArrive: true }),
-    );
-    if (at % 60 === 30) await command('CLIENT', 'KILL', 'TYPE', 'normal');
-    await new Promise((resolve) => setTimeout(resolve, at % 10 === 0 ? 2 : 0));
-  }
-  const statuses = (await Promise.all(deals)).map(({ status }) => status);
-  assert.ok(statuses.every((status) => status === 'done' || status === 'kept'));
-  assert.ok(statuses.includes('kept'), 'no line broke');
-  await until(() => store.shared.health.state === 'shared');
-  await store.shared.settled();
-  assert.deepEqual((await store.shared.read('c', 1))[0]?.state, { n: 300 });
-  assert.deepEqual(cell.state, { n: 300 }); // Nor does anything count twice here.
-  assert.deepEqual(await store.shared.soon({ sums: [{ key: 's', amount: 0 }] }), {
-    status: 'done',
-    totals: [300],
-    marked: [],
+/** Messages that clients of these stores were given. */
+let messages = 0;
+const clientOf = (RESP: 2 | 3) => (): RedisClient => {
+  const socket = { reconnectStrategy: false } as const;
+  const client = createClient({ url: server.url, RESP, disableOfflineQueue: true, socket }) as unknown as RedisClient;
+  const subscribe = client.subscribe.bind(client);
+  client.subscribe = (channel, listener) =>
+    subscribe(channel, (message) => {
+      messages++;
+      listener(message);
+    });
+  return client;
+};
+
+/** A client of RESP 3 listens and asks on one line, one of RESP 2 on two. */
+for (const [lines, client] of [
+  ['line', clientOf(3)],
+  ['lines of RESP 2', clientOf(2)],
+] as const) {
+  test(`what must arrive arrives once, however often the ${lines} break, and the others hear of it`, async () => {
+    const prefix = `t${++prefixes}`;
+    const store = await open({ client, prefix });
+    const other = await open({ client, prefix });
+    const cell = counter(store);
+    const deals: Promise<{ readonly status: string }>[] = [];
+    for (let at = 0; at < 300; at++) {
+      deals.push(
+        store.shared.soon({ changes: [{ cell, step: plusOne }], sums: [{ key: 's', amount: 1 }], mustArrive: true }),
+      );
+      if (at % 60 === 30) for (const type of ['normal', 'pubsub']) await command('CLIENT', 'KILL', 'TYPE', type);
+      await new Promise((resolve) => setTimeout(resolve, at % 10 === 0 ? 2 : 0));
+    }
+    const statuses = (await Promise.all(deals)).map(({ status }) => status);
+    assert.ok(statuses.every((status) => status === 'done' || status === 'kept'));
+    assert.ok(statuses.includes('kept'), 'no line broke');
+    await until(() => store.shared.health.state === 'shared');
+    await store.shared.settled();
+    assert.deepEqual((await store.shared.read('c', 1))[0]?.state, { n: 300 });
+    assert.deepEqual(cell.state, { n: 300 }); // Nor does anything count twice here.
+    assert.deepEqual(await store.shared.soon({ sums: [{ key: 's', amount: 0 }] }), {
+      status: 'done',
+      totals: [300],
+      marked: [],
+    });
+    await until(() => counter(other).state.n === 300);
+    messages = 0;
+    await store.shared.soon({ changes: [{ cell: counter(store), step: plusOne }] });
+    await until(() => counter(other).state.n === 301 && messages >= 2); // One for each of them, by whichever line.
+    store.close();
+    other.close();
   });
-  store.close();
-});
+}
 
 test('a store that was flushed hears from those who remember', async () => {
   const prefix = `t${++prefixes}`;
