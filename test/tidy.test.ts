@@ -25,6 +25,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   testing: ['core', 'ports', 'guard', 'stores/memory'],
   adapters: ['core', 'ports', 'guard', 'compat'],
   agents: ['core', 'ports', 'guard'],
+  supervisor: ['core', 'ports', 'guard/clock', 'guard/carried'],
   demo: ['core', 'ports', 'guard', 'policy', 'compat', 'prices', 'testing', 'index'],
   cli: [
     'core',
@@ -38,6 +39,8 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
     'testing',
     'demo',
     'chains',
+    'agents',
+    'supervisor',
     'index',
   ],
   // Doors are files of their own.

@@ -20,6 +20,8 @@ export const exitCodes = { ok: 0, error: 1, usage: 2 } as const;
 export interface Command {
   /** How to call it, one line per form. */
   readonly usage: readonly string[];
+  /** More about it, for whoever asks this command for help. */
+  readonly details?: readonly string[];
   run(args: readonly string[], terminal: Terminal): number | Promise<number>;
 }
 

@@ -16,6 +16,7 @@ const commands: Readonly<Record<string, () => Promise<{ readonly command: Comman
   policy: () => import('./policy-command.ts'),
   rules: () => import('./rules-command.ts'),
   prompt: () => import('./prompt-command.ts'),
+  run: () => import('./run-command.ts'),
   demo: () => import('./demo-command.ts'),
 };
 
@@ -46,8 +47,11 @@ async function dispatch([name, ...args]: readonly string[], terminal: Terminal):
   const load = Object.hasOwn(commands, name) ? commands[name] : undefined;
   if (!load) throw usageError(`unknown command ${name}`);
   const { command } = await load();
-  if (args.includes('--help') || args.includes('-h')) {
+  // What stands after -- is another command's.
+  const own = args.includes('--') ? args.slice(0, args.indexOf('--')) : args;
+  if (own.includes('--help') || own.includes('-h')) {
     for (const line of command.usage) terminal.out(`switchgear ${line}`);
+    for (const line of command.details ?? []) terminal.out(line);
     return exitCodes.ok;
   }
   return command.run(args, terminal);

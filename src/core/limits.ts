@@ -235,3 +235,5 @@ export const tailBytesMax = 8_388_608;
 export const sessionFilesMax = 1_000;
 /** Runs of frameworks that are told apart at once. */
 export const hostRunsMax = 10_000;
+/** How often the session files of an agent are looked at. */
+export const sessionLookMs = 1_000;

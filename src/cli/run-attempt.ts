@@ -1,0 +1,79 @@
+/** One attempt of an agent: watched, passed on, and ended when its task is halted or somebody wants it to end. */
+
+import { haltedDrainMs } from '../core/limits.ts';
+import type { Refusal } from '../core/refusal.ts';
+import type { TaskOptions } from '../guard/front-door.ts';
+import { codeOf } from '../supervisor/child.ts';
+import { type Ended, endTree, stopOrGo } from '../supervisor/ending.ts';
+import { type Booked, runBooking } from './run-booking.ts';
+import { runFeed } from './run-feed.ts';
+import type { Launched } from './run-launch.ts';
+import { listenOutside } from './run-signals.ts';
+import type { RunWorld } from './run-world.ts';
+
+/** How an attempt ended. */
+export type End =
+  | { readonly how: 'ended'; readonly code: number; readonly leftBehind: number }
+  | { readonly how: 'halted'; readonly halt: Refusal; readonly ended: Ended }
+  | { readonly how: 'stopped'; readonly by: NodeJS.Signals; readonly ended: Ended }
+  | { readonly how: 'not-started'; readonly code: 126 | 127; readonly message: string };
+
+export interface Attempt extends Booked {
+  readonly end: End;
+}
+
+export async function attempt(world: RunWorld, launched: Launched, given: TaskOptions): Promise<Attempt> {
+  const { options, clock, screen, emit } = world;
+  const { agent, way, tree, watchdog, child } = launched;
+  let ending: Promise<Ended> | undefined;
+  let stoppedBy: NodeJS.Signals | undefined;
+  const hurry = new AbortController();
+  const endAll = (signal: 'SIGINT' | 'SIGTERM') => {
+    ending ??= endTree(tree, clock, { signal, graceMs: options.graceMs, hurry: hurry.signal });
+  };
+  const booking = runBooking(world, launched, given, () => endAll(agent.signal));
+  const done = (end: End): Attempt => {
+    watchdog.dismiss();
+    const how = end.how === 'ended' && end.code === 0 ? 'done' : 'error';
+    return { ...booking.finish(how, end.how === 'halted' ? end.halt : undefined), end };
+  };
+  if (!('pid' in child)) return done({ how: 'not-started', ...child });
+
+  const { task } = booking;
+  const feed = runFeed(world, agent, way, booking.tell);
+  const forgetOutside = listenOutside({
+    terminal: world.terminal,
+    ownsTerminal: way === 'interactive',
+    ask(signal) {
+      if (ending !== undefined) return hurry.abort();
+      stoppedBy = signal;
+      if (signal === 'SIGINT') screen.say('switchgear: ending the agent; press Ctrl-C again to kill it at once');
+      endAll(signal === 'SIGINT' ? 'SIGINT' : agent.signal);
+    },
+    sleep: () => booking.task.pause(),
+    wake: () => booking.task.resume(),
+  });
+  const forgetEntries = world.gear.on((entry) => {
+    if (entry.task !== booking.task.id) return;
+    if (entry.type === 'task-stopped') stopOrGo(tree, 'SIGSTOP');
+    else if (entry.type === 'task-resumed') stopOrGo(tree, 'SIGCONT');
+    else if (entry.type === 'task-halted' && !entry.enforced) screen.say(`switchgear: would halt it: ${entry.message}`);
+  });
+  emit('run', { type: 'run-started', task: task.id, session: task.session, agent: task.agent, pid: child.pid });
+  child.read(feed.take, screen.err);
+  try {
+    const exit = await child.exited;
+    const asked = await ending;
+    await child.drained(clock, asked === undefined ? Number.POSITIVE_INFINITY : haltedDrainMs);
+    feed.end(ending === undefined);
+    const ended = await ending; // The last line that it printed may have been one too many.
+    if (ended !== undefined) {
+      const { halt } = booking;
+      return done(halt === undefined ? { how: 'stopped', by: stoppedBy!, ended } : { how: 'halted', halt, ended });
+    }
+    return done({ how: 'ended', code: codeOf(exit), leftBehind: tree.look().length });
+  } finally {
+    forgetEntries();
+    forgetOutside();
+  }
+}

@@ -1,0 +1,164 @@
+/** What an agent is told to have done, on its task: from its stream and its session files, kept so that it can go on. */
+
+import { homedir } from 'node:os';
+import { type Booking, bookOn } from '../agents/booking.ts';
+import type { AgentEvent } from '../agents/index.ts';
+import { type SessionWatch, sessionWatch } from '../agents/session-watch.ts';
+import { microsPerCent } from '../core/budget.ts';
+import { runKeptEachMs, secsMax, sessionLookMs } from '../core/limits.ts';
+import type { Refusal } from '../core/refusal.ts';
+import type { TaskSettings } from '../core/settings.ts';
+import { type Carried, carriedFrom, carryOver } from '../guard/carried.ts';
+import type { Task, TaskOptions, TaskSnapshot } from '../guard/front-door.ts';
+import { forgetRun, keepRun, type RunRecord, thisProcess } from '../supervisor/run-record.ts';
+import { evidence } from './run-evidence.ts';
+import type { Launched } from './run-launch.ts';
+import type { RunWorld } from './run-world.ts';
+
+/** What is known of a run at its end. */
+export interface Booked {
+  readonly task: string;
+  readonly snapshot: TaskSnapshot;
+  readonly limits: TaskSettings;
+  /** What it did last, for the terminal. */
+  readonly evidence: readonly string[];
+  readonly record: RunRecord;
+}
+
+export interface RunBooking {
+  /** The task that the agent works on now. */
+  readonly task: Task;
+  readonly halt: Refusal | undefined;
+  tell(event: AgentEvent): void;
+  /** The process is gone: whatever its files still say is read, and the task is over. */
+  finish(how: 'done' | 'error', halt: Refusal | undefined): Booked;
+}
+
+export function runBooking(
+  world: RunWorld,
+  launched: Launched,
+  given: TaskOptions,
+  onHalt: (halt: Refusal) => void,
+): RunBooking {
+  const { gear, store, terminal, clock } = world;
+  const { agent, way, session, wallMs } = launched;
+  const isInteractive = way === 'interactive';
+  const seen = evidence();
+  let microsAtHalt = 0;
+  let task = begin({ ...given, id: launched.task });
+  let booking = book();
+  let watch: SessionWatch | undefined;
+  let keptMs = clock.nowMs();
+  let record: RunRecord = {
+    task: task.id,
+    agent: task.agent,
+    session,
+    command: launched.command,
+    cwd: terminal.cwd,
+    state: 'running',
+    owner: thisProcess(),
+  };
+
+  function begin(options: TaskOptions): Task {
+    // A person who thinks is no agent that is silent.
+    const unhurried = isInteractive ? { maxDurationSecs: secsMax, maxIdleSecs: secsMax } : {};
+    const started = gear.startTask({ ...options, session, limits: { ...unhurried, ...options.limits } });
+    world.follow(started.id);
+    return started;
+  }
+
+  function book(): Booking {
+    const made: Booking = bookOn(gear, task, {
+      onHalt(halt) {
+        microsAtHalt = made.spent.micros;
+        onHalt(halt);
+      },
+    });
+    return made;
+  }
+
+  function keep(change: Partial<RunRecord>): void {
+    keptMs = clock.nowMs();
+    const carried = carriedFrom(gear, task.id);
+    record = { ...record, ...change, ...(carried && { carried }) };
+    keepRun(store, record);
+  }
+
+  /** The agent's own name of its conversation: its files are found by it, and it can be gone on with. */
+  function know(conversation: string): void {
+    keep({ conversation });
+    watch?.close();
+    watch = sessionWatch(agent.cli, {
+      session: conversation,
+      cwd: terminal.cwd,
+      home: terminal.env.HOME || homedir(),
+      env: terminal.env,
+      beside: !isInteractive,
+      resumed: agent.session === conversation,
+      sinceMs: wallMs,
+    });
+  }
+
+  function tell(event: AgentEvent): void {
+    if (event.type === 'session' && event.id !== undefined && event.id !== record.conversation) know(event.id);
+    else if (clock.nowMs() - keptMs > runKeptEachMs) keep({});
+    // At a terminal each request of a person is a task of its own, so that its limits are those of a request.
+    if (isInteractive && event.type === 'user' && event.by === 'person') {
+      booking.end();
+      task.end();
+      task = begin(given);
+      booking = book();
+    }
+    if (booking.halt === undefined) seen.hear(event);
+    booking.tell(event);
+  }
+
+  function look(): void {
+    for (const event of watch?.poll() ?? []) tell(event);
+  }
+
+  function lookAgain(): void {
+    look();
+    forgetLook = clock.after(sessionLookMs, lookAgain);
+  }
+
+  let forgetLook = clock.after(sessionLookMs, lookAgain);
+  keep({});
+  if (launched.conversation !== undefined) know(launched.conversation);
+
+  return {
+    get task() {
+      return task;
+    },
+    get halt() {
+      return booking.halt;
+    },
+    tell,
+    finish(how, halt) {
+      forgetLook();
+      look();
+      watch?.close();
+      booking.end();
+      const carried = carriedFrom(gear, task.id);
+      const lateMicros = halt === undefined ? 0 : booking.spent.micros - microsAtHalt;
+      const { spendCents, ...rest } = task.snapshot();
+      const snapshot = { ...rest, spendCents: spendCents + lateMicros / microsPerCent };
+      task.end(how);
+      if (halt === undefined || carried === undefined) forgetRun(store, record.task);
+      else {
+        const whole = withLate(carried, halt, lateMicros);
+        record = { ...record, state: 'halted', carried: whole };
+        carryOver(gear, record, whole);
+        keepRun(store, record);
+      }
+      const limits = carried?.limits ?? gear.settings.task;
+      return { task: record.task, snapshot, limits, evidence: seen.sentences(), record };
+    },
+  };
+}
+
+/** What it had used, with what came in after the halt; by a subagent's halt the whole run is halted. */
+function withLate({ budget, ...rest }: Carried, { code, control, counters }: Refusal, lateMicros: number): Carried {
+  const stop = { kind: 'halt', code, control, counters } as const;
+  return { ...rest, stop, budget: { ...budget, micros: budget.micros + lateMicros } };
+}

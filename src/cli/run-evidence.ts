@@ -1,0 +1,35 @@
+/** What a halted agent did last and how often: quoted at the terminal of whoever runs it, and kept nowhere else. */
+
+import type { AgentEvent } from '../agents/index.ts';
+import { callsKeptMax, progressLengthMax } from '../core/limits.ts';
+import { inputText } from './run-render.ts';
+import { oneLine } from './run-screen.ts';
+
+export interface Evidence {
+  hear(event: AgentEvent): void;
+  /** Sentences about the calls; none where there were none. */
+  sentences(): readonly string[];
+}
+
+export function evidence(): Evidence {
+  const times = new Map<string, number>();
+  let last: string | undefined;
+  return {
+    hear(event) {
+      if (event.type !== 'tool_use') return;
+      last = oneLine(`${event.name} ${inputText(event.input)}`, progressLengthMax);
+      const many = (times.get(last) ?? 0) + 1;
+      times.delete(last);
+      times.set(last, many);
+      if (times.size > callsKeptMax) times.delete(times.keys().next().value!);
+    },
+    sentences() {
+      if (last === undefined) return [];
+      const [most, many] = [...times].reduce((one, other) => (other[1] > one[1] ? other : one));
+      const ofLast = times.get(last) ?? 1;
+      const sentences = [`the last call was: ${last}${ofLast > 1 ? ` (seen ${ofLast} times)` : ''}`];
+      if (most !== last && many > 1) sentences.push(`seen most often: ${most} (${many} times)`);
+      return sentences;
+    },
+  };
+}

@@ -1,0 +1,64 @@
+/** A halt as it is told: one sentence, the counters, the evidence, the next step; and its card in the inbox. */
+
+import type { Card, CardAction } from '../core/card.ts';
+import type { Attempt, End } from './run-attempt.ts';
+import { countersLine } from './run-status.ts';
+import type { RunWorld } from './run-world.ts';
+import { count } from './sheet.ts';
+
+type Halted = Attempt & { readonly end: Extract<End, { readonly how: 'halted' }> };
+
+/** What can be done about this one. */
+export interface Choices {
+  readonly retry: boolean;
+  readonly narrow: boolean;
+}
+
+const mayHaveRun = 'The call that was one too many may already have run.';
+
+/** The card of the halt, with everything that can be done about a run; undefined where there is none. */
+export function openHaltCard({ store, gear }: RunWorld, { task, end, snapshot, limits }: Halted, can: Choices) {
+  const whose = end.halt.task ?? task; // A subagent's halt ends the run that it is part of.
+  const card = gear
+    .snapshot()
+    .cards.find((each) => each.task === whose && each.kind === 'halt' && each.state === 'open');
+  if (card === undefined) return undefined;
+  const told: Card = {
+    ...card,
+    evidence: [end.halt.explanation, countersLine(snapshot, limits), mayHaveRun],
+    actions: actionsFor(can),
+  };
+  store.putCard(told);
+  return told;
+}
+
+export function actionsFor({ retry, narrow }: Choices): readonly CardAction[] {
+  return [
+    ...(retry ? (['retry_raised'] as const) : []),
+    ...(narrow ? (['narrow_scope'] as const) : []),
+    'pause',
+    'dismiss',
+  ];
+}
+
+/** Says on stderr what happened and what can be done. */
+export function tellHalt({ screen }: RunWorld, attempt: Halted, card: Card | undefined, isKept: boolean): void {
+  const { end, snapshot, limits, evidence, record } = attempt;
+  const { ended } = end;
+  const killed = ended.killed > 0 ? `, ${ended.killed} of them by force` : '';
+  screen.say(`switchgear: halted ${record.agent}: ${end.halt.explanation}`);
+  screen.say(`  ${countersLine(snapshot, limits)}`);
+  for (const sentence of evidence) screen.say(`  ${sentence}`);
+  screen.say(`  ${count(ended.met, 'process')} ended${killed}. ${mayHaveRun}`.replace('processs', 'processes'));
+  if (ended.left.length > 0) screen.say(`  these could not be ended: ${ended.left.join(', ')}`);
+  if (card !== undefined && isKept) screen.say(`  next: ${nextSteps(card)}`);
+}
+
+export function nextSteps({ id, actions }: Card): string {
+  const words: { readonly [action in CardAction]?: string } = {
+    retry_raised: `switchgear inbox retry ${id}`,
+    narrow_scope: `switchgear inbox narrow ${id} "a smaller request"`,
+    dismiss: `switchgear inbox dismiss ${id}`,
+  };
+  return actions.flatMap((action) => words[action] ?? []).join(', or ');
+}

@@ -1,0 +1,77 @@
+/** How the command is started: which way, as which task, with a watchdog; before anything is loaded that can wait. */
+
+import { randomUUID } from 'node:crypto';
+import type { AgentCommand } from '../agents/agent-command.ts';
+import type { Mapping } from '../agents/generic.ts';
+import { readerFor } from '../agents/reader-for.ts';
+import { type Child, type NotStarted, startChild } from '../supervisor/child.ts';
+import { markOf, type ProcessTree, processTree } from '../supervisor/process-tree.ts';
+import { startWatchdog, type Watchdog } from '../supervisor/watchdog.ts';
+import type { Terminal } from './command.ts';
+import type { RunOptions } from './run-options.ts';
+
+/**
+ * How a command is run. `interactive`: the terminal is its own. `pass`: as it was given, its output passed on.
+ * `show`: it was asked for events, and they are shown in words. `events`: they are printed as ours.
+ */
+export type Way = 'interactive' | 'pass' | 'show' | 'events';
+
+export interface Launched {
+  /** The command as it was given, and what is known of it. */
+  readonly command: readonly string[];
+  readonly agent: AgentCommand;
+  readonly way: Way;
+  /** The ids that everything below it can see. */
+  readonly task: string;
+  readonly session: string;
+  /** The agent's own name of its conversation, where that is known before it says so. */
+  readonly conversation: string | undefined;
+  /** When it began, by the wall clock. */
+  readonly wallMs: number;
+  readonly tree: ProcessTree;
+  readonly watchdog: Watchdog;
+  readonly child: Child | NotStarted;
+}
+
+export async function launch(
+  options: RunOptions,
+  terminal: Terminal,
+  command: readonly string[],
+  session: string,
+): Promise<Launched> {
+  const agent = readerFor(command, options.mapping === undefined ? {} : { mapping: options.mapping as Mapping });
+  const way = wayOf(agent, options);
+  const ownsTerminal = way === 'interactive';
+  const task = `t-${randomUUID().slice(0, 13)}`;
+  const mark = markOf(randomUUID());
+  const tree = processTree(mark, !ownsTerminal);
+  const watchdog = startWatchdog({ mark, ownsSession: !ownsTerminal, signal: agent.signal });
+  const known = conversationOf(agent, way, options);
+  const child = await startChild({
+    command: [...(way === 'show' || way === 'events' ? agent.command : command), ...known.added],
+    cwd: terminal.cwd,
+    env: { ...terminal.env, SWITCHGEAR_SESSION: session, SWITCHGEAR_TASK: task, [mark]: '1' },
+    ownsTerminal,
+  });
+  if ('pid' in child) {
+    tree.plant(child.pid);
+    watchdog.plant(child.pid);
+  }
+  const { conversation } = known;
+  return { command, agent, way, task, session, conversation, wallMs: Date.now(), tree, watchdog, child };
+}
+
+/** One that talks to a person prints no events: it is told how to call its conversation, if it can be told. */
+function conversationOf({ cli, session, command }: AgentCommand, way: Way, { raw }: RunOptions) {
+  const goesOn = session !== undefined || command.some((word) => /^(-c|--continue|-r|--resume)$/.test(word));
+  if (way !== 'interactive' || cli !== 'claude-code' || goesOn || raw) return { conversation: session, added: [] };
+  const conversation = randomUUID();
+  return { conversation, added: ['--session-id', conversation] };
+}
+
+function wayOf({ headless, stream }: AgentCommand, { raw, json, interactive }: RunOptions): Way {
+  const isAtTerminal = process.stdin.isTTY === true && process.stdout.isTTY === true;
+  if (interactive || (!headless && isAtTerminal && !json)) return 'interactive';
+  if (json) return 'events';
+  return !raw && stream === 'asked' ? 'show' : 'pass';
+}

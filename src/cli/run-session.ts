@@ -1,0 +1,75 @@
+/** A run on an open store: the gear that judges it, the screen that shows it, and what became of earlier runs. */
+
+import { systemClock } from '../guard/clock.ts';
+import type { TaskOptions } from '../guard/front-door.ts';
+import { createSwitchgear } from '../guard/switchgear.ts';
+import { type CheckedPolicy, checked } from '../policy/check.ts';
+import type { Store } from '../ports/store.ts';
+import { priceBook } from '../prices/index.ts';
+import { closeLost } from '../supervisor/lost-runs.ts';
+import type { Terminal } from './command.ts';
+import { runUntilOver, type Start } from './run-loop.ts';
+import type { RunOptions } from './run-options.ts';
+import { runScreen } from './run-screen.ts';
+import { statusLine } from './run-status.ts';
+import type { RunWorld } from './run-world.ts';
+
+export interface SessionOptions {
+  readonly store: Store;
+  readonly options: RunOptions;
+  readonly terminal: Terminal;
+  readonly policy: CheckedPolicy;
+  readonly agent: string;
+  readonly session: string;
+  /** What to begin with, once there is a gear to ask. */
+  begin(world: RunWorld): Start;
+}
+
+/** Runs it to its end, and gives the exit code. */
+export async function runSession(given: SessionOptions): Promise<number> {
+  const { store, options, terminal, agent, session } = given;
+  const gear = createSwitchgear({
+    agent,
+    session,
+    store,
+    prices: priceBook(),
+    policy: policyFor(given.policy, options),
+    env: {},
+    project: terminal.cwd,
+    mode: options.observe ? 'observe' : 'enforce',
+    log: 'silent',
+  });
+  let task = '';
+  const isSilent = options.quiet || options.json;
+  const status = () => statusLine(gear, task);
+  const { stdout, stderr } = process;
+  const screen = runScreen({ stdout, stderr, clock: systemClock, ...(isSilent ? {} : { status }) });
+  const emit: RunWorld['emit'] = (kind, body) => {
+    if (options.json) void screen.out(`${JSON.stringify({ kind, ...body })}\n`);
+  };
+  const follow = (id: string) => {
+    task = id;
+  };
+  gear.on((entry) => emit('entry', entry));
+  const world: RunWorld = { options, terminal, gear, store, screen, clock: systemClock, emit, follow };
+  const fresh: TaskOptions = { parent: null, limits: options.limits };
+  try {
+    for (const { evidence } of await closeLost(store))
+      screen.say(`switchgear: an earlier run was lost: ${evidence[0]}`);
+    return await runUntilOver(world, given.begin(world), fresh);
+  } finally {
+    screen.close();
+    await store.shared?.settled();
+    gear.dispose();
+  }
+}
+
+/**
+ * The policy with the limits of the command line, which hold for subagents, too. The command keeps everything that
+ * replay needs, unless somebody said otherwise.
+ */
+function policyFor({ settings, provenance }: CheckedPolicy, { limits }: RunOptions): CheckedPolicy {
+  const isSaid = (provenance.get('journal.level')?.source ?? 'default') !== 'default';
+  const journal = isSaid ? settings.journal : ({ ...settings.journal, level: 'all' } as const);
+  return checked({ ...settings, journal, task: { ...settings.task, ...limits } }, provenance);
+}

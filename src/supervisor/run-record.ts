@@ -1,0 +1,87 @@
+/**
+ * A run as the store keeps it: what is needed to go on with it in another process, after the machine was started anew.
+ * It holds the command line and never the environment; it goes when the run is over.
+ */
+
+import { hostname } from 'node:os';
+import { agentRunKeepMs, agentRunsMax } from '../core/limits.ts';
+import type { Carried } from '../guard/carried.ts';
+import type { Cell, Store } from '../ports/store.ts';
+import { bootId, processAt } from './process-table.ts';
+
+/** The process that watches over a run. */
+export interface RunOwner {
+  readonly machine: string;
+  readonly boot: string;
+  readonly pid: number;
+  readonly began: string;
+}
+
+export interface RunRecord {
+  readonly task: string;
+  readonly agent: string;
+  readonly session: string;
+  /** The command as it was given, and where. */
+  readonly command: readonly string[];
+  readonly cwd: string;
+  /** The agent's own conversation, once it is known: some agents can go on with it. */
+  readonly conversation?: string;
+  /** `waiting`: it was halted and its process asks what to do. `paused` and `halted`: nobody has it in hand. */
+  readonly state: 'running' | 'waiting' | 'paused' | 'halted' | 'lost';
+  readonly owner: RunOwner;
+  /** What the task had used, and its limits. */
+  readonly carried?: Carried;
+  /** The card that asks about it. */
+  readonly card?: string;
+  /** The new prompt, where somebody narrowed the work. */
+  readonly prompt?: string;
+}
+
+const prefix = 'agent-run/';
+
+export function thisProcess(): RunOwner {
+  const { pid } = process;
+  return { machine: hostname(), boot: bootId(), pid, began: processAt(pid)?.began ?? '' };
+}
+
+/** Whether the owner lives. What runs on another machine is believed to: only that one can know. */
+export function isAlive({ machine, boot, pid, began }: RunOwner): boolean {
+  if (machine !== hostname()) return true;
+  return boot === bootId() && processAt(pid)?.began === began;
+}
+
+/** Every run that the store knows of. */
+export async function runsIn({ shared }: Store): Promise<readonly RunRecord[]> {
+  const stored = (await shared?.read(prefix, agentRunsMax)) ?? [];
+  return stored.flatMap(({ state }) => (state === null ? [] : [state as RunRecord]));
+}
+
+export function runOf(store: Store, task: string): RunRecord | undefined {
+  store.shared?.refresh();
+  return cellOf(store, task).state ?? undefined;
+}
+
+/** Writes a run. One that is too long for a cell is kept without its command, and says so when it should go on. */
+export function keepRun(store: Store, record: RunRecord): void {
+  const cell = cellOf(store, record.task);
+  const put = (state: RunRecord) =>
+    store.shared?.now({ changes: [{ cell, step: () => ({ state }) } as never], mustArrive: true });
+  const dealt = put(record);
+  if (dealt?.status === 'refused' && dealt.by === 'full') put({ ...record, command: [] });
+}
+
+/** Changes a run if it is still as `from` says; false where somebody was faster. */
+export function turnRun(store: Store, task: string, from: RunRecord['state'], to: Partial<RunRecord>): boolean {
+  const cell = cellOf(store, task);
+  const step = (state: RunRecord | null) =>
+    state === null || state.state !== from ? 'refuse' : { state: { ...state, ...to } };
+  return store.shared?.now({ changes: [{ cell, step } as never] }).status === 'done';
+}
+
+export function forgetRun(store: Store, task: string): void {
+  store.drop(prefix + task);
+}
+
+function cellOf(store: Store, task: string): Cell<RunRecord | null> {
+  return store.cell<RunRecord | null>(prefix + task, () => null, { keepMs: agentRunKeepMs });
+}

@@ -1,0 +1,35 @@
+/** What the process of a watchdog does: waits for the end of its input, and ends what it was told to watch. */
+
+import { watchdogGraceMs } from '../core/limits.ts';
+import { systemClock } from '../guard/clock.ts';
+import { endTree } from './ending.ts';
+import { processTree } from './process-tree.ts';
+
+/** What a watchdog is told when it starts. */
+export interface Watch {
+  readonly mark: string;
+  readonly ownsSession: boolean;
+  readonly signal: 'SIGINT' | 'SIGTERM';
+}
+
+/** The word that sends it away. */
+export const dismissed = 'dismissed';
+
+/** This file, for the process that is to run it. */
+export const watchFile = import.meta.url;
+
+export function standWatch(given: string): void {
+  const { mark, ownsSession, signal } = JSON.parse(given) as Watch;
+  const tree = processTree(mark, ownsSession);
+  let heard = '';
+  for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(name, () => undefined);
+  process.stdin.on('data', (data) => {
+    heard += data;
+    const [, pid] = /^(\d+)\n/.exec(heard) ?? [];
+    if (pid !== undefined && tree.root === undefined) tree.plant(Number(pid));
+  });
+  process.stdin.on('close', () => {
+    if (!heard.includes(dismissed)) void endTree(tree, systemClock, { signal, graceMs: watchdogGraceMs });
+  });
+  process.stdin.on('error', () => undefined);
+}

@@ -1,0 +1,161 @@
+/**
+ * An agent that follows a script, in the manner of a real program: `node fake-agent.ts CLI ARGUMENTS…`. Its prompt is
+ * what it does: `spiral`, `calls 60`, `healthy`, `silent`, `spend 5`, `leave`, in a row with commas. FAKE_LOG gets its
+ * arguments.
+ */
+
+import { spawn } from 'node:child_process';
+import { appendFileSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
+
+const [cli = '', ...args] = process.argv.slice(2);
+if (process.env.FAKE_LOG) appendFileSync(process.env.FAKE_LOG, `${JSON.stringify(args)}\n`);
+
+const script = args.find((word) => /^(spiral|calls|healthy|silent|spend|leave|Go on)/.test(word)) ?? '';
+const isAsked = args.some((word) => ['stream-json', '--json', 'json'].includes(word));
+const isResumed = args.includes('--resume') || args.includes('resume');
+const session = isResumed ? 'resumed-session' : 'session-1';
+const say = (event: object) => (isAsked ? process.stdout.write(`${JSON.stringify(event)}\n`) : true);
+let calls = 0;
+
+interface Voice {
+  begin(): void;
+  call(name: string, command: string): void;
+  returned(ok: boolean, output: string): void;
+  /** What a model call used, in dollars at three per million. */
+  spent(inputTokens: number): void;
+  answer(text: string): void;
+}
+
+const idOf = () => `call-${session}-${calls}`;
+const model = 'claude-sonnet-4-5';
+
+const claude: Voice = {
+  begin: () => say({ type: 'system', subtype: 'init', session_id: session, model }),
+  call: (name, command) => message([{ type: 'tool_use', id: idOf(), name, input: { command } }]),
+  returned: (ok, output) =>
+    say({
+      type: 'user',
+      session_id: session,
+      parent_tool_use_id: null,
+      message: {
+        role: 'user',
+        content: [{ type: 'tool_result', tool_use_id: idOf(), content: output, is_error: !ok }],
+      },
+    }),
+  spent: (inputTokens) => message([{ type: 'text', text: `used ${++calls}` }], inputTokens),
+  answer(text) {
+    message([{ type: 'text', text }]);
+    say({ type: 'result', subtype: 'success', is_error: false, result: text, session_id: session });
+  },
+};
+
+function message(content: readonly object[], inputTokens = 10): void {
+  say({
+    type: 'assistant',
+    session_id: session,
+    parent_tool_use_id: null,
+    message: { id: `msg-${session}-${calls}`, model, role: 'assistant', content, usage: { input_tokens: inputTokens } },
+  });
+}
+
+const item = (type: 'item.started' | 'item.completed', more: object) => {
+  say({ type, item: { id: idOf(), type: 'command_execution', aggregated_output: '', ...more } });
+};
+let command = '';
+
+const codex: Voice = {
+  begin: () => say({ type: 'thread.started', thread_id: session }),
+  call(_, given) {
+    command = given;
+    item('item.started', { command, status: 'in_progress' });
+  },
+  returned: (ok, output) =>
+    item('item.completed', {
+      command,
+      aggregated_output: output,
+      exit_code: ok ? 0 : 1,
+      status: ok ? 'completed' : 'failed',
+    }),
+  spent: () => undefined,
+  answer: (text) => say({ type: 'item.completed', item: { id: 'last', type: 'agent_message', text } }),
+};
+
+const gemini: Voice = {
+  begin: () => say({ type: 'init', session_id: session, model: 'gemini-3.1-pro-preview' }),
+  call: (name, given) =>
+    say({ type: 'tool_use', tool_name: `run_${name}`, tool_id: idOf(), parameters: { command: given } }),
+  returned: (_, output) => say({ type: 'tool_result', tool_id: idOf(), status: 'success', output }),
+  spent: () => undefined,
+  answer(text) {
+    say({ type: 'message', role: 'assistant', content: text, delta: true });
+    say({ type: 'result', status: 'success', stats: {} });
+  },
+};
+
+const step = (part: object, type: string) => say({ type, sessionID: session, part: { sessionID: session, ...part } });
+
+const opencode: Voice = {
+  begin: () => undefined,
+  call(_, given) {
+    command = given;
+    step({ type: 'step-start' }, 'step_start');
+  },
+  returned(ok, output) {
+    const state = { status: 'completed', input: { command }, output, metadata: { exit: ok ? 0 : 1 } };
+    step({ type: 'tool', tool: 'bash', callID: idOf(), state }, 'tool_use');
+    step({ type: 'step-finish', id: `step-${calls}`, tokens: { input: 10, output: 1 }, cost: 0.001 }, 'step_finish');
+  },
+  spent: () => undefined,
+  answer: (text) => step({ type: 'text', text }, 'text'),
+};
+
+const voice = { claude, codex, gemini, opencode }[cli] ?? claude;
+
+async function act(name: string, given: string, ok: boolean, output: string): Promise<void> {
+  calls++;
+  voice.call(name, given);
+  await sleep(5);
+  voice.returned(ok, output);
+  await sleep(5);
+}
+
+async function play(scene: string): Promise<void> {
+  const [name = '', many = ''] = scene.trim().split(' ');
+  switch (name) {
+    case 'spiral':
+      for (let round = 0; round < 200; round++) await act('Bash', 'cat missing.yaml', false, 'cat: no such file');
+      break;
+    case 'calls':
+      for (let round = 1; round <= Number(many); round++)
+        await act('Read', `page-${round}.md`, true, `page ${round * 7919}`);
+      break;
+    case 'healthy':
+      for (const file of ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'])
+        await act('Read', `${file}.ts`, true, `file ${file}`);
+      break;
+    case 'spend':
+      for (let round = 0; round < 40; round++) {
+        voice.spent(Number(many) * 333_334);
+        await sleep(20);
+      }
+      break;
+    case 'silent':
+      await sleep(600_000);
+      break;
+    case 'leave':
+      spawn('sleep', ['600'], { detached: true, stdio: 'ignore' }).unref();
+      break;
+  }
+}
+
+process.on('SIGINT', () => {
+  if (cli === 'claude') message([{ type: 'text', text: 'interrupted' }], 333_334);
+  process.exit(cli === 'claude' ? 0 : 1);
+});
+voice.begin();
+for (const scene of isResumed ? ['healthy'] : script.split(',')) await play(scene);
+const text = `done after ${calls} calls`;
+if (isAsked) voice.answer(text);
+else process.stdout.write(`${text}\n`);
+process.exit();

@@ -1,0 +1,85 @@
+/** `switchgear run` as a user calls it: a real process in a folder of its own, with agents of our own on its PATH. */
+
+import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
+import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { delimiter, dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const bin = fileURLToPath(new URL('../../bin/switchgear.cjs', import.meta.url));
+const agent = fileURLToPath(new URL('./fake-agent.ts', import.meta.url));
+
+export interface Finished {
+  readonly code: number | null;
+  readonly signal: NodeJS.Signals | null;
+  readonly out: string;
+  readonly err: string;
+}
+
+export interface Home {
+  readonly folder: string;
+  readonly store: string;
+  /** Starts it; the store is the folder's own. */
+  start(args: readonly string[], env?: Readonly<Record<string, string>>): Started;
+  run(args: readonly string[], env?: Readonly<Record<string, string>>): Promise<Finished>;
+  /** The command lines that agents were started with. */
+  started(): readonly (readonly string[])[];
+  clear(): void;
+}
+
+export interface Started {
+  readonly child: ChildProcessWithoutNullStreams;
+  readonly finished: Promise<Finished>;
+  /** What it printed so far. */
+  out(): string;
+  err(): string;
+}
+
+export function newHome(): Home {
+  const folder = mkdtempSync(join(tmpdir(), 'switchgear-run-'));
+  for (const name of ['claude', 'codex', 'gemini', 'opencode']) {
+    const path = join(folder, name);
+    writeFileSync(path, `#!/bin/sh\nexec "${process.execPath}" "${agent}" ${name} "$@"\n`);
+    chmodSync(path, 0o755);
+  }
+  const store = `sqlite:${join(folder, 'state.db')}`;
+  const log = join(folder, 'started.log');
+  const { PATH = '' } = process.env;
+  const start: Home['start'] = (args, more = {}) => {
+    const env = {
+      HOME: folder,
+      PATH: [folder, dirname(process.execPath), PATH].join(delimiter),
+      SWITCHGEAR_STORE: store,
+      FAKE_LOG: log,
+      ...more,
+    };
+    const child = spawn(process.execPath, [bin, ...args], { cwd: folder, env, stdio: 'pipe' });
+    let out = '';
+    let err = '';
+    child.stdout.on('data', (data) => {
+      out += data;
+    });
+    child.stderr.on('data', (data) => {
+      err += data;
+    });
+    const finished = new Promise<Finished>((resolve) => {
+      child.on('close', (code, signal) => resolve({ code, signal, out, err }));
+    });
+    return { child, finished, out: () => out, err: () => err };
+  };
+  return {
+    folder,
+    store,
+    start,
+    run: (args, env) => {
+      const { child, finished } = start(args, env);
+      child.stdin.end();
+      return finished;
+    },
+    started() {
+      const text = readFileSync(log, 'utf8').trim();
+      return text.split('\n').map((line) => JSON.parse(line) as string[]);
+    },
+    clear: () => rmSync(folder, { recursive: true, force: true }),
+  };
+}

@@ -1,0 +1,41 @@
+/** What is left when a supervisor is killed. */
+
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { markOf } from '../../src/supervisor/process-tree.ts';
+import { marked, named, until } from './processes.ts';
+
+const file = fileURLToPath(new URL('./watched-child.ts', import.meta.url));
+
+async function watched(name: string, script: string) {
+  const mark = markOf(`watchdog-${process.pid}-${name}`);
+  const supervisor = spawn(process.execPath, [file, mark, script], { stdio: ['pipe', 'pipe', 'inherit'] });
+  await once(supervisor.stdout, 'data');
+  return { mark, supervisor };
+}
+
+test('when its supervisor is killed, the agent ends with everything it started', { timeout: 60_000 }, async () => {
+  const stubborn = "trap '' TERM INT HUP; (setsid sleep 1000 &); sleep 1000 & echo ready; wait";
+  const { mark, supervisor } = await watched('killed', stubborn);
+  assert.ok(marked(mark).length >= 2);
+  supervisor.kill('SIGKILL');
+  await once(supervisor, 'exit');
+  await until(() => marked(mark).length === 0);
+});
+
+test('a watchdog that is sent away leaves everything as it is', { timeout: 60_000 }, async () => {
+  const { mark, supervisor } = await watched('dismissed', 'echo ready; exec sleep 1000');
+  let agent: number | undefined;
+  await until(() => {
+    [agent] = marked(mark);
+    return agent !== undefined; // A process that is just being started shows no environment.
+  });
+  supervisor.stdin.write('go');
+  await once(supervisor, 'exit');
+  await until(() => named(mark).length === 0); // The watchdog was told its mark.
+  assert.deepEqual(marked(mark), [agent]);
+  process.kill(agent!, 'SIGKILL');
+});
