@@ -1,10 +1,10 @@
 /** A question at the terminal of whoever runs the agent. Where nobody sits there, it is not asked. */
 
-import { userInfo } from 'node:os';
 import { createInterface } from 'node:readline/promises';
 import type { Card } from '../core/card.ts';
 import { questionTriesMax } from '../core/limits.ts';
 import type { Answer, Approver } from '../ports/approver.ts';
+import { userName } from './user-name.ts';
 
 export interface TerminalOptions {
   /** The standard input unless said. */
@@ -38,7 +38,7 @@ export function terminal({ input = process.stdin, output = process.stderr }: Ter
         for (let tries = 0; tries < questionTriesMax; tries++) {
           const said = (await lines.question(question, { signal: both })).trim().toLowerCase();
           const answer = offered.includes(said) || said === 'yes' || said === 'no' ? words[said] : undefined;
-          if (answer !== undefined) return { ...answer, by: whoAmI() };
+          if (answer !== undefined) return { ...answer, by: userName() };
           output.write(`Please say ${offered.join(', ')}.\n`);
         }
         throw new Error('no answer that could be understood');
@@ -62,12 +62,4 @@ function wordsOf({ actions }: Card): readonly string[] {
 /** Reasons come from files and models: nothing of them may steer a terminal. */
 function plain(text: string): string {
   return text.replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+/gu, '·');
-}
-
-function whoAmI(): string {
-  try {
-    return userInfo().username;
-  } catch {
-    return 'somebody'; // A user without a name, as in some containers.
-  }
 }

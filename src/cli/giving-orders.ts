@@ -1,6 +1,6 @@
 /** How a command changes a store: in deals that name who gave the order, tried until they are in. */
 
-import { userInfo } from 'node:os';
+import { userName } from '../approvers/user-name.ts';
 import { SwitchgearError } from '../core/error.ts';
 import type { EntryBody } from '../core/event.ts';
 import { ordersMax, reasonLengthMax } from '../core/limits.ts';
@@ -28,15 +28,7 @@ export function reasonOf({ given }: Said): string {
 
 /** The entry that says who wanted what. */
 export function givenOrder(order: Given['order'], target: string | null, reason: string): Given {
-  return { type: 'order-given', order, target, reason, by: whoAmI() };
-}
-
-function whoAmI(): string {
-  try {
-    return userInfo().username;
-  } catch {
-    return 'somebody'; // A user without a name, as in some containers.
-  }
+  return { type: 'order-given', order, target, reason, by: userName() };
 }
 
 /** Changes the orders of a store, with other cells in the same deal; false where there was nothing to change. */

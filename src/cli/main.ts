@@ -13,6 +13,7 @@ const commands: Readonly<Record<string, () => Promise<{ readonly command: Comman
   halt: async () => ({ command: (await import('./task-commands.ts')).halt }),
   pause: async () => ({ command: (await import('./task-commands.ts')).pause }),
   resume: async () => ({ command: (await import('./task-commands.ts')).resume }),
+  inbox: () => import('./inbox-command.ts'),
   policy: () => import('./policy-command.ts'),
   rules: () => import('./rules-command.ts'),
   prompt: () => import('./prompt-command.ts'),
