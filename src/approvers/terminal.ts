@@ -1,6 +1,6 @@
 /** A question at the terminal of whoever runs the agent. Where nobody sits there, it is not asked. */
 
-import { createInterface } from 'node:readline/promises';
+import { createInterface } from 'node:readline';
 import type { Card } from '../core/card.ts';
 import { questionTriesMax } from '../core/limits.ts';
 import type { Answer, Approver } from '../ports/approver.ts';
@@ -28,21 +28,27 @@ export function terminal({ input = process.stdin, output = process.stderr }: Ter
     isThere: () => input.isTTY === true,
     async ask(card, signal) {
       if (input.isTTY !== true) throw new Error('there is no terminal to ask at');
+      signal.throwIfAborted();
       const lines = createInterface({ input, output });
-      const gone = new AbortController();
-      lines.once('close', () => gone.abort(new Error('the terminal was closed')));
+      const leave = () => lines.close();
+      signal.addEventListener('abort', leave, { once: true });
       try {
         const offered = wordsOf(card);
-        const question = `${card.evidence.map(plain).join('\n')}\nGo on? [${offered.join('/')}] `;
-        const both = AbortSignal.any([signal, gone.signal]);
-        for (let tries = 0; tries < questionTriesMax; tries++) {
-          const said = (await lines.question(question, { signal: both })).trim().toLowerCase();
+        lines.setPrompt(`${card.evidence.map(plain).join('\n')}\nGo on? [${offered.join('/')}] `);
+        lines.prompt();
+        let tries = 0;
+        for await (const line of lines) {
+          if (signal.aborted) break;
+          const said = line.trim().toLowerCase();
           const answer = offered.includes(said) || said === 'yes' || said === 'no' ? words[said] : undefined;
           if (answer !== undefined) return { ...answer, by: userName() };
+          if (++tries >= questionTriesMax) break;
           output.write(`Please say ${offered.join(', ')}.\n`);
+          lines.prompt();
         }
-        throw new Error('no answer that could be understood');
+        throw new Error('nobody at the terminal said yes or no');
       } finally {
+        signal.removeEventListener('abort', leave);
         lines.close();
       }
     },

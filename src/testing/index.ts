@@ -3,6 +3,7 @@
 export { type Difference, type Replay, replay } from '../core/replay.ts';
 export type { ReplayOptions } from '../core/replay-state.ts';
 export { adapterSuite } from './adapter-suite.ts';
+export { type AnsweredApprover, approverSuite, type MakeApprover } from './approver-suite.ts';
 export type { HostAbility, HostHarness, HostScene, HostTool, HostTranscript, HostTurn } from './host.ts';
 export { type Line, type Stage, type Step, scriptedAgent, type Transcript } from './scripted-agent.ts';
 export { promisesSettled, type SimulatedClock, simulatedClock, simulatedWallMs } from './simulated-clock.ts';

@@ -1,0 +1,220 @@
+import assert from 'node:assert/strict';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { PassThrough } from 'node:stream';
+import { test } from 'node:test';
+import type { Card, CardAction } from '../core/card.ts';
+import type { Approver } from '../ports/approver.ts';
+import { memoryStore } from '../stores/memory.ts';
+import { approverSuite, questionCard } from '../testing/approver-suite.ts';
+import { simulatedClock } from '../testing/simulated-clock.ts';
+import { cards } from './cards.ts';
+import { firstOf } from './first-of.ts';
+import { nobody } from './nobody.ts';
+import { terminal } from './terminal.ts';
+import { webhook } from './webhook.ts';
+
+const words: Readonly<Record<string, string>> = {
+  approve: 'y',
+  approve_run: 'run',
+  approve_always: 'always',
+  decline: 'n',
+};
+
+/** A terminal that a test types at. */
+function typing(isTTY = true) {
+  const input = Object.assign(new PassThrough(), { isTTY });
+  const output = new PassThrough();
+  const shown: string[] = [];
+  output.on('data', (data) => shown.push(String(data)));
+  return { input, output, shown, approver: terminal({ input, output }) };
+}
+
+function store() {
+  const clock = simulatedClock();
+  const kept = memoryStore(clock);
+  const answer = (card: Card, action: CardAction) => {
+    kept.putCard({ ...card, state: 'answered', answer: action, by: 'bob' });
+    return clock.elapse(1_000);
+  };
+  return { kept, answer };
+}
+
+/** A server that holds requests until they are answered, by card. */
+async function serving(answer?: (response: ServerResponse) => void) {
+  const open = new Map<string, ServerResponse>();
+  const asked: { readonly headers: IncomingMessage['headers']; readonly card: Card }[] = [];
+  let wake = () => {};
+  const server: Server = createServer(async (request, response) => {
+    let text = '';
+    for await (const part of request) text += String(part);
+    const card = JSON.parse(text) as Card;
+    asked.push({ headers: request.headers, card });
+    if (answer !== undefined) return answer(response);
+    open.set(card.id, response);
+    wake();
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/ask`;
+  return {
+    url,
+    asked,
+    async responseTo({ id }: Card): Promise<ServerResponse> {
+      while (!open.has(id)) {
+        await new Promise<void>((resolve) => {
+          wake = resolve;
+        });
+      }
+      return open.get(id)!;
+    },
+    close() {
+      server.closeAllConnections();
+      server.close();
+    },
+  };
+}
+
+const said: Readonly<Record<string, object>> = {
+  approve: { approved: true },
+  approve_run: { approved: true, for: 'run' },
+  approve_always: { approved: true, for: 'always' },
+  decline: { approved: false },
+};
+
+approverSuite('terminal', () => {
+  const { approver, input } = typing();
+  return { approver, answer: (_, action) => void input.write(`${words[action]}\n`) };
+});
+
+approverSuite('cards', () => {
+  const { kept, answer } = store();
+  return { approver: cards({ store: kept }), answer };
+});
+
+approverSuite('webhook', async () => {
+  const { url, responseTo, close } = await serving();
+  return {
+    approver: webhook({ url }),
+    answer: async (card, action) => void (await responseTo(card)).end(JSON.stringify({ ...said[action], by: 'bob' })),
+    close,
+  };
+});
+
+approverSuite('first of several', () => {
+  const { kept, answer } = store();
+  return { approver: firstOf(nobody, typing(false).approver, cards({ store: kept }), typing().approver), answer };
+});
+
+const signal = () => new AbortController().signal;
+
+test('nobody is not there, and does not answer', async () => {
+  assert.equal(nobody.isThere?.(), false);
+  await assert.rejects(nobody.ask(questionCard(), signal()));
+});
+
+test('without a terminal nobody is asked there', async () => {
+  const { approver, shown } = typing(false);
+  assert.equal(approver.isThere?.(), false);
+  await assert.rejects(approver.ask(questionCard(), signal()), /no terminal/);
+  assert.deepEqual(shown, []);
+});
+
+test('the terminal shows what is asked, takes a word it does not know for no answer, and cannot be steered', async () => {
+  const { approver, input, shown } = typing();
+  const asked = approver.ask({ ...questionCard(), evidence: ['plan', 'pay \u001b[2Jnow?'] }, signal());
+  input.write('perhaps\n');
+  input.write('\n');
+  input.write('YES\n');
+  assert.equal((await asked).approved, true);
+  const text = shown.join('');
+  assert.match(text, /plan\npay ·\[2Jnow\?\nGo on\? \[y\/n\/run\/always\]/);
+  assert.equal(text.match(/Please say y, n, run, always\./g)?.length, 2);
+});
+
+test('a card that offers less is answered with less', async () => {
+  const { approver, input, shown } = typing();
+  const asked = approver.ask({ ...questionCard(), actions: ['approve', 'decline'] }, signal());
+  input.write('always\n');
+  input.write('n\n');
+  assert.equal((await asked).approved, false);
+  assert.match(shown.join(''), /\[y\/n\]/);
+});
+
+test('a terminal that is closed, or only babbles, has not answered', async () => {
+  const closed = typing();
+  const asked = closed.approver.ask(questionCard(), signal());
+  closed.input.end();
+  await assert.rejects(asked);
+  const babble = typing();
+  const again = babble.approver.ask(questionCard(), signal());
+  for (let turn = 0; turn < 5; turn++) babble.input.write('well\n');
+  await assert.rejects(again, /nobody at the terminal said yes or no/);
+});
+
+test('a webhook is sent the card with the headers, and its answer must be one', async () => {
+  const bad: readonly ((response: ServerResponse) => void)[] = [
+    (response) => response.end('{"approved":"yes"}'),
+    (response) => response.end('not json'),
+    (response) => response.end(),
+    (response) => response.writeHead(500).end('{"approved":true,"by":"x"}'),
+    (response) => response.writeHead(302, { location: '/elsewhere' }).end(),
+    (response) => response.end(`{"approved":true,"by":"${'x'.repeat(70_000)}"}`),
+    (response) => response.destroy(),
+  ];
+  for (const answer of bad) {
+    const { url, close, asked } = await serving(answer);
+    const card = questionCard();
+    await assert.rejects(webhook({ url, headers: { authorization: 'Bearer t' } }).ask(card, signal()));
+    assert.equal(asked[0]?.headers.authorization, 'Bearer t');
+    assert.deepEqual(asked[0]?.card, card);
+    close();
+  }
+});
+
+test('after a 202 a webhook leaves the answer to others', async () => {
+  const { url, close } = await serving((response) => response.writeHead(202).end());
+  const { kept, answer } = store();
+  const card = questionCard();
+  const asked = firstOf(webhook({ url }), cards({ store: kept })).ask(card, signal());
+  await answer(card, 'approve');
+  assert.deepEqual(await asked, { approved: true, by: 'bob' });
+  close();
+});
+
+test('a webhook goes to this machine or over https', () => {
+  for (const url of ['https://example.com/a', 'http://localhost:1', 'http://127.0.0.1', 'http://[::1]:2/x']) {
+    assert.ok(webhook({ url }).name.startsWith('webhook '));
+  }
+  for (const url of ['http://example.com', 'ftp://localhost', 'nonsense', 'http://127.0.0.1.example.com']) {
+    assert.throws(() => webhook({ url }), { code: 'invalid_argument' });
+  }
+});
+
+test('of several the first answer counts, the others are let go, and where all break nobody answered', async () => {
+  let wasLetGo = false;
+  const silent: Approver = {
+    name: 'silent',
+    ask: (_, over) =>
+      new Promise((_resolve, reject) => {
+        over.addEventListener('abort', () => {
+          wasLetGo = true;
+          reject(new Error('over'));
+        });
+      }),
+  };
+  const ready: Approver = { name: 'ready', ask: async () => ({ approved: false, by: 'ann' }) };
+  const odd: Approver = { name: 'odd', ask: async () => 'yes' as never };
+  const broken: Approver = {
+    name: 'broken',
+    ask() {
+      throw new Error('at once');
+    },
+  };
+  const several = firstOf(broken, odd, silent, ready);
+  assert.equal(several.name, 'broken, odd, silent, ready');
+  assert.deepEqual(await several.ask(questionCard(), signal()), { approved: false, by: 'ann' });
+  assert.equal(wasLetGo, true);
+  await assert.rejects(firstOf(broken, odd).ask(questionCard(), signal()));
+  assert.equal(firstOf(nobody, typing(false).approver).isThere?.(), false);
+  assert.equal(firstOf(nobody, ready).isThere?.(), true);
+});
