@@ -27,27 +27,34 @@ export function graphOf(chain: Chain): string {
     lines.push(`  ${node} --${outputKey === undefined ? '' : ` ${label(outputKey)} --`}> ${after(index)}`);
   });
   lines.push('  done([done])', `  start --> ${entries[0] ?? 'done'}`);
+  const nodes = nodesOf(chain);
   chain.rules.forEach(({ condition, action }, index) => {
     const note = `r${index + 1}`;
     lines.push(`  ${note}>${label(condition, action)}]`);
-    for (const node of nodesOf(chain, shapeOf(condition))) lines.push(`  ${note} -.- ${node}`);
+    for (const node of nodes(shapeOf(condition))) lines.push(`  ${note} -.- ${node}`);
   });
   return `${lines.join('\n')}\n`;
 }
 
 /** What a rule looks at: the steps it names, the step that outputs its key, or the whole chain. */
-function nodesOf(chain: Chain, shape: Shape | undefined): readonly string[] {
-  const [part = ''] = shape?.parts ?? [];
-  const found = chain.steps.flatMap(({ ability, outputKey }, index) => {
-    const isMeant =
-      shape?.kind === 'ability'
-        ? isMatch(part, ability)
-        : shape?.kind !== 'frequency' &&
-          outputKey !== undefined &&
-          (part === outputKey || part.startsWith(`${outputKey}.`));
-    return isMeant ? [`s${index + 1}`] : [];
+function nodesOf(chain: Chain): (shape: Shape | undefined) => readonly string[] {
+  const byKey = new Map(chain.steps.map(({ outputKey }, index) => [outputKey, `s${index + 1}`]));
+  const byAbility = new Map<string, string[]>();
+  chain.steps.forEach(({ ability }, index) => {
+    const nodes = byAbility.get(ability) ?? [];
+    byAbility.set(ability, nodes);
+    nodes.push(`s${index + 1}`);
   });
-  return found.length > 0 ? found : ['start'];
+  return (shape) => {
+    const [part = ''] = shape?.parts ?? [];
+    const found =
+      shape?.kind === 'ability'
+        ? [...byAbility].flatMap(([ability, nodes]) => (isMatch(part, ability) ? nodes : []))
+        : shape?.kind === 'frequency'
+          ? []
+          : [byKey.get(part.split('.', 1)[0])].filter((node) => node !== undefined);
+    return found.length > 0 ? found : ['start'];
+  };
 }
 
 function conditionText({ refKey, op, value }: StepCondition): string {

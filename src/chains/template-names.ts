@@ -1,5 +1,6 @@
 /** Which names a chain uses, where, and whether each of them can mean something there. */
 
+import { chainProblemsMax } from '../core/limits.ts';
 import { nearest } from '../policy/names.ts';
 import type { Path } from '../policy/report.ts';
 import type { Chain } from './chain.ts';
@@ -48,7 +49,7 @@ export function checkNames(chain: Chain, placeOf: (path: Path) => Place): { prob
         ? orderProblem(chain, name, from, step)
         : name !== root && `refers to ${name}, but no step outputs ${root}`;
     if (problem) problems.push(problemAt(placeOf(path), path, problem));
-    else if (!params.has(root) && from === undefined && !warnings.has(name)) {
+    else if (!params.has(root) && from === undefined && !warnings.has(name) && warnings.size < chainProblemsMax) {
       const near = nearest(
         name,
         [...params, ...outputs.keys()].filter((known) => known !== undefined),

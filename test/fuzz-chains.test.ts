@@ -1,0 +1,26 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { fuzzFiles, fuzzLines, fuzzPairs, unpolluted } from './fuzz-chains.ts';
+import { shapes } from './fuzz-linear.ts';
+
+test('20,000 random rule lines are read or refused, print as they were read, and never throw', (context) => {
+  const tally = unpolluted(() => fuzzLines(20_000, 1));
+  context.diagnostic(JSON.stringify(tally));
+  assert.ok(tally.read! > 5_000 && tally.refused! > 2_000 && tally.fired! > 1_000);
+});
+
+test('of 20,000 random pairs of operator and model none is looser than the operator alone', (context) => {
+  const tally = unpolluted(() => fuzzPairs(20_000, 2));
+  context.diagnostic(JSON.stringify(tally));
+  assert.ok(tally.taken! > 2_000 && tally.rejected! > 2_000 && tally.stricter! > 1_000 && tally.same! > 1_000);
+});
+
+test('1,000 random chain files are read or refused with a place, and nothing but our errors comes of them', (context) => {
+  const tally = unpolluted(() => fuzzFiles(1_000, 3));
+  context.diagnostic(JSON.stringify(tally));
+  assert.ok(tally.read! > 50 && tally.refused! > 500 && tally.filled! > 20 && tally.unfilled! > 10);
+});
+
+test('inputs of every shape are read; how their time grows, node test/fuzz-chains.ts --linear measures', () => {
+  for (const { name, size, make } of shapes()) assert.doesNotThrow(make(Math.ceil(size / 50)), name);
+});
