@@ -8,6 +8,8 @@ export interface Terminal {
   readonly err: (line: string) => void;
   readonly cwd: string;
   readonly env: Readonly<Record<string, string | undefined>>;
+  /** Where somebody can answer questions; absent = nobody is asked here. */
+  readonly input?: NodeJS.ReadStream;
   /** Whether somebody reads along on a screen that shows colours. */
   readonly coloured?: boolean;
   /** Aborted when whoever reads has gone, or wants it to end. */

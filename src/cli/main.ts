@@ -16,6 +16,7 @@ const commands: Readonly<Record<string, () => Promise<{ readonly command: Comman
   inbox: () => import('./inbox-command.ts'),
   policy: () => import('./policy-command.ts'),
   rules: () => import('./rules-command.ts'),
+  chain: () => import('./chain-command.ts'),
   prompt: () => import('./prompt-command.ts'),
   run: () => import('./run-command.ts'),
   demo: () => import('./demo-command.ts'),
@@ -90,6 +91,7 @@ function processTerminal(): Terminal {
     err: (line) => process.stderr.write(`${line}\n`),
     cwd: process.cwd(),
     env: process.env,
+    input: process.stdin,
     coloured: process.stdout.isTTY === true && !process.env.NO_COLOR,
     leave: leave.signal,
   };
