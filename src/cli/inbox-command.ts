@@ -1,7 +1,7 @@
 /** `switchgear inbox`: who waits for an answer and what was halted, and how one says yes or no. */
 
 import { userName } from '../approvers/user-name.ts';
-import { answerCard } from '../chains/ask.ts';
+import { answerQuestion } from '../chains/ask-card.ts';
 import { loadRun } from '../chains/run-keeping.ts';
 import { isGone } from '../chains/run-owner.ts';
 import { dropStanding, listStanding, type Standing } from '../chains/standing.ts';
@@ -10,6 +10,7 @@ import { SwitchgearError } from '../core/error.ts';
 import { reasonLengthMax } from '../core/limits.ts';
 import { type Command, exitCodes, readArgs, type Said, type Terminal, usageError } from './command.ts';
 import { cardsOf, inOrder, isOpen, oneOf, stateOf, subjectOf } from './inbox-cards.ts';
+import { runUsage, runVerbs } from './inbox-runs.ts';
 import { isThere, notDone, type SharedStore, type StorePlace, storePlace, withStore } from './open-store.ts';
 import { painter, plain, span, table } from './sheet.ts';
 
@@ -21,7 +22,7 @@ const lasting: Readonly<Record<string, CardAction>> = {
 
 type Verb = (store: SharedStore, said: Said, terminal: Terminal, place: StorePlace) => Promise<number>;
 
-const verbs: Readonly<Record<string, Verb>> = { list, show, approve, decline, standing };
+const verbs: Readonly<Record<string, Verb>> = { list, show, approve, decline, standing, ...runVerbs };
 
 export const command: Command = {
   usage: [
@@ -30,13 +31,19 @@ export const command: Command = {
     'inbox approve ID [--for F]       say yes: F is once (unless said), run or always',
     'inbox decline ID                 say no; --by NAME says who, also with approve',
     'inbox standing [--drop ID]       show what was approved for good, or take one back',
+    ...runUsage,
   ],
   async run(args, terminal) {
-    const said = readArgs(args, ['--json', '--all'], 2, ['--store', '--for', '--by', '--drop']);
+    const said = readArgs(args, ['--json', '--all'], args[0] === 'narrow' ? 3 : 2, [
+      '--store',
+      '--for',
+      '--by',
+      '--drop',
+    ]);
     const [word = 'list', id] = said.words;
     const verb = Object.hasOwn(verbs, word) ? verbs[word] : undefined;
     if (verb === undefined) throw usageError(`inbox ${word} is not known: use ${Object.keys(verbs).join(', ')}`);
-    const isMeant = verb === show || verb === approve || verb === decline;
+    const isMeant = verb === show || verb === approve || verb === decline || Object.hasOwn(runVerbs, word);
     if (isMeant && !id) throw usageError(`say which card: switchgear inbox ${word} ID`);
     if (!isMeant && id !== undefined) throw usageError(`inbox ${word} takes no ${JSON.stringify(id)}`);
     const place = storePlace(said, terminal);
@@ -110,7 +117,7 @@ async function say(
   const by = (given.get('--by') ?? userName()).slice(0, reasonLengthMax);
   const against = objection(card, answer, store.clock.nowMs());
   if (against !== undefined) throw new SwitchgearError('not_answered', against);
-  const { status, card: turned } = await answerCard(store, card.id, answer, by);
+  const { status, card: turned } = await answerQuestion(store, card.id, answer, by);
   if (status === 'away') throw notDone(place, 'it is away');
   if (status !== 'taken' || turned === undefined) {
     const late = turned && objection(turned, answer, store.clock.nowMs());

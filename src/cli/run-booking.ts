@@ -8,6 +8,7 @@ import { microsPerCent } from '../core/budget.ts';
 import { runKeptEachMs, secsMax, sessionLookMs } from '../core/limits.ts';
 import type { Refusal } from '../core/refusal.ts';
 import type { TaskSettings } from '../core/settings.ts';
+import { answerCard } from '../guard/by-hand.ts';
 import { type Carried, carriedFrom, carryOver } from '../guard/carried.ts';
 import type { Task, TaskOptions, TaskSnapshot } from '../guard/front-door.ts';
 import { forgetRun, keepRun, type RunRecord, thisProcess } from '../supervisor/run-record.ts';
@@ -54,6 +55,7 @@ export function runBooking(
     agent: task.agent,
     session,
     command: launched.command,
+    options: world.options.words,
     cwd: terminal.cwd,
     state: 'running',
     owner: thisProcess(),
@@ -63,7 +65,7 @@ export function runBooking(
     // A person who thinks is no agent that is silent.
     const unhurried = isInteractive ? { maxDurationSecs: secsMax, maxIdleSecs: secsMax } : {};
     const started = gear.startTask({ ...options, session, limits: { ...unhurried, ...options.limits } });
-    world.follow(started.id);
+    if (!isInteractive) world.follow(started.id); // The terminal is its own.
     return started;
   }
 
@@ -122,6 +124,13 @@ export function runBooking(
     forgetLook = clock.after(sessionLookMs, lookAgain);
   }
 
+  /** That it is on its way to a limit is no news once it is over. */
+  function closeNotices(): void {
+    for (const { id, kind, state, task: of } of gear.snapshot().cards) {
+      if (of === task.id && kind === 'notice' && state === 'open') answerCard(gear, id, 'dismiss', 'switchgear run');
+    }
+  }
+
   let forgetLook = clock.after(sessionLookMs, lookAgain);
   keep({});
   if (launched.conversation !== undefined) know(launched.conversation);
@@ -144,6 +153,7 @@ export function runBooking(
       const { spendCents, ...rest } = task.snapshot();
       const snapshot = { ...rest, spendCents: spendCents + lateMicros / microsPerCent };
       task.end(how);
+      closeNotices();
       if (halt === undefined || carried === undefined) forgetRun(store, record.task);
       else {
         const whole = withLate(carried, halt, lateMicros);

@@ -4,7 +4,6 @@ import type { Card, CardAction } from '../core/card.ts';
 import type { Attempt, End } from './run-attempt.ts';
 import { countersLine } from './run-status.ts';
 import type { RunWorld } from './run-world.ts';
-import { count } from './sheet.ts';
 
 type Halted = Attempt & { readonly end: Extract<End, { readonly how: 'halted' }> };
 
@@ -14,7 +13,10 @@ export interface Choices {
   readonly narrow: boolean;
 }
 
-const mayHaveRun = 'The call that was one too many may already have run.';
+const mayHaveRun = 'the call that was one too many may already have run';
+
+/** Halts by a call, which was seen when it had begun. */
+const byCall: ReadonlySet<string> = new Set(['tool_call_limit', 'tool_loop', 'rule_abort', 'denial_limit']);
 
 /** The card of the halt, with everything that can be done about a run; undefined where there is none. */
 export function openHaltCard({ store, gear }: RunWorld, { task, end, snapshot, limits }: Halted, can: Choices) {
@@ -25,7 +27,8 @@ export function openHaltCard({ store, gear }: RunWorld, { task, end, snapshot, l
   if (card === undefined) return undefined;
   const told: Card = {
     ...card,
-    evidence: [end.halt.explanation, countersLine(snapshot, limits), mayHaveRun],
+    // Lists show the last sentence.
+    evidence: [countersLine(snapshot, limits), ...(byCall.has(card.code) ? [mayHaveRun] : []), end.halt.explanation],
     actions: actionsFor(can),
   };
   store.putCard(told);
@@ -44,21 +47,26 @@ export function actionsFor({ retry, narrow }: Choices): readonly CardAction[] {
 /** Says on stderr what happened and what can be done. */
 export function tellHalt({ screen }: RunWorld, attempt: Halted, card: Card | undefined, isKept: boolean): void {
   const { end, snapshot, limits, evidence, record } = attempt;
-  const { ended } = end;
+  const { ended, halt } = end;
   const killed = ended.killed > 0 ? `, ${ended.killed} of them by force` : '';
-  screen.say(`switchgear: halted ${record.agent}: ${end.halt.explanation}`);
+  const processes = ended.met === 1 ? '1 process was' : `${ended.met} processes were`;
+  screen.say(`switchgear: halted ${record.agent}: ${halt.explanation}`);
   screen.say(`  ${countersLine(snapshot, limits)}`);
   for (const sentence of evidence) screen.say(`  ${sentence}`);
-  screen.say(`  ${count(ended.met, 'process')} ended${killed}. ${mayHaveRun}`.replace('processs', 'processes'));
+  screen.say(`  ${processes} ended${killed}${byCall.has(halt.code) ? `; ${mayHaveRun}` : ''}`);
   if (ended.left.length > 0) screen.say(`  these could not be ended: ${ended.left.join(', ')}`);
   if (card !== undefined && isKept) screen.say(`  next: ${nextSteps(card)}`);
 }
 
+/** How to go on from another terminal, or later. */
 export function nextSteps({ id, actions }: Card): string {
-  const words: { readonly [action in CardAction]?: string } = {
-    retry_raised: `switchgear inbox retry ${id}`,
-    narrow_scope: `switchgear inbox narrow ${id} "a smaller request"`,
-    dismiss: `switchgear inbox dismiss ${id}`,
-  };
-  return actions.flatMap((action) => words[action] ?? []).join(', or ');
+  const words = actions.flatMap((action) => verbs[action] ?? []);
+  return `switchgear inbox ${words[0]} ${id}${words.length > 1 ? `, or ${words.slice(1).join(', ')}` : ''}`;
 }
+
+const verbs: { readonly [action in CardAction]?: string } = {
+  retry_raised: 'retry',
+  narrow_scope: 'narrow',
+  pause: 'pause',
+  dismiss: 'dismiss',
+};

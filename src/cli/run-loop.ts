@@ -1,15 +1,16 @@
 /** A run from its first attempt to its last: after a halt somebody may have it go on, at most a few times. */
 
-import { userInfo } from 'node:os';
 import { readerFor } from '../agents/index.ts';
+import { userName } from '../approvers/user-name.ts';
 import type { Card, CardAction } from '../core/card.ts';
 import { raisesMax } from '../core/limits.ts';
 import { answerCard, retryOf } from '../guard/by-hand.ts';
 import type { TaskOptions } from '../guard/front-door.ts';
 import { forgetRun, keepRun, type RunRecord, runOf } from '../supervisor/run-record.ts';
 import { type Attempt, attempt, type End } from './run-attempt.ts';
-import { actionsFor, type Choices, nextSteps, openHaltCard, tellHalt } from './run-halt.ts';
+import { type Choices, nextSteps, openHaltCard, tellHalt } from './run-halt.ts';
 import { type Launched, launch } from './run-launch.ts';
+import { pauseRun } from './run-pause.ts';
 import { type Answered, whatNext } from './run-question.ts';
 import type { RunWorld } from './run-world.ts';
 import { count } from './sheet.ts';
@@ -102,8 +103,10 @@ async function afterHalt(world: RunWorld, halted: Halted, fresh: TaskOptions): P
     forgetRun(store, task); // The next attempt has a record of its own.
     return start;
   }
-  if (answered.wish.act === 'pause') pauseRun(world, kept, can);
-  else if (answered.wish.act === 'dismiss') forgetRun(store, task);
+  if (answered.wish.act === 'pause') {
+    const paused = pauseRun(store, kept, can);
+    if (isKept) screen.say(`switchgear: paused; go on with: ${nextSteps(paused)}`);
+  } else if (answered.wish.act === 'dismiss') forgetRun(store, task);
   else {
     keepRun(store, { ...kept, state: 'halted' });
     if (answered.wish.act === 'retry')
@@ -119,7 +122,7 @@ function choicesFor({ gear }: RunWorld, { record, task }: Halted): Choices {
 }
 
 /** What to start for a wish; undefined where it starts nothing. */
-function startOf(
+export function startOf(
   { wish }: Pick<Answered, 'wish'>,
   record: RunRecord,
   retry: TaskOptions | undefined,
@@ -155,34 +158,4 @@ const actionOf: { readonly [act in Answered['wish']['act']]?: CardAction } = {
 function turnAtTerminal({ gear }: RunWorld, card: Card | undefined, { wish, at }: Answered): void {
   const action = actionOf[wish.act];
   if (at === 'terminal' && card !== undefined && action !== undefined) answerCard(gear, card.id, action, userName());
-}
-
-function userName(): string {
-  try {
-    return userInfo().username;
-  } catch {
-    return 'somebody'; // A user without a name, as in some containers.
-  }
-}
-
-/** A paused run has a card that is open for as long as it is paused. */
-function pauseRun({ store, screen }: RunWorld, record: RunRecord, can: Choices): void {
-  const card = pausedCard(record, can);
-  store.putCard(card);
-  keepRun(store, { ...record, state: 'paused', card: card.id });
-  if (store.shared !== undefined) screen.say(`switchgear: paused. Go on with: ${nextSteps(card)}`);
-}
-
-function pausedCard({ task, agent, carried }: RunRecord, can: Choices): Card {
-  const why = carried?.stop === undefined ? '' : `, after ${carried.stop.code.replaceAll('_', ' ')}`;
-  return {
-    id: `card-paused-${task}`,
-    kind: 'halt',
-    task,
-    code: carried?.stop?.code ?? 'notice',
-    counters: carried?.stop?.counters ?? {},
-    evidence: [`${agent} is paused${why}: nothing of it runs, and it waits until somebody has it go on`],
-    actions: actionsFor(can).filter((action) => action !== 'pause'),
-    state: 'open',
-  };
 }

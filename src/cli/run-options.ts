@@ -8,6 +8,8 @@ import { readArgs, type Said, type Terminal, usageError } from './command.ts';
 
 export interface RunOptions {
   readonly said: Said;
+  /** What stood before the `--`, word by word. */
+  readonly words: readonly string[];
   readonly command: readonly string[];
   readonly limits: Partial<TaskSettings>;
   /** Whether the command is run and passed on exactly as it was given. */
@@ -37,11 +39,13 @@ export function runOptions(args: readonly string[], terminal: Terminal): RunOpti
   if (at === -1) throw usageError('run: write the command after --, as in: switchgear run -- claude -p "…"');
   const command = args.slice(at + 1);
   if (command.length === 0) throw usageError('run: there is no command after --');
-  const said = readArgs(args.slice(0, at), switches, 0, options);
+  const words = args.slice(0, at);
+  const said = readArgs(words, switches, 0, options);
   const { on, given } = said;
   if (on.has('--raw') && on.has('--json')) throw usageError('run: --raw leaves the output alone, --json replaces it');
   return {
     said,
+    words,
     command,
     limits: limitsOf(given),
     raw: on.has('--raw'),

@@ -10,7 +10,8 @@ import type { Screen } from './run-screen.ts';
 
 /** What was decided. `leave`: nobody said anything. */
 export type Wish =
-  | { readonly act: 'retry' | 'pause' | 'dismiss' | 'leave' }
+  | { readonly act: 'leave' }
+  | { readonly act: 'retry' | 'pause' | 'dismiss' }
   | { readonly act: 'narrow'; readonly prompt: string };
 
 export interface Answered {

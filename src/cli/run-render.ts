@@ -84,7 +84,18 @@ export function renderer(screen: Screen, paint: Paint, isQuiet: boolean): Render
 /** The part of a call's input that says most; the terminal belongs to whoever runs the agent. */
 export function inputText(input: unknown): string {
   if (typeof input !== 'object' || input === null) return textOf(input);
-  for (const key of ['command', 'cmd', 'file_path', 'path', 'pattern', 'query', 'url', 'prompt', 'description']) {
+  for (const key of [
+    'command',
+    'cmd',
+    'file_path',
+    'filePath',
+    'path',
+    'pattern',
+    'query',
+    'url',
+    'prompt',
+    'description',
+  ]) {
     const value = (input as Record<string, unknown>)[key];
     if (typeof value === 'string') return value;
     if (Array.isArray(value)) return value.join(' ');

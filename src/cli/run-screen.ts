@@ -41,7 +41,8 @@ const erase = '\r\u001b[2K';
 export function runScreen({ stdout, stderr, clock, status }: ScreenOptions): Screen {
   const isShown = status !== undefined && stderr.isTTY === true;
   const inOneWindow = stdout.isTTY === true;
-  let drawn = false;
+  /** What the line says; empty where there is none. */
+  let drawn = '';
   /** Whether what was printed last ended its line; the cursor stands inside one otherwise. */
   let atStart = true;
   let stop = isShown ? clock.after(statusDrawMs, draw) : undefined;
@@ -50,13 +51,14 @@ export function runScreen({ stdout, stderr, clock, status }: ScreenOptions): Scr
     stop = clock.after(statusDrawMs, draw);
     if (!atStart || isGone(stderr)) return;
     const text = status!().slice(0, Math.max(0, (stderr.columns ?? 80) - 1));
+    if (text === drawn) return;
     stderr.write(erase + text);
-    drawn = true;
+    drawn = text;
   }
 
   function clear(): void {
-    if (drawn) stderr.write(erase);
-    drawn = false;
+    if (drawn !== '') stderr.write(erase);
+    drawn = '';
   }
 
   function pass(sink: Sink, data: Uint8Array | string): Promise<void> | undefined {

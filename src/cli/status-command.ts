@@ -4,6 +4,7 @@ import type { Card } from '../core/card.ts';
 import { journalEntriesMax } from '../core/limits.ts';
 import type { Health } from '../ports/store.ts';
 import { noOrders, type Order, type Orders, ordersOf, standing } from '../stores/orders.ts';
+import { closeLost } from '../supervisor/lost-runs.ts';
 import { type Command, exitCodes, readArgs, type Terminal } from './command.ts';
 import { newest } from './journal.ts';
 import { type JournalTask, tasksIn } from './journal-tasks.ts';
@@ -44,6 +45,7 @@ function nothing({ name }: StorePlace): Status {
 
 async function look(store: SharedStore, { name }: StorePlace): Promise<Status> {
   const { shared, clock } = store;
+  await closeLost(store); // Whoever looks first says what became of runs that nobody watches any more.
   const breakers = await storedBreakers(store);
   const cards = (await shared.read('card/', cardsShown)).map(({ state }) => state as Card);
   const atMs = clock.nowMs();

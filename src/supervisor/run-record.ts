@@ -21,8 +21,9 @@ export interface RunRecord {
   readonly task: string;
   readonly agent: string;
   readonly session: string;
-  /** The command as it was given, and where. */
+  /** The command as it was given, with what was said before it, and where. */
   readonly command: readonly string[];
+  readonly options: readonly string[];
   readonly cwd: string;
   /** The agent's own conversation, once it is known: some agents can go on with it. */
   readonly conversation?: string;
@@ -67,7 +68,7 @@ export function keepRun(store: Store, record: RunRecord): void {
   const put = (state: RunRecord) =>
     store.shared?.now({ changes: [{ cell, step: () => ({ state }) } as never], mustArrive: true });
   const dealt = put(record);
-  if (dealt?.status === 'refused' && dealt.by === 'full') put({ ...record, command: [] });
+  if (dealt?.status === 'refused' && dealt.by === 'full') put({ ...record, command: [], options: [] });
 }
 
 /** Changes a run if it is still as `from` says; false where somebody was faster. */
