@@ -14,8 +14,8 @@ const columnsMax = 120;
 const mayImport: Readonly<Record<string, readonly string[]>> = {
   core: [],
   ports: ['core'],
-  // A policy brings along what nothing else can turn on: waits and questions.
-  policy: ['core', 'ports/clock', 'ports/policy', 'guard/rounds'],
+  // A policy brings along what nothing else can turn on: waits, questions, budgets beyond one task.
+  policy: ['core', 'ports/clock', 'ports/policy', 'guard/rounds', 'guard/budgets'],
   stores: ['core', 'ports'],
   approvers: ['core', 'ports'],
   guard: ['core', 'ports', 'policy', 'stores/memory', 'approvers/nobody'],

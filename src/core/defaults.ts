@@ -57,6 +57,7 @@ export const defaultSettings: Settings = {
     phrases: true,
     alternatives: {},
   },
+  budgets: [],
   rules: [],
   ruleSettings: { onMissing: 'fire', lookup: ['outputs'], throttle: 'skip', maxDelaySecs: 10, minIntervalSecs: 60 },
   approval: { timeoutSecs: 120 },

@@ -62,14 +62,11 @@ function wordsFor(stop: Stop, subject: Subject): Words {
         explanation: `${name}: calls at once: ${actual} of ${limit}`,
       };
     case 'tool_call_limit':
-      return halted(`tool calls: ${actual} of ${limit}`, 'Call no more tools. Say what you found and what is missing.');
+      return overspent(stop, `tool calls: ${actual} of ${limit}`, 'Call no more tools.', waitSecs);
     case 'token_spend_limit':
-      return halted(
-        `spend: ${dollars(actual)} of ${dollars(limit)}`,
-        'Make no more calls. Say what you found and what is missing.',
-      );
+      return overspent(stop, `spend: ${dollars(actual)} of ${dollars(limit)}`, 'Make no more calls.', waitSecs);
     case 'token_limit':
-      return halted(`tokens: ${actual} of ${limit}`, 'Make no more calls. Say what you found and what is missing.');
+      return overspent(stop, `tokens: ${actual} of ${limit}`, 'Make no more calls.', waitSecs);
     case 'duration_limit':
       return halted(`running for ${actual} s of ${limit} s`, 'Stop now and report how far you got.');
     case 'idle_timeout':
@@ -136,6 +133,13 @@ function wordsFor(stop: Stop, subject: Subject): Words {
 
 function halted(what: string, remediation: string, explanation = what): Words {
   return { message: `Task stopped: ${what}`, remediation, explanation };
+}
+
+/** A budget is used up; one beyond the task says so itself, and where its store must be asked only the call waits. */
+function overspent({ kind, reason }: Stop, what: string, order: string, waitSecs: number | undefined): Words {
+  const rest =
+    waitSecs === undefined ? `${order} Say what you found and what is missing.` : `Try again in ${waitSecs}s.`;
+  return (kind === 'halt' ? halted : refusedCall)(reason ?? what, rest);
 }
 
 function refusedCall(what: string, remediation: string): Words {

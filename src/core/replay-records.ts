@@ -93,8 +93,9 @@ export function repeatRecords(
 
 /** Whether the counters of a halt are over the limits in force; undefined where counters do not decide. */
 function halts({ code, counters }: Stop, limits: TaskSettings, settings: Settings): boolean | undefined {
-  const { actual } = counters;
+  const { actual, scope } = counters;
   if (typeof actual !== 'number') return undefined;
+  if (scope !== undefined) return settings.budgets.some((each) => each.scope === scope && actual > each.limit);
   switch (code) {
     case 'tool_call_limit':
       return actual > limits.maxToolCalls;

@@ -11,6 +11,7 @@ import { rulesControl } from './rules/control.ts';
 import { ruleSet } from './rules/registry.ts';
 import { type Rule, ruleOf } from './rules/rule.ts';
 import type { BreakerSettings, Settings } from './settings.ts';
+import { sharedBudget } from './shared-budget.ts';
 
 /** What a journal does not hold and the gear that wrote it had. */
 export interface ReplayOptions {
@@ -45,7 +46,7 @@ export function breakerSettingsOf(settings: Settings, options: ReplayOptions) {
 export function replayState(settings: Settings, options: ReplayOptions): ReplayState {
   const rules = options.rules ?? ruleSet(settings.rules.flatMap((text) => ruleOf(text).rule ?? [])).rules;
   const ownControls = (options.controls ?? []) as readonly Control[];
-  const tasks = replayTasks(settings, options.controls ?? []);
+  const tasks = replayTasks(settings, options.controls ?? [], budgetsOf);
   const settingsFor = breakerSettingsOf(settings, options);
   const breakers = new Map<string, Holder<BreakerState>>();
   const cells = new Map<string, Holder>();
@@ -73,6 +74,14 @@ export function replayState(settings: Settings, options: ReplayOptions): ReplayS
     return { control, cell: cell(key, control), place: 'self' } as unknown as Seat;
   }
 
+  /** A journal is one project's, so that only sessions and agents differ. */
+  function budgetsOf(agent: string, session: string): readonly Seat[] {
+    return settings.budgets.map((budget, at) => {
+      const whose = budget.scope === 'agent' ? agent : budget.scope === 'session' ? session : '';
+      return seatOf(sharedBudget(budget), `budget\n${at}\n${whose}`);
+    });
+  }
+
   function workerCell(session: string, worker: string): Holder<DelegationState> {
     return cell(`worker\n${session}\n${worker}`, delegation(settings.delegation));
   }
@@ -92,7 +101,7 @@ export function replayState(settings: Settings, options: ReplayOptions): ReplayS
         panel.push(seatOf(control, `own\n${control.name}\n${control.scope === 'session' ? action.session : target}`));
       }
       const task = tasks.find(action.task);
-      if (task === undefined) return panel;
+      if (task === undefined) return [...panel, ...budgetsOf(action.agent, action.session)];
       if (isCounted(settings.delegation, action)) {
         panel.push(delegationSeat(settings.delegation, workerCell(action.session, action.name)));
       }

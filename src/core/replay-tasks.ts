@@ -30,10 +30,14 @@ export interface ReplayTasks {
   untold(): readonly ReplayTask[];
 }
 
-export function replayTasks(settings: Settings, ownControls: readonly Control<never>[]): ReplayTasks {
+export function replayTasks(
+  settings: Settings,
+  ownControls: readonly Control<never>[],
+  budgetsOf: (agent: string, session: string) => readonly Seat[] = () => [],
+): ReplayTasks {
   const tasks = new Map<string, ReplayTask>();
 
-  function seated(task: ReplayTask, controls: TaskControls, atMs: number): Panel {
+  function seated(task: ReplayTask, controls: TaskControls, budgets: readonly Seat[], atMs: number): Panel {
     const seats = taskSeats(task);
     const own = (ownControls as readonly Control[])
       .filter(({ scope }) => scope === 'task' || scope === 'chain')
@@ -43,7 +47,7 @@ export function replayTasks(settings: Settings, ownControls: readonly Control<ne
         return { control, cell: task.cells.own[control.name], place: 'self' } as Seat;
       });
     const at = controls.loop === undefined ? 3 : 4;
-    return [...seats.slice(0, at), ...own, ...seats.slice(at)];
+    return [...seats.slice(0, at), ...budgets, ...own, ...seats.slice(at)];
   }
 
   function latch(task: ReplayTask, stop: Stop, own: boolean): void {
@@ -54,7 +58,7 @@ export function replayTasks(settings: Settings, ownControls: readonly Control<ne
   }
 
   return {
-    start({ task: id = '', atMs, limits, parent: above, retryOf }) {
+    start({ task: id = '', agent = '', session = '', atMs, limits, parent: above, retryOf }) {
       const parent = above === undefined ? undefined : tasks.get(above);
       const controls = taskControls(limits, settings.loop);
       const cells = initialTaskCells(controls, atMs);
@@ -73,7 +77,7 @@ export function replayTasks(settings: Settings, ownControls: readonly Control<ne
         told: false,
         reported: new Set(),
       };
-      task.seats = seated(task, controls, atMs);
+      task.seats = seated(task, controls, budgetsOf(agent, session), atMs);
       parent?.children.push(task);
       tasks.set(id, task);
     },

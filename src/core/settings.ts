@@ -127,6 +127,15 @@ export interface DelegationSettings {
   readonly maxDepth?: number;
 }
 
+/** What a session, an agent, a project or everybody on a store may use together. */
+export interface SharedBudget {
+  readonly scope: 'session' | 'agent' | 'project' | 'global';
+  readonly unit: 'calls' | 'tokens' | 'spend_cents';
+  readonly limit: number;
+  /** The length of a rolling window; absent = for the life of the scope. */
+  readonly windowSecs?: number;
+}
+
 export interface RuleSettings {
   /** What a threshold rule does when its key is missing. */
   readonly onMissing: 'fire' | 'pending';
@@ -184,6 +193,8 @@ export interface Settings {
   readonly task: TaskSettings;
   readonly loop: LoopSettings;
   readonly delegation: DelegationSettings;
+  /** Budgets beyond one task; none unless a policy says so. */
+  readonly budgets: readonly SharedBudget[];
   readonly rules: readonly RuleText[];
   readonly ruleSettings: RuleSettings;
   readonly approval: ApprovalSettings;

@@ -58,11 +58,15 @@ export function admit(works: Works, lane: Lane, action: Action, atMs: number): A
 }
 
 function allowAction(works: Works, lane: Lane, action: Action, atMs: number): Admission {
-  const { breaker, task } = lane;
+  const { breaker, task, wallet } = lane;
   // What only a shared store can grant is asked for last: nobody else is against the call.
-  const taken = !observes(works) && breaker?.control.take?.(action, atMs);
+  const taken =
+    !observes(works) &&
+    (works.rulesSeat?.control.take?.(action, atMs) ??
+      wallet?.take(action, atMs) ??
+      breaker?.control.take?.(action, atMs));
   if (typeof taken === 'object') {
-    return refuse(works, lane, action, { verdict: taken, votes: [{ control: 'breaker', verdict: taken }] }, atMs);
+    return refuse(works, lane, action, { verdict: taken, votes: [{ control: taken.control, verdict: taken }] }, atMs);
   }
   const before = breaker?.cell.state.generation ?? 0;
   if (breaker !== undefined && breaker.settings.mode === 'observe') noteShadow(works, lane, atMs);
@@ -89,7 +93,7 @@ function refuse(works: Works, lane: Lane, action: Action, decision: Decision, at
   if (breaker !== undefined) reportBreaker(works, breaker, before, lane.place, atMs);
   if (comesBack(verdict)) {
     const type = verdict.kind === 'wait' ? 'action-waited' : 'action-asked';
-    write(works, { type, action, decision }, lane.place, atMs);
+    if (!verdict.pending) write(works, { type, action, decision }, lane.place, atMs);
     return verdict;
   }
   writeRefusal(works, lane, action, decision, atMs, { enforced: true, ...(after && { after }) });

@@ -7,11 +7,12 @@ import type { EntryPlace } from '../core/event.ts';
 import { lanesMax, patienceMaxMs, workerCellsMax } from '../core/limits.ts';
 import type { BreakerSettings } from '../core/settings.ts';
 import { resolveBreaker } from '../policy/resolve.ts';
+import type { Wallet } from '../ports/policy.ts';
 import type { Cell } from '../ports/store.ts';
 import { makeRoom, remembered } from './bounded.ts';
 import { type BreakerEntry, breakerAt } from './breakers.ts';
 import { announce, held } from './notes.ts';
-import { seatsOf, type TaskNode } from './task-node.ts';
+import { seatsOf, type TaskNode, walletOf } from './task-node.ts';
 import type { Works } from './works.ts';
 
 /** A name that is called, with what the code around it says. */
@@ -19,9 +20,9 @@ export interface Target {
   readonly name: string;
   readonly kind: ActionKind;
   readonly overrides?: Partial<BreakerSettings> | undefined;
-}
   /** Which rules fire before a call, where more is known of it than its arguments. */
   match?(args: readonly unknown[]): readonly RuleHit[];
+}
 
 export interface Lane {
   readonly target: Target;
@@ -30,6 +31,7 @@ export interface Lane {
   /** How many seats of the panel come before those of the task, which a reload may have made anew. */
   readonly sharedSeats: number;
   readonly breaker: BreakerEntry | undefined;
+  readonly wallet: Wallet | undefined;
   readonly timeoutMs: number;
   readonly patienceMs: number;
   /** Where its entries belong. */
@@ -87,13 +89,15 @@ function makeLane(works: Works, target: Target, task: TaskNode | undefined): Lan
     shared.push({ control, cell, place: 'self' } as unknown as Seat);
   }
   const seats = shared.filter((seat) => seat !== undefined) as unknown as Seat[];
+  const wallet = walletOf(works, task ?? works);
   const timeoutMs = isWorker || kind === 'model' ? 0 : (own.timeoutSecs ?? 0) * 1000;
   return {
     target,
     task,
-    panel: task === undefined ? seats : [...seats, ...seatsOf(works, task)],
+    panel: [...seats, ...(task === undefined ? (wallet?.seats ?? []) : seatsOf(works, task))],
     sharedSeats: seats.length,
     breaker,
+    wallet,
     timeoutMs,
     patienceMs: timeoutMs > 0 ? Math.min(timeoutMs, patienceMaxMs) : patienceMaxMs,
     place,
@@ -132,7 +136,11 @@ function rulesSeat(works: Works): Seat | undefined {
   const control = works.rules?.control;
   if (control === undefined) return undefined;
   const cell = works.store.cell('rules', () => control.initial(0));
-  works.rulesSeat ??= { control, cell, place: 'self' };
+  works.rulesSeat ??= {
+    control: works.store.shared?.rules.seat(control, works.project) ?? control,
+    cell,
+    place: 'self',
+  };
   return works.rulesSeat;
 }
 

@@ -23,6 +23,8 @@ export function reload(gear: Switchgear, policy: PolicyInput): void {
   const changed = names.filter((name) => JSON.stringify(settings[name]) !== JSON.stringify(before[name]));
   works.settings = settings;
   works.rounds ??= next.rounds as typeof works.rounds;
+  works.budgets?.close();
+  works.budgets = next.budgets;
   if (works.rules !== undefined || next.rules !== undefined) {
     const engine = next.rules ?? policyEngineOf(policy).noRules(settings);
     works.rules = engine.with(works.rules, settings.ruleSettings);

@@ -33,6 +33,7 @@ export function createSwitchgear(given: SwitchgearOptions = {}): Switchgear {
     for (const task of [...tasks.values()]) endTask(works, task);
     stopSweep(works);
     works.health = undefined;
+    works.budgets?.close();
     store.close();
   }
 

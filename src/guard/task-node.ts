@@ -6,6 +6,7 @@ import { type TaskCells, type TaskControls, type TaskSeats, taskSeats } from '..
 import type { Refusal } from '../core/refusal.ts';
 import type { TaskSettings } from '../core/settings.ts';
 import type { Stop } from '../core/verdict.ts';
+import type { Wallet } from '../ports/policy.ts';
 import type { Task } from './front-door.ts';
 import type { Lane, Target } from './lanes.ts';
 import type { Talk } from './talk.ts';
@@ -67,11 +68,19 @@ export function placeOf(task: TaskNode): EntryPlace {
 export function seatsOf(works: Works, task: TaskNode): readonly Seat[] {
   if (task.seats === undefined) {
     const seats = taskSeats(task);
-    const own = works.own?.ofTask(task);
+    const more = [...(walletOf(works, task)?.seats ?? []), ...(works.own?.ofTask(task) ?? [])];
     const isOwn = ({ place }: Seat) => place === 'self';
-    task.seats = own ? [...seats.filter(isOwn), ...own, ...seats.filter((seat) => !isOwn(seat))] : seats;
+    task.seats = more.length ? [...seats.filter(isOwn), ...more, ...seats.filter((seat) => !isOwn(seat))] : seats;
   }
   return task.seats;
+}
+
+/** The budgets beyond one task that somebody spends from. */
+export function walletOf(
+  { budgets, store, clock, project }: Works,
+  { agent, session }: Pick<TaskNode, 'agent' | 'session'>,
+): Wallet | undefined {
+  return budgets?.at({ store, clock, project, agent, session });
 }
 
 /** A task that ended, or began below one that had, is out of reach when those above it halt: it looks up itself. */

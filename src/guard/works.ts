@@ -9,7 +9,9 @@ import type { Answer, Approver } from '../ports/approver.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Listener } from '../ports/journal.ts';
 import type { Obey } from '../ports/orders.ts';
+import type { Budgets } from '../ports/policy.ts';
 import type { Prices } from '../ports/prices.ts';
+import type { SharedRules } from '../ports/sharing.ts';
 import type { Shared, Store } from '../ports/store.ts';
 import { memoryStore } from '../stores/memory.ts';
 import { type Checks, options as checkOptions, choices, entries, fn, isA, methods, name } from './arguments.ts';
@@ -45,6 +47,8 @@ export interface Works {
   rules: RuleEngine | undefined;
   /** How actions come back that wait or are asked about; absent where nothing makes them. */
   rounds: typeof laterRounds | undefined;
+  /** Budgets beyond one task. */
+  budgets: Budgets | undefined;
   /** The gate; controls of the user stand behind another one. */
   admit: typeof admit;
   own: OwnSeats | undefined;
@@ -67,7 +71,7 @@ export interface Works {
 
   /** Grows when settings, rules or controls change: lanes of an earlier one are made anew. */
   epoch: number;
-  rulesSeat: Seat | undefined;
+  rulesSeat: (Seat & { readonly control: Partial<Pick<SharedRules, 'take'>> }) | undefined;
   /** The lanes outside any task. */
   readonly lanes: Map<Target, Lane>;
   readonly targets: Map<string, Target>;
@@ -123,7 +127,7 @@ export function createWorks(options: SwitchgearOptions): Works {
   checkOptions('createSwitchgear', options, checks);
   const { log, policy } = options;
   const env = options.env ?? process.env;
-  const { settings, rules, rounds, ignored } = takePolicy(policy, env);
+  const { settings, rules, rounds, budgets, ignored } = takePolicy(policy, env);
   const clock = options.clock ?? options.store?.clock ?? systemClock;
   const shared = options.store?.shared;
   const unique = `${shared?.process ?? process.pid}-${++gears}`;
@@ -143,6 +147,7 @@ export function createWorks(options: SwitchgearOptions): Works {
     settings,
     rules,
     rounds: (rounds ?? shared?.breakers.rounds) as Works['rounds'],
+    budgets,
     admit,
     own: undefined,
     logLevel: logLevelOf(log),

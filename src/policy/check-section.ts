@@ -96,5 +96,6 @@ export const topNames: readonly string[] = [
   ...Object.keys(sections),
   'tools',
   'agents',
+  'budgets',
   'rules',
 ];

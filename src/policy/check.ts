@@ -2,6 +2,7 @@
 
 import type { BreakerSettings, Settings, TaskSettings } from '../core/settings.ts';
 import { engineKey } from '../ports/policy.ts';
+import { takeBudgets } from './check-budgets.ts';
 import { takeAgents, takeTools } from './check-overrides.ts';
 import { takePreset } from './check-preset.ts';
 import { takeRules } from './check-rules.ts';
@@ -92,7 +93,7 @@ function defaultDraft(report: Report): Draft {
   report.provenance.set('preset', { value: 'default', source: 'default' });
   const draft = take(topFields, '', {}) as Draft;
   for (const [name, fields] of Object.entries(sections)) draft[camelOf(name)] = take(fields, `${name}.`, {});
-  return Object.assign(draft, { tools: emptyTable(), agents: emptyTable(), rules: [] });
+  return Object.assign(draft, { tools: emptyTable(), agents: emptyTable(), budgets: [], rules: [] });
 }
 
 function takeDocument(report: Report, document: unknown, draft: Draft): void {
@@ -110,10 +111,12 @@ function takeDocument(report: Report, document: unknown, draft: Draft): void {
   const written: Table = emptyTable();
   for (const [name, { value }] of entries) written[name] = value;
   takeSections(report, written, draft, entries);
+  const budgets = entries.get('budgets');
   const rules = entries.get('rules');
   Object.assign(draft, {
     tools: takeTools(report, entries.get('tools')),
     agents: takeAgents(report, entries.get('agents')),
+    ...(budgets && { budgets: takeBudgets(report, budgets) }),
     ...(rules && { rules: takeRules(report, rules) }),
   });
 }

@@ -1,6 +1,7 @@
 /** The policy as a gear takes it: checked, with the environment's word, and its rules ready. */
 
 import { operatorRules, ruleEngine } from '../core/rules/engine.ts';
+import { budgetsOf } from '../guard/budgets.ts';
 import { laterRounds } from '../guard/rounds.ts';
 import type { PolicyEngine } from '../ports/policy.ts';
 import { checkPolicy } from './check.ts';
@@ -14,6 +15,7 @@ export const policyEngine: PolicyEngine = {
       settings,
       ignored,
       rounds: laterRounds,
+      budgets: budgetsOf(settings.budgets),
       rules: rules.length === 0 ? undefined : ruleEngine(rules, settings.ruleSettings),
     };
   },

@@ -3,8 +3,8 @@
 import { numberWords } from './check-value.ts';
 import { presets } from './presets.ts';
 import type { Fields, Setting } from './setting.ts';
-import { sectionDocs, settingDocs } from './settings-docs.ts';
-import { sections, topFields } from './settings-table.ts';
+import { budgetDocs, sectionDocs, settingDocs } from './settings-docs.ts';
+import { budgetFields, sections, topFields } from './settings-table.ts';
 import { variables } from './variables.ts';
 
 /** The page as Markdown. */
@@ -19,6 +19,9 @@ export function settingsReference(): string {
       tableOf(fields, `${name}.`),
     ]),
     overrides,
+    '## `budgets`',
+    budgets,
+    budgetTable(),
     '## Presets',
     presetWords,
     presetTable(),
@@ -49,7 +52,7 @@ root of the package.`;
 const presetWords = `\`preset = "name"\` at the top of a document, or in a tool's table. What a document says
 itself wins. No preset switches a control off.`;
 
-const overrides = `## \`tools\`, \`agents\`, \`rules\`
+const overrides = `## \`tools\`, \`agents\`, \`budgets\`, \`rules\`
 
 \`\`\`toml
 [tools.external_api]            # one tool; every setting of circuit_breaker, and preset
@@ -62,6 +65,12 @@ preset = "mcp"
 [agents.Researcher.task]        # one agent: task and circuit_breaker
 max_tool_calls = 80
 
+[[budgets]]                     # what all tasks of a project may spend in any hour
+scope = "project"
+unit = "spend_cents"
+limit = 2000
+window_secs = 3600
+
 [[rules]]                       # target is *, chain:id, tool:name or agent:name; * unless said
 target = "tool:trading.*"
 condition = "amount>1000"
@@ -72,6 +81,9 @@ reason = "More than $1000 needs a person."
 A breaker's settings are those of \`circuit_breaker\`, then of its agent, then \`same_error_tools\`, then of the
 patterns that fit the tool, then of the tool's own name, then what the code says. \`tool_x\` is another name of
 the tool \`x\`. A rule may also be a line: \`'ability:shell.execute|abort|"No shell."'\`.`;
+
+const budgets = `What many tasks may use together; none unless a policy says so. Two budgets differ in scope, unit or
+window. How they are counted: [tasks and budgets](../guides/tasks-and-budgets.md).`;
 
 const environment = `## Environment
 
@@ -88,6 +100,16 @@ function tableOf(fields: Fields, home: string): string {
     return [`\`${name}\``, kindWords(setting), defaultWords(name, setting), `${settingDocs[home + name]}${aliases}`];
   });
   return markdown(['setting', 'value', 'default', 'meaning'], rows);
+}
+
+function budgetTable(): string {
+  const rows = Object.entries(budgetFields).map(([name, setting]) => [
+    `\`${name}\``,
+    kindWords(setting),
+    setting.default === undefined ? 'none' : 'has to be said',
+    `${budgetDocs[name]}`,
+  ]);
+  return markdown(['field', 'value', 'default', 'meaning'], rows);
 }
 
 function kindWords(setting: Setting): string {

@@ -1,10 +1,10 @@
 /** The JSON Schema of a policy document, made from the table, for editors. Names are those of files. */
 
-import { nameLengthMax, ruleLengthMax, rulesMax } from '../core/limits.ts';
+import { budgetsMax, nameLengthMax, ruleLengthMax, rulesMax } from '../core/limits.ts';
 import { presets } from './presets.ts';
 import type { Fields, Setting } from './setting.ts';
-import { sectionDocs, settingDocs } from './settings-docs.ts';
-import { breakerFields, sections, taskFields, topFields } from './settings-table.ts';
+import { budgetDocs, sectionDocs, settingDocs } from './settings-docs.ts';
+import { breakerFields, budgetFields, sections, taskFields, topFields } from './settings-table.ts';
 
 export type JsonSchema = Readonly<Record<string, unknown>>;
 
@@ -39,6 +39,7 @@ export function policySchema(): JsonSchema {
           }),
         ),
       },
+      budgets: { description: 'Budgets beyond one task.', type: 'array', maxItems: budgetsMax, items: budget },
       rules: { description: 'Written rules.', type: 'array', maxItems: rulesMax, items: rule },
     }),
   };
@@ -54,6 +55,18 @@ const rule: JsonSchema = {
       required: ['condition', 'action'],
     },
   ],
+};
+
+const budget: JsonSchema = {
+  ...table(
+    Object.fromEntries(
+      Object.entries(budgetFields).map(([field, setting]) => [
+        field,
+        { description: budgetDocs[field], ...valueSchema(setting) },
+      ]),
+    ),
+  ),
+  required: ['scope', 'unit', 'limit'],
 };
 
 function table(properties: JsonSchema): JsonSchema {

@@ -14,6 +14,15 @@ export const sectionDocs: Readonly<Record<string, string>> = {
   abilities: 'Which built-in abilities the steps of chains may use.',
 };
 
+/** What each field of a budget means. */
+export const budgetDocs: Readonly<Record<string, string>> = {
+  scope:
+    'Who uses it together: the tasks of one session, all of one agent in a project, of a project, or of the store.',
+  unit: 'What is counted: tool calls that were let through, tokens, or money in cents.',
+  limit: 'How much of it.',
+  window_secs: 'The length of a rolling window; without one the limit is for the life of the scope.',
+};
+
 /** What each setting means, by its path in files. */
 export const settingDocs: Readonly<Record<string, string>> = {
   mode: '`observe` counts and reports, and refuses nothing.',

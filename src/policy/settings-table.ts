@@ -1,6 +1,8 @@
 /** The one table of settings: checker, schema, environment names and reference page are made from it. */
 
 import {
+  budgetLimitMax,
+  budgetWindowMaxSecs,
   halfOpenPermitsMax,
   leaseMs,
   loopWindowMax,
@@ -23,6 +25,7 @@ import type {
   PriceSettings,
   RuleSettings,
   Settings,
+  SharedBudget,
   TaskSettings,
 } from '../core/settings.ts';
 import { choice, type Fields, type FieldsOf, flag, map, secs, share, texts, whole } from './setting.ts';
@@ -138,6 +141,14 @@ const alerts = {
   time_in_open_secs: secs(300),
 } as const satisfies FieldsOf<AlertSettings>;
 
+/** The fields of one budget beyond a task. All but the window have to be said. */
+export const budgetFields = {
+  scope: choice('session', 'agent', 'project', 'global'),
+  unit: choice('calls', 'tokens', 'spend_cents'),
+  limit: whole(1, { max: budgetLimitMax }),
+  window_secs: secs(undefined, { max: budgetWindowMaxSecs }),
+} as const satisfies FieldsOf<SharedBudget>;
+
 const abilities = {
   http: flag(false),
   http_hosts: texts([]),
@@ -183,7 +194,10 @@ export const sections: Readonly<Record<string, Fields>> = {
   journal,
   alerts,
   abilities,
-} satisfies Omit<FieldsOf<Settings>, 'mode' | 'same_error_tools' | 'tools' | 'agents' | 'rules'> extends infer S
+} satisfies Omit<
+  FieldsOf<Settings>,
+  'mode' | 'same_error_tools' | 'tools' | 'agents' | 'budgets' | 'rules'
+> extends infer S
   ? Record<keyof S, Fields>
   : never;
 

@@ -1,16 +1,44 @@
 /** What a gear needs of whoever checks a written policy. */
 
+import type { Action } from '../core/action.ts';
+import type { Seat } from '../core/decide.ts';
 import type { RuleEngine } from '../core/rule-engine.ts';
 import type { Settings } from '../core/settings.ts';
+import type { Stop } from '../core/verdict.ts';
+import type { Clock } from './clock.ts';
+import type { Store } from './store.ts';
 
 /** How an action that waits or is asked about comes back: only a policy, or a control of the user, makes it so. */
 export type Rounds = (...route: never[]) => Promise<unknown>;
+
+/** Who acts, as far as budgets beyond one task go. */
+export interface Spender {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly project: string;
+  readonly agent: string;
+  readonly session: string;
+}
+
+/** The budgets that one agent in one session spends from. */
+export interface Wallet {
+  readonly seats: readonly Seat[];
+  /** Takes what only a shared store can grant, after everybody allowed; or the word against it. */
+  take(action: Action, atMs: number): Stop | undefined;
+}
+
+export interface Budgets {
+  at(spender: Spender): Wallet;
+  /** Gives back what this process has in hand. */
+  close(): void;
+}
 
 /** Settings in force, with their rules. */
 export interface TakenPolicy {
   readonly settings: Settings;
   readonly rules: RuleEngine | undefined;
   readonly rounds: Rounds | undefined;
+  readonly budgets: Budgets | undefined;
   /** Variables of the environment that could not be taken. */
   readonly ignored: readonly { readonly name: string; readonly value: string; readonly used?: unknown }[];
 }

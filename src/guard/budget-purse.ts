@@ -1,0 +1,204 @@
+/**
+ * The part of a shared budget that this process has in hand. It is booked in the store when it is fetched, so that
+ * processes together never pass the limit, one that dies overspends nothing, and most calls ask nobody.
+ */
+
+import { storeRetryMaxMs } from '../core/limits.ts';
+import type { SharedBudget } from '../core/settings.ts';
+import { type BudgetWindow, book, type Charge, limitOf, overBudget, sliceOf, usedAt } from '../core/shared-budget.ts';
+import type { Stop } from '../core/verdict.ts';
+import type { Clock } from '../ports/clock.ts';
+import type { Cell, Change, Deal, Dealt, Next, Shared } from '../ports/store.ts';
+
+/** The share of what is left that is fetched at once: parts shrink towards the end, and a dead process loses little. */
+const part = 0.01;
+/** How soon a call comes back whose request is out. */
+const comeBackMs = 10;
+/** How long a call has to come for what was fetched for it. */
+const promiseMs = 100;
+/** For how long the store's no is believed without asking again. */
+const refusedMs = 1_000;
+
+export interface Purse {
+  /** Takes what a call needs at worst; or the word against it, which waits where the store has to be asked first. */
+  take(amount: number, atMs: number, kind: 'halt' | 'deny'): Stop | undefined;
+  /** Books what was used beyond what was taken, or puts back what was not used. */
+  charge(charge: Charge): void;
+  /** Gives back what is in hand, and from now on whatever comes back. */
+  close(): void;
+}
+
+export function createPurse(
+  shared: Shared,
+  clock: Clock,
+  budget: SharedBudget,
+  cell: Cell<BudgetWindow>,
+  keepMs: number | undefined,
+): Purse {
+  const limit = limitOf(budget);
+  let left = 0;
+  /** A time in the slice that what is in hand is booked in. */
+  let sinceMs = 0;
+  let wanted = 0;
+  let asking = false;
+  let closed = false;
+  /** What was fetched for calls that wait, and until when it is theirs. */
+  let promised = 0;
+  let promisedUntilMs = 0;
+  /** When the store last had less than was asked for. */
+  let refusedAtMs = Number.NEGATIVE_INFINITY;
+
+  const available = (window: BudgetWindow, atMs: number) => limit - usedAt(window, budget, atMs);
+
+  /** As much as is worth a question. */
+  function chunk(atMs: number): number {
+    return Math.max(0, Math.floor(available(cell.state, atMs) * part));
+  }
+
+  function change(step: (window: BudgetWindow) => Next<BudgetWindow>): { readonly changes: readonly Change[] } {
+    return { changes: [{ cell, step } as unknown as Change] };
+  }
+
+  /** Fetches an amount, or what is left of it. The sum says that money is taken: a store that just forgot gives none. */
+  function fetching(amount: number, atMs: number): { readonly deal: Deal; readonly brought: () => number } {
+    let granted = 0;
+    const step = (window: BudgetWindow): Next<BudgetWindow> => {
+      granted = Math.min(amount, available(window, atMs));
+      if (granted <= 0) return 'refuse';
+      book(window, budget, { amount: granted, atMs });
+      return { state: window };
+    };
+    const grant = { key: `${cell.key}/grants`, amount: 1, ceiling: Number.MAX_SAFE_INTEGER };
+    const sums = [keepMs === undefined ? grant : { ...grant, keepMs }];
+    return { deal: { ...change(step), sums }, brought: () => granted };
+  }
+
+  /** Puts in hand what came of a deal, unless the slice it is booked in is over meanwhile. */
+  function fetched({ status }: Dealt, brought: number, needed: number, atMs: number): void {
+    if (status === 'refused' || (status === 'done' && brought < needed)) refusedAtMs = atMs;
+    if (status !== 'done') return;
+    promised = needed;
+    promisedUntilMs = clock.nowMs() + promiseMs;
+    if (!closed && sliceOf(budget, atMs) === sliceOf(budget, sinceMs)) left += brought;
+    else write({ amount: -brought, atMs });
+  }
+
+  /** Writes into the store what happened, whatever the limit says and whether or not the store is there now. */
+  function write(charge: Charge): void {
+    const step = (window: BudgetWindow): Next<BudgetWindow> => {
+      book(window, budget, charge);
+      return { state: window };
+    };
+    shared.now({ ...change(step), mustArrive: true });
+  }
+
+  function giveBack(amount: number): void {
+    if (amount <= 0) return;
+    left -= amount;
+    write({ amount: -amount, atMs: sinceMs });
+  }
+
+  function use(amount: number): void {
+    left -= amount;
+    promised -= Math.min(promised, amount);
+  }
+
+  /** What nobody here is about to need. */
+  function spare(atMs: number): number {
+    return left - 2 * chunk(atMs) - (atMs < promisedUntilMs ? promised : 0);
+  }
+
+  /** What is in hand belongs to its slice of the window, and goes back with it. */
+  function roll(atMs: number): void {
+    if (left > 0 && sliceOf(budget, sinceMs) !== sliceOf(budget, atMs)) giveBack(left);
+    sinceMs = atMs;
+  }
+
+  /** Asks for everything that is wanted in this tick at once, and again for what was wanted meanwhile. */
+  async function ask(): Promise<void> {
+    asking = true;
+    await undefined;
+    while (wanted > 0 && !closed) {
+      const atMs = clock.nowMs();
+      roll(atMs);
+      const needed = wanted;
+      wanted = 0;
+      const { deal, brought } = fetching(Math.max(needed, chunk(atMs)), atMs);
+      const dealt = await shared.soon(deal);
+      fetched(dealt, brought(), needed, atMs);
+    }
+    asking = false;
+  }
+
+  function want(amount: number): void {
+    wanted += amount;
+    if (!asking) void ask();
+  }
+
+  /** The next part is fetched before this one is used up: a synchronous call cannot wait for it. */
+  function fetchAhead(atMs: number): void {
+    const next = chunk(atMs);
+    if (left < next / 2 && !asking && !closed && shared.health.state === 'shared') want(next);
+  }
+
+  function against(amount: number, atMs: number, kind: 'halt' | 'deny'): Stop {
+    return overBudget(budget, Math.max(limit + 1, usedAt(cell.state, budget, atMs) - left + amount), kind);
+  }
+
+  function notNow(amount: number, atMs: number, waitMs: number, kind: 'wait' | 'deny', reason: string): Stop {
+    return { ...against(amount, atMs, 'deny'), kind, reason, retryAtMs: atMs + waitMs };
+  }
+
+  return {
+    take(amount, atMs, kind) {
+      roll(atMs);
+      if (amount <= left) {
+        use(amount);
+        fetchAhead(atMs);
+        return undefined;
+      }
+      const missing = amount - left;
+      const { deal, brought } = fetching(Math.max(missing, chunk(atMs)), atMs);
+      const dealt = shared.now(deal);
+      fetched(dealt, brought(), missing, atMs);
+      if (amount <= left) {
+        use(amount);
+        return undefined;
+      }
+      if (dealt.status === 'refused' || dealt.status === 'done' || atMs - refusedAtMs < refusedMs) {
+        const stop = against(amount, atMs, kind);
+        giveBack(left); // Too little for this call may be enough for somebody else's.
+        return stop;
+      }
+      if (shared.health.state === 'degraded') {
+        const reason = `the store that holds the ${budget.scope} budget is away, and what this process had of it is used`;
+        return notNow(amount, atMs, storeRetryMaxMs, 'deny', reason);
+      }
+      want(missing);
+      const reason = `more of the ${budget.scope} budget is being fetched`;
+      return { ...notNow(amount, atMs, comeBackMs, 'wait', reason), pending: true };
+    },
+    charge({ amount, atMs }) {
+      if (amount > 0) {
+        roll(atMs);
+        const inHand = Math.min(left, amount);
+        left -= inHand;
+        if (amount > inHand) write({ amount: amount - inHand, atMs });
+        fetchAhead(atMs);
+        return;
+      }
+      const isSame = sliceOf(budget, atMs) === sliceOf(budget, sinceMs);
+      if (!isSame || closed) {
+        write({ amount, atMs });
+        return;
+      }
+      left -= amount;
+      // Somebody else may need what this process reserved and did not use.
+      if (wanted === 0 && !asking && shared.health.state === 'shared') giveBack(spare(clock.nowMs()));
+    },
+    close() {
+      closed = true;
+      giveBack(left);
+    },
+  };
+}

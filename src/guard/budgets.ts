@@ -1,0 +1,126 @@
+/** Budgets beyond one task, seated: in one process on exact sums, over a shared store on what this process has in hand. */
+
+import type { Action } from '../core/action.ts';
+import type { Seat } from '../core/decide.ts';
+import { budgetSeatsMax, budgetSlices, sessionBudgetKeepMs } from '../core/limits.ts';
+import type { SharedBudget } from '../core/settings.ts';
+import { type BudgetWindow, chargeOf, emptyWindow, endingOf, needOf, sharedBudget } from '../core/shared-budget.ts';
+import type { Stop } from '../core/verdict.ts';
+import type { Budgets, Spender, Wallet } from '../ports/policy.ts';
+import type { CellOptions } from '../ports/store.ts';
+import { createPurse } from './budget-purse.ts';
+
+/** One budget of one scope, as a panel sees it. */
+interface Place {
+  readonly seat: Seat;
+  /** Where other processes spend from it, too: takes what only the store can grant. */
+  take?(action: Action, atMs: number): Stop | undefined;
+  close?(): void;
+}
+
+/** The budgets of a policy; undefined where it has none. */
+export function budgetsOf(list: readonly SharedBudget[]): Budgets | undefined {
+  if (list.length === 0) return undefined;
+  const places = new Map<string, Place>();
+
+  function placeOf(budget: SharedBudget, spender: Spender): Place {
+    const key = keyOf(budget, spender);
+    let place = places.get(key);
+    if (place === undefined) {
+      const [oldest, first] = places.size < budgetSeatsMax ? [] : places.entries().next().value!;
+      if (oldest !== undefined) {
+        places.delete(oldest);
+        first?.close?.();
+        if (spender.store.shared === undefined) spender.store.drop(oldest);
+      }
+      place = spender.store.shared === undefined ? seatAlone(budget, key, spender) : seatShared(budget, key, spender);
+      places.set(key, place);
+    }
+    return place;
+  }
+
+  return {
+    at(spender): Wallet {
+      const all = list.map((budget) => placeOf(budget, spender));
+      return {
+        seats: all.map(({ seat }) => seat),
+        take(action, atMs) {
+          for (const { take } of all) {
+            const stop = take?.(action, atMs);
+            if (stop !== undefined) return stop;
+          }
+          return undefined;
+        },
+      };
+    },
+    close() {
+      for (const { close } of places.values()) close?.();
+      places.clear();
+    },
+  };
+}
+
+/** The limit is not part of it: a raised one goes on from what was spent. */
+function keyOf({ scope, unit, windowSecs }: SharedBudget, { project, agent, session }: Spender): string {
+  const whose = { session: [session], agent: [project, agent], project: [project], global: [] }[scope];
+  return ['budget', scope, unit, `${windowSecs ?? 'ever'}`, ...whose].map(encodeURIComponent).join('/');
+}
+
+function seatAlone(budget: SharedBudget, key: string, { store }: Spender): Place {
+  return {
+    seat: { control: sharedBudget(budget), cell: store.cell(key, emptyWindow), place: 'self' } as unknown as Seat,
+  };
+}
+
+function seatShared(budget: SharedBudget, key: string, { store, clock }: Spender): Place {
+  const options = optionsOf(budget);
+  const cell = store.cell(key, emptyWindow, options);
+  const purse = createPurse(store.shared!, clock, budget, cell, options.keepMs);
+  const control = sharedBudget(budget);
+  /** The call that was last let through here, until everybody has heard of it. */
+  let taken: Action['id'] | undefined;
+  const shared: typeof control = {
+    ...control,
+    judge: (window, { atMs }) => control.check!(window, atMs), // Whether there is enough, the purse knows.
+    apply(_, event) {
+      if (event.type === 'action-decided' && event.action.id === taken) {
+        taken = undefined;
+        // Somebody else was against it in the end.
+        if (event.verdict.kind !== 'allow') purse.charge({ amount: -needOf(budget, event.action), atMs: event.atMs });
+        return cell.state;
+      }
+      const charge = chargeOf(budget, event);
+      if (charge !== undefined && charge.amount !== 0) purse.charge(charge);
+      return cell.state;
+    },
+  };
+  return {
+    seat: { control: shared, cell, place: 'self' } as unknown as Seat,
+    take(action, atMs) {
+      const stop = purse.take(needOf(budget, action), atMs, endingOf(action));
+      if (stop === undefined) taken = action.id;
+      return stop;
+    },
+    close: purse.close,
+  };
+}
+
+/** Of two memories the one that saw more, slice by slice; and for how long it matters. */
+function optionsOf({ scope, windowSecs }: SharedBudget): CellOptions<BudgetWindow> {
+  const keepMs =
+    windowSecs !== undefined
+      ? (windowSecs * 1000 * (budgetSlices + 2)) / budgetSlices
+      : scope === 'session'
+        ? sessionBudgetKeepMs
+        : undefined;
+  return { join: joined, ...(keepMs !== undefined && { keepMs: Math.ceil(keepMs) }) };
+}
+
+function joined(known: BudgetWindow, stored: BudgetWindow): BudgetWindow {
+  const [newer, older] = known.at > stored.at ? [known, stored] : [stored, known];
+  const later = newer.at - older.at;
+  const sums = Array.from({ length: Math.max(newer.sums.length, older.sums.length) }, (_, age) =>
+    Math.max(newer.sums[age] ?? 0, older.sums[age - later] ?? 0),
+  );
+  return { at: newer.at, sums };
+}

@@ -1,0 +1,70 @@
+/** A process that spends a budget together with others, through a gear, until its tasks are halted; it says how much. */
+
+import { createSwitchgear, type Deal, refusalOf } from '../../src/index.ts';
+import { openStore, type Where } from '../experiments/breaker-deals.ts';
+
+export interface Spending {
+  readonly where: Where;
+  readonly budget: Readonly<Record<string, unknown>>;
+  /** What a call costs at worst, and what it costs in the end; absent where calls are counted. */
+  readonly cents?: { readonly worst: number; readonly real: number };
+}
+
+export interface Spent {
+  readonly calls: number;
+  /** Codes of what was refused, each once. */
+  readonly codes: readonly string[];
+  /** How often the store was asked or told, by either door. */
+  readonly deals: number;
+}
+
+/** Halts in a row after which nothing is believed to be left. */
+const haltsMax = 3;
+
+async function spend({ where, budget, cents }: Spending): Promise<Spent> {
+  const store = await openStore(where);
+  let deals = 0;
+  const { now, soon } = store.shared;
+  Object.assign(store.shared, {
+    now(deal: Deal) {
+      const dealt = now(deal);
+      if (dealt.status !== 'away') deals++; // Redis says at once that it cannot be asked so.
+      return dealt;
+    },
+    soon(deal: Deal) {
+      deals++;
+      return soon(deal);
+    },
+  });
+  const policy = { budgets: [budget], loop: { enabled: false } };
+  const gear = createSwitchgear({ store, policy, project: 'p', log: 'silent', env: {} });
+  const tool = gear.guard('work', async (_: number) => 'done', {
+    ...(cents && { worst: { cents: cents.worst } }),
+    ...(cents && { usage: () => ({ inputTokens: 0, outputTokens: 0, costUsd: cents.real / 100 }) }),
+  });
+  const codes = new Set<string>();
+  let calls = 0;
+  for (let halts = 0; halts < haltsMax; ) {
+    const limits = { maxToolCalls: 1_000_000, maxSpendCents: 1_000_000, maxDenials: 1_000_000 };
+    const { status } = await gear.task({ limits }, async (task) => {
+      while (task.halt === undefined) {
+        const answers = await Promise.all([0, 1, 2, 3].map((at) => tool(at)));
+        for (const answer of answers) {
+          const code = refusalOf(answer)?.code;
+          if (code === undefined) calls++;
+          else codes.add(code);
+        }
+        if (answers.includes('done')) halts = 0;
+      }
+    });
+    if (status === 'halted') halts++;
+  }
+  gear.dispose();
+  return { calls, codes: [...codes], deals };
+}
+
+process.on('message', async (spending: Spending) => {
+  process.send?.(await spend(spending));
+});
+process.on('disconnect', () => process.exit()); // Nobody is left to ask.
+process.send?.('ready');
