@@ -87,7 +87,7 @@ export interface Deal {
   readonly sums?: readonly Addition[];
   readonly marks?: readonly Marking[];
   readonly notes?: readonly Note[];
-  /** It happened and must be told: where the store is away it counts here, and is delivered later. */
+  /** It happened and must be told: where the store is away or full it counts here, and is delivered later. */
   readonly mustArrive?: boolean;
   /** Called once it is in the store, which may be much later, with its notes as the journal has them. */
   arrived?(entries: readonly Entry[]): void;
