@@ -1,5 +1,6 @@
 /** One measurement in a process of its own: its name and arguments come in, one line of figures goes out. */
 
+import { blocked, stall, write } from './measure/blocked.ts';
 import { counts } from './measure/counts.ts';
 import { leave } from './measure/exit.ts';
 import { flat } from './measure/flat.ts';
@@ -21,6 +22,9 @@ const measurements: Readonly<Record<string, (args: readonly string[]) => Promise
   flat,
   sqlite: sqliteSpeed,
   trip,
+  blocked,
+  write,
+  stall,
   redis: redisSpeed,
   'store-heap': storeHeap,
 };
