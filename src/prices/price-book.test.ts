@@ -142,3 +142,22 @@ test('rates of your own may be the dearest', () => {
   const own = priceBook({ overrides: { gold: { inputPerMillion: 1e6, outputPerMillion: 1e6 } } });
   assert.deepEqual(own.dearest(call('x')), { micros: 2_000_000_000, basis: 'gold' });
 });
+
+test('a model that was asked for before costs what it costs when it is asked for the first time', () => {
+  const models = ['claude-opus-5-5', 'claude-sonnet-4', 'gpt-5.5', 'gpt-4o-mini', 'gemini-3.1-pro-preview', 'o1-pro'];
+  const counts = [0, 1, 3, 999, 12_345, 199_999, 1_000_001];
+  for (const model of models) {
+    const warm = priceBook();
+    warm.price({ model, inputTokens: 1, outputTokens: 1 });
+    for (const count of counts) {
+      const usage = {
+        model,
+        inputTokens: count + 70,
+        outputTokens: counts.at(-1)! - count,
+        cacheReadTokens: count >> 1,
+        cacheWriteTokens: count >> 2,
+      };
+      assert.deepEqual(warm.price(usage), priceBook().price(usage), `${model} ${count}`);
+    }
+  }
+});

@@ -2,9 +2,9 @@
 
 import { calcPrice, findProvider, type MatchLogic, type PriceCalculation } from '@pydantic/genai-prices';
 import { SwitchgearError } from '../core/error.ts';
-import { nameLengthMax } from '../core/limits.ts';
+import { nameLengthMax, toldModelsMax } from '../core/limits.ts';
 import { microsOf, type Rates, type TokenParts, tokenParts } from '../core/rates.ts';
-import type { Price, Prices, Usage } from '../ports/prices.ts';
+import type { Prices, Usage } from '../ports/prices.ts';
 import { type Dearest, dearestRates } from './dearest.ts';
 import { isSameVersion, type Lookup, lookupsOf } from './model-name.ts';
 
@@ -28,20 +28,27 @@ export function priceBook(options: PriceBookOptions = {}): Prices {
     overrides.set(model.toLowerCase(), ratesOf(model, rates));
   }
   let dearest: Dearest | undefined;
+  /** Models whose rates do not depend on anything: asking the book takes far longer than a sum. */
+  const flat = new Map<string, FlatRates>();
 
   return {
     price(usage) {
       try {
         if (typeof usage.model !== 'string' || usage.model.length > nameLengthMax) return undefined;
         const parts = tokenParts(usage);
+        const known = flat.get(usage.model);
+        if (known !== undefined) return { micros: flatMicros(parts, known), basis: known.basis };
         const lookups = lookupsOf(usage.model);
         for (const { name } of lookups) {
           const rates = overrides.get(name.toLowerCase());
           if (rates) return { micros: microsOf(parts, rates), basis: name };
         }
         for (const lookup of lookups) {
-          const price = priceOf(parts, lookup);
-          if (price) return price;
+          const found = calculated(parts, lookup);
+          if (found === undefined) continue;
+          const rates = flatRates(found, lookup);
+          if (rates !== undefined && flat.size < toldModelsMax) flat.set(usage.model, rates);
+          return { micros: wholeMicros(found.total_price), basis: found.model.id };
         }
         return undefined;
       } catch {
@@ -56,7 +63,7 @@ export function priceBook(options: PriceBookOptions = {}): Prices {
   };
 }
 
-function priceOf(parts: TokenParts, { name, provider }: Lookup): Price | undefined {
+function calculated(parts: TokenParts, { name, provider }: Lookup): PriceCalculation | undefined {
   if (provider !== undefined && findProvider({ providerId: provider }) === undefined) return undefined;
   const usage = {
     input_tokens: parts.uncached + parts.cacheRead + parts.cacheWrite,
@@ -65,8 +72,38 @@ function priceOf(parts: TokenParts, { name, provider }: Lookup): Price | undefin
     output_tokens: parts.output,
   };
   const found = calcPrice(usage, name, provider === undefined ? {} : { providerId: provider });
-  if (found === null || !isPricedByToken(found, name) || !isMeant(found, name)) return undefined;
-  return { micros: wholeMicros(found.total_price), basis: found.model.id };
+  return found === null || !isPricedByToken(found, name) || !isMeant(found, name) ? undefined : found;
+}
+
+/** Dollars for a million tokens of each kind. */
+interface FlatRates extends TokenParts {
+  readonly basis: string;
+}
+
+const million = 1_000_000;
+
+/** The rates of a model that has one of each kind, whatever the size of a request and the time of day. */
+function flatRates({ model, model_price }: PriceCalculation, lookup: Lookup): FlatRates | undefined {
+  if (Array.isArray(model.prices) || Object.values(model_price).some((rate) => typeof rate === 'object'))
+    return undefined;
+  const none = { uncached: 0, cacheRead: 0, cacheWrite: 0, output: 0 };
+  const rate = (part: keyof TokenParts) => calculated({ ...none, [part]: million }, lookup)?.total_price ?? Number.NaN;
+  const rates = {
+    uncached: rate('uncached'),
+    cacheRead: rate('cacheRead'),
+    cacheWrite: rate('cacheWrite'),
+    output: rate('output'),
+  };
+  return Object.values(rates).every(Number.isFinite) ? { ...rates, basis: model.id } : undefined;
+}
+
+function flatMicros(parts: TokenParts, rates: FlatRates): number {
+  const dollars =
+    parts.uncached * rates.uncached +
+    parts.cacheRead * rates.cacheRead +
+    parts.cacheWrite * rates.cacheWrite +
+    parts.output * rates.output;
+  return wholeMicros(dollars / million);
 }
 
 /** Models priced by the hour or page come out as free; only those that say so are. */
