@@ -119,7 +119,7 @@ test('without a terminal nobody is asked there', async () => {
   assert.deepEqual(shown, []);
 });
 
-test('the terminal shows what is asked, takes a word it does not know for no answer, and cannot be steered', async () => {
+test('the terminal shows what is asked, asks again after an unknown word, and cannot be steered', async () => {
   const { approver, input, shown } = typing();
   const asked = approver.ask({ ...questionCard(), evidence: ['plan', 'pay \u001b[2Jnow?'] }, signal());
   input.write('perhaps\n');

@@ -4,7 +4,7 @@
  */
 
 import { createHmac } from 'node:crypto';
-import { type Card, type CardAction, changeCard } from '../core/card.ts';
+import type { Card, CardAction } from '../core/card.ts';
 import { answerPollMs } from '../core/limits.ts';
 import type { Stop } from '../core/verdict.ts';
 import type { askPerson } from '../guard/approval.ts';
@@ -14,8 +14,7 @@ import { holdsWords } from '../guard/notes.ts';
 import { atHalt } from '../guard/task-node.ts';
 import type { Works } from '../guard/works.ts';
 import type { Answer } from '../ports/approver.ts';
-import type { Store } from '../ports/store.ts';
-import { change } from './run-cells.ts';
+import { answerQuestion, expire } from './ask-card.ts';
 import { type Desk, write } from './run-desk.ts';
 import { sameRules } from './run-transitions.ts';
 import { findStanding, giveStanding } from './standing.ts';
@@ -160,7 +159,7 @@ function answerTo(desk: Desk, { task }: Lane, card: Card): Promise<Card | undefi
     if (isOver) return;
     const heard = async (answer: Answer) => {
       if (typeof answer?.approved !== 'boolean') return leave();
-      const { status, card: turned } = await answerCard(store, card.id, actionOf(answer), answer.by);
+      const { status, card: turned } = await answerQuestion(store, card.id, actionOf(answer), answer.by);
       if (status !== 'away') end(turned); // The first answer stands, whoever gave it.
     };
     Promise.resolve()
@@ -181,45 +180,4 @@ async function remember(desk: Desk, { answer }: Card, rules: readonly string[], 
   const approved = answer === 'approve_run' ? { approved: { rules, by: who } } : {};
   await write(desk, { type: 'answered', by, ...approved });
   if (answer === 'approve_always') await giveStanding(store, run.chain.id, rules, who);
-}
-
-/** How an answer was taken: `late` where somebody was faster, its time is over, or it was not offered. */
-export interface Answered {
-  readonly status: 'taken' | 'late' | 'away' | 'unknown';
-  readonly card?: Card;
-}
-
-/** Answers a card in the store, for whoever waits for it in any process. */
-export async function answerCard(store: Store, id: string, answer: CardAction, by: string): Promise<Answered> {
-  const atMs = store.clock.nowMs();
-  let before: Card | undefined;
-  let card: Card | undefined;
-  const step = (stored: Card | undefined) => {
-    before = stored;
-    card = stored && changeCard(stored, { type: 'card-answered', atMs, answer, by });
-    return card;
-  };
-  const known = store.card(id);
-  const shown = known && changeCard(known, { type: 'card-answered', atMs, answer, by });
-  const notes =
-    shown === undefined
-      ? []
-      : [{ body: { type: 'card-changed', card: shown } as const, place: { task: shown.task }, atMs }];
-  const changed = await change(store, { card: { id, step }, notes });
-  if (changed.status === 'away') return { status: 'away' };
-  if (card === undefined) return { status: 'unknown' };
-  return { status: card === before ? 'late' : 'taken', card };
-}
-
-/** Closes a question that nobody will answer any more. */
-async function expire(store: Store, id: string): Promise<void> {
-  const step = (stored: Card | undefined) =>
-    stored?.state === 'open' ? ({ ...stored, state: 'expired' } as const) : stored;
-  const known = store.card(id);
-  if (known?.state !== 'open') return;
-  const body = { type: 'card-changed', card: { ...known, state: 'expired' } } as const;
-  await change(store, {
-    card: { id, step },
-    notes: [{ body, place: { task: known.task }, atMs: store.clock.nowMs() }],
-  });
 }

@@ -9,9 +9,10 @@ import { printRule } from '../core/rules/rule.ts';
 import { systemClock } from '../guard/clock.ts';
 import type { SwitchgearOptions } from '../guard/front-door.ts';
 import { memoryStore } from '../stores/memory.ts';
-import type { Ability, AbilitySource } from './ability.ts';
+import type { AbilitySource } from './ability.ts';
 import type { Chain } from './chain.ts';
 import { readParams } from './params.ts';
+import { findAbilities } from './run-abilities.ts';
 import type { OnRun } from './run-event.ts';
 import { createRun, keepMove, listRuns, loadRun, type Moved, type RunLine, readOutput } from './run-keeping.ts';
 import { isGone, newOwner } from './run-owner.ts';
@@ -171,32 +172,6 @@ function rulesIn(text: string, chain: Chain): readonly string[] {
   if (errors.length > 0)
     throw new SwitchgearError('invalid_plan', `the plan of the model cannot be used: ${errors[0]}`);
   return rules.map(printRule);
-}
-
-/** Who does what; nothing runs where one of them is missing. */
-async function findAbilities(
-  sources: readonly AbilitySource[],
-  { steps }: Chain,
-  isWanted: (step: number) => boolean,
-): Promise<ReadonlyMap<string, Ability>> {
-  const found = new Map<string, Ability>();
-  for (const [at, { ability: name, id }] of steps.entries()) {
-    if (found.has(name) || !isWanted(at)) continue;
-    for (const source of sources) {
-      const ability = await source.find(name);
-      if (ability === undefined) continue;
-      found.set(name, ability);
-      break;
-    }
-    if (!found.has(name)) throw await unknownAbility(sources, name, id);
-  }
-  return found;
-}
-
-async function unknownAbility(sources: readonly AbilitySource[], name: string, step: string): Promise<SwitchgearError> {
-  const names = (await Promise.all(sources.map((source) => source.names()))).flat();
-  const known = names.length === 0 ? 'there are none' : `there are ${names.slice(0, 20).join(', ')}`;
-  return new SwitchgearError('unknown_ability', `step ${step}: nobody has the ability ${quoted(name)}: ${known}`);
 }
 
 /** Newer ones sort later, and two of one moment differ. */

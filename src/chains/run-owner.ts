@@ -1,4 +1,4 @@
-/** Who runs a run: a process that says every few seconds that it lives, and can be asked where it is on this machine. */
+/** Who runs a run: a process that says every few seconds that it lives, and that can be asked on its own machine. */
 
 import { readFileSync, readlinkSync } from 'node:fs';
 import { hostname } from 'node:os';
@@ -28,7 +28,7 @@ function isAlive(pid: number): boolean {
   }
 }
 
-/** Names the machine since its start, and the room that numbers of processes are counted in: containers have their own. */
+/** Names the machine since its start, and the room in which processes are numbered: containers have their own. */
 function thisMachine(): string {
   machine ??= [hostname(), read(() => readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim()), roomOfPids()]
     .filter((part) => part !== undefined)

@@ -1,38 +1,18 @@
-/** One step of a run: filled, checked, begun in the store, run, and its result kept. Nothing runs that was not begun. */
+/** One step of a run: filled, checked, begun in the store, run, and its result kept. What is not begun never runs. */
 
 import { readError } from '../core/classify.ts';
 import { abilityOutputBytesMax, reasonLengthMax, resultPatienceMs, stepStoreWaitMs, sweepMs } from '../core/limits.ts';
-import { type Refusal, refusalOf } from '../core/refusal.ts';
-import type { ChainGate } from '../guard/chain-gate.ts';
-import type { Switchgear, Task } from '../guard/front-door.ts';
-import { holdsWords, write as writeEntry } from '../guard/notes.ts';
-import type { Ability } from './ability.ts';
+import { refusalOf } from '../core/refusal.ts';
+import type { Task } from '../guard/front-door.ts';
 import type { ChainStep } from './chain.ts';
 import { holds, whySkipped } from './condition.ts';
-import { type Desk, sleep, stepEnded, useOf, writeWithin } from './run-desk.ts';
+import { type Bench, tellRules } from './run-bench.ts';
+import { sleep, stepEnded, useOf, writeWithin } from './run-desk.ts';
 import type { Moved } from './run-keeping.ts';
-import { type Checked, checkRules, type RunRules } from './run-rules.ts';
-import type { RunEnd, RunState } from './run-state.ts';
+import { checkRules } from './run-rules.ts';
+import type { RunEnd } from './run-state.ts';
+import { type Stopped, stoppedBy, storeStop } from './run-stop.ts';
 import { fillTemplates } from './template.ts';
-
-/** What a run works with. */
-export interface Bench {
-  readonly desk: Desk;
-  readonly gear: Switchgear;
-  readonly gate: ChainGate;
-  readonly rules: RunRules;
-  readonly abilities: ReadonlyMap<string, Ability>;
-  /** By output key. */
-  readonly outputs: Record<string, unknown>;
-  /** What fired before the step that came last. */
-  lastChecked: Checked;
-}
-
-/** How a run ends before its last step; `parked` is left as it is, for its answer to come. */
-export type Stopped =
-  | { readonly status: 'failed' | 'aborted' | 'throttled' | 'cancelled'; readonly end: RunEnd }
-  | 'parked'
-  | 'lost';
 
 /** The step never began: what went wrong says nothing about its ability. */
 class NotBegunError extends Error {
@@ -203,41 +183,4 @@ function jsonOf(value: unknown): string | undefined {
   } catch {
     return undefined;
   }
-}
-
-/** How a refusal ends a run. */
-export function stoppedBy(desk: Desk, refusal: Refusal, { rows }: Checked): Stopped {
-  if (desk.lost) return 'lost';
-  const { code, explanation, retryAtMs } = refusal;
-  if (desk.signal.aborted) return { status: 'cancelled', end: { code: 'cancelled', message: explanation } };
-  const action = code === 'rule_abort' ? 'abort' : code === 'rule_throttled' ? 'throttle' : 'confirm';
-  const fired = code.startsWith('rule_') ? rows.filter((row) => row.fired && row.action === action) : [];
-  const end: RunEnd = {
-    code,
-    message: explanation,
-    ...(fired.length > 0 && { rules: fired.map(({ rule }) => rule) }),
-    ...(retryAtMs !== undefined && { retryAtMs }),
-  };
-  return { status: code === 'rule_throttled' ? 'throttled' : code === 'internal_error' ? 'failed' : 'aborted', end };
-}
-
-/** The store did not take it: it is away, full, or somebody else has the run. */
-export function storeStop(moved: Moved): Stopped {
-  if (moved.status === 'refused' && !moved.full) return 'lost';
-  const why = moved.status === 'away' ? moved.reason : 'it is full';
-  const message = `the store did not take the state of the run (${why}): resume it when the store is back`;
-  return { status: 'aborted', end: { code: 'store_away', message } };
-}
-
-/** Says what each rule saw; the journal holds the values only where content is held. */
-export function tellRules(bench: Bench, step: string, checked: Checked): void {
-  bench.lastChecked = checked;
-  const { desk, gate } = bench;
-  const { rows } = checked;
-  if (rows.length === 0) return;
-  const run: RunState['id'] = desk.run.id;
-  desk.show({ type: 'rules-checked', run, step, rows });
-  const held = holdsWords(gate.works);
-  const kept = rows.map(({ rule, fired, limit, value }) => ({ rule, fired, limit, ...(held && { value }) }));
-  writeEntry(gate.works, { type: 'rules-checked', run, step, rows: kept }, { task: run, agent: bench.gear.agent });
 }

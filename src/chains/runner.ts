@@ -1,10 +1,6 @@
 /** Runs a run from where it is to its end, or to where it has to stop. Every effect of chains is begun here. */
 
 import { leaseMs, runRenewMs, stepStoreWaitMs } from '../core/limits.ts';
-import { refusalOf } from '../core/refusal.ts';
-import { chainRun, type RulesState } from '../core/rules/control.ts';
-import { explainRules } from '../core/rules/evaluate.ts';
-import { countIn } from '../core/rules/history.ts';
 import { parseRule, type Rule, ruleOf } from '../core/rules/rule.ts';
 import { chainGate } from '../guard/chain-gate.ts';
 import type { SwitchgearOptions } from '../guard/front-door.ts';
@@ -16,12 +12,14 @@ import type { Ability } from './ability.ts';
 import { askInStore } from './ask.ts';
 import type { Chain, ParamValues } from './chain.ts';
 import { rulesOf } from './rules-of.ts';
+import type { Bench } from './run-bench.ts';
+import { admitRun, checkEnd } from './run-bounds.ts';
 import { type Desk, useOf, write, writeWithin } from './run-desk.ts';
 import type { OnRun } from './run-event.ts';
 import { lookAtRun, readOutput, runKey } from './run-keeping.ts';
-import { type Checked, checkRules } from './run-rules.ts';
 import type { RunState } from './run-state.ts';
-import { type Bench, runStep, type Stopped, stoppedBy, storeStop, tellRules } from './run-step.ts';
+import { runStep } from './run-step.ts';
+import { type Stopped, stoppedBy } from './run-stop.ts';
 import { lendStore } from './run-store.ts';
 
 /** What runs have in common. */
@@ -39,8 +37,6 @@ export interface RunHow {
   readonly wait: boolean;
   readonly abilities: ReadonlyMap<string, Ability>;
 }
-
-const nothing: Checked = { hits: [], rows: [] };
 
 /** The rules that a chain brings along, filled with what the run was given. */
 export function ownRules(chain: Chain, params: ParamValues, modelRules: readonly string[]): readonly Rule[] {
@@ -93,7 +89,7 @@ export async function goOn(runner: Runner, start: RunState, how: RunHow): Promis
     rules: { policy: gate.policyRules, own, settings, ownSettings: { ...settings, ...chain.ruleSettings } },
     abilities: how.abilities,
     outputs: await outputsOf(store, start),
-    lastChecked: nothing,
+    lastChecked: { hits: [], rows: [] },
   };
   const stopLease = keepLease(desk, () => lost.abort(new Error('the run is no longer run here')));
   try {
@@ -167,59 +163,6 @@ async function runAll(bench: Bench): Promise<Stopped | undefined> {
   });
   if (result.status === 'halted') return result.value ?? stoppedBy(desk, result.halt, bench.lastChecked);
   return result.value ?? checkEnd(bench);
-}
-
-/** The run as a whole is judged once, when it starts: that is what frequency counts. */
-async function admitRun(bench: Bench): Promise<Stopped | undefined> {
-  const { desk, gate } = bench;
-  const { run, by } = desk;
-  if (run.admitted) return undefined;
-  desk.subject = { step: '', attempt: 0, args: {} };
-  tellRules(bench, '', { hits: [], rows: frequencyRows(bench) });
-  const refusal = refusalOf(await gate.guard(chainRun(run.chain.id), async () => {}, { match: () => [] })());
-  if (refusal !== undefined) return desk.parked ? 'parked' : stoppedBy(desk, refusal, bench.lastChecked);
-  const moved = await writeWithin(desk, stepStoreWaitMs, { type: 'admitted', by }, useOf(desk));
-  desk.answered = undefined;
-  return moved.status === 'done' ? undefined : storeStop(moved);
-}
-
-function frequencyRows({ desk, gate, gear }: Bench): Checked['rows'] {
-  const { works } = gate;
-  const { chain } = desk.run;
-  const all = [...gate.policyRules, ...ownRules(chain, desk.run.params, desk.run.modelRules)];
-  const counted = works.store.cell('rules', () => works.rules!.control.initial(0)).state as RulesState;
-  const atMs = works.clock.nowMs();
-  return all.flatMap((rule) => {
-    if (rule.condition.kind !== 'frequency') return [];
-    const key = `${rule.id}@${chain.id}`;
-    const history = counted.times.items[key];
-    const before = (windowMs: number) =>
-      works.store.shared?.marked(`frequency//${encodeURIComponent(key)}`, atMs, windowMs).count ??
-      (history === undefined ? 0 : countIn(history, windowMs, atMs));
-    const runs = (windowMs: number) => 1 + before(windowMs);
-    const step = { chain: chain.id, ability: '', outputs: {}, agent: gear.agent };
-    return explainRules([rule], step, works.settings.ruleSettings, runs).map(({ fired, value, limit }) => {
-      const { id, action, reason } = rule;
-      return { rule: id, action, fired, value, limit, ...(reason !== undefined && { reason }) };
-    });
-  });
-}
-
-/** After the last step: what it brought may still fire. What fired before it has had its say. */
-async function checkEnd(bench: Bench): Promise<Stopped | undefined> {
-  const { desk, gate, gear, outputs, rules } = bench;
-  const { run } = desk;
-  const before = new Set(bench.lastChecked.hits.map(({ rule, seen }) => `${rule}\n${seen}`));
-  const checked = checkRules(rules, run, { ability: '', agent: gear.agent, args: {}, outputs });
-  tellRules(bench, '', checked);
-  const slow = new Set(checked.rows.flatMap(({ rule, action }) => (action === 'throttle' ? rule : [])));
-  const hits = checked.hits.filter(({ rule, seen }) => !slow.has(rule) && !before.has(`${rule}\n${seen}`));
-  if (hits.length === 0) return undefined;
-  desk.subject = { step: '', attempt: 1, args: {} };
-  const end = gate.guard(`the end of ${run.chain.id}`, async () => {}, { match: () => hits });
-  const refusal = refusalOf(await end());
-  if (refusal === undefined) return undefined;
-  return desk.parked ? 'parked' : stoppedBy(desk, refusal, checked);
 }
 
 /** Writes how it ended. What the store does not hear now, whoever resumes the run finds out again. */

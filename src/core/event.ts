@@ -4,6 +4,7 @@ import type { Action, Cost, Outcome, Permit, RuleHit } from './action.ts';
 import type { Card } from './card.ts';
 import type { Gauge } from './control.ts';
 import type { ResultMark } from './loop/result.ts';
+import type { RunEntryBody } from './run-entry.ts';
 import type { TaskSettings } from './settings.ts';
 import type { Code, Counters, Decision, Stop, Verdict } from './verdict.ts';
 
@@ -144,14 +145,6 @@ export interface EntryPlace {
   readonly breaker?: string;
 }
 
-/** What one rule saw before a step of a chain; the value only where content is held. */
-export interface RuleRow {
-  readonly rule: string;
-  readonly fired: boolean;
-  readonly limit: string;
-  readonly value?: string;
-}
-
 /** What a journal line can say. Noun-verb, past tense; API, never renamed. */
 export type EntryBody =
   | {
@@ -242,30 +235,7 @@ export type EntryBody =
   | { readonly type: 'health-checked'; readonly key: string; readonly name: string; readonly healthy: boolean }
   | { readonly type: 'rule-fired'; readonly rule: string; readonly action: string; readonly reason: string }
   | { readonly type: 'rule-rejected'; readonly line: string; readonly reason: string }
-  | { readonly type: 'rules-checked'; readonly run: string; readonly step: string; readonly rows: readonly RuleRow[] }
-  | {
-      readonly type: 'run-started' | 'run-resumed' | 'run-cancelled' | 'run-resolved';
-      readonly run: string;
-      readonly chain: string;
-      /** Who said so, and how a step in doubt was settled. */
-      readonly by?: string;
-      readonly how?: 'done' | 'redo';
-    }
-  | {
-      readonly type: 'run-ended';
-      readonly run: string;
-      readonly chain: string;
-      readonly status: string;
-      readonly code?: string;
-    }
-  | { readonly type: 'step-started'; readonly run: string; readonly step: string; readonly attempt: number }
-  | { readonly type: 'step-ended'; readonly run: string; readonly step: string; readonly status: string }
-  | {
-      readonly type: 'standing-given' | 'standing-dropped';
-      readonly chain: string;
-      readonly rules: readonly string[];
-      readonly by: string;
-    }
+  | RunEntryBody
   | { readonly type: 'notice'; readonly gauge: Gauge; readonly message: string }
   | { readonly type: 'card-changed'; readonly card: Card }
   | { readonly type: 'storm-tripped' | 'storm-restarted'; readonly name: string; readonly counters: Counters }

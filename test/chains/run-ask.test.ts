@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { answerCard } from '../../src/chains/ask.ts';
+import { answerQuestion } from '../../src/chains/ask-card.ts';
 import { type ChainsOptions, createChains, type RunOptions } from '../../src/chains/chains.ts';
 import { dropStanding, listStanding } from '../../src/chains/standing.ts';
 import { memoryStore } from '../../src/stores/memory.ts';
@@ -107,8 +107,8 @@ test('an answer in the store counts while the approver is still silent, and the 
   const running = chains.run(asking);
   await promisesSettled();
   const [card] = store.cards();
-  assert.equal((await answerCard(store, card!.id, 'decline', 'bob')).status, 'taken');
-  assert.equal((await answerCard(store, card!.id, 'approve', 'eve')).status, 'late');
+  assert.equal((await answerQuestion(store, card!.id, 'decline', 'bob')).status, 'taken');
+  assert.equal((await answerQuestion(store, card!.id, 'approve', 'eve')).status, 'late');
   await clock.elapse(1_000);
   const run = await running;
   assert.equal(run.end?.code, 'rule_declined');
@@ -181,7 +181,7 @@ for (const [name, make] of Object.entries(kinds)) {
     await life(async (_, store) => {
       const cards = (await store.shared.read('card/', 10)).map(({ key }) => key);
       assert.deepEqual(cards, [`card/${run.card}`], 'one question, one card');
-      assert.equal((await answerCard(store, run.card!, 'approve', 'bob')).status, 'taken');
+      assert.equal((await answerQuestion(store, run.card!, 'approve', 'bob')).status, 'taken');
     });
     const done = await life((chains) => chains.resume('r'));
     assert.equal(done.status, 'done');
@@ -192,7 +192,7 @@ for (const [name, make] of Object.entries(kinds)) {
   test(`${name}: a no that came meanwhile aborts`, async () => {
     const { life, abilities } = restarts();
     const { card } = await life((chains) => chains.run(asking, {}, parked));
-    await life((_, store) => answerCard(store, card!, 'decline', 'bob'));
+    await life((_, store) => answerQuestion(store, card!, 'decline', 'bob'));
     const run = await life((chains) => chains.resume('r'));
     assert.equal(run.end?.code, 'rule_declined');
     assert.deepEqual(abilities.ran, ['first']);
@@ -203,7 +203,7 @@ for (const [name, make] of Object.entries(kinds)) {
     const policy = { approval: { timeout_secs: 0.05 } };
     const { card } = await life((chains) => chains.run(asking, {}, parked), { policy });
     await new Promise((resolve) => setTimeout(resolve, 60));
-    await life(async (_, store) => assert.equal((await answerCard(store, card!, 'approve', 'bob')).status, 'late'));
+    await life(async (_, store) => assert.equal((await answerQuestion(store, card!, 'approve', 'bob')).status, 'late'));
     const run = await life((chains) => chains.resume('r'), { policy, approver: person() });
     assert.equal(run.end?.code, 'rule_unanswered');
     assert.deepEqual(abilities.ran, ['first']);
@@ -220,7 +220,7 @@ for (const [name, make] of Object.entries(kinds)) {
             open = (await store.shared.read('card/', 10)).map(({ key }) => key.slice(5))[0];
             await promisesSettled();
           }
-          await answerCard(store, open, 'approve_always', 'bob');
+          await answerQuestion(store, open, 'approve_always', 'bob');
           return running;
         }),
       { approver: person() },
@@ -242,7 +242,7 @@ for (const [name, make] of Object.entries(kinds)) {
     const one = await life((chains) => chains.run(chain, { whom: 'ann' }, { ...parked, id: 'one' }));
     const two = await life((chains) => chains.run(chain, { whom: 'bob' }, { ...parked, id: 'two' }));
     assert.notEqual(one.card, two.card);
-    await life((_, store) => answerCard(store, one.card!, 'approve', 'bob'));
+    await life((_, store) => answerQuestion(store, one.card!, 'approve', 'bob'));
     assert.equal((await life((chains) => chains.resume('two', { wait: false }))).status, 'waiting');
   });
 }

@@ -86,7 +86,7 @@ test('the owner says that it lives while a step takes long', async () => {
   assert.equal((await running).status, 'done');
 });
 
-test('what a frozen owner was at is in doubt; its late result settles that, and the finished step is not repeated', async () => {
+test('what a frozen owner was at is in doubt; its late result settles that, and is not repeated', async () => {
   const path = newFile();
   const hold = held();
   const one = side(path, { pay: hold.work });

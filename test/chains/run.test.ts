@@ -151,7 +151,7 @@ test('each step tells what every rule saw; the journal holds values only where c
   }
 });
 
-test('a chain that runs too often is skipped with the time to try again, and goes on when it is resumed then', async () => {
+test('a chain that runs too often is skipped with the time to try again, and goes on then', async () => {
   const { chains, abilities, clock } = world();
   const chain = chainOf(['poll'], ['frequency>2/1h|throttle|not so fast']);
   for (let turn = 0; turn < 2; turn++) assert.equal((await chains.run(chain)).status, 'done');

@@ -1,6 +1,6 @@
 /**
  * Chains under kill -9: each run is killed at a random time and gone on with by another process. A step that is not
- * marked idempotent never runs twice; one that was killed inside a step is in doubt, says so, and finishes once settled.
+ * marked idempotent never runs twice; what is killed inside a step is in doubt, says so, and finishes once settled.
  */
 
 import { existsSync, readFileSync } from 'node:fs';

@@ -1,0 +1,37 @@
+/** How a run stops before its last step: a rule, a person, a limit, a failure, or a store that does not take it. */
+
+import type { Refusal } from '../core/refusal.ts';
+import type { Desk } from './run-desk.ts';
+import type { Moved } from './run-keeping.ts';
+import type { Checked } from './run-rules.ts';
+import type { RunEnd } from './run-state.ts';
+
+/** How a run ends before its last step; `parked` is left as it is, for its answer to come. */
+export type Stopped =
+  | { readonly status: 'failed' | 'aborted' | 'throttled' | 'cancelled'; readonly end: RunEnd }
+  | 'parked'
+  | 'lost';
+
+/** How a refusal ends a run. */
+export function stoppedBy(desk: Desk, refusal: Refusal, { rows }: Checked): Stopped {
+  if (desk.lost) return 'lost';
+  const { code, explanation, retryAtMs } = refusal;
+  if (desk.signal.aborted) return { status: 'cancelled', end: { code: 'cancelled', message: explanation } };
+  const action = code === 'rule_abort' ? 'abort' : code === 'rule_throttled' ? 'throttle' : 'confirm';
+  const fired = code.startsWith('rule_') ? rows.filter((row) => row.fired && row.action === action) : [];
+  const end: RunEnd = {
+    code,
+    message: explanation,
+    ...(fired.length > 0 && { rules: fired.map(({ rule }) => rule) }),
+    ...(retryAtMs !== undefined && { retryAtMs }),
+  };
+  return { status: code === 'rule_throttled' ? 'throttled' : code === 'internal_error' ? 'failed' : 'aborted', end };
+}
+
+/** The store did not take it: it is away, full, or somebody else has the run. */
+export function storeStop(moved: Moved): Stopped {
+  if (moved.status === 'refused' && !moved.full) return 'lost';
+  const why = moved.status === 'away' ? moved.reason : 'it is full';
+  const message = `the store did not take the state of the run (${why}): resume it when the store is back`;
+  return { status: 'aborted', end: { code: 'store_away', message } };
+}
