@@ -8,6 +8,7 @@ import type { Task } from '../guard/front-door.ts';
 import { hostCall } from '../guard/host-call.ts';
 import { hear, hearPrompt, type Part, type Prompt } from './ai-sdk-words.ts';
 import { type HostRun, haltFacts, mayClose, refusedError, told } from './host-run.ts';
+import { withMethods } from './with-methods.ts';
 
 /** The subset of the SDK's model that is used; the same in its specifications 2, 3 and 4. */
 interface ModelLike {
@@ -50,14 +51,7 @@ export function protectModel<M>(model: M, run: HostRun): M {
       `protect needs a model object, got ${JSON.stringify(model)}: make one with a provider, such as gateway(…)`,
     );
   }
-  const guarded = { doGenerate: generate(model, run), doStream: stream(model, run) };
-  return new Proxy(model, {
-    get(target, key) {
-      if (key === 'doGenerate' || key === 'doStream') return guarded[key];
-      const value: unknown = Reflect.get(target, key, target);
-      return typeof value === 'function' ? value.bind(target) : value; // Models have private fields.
-    },
-  });
+  return withMethods(model, { doGenerate: generate(model, run), doStream: stream(model, run) });
 }
 
 function isModel(model: unknown): model is ModelLike & object {

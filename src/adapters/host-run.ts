@@ -16,6 +16,11 @@ export interface ProtectOptions {
   readonly task?: Task | TaskOptions;
 }
 
+/** Whether it is a task that runs, and not options for one. */
+export function isTask(given: Task | TaskOptions | undefined): given is Task {
+  return given !== undefined && 'observe' in given;
+}
+
 export interface HostRun {
   readonly gear: Switchgear;
   /** The task of a call that begins now. */
@@ -32,7 +37,6 @@ export interface HostRun {
 
 export function hostRun({ gear = defaultSwitchgear(), task: given }: ProtectOptions = {}): HostRun {
   const { clock } = worksOf(gear);
-  const isTask = given !== undefined && 'observe' in given;
   let own: Task | undefined;
   let latest: Task | undefined;
   let out = 0;
@@ -42,7 +46,7 @@ export function hostRun({ gear = defaultSwitchgear(), task: given }: ProtectOpti
   return {
     gear,
     begin() {
-      latest = isTask ? given : gear.currentTask();
+      latest = isTask(given) ? given : gear.currentTask();
       if (latest !== undefined) return latest;
       stayAwake();
       if (own === undefined) out = 0;
@@ -76,11 +80,13 @@ export function hostRun({ gear = defaultSwitchgear(), task: given }: ProtectOpti
   };
 }
 
-/** The runs of a host that names them, each with a task of its own. */
-export function hostRuns(options: ProtectOptions): (name: string) => HostRun {
+/** The runs of a host that names them, each with a task of its own in the session of its conversation. */
+export function hostRuns(options: ProtectOptions): (name: string, session?: string) => HostRun {
   const runs = new Map<string, HostRun>();
-  return (name) => {
-    const run = runs.get(name) ?? hostRun(options);
+  const { task } = options;
+  return (name, session) => {
+    const said = isTask(task) || session === undefined ? options : { ...options, task: { session, ...task } };
+    const run = runs.get(name) ?? hostRun(said);
     if (!runs.has(name)) makeRoom(runs, hostRunsMax);
     runs.set(name, run);
     return run;

@@ -1,4 +1,4 @@
-/** A model call of a LangChain agent: metered and heard, and after a halt one closing answer instead of the next turn. */
+/** A model call in LangChain: metered and heard, and after a halt one closing answer instead of the next turn. */
 
 import type { Refusal } from '../core/refusal.ts';
 import type { Task } from '../guard/front-door.ts';

@@ -20,7 +20,7 @@ interface AgentState {
   readonly messages?: readonly MessageLike[];
 }
 
-interface Runtime {
+export interface Runtime {
   readonly signal?: AbortSignal;
   readonly configurable?: Readonly<Record<string, unknown>>;
   readonly interrupt?: (value: unknown) => unknown;
@@ -35,8 +35,14 @@ export interface ModelRequest {
   readonly responseFormat?: unknown;
 }
 
+export interface ToolCallLike {
+  readonly id?: string;
+  readonly name: string;
+  readonly args: unknown;
+}
+
 export interface ToolRequest {
-  readonly toolCall: { readonly id?: string; readonly name: string; readonly args: unknown };
+  readonly toolCall: ToolCallLike;
   readonly tool?: unknown;
   readonly state: AgentState;
   readonly runtime: Runtime;
@@ -65,4 +71,10 @@ export function textOf({ content }: MessageLike): string {
 /** Names the run by what started it: the last words of a person, the same after an interrupt as before. */
 export function runName({ messages = [] }: AgentState): string {
   return messages.findLast(({ type }) => type === 'human')?.id ?? '';
+}
+
+/** The conversation that a run belongs to, where the graph keeps one. */
+export function threadOf(runtime: Runtime | undefined): string | undefined {
+  const thread = runtime?.configurable?.thread_id;
+  return thread === undefined ? undefined : String(thread);
 }

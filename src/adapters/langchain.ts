@@ -1,11 +1,10 @@
-/** LangChain 1.x: the settings of `createAgent`, with one more middleware that guards every tool call and model call. */
+/** LangChain 1.x: the settings of `createAgent`, with a middleware that guards every tool call and model call. */
 
-import type { Refusal } from '../core/refusal.ts';
 import { type HostAnswer, type HostCall, hostCall } from '../guard/host-call.ts';
-import type { Answer } from '../ports/approver.ts';
 import { type HostRun, hostRuns, type ProtectOptions, sendOut, told } from './host-run.ts';
 import { callModel, turnOf } from './langchain-model.ts';
-import { type Handler, type ModelRequest, messageClasses, runName, type ToolRequest } from './langchain-shapes.ts';
+import { type Handler, type ModelRequest, runName, type ToolRequest, threadOf } from './langchain-shapes.ts';
+import { askBy, isBubble, refusedMessage, withNote } from './langchain-tool.ts';
 
 /** The part of an agent's settings that is read: everything else passes as it is. */
 export interface LangChainSettings {
@@ -22,14 +21,15 @@ export interface LangChainOptions extends ProtectOptions {
 export function protect<const S extends LangChainSettings>(settings: S, options: LangChainOptions = {}): S {
   const runOf = hostRuns(options);
   const { middleware = [] } = settings;
+  const { workers = [] } = options;
   const isAlone = !middleware.some((other) => (other as { wrapToolCall?: unknown } | null)?.wrapToolCall);
   const guard = {
     name: 'switchgear',
     // Only these two: other hooks are nodes of the graph and would use up its limit of steps.
     wrapModelCall: (request: ModelRequest, handler: Handler<ModelRequest>) =>
-      callModel(runOf(runName(request.state)), request, handler),
+      callModel(runOf(runName(request.state), threadOf(request.runtime)), request, handler),
     wrapToolCall: (request: ToolRequest, handler: Handler<ToolRequest>) =>
-      callTool(runOf(runName(request.state)), request, handler, options.workers ?? [], isAlone),
+      callTool(runOf(runName(request.state), threadOf(request.runtime)), request, handler, workers, isAlone),
   };
   return { ...settings, middleware: [...middleware, guard] };
 }
@@ -51,28 +51,23 @@ async function callTool(
     signal: runtime.signal,
     classify: (ending) => outcomeOf(request, 'error' in ending ? ending.error : ending.value),
     shown: (value) => (value as { readonly content?: unknown } | null | undefined)?.content ?? value,
-    ask: askBy(request, () => run.wait(task)),
+    ask: askBy(toolCall, runtime, () => run.wait(task)),
   };
   try {
     const answer: HostAnswer<unknown> = workers.includes(name)
       ? await sendOut(run, task, name, args, () => handler(request))
       : await hostCall(run.gear, name, [args], () => handler(request), host);
-    if ('refusal' in answer) return await toolMessage(request, told(answer.refusal));
-    return withNote(answer.value, () => task.note());
+    if ('refusal' in answer) return await refusedMessage(toolCall, told(answer.refusal));
+    return withNote(answer.value, task);
   } catch (error) {
     // What the graph steers by is not for us, and with other such middleware an error ends the run without us, too.
     const isHosts = isBubble(error) || runtime.signal?.aborted || isBadCall(error) || !isAlone;
     if (isHosts) throw error;
     // A hook of any kind takes the place of the agent's own handling of errors; this is its wording.
-    return await toolMessage(request, `${error}\n Please fix your mistakes.`);
+    return await refusedMessage(toolCall, `${error}\n Please fix your mistakes.`);
   } finally {
     run.rest(task);
   }
-}
-
-async function toolMessage({ toolCall: { id, name } }: ToolRequest, content: string): Promise<unknown> {
-  const { ToolMessage } = await messageClasses();
-  return new ToolMessage({ content, name, tool_call_id: id, status: 'error' });
 }
 
 /** Arguments that do not fit and tools that do not exist are the model's mistakes, and an interrupt is none at all. */
@@ -83,35 +78,6 @@ function outcomeOf({ tool }: ToolRequest, ended: unknown): 'failure' | 'neutral'
   return tool === undefined ? 'neutral' : 'failure';
 }
 
-/** Asks by an interrupt, in the words of LangChain's own middleware for people; where nothing is kept, nobody is asked. */
-function askBy({ toolCall, runtime }: ToolRequest, waits: () => void): HostCall['ask'] {
-  const { interrupt, configurable } = runtime;
-  if (interrupt === undefined || configurable?.__pregel_checkpointer === undefined) return undefined;
-  return ({ message }: Refusal): Answer => {
-    const { name, args } = toolCall;
-    waits();
-    const answer = interrupt({
-      actionRequests: [{ name, args, description: message }],
-      reviewConfigs: [{ actionName: name, allowedDecisions: ['approve', 'reject'] }],
-    });
-    const { decisions } = (answer ?? {}) as { readonly decisions?: readonly { readonly type?: unknown }[] };
-    return { approved: answer === true || decisions?.[0]?.type === 'approve', by: 'the user' };
-  };
-}
-
-function isBubble(error: unknown): boolean {
-  return (error as { readonly is_bubble_up?: unknown } | null | undefined)?.is_bubble_up === true;
-}
-
 function isBadCall(error: unknown): boolean {
   return (error as { readonly '~brand'?: unknown } | null | undefined)?.['~brand'] === 'ToolInvocationError';
-}
-
-/** What the model should be told before anything is refused, at the end of a result it reads. */
-function withNote(value: unknown, note: () => string | undefined): unknown {
-  const message = value as { content?: unknown } | null | undefined;
-  if (typeof message?.content !== 'string') return value;
-  const words = note();
-  if (words !== undefined) message.content += `\n\n[switchgear] ${words}`;
-  return value;
 }

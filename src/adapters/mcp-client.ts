@@ -5,6 +5,7 @@ import { defaultSwitchgear } from '../guard/default-switchgear.ts';
 import type { Switchgear, Task } from '../guard/front-door.ts';
 import { hostCall } from '../guard/host-call.ts';
 import { haltFacts, told } from './host-run.ts';
+import { withMethods } from './with-methods.ts';
 
 /** The subset of a client that is used. */
 export interface McpClientLike {
@@ -56,14 +57,7 @@ export function protect<C extends McpClientLike>(client: C, options: McpClientOp
     return 'value' in answer ? answer.value : refusedResult(answer.refusal);
   }
 
-  return new Proxy(client, {
-    get(target, key) {
-      if (key === 'callTool') return callTool;
-      const value: unknown = Reflect.get(target, key, target);
-      return typeof value === 'function' ? value.bind(target) : value; // Clients have private fields.
-    },
-    set: (target, key, value) => Reflect.set(target, key, value, target),
-  });
+  return withMethods(client, { callTool });
 }
 
 /** Where the request options stand: after the parameters in 2.x, behind a schema of the result in 1.x. */

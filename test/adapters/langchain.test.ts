@@ -2,48 +2,21 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { AIMessage, type BaseMessage, HumanMessage, ToolMessage } from '@langchain/core/messages';
+import { HumanMessage, ToolMessage } from '@langchain/core/messages';
 import { Command, MemorySaver } from '@langchain/langgraph';
-import { createAgent, createMiddleware, fakeModel, tool } from 'langchain';
+import { createAgent, createMiddleware, tool } from 'langchain';
 import { createSwitchgear } from 'switchgear';
 import { protect } from 'switchgear/adapters/langchain';
 import { adapterSuite, type HostScene, type HostTranscript } from 'switchgear/testing';
 import { z } from 'zod';
-
-const schema = z.looseObject({});
-
-type Model = ReturnType<typeof fakeModel>;
-
-/** The turns of a scene, as often as the agent may ask. */
-function scripted({ turns, stepsMax }: Pick<HostScene, 'turns' | 'stepsMax'>): Model {
-  const model = fakeModel();
-  for (let step = 0; step < stepsMax; step++) {
-    const { text = '', calls = [], tokens = 10 } = turns[Math.min(step, turns.length - 1)] ?? {};
-    const tool_calls = calls.map((call, index) => ({
-      name: call.tool,
-      args: { ...call.input },
-      id: `call-${step}-${index}`,
-      type: 'tool_call' as const,
-    }));
-    const usage_metadata = { input_tokens: tokens, output_tokens: tokens, total_tokens: 2 * tokens };
-    model.respond(new AIMessage({ content: text, tool_calls, ...({ usage_metadata } as object) }));
-  }
-  return model;
-}
+import { configOf, interruptsOf, schema, scripted, toolsOf, transcriptOf } from './langchain-scene.ts';
 
 async function play(scene: HostScene): Promise<HostTranscript> {
   const { gear, workers = [] } = scene;
   const model = scripted(scene);
-  const tools = Object.entries(scene.tools).map(([name, run]) =>
-    tool(async (input, { signal }) => String(await run(input, signal)), { name, schema }),
-  );
-  const settings = { model, tools, checkpointer: new MemorySaver() };
+  const settings = { model, tools: toolsOf(scene), checkpointer: new MemorySaver() };
   const agent = createAgent(gear === undefined ? settings : protect(settings, { gear, workers }));
-  const config = {
-    configurable: { thread_id: 'one' },
-    recursionLimit: 2 * scene.stepsMax + 1,
-    ...(scene.signal && { signal: scene.signal }),
-  };
+  const config = configOf(scene);
   let asked = 0;
   let state = await agent.invoke({ messages: [new HumanMessage('Go on.')] }, config);
   for (let pending = interruptsOf(state); pending > 0; pending = interruptsOf(state)) {
@@ -51,21 +24,7 @@ async function play(scene: HostScene): Promise<HostTranscript> {
     const type = scene.answers === 'approve' ? 'approve' : 'reject';
     state = await agent.invoke(new Command({ resume: { decisions: [{ type }] } }), config);
   }
-  const messages: BaseMessage[] = state.messages;
-  const last = messages.at(-1);
-  const facts = last?.response_metadata.switchgear as { code: HostTranscript['halt'] } | undefined;
-  return {
-    modelCalls: model.callCount,
-    told: messages.filter((message) => ToolMessage.isInstance(message)).map(({ text }) => text),
-    answer: last?.text ?? '',
-    halt: facts?.code,
-    asked,
-    messages: messages.map((message) => ({ ...message.toDict().data, type: message.type, id: undefined })),
-  };
-}
-
-function interruptsOf(state: object): number {
-  return ((state as { __interrupt__?: unknown[] }).__interrupt__ ?? []).length;
+  return transcriptOf(model, state.messages, asked);
 }
 
 adapterSuite({ name: 'LangChain', run: play });

@@ -1,4 +1,4 @@
-/** An agent written by hand, for what brings no loop of its own: it asks a script, runs the calls, and shows the results. */
+/** An agent written by hand, for what brings no loop of its own: it follows a script and runs the calls. */
 
 import type { Switchgear, Task } from 'switchgear';
 import type { HostScene, HostTranscript } from 'switchgear/testing';

@@ -76,7 +76,7 @@ for (const [generation, connect] of [
   ['1.x', connectOne],
   ['2.x', connectTwo],
 ] as const) {
-  test(`${generation}: a client stays one, a breaker is named after server and tool, and code reads the refusal`, async () => {
+  test(`${generation}: a breaker is named after server and tool, and code reads the refusal`, async () => {
     const gear = createSwitchgear({ log: 'silent', env: {} });
     const client = protect<{
       callTool(call: { name: string }): Promise<unknown>;

@@ -1,0 +1,192 @@
+/** Delegation limits that live in a graph's own state: for supervisors that are nodes and send work to other nodes. */
+
+import { type FailureCounts, failuresOf, workerLimit } from '../core/delegation.ts';
+import { blockReason, failureLines, tripLine, userMessage } from '../core/delegation-messages.ts';
+import { workersMax } from '../core/limits.ts';
+import { delegationPolicyPrompt } from '../core/prompts.ts';
+import { causeHint, workerFailure } from '../core/worker-failure.ts';
+import { defaultSwitchgear } from '../guard/default-switchgear.ts';
+import type { Switchgear } from '../guard/front-door.ts';
+import { worksOf } from '../guard/works-of.ts';
+import type { MessageLike } from './langchain-shapes.ts';
+import { isYes } from './langchain-tool.ts';
+
+/** What is remembered beside the counts: what was counted already, when and why. */
+export interface DelegationNotes {
+  /** The message that was read last. */
+  readonly seen?: string;
+  /** When each worker failed last, in wall time. */
+  readonly failedAtMs?: Readonly<Record<string, number>>;
+  readonly reasons?: Readonly<Record<string, string>>;
+}
+
+/** The part of a graph's state that is read. */
+export interface SupervisedState {
+  readonly messages?: readonly MessageLike[];
+  readonly delegation_failures?: FailureCounts;
+  readonly delegation_notes?: DelegationNotes;
+}
+
+/** What a node returns to change it. The counts are added: parallel branches that fail both count. */
+export interface SupervisedUpdate {
+  readonly delegation_failures?: FailureCounts;
+  readonly delegation_notes?: DelegationNotes;
+}
+
+/** Where to go, and what goes into the state on the way. */
+export interface NextStep {
+  /** The worker to send; undefined ends the run. */
+  readonly worker: string | undefined;
+  /** What a person should read, where the limit ended it. */
+  readonly message?: string;
+  readonly update: SupervisedUpdate;
+}
+
+export interface SupervisorOptions {
+  /** The gear whose `delegation` settings hold; the one of the process unless said. */
+  readonly gear?: Switchgear;
+  /** The workers by the names that their messages carry. */
+  readonly workers: readonly string[];
+  /** Asked where a limit would end the run: hand in `interrupt`. A yes sends the worker once more. */
+  readonly ask?: (question: string) => unknown;
+  /** Takes the lines about failures and trips; nobody unless said. */
+  readonly log?: (line: string) => void;
+}
+
+export interface Supervisor {
+  /** For the state: `delegation_failures: Annotation(supervisor.failures)`. */
+  readonly failures: Channel<FailureCounts>;
+  /** For the state: `delegation_notes: Annotation(supervisor.notes)`. */
+  readonly notes: Channel<DelegationNotes>;
+  /** For the prompt of the supervisor: the limit, in words for a model. */
+  readonly prompt: string;
+  /** Books a failure: a node returns it, also beside others of the same step. */
+  recordDelegationFailure(state: SupervisedState, worker: string, reason: string): SupervisedUpdate;
+  /** Whether a worker may be sent, and if not, why. */
+  checkCircuitBreaker(state: SupervisedState, worker: string): [mayDelegate: boolean, reason: string];
+  /** One turn: reads the last worker's message, has a worker chosen, and says where to go. */
+  next(state: SupervisedState, choose: Choose): Promise<NextStep>;
+}
+
+/** Chooses the next worker, or none where the work is done. */
+export type Choose = (state: SupervisedState) => string | undefined | Promise<string | undefined>;
+
+interface Channel<T> {
+  readonly reducer: (now: T, update: T) => T;
+  readonly default: () => T;
+}
+
+/** The functions of a supervisor, with the limits of a gear. */
+export function supervisor({ gear = defaultSwitchgear(), workers, ask, log }: SupervisorOptions): Supervisor {
+  const { clock } = worksOf(gear);
+  const { delegation } = gear.settings;
+  const limitOf = (worker: string) => workerLimit(gear.settings.delegation, worker);
+
+  /** The failures of a worker that still count. */
+  function countOf(
+    { delegation_failures: counts = {}, delegation_notes: notes }: SupervisedState,
+    worker: string,
+  ): number {
+    const { resetAfterSecs = Number.POSITIVE_INFINITY } = gear.settings.delegation;
+    const sinceMs = clock.wallMs() - (notes?.failedAtMs?.[worker] ?? clock.wallMs());
+    return sinceMs > 1000 * resetAfterSecs ? 0 : failuresOf(counts, worker);
+  }
+
+  function recordDelegationFailure(state: SupervisedState, worker: string, reason: string): SupervisedUpdate {
+    const count = countOf(state, worker) + 1;
+    const limit = limitOf(worker);
+    const lines = [
+      ...failureLines(worker, count, limit, reason),
+      ...(count < limit ? [] : [tripLine(worker, count, limit)]),
+    ];
+    for (const line of lines) log?.(line);
+    // What is too old to count is taken back together with the new failure.
+    const forgotten = failuresOf(state.delegation_failures ?? {}, worker) - (count - 1);
+    return {
+      delegation_failures: { [worker]: 1 - forgotten },
+      delegation_notes: { failedAtMs: { [worker]: clock.wallMs() }, reasons: { [worker]: reason } },
+    };
+  }
+
+  function checkCircuitBreaker(state: SupervisedState, worker: string): [boolean, string] {
+    const count = countOf(state, worker);
+    const limit = limitOf(worker);
+    return count < limit ? [true, ''] : [false, blockReason(worker, count, limit)];
+  }
+
+  /** What the last message says of the worker who wrote it; each message is read once. */
+  function read(state: SupervisedState): SupervisedUpdate {
+    const last = state.messages?.at(-1) as (MessageLike & { readonly name?: string }) | undefined;
+    const worker = last?.name;
+    if (worker === undefined || !workers.includes(worker)) return {};
+    if (last?.id !== undefined && last.id === state.delegation_notes?.seen) return {};
+    const { failed, reason } = workerFailure(last, { phrases: gear.settings.delegation.phrases, worker });
+    const seen = last?.id === undefined ? {} : { seen: last.id };
+    if (!failed) return { delegation_notes: seen };
+    const update = recordDelegationFailure(state, worker, reason);
+    return { ...update, delegation_notes: { ...update.delegation_notes, ...seen } };
+  }
+
+  async function next(state: SupervisedState, choose: Choose): Promise<NextStep> {
+    const update = read(state);
+    const now = applied(state, update);
+    const wanted = await choose(now);
+    if (wanted === undefined) return { worker: undefined, update };
+    const instead = own(gear.settings.delegation.alternatives, wanted);
+    const worker = [wanted, instead].find((each) => each !== undefined && checkCircuitBreaker(now, each)[0]);
+    if (worker !== undefined) {
+      await backOff(countOf(now, worker));
+      return { worker, update };
+    }
+    const hint = causeHint([now.delegation_notes?.reasons?.[wanted] ?? '']);
+    const message = userMessage(wanted, limitOf(wanted), hint);
+    return isYes(ask?.(message)) ? { worker: wanted, update } : { worker: undefined, message, update };
+  }
+
+  /** Waits 2, 4, 8 … seconds before a worker that failed is sent again, where the settings say so. */
+  async function backOff(failures: number): Promise<void> {
+    if (failures === 0 || !gear.settings.delegation.backoff) return;
+    await new Promise<void>((resolve) => void clock.after(1000 * 2 ** failures, resolve, true));
+  }
+
+  return {
+    failures: { reducer: added, default: () => ({}) },
+    notes: { reducer: merged, default: () => ({}) },
+    prompt: delegationPolicyPrompt(delegation.maxFailures),
+    recordDelegationFailure,
+    checkCircuitBreaker,
+    next,
+  };
+}
+
+/** The state as it will be. */
+function applied(state: SupervisedState, update: SupervisedUpdate): SupervisedState {
+  return {
+    ...state,
+    delegation_failures: added(state.delegation_failures ?? {}, update.delegation_failures ?? {}),
+    delegation_notes: merged(state.delegation_notes ?? {}, update.delegation_notes ?? {}),
+  };
+}
+
+/** Counts are added and not replaced, so that none of two branches is lost. */
+function added(now: FailureCounts, update: FailureCounts): FailureCounts {
+  const next: Record<string, number> = { ...now };
+  for (const [worker, more] of Object.entries(update)) {
+    if (worker in next || Object.keys(next).length < workersMax)
+      next[worker] = Math.max(0, failuresOf(next, worker) + more);
+  }
+  return next;
+}
+
+function merged(now: DelegationNotes, update: DelegationNotes): DelegationNotes {
+  return {
+    ...now,
+    ...update,
+    failedAtMs: { ...now.failedAtMs, ...update.failedAtMs },
+    reasons: { ...now.reasons, ...update.reasons },
+  };
+}
+
+function own<V>(record: Readonly<Record<string, V>>, name: string): V | undefined {
+  return Object.hasOwn(record, name) ? record[name] : undefined;
+}

@@ -1,0 +1,89 @@
+/** LangGraph: compiled graphs as tasks, and the tools and chat models of their nodes, guarded. */
+
+import { defaultSwitchgear } from '../guard/default-switchgear.ts';
+import { hostCall } from '../guard/host-call.ts';
+import { hostRun, isTask, type ProtectOptions, refusedError, told } from './host-run.ts';
+import { callModel } from './langchain-model.ts';
+import type { MessageLike, Runtime, ToolCallLike } from './langchain-shapes.ts';
+import { askBy, isBubble, refusedMessage, withNote } from './langchain-tool.ts';
+import { protectGraph } from './langgraph-run.ts';
+import { withMethods } from './with-methods.ts';
+
+export {
+  type Choose,
+  type DelegationNotes,
+  type NextStep,
+  type SupervisedState,
+  type SupervisedUpdate,
+  type Supervisor,
+  type SupervisorOptions,
+  supervisor,
+} from './langgraph-supervisor.ts';
+
+type Invoke = (input: unknown, config?: unknown) => Promise<unknown>;
+
+interface Invokable {
+  readonly invoke: Invoke;
+  readonly name?: unknown;
+}
+
+/** A compiled graph, a chat model, a tool or a list of tools, guarded; what is none of these stays as it is. */
+export function protect<T extends object>(thing: T, options: ProtectOptions = {}): T {
+  if (Array.isArray(thing)) return thing.map((each) => protect(each as object, options)) as T;
+  if (!('invoke' in thing) || typeof thing.invoke !== 'function') return thing;
+  if ('lg_is_pregel' in thing) return protectGraph(thing as T & Invokable, options);
+  if ('bindTools' in thing) return protectModel(thing as T & Invokable, options);
+  return protectTool(thing as T & Invokable, options);
+}
+
+/** A tool as nodes call it: with a call of the model, or with plain arguments. */
+function protectTool<T extends Invokable & object>(tool: T, options: ProtectOptions): T {
+  const { gear = defaultSwitchgear(), task: given } = options;
+  const name = String(tool.name);
+
+  async function invoke(input: unknown, config: unknown): Promise<unknown> {
+    const runtime = (config ?? {}) as Runtime;
+    const isCall = (input as { readonly type?: unknown } | null)?.type === 'tool_call';
+    const call = (isCall ? input : { name, args: input }) as ToolCallLike;
+    const task = isTask(given) ? given : gear.currentTask();
+    const answer = await hostCall(gear, name, [call.args], () => tool.invoke(input, config), {
+      id: call.id,
+      task,
+      signal: runtime.signal,
+      classify: (ending) => ('error' in ending && isBubble(ending.error) ? 'neutral' : statusOf(ending)),
+      shown: (value) => (value as { readonly content?: unknown } | null)?.content ?? value,
+      ask: askBy(call, runtime, () => {}),
+    });
+    if ('value' in answer) return withNote(answer.value, task);
+    if (isCall) return refusedMessage(call, told(answer.refusal));
+    throw refusedError(answer.refusal);
+  }
+
+  return withMethods(tool, { invoke });
+}
+
+function statusOf(ending: object): 'failure' | undefined {
+  const { value } = ending as { readonly value?: { readonly status?: unknown } | null };
+  return value?.status === 'error' ? 'failure' : undefined;
+}
+
+/** A chat model, also once tools are bound to it. */
+function protectModel<T extends Invokable & object>(model: T, options: ProtectOptions, named: unknown = model): T {
+  const run = hostRun(options);
+
+  function invoke(input: unknown, config: unknown): Promise<unknown> {
+    const messages = (Array.isArray(input) ? input : []) as readonly MessageLike[];
+    const runtime = (config ?? {}) as Runtime;
+    return callModel(run, { model: named, messages, state: { messages }, runtime }, ({ toolChoice }) =>
+      model.invoke(input, toolChoice === undefined ? config : { ...runtime, tool_choice: toolChoice }),
+    );
+  }
+
+  const bound =
+    (key: 'bindTools' | 'withConfig') =>
+    (...args: never[]) => {
+      const derive = Reflect.get(model, key) as (...given: never[]) => T;
+      return protectModel(derive.apply(model, args), options, named);
+    };
+  return withMethods(model, { invoke, bindTools: bound('bindTools'), withConfig: bound('withConfig') });
+}

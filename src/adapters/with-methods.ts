@@ -1,0 +1,13 @@
+/** Objects of frameworks with some of their methods replaced: everything else is theirs, and so is their type. */
+
+/** The others are called on the object itself, because it may have private fields. */
+export function withMethods<T extends object>(thing: T, methods: Readonly<Record<string, unknown>>): T {
+  return new Proxy(thing, {
+    get(target, key) {
+      if (typeof key === 'string' && Object.hasOwn(methods, key)) return methods[key];
+      const value: unknown = Reflect.get(target, key, target);
+      return typeof value === 'function' && key !== 'constructor' ? value.bind(target) : value;
+    },
+    set: (target, key, value) => Reflect.set(target, key, value, target),
+  });
+}

@@ -1,0 +1,55 @@
+/** Scenes of the adapter suite for LangChain and LangGraph: their own fake model and tools, and what a state holds. */
+
+import { AIMessage, type BaseMessage, ToolMessage } from '@langchain/core/messages';
+import { fakeModel, tool } from 'langchain';
+import type { HostScene, HostTranscript } from 'switchgear/testing';
+import { z } from 'zod';
+
+export const schema = z.looseObject({});
+
+export type Model = ReturnType<typeof fakeModel>;
+
+/** The turns of a scene, as often as the agent may ask. */
+export function scripted({ turns, stepsMax }: Pick<HostScene, 'turns' | 'stepsMax'>): Model {
+  const model = fakeModel();
+  for (let step = 0; step < stepsMax; step++) {
+    const { text = '', calls = [], tokens = 10 } = turns[Math.min(step, turns.length - 1)] ?? {};
+    const tool_calls = calls.map((call, index) => ({
+      name: call.tool,
+      args: { ...call.input },
+      id: `call-${step}-${index}`,
+      type: 'tool_call' as const,
+    }));
+    const usage_metadata = { input_tokens: tokens, output_tokens: tokens, total_tokens: 2 * tokens };
+    model.respond(new AIMessage({ content: text, tool_calls, ...({ usage_metadata } as object) }));
+  }
+  return model;
+}
+
+/** The tools of a scene as LangChain's. */
+export function toolsOf({ tools }: HostScene) {
+  return Object.entries(tools).map(([name, run]) =>
+    tool(async (input, { signal }) => String(await run(input, signal)), { name, schema }),
+  );
+}
+
+export function configOf({ stepsMax, signal }: HostScene) {
+  return { configurable: { thread_id: 'one' }, recursionLimit: 2 * stepsMax + 1, ...(signal && { signal }) };
+}
+
+export function interruptsOf(state: object): number {
+  return ((state as { __interrupt__?: unknown[] }).__interrupt__ ?? []).length;
+}
+
+export function transcriptOf(model: Model, messages: readonly BaseMessage[], asked: number): HostTranscript {
+  const last = messages.at(-1);
+  const facts = last?.response_metadata.switchgear as { code: HostTranscript['halt'] } | undefined;
+  return {
+    modelCalls: model.callCount,
+    told: messages.filter((message) => ToolMessage.isInstance(message)).map(({ text }) => text),
+    answer: last?.text ?? '',
+    halt: facts?.code,
+    asked,
+    messages: messages.map((message) => ({ ...message.toDict().data, type: message.type, id: undefined })),
+  };
+}
