@@ -1,7 +1,7 @@
 /** `switchgear inbox retry|narrow|pause|dismiss`: what a person wants of a run that was halted, paused or lost. */
 
 import { userName } from '../approvers/user-name.ts';
-import { answerCard } from '../chains/ask.ts';
+import { answerQuestion } from '../chains/ask-card.ts';
 import type { Card, CardAction } from '../core/card.ts';
 import { SwitchgearError } from '../core/error.ts';
 import { reasonLengthMax } from '../core/limits.ts';
@@ -87,7 +87,7 @@ async function answer(
   place: StorePlace,
 ): Promise<Card | undefined> {
   const id = plain(card.id);
-  const { status, card: turned } = await answerCard(store, card.id, action, by);
+  const { status, card: turned } = await answerQuestion(store, card.id, action, by);
   if (status === 'taken') return turned;
   if (status === 'away') throw notDone(place, 'it is away');
   const { answer: before, by: who = 'somebody', actions = [] } = turned ?? {};
