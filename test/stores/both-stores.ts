@@ -1,5 +1,6 @@
 /** A file and a Redis, to run the same stories on; both are gone when the tests of a file are over. */
 
+import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -15,10 +16,10 @@ export interface BothStores {
   newPlace(): string;
 }
 
-export function bothStores(): BothStores {
+/** Where the stores of a file of tests lie: a folder, and a Redis that is there from the first test to the last. */
+export function storePlace(): { readonly folder: string; readonly server: () => RedisServer } {
   const folder = mkdtempSync(join(tmpdir(), 'switchgear-stores-'));
   let server: RedisServer;
-  let places = 0;
   before(async () => {
     server = await startRedis();
   });
@@ -26,10 +27,25 @@ export function bothStores(): BothStores {
     await server.stop();
     rmSync(folder, { recursive: true, force: true });
   });
+  return { folder, server: () => server };
+}
+
+/** Waits for what other processes, and the network, take their time for. */
+export async function until(isSo: () => boolean | Promise<boolean>): Promise<void> {
+  for (let look = 0; look < 1_000; look++) {
+    if (await isSo()) return;
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+  assert.fail('it did not happen');
+}
+
+export function bothStores(): BothStores {
+  const { folder, server } = storePlace();
+  let places = 0;
   return {
     kinds: {
       'in a file': async (place) => sqliteStore({ path: join(folder, `${place}.db`) }),
-      'in Redis': async (prefix) => redisStore({ url: server.url, prefix, graceMs: 0, deadlineMs: 1_000 }),
+      'in Redis': async (prefix) => redisStore({ url: server().url, prefix, graceMs: 0, deadlineMs: 1_000 }),
     },
     newPlace: () => `place${++places}`,
   };

@@ -2,46 +2,44 @@
 
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { mkdtempSync, rmSync, statfsSync, truncateSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdtempSync, statfsSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 import { createClient } from 'redis';
 import type { BreakerState } from '../../src/core/breaker/state.ts';
 import { aloneAfterMs } from '../../src/core/limits.ts';
-import { createSwitchgear, refusalOf } from '../../src/index.ts';
+import { createSwitchgear, refusalOf, type Switchgear } from '../../src/index.ts';
 import type { Clock } from '../../src/ports/clock.ts';
 import { ordersOf } from '../../src/stores/orders.ts';
 import { redisStore } from '../../src/stores/redis.ts';
 import { type SqliteStore, sqliteStore } from '../../src/stores/sqlite.ts';
 import { askCard } from '../../src/testing/deals.ts';
 import { simulatedClock } from '../../src/testing/index.ts';
-import { type RedisServer, startRedis } from '../redis-server.ts';
+import { storePlace, until } from './both-stores.ts';
 
-const folder = mkdtempSync(join(tmpdir(), 'switchgear-full-'));
-let server: RedisServer;
-before(async () => {
-  server = await startRedis();
-});
-after(async () => {
-  await server.stop();
-  rmSync(folder, { recursive: true, force: true });
-});
-
-async function until(isSo: () => boolean | Promise<boolean>): Promise<void> {
-  for (let look = 0; look < 800; look++) {
-    if (await isSo()) return;
-    await new Promise((resolve) => setTimeout(resolve, 5));
-  }
-  assert.fail('it did not happen');
-}
+const { folder, server } = storePlace();
 
 /** Lets what is out come back, however the clock of the store stands. */
 const aMoment = () => new Promise((resolve) => setTimeout(resolve, 30));
 
 const one = () => ({ state: { n: 1 } });
 const breaker = { recoveryTimeoutSecs: 60, successThreshold: 1 };
+
+/** A tool that nobody called before, which fails until it is healed. */
+function failing(gear: Switchgear) {
+  let fails = true;
+  let ran = 0;
+  const run = () => {
+    ran++;
+    if (fails) throw new Error('down');
+    return 'well';
+  };
+  const heal = () => {
+    fails = false;
+  };
+  return { tool: gear.guard('new', run, { breaker }), heal, ran: () => ran };
+}
 
 interface Place {
   readonly store: SqliteStore;
@@ -65,9 +63,9 @@ const kinds: Readonly<Record<string, (clock: Clock) => Promise<Place>>> = {
   async 'in Redis'(clock) {
     const prefix = `full${++places}`;
     return {
-      store: await redisStore({ url: server.url, prefix, clock, keysMax: 1, graceMs: 0, deadlineMs: 1_000 }),
+      store: await redisStore({ url: server().url, prefix, clock, keysMax: 1, graceMs: 0, deadlineMs: 1_000 }),
       async clear() {
-        const client = await createClient({ url: server.url }).connect();
+        const client = await createClient({ url: server().url }).connect();
         await client.zRem(`{${prefix}}:index`, 'c:filling/1');
         client.destroy();
       },
@@ -96,31 +94,21 @@ async function fullStore(make: (clock: Clock) => Promise<Place>) {
 for (const [name, make] of Object.entries(kinds)) {
   test(`${name}: a breaker for which there is no room opens by what its process counts, and heals`, async () => {
     const { clock, store, clear, gear, said } = await fullStore(make);
-    let fails = true;
-    let ran = 0;
-    const tool = gear.guard(
-      'new',
-      () => {
-        ran++;
-        if (fails) throw new Error('down');
-        return 'well';
-      },
-      { breaker },
-    );
+    const { tool, heal, ran } = failing(gear);
     for (let call = 0; call < 8; call++) {
       try {
         tool();
       } catch {}
       await aMoment();
     }
-    assert.equal(ran, 5);
+    assert.equal(ran(), 5);
     assert.equal(refusalOf(tool())?.code, 'circuit_open');
     assert.equal(gear.breaker('new').state, 'OPEN');
     assert.equal(said('store-degraded'), 1);
     assert.equal(store.shared.health.state, 'degraded');
     assert.match(store.shared.health.reason, /^the store is full: .* counts in this process alone; raise keysMax, or /);
 
-    fails = false;
+    heal();
     clock.advance(60_001);
     assert.equal(refusalOf(tool())?.code, 'circuit_open'); // Nobody could grant a probe: it asks for a while.
     await aMoment();
@@ -129,7 +117,7 @@ for (const [name, make] of Object.entries(kinds)) {
     await aMoment();
     assert.equal(tool(), 'well');
     assert.equal(gear.breaker('new').state, 'CLOSED');
-    assert.equal(ran, 6);
+    assert.equal(ran(), 6);
 
     await clear();
     await until(() => store.shared.health.state === 'shared');
@@ -199,34 +187,24 @@ test('a disk that is full: breakers open by what their process counts, and the f
     writeFileSync(ballast, '');
     const { bavail, bsize } = statfsSync(disk);
     writeFileSync(ballast, Buffer.alloc(bavail * bsize));
-    let fails = true;
-    let ran = 0;
-    const tool = gear.guard(
-      'new',
-      () => {
-        ran++;
-        if (fails) throw new Error('down');
-        return 'well';
-      },
-      { breaker },
-    );
+    const { tool, heal, ran } = failing(gear);
     for (let call = 0; call < 40; call++) {
       try {
         tool();
       } catch {}
       await new Promise((resolve) => setImmediate(resolve));
     }
-    assert.equal(ran, 5);
+    assert.equal(ran(), 5);
     assert.equal(gear.breaker('new').state, 'OPEN');
     assert.equal(heard.filter((type) => type === 'store-degraded').length, 1);
     assert.match(store.shared.health.reason, /cannot be written: the disk is full$/);
-    fails = false;
+    heal();
     clock.advance(60_001);
     assert.equal(refusalOf(tool())?.code, 'circuit_open');
     await new Promise((resolve) => setTimeout(resolve, 400)); // A disk that is full is asked four times a second.
     clock.advance(aloneAfterMs);
     await until(() => tool() === 'well');
-    assert.equal(ran, 6);
+    assert.equal(ran(), 6);
     truncateSync(ballast, 0);
     await until(() => store.shared.health.state === 'shared');
     const [stored] = await store.shared.read('breaker/', 10);

@@ -1,11 +1,9 @@
 /** Texts in a store that nobody of ours wrote: they are told of and written over, and nobody goes without a breaker. */
 
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 import { createClient } from 'redis';
 import type { Entry } from '../../src/core/event.ts';
 import { createSwitchgear, refusalOf } from '../../src/index.ts';
@@ -13,17 +11,9 @@ import { redisStore } from '../../src/stores/redis.ts';
 import { type SqliteStore, sqliteStore } from '../../src/stores/sqlite.ts';
 import { sumOf } from '../../src/stores/sqlite-file.ts';
 import { blockOf } from '../../src/stores/sqlite-schema.ts';
-import { type RedisServer, startRedis } from '../redis-server.ts';
+import { storePlace, until } from './both-stores.ts';
 
-const folder = mkdtempSync(join(tmpdir(), 'switchgear-unreadable-'));
-let server: RedisServer;
-before(async () => {
-  server = await startRedis();
-});
-after(async () => {
-  await server.stop();
-  rmSync(folder, { recursive: true, force: true });
-});
+const { folder, server } = storePlace();
 
 /** How a store is opened at a place, and how a text gets into it past all stores. */
 interface Kind {
@@ -49,9 +39,9 @@ const kinds: Readonly<Record<string, Kind>> = {
     },
   },
   'in Redis': {
-    open: async (prefix) => redisStore({ url: server.url, prefix, graceMs: 0, deadlineMs: 1_000 }),
+    open: async (prefix) => redisStore({ url: server().url, prefix, graceMs: 0, deadlineMs: 1_000 }),
     async put(prefix, key, version, text) {
-      const client = await createClient({ url: server.url }).connect();
+      const client = await createClient({ url: server().url }).connect();
       await client.hSet(`{${prefix}}:c:${key}`, { v: version, s: text });
       await client.zAdd(`{${prefix}}:index`, { score: version, value: `c:${key}` });
       await client.hSet(`{${prefix}}:store`, { version });
@@ -59,14 +49,6 @@ const kinds: Readonly<Record<string, Kind>> = {
     },
   },
 };
-
-async function until(isSo: () => boolean | Promise<boolean>): Promise<void> {
-  for (let look = 0; look < 600; look++) {
-    if (await isSo()) return;
-    await new Promise((resolve) => setTimeout(resolve, 5));
-  }
-  assert.fail('it did not happen');
-}
 
 /** A process with a tool that fails. */
 function side(store: SqliteStore) {
@@ -134,7 +116,7 @@ test('a store in Redis that forgot is told again, although one text of it cannot
   }
   await put(prefix, 'bad', 9, 'nonsense');
   await until(() => cell('bad').version === 9);
-  const client = await createClient({ url: server.url }).connect();
+  const client = await createClient({ url: server().url }).connect();
   await client.flushAll();
   await until(async () => (await client.exists(`{${prefix}}:c:good`)) === 1);
   await until(() => store.shared.health.state === 'shared');

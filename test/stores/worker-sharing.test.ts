@@ -7,7 +7,7 @@ import { createSwitchgear, refusalOf, type Switchgear } from '../../src/index.ts
 import { redisStore } from '../../src/stores/redis.ts';
 import type { SqliteStore } from '../../src/stores/sqlite.ts';
 import { startRedis } from '../redis-server.ts';
-import { bothStores } from './both-stores.ts';
+import { bothStores, until } from './both-stores.ts';
 
 const { kinds, newPlace } = bothStores();
 
@@ -26,14 +26,6 @@ function side(store: SqliteStore, onTrip: 'deny' | 'halt' = 'deny', session = 't
 async function send(gear: Switchgear, answer = words): Promise<string | undefined> {
   const result = await gear.task({}, () => gear.delegate('chef', () => answer));
   return result.status === 'halted' ? result.halt.code : refusalOf(result.value)?.code;
-}
-
-async function until(isSo: () => boolean | Promise<boolean>): Promise<void> {
-  for (let look = 0; look < 400; look++) {
-    if (await isSo()) return;
-    await new Promise((resolve) => setTimeout(resolve, 5));
-  }
-  assert.fail('it did not happen');
 }
 
 const failuresIn = ({ store, gear }: ReturnType<typeof side>) => {
