@@ -3,7 +3,7 @@
 import type { RuleHit } from '../action.ts';
 import { textLengthMax } from '../limits.ts';
 import type { RuleSettings } from '../settings.ts';
-import type { Condition } from './condition.ts';
+import type { Condition, Frequency } from './condition.ts';
 import { isMatch } from './glob.ts';
 import { look, lookInArgs, numberOf, type Seen, textOf } from './read.ts';
 import type { Rule } from './rule.ts';
@@ -43,12 +43,18 @@ export interface Row {
   readonly limit: string;
 }
 
-interface Look {
-  readonly fired: boolean;
+interface Told {
   readonly value: string;
   readonly limit: string;
   /** The default reason. */
   readonly seen: string;
+}
+
+/** Words are made when somebody wants them: most rules look and do not fire. */
+interface Look {
+  readonly fired: boolean;
+  readonly isMissing: boolean;
+  readonly tell: () => Told;
 }
 
 /** Rules that fire before a step of a chain. */
@@ -76,7 +82,9 @@ export function explainRules(
   return rowsOf(rules, (rule) => {
     const { condition } = rule;
     const frequent = condition.kind === 'frequency' && runs !== undefined && isFor(rule.target, subjectOf(step));
-    return frequent ? lookAtCount(condition, runs(condition.windowMs)) : lookAtStep(rule, step, settings);
+    if (!frequent) return lookAtStep(rule, step, settings);
+    const { fired, ...told } = lookAtCount(condition, runs(condition.windowMs));
+    return { fired, isMissing: false, tell: () => told };
   });
 }
 
@@ -86,8 +94,7 @@ export function explainCall(rules: readonly Rule[], call: CallFacts, settings: R
 }
 
 /** What a frequency condition says to a count. */
-export function lookAtCount(condition: Extract<Condition, { kind: 'frequency' }>, runs: number): Look {
-  const { count, text } = condition;
+export function lookAtCount({ count, text }: Frequency, runs: number): Told & { readonly fired: boolean } {
   const seen = `frequency ${runs} exceeds ${count} per ${text}`;
   return { fired: runs > count, value: `${runs}`, limit: `${count}/${text}`, seen };
 }
@@ -100,7 +107,7 @@ function hitsOf(rules: readonly Rule[], look: (rule: Rule) => Look | undefined):
     const at = look(rule);
     if (!at?.fired) continue;
     hits ??= [];
-    hits.push({ rule: rule.id, seen: at.seen });
+    hits.push({ rule: rule.id, seen: at.tell().seen });
   }
   return hits ?? none;
 }
@@ -108,7 +115,9 @@ function hitsOf(rules: readonly Rule[], look: (rule: Rule) => Look | undefined):
 function rowsOf(rules: readonly Rule[], look: (rule: Rule) => Look | undefined): readonly Row[] {
   return rules.flatMap((rule) => {
     const seen = look(rule);
-    return seen === undefined ? [] : [{ rule, fired: seen.fired, value: seen.value, limit: seen.limit }];
+    if (seen === undefined) return [];
+    const { value, limit } = seen.tell();
+    return [{ rule, fired: seen.fired, value, limit }];
   });
 }
 
@@ -118,12 +127,10 @@ function subjectOf(step: Step) {
 
 function lookAtStep(rule: Rule, step: Step, settings: RuleSettings): Look | undefined {
   const { condition, target } = rule;
-  if (!isFor(target, subjectOf(step))) return undefined;
+  if (target !== '*' && !isFor(target, subjectOf(step))) return undefined;
   switch (condition.kind) {
-    case 'threshold': {
-      const seen = settings.lookup.map((place) => look(step[place], condition.key)).find((at) => at.kind !== 'missing');
-      return atThreshold(condition, seen ?? { kind: 'missing' }, settings.onMissing === 'fire', true);
-    }
+    case 'threshold':
+      return atThreshold(condition, lookIn(settings.lookup, step, condition.key), settings.onMissing === 'fire', true);
     case 'ability':
       return atAbility(condition.pattern, step.ability);
     case 'output':
@@ -131,6 +138,14 @@ function lookAtStep(rule: Rule, step: Step, settings: RuleSettings): Look | unde
     case 'frequency':
       return undefined;
   }
+}
+
+function lookIn(places: RuleSettings['lookup'], step: Step, key: string): Seen {
+  for (const place of places) {
+    const seen = look(step[place], key);
+    if (seen.kind !== 'missing') return seen;
+  }
+  return { kind: 'missing' };
 }
 
 function lookAtCall(rule: Rule, { tool, agent, args }: CallFacts, settings: RuleSettings): Look | undefined {
@@ -143,7 +158,7 @@ function lookAtCall(rule: Rule, { tool, agent, args }: CallFacts, settings: Rule
   const looks = lookInArgs(args, condition.key).map((seen) =>
     atThreshold(condition, seen, strict && settings.onMissing === 'fire', strict),
   );
-  const carried = looks.filter((at) => at.value !== 'missing');
+  const carried = looks.filter((at) => !at.isMissing);
   return carried.find((at) => at.fired) ?? carried[0] ?? looks[0];
 }
 
@@ -164,7 +179,8 @@ function atThreshold(
   onInvalid: boolean,
 ): Look {
   const unknown = (fired: boolean, value: string, what: string): Look => {
-    return { fired, value, limit: `${limit}`, seen: `${key} ${what}, threshold ${limit}` };
+    const tell = () => ({ value, limit: `${limit}`, seen: `${key} ${what}, threshold ${limit}` });
+    return { fired, isMissing: seen.kind === 'missing', tell };
   };
   if (seen.kind === 'missing') return unknown(onMissing, 'missing', 'is missing');
   if (seen.kind === 'unreadable') return unknown(true, 'unreadable', 'cannot be read');
@@ -172,24 +188,24 @@ function atThreshold(
   // NaN and Infinity are numbers by type, so somebody meant the key: they fire for everybody.
   if (number === undefined)
     return unknown(onInvalid || typeof seen.value === 'number', 'not a number', 'is not a number');
-  const fired = number > limit;
-  return { fired, value: `${number}`, limit: `${limit}`, seen: `${key} ${number} exceeds threshold ${limit}` };
+  const tell = () => ({ value: `${number}`, limit: `${limit}`, seen: `${key} ${number} exceeds threshold ${limit}` });
+  return { fired: number > limit, isMissing: false, tell };
 }
 
 function atAbility(pattern: string, name: string): Look {
-  return { fired: isMatch(pattern, name), value: name, limit: pattern, seen: `ability ${name} is about to be called` };
+  const tell = () => ({ value: name, limit: pattern, seen: `ability ${name} is about to be called` });
+  return { fired: isMatch(pattern, name), isMissing: false, tell };
 }
 
 function atOutput({ key, contains }: Extract<Condition, { kind: 'output' }>, seen: Seen): Look {
   const text = seen.kind === 'value' ? textOf(seen.value) : undefined;
-  if (seen.kind === 'missing') return { fired: false, value: 'missing', limit: contains, seen: '' };
-  if (text === undefined) return { fired: true, value: 'unreadable', limit: contains, seen: `${key} cannot be read` };
-  return {
-    fired: text.includes(contains),
-    value: text,
-    limit: contains,
-    seen: `${key} contains ${JSON.stringify(contains)}`,
+  const isMissing = seen.kind === 'missing';
+  const tell = (): Told => {
+    if (isMissing) return { value: 'missing', limit: contains, seen: '' };
+    if (text === undefined) return { value: 'unreadable', limit: contains, seen: `${key} cannot be read` };
+    return { value: text, limit: contains, seen: `${key} contains ${JSON.stringify(contains)}` };
   };
+  return { fired: !isMissing && (text === undefined || text.includes(contains)), isMissing, tell };
 }
 
 function parseJson(text: string): unknown {

@@ -2,11 +2,13 @@
 
 /** Whether a name fits a pattern; one pass over the name, no backtracking. */
 export function isMatch(pattern: string, name: string): boolean {
-  if (!pattern.includes('*')) return pattern === name;
+  const star = pattern.indexOf('*');
+  if (star < 0) return pattern === name;
+  if (star > 0 && !name.startsWith(pattern.slice(0, star))) return false; // Most patterns end here.
   const parts = pattern.split('*');
   const first = parts.shift() ?? '';
   const last = parts.pop() ?? '';
-  if (name.length < first.length + last.length || !name.startsWith(first) || !name.endsWith(last)) return false;
+  if (name.length < first.length + last.length || !name.endsWith(last)) return false;
   const end = name.length - last.length;
   let from = first.length;
   for (const part of parts) {
