@@ -126,7 +126,9 @@ test('the reference names every code, every type of entry, every member of gear 
       .filter((name) => !new RegExp(`\`${name}[\`(]`).test(text))
       .map((name) => `${path}: ${name}`);
   };
-  const union = /export type EntryBody =([\s\S]*?)\n\n/.exec(read('src/core/event.ts'))?.[1] ?? '';
+  const union = ['event', 'run-entry']
+    .map((file) => /export type (?:Run)?EntryBody =([\s\S]*?)(?:\n\n|$)/.exec(read(`src/core/${file}.ts`))?.[1] ?? '')
+    .join('\n');
   const types = [...union.matchAll(/'([a-z]+(?:-[a-z]+)+|notice)'/g)].map(([, type = '']) => type);
   const members = ['Switchgear', 'Task'].flatMap((name) => {
     const body = new RegExp(`export interface ${name} \\{\n([\\s\\S]*?)\n\\}`).exec(

@@ -83,6 +83,26 @@ function wordsOf(entry: Entry): string | undefined {
       return `${entry.rule}: ${entry.action}: ${entry.reason}`;
     case 'rule-rejected':
       return `${entry.line}: ${entry.reason}`;
+    case 'rules-checked': {
+      const fired = entry.rows.flatMap((row) => (row.fired ? row.rule : []));
+      const where = entry.step === '' ? '' : `${entry.step}: `;
+      return `${where}${fired.length === 0 ? `${count(entry.rows.length, 'rule')} passed` : `fired ${fired.join(', ')}`}`;
+    }
+    case 'run-started':
+    case 'run-resumed':
+      return `chain ${entry.chain}`;
+    case 'run-cancelled':
+    case 'run-resolved':
+      return `chain ${entry.chain}${entry.how === undefined ? '' : `: ${entry.how}`} by ${entry.by ?? 'somebody'}`;
+    case 'run-ended':
+      return `chain ${entry.chain}: ${entry.status}${entry.code === undefined ? '' : ` (${entry.code})`}`;
+    case 'step-started':
+      return entry.attempt === 1 ? entry.step : `${entry.step}, attempt ${entry.attempt}`;
+    case 'step-ended':
+      return `${entry.step}: ${entry.status}`;
+    case 'standing-given':
+    case 'standing-dropped':
+      return `chain ${entry.chain} by ${entry.by}: ${entry.rules.join(', ')}`;
     case 'card-changed':
       return `${entry.card.kind} ${entry.card.state}: ${entry.card.evidence[0] ?? entry.card.code}`;
     case 'storm-tripped':
