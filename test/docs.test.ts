@@ -10,6 +10,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { pathToFileURL } from 'node:url';
+import { readChain } from '../src/chains/index.ts';
 import { codes } from '../src/core/verdict.ts';
 import { parsePolicy } from '../src/policy/index.ts';
 import { filesUnder, read, readPackage, root } from './source.ts';
@@ -147,11 +148,20 @@ test('the reference names every code, every type of entry, every member of gear 
   );
 });
 
-test('every policy on a page is right', () => {
+test('every policy and every chain on a page is right', () => {
   for (const { language, text, where } of pages.flatMap(({ blocks }) => blocks)) {
-    if (language === 'toml' || language === 'yaml' || language === 'json') parsePolicy(text, `${where}.${language}`);
+    if (isChain(text)) assert.deepEqual(readChain(text, `${where}.${language}`).problems, []);
+    else if (language === 'toml' || language === 'yaml' || language === 'json') parsePolicy(text, `${where}.${language}`);
   }
 });
+
+function unquoted(word: string): string {
+  return word.replace(/^'(.*)'$/, '$1');
+}
+
+function isChain(text: string): boolean {
+  return /^steps:$/m.test(text);
+}
 
 test('every command on a page exists, and those of ours work', (context) => {
   const { scripts } = readPackage();
@@ -160,6 +170,7 @@ test('every command on a page exists, and those of ours work', (context) => {
     const folder = mkdtempSync(join(workshop, 'commands-'));
     for (const { language, text, where } of blocks) {
       if (language === 'toml') writeFileSync(join(folder, 'switchgear.toml'), text);
+      if (language === 'yaml' && isChain(text)) writeFileSync(join(folder, 'chain.yaml'), text);
       if (language !== 'sh') continue;
       for (const line of text.split('\n').map((each) => each.replace(/\s+#.*$/, '').trim())) {
         for (const [, name = ''] of line.matchAll(/\bnpm run ([\w-]+)/g))
@@ -169,7 +180,7 @@ test('every command on a page exists, and those of ours work', (context) => {
         ours++;
         const { status, stdout, stderr } = spawnSync(
           process.execPath,
-          [join(root, 'bin', 'switchgear.cjs'), ...args.split(/\s+/)],
+          [join(root, 'bin', 'switchgear.cjs'), ...args.split(/\s+/).map(unquoted)],
           { cwd: folder, encoding: 'utf8' },
         );
         assert.equal(status, 0, `${path}: ${line}\n${stdout}${stderr}`);

@@ -2,6 +2,7 @@
 
 import type { EntryBody } from '../core/event.ts';
 import { storeRetryMinMs } from '../core/limits.ts';
+import { wait } from '../guard/retry.ts';
 import type { Approver } from '../ports/approver.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Store } from '../ports/store.ts';
@@ -60,7 +61,7 @@ export async function writeWithin(
     if (!told) desk.show({ type: 'store-away', run: desk.run.id, reason: moved.reason });
     told = true;
     if (desk.clock.nowMs() >= untilMs || signal?.aborted) return moved;
-    await sleep(desk.clock, storeRetryMinMs, signal);
+    await wait(desk.clock, storeRetryMinMs, signal);
   }
 }
 
@@ -73,19 +74,6 @@ export function useOf(desk: Desk): Pick<Beside, 'card'> {
     step: (stored) => (stored?.state === 'answered' ? { ...stored, state: 'used' } : stored),
   };
   return { card };
-}
-
-export function sleep(clock: Clock, ms: number, signal?: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const wake = () => {
-      stop();
-      signal?.removeEventListener('abort', wake);
-      resolve();
-    };
-    const stop = clock.after(ms, wake, true);
-    signal?.addEventListener('abort', wake, { once: true });
-    if (signal?.aborted) wake();
-  });
 }
 
 /** The entry that a step is over. */

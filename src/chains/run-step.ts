@@ -4,10 +4,11 @@ import { readError } from '../core/classify.ts';
 import { abilityOutputBytesMax, reasonLengthMax, resultPatienceMs, stepStoreWaitMs, sweepMs } from '../core/limits.ts';
 import { refusalOf } from '../core/refusal.ts';
 import type { Task } from '../guard/front-door.ts';
+import { wait } from '../guard/retry.ts';
 import type { ChainStep } from './chain.ts';
 import { holds, whySkipped } from './condition.ts';
 import { type Bench, tellRules } from './run-bench.ts';
-import { sleep, stepEnded, useOf, writeWithin } from './run-desk.ts';
+import { stepEnded, useOf, writeWithin } from './run-desk.ts';
 import type { Moved } from './run-keeping.ts';
 import { checkRules } from './run-rules.ts';
 import type { RunEnd } from './run-state.ts';
@@ -42,7 +43,7 @@ export async function runStep(bench: Bench, at: number, task: Task): Promise<Sto
   for (;;) {
     const stopped = await attempt(bench, at, step, args, task);
     if (stopped !== 'paused') return stopped;
-    await sleep(desk.clock, sweepMs, desk.signal); // An operator paused it; its clocks stand still.
+    await wait(desk.clock, sweepMs, desk.signal); // An operator paused it; its clocks stand still.
   }
 }
 

@@ -33,7 +33,8 @@ export async function retry<T>(gear: Switchgear, run: () => T | Promise<T>, give
   }
 }
 
-function wait(clock: Clock, delayMs: number, signal: AbortSignal | undefined): Promise<void> {
+/** Waits for a while, or until the signal aborts. */
+export function wait(clock: Clock, delayMs: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     const done = () => {
       cancel();
@@ -42,5 +43,6 @@ function wait(clock: Clock, delayMs: number, signal: AbortSignal | undefined): P
     };
     const cancel = clock.after(delayMs, done, true);
     signal?.addEventListener('abort', done, { once: true });
+    if (signal?.aborted) done();
   });
 }
