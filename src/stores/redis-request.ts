@@ -24,6 +24,8 @@ export interface Sender {
   readonly names: Names;
   readonly process: string;
   readonly born: string;
+  /** How far the store was when last heard of. */
+  readonly version: number;
   readonly graceMs: number;
   readonly journalMax: number;
   readonly keysMax: number;
@@ -103,7 +105,10 @@ export function written(request: Request, number: number, sender: Sender): [stri
   const counts = [cells, sums, marks, notes].map(({ length }) => length);
   const isSpared = cells.some(({ key }) => isForPeople(key));
   const limits = [names.channel, sender.keysMax + (isSpared ? cardsMax : 0), sender.journalMax, turn ? 1 : 0];
-  const head = [sender.born, number, guarded ? sender.graceMs : '', ...counts, ...limits].map(String);
+  // Who the store is shows by the versions that it gives out, unless it gives none or its age matters.
+  const showsItself = !guarded && cells.length > 0 && cells.every(({ version }) => version === undefined);
+  const known = showsItself ? sender.version : '';
+  const head = [sender.born, number, guarded ? sender.graceMs : '', ...counts, ...limits, known].map(String);
   return [keys, [...head, ...parts, ...notes]];
 }
 

@@ -26,13 +26,16 @@ end`;
 /**
  * Everything of a deal, or nothing.
  * KEYS: store, index, ends, journal, process; then cells, sums and marks. ARGV: born, number, grace where it is
- * guarded, how many cells, sums, marks and notes, channel, most keys, most entries, turn; then the parts.
+ * guarded, how many cells, sums, marks and notes, channel, most keys, most entries, turn, version known; then the parts.
  * Whoever lost too often is given a turn: for 20 ms nobody else may write the cell.
  * A number is noted in the list of its process; one that is fenced has none, so that asking and noting are one command.
- * The server is asked for the time only where something depends on it.
+ * The server is asked for the time only where something depends on it. Nor is it asked who it is where cells get versions:
+ * a store that gives out one that was given out before has forgotten.
  */
 export const dealScript = script(`
-local s = redis.call('HMGET', KEYS[1], 'born', 'bornMs', 'version', 'seq')
+local s = {ARGV[1]}
+local function head() s = redis.call('HMGET', KEYS[1], 'born', 'bornMs', 'version', 'seq') end
+if ARGV[12] == '' then head() end
 local t, ms = {'', ''}, nil
 local function now()
   if not ms then
@@ -49,7 +52,7 @@ end
 if s[1] ~= ARGV[1] then return answer('forgot') end
 local nc, ns, nm, nn = tonumber(ARGV[4]), tonumber(ARGV[5]), tonumber(ARGV[6]), tonumber(ARGV[7])
 if ARGV[3] ~= '' and now() < s[2] + ARGV[3] then return answer('grace', {tostring(s[2] + ARGV[3] - now())}) end
-local a, k, lost, fresh = 11, 5, false, 0
+local a, k, lost, fresh = 12, 5, false, 0
 local current, turns = {}, {}
 for i = 1, nc do
   local c = redis.call('HMGET', KEYS[k + i], 'v', 'turn', 'turnMs')
@@ -59,6 +62,8 @@ for i = 1, nc do
   if not c[1] then fresh = fresh + 1 end
 end
 if lost then
+  head()
+  if s[1] ~= ARGV[1] then return answer('forgot') end
   local list = {}
   for i = 1, nc do
     local c = redis.call('HMGET', KEYS[k + i], 's', 'turnMs')
@@ -100,14 +105,19 @@ for i = 1, nm do
     end
   end
 end
+local given
+if ARGV[12] ~= '' then
+  given = redis.call('HINCRBY', KEYS[1], 'version', 1)
+  if given <= tonumber(ARGV[12]) then return answer('forgot') end
+end
 if redis.call('RPUSHX', KEYS[5], ARGV[2]) == 0 then return answer('fenced') end
 local out = {}
 for i = 1, nc do
-  local b = 11 + (i - 1) * 5
+  local b = 12 + (i - 1) * 5
   local name, version, keep, text = ARGV[b + 1], ARGV[b + 3], ARGV[b + 4], ARGV[b + 5]
   if version == '' then
-    version = string.format('%.0f', redis.call('HINCRBY', KEYS[1], 'version', 1))
-    s[3] = version
+    version = string.format('%.0f', given or redis.call('HINCRBY', KEYS[1], 'version', 1))
+    given, s[3] = nil, version
   end
   if text == '' then redis.call('DEL', KEYS[5 + i]); keep = '60000'
   else

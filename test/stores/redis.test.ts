@@ -170,6 +170,22 @@ test('a store that was flushed hears from those who remember', async () => {
   for (const store of [one, two, fresh]) store.close();
 });
 
+test('a store that gives out versions for the second time is noticed by the next change, and told again', async () => {
+  const prefix = `t${++prefixes}`;
+  const store = await open({ prefix });
+  const cell = counter(store);
+  for (let at = 0; at < 3; at++) await store.shared.soon({ changes: [{ cell, step: plusOne }] });
+  const { version } = cell;
+  await command('DEL', `{${prefix}}:store`);
+  const dealt = await store.shared.soon({ changes: [{ cell, step: plusOne }], mustArrive: true });
+  assert.equal(dealt.status, 'kept');
+  await until(() => store.shared.health.state === 'shared');
+  await until(async () => (await store.shared.read('c', 1))[0]?.state !== undefined && cell.version > version);
+  assert.deepEqual((await store.shared.read('c', 1))[0]?.state, { n: 4 });
+  assert.ok(Number(await command('HGET', `{${prefix}}:store`, 'version')) > version);
+  store.close();
+});
+
 test('a hint that never came is made good by the poll', async () => {
   const prefix = `t${++prefixes}`;
   const [one, two] = [await open({ prefix }), await open({ prefix })];
