@@ -151,7 +151,8 @@ test('the reference names every code, every type of entry, every member of gear 
 test('every policy and every chain on a page is right', () => {
   for (const { language, text, where } of pages.flatMap(({ blocks }) => blocks)) {
     if (isChain(text)) assert.deepEqual(readChain(text, `${where}.${language}`).problems, []);
-    else if (language === 'toml' || language === 'yaml' || language === 'json') parsePolicy(text, `${where}.${language}`);
+    else if (language === 'toml' || language === 'yaml' || language === 'json')
+      parsePolicy(text, `${where}.${language}`);
   }
 });
 
