@@ -46,6 +46,8 @@ export interface Booking {
   end(): void;
 }
 
+const told: ReadonlySet<AgentEvent['type']> = new Set(['session', 'usage', 'total', 'result'] as const);
+
 /** Begins to book on a task, which its owner started and ends. */
 export function bookOn(gear: Switchgear, task: Task, { onHalt }: BookingOptions = {}): Booking {
   const works = worksOf(gear);
@@ -213,7 +215,8 @@ export function bookOn(gear: Switchgear, task: Task, { onHalt }: BookingOptions 
   return {
     tell(event) {
       try {
-        take(event);
+        // After a halt only what it cost, and how it ended, is of interest.
+        if (halted === undefined || told.has(event.type)) take(event);
       } catch (error) {
         countError(works, 'agents', error);
       }

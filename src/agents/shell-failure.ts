@@ -8,7 +8,7 @@ const lengthMax = 2_000;
 /** What ends a line, and what begins one. */
 const ends = ': (No such file or directory|command not found|Permission denied|not found|Is a directory)\\s*$';
 const begins =
-  '^((fatal|error|npm ERR!|FAIL(ED)?|Blocked)\\b|Traceback \\(most recent call last\\)|\\w*(Error|Exception): )';
+  '^((fatal|error|Blocked): |npm ERR! |FAIL(ED)?[: ]|Traceback \\(most recent call last\\)|\\w*(Error|Exception): )';
 const words = new RegExp(`${ends}|${begins}`, 'm');
 
 export function readsFailed(output: unknown): boolean {

@@ -62,6 +62,9 @@ export function usageLedger(price: Pricing): UsageLedger {
     call({ id, agent, costUsd, ...event }) {
       const before = calls.get(id);
       const model = event.model ?? before?.model;
+      if (before !== undefined && model === before.model && costUsd === undefined && isKnown(event, before)) {
+        return undefined; // Most lines repeat what the first of a message said.
+      }
       // A line that was late must not take back what a later one said.
       const tokens = combine(before ?? zero, { ...event, micros: 0 }, Math.max);
       const priced = price({ ...tokens, ...(model && { model }), ...(costUsd !== undefined && { costUsd }) });
@@ -72,6 +75,7 @@ export function usageLedger(price: Pricing): UsageLedger {
       const told = more;
       for (const sum of [sumOf(`run ${model ?? ''}`), sumOf(`thread ${agent ?? ''}`)]) {
         sum.told = combine(sum.told, told, (a, b) => a + b);
+        if (sum.ahead === zero) continue;
         const known = combine(sum.ahead, more, Math.min);
         sum.ahead = combine(sum.ahead, known, (a, b) => a - b);
         more = combine(more, known, (a, b) => a - b);
@@ -96,6 +100,15 @@ export function usageLedger(price: Pricing): UsageLedger {
       return spent;
     },
   };
+}
+
+function isKnown(event: Tokens, known: Tokens): boolean {
+  return (
+    event.inputTokens <= known.inputTokens &&
+    event.outputTokens <= known.outputTokens &&
+    event.cacheReadTokens <= known.cacheReadTokens &&
+    event.cacheWriteTokens <= known.cacheWriteTokens
+  );
 }
 
 function combine(a: Spent, b: Spent, how: (a: number, b: number) => number): Spent {

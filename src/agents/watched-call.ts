@@ -61,10 +61,9 @@ export function callWatch(works: Works): CallWatch {
   };
 }
 
-function failure(output: unknown): Error {
-  const error = new Error(typeof output === 'string' ? output.slice(0, 500) : '');
-  error.name = 'ToolError';
-  return error;
+/** An error without a stack, which nobody will read. */
+function failure(output: unknown): { readonly name: string; readonly message: string } {
+  return { name: 'ToolError', message: typeof output === 'string' ? output.slice(0, 500) : '' };
 }
 
 /** A rule that forbids ends the task; so does one that wants a person asked, since the call does not wait for them. */
