@@ -32,6 +32,8 @@ export interface RunOptions {
   readonly id?: string;
   /** A text of a model with a `<nyaya>` block: its rules may only tighten. */
   readonly modelText?: string;
+  /** Where the chain came from, kept for whoever goes on with it. */
+  readonly origin?: string;
   /** Cancels the run. */
   readonly signal?: AbortSignal;
   /** False leaves a run that asks a person as `waiting`, to be resumed when the answer is there. */
@@ -49,7 +51,7 @@ export interface Chains {
   /** Runs a chain to its end, or to where it has to stop: the state says how far it came. */
   run(chain: Chain, params?: Readonly<Record<string, unknown>>, options?: RunOptions): Promise<RunState>;
   /** Goes on with a run whose process is gone, that waits for an answer, or that was throttled. */
-  resume(id: string, options?: Omit<RunOptions, 'id' | 'modelText'>): Promise<RunState>;
+  resume(id: string, options?: Pick<RunOptions, 'signal' | 'wait'>): Promise<RunState>;
   list(): Promise<readonly RunLine[]>;
   show(id: string): Promise<RunState>;
   /** What the steps of a run gave, by step. */
@@ -81,6 +83,7 @@ export function createChains(options: ChainsOptions): Chains {
       chain,
       params,
       modelRules,
+      ...(said.origin !== undefined && { origin: said.origin }),
       startedWallMs: clock.wallMs(),
       steps: chain.steps.map((step) => ({ id: step.id, status: 'pending', attempts: 0 })),
       owner: newOwner(store),
@@ -95,7 +98,7 @@ export function createChains(options: ChainsOptions): Chains {
     return goOn(runner, mine, { ...said, wait: said.wait ?? true, abilities: found });
   }
 
-  async function resume(id: string, said: Omit<RunOptions, 'id' | 'modelText'> = {}) {
+  async function resume(id: string, said: Pick<RunOptions, 'signal' | 'wait'> = {}) {
     const known = await loadRun(store, id);
     if (known.status === 'in-doubt') return known;
     if (isOver(known)) throw new SwitchgearError('run_over', `the run ${quoted(id)} is over: it is ${known.status}`);

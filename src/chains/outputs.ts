@@ -16,7 +16,12 @@ export function textChanges(key: string, text: string): readonly ValueChange[] {
   const count = Math.max(1, Math.ceil(text.length / partLengthMax));
   return Array.from({ length: count }, (_, at) => {
     const part = text.slice(at * partLengthMax, (at + 1) * partLengthMax);
-    return { key: partKey(key, at), keepMs: runKeepMs, step: (stored) => (stored === part ? stored : part) };
+    return {
+      key: partKey(key, at),
+      keepMs: runKeepMs,
+      letGo: true,
+      step: (stored) => (stored === part ? stored : part),
+    };
   });
 }
 

@@ -13,6 +13,8 @@ interface Kept<T> {
 export interface ValueChange<T = unknown> {
   readonly key: string;
   readonly keepMs?: number;
+  /** It is written and then read by others, or later: nobody here goes on looking at it. */
+  readonly letGo?: true;
   step(value: T | null): T | null | undefined;
 }
 
@@ -63,6 +65,7 @@ export async function change(store: Store, changes: Changes, tell: Tell = () => 
     },
   });
   const dealt = await shared.soon({ changes: all, arrived: (entries) => entries.forEach(tell) });
+  for (const { key, letGo } of values) if (letGo) shared.letGo?.(key);
   switch (dealt.status) {
     case 'done':
       return { status: 'done' };

@@ -5,7 +5,6 @@ import type { EntryBody } from '../core/event.ts';
 import { chainRunsMax, journalEntriesMax, runKeepMs } from '../core/limits.ts';
 import { quoted } from '../core/quoted.ts';
 import type { Note, Store } from '../ports/store.ts';
-import type { Chain, ParamValues } from './chain.ts';
 import { dropTexts, readText, textChanges, textKey } from './outputs.ts';
 import { type CardChange, type Changed, change, readValue, readValues, type Tell } from './run-cells.ts';
 import type { RunState, StepState } from './run-state.ts';
@@ -14,16 +13,12 @@ import { isOver, moveRun, type RunMove } from './run-transitions.ts';
 const prefix = 'chain/';
 
 /** A run without what never changes; steps without their names, which the plan has. */
-type Stored = Omit<RunState, 'chain' | 'params' | 'modelRules' | 'steps'> & {
+type Stored = Omit<RunState, keyof Plan | 'steps'> & {
   readonly chainId: string;
   readonly steps: readonly Omit<StepState, 'id'>[];
 };
 
-interface Plan {
-  readonly chain: Chain;
-  readonly params: ParamValues;
-  readonly modelRules: readonly string[];
-}
+type Plan = Pick<RunState, 'chain' | 'params' | 'modelRules' | 'origin'>;
 
 /** What goes with a move. */
 export interface Beside {
@@ -49,8 +44,8 @@ export type RunLine = Pick<RunState, 'id' | 'status' | 'startedWallMs' | 'endedW
 export async function createRun(store: Store, run: RunState, tell?: Tell): Promise<Moved> {
   if (store.shared === undefined) makeRoom(store);
   const stored = pack(run);
-  const { chain, params, modelRules } = run;
-  const plan: Plan = { chain, params, modelRules };
+  const { chain } = run;
+  const plan = planOf(run);
   const changed = await change(
     store,
     {
@@ -146,17 +141,19 @@ function noteOf({ clock }: Store, { id, chain }: RunState, body: EntryBody): Not
   return { body, place: { task: id, agent: chain.id }, atMs: clock.nowMs() };
 }
 
-function pack({ chain, params: _, modelRules: __, steps, ...rest }: RunState): Stored {
-  return { ...rest, chainId: chain.id, steps: steps.map(({ id: ___, ...step }) => step) };
+function planOf({ chain, params, modelRules, origin }: Plan): Plan {
+  return { chain, params, modelRules, ...(origin !== undefined && { origin }) };
 }
 
-function unpack({ chainId: _, steps, ...rest }: Stored, { chain, params, modelRules }: Plan): RunState {
+function pack({ chain, params: _, modelRules: __, origin: ___, steps, ...rest }: RunState): Stored {
+  return { ...rest, chainId: chain.id, steps: steps.map(({ id: ____, ...step }) => step) };
+}
+
+function unpack({ chainId: _, steps, ...rest }: Stored, plan: Plan): RunState {
   return {
     ...rest,
-    chain,
-    params,
-    modelRules,
-    steps: chain.steps.map(({ id }, at) => ({ id, ...(steps[at] ?? { status: 'pending', attempts: 0 }) })),
+    ...planOf(plan),
+    steps: plan.chain.steps.map(({ id }, at) => ({ id, ...(steps[at] ?? { status: 'pending', attempts: 0 }) })),
   };
 }
 

@@ -49,6 +49,8 @@ export interface RunState {
   readonly params: ParamValues;
   /** Rules that a model wrote for this run, one line each. */
   readonly modelRules: readonly string[];
+  /** Where the chain came from, for whoever goes on with it: its abilities may lie beside it. */
+  readonly origin?: string;
   readonly startedWallMs: number;
   readonly endedWallMs?: number;
   readonly steps: readonly StepState[];

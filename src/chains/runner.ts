@@ -98,6 +98,7 @@ export async function goOn(runner: Runner, start: RunState, how: RunHow): Promis
     stopLease();
     gear.dispose();
     lent.takeBack();
+    store.shared?.letGo?.(runKey(start.id));
   }
 }
 

@@ -41,7 +41,7 @@ export async function giveStanding(
   const body = { type: 'standing-given', chain, rules, by } as const;
   const step = (before: unknown) => before ?? standing;
   const notes = [{ body, place: {}, atMs: clock.nowMs() }];
-  return (await change(store, { values: [{ key: keyOf(chain, rules), step }], notes })).status === 'done';
+  return (await change(store, { values: [{ key: keyOf(chain, rules), letGo: true, step }], notes })).status === 'done';
 }
 
 export async function listStanding(store: Store): Promise<readonly Standing[]> {
@@ -54,7 +54,7 @@ export async function dropStanding(store: Store, standing: Standing, by: string)
   const { chain, rules } = standing;
   const body = { type: 'standing-dropped', chain, rules, by } as const;
   const notes = [{ body, place: {}, atMs: store.clock.nowMs() }];
-  const changed = await change(store, { values: [{ key: keyOf(chain, rules), step: () => null }], notes });
+  const changed = await change(store, { values: [{ key: keyOf(chain, rules), letGo: true, step: () => null }], notes });
   if (changed.status === 'done') return;
   throw new SwitchgearError('store_unreachable', `the store did not take back the approval ${quoted(standing.id)}`);
 }

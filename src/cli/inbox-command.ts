@@ -8,6 +8,7 @@ import { dropStanding, listStanding, type Standing } from '../chains/standing.ts
 import type { Card, CardAction } from '../core/card.ts';
 import { SwitchgearError } from '../core/error.ts';
 import { reasonLengthMax } from '../core/limits.ts';
+import { reachOf } from './chain-runs.ts';
 import { type Command, exitCodes, readArgs, type Said, type Terminal, usageError } from './command.ts';
 import { cardsOf, inOrder, isOpen, oneOf, stateOf, subjectOf } from './inbox-cards.ts';
 import { runUsage, runVerbs } from './inbox-runs.ts';
@@ -108,11 +109,12 @@ function decline(store: SharedStore, said: Said, terminal: Terminal, place: Stor
 
 async function say(
   store: SharedStore,
-  { words, given, on }: Said,
+  said: Said,
   terminal: Terminal,
   place: StorePlace,
   answer: CardAction,
 ): Promise<number> {
+  const { words, given, on } = said;
   const card = oneOf(await cardsOf(store), words[1]!, 'card');
   const by = (given.get('--by') ?? userName()).slice(0, reasonLengthMax);
   const against = objection(card, answer, store.clock.nowMs());
@@ -127,7 +129,7 @@ async function say(
   if (on.has('--json')) terminal.out(JSON.stringify(turned, null, 2));
   else {
     terminal.out(`${answer === 'decline' ? 'declined' : 'approved'} ${plain(card.id)}: ${plain(subjectOf(card))}`);
-    const next = await nextStep(store, turned);
+    const next = await nextStep(store, said, turned);
     if (next !== undefined) terminal.out(next);
   }
   return exitCodes.ok;
@@ -147,12 +149,13 @@ function objection(card: Card, answer: CardAction, atMs: number): string | undef
 }
 
 /** What to type next where nobody waits for the answer any more. */
-async function nextStep(store: SharedStore, { step }: Card): Promise<string | undefined> {
+async function nextStep(store: SharedStore, said: Said, { step }: Card): Promise<string | undefined> {
   if (step === undefined) return undefined;
   const run = await loadRun(store, step.run).catch((): undefined => undefined);
   if (run?.status !== 'waiting') return undefined;
   const isLeft = run.owner === undefined || isGone(run.owner, store.clock.nowMs());
-  return isLeft ? `Nobody runs it now; go on with: switchgear chain resume ${plain(run.id)}` : undefined;
+  const { options } = reachOf(said, store.clock);
+  return isLeft ? `Nobody runs it now; go on with: switchgear chain resume ${plain(run.id)}${options}` : undefined;
 }
 
 async function standing(store: SharedStore, { given, on }: Said, terminal: Terminal): Promise<number> {

@@ -175,6 +175,8 @@ export interface Shared {
   /** The journal of all processes, from a number on. */
   entries(fromSeq: number, most: number): Promise<readonly Entry[]>;
   watch(listener: (hint: Hint) => void): () => void;
+  /** Looks at a cell no more; what is stored stays. For cells of which there are very many, one after the other. */
+  letGo?(key: string): void;
   /** Waits until everything handed in so far has arrived, as long as the store is there. */
   settled(): Promise<void>;
 }

@@ -231,6 +231,7 @@ export async function redisStore(options: RedisOptions): Promise<RedisStore> {
       );
     },
     watch: pulse.watch,
+    letGo: views.forget,
     settled: () =>
       new Promise((resolve) => {
         const look = () => {

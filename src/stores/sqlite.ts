@@ -99,6 +99,7 @@ export function sqliteStore(options: SqliteOptions): SqliteStore {
       return session.entries(fromSeq, most, false);
     },
     watch: pulse.watch,
+    letGo: views.forget,
     settled: writer.settled,
   };
 

@@ -203,11 +203,14 @@ for (const [name, make] of Object.entries(kinds)) {
     const chain = chainOf([step('fetch', { args: { text: 'x'.repeat(60_000), more: 'y"'.repeat(30_000) } }), 'ask']);
     const asking = { ...chain, rules: [{ target: 'chain:plan', condition: 'ability:ask', action: 'confirm' }] };
     const chains = createChains({ abilities: [counting({ fetch: () => ({ long }) })], store, ...quiet });
-    assert.equal((await chains.run(asking, {}, { id: 'r', wait: false })).status, 'waiting');
+    assert.equal((await chains.run(asking, {}, { id: 'r', wait: false, origin: 'a/file.yaml' })).status, 'waiting');
     const other = await make(place);
     const later = createChains({ abilities: [counting()], store: other, ...quiet });
     assert.deepEqual((await later.show('r')).chain, JSON.parse(JSON.stringify(asking)));
     assert.deepEqual(await later.outputs('r'), { fetch: { long } });
+    assert.equal((await later.show('r')).origin, 'a/file.yaml');
+    const looked = [...store.keys()].filter((key) => key.startsWith('chain'));
+    assert.deepEqual(looked, [], 'nothing of a run stays in the memory of who ran it');
     for (const each of [store, other]) each.close();
   });
 }

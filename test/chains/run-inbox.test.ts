@@ -24,6 +24,11 @@ after(async () => {
 });
 let places = 0;
 
+/** As a shell takes it for one word. */
+function shellWord(text: string): string {
+  return text.includes('?') ? `'${text}'` : text;
+}
+
 interface Place {
   readonly text: string;
   open(): Promise<Store>;
@@ -84,7 +89,7 @@ for (const [name, placeOf] of Object.entries(kinds)) {
     const said = await inbox(place, 'approve', short, '--by', 'bob');
     assert.deepEqual(said, {
       code: 0,
-      out: `approved ${card}: plan: step pay of r\nNobody runs it now; go on with: switchgear chain resume r`,
+      out: `approved ${card}: plan: step pay of r\nNobody runs it now; go on with: switchgear chain resume r --store ${shellWord(place.text)}`,
       err: '',
     });
     const again = await inbox(place, 'decline', short);
