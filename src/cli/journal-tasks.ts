@@ -1,4 +1,4 @@
-/** The tasks of all processes, as the journal tells of them: begun, and not ended. */
+/** The tasks of all processes, as the journal tells of them: begun, and not ended. For those that no process shows. */
 
 import type { Entry } from '../core/event.ts';
 import { patienceMaxMs } from '../core/limits.ts';

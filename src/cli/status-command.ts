@@ -1,13 +1,11 @@
 /** `switchgear status`: breakers, tasks, orders and open cards of every process on a store. */
 
 import type { Card } from '../core/card.ts';
-import { journalEntriesMax } from '../core/limits.ts';
 import type { Health } from '../ports/store.ts';
 import { noOrders, type Order, type Orders, ordersOf, standing } from '../stores/orders.ts';
 import { closeLost } from '../supervisor/lost-runs.ts';
 import { type Command, exitCodes, readArgs, type Terminal } from './command.ts';
-import { newest } from './journal.ts';
-import { type JournalTask, tasksIn } from './journal-tasks.ts';
+import { type KnownTask, knownTasks } from './known-tasks.ts';
 import { isThere, type SharedStore, type StorePlace, storePlace, withStore } from './open-store.ts';
 import { type Cell, count, type Paint, painter, type Style, span, table } from './sheet.ts';
 import { hasCounted, type StoredBreaker, storedBreakers } from './stored-breakers.ts';
@@ -21,7 +19,7 @@ interface Status {
   /** The store's time. */
   readonly atMs: number;
   readonly breakers: readonly StoredBreaker[];
-  readonly tasks: readonly JournalTask[];
+  readonly tasks: readonly KnownTask[];
   readonly orders: Orders;
   readonly cards: readonly Card[];
 }
@@ -46,6 +44,7 @@ function nothing({ name }: StorePlace): Status {
 async function look(store: SharedStore, { name }: StorePlace): Promise<Status> {
   const { shared, clock } = store;
   await closeLost(store); // Whoever looks first says what became of runs that nobody watches any more.
+  const tasks = await knownTasks(store);
   const breakers = await storedBreakers(store);
   const cards = (await shared.read('card/', cardsShown)).map(({ state }) => state as Card);
   const atMs = clock.nowMs();
@@ -55,7 +54,7 @@ async function look(store: SharedStore, { name }: StorePlace): Promise<Status> {
     health: shared.health,
     atMs,
     breakers,
-    tasks: tasksIn(await newest(shared, journalEntriesMax), atMs),
+    tasks,
     orders: { halts: standing(halts, atMs), pauses, trips: standing(trips, atMs) },
     cards: cards.filter(({ state }) => state === 'open'),
   };
@@ -116,19 +115,21 @@ function breakerRow(breaker: StoredBreaker, atMs: number): readonly Cell[] {
   ];
 }
 
-const taskStyles: Readonly<Record<JournalTask['state'], Style>> = {
+const taskStyles: Readonly<Record<KnownTask['state'], Style>> = {
   running: 'green',
   paused: 'yellow',
   halted: 'red',
   lost: 'dim',
 };
 
-function taskRow({ id, agent, state, ageMs, halt, parent }: JournalTask): readonly Cell[] {
+function taskRow({ id, agent, state, ageMs, halt, parent, used }: KnownTask): readonly Cell[] {
   const more = halt?.message ?? (state === 'lost' ? 'its process is gone' : parent === undefined ? '' : `of ${parent}`);
   return [
     { text: id },
     { text: state, style: taskStyles[state] },
     { text: span(ageMs) },
+    { text: used === undefined ? '' : `${used.toolCalls} of ${used.maxToolCalls} calls` },
+    { text: used === undefined || used.spendCents === 0 ? '' : `$${(used.spendCents / 100).toFixed(2)}` },
     { text: agent },
     { text: more, style: 'dim' },
   ];

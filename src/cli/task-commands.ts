@@ -7,8 +7,8 @@ import { journalEntriesMax } from '../core/limits.ts';
 import { type Orders, ordersOf, withOrder, withoutTarget } from '../stores/orders.ts';
 import { type Command, exitCodes, readArgs, type Terminal } from './command.ts';
 import { type Given, give, givenOrder, reasonOf, targetOf } from './giving-orders.ts';
-import { entriesFrom, lastSeq, newest } from './journal.ts';
-import { type JournalTask, tasksIn } from './journal-tasks.ts';
+import { entriesFrom, lastSeq } from './journal.ts';
+import { type KnownTask, knownTasks } from './known-tasks.ts';
 import { type SharedStore, storePlace, withStore } from './open-store.ts';
 import { plain } from './sheet.ts';
 
@@ -22,7 +22,7 @@ interface Kind {
   readonly heard: EntryType;
   readonly did: string;
   /** Tasks that it is meant for. */
-  readonly states: readonly JournalTask['state'][];
+  readonly states: readonly KnownTask['state'][];
   change(orders: Orders, target: string | null, reason: string, atMs: number): Orders | undefined;
 }
 
@@ -89,9 +89,9 @@ function commandOf(kind: Kind, usage: readonly string[]): Command {
   };
 }
 
-/** The tasks that the journal knows of; there may be others, which began long ago. */
+/** The tasks that are known; there may be others, which no process shows and which began long ago. */
 async function tasksMeant(store: SharedStore, target: string | null, { states }: Kind): Promise<readonly string[]> {
-  const tasks = tasksIn(await newest(store.shared, journalEntriesMax), store.clock.nowMs());
+  const tasks = await knownTasks(store);
   return tasks.filter(({ id, state }) => (target ?? id) === id && states.includes(state)).map(({ id }) => id);
 }
 

@@ -226,8 +226,6 @@ export const callsKeptMax = 1_000;
 /** How often what a run has used is written to the store, and output of a halted one is waited for. */
 export const runKeptEachMs = 5_000;
 export const haltedDrainMs = 5_000;
-/** Signs of life of an agent that are told to its task: one in this time is enough. */
-export const signEachMs = 500;
 /** How often signs of life of an agent that says much are told at most. */
 export const signEveryMs = 200;
 /** Bytes of a session file that one look reads, and files of one run that are followed. */
@@ -237,3 +235,10 @@ export const sessionFilesMax = 1_000;
 export const hostRunsMax = 10_000;
 /** How often the session files of an agent are looked at. */
 export const sessionLookMs = 1_000;
+/** Tasks that a gear shows on a shared store, and how many of them it writes in one sweep. */
+export const liveTasksMax = 10_000;
+export const liveWritesMax = 200;
+/** How long a store keeps a task that runs, one that was lost, and the word of a process that it lives. */
+export const liveKeepMs = 30 * 86_400_000;
+export const lostKeepMs = 3_600_000;
+export const ownerKeepMs = 60_000;

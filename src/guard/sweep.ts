@@ -17,6 +17,7 @@ export function sweep(works: Works, atMs: number = works.clock.nowMs()): void {
   guarded(works, () => void works.obey?.(atMs));
   for (const task of works.tasks.values()) guarded(works, () => sweepTask(works, task, atMs));
   guarded(works, () => renewLeases(works, atMs));
+  guarded(works, () => works.showing?.sweep(atMs));
   guarded(works, () => works.health?.sweep(works, atMs));
   if (isWanted(works)) wake(works);
 }

@@ -8,6 +8,7 @@ import type { BreakerSettings, Settings } from '../core/settings.ts';
 import type { Answer, Approver } from '../ports/approver.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Listener } from '../ports/journal.ts';
+import type { Showing } from '../ports/live-tasks.ts';
 import type { Obey } from '../ports/orders.ts';
 import type { Budgets } from '../ports/policy.ts';
 import type { Prices } from '../ports/prices.ts';
@@ -93,6 +94,8 @@ export interface Works {
   readonly questions: Map<string, (answer: Answer) => void>;
   /** Carries out what an operator ordered; absent where nobody shares the store. */
   obey: Obey | undefined;
+  /** Writes down for others what changed in the tasks; absent where nobody shares the store. */
+  showing: Showing | undefined;
   /** What is said once: that a call has no task, that a model has no price. */
   readonly told: Set<string>;
   ids: number;
@@ -175,6 +178,7 @@ export function createWorks(options: SwitchgearOptions): Works {
     questions: new Map(),
     told: new Set(),
     obey: undefined,
+    showing: undefined,
     ids: 0,
     idStem: shared === undefined ? session : unique,
   };
@@ -188,6 +192,9 @@ export function createWorks(options: SwitchgearOptions): Works {
 
 /** What happens in a shared store: being away is said, and answers from elsewhere reach whoever asked. */
 function watchStore(works: Works, shared: Shared): void {
+  const showing = shared.show?.(works);
+  if (showing !== undefined) works.listeners = [showing.heard];
+  works.showing = showing;
   const { state, reason } = shared.health;
   if (state === 'degraded') write(works, { type: 'store-degraded', reason });
   shared.watch((hint) => {

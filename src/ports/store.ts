@@ -3,6 +3,7 @@
 import type { Card } from '../core/card.ts';
 import type { Entry, EntryBody, EntryPlace } from '../core/event.ts';
 import type { Clock } from './clock.ts';
+import type { Showing, ShownGear } from './live-tasks.ts';
 import type { Hands, Obey, OrderedTask } from './orders.ts';
 import type { BreakerSharing, RuleSharing, WorkerSharing } from './sharing.ts';
 
@@ -158,6 +159,8 @@ export interface Shared {
   readonly rules: RuleSharing;
   /** Puts a gear under the orders that an operator gives through this store. */
   orders<T extends OrderedTask>(hands: Hands<T>): Obey;
+  /** Shows the tasks of a gear to other processes; without it they are seen through the journal alone. */
+  show?(gear: ShownGear): Showing;
   /** Brings the views up to date as far as that costs no waiting. Asked before every decision. */
   refresh(): void;
   /** The synchronous door: in this tick, or not now. */

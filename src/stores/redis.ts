@@ -210,6 +210,7 @@ export async function redisStore(options: RedisOptions): Promise<RedisStore> {
     workers: sharing.workers,
     rules: sharing.rules,
     orders: sharing.orders,
+    show: sharing.show,
     lease: sharing.lease,
     sum,
     marked,

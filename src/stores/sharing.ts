@@ -4,6 +4,7 @@ import type { Clock } from '../ports/clock.ts';
 import type { Deal, Dealt, Health, Marked, Shared, Store } from '../ports/store.ts';
 import { shareBreakers } from './breaker-sharing.ts';
 import { createLeases } from './leases.ts';
+import { showTasks } from './live-tasks.ts';
 import { enlist, ordersOf } from './orders.ts';
 import { shareRules } from './rule-sharing.ts';
 import { shareWorkers } from './worker-sharing.ts';
@@ -22,6 +23,7 @@ export interface SharingOptions {
 }
 
 export interface Sharing extends Pick<Shared, 'breakers' | 'workers' | 'rules' | 'lease' | 'orders'> {
+  readonly show: NonNullable<Shared['show']>;
   /** Gives back what is leased; to be called before the store is closed. */
   giveBack(): void;
 }
@@ -35,6 +37,7 @@ export function createSharing(options: SharingOptions): Sharing {
     rules: shareRules(options),
     lease,
     orders: (hands) => enlist(ordersOf(options), hands),
+    show: showTasks,
     giveBack: closeAll,
   };
 }

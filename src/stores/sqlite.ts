@@ -90,6 +90,7 @@ export function sqliteStore(options: SqliteOptions): SqliteStore {
     workers: sharing.workers,
     rules: sharing.rules,
     orders: sharing.orders,
+    show: sharing.show,
     lease: sharing.lease,
     sum,
     marked,
