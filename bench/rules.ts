@@ -77,7 +77,7 @@ function admitting(history: number): () => unknown {
   return admit;
 }
 
-/** CPU nanoseconds per call of each side, the middle of slices that alternate: what else the machine does counts little. */
+/** CPU nanoseconds of a call, the middle of slices that alternate: other work on the machine counts little. */
 function timed(calls: readonly (() => unknown)[]): readonly number[] {
   const slices = values.quick ? 5 : 15;
   const tracks = calls.map((call) => {
@@ -124,7 +124,7 @@ const page = [
   `${occasion('npm run bench:rules')}.\nCPU time, the middle of slices that alternate in one process.`,
   targetTable(held),
   '## By the number of rules',
-  'Thresholds, abilities, outputs and frequencies in turn, none of which fires: every rule is looked at for every step.',
+  'Thresholds, abilities, outputs and frequencies in turn, none of which fires: each is looked at for every step.',
   table(
     ['rules', 'one step', 'per rule'],
     counts.map((count, index) => [round(count), time(at(byRules, index)), time(at(byRules, index) / count)]),

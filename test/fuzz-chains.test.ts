@@ -15,7 +15,7 @@ test('of 20,000 random pairs of operator and model none is looser than the opera
   assert.ok(tally.taken! > 2_000 && tally.rejected! > 2_000 && tally.stricter! > 1_000 && tally.same! > 1_000);
 });
 
-test('1,000 random chain files are read or refused with a place, and nothing but our errors comes of them', (context) => {
+test('1,000 random chain files are read or refused with a place, and throw nothing but our errors', (context) => {
   const tally = unpolluted(() => fuzzFiles(1_000, 3));
   context.diagnostic(JSON.stringify(tally));
   assert.ok(tally.read! > 50 && tally.refused! > 500 && tally.filled! > 20 && tally.unfilled! > 10);

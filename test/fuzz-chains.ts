@@ -1,8 +1,8 @@
 /**
  * Random rules and chain files, sensible or not:
  *   node test/fuzz-chains.ts [--lines N] [--files N] [--pairs N] [--seed S] [--linear]
- * Nothing throws that is not ours, no model's rule loosens an operator's, nothing reaches a prototype; with `--linear` alone,
- * every input is doubled and its time compared.
+ * Nothing throws that is not ours, no model's rule loosens an operator's, nothing reaches a prototype. With `--linear`
+ * inputs are doubled and their times compared instead.
  */
 
 import { fileURLToPath } from 'node:url';
@@ -208,12 +208,31 @@ const operatorsOwn = ruleSet(
 ).rules;
 const corpus = [
   read('test/fixtures/seed-chain.yaml'),
-  'id: c\non_missing: pending\nlookup: [outputs, args]\nparams:\n  - { name: x, default: 5, param_type: number }\n  - { name: w, default: 1h }\n' +
-    'circuit_breakers:\n  - B:amount>{{x}}|abort|"no {{x}}"\n  - frequency>{{x}}/{{w}}|throttle\n  - output:k.text|contains:{{w}}|confirm\n' +
-    'steps:\n  - id: s\n    ability: a.b\n    args: { t: "{{x}}", d: [{ e: "v {{w}}" }, 1, null] }\n    output_key: k\n    timeout_secs: 5\n' +
-    '    circuit_breaker: { failure_threshold: 2 }\n  - id: t\n    ability: pay\n    idempotent: true\n    condition: { ref_key: k.n, op: ">=", value: "{{x}}" }\n',
+  `id: c
+on_missing: pending
+lookup: [outputs, args]
+params:
+  - { name: x, default: 5, param_type: number }
+  - { name: w, default: 1h }
+circuit_breakers:
+  - B:amount>{{x}}|abort|"no {{x}}"
+  - frequency>{{x}}/{{w}}|throttle
+  - output:k.text|contains:{{w}}|confirm
+steps:
+  - id: s
+    ability: a.b
+    args: { t: "{{x}}", d: [{ e: "v {{w}}" }, 1, null] }
+    output_key: k
+    timeout_secs: 5
+    circuit_breaker: { failure_threshold: 2 }
+  - id: t
+    ability: pay
+    idempotent: true
+    condition: { ref_key: k.n, op: ">=", value: "{{x}}" }
+`,
   'id: c\nsteps:\n  - { id: s, ability: a }\n',
-  '{"id":"c","params":[{"name":"x"}],"circuit_breakers":[{"condition":"a>{{x}}","action":"abort"}],"steps":[{"id":"s","ability":"a","args":{"v":"{{x}}"}}]}',
+  '{"id":"c","params":[{"name":"x"}],"circuit_breakers":[{"condition":"a>{{x}}","action":"abort"}],' +
+    '"steps":[{"id":"s","ability":"a","args":{"v":"{{x}}"}}]}',
 ];
 
 /** Random chain files, made of good ones: read, and where they can be, filled, drawn and judged. */

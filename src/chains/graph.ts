@@ -1,4 +1,4 @@
-/** A chain as a Mermaid flowchart: steps in their order, conditions as forks, rules as notes beside what they look at. */
+/** A chain as a Mermaid flowchart: steps in their order, conditions as forks, rules beside what they look at. */
 
 import { isMatch } from '../core/rules/glob.ts';
 import { textOf } from '../core/rules/read.ts';

@@ -1,4 +1,4 @@
-/** `circuit_breakers` of a chain file: tables with condition, action and reason, or lines `condition|action|"reason"`. */
+/** `circuit_breakers` of a chain file: tables of condition, action and reason, or lines `condition|action|"reason"`. */
 
 import { chainRulesMax, ruleLengthMax } from '../core/limits.ts';
 import { unquote } from '../core/rules/condition.ts';

@@ -49,7 +49,7 @@ export function readTable(
   const { written, path, place } = spot;
   if (written.kind === 'wrong') return undefined;
   if (written.kind !== 'table') {
-    problems.push(problemAt(place, path, `must be a table with ${words(known)}, got ${shown(written)}`));
+    problems.push(problemAt(place, path, `must be a table, got ${shown(written)}`));
     return undefined;
   }
   for (const [key, { line, column }] of written.entries) {

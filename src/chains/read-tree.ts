@@ -1,4 +1,4 @@
-/** A chain file as a tree of plain values that know where they stand. YAML and JSON have one parser: it knows places. */
+/** A chain file as a tree of plain values that know where they stand; JSON is read by the parser of YAML, too. */
 
 import { isAlias, isCollection, isMap, isScalar, isSeq, LineCounter, type Node, parseDocument } from 'yaml';
 import {

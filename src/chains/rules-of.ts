@@ -1,7 +1,7 @@
 /**
- * The rules of a chain. They are written with `{{…}}` in them and filled from the parameters when a run starts. A parameter
- * fills a piece of a condition (a key, a number, a window, a name, a text), never the line: it cannot bring another
- * condition or action, or a second rule.
+ * The rules of a chain. They are written with `{{…}}` in them and filled from the parameters when a run starts.
+ * A parameter fills a piece of a condition (a key, a number, a window, a name, a text), never the line: it cannot bring
+ * another condition or action, or a second rule.
  */
 
 import { SwitchgearError } from '../core/error.ts';

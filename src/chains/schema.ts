@@ -1,4 +1,4 @@
-/** The JSON Schema of a chain file, for editors. What spans several places (names, order, rules) only the reader checks. */
+/** The JSON Schema of a chain file, for editors. What spans several places only the reader checks. */
 
 import {
   chainNameMax,

@@ -1,6 +1,6 @@
 /**
- * `{{name}}` in the texts of a chain. A name is an output or a parameter, or a path into an output (`{{order.amount}}`);
- * nothing is evaluated, only own properties are seen, and what is filled in is never looked at again.
+ * `{{name}}` in the texts of a chain. A name is an output, a parameter, or a path into an output (`{{order.amount}}`).
+ * Nothing is evaluated, only own properties are seen, and what is filled in is never looked at again.
  */
 
 import { SwitchgearError } from '../core/error.ts';
@@ -63,7 +63,7 @@ export function lookUp(name: string, { outputs, params }: Scope): Seen {
 }
 
 /**
- * The value with every name filled in. `{{name}}` alone keeps the type of what it stands for; inside text it becomes text.
+ * The value with every name filled in. `{{name}}` alone keeps the type of what it stands for, inside text it is text.
  * Throws `unfilled_template` where a name means nothing, or the whole would be too large.
  */
 export function fillTemplates<T>(value: T, scope: Scope): T {

@@ -15,7 +15,8 @@ const files: Readonly<Record<string, string>> = {
   'switchgear.toml': '[[rules]]\ntarget = "tool:pay"\ncondition = "amount>500"\naction = "confirm"\n',
   'bad.toml': '[[rules]]\ncondition = "amount"\naction = "confirm"\n',
   'chain.yaml':
-    'id: c\nparams: [{ name: max, param_type: number }]\ncircuit_breakers: ["amount>{{max}}|abort"]\non_missing: pending\n' +
+    'id: c\nparams: [{ name: max, param_type: number }]\ncircuit_breakers: ["amount>{{max}}|abort"]\n' +
+    'on_missing: pending\n' +
     'steps:\n  - { id: s, ability: pay, output_key: amount }\n',
   'bad.yaml': 'id: c\ncircuit_breakers: [5]\nsteps: []\n',
 };
@@ -85,7 +86,7 @@ test('rules explain shows what every rule says to a call, fired or passed, with 
       'passed · amount>1000|abort · 750 · 1000 · *',
       'FIRED · ability:pay*|confirm · pay.now · pay* · *',
       'not counted here: frequency>5/1h|throttle',
-      '2 rules looked, 1 fired: confirm (Sure?)',
+      '2 rules looked, 1 fired: confirm; Sure?',
     ],
   );
 });
@@ -109,7 +110,7 @@ test('rules explain --json gives the table as data', async (context) => {
   });
 });
 
-test('with outputs it is a step of a chain: a missing key fires, and a chain is asked with its parameters', async (context) => {
+test('with outputs it is a step: a missing key fires, and a chain is asked with its parameters', async (context) => {
   const step = await run(context, 'explain', 'rules.txt', '--tool', 'x', '--outputs', '{}');
   assert.match(step.out, /FIRED +amount>1000\|abort +missing +1000/);
   const call = await run(context, 'explain', 'rules.txt', '--tool', 'x');

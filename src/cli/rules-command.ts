@@ -11,7 +11,8 @@ const options = ['--tool', '--args', '--outputs', '--params', '--agent', '--chai
 export const command: Command = {
   usage: [
     'rules lint FILE [--json]         say whether rules are right: lines, a <nyaya> block, a policy or a chain',
-    'rules explain FILE --tool NAME [--args JSON] [--outputs JSON] [--params JSON] [--agent NAME] [--chain ID] [--json]',
+    'rules explain FILE --tool NAME   print what each rule says to a call [--args JSON] [--agent NAME] [--json]',
+    'rules explain FILE --tool NAME --outputs JSON   the same for a step of a chain [--params JSON] [--chain ID]',
   ],
   run([verb, ...args], terminal) {
     if (verb === 'lint') return lint(args, terminal);
@@ -104,7 +105,7 @@ function sheetOf(rows: readonly Row[], uncounted: readonly Rule[], terminal: Ter
   return [
     ...(rows.length > 0 ? table([head, ...body], painter(terminal)) : []),
     ...uncounted.map((rule) => `  not counted here: ${plain(printRule(rule))}`),
-    `${count(rows.length, 'rule')} looked, ${fired} fired: ${verdict}${reasons.length > 0 ? ` (${plain(reasons.join('; '))})` : ''}`,
+    `${count(rows.length, 'rule')} looked, ${fired} fired: ${[verdict, ...reasons.map(plain)].join('; ')}`,
   ];
 }
 

@@ -34,7 +34,8 @@ test('the sample file, pasted verbatim, loads with exactly two warnings', () => 
     [
       '16: circuit_breakers[0].condition will abort before step 1 (fetch_price): no step outputs amount; ' +
         'lookup: [outputs, args] with on_missing: pending looks at the arguments of execute_trade',
-      '42: steps[1].condition.value uses buy_threshold, which is not declared as a parameter: it must be given at run time',
+      '42: steps[1].condition.value uses buy_threshold, which is not declared as a parameter: ' +
+        'it must be given at run time',
     ],
   );
 });
@@ -133,26 +134,19 @@ test('JSON is read as well, strictly, with the places of its values', () => {
 const slips: readonly (readonly [what: string, text: string, ...told: string[]])[] = [
   ['nothing', '', '1:1 the file is empty: a chain has at least an id and steps'],
   ['a remark only', '# hi\n', '1:1 the file is empty: a chain has at least an id and steps'],
-  [
-    'no table',
-    '- a\n',
-    '1:1 must be a table with "id", "name", "description", "params", "circuit_breakers", "on_missing", "lookup", "steps" or "$schema", got a list of 1',
-  ],
+  ['no table', '- a\n', '1:1 must be a table, got a list of 1'],
   ['missing keys', 'name: x\n', '1:1 the chain needs id', '1:1 the chain needs steps'],
   ['an unknown key', `${small}stepz: []\n`, '5:1 stepz is not known here; did you mean steps?'],
   [
     'an unknown key of a step',
     step('retry: 5'),
-    '5:5 steps[0].retry is not known here; it may have "id", "ability", "args", "output_key", "condition", "timeout_secs", "idempotent" or "circuit_breaker"',
+    '5:5 steps[0].retry is not known here; it may have "id", "ability", "args", "output_key", "condition", ' +
+      '"timeout_secs", "idempotent" or "circuit_breaker"',
   ],
   ['a step that lacks its ability', 'id: c\nsteps:\n  - id: s\n', '3:5 steps[0] needs ability'],
   ['no steps', 'id: c\nsteps: []\n', '2:1 steps must have at least one step, got an empty list'],
   ['steps that are no list', 'id: c\nsteps: x\n', '2:1 steps must be a list, got "x"'],
-  [
-    'a step that is a text',
-    'id: c\nsteps:\n  - x\n',
-    '3:5 steps[0] must be a table with "id", "ability", "args", "output_key", "condition", "timeout_secs", "idempotent" or "circuit_breaker", got "x"',
-  ],
+  ['a step that is a text', 'id: c\nsteps:\n  - x\n', '3:5 steps[0] must be a table, got "x"'],
   [
     'an id with a space',
     small.replace('id: c', 'id: my chain'),
@@ -278,12 +272,14 @@ const slips: readonly (readonly [what: string, text: string, ...told: string[]])
   [
     'an output in a rule',
     `circuit_breakers: ["a>{{k}}|abort"]\n${step('output_key: k')}`,
-    '1:20 circuit_breakers[0].condition refers to k, an output: rules are filled from parameters, before the first step',
+    '1:20 circuit_breakers[0].condition refers to k, an output: ' +
+      'rules are filled from parameters, before the first step',
   ],
   [
     'a rule that cannot be read',
     `circuit_breakers:\n  - { condition: amount, action: abort }\n${small}`,
-    '2:7 circuit_breakers[0].condition is no rule: condition must be key>value, frequency>count/window, ability:name or output:key|contains:text, got "amount"',
+    '2:7 circuit_breakers[0].condition is no rule: condition must be key>value, frequency>count/window, ' +
+      'ability:name or output:key|contains:text, got "amount"',
   ],
   [
     'a line that cannot be read',
@@ -350,7 +346,8 @@ for (const [what, text, ...told] of slips) {
 
 test('everything wrong is told at once, in the order of the file', () => {
   const text =
-    'id: "a b"\nparams:\n  - { name: p, param_type: x }\nsteps:\n  - { id: s, ability: a, args: { v: "{{" } }\n  - { id: s, abilty: b }\n';
+    'id: "a b"\nparams:\n  - { name: p, param_type: x }\nsteps:\n' +
+    '  - { id: s, ability: a, args: { v: "{{" } }\n  - { id: s, abilty: b }\n';
   assert.deepEqual(
     problemsOf(text).map((line) => line.split(' ')[0]),
     ['1:1', '3:16', '5:34', '6:5', '6:7', '6:14'],
@@ -383,9 +380,11 @@ test('warnings tell rules that fire at once and rules that never can; pending an
 });
 
 test('a name that must be given at run time is told once, with what may be meant', () => {
-  const text = `params: [{ name: ticker }]\n${step('args: { a: "{{tickr}}", b: "{{tickr}}" }\ncondition: { ref_key: other, op: "<", value: 1 }')}`;
+  const args = 'args: { a: "{{tickr}}", b: "{{tickr}}" }';
+  const text = `params: [{ name: ticker }]\n${step(`${args}\ncondition: { ref_key: other, op: "<", value: 1 }`)}`;
   assert.deepEqual(warningsOf(text), [
-    '6:13 steps[0].args.a uses tickr, which is not declared as a parameter: it must be given at run time (did you mean ticker?)',
+    '6:13 steps[0].args.a uses tickr, which is not declared as a parameter: it must be given at run time ' +
+      '(did you mean ticker?)',
     '7:18 steps[0].condition.ref_key uses other, which is not declared as a parameter: it must be given at run time',
   ]);
 });
