@@ -5,71 +5,18 @@
  */
 
 import assert from 'node:assert/strict';
-import { spawn, spawnSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { after, test } from 'node:test';
-import { pathToFileURL } from 'node:url';
+import { test } from 'node:test';
 import { readChain } from '../src/chains/index.ts';
 import { codes } from '../src/core/verdict.ts';
 import { parsePolicy } from '../src/policy/index.ts';
-import { filesUnder, read, readPackage, root } from './source.ts';
+import { isOfFramework, pages, programsIn, testPrograms, workshopIn } from './pages.ts';
+import { read, readPackage, root } from './source.ts';
 
-interface Block {
-  readonly language: string;
-  readonly text: string;
-  readonly where: string;
-}
-
-interface Page {
-  readonly path: string;
-  readonly blocks: readonly Block[];
-}
-
-interface Program {
-  readonly where: string;
-  readonly text: string;
-  readonly folder: string;
-}
-
-const pages: readonly Page[] = filesUnder()
-  .filter((path) => path.endsWith('.md') && path !== 'test/clauses.md')
-  .map((path) => ({ path, blocks: blocksOf(path) }));
-
-mkdirSync(join(root, '.tmp'), { recursive: true });
-const workshop = mkdtempSync(join(root, '.tmp', 'docs-'));
-after(() => rmSync(workshop, { recursive: true, force: true }));
-const programs = pages.flatMap((page) => programsOf(page));
-
-function blocksOf(path: string): readonly Block[] {
-  const text = read(path);
-  return [...text.matchAll(/^```(\w*)\n([\s\S]*?)^```$/gm)].map((match) => ({
-    language: match[1] ?? '',
-    text: match[2] ?? '',
-    where: `${path}:${text.slice(0, match.index).split('\n').length}`,
-  }));
-}
-
-/** Each program in a folder of its own, with the policy file that the page showed before it. */
-function programsOf({ blocks }: Page): readonly Program[] {
-  const found: { where: string; text: string; policy: string | undefined }[] = [];
-  let policy: string | undefined;
-  for (const { language, text, where } of blocks) {
-    if (language === 'toml') policy = text;
-    if (language !== 'ts') continue;
-    const last = found.at(-1);
-    if (/^import .* from 'switchgear/m.test(text)) found.push({ where, text, policy });
-    else if (last === undefined) assert.fail(`${where}: a program begins by importing from the package`);
-    else last.text += text;
-  }
-  return found.map(({ where, text, policy: written }) => {
-    const folder = join(workshop, where.replace(/\W+/g, '-'));
-    mkdirSync(folder);
-    writeFileSync(join(folder, 'program.ts'), text);
-    if (written !== undefined) writeFileSync(join(folder, 'switchgear.toml'), written);
-    return { where, text, folder };
-  });
-}
+const workshop = workshopIn(root, join(root, 'test', 'door-hooks.ts'), '../../tsconfig.json');
+const programs = programsIn(workshop, (program) => !isOfFramework(program));
 
 test('blocks are in languages that can be checked', () => {
   const known = new Set(['ts', 'sh', 'toml', 'yaml', 'json', 'text', '']);
@@ -78,47 +25,7 @@ test('blocks are in languages that can be checked', () => {
   assert.ok(programs.length > 15, `only ${programs.length} programs were found`);
 });
 
-test('every program on a page compiles', () => {
-  writeFileSync(
-    join(workshop, 'tsconfig.json'),
-    JSON.stringify({
-      extends: '../../tsconfig.json',
-      compilerOptions: { noUnusedLocals: false, noUnusedParameters: false },
-      include: ['*/program.ts'],
-    }),
-  );
-  const tsc = join(root, 'node_modules', 'typescript', 'bin', 'tsc');
-  const { status, stdout, stderr } = spawnSync(process.execPath, [tsc, '-p', workshop], { encoding: 'utf8' });
-  assert.equal(status, 0, stdout + stderr);
-});
-
-for (const program of programs) {
-  test(`the program at ${program.where} runs and prints what its comments say`, { timeout: 60_000 }, async () => {
-    const { code, out, err } = await run(program);
-    assert.equal(code, 0, out + err);
-    let at = 0;
-    const lines = out.split('\n');
-    for (const [, said = ''] of program.text.matchAll(/console\.log\(.*\); \/\/ (.+)$/gm)) {
-      const found = lines.indexOf(said.trim(), at);
-      assert.notEqual(found, -1, `it should print ${JSON.stringify(said)}, it printed\n${out}`);
-      at = found + 1;
-    }
-  });
-}
-
-function run({ folder }: Program): Promise<{ code: number | null; out: string; err: string }> {
-  const hooks = pathToFileURL(join(root, 'test', 'door-hooks.ts')).href;
-  const child = spawn(process.execPath, ['--import', hooks, 'program.ts'], { cwd: folder });
-  let out = '';
-  let err = '';
-  child.stdout.on('data', (data) => {
-    out += data;
-  });
-  child.stderr.on('data', (data) => {
-    err += data;
-  });
-  return new Promise((resolve) => child.on('close', (code) => resolve({ code, out, err })));
-}
+testPrograms(workshop, programs);
 
 test('the reference names every code, every type of entry, every member of gear and task', () => {
   const missing = (path: string, names: Iterable<string>) => {
@@ -168,7 +75,7 @@ test('every command on a page exists, and those of ours work', (context) => {
   const { scripts } = readPackage();
   let ours = 0;
   for (const { path, blocks } of pages) {
-    const folder = mkdtempSync(join(workshop, 'commands-'));
+    const folder = mkdtempSync(join(workshop.folder, 'commands-'));
     for (const { language, text, where } of blocks) {
       if (language === 'toml') writeFileSync(join(folder, 'switchgear.toml'), text);
       if (language === 'yaml' && isChain(text)) writeFileSync(join(folder, 'chain.yaml'), text);

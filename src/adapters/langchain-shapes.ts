@@ -1,5 +1,7 @@
 /** The subset of LangChain that its adapter reads, and the two classes that it needs from it. */
 
+import { SwitchgearError } from '../core/error.ts';
+
 export interface MessageLike {
   readonly id?: string;
   readonly type?: string;
@@ -58,8 +60,13 @@ interface MessageClasses {
 
 /** LangChain's own classes, loaded when the first message of ours is made. */
 export async function messageClasses(): Promise<MessageClasses> {
-  // @ts-expect-error: an optional peer, installed by those who use the framework.
-  return (await import('@langchain/core/messages')) as MessageClasses;
+  try {
+    // @ts-expect-error: an optional peer, installed by those who use the framework.
+    return (await import('@langchain/core/messages')) as MessageClasses;
+  } catch (error) {
+    const how = "this adapter needs the package '@langchain/core': run npm install @langchain/core";
+    throw new SwitchgearError('missing_package', how, { cause: error });
+  }
 }
 
 /** The words of a message: its content, or those parts of it that are text. */

@@ -1,6 +1,5 @@
 /** What guarded tools of LangChain and LangGraph have in common: how a person is asked and how a refusal is told. */
 
-import type { Refusal } from '../core/refusal.ts';
 import type { Task } from '../guard/front-door.ts';
 import type { HostCall } from '../guard/host-call.ts';
 import type { Answer } from '../ports/approver.ts';
@@ -10,10 +9,10 @@ import { messageClasses, type Runtime, type ToolCallLike } from './langchain-sha
 export function askBy({ name, args }: ToolCallLike, runtime: Runtime, waits: () => void): HostCall['ask'] {
   const { interrupt, configurable } = runtime;
   if (interrupt === undefined || configurable?.__pregel_checkpointer === undefined) return undefined;
-  return ({ message }: Refusal): Answer => {
+  return (question): Answer => {
     waits();
     const answer = interrupt({
-      actionRequests: [{ name, args, description: message }],
+      actionRequests: [{ name, args, description: question }],
       reviewConfigs: [{ actionName: name, allowedDecisions: ['approve', 'reject'] }],
     });
     const { decisions } = (answer ?? {}) as { readonly decisions?: readonly { readonly type?: unknown }[] };

@@ -42,7 +42,7 @@ export interface HostCall {
   /** What the model reads of a result, where the host wraps it: results are compared by it. */
   readonly shown?: ((value: unknown) => unknown) | undefined;
   /** Puts a question to a person in the host's own way, where the gear has no approver. What it throws passes. */
-  readonly ask?: ((question: Refusal) => Answer | Promise<Answer>) | undefined;
+  readonly ask?: ((question: string) => Answer | Promise<Answer>) | undefined;
 }
 
 export type HostAnswer<T> = { readonly value: T } | { readonly refusal: Refusal };
@@ -69,7 +69,8 @@ export async function hostCall<T>(
     return { refusal: broken(works, 'admit', name, error) };
   }
   if (isStop(admission) && admission.kind === 'ask' && host.ask !== undefined && works.approver === undefined) {
-    const { approved, by } = await host.ask(refusalOf(admission, lane, clock.nowMs()));
+    const why = admission.reason === undefined ? '' : `: ${admission.reason}`;
+    const { approved, by } = await host.ask(`${lane.agent} wants to call ${name}${why}`);
     const plain = act;
     if (approved) act = () => ({ ...plain(), approvedBy: by });
     admission = approved

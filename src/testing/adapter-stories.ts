@@ -123,6 +123,30 @@ export const adapterStories: readonly AdapterStory[] = [
     },
   },
   {
+    title: 'the same error under ever other arguments is ended, too',
+    needs: ['closes'],
+    async tell({ gear, play, reached }) {
+      const { halt, modelCalls, answer } = await play(gear(), pages(stepsMax, 'broken'));
+      assert.equal(reached.broken, 5);
+      assert.ok(halt === 'denial_limit' || halt === 'tool_loop', `it ended with ${halt}`);
+      assert.ok(modelCalls <= 11, `${modelCalls} model calls`);
+      assert.notEqual(answer, '');
+    },
+  },
+  {
+    title: 'an agent that sends out ever more workers is ended at the limit of calls',
+    needs: ['closes', 'delegates'],
+    async tell({ gear, play, reached }) {
+      const turns = Array.from({ length: stepsMax }, (_, turn) => ({
+        calls: Array.from({ length: 20 }, (_, page) => ({ tool: 'read', input: { page: 20 * turn + page } })),
+      }));
+      const { halt, modelCalls } = await play(gear(), turns, { workers: ['read'] });
+      assert.equal(halt, 'tool_call_limit');
+      assert.ok((reached.read ?? 0) <= 50, `${reached.read} workers were sent`);
+      assert.ok(modelCalls <= 4, `${modelCalls} model calls`);
+    },
+  },
+  {
     title: 'a person asked in the host’s own way says yes, and the call runs once',
     needs: ['asks'],
     async tell({ gear, play, reached }) {

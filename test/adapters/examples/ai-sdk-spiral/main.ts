@@ -1,4 +1,4 @@
-/** An agent of the AI SDK whose search is down asks for it again and again; after two refusals the run ends with an answer. */
+/** An agent of the AI SDK asks for a search that is down, again and again, until its run is ended with an answer. */
 
 import assert from 'node:assert/strict';
 import { generateText, isStepCount, tool } from 'ai';

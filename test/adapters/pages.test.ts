@@ -1,0 +1,17 @@
+/** The pages about frameworks are true: every program in them compiles and runs here, where the frameworks are. */
+
+import assert from 'node:assert/strict';
+import { dirname, join } from 'node:path';
+import { test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { isOfFramework, programsIn, testPrograms, workshopIn } from '../pages.ts';
+
+const here = dirname(fileURLToPath(import.meta.url));
+const workshop = workshopIn(here, join(here, 'hooks.ts'), '../../tsconfig.json');
+const programs = programsIn(workshop, isOfFramework);
+
+test('there are pages about frameworks', () => {
+  assert.ok(programs.length >= 5, `only ${programs.length} programs were found`);
+});
+
+testPrograms(workshop, programs);
