@@ -44,8 +44,7 @@ export function askInStore(desk: Desk): typeof askPerson {
     const turned = card.state === 'open' ? await standStill(works, lane, () => answerTo(desk, lane, card)) : card;
     if (turned === undefined || turned.state === 'expired' || turned.answer === undefined) {
       await expire(desk.store, card.id);
-      const { timeoutSecs } = works.settings.approval;
-      return no('rule_unanswered', desk.signal.aborted ? '' : `no answer within ${timeoutSecs} s`);
+      return no('rule_unanswered', desk.signal.aborted ? '' : whySilent(desk, works, card));
     }
     desk.show({ type: 'question-answered', run: desk.run.id, step: desk.subject.step, card: turned });
     const who = turned.by ?? 'somebody';
@@ -54,6 +53,11 @@ export function askInStore(desk: Desk): typeof askPerson {
     desk.answered = turned.id;
     return who;
   };
+}
+
+function whySilent({ clock }: Desk, { settings }: Works, { expiresAtMs = 0 }: Card): string {
+  if (clock.nowMs() < expiresAtMs) return 'nobody could be reached';
+  return `no answer within ${settings.approval.timeoutSecs} s`;
 }
 
 /** Whether anybody can be asked; a question that nobody here waits for only needs a store that others see. */
@@ -140,9 +144,13 @@ function answerTo(desk: Desk, { task }: Lane, card: Card): Promise<Card | undefi
     };
     const leave = () => end();
     const look = () => {
-      store.shared?.refresh();
-      const now = store.card(card.id);
-      if (now !== undefined && now.state !== 'open') end(now);
+      try {
+        store.shared?.refresh();
+        const now = store.card(card.id);
+        if (now !== undefined && now.state !== 'open') end(now);
+      } catch {
+        end(); // The store was closed under us: nobody can answer.
+      }
     };
     const again = () => {
       look();

@@ -66,7 +66,7 @@ export interface Chains {
 
 export function createChains(options: ChainsOptions): Chains {
   const { abilities: sources, onRun, ...gearOptions } = options;
-  const clock = options.clock ?? options.store?.clock ?? systemClock;
+  const clock = options.store?.clock ?? options.clock ?? systemClock; // The store owns the time: others read it there.
   const store = options.store ?? memoryStore(clock);
   const runner: Runner = { options: gearOptions, store, clock, show: shownTo(onRun) };
 
@@ -127,7 +127,7 @@ export function createChains(options: ChainsOptions): Chains {
     }
     const move = { type: 'resolved', how, outputBytes: Buffer.byteLength(text), wallMs: clock.wallMs() } as const;
     const notes = [{ type: 'run-resolved', run: id, chain: known.chain.id, by, how } as const];
-    const kept = how === 'done' && output !== undefined ? { output: { step, text } } : {};
+    const kept = how === 'done' ? { output: { step, text } } : {};
     return taken(await keepMove(store, known, move, { notes, ...kept }), id);
   }
 

@@ -37,9 +37,14 @@ export interface Desk {
 /** Writes a move. A run that somebody else has is lost for this attempt. */
 export async function write(desk: Desk, move: RunMove, beside: Beside = {}): Promise<Moved> {
   const moved = await keepMove(desk.store, desk.run, move, beside, desk.tell);
-  if (moved.status === 'done') desk.run = moved.run;
+  // A sign of life changes nothing else, and must not hide what was written after it.
+  if (moved.status === 'done') desk.run = move.type === 'renewed' ? { ...desk.run, ...ownerOf(moved.run) } : moved.run;
   else if (moved.status === 'refused' && !moved.full) desk.lost = true;
   return moved;
+}
+
+function ownerOf({ owner }: RunState): Pick<RunState, 'owner'> {
+  return owner === undefined ? {} : { owner };
 }
 
 /** Writes a move however long the store is away, up to a time; it says so once. */

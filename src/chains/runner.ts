@@ -19,8 +19,9 @@ import type { OnRun } from './run-event.ts';
 import { lookAtRun, readOutput, runKey } from './run-keeping.ts';
 import type { RunState } from './run-state.ts';
 import { runStep } from './run-step.ts';
-import { type Stopped, stoppedBy } from './run-stop.ts';
+import { type Stopped, stoppedBy, storeStop } from './run-stop.ts';
 import { lendStore } from './run-store.ts';
+import { isOver } from './run-transitions.ts';
 
 /** What runs have in common. */
 export interface Runner {
@@ -88,7 +89,7 @@ export async function goOn(runner: Runner, start: RunState, how: RunHow): Promis
     gate,
     rules: { policy: gate.policyRules, own, settings, ownSettings: { ...settings, ...chain.ruleSettings } },
     abilities: how.abilities,
-    outputs: await outputsOf(store, start),
+    outputs: Object.create(null) as Record<string, unknown>,
     lastChecked: { hits: [], rows: [] },
   };
   const stopLease = keepLease(desk, () => lost.abort(new Error('the run is no longer run here')));
@@ -107,15 +108,17 @@ function unruled({ rule, reason }: { readonly rule: Rule; readonly reason: strin
   return { status: 'aborted', end: { code: 'rule_abort', message: `the rule ${rule.id} was not taken: ${reason}` } };
 }
 
-/** What the steps before gave, for a run that goes on. */
-async function outputsOf(store: Store, { id, chain, steps }: RunState): Promise<Record<string, unknown>> {
-  const outputs: Record<string, unknown> = Object.create(null) as Record<string, unknown>;
+/** What the steps before gave, for a run that goes on; without all of it nothing runs. */
+async function readOutputs({ desk, outputs }: Bench): Promise<Stopped | undefined> {
+  const { id, chain, steps } = desk.run;
   for (const [at, { outputKey }] of chain.steps.entries()) {
     if (outputKey === undefined || steps[at]?.status !== 'done') continue;
-    const output = await readOutput(store, id, at);
-    if (output !== undefined) outputs[outputKey] = output;
+    const output = await readOutput(desk.store, id, at);
+    if (output === undefined)
+      return storeStop({ status: 'away', reason: `the output of ${chain.steps[at]!.id} is not there` });
+    outputs[outputKey] = output;
   }
-  return outputs;
+  return undefined;
 }
 
 /** Says every few seconds that the owner lives, and looks whether it still is the owner. */
@@ -129,7 +132,7 @@ function keepLease(desk: Desk, leave: () => void): () => void {
     else if (!stopped) arm();
   };
   const arm = () => {
-    disarm = clock.after(runRenewMs, () => void renew());
+    disarm = clock.after(runRenewMs, () => void renew().catch(leave));
   };
   const look = async () => {
     const now = await lookAtRun(store, desk.run);
@@ -138,7 +141,7 @@ function keepLease(desk: Desk, leave: () => void): () => void {
     leave();
   };
   const unwatch = store.shared?.watch((hint) => {
-    if (hint.type === 'cell-changed' && hint.key === runKey(desk.run.id)) void look();
+    if (hint.type === 'cell-changed' && hint.key === runKey(desk.run.id)) void look().catch(leave);
   });
   arm();
   return () => {
@@ -151,8 +154,8 @@ function keepLease(desk: Desk, leave: () => void): () => void {
 /** All steps that are left, as one task. Undefined = the end was reached. */
 async function runAll(bench: Bench): Promise<Stopped | undefined> {
   const { desk, gear } = bench;
-  const refused = await admitRun(bench);
-  if (refused !== undefined) return refused;
+  const unready = (await readOutputs(bench)) ?? (await admitRun(bench));
+  if (unready !== undefined) return unready;
   const result = await gear.task({ id: desk.run.id, signal: desk.signal }, async (task) => {
     for (const at of desk.run.steps.keys()) {
       if (desk.run.steps[at]!.status !== 'pending') continue;
@@ -169,7 +172,10 @@ async function runAll(bench: Bench): Promise<Stopped | undefined> {
 /** Writes how it ended. What the store does not hear now, whoever resumes the run finds out again. */
 async function finish({ desk }: Bench, stopped: Stopped | undefined): Promise<RunState> {
   const { store, by, clock, run } = desk;
-  if (stopped === 'lost' || desk.lost) return (await lookAtRun(store, run)) ?? run;
+  if (stopped === 'lost' || desk.lost) {
+    const now = (await lookAtRun(store, run)) ?? run;
+    return isOver(now) ? ended(desk, now) : now;
+  }
   if (stopped === 'parked') {
     await write(desk, { type: 'released', by });
     return desk.run;
@@ -179,7 +185,10 @@ async function finish({ desk }: Bench, stopped: Stopped | undefined): Promise<Ru
   const end = stopped?.end;
   const wallMs = clock.wallMs();
   const local: RunState = { ...desk.run, status, endedWallMs: wallMs, ...(end && { end }) };
-  if (end?.code === 'store_away') return ended(desk, local);
+  if (end?.code === 'store_away') {
+    await write(desk, { type: 'released', by }); // If it hears that, the next one need not wait for the lease.
+    return ended(desk, local);
+  }
   const move = { type: 'ended', by, status, wallMs, ...(end && { end }) } as const;
   const note = { type: 'run-ended', run: run.id, chain: run.chain.id, status, ...(end && { code: end.code }) } as const;
   const moved = await writeWithin(desk, stepStoreWaitMs, move, { ...useOf(desk), notes: [note] });

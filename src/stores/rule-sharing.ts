@@ -41,23 +41,25 @@ const comeBackMs = 10;
 
 export function shareRules(windows: Windows): RuleSharing {
   const seats = new WeakMap<Control, SharedRules>();
+  let marks = 0;
+  // One count for all gears of a process: the same mark twice would be one.
+  const nextMark = () => `${windows.process}/${++marks}`;
   return {
     seat(control, project) {
       const known = seats.get(control);
       if (known !== undefined) return known;
-      const seat = shareControl(windows, control as RulesControl, project);
+      const seat = shareControl(windows, nextMark, control as RulesControl, project);
       seats.set(control, seat);
       return seat;
     },
   };
 }
 
-function shareControl(windows: Windows, control: RulesControl, project: string): SharedRules {
-  const { process, clock, now, soon, marked, health } = windows;
+function shareControl(windows: Windows, nextMark: () => string, control: RulesControl, project: string): SharedRules {
+  const { clock, now, soon, marked, health } = windows;
   const groups = new Map<string, Group>();
   /** The last call that was marked, until everybody has heard of it. */
   let taken: { readonly id: Action['id']; readonly group: Group } | undefined;
-  let marks = 0;
 
   function groupOf(action: Action): Group | undefined {
     const counted = control.counted(action).filter(({ condition }) => condition.count > 0);
@@ -74,7 +76,7 @@ function shareControl(windows: Windows, control: RulesControl, project: string):
   }
 
   function dealOf({ counted }: Group, action: Action, atMs: number, mustArrive: boolean): Deal {
-    const id = `${process}/${++marks}`;
+    const id = nextMark();
     return {
       mustArrive,
       marks: counted.map(({ window, rule, condition: { count, windowMs } }) => {

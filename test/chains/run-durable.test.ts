@@ -8,7 +8,8 @@ import { after, test } from 'node:test';
 import type { AbilityCall } from '../../src/chains/ability.ts';
 import { type ChainsOptions, createChains } from '../../src/chains/chains.ts';
 import type { RunEvent } from '../../src/chains/run-event.ts';
-import type { Store } from '../../src/ports/store.ts';
+import type { Change, Store } from '../../src/ports/store.ts';
+import { type Orders, ordersOf } from '../../src/stores/orders.ts';
 import { sqliteStore } from '../../src/stores/sqlite.ts';
 import { promisesSettled, simulatedClock } from '../../src/testing/simulated-clock.ts';
 import { bothStores } from '../stores/both-stores.ts';
@@ -196,6 +197,20 @@ for (const [name, make] of Object.entries(kinds)) {
     for (const store of [here, there]) store.close();
   });
 
+  test(`${name}: all processes together run a chain as often as it may, and no more`, async () => {
+    const place = newPlace();
+    const stores = [await make(place), await make(place), await make(place)];
+    const sides = stores.map((store) => createChains({ abilities: [counting()], store, ...quiet }));
+    const chain = chainOf(['poll'], ['frequency>4/1h|throttle|not so fast']);
+    const runs = await Promise.all([0, 1, 2, 0, 1, 2, 0, 1, 2].map((at) => sides[at]!.run(chain)));
+    assert.equal(runs.filter(({ status }) => status === 'done').length, 4);
+    const late = runs.filter(({ status }) => status === 'throttled');
+    assert.equal(late.length, 5);
+    for (const { end } of late)
+      assert.ok((end?.retryAtMs ?? 0) > stores[0]!.clock.nowMs() + 3_500_000, 'an hour later');
+    for (const store of stores) store.close();
+  });
+
   test(`${name}: long outputs and long plans come back whole`, async () => {
     const place = newPlace();
     const store = await make(place);
@@ -214,6 +229,41 @@ for (const [name, make] of Object.entries(kinds)) {
     for (const each of [store, other]) each.close();
   });
 }
+
+test('a run whose earlier outputs cannot be read does not go on without them', async () => {
+  const { store, chains, abilities } = side(newFile());
+  const chain = chainOf(['first', 'pay'], ['ability:pay|confirm']);
+  await chains.run(chain, {}, { id: 'r', wait: false });
+  for (const { key } of await store.shared.read('chain-part/r/out/', 10)) {
+    store.cell(key, () => null);
+    store.drop(key);
+  }
+  const run = await chains.resume('r', { wait: false });
+  assert.equal(run.end?.code, 'store_away');
+  assert.match(run.end?.message ?? '', /the output of first is not there/);
+  assert.deepEqual(abilities.ran, ['first']);
+});
+
+test('an operator pauses a run and has it go on: the step is held, not refused', async () => {
+  const events: RunEvent[] = [];
+  const onRun = (event: RunEvent) => void events.push(event);
+  const { store, chains, abilities, clock } = side(newFile(), {}, { onRun });
+  const order = (pauses: Orders['pauses']) => {
+    const step = (orders: Orders) => ({ state: { ...orders, pauses } });
+    return store.shared.soon({ changes: [{ cell: ordersOf(store), step } as Change] });
+  };
+  await order([{ target: 'r', atMs: 0, reason: 'wait for me' }]);
+  const running = chains.run(chainOf(['one']), {}, { id: 'r' });
+  await until(() => events.some(({ type }) => type === 'step-held'));
+  await clock.elapse(5_000);
+  assert.deepEqual(abilities.ran, []);
+  await order([]);
+  await clock.elapse(1_000);
+  const run = await running;
+  assert.equal(run.status, 'done');
+  const held = events.find((event) => event.type === 'step-held');
+  assert.equal(held?.type === 'step-held' && held.reason, 'wait for me');
+});
 
 async function until(isSo: () => boolean): Promise<void> {
   while (!isSo()) await promisesSettled();
