@@ -4,7 +4,6 @@ import { SwitchgearError } from '../core/error.ts';
 import { countedIdsMax, signEveryMs } from '../core/limits.ts';
 import type { Refusal } from '../core/refusal.ts';
 import type { Stop } from '../core/verdict.ts';
-import { makeRoom } from '../guard/bounded.ts';
 import type { Switchgear, Task } from '../guard/front-door.ts';
 import { halt } from '../guard/halting.ts';
 import { countError } from '../guard/notes.ts';
@@ -14,6 +13,7 @@ import { unknownTask } from '../guard/tasks.ts';
 import { worksOf } from '../guard/works-of.ts';
 import type { AgentEvent, AssistantEvent, ResultEvent, ToolResultEvent, ToolUseEvent } from './agent-event.ts';
 import { outCalls } from './out-calls.ts';
+import { recent } from './recent.ts';
 import { readsFailed } from './shell-failure.ts';
 import { subagentTasks } from './subagent-tasks.ts';
 import { type Charge, type Spent, usageLedger } from './usage-ledger.ts';
@@ -56,7 +56,7 @@ export function bookOn(gear: Switchgear, task: Task, { onHalt }: BookingOptions 
   if (rootNode === undefined) throw new SwitchgearError('unknown_task', unknownTask(task.id));
   const root = rootNode;
   const place = placeOf(root);
-  const seen = new Set<string>();
+  const seen = recent<true>(countedIdsMax);
   const texts = wholeTexts(speak);
   const signs = new WeakMap<Task, number>();
   const watch = callWatch(works);
@@ -96,21 +96,15 @@ export function bookOn(gear: Switchgear, task: Task, { onHalt }: BookingOptions 
     of.observe({ type: 'heartbeat' });
   }
 
-  function isNew(id: string): boolean {
-    if (seen.has(id)) return false;
-    makeRoom(seen, countedIdsMax);
-    seen.add(id);
-    return true;
-  }
-
   function call({ id, name, input, agent, message }: ToolUseEvent): void {
     const of = subagents.taskOf(agent);
-    if (!isNew(id)) {
+    if (seen.get(id) === true) {
       sign(of);
       return;
     }
+    seen.set(id, true);
     const watched = watch(id, name, input);
-    out.open(id, { task: of, agent, name, message, watched });
+    out.open(id, of, agent, message, watched);
     of.observe({ type: 'tool_use', id, name, input: input ?? {} });
     stop(watched.stop, name);
   }

@@ -91,13 +91,22 @@ export function claudeCodeReader(): Reader {
 
   const { read, end } = jsonReader(take);
   return {
-    // The bulk of a stream with partial messages: the whole text follows, so its pieces need not be taken apart.
-    read: (line) => (piece.test(line) ? alive : read(line)),
+    read(line) {
+      // The bulk of a stream with partial messages: the whole text follows, so its pieces need not be taken apart.
+      if (line.startsWith(piece)) return alive;
+      if (!line.startsWith(result) || subagents.wereSent()) return read(line);
+      // A result is told twice, and the second time is of interest for subagents alone.
+      const at = line.indexOf(again);
+      return read(at === -1 ? line : `${line.slice(0, at)}}`);
+    },
     end,
   };
 }
 
-const piece = /^\{"type":"stream_event","event":\{"type":"content_block_delta"/;
+const piece = '{"type":"stream_event","event":{"type":"content_block_delta"';
+const result = '{"type":"user"';
+/** In a text its quotes would be escaped: this can only be the field. */
+const again = ',"tool_use_result":';
 const alive: readonly AgentEvent[] = Object.freeze([Object.freeze({ type: 'heartbeat' } as const)]);
 
 function usageOf(id: string | undefined, usage: Fields, model: string | undefined): readonly AgentEvent[] {

@@ -15,6 +15,8 @@ export interface ClaudeSubagents {
   started(event: Fields): readonly AgentEvent[];
   notified(event: Fields): readonly AgentEvent[];
   areOut(): boolean;
+  /** Whether any call has sent one, ever. */
+  wereSent(): boolean;
 }
 
 export function claudeSubagents(): ClaudeSubagents {
@@ -88,5 +90,6 @@ export function claudeSubagents(): ClaudeSubagents {
       return events;
     },
     areOut: () => out.size > 0,
+    wereSent: () => sent.size > 0,
   };
 }

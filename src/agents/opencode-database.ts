@@ -4,9 +4,9 @@ import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
 import { countedIdsMax, sessionFilesMax } from '../core/limits.ts';
-import { makeRoom } from '../guard/bounded.ts';
 import type { AgentEvent } from './agent-event.ts';
 import { type Fields, fieldsOf, textOf } from './reader.ts';
+import { recent } from './recent.ts';
 import { opencodePartEvents } from './session-opencode.ts';
 import type { SessionWatch, SessionWatchOptions } from './session-watch.ts';
 
@@ -26,7 +26,7 @@ export function opencodeWatch({
   const path = join(env.XDG_DATA_HOME ?? join(home, '.local', 'share'), 'opencode', 'opencode.db');
   const known = new Map<string, number>([[session, resumed === true ? sinceMs : 0]]);
   /** Parts as they were when they were last told. */
-  const told = new Map<string, number>();
+  const told = recent<number>(countedIdsMax);
   let database: DatabaseSync | undefined;
 
   function open(): DatabaseSync {
@@ -46,7 +46,6 @@ export function opencodeWatch({
         const changed = Number(row.changed);
         const part = String(row.id);
         if (told.get(part) === changed) continue;
-        makeRoom(told, countedIdsMax);
         told.set(part, changed);
         known.set(id, Math.max(known.get(id) ?? 0, changed));
         const { role, modelID } = parsed(row.message);

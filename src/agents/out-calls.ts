@@ -10,14 +10,13 @@ import type { WatchedCall } from './watched-call.ts';
 export interface OutCall {
   readonly task: Task;
   readonly agent: string | undefined;
-  readonly name: string;
   readonly message: string | undefined;
   readonly sinceMs: number;
   readonly watched: WatchedCall;
 }
 
 export interface OutCalls {
-  open(id: string, call: Omit<OutCall, 'sinceMs'>): void;
+  open(id: string, task: Task, agent: string | undefined, message: string | undefined, watched: WatchedCall): void;
   close(id: string): OutCall | undefined;
   /** Calls of an agent that a later message shows to be over: their results were lost. */
   passed(agent: string | undefined, message: string | undefined): void;
@@ -46,10 +45,10 @@ export function outCalls(clock: Clock): OutCalls {
   }
 
   return {
-    open(id, call) {
+    open(id, task, agent, message, watched) {
       const lost = makeRoom(calls, openCallsMax);
       if (lost !== undefined) calls.get(lost)?.watched.settle();
-      calls.set(id, { ...call, sinceMs: clock.nowMs() });
+      calls.set(id, { task, agent, message, watched, sinceMs: clock.nowMs() });
       arm();
     },
     close(id) {

@@ -1,10 +1,10 @@
 /** Reads the chat files of Gemini CLI: tokens per message, and the exit codes that its stream hides. */
 
 import { countedIdsMax } from '../core/limits.ts';
-import { makeRoom } from '../guard/bounded.ts';
 import type { AgentEvent } from './agent-event.ts';
 import { geminiAgentTool, geminiShell } from './gemini.ts';
 import { type Fields, fieldsOf, jsonReader, listOf, nothing, type Reader, textOf } from './reader.ts';
+import { recent } from './recent.ts';
 import type { SessionReaderOptions } from './session-claude.ts';
 import { geminiTokens, isNothing } from './tokens.ts';
 
@@ -17,7 +17,7 @@ export function geminiSessionReader({ beside = false, agent }: GeminiSessionOpti
   const of = agent === undefined ? {} : { agent };
   const isShown = beside && agent === undefined;
   /** A message is written twice: alone, and again with its calls once they are done. */
-  const said = new Set<string>();
+  const said = recent<true>(countedIdsMax);
 
   function take(line: Fields): readonly AgentEvent[] {
     const id = textOf(line.id);
@@ -39,9 +39,8 @@ export function geminiSessionReader({ beside = false, agent }: GeminiSessionOpti
   function takeMessage(id: string, line: Fields): readonly AgentEvent[] {
     const events: AgentEvent[] = [];
     const text = textOf(line.content);
-    if (!said.has(id)) {
-      makeRoom(said, countedIdsMax);
-      said.add(id);
+    if (said.get(id) === undefined) {
+      said.set(id, true);
       if (!isShown && text !== undefined) events.push({ type: 'assistant', text, message: id, ...of });
     }
     const model = textOf(line.model);

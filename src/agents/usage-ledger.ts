@@ -6,6 +6,7 @@
 import { countedIdsMax } from '../core/limits.ts';
 import { makeRoom } from '../guard/bounded.ts';
 import type { Tokens, TotalEvent, UsageEvent } from './agent-event.ts';
+import { recent } from './recent.ts';
 
 /** Tokens and what they cost. */
 export interface Spent extends Tokens {
@@ -38,7 +39,7 @@ export interface UsageLedger {
 }
 
 export function usageLedger(price: Pricing): UsageLedger {
-  const calls = new Map<string, Charge>();
+  const calls = recent<Charge>(countedIdsMax);
   const sums = new Map<string, Sum>();
   let spent = zero;
 
@@ -69,7 +70,6 @@ export function usageLedger(price: Pricing): UsageLedger {
       const tokens = combine(before ?? zero, { ...event, micros: 0 }, Math.max);
       const priced = price({ ...tokens, ...(model && { model }), ...(costUsd !== undefined && { costUsd }) });
       const now = { ...tokens, micros: Math.max(before?.micros ?? 0, priced), ...(model && { model }) };
-      if (before === undefined) makeRoom(calls, countedIdsMax);
       calls.set(id, now);
       let more = combine(now, before ?? zero, (a, b) => a - b);
       const told = more;
@@ -88,10 +88,10 @@ export function usageLedger(price: Pricing): UsageLedger {
       const known = combine(sum.told, sum.ahead, (a, b) => a + b);
       const more = combine({ ...event, micros: 0 }, known, (a, b) => Math.max(0, a - b));
       // What a thread used before this run is nobody's to pay now.
-      if (resumed === true) return undefined;
+      if (resumed === true || (more.inputTokens === 0 && more.outputTokens === 0)) return undefined;
       const share = combine(more, zero, (a) => Math.ceil(a / times));
-      const micros = Math.max(0, price({ ...share, ...(model && { model }) }) * times);
-      const added = { ...more, micros: more.inputTokens + more.outputTokens === 0 ? 0 : micros };
+      const micros = price({ ...share, ...(model && { model }) }) * times;
+      const added = { ...more, micros };
       sum.ahead = combine(sum.ahead, added, (a, b) => a + b);
       return add(added, model);
     },

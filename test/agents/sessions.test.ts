@@ -1,0 +1,299 @@
+/** Session files: what streams hide, read as it is written, and nothing counted twice. */
+
+import assert from 'node:assert/strict';
+import { appendFileSync, mkdirSync, mkdtempSync, renameSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { type TestContext, test } from 'node:test';
+import {
+  type AgentCommand,
+  type AgentEvent,
+  claudeSessionReader,
+  codexSessionReader,
+  fileTail,
+  geminiSessionReader,
+  type Reader,
+  readOpencodeExport,
+  type SessionWatchOptions,
+  sessionWatch,
+} from '../../src/agents/index.ts';
+import { readers, recording, unpacked, watched } from './recording.ts';
+
+/** Files of subagents are of other runs, in which the model gave the same ids. */
+const lines = (name: string) => {
+  const text = unpacked(join('sessions', `${name}.gz`)).trimEnd();
+  return (name.includes('subagent') ? text.replaceAll('_mock_', '_sub_') : text).split('\n');
+};
+const read = (reader: Reader, name: string) => lines(name).flatMap((line) => reader.read(line));
+const tokensOf = (events: readonly AgentEvent[]) => {
+  const last = new Map<string, number>();
+  for (const event of events) if (event.type === 'usage') last.set(event.id, event.inputTokens + event.outputTokens);
+  return [...last.values()].reduce((sum, tokens) => sum + tokens, 0);
+};
+const count = (events: readonly AgentEvent[], type: AgentEvent['type']) =>
+  new Set(events.flatMap((event) => (event.type === type && 'id' in event ? [event.id] : []))).size;
+
+function folder(context: TestContext): string {
+  const path = mkdtempSync(join(tmpdir(), 'switchgear-sessions-'));
+  context.after(() => rmSync(path, { recursive: true, force: true }));
+  return path;
+}
+
+function put(path: string, ...texts: readonly string[]): void {
+  mkdirSync(dirname(path), { recursive: true });
+  appendFileSync(path, texts.map((text) => `${text}\n`).join(''));
+}
+
+test('every kind of session file has the eight calls of the same task, the one that failed, and all tokens', () => {
+  const rows: readonly (readonly [string, readonly AgentEvent[]])[] = [
+    ['claude', read(claudeSessionReader(), 'claude-session.jsonl')],
+    ['codex', read(codexSessionReader(), 'codex-rollout.jsonl')],
+    ['gemini', read(geminiSessionReader(), 'gemini-chat.jsonl')],
+    ['opencode', readOpencodeExport(unpacked('sessions/opencode-export.json.gz'))],
+  ];
+  for (const [name, events] of rows) {
+    assert.equal(count(events, 'tool_use'), 8, name);
+    assert.equal(tokensOf(events), 117_270, name);
+    const failed = new Set(
+      events.flatMap((each) => (each.type === 'tool_result' && each.ok === false ? [each.id] : [])),
+    );
+    assert.equal(failed.size, 1, name);
+  }
+});
+
+test('a session file alone is booked as the run it was', () => {
+  const files = {
+    claude: [claudeSessionReader(), 'claude-session.jsonl'],
+    codex: [codexSessionReader(), 'codex-rollout.jsonl'],
+    gemini: [geminiSessionReader(), 'gemini-chat.jsonl'],
+  } as const;
+  for (const [name, [reader, file]] of Object.entries(files)) {
+    const run = watched(reader);
+    run.print(...lines(file));
+    const { toolCalls, tokens } = run.task.snapshot();
+    assert.deepEqual([toolCalls, tokens, run.booking.halt], [8, 117_270, undefined], name);
+  }
+});
+
+test('a stream and a session file of one run are one run: 8 calls read 8, and the tokens are those of the file', () => {
+  const rows = [
+    ['claude-code', claudeSessionReader({ beside: true }), 'claude-session.jsonl'],
+    ['codex', codexSessionReader({ beside: true }), 'codex-rollout.jsonl'],
+    ['gemini', geminiSessionReader({ beside: true }), 'gemini-chat.jsonl'],
+  ] as const;
+  for (const order of ['stream first', 'file first']) {
+    for (const [cli, reader, file] of rows) {
+      const run = watched(readers[cli]());
+      const stream = () => run.print(...recording(cli, 'healthy').lines.map(({ line }) => line));
+      const session = () => run.tell(...read(reader, file));
+      for (const tell of order === 'stream first' ? [stream, session] : [session, stream]) tell();
+      const { toolCalls, tokens } = run.task.snapshot();
+      assert.deepEqual([toolCalls, tokens, run.booking.halt], [8, 117_270, undefined], `${cli}, ${order}`);
+      assert.equal(run.entries.filter(({ type }) => type === 'text-observed').length, 4, `${cli}, ${order}`);
+    }
+  }
+});
+
+test('the session file shows what the stream of Claude Code hides in time: a spend is halted within one call', () => {
+  const limit = 5;
+  const run = watched(claudeSessionReader({ beside: true }), { task: { max_spend_cents: limit } });
+  run.print(...lines('claude-session.jsonl'));
+  assert.equal(run.booking.halt?.code, 'token_spend_limit');
+  const { spendCents } = run.task.snapshot();
+  assert.ok(spendCents > limit && spendCents < limit + 1.5, `${spendCents} cents`);
+});
+
+test('the rollout of a subagent is booked on it, by its thread', () => {
+  const run = watched(codexSessionReader({ beside: true }));
+  run.print(...lines('codex-rollout-subagent.jsonl'));
+  const [subagent] = run.booking.subagents;
+  assert.equal(subagent?.id, 'run/01a1dd4e-fc8d-76e2-a723-ed3cb14e0478');
+  assert.equal(subagent?.snapshot().toolCalls, 3);
+  assert.equal(subagent?.snapshot().tokens, 45_720);
+  assert.equal(run.task.snapshot().toolCalls, 0);
+  assert.deepEqual(
+    run.entries.flatMap((entry) => (entry.type === 'delegation-returned' ? [entry.failed] : [])),
+    [false],
+  );
+});
+
+test('the file of a subagent of Claude Code is booked on it, by its id', () => {
+  const run = watched(claudeSessionReader());
+  run.tell({ type: 'subagent_started', id: 'aea2dd7179f659a79', name: 'general-purpose' });
+  run.print(...lines('claude-subagent.jsonl'));
+  const [subagent] = run.booking.subagents;
+  assert.equal(subagent?.snapshot().toolCalls, 3);
+  assert.equal(subagent?.snapshot().tokens, 45_720);
+});
+
+test('a file is followed as it grows, half lines wait, and a file that is not there says nothing', (context) => {
+  const path = join(folder(context), 'a.jsonl');
+  const got: string[] = [];
+  const tail = fileTail(path, (line) => got.push(line));
+  assert.equal(tail.poll(), false);
+  writeFileSync(path, 'one\ntw');
+  assert.equal(tail.poll(), true);
+  appendFileSync(path, 'o\nthree\n');
+  tail.poll();
+  tail.poll();
+  assert.deepEqual(got, ['one', 'two', 'three']);
+});
+
+test('a file that is cut, or replaced by another, is read from its beginning', (context) => {
+  const path = join(folder(context), 'a.jsonl');
+  const got: string[] = [];
+  const tail = fileTail(path, (line) => got.push(line));
+  writeFileSync(path, 'one\nhalf a li');
+  tail.poll();
+  truncateSync(path, 0);
+  appendFileSync(path, 'two\n');
+  tail.poll();
+  writeFileSync(`${path}.new`, 'three, which is longer\n');
+  renameSync(`${path}.new`, path);
+  tail.poll();
+  assert.deepEqual(got, ['one', 'two', 'three, which is longer']);
+});
+
+test('a file that was there before is read from its end where that is asked for', (context) => {
+  const path = join(folder(context), 'a.jsonl');
+  writeFileSync(path, 'old\n');
+  const got: string[] = [];
+  const tail = fileTail(path, (line) => got.push(line), { atEnd: true });
+  tail.poll();
+  appendFileSync(path, 'new\n');
+  tail.poll();
+  assert.deepEqual(got, ['new']);
+});
+
+const sinceMs = Date.UTC(2026, 10, 15, 3, 45);
+
+function watch(cli: AgentCommand['cli'], home: string, session: string, more: Partial<SessionWatchOptions> = {}) {
+  const made = sessionWatch(cli, { session, cwd: '/workspace', home, env: {}, sinceMs, ...more });
+  assert.ok(made !== undefined);
+  return made;
+}
+
+test('claude-code: files are found by the session, those of subagents when they appear', (context) => {
+  const home = folder(context);
+  const session = '71565626-1404-4839-a05a-087586eb7d0e';
+  const found = watch('claude-code', home, session);
+  assert.deepEqual(found.poll(), []);
+  const project = join(home, '.claude/projects/-workspace');
+  const [first = '', ...rest] = lines('claude-session.jsonl');
+  put(join(project, `${session}.jsonl`), first);
+  assert.equal(count(found.poll(), 'tool_use'), 0);
+  put(join(project, `${session}.jsonl`), ...rest);
+  assert.equal(count(found.poll(), 'tool_use'), 8);
+  const below = join(project, session, 'subagents');
+  put(join(below, 'agent-aea2dd7179f659a79.meta.json'), JSON.stringify({ agentType: 'Explore' }));
+  put(join(below, 'agent-aea2dd7179f659a79.jsonl'), ...lines('claude-subagent.jsonl'));
+  const events = found.poll();
+  assert.deepEqual(events[0], { type: 'subagent_started', id: 'aea2dd7179f659a79', name: 'Explore' });
+  assert.equal(count(events, 'tool_use'), 3);
+  assert.deepEqual(found.poll(), []);
+
+  const moved = watch('claude-code', '/nowhere', session, {
+    env: { CLAUDE_CONFIG_DIR: join(home, '.claude') },
+    cwd: '/x',
+  });
+  assert.equal(count(moved.poll(), 'tool_use'), 11);
+});
+
+test('claude-code: of a session that is gone on with only what is new is told', (context) => {
+  const home = folder(context);
+  const path = join(home, '.claude/projects/-workspace/s1.jsonl');
+  const all = lines('claude-session.jsonl');
+  put(path, ...all.slice(0, 30));
+  const found = watch('claude-code', home, 's1', { resumed: true });
+  assert.deepEqual(found.poll(), []);
+  put(path, ...all.slice(30));
+  const told = count(found.poll(), 'tool_use');
+  assert.ok(told > 0 && told < 8, `${told} calls`);
+});
+
+test('codex: the rollout is found by its thread, and those of its subagents among strangers', (context) => {
+  const home = folder(context);
+  const day = join(home, '.codex/sessions/2026/11/15');
+  const parent = '01a1dd4e-fbbe-7383-97f9-6fb8417fd0fd';
+  const child = '01a1dd4e-fc8d-76e2-a723-ed3cb14e0478';
+  const stranger = '01a1dd4e-e40a-7272-863a-ee5ef21ddc31';
+  const name = (thread: string) => join(day, `rollout-2026-11-15T03-45-03-${thread}.jsonl`);
+  const found = watch('codex', home, parent, { beside: true });
+  assert.deepEqual(found.poll(), []);
+  const main = lines('codex-rollout.jsonl').map((line) => line.replaceAll(stranger, parent));
+  put(name(parent), ...main);
+  put(name(stranger), ...lines('codex-rollout.jsonl'));
+  put(name(child), ...lines('codex-rollout-subagent.jsonl'));
+  const events = found.poll();
+  assert.equal(tokensOf(events), 117_270 + 45_720);
+  assert.equal(count(events, 'tool_use'), 3, 'the calls of the main thread are on its stream, with other ids');
+  assert.deepEqual(found.poll(), []);
+});
+
+test('gemini: the chat is found by the beginning of the session, those of subagents below it', (context) => {
+  const home = folder(context);
+  const session = '480c4ba8-08a7-4bcb-a39f-302db6e62706';
+  const chats = join(home, '.gemini/tmp/work/chats');
+  const found = watch('gemini', home, session);
+  assert.deepEqual(found.poll(), []);
+  put(join(chats, 'session-2026-11-15T03-45-480c4ba8.jsonl'), ...lines('gemini-chat.jsonl'));
+  put(join(chats, session, 'sub-1.jsonl'), ...lines('gemini-chat.jsonl'));
+  const events = found.poll();
+  const agents = new Set(events.flatMap((event) => (event.type === 'tool_use' ? [event.agent] : [])));
+  assert.deepEqual([...agents], [undefined, 'sub-1']);
+  assert.equal(count(events, 'subagent_started'), 1);
+});
+
+test('opencode: parts are read from its database as they change, also those of child sessions', (context) => {
+  const home = folder(context);
+  const path = join(home, '.local/share/opencode/opencode.db');
+  mkdirSync(dirname(path), { recursive: true });
+  const found = watch('opencode', home, 'main', { beside: true });
+  assert.deepEqual(found.poll(), []);
+  const database = new DatabaseSync(path);
+  context.after(() => database.close());
+  context.after(() => found.close());
+  database.exec(`PRAGMA journal_mode = WAL;
+    CREATE TABLE session (id TEXT PRIMARY KEY, parent_id TEXT);
+    CREATE TABLE message (id TEXT PRIMARY KEY, session_id TEXT, time_updated INTEGER, data TEXT);
+    CREATE TABLE part (id TEXT PRIMARY KEY, message_id TEXT, session_id TEXT, time_updated INTEGER, data TEXT);
+    INSERT INTO session VALUES ('main', NULL), ('child', 'main'), ('other', NULL);
+    INSERT INTO message VALUES ('m', 'main', 1, '{"role":"assistant","modelID":"gpt-5.5"}'),
+      ('c', 'child', 1, '{"role":"assistant","modelID":"gpt-5.5"}'), ('o', 'other', 1, '{}');`);
+  const part = database.prepare('INSERT OR REPLACE INTO part VALUES (?, ?, ?, ?, ?)');
+  const tool = (status: string, more = {}) =>
+    JSON.stringify({ type: 'tool', tool: 'bash', callID: 'c1', state: { status, input: { command: 'x' }, ...more } });
+  part.run('p1', 'm', 'main', 10, tool('running'));
+  part.run('p9', 'o', 'other', 10, tool('running'));
+  assert.deepEqual(
+    found.poll().map(({ type }) => type),
+    ['tool_use'],
+    'a tool at work is seen before it is done',
+  );
+  assert.deepEqual(found.poll(), []);
+  part.run('p1', 'm', 'main', 11, tool('completed', { output: 'no', metadata: { exit: 1 } }));
+  const tokens = { input: 5, output: 2, cache: { read: 1, write: 0 } };
+  part.run('p2', 'c', 'child', 12, JSON.stringify({ type: 'step-finish', reason: 'stop', tokens, cost: 0 }));
+  const events = found.poll();
+  assert.deepEqual(
+    events.map((event) => [event.type, 'agent' in event ? event.agent : undefined]),
+    [
+      ['tool_use', undefined],
+      ['tool_result', undefined],
+      ['usage', 'child'],
+    ],
+  );
+  assert.equal(events[1]?.type === 'tool_result' && events[1].ok, false);
+});
+
+test('a database of another shape says nothing and disturbs nothing', (context) => {
+  const home = folder(context);
+  const path = join(home, '.local/share/opencode/opencode.db');
+  mkdirSync(dirname(path), { recursive: true });
+  writeFileSync(path, 'this is no database');
+  const found = watch('opencode', home, 'main');
+  assert.deepEqual(found.poll(), []);
+  found.close();
+  assert.equal(sessionWatch('other', { session: 's', cwd: '/', home, env: {}, sinceMs }), undefined);
+});
