@@ -5,7 +5,7 @@ import { microsPerCent } from './budget.ts';
 import type { Control } from './control.ts';
 import type { ControlEvent } from './event.ts';
 import { budgetSlices } from './limits.ts';
-import type { SharedBudget } from './settings.ts';
+import type { JointBudget } from './settings.ts';
 import { allow, type Stop, type Verdict } from './verdict.ts';
 
 /**
@@ -31,17 +31,17 @@ export function emptyWindow(): BudgetWindow {
 }
 
 /** The number of the slice that a time lies in. */
-export function sliceOf({ windowSecs }: SharedBudget, atMs: number): number {
+export function sliceOf({ windowSecs }: JointBudget, atMs: number): number {
   return windowSecs === undefined ? 0 : Math.floor((atMs * budgetSlices) / (windowSecs * 1000));
 }
 
 /** The limit in the unit that is booked: calls, tokens, or millionths of a dollar. */
-export function limitOf({ unit, limit }: SharedBudget): number {
+export function limitOf({ unit, limit }: JointBudget): number {
   return unit === 'spend_cents' ? limit * microsPerCent : limit;
 }
 
 /** What is booked in the window that ends at a time. */
-export function usedAt({ at, sums }: BudgetWindow, budget: SharedBudget, atMs: number): number {
+export function usedAt({ at, sums }: BudgetWindow, budget: JointBudget, atMs: number): number {
   const oldest = sliceOf(budget, atMs) - budgetSlices;
   let used = 0;
   for (let age = 0; age < sums.length && at - age >= oldest; age++) used += sums[age]!;
@@ -49,7 +49,7 @@ export function usedAt({ at, sums }: BudgetWindow, budget: SharedBudget, atMs: n
 }
 
 /** Books a charge. What is taken back from a slice that is over long since changes nothing. */
-export function book(window: BudgetWindow, budget: SharedBudget, { amount, atMs }: Charge): void {
+export function book(window: BudgetWindow, budget: JointBudget, { amount, atMs }: Charge): void {
   const now = sliceOf(budget, atMs);
   if (now > window.at) {
     const older = Array.from({ length: Math.min(now - window.at, budgetSlices + 1) }, () => 0);
@@ -61,13 +61,13 @@ export function book(window: BudgetWindow, budget: SharedBudget, { amount, atMs 
 }
 
 /** What an action may need at worst. */
-export function needOf({ unit }: SharedBudget, { kind, worstTokens, worstMicros }: Action): number {
+export function needOf({ unit }: JointBudget, { kind, worstTokens, worstMicros }: Action): number {
   if (unit === 'calls') return kind === 'model' ? 0 : 1;
   return unit === 'tokens' ? worstTokens : worstMicros;
 }
 
 /** What an event books: the worst when a call is let through, and the difference to the real cost when it ended. */
-export function chargeOf(budget: SharedBudget, event: ControlEvent): Charge | undefined {
+export function chargeOf(budget: JointBudget, event: ControlEvent): Charge | undefined {
   const { unit } = budget;
   const { atMs } = event;
   switch (event.type) {
@@ -91,7 +91,7 @@ export function chargeOf(budget: SharedBudget, event: ControlEvent): Charge | un
   }
 }
 
-function costIn(unit: SharedBudget['unit'], cost: Cost | undefined): number {
+function costIn(unit: JointBudget['unit'], cost: Cost | undefined): number {
   return cost === undefined || unit === 'calls' ? 0 : unit === 'tokens' ? cost.tokens : cost.micros;
 }
 
@@ -105,7 +105,7 @@ function dollars(cents: number): string {
 }
 
 /** The word against what would make this much: a session ends at its root, else the task that asks; or just a call. */
-export function overBudget(budget: SharedBudget, actual: number, kind: 'halt' | 'deny' = 'halt'): Stop {
+export function overBudget(budget: JointBudget, actual: number, kind: 'halt' | 'deny' = 'halt'): Stop {
   const { scope, unit, limit, windowSecs } = budget;
   const shown = unit === 'spend_cents' ? Math.ceil(actual / microsPerCent) : actual;
   const counters = { scope, actual: shown, limit, ...(windowSecs !== undefined && { window_secs: windowSecs }) };
@@ -122,7 +122,7 @@ export function endingOf(action: Action | undefined): 'halt' | 'deny' {
 }
 
 /** The control where one process knows everything that is spent. */
-export function sharedBudget(budget: SharedBudget): Control<BudgetWindow> {
+export function jointBudget(budget: JointBudget): Control<BudgetWindow> {
   const limit = limitOf(budget);
   const check = (actual: number, action?: Action): Verdict =>
     actual > limit ? overBudget(budget, actual, endingOf(action)) : allow;

@@ -203,7 +203,7 @@ export const watchdogGraceMs = 800;
 /** Characters of the reason why a step was skipped: all of them lie in one cell. */
 export const skipReasonMax = 100;
 /** How long the rest of an agent's output is waited for once it has ended. */
-export const drainMs = 500;
+export const drainMs = 250;
 /** Runs of agents that a store is asked for, and how long it keeps one after it was last written. */
 export const agentRunsMax = 1_000;
 export const agentRunKeepMs = 90 * 86_400_000;
@@ -237,7 +237,7 @@ export const hostRunsMax = 10_000;
 export const sessionLookMs = 1_000;
 /** Tasks that a gear shows on a shared store, and how many of them it writes in one sweep. */
 export const liveTasksMax = 10_000;
-export const liveWritesMax = 200;
+export const liveWritesMax = 50;
 /** How long a store keeps a task that runs, one that was lost, and the word of a process that it lives. */
 export const liveKeepMs = 30 * 86_400_000;
 export const lostKeepMs = 3_600_000;

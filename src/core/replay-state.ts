@@ -5,13 +5,13 @@ import { type BreakerState, initialBreaker } from './breaker/state.ts';
 import type { Control } from './control.ts';
 import type { Seat } from './decide.ts';
 import { type DelegationState, delegation, isCounted } from './delegation.ts';
+import { jointBudget } from './joint-budget.ts';
 import { breakerSeat, delegationSeat, type Holder } from './panel.ts';
 import { type ReplayTasks, replayTasks } from './replay-tasks.ts';
 import { rulesControl } from './rules/control.ts';
 import { ruleSet } from './rules/registry.ts';
 import { type Rule, ruleOf } from './rules/rule.ts';
 import type { BreakerSettings, Settings } from './settings.ts';
-import { sharedBudget } from './shared-budget.ts';
 
 /** What a journal does not hold and the gear that wrote it had. */
 export interface ReplayOptions {
@@ -78,7 +78,7 @@ export function replayState(settings: Settings, options: ReplayOptions): ReplayS
   function budgetsOf(agent: string, session: string): readonly Seat[] {
     return settings.budgets.map((budget, at) => {
       const whose = budget.scope === 'agent' ? agent : budget.scope === 'session' ? session : '';
-      return seatOf(sharedBudget(budget), `budget\n${at}\n${whose}`);
+      return seatOf(jointBudget(budget), `budget\n${at}\n${whose}`);
     });
   }
 

@@ -128,7 +128,7 @@ export interface DelegationSettings {
 }
 
 /** What a session, an agent, a project or everybody on a store may use together. */
-export interface SharedBudget {
+export interface JointBudget {
   readonly scope: 'session' | 'agent' | 'project' | 'global';
   readonly unit: 'calls' | 'tokens' | 'spend_cents';
   readonly limit: number;
@@ -194,7 +194,7 @@ export interface Settings {
   readonly loop: LoopSettings;
   readonly delegation: DelegationSettings;
   /** Budgets beyond one task; none unless a policy says so. */
-  readonly budgets: readonly SharedBudget[];
+  readonly budgets: readonly JointBudget[];
   readonly rules: readonly RuleText[];
   readonly ruleSettings: RuleSettings;
   readonly approval: ApprovalSettings;

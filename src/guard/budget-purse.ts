@@ -3,9 +3,9 @@
  * processes together never pass the limit, one that dies overspends nothing, and most calls ask nobody.
  */
 
+import { type BudgetWindow, book, type Charge, limitOf, overBudget, sliceOf, usedAt } from '../core/joint-budget.ts';
 import { storeRetryMaxMs } from '../core/limits.ts';
-import type { SharedBudget } from '../core/settings.ts';
-import { type BudgetWindow, book, type Charge, limitOf, overBudget, sliceOf, usedAt } from '../core/shared-budget.ts';
+import type { JointBudget } from '../core/settings.ts';
 import type { Stop } from '../core/verdict.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Cell, Change, Deal, Dealt, Next, Shared } from '../ports/store.ts';
@@ -31,7 +31,7 @@ export interface Purse {
 export function createPurse(
   shared: Shared,
   clock: Clock,
-  budget: SharedBudget,
+  budget: JointBudget,
   cell: Cell<BudgetWindow>,
   keepMs: number | undefined,
 ): Purse {

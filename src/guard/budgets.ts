@@ -2,9 +2,9 @@
 
 import type { Action } from '../core/action.ts';
 import type { Seat } from '../core/decide.ts';
+import { type BudgetWindow, chargeOf, emptyWindow, endingOf, jointBudget, needOf } from '../core/joint-budget.ts';
 import { budgetSeatsMax, budgetSlices, sessionBudgetKeepMs } from '../core/limits.ts';
-import type { SharedBudget } from '../core/settings.ts';
-import { type BudgetWindow, chargeOf, emptyWindow, endingOf, needOf, sharedBudget } from '../core/shared-budget.ts';
+import type { JointBudget } from '../core/settings.ts';
 import type { Stop } from '../core/verdict.ts';
 import type { Budgets, Spender, Wallet } from '../ports/policy.ts';
 import type { CellOptions } from '../ports/store.ts';
@@ -19,11 +19,11 @@ interface Place {
 }
 
 /** The budgets of a policy; undefined where it has none. */
-export function budgetsOf(list: readonly SharedBudget[]): Budgets | undefined {
+export function budgetsOf(list: readonly JointBudget[]): Budgets | undefined {
   if (list.length === 0) return undefined;
   const places = new Map<string, Place>();
 
-  function placeOf(budget: SharedBudget, spender: Spender): Place {
+  function placeOf(budget: JointBudget, spender: Spender): Place {
     const key = keyOf(budget, spender);
     let place = places.get(key);
     if (place === undefined) {
@@ -61,22 +61,22 @@ export function budgetsOf(list: readonly SharedBudget[]): Budgets | undefined {
 }
 
 /** The limit is not part of it: a raised one goes on from what was spent. */
-function keyOf({ scope, unit, windowSecs }: SharedBudget, { project, agent, session }: Spender): string {
+function keyOf({ scope, unit, windowSecs }: JointBudget, { project, agent, session }: Spender): string {
   const whose = { session: [session], agent: [project, agent], project: [project], global: [] }[scope];
   return ['budget', scope, unit, `${windowSecs ?? 'ever'}`, ...whose].map(encodeURIComponent).join('/');
 }
 
-function seatAlone(budget: SharedBudget, key: string, { store }: Spender): Place {
+function seatAlone(budget: JointBudget, key: string, { store }: Spender): Place {
   return {
-    seat: { control: sharedBudget(budget), cell: store.cell(key, emptyWindow), place: 'self' } as unknown as Seat,
+    seat: { control: jointBudget(budget), cell: store.cell(key, emptyWindow), place: 'self' } as unknown as Seat,
   };
 }
 
-function seatShared(budget: SharedBudget, key: string, { store, clock }: Spender): Place {
+function seatShared(budget: JointBudget, key: string, { store, clock }: Spender): Place {
   const options = optionsOf(budget);
   const cell = store.cell(key, emptyWindow, options);
   const purse = createPurse(store.shared!, clock, budget, cell, options.keepMs);
-  const control = sharedBudget(budget);
+  const control = jointBudget(budget);
   /** The call that was last let through here, until everybody has heard of it. */
   let taken: Action['id'] | undefined;
   const shared: typeof control = {
@@ -106,7 +106,7 @@ function seatShared(budget: SharedBudget, key: string, { store, clock }: Spender
 }
 
 /** Of two memories the one that saw more, slice by slice; and for how long it matters. */
-function optionsOf({ scope, windowSecs }: SharedBudget): CellOptions<BudgetWindow> {
+function optionsOf({ scope, windowSecs }: JointBudget): CellOptions<BudgetWindow> {
   const keepMs =
     windowSecs !== undefined
       ? (windowSecs * 1000 * (budgetSlices + 2)) / budgetSlices

@@ -1,14 +1,14 @@
 /** Written budgets beyond one task: each says whose, of what and how much, and maybe in which window. */
 
 import { budgetsMax } from '../core/limits.ts';
-import type { SharedBudget } from '../core/settings.ts';
+import type { JointBudget } from '../core/settings.ts';
 import { checkSection, type Entry } from './check-section.ts';
 import { isTable, quote, type Table } from './plain.ts';
 import { addProblem, type Path, type Report } from './report.ts';
 import { budgetFields } from './settings-table.ts';
 
 /** The budgets of a document, in their order. One that cannot be read is a problem, never left out. */
-export function takeBudgets(report: Report, { value, path }: Entry): readonly SharedBudget[] {
+export function takeBudgets(report: Report, { value, path }: Entry): readonly JointBudget[] {
   if (!Array.isArray(value) || value.length > budgetsMax) {
     addProblem(report, path, `must be a list of at most ${budgetsMax} budgets, got ${quote(value)}`);
     return [];
@@ -27,7 +27,7 @@ export function takeBudgets(report: Report, { value, path }: Entry): readonly Sh
   return budgets;
 }
 
-function takeBudget(report: Report, value: unknown, path: Path): SharedBudget {
+function takeBudget(report: Report, value: unknown, path: Path): JointBudget {
   const budget: Table = {};
   const before = report.problems.length;
   // Where a value came from is told for the list as a whole.
@@ -38,5 +38,5 @@ function takeBudget(report: Report, value: unknown, path: Path): SharedBudget {
     }
   }
   if (budget.windowSecs === undefined) delete budget.windowSecs;
-  return budget as unknown as SharedBudget;
+  return budget as unknown as JointBudget;
 }

@@ -20,12 +20,12 @@ import type {
   ApprovalSettings,
   BreakerSettings,
   DelegationSettings,
+  JointBudget,
   JournalSettings,
   LoopSettings,
   PriceSettings,
   RuleSettings,
   Settings,
-  SharedBudget,
   TaskSettings,
 } from '../core/settings.ts';
 import { choice, type Fields, type FieldsOf, flag, map, secs, share, texts, whole } from './setting.ts';
@@ -147,7 +147,7 @@ export const budgetFields = {
   unit: choice('calls', 'tokens', 'spend_cents'),
   limit: whole(1, { max: budgetLimitMax }),
   window_secs: secs(undefined, { max: budgetWindowMaxSecs }),
-} as const satisfies FieldsOf<SharedBudget>;
+} as const satisfies FieldsOf<JointBudget>;
 
 const abilities = {
   http: flag(false),

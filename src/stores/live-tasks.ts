@@ -67,7 +67,7 @@ export function showTasks({ tasks, store, clock }: ShownGear): Showing {
       else if (type === 'store-recovered') forget();
     },
     sweep(atMs) {
-      renew(atMs);
+      if (tasks.size > 0) renew(atMs);
       const all = [...tasks.values()];
       // Where more change than can be written in one go, everybody has a turn.
       for (let at = 0, writes = 0; at < all.length && writes < liveWritesMax; at++) {
