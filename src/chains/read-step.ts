@@ -24,6 +24,7 @@ const stepKeys: readonly string[] = [
 const conditionKeys: readonly string[] = ['ref_key', 'op', 'value'];
 /** What an ability may be called: no spaces, no stars, no `{{…}}`. */
 export const abilityPattern = '^[\\p{L}\\p{N}_][\\p{L}\\p{N}_.:/@-]*$';
+const isAbility = new RegExp(abilityPattern, 'u');
 
 /** The steps, one for each item of the list. Names that stand twice are problems. */
 export function readSteps(problems: Problem[], chain: TableReader, params: ReadonlySet<string>): readonly ChainStep[] {
@@ -50,7 +51,7 @@ export function readSteps(problems: Problem[], chain: TableReader, params: Reado
 
 function readStep(problems: Problem[], table: TableReader): ChainStep {
   const ability = table.text('ability', chainNameMax);
-  if (ability !== undefined && !new RegExp(abilityPattern, 'u').test(ability))
+  if (ability !== undefined && !isAbility.test(ability))
     table.wrong('ability', `must be one name, as in server.tool, got ${quote(ability)}`);
   const outputKey = table.name('output_key', true);
   const condition = readCondition(problems, table);

@@ -1,6 +1,16 @@
 /** A chain file as a tree of plain values that know where they stand; JSON is read by the parser of YAML, too. */
 
-import { isAlias, isCollection, isMap, isScalar, isSeq, LineCounter, type Node, parseDocument } from 'yaml';
+import {
+  isAlias,
+  isCollection,
+  isMap,
+  isScalar,
+  isSeq,
+  LineCounter,
+  type Node,
+  parseDocument,
+  type Scalar,
+} from 'yaml';
 import {
   chainBytesMax,
   chainDepthMax,
@@ -13,6 +23,7 @@ import { shortened } from '../policy/names.ts';
 import { reservedNames } from '../policy/plain.ts';
 import type { Path } from '../policy/report.ts';
 import { type Place, type Problem, problemAt } from './problem.ts';
+import { jsonProblem } from './read-json.ts';
 
 /** A value of the file; `wrong` = a problem was told already. */
 export type Written = WrittenTable | WrittenList | WrittenValue | (Place & { readonly kind: 'wrong' });
@@ -121,12 +132,20 @@ function walk(root: Node, placeAt: (offset: number) => Place, problems: Problem[
     const value = isScalar(node) ? node.value : undefined;
     if (typeof value === 'string' && value.length > chainTextMax)
       return wrong(`must have at most ${chainTextMax} characters, got ${value.length}`);
-    if (typeof value === 'number' && !Number.isFinite(value)) return wrong(`must be a finite number, got ${value}`);
+    if (typeof value === 'number') {
+      if (!Number.isFinite(value)) return wrong(`must be a finite number, got ${value}`);
+      if (isChanged(value, (node as Scalar).source ?? '')) return wrong(`would be read as ${value}: put it in quotes`);
+    }
     if (typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean' || value === null)
       return { kind: 'value', ...place, value };
     return wrong('is no plain value');
   };
   return at(root, [], start);
+}
+
+/** Account numbers and codes are no numbers: zeros before them and digits beyond the sixteenth would be lost. */
+function isChanged(value: number, source: string): boolean {
+  return /^[-+]?0[\dxo]/.test(source) || (/^[-+]?\d+$/.test(source) && !Number.isSafeInteger(value));
 }
 
 function keyProblem(node: unknown, name: unknown, entries: ReadonlyMap<string, WrittenEntry>): string | undefined {
@@ -138,43 +157,6 @@ function keyProblem(node: unknown, name: unknown, entries: ReadonlyMap<string, W
   if (reservedNames.includes(name)) return `has the key ${shown}, which no chain may use`;
   const before = entries.get(name);
   return before && `has the key ${shown} twice, first in line ${before.line}`;
-}
-
-/** What is wrong with JSON as such; places of values are left to the other parser. */
-function jsonProblem(text: string): Problem | undefined {
-  const message = jsonError(text);
-  if (message === undefined) return undefined;
-  const before = text.slice(0, jsonErrorAt(text, message)).split('\n');
-  const place = { line: before.length, column: (before.at(-1)?.length ?? 0) + 1 };
-  const sentence = message.replace(/ in JSON at position.*$/s, '');
-  return problemAt(place, [], `no valid JSON: ${shortened(sentence, reasonLengthMax)}`);
-}
-
-function jsonError(text: string): string | undefined {
-  try {
-    JSON.parse(text);
-    return undefined;
-  } catch (error) {
-    return (error as Error).message;
-  }
-}
-
-/** The engine does not always say where: the first sign is meant that no JSON could have there. */
-function jsonErrorAt(text: string, message: string): number {
-  const said = /at position (\d+)/.exec(message)?.[1];
-  if (said !== undefined) return Number(said);
-  const isBegun = (length: number) => {
-    const wrong = jsonError(text.slice(0, length));
-    return wrong === undefined || wrong.includes('end of JSON') || wrong.includes(`at position ${length} `);
-  };
-  let fine = 0;
-  let bad = text.length + 1;
-  while (bad - fine > 1) {
-    const middle = (fine + bad) >>> 1;
-    if (isBegun(middle)) fine = middle;
-    else bad = middle;
-  }
-  return fine;
 }
 
 function sizeProblem(text: string): Problem | undefined {

@@ -326,6 +326,13 @@ const slips: readonly (readonly [what: string, text: string, ...told: string[]])
   ['two documents', `${small}---\n${small}`, '5:1 a second document begins here: a file holds one chain'],
   ['a directive', `%YAML 1.1\n---\n${small}`, '1:1 the file has a %YAML directive: leave it out'],
   [
+    'a number that would lose digits',
+    step('args: { a: 12345678901234567890, b: 007, c: 0x1F, d: 1e21, e: 0.5, f: -0, g: 9007199254740991, h: 0 }'),
+    '5:16 steps[0].args.a would be read as 12345678901234567000: put it in quotes',
+    '5:41 steps[0].args.b would be read as 7: put it in quotes',
+    '5:49 steps[0].args.c would be read as 31: put it in quotes',
+  ],
+  [
     'a number without an end',
     step('args: { a: .inf, b: .nan }'),
     '5:16 steps[0].args.a must be a finite number, got Infinity',
