@@ -85,15 +85,14 @@ function nextOf<T>(before: T, step: (value: T) => T | undefined, stateOf: (next:
 }
 
 function changeHere(store: Store, { values = [], card, notes = [] }: Changes, tell: Tell): Changed {
-  const known = new Set(store.keys());
-  const before = values.map(({ key }) => (known.has(key) ? valueIn(store, key).value : null));
-  const next = values.map(({ step }, at) => step(before[at] ?? null));
+  const before = values.map(({ key }) => valueHere(store, key));
+  const next = values.map(({ step }, at) => step(before[at]));
   const shown = card && store.card(card.id);
   const turned = card?.step(shown);
   if (next.includes(undefined) || (card !== undefined && turned === undefined))
     return { status: 'refused', full: false };
   values.forEach(({ key }, at) => {
-    valueIn(store, key).value = next[at];
+    cellHere(store, key).value = next[at];
   });
   if (turned !== undefined && turned !== shown) store.putCard(turned);
   const isNew = card === undefined ? next.at(-1) !== before.at(-1) : turned !== shown;
@@ -101,15 +100,20 @@ function changeHere(store: Store, { values = [], card, notes = [] }: Changes, te
   return { status: 'done' };
 }
 
-function valueIn(store: Store, key: string): Kept<unknown> {
+function cellHere(store: Store, key: string): Kept<unknown> {
   return store.cell<Kept<unknown>>(key, () => ({ value: null })).state;
+}
+
+/** A look leaves no empty cell behind. */
+function valueHere(store: Store, key: string): unknown {
+  const { value } = cellHere(store, key);
+  if (value === null) store.drop(key);
+  return value;
 }
 
 /** The value under a key, as the store has it now. */
 export async function readValue<T>(store: Store, key: string): Promise<T | undefined> {
-  if (store.shared === undefined) {
-    return [...store.keys()].includes(key) ? ((valueIn(store, key).value ?? undefined) as T | undefined) : undefined;
-  }
+  if (store.shared === undefined) return (valueHere(store, key) ?? undefined) as T | undefined;
   const found = (await readValues<T>(store, key, 1)).find((each) => each.key === key);
   return found?.value;
 }
@@ -124,7 +128,7 @@ export async function readValues<T>(
     store.shared === undefined
       ? [...store.keys()]
           .filter((key) => key.startsWith(prefix))
-          .map((key) => ({ key, state: valueIn(store, key) as unknown }))
+          .map((key) => ({ key, state: cellHere(store, key) as unknown }))
       : await store.shared.read(prefix, most);
   return stored.flatMap(({ key, state }) => {
     const { value } = (state ?? { value: null }) as Kept<T>;

@@ -85,8 +85,8 @@ function wordsOf(entry: Entry): string | undefined {
       return `${entry.line}: ${entry.reason}`;
     case 'rules-checked': {
       const fired = entry.rows.flatMap((row) => (row.fired ? row.rule : []));
-      const where = entry.step === '' ? '' : `${entry.step}: `;
-      return `${where}${fired.length === 0 ? `${count(entry.rows.length, 'rule')} passed` : `fired ${fired.join(', ')}`}`;
+      const what = fired.length === 0 ? `${count(entry.rows.length, 'rule')} passed` : `fired ${fired.join(', ')}`;
+      return entry.step === '' ? what : `${entry.step}: ${what}`;
     }
     case 'run-started':
     case 'run-resumed':

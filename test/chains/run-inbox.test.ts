@@ -89,7 +89,10 @@ for (const [name, placeOf] of Object.entries(kinds)) {
     const said = await inbox(place, 'approve', short, '--by', 'bob');
     assert.deepEqual(said, {
       code: 0,
-      out: `approved ${card}: plan: step pay of r\nNobody runs it now; go on with: switchgear chain resume r --store ${shellWord(place.text)}`,
+      out: [
+        `approved ${card}: plan: step pay of r`,
+        `Nobody runs it now; go on with: switchgear chain resume r --store ${shellWord(place.text)}`,
+      ].join('\n'),
       err: '',
     });
     const again = await inbox(place, 'decline', short);
