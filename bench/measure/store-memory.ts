@@ -75,6 +75,8 @@ export async function storeHeap([kind = '', what = '', number = '100000']: reado
     // Whoever is not waited for is written in batches, as an agent's calls would let it.
     if (at % 1_000 === 999) await place.store?.shared?.settled();
   }
+  const health = place.store?.shared?.health;
+  if (health?.state === 'degraded') throw new Error(`what is weighed is not all there: ${health.reason}`);
   const heapBytes = ((await used()) - heap - count * 8) / count;
   const storedBytes = ((await place.weight()) - weight) / count;
   if (kept.length !== count) throw new Error('what is measured was thrown away');

@@ -32,7 +32,7 @@ export interface LinkOptions {
   heard(message: string): void;
 }
 
-/** Runs a script; the deadline is the link's unless another is given. */
+/** Runs a script; the deadline is the link's unless a longer one is given. */
 export type Run = (
   script: Script,
   keys: readonly string[],
@@ -177,7 +177,8 @@ export function createLink(options: LinkOptions): Link {
 
   // No chain of promises longer than it must be: every deal goes through here.
   const run: Run = (script, keys, args, given) => {
-    const deadlineMs = given ?? (state === 'trying' ? options.deadlineMs * greetingFactor : options.deadlineMs);
+    const ownMs = state === 'trying' ? options.deadlineMs * greetingFactor : options.deadlineMs;
+    const deadlineMs = given === undefined ? ownMs : Math.max(given, options.deadlineMs);
     const rest = [String(keys.length), ...keys, ...args];
     return command(['EVALSHA', script.sha, ...rest], deadlineMs).then(checked, (error: unknown) => {
       if (!/NOSCRIPT/.test(String(error))) throw rejected(error);
