@@ -233,6 +233,14 @@ export function createChains({ abilities }: Loose): Loose {
   });
 }
 
+// What agents say: nobody listens.
+
+const deaf = { read: (): unknown[] => [], end: (): unknown[] => [] };
+export const readerFor = (command: string[]): Loose => ({ command, signal: 'SIGTERM', reader: () => deaf });
+export const boundedLines = (): Loose => ({ write: nothing, end: nothing, skipped: 0, skippedLength: 0 });
+export const bookOn = (): Loose =>
+  standIn('a booking', { tell: nothing, halt: undefined, result: undefined, subagents: [], end: nothing });
+
 // The seeds' own names.
 
 export const getCircuitBreaker = (name: string): Loose => breaker(name);
