@@ -13,7 +13,7 @@ import { type Orders, ordersOf } from '../../src/stores/orders.ts';
 import { sqliteStore } from '../../src/stores/sqlite.ts';
 import { promisesSettled, simulatedClock } from '../../src/testing/simulated-clock.ts';
 import { bothStores } from '../stores/both-stores.ts';
-import { chainOf, counting, step } from './run-world.ts';
+import { chainOf, counting, person, step } from './run-world.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'switchgear-runs-'));
 const opened: Store[] = [];
@@ -150,6 +150,27 @@ for (const how of ['done', 'redo'] as const) {
     assert.deepEqual(told && 'by' in told && [told.by, 'how' in told && told.how], ['bob', how]);
   });
 }
+
+test('a question of an owner that froze is put again as the same card, and only who has the run goes on', async () => {
+  const path = newFile();
+  const chain = chainOf(['first', 'pay'], ['ability:pay|confirm|really?']);
+  const [ann, bob] = [person(), person()];
+  const one = side(path, {}, { approver: ann });
+  const two = side(path, {}, { approver: bob });
+  const running = one.chains.run(chain, {}, { id: 'r' });
+  await until(() => ann.cards.length === 1);
+  two.clock.advance(15_000);
+  const resumed = two.chains.resume('r');
+  await until(() => bob.cards.length === 1);
+  assert.equal(bob.cards[0]?.id, ann.cards[0]?.id);
+  assert.equal(bob.cards[0]?.expiresAtMs, 120_000, 'its time goes on, it does not begin anew');
+  assert.equal(two.store.cards().length, 1);
+  bob.say({ approved: true, by: 'bob' });
+  assert.equal((await resumed).status, 'done');
+  await one.clock.elapse(10_000);
+  assert.equal((await running).status, 'done', 'whoever lost it sees how it ended');
+  assert.deepEqual([one.abilities.ran, two.abilities.ran], [['first'], ['pay']]);
+});
 
 test('of two who resume at once one goes on', async () => {
   const path = newFile();
