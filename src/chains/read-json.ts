@@ -4,7 +4,7 @@ import { reasonLengthMax } from '../core/limits.ts';
 import { shortened } from '../policy/names.ts';
 import { type Problem, problemAt } from './problem.ts';
 
-/** The problem of a text that is no JSON, where it is one. */
+/** The problem of a text that is no JSON; undefined where it is JSON. */
 export function jsonProblem(text: string): Problem | undefined {
   const message = jsonError(text);
   if (message === undefined) return undefined;
