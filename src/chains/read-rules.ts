@@ -22,6 +22,10 @@ function readRule(problems: Problem[], item: Spot, target: string): RuleText | u
     problems.push(problemAt(place, path, `must be a table or a line condition|action|"reason", got ${shown(written)}`));
     return undefined;
   }
+  if (written.kind === 'table' && written.entries.has('B')) {
+    problems.push(problemAt(place, path, 'is a line that YAML takes for a table: put it in quotes'));
+    return undefined;
+  }
   const rule = isLine ? ruleOfLine(String(written.value), target) : ruleOfTable(problems, item, target);
   if (rule === undefined) return undefined;
   const problem = ruleProblem(rule);

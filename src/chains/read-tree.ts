@@ -78,7 +78,8 @@ function parse(text: string, problems: Problem[]): Written | undefined {
     const place = placeAt(pos[0]);
     if (told.has(place.line)) continue; // One slip makes the parser stumble several times.
     told.add(place.line);
-    problems.push(problemAt(place, [], wordsOf[code] ?? `no valid YAML: ${shortened(message, reasonLengthMax)}`));
+    const words = message.endsWith('quote') ? 'a text in quotes has no end' : wordsOf[code];
+    problems.push(problemAt(place, [], words ?? `no valid YAML: ${shortened(message, reasonLengthMax)}`));
   }
   if (document.directives?.yaml.explicit === true)
     problems.push(problemAt(start, [], 'the file has a %YAML directive: leave it out'));

@@ -287,6 +287,12 @@ const slips: readonly (readonly [what: string, text: string, ...told: string[]])
     '1:20 circuit_breakers[0] is no rule: action must be abort, confirm or throttle, got ""',
   ],
   [
+    'a line that YAML takes apart',
+    `circuit_breakers:\n  - B: a>1|abort\n${small}`,
+    '2:5 circuit_breakers[0] is a line that YAML takes for a table: put it in quotes',
+  ],
+  ['quotes without an end', `${small}name: "x\n`, '6:1 a text in quotes has no end'],
+  [
     'an unknown action',
     `circuit_breakers: [{ condition: a>1, action: stop }]\n${small}`,
     '1:38 circuit_breakers[0].action must be "abort", "confirm" or "throttle", got "stop"',
