@@ -5,12 +5,13 @@
 
 import { createHmac } from 'node:crypto';
 import type { Card, CardAction } from '../core/card.ts';
-import { answerPollMs } from '../core/limits.ts';
+import { answerPollMs, storeRetryMinMs } from '../core/limits.ts';
 import type { Stop } from '../core/verdict.ts';
 import type { askPerson } from '../guard/approval.ts';
 import { tell } from '../guard/gate.ts';
 import type { Lane } from '../guard/lanes.ts';
 import { holdsWords } from '../guard/notes.ts';
+import { wait } from '../guard/retry.ts';
 import { atHalt } from '../guard/task-node.ts';
 import type { Works } from '../guard/works.ts';
 import type { Answer } from '../ports/approver.ts';
@@ -31,8 +32,7 @@ export function askInStore(desk: Desk): typeof askPerson {
     const given = desk.run.approved.find((each) => sameRules(each.rules, rules));
     const by = given?.by ?? (await findStanding(desk.store, desk.run.chain.id, rules))?.by;
     if (by !== undefined) return by;
-    const known = desk.store.card(cardId(desk, rules));
-    const isAnswered = known?.state === 'answered';
+    const isAnswered = desk.store.card(cardId(desk, rules))?.state === 'answered';
     if (!isAnswered && !isThere(desk)) return no('rule_unanswered', 'there is nobody to ask');
     const card = await openQuestion(desk, works, lane, stop, rules);
     if (card === undefined) return no('rule_unanswered', 'the question could not be kept');
@@ -167,8 +167,13 @@ function answerTo(desk: Desk, { task }: Lane, card: Card): Promise<Card | undefi
     if (isOver) return;
     const heard = async (answer: Answer) => {
       if (typeof answer?.approved !== 'boolean') return leave();
-      const { status, card: turned } = await answerQuestion(store, card.id, actionOf(answer), answer.by);
-      if (status !== 'away') end(turned); // The first answer stands, whoever gave it.
+      const by = typeof answer.by === 'string' ? answer.by : String(approver!.name);
+      // An answer that the store has not heard of is none yet; the first that it hears stands, whoever gave it.
+      while (!isOver) {
+        const { status, card: turned } = await answerQuestion(store, card.id, actionOf(answer), by);
+        if (status !== 'away') return end(turned);
+        await wait(clock, storeRetryMinMs, controller.signal);
+      }
     };
     Promise.resolve()
       .then(() => approver!.ask(card, controller.signal))

@@ -8,6 +8,8 @@ import { parseNyaya } from '../core/rules/nyaya.ts';
 import { printRule } from '../core/rules/rule.ts';
 import { systemClock } from '../guard/clock.ts';
 import type { SwitchgearOptions } from '../guard/front-door.ts';
+import { createSwitchgear } from '../guard/switchgear.ts';
+import type { Clock } from '../ports/clock.ts';
 import { memoryStore } from '../stores/memory.ts';
 import type { AbilitySource } from './ability.ts';
 import type { Chain } from './chain.ts';
@@ -68,6 +70,7 @@ export function createChains(options: ChainsOptions): Chains {
   const { abilities: sources, onRun, ...gearOptions } = options;
   const clock = options.store?.clock ?? options.clock ?? systemClock; // The store owns the time: others read it there.
   const store = options.store ?? memoryStore(clock);
+  checkOptions(gearOptions, clock);
   const runner: Runner = { options: gearOptions, store, clock, show: shownTo(onRun) };
 
   async function run(chain: Chain, given: Readonly<Record<string, unknown>> = {}, said: RunOptions = {}) {
@@ -156,6 +159,11 @@ export function createChains(options: ChainsOptions): Chains {
       await Promise.all(sources.map((source) => source.close()));
     },
   };
+}
+
+/** A policy or an option that cannot be is said at once, and not by a run that has begun. */
+function checkOptions(options: SwitchgearOptions, clock: Clock): void {
+  createSwitchgear({ ...options, clock, store: memoryStore(clock), log: 'silent' }).dispose();
 }
 
 /** Whoever looks on cannot stop a run. */

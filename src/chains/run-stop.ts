@@ -16,7 +16,7 @@ export type Stopped =
 export function stoppedBy(desk: Desk, refusal: Refusal, { rows }: Checked): Stopped {
   if (desk.lost) return 'lost';
   const { code, explanation, retryAtMs } = refusal;
-  if (desk.signal.aborted) return { status: 'cancelled', end: { code: 'cancelled', message: explanation } };
+  if (desk.signal.aborted) return { status: 'cancelled', end: { code: 'cancelled', message: whyCancelled(desk) } };
   const action = code === 'rule_abort' ? 'abort' : code === 'rule_throttled' ? 'throttle' : 'confirm';
   const fired = code.startsWith('rule_') ? rows.filter((row) => row.fired && row.action === action) : [];
   const end: RunEnd = {
@@ -26,6 +26,11 @@ export function stoppedBy(desk: Desk, refusal: Refusal, { rows }: Checked): Stop
     ...(retryAtMs !== undefined && { retryAtMs }),
   };
   return { status: code === 'rule_throttled' ? 'throttled' : code === 'internal_error' ? 'failed' : 'aborted', end };
+}
+
+function whyCancelled({ signal }: Desk): string {
+  const { reason } = signal as { readonly reason: unknown };
+  return reason instanceof Error && reason.name !== 'AbortError' ? reason.message : 'the caller cancelled it';
 }
 
 /** The store did not take it: it is away, full, or somebody else has the run. */

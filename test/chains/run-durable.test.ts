@@ -251,6 +251,24 @@ for (const [name, make] of Object.entries(kinds)) {
   });
 }
 
+test('an answer counts once the store has heard of it', async () => {
+  const clock = simulatedClock();
+  const fault = faulty(sqliteStore({ path: newFile(), clock }));
+  const ann = person();
+  const abilities = counting();
+  const chains = createChains({ abilities: [abilities], store: fault.store, ...quiet, approver: ann });
+  const running = chains.run(chainOf(['pay'], ['ability:pay|confirm']), {}, { id: 'r' });
+  await until(() => ann.cards.length === 1);
+  fault.away = true;
+  ann.say({ approved: true, by: 7 as never });
+  await clock.elapse(5_000);
+  assert.deepEqual(abilities.ran, []);
+  fault.away = false;
+  await clock.elapse(1_000);
+  assert.equal((await running).status, 'done');
+  assert.equal(fault.store.card(ann.cards[0]!.id)?.by, 'person', 'who does not say its name has that of the approver');
+});
+
 test('a run whose earlier outputs cannot be read does not go on without them', async () => {
   const { store, chains, abilities } = side(newFile());
   const chain = chainOf(['first', 'pay'], ['ability:pay|confirm']);

@@ -239,6 +239,7 @@ test('a signal cancels the run, and what ran then is in doubt', async () => {
   await clock.elapse(10_000);
   const run = await running;
   assert.equal(run.status, 'cancelled');
+  assert.deepEqual(run.end, { code: 'cancelled', message: 'the caller cancelled it' });
   assert.deepEqual(
     run.steps.map(({ status }) => status),
     ['in-doubt', 'pending'],
@@ -278,6 +279,11 @@ test('whoever looks on cannot stop a run', async () => {
   };
   const { chains } = world({}, {}, { onRun, approver: person({ approved: true }) });
   assert.equal((await chains.run(chainOf(['one'], ['ability:one|confirm']))).status, 'done');
+});
+
+test('a policy that cannot be is said before anything is run', () => {
+  assert.throws(() => world({}, { approval: { timeout_secs: -1 } }), { code: 'invalid_policy' });
+  assert.throws(() => world({}, {}, { onRefusal: 'shout' }), { code: 'invalid_argument' });
 });
 
 test('a list has the newest run first, and memory keeps so many', async () => {
