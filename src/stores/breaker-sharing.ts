@@ -163,8 +163,8 @@ function shareBreaker(
     const dealt = await common.soon({ ...deal, arrived });
     asking = false;
     const alone = isAlone(dealt);
-    isGivenUp = dealt.status !== 'done';
-    if (isGivenUp && !(alone && takeAlone(id))) return;
+    isGivenUp = dealt.status !== 'done' && !(alone && takeAlone(id));
+    if (isGivenUp) return;
     const { generation } = cell.state;
     granted = { id, generation, untilMs: common.clock.nowMs() + grantKeepMs };
     common.clock.after(grantKeepMs, () => {

@@ -23,9 +23,11 @@ export function together(deals: readonly Deal[]): Deal {
 /** Deals whose notes are in the journal already, although they are not in the store. */
 const saidBefore = new WeakSet<Deal>();
 
-/** The notes of a deal went ahead of it: they are not written again. */
-export function sayNoMore(deal: Deal): void {
+/** Lets the notes of a deal go ahead of it, once: they are not written again with it. False where they did already. */
+export function sayAhead(deal: Deal): boolean {
+  if (saidBefore.has(deal)) return false;
   saidBefore.add(deal);
+  return true;
 }
 
 /** What the parts of a batch said when it was planned last. */

@@ -3,7 +3,7 @@
 import { keptDealsMax } from '../core/limits.ts';
 import type { Deal, Dealt } from '../ports/store.ts';
 import { notesHere } from './planning.ts';
-import { sayNoMore, together } from './redis-batch.ts';
+import { sayAhead, together } from './redis-batch.ts';
 
 export interface Room {
   /** The cell of a deal for which there was none: it is decided here, like those before it. */
@@ -48,9 +48,8 @@ export function createRoom({ attempt, changed }: RoomOptions): Room {
       size -= waiting.length;
       put(key, [...waiting, deal]);
       const notes = notesHere(deal);
-      if (notes.length === 0) return;
       // The journal has room: whoever reads it is not to wait for that of the cell.
-      sayNoMore(deal);
+      if (notes.length === 0 || !sayAhead(deal)) return;
       void attempt({ notes, mustArrive: true, ...(deal.arrived && { arrived: deal.arrived }) });
     },
     async tryAgain() {
@@ -61,7 +60,7 @@ export function createRoom({ attempt, changed }: RoomOptions): Room {
           missed.delete(key);
           size -= deals.length;
           const dealt = await attempt(together(deals), true, deals);
-          if (dealt.status === 'refused') put(key, deals);
+          if (dealt.status === 'refused' && dealt.by === 'full') put(key, deals); // Else the cell was dropped.
           if (dealt.status !== 'done') return;
         }
         if (missed.size === 0) changed(false);

@@ -137,13 +137,16 @@ for (const [name, make] of Object.entries(kinds)) {
   });
 
   test(`${name}: failures of a worker for which there is no room count in their process`, async () => {
-    const { gear, said } = await fullStore(make);
+    const { store, gear, said } = await fullStore(make);
     const send = async () => {
       const result = await gear.task({}, () => gear.delegate('chef', () => 'I cannot cook.'));
       await aMoment();
       return result.status === 'halted' ? result.halt.code : refusalOf(result.value)?.code;
     };
     assert.equal(await send(), undefined);
+    await new Promise((resolve) => setTimeout(resolve, 2_500)); // It is tried again each second, and told once.
+    const told = (await store.shared.entries(0, 1_000)).filter(({ type }) => type === 'delegation-returned');
+    assert.equal(told.length, name === 'in Redis' ? 1 : 0); // A file writes it with the cell.
     await send();
     assert.equal(await send(), 'delegation_limit');
     assert.equal(said('store-degraded'), 1);
