@@ -56,6 +56,11 @@ test('a value that would bring more than a piece refuses the run', () => {
   refused('output:k|contains:{{x}}', { x: 'a\nb' });
 });
 
+test('rules are for the chain they stand in, whatever target they were given', () => {
+  const [rule] = rulesOf({ id: 'mine', rules: [{ target: '*', condition: 'a>1', action: 'abort' }] }, {});
+  assert.equal(rule?.target, 'chain:mine');
+});
+
 test('a parameter that is not there refuses the run', () => {
   refused('amount>{{max}}', {});
   refused('amount>{{constructor}}', {});

@@ -37,7 +37,7 @@ export function shapeOf(text: string): Shape | undefined {
 /** The rules of a run, for this chain alone. Throws `invalid_params` where one can no longer be read. */
 export function rulesOf(chain: Pick<Chain, 'id' | 'rules'>, params: ParamValues): readonly RuleText[] {
   return chain.rules.map((rule, index) => {
-    const filled = fill(rule, params);
+    const filled = fill({ ...rule, target: `chain:${chain.id}` }, params);
     const problem = 'error' in filled ? filled.error : ruleOf(filled).error;
     if (problem === undefined) return filled as RuleText;
     throw new SwitchgearError('invalid_params', `circuit_breakers[${index}] cannot be filled in: ${problem}`);
@@ -48,21 +48,9 @@ export function rulesOf(chain: Pick<Chain, 'id' | 'rules'>, params: ParamValues)
 export function ruleProblem({ target, condition, action, reason }: RuleText): string | undefined {
   const bad = [condition, reason ?? ''].map(parseTemplate).find(({ error }) => error !== undefined);
   if (bad !== undefined) return bad.error;
-  if (namesIn(condition).length === 0) return isNoRule(ruleOf({ target, condition, action }).error);
-  const shape = shapeOf(condition);
-  const sample =
-    shape === undefined
-      ? condition
-      : joined(
-          shape.kind,
-          shape.parts.map((part, at) => sampleOf(shape, part, at)),
-        );
+  const sample = sampleOf(condition);
   const { error } = ruleOf({ target, condition: sample, action });
-  return isNoRule(error?.replace(sample, condition));
-}
-
-function isNoRule(error: string | undefined): string | undefined {
-  return error === undefined ? undefined : `is no rule: ${error}`;
+  return error === undefined ? undefined : `is no rule: ${error.replace(sample, () => condition)}`;
 }
 
 function fill(rule: RuleText, params: ParamValues): RuleText | { readonly error: string } {
@@ -117,10 +105,15 @@ function joined(kind: Shape['kind'], [first = '', second]: readonly string[]): s
   }
 }
 
-/** A piece with something that fits in place of each name. */
-function sampleOf({ kind }: Shape, part: string, at: number): string {
-  const isWhole = /^\{\{[^{}]*\}\}$/.test(part.trim());
-  return part.replace(/\{\{[^{}]*\}\}/g, kind === 'frequency' && at === 1 && isWhole ? '1h' : '1');
+/** A condition with something that fits in place of each name. */
+function sampleOf(condition: string): string {
+  const shape = shapeOf(condition);
+  if (shape === undefined) return condition;
+  const parts = shape.parts.map((part, at) => {
+    const isWindow = shape.kind === 'frequency' && at === 1 && /^\{\{[^{}]*\}\}$/.test(part);
+    return part.replace(/\{\{[^{}]*\}\}/g, isWindow ? '1h' : '1');
+  });
+  return joined(shape.kind, parts);
 }
 
 function cut(text: string, at: string): [string, string | undefined] {

@@ -169,6 +169,7 @@ const slips: readonly (readonly [what: string, text: string, ...told: string[]])
     `params: [{ name: k }]\n${step('output_key: k')}`,
     '6:5 steps[0].output_key "k" is the name of a parameter too',
   ],
+  ['a parameter without a name', `params: [{ required: true }]\n${small}`, '1:10 params[0] needs name'],
   [
     'a parameter twice',
     `params: [{ name: k }, { name: k }]\n${small}`,
