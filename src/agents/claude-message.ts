@@ -1,7 +1,7 @@
 /** The messages of Claude Code, which its stream and its session files share. */
 
-import type { AgentEvent, UserEvent } from './agent-event.ts';
-import { type Fields, fieldsOf, listOf, textOf } from './reader.ts';
+import type { AgentEvent, ToolResultEvent, UsageEvent, UserEvent } from './agent-event.ts';
+import { type Draft, type Fields, fieldsOf, listOf, textOf } from './reader.ts';
 import { anthropicTokens, isNothing } from './tokens.ts';
 
 /** What a call of the Agent tool sends out. */
@@ -22,7 +22,9 @@ export function claudeMessage(
   send: (call: string, sent: SentAgent) => void,
 ): void {
   const message = textOf(id);
-  const of = { ...(message && { message }), ...(agent && { agent }) };
+  const of: { message?: string; agent?: string } = {};
+  if (message !== undefined) of.message = message;
+  if (agent !== undefined) of.agent = agent;
   for (const item of listOf(content)) {
     const block = fieldsOf(item);
     const call = textOf(block.id);
@@ -35,8 +37,11 @@ export function claudeMessage(
   }
   const tokens = anthropicTokens(fieldsOf(usage));
   if (message === undefined || isNothing(tokens)) return;
+  const used: Draft<UsageEvent> = { type: 'usage', id: message, ...tokens };
   const named = textOf(model);
-  events.push({ type: 'usage', id: message, ...(named && { model: named }), ...(agent && { agent }), ...tokens });
+  if (named !== undefined) used.model = named;
+  if (agent !== undefined) used.agent = agent;
+  events.push(used);
 }
 
 function sentBy({ subagent_type, prompt }: Fields, parent: string | undefined): SentAgent {
@@ -62,7 +67,10 @@ export function claudeResults(
     if (block.type === 'tool_result' && id !== undefined) {
       const ok = block.is_error !== true;
       const output = contentOf(block.content);
-      events.push({ type: 'tool_result', id, ok, output, ...(!ok && { error: String(output) }), ...of });
+      const result: Draft<ToolResultEvent> = { type: 'tool_result', id, ok, output };
+      if (!ok) result.error = String(output);
+      if (agent !== undefined) result.agent = agent;
+      events.push(result);
       returned(id, ok, ok ? undefined : String(output));
     } else if (block.type === 'text' && text !== undefined) {
       events.push({ type: 'user', text, by: harnessWords.test(text) ? 'harness' : by, ...of });

@@ -1,9 +1,9 @@
 /** Reads `codex exec --json`: items that start, change and complete. */
 
 import { openCallsMax } from '../core/limits.ts';
-import type { AgentEvent } from './agent-event.ts';
+import type { AgentEvent, ToolResultEvent } from './agent-event.ts';
 import { codexCollab } from './codex-collab.ts';
-import { type Fields, fieldsOf, jsonReader, listOf, nothing, type Reader, textOf } from './reader.ts';
+import { type Draft, type Fields, fieldsOf, jsonReader, listOf, nothing, type Reader, textOf } from './reader.ts';
 import { isNothing, openaiTokens } from './tokens.ts';
 
 export interface CodexOptions {
@@ -33,7 +33,9 @@ export function codexReader({ model, resumed = false }: CodexOptions = {}): Read
     if (!isOver) return events;
     open.delete(id);
     const { ok, output, error } = call;
-    events.push({ type: 'tool_result', id, ok, output, ...(error && { error }) });
+    const result: Draft<ToolResultEvent> = { type: 'tool_result', id, ok, output };
+    if (error !== undefined) result.error = error;
+    events.push(result);
     return events;
   }
 

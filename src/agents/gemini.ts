@@ -1,8 +1,8 @@
 /** Reads `gemini --output-format stream-json`. */
 
 import { openCallsMax } from '../core/limits.ts';
-import type { AgentEvent } from './agent-event.ts';
-import { type Fields, fieldsOf, jsonReader, nothing, type Reader, textOf } from './reader.ts';
+import type { AgentEvent, ToolResultEvent } from './agent-event.ts';
+import { type Draft, type Fields, fieldsOf, jsonReader, nothing, type Reader, textOf } from './reader.ts';
 import { geminiStats, isNothing } from './tokens.ts';
 
 /** The shell: its calls are told as successes whatever their exit code was. */
@@ -26,7 +26,7 @@ export function geminiReader(): Reader {
         const text = textOf(event.content);
         if (text === undefined) return nothing;
         if (event.role === 'user') return [{ type: 'user', text, by: 'person' }];
-        return [{ type: 'assistant', text, ...(event.delta === true && { piece: true }) }];
+        return [event.delta === true ? { type: 'assistant', text, piece: true } : { type: 'assistant', text }];
       }
       case 'tool_use':
         return takeCall(event);
@@ -63,14 +63,9 @@ export function geminiReader(): Reader {
     open.delete(id);
     const failed = event.status === 'error';
     const error = textOf(fieldsOf(event.error).message);
-    const isTold = failed || name !== geminiShell;
-    const result = {
-      type: 'tool_result',
-      id,
-      output: error ?? event.output,
-      ...(isTold && { ok: !failed }),
-      ...(error && { error }),
-    } as const;
+    const result: Draft<ToolResultEvent> = { type: 'tool_result', id, output: error ?? event.output };
+    if (failed || name !== geminiShell) result.ok = !failed;
+    if (error !== undefined) result.error = error;
     if (name !== geminiAgentTool) return [result];
     return [result, { type: 'subagent_ended', id, ok: !failed, ...(error && { reason: error }) }];
   }

@@ -12,6 +12,9 @@ export interface Reader {
 export const nothing: readonly AgentEvent[] = Object.freeze([]);
 const alive: readonly AgentEvent[] = Object.freeze([Object.freeze({ type: 'heartbeat' } as const)]);
 
+/** What an event is while it is put together: adding fields one by one is much faster than spreading them. */
+export type Draft<E> = { -readonly [K in keyof E]: E[K] };
+
 /** An object of a foreign event. */
 export type Fields = Readonly<Record<string, unknown>>;
 
@@ -23,8 +26,8 @@ export function jsonReader(take: (event: Fields) => readonly AgentEvent[], end =
   return {
     read(line) {
       const first = firstOf(line);
-      if (first === undefined) return nothing;
-      if (first !== '{') return [{ type: 'output', text: line }];
+      if (first === 0) return nothing;
+      if (first !== brace) return [{ type: 'output', text: line }];
       let event: unknown;
       try {
         event = JSON.parse(line);
@@ -42,13 +45,15 @@ export function jsonReader(take: (event: Fields) => readonly AgentEvent[], end =
   };
 }
 
-/** The first character that is no blank. */
-function firstOf(line: string): string | undefined {
+const brace = 123;
+
+/** The first character that is no blank; 0 where all are. */
+function firstOf(line: string): number {
   for (let at = 0; at < line.length; at++) {
     const code = line.charCodeAt(at);
-    if (code > 32 && code !== 0xfeff) return line[at];
+    if (code > 32 && code !== 0xfeff) return code;
   }
-  return undefined;
+  return 0;
 }
 
 export function fieldsOf(value: unknown): Fields {

@@ -1,0 +1,118 @@
+/**
+ * How fast a stream of events is taken in: 200 MB of lines through a program that only splits, parses and passes them on,
+ * through one that also reads them, and through one that books them, too. Ratios of the processor time of whole
+ * processes, side by side, so that other work on the machine matters little: `node bench/agents.ts`.
+ */
+
+import { spawnSync } from 'node:child_process';
+import { closeSync, mkdtempSync, openSync, rmSync, writeSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { bookOn, boundedLines } from '../src/agents/index.ts';
+import { createSwitchgear } from '../src/index.ts';
+import { priceBook } from '../src/prices/index.ts';
+import { type Cli, readers, recording } from '../test/agents/recording.ts';
+
+const wantedBytes = 200_000_000;
+const rounds = 1;
+const parts = ['baseline', 'read', 'booked'] as const;
+type Part = (typeof parts)[number];
+
+/** Results of tools as they often are: some pages long. */
+const pages = 'a line of a file that an agent reads, with some words in it\\n'.repeat(100);
+
+const [, , asked, cli = 'claude-code'] = process.argv;
+if (asked === undefined) measure();
+else pass(takerOf(asked as Part, cli as Cli));
+
+/** Reads standard input by lines, passes every line on, and tells at the end what that took. */
+function pass(take: (line: string) => void): void {
+  const out: string[] = [];
+  const lines = boundedLines({
+    line(line) {
+      take(line);
+      out.push(line);
+    },
+  });
+  process.stdin.on('data', (chunk: Buffer) => {
+    lines.write(chunk);
+    if (out.length > 0) process.stdout.write(`${out.splice(0).join('\n')}\n`);
+  });
+  process.stdin.on('end', () => {
+    const { user, system } = process.cpuUsage();
+    process.stderr.write(String((user + system) / 1e6));
+  });
+}
+
+function takerOf(part: Part, of: Cli): (line: string) => void {
+  if (part === 'baseline') return (line) => void JSON.parse(line);
+  const reader = readers[of]();
+  if (part === 'read') return (line) => void reader.read(line);
+  // Limits that are out of reach: a run that was halted would book nothing more.
+  const policy = { task: { max_tool_calls: 1e9, max_spend_cents: 1e9 }, loop: { enabled: false } };
+  const gear = createSwitchgear({ policy, log: 'silent', env: {}, prices: priceBook() });
+  const task = gear.startTask();
+  const booking = bookOn(gear, task);
+  process.stdin.on('end', () => {
+    booking.end();
+    task.end();
+  });
+  return (line) => {
+    for (const event of reader.read(line)) booking.tell(event);
+  };
+}
+
+function measure(): void {
+  const folder = mkdtempSync(join(tmpdir(), 'switchgear-bench-'));
+  const file = join(folder, 'stream.jsonl');
+  const streams = [
+    ['claude-code', 'spend-partial-messages', '', 'as recorded, in pieces'],
+    ['claude-code', 'healthy', pages, 'results of 6 kB'],
+    ['claude-code', 'healthy', '', 'as recorded'],
+    ['codex', 'healthy', '', 'as recorded'],
+    ['gemini', 'healthy', '', 'as recorded'],
+    ['opencode', 'healthy', '', 'as recorded'],
+  ] as const;
+  try {
+    for (const [of, name, more, what] of streams) {
+      const count = fill(file, of, name, more);
+      const secs = Object.fromEntries(parts.map((part) => [part, Array.from({ length: rounds }, () => 0)]));
+      for (let round = 0; round < rounds; round++) {
+        for (const part of parts) secs[part]![round] = secondsOf(file, part, of);
+      }
+      const [plain, read, booked] = parts.map((part) => Math.min(...secs[part]!)) as [number, number, number];
+      const ratio = (ours: number) => `${(plain / ours).toFixed(2)}x`;
+      console.log(`${of}, ${what}: ${count} lines; read ${ratio(read)}, read and booked ${ratio(booked)}`);
+    }
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+/** Writes a recording again and again, each time with other ids and words. */
+function fill(file: string, of: Cli, name: string, more: string): number {
+  const lines = recording(of, name).lines.map(({ line }) => line);
+  const kept = lines.filter((line) => !line.includes('"subtype":"init"')).join('\n');
+  const whole = more === '' ? kept : kept.replace(/"content":"(?=[^"]*","is_error)/g, `"content":"${more}`);
+  const handle = openSync(file, 'w');
+  let count = 0;
+  for (let bytes = 0, round = 0; bytes < wantedBytes; round++) {
+    const words = whole.replace(/\b(sum|README|format|total|look|test|list|measurement)\b/g, `$1${round}`);
+    const text = `${words.replace(/(mock|item|prt)_/g, `$1_${round}_`)}\n`;
+    bytes += writeSync(handle, text);
+    count += text.split('\n').length - 1;
+  }
+  closeSync(handle);
+  return count;
+}
+
+function secondsOf(file: string, part: Part, of: Cli): number {
+  const input = openSync(file, 'r');
+  const { status, stderr } = spawnSync(process.execPath, [import.meta.filename, part, of], {
+    stdio: [input, 'ignore', 'pipe'],
+    encoding: 'utf8',
+  });
+  closeSync(input);
+  if (status !== 0) throw new Error(`${part} ended with ${status}: ${stderr}`);
+  return Number(stderr);
+}
