@@ -1,6 +1,6 @@
 /** Deadlines of calls that are out: one timer for all of them, since nearly every call ends long before its own. */
 
-import { machineClock } from './machine-clock.ts';
+import { machineClock, startTimer } from './machine-clock.ts';
 
 export interface Deadline {
   readonly atMs: number;
@@ -21,7 +21,7 @@ export function createDeadlines(): Deadlines {
   function arm(atMs: number): void {
     clearTimeout(timer);
     dueMs = atMs;
-    timer = setTimeout(look, Math.max(0, atMs - machineClock.nowMs()));
+    timer = startTimer(atMs - machineClock.nowMs(), look);
   }
 
   function look(): void {

@@ -49,6 +49,11 @@ export function standStill(ms: number): void {
   Atomics.wait(sleeper, 0, 0, ms);
 }
 
+/** A timer that whoever has it lets keep the process alive, or not. */
+export function startTimer(ms: number, run: () => void): NodeJS.Timeout {
+  return setTimeout(run, Math.max(ms, 0));
+}
+
 /** Does something again and again, and keeps nothing alive for it. */
 export function every(ms: number, run: () => void): () => void {
   const timer = setInterval(run, ms);
