@@ -16,8 +16,8 @@ export function sqliteTable(workshop: Workshop): string {
     `${time(bareNs!)}.`,
     `A deal by the synchronous door takes ${time(dealNs!)}, a decision on a closed breaker ${time(decideNs!)}.`,
     `While a thread copied the log, ${round(awayShare! * 100)} % of the deals had to ask again.`,
-    `Eight processes write one cell of one file, by both doors in turn, ${round(perSecond!)} times a second in all; a process`,
-    'that does nothing runs beside them, so that the stalls of the machine are not taken for ours.',
+    `Eight processes write one cell of one file, by both doors in turn, ${round(perSecond!)} times a second in all;`,
+    'a process that does nothing runs beside them, so that stalls of the machine are not taken for ours.',
     '',
     table(head, [
       row('a deal that changes one cell, speed against the bare one', all, 'speed', 0.7, 'least'),
