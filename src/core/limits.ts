@@ -140,7 +140,7 @@ export const ordersMax = 64;
 export const orderKeepMs = 86_400_000;
 /** How long a shared store keeps the failures of a worker after the last one: sessions come and go. */
 export const workerKeepMs = 7 * 86_400_000;
-/** Parts of a rolling budget window, budgets of a policy, and the highest limit and longest window in seconds of one. */
+/** Parts of a rolling budget window, budgets of a policy, and the highest limit and the longest window of one. */
 export const budgetSlices = 12;
 export const budgetsMax = 100;
 export const budgetLimitMax = 100_000_000_000;

@@ -59,7 +59,7 @@ export function createPurse(
     return { changes: [{ cell, step } as unknown as Change] };
   }
 
-  /** Fetches an amount, or what is left of it. The sum says that money is taken: a store that just forgot gives none. */
+  /** Fetches an amount, or what is left of it. By the sum a store that just forgot knows that money is taken. */
   function fetching(amount: number, atMs: number): { readonly deal: Deal; readonly brought: () => number } {
     let granted = 0;
     const step = (window: BudgetWindow): Next<BudgetWindow> => {
@@ -74,8 +74,10 @@ export function createPurse(
   }
 
   /** Puts in hand what came of a deal, unless the slice it is booked in is over meanwhile. */
-  function fetched({ status }: Dealt, brought: number, needed: number, atMs: number): void {
-    if (status === 'refused' || (status === 'done' && brought < needed)) refusedAtMs = atMs;
+  function fetched(dealt: Dealt, brought: number, needed: number, atMs: number): void {
+    const { status } = dealt;
+    // A store that is full says nothing about the budget.
+    if (status === 'done' ? brought < needed : status === 'refused' && dealt.by !== 'full') refusedAtMs = atMs;
     if (status !== 'done') return;
     promised = needed;
     promisedUntilMs = clock.nowMs() + promiseMs;
@@ -151,6 +153,7 @@ export function createPurse(
 
   return {
     take(amount, atMs, kind) {
+      if (closed) return notNow(amount, atMs, comeBackMs, 'deny', `the ${budget.scope} budget was just replaced`);
       roll(atMs);
       if (amount <= left) {
         use(amount);
@@ -165,13 +168,13 @@ export function createPurse(
         use(amount);
         return undefined;
       }
-      if (dealt.status === 'refused' || dealt.status === 'done' || atMs - refusedAtMs < refusedMs) {
+      if (atMs - refusedAtMs < refusedMs) {
         const stop = against(amount, atMs, kind);
         giveBack(left); // Too little for this call may be enough for somebody else's.
         return stop;
       }
       if (shared.health.state === 'degraded') {
-        const reason = `the store that holds the ${budget.scope} budget is away, and what this process had of it is used`;
+        const reason = `the store of the ${budget.scope} budget is away, and what this process had of it is used`;
         return notNow(amount, atMs, storeRetryMaxMs, 'deny', reason);
       }
       want(missing);

@@ -1,11 +1,21 @@
-/** Budgets beyond one task, seated: in one process on exact sums, over a shared store on what this process has in hand. */
+/** Budgets beyond one task, seated: on exact sums in one process, on what is in hand where processes share a store. */
 
 import type { Action } from '../core/action.ts';
 import type { Seat } from '../core/decide.ts';
-import { type BudgetWindow, chargeOf, emptyWindow, endingOf, jointBudget, needOf } from '../core/joint-budget.ts';
+import {
+  type BudgetWindow,
+  chargeOf,
+  emptyWindow,
+  endingOf,
+  jointBudget,
+  limitOf,
+  needOf,
+  overBudget,
+  usedAt,
+} from '../core/joint-budget.ts';
 import { budgetSeatsMax, budgetSlices, sessionBudgetKeepMs } from '../core/limits.ts';
 import type { JointBudget } from '../core/settings.ts';
-import type { Stop } from '../core/verdict.ts';
+import { allow, type Stop } from '../core/verdict.ts';
 import type { Budgets, Spender, Wallet } from '../ports/policy.ts';
 import type { CellOptions } from '../ports/store.ts';
 import { createPurse } from './budget-purse.ts';
@@ -25,18 +35,22 @@ export function budgetsOf(list: readonly JointBudget[]): Budgets | undefined {
 
   function placeOf(budget: JointBudget, spender: Spender): Place {
     const key = keyOf(budget, spender);
-    let place = places.get(key);
-    if (place === undefined) {
-      const [oldest, first] = places.size < budgetSeatsMax ? [] : places.entries().next().value!;
-      if (oldest !== undefined) {
-        places.delete(oldest);
-        first?.close?.();
-        if (spender.store.shared === undefined) spender.store.drop(oldest);
-      }
-      place = spender.store.shared === undefined ? seatAlone(budget, key, spender) : seatShared(budget, key, spender);
-      places.set(key, place);
-    }
+    const known = places.get(key);
+    // Whoever was not needed for longest goes first.
+    if (known === undefined) makeRoomFor(spender);
+    else places.delete(key);
+    const make = spender.store.shared === undefined ? seatAlone : seatShared;
+    const place = known ?? make(budget, key, spender);
+    places.set(key, place);
     return place;
+  }
+
+  function makeRoomFor({ store }: Spender): void {
+    const [key, place] = places.size < budgetSeatsMax ? [] : places.entries().next().value!;
+    if (key === undefined) return;
+    places.delete(key);
+    place?.close?.();
+    if (store.shared === undefined) store.drop(key);
   }
 
   return {
@@ -81,7 +95,11 @@ function seatShared(budget: JointBudget, key: string, { store, clock }: Spender)
   let taken: Action['id'] | undefined;
   const shared: typeof control = {
     ...control,
-    judge: (window, { atMs }) => control.check!(window, atMs), // Whether there is enough, the purse knows.
+    // Whether there is enough, the purse knows; what was told later may have passed the limit.
+    judge(window, { action, atMs }) {
+      const used = usedAt(window, budget, atMs);
+      return used > limitOf(budget) ? overBudget(budget, used, endingOf(action)) : allow;
+    },
     apply(_, event) {
       if (event.type === 'action-decided' && event.action.id === taken) {
         taken = undefined;

@@ -35,7 +35,8 @@ export function retryOf(gear: Switchgear, task: string): TaskOptions | undefined
   if (node?.haltStop === undefined || node.raises >= raisesMax) return undefined;
   const { agent, session } = node;
   const { code, counters } = node.haltStop;
-  const limit = counters.scope === undefined ? limitOf[code] : undefined; // A budget beyond the task is not its to raise.
+  // A budget beyond the task is not its to raise.
+  const limit = counters.scope === undefined ? limitOf[code] : undefined;
   const limits = limit === undefined ? node.limits : { ...node.limits, [limit]: (node.limits[limit] ?? 1) * 2 };
   return { agent, session, parent: null, limits, retryOf: node.id } as TaskOptions;
 }

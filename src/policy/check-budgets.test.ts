@@ -5,10 +5,23 @@ import { parsePolicy } from './files.ts';
 
 test('budgets are read from TOML and YAML, in their order, and there are none by default', () => {
   assert.deepEqual(checkPolicy({}).settings.budgets, []);
-  const toml =
-    '[[budgets]]\nscope = "global"\nunit = "calls"\nlimit = 9\n\n[[budgets]]\nscope = "agent"\nunit = "tokens"\nlimit = 5\nwindow_secs = 60\n';
-  const yaml =
-    'budgets:\n  - { scope: global, unit: calls, limit: 9 }\n  - { scope: agent, unit: tokens, limit: 5, window_secs: 60 }\n';
+  const toml = `
+[[budgets]]
+scope = "global"
+unit = "calls"
+limit = 9
+
+[[budgets]]
+scope = "agent"
+unit = "tokens"
+limit = 5
+window_secs = 60
+`;
+  const yaml = `
+budgets:
+  - { scope: global, unit: calls, limit: 9 }
+  - { scope: agent, unit: tokens, limit: 5, window_secs: 60 }
+`;
   const expected = [
     { scope: 'global', unit: 'calls', limit: 9 },
     { scope: 'agent', unit: 'tokens', limit: 5, windowSecs: 60 },

@@ -1,4 +1,4 @@
-/** Tasks as other processes on a store see them: written through when they halt or stand still, and while they change. */
+/** Tasks as other processes see them: written through when they halt or stand still, and while they change. */
 
 import { leaseMs, liveKeepMs, liveTasksMax, liveWritesMax, ownerKeepMs, reasonLengthMax } from '../core/limits.ts';
 import {

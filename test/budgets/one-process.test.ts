@@ -147,7 +147,7 @@ test('a gear that only observes reports and lets everything pass', async () => {
   ]);
 });
 
-test('a journal with budgets beyond one task is decided again as it was, call by call and by its counters', async () => {
+test('a journal with budgets beyond one task is decided again as it was, and by its counters', async () => {
   const { gear, spend, tool, clock } = gearWith([calls('session', 4), calls('global', 6, { window_secs: 12 })]);
   await spend(5);
   clock.advance(3_000);

@@ -1,7 +1,7 @@
-/** Budgets that processes share: never passed together, nearly all of it usable, and lease by lease when nobody answers. */
+/** Budgets that processes share: never passed together, nearly all usable, and only what is in hand while alone. */
 
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, test } from 'node:test';
@@ -166,7 +166,7 @@ test('a window that processes share slides with the time of the store', async (c
   assert.equal((await spendAll(one)).ran, 600 - ran);
 });
 
-test('while Redis is away only what is in hand is spent, and then a call is refused in clear words', async (context) => {
+test('while Redis is away only what is in hand is spent, and then calls are refused in words', async (context) => {
   const own = await startRedis();
   context.after(own.stop);
   const store = await redisStore({ url: own.url, graceMs: 0, deadlineMs: 100 });
@@ -182,7 +182,7 @@ test('while Redis is away only what is in hand is spent, and then a call is refu
   assert.equal(away.ran, 0);
   assert.equal(
     away.refusal?.message,
-    'Call refused: the store that holds the global budget is away, and what this process had of it is used',
+    'Call refused: the store of the global budget is away, and what this process had of it is used',
   );
   assert.ok(away.refusal?.retryAtMs);
   own.signal('SIGCONT');
@@ -222,5 +222,35 @@ test('two tools, one budget: the first refused call says so, and others are refu
     assert.equal(read(), 1);
     assert.ok(isRefused(write()));
     assert.deepEqual(refusalOf(write()), refusalOf(read()));
+  });
+});
+
+test('usage that is told later and passes the limit ends the task, and calls of others are refused', async () => {
+  const place = newPlace();
+  const tokens = { scope: 'global', unit: 'tokens', limit: 100 };
+  const gear = gearOf(await kinds['in a file'](place), [tokens]);
+  const other = gearOf(await kinds['in a file'](place), [tokens]);
+  const { value } = await gear.task({}, (task) => task.observe({ type: 'usage', inputTokens: 101, outputTokens: 0 }));
+  assert.deepEqual(value?.counters, { scope: 'global', actual: 101, limit: 100 });
+  const refusal = refusalOf(other.guard('work', () => 1)());
+  assert.deepEqual([refusal?.kind, refusal?.explanation], ['deny', 'tokens of all agents: 101 of 100']);
+});
+
+test('8 processes of which 2 are killed never pass a limit', { timeout: 120_000 }, async () => {
+  await onBothStores(async (name, where, folder) => {
+    const ledgers = Array.from({ length: 8 }, (_, at) => join(folder, `${name}-ledger-${at}`));
+    const children = await Promise.all(ledgers.map(() => startChild('../budgets/spender-child.ts', {})));
+    const ran = (path: string) => statSync(path, { throwIfNoEntry: false })?.size ?? 0;
+    const works = children.map((child, at) =>
+      child.ask<Spent>({ where, budget: calls(4_000), ledger: ledgers[at]! }).catch(() => undefined),
+    );
+    for (const at of [0, 1]) {
+      while (ran(ledgers[at]!) === 0) await pause(1);
+      await children[at]!.kill();
+    }
+    await Promise.all(works);
+    await Promise.all(children.slice(2).map((child) => child.kill()));
+    const total = ledgers.reduce((sum, path) => sum + ran(path), 0);
+    assert.ok(total <= 4_000 && total >= 0.95 * 4_000, `${name}: ${total} of 4000`);
   });
 });

@@ -1,5 +1,6 @@
-/** A process that spends a budget together with others, through a gear, until its tasks are halted; it says how much. */
+/** A process that spends a budget together with others, through a gear, until its tasks are halted. */
 
+import { openSync, writeSync } from 'node:fs';
 import { createSwitchgear, type Deal, refusalOf } from '../../src/index.ts';
 import { openStore, type Where } from '../experiments/breaker-deals.ts';
 
@@ -8,6 +9,8 @@ export interface Spending {
   readonly budget: Readonly<Record<string, unknown>>;
   /** What a call costs at worst, and what it costs in the end; absent where calls are counted. */
   readonly cents?: { readonly worst: number; readonly real: number };
+  /** A file that grows by one byte with each call, where a kill -9 cannot reach it. */
+  readonly ledger?: string;
 }
 
 export interface Spent {
@@ -21,7 +24,7 @@ export interface Spent {
 /** Halts in a row after which nothing is believed to be left. */
 const haltsMax = 3;
 
-async function spend({ where, budget, cents }: Spending): Promise<Spent> {
+async function spend({ where, budget, cents, ledger }: Spending): Promise<Spent> {
   const store = await openStore(where);
   let deals = 0;
   const { now, soon } = store.shared;
@@ -38,10 +41,15 @@ async function spend({ where, budget, cents }: Spending): Promise<Spent> {
   });
   const policy = { budgets: [budget], loop: { enabled: false } };
   const gear = createSwitchgear({ store, policy, project: 'p', log: 'silent', env: {} });
-  const tool = gear.guard('work', async (_: number) => 'done', {
+  const tool = gear.guard('work', async (_: number) => work(), {
     ...(cents && { worst: { cents: cents.worst } }),
     ...(cents && { usage: () => ({ inputTokens: 0, outputTokens: 0, costUsd: cents.real / 100 }) }),
   });
+  const file = ledger === undefined ? undefined : openSync(ledger, 'w');
+  function work(): 'done' {
+    if (file !== undefined) writeSync(file, '.');
+    return 'done';
+  }
   const codes = new Set<string>();
   let calls = 0;
   for (let halts = 0; halts < haltsMax; ) {

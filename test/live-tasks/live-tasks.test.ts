@@ -96,7 +96,7 @@ test('where very many tasks change, everybody has a turn', async (context) => {
   assert.equal((await stored()).length, 2 * liveWritesMax);
 });
 
-test('a task is lost once its process has not been heard of for its lease; one that comes back runs', async (context) => {
+test('a task is lost once its process is silent for its lease; one that comes back runs', async (context) => {
   const { gear, clock, store, other } = watched(context);
   const task = gear.startTask({ id: 'x' });
   clock.advance(1_000);
