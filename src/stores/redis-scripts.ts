@@ -26,8 +26,8 @@ end`;
 /**
  * Everything of a deal, or nothing.
  * KEYS: store, index, ends, journal, process; then cells, sums and marks. ARGV: born, number, grace where it is
- * guarded, how many cells, sums, marks and notes, channel, most keys, most entries, turn, version known or nothing; then
- * the parts.
+ * guarded, how many cells, sums, marks and notes, channel, most keys, most entries, turn, version known or nothing;
+ * then the parts.
  * Whoever lost too often is given a turn: for 20 ms nobody else may write the cell.
  * A number is noted in the list of its process; one that is fenced has none, so that asking and noting are one command.
  * The server is asked for the time only where something depends on it. Nor is it asked who it is where cells get
