@@ -21,11 +21,20 @@ export function stoppedBy(desk: Desk, refusal: Refusal, { rows }: Checked): Stop
   const fired = code.startsWith('rule_') ? rows.filter((row) => row.fired && row.action === action) : [];
   const end: RunEnd = {
     code,
-    message: explanation,
+    message: explanation + withoutValue(fired),
     ...(fired.length > 0 && { rules: fired.map(({ rule }) => rule) }),
     ...(retryAtMs !== undefined && { retryAtMs }),
   };
   return { status: code === 'rule_throttled' ? 'throttled' : code === 'internal_error' ? 'failed' : 'aborted', end };
+}
+
+/** A reason speaks of a value; where there was none to compare, that is what a person has to know. */
+function withoutValue(fired: Checked['rows']): string {
+  const why = fired.flatMap(({ rule, value }) => {
+    const key = /^[^|]*\|([^|>]+)>/.exec(rule)?.[1];
+    return key !== undefined && /^(missing|unreadable|not a number)$/.test(value) ? [`${key} is ${value}`] : [];
+  });
+  return why.length === 0 ? '' : ` (${why.join(', ')})`;
 }
 
 function whyCancelled({ signal }: Desk): string {

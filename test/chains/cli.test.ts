@@ -8,6 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { main } from '../../src/cli/main.ts';
 import { createSwitchgear, refusalOf } from '../../src/index.ts';
 import { loadPolicy } from '../../src/policy/index.ts';
 import { gone } from './calling.ts';
@@ -16,6 +17,10 @@ const file = (path: string) => fileURLToPath(new URL(path, import.meta.url));
 const bin = file('../../bin/switchgear.cjs');
 const seed = readFileSync(file('../fixtures/seed-chain.yaml'), 'utf8');
 const looking = 'on_missing: pending\nlookup: [outputs, args]\n';
+
+/** A chain file with its steps, one line each. */
+const chainOf = (id: string, ...steps: readonly string[]) =>
+  [`id: ${id}`, 'steps:', ...steps.map((step) => `  - { ${step} }`), ''].join('\n');
 
 interface Ended {
   readonly code: number | null;
@@ -36,8 +41,8 @@ function home(context: TestContext, files: Readonly<Record<string, string>> = {}
   const all = { 'mcp.json': JSON.stringify({ mcpServers }), 'seed.yaml': seed, ...files };
   for (const [name, text] of Object.entries(all)) writeFileSync(join(folder, name), text);
 
+  const env = { PATH: process.env.PATH, HOME: folder, SWITCHGEAR_STORE: `sqlite:${join(folder, 'state.db')}` };
   const start = (...args: readonly string[]): { child: ChildProcess; ended: Promise<Ended> } => {
-    const env = { PATH: process.env.PATH, HOME: folder, SWITCHGEAR_STORE: `sqlite:${join(folder, 'state.db')}` };
     const child = spawn(process.execPath, [bin, ...args], { cwd: folder, env, stdio: ['ignore', 'pipe', 'pipe'] });
     let out = '';
     let err = '';
@@ -52,28 +57,46 @@ function home(context: TestContext, files: Readonly<Record<string, string>> = {}
   };
   const run = (...args: readonly string[]) => start(...args).ended;
 
-  /** Asks until something is there; each question is a process, so nobody spins. */
+  /** The same command without a process of its own, for whoever only looks, or is not let begin. */
+  const look = async (...args: readonly string[]): Promise<Ended> => {
+    let out = '';
+    let err = '';
+    const code = await main(args, {
+      cwd: folder,
+      env,
+      out: (line) => {
+        out += `${line}\n`;
+      },
+      err: (line) => {
+        err += `${line}\n`;
+      },
+    });
+    return { code, out, err };
+  };
+
+  /** Asks until something is there. */
   const until = async <T>(ask: () => Promise<T | undefined>): Promise<T> => {
-    for (let tries = 0; tries < 100; tries++) {
+    for (let tries = 0; tries < 600; tries++) {
       const found = await ask();
       if (found !== undefined) return found;
+      await new Promise((wake) => setTimeout(wake, 100));
     }
     throw new Error('it did not come');
   };
   const runs = async () =>
-    JSON.parse((await run('chain', 'list', '--all', '--json')).out) as { id: string; status: string }[];
+    JSON.parse((await look('chain', 'list', '--all', '--json')).out) as { id: string; status: string }[];
   return {
     folder,
     run,
+    look,
     start,
     runs,
     trades: () => (existsSync(trades) ? readFileSync(trades, 'utf8').trim().split('\n') : []),
     starts: () =>
       existsSync(join(folder, 'starts')) ? readFileSync(join(folder, 'starts'), 'utf8').trim().split('\n') : [],
-    question: () => until(async () => (await runs()).find(({ status }) => status === 'waiting')).then(({ id }) => id),
     card: () =>
       until(async () => {
-        const { out } = await run('inbox', 'list', '--json');
+        const { out } = await look('inbox', 'list', '--json');
         return (JSON.parse(out) as { id: string; state: string }[]).find(({ state }) => state === 'open')?.id;
       }),
     until,
@@ -84,8 +107,8 @@ const patient = { timeout: 120_000 };
 const given = ['--param', 'ticker=ACME', '--param', 'max_spend=900', '--param', 'buy_threshold=100'];
 
 test('the sample of the document is linted with two warnings, which are no error', patient, async (context) => {
-  const { run } = home(context);
-  const { code, out } = await run('chain', 'lint', 'seed.yaml');
+  const { look } = home(context);
+  const { code, out } = await look('chain', 'lint', 'seed.yaml');
   assert.equal(code, 0);
   const lines = out.trim().split('\n');
   assert.equal(lines.length, 3);
@@ -95,7 +118,7 @@ test('the sample of the document is linted with two warnings, which are no error
 });
 
 test('the sample as it is aborts before step 1 and names the missing amount', patient, async (context) => {
-  const { run, trades, runs } = home(context);
+  const { look, run, trades, runs } = home(context);
   const { code, out } = await run('chain', 'run', 'seed.yaml', ...given, '--id', 'first');
   assert.equal(code, 3);
   assert.match(
@@ -103,12 +126,12 @@ test('the sample as it is aborts before step 1 and names the missing amount', pa
     /^Price Alert with Auto-Trade, run first\nStopped: .*amount.* What happened: switchgear chain show first\n$/,
   );
   assert.deepEqual(trades(), []);
-  const shown = JSON.parse((await run('chain', 'show', 'first', '--json')).out);
+  const shown = JSON.parse((await look('chain', 'show', 'first', '--json')).out);
   assert.deepEqual(
     [shown.status, shown.end.code, shown.steps.map(({ status }: { status: string }) => status)],
     ['aborted', 'rule_abort', ['pending', 'pending']],
   );
-  assert.match(shown.end.message, /amount is missing|amount missing|no amount|amount/);
+  assert.equal(shown.end.message, 'Trade amount exceeds maximum spend of $900 (amount is missing)');
   assert.deepEqual(await runs().then((all) => all.map(({ id, status }) => [id, status])), [['first', 'aborted']]);
 });
 
@@ -116,12 +139,12 @@ test(
   'with on_missing and lookup the sample fetches, asks, and trades after a yes in the inbox',
   patient,
   async (context) => {
-    const { run, start, trades, card } = home(context, { 'pending.yaml': looking + seed });
-    assert.match((await run('chain', 'lint', 'pending.yaml')).out, /can be run, with 1 warning\.\n$/);
+    const { look, start, trades, card } = home(context, { 'pending.yaml': looking + seed });
+    assert.match((await look('chain', 'lint', 'pending.yaml')).out, /can be run, with 1 warning\.\n$/);
     const { ended } = start('chain', 'run', 'pending.yaml', ...given, '--id', 'buy');
     const id = await card();
     assert.deepEqual(trades(), []);
-    assert.equal((await run('inbox', 'approve', id, '--by', 'ann')).code, 0);
+    assert.equal((await look('inbox', 'approve', id, '--by', 'ann')).code, 0);
     const { code, out } = await ended;
     assert.equal(code, 0, out);
     assert.deepEqual(trades(), ['{"symbol":"ACME","shares":10,"amount":900}']);
@@ -132,17 +155,16 @@ test(
     );
     assert.match(out, /execute_trade {2}approved by ann\n.*execute_trade {2}trading\.execute {2}done/s);
     assert.match(out, /Done in .*\. What came out: switchgear chain show buy --outputs\n$/);
-    const shown = await run('chain', 'show', 'bu', '--outputs');
+    const shown = await look('chain', 'show', 'bu', '--outputs');
     assert.match(shown.out, /fetch_price +done +trading\.get_price[\s\S]*"shares": 10/);
   },
 );
 
 test('what is not declared and not given, or not known, is an error before anything runs', patient, async (context) => {
-  const { run, runs, starts } = home(context, {
-    'shell.yaml':
-      'id: s\nsteps:\n  - id: a\n    ability: tools.json\n  - id: b\n    ability: shell.execute\n    args: { command: ls }\n',
-    'typo.yaml': 'id: t\nsteps:\n  - { id: a, ability: tools.jsn }\n',
-    'broken.yaml': 'id: b\nsteps:\n  - { id: a, ability: tools.json, oops: 1 }\n  - { id: a, ability: tools.json }\n',
+  const { look, runs, starts } = home(context, {
+    'shell.yaml': chainOf('s', 'id: a, ability: tools.json', 'id: b, ability: shell.execute, args: { command: ls }'),
+    'typo.yaml': chainOf('t', 'id: a, ability: tools.jsn'),
+    'broken.yaml': chainOf('b', 'id: a, ability: tools.json, oops: 1', 'id: a, ability: tools.json'),
     'wrong.json': '{ "mcpServers": { "a": {} } }',
   });
   const wrong: readonly (readonly [args: readonly string[], err: RegExp])[] = [
@@ -171,7 +193,7 @@ test('what is not declared and not given, or not known, is an error before anyth
     [['walk'], /chain: unknown word walk; there are run, resume, list/],
   ];
   for (const [args, err] of wrong) {
-    const ended = await run('chain', ...args);
+    const ended = await look('chain', ...args);
     assert.equal(ended.code, 2, `${args.join(' ')}: ${ended.out}${ended.err}`);
     assert.match(ended.err, err);
   }
@@ -183,37 +205,39 @@ test(
   'a no stops the run, a run that does not wait is left waiting, and its answer counts later',
   patient,
   async (context) => {
-    const { run, card, trades } = home(context, { 'pending.yaml': looking + seed });
+    const { look, run, card, trades } = home(context, { 'pending.yaml': looking + seed });
     const first = await run('chain', 'run', 'pending.yaml', ...given, '--id', 'one', '--no-wait');
     assert.deepEqual(
       [first.code, /Waiting for an answer: switchgear inbox approve ask-\w+ /.test(first.out)],
       [6, true],
     );
-    assert.match((await run('chain', 'list')).out, /^ {2}one {2}waiting {2}price_alert_trade {2}1 of 2 steps/);
-    await run('inbox', 'decline', await card());
+    assert.match((await look('chain', 'list')).out, /^ {2}one {2}waiting {2}price_alert_trade {2}1 of 2 steps/);
+    await look('inbox', 'decline', await card());
     const declined = await run('chain', 'resume', 'one');
     assert.deepEqual([declined.code, trades()], [3, []]);
     assert.match(declined.out, /goes on\n.*Stopped: .*Confirm before executing trade/s);
     assert.equal(
-      (await run('chain', 'list')).out,
+      (await look('chain', 'list')).out,
       'No run is under way; switchgear chain list --all shows 1 that are over.\n',
     );
     assert.match((await run('chain', 'resume', 'one')).err, /the run "one" is over: it is aborted/);
     await run('chain', 'run', 'pending.yaml', ...given, '--id', 'two', '--no-wait');
-    await run('inbox', 'approve', await card());
+    await look('inbox', 'approve', await card());
     const approved = await run('chain', 'resume', 'two', '--json');
     assert.deepEqual([approved.code, JSON.parse(approved.out).status, trades().length], [0, 'done', 1]);
   },
 );
 
 test('a failing step, a skipped one and a limit say so, each with its exit code', patient, async (context) => {
-  const limited =
-    'id: p\ncircuit_breakers:\n  - frequency>1/1h|throttle|"Once an hour"\nsteps:\n  - { id: a, ability: tools.json }\n';
+  const limit = 'circuit_breakers:\n  - frequency>1/1h|throttle|"Once an hour"\n';
   const { run } = home(context, {
-    'fail.yaml': 'id: f\nsteps:\n  - { id: a, ability: tools.fail }\n  - { id: b, ability: tools.json }\n',
-    'skip.yaml':
-      'id: k\nsteps:\n  - { id: a, ability: tools.json, output_key: o }\n  - id: b\n    ability: tools.fail\n    condition: { ref_key: o.price, op: ">", value: 100 }\n',
-    'limit.yaml': limited,
+    'fail.yaml': chainOf('f', 'id: a, ability: tools.fail', 'id: b, ability: tools.json'),
+    'skip.yaml': chainOf(
+      'k',
+      'id: a, ability: tools.json, output_key: o',
+      'id: b, ability: tools.fail, condition: { ref_key: o.price, op: ">", value: 100 }',
+    ),
+    'limit.yaml': limit + chainOf('p', 'id: a, ability: tools.json'),
   });
   const failed = await run('chain', 'run', 'fail.yaml', '--id', 'f1');
   assert.equal(failed.code, 1);
@@ -235,13 +259,17 @@ test('a failing step, a skipped one and a limit say so, each with its exit code'
 });
 
 test('a step that was cut off by kill -9 is in doubt until somebody says what came of it', patient, async (context) => {
-  const { run, start, starts, until } = home(context, {
-    'hang.yaml':
-      'id: h\nsteps:\n  - { id: a, ability: tools.json }\n  - { id: b, ability: tools.hang, output_key: o }\n  - { id: c, ability: tools.echo.args, args: { o: "{{o}}" } }\n',
+  const { look, run, start, starts, until } = home(context, {
+    'hang.yaml': chainOf(
+      'h',
+      'id: a, ability: tools.json',
+      'id: b, ability: tools.hang, output_key: o',
+      'id: c, ability: tools.echo.args, args: { o: "{{o}}" }',
+    ),
   });
   const { child, ended } = start('chain', 'run', 'hang.yaml', '--id', 'h1');
   const isAtB = async () => {
-    const { code, out } = await run('chain', 'show', 'h1', '--json');
+    const { code, out } = await look('chain', 'show', 'h1', '--json');
     return code === 0 && JSON.parse(out).steps[1].status === 'running' ? true : undefined;
   };
   await until(isAtB);
@@ -255,23 +283,23 @@ test('a step that was cut off by kill -9 is in doubt until somebody says what ca
     resumed.out,
     /In doubt: nobody knows whether the step b was done\. Say so: switchgear chain resolve h1 done\|redo/,
   );
-  const settled = await run('chain', 'resolve', 'h1', 'done', '--output', '{"n":1}', '--by', 'ann');
+  const settled = await look('chain', 'resolve', 'h1', 'done', '--output', '{"n":1}', '--by', 'ann');
   assert.deepEqual([settled.code, settled.out], [0, 'Settled by ann. Go on: switchgear chain resume h1\n']);
-  assert.equal((await run('chain', 'resolve', 'h1', 'done')).code, 1);
+  assert.equal((await look('chain', 'resolve', 'h1', 'done')).code, 1);
   const done = await run('chain', 'resume', 'h1');
   assert.equal(done.code, 0, done.err);
-  const shown = JSON.parse((await run('chain', 'show', 'h1', '--outputs', '--json')).out);
+  const shown = JSON.parse((await look('chain', 'show', 'h1', '--outputs', '--json')).out);
   assert.deepEqual(shown.outputs, { a: { price: 12.5 }, b: { n: 1 }, c: { o: { n: 1 } } });
 });
 
 test('Ctrl-C, and a cancel from elsewhere, stop a run and the servers that it started', patient, async (context) => {
-  const { run, start, starts, until } = home(context, {
-    'hang.yaml': 'id: h\nsteps:\n  - { id: b, ability: tools.hang }\n',
+  const { look, start, starts, until } = home(context, {
+    'hang.yaml': chainOf('h', 'id: b, ability: tools.hang'),
   });
   const begun = async (id: string) => {
     const started = start('chain', 'run', 'hang.yaml', '--id', id);
     await until(async () => {
-      const { code, out } = await run('chain', 'show', id, '--json');
+      const { code, out } = await look('chain', 'show', id, '--json');
       return code === 0 && JSON.parse(out).steps[0].status === 'running' ? true : undefined;
     });
     return started;
@@ -281,27 +309,26 @@ test('Ctrl-C, and a cancel from elsewhere, stop a run and the servers that it st
   const stopped = await first.ended;
   assert.deepEqual([stopped.code, stopped.err], [3, 'SIGINT: the run is being cancelled.\n'], stopped.out);
   const second = await begun('two');
-  const cancelled = await run('chain', 'cancel', 'two', '--by', 'ann');
+  const cancelled = await look('chain', 'cancel', 'two', '--by', 'ann');
   assert.match(cancelled.out, /^Cancelled: cancelled by ann\. What happened: switchgear chain show two\n$/);
   assert.equal((await second.ended).code, 3);
   assert.equal(starts().length, 2);
   for (const pid of starts()) assert.ok(await gone(Number(pid)));
 });
 
-const forbidden =
-  '[abilities]\nshell = true\n\n[[rules]]\ncondition = "ability:shell.execute"\naction = "abort"\nreason = "No shell here"\n';
-const shellStep = (id: string) =>
-  `id: ${id}\nsteps:\n  - { id: a, ability: shell.execute, args: { command: "touch ran-${id}" } }\n`;
+const on = '[abilities]\nshell = true\n';
+const rule = '[[rules]]\ncondition = "ability:shell.execute"\naction = "abort"\nreason = "No shell here"\n';
+const shellStep = (id: string) => chainOf(id, `id: a, ability: shell.execute, args: { command: "touch ran-${id}" }`);
 
 test(
   'a rule of the policy against an ability stops every chain, and a guarded tool of that name',
   patient,
   async (context) => {
     const { run, folder } = home(context, {
-      'switchgear.toml': forbidden,
+      'switchgear.toml': on + rule,
       'one.yaml': shellStep('one'),
       'two.yaml': shellStep('two'),
-      'open.toml': '[abilities]\nshell = true\n',
+      'open.toml': on,
     });
     for (const name of ['one', 'two']) {
       const { code, out } = await run('chain', 'run', `${name}.yaml`);
@@ -319,8 +346,7 @@ test(
 
 test('the rules of a model only tighten: its plan stops what the chain would allow', patient, async (context) => {
   const { run } = home(context, {
-    'open.yaml':
-      'id: o\nsteps:\n  - { id: a, ability: tools.json, output_key: o }\n  - { id: b, ability: tools.pid }\n',
+    'open.yaml': chainOf('o', 'id: a, ability: tools.json, output_key: o', 'id: b, ability: tools.pid'),
     'plan.txt': 'I will look.\n<nyaya>\nD:look|low\nB:o.price>10|abort|"Too dear"\n</nyaya>\n',
     'bad.txt': '<nyaya>\nB:price>|abort|"x"\n</nyaya>',
   });
@@ -331,8 +357,8 @@ test('the rules of a model only tighten: its plan stops what the chain would all
 });
 
 test('a graph is Mermaid, and with --verbose servers are heard', patient, async (context) => {
-  const { run } = home(context, { 'die.yaml': 'id: d\nsteps:\n  - { id: a, ability: tools.die }\n' });
-  assert.match((await run('chain', 'graph', 'seed.yaml')).out, /^flowchart TD\n/);
+  const { look, run } = home(context, { 'die.yaml': chainOf('d', 'id: a, ability: tools.die') });
+  assert.match((await look('chain', 'graph', 'seed.yaml')).out, /^flowchart TD\n/);
   const quiet = await run('chain', 'run', 'die.yaml');
   assert.deepEqual([quiet.code, quiet.err], [1, '']);
   assert.match(quiet.out, /the MCP server "tools" ended while it did die \(exit code 3: no more memory\)/);
