@@ -49,11 +49,12 @@ function takerOf(part: Part, of: Cli): (line: string) => void {
   const reader = readers[of]();
   if (part === 'read') return (line) => void reader.read(line);
   // Limits that are out of reach: a run that was halted would book nothing more.
-  const policy = { task: { max_tool_calls: 1e9, max_spend_cents: 1e9 }, loop: { enabled: false } };
+  const policy = { task: { max_tool_calls: 1e9, max_spend_cents: 1e9 } };
   const gear = createSwitchgear({ policy, log: 'silent', env: {}, prices: priceBook() });
   const task = gear.startTask();
   const booking = bookOn(gear, task);
   process.stdin.on('end', () => {
+    if (booking.halt !== undefined) throw new Error(`halted, so that less was measured: ${booking.halt.message}`);
     booking.end();
     task.end();
   });
@@ -89,21 +90,29 @@ function measure(): void {
   }
 }
 
-/** Writes a recording again and again, each time with other ids and words. */
+/** Writes a recording again and again, each time with other ids and other words: nothing in it is a loop. */
 function fill(file: string, of: Cli, name: string, more: string): number {
   const lines = recording(of, name).lines.map(({ line }) => line);
   const kept = lines.filter((line) => !line.includes('"subtype":"init"')).join('\n');
   const whole = more === '' ? kept : kept.replace(/"content":"(?=[^"]*","is_error)/g, `"content":"${more}`);
+  const said = /"(text|content|command|output|aggregated_output|file_path|filePath|stdout)":"(\\.|[^"\\])*/g;
+  const variants = Array.from({ length: 25 }, (_, by) => whole.replace(said, (field) => turned(field, by)));
   const handle = openSync(file, 'w');
   let count = 0;
   for (let bytes = 0, round = 0; bytes < wantedBytes; round++) {
-    const words = whole.replace(/\b(sum|README|format|total|look|test|list|measurement)\b/g, `$1${round}`);
-    const text = `${words.replace(/(mock|item|prt)_/g, `$1_${round}_`)}\n`;
-    bytes += writeSync(handle, text);
-    count += text.split('\n').length - 1;
+    const text = variants[round % variants.length]!.replace(/(mock|item|prt)_/g, `$1_${round}_`);
+    bytes += writeSync(handle, `${text}\n`);
+    count += lines.length;
   }
   closeSync(handle);
   return count;
+}
+
+/** A field whose words are others: every letter of its value is the one so many places on. */
+function turned(field: string, by: number): string {
+  const at = field.indexOf('":"') + 3;
+  const turn = (letter: string) => String.fromCharCode(((letter.charCodeAt(0) - 97 + by) % 26) + 97);
+  return field.slice(0, at) + field.slice(at).replace(/(?<!\\)[a-z]/g, turn);
 }
 
 function secondsOf(file: string, part: Part, of: Cli): number {

@@ -42,6 +42,9 @@ export interface Booking {
   readonly spent: Spent;
   /** Tasks of subagents, those that ended included. */
   readonly subagents: readonly Task[];
+  /** The process stands still: neither it nor its subagents are idle, and no time is counted. */
+  pause(): void;
+  resume(): void;
   /** The process is gone: what is open is closed. The task itself is its owner's to end. */
   end(): void;
 }
@@ -63,6 +66,7 @@ export function bookOn(gear: Switchgear, task: Task, { onHalt }: BookingOptions 
   const out = outCalls(clock);
   const ledger = usageLedger((usage) => costOf(works, usage, place).micros);
   let halted: Refusal | undefined;
+  let paused: readonly Task[] = [];
   let session: string | undefined;
   let model: string | undefined;
   let result: ResultEvent | undefined;
@@ -233,6 +237,15 @@ export function bookOn(gear: Switchgear, task: Task, { onHalt }: BookingOptions 
     },
     get subagents() {
       return subagents.tasks;
+    },
+    pause() {
+      if (paused.length > 0) return;
+      paused = [task, ...subagents.out()];
+      for (const each of paused) each.pause();
+    },
+    resume() {
+      for (const each of paused) each.resume();
+      paused = [];
     },
     end() {
       texts.end();

@@ -30,7 +30,7 @@ export { heartbeatReader } from './heartbeat.ts';
 export { opencodeReader } from './opencode.ts';
 export { plainReader } from './plain.ts';
 export type { Reader } from './reader.ts';
-export { type ReaderForOptions, readerFor } from './reader-for.ts';
+export { type ReaderForOptions, readerFor, textReader } from './reader-for.ts';
 export { claudeSessionReader, type SessionReaderOptions } from './session-claude.ts';
 export { type CodexSessionReader, codexSessionReader } from './session-codex.ts';
 export { type GeminiSessionOptions, geminiSessionReader } from './session-gemini.ts';

@@ -186,6 +186,7 @@ export function readerFor(command: readonly string[], { mapping }: ReaderForOpti
   };
 }
 
-function textReader(): Reader {
+/** A reader of programs that print text, heartbeats and plain events among it included. */
+export function textReader(): Reader {
   return heartbeatReader(seedReader());
 }

@@ -14,7 +14,8 @@ import type { SubagentEndedEvent, SubagentStartedEvent } from './agent-event.ts'
 interface Subagent {
   readonly task: Task;
   readonly node: TaskNode;
-  readonly parent: Task;
+  /** The subagent that sent it, if it was one. */
+  readonly above: Subagent | undefined;
   readonly parentNode: TaskNode;
   readonly worker: string;
   /** Told of under one id, and of what it does under another, if at all. */
@@ -29,6 +30,8 @@ export interface SubagentTasks {
   end(event: SubagentEndedEvent): void;
   /** Ends those that are still out: nobody will tell. */
   endAll(): void;
+  /** Those that are out. */
+  out(): readonly Task[];
   readonly tasks: readonly Task[];
 }
 
@@ -47,15 +50,20 @@ export function subagentTasks(
   const aliases = new Map<string, string>();
 
   function begin({ id, name, prompt, parent: sender, hidden = false }: SubagentStartedEvent): Subagent | undefined {
-    const above = sender === undefined ? undefined : known.get(sender);
-    const [parent, parentNode] = above?.over === false ? [above.task, above.node] : [root, rootNode];
+    const above = sender === undefined ? undefined : living(known.get(sender));
+    const parentNode = above?.node ?? rootNode;
     if (known.size >= workersMax) forget();
     if (known.size >= workersMax || parentNode.ended) return undefined;
     const agent = name ?? 'subagent';
-    const task = gear.startTask({ id: freeId(`${root.id}/${id}`), agent, parent: parent.id, session: root.session });
+    const task = gear.startTask({
+      id: freeId(`${root.id}/${id}`),
+      agent,
+      parent: parentNode.id,
+      session: root.session,
+    });
     const node = works.tasks.get(task.id);
     if (node === undefined) return undefined;
-    const subagent = { task, node, parent, parentNode, worker: workerOf(name, prompt), hidden, over: false };
+    const subagent = { task, node, above, parentNode, worker: workerOf(name, prompt), hidden, over: false };
     known.set(id, subagent);
     born(task);
     return subagent;
@@ -99,9 +107,7 @@ export function subagentTasks(
   return {
     taskOf(agent) {
       if (agent === undefined) return root;
-      const subagent = known.get(aliases.get(agent) ?? agent) ?? adopt(agent);
-      if (subagent === undefined) return root;
-      return subagent.over ? subagent.parent : subagent.task;
+      return living(known.get(aliases.get(agent) ?? agent) ?? adopt(agent))?.task ?? root;
     },
     start(event) {
       const before = known.get(event.id);
@@ -125,10 +131,18 @@ export function subagentTasks(
         subagent.task.end('error');
       }
     },
+    out: () => [...known.values()].flatMap(({ over, task }) => (over ? [] : [task])),
     get tasks() {
       return [...known.values()].map(({ task }) => task);
     },
   };
+}
+
+/** It, or the nearest above it that is not over; undefined is the run itself. */
+function living(subagent: Subagent | undefined): Subagent | undefined {
+  let found = subagent;
+  while (found?.over) found = found.above;
+  return found;
 }
 
 function workerOf(name: string | undefined, prompt: string | undefined): string {

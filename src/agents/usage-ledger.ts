@@ -6,6 +6,7 @@
 import { countedIdsMax } from '../core/limits.ts';
 import { makeRoom } from '../guard/bounded.ts';
 import type { Tokens, TotalEvent, UsageEvent } from './agent-event.ts';
+import type { Draft } from './reader.ts';
 import { recent } from './recent.ts';
 
 /** Tokens and what they cost. */
@@ -21,13 +22,14 @@ export interface Charge extends Spent {
   readonly model?: string;
 }
 
+type Priced = Tokens & { readonly micros?: number };
+
 /** What calls told, and what a total told beyond that and calls may still tell. */
 interface Sum {
   told: Spent;
   ahead: Spent;
 }
 
-const fields = ['inputTokens', 'outputTokens', 'cacheReadTokens', 'cacheWriteTokens', 'micros'] as const;
 const zero: Spent = { inputTokens: 0, outputTokens: 0, cacheReadTokens: 0, cacheWriteTokens: 0, micros: 0 };
 
 export interface UsageLedger {
@@ -54,45 +56,48 @@ export function usageLedger(price: Pricing): UsageLedger {
   };
 
   function add(more: Spent, model: string | undefined): Charge | undefined {
-    if (fields.every((field) => more[field] <= 0)) return undefined;
-    spent = combine(spent, more, (a, b) => a + b);
-    return { ...more, ...(model && { model }) };
+    if (more.inputTokens <= 0 && more.outputTokens <= 0 && more.micros <= 0) return undefined;
+    spent = combine(spent, more, plus);
+    return model === undefined ? more : { ...more, model };
   }
 
   return {
-    call({ id, agent, costUsd, ...event }) {
+    call(event) {
+      const { id, agent, costUsd } = event;
       const before = calls.get(id);
       const model = event.model ?? before?.model;
       if (before !== undefined && model === before.model && costUsd === undefined && isKnown(event, before)) {
         return undefined; // Most lines repeat what the first of a message said.
       }
+      const known = before ?? zero;
       // A line that was late must not take back what a later one said.
-      const tokens = combine(before ?? zero, { ...event, micros: 0 }, Math.max);
-      const priced = price({ ...tokens, ...(model && { model }), ...(costUsd !== undefined && { costUsd }) });
-      const now = { ...tokens, micros: Math.max(before?.micros ?? 0, priced), ...(model && { model }) };
+      const now: Draft<Charge> = combine(known, event, Math.max);
+      if (model !== undefined) now.model = model;
+      now.micros = Math.max(known.micros, price(costUsd === undefined ? now : { ...now, costUsd }));
       calls.set(id, now);
-      let more = combine(now, before ?? zero, (a, b) => a - b);
+      let more = combine(now, known, minus);
       const told = more;
       for (const sum of [sumOf(`run ${model ?? ''}`), sumOf(`thread ${agent ?? ''}`)]) {
-        sum.told = combine(sum.told, told, (a, b) => a + b);
+        sum.told = combine(sum.told, told, plus);
         if (sum.ahead === zero) continue;
-        const known = combine(sum.ahead, more, Math.min);
-        sum.ahead = combine(sum.ahead, known, (a, b) => a - b);
-        more = combine(more, known, (a, b) => a - b);
+        const paid = combine(sum.ahead, more, Math.min);
+        sum.ahead = combine(sum.ahead, paid, minus);
+        more = combine(more, paid, minus);
       }
       return add(more, model);
     },
 
-    total({ of, agent, model, calls: times, resumed, ...event }) {
+    total(event) {
+      const { of, agent, model, calls: times, resumed } = event;
       const sum = sumOf(of === 'run' ? `run ${model ?? ''}` : `thread ${agent ?? ''}`);
-      const known = combine(sum.told, sum.ahead, (a, b) => a + b);
-      const more = combine({ ...event, micros: 0 }, known, (a, b) => Math.max(0, a - b));
+      const known = combine(sum.told, sum.ahead, plus);
+      const more = combine(event, known, (a, b) => Math.max(0, a - b));
       // What a thread used before this run is nobody's to pay now.
       if (resumed === true || (more.inputTokens === 0 && more.outputTokens === 0)) return undefined;
       const share = combine(more, zero, (a) => Math.ceil(a / times));
       const micros = price({ ...share, ...(model && { model }) }) * times;
       const added = { ...more, micros };
-      sum.ahead = combine(sum.ahead, added, (a, b) => a + b);
+      sum.ahead = combine(sum.ahead, added, plus);
       return add(added, model);
     },
 
@@ -111,12 +116,16 @@ function isKnown(event: Tokens, known: Tokens): boolean {
   );
 }
 
-function combine(a: Spent, b: Spent, how: (a: number, b: number) => number): Spent {
+const plus = (a: number, b: number) => a + b;
+const minus = (a: number, b: number) => a - b;
+
+/** Two sums, field by field; what was not priced yet costs nothing. */
+function combine(a: Priced, b: Priced, how: (a: number, b: number) => number): Spent {
   return {
     inputTokens: how(a.inputTokens, b.inputTokens),
     outputTokens: how(a.outputTokens, b.outputTokens),
     cacheReadTokens: how(a.cacheReadTokens, b.cacheReadTokens),
     cacheWriteTokens: how(a.cacheWriteTokens, b.cacheWriteTokens),
-    micros: how(a.micros, b.micros),
+    micros: how(a.micros ?? 0, b.micros ?? 0),
   };
 }

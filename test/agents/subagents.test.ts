@@ -241,3 +241,31 @@ test('more subagents than are kept at once are booked on the run', () => {
   assert.equal(run.task.snapshot().toolCalls, 1);
   assert.equal(run.gear.snapshot().internalErrors, 0);
 });
+
+test('what is told of a subagent below one that is over belongs to the nearest that is not', () => {
+  const run = watched(plainReader());
+  run.tell({ type: 'subagent_started', id: 'x' }, { type: 'subagent_started', id: 'y', parent: 'x' });
+  assert.equal(run.booking.subagents[1]?.parent, 'run/x');
+  const tokens = { inputTokens: 100, outputTokens: 1, cacheReadTokens: 0, cacheWriteTokens: 0 };
+  const spend = (id: string) => run.tell({ type: 'usage', id, model: 'claude-opus-5-5', agent: 'y', ...tokens });
+  run.tell({ type: 'subagent_ended', id: 'y', ok: true });
+  spend('m1');
+  assert.equal(run.booking.subagents[0]?.snapshot().tokens, 101);
+  run.tell({ type: 'subagent_ended', id: 'x', ok: true });
+  spend('m2');
+  assert.equal(run.task.snapshot().tokens, 202);
+});
+
+test('while the process stands still nobody is idle, and no time is counted', () => {
+  const run = watched(plainReader());
+  run.tell({ type: 'subagent_started', id: 'x' });
+  run.booking.pause();
+  run.booking.pause();
+  run.clock.advance(5_000_000);
+  assert.equal(run.booking.halt?.code, undefined);
+  run.booking.resume();
+  assert.equal(run.task.snapshot().durationMs, 0);
+  run.clock.advance(301_000);
+  assert.equal(run.booking.halt?.code, 'idle_timeout');
+  assert.equal(run.booking.halt?.task, 'run/x');
+});
