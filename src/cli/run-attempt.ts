@@ -64,7 +64,8 @@ export async function attempt(world: RunWorld, launched: Launched, given: TaskOp
   try {
     const exit = await child.exited;
     const asked = await ending;
-    await child.drained(clock, asked === undefined ? Number.POSITIVE_INFINITY : haltedDrainMs);
+    const mostMs = asked === undefined ? Number.POSITIVE_INFINITY : haltedDrainMs;
+    await child.drained(clock, mostMs, () => tree.look().length > 0);
     feed.end(ending === undefined);
     const ended = await ending; // The last line that it printed may have been one too many.
     if (ended !== undefined) {

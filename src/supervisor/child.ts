@@ -30,7 +30,7 @@ export interface Child {
   /** Begins to read what it prints; until then it waits in the pipe. */
   read(out: Taker, err: Taker): void;
   /** Waits for the rest of its output: until its end, or until nothing more comes from those who hold it open. */
-  drained(clock: Clock, mostMs: number): Promise<void>;
+  drained(clock: Clock, mostMs: number, isHeldOpen: () => boolean): Promise<void>;
 }
 
 /** Why a command did not start: 127 it is not there, 126 it cannot be run, as shells say. */
@@ -65,19 +65,22 @@ export async function startChild(options: StartOptions): Promise<Child | NotStar
     read(out, err) {
       passed = Promise.all([passOn(child.stdout, out, flow), passOn(child.stderr, err, flow)]);
     },
-    async drained(clock, mostMs) {
+    async drained(clock, mostMs, isHeldOpen) {
       const untilMs = clock.nowMs() + mostMs;
-      let isOver = false;
       let pieces = -1;
-      // Whoever reads along may be slow: as long as a piece is held there, it is no silence.
-      while (!isOver && clock.nowMs() < untilMs && (flow.held > 0 || flow.pieces !== pieces)) {
-        pieces = flow.pieces;
+      let silent = 0;
+      for (;;) {
         let forget = () => {};
         const tick = new Promise<false>((resolve) => {
           forget = clock.after(drainMs, () => resolve(false), true);
         });
-        isOver = await Promise.race([passed.then(() => true), tick]);
+        const isOver = await Promise.race([passed.then(() => true), tick]);
         forget(); // Nothing may keep the process alive that nobody waits for.
+        // Whoever reads along may be slow: as long as a piece is held there, it is no silence.
+        silent = flow.pieces === pieces && flow.held === 0 ? silent + 1 : 0;
+        pieces = flow.pieces;
+        // A pipe that nobody holds has an end, which comes however busy the machine is.
+        if (isOver || clock.nowMs() >= untilMs || (silent > 1 && isHeldOpen())) break;
       }
       child.stdout?.destroy();
       child.stderr?.destroy();

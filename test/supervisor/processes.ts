@@ -4,10 +4,21 @@ import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { carries, processes } from '../../src/supervisor/process-table.ts';
 
-/** Waits until something is so; a test that waits for ever fails by its own timeout. */
-export async function until(isSo: () => boolean | Promise<boolean>): Promise<void> {
-  while (!(await isSo())) await sleep(20);
+/** Waits until something is so; what never comes is an error, not a test that hangs. */
+export async function until(isSo: () => boolean): Promise<void> {
+  for (let looks = 0; !isSo(); looks++) {
+    if (looks > 3_000) throw new Error(`waited in vain until ${isSo}`);
+    await sleep(20);
+  }
 }
+
+/** A command that does nothing for a long time, unlike any other one: `name` is what its command line holds. */
+export function sleeper(): { readonly command: string; readonly name: string } {
+  const seconds = `${1_000 + process.pid}.${++sleepers}`;
+  return { command: `sleep ${seconds}`, name: ['sleep', seconds].join('\0') };
+}
+
+let sleepers = 0;
 
 /** The processes that were started with these words in their environment. */
 export function marked(mark: string): readonly number[] {
