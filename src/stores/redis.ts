@@ -33,7 +33,7 @@ export interface RedisOptions {
   readonly prefix?: string;
   /** How long one operation may take: 20 ms. */
   readonly deadlineMs?: number;
-  /** Cells, sums and windows that a prefix may have; a new one beyond is refused. */
+  /** Cells, sums and windows that a prefix may have; a new cell beyond counts in its process alone. */
   readonly keysMax?: number;
   /** Entries that the journal keeps. */
   readonly journalMax?: number;

@@ -24,7 +24,7 @@ export interface SqliteOptions {
   readonly waitMs?: number;
   /** What the journal keeps: 30 days and 64 megabytes. */
   readonly retain?: { readonly days?: number; readonly megabytes?: number };
-  /** Cells that the file may have; a new one beyond is refused. */
+  /** Cells that the file may have; a new one beyond counts in its process alone. */
   readonly keysMax?: number;
   /** Whether the whole file is read once when it is opened. */
   readonly verify?: boolean;
