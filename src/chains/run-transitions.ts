@@ -98,7 +98,7 @@ export function moveRun(run: RunState, move: RunMove): RunState | undefined {
       const step = run.steps[move.step];
       if (step === undefined || !isHeld(run, move.by)) return undefined;
       if (step.status === 'running' && step.attempts === move.attempt) return run;
-      if (step.status !== 'pending' || step.attempts !== move.attempt - 1) return undefined;
+      if (!isNext(run, move.step) || step.attempts !== move.attempt - 1) return undefined;
       const next = withStep(run, move.step, { status: 'running', attempts: move.attempt, startedWallMs: move.wallMs });
       return { ...without(next, 'card'), status: 'running' };
     }
@@ -113,7 +113,7 @@ export function moveRun(run: RunState, move: RunMove): RunState | undefined {
     case 'skipped': {
       const step = run.steps[move.step];
       if (step?.status === 'skipped') return run;
-      if (step?.status !== 'pending' || !isHeld(run, move.by)) return undefined;
+      if (!isNext(run, move.step) || !isHeld(run, move.by)) return undefined;
       const reason = move.reason.slice(0, skipReasonMax);
       return {
         ...withStep(run, move.step, { status: 'skipped', endedWallMs: move.wallMs, reason }),
@@ -178,6 +178,13 @@ function resolved(run: RunState, { how, outputBytes, wallMs }: Extract<RunMove, 
     how === 'done' ? { ...step, status: 'done', endedWallMs: wallMs, outputBytes } : { ...step, status: 'pending' };
   const steps = run.steps.map((each, index) => (index === at ? next : each));
   return { ...run, steps, status: 'running' } as const;
+}
+
+/** Whether the step is the one that comes now: all before it are over. */
+function isNext({ steps }: RunState, at: number): boolean {
+  return (
+    steps.findIndex(({ status }) => status !== 'done' && status !== 'skipped') === at && steps[at]!.status === 'pending'
+  );
 }
 
 /** Whether a run is that one's to change. */

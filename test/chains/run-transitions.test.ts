@@ -2,8 +2,9 @@
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import fc from 'fast-check';
 import type { RunOwner, RunState, StepState } from '../../src/chains/run-state.ts';
-import { moveRun, type RunMove } from '../../src/chains/run-transitions.ts';
+import { isOver, moveRun, type RunMove } from '../../src/chains/run-transitions.ts';
 
 const me: RunOwner = { process: 'me', untilMs: 100, pid: 1, machine: 'here' };
 const other: RunOwner = { process: 'other', untilMs: 50, pid: 2, machine: 'here' };
@@ -48,6 +49,7 @@ const story: readonly (readonly [string, RunState, RunMove, string])[] = [
   ['a step that has begun is not begun twice', runOf({}, running), begun, 'same'],
   ['nobody begins a step of another’s run', runOf({ owner: other }), begun, 'no'],
   ['a step that is done does not begin', runOf({}, { status: 'done', attempts: 1 }), begun, 'no'],
+  ['a step does not begin before its turn', runOf(), { ...begun, step: 1 }, 'no'],
   ['a second attempt follows the first', runOf({}, { attempts: 1 }), { ...begun, attempt: 2 }, 'running running me'],
   ['an attempt that was made is not made again', runOf({}, { attempts: 2 }), begun, 'no'],
   ['a running step finishes', runOf({}, running), finished, 'running done me'],
@@ -186,4 +188,68 @@ describe('a run', () => {
     assert.equal(next.end, undefined);
     assert.equal(next.endedWallMs, undefined);
   });
+});
+
+/** Two processes that do whatever comes to mind, in any order. */
+const owners = ['p', 'q'].map((process): RunOwner => ({ process, untilMs: 0, pid: 1, machine: 'here' }));
+const attempt = { by: fc.constantFrom('p', 'q'), step: fc.nat({ max: 1 }), attempt: fc.integer({ min: 1, max: 2 }) };
+const wallMs = fc.constant(1);
+const outputBytes = fc.constant(1);
+const moveOf = <T extends string, R extends object>(
+  type: T,
+  rest: { [K in keyof R]: fc.Arbitrary<R[K]> },
+  weight = 4,
+) => ({
+  arbitrary: fc.record({ type: fc.constant(type), ...rest } as never) as fc.Arbitrary<RunMove>,
+  weight,
+});
+const moves = fc.oneof(
+  moveOf('taken', { owner: fc.constantFrom(...owners), over: fc.constantFrom(undefined, ...owners) }),
+  moveOf('begun', { ...attempt, wallMs }, 12),
+  moveOf('finished', { ...attempt, wallMs, outputBytes }),
+  moveOf('failed', { ...attempt, wallMs, end: fc.constant(end) }, 1),
+  moveOf('skipped', { ...attempt, wallMs, reason: fc.constant('no') }, 1),
+  moveOf('resolved', { how: fc.constantFrom('done', 'redo'), outputBytes, wallMs }),
+  moveOf('released', { by: attempt.by }, 1),
+  moveOf('ended', { by: attempt.by, status: fc.constantFrom('done', 'aborted', 'throttled'), wallMs }, 1),
+  moveOf('cancelled', { wallMs, end: fc.constant(end) }, 1),
+);
+
+test('whatever processes do, a step that may run once begins once for each time somebody wants it again', () => {
+  const reached = new Set<string>();
+  fc.assert(
+    fc.property(fc.array(moves, { maxLength: 60 }), fc.boolean(), (sequence, idempotent) => {
+      let run = runOf({ owner: owners[0]! }, {}, idempotent);
+      const begins = [0, 0];
+      const redos = [0, 0];
+      for (const move of sequence) {
+        const next = moveRun(run, move);
+        if (next === undefined || next === run) continue;
+        reached.add(`${move.type} ${next.status}`);
+        const at = run.steps.findIndex(({ status }) => status === 'in-doubt');
+        if (move.type === 'begun') begins[move.step]!++;
+        if (move.type === 'resolved' && move.how === 'redo') redos[at]!++;
+        for (const [index, { status }] of run.steps.entries()) {
+          if (status === 'done' || status === 'skipped') assert.equal(next.steps[index]?.status, status, 'it stays so');
+        }
+        if (isOver(run)) assert.equal(next.status, run.status, 'what is over stays over');
+        const open = next.steps.filter(({ status }) => status === 'running' || status === 'in-doubt');
+        assert.ok(open.length <= 1, 'one step at a time');
+        if (next.status === 'in-doubt' || isOver(next)) assert.equal(next.owner, undefined, 'nobody has it');
+        run = next;
+      }
+      if (idempotent) return;
+      for (const step of [0, 1]) assert.ok(begins[step]! <= 1 + redos[step]!, `begun ${begins[step]} times`);
+    }),
+    { numRuns: 5_000, seed: 5 },
+  );
+  for (const what of [
+    'taken in-doubt',
+    'resolved running',
+    'finished running',
+    'failed failed',
+    'cancelled cancelled',
+  ]) {
+    assert.ok(reached.has(what), `${what} was never reached`);
+  }
 });
