@@ -45,6 +45,12 @@ export interface HostCall {
   readonly ask?: ((question: string) => Answer | Promise<Answer>) | undefined;
 }
 
+/** A call that is out. */
+export interface OpenCall {
+  readonly refusal: undefined;
+  settle(ending: Ending): void;
+}
+
 export type HostAnswer<T> = { readonly value: T } | { readonly refusal: Refusal };
 
 /** Runs a call on the route. It is admitted in the caller's own tick; what the function throws passes. */
@@ -90,6 +96,31 @@ export async function hostCall<T>(
     if (halt !== undefined && call.controller?.signal.aborted && !host.signal?.aborted) return { refusal: halt };
     throw error;
   }
+}
+
+/** A call that the host runs itself: refused, or open until its ending is told. Its time is the host's business. */
+export async function openCall(
+  gear: Switchgear,
+  name: string,
+  args: readonly unknown[],
+  host: HostCall = {},
+): Promise<OpenCall | { readonly refusal: Refusal }> {
+  const opened = Promise.withResolvers<undefined>();
+  const work = Promise.withResolvers<unknown>();
+  const run = () => {
+    opened.resolve(undefined);
+    return work.promise;
+  };
+  const untimed: object = { ...host.breaker, timeoutSecs: undefined };
+  const answered = hostCall(gear, name, args, run, { ...host, breaker: untimed });
+  answered.catch(() => {}); // How it ended is told to the host by whoever ran it.
+  const answer = await Promise.race([opened.promise, answered]);
+  return answer !== undefined && 'refusal' in answer ? answer : { refusal: undefined, settle: endingOf(work) };
+}
+
+/** The two ends of a promise, as one function that takes an ending. */
+export function endingOf({ resolve, reject }: PromiseWithResolvers<unknown>): OpenCall['settle'] {
+  return (ending) => ('value' in ending ? resolve(ending.value) : reject(ending.error));
 }
 
 /** Whether a person would be asked about a call that nobody but the host can ask about. It takes and counts nothing. */

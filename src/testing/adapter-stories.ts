@@ -246,7 +246,7 @@ export const adapterStories: readonly AdapterStory[] = [
   },
   {
     title: 'a worker’s failure is booked on the one that failed, and not again above it',
-    needs: ['delegates'],
+    needs: ['delegates', 'nests'],
     async tell({ gear, play }) {
       const guarded = gear();
       const chef: HostTool = () =>

@@ -47,7 +47,7 @@ export interface HostTranscript {
 }
 
 /** What a story may need that a host does not have. */
-export type HostAbility = 'closes' | 'asks' | 'meters' | 'delegates' | 'cancels';
+export type HostAbility = 'closes' | 'asks' | 'meters' | 'delegates' | 'nests' | 'cancels';
 
 /** An adapter under test. */
 export interface HostHarness {

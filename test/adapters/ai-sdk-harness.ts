@@ -81,7 +81,7 @@ function guarded(
 }
 
 /** Keeps what the model is shown of each call, once. */
-function hear(prompt: ModelParams['prompt'], told: Map<string, string>): void {
+export function hear(prompt: ModelParams['prompt'], told: Map<string, string>): void {
   for (const { content } of prompt) {
     if (!Array.isArray(content)) continue;
     for (const { type, toolCallId, output } of content as readonly Part[]) {
@@ -91,7 +91,7 @@ function hear(prompt: ModelParams['prompt'], told: Map<string, string>): void {
   }
 }
 
-function answerOf({ text, calls = [], tokens = 10 }: HostTurn, turn: number) {
+export function answerOf({ text, calls = [], tokens = 10 }: HostTurn, turn: number) {
   const total = { total: tokens, noCache: tokens, cacheRead: 0, cacheWrite: 0 };
   return {
     content: [

@@ -21,7 +21,7 @@ function isInstalled(): boolean {
   return existsSync(marker) && statSync(marker).mtimeMs > statSync(join(here, 'package-lock.json')).mtimeMs;
 }
 
-if (!isInstalled()) step('frameworks', 'npm', 'ci', '--prefix', here, '--no-audit', '--no-fund');
+if (!isInstalled()) step('frameworks', 'npm', 'ci', '--prefix', here, '--omit=optional', '--no-audit', '--no-fund');
 step('types', process.execPath, join(root, 'node_modules', 'typescript', 'bin', 'tsc'), '-p', here);
 step('stories', process.execPath, '--import', hooks, '--test', join(here, '*.test.ts'));
 for (const name of readdirSync(join(here, 'examples'))) {

@@ -1,0 +1,191 @@
+/** Mastra: the settings of an agent, with hooks around its tools and processors around its model. */
+
+import type { Task } from '../guard/front-door.ts';
+import { bookUsage, type OpenCall, openCall } from '../guard/host-call.ts';
+import { type HostRun, haltFacts, hostRun, type ProtectOptions, told } from './host-run.ts';
+import { openWorker } from './open-worker.ts';
+
+/** The part of an agent's settings that is read: everything else passes as it is. */
+export interface MastraSettings {
+  readonly name: string;
+  readonly hooks?: unknown;
+  readonly inputProcessors?: unknown;
+  readonly outputProcessors?: unknown;
+}
+
+export interface MastraOptions extends ProtectOptions {
+  /** Tools that are agents themselves. Agents of the settings are workers anyway. */
+  readonly workers?: readonly string[];
+}
+
+interface ToolCall {
+  readonly toolName: string;
+  readonly input: unknown;
+  readonly context?: {
+    readonly toolCallId?: string;
+    readonly abortSignal?: AbortSignal;
+    readonly requestContext?: object;
+  };
+}
+
+interface ToolEnd extends ToolCall {
+  readonly output?: unknown;
+  readonly error?: unknown;
+}
+
+interface Hooks {
+  beforeToolCall?(call: ToolCall): unknown;
+  afterToolCall?(end: ToolEnd): unknown;
+}
+
+interface Step {
+  readonly requestContext?: object;
+  readonly stepNumber: number;
+  readonly messages?: readonly { readonly role?: unknown; readonly content?: unknown }[];
+  readonly model?: { readonly modelId?: string };
+  readonly text?: string;
+  readonly toolCalls?: readonly unknown[];
+  readonly usage?: Readonly<Record<string, number | undefined>>;
+  abort(reason: string, options?: object): never;
+}
+
+/** One run of an agent. */
+interface Run {
+  readonly host: HostRun;
+  /** Calls that are out, by their ids. */
+  readonly calls: Map<string, OpenCall['settle']>;
+  task: Task | undefined;
+  model: string;
+  turn: number;
+}
+
+/** The settings of an agent, guarded; hand them to `new Agent`. */
+export function protect<S extends MastraSettings>(settings: S, options: MastraOptions = {}): S {
+  // A run is known by its request context: hooks and processors get the same one, and no other run does.
+  const runs = new WeakMap<object, Run>();
+  const fallback = {};
+  const hooks = (settings.hooks ?? {}) as Hooks;
+
+  function runOf(context: object = fallback): Run {
+    const run = runs.get(context) ?? { ...fresh, host: hostRun(options), calls: new Map() };
+    runs.set(context, run);
+    return run;
+  }
+
+  const guard: Hooks = {
+    async beforeToolCall(call) {
+      const said = await hooks.beforeToolCall?.(call);
+      if ((said as { readonly proceed?: unknown } | undefined)?.proceed === false) return said;
+      const { toolName: name, input, context = {} } = call;
+      const run = runOf(context.requestContext);
+      const task = run.host.begin();
+      const worker = workerOf(name, options.workers);
+      const host = {
+        id: context.toolCallId,
+        task,
+        turnId: String(run.turn),
+        signal: context.abortSignal,
+        classify: meaningOf,
+      };
+      const answer = await (worker === undefined
+        ? openCall(run.host.gear, name, [input], host)
+        : openWorker(run.host.gear, task, worker, input));
+      const rest = () => run.host.rest(task);
+      if (answer.refusal !== undefined) {
+        rest();
+        return { proceed: false, output: told(answer.refusal) };
+      }
+      run.calls.set(context.toolCallId ?? name, (ending) => {
+        answer.settle(ending);
+        rest();
+      });
+      return said;
+    },
+    async afterToolCall(end) {
+      const { toolName, context = {}, error } = end;
+      const { calls } = runOf(context.requestContext);
+      const id = context.toolCallId ?? toolName;
+      // The host wraps what a tool throws.
+      const thrown = error instanceof Error ? (error.cause ?? error) : error;
+      calls.get(id)?.(error === undefined ? { value: end.output } : { error: thrown });
+      calls.delete(id);
+      await hooks.afterToolCall?.(end);
+    },
+  };
+  const before = {
+    id: 'switchgear-step',
+    processInputStep: (step: Step) => beginStep(runOf(step.requestContext), step),
+  };
+  const after = {
+    id: 'switchgear-answer',
+    processOutputStep: (step: Step) => endStep(runOf(step.requestContext), step),
+  };
+  return {
+    ...settings,
+    hooks: { ...hooks, ...guard },
+    inputProcessors: withOne(settings.inputProcessors, before),
+    outputProcessors: withOne(settings.outputProcessors, after),
+  };
+}
+
+const fresh = { task: undefined, model: '', turn: 0 };
+
+/** Before each model call. A halted run ends here, in the host's own form: as a result with a tripwire. */
+function beginStep(run: Run, { stepNumber, messages = [], model, abort }: Step): object {
+  const task = run.host.begin();
+  run.task = task;
+  run.model = model?.modelId ?? '';
+  run.turn++;
+  if (stepNumber === 0) {
+    task.observe({
+      type: 'user',
+      text: JSON.stringify(messages.findLast(({ role }) => role === 'user')?.content ?? ''),
+    });
+  }
+  const { halt } = task;
+  if (halt === undefined) return {};
+  leave(run, task);
+  return abort(told(halt), { metadata: { switchgear: haltFacts(halt) } });
+}
+
+/** After each model call, before its tools run. */
+function endStep(run: Run, { text = '', toolCalls = [], usage = {}, messages }: Step): unknown {
+  const { task, host } = run;
+  if (task === undefined) return messages;
+  // A tool that suspended its run never came back: nothing is known of it.
+  for (const settle of run.calls.values()) settle({ error: new DOMException('suspended', 'AbortError') });
+  run.calls.clear();
+  task.observe({ type: 'assistant', text, toolUse: toolCalls.length > 0 });
+  bookUsage(host.gear, task, {
+    model: run.model,
+    inputTokens: usage.inputTokens ?? 0,
+    outputTokens: usage.outputTokens ?? 0,
+    cacheReadTokens: usage.cachedInputTokens ?? 0,
+    cacheWriteTokens: usage.cacheCreationInputTokens ?? 0,
+  });
+  host.rest(task);
+  if (toolCalls.length === 0) leave(run, task);
+  return messages;
+}
+
+function leave(run: Run, task: Task): void {
+  run.host.end(task);
+  run.task = undefined;
+}
+
+/** Arguments that do not fit come back as a value; they are the model's mistake. */
+function meaningOf(ending: object): 'neutral' | undefined {
+  const { value } = ending as { readonly value?: unknown };
+  return typeof value === 'object' && value !== null && 'validationErrors' in value ? 'neutral' : undefined;
+}
+
+/** Agents of an agent are offered to its model as tools with this prefix. */
+function workerOf(tool: string, workers: readonly string[] = []): string | undefined {
+  return workers.includes(tool) ? tool : /^agent-(.+)$/.exec(tool)?.[1];
+}
+
+/** A list with one more, also where it is made for each request. */
+function withOne(list: unknown, one: object): unknown {
+  if (typeof list !== 'function') return [...((list as readonly unknown[] | undefined) ?? []), one];
+  return async (...args: unknown[]) => [...((await list(...args)) as readonly unknown[]), one];
+}

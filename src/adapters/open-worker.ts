@@ -1,0 +1,31 @@
+/** A worker that the host runs itself: sent out when it starts, booked when it comes back. */
+
+import type { Refusal } from '../core/refusal.ts';
+import { isRefused, refusalOf } from '../core/refusal.ts';
+import type { Switchgear, Task } from '../guard/front-door.ts';
+import { endingOf, type OpenCall } from '../guard/host-call.ts';
+
+/** A worker that is out, with the task that its own calls belong to. */
+export interface OpenWorker extends OpenCall {
+  readonly task: Task;
+}
+
+export async function openWorker(
+  gear: Switchgear,
+  parent: Task,
+  worker: string,
+  request: unknown,
+): Promise<OpenWorker | { readonly refusal: Refusal }> {
+  const opened = Promise.withResolvers<Task>();
+  const work = Promise.withResolvers<unknown>();
+  const run = (task: Task) => {
+    opened.resolve(task);
+    return work.promise;
+  };
+  const answered = parent.run(() => gear.delegate(worker, run, { request }));
+  answered.catch(() => {}); // How it ended is told to the host by whoever ran it.
+  const first = await Promise.race([opened.promise.then((task) => ({ task })), answered]);
+  const refusal = isRefused(first) ? refusalOf(first) : undefined;
+  if (refusal !== undefined) return { refusal };
+  return { refusal: undefined, task: (first as { readonly task: Task }).task, settle: endingOf(work) };
+}

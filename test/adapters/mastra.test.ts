@@ -1,0 +1,72 @@
+/** Mastra's agents, on the mock model of the AI SDK. */
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { Agent } from '@mastra/core/agent';
+import { createTool } from '@mastra/core/tools';
+import { MockLanguageModelV4 } from 'ai/test';
+import { createSwitchgear } from 'switchgear';
+import { protect } from 'switchgear/adapters/mastra';
+import { adapterSuite, type HostScene, type HostTranscript } from 'switchgear/testing';
+import { z } from 'zod';
+import { answerOf, hear, type ModelParams } from './ai-sdk-harness.ts';
+
+const inputSchema = z.looseObject({});
+const about = { id: 'tester', name: 'tester', instructions: 'Go on.' };
+
+async function play(scene: HostScene): Promise<HostTranscript> {
+  let modelCalls = 0;
+  const told = new Map<string, string>();
+  const model = new MockLanguageModelV4({
+    doGenerate: async ({ prompt }) => {
+      hear(prompt as ModelParams['prompt'], told);
+      const turn = scene.turns[Math.min(modelCalls, scene.turns.length - 1)] ?? {};
+      return answerOf(turn, ++modelCalls) as never;
+    },
+  });
+  const tools = Object.fromEntries(
+    Object.entries(scene.tools).map(([name, run]) => {
+      const execute = async (input: Record<string, unknown>, context?: { abortSignal?: AbortSignal }) =>
+        String(await run(input, context?.abortSignal));
+      return [name, createTool({ id: name, description: name, inputSchema, execute })];
+    }),
+  );
+  const settings = { ...about, model: model as never, tools };
+  const { gear, workers = [] } = scene;
+  const agent = new Agent(gear === undefined ? settings : protect(settings, { gear, workers }));
+  const result = await agent.generate('Go on.', {
+    maxSteps: scene.stepsMax,
+    ...(scene.signal && { abortSignal: scene.signal }),
+  });
+  const facts = result.tripwire?.metadata as { switchgear?: { code: HostTranscript['halt'] } } | undefined;
+  hear((result.response.messages ?? []) as ModelParams['prompt'], told);
+  return {
+    modelCalls,
+    told: [...told.values()],
+    answer: result.tripwire?.reason ?? result.steps.at(-1)?.text ?? '',
+    halt: facts?.switchgear?.code,
+    asked: 0,
+    messages: result.steps.map(({ text, toolCalls, finishReason }) => ({
+      text,
+      calls: toolCalls.map(({ payload }) => [payload.toolName, payload.args]),
+      finishReason,
+    })),
+  };
+}
+
+adapterSuite({ name: 'Mastra', run: play, lacks: ['asks', 'nests'] });
+
+test('hooks and processors of your own stay in place', async () => {
+  const gear = createSwitchgear({ log: 'silent', env: {} });
+  const seen: string[] = [];
+  const model = new MockLanguageModelV4({ doGenerate: async () => answerOf({ text: 'Hello.' }, 1) as never });
+  const settings = {
+    ...about,
+    model,
+    hooks: { beforeToolCall: () => void seen.push('before') },
+    inputProcessors: [{ id: 'mine', processInputStep: () => void seen.push('step') }],
+  };
+  const { text } = await new Agent(protect(settings as never, { gear }) as never).generate('Hello?');
+  assert.equal(text, 'Hello.');
+  assert.deepEqual(seen, ['step']);
+});
