@@ -67,6 +67,7 @@ export async function redisStore(options: RedisOptions): Promise<RedisStore> {
     `the store is full: ${keysMax} keys lie under the prefix ${JSON.stringify(prefix)}, and what is new counts in ` +
     'this process alone; raise keysMax, or give tenants prefixes of their own';
   let line = 0;
+  let closing = false;
   let closed = false;
 
   const link: Link = createLink({
@@ -195,6 +196,11 @@ export async function redisStore(options: RedisOptions): Promise<RedisStore> {
   const health = () => pulse.health;
   const sharing = createSharing({ process, clock, cell: open, health, now, soon, sum, marked });
 
+  /** Whether nothing is on its way that could arrive now. */
+  function isIdle(): boolean {
+    return !link.isUp || (journal.waiting === 0 && writer.active === 0 && writer.kept === 0);
+  }
+
   const shared: Shared = {
     process,
     get secret() {
@@ -236,7 +242,7 @@ export async function redisStore(options: RedisOptions): Promise<RedisStore> {
     settled: () =>
       new Promise((resolve) => {
         const look = () => {
-          if (closed || !link.isUp || (journal.waiting === 0 && writer.active === 0 && writer.kept === 0)) resolve();
+          if (closed || isIdle()) resolve();
           else machineClock.after(1, look, true);
         };
         setImmediate(look);
@@ -276,11 +282,17 @@ export async function redisStore(options: RedisOptions): Promise<RedisStore> {
       return all.map(({ cell }) => cell.state as Card | null).filter((card) => card !== null);
     },
     close() {
-      if (closed) return;
-      closed = true;
+      if (closing) return;
+      closing = true;
       stopPoll();
-      link.close();
-      views.clear();
+      const end = () => {
+        closed = true;
+        link.close();
+        views.clear();
+      };
+      if (isIdle()) end();
+      // What was handed in is still sent: the end of a task must not look like the end of its process.
+      else void shared.settled().then(end);
     },
   };
 }

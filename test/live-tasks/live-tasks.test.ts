@@ -173,3 +173,29 @@ test('a task that ended while Redis was away is gone once it is back', { timeout
   for (let tries = 0; tries < 300 && (await ids()).length > 1; tries++) await pause(10);
   assert.deepEqual(await ids(), ['y']);
 });
+
+test('a gear that is disposed of right after its task leaves nothing on Redis', {
+  timeout: 60_000,
+}, async (context) => {
+  const own = await startRedis();
+  const options = { url: own.url, graceMs: 0, deadlineMs: 1_000 };
+  const [store, other] = [await redisStore(options), await redisStore(options)];
+  context.after(async () => {
+    other.close();
+    await own.stop();
+  });
+  const gear = createSwitchgear({ store, log: 'silent', env: {} });
+  const task = gear.startTask({ id: 'x' });
+  const left = async () => (await other.shared.read(livePrefix, 9)).length;
+  for (let tries = 0; tries < 300 && (await left()) === 0; tries++) await pause(10);
+  assert.equal(await left(), 1);
+  task.end();
+  gear.dispose();
+  for (let tries = 0; tries < 100 && (await left()) > 0; tries++) await pause(10);
+  assert.equal(await left(), 0);
+  const entries = await other.shared.entries(1, 100);
+  assert.deepEqual(
+    entries.map(({ type }) => type),
+    ['task-started', 'task-ended'],
+  );
+});
