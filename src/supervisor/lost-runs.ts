@@ -1,42 +1,53 @@
 /** Runs whose supervisor was killed: whoever looks next closes their tasks as lost, and opens a card that says so. */
 
 import type { Card } from '../core/card.ts';
+import { agentRunsMax } from '../core/limits.ts';
+import { type LiveTask, livePrefix } from '../ports/live-tasks.ts';
 import type { Store } from '../ports/store.ts';
 import { isAlive, type RunRecord, runsIn, turnRun } from './run-record.ts';
 
 /** The cards of runs that were found lost just now. */
 export async function closeLost(store: Store): Promise<readonly Card[]> {
-  const orphans = (await runsIn(store)).filter(({ state, owner }) => isInHand(state) && !isAlive(owner));
-  return orphans.flatMap((run) => close(store, run) ?? []);
-}
-
-function isInHand(state: RunRecord['state']): boolean {
-  return state === 'running' || state === 'waiting';
-}
-
-function close(store: Store, { task, session, agent, state, card: asked }: RunRecord): Card | undefined {
-  if (state === 'waiting') {
-    turnRun(store, task, 'waiting', { state: 'halted' }); // Its card is still there, and asks the same.
-    return undefined;
+  const cards: Card[] = [];
+  for (const run of await runsIn(store)) {
+    if (isAlive(run.owner)) continue;
+    // One that waited for an answer has a card already, which asks the same.
+    if (run.state === 'waiting') turnRun(store, run.task, 'waiting', { state: 'halted' });
+    else if (run.state === 'running') cards.push(...(await close(store, run)));
   }
-  const id = asked ?? `card-lost-${task}`;
-  if (!turnRun(store, task, 'running', { state: 'lost', card: id })) return undefined; // Somebody else saw it, too.
+  return cards;
+}
+
+async function close(store: Store, { task, session, agent }: RunRecord): Promise<readonly Card[]> {
+  const id = `card-lost-${task}`;
+  if (!turnRun(store, task, 'running', { state: 'lost', card: id })) return []; // Somebody else saw it, too.
   const card: Card = {
     id,
     kind: 'notice',
     task,
     code: 'notice',
     counters: {},
-    evidence: [
-      `${agent}: its supervisor was killed or the machine went down; the agent was ended, its work is unfinished`,
-    ],
+    evidence: [`${agent}: its supervisor was killed, or the machine went down; the agent was ended with it`],
     actions: ['retry_raised', 'narrow_scope', 'dismiss'],
     state: 'open',
   };
-  const place = { task, session, agent };
   const atMs = store.clock.nowMs();
-  store.append({ type: 'task-ended', how: 'lost' }, place, atMs);
+  const end = { type: 'task-ended', how: 'lost' } as const;
+  for (const below of await liveBelow(store, task)) {
+    store.drop(below.key);
+    if (below.id !== task) store.append(end, { task: below.id, session, agent: below.agent }, atMs);
+  }
+  store.append(end, { task, session, agent }, atMs);
   store.putCard(card);
-  store.append({ type: 'card-changed', card }, place, atMs);
-  return card;
+  store.append({ type: 'card-changed', card }, { task, session, agent }, atMs);
+  return [card];
+}
+
+/** The task of a run and its subagents, as their process showed them last: there is nobody who would take that back. */
+async function liveBelow({ shared }: Store, task: string) {
+  const stored = (await shared?.read(livePrefix, agentRunsMax)) ?? [];
+  return stored.flatMap(({ key, state }) => {
+    const { id, agent } = (state ?? {}) as Partial<LiveTask>;
+    return id === task || id?.startsWith(`${task}/`) ? [{ key, id, agent: agent ?? '' }] : [];
+  });
 }
