@@ -1,7 +1,7 @@
 /** Reads `claude -p --output-format stream-json --verbose`, with or without `--include-partial-messages`. */
 
 import type { AgentEvent, UserEvent } from './agent-event.ts';
-import { claudeMessage, claudeResults, type SentAgent } from './claude-message.ts';
+import { claudeMessage, claudeResults, lastUsage } from './claude-message.ts';
 import { claudeSubagents } from './claude-subagents.ts';
 import { countOf, type Fields, fieldsOf, jsonReader, nothing, type Reader, textOf } from './reader.ts';
 import { anthropicTokens, claudeModelTokens, isNothing } from './tokens.ts';
@@ -11,6 +11,7 @@ const goodEnds = new Set(['completed', 'tool_deferred', 'background_requested'])
 
 export function claudeCodeReader(): Reader {
   const subagents = claudeSubagents();
+  const isTold = lastUsage();
   /** The message that is being written, as partial messages tell it. */
   let writing: string | undefined;
 
@@ -19,7 +20,7 @@ export function claudeCodeReader(): Reader {
       case 'assistant': {
         const events: AgentEvent[] = [];
         const agent = subagents.agentOf(event, events);
-        claudeMessage(fieldsOf(event.message), agent, events, (id, sent: SentAgent) => subagents.send(id, sent));
+        claudeMessage(fieldsOf(event.message), agent, events, subagents.send, isTold);
         return events;
       }
       case 'user': {
@@ -45,6 +46,7 @@ export function claudeCodeReader(): Reader {
     if (part.type === 'message_start') {
       const { id, model, usage } = fieldsOf(part.message);
       writing = textOf(id);
+      if (writing !== undefined) isTold(writing, fieldsOf(usage));
       return usageOf(writing, fieldsOf(usage), textOf(model));
     }
     if (part.type === 'message_delta') return usageOf(said ?? writing, fieldsOf(part.usage), undefined);

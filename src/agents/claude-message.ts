@@ -4,6 +4,19 @@ import type { AgentEvent, ToolResultEvent, UsageEvent, UserEvent } from './agent
 import { type Draft, type Fields, fieldsOf, listOf, textOf } from './reader.ts';
 import { anthropicTokens, isNothing } from './tokens.ts';
 
+/** Whether a usage is what was told of the same message just before: most lines repeat it. */
+export function lastUsage(): (message: string, usage: Fields) => boolean {
+  let last: string | undefined;
+  let [input, output]: unknown[] = [];
+  return (message, usage) => {
+    if (message === last && usage.input_tokens === input && usage.output_tokens === output) return true;
+    last = message;
+    input = usage.input_tokens;
+    output = usage.output_tokens;
+    return false;
+  };
+}
+
 /** What a call of the Agent tool sends out. */
 export interface SentAgent {
   readonly name?: string;
@@ -20,6 +33,7 @@ export function claudeMessage(
   agent: string | undefined,
   events: AgentEvent[],
   send: (call: string, sent: SentAgent) => void,
+  isTold: (message: string, usage: Fields) => boolean,
 ): void {
   const message = textOf(id);
   const of: { message?: string; agent?: string } = {};
@@ -35,8 +49,9 @@ export function claudeMessage(
     if (agentTools.has(name)) send(call, sentBy(fieldsOf(block.input), agent));
     events.push({ type: 'tool_use', id: call, name, input: block.input, ...of });
   }
+  if (message === undefined || isTold(message, fieldsOf(usage))) return;
   const tokens = anthropicTokens(fieldsOf(usage));
-  if (message === undefined || isNothing(tokens)) return;
+  if (isNothing(tokens)) return;
   const used: Draft<UsageEvent> = { type: 'usage', id: message, ...tokens };
   const named = textOf(model);
   if (named !== undefined) used.model = named;

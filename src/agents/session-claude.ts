@@ -1,7 +1,7 @@
 /** Reads the session files of Claude Code: what its stream says, with the tokens that every message had in the end. */
 
 import type { AgentEvent, UserEvent } from './agent-event.ts';
-import { claudeMessage, claudeResults } from './claude-message.ts';
+import { claudeMessage, claudeResults, lastUsage } from './claude-message.ts';
 import { claudeSubagents } from './claude-subagents.ts';
 import { type Fields, fieldsOf, jsonReader, nothing, type Reader, textOf } from './reader.ts';
 
@@ -12,6 +12,7 @@ export interface SessionReaderOptions {
 
 export function claudeSessionReader({ beside = false }: SessionReaderOptions = {}): Reader {
   const subagents = claudeSubagents();
+  const isTold = lastUsage();
   const ignore = () => {};
 
   function take(line: Fields): readonly AgentEvent[] {
@@ -19,7 +20,7 @@ export function claudeSessionReader({ beside = false }: SessionReaderOptions = {
     const agent = line.isSidechain === true ? textOf(line.agentId) : undefined;
     const message = fieldsOf(line.message);
     const events: AgentEvent[] = [];
-    if (line.type === 'assistant') claudeMessage(message, agent, events, beside ? ignore : subagents.send);
+    if (line.type === 'assistant') claudeMessage(message, agent, events, beside ? ignore : subagents.send, isTold);
     else {
       claudeResults(message, agent, whoSays(line), events, (id, ok, reason) => {
         if (!beside) subagents.callReturned(id, ok, reason, fieldsOf(line.toolUseResult), events);
