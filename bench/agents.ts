@@ -1,6 +1,6 @@
 /**
- * How fast a stream of events is taken in: 200 MB of lines through a program that only splits, parses and passes them on,
- * through one that also reads them, and through one that books them, too. Ratios of the processor time of whole
+ * How fast a stream of events is taken in: 200 MB of lines through a program that only splits, parses and passes them
+ * on, through one that also reads them, and through one that books them, too. Ratios of the processor time of whole
  * processes, side by side, so that other work on the machine matters little: `node bench/agents.ts`.
  */
 
@@ -14,7 +14,7 @@ import { priceBook } from '../src/prices/index.ts';
 import { type Cli, readers, recording } from '../test/agents/recording.ts';
 
 const wantedBytes = 200_000_000;
-const rounds = 1;
+const rounds = 3;
 const parts = ['baseline', 'read', 'booked'] as const;
 type Part = (typeof parts)[number];
 

@@ -159,7 +159,7 @@ test('silence is idleness, unless a tool is out, and a tool is believed for ten 
   assert.equal(codeOf(done), 'idle_timeout');
 });
 
-test('opencode: a step may be a tool at work; between steps, and before the first, only the model is waited for', () => {
+test('opencode: a step may be a tool at work; between steps and before the first the model is waited for', () => {
   const line = (type: string, part = {}) => JSON.stringify({ type, sessionID: 's', part });
   const within = watched(opencodeReader());
   within.print(line('step_start'));

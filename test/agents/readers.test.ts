@@ -63,7 +63,7 @@ test('no reader throws, whatever a line holds', () => {
   );
 });
 
-test('an event that nobody knows is a sign of life, a line that is no event is shown as it is, a blank one is nothing', () => {
+test('an unknown event is a sign of life, a line that is no event is shown as it is, a blank one is nothing', () => {
   for (const cli of clis) {
     assert.deepEqual(types(read(readers[cli](), { type: 'of-next-year', message: 7 })), ['heartbeat'], cli);
     assert.deepEqual(read(readers[cli](), 'Warning: old Node'), [{ type: 'output', text: 'Warning: old Node' }], cli);
