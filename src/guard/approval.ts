@@ -13,7 +13,7 @@ import type { Works } from './works.ts';
 export async function askPerson(works: Works, lane: Lane, stop: Stop): Promise<string | Stop> {
   const { clock, approver, settings } = works;
   const no = (code: 'rule_declined' | 'rule_unanswered'): Stop => ({ ...stop, kind: 'deny', code });
-  if (approver === undefined) return no('rule_unanswered');
+  if (approver === undefined || approver.isThere?.() === false) return no('rule_unanswered');
   const { task, target, agent, session } = lane;
   const askedAtMs = clock.nowMs();
   const expiresAtMs = askedAtMs + settings.approval.timeoutSecs * 1000;
