@@ -4,6 +4,7 @@ import {
   Client,
   ProtocolError,
   ProtocolErrorCode,
+  SdkErrorCode,
   SdkHttpError,
   SSEClientTransport,
   StreamableHTTPClientTransport,
@@ -56,55 +57,54 @@ export function mcpServer(name: string, config: McpServerConfig, world: McpWorld
     if (connecting === gone) connecting = undefined;
   };
 
-  /** Nothing says that a line over HTTP is lost but a request that fails. */
-  const letGo = (client: Client) => {
-    if (config.kind !== 'process') void client.close().catch(() => {});
+  /** After a request that failed: nothing else says that a line over HTTP is lost. */
+  const letGo = (made: Promise<Connection>, { client, ending }: Connection) => {
+    if (config.kind === 'process' && ending() === undefined) return;
+    forget(made);
+    void client.close().catch(() => {});
   };
 
   /** Begins as older servers want it, and anew as newer ones do if it says that it is one. */
   const connect = async (): Promise<Connection> => {
     const here = startable(config, world.cwd, world.env);
+    const openHere = () => {
+      if (isClosed) throw new AbilityError('it was closed');
+      opened = open(name, here, world);
+      return opened;
+    };
     try {
-      opened = open(name, here, world, isClosed);
-      return await begin(opened, 'legacy');
+      return await begin(name, here, openHere(), 'legacy');
     } catch (error) {
-      if (!isTooNew(error)) throw notStarted(name, here, error, opened?.ending());
-    }
-    try {
-      opened = open(name, here, world, isClosed);
-      return await begin(opened, 'auto');
-    } catch (error) {
-      throw notStarted(name, here, error, opened?.ending());
+      if (!isTooNew(error)) throw error;
+      return await begin(name, here, openHere(), 'auto');
     }
   };
 
   return {
     async tools() {
-      const { client } = await connection();
+      const made = connection();
+      const at = await made;
       try {
-        return (await client.listTools(undefined, { timeout: mcpStartMs })).tools.map((tool) => tool.name);
+        return (await at.client.listTools(undefined, { timeout: mcpStartMs })).tools.map((tool) => tool.name);
       } catch (error) {
-        letGo(client);
-        throw told(
-          name,
-          error,
-          `the MCP server ${JSON.stringify(name)} does not say what it can do: ${wordsOf(error)}`,
-        );
+        letGo(made, at);
+        throw told(name, error, `${titleOf(name)} does not say what it can do: ${wordsOf(error)}`);
       }
     },
     async call(tool, { name: ability, args, signal, attemptKey }) {
-      const { client, ending } = await unless(signal, connection());
+      const made = connection();
+      const at = await unless(signal, made);
       try {
         const _meta = { 'switchgear/attemptKey': attemptKey };
         // How long a step may take is said by its signal alone.
         const options = { signal, timeout: timerMaxMs };
-        return toolOutput(ability, await client.callTool({ name: tool, arguments: args, _meta }, options));
+        return toolOutput(ability, await at.client.callTool({ name: tool, arguments: args, _meta }, options));
       } catch (error) {
         signal.throwIfAborted();
         if (error instanceof AbilityError || error instanceof ProtocolError) throw told(ability, error);
-        letGo(client);
-        const how = ending();
-        const lost = `the MCP server ${JSON.stringify(name)} ended while it did ${tool}`;
+        letGo(made, at);
+        const how = at.ending();
+        const lost = `${titleOf(name)} ended while it did ${tool}`;
         throw told(ability, error, how === undefined ? undefined : `${lost} (${how})`);
       }
     },
@@ -144,31 +144,16 @@ async function unless<T>(signal: AbortSignal, wanted: Promise<T>): Promise<T> {
   }
 }
 
-function isTooNew(error: unknown): boolean {
-  return error instanceof ProtocolError && error.code === ProtocolErrorCode.UnsupportedProtocolVersion;
-}
-
-async function begin({ transport, ending }: Opened, mode: 'legacy' | 'auto'): Promise<Connection> {
-  const client = new Client(identity, { versionNegotiation: { mode } });
-  try {
-    await client.connect(transport, { timeout: mcpStartMs });
-  } catch (error) {
-    await transport.close().catch(() => {});
-    throw error;
-  }
-  return { client, ending };
-}
-
 interface Opened {
   readonly transport: Transport;
   readonly ending: () => string | undefined;
 }
 
-function open(name: string, config: McpServerConfig, { env, heard }: McpWorld, isClosed: boolean): Opened {
-  if (isClosed) throw new AbilityError('it was closed');
+function open(name: string, config: McpServerConfig, { env, heard }: McpWorld): Opened {
   if (config.kind === 'process') return processLine(config, env, heard && ((line) => heard(name, line)));
+  // The address is not shown: it may hold a key that stood for a variable.
   if (!URL.canParse(config.url) || !/^https?:/i.test(config.url))
-    throw new AbilityError(`mcpServers.${name}.url is no address: ${JSON.stringify(config.url)}`);
+    throw new AbilityError(`mcpServers.${name}.url is no address that begins with https:// or http://`);
   const Line = config.kind === 'sse' ? SSEClientTransport : StreamableHTTPClientTransport;
   return {
     transport: new Line(new URL(config.url), { requestInit: { headers: config.headers } }),
@@ -176,10 +161,35 @@ function open(name: string, config: McpServerConfig, { env, heard }: McpWorld, i
   };
 }
 
-function notStarted(name: string, config: McpServerConfig, error: unknown, ending: string | undefined): AbilityError {
-  const what = `the MCP server ${JSON.stringify(name)}`;
-  const { code } = error as NodeJS.ErrnoException;
+async function begin(
+  name: string,
+  config: McpServerConfig,
+  { transport, ending }: Opened,
+  mode: 'legacy' | 'auto',
+): Promise<Connection> {
+  const client = new Client(identity, { versionNegotiation: { mode } });
+  try {
+    await client.connect(transport, { timeout: mcpStartMs });
+    return { client, ending };
+  } catch (error) {
+    const how = ending(); // Before it is ended by us.
+    await transport.close().catch(() => {});
+    throw mode === 'legacy' && isTooNew(error) ? error : told(name, error, notStarted(name, config, error, how));
+  }
+}
+
+function isTooNew(error: unknown): boolean {
+  return error instanceof ProtocolError && error.code === ProtocolErrorCode.UnsupportedProtocolVersion;
+}
+
+function notStarted(name: string, config: McpServerConfig, error: unknown, how: string | undefined): string {
+  const { code } = error as { readonly code?: unknown };
   if (config.kind === 'process' && code === 'ENOENT')
-    return told(name, error, `${what} cannot be started: there is no ${config.command}, or no folder ${config.cwd}`);
-  return told(name, error, `${what} did not start: ${ending ?? wordsOf(error)}`);
+    return `${titleOf(name)} cannot be started: there is no ${config.command}, or no folder ${config.cwd}`;
+  if (code === SdkErrorCode.RequestTimeout) return `${titleOf(name)} did not answer within ${mcpStartMs / 1000} s`;
+  return `${titleOf(name)} did not start: ${how ?? wordsOf(error)}`;
+}
+
+function titleOf(name: string): string {
+  return `the MCP server ${JSON.stringify(name)}`;
 }

@@ -104,7 +104,7 @@ async function begin(
 }
 
 /** At the terminal where somebody sits there, and in the inbox. Who leaves the terminal at a question ends the run. */
-function approverAt({ input }: Terminal, store: SharedStore, stop: AbortController): Approver {
+function approverAt({ input, err }: Terminal, store: SharedStore, stop: AbortController): Approver {
   if (input === undefined) return cards({ store });
   const here = atTerminal({ input });
   return firstOf(
@@ -112,7 +112,9 @@ function approverAt({ input }: Terminal, store: SharedStore, stop: AbortControll
       ...here,
       ask: (card, signal) =>
         here.ask(card, signal).catch((error: unknown) => {
-          if (!signal.aborted) stop.abort(new Error('whoever was asked has left'));
+          if (signal.aborted) throw error;
+          err(''); // The question stands there without an answer.
+          stop.abort(new Error('whoever was asked has left'));
           throw error;
         }),
     },

@@ -128,6 +128,10 @@ test('a server of an older protocol, and one of the newest alone, are spoken to 
   assert.deepEqual(await call(source, 'modern.json'), { price: 12.5 });
 });
 
+test('a server that also prints what is no message is understood all the same', async (context) => {
+  assert.deepEqual(await call(sourceOf(context, { t: server('chatty') }), 't.json'), { price: 12.5 });
+});
+
 test('a call that is cut off ends at once with the reason, and the server is still there', async (context) => {
   const source = sourceOf(context, { t: server() });
   const before = await call(source, 't.pid');

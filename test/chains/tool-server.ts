@@ -50,6 +50,7 @@ function serve(): void {
     process.exitCode = 7;
     return;
   }
+  if (mode === 'chatty') process.stdout.write('Listening to {you}\n\n');
   if (mode === 'deaf') {
     process.on('SIGTERM', () => {});
     setInterval(() => {}, 1000);
