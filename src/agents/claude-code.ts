@@ -3,7 +3,7 @@
 import type { AgentEvent, UserEvent } from './agent-event.ts';
 import { claudeMessage, claudeResults, lastUsage } from './claude-message.ts';
 import { claudeSubagents } from './claude-subagents.ts';
-import { countOf, type Fields, fieldsOf, jsonReader, nothing, type Reader, textOf } from './reader.ts';
+import { alive, countOf, type Fields, fieldsOf, jsonReader, nothing, type Reader, textOf } from './reader.ts';
 import { anthropicTokens, claudeModelTokens, isNothing } from './tokens.ts';
 
 /** Reasons at which a turn ended as it should. */
@@ -109,7 +109,6 @@ const piece = '{"type":"stream_event","event":{"type":"content_block_delta"';
 const result = '{"type":"user"';
 /** In a text its quotes would be escaped: this can only be the field. */
 const again = ',"tool_use_result":';
-const alive: readonly AgentEvent[] = Object.freeze([Object.freeze({ type: 'heartbeat' } as const)]);
 
 function usageOf(id: string | undefined, usage: Fields, model: string | undefined): readonly AgentEvent[] {
   const tokens = anthropicTokens(usage);

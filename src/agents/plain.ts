@@ -2,7 +2,7 @@
 
 import { plainWordsMin, textLengthMax } from '../core/limits.ts';
 import type { AgentEvent } from './agent-event.ts';
-import { nothing, type Reader } from './reader.ts';
+import { alive, nothing, type Reader } from './reader.ts';
 
 export function plainReader(): Reader {
   let paragraph = '';
@@ -24,5 +24,3 @@ export function plainReader(): Reader {
     end: close,
   };
 }
-
-const alive: readonly AgentEvent[] = Object.freeze([Object.freeze({ type: 'heartbeat' } as const)]);

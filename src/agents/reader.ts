@@ -10,7 +10,8 @@ export interface Reader {
 }
 
 export const nothing: readonly AgentEvent[] = Object.freeze([]);
-const alive: readonly AgentEvent[] = Object.freeze([Object.freeze({ type: 'heartbeat' } as const)]);
+/** A sign of life and nothing more. */
+export const alive: readonly AgentEvent[] = Object.freeze([Object.freeze({ type: 'heartbeat' } as const)]);
 
 /** What an event is while it is put together: adding fields one by one is much faster than spreading them. */
 export type Draft<E> = { -readonly [K in keyof E]: E[K] };

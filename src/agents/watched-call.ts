@@ -37,10 +37,20 @@ export function callWatch(works: Works): CallWatch {
       return { name, kind: 'tool', overrides };
     });
 
-  return (id, name, input) => {
+  const lanes = new WeakMap<Lane, Lane>();
+  /** The task counts what it observes; here it is only about what is called. */
+  function laneFor(name: string): Lane {
     const whole = laneOf(works, targetOf(name), undefined);
-    // The task counts what it observes; here it is only about what is called.
-    const lane: Lane = Object.assign({}, whole, { panel: whole.panel.slice(0, whole.sharedSeats), wallet: undefined });
+    let lane = lanes.get(whole);
+    if (lane === undefined) {
+      lane = Object.assign({}, whole, { panel: whole.panel.slice(0, whole.sharedSeats), wallet: undefined });
+      lanes.set(whole, lane);
+    }
+    return lane;
+  }
+
+  return (id, name, input) => {
+    const lane = laneFor(name);
     const said = works.admit(works, lane, actionOf(works, lane, [input], {}, id), works.clock.nowMs());
     if (isStop(said)) return { stop: stopOf(said), settle() {} };
     const call = { lane, permit: said, settled: false };
