@@ -1,4 +1,4 @@
-/** What the AI SDK has that other hosts have not: tools that stream, results that say they are errors, models by name. */
+/** What the AI SDK has that other hosts have not: tools that stream, results that are errors, models by name. */
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

@@ -1,0 +1,161 @@
+/** A model of the OpenAI Agents SDK, guarded: metered and heard, and after a halt it gives one closing answer. */
+
+import type { Refusal } from '../core/refusal.ts';
+import type { Switchgear, Task } from '../guard/front-door.ts';
+import { bookUsage, hostCall } from '../guard/host-call.ts';
+import { mayClose, refusedError, told } from './host-run.ts';
+import { withMethods } from './with-methods.ts';
+
+/** The subset of a model that is used. */
+export interface ModelLike {
+  getResponse(request: Request): Promise<Response>;
+  getStreamedResponse(request: Request): AsyncIterable<StreamEvent>;
+}
+
+interface Request {
+  readonly input?: unknown;
+  readonly modelSettings?: object;
+  readonly handoffs?: readonly { readonly toolName?: string }[];
+  readonly outputType?: unknown;
+  readonly signal?: AbortSignal;
+}
+
+type Item = Readonly<Record<string, unknown>>;
+
+interface Response {
+  readonly usage?: Item;
+  readonly output: readonly Item[];
+}
+
+interface StreamEvent {
+  readonly type: string;
+  readonly response?: Response;
+}
+
+const turns = new WeakMap<Task, number>();
+const closed = new WeakSet<Task>();
+
+/** The model turn that a task is in. */
+export function turnOf(task: Task): string | undefined {
+  return turns.get(task)?.toString();
+}
+
+export function protectModel<M extends object>(model: M, gear: Switchgear, name: string): M {
+  const target = model as M & ModelLike;
+
+  async function getResponse(request: Request): Promise<Response> {
+    const task = begin(gear, request);
+    const answer =
+      task?.halt === undefined
+        ? await hostCall(gear, name, [], () => target.getResponse(request), {
+            kind: 'model',
+            task,
+            signal: request.signal,
+          })
+        : { refusal: task.halt };
+    if ('value' in answer) {
+      hear(gear, task, request, answer.value, name);
+      return answer.value;
+    }
+    if (answer.refusal.kind !== 'halt' || task === undefined) throw refusedError(answer.refusal);
+    return close(gear, task, answer.refusal, target, request, name);
+  }
+
+  async function* getStreamedResponse(request: Request): AsyncGenerator<StreamEvent> {
+    const task = begin(gear, request);
+    const halt = task?.halt;
+    if (halt !== undefined) {
+      yield { type: 'response_done', response: { id: 'switchgear', ...answerOf(request, halt) } as Response };
+      return;
+    }
+    const call = () => target.getStreamedResponse(request);
+    const answer = await hostCall(gear, name, [], call, { kind: 'model', task, signal: request.signal });
+    if ('refusal' in answer) throw refusedError(answer.refusal);
+    for await (const event of answer.value) {
+      if (event.type === 'response_done' && event.response) hear(gear, task, request, event.response, name);
+      yield event;
+    }
+  }
+
+  return withMethods(model, { getResponse, getStreamedResponse });
+}
+
+function begin(gear: Switchgear, { input }: Request): Task | undefined {
+  const task = gear.currentTask();
+  if (task === undefined) return undefined;
+  turns.set(task, (turns.get(task) ?? 0) + 1);
+  const last =
+    typeof input === 'string' ? { role: 'user', content: input } : (input as readonly Item[] | undefined)?.at(-1);
+  if (last?.role === 'user') task.observe({ type: 'user', text: JSON.stringify(last.content) });
+  return task;
+}
+
+/** What the task learns from an answer. A handoff is run by the host alone: here is where it is seen. */
+function hear(
+  gear: Switchgear,
+  task: Task | undefined,
+  request: Request,
+  { usage, output }: Response,
+  name: string,
+): void {
+  if (task === undefined) return;
+  const calls = output.filter(({ type }) => type === 'function_call');
+  task.observe({ type: 'assistant', text: textOf(output), toolUse: calls.length > 0 });
+  for (const { name: tool, callId, arguments: input } of calls) {
+    if (!request.handoffs?.some(({ toolName }) => toolName === tool)) continue;
+    const id = String(callId);
+    task.observe({ type: 'tool_use', id, name: String(tool), input: String(input) });
+    task.observe({ type: 'tool_result', id, ok: true, output: String(tool) });
+  }
+  if (usage === undefined) return;
+  const { inputTokens, outputTokens, inputTokensDetails } = usage as Readonly<Record<string, number | undefined>>;
+  const details = [inputTokensDetails].flat() as readonly (Readonly<Record<string, number>> | undefined)[];
+  const sum = (key: string) => details.reduce((total, each) => total + (each?.[key] ?? 0), 0);
+  bookUsage(gear, task, {
+    model: name,
+    inputTokens: inputTokens ?? 0,
+    outputTokens: outputTokens ?? 0,
+    cacheReadTokens: sum('cached_tokens'),
+    cacheWriteTokens: sum('cache_write_tokens'),
+  });
+}
+
+async function close(
+  gear: Switchgear,
+  task: Task,
+  halt: Refusal,
+  model: ModelLike,
+  request: Request,
+  name: string,
+): Promise<Response> {
+  if (!mayClose(halt) || closed.has(task)) return answerOf(request, halt);
+  closed.add(task);
+  try {
+    const asked = { ...request, modelSettings: { ...request.modelSettings, toolChoice: 'none' } };
+    const said = await model.getResponse(asked);
+    hear(gear, task, request, said, name);
+    const output = said.output.filter(({ type }) => type === 'message');
+    return textOf(output) === '' ? { ...said, output: answerOf(request, halt).output } : { ...said, output };
+  } catch (error) {
+    if (request.signal?.aborted) throw error;
+    return answerOf(request, halt); // The closing answer is a courtesy: without it there are our own words.
+  }
+}
+
+/** Our own words as an answer; where the agent has to answer in a form, there is none, and it is thrown. */
+function answerOf({ outputType = 'text' }: Request, halt: Refusal): Response {
+  if (outputType !== 'text') throw refusedError(halt);
+  const content = [{ type: 'output_text', text: told(halt) }];
+  const counts = { requests: 0, inputTokens: 0, outputTokens: 0, totalTokens: 0 };
+  return {
+    usage: { ...counts, inputTokensDetails: [], outputTokensDetails: [] },
+    output: [{ type: 'message', role: 'assistant', status: 'completed', content }],
+  };
+}
+
+function textOf(output: readonly Item[]): string {
+  return output
+    .flatMap(({ type, content }) => (type === 'message' && Array.isArray(content) ? content : []))
+    .map((part) => String(part?.text ?? ''))
+    .join('');
+}

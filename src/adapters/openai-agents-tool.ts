@@ -1,0 +1,102 @@
+/** A tool of the OpenAI Agents SDK between two guardrails: what it is called with, and what came of it. */
+
+import type { Switchgear, Task } from '../guard/front-door.ts';
+import { type OpenCall, openCall, wouldAsk } from '../guard/host-call.ts';
+import { told } from './host-run.ts';
+import { openWorker } from './open-worker.ts';
+import { turnOf } from './openai-agents-model.ts';
+
+/** Calls that are out, by their ids. */
+export type Calls = Map<string, { readonly task: Task | undefined; readonly settle: OpenCall['settle'] }>;
+
+interface ToolLike {
+  readonly type?: unknown;
+  readonly name?: unknown;
+  readonly inputGuardrails?: readonly object[];
+  readonly outputGuardrails?: readonly object[];
+  readonly needsApproval?: (context: unknown, input: unknown, callId?: string) => Promise<boolean>;
+}
+
+interface Checked {
+  readonly toolCall: { readonly callId: string; readonly arguments?: string };
+  readonly output?: unknown;
+}
+
+/** What the tools of a runner share. */
+export interface Shop {
+  readonly gear: Switchgear;
+  readonly calls: Calls;
+  /** Errors that tools told of, by the ids of their calls. */
+  readonly errors: Map<string, unknown>;
+  /** The signal of each task's run. */
+  readonly signals: WeakMap<Task, AbortSignal>;
+  readonly workers: readonly string[];
+}
+
+/** What the SDK makes of every error, unless a tool says otherwise. */
+const hiddenError = 'An error occurred while running the tool. Please try again.';
+const allow = { behavior: { type: 'allow' } };
+
+export function guardTool(tool: object, { gear, calls, errors, signals, workers }: Shop): object {
+  const { type, name: given, inputGuardrails = [], outputGuardrails = [], needsApproval } = tool as ToolLike;
+  if (type !== 'function') return tool; // The provider runs it.
+  const name = String(given);
+  const asked = new Set<string>();
+
+  const gate = {
+    type: 'tool_input',
+    name: 'switchgear',
+    async run({ toolCall }: Checked) {
+      const { callId } = toolCall;
+      if (calls.has(callId)) return allow; // Asked about before and after an approval.
+      const task = gear.currentTask();
+      const input = parsed(toolCall.arguments);
+      const ask = () => ({ approved: asked.delete(callId), by: 'the user' });
+      const answer =
+        task !== undefined && workers.includes(name)
+          ? await openWorker(gear, task, name, input)
+          : await openCall(gear, name, [input], {
+              id: callId,
+              task,
+              turnId: task && turnOf(task),
+              signal: task && signals.get(task),
+              ask,
+            });
+      if (answer.refusal !== undefined) return { behavior: { type: 'rejectContent', message: told(answer.refusal) } };
+      calls.set(callId, { task, settle: answer.settle });
+      return allow;
+    },
+  };
+
+  const meter = {
+    type: 'tool_output',
+    name: 'switchgear',
+    async run({ toolCall: { callId }, output }: Checked) {
+      const error = errors.get(callId) ?? (output === hiddenError ? new Error(hiddenError) : undefined);
+      errors.delete(callId);
+      calls.get(callId)?.settle(error === undefined ? { value: output } : { error });
+      calls.delete(callId);
+      return allow;
+    },
+  };
+
+  const asks = async (context: unknown, input: unknown, callId = '') => {
+    if (!wouldAsk(gear, name, [input], { id: callId })) return (await needsApproval?.(context, input, callId)) ?? false;
+    asked.add(callId);
+    return true;
+  };
+  return {
+    ...tool,
+    inputGuardrails: [...inputGuardrails, gate],
+    outputGuardrails: [meter, ...outputGuardrails],
+    needsApproval: asks,
+  };
+}
+
+function parsed(text = '{}'): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
+}

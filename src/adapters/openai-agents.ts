@@ -1,0 +1,173 @@
+/** OpenAI Agents: a runner whose runs are tasks, with guardrails around every tool and a metered model. */
+
+import { countedIdsMax } from '../core/limits.ts';
+import { invalid } from '../guard/arguments.ts';
+import { makeRoom } from '../guard/bounded.ts';
+import { defaultSwitchgear } from '../guard/default-switchgear.ts';
+import type { Task, TaskOptions } from '../guard/front-door.ts';
+import { haltFacts, isTask, type ProtectOptions } from './host-run.ts';
+import { type ModelLike, protectModel } from './openai-agents-model.ts';
+import { type Calls, guardTool, type Shop } from './openai-agents-tool.ts';
+import { withMethods } from './with-methods.ts';
+
+export interface OpenAiAgentsOptions extends ProtectOptions {
+  /** Tools that are agents themselves, such as those of `agent.asTool`. */
+  readonly workers?: readonly string[];
+}
+
+interface AgentLike {
+  readonly name: string;
+  readonly model: unknown;
+  handoffs: readonly unknown[];
+  clone(config: object): AgentLike;
+  getAllTools(context: unknown): Promise<readonly object[]>;
+}
+
+interface HandoffLike {
+  readonly agent: AgentLike;
+  onInvokeHandoff(...args: readonly unknown[]): AgentLike | Promise<AgentLike>;
+}
+
+interface RunOptions {
+  readonly signal?: AbortSignal;
+}
+
+interface RunResult {
+  readonly interruptions?: readonly unknown[];
+  readonly state?: object;
+  /** Of streamed runs: settles with the run. */
+  readonly completed?: Promise<void>;
+}
+
+interface RunnerLike {
+  readonly config: { readonly modelProvider?: { getModel(name?: string): ModelLike | Promise<ModelLike> } };
+  run(agent: AgentLike, input: unknown, options?: RunOptions): Promise<RunResult>;
+}
+
+/** Errors of tools whose options were protected: the SDK shows their words to nobody else. */
+const errors = new Map<string, unknown>();
+
+/** A runner, guarded; or the options of a tool, whose real errors are then known. */
+export function protect<T extends object>(thing: T, options: OpenAiAgentsOptions = {}): T {
+  if ('run' in thing && 'config' in thing) return protectRunner(thing as T & RunnerLike, options);
+  if ('execute' in thing) return tellingErrors(thing as T & { execute: Execute });
+  throw invalid('protect needs a Runner, or the options of a tool');
+}
+
+type Execute = (
+  input: unknown,
+  context?: unknown,
+  details?: { readonly toolCall?: { readonly callId?: string } },
+) => unknown;
+
+function tellingErrors<T extends { execute: Execute }>(tool: T): T {
+  return {
+    ...tool,
+    async execute(input: unknown, context: unknown, details: Parameters<Execute>[2]) {
+      try {
+        return await tool.execute(input, context, details);
+      } catch (error) {
+        makeRoom(errors, countedIdsMax);
+        errors.set(details?.toolCall?.callId ?? '', error);
+        throw error;
+      }
+    },
+  };
+}
+
+function protectRunner<R extends RunnerLike & object>(runner: R, options: OpenAiAgentsOptions): R {
+  const { gear = defaultSwitchgear(), task: given, workers = [] } = options;
+  const calls: Calls = new Map();
+  const signals = new WeakMap<Task, AbortSignal>();
+  const guardAgent = agentGuard({ gear, calls, errors, signals, workers });
+  const waiting = new WeakMap<object, Task>();
+  const { modelProvider } = runner.config;
+  const getModel = async (name?: string) => protectModel(await modelProvider!.getModel(name), gear, name ?? 'default');
+  const make = runner.constructor as new (config: object) => R;
+  const inner = new make({ ...runner.config, ...(modelProvider && { modelProvider: { getModel } }) });
+
+  /** The task of a run, and whether it is ours to end. */
+  function open(input: unknown): readonly [Task, boolean] {
+    const around = isTask(given) ? given : gear.currentTask();
+    if (around !== undefined) return [around, false];
+    const kept = typeof input === 'object' && input !== null ? waiting.get(input) : undefined;
+    kept?.resume();
+    return [kept ?? gear.startTask(given as TaskOptions | undefined), true];
+  }
+
+  async function run(agent: AgentLike, input: unknown, said?: RunOptions): Promise<RunResult> {
+    const [task, isOwn] = open(input);
+    if (said?.signal) signals.set(task, said.signal);
+    const over = (result?: RunResult, error?: unknown) => {
+      settleRest(calls, task, error);
+      if (result !== undefined && task.halt) Object.assign(result, { switchgear: haltFacts(task.halt) });
+      if (!isOwn) return;
+      if (result?.state === undefined || !result.interruptions?.length) task.end();
+      else {
+        waiting.set(result.state, task);
+        task.pause();
+      }
+    };
+    try {
+      const result = await task.run(() => inner.run(guardAgent(agent), guardState(input, guardAgent), said));
+      if (result.completed === undefined) over(result);
+      else result.completed.then(() => over(result)).catch((error) => over(result, error));
+      return result;
+    } catch (error) {
+      over(undefined, error);
+      throw error;
+    }
+  }
+
+  return withMethods(inner, { run });
+}
+
+/** Makes guarded twins of agents: the same twin for the same agent, also around a circle of handoffs. */
+function agentGuard(shop: Shop) {
+  const twins = new WeakMap<AgentLike, AgentLike>();
+  return function guardAgent(agent: AgentLike): AgentLike {
+    const known = twins.get(agent);
+    if (known !== undefined) return known;
+    const { model } = agent;
+    const isModel = typeof (model as ModelLike | null)?.getResponse === 'function';
+    const twin = agent.clone(isModel ? { model: protectModel(model as ModelLike, shop.gear, nameOf(model)) } : {});
+    twins.set(agent, twin);
+    twins.set(twin, twin);
+    // All of them: those of MCP servers are not in the list of tools.
+    twin.getAllTools = async (context) => {
+      const tools = await agent.getAllTools(context);
+      return tools.map((tool) => guardTool(tool, shop));
+    };
+    twin.handoffs = agent.handoffs.map((each) => {
+      if (!('onInvokeHandoff' in (each as object))) return guardAgent(each as AgentLike);
+      const handoff = each as HandoffLike;
+      const onInvokeHandoff = async (...args: unknown[]) => guardAgent(await handoff.onInvokeHandoff(...args));
+      return withMethods(handoff, { onInvokeHandoff, agent: guardAgent(handoff.agent) });
+    });
+    return twin;
+  };
+}
+
+/** A state that was kept as text names the agents as they were. */
+function guardState(input: unknown, guardAgent: (agent: AgentLike) => AgentLike): unknown {
+  const state = input as { _currentAgent?: AgentLike } | null;
+  if (typeof state === 'object' && state?._currentAgent !== undefined) {
+    state._currentAgent = guardAgent(state._currentAgent);
+  }
+  return input;
+}
+
+/** Calls that never came to their guardrail: the run was ended by an error, their own or another's. */
+function settleRest(calls: Calls, task: Task, error: unknown): void {
+  const thrown = (error as { readonly error?: unknown } | undefined)?.error ?? error;
+  for (const [id, call] of calls) {
+    if (call.task !== task) continue;
+    call.settle({ error: thrown ?? new DOMException('the run is over', 'AbortError') });
+    calls.delete(id);
+  }
+}
+
+function nameOf(model: unknown): string {
+  const { model: name } = model as { readonly model?: unknown };
+  return typeof name === 'string' ? name : (model as object).constructor.name;
+}
