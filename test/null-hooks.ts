@@ -7,6 +7,9 @@ import { doors, exportsOf, fromRoot, read, root } from './source.ts';
 
 const clauses = pathToFileURL(join(root, 'test/clauses/')).href;
 const standIn = pathToFileURL(join(root, 'test/null-gear.ts')).href;
+/** Where tests find the command, and what they find instead. */
+const command = 'test/switchgear-bin.ts';
+const nullCommand = join(root, 'test/null-switchgear.ts');
 // The testing kit stays itself: it is what the stories are told with, not what they are about.
 const subjects = new Set(doors().flatMap((door) => (door.path.startsWith('src/testing/') ? [] : [door.path])));
 
@@ -15,10 +18,15 @@ registerHooks({
     const found = next(specifier, context);
     if (!context.parentURL?.startsWith(clauses) || !found.url.startsWith('file:')) return found;
     const path = fromRoot(fileURLToPath(found.url));
+    if (path === command) return { url: 'null-command:', format: 'module', shortCircuit: true };
     if (subjects.has(path)) return { url: `null-door:${path}`, format: 'module', shortCircuit: true };
     return found;
   },
   load(url, context, next) {
+    if (url === 'null-command:') {
+      const source = `export const bin = ${JSON.stringify(nullCommand)};`;
+      return { format: 'module', source, shortCircuit: true };
+    }
     if (!url.startsWith('null-door:')) return next(url, context);
     return { format: 'module', source: doorSource(url.slice('null-door:'.length)), shortCircuit: true };
   },

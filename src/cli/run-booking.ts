@@ -2,7 +2,7 @@
 
 import { homedir } from 'node:os';
 import { type Booking, bookOn } from '../agents/booking.ts';
-import type { AgentEvent } from '../agents/index.ts';
+import type { AgentEvent, ResultEvent } from '../agents/index.ts';
 import { type SessionWatch, sessionWatch } from '../agents/session-watch.ts';
 import { microsPerCent } from '../core/budget.ts';
 import { runKeptEachMs, secsMax, sessionLookMs } from '../core/limits.ts';
@@ -24,6 +24,8 @@ export interface Booked {
   /** What it did last, for the terminal. */
   readonly evidence: readonly string[];
   readonly record: RunRecord;
+  /** The last answer of the agent. */
+  readonly result: ResultEvent | undefined;
 }
 
 export interface RunBooking {
@@ -162,7 +164,7 @@ export function runBooking(
         keepRun(store, record);
       }
       const limits = carried?.limits ?? gear.settings.task;
-      return { task: record.task, snapshot, limits, evidence: seen.sentences(), record };
+      return { task: record.task, snapshot, limits, evidence: seen.sentences(), record, result: booking.result };
     },
   };
 }

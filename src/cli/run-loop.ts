@@ -45,9 +45,12 @@ export async function runUntilOver(world: RunWorld, first: Start, fresh: TaskOpt
   return next;
 }
 
-function codeOf({ screen, emit }: RunWorld, { end }: Attempt): number {
+function codeOf({ screen, emit }: RunWorld, { end, result }: Attempt): number {
   switch (end.how) {
     case 'ended':
+      if (end.code === 0 && result?.ok === false) {
+        screen.say(`switchgear: the agent ended with code 0, but says that it failed: ${result.reason ?? 'no reason'}`);
+      }
       if (end.leftBehind > 0)
         screen.say(`switchgear: the agent ended and left ${count(end.leftBehind, 'program')} running`);
       emit('run', { type: 'run-ended', code: end.code });
@@ -83,6 +86,7 @@ async function afterHalt(world: RunWorld, halted: Halted, fresh: TaskOptions): P
   const card = openHaltCard(world, halted, can);
   const { code, counters, explanation } = end.halt;
   emit('run', { type: 'run-halted', task, code, counters, explanation, card: card?.id ?? null, ended: end.ended });
+  if (card !== undefined) emit('card', { type: 'error_alert', card });
   const atTerminal = options.ask && !options.json && process.stdin.isTTY === true && process.stderr.isTTY === true;
   tellHalt(world, halted, card, isKept && !atTerminal);
   const kept: RunRecord = { ...record, state: 'waiting', ...(card && { card: card.id }) };

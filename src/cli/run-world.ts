@@ -16,7 +16,7 @@ export interface RunWorld {
   /** Time as it passes here, for waiting; what is judged goes by the store's. */
   readonly clock: Clock;
   /** Prints a line of our own event stream; does nothing where it was not asked for. */
-  emit(kind: 'run' | 'event' | 'entry', body: object): void;
+  emit(kind: 'run' | 'event' | 'entry' | 'card', body: object): void;
   /** Says which task the status line is about. */
   follow(task: string): void;
 }

@@ -147,9 +147,11 @@ function orderRows({ pauses, trips }: Orders, atMs: number): readonly (readonly 
   return [...rows('pause', 'every task', pauses), ...rows('trip', 'every tool', trips)];
 }
 
+const cardStyles = { halt: 'red', ask: 'yellow', notice: undefined } as const;
+
 function cardRow({ id, kind, task, code, evidence }: Card): readonly Cell[] {
   return [
-    { text: kind, style: kind === 'ask' ? 'yellow' : undefined },
+    { text: kind, style: cardStyles[kind] },
     { text: task },
     { text: code },
     { text: evidence.join('; ') || id, style: 'dim' },

@@ -5,8 +5,8 @@ import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { bin as ourBin } from '../switchgear-bin.ts';
 
-const bin = fileURLToPath(new URL('../../bin/switchgear.cjs', import.meta.url));
 const agent = fileURLToPath(new URL('./fake-agent.ts', import.meta.url));
 
 export interface Finished {
@@ -35,7 +35,7 @@ export interface Started {
   err(): string;
 }
 
-export function newHome(): Home {
+export function newHome(bin = ourBin): Home {
   const folder = mkdtempSync(join(tmpdir(), 'switchgear-run-'));
   for (const name of ['claude', 'codex', 'gemini', 'opencode']) {
     const path = join(folder, name);
