@@ -196,7 +196,8 @@ export function checker(initial: Draw, nowMs: () => number): Checker {
       if (!timedOut) task.reservedMicros -= call.worstMicros; // What still runs may still cost.
       task.out.delete(entry.permit.action.id);
     }
-    if (outcome.kind === 'success' && call.task !== undefined) call.task.deniedInARow = 0;
+    // A model that answers has not got what it was refused.
+    if (outcome.kind === 'success' && call.task !== undefined && call.kind !== 'model') call.task.deniedInARow = 0;
     if (call.task !== undefined) {
       call.task.sameTextsInARow = 0;
       const ending = call.task.endings.get(fingerprintOf(call)) ?? { successes: 0, others: 0 };
