@@ -15,6 +15,8 @@ export interface FileTailOptions {
 }
 
 const chunkBytes = 65_536;
+/** One for all: what is read is taken apart before anybody reads more. */
+let chunk: Buffer | undefined;
 
 export function fileTail(
   path: string,
@@ -24,7 +26,6 @@ export function fileTail(
   let offset = 0;
   let inode: number | undefined;
   let lines = boundedLines({ line });
-  const chunk = Buffer.allocUnsafe(chunkBytes);
 
   /** Another file of the same name, or one that was cut, is read from its beginning. */
   function settleAt(size: number, now: number): void {
@@ -45,6 +46,7 @@ export function fileTail(
         return false;
       }
       try {
+        chunk ??= Buffer.allocUnsafe(chunkBytes);
         const { size, ino } = fstatSync(file);
         settleAt(size, ino);
         for (let read = 0; read < tailBytesMax; ) {

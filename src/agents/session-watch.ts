@@ -33,8 +33,10 @@ export interface SessionWatch {
   close(): void;
 }
 
-/** A watch on the files of a session; undefined for programs that keep none that we know. */
+/** A watch on the files of a session; undefined where we know of none, and for a session that is no name. */
 export function sessionWatch(cli: AgentCommand['cli'], options: SessionWatchOptions): SessionWatch | undefined {
+  // It comes from outside, and becomes part of a path.
+  if (!/^[\w.-]*\w[\w.-]*$/.test(options.session)) return undefined;
   switch (cli) {
     case 'claude-code':
       return claudeWatch(options);

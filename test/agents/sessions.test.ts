@@ -287,7 +287,7 @@ test('opencode: parts are read from its database as they change, also those of c
   assert.equal(events[1]?.type === 'tool_result' && events[1].ok, false);
 });
 
-test('a database of another shape says nothing and disturbs nothing', (context) => {
+test('a database of another shape says nothing, and a session that is no name has no files', (context) => {
   const home = folder(context);
   const path = join(home, '.local/share/opencode/opencode.db');
   mkdirSync(dirname(path), { recursive: true });
@@ -295,5 +295,8 @@ test('a database of another shape says nothing and disturbs nothing', (context) 
   const found = watch('opencode', home, 'main');
   assert.deepEqual(found.poll(), []);
   found.close();
+  for (const session of ['../../x', '', '..', 'a/b', 'a\\b']) {
+    assert.equal(sessionWatch('claude-code', { session, cwd: '/', home, env: {}, sinceMs }), undefined, session);
+  }
   assert.equal(sessionWatch('other', { session: 's', cwd: '/', home, env: {}, sinceMs }), undefined);
 });
