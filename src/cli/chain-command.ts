@@ -27,6 +27,22 @@ export const command: Command = {
     'chain lint FILE...               say everything that is wrong with chain files, or looks wrong',
     'chain graph FILE                 print a chain as a Mermaid diagram',
   ],
+  details: [
+    '',
+    'run and resume also take:',
+    '  --mcp FILE     the mcpServers JSON; else .mcp.json or mcp.json beside the chain (resume: in this folder)',
+    '  --policy FILE  the policy; else the one of this folder',
+    '  --explain      print what every rule saw before each step',
+    '  --no-wait      leave a run that asks a person as waiting',
+    '  --verbose      print what MCP servers write to their stderr',
+    'run also takes:',
+    '  --plan FILE    a text of a model with a <nyaya> block: its rules may only tighten',
+    '  --id ID        a name for the run',
+    'All but lint and graph take --store, and all but graph --json. cancel and resolve take --by NAME.',
+    '',
+    'Exit codes of run and resume: 0 done, 1 a step failed, 2 called wrongly or a file is wrong, 3 stopped by a rule,',
+    'a person or a limit, 4 throttled, 5 in doubt, 6 waiting for an answer.',
+  ],
   async run([verb, ...args], terminal) {
     const load = verb !== undefined && Object.hasOwn(verbs, verb) ? verbs[verb] : undefined;
     if (load === undefined) {

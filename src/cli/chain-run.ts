@@ -11,6 +11,7 @@ import { readChain, readText } from '../chains/read.ts';
 import type { RunState } from '../chains/run-state.ts';
 import { SwitchgearError } from '../core/error.ts';
 import type { PolicyInput } from '../guard/front-door.ts';
+import type { CheckedPolicy } from '../policy/index.ts';
 import type { Approver } from '../ports/approver.ts';
 import { findAbilities } from './chain-abilities.ts';
 import { liveLines } from './chain-live.ts';
@@ -45,12 +46,13 @@ export async function runChain(args: readonly string[], terminal: Terminal): Pro
   if (file === undefined) throw usageError('chain run: say which file');
   return toldWrong(terminal, async () => {
     const path = resolve(terminal.cwd, file);
-    const { chain, problems, warnings } = readChain(readText(path, file), file);
+    const { policy } = effectivePolicy(said.given.get('--policy'), terminal);
+    const { chain, problems, warnings } = readChain(readText(path, file), file, policy.settings.ruleSettings);
     if (chain === undefined) throw chainError(file, problems);
     for (const each of warnings) terminal.err(plain(`warning: ${lineOf(each, file)}`));
     const modelText = planOf(said, terminal);
     const id = said.given.get('--id');
-    return begin(said, terminal, dirname(path), (chains, signal, wait) =>
+    return begin(said, terminal, policy, dirname(path), (chains, signal, wait) =>
       chains.run(chain, params, { ...(id !== undefined && { id }), ...(modelText && { modelText }), signal, wait }),
     );
   });
@@ -60,22 +62,23 @@ export async function resumeChain(args: readonly string[], terminal: Terminal): 
   const said = readArgs(args, switches, 1, ['--store', '--policy', '--mcp']);
   const [id] = said.words;
   if (id === undefined) throw usageError('chain resume: say which run; switchgear chain list names them');
-  return toldWrong(terminal, () =>
-    begin(said, terminal, terminal.cwd, async (chains, signal, wait) =>
+  return toldWrong(terminal, () => {
+    const { policy } = effectivePolicy(said.given.get('--policy'), terminal);
+    return begin(said, terminal, policy, terminal.cwd, async (chains, signal, wait) =>
       chains.resume(await fullId(chains, id), { signal, wait }),
-    ),
-  );
+    );
+  });
 }
 
 /** Sets up what a run needs, has it run, and tells how it ended. */
 async function begin(
   said: Said,
   terminal: Terminal,
+  policy: CheckedPolicy,
   folder: string,
   go: (chains: Chains, signal: AbortSignal, wait: boolean) => Promise<RunState>,
 ): Promise<number> {
   const { on, given } = said;
-  const { policy } = effectivePolicy(given.get('--policy'), terminal);
   const { abilities } = policy.settings;
   const found = findAbilities(given.get('--mcp'), folder, abilities, on.has('--verbose'), terminal);
   const isTold = !on.has('--json');

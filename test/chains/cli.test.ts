@@ -6,6 +6,7 @@ import { once } from 'node:events';
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { PassThrough } from 'node:stream';
 import { type TestContext, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { main } from '../../src/cli/main.ts';
@@ -58,12 +59,13 @@ function home(context: TestContext, files: Readonly<Record<string, string>> = {}
   const run = (...args: readonly string[]) => start(...args).ended;
 
   /** The same command without a process of its own, for whoever only looks, or is not let begin. */
-  const look = async (...args: readonly string[]): Promise<Ended> => {
+  const at = async (input: NodeJS.ReadStream | undefined, ...args: readonly string[]): Promise<Ended> => {
     let out = '';
     let err = '';
     const code = await main(args, {
       cwd: folder,
       env,
+      ...(input && { input }),
       out: (line) => {
         out += `${line}\n`;
       },
@@ -73,6 +75,7 @@ function home(context: TestContext, files: Readonly<Record<string, string>> = {}
     });
     return { code, out, err };
   };
+  const look = Object.assign((...args: readonly string[]) => at(undefined, ...args), { at });
 
   /** Asks until something is there. */
   const until = async <T>(ask: () => Promise<T | undefined>): Promise<T> => {
@@ -227,6 +230,21 @@ test(
     assert.deepEqual([approved.code, JSON.parse(approved.out).status, trades().length], [0, 'done', 1]);
   },
 );
+
+test('whoever sits at the terminal is asked there, and ends the run by leaving', patient, async (context) => {
+  const { look, trades } = home(context, { 'pending.yaml': looking + seed });
+  const answer = (said: string | null) => {
+    const input = Object.assign(new PassThrough(), { isTTY: true });
+    if (said === null) input.end();
+    else input.write(said);
+    return look.at(input as unknown as NodeJS.ReadStream, 'chain', 'run', 'pending.yaml', ...given);
+  };
+  assert.deepEqual([(await answer('n\n')).code, trades()], [3, []]);
+  const left = await answer(null);
+  assert.match(left.out, /Cancelled: whoever was asked has left\./);
+  assert.deepEqual([left.code, trades()], [3, []]);
+  assert.deepEqual([(await answer('y\n')).code, trades().length], [0, 1]);
+});
 
 test('a failing step, a skipped one and a limit say so, each with its exit code', patient, async (context) => {
   const limit = 'circuit_breakers:\n  - frequency>1/1h|throttle|"Once an hour"\n';
