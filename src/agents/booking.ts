@@ -13,6 +13,7 @@ import { unknownTask } from '../guard/tasks.ts';
 import { worksOf } from '../guard/works-of.ts';
 import type { AgentEvent, AssistantEvent, ResultEvent, ToolResultEvent, ToolUseEvent } from './agent-event.ts';
 import { outCalls } from './out-calls.ts';
+import { nameOf } from './reader.ts';
 import { recent } from './recent.ts';
 import { readsFailed } from './shell-failure.ts';
 import { subagentTasks } from './subagent-tasks.ts';
@@ -107,10 +108,11 @@ export function bookOn(gear: Switchgear, task: Task, { onHalt }: BookingOptions 
       return;
     }
     seen.set(id, true);
-    const watched = watch(id, name, input);
+    const tool = nameOf(name);
+    const watched = watch(id, tool, input);
     out.open(id, of, agent, message, watched);
-    of.observe({ type: 'tool_use', id, name, input: input ?? {} });
-    stop(watched.stop, name);
+    of.observe({ type: 'tool_use', id, name: tool, input: input ?? {} });
+    stop(watched.stop, tool);
   }
 
   function returned({ id, ok: told, output, agent }: ToolResultEvent): void {

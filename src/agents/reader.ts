@@ -1,5 +1,6 @@
 /** What every reader is: lines in, events out. It keeps only what later lines need, and it never throws. */
 
+import { nameLengthMax } from '../core/limits.ts';
 import type { AgentEvent } from './agent-event.ts';
 
 export interface Reader {
@@ -72,6 +73,11 @@ const empty: readonly unknown[] = Object.freeze([]);
 /** A text, or undefined where there is none worth the name. */
 export function textOf(value: unknown): string | undefined {
   return typeof value === 'string' && value !== '' ? value : undefined;
+}
+
+/** A name as it may become part of a key: bounded, and without halves of characters. */
+export function nameOf(text: string): string {
+  return text.slice(0, nameLengthMax / 2).toWellFormed() || 'unnamed';
 }
 
 /** A count as it should be: whole and not negative, whatever came. */

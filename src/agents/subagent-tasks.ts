@@ -9,6 +9,7 @@ import { laneOf, targetFor } from '../guard/lanes.ts';
 import type { TaskNode } from '../guard/task-node.ts';
 import type { Works } from '../guard/works.ts';
 import type { SubagentEndedEvent, SubagentStartedEvent } from './agent-event.ts';
+import { nameOf } from './reader.ts';
 
 /** A subagent, and what is known of it. */
 interface Subagent {
@@ -54,9 +55,9 @@ export function subagentTasks(
     const parentNode = above?.node ?? rootNode;
     if (known.size >= workersMax) forget();
     if (known.size >= workersMax || parentNode.ended) return undefined;
-    const agent = name ?? 'subagent';
+    const agent = nameOf(name ?? 'subagent');
     const task = gear.startTask({
-      id: freeId(`${root.id}/${id}`),
+      id: freeId(`${root.id.slice(0, 100)}/${nameOf(id)}`),
       agent,
       parent: parentNode.id,
       session: root.session,
@@ -146,7 +147,7 @@ function living(subagent: Subagent | undefined): Subagent | undefined {
 }
 
 function workerOf(name: string | undefined, prompt: string | undefined): string {
-  if (name !== undefined && !catchAlls.has(name)) return name;
+  if (name !== undefined && !catchAlls.has(name)) return nameOf(name);
   const mark = (fingerprint('prompt', prompt ?? '') >>> 0).toString(16);
   return `${name ?? 'default'}#${mark}`;
 }

@@ -291,6 +291,21 @@ test('events that make no sense disturb nothing', () => {
   assert.equal(gear.snapshot().internalErrors, 0);
 });
 
+test('names that are no names are counted like any other', () => {
+  const { tell, booking, task, gear } = run();
+  for (const name of ['\ud800', 'x'.repeat(5_000), '', '__proto__', 'a/b\n']) {
+    tell(use(`call of ${name}`, name), back(`call of ${name}`));
+    tell({ type: 'subagent_started', id: name, name }, { ...use(`call below ${name}`), agent: name } as AgentEvent);
+    tell({ type: 'subagent_ended', id: name, ok: true });
+  }
+  assert.equal(task.snapshot().toolCalls, 5);
+  assert.deepEqual(
+    booking.subagents.map((each) => each.snapshot().toolCalls),
+    [1, 1, 1, 1, 1],
+  );
+  assert.equal(gear.snapshot().internalErrors, 0);
+});
+
 test('nothing is left behind: after the end no timer waits but that of the gear', () => {
   const { tell, booking, task, gear, clock } = run();
   tell(use('slow'), { type: 'step', on: true }, { type: 'subagent_started', id: 'x', hidden: true });
