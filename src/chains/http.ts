@@ -1,6 +1,7 @@
 /** `http.get` and `http.post`: requests to where the policy lets them go. */
 
 import { lookup as systemLookup } from 'node:dns';
+import { validateHeaderName, validateHeaderValue } from 'node:http';
 import { httpRedirectsMax, reasonLengthMax } from '../core/limits.ts';
 import { quoted } from '../core/quoted.ts';
 import type { AbilitySettings } from '../core/settings.ts';
@@ -47,8 +48,23 @@ function requestOf({ name, args, attemptKey }: AbilityCall, method: Exchange['me
   const headers: Record<string, string> = { accept: 'application/json, */*;q=0.5', 'accept-encoding': 'identity' };
   if (method === 'POST') headers['idempotency-key'] = attemptKey;
   if (args.json !== undefined) headers['content-type'] = 'application/json';
-  for (const [key, value] of textsIn(name, 'headers', args.headers)) headers[key.toLowerCase()] = value;
+  for (const [key, value] of textsIn(name, 'headers', args.headers)) headers[headerName(name, key, value)] = value;
   return { method, url, headers, body: args.json === undefined ? text : JSON.stringify(args.json) };
+}
+
+/** Headers that say where a request goes or where it ends are made from the rest of it: others could lead it astray. */
+const ownHeaders = ['connection', 'content-length', 'host', 'transfer-encoding', 'upgrade'];
+
+function headerName(ability: string, key: string, value: string): string {
+  const lower = key.toLowerCase();
+  if (ownHeaders.includes(lower)) throw wrongArgument(ability, `headers.${key} is not yours to set`);
+  try {
+    validateHeaderName(key);
+    validateHeaderValue(key, value);
+  } catch {
+    throw wrongArgument(ability, `headers: ${quoted(key)} cannot be sent as it is`);
+  }
+  return lower;
 }
 
 /** Makes the request, and those that redirects ask for; each address is looked at anew. */

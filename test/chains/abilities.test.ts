@@ -115,6 +115,9 @@ const badArguments: readonly (readonly [args: Record<string, unknown>, message: 
   [{ url: 'https://a.example', json: 1, body: 'x' }, /say body or json, not both/],
   [{ url: 'https://a.example', boddy: 'x' }, /"boddy" is not an argument; it takes url, headers, query, body, json/],
   [{ url: 'https://a.example', headers: 'x' }, /headers must be a table, got "x"/],
+  [{ url: 'https://a.example', headers: { Host: 'b.example' } }, /headers\.Host is not yours to set/],
+  [{ url: 'https://a.example', headers: { 'X-A': 'b\r\nHost: c' } }, /headers: "X-A" cannot be sent as it is/],
+  [{ url: 'https://a.example', headers: { 'X A': 'b' } }, /headers: "X A" cannot be sent as it is/],
   [{ url: 'https://a.example', query: { a: [] } }, /query\.a must be a text/],
 ];
 
