@@ -1,27 +1,17 @@
 /** `switchgear inbox` over a store that runs of chains ask through. */
 
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 import { createChains } from '../../src/chains/chains.ts';
 import { main } from '../../src/cli/main.ts';
 import type { Store } from '../../src/ports/store.ts';
 import { redisStore } from '../../src/stores/redis.ts';
 import { sqliteStore } from '../../src/stores/sqlite.ts';
-import { type RedisServer, startRedis } from '../redis-server.ts';
+import { storePlace } from '../stores/both-stores.ts';
 import { chainOf, counting } from './run-world.ts';
 
-const folder = mkdtempSync(join(tmpdir(), 'switchgear-inbox-'));
-let server: RedisServer;
-before(async () => {
-  server = await startRedis();
-});
-after(async () => {
-  await server.stop();
-  rmSync(folder, { recursive: true, force: true });
-});
+const { folder, server } = storePlace();
 let places = 0;
 
 /** As a shell takes it for one word. */
@@ -41,8 +31,8 @@ const kinds: Readonly<Record<string, () => Place>> = {
   },
   'in Redis'() {
     const prefix = `p${++places}`;
-    const options = { url: server.url, prefix, graceMs: 0, deadlineMs: 1_000 };
-    return { text: `${server.url}?prefix=${prefix}`, open: () => redisStore(options) };
+    const options = { url: server().url, prefix, graceMs: 0, deadlineMs: 1_000 };
+    return { text: `${server().url}?prefix=${prefix}`, open: () => redisStore(options) };
   },
 };
 
