@@ -56,7 +56,12 @@ async function execute(call: AbilityCall, cwd: string, env: Environment): Promis
   });
   endWithUs(child);
   const ending = lastWords(child);
-  const end = () => endGroup(child, 'SIGKILL');
+  const end = () => {
+    endGroup(child, 'SIGKILL');
+    // Who left the group may hold these for ever.
+    child.stdout.destroy();
+    child.stderr.destroy();
+  };
   signal.addEventListener('abort', end, { once: true });
   const chunks: Buffer[] = [];
   let bytes = 0;
