@@ -4,6 +4,7 @@
  */
 
 import { writeFileSync } from 'node:fs';
+import { loadavg } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { occasion } from './report.ts';
@@ -14,14 +15,23 @@ const { values } = parseArgs({ options: { quick: { type: 'boolean' } } });
 const quick = values.quick ?? false;
 const workshop = openWorkshop(quick);
 try {
+  const before = load();
   const parts = [intro()];
   for (const table of [sqliteTable, redisTable, weightTable]) {
     parts.push(table(workshop));
     process.stdout.write(`${parts.at(-1)}\n\n`);
   }
+  parts.push(
+    `The load of the machine was ${before} when this began and ${load()} at its end; idle it would be under 1.`,
+  );
   if (!quick) writeFileSync(join(import.meta.dirname, 'stores-results.md'), `${parts.join('\n\n')}\n`);
 } finally {
   workshop.close();
+}
+
+/** How many processes wanted a processor in the last minute, on average. */
+function load(): string {
+  return loadavg()[0]!.toFixed(1);
 }
 
 function intro(): string {
