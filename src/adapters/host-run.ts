@@ -7,6 +7,7 @@ import { defaultSwitchgear } from '../guard/default-switchgear.ts';
 import type { Switchgear, Task, TaskOptions } from '../guard/front-door.ts';
 import type { HostAnswer } from '../guard/host-call.ts';
 import { worksOf } from '../guard/works-of.ts';
+import { structureOf } from './open-worker.ts';
 
 /** What every `protect` takes. */
 export interface ProtectOptions {
@@ -101,7 +102,7 @@ export async function sendOut<T>(
   request: unknown,
   work: () => T | Promise<T>,
 ): Promise<HostAnswer<T>> {
-  const value = await task.run(() => gear.delegate(worker, work, { request }));
+  const value = await task.run(() => gear.delegate(worker, work, { request, judge: structureOf(worker) }));
   const refusal = isRefused(value) ? refusalOf(value) : undefined;
   return refusal === undefined ? { value: value as T } : { refusal };
 }

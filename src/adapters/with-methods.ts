@@ -1,10 +1,10 @@
 /** Objects of frameworks with some of their methods replaced: everything else is theirs, and so is their type. */
 
 /** The others are called on the object itself, because it may have private fields. */
-export function withMethods<T extends object>(thing: T, methods: Readonly<Record<string, unknown>>): T {
+export function withMethods<T extends object>(thing: T, methods: Readonly<Record<PropertyKey, unknown>>): T {
   return new Proxy(thing, {
     get(target, key) {
-      if (typeof key === 'string' && Object.hasOwn(methods, key)) return methods[key];
+      if (Object.hasOwn(methods, key)) return methods[key];
       const value: unknown = Reflect.get(target, key, target);
       return typeof value === 'function' && key !== 'constructor' ? value.bind(target) : value;
     },

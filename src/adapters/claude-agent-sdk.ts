@@ -1,0 +1,80 @@
+/** Claude Agent SDK: `query` with hooks that fail closed, budgets from its messages, and subagents as workers. */
+
+import { defaultSwitchgear } from '../guard/default-switchgear.ts';
+import type { Task, TaskOptions } from '../guard/front-door.ts';
+import { claudeHooks } from './claude-hooks.ts';
+import { claudeListener } from './claude-listener.ts';
+import { haltFacts, isTask, type ProtectOptions } from './host-run.ts';
+import { withMethods } from './with-methods.ts';
+
+interface QueryParams {
+  readonly options?: { readonly hooks?: Readonly<Record<string, readonly unknown[] | undefined>> };
+}
+
+/** The subset of a running query that is used. */
+interface QueryLike extends AsyncIterable<unknown> {
+  next(): Promise<IteratorResult<unknown>>;
+  return(value?: unknown): Promise<IteratorResult<unknown>>;
+  close?(): unknown;
+}
+
+/** `query`, guarded: every run is a task, and its result message says why it was ended, under `switchgear`. */
+export function protect<Q extends (params: never) => AsyncIterable<unknown>>(
+  query: Q,
+  options: ProtectOptions = {},
+): Q {
+  const { gear = defaultSwitchgear(), task: given } = options;
+
+  function guarded(params: QueryParams): AsyncIterable<unknown> {
+    const around = isTask(given) ? given : gear.currentTask();
+    const task: Task = around ?? gear.startTask(given as TaskOptions | undefined);
+    const { hooks, taskOf, settleRest } = claudeHooks(gear, task);
+    const listener = claudeListener(gear, taskOf);
+    const own = params.options?.hooks ?? {};
+    const merged = { ...own };
+    for (const [event, matcher] of Object.entries(hooks)) merged[event] = [...(own[event] ?? []), matcher];
+    const started = query({
+      ...params,
+      options: { ...params.options, hooks: merged },
+    } as never) as unknown as QueryLike;
+
+    function over(): void {
+      listener.end();
+      settleRest();
+      if (around === undefined) task.end();
+    }
+
+    const running: QueryLike = withMethods(started, {
+      async next() {
+        try {
+          const step = await started.next();
+          if (step.done) over();
+          else hear(step.value);
+          return step;
+        } catch (error) {
+          over();
+          throw error;
+        }
+      },
+      return(value?: unknown) {
+        over();
+        return started.return(value);
+      },
+      close() {
+        over();
+        return started.close?.();
+      },
+      [Symbol.asyncIterator]: () => running,
+    });
+
+    function hear(message: unknown): void {
+      listener.hear(message);
+      const isResult = (message as { readonly type?: unknown } | null)?.type === 'result';
+      if (isResult && task.halt) Object.assign(message as object, { switchgear: haltFacts(task.halt) });
+    }
+
+    return running;
+  }
+
+  return guarded as unknown as Q;
+}

@@ -1,0 +1,185 @@
+/** The hooks of a guarded Claude: every tool call comes to the gate before it runs, and its ending is told after. */
+
+import type { Ending } from '../core/classify.ts';
+import type { Refusal } from '../core/refusal.ts';
+import { fingerprint } from '../guard/fingerprint.ts';
+import type { Switchgear, Task } from '../guard/front-door.ts';
+import { type HostCall, type OpenCall, openCall, wouldAsk } from '../guard/host-call.ts';
+import { told } from './host-run.ts';
+import { type OpenWorker, openWorker } from './open-worker.ts';
+
+interface HookInput {
+  readonly agent_id?: string;
+  readonly agent_type?: string;
+  readonly tool_name?: string;
+  readonly tool_input?: unknown;
+  readonly tool_use_id?: string;
+  readonly tool_response?: unknown;
+  readonly error?: unknown;
+  readonly is_interrupt?: boolean;
+  readonly prompt?: string;
+  readonly last_assistant_message?: unknown;
+}
+
+type Hook = (input: HookInput, id: string | undefined) => Promise<object>;
+
+/** A worker that is out, and the agent that it became. */
+interface Sent {
+  readonly type: string;
+  readonly worker: OpenWorker;
+  agent?: string;
+  /** In the background its call comes back at once, in the foreground after it has stopped. */
+  isLaunched?: boolean;
+  isOver?: boolean;
+}
+
+export interface ClaudeHooks {
+  /** One matcher for each event. */
+  readonly hooks: Readonly<Record<string, object>>;
+  /** The task of the agent that a message or a call comes from. */
+  taskOf(from: { readonly agent_id?: string; readonly parent_tool_use_id?: string | null }): Task;
+  /** The run is over: nothing is known of what is still out. */
+  settleRest(): void;
+}
+
+const catchAll = /^(general-purpose|default|)$/;
+
+export function claudeHooks(gear: Switchgear, root: Task): ClaudeHooks {
+  const calls = new Map<string, OpenCall['settle']>();
+  const sent = new Map<string, Sent>();
+  const turns = new WeakMap<Task, number>();
+
+  function taskOf({ agent_id, parent_tool_use_id }: Parameters<ClaudeHooks['taskOf']>[0]): Task {
+    const byCall = parent_tool_use_id ? sent.get(parent_tool_use_id) : undefined;
+    const found = byCall ?? [...sent.values()].find(({ agent }) => agent !== undefined && agent === agent_id);
+    return found?.worker.task ?? root;
+  }
+
+  const PreToolUse: Hook = async (input, id = '') => {
+    const { tool_name: name = '', tool_input: args } = input;
+    const task = taskOf(input);
+    const isAgent = name === 'Agent' || name === 'Task';
+    const host: HostCall = {
+      id,
+      task,
+      turnId: String(turns.get(task) ?? 0),
+      // A tool of a server is one tool for all; Bash and its like belong to a session.
+      breaker: { scope: name.startsWith('mcp__') ? 'shared' : 'session' },
+    };
+    if (!isAgent && wouldAsk(gear, name, [args], host)) return decision('ask', 'A rule wants this confirmed.');
+    if (!isAgent) {
+      const answer = await openCall(gear, name, [args], host);
+      if (answer.refusal !== undefined) return refused(answer.refusal);
+      calls.set(id, answer.settle);
+      return {};
+    }
+    const { subagent_type: type = '', prompt } = (args ?? {}) as {
+      readonly subagent_type?: string;
+      readonly prompt?: unknown;
+    };
+    const worker = catchAll.test(type) ? `${type || 'default'}:${fingerprint('prompt', prompt)}` : type;
+    const answer = await openWorker(gear, task, worker, prompt);
+    if (answer.refusal !== undefined) return refused(answer.refusal);
+    sent.set(id, { type, worker: answer });
+    return {};
+  };
+
+  /** Tells the ending of a call, of a worker, or of one that a person let through. */
+  function settle(input: HookInput, id: string, ending: Ending): void {
+    const out = sent.get(id);
+    const call = calls.get(id);
+    if (out !== undefined) {
+      const { status } = ('value' in ending && ending.value ? ending.value : {}) as { readonly status?: unknown };
+      out.isLaunched = status === 'async_launched';
+      if (out.isLaunched && !out.isOver) return;
+      sent.delete(id);
+      if (!out.isOver) out.worker.settle(ending);
+    } else if (call !== undefined) {
+      calls.delete(id);
+      call(ending);
+    } else {
+      const task = taskOf(input);
+      const ok = 'value' in ending;
+      task.observe({ type: 'tool_use', id, name: String(input.tool_name), input: input.tool_input });
+      task.observe({ type: 'tool_result', id, ok, output: ok ? ending.value : String(input.error) });
+    }
+  }
+
+  const PostToolUse: Hook = async (input, id = '') => {
+    settle(input, id, { value: input.tool_response });
+    return {};
+  };
+
+  const PostToolUseFailure: Hook = async (input, id = '') => {
+    const error = input.is_interrupt ? cancelled() : new Error(String(input.error));
+    settle(input, id, { error });
+    return {};
+  };
+
+  /** Once per model turn; a halt that no refused call told of ends the run here. */
+  const PostToolBatch: Hook = async (input) => {
+    const task = taskOf(input);
+    turns.set(task, (turns.get(task) ?? 0) + 1);
+    return task.halt === undefined ? {} : { continue: false, stopReason: task.halt.explanation };
+  };
+
+  const UserPromptSubmit: Hook = async ({ prompt = '' }) => {
+    root.observe({ type: 'user', text: prompt });
+    return {};
+  };
+
+  const SubagentStart: Hook = async ({ agent_id, agent_type = '' }) => {
+    const waiting = [...sent.values()].find(
+      ({ type, agent }) => agent === undefined && (type || 'default') === (agent_type || 'default'),
+    );
+    if (waiting !== undefined && agent_id !== undefined) waiting.agent = agent_id;
+    return {};
+  };
+
+  const SubagentStop: Hook = async ({ agent_id, last_assistant_message: value }) => {
+    for (const [id, out] of sent) {
+      if (out.agent === undefined || out.agent !== agent_id) continue;
+      out.isOver = true;
+      if (out.isLaunched) sent.delete(id);
+      out.worker.settle({ value });
+    }
+    return {};
+  };
+
+  const hooks = {
+    PreToolUse,
+    PostToolUse,
+    PostToolUseFailure,
+    PostToolBatch,
+    UserPromptSubmit,
+    SubagentStart,
+    SubagentStop,
+  };
+  // A guard that broke must not let a call through, and one that waits for a person needs the time.
+  const timeout = gear.settings.approval.timeoutSecs + 10;
+  const matcher = (hook: Hook) => ({ hooks: [hook], timeout, onFailure: 'block' });
+  return {
+    hooks: Object.fromEntries(Object.entries(hooks).map(([event, hook]) => [event, matcher(hook)])),
+    taskOf,
+    settleRest() {
+      for (const call of calls.values()) call({ error: cancelled() });
+      for (const { worker } of sent.values()) worker.settle({ error: cancelled() });
+      calls.clear();
+      sent.clear();
+    },
+  };
+}
+
+/** Denied and ended at once: `continue: false` alone would still run this call. */
+function refused(refusal: Refusal): object {
+  const said = decision('deny', told(refusal));
+  return refusal.kind === 'halt' ? { ...said, continue: false, stopReason: refusal.explanation } : said;
+}
+
+function decision(permissionDecision: 'ask' | 'deny', permissionDecisionReason: string): object {
+  return { hookSpecificOutput: { hookEventName: 'PreToolUse', permissionDecision, permissionDecisionReason } };
+}
+
+function cancelled(): DOMException {
+  return new DOMException('the run is over', 'AbortError');
+}

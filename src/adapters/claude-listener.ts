@@ -1,0 +1,78 @@
+/** What the messages of Claude tell its tasks: words and costs of each model call, once, when it is complete. */
+
+import type { Switchgear, Task } from '../guard/front-door.ts';
+import { bookUsage } from '../guard/host-call.ts';
+
+interface Message {
+  readonly type?: unknown;
+  readonly agent_id?: string;
+  readonly parent_tool_use_id?: string | null;
+  readonly message?: {
+    readonly id?: string;
+    readonly model?: string;
+    readonly content?: unknown;
+    readonly usage?: Readonly<Record<string, number | undefined>>;
+  };
+}
+
+/** A model call as far as it has come: one message per block of it, all with the same id. */
+interface Said {
+  readonly id: string;
+  readonly task: Task;
+  text: string;
+  toolUse: boolean;
+  model: string;
+  usage: Readonly<Record<string, number | undefined>>;
+}
+
+export interface ClaudeListener {
+  hear(message: unknown): void;
+  end(): void;
+}
+
+export function claudeListener(gear: Switchgear, taskOf: (message: Message) => Task): ClaudeListener {
+  /** By task: agents speak at the same time. */
+  const open = new Map<Task, Said>();
+
+  function flush(task: Task): void {
+    const said = open.get(task);
+    open.delete(task);
+    if (said === undefined) return;
+    const { text, toolUse, model, usage } = said;
+    task.observe({ type: 'assistant', text, toolUse });
+    const cacheReadTokens = usage.cache_read_input_tokens ?? 0;
+    const cacheWriteTokens = usage.cache_creation_input_tokens ?? 0;
+    // What Claude calls input leaves out what came from the cache and what went there.
+    const inputTokens = (usage.input_tokens ?? 0) + cacheReadTokens + cacheWriteTokens;
+    bookUsage(gear, task, {
+      model,
+      inputTokens,
+      outputTokens: usage.output_tokens ?? 0,
+      cacheReadTokens,
+      cacheWriteTokens,
+    });
+  }
+
+  function end(): void {
+    for (const task of [...open.keys()]) flush(task);
+  }
+
+  function hear(given: unknown): void {
+    const message = (given ?? {}) as Message;
+    if (message.type === 'result') end();
+    if (message.type !== 'assistant' && message.type !== 'user') return;
+    const task = taskOf(message);
+    const { id = '', model = '', content, usage = {} } = message.message ?? {};
+    if (message.type === 'user' || open.get(task)?.id !== id) flush(task);
+    if (message.type === 'user') return;
+    const said = open.get(task) ?? { id, task, text: '', toolUse: false, model, usage };
+    for (const block of Array.isArray(content) ? content : []) {
+      if (block?.type === 'text') said.text += String(block.text);
+      if (block?.type === 'tool_use') said.toolUse = true;
+    }
+    said.usage = usage; // The last of them is the nearest to the truth.
+    open.set(task, said);
+  }
+
+  return { hear, end };
+}
