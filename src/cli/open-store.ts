@@ -74,9 +74,16 @@ export function isThere(place: StorePlace): boolean {
   }
 }
 
-/** Opens the store for some work, and closes it whatever comes of it. */
-export async function withStore<T>(place: StorePlace, work: (store: SharedStore) => Promise<T>): Promise<T> {
-  const store = await open(place).catch((error: unknown) => {
+/**
+ * Opens the store for some work, and closes it whatever comes of it. Who is in a hurry does not have a whole file read
+ * first (`verify: false`): what is wrong with it is told when it is met.
+ */
+export async function withStore<T>(
+  place: StorePlace,
+  work: (store: SharedStore) => Promise<T>,
+  { verify = true }: { readonly verify?: boolean } = {},
+): Promise<T> {
+  const store = await open(place, verify).catch((error: unknown) => {
     throw told(error, place);
   });
   try {
@@ -86,11 +93,11 @@ export async function withStore<T>(place: StorePlace, work: (store: SharedStore)
   }
 }
 
-async function open(place: StorePlace): Promise<SharedStore> {
+async function open(place: StorePlace, verify: boolean): Promise<SharedStore> {
   if (place.kind === 'sqlite') {
     checkFile(place.path);
     const { sqliteStore } = await import('../stores/sqlite.ts');
-    return sqliteStore({ path: place.path, waitMs });
+    return sqliteStore({ path: place.path, waitMs, verify });
   }
   const { redisStore } = await import('../stores/redis.ts');
   const { url, prefix, name } = place;

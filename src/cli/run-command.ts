@@ -81,10 +81,11 @@ async function inStore(
   if ((said.given.get('--store') ?? terminal.env.SWITCHGEAR_STORE) === 'memory') return work(memoryStore(systemClock));
   let isOpen = false;
   try {
-    return await withStore(storePlace(said, terminal), (store) => {
+    const open = (store: Store) => {
       isOpen = true;
       return work(store);
-    });
+    };
+    return await withStore(storePlace(said, terminal), open, { verify: false });
   } catch (error) {
     if (isOpen || !(error instanceof SwitchgearError) || !error.code.startsWith('store_')) throw error;
     throw new SwitchgearError(error.code, `${error.message}; or run without one: --store memory`, { cause: error });
