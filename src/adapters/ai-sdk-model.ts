@@ -7,7 +7,7 @@ import { invalid } from '../guard/arguments.ts';
 import type { Task } from '../guard/front-door.ts';
 import { hostCall } from '../guard/host-call.ts';
 import { hear, hearPrompt, type Part, type Prompt } from './ai-sdk-words.ts';
-import { type HostRun, haltFacts, mayClose, refusedError, told } from './host-run.ts';
+import { beginTurn, type HostRun, haltFacts, mayClose, refusedError, told } from './host-run.ts';
 import { withMethods } from './with-methods.ts';
 
 /** The subset of the SDK's model that is used; the same in its specifications 2, 3 and 4. */
@@ -35,14 +35,6 @@ interface Generated {
 
 interface Streamed {
   readonly stream: ReadableStream<Part>;
-}
-
-const turns = new WeakMap<Task, number>();
-const closed = new WeakSet<Task>();
-
-/** The model turn that a task is in. */
-export function turnOf(task: Task): string | undefined {
-  return turns.get(task)?.toString();
 }
 
 export function protectModel<M>(model: M, run: HostRun): M {
@@ -150,7 +142,7 @@ async function callModel<T>(
   call: (params: Params) => PromiseLike<T>,
 ): Promise<{ readonly halt?: Refusal; readonly value?: T }> {
   hearPrompt(task, params.prompt ?? []);
-  turns.set(task, (turns.get(task) ?? 0) + 1);
+  beginTurn(task);
   const name = `${model.provider}/${model.modelId}`;
   const answer =
     task.halt === undefined
@@ -159,8 +151,7 @@ async function callModel<T>(
   if ('value' in answer) return { value: answer.value };
   const { refusal: halt } = answer;
   if (halt.kind !== 'halt') throw refusedError(halt);
-  if (!mayClose(halt) || closed.has(task)) return { halt };
-  closed.add(task);
+  if (!mayClose(task, halt)) return { halt };
   try {
     return { halt, value: await call({ ...params, toolChoice: { type: 'none' } }) };
   } catch (error) {

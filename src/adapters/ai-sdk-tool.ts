@@ -3,8 +3,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Call } from '../guard/front-door.ts';
 import { type HostCall, hostCall, wouldAsk } from '../guard/host-call.ts';
-import { turnOf } from './ai-sdk-model.ts';
-import { type HostRun, refusedError, sendOut } from './host-run.ts';
+import { type HostRun, refusedError, sendOut, turnOf } from './host-run.ts';
 
 interface ToolLike {
   readonly execute?: (input: unknown, options: ToolCallOptions) => unknown;

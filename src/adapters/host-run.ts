@@ -42,39 +42,54 @@ export function hostRun({ gear = defaultSwitchgear(), task: given }: ProtectOpti
   let latest: Task | undefined;
   let out = 0;
   let isWaiting = false;
-  let stayAwake = () => {};
+  /** Since when nothing is out. */
+  let restsSinceMs: number | undefined;
+  let cancel: (() => void) | undefined;
+
+  /** One timer for the whole run: whoever looks too early looks again. */
+  function look(): void {
+    cancel = undefined;
+    if (own === undefined || restsSinceMs === undefined) return;
+    const restMs = isWaiting ? 1000 * gear.settings.approval.timeoutSecs : hostRestMs;
+    const leftMs = restsSinceMs + restMs - clock.nowMs();
+    if (leftMs <= 0) end(own);
+    else cancel = clock.after(leftMs, look);
+  }
+
+  function end(task: Task): void {
+    if (task !== own) return;
+    cancel?.();
+    cancel = undefined;
+    own = undefined;
+    isWaiting = false;
+    task.end();
+  }
 
   return {
     gear,
     begin() {
       latest = isTask(given) ? given : gear.currentTask();
       if (latest !== undefined) return latest;
-      stayAwake();
       if (own === undefined) out = 0;
       own ??= gear.startTask(given as TaskOptions | undefined);
       if (isWaiting) own.resume();
       isWaiting = false;
+      restsSinceMs = undefined;
       out++;
       latest = own;
       return own;
     },
     rest(task) {
-      // A host that stops at its own limit of steps tells nobody, and its task would be taken for a silent one.
       if (task !== own || --out > 0) return;
       if (isWaiting) task.pause();
-      const restMs = isWaiting ? 1000 * gear.settings.approval.timeoutSecs : hostRestMs;
-      stayAwake = clock.after(restMs, () => this.end(task));
+      restsSinceMs = clock.nowMs();
+      // A host that stops at its own limit of steps tells nobody, and its task would be taken for a silent one.
+      cancel ??= clock.after(hostRestMs, look);
     },
     wait(task) {
       isWaiting ||= task === own;
     },
-    end(task) {
-      if (task !== own) return;
-      stayAwake();
-      own = undefined;
-      isWaiting = false;
-      task.end();
-    },
+    end,
     get halt() {
       return latest?.halt;
     },
@@ -117,10 +132,25 @@ export function refusedError(refusal: Refusal): RefusedError {
   return Object.assign(new RefusedError(refusal), { message: told(refusal) });
 }
 
-/** Whether a halted task may have a closing answer from the model: not where the model is what costs too much. */
-export function mayClose({ code, control }: Refusal): boolean {
-  const spent = code === 'token_spend_limit' || code === 'token_limit';
-  return !spent && control !== 'deadline' && control !== 'operator';
+const turns = new WeakMap<Task, number>();
+const closed = new WeakSet<Task>();
+
+/** The model turn that a task is in. */
+export function turnOf(task: Task): string | undefined {
+  return turns.get(task)?.toString();
+}
+
+/** A model is called: what it asks for belongs to the next turn. */
+export function beginTurn(task: Task): void {
+  turns.set(task, (turns.get(task) ?? 0) + 1);
+}
+
+/** Whether a halted task may have its one closing answer from the model: not where money or time is what ran out. */
+export function mayClose(task: Task, { code, control }: Refusal): boolean {
+  const isSpent = code === 'token_spend_limit' || code === 'token_limit';
+  if (isSpent || control === 'deadline' || control === 'operator' || closed.has(task)) return false;
+  closed.add(task);
+  return true;
 }
 
 /** What a framework's result carries about a halt, as plain data. */

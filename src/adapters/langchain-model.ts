@@ -3,23 +3,15 @@
 import type { Refusal } from '../core/refusal.ts';
 import type { Task } from '../guard/front-door.ts';
 import { bookUsage, hostCall } from '../guard/host-call.ts';
-import { type HostRun, haltFacts, mayClose, refusedError, told } from './host-run.ts';
+import { beginTurn, type HostRun, haltFacts, mayClose, refusedError, told } from './host-run.ts';
 import { type AiMessageLike, type Handler, type ModelRequest, messageClasses, textOf } from './langchain-shapes.ts';
-
-const turns = new WeakMap<Task, number>();
-const closed = new WeakSet<Task>();
-
-/** The model turn that a task is in. */
-export function turnOf(task: Task): string | undefined {
-  return turns.get(task)?.toString();
-}
 
 export async function callModel(run: HostRun, request: ModelRequest, handler: Handler<ModelRequest>): Promise<unknown> {
   const task = run.begin();
   try {
     const last = request.messages.at(-1);
     if (last?.type === 'human') task.observe({ type: 'user', text: textOf(last) });
-    turns.set(task, (turns.get(task) ?? 0) + 1);
+    beginTurn(task);
     const name = modelName(request.model);
     const host = { kind: 'model', task, signal: request.runtime.signal } as const;
     const answer =
@@ -46,8 +38,7 @@ async function close(
   handler: Handler<ModelRequest>,
 ): Promise<unknown> {
   let said: AiMessageLike | undefined;
-  if (mayClose(halt) && !closed.has(task)) {
-    closed.add(task);
+  if (mayClose(task, halt)) {
     try {
       const value = await handler({ ...request, toolChoice: 'none', responseFormat: undefined });
       said = messageOf(value);

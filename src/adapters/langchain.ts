@@ -1,8 +1,8 @@
 /** LangChain 1.x: the settings of `createAgent`, with a middleware that guards every tool call and model call. */
 
 import { type HostAnswer, type HostCall, hostCall } from '../guard/host-call.ts';
-import { type HostRun, hostRuns, type ProtectOptions, sendOut, told } from './host-run.ts';
-import { callModel, turnOf } from './langchain-model.ts';
+import { type HostRun, hostRuns, type ProtectOptions, sendOut, told, turnOf } from './host-run.ts';
+import { callModel } from './langchain-model.ts';
 import { type Handler, type ModelRequest, runName, type ToolRequest, threadOf } from './langchain-shapes.ts';
 import { askBy, isBubble, refusedMessage, withNote } from './langchain-tool.ts';
 

@@ -3,7 +3,7 @@
 import type { Refusal } from '../core/refusal.ts';
 import type { Switchgear, Task } from '../guard/front-door.ts';
 import { bookUsage, hostCall } from '../guard/host-call.ts';
-import { mayClose, refusedError, told } from './host-run.ts';
+import { beginTurn, mayClose, refusedError, told } from './host-run.ts';
 import { withMethods } from './with-methods.ts';
 
 /** The subset of a model that is used. */
@@ -30,14 +30,6 @@ interface Response {
 interface StreamEvent {
   readonly type: string;
   readonly response?: Response;
-}
-
-const turns = new WeakMap<Task, number>();
-const closed = new WeakSet<Task>();
-
-/** The model turn that a task is in. */
-export function turnOf(task: Task): string | undefined {
-  return turns.get(task)?.toString();
 }
 
 export function protectModel<M extends object>(model: M, gear: Switchgear, name: string): M {
@@ -83,7 +75,7 @@ export function protectModel<M extends object>(model: M, gear: Switchgear, name:
 function begin(gear: Switchgear, { input }: Request): Task | undefined {
   const task = gear.currentTask();
   if (task === undefined) return undefined;
-  turns.set(task, (turns.get(task) ?? 0) + 1);
+  beginTurn(task);
   const last =
     typeof input === 'string' ? { role: 'user', content: input } : (input as readonly Item[] | undefined)?.at(-1);
   if (last?.role === 'user') task.observe({ type: 'user', text: JSON.stringify(last.content) });
@@ -128,8 +120,7 @@ async function close(
   request: Request,
   name: string,
 ): Promise<Response> {
-  if (!mayClose(halt) || closed.has(task)) return answerOf(request, halt);
-  closed.add(task);
+  if (!mayClose(task, halt)) return answerOf(request, halt);
   try {
     const asked = { ...request, modelSettings: { ...request.modelSettings, toolChoice: 'none' } };
     const said = await model.getResponse(asked);

@@ -2,9 +2,8 @@
 
 import type { Switchgear, Task } from '../guard/front-door.ts';
 import { type OpenCall, openCall, wouldAsk } from '../guard/host-call.ts';
-import { told } from './host-run.ts';
+import { told, turnOf } from './host-run.ts';
 import { openWorker } from './open-worker.ts';
-import { turnOf } from './openai-agents-model.ts';
 
 /** Calls that are out, by their ids. */
 export type Calls = Map<string, { readonly task: Task | undefined; readonly settle: OpenCall['settle'] }>;
