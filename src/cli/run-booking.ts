@@ -67,7 +67,7 @@ export function runBooking(
     // A person who thinks is no agent that is silent.
     const unhurried = isInteractive ? { maxDurationSecs: secsMax, maxIdleSecs: secsMax } : {};
     const started = gear.startTask({ ...options, session, limits: { ...unhurried, ...options.limits } });
-    if (!isInteractive) world.follow(started.id); // The terminal is its own.
+    if (!isInteractive) world.follow(started); // The terminal is its own.
     return started;
   }
 
@@ -154,6 +154,7 @@ export function runBooking(
       const lateMicros = halt === undefined ? 0 : booking.spent.micros - microsAtHalt;
       const { spendCents, ...rest } = task.snapshot();
       const snapshot = { ...rest, spendCents: spendCents + lateMicros / microsPerCent };
+      world.follow(undefined);
       task.end(how);
       closeNotices();
       if (halt === undefined || carried === undefined) forgetRun(store, record.task);

@@ -41,7 +41,7 @@ export function runFeed(
   return {
     take(piece) {
       lines.write(piece);
-      return way === 'pass' ? screen.out(piece) : undefined;
+      return way === 'pass' ? screen.out(piece) : screen.full();
     },
     end(isAnswer) {
       lines.end();

@@ -58,12 +58,13 @@ export async function whatNext(options: QuestionOptions): Promise<Answered> {
 
 function inInbox({ store, clock, promptKept }: QuestionOptions, card: string, over: AbortSignal): Promise<Answered> {
   return new Promise((resolve) => {
+    let forget = () => {};
+    over.addEventListener('abort', () => forget(), { once: true });
     const look = () => {
-      if (over.aborted) return;
       store.shared?.refresh();
       const { state, answer } = store.card(card) ?? {};
       const act = state === 'answered' || state === 'used' ? wishOf[answer!] : undefined;
-      if (act === undefined) clock.after(answerPollMs, look, true);
+      if (act === undefined) forget = clock.after(answerPollMs, look, true);
       else resolve({ at: 'inbox', wish: act === 'narrow' ? { act, prompt: promptKept() ?? '' } : { act } });
     };
     look();

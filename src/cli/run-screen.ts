@@ -30,6 +30,8 @@ export interface Screen {
   /** Passes on what the agent printed; a promise asks to wait until it is gone. */
   out(data: Uint8Array | string): Promise<void> | undefined;
   err(data: Uint8Array | string): Promise<void> | undefined;
+  /** What to wait for before more is printed, where stdout takes no more now. */
+  full(): Promise<void> | undefined;
   /** Says a line of our own, on stderr. */
   say(line: string): void;
   /** Takes the line away, for good. */
@@ -45,6 +47,8 @@ export function runScreen({ stdout, stderr, clock, status }: ScreenOptions): Scr
   let drawn = '';
   /** Whether what was printed last ended its line; the cursor stands inside one otherwise. */
   let atStart = true;
+  /** Streams that take no more now, each with its one promise to do so again. */
+  const held = new Map<Sink, Promise<void>>();
   let stop = isShown ? clock.after(statusDrawMs, draw) : undefined;
 
   function draw(): void {
@@ -68,11 +72,20 @@ export function runScreen({ stdout, stderr, clock, status }: ScreenOptions): Scr
       atStart = data.at(-1) === (typeof data === 'string' ? '\n' : 10);
     }
     const isTaken = sink.write(data);
-    return isTaken || isGone(sink) ? undefined : drained(sink);
+    return isTaken || isGone(sink) ? undefined : waitFor(sink);
+  }
+
+  function waitFor(sink: Sink): Promise<void> {
+    const known = held.get(sink);
+    if (known !== undefined) return known;
+    const made = drained(sink).then(() => void held.delete(sink));
+    held.set(sink, made);
+    return made;
   }
 
   return {
     out: (data) => pass(stdout, data),
+    full: () => held.get(stdout),
     err: (data) => pass(stderr, data),
     say(line) {
       const isInside = isShown && !atStart;

@@ -1,7 +1,7 @@
 /** A run on an open store: the gear that judges it, the screen that shows it, and what became of earlier runs. */
 
 import { systemClock } from '../guard/clock.ts';
-import type { TaskOptions } from '../guard/front-door.ts';
+import type { Task, TaskOptions } from '../guard/front-door.ts';
 import { createSwitchgear } from '../guard/switchgear.ts';
 import { type CheckedPolicy, checked } from '../policy/check.ts';
 import type { Store } from '../ports/store.ts';
@@ -11,7 +11,7 @@ import type { Terminal } from './command.ts';
 import { runUntilOver, type Start } from './run-loop.ts';
 import type { RunOptions } from './run-options.ts';
 import { runScreen } from './run-screen.ts';
-import { statusLine } from './run-status.ts';
+import { runTally } from './run-status.ts';
 import type { RunWorld } from './run-world.ts';
 
 export interface SessionOptions {
@@ -39,16 +39,18 @@ export async function runSession(given: SessionOptions): Promise<number> {
     mode: options.observe ? 'observe' : 'enforce',
     log: 'silent',
   });
-  let task = '';
+  let task: Task | undefined;
   const isSilent = options.quiet || options.json;
-  const status = () => statusLine(gear, task);
+  const tally = runTally(gear);
+  const status = () => (task === undefined ? '' : tally.line(task));
   const { stdout, stderr } = process;
+  stderr.on('error', () => undefined); // Nobody is left who could be told.
   const screen = runScreen({ stdout, stderr, clock: systemClock, ...(isSilent ? {} : { status }) });
   const emit: RunWorld['emit'] = (kind, body) => {
     if (options.json) void screen.out(`${JSON.stringify({ kind, ...body })}\n`);
   };
-  const follow = (id: string) => {
-    task = id;
+  const follow = (next: Task | undefined) => {
+    task = next;
   };
   gear.on((entry) => emit('entry', entry));
   const world: RunWorld = { options, terminal, gear, store, screen, clock: systemClock, emit, follow };

@@ -39,12 +39,10 @@ export function listenOutside({ terminal, ownsTerminal, ask, sleep, wake }: Outs
         ] as const)),
   ];
   for (const [name, listener] of heard) process.on(name, listener);
-  process.stderr.on('error', ignore); // Nobody is left who could be told.
   if (terminal.leave?.aborted === true) gone();
   terminal.leave?.addEventListener('abort', gone, { once: true });
   return () => {
     for (const [name, listener] of heard) process.removeListener(name, listener);
-    process.stderr.removeListener('error', ignore);
     terminal.leave?.removeEventListener('abort', gone);
   };
 }

@@ -2,7 +2,7 @@
 
 import type { TaskSettings } from '../core/settings.ts';
 import { carriedFrom } from '../guard/carried.ts';
-import type { Switchgear, TaskSnapshot } from '../guard/front-door.ts';
+import type { Switchgear, Task, TaskSnapshot } from '../guard/front-door.ts';
 import { count } from './sheet.ts';
 
 /** The counters of a task against its limits. */
@@ -16,19 +16,46 @@ export function countersLine(task: TaskSnapshot, limits: TaskSettings): string {
   ].join(' · ');
 }
 
-export function statusLine(gear: Switchgear, id: string): string {
-  const { tasks, breakers } = gear.snapshot();
-  const task = tasks.find((each) => each.id === id);
-  const { limits } = carriedFrom(gear, id) ?? {};
-  if (task === undefined || limits === undefined) return '';
-  const below = tasks.length - 1;
-  const open = breakers.filter(({ state }) => state !== 'CLOSED');
-  return [
-    countersLine(task, limits),
-    `idle ${Math.floor(task.idleMs / 1000)} s`,
-    ...(below > 0 ? [count(below, 'subagent')] : []),
-    open.length === 0 ? 'breakers closed' : `open: ${open.map(({ name }) => name).join(', ')}`,
-  ].join(' · ');
+export interface Tally {
+  line(task: Task): string;
+}
+
+/** Keeps in mind which breakers are open and how many subagents work: a look at everything, cards included, costs more. */
+export function runTally(gear: Switchgear): Tally {
+  const open = new Map<string, string>();
+  const below = new Set<string>();
+  gear.on((entry) => {
+    switch (entry.type) {
+      case 'breaker-opened':
+        open.set(entry.key, entry.name);
+        return;
+      case 'breaker-closed':
+      case 'breaker-reset':
+        open.delete(entry.key);
+        return;
+      case 'task-started':
+        if (entry.parent !== undefined && entry.task !== undefined) below.add(entry.task);
+        return;
+      case 'task-ended':
+        if (entry.task !== undefined) below.delete(entry.task);
+        return;
+      default:
+        return;
+    }
+  });
+  return {
+    line(task) {
+      const { limits } = carriedFrom(gear, task.id) ?? {};
+      if (limits === undefined) return '';
+      const now = task.snapshot();
+      return [
+        countersLine(now, limits),
+        `idle ${Math.floor(now.idleMs / 1000)} s`,
+        ...(below.size > 0 ? [count(below.size, 'subagent')] : []),
+        open.size === 0 ? 'breakers closed' : `open: ${[...open.values()].join(', ')}`,
+      ].join(' · ');
+    },
+  };
 }
 
 function dollars(cents: number): string {

@@ -1,6 +1,6 @@
 /** What one call of `switchgear run` works with, through all of its attempts. */
 
-import type { Switchgear } from '../guard/front-door.ts';
+import type { Switchgear, Task } from '../guard/front-door.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Store } from '../ports/store.ts';
 import type { Terminal } from './command.ts';
@@ -17,6 +17,6 @@ export interface RunWorld {
   readonly clock: Clock;
   /** Prints a line of our own event stream; does nothing where it was not asked for. */
   emit(kind: 'run' | 'event' | 'entry' | 'card', body: object): void;
-  /** Says which task the status line is about. */
-  follow(task: string): void;
+  /** Says which task the status line is about; none while nothing runs. */
+  follow(task: Task | undefined): void;
 }
