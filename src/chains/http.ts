@@ -9,7 +9,7 @@ import type { AbilityCall, AbilitySource } from './ability.ts';
 import { onlyKnown, textIn, textsIn, wrongArgument } from './ability-args.ts';
 import { AbilityError } from './ability-error.ts';
 import { switched } from './ability-switch.ts';
-import { type Allowed, allowedAt } from './http-address.ts';
+import { type Allowed, allowedAt, hostPatterns, type Pattern } from './http-address.ts';
 import { type Answer, type Exchange, exchange, type Lookup } from './http-exchange.ts';
 
 export interface HttpOptions {
@@ -25,12 +25,13 @@ export function http(
   { http: isOn, httpHosts }: HttpSettings,
   { lookup = systemLookup }: HttpOptions = {},
 ): AbilitySource {
+  const hosts = hostPatterns(httpHosts);
   const ability = (name: string, method: Exchange['method']) => ({
     name,
     scope: 'agent' as const,
     run: async (call: AbilityCall) => {
       const send: Send = (asked, allowed) => exchange(asked, allowed, lookup, call.signal);
-      return outputOf(await follow(requestOf(call, method), httpHosts, send));
+      return outputOf(await follow(requestOf(call, method), hosts, send));
     },
   });
   return switched('http', isOn, [ability('http.get', 'GET'), ability('http.post', 'POST')]);
@@ -68,7 +69,7 @@ function headerName(ability: string, key: string, value: string): string {
 }
 
 /** Makes the request, and those that redirects ask for; each address is looked at anew. */
-async function follow(first: Exchange, hosts: readonly string[], send: Send): Promise<Answer & { url: URL }> {
+async function follow(first: Exchange, hosts: readonly Pattern[], send: Send): Promise<Answer & { url: URL }> {
   let asked = first;
   let mayBeLocal = true;
   for (let redirects = 0; ; redirects++) {

@@ -10,7 +10,7 @@ import { tmpdir } from 'node:os';
 import { type TestContext, test } from 'node:test';
 import { functions } from '../../src/chains/functions.ts';
 import { http } from '../../src/chains/http.ts';
-import { allowedAt } from '../../src/chains/http-address.ts';
+import { allowedAt, hostPatterns } from '../../src/chains/http-address.ts';
 import { shell } from '../../src/chains/shell.ts';
 import { defaultBreaker } from '../../src/core/breaker/defaults.ts';
 import { classifyError } from '../../src/core/classify.ts';
@@ -231,6 +231,11 @@ const addresses: readonly (readonly [url: string, hosts: readonly string[], mayB
   ['https://169.254.169.254/latest', ['*'], true, /is a private address/],
   ['https://[::ffff:10.0.0.1]', [], true, /is a private address/],
   ['https://[fd00::1]', [], true, /is a private address/],
+  ['https://167772161', [], true, /10\.0\.0\.1 is a private address/],
+  ['https://[::ffff:0:169.254.169.254]', [], true, /is a private address/],
+  ['https://[3fff::1]', [], true, /is a private address/],
+  ['https://8.8.8.8', [], true, /^ok$/],
+  ['https://[2606:4700::1111]', [], true, /^ok$/],
   ['https://10.0.0.1', ['10.0.0.1'], true, /^ok$/],
   ['https://api.example.com:8443', ['api.example.com:443'], true, /is not in abilities\.http_hosts/],
   ['https://api.example.com', ['api.example.com:443'], true, /^ok$/],
@@ -245,13 +250,20 @@ for (const [url, hosts, mayBeLocal, answer] of addresses) {
   test(`${url} with ${JSON.stringify(hosts)}${mayBeLocal ? '' : ' after a redirect'}: ${answer.source}`, () => {
     const said = () => {
       try {
-        allowedAt(new URL(url), hosts, mayBeLocal);
+        allowedAt(new URL(url), hostPatterns(hosts), mayBeLocal);
         return 'ok';
       } catch (error) {
         return (error as Error).message;
       }
     };
     assert.match(said(), answer);
+  });
+}
+
+for (const host of ['', 'a b', 'http//x', 'ftp://x', 'https://x/path', 'x:99999', '[::1', 'u:p@x']) {
+  test(`a policy that lists the host ${JSON.stringify(host)} is refused, not read as a host that nobody has`, () => {
+    const wrong = { code: 'invalid_policy', message: /^abilities\.http_hosts\[1\] must be a host, / };
+    assert.throws(() => http({ http: true, httpHosts: ['example.com', host] }), wrong);
   });
 }
 
