@@ -27,6 +27,7 @@ test('refusals in a row are counted; only a call that ran and succeeded clears t
     ['a failure clears nothing', () => task.settled({ kind: 'failure', error: 'E', errorFingerprint: 0 }), 2],
     ['a cancelled call clears nothing', () => task.settled(cancelled), 2],
     ['words clear nothing', () => task.tell({ type: 'user-observed', atMs: 0 }), 2],
+    ['a model that answers clears nothing', () => task.settled(success, { kind: 'model' }), 2],
     ['a success clears them', () => task.settled(success), 0],
   ];
   for (const [what, tell, inARow] of rows) {

@@ -45,6 +45,11 @@ export interface HostCall {
   readonly ask?: ((question: string) => Answer | Promise<Answer>) | undefined;
 }
 
+interface PromiseEnds {
+  resolve(value: unknown): void;
+  reject(error: unknown): void;
+}
+
 /** A call that is out. */
 export interface OpenCall {
   readonly refusal: undefined;
@@ -119,7 +124,7 @@ export async function openCall(
 }
 
 /** The two ends of a promise, as one function that takes an ending. */
-export function endingOf({ resolve, reject }: PromiseWithResolvers<unknown>): OpenCall['settle'] {
+export function endingOf({ resolve, reject }: PromiseEnds): OpenCall['settle'] {
   return (ending) => ('value' in ending ? resolve(ending.value) : reject(ending.error));
 }
 
