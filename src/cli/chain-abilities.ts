@@ -15,12 +15,6 @@ import { plain } from './sheet.ts';
 /** Where hosts keep the servers of a folder. */
 const mcpFiles = ['.mcp.json', 'mcp.json'];
 
-/** Abilities, and the name of the file that named their servers. */
-export interface FoundAbilities {
-  readonly sources: readonly AbilitySource[];
-  readonly mcpFile: string | undefined;
-}
-
 /** The servers of the file that was given, else of the folder; they start in the folder of their file. */
 export function findAbilities(
   given: string | undefined,
@@ -28,15 +22,12 @@ export function findAbilities(
   settings: AbilitySettings,
   isVerbose: boolean,
   { cwd, env, err }: Terminal,
-): FoundAbilities {
+): readonly AbilitySource[] {
   const found = mcpFiles.map((name) => join(folder, name)).find((path) => existsSync(path));
   const path = given === undefined ? found : resolve(cwd, given);
   const heard = isVerbose ? (server: string, line: string) => err(plain(`[${server}] ${line}`)) : undefined;
   const servers = path === undefined ? [] : [serversIn(path, given ?? relative(cwd, path), { env, heard })];
-  return {
-    sources: [...servers, http(settings), shell(settings, { cwd: folder, env })],
-    mcpFile: path === undefined ? undefined : (given ?? relative(cwd, path)),
-  };
+  return [...servers, http(settings), shell(settings, { cwd: folder, env })];
 }
 
 function serversIn(path: string, name: string, more: Omit<NonNullable<Parameters<typeof mcpServers>[1]>, 'cwd'>) {

@@ -30,7 +30,7 @@ export const command: Command = {
   details: [
     '',
     'run and resume also take:',
-    '  --mcp FILE     the mcpServers JSON; else .mcp.json or mcp.json beside the chain (resume: in this folder)',
+    '  --mcp FILE     the mcpServers JSON; else .mcp.json or mcp.json beside the chain',
     '  --policy FILE  the policy; else the one of this folder',
     '  --explain      print what every rule saw before each step',
     '  --no-wait      leave a run that asks a person as waiting',

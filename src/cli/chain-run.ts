@@ -1,10 +1,11 @@
 /** `switchgear chain run` and `chain resume`: a run at the terminal, told as it happens. */
 
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { cards } from '../approvers/cards.ts';
 import { firstOf } from '../approvers/first-of.ts';
 import { terminal as atTerminal } from '../approvers/terminal.ts';
+import type { AbilitySource } from '../chains/ability.ts';
 import { type Chains, createChains } from '../chains/chains.ts';
 import { chainError, lineOf } from '../chains/problem.ts';
 import { readChain, readText } from '../chains/read.ts';
@@ -16,7 +17,7 @@ import type { Approver } from '../ports/approver.ts';
 import { findAbilities } from './chain-abilities.ts';
 import { liveLines } from './chain-live.ts';
 import { exitOf, lastWords } from './chain-page.ts';
-import { fullId, reachOf } from './chain-runs.ts';
+import { fullId, reachOf, withoutAbilities } from './chain-runs.ts';
 import { exitCodes, readArgs, type Said, type Terminal, usageError } from './command.ts';
 import { type SharedStore, storePlace, withStore } from './open-store.ts';
 import { effectivePolicy } from './policy-file.ts';
@@ -52,8 +53,14 @@ export async function runChain(args: readonly string[], terminal: Terminal): Pro
     for (const each of warnings) terminal.err(plain(`warning: ${lineOf(each, file)}`));
     const modelText = planOf(said, terminal);
     const id = said.given.get('--id');
-    return begin(said, terminal, policy, dirname(path), (chains, signal, wait) =>
-      chains.run(chain, params, { ...(id !== undefined && { id }), ...(modelText && { modelText }), signal, wait }),
+    const sources = sourcesIn(said, terminal, policy, dirname(path));
+    const more = { ...(id !== undefined && { id }), ...(modelText && { modelText }), origin: path };
+    return begin(
+      said,
+      terminal,
+      policy,
+      async () => sources,
+      (chains, signal, wait) => chains.run(chain, params, { ...more, signal, wait }),
     );
   });
 }
@@ -64,10 +71,27 @@ export async function resumeChain(args: readonly string[], terminal: Terminal): 
   if (id === undefined) throw usageError('chain resume: say which run; switchgear chain list names them');
   return toldWrong(terminal, () => {
     const { policy } = effectivePolicy(said.given.get('--policy'), terminal);
-    return begin(said, terminal, policy, terminal.cwd, async (chains, signal, wait) =>
+    const sources = async (store: SharedStore) => {
+      const { origin } = await withoutAbilities(store).show(await fullId(withoutAbilities(store), id));
+      return sourcesIn(said, terminal, policy, folderOf(origin, terminal));
+    };
+    return begin(said, terminal, policy, sources, async (chains, signal, wait) =>
       chains.resume(await fullId(chains, id), { signal, wait }),
     );
   });
+}
+
+/** Where the chain of a run lies: its servers are named there, and its commands run there. */
+function folderOf(origin: string | undefined, { cwd, err }: Terminal): string {
+  if (origin === undefined) return cwd;
+  const folder = dirname(origin);
+  if (existsSync(folder)) return folder;
+  err(plain(`warning: there is no folder ${folder} here, where the chain was: going on in ${cwd}`));
+  return cwd;
+}
+
+function sourcesIn({ given, on }: Said, terminal: Terminal, { settings }: CheckedPolicy, folder: string) {
+  return findAbilities(given.get('--mcp'), folder, settings.abilities, on.has('--verbose'), terminal);
 }
 
 /** Sets up what a run needs, has it run, and tells how it ended. */
@@ -75,23 +99,22 @@ async function begin(
   said: Said,
   terminal: Terminal,
   policy: CheckedPolicy,
-  folder: string,
+  sources: (store: SharedStore) => Promise<readonly AbilitySource[]>,
   go: (chains: Chains, signal: AbortSignal, wait: boolean) => Promise<RunState>,
 ): Promise<number> {
-  const { on, given } = said;
-  const { abilities } = policy.settings;
-  const found = findAbilities(given.get('--mcp'), folder, abilities, on.has('--verbose'), terminal);
+  const { on } = said;
   const isTold = !on.has('--json');
   return withStore(storePlace(said, terminal), async (store) => {
     const stop = new AbortController();
-    const reach = reachOf(said, store.clock, found.mcpFile);
+    const reach = reachOf(said, store.clock);
+    const abilities = await sources(store);
     const chains = createChains({
       policy: policy as unknown as PolicyInput,
       env: terminal.env,
       store,
       approver: approverAt(terminal, store, stop),
       log: on.has('--verbose') ? terminal.err : 'silent',
-      abilities: found.sources,
+      abilities,
       ...(isTold && { onRun: liveLines(terminal, { explain: on.has('--explain'), options: reach.options }) }),
     });
     const hear = listen(stop, terminal);

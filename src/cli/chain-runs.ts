@@ -7,14 +7,14 @@ import { SwitchgearError } from '../core/error.ts';
 import type { Clock } from '../ports/clock.ts';
 import { duration, lastWords, type Reach, runPage, statusCell } from './chain-page.ts';
 import { exitCodes, readArgs, type Said, type Terminal, usageError } from './command.ts';
-import { isThere, storePlace, withStore } from './open-store.ts';
+import { isThere, type SharedStore, storePlace, withStore } from './open-store.ts';
 import { painter, plain, table } from './sheet.ts';
 
 /** How a run on this store is reached again: with what was said, which a shell must take as one word. */
-export function reachOf({ given }: Said, clock: Clock, mcpFile?: string): Reach {
+export function reachOf({ given }: Said, clock: Clock): Reach {
   const option = (name: string, value: string | undefined) => (value === undefined ? '' : ` ${name} ${word(value)}`);
   const options = option('--store', given.get('--store'));
-  return { clock, options, more: option('--policy', given.get('--policy')) + option('--mcp', mcpFile) };
+  return { clock, options, more: option('--policy', given.get('--policy')) + option('--mcp', given.get('--mcp')) };
 }
 
 function word(text: string): string {
@@ -31,7 +31,11 @@ export async function fullId(chains: Chains, id: string): Promise<string> {
   throw new SwitchgearError('unknown_run', `${why} ${JSON.stringify(id)}; switchgear chain list --all names them`);
 }
 
-/** Does something with the runs of a store; nothing can be done there by anybody's abilities. */
+/** The runs of a store, for whoever looks at them: nothing can be done there by anybody's abilities. */
+export function withoutAbilities(store: SharedStore): Chains {
+  return createChains({ store, abilities: [], log: 'silent', env: {} });
+}
+
 async function withRuns<T>(
   said: Said,
   terminal: Terminal,
@@ -39,7 +43,7 @@ async function withRuns<T>(
 ): Promise<T> {
   const place = storePlace(said, terminal);
   if (!isThere(place)) throw new SwitchgearError('unknown_run', `nobody has used the store ${place.name} yet`);
-  return withStore(place, (store) => work(createChains({ store, abilities: [], log: 'silent', env: {} }), store.clock));
+  return withStore(place, (store) => work(withoutAbilities(store), store.clock));
 }
 
 export async function listChains(args: readonly string[], terminal: Terminal): Promise<number> {

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
@@ -309,6 +309,32 @@ test('a step that was cut off by kill -9 is in doubt until somebody says what ca
   const shown = JSON.parse((await look('chain', 'show', 'h1', '--outputs', '--json')).out);
   assert.deepEqual(shown.outputs, { a: { price: 12.5 }, b: { n: 1 }, c: { o: { n: 1 } } });
 });
+
+test(
+  'a run that is resumed elsewhere works in the folder of its chain, and says so where there is none',
+  patient,
+  async (context) => {
+    const { folder, look, card } = home(context, { 'switchgear.toml': '[abilities]\nshell = true\n' });
+    const lines = ['id: w', 'circuit_breakers: ["ability:shell.*|confirm"]', 'steps:'];
+    const text = [...lines, '  - { id: where, ability: shell.execute, args: { command: pwd } }', ''].join('\n');
+    const resumed = async (id: string, drop: boolean) => {
+      const there = join(folder, id);
+      mkdirSync(there);
+      writeFileSync(join(there, 'w.yaml'), text);
+      assert.equal((await look('chain', 'run', join(id, 'w.yaml'), '--no-wait', '--id', id)).code, 6);
+      assert.equal((await look('inbox', 'approve', await card())).code, 0);
+      if (drop) rmSync(there, { recursive: true });
+      const { code, err } = await look('chain', 'resume', id);
+      assert.equal(code, 0, err);
+      const { outputs } = JSON.parse((await look('chain', 'show', id, '--outputs', '--json')).out);
+      return { where: outputs.where, err };
+    };
+    assert.deepEqual(await resumed('here', false), { where: realpathSync(join(folder, 'here')), err: '' });
+    const lost = await resumed('lost', true);
+    assert.equal(lost.where, realpathSync(folder));
+    assert.match(lost.err, /^warning: there is no folder .*lost here, where the chain was: going on in /);
+  },
+);
 
 test('Ctrl-C, and a cancel from elsewhere, stop a run and the servers that it started', patient, async (context) => {
   const { look, start, starts, until } = home(context, {
