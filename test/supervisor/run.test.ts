@@ -132,7 +132,8 @@ test('--json prints what happened as data, from the start to the end', long, asy
   const [, halted, ended] = of('run');
   assert.deepEqual([halted?.code, ended?.code], ['tool_loop', 75]);
   assert.ok(of('entry').some(({ type }) => type === 'task-halted'));
-  assert.equal(of('event').filter(({ type }) => type === 'tool_use').length, 6);
+  // What comes after the halt is told, too.
+  assert.ok(of('event').filter(({ type }) => type === 'tool_use').length >= 6);
 });
 
 test('a command ends with its own code, or with that of the signal that ended it', long, async () => {
