@@ -1,5 +1,8 @@
-/** The command as a file, for tests that start it. Tests of clauses get a stand-in for it in their second run. */
+/**
+ * The command as a file, for tests that start it: the source as it is, whatever was built before. Tests of clauses get a
+ * stand-in for it in their second run.
+ */
 
 import { fileURLToPath } from 'node:url';
 
-export const bin = fileURLToPath(new URL('../bin/switchgear.cjs', import.meta.url));
+export const bin = fileURLToPath(new URL('./source-switchgear.ts', import.meta.url));

@@ -50,7 +50,7 @@ async function decide(
     throw new SwitchgearError('not_kept', `nothing is kept of what ${plain(card.id)} is about: start it again by hand`);
   }
   // The process that waits reads the new request there, once it sees the answer.
-  if (isWaitedFor && wish.act === 'narrow') turnRun(store, run.task, 'waiting', { prompt: wish.prompt });
+  if (isWaitedFor && wish.act === 'narrow') await turnRun(store, run.task, 'waiting', { prompt: wish.prompt });
   const by = (given.get('--by') ?? userName()).slice(0, reasonLengthMax);
   const turned = await answer(store, card, actionOf[wish.act], by, place);
   await store.shared.settled();

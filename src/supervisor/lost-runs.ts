@@ -12,7 +12,7 @@ export async function closeLost(store: Store): Promise<readonly Card[]> {
   for (const run of await runsIn(store)) {
     if (isAlive(run.owner)) continue;
     // One that waited for an answer has a card already, which asks the same.
-    if (run.state === 'waiting') turnRun(store, run.task, 'waiting', { state: 'halted' });
+    if (run.state === 'waiting') await turnRun(store, run.task, 'waiting', { state: 'halted' });
     else if (run.state === 'running') cards.push(...(await close(store, run)));
   }
   return cards;
@@ -20,7 +20,8 @@ export async function closeLost(store: Store): Promise<readonly Card[]> {
 
 async function close(store: Store, { task, session, agent }: RunRecord): Promise<readonly Card[]> {
   const id = `card-lost-${task}`;
-  if (!turnRun(store, task, 'running', { state: 'lost', card: id })) return []; // Somebody else saw it, too.
+  const isFirst = await turnRun(store, task, 'running', { state: 'lost', card: id });
+  if (!isFirst) return []; // Somebody else saw it, too.
   const card: Card = {
     id,
     kind: 'notice',

@@ -72,11 +72,16 @@ export function keepRun(store: Store, record: RunRecord): void {
 }
 
 /** Changes a run if it is still as `from` says; false where somebody was faster. */
-export function turnRun(store: Store, task: string, from: RunRecord['state'], to: Partial<RunRecord>): boolean {
+export async function turnRun(
+  store: Store,
+  task: string,
+  from: RunRecord['state'],
+  to: Partial<RunRecord>,
+): Promise<boolean> {
   const cell = cellOf(store, task);
   const step = (state: RunRecord | null) =>
     state === null || state.state !== from ? 'refuse' : { state: { ...state, ...to } };
-  return store.shared?.now({ changes: [{ cell, step } as never] }).status === 'done';
+  return (await store.shared?.soon({ changes: [{ cell, step } as never] }))?.status === 'done';
 }
 
 export function forgetRun(store: Store, task: string): void {

@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import type { Card } from '../../src/core/card.ts';
+import { startRedis } from '../redis-server.ts';
 import { until } from './processes.ts';
 import { type Home, newHome } from './run-cli.ts';
 
@@ -111,4 +112,33 @@ test('an agent that cannot go on by itself starts anew, and not for ever', long,
   const last = await openCard(here);
   assert.deepEqual(last.actions, ['pause', 'dismiss']);
   assert.equal((await here.run(['inbox', 'retry', last.id])).code, 1);
+});
+
+test('on Redis it is the same: halted here, narrowed there, lost and found', long, async () => {
+  const server = await startRedis();
+  const here = home();
+  const on = ['--store', `${server.url}?prefix=runs`];
+  const openCards = async () => JSON.parse((await here.run(['inbox', 'list', '--json', ...on])).out) as Card[];
+  try {
+    assert.equal((await here.run(['run', '--quiet', ...on, '--', 'claude', '-p', 'calls 60'])).code, 75);
+    const [card] = await openCards();
+    const { code, out } = await here.run(['inbox', 'narrow', card?.id ?? '', 'calls 20', ...on]);
+    assert.deepEqual([code, out], [0, 'done after 20 calls\n']);
+
+    const json = ['--output-format', 'stream-json'];
+    const {
+      child,
+      finished,
+      out: printed,
+    } = here.start(['run', ...on, '--', 'claude', '-p', 'calls 3,silent', ...json]);
+    await until(() => printed().includes('call-session-1-3'));
+    child.kill('SIGKILL');
+    await finished;
+    assert.match((await here.run(['status', ...on])).out, /claude-code: its supervisor was killed/);
+    const [lost] = await openCards();
+    assert.equal((await here.run(['inbox', 'retry', lost?.id ?? '', ...on])).code, 0);
+    assert.deepEqual(await openCards(), []);
+  } finally {
+    await server.stop();
+  }
 });
