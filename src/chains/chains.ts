@@ -12,6 +12,7 @@ import { createSwitchgear } from '../guard/switchgear.ts';
 import type { Clock } from '../ports/clock.ts';
 import { memoryStore } from '../stores/memory.ts';
 import type { AbilitySource } from './ability.ts';
+import { expire } from './ask-card.ts';
 import type { Chain } from './chain.ts';
 import { readParams } from './params.ts';
 import { findAbilities } from './run-abilities.ts';
@@ -125,10 +126,11 @@ export function createChains(options: ChainsOptions): Chains {
       throw new SwitchgearError('not_in_doubt', `no step of the run ${quoted(id)} is in doubt: it is ${known.status}`);
     }
     const text = JSON.stringify(output ?? null);
-    if (text.length > abilityOutputBytesMax) {
-      throw new SwitchgearError('invalid_argument', `an output has at most ${abilityOutputBytesMax} characters`);
+    const outputBytes = Buffer.byteLength(text);
+    if (outputBytes > abilityOutputBytesMax) {
+      throw new SwitchgearError('invalid_argument', `an output has at most ${abilityOutputBytesMax} bytes`);
     }
-    const move = { type: 'resolved', how, outputBytes: Buffer.byteLength(text), wallMs: clock.wallMs() } as const;
+    const move = { type: 'resolved', how, outputBytes, wallMs: clock.wallMs() } as const;
     const notes = [{ type: 'run-resolved', run: id, chain: known.chain.id, by, how } as const];
     const kept = how === 'done' ? { output: { step, text } } : {};
     return taken(await keepMove(store, known, move, { notes, ...kept }), id);
@@ -153,7 +155,10 @@ export function createChains(options: ChainsOptions): Chains {
       if (isOver(known)) throw new SwitchgearError('run_over', `the run ${quoted(id)} is over: it is ${known.status}`);
       const end = { code: 'cancelled', message: `cancelled by ${by}` } as const;
       const notes = [{ type: 'run-cancelled', run: id, chain: known.chain.id, by } as const];
-      return taken(await keepMove(store, known, { type: 'cancelled', wallMs: clock.wallMs(), end }, { notes }), id);
+      const move = { type: 'cancelled', wallMs: clock.wallMs(), end } as const;
+      const run = taken(await keepMove(store, known, move, { notes }), id);
+      if (known.card !== undefined) await expire(store, known.card); // Nobody is to answer what nobody asks any more.
+      return run;
     },
     async close() {
       await Promise.all(sources.map((source) => source.close()));

@@ -161,13 +161,12 @@ async function keepResult(
   const { desk, outputs } = bench;
   const { by, clock, run } = desk;
   const text = jsonOf(value);
-  if (text === undefined || text.length > abilityOutputBytesMax) {
-    const what =
-      text === undefined ? 'is no plain data' : `has ${text.length} characters, at most ${abilityOutputBytesMax}`;
+  const outputBytes = Buffer.byteLength(text ?? '');
+  if (text === undefined || outputBytes > abilityOutputBytesMax) {
+    const what = text === undefined ? 'is no plain data' : `has ${outputBytes} bytes, at most ${abilityOutputBytesMax}`;
     return fail(bench, at, step, number, { code: 'ability_failed', message: `${step.id}: its output ${what}` });
   }
   const wallMs = clock.wallMs();
-  const outputBytes = Buffer.byteLength(text);
   const move = { type: 'finished', by, step: at, attempt: number, wallMs, outputBytes } as const;
   const notes = [stepEnded(run.id, step.id, 'done')];
   const beside = { output: { step: at, text }, notes };

@@ -1,5 +1,6 @@
 /** Runs a run from where it is to its end, or to where it has to stop. Every effect of chains is begun here. */
 
+import { carryOn } from '../core/budget.ts';
 import { leaseMs, runRenewMs, stepStoreWaitMs } from '../core/limits.ts';
 import { parseRule, type Rule, ruleOf } from '../core/rules/rule.ts';
 import { chainGate } from '../guard/chain-gate.ts';
@@ -10,6 +11,7 @@ import type { Clock } from '../ports/clock.ts';
 import type { Store } from '../ports/store.ts';
 import type { Ability } from './ability.ts';
 import { askInStore } from './ask.ts';
+import { expire } from './ask-card.ts';
 import type { Chain, ParamValues } from './chain.ts';
 import { rulesOf } from './rules-of.ts';
 import type { Bench } from './run-bench.ts';
@@ -93,14 +95,36 @@ export async function goOn(runner: Runner, start: RunState, how: RunHow): Promis
     lastChecked: { hits: [], rows: [] },
   };
   const stopLease = keepLease(desk, () => lost.abort(new Error('the run is no longer run here')));
+  const halts = haltCards(bench);
   try {
-    return await finish(bench, dropped === undefined ? await runAll(bench) : unruled(dropped));
+    const run = await finish(bench, dropped === undefined ? await runAll(bench) : unruled(dropped));
+    // Whoever cancelled it knows; a card would wait for somebody to do something about it.
+    if (desk.signal.aborted) for (const card of halts) await expire(store, card);
+    return run;
   } finally {
     stopLease();
     gear.dispose();
     lent.takeBack();
     store.shared?.letGo?.(runKey(start.id));
   }
+}
+
+/** The cards that tell of a halt of this run. */
+function haltCards({ gear, desk }: Bench): ReadonlySet<string> {
+  const found = new Set<string>();
+  gear.on((entry) => {
+    if (entry.type !== 'card-changed') return;
+    const { id, kind, task } = entry.card;
+    if (kind === 'halt' && task === desk.run.id) found.add(id);
+  });
+  return found;
+}
+
+/** How often steps of a run were begun before: a run that is gone on with has no fresh budget. */
+function carryCalls({ gate, desk }: Bench): void {
+  const { budget } = gate.works.tasks.get(desk.run.id)!.cells;
+  const calls = desk.run.steps.reduce((sum, { attempts }) => sum + attempts, 0);
+  carryOn(budget.state, { ...budget.state, calls });
 }
 
 /** A rule of the chain is never left out: without it nothing runs. */
@@ -157,6 +181,7 @@ async function runAll(bench: Bench): Promise<Stopped | undefined> {
   const unready = (await readOutputs(bench)) ?? (await admitRun(bench));
   if (unready !== undefined) return unready;
   const result = await gear.task({ id: desk.run.id, signal: desk.signal }, async (task) => {
+    carryCalls(bench);
     for (const at of desk.run.steps.keys()) {
       if (desk.run.steps[at]!.status !== 'pending') continue;
       const stopped = await runStep(bench, at, task);

@@ -91,6 +91,18 @@ test('a yes for good covers later runs of the chain until it is dropped, and nev
   assert.equal(ann.cards.length, 4);
 });
 
+test('cancelling a run closes its question', async () => {
+  const { chains, store, clock } = world({ approver: person() });
+  const running = chains.run(asking, {}, { id: 'r' });
+  await clock.elapse(1_000);
+  const { card } = await chains.show('r');
+  assert.equal(store.card(card!)?.state, 'open');
+  await chains.cancel('r', 'bob');
+  assert.equal(store.card(card!)?.state, 'expired');
+  await clock.elapse(10_000);
+  assert.equal((await running).status, 'cancelled');
+});
+
 test('several rules are asked about together, and an approval covers exactly that set', async () => {
   const ann = person({ approved: true, for: 'always' });
   const { chains } = world({ approver: ann });

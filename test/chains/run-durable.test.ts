@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import type { AbilityCall } from '../../src/chains/ability.ts';
+import { answerQuestion } from '../../src/chains/ask-card.ts';
 import { type ChainsOptions, createChains } from '../../src/chains/chains.ts';
 import type { RunEvent } from '../../src/chains/run-event.ts';
 import type { Change, Store } from '../../src/ports/store.ts';
@@ -170,6 +171,20 @@ test('a question of an owner that froze is put again as the same card, and only 
   await one.clock.elapse(10_000);
   assert.equal((await running).status, 'done', 'whoever lost it sees how it ended');
   assert.deepEqual([one.abilities.ran, two.abilities.ran], [['first'], ['pay']]);
+});
+
+test('a run that is gone on with has what is left of its budget, not a new one', async () => {
+  const policy = { task: { max_tool_calls: 2 } };
+  const { chains, abilities, store } = side(newFile(), {}, { policy });
+  const { card } = await chains.run(
+    chainOf(['one', 'pay', 'tell'], ['ability:pay|confirm']),
+    {},
+    { id: 'r', wait: false },
+  );
+  await answerQuestion(store, card!, 'approve', 'ann');
+  const run = await chains.resume('r');
+  assert.equal(run.end?.code, 'tool_call_limit');
+  assert.deepEqual(abilities.ran, ['one', 'pay']);
 });
 
 test('of two who resume at once one goes on', async () => {

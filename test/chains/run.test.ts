@@ -228,7 +228,7 @@ test('the budget of the task holds for the steps of a run', async () => {
 
 test('a signal cancels the run, and what ran then is in doubt', async () => {
   const stop = new AbortController();
-  const { chains, clock } = world({
+  const { chains, clock, store } = world({
     slow: ({ signal }) =>
       new Promise((_, reject) => {
         signal.addEventListener('abort', () => reject(signal.reason));
@@ -244,6 +244,8 @@ test('a signal cancels the run, and what ran then is in doubt', async () => {
     run.steps.map(({ status }) => status),
     ['in-doubt', 'pending'],
   );
+  const left = [...store.cards()].map(({ kind, state }) => [kind, state]);
+  assert.deepEqual(left, [['halt', 'expired']], 'nobody is asked to do something about it');
 });
 
 test('an output that is too long fails the step, and one that is just short enough is kept whole', async () => {
@@ -251,8 +253,10 @@ test('an output that is too long fails the step, and one that is just short enou
   const { chains } = world({ fits: () => long, not: () => `${long}y` });
   const run = await chains.run(chainOf(['fits', 'not']));
   assert.equal(run.status, 'failed');
-  assert.match(run.end?.message ?? '', /not: its output has 1048577 characters, at most 1048576/);
+  assert.match(run.end?.message ?? '', /not: its output has 1048577 bytes, at most 1048576/);
   assert.equal((await chains.outputs(run.id)).fits, long);
+  const wide = await world({ wide: () => 'é'.repeat(600_000) }).chains.run(chainOf(['wide']));
+  assert.match(wide.end?.message ?? '', /its output has 1200002 bytes/);
 });
 
 test('each attempt of a step has the same key, and another step has another', async () => {
