@@ -134,6 +134,9 @@ export const storeBatchMax = 200;
 export const leasesMax = 10_000;
 /** How long a probe waits for a call after it was granted, and successes that wait for the next failure. */
 export const grantKeepMs = 1_000;
+/** The same where the caller could not wait and comes back at its own pace; doubled while that is too soon, up to. */
+export const slowGrantKeepMs = 15_000;
+export const grantKeepMaxMs = 240_000;
 export const pendingSuccessesMax = 1_000;
 /** Orders of one kind that stand at once, and how long one stands that has no end of its own. */
 export const ordersMax = 64;

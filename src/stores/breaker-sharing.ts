@@ -1,11 +1,19 @@
 /** A breaker that processes have in common: each decides on its view, and what changes more than counts is a deal. */
 
+import type { Action } from '../core/action.ts';
 import { refusalAt } from '../core/breaker/breaker.ts';
-import type { BreakerState } from '../core/breaker/state.ts';
+import type { BreakerState, Probe } from '../core/breaker/state.ts';
 import { beginRunning } from '../core/breaker/window.ts';
 import type { Control } from '../core/control.ts';
 import type { ActionDecided, ControlEvent, Entry, EntryBody } from '../core/event.ts';
-import { aloneAfterMs, grantKeepMs, pendingSuccessesMax, roundsMax } from '../core/limits.ts';
+import {
+  aloneAfterMs,
+  grantKeepMaxMs,
+  grantKeepMs,
+  pendingSuccessesMax,
+  roundsMax,
+  slowGrantKeepMs,
+} from '../core/limits.ts';
 import type { BreakerSettings } from '../core/settings.ts';
 import type { Stop } from '../core/verdict.ts';
 import type { Clock } from '../ports/clock.ts';
@@ -51,7 +59,9 @@ export function shareBreakers(common: Common): BreakerSharing {
       for (let round = 1; round < roundsMax && stop.kind === 'wait'; round++) {
         const waitMs = (stop.retryAtMs ?? 0) - gate.clock.nowMs();
         await new Promise<void>((resolve) => void gate.clock.after(Math.max(0, waitMs), resolve, true));
-        const admission = gate.admit(gate, lane, act(), gate.clock.nowMs());
+        // In the last round there is no patience left: whoever would have it wait refuses it.
+        const action = round + 1 < roundsMax ? act() : { ...act(), patienceMs: 0 };
+        const admission = gate.admit(gate, lane, action, gate.clock.nowMs());
         if (!('code' in admission)) return admission;
         stop = admission;
       }
@@ -79,6 +89,10 @@ function shareBreaker(
   const held = new Map<string | number, string>();
   /** A probe that was granted after its caller had to be sent away: for the next one. */
   let granted: { readonly id: string; readonly generation: number; readonly untilMs: number } | undefined;
+  /** How long it waits for that one: the longer, the later those come who were sent away. */
+  let keepMs = grantKeepMs;
+  /** The call that was last told to wait. */
+  let sentAway: Action['id'] | undefined;
   let asking = false;
   let grants = 0;
   /** Since when nobody answered who could grant a probe. */
@@ -166,10 +180,26 @@ function shareBreaker(
     isGivenUp = dealt.status !== 'done' && !(alone && takeAlone(id));
     if (isGivenUp) return;
     const { generation } = cell.state;
-    granted = { id, generation, untilMs: common.clock.nowMs() + grantKeepMs };
-    common.clock.after(grantKeepMs, () => {
+    granted = { id, generation, untilMs: common.clock.nowMs() + keepMs };
+    hold(id, generation, granted.untilMs);
+  }
+
+  /** Keeps a granted probe alive until somebody comes for it; where nobody did, the next one waits longer. */
+  function hold(id: string, generation: number, untilMs: number): void {
+    const leaseMs = settings.leaseSecs * 1000;
+    common.clock.after(Math.min(untilMs - common.clock.nowMs(), leaseMs / 3), () => {
       if (granted?.id !== id) return;
+      const atMs = common.clock.nowMs();
+      if (atMs < untilMs && isGranted(atMs)) {
+        tell((state) => {
+          const renewed = (probe: Probe) => (probe.id === id ? { id, endMs: atMs + leaseMs } : probe);
+          if (state.generation === generation) state.probes = state.probes.map(renewed);
+        }, atMs);
+        hold(id, generation, untilMs);
+        return;
+      }
       granted = undefined;
+      if (cell.state.generation === generation) keepMs = Math.min(2 * keepMs, grantKeepMaxMs);
       giveBack(id, generation);
     });
   }
@@ -189,13 +219,19 @@ function shareBreaker(
   }
 
   function isGranted(atMs: number): boolean {
-    return granted !== undefined && granted.generation === cell.state.generation && atMs < granted.untilMs;
+    const { generation, probes } = cell.state;
+    if (granted === undefined || granted.generation !== generation || atMs >= granted.untilMs) return false;
+    // A process that was frozen may have lost it to others.
+    return probes.some(({ id, endMs }) => id === granted?.id && atMs < endMs);
   }
 
-  function waiting(atMs: number): Stop {
-    const { failureThreshold: limit, recoveryTimeoutSecs } = settings;
-    const counters = { failures: limit, limit, wait_secs: recoveryTimeoutSecs };
-    return { kind: 'wait', code: 'circuit_open', control: 'breaker', counters, retryAtMs: atMs + 10 };
+  function waiting({ id, patienceMs }: Action, atMs: number): Stop {
+    const { failureThreshold: limit } = settings;
+    const counters = { failures: limit, limit, wait_secs: 1 };
+    const stop = { code: 'circuit_open', control: 'breaker', counters, retryAtMs: atMs + 10 } as const;
+    if (patienceMs === 0) return { ...stop, kind: 'deny' };
+    sentAway = id;
+    return { ...stop, kind: 'wait', pending: true };
   }
 
   /** The event as everybody knows it: with the probe's own id. */
@@ -229,12 +265,15 @@ function shareBreaker(
         held.set(action.id, id);
         return true;
       }
-      if (dealt.status !== 'away') return refusalAt(cell.state, settings, atMs) ?? waiting(atMs);
+      if (dealt.status !== 'away') return refusalAt(cell.state, settings, atMs) ?? waiting(action, atMs);
       if (!asking) void ask(atMs);
-      return waiting(atMs);
+      return waiting(action, atMs);
     },
     change: tell,
     apply(state, event, place) {
+      if (event.type === 'action-decided' && event.action.id === sentAway && event.verdict.kind === 'deny') {
+        keepMs = Math.max(keepMs, slowGrantKeepMs); // It could not wait: a program or a model tries again some time.
+      }
       if (event.type === 'action-decided' && held.has(event.action.id)) {
         // The store has it already; what is left to count is this process's own.
         state.requests++;
