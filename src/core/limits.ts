@@ -245,3 +245,5 @@ export const liveWritesMax = 50;
 export const liveKeepMs = 30 * 86_400_000;
 export const lostKeepMs = 3_600_000;
 export const ownerKeepMs = 60_000;
+/** Characters of a request or answer of a model provider that is read to know its model and cost. */
+export const fetchBodyMax = 8_388_608;

@@ -1,0 +1,82 @@
+/** `fetch` for the SDKs of model providers: spend is metered from what comes back, and a provider that fails rests. */
+
+import { fetchBodyMax, nameLengthMax } from '../core/limits.ts';
+import type { Refusal } from '../core/refusal.ts';
+import { defaultSwitchgear } from '../guard/default-switchgear.ts';
+import type { Switchgear, Task } from '../guard/front-door.ts';
+import { bookUsage, hostCall } from '../guard/host-call.ts';
+import { haltFacts, told } from './host-run.ts';
+import { usageReader } from './provider-usage.ts';
+
+export interface FetchOptions {
+  /** The gear that guards; the one of the process unless said. */
+  readonly gear?: Switchgear;
+  /** The task that requests belong to; the one around each unless said. */
+  readonly task?: Task;
+}
+
+type Fetch = (input: string | URL | Request, init?: RequestInit) => Promise<Response>;
+
+/** A `fetch` of the same type, to be handed to `new OpenAI({ fetch })` or `new Anthropic({ fetch })`. */
+export function protect<F>(fetch: F, options: FetchOptions = {}): F {
+  const { gear = defaultSwitchgear(), task: given } = options;
+  const send = fetch as unknown as Fetch;
+
+  const guarded: Fetch = async (input, init) => {
+    const url = new URL(input instanceof Request ? input.url : input);
+    const model = modelIn(init?.body);
+    const task = given ?? gear.currentTask();
+    const name = `${url.host}/${model || url.pathname}`.slice(0, nameLengthMax);
+    const signal = init?.signal ?? undefined;
+    const answer = await hostCall(gear, name, [], () => send(input, init), { kind: 'model', task, signal, classify });
+    if ('refusal' in answer) return refusedResponse(answer.refusal);
+    return answer.value.ok && task !== undefined ? metered(answer.value, gear, task, model) : answer.value;
+  };
+  return guarded as unknown as F;
+}
+
+/** What a status says of the provider: its own errors count, those of the request do not. */
+function classify(ending: object): 'failure' | 'neutral' | undefined {
+  const { value } = ending as { readonly value?: Response };
+  if (value === undefined || value.ok) return undefined;
+  return value.status >= 500 || value.status === 429 || value.status === 408 ? 'failure' : 'neutral';
+}
+
+/** The answer, read on its way: what it cost is booked when it ends, or when nobody reads on. */
+function metered(response: Response, gear: Switchgear, task: Task, asked: string): Response {
+  if (response.body === null) return response;
+  const reader = usageReader(fetchBodyMax);
+  const decoder = new TextDecoder();
+  const source = response.body;
+  const passing = async function* () {
+    try {
+      for await (const chunk of source) {
+        reader.take(decoder.decode(chunk, { stream: true }));
+        yield chunk;
+      }
+    } finally {
+      const usage = reader.end();
+      if (usage !== undefined) bookUsage(gear, task, { ...usage, model: usage.model ?? asked });
+    }
+  };
+  const { status, statusText, headers, url } = response;
+  const body = ReadableStream.from(passing()) as ConstructorParameters<typeof Response>[0];
+  return Object.defineProperty(new Response(body, { status, statusText, headers }), 'url', { value: url });
+}
+
+/** A refusal in the form that the SDKs turn into an error of theirs; the header says that trying again is no use. */
+function refusedResponse(refusal: Refusal): Response {
+  const error = { ...haltFacts(refusal), type: 'switchgear_refused', message: told(refusal) };
+  const headers = { 'content-type': 'application/json', 'x-should-retry': 'false' };
+  return new Response(JSON.stringify({ type: 'error', error }), { status: 403, headers });
+}
+
+function modelIn(body: unknown): string {
+  if (typeof body !== 'string' || body.length > fetchBodyMax) return '';
+  try {
+    const { model } = JSON.parse(body) as { readonly model?: unknown };
+    return typeof model === 'string' ? model : '';
+  } catch {
+    return '';
+  }
+}

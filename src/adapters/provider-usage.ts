@@ -1,0 +1,81 @@
+/** Reads what a model call cost out of a provider's answer, whole or streamed: Anthropic's, OpenAI's and those alike. */
+
+import type { Usage } from '../ports/prices.ts';
+
+export interface UsageReader {
+  take(text: string): void;
+  /** What was found, once the answer has ended. */
+  end(): Usage | undefined;
+}
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/** A reader of one answer. What is longer than the limit and no stream is not read. */
+export function usageReader(lengthMax: number): UsageReader {
+  let text = '';
+  let isStream: boolean | undefined;
+  let isTooLong = false;
+  let model: string | undefined;
+  let usage: Fields | undefined;
+
+  /** A stream tells the cost in parts: the last word on each of them holds. */
+  function read(json: string): void {
+    if (!json.includes('"usage"')) return;
+    try {
+      const said = fieldsOf(JSON.parse(json));
+      const about = [said, fieldsOf(said.response), fieldsOf(said.message)].find((each) => each.usage) ?? said;
+      if (typeof about.model === 'string') model = about.model;
+      const known = Object.entries(fieldsOf(about.usage)).filter(([, value]) => value !== null);
+      usage = { ...usage, ...Object.fromEntries(known) };
+    } catch {
+      // Half an event, or none of these formats: nothing is learned from it.
+    }
+  }
+
+  function readLine(line: string): void {
+    if (line.startsWith('data:')) read(line.slice('data:'.length));
+  }
+
+  return {
+    take(more) {
+      text += more;
+      if (isStream === undefined && text.trim() !== '') isStream = /^\s*(event|data|id|retry|:)/.test(text);
+      if (isStream) {
+        const lines = text.split('\n');
+        text = lines.pop() ?? '';
+        lines.forEach(readLine);
+      }
+      if (text.length <= lengthMax) return;
+      isTooLong = true;
+      text = '';
+    },
+    end() {
+      if (isStream) readLine(text);
+      else if (!isTooLong) read(text);
+      return usage && { ...tokensOf(usage), ...(model !== undefined && { model }) };
+    },
+  };
+}
+
+/** Anthropic leaves the cached part out of its input; the others have it in. */
+function tokensOf(usage: Fields): Usage {
+  const details = fieldsOf(usage.input_tokens_details ?? usage.prompt_tokens_details);
+  const isApart = 'cache_read_input_tokens' in usage || 'cache_creation_input_tokens' in usage;
+  const cacheReadTokens = countOf(usage.cache_read_input_tokens ?? details.cached_tokens);
+  const cacheWriteTokens = countOf(usage.cache_creation_input_tokens ?? details.cache_write_tokens);
+  const input = countOf(usage.input_tokens ?? usage.prompt_tokens);
+  return {
+    inputTokens: isApart ? input + cacheReadTokens + cacheWriteTokens : input,
+    outputTokens: countOf(usage.output_tokens ?? usage.completion_tokens),
+    cacheReadTokens,
+    cacheWriteTokens,
+  };
+}
+
+function fieldsOf(value: unknown): Fields {
+  return typeof value === 'object' && value !== null ? (value as Fields) : {};
+}
+
+function countOf(value: unknown): number {
+  return typeof value === 'number' && value > 0 ? value : 0;
+}
