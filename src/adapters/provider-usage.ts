@@ -1,4 +1,4 @@
-/** Reads what a model call cost out of a provider's answer, whole or streamed: Anthropic's, OpenAI's and those alike. */
+/** Reads what a model call cost out of a provider's answer, whole or streamed, as Anthropic and OpenAI write them. */
 
 import type { Usage } from '../ports/prices.ts';
 

@@ -49,7 +49,7 @@ test('an answer of OpenAI passes as it is, and what it cost is booked on the tas
   assert.ok(task.snapshot().spendCents > 0);
 });
 
-test('a stream of Anthropic passes event by event; its cost is told in parts and booked once, cache and all', async () => {
+test('a stream of Anthropic passes; its cost is told in parts and booked once, cache and all', async () => {
   const usage = { input_tokens: 10, cache_read_input_tokens: 1000, cache_creation_input_tokens: 200, output_tokens: 1 };
   const message = { id: 'm', type: 'message', role: 'assistant', model: 'claude-sonnet-4', content: [], usage };
   const { anthropic, task } = stage([

@@ -1,4 +1,4 @@
-/** What a guarded tool call costs beside the bare framework, in the same run: `node --import ./hooks.ts overhead.ts`. */
+/** What a guarded call costs beside the bare framework: `node --import ./test/adapters/hooks.ts …/overhead.ts`. */
 
 import { Agent as MastraAgent } from '@mastra/core/agent';
 import { createTool } from '@mastra/core/tools';
