@@ -24,14 +24,14 @@ export interface Attempt extends Booked {
 
 export async function attempt(world: RunWorld, launched: Launched, given: TaskOptions): Promise<Attempt> {
   const { options, clock, screen, emit } = world;
-  const { agent, way, tree, watchdog, child } = launched;
+  const { agent, way, tree, watchdog, child, signal } = launched;
   let ending: Promise<Ended> | undefined;
   let stoppedBy: NodeJS.Signals | undefined;
   const hurry = new AbortController();
-  const endAll = (signal: 'SIGINT' | 'SIGTERM') => {
-    ending ??= endTree(tree, clock, { signal, graceMs: options.graceMs, hurry: hurry.signal });
+  const endAll = (by: 'SIGINT' | 'SIGTERM') => {
+    ending ??= endTree(tree, clock, { signal: by, graceMs: options.graceMs, hurry: hurry.signal });
   };
-  const booking = runBooking(world, launched, given, () => endAll(agent.signal));
+  const booking = runBooking(world, launched, given, () => endAll(signal));
   const done = (end: End): Attempt => {
     watchdog.dismiss();
     const how = end.how === 'ended' && end.code === 0 ? 'done' : 'error';
@@ -44,11 +44,11 @@ export async function attempt(world: RunWorld, launched: Launched, given: TaskOp
   const forgetOutside = listenOutside({
     terminal: world.terminal,
     ownsTerminal: way === 'interactive',
-    ask(signal) {
+    ask(by) {
       if (ending !== undefined) return hurry.abort();
-      stoppedBy = signal;
-      if (signal === 'SIGINT') screen.say('switchgear: ending the agent; press Ctrl-C again to kill it at once');
-      endAll(signal === 'SIGINT' ? 'SIGINT' : agent.signal);
+      stoppedBy = by;
+      if (by === 'SIGINT') screen.say('switchgear: ending the agent; press Ctrl-C again to kill it at once');
+      endAll(by === 'SIGINT' ? 'SIGINT' : signal);
     },
     sleep: () => booking.task.pause(),
     wake: () => booking.task.resume(),
@@ -69,6 +69,7 @@ export async function attempt(world: RunWorld, launched: Launched, given: TaskOp
     feed.end(ending === undefined);
     const ended = await ending; // The last line that it printed may have been one too many.
     if (ended !== undefined) {
+      launched.restoreTerminal();
       const { halt } = booking;
       return done(halt === undefined ? { how: 'stopped', by: stoppedBy!, ended } : { how: 'halted', halt, ended });
     }

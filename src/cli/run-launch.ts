@@ -9,6 +9,7 @@ import { markOf, type ProcessTree, processTree } from '../supervisor/process-tre
 import { startWatchdog, type Watchdog } from '../supervisor/watchdog.ts';
 import type { Terminal } from './command.ts';
 import type { RunOptions } from './run-options.ts';
+import { rememberTerminal } from './run-terminal.ts';
 
 /**
  * How a command is run. `interactive`: the terminal is its own. `pass`: as it was given, its output passed on.
@@ -28,6 +29,10 @@ export interface Launched {
   readonly conversation: string | undefined;
   /** When it began, by the wall clock. */
   readonly wallMs: number;
+  /** What asks it to end: at a terminal Ctrl-C is only a word in the conversation. */
+  readonly signal: 'SIGINT' | 'SIGTERM';
+  /** Sets the terminal as it was, where the command had it to itself. */
+  restoreTerminal(): void;
   readonly tree: ProcessTree;
   readonly watchdog: Watchdog;
   readonly child: Child | NotStarted;
@@ -45,7 +50,9 @@ export async function launch(
   const task = `t-${randomUUID().slice(0, 13)}`;
   const mark = markOf(randomUUID());
   const tree = processTree(mark, !ownsTerminal);
-  const watchdog = startWatchdog({ mark, ownsSession: !ownsTerminal, signal: agent.signal });
+  const signal = ownsTerminal ? 'SIGTERM' : agent.signal;
+  const restoreTerminal = ownsTerminal ? rememberTerminal() : () => undefined;
+  const watchdog = startWatchdog({ mark, ownsSession: !ownsTerminal, signal });
   const known = conversationOf(agent, way, options);
   const child = await startChild({
     command: [...(way === 'show' || way === 'events' ? agent.command : command), ...known.added],
@@ -58,7 +65,8 @@ export async function launch(
     watchdog.plant(child.pid);
   }
   const { conversation } = known;
-  return { command, agent, way, task, session, conversation, wallMs: Date.now(), tree, watchdog, child };
+  const ids = { task, session, conversation, wallMs: Date.now() };
+  return { command, agent, way, ...ids, signal, restoreTerminal, tree, watchdog, child };
 }
 
 /** One that talks to a person prints no events: it is told how to call its conversation, if it can be told. */

@@ -1,5 +1,6 @@
 /** How far a run is, in one line: calls 12 of 50 · $0.31 of $50.00 · 02:13 of 30:00 · idle 3 s. */
 
+import { secsMax } from '../core/limits.ts';
 import type { TaskSettings } from '../core/settings.ts';
 import { carriedFrom } from '../guard/carried.ts';
 import type { Switchgear, Task, TaskSnapshot } from '../guard/front-door.ts';
@@ -12,7 +13,7 @@ export function countersLine(task: TaskSnapshot, limits: TaskSettings): string {
     `calls ${toolCalls} of ${limits.maxToolCalls}`,
     `${dollars(spendCents)} of ${dollars(limits.maxSpendCents)}`,
     ...(limits.maxTokens === undefined ? [] : [`tokens ${tokens} of ${limits.maxTokens}`]),
-    `${clockTime(durationMs / 1000)} of ${clockTime(limits.maxDurationSecs)}`,
+    clockTime(durationMs / 1000) + (limits.maxDurationSecs < secsMax ? ` of ${clockTime(limits.maxDurationSecs)}` : ''),
   ].join(' · ');
 }
 

@@ -1,9 +1,10 @@
 /** `switchgear run` with agents that follow a script: what is stopped, what is left alone, and how it ends. */
 
 import assert from 'node:assert/strict';
-import { chmodSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
 import { named, sleeper } from './processes.ts';
 import { type Finished, newHome } from './run-cli.ts';
 
@@ -219,4 +220,16 @@ test('programs that an agent leaves behind when it ends by itself are told, and 
   const left = named(name);
   for (const pid of left) process.kill(pid, 'SIGKILL');
   assert.equal(left.length, 1);
+});
+
+test('one that talks to a person has limits for each request, read from its session files', long, async () => {
+  const talking = fileURLToPath(new URL('./talking-agent.ts', import.meta.url));
+  mkdirSync(join(home.folder, 'talking'));
+  const claude = join(home.folder, 'talking', 'claude');
+  writeFileSync(claude, `#!/bin/sh\nexec "${process.execPath}" "${talking}" "$@"\n`);
+  chmodSync(claude, 0o755);
+  const { code, out, err } = await home.run(['run', '--interactive', '--', claude]);
+  assert.deepEqual([code, out], [75, 'both requests are done\n']);
+  assert.match(err, /^switchgear: halted claude-code: 'Bash' returned the same error 5 times/);
+  assert.match(err, /the last call was: Bash cat missing\.yaml/);
 });
