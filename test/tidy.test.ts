@@ -26,6 +26,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   adapters: ['core', 'ports', 'guard', 'compat'],
   agents: ['core', 'ports', 'guard'],
   supervisor: ['core', 'ports', 'guard/clock', 'guard/carried'],
+  hooks: ['core', 'ports', 'guard', 'stores', 'agents/shell-failure', 'agents/subagent-tasks', 'supervisor/run-record'],
   demo: ['core', 'ports', 'guard', 'policy', 'compat', 'prices', 'testing', 'index'],
   cli: [
     'core',
@@ -41,6 +42,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
     'chains',
     'agents',
     'supervisor',
+    'hooks',
     'index',
   ],
   // Doors are files of their own.

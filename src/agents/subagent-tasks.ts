@@ -146,7 +146,8 @@ function living(subagent: Subagent | undefined): Subagent | undefined {
   return found;
 }
 
-function workerOf(name: string | undefined, prompt: string | undefined): string {
+/** The worker that a subagent is: its type, and for one that may be anything its errand as well. */
+export function workerOf(name: string | undefined, prompt: string | undefined): string {
   if (name !== undefined && !catchAlls.has(name)) return nameOf(name);
   const mark = (fingerprint('prompt', prompt ?? '') >>> 0).toString(16);
   return `${name ?? 'default'}#${mark}`;

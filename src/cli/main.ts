@@ -19,6 +19,7 @@ const commands: Readonly<Record<string, () => Promise<{ readonly command: Comman
   chain: () => import('./chain-command.ts'),
   prompt: () => import('./prompt-command.ts'),
   run: () => import('./run-command.ts'),
+  hook: () => import('./hook-command.ts'),
   demo: () => import('./demo-command.ts'),
 };
 
@@ -67,7 +68,7 @@ async function help(): Promise<readonly string[]> {
     ...loaded.flatMap(({ command }) => command.usage.map((line) => `  switchgear ${line}`)),
     '  switchgear --version',
     '',
-    'The first seven look at a store: --store sqlite:PATH, redis://HOST:PORT or rediss://HOST:PORT (and ?prefix=NAME),',
+    'The first eight look at a store: --store sqlite:PATH, redis://HOST:PORT or rediss://HOST:PORT (and ?prefix=NAME),',
     'else SWITCHGEAR_STORE, else the file switchgear/state.db in your state folder. With --json they print data.',
     '',
     'Exit codes: 0 it worked, 1 it did not, 2 it was called wrongly.',

@@ -245,5 +245,23 @@ export const liveWritesMax = 50;
 export const liveKeepMs = 30 * 86_400_000;
 export const lostKeepMs = 3_600_000;
 export const ownerKeepMs = 60_000;
+/** Calls of a task that hooks keep open, answers they give again, and subagents and prompts of a session they know. */
+export const hookCallsMax = 64;
+export const hookAnswersMax = 16;
+export const hookAgentsMax = 100;
+export const hookPromptsMax = 32;
+/** How long a hook may keep others of its session waiting, how often it asks whether it is its turn, and at most. */
+export const hookLeaseMs = 5_000;
+export const hookTurnMinMs = 4;
+export const hookTurnMaxMs = 40;
+/** What a host gives a hook unless said, what a hook leaves of it, and the longest it makes a call wait. */
+export const hookTimeoutMs = 60_000;
+export const hookMarginMs = 5_000;
+export const hookWaitMaxMs = 10_000;
+/** How long a store keeps what hooks know of a session after it was last heard of. */
+export const hookKeepMs = 30 * 86_400_000;
+/** Bytes of one payload, and characters of one answer. */
+export const hookPayloadBytesMax = 67_108_864;
+export const hookReasonMax = 2_000;
 /** Characters of a request or answer of a model provider that is read to know its model and cost. */
 export const fetchBodyMax = 8_388_608;

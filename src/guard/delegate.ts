@@ -156,7 +156,12 @@ function swapReturn(
 }
 
 /** Books how a delegation came back, unless the same failure was booked further down. */
-export function book(works: Works, lane: Lane, child: TaskNode, { failed, reason: said }: WorkerFailure): void {
+export function book(
+  works: Works,
+  lane: Lane,
+  child: Pick<TaskNode, 'booked'>,
+  { failed, reason: said }: WorkerFailure,
+): void {
   const { task, target, session, panel, place } = lane;
   if (task === undefined) return; // Outside any task nobody counts delegations.
   if (failed) {

@@ -31,6 +31,12 @@ const checks: Checks = {
   retryOf: isA,
 };
 
+/** What a task is from its first moment on. */
+type PlacedTask = Pick<
+  TaskNode,
+  'id' | 'agent' | 'session' | 'parent' | 'depth' | 'limits' | 'said' | 'controls' | 'cells' | 'raises'
+>;
+
 /** Starts a task: checked, placed in the tree, with the limits of its agent and its own. */
 export function startTask(
   works: Works,
@@ -57,16 +63,26 @@ export function startTask(
   const atMs = clock.nowMs();
   const { state: cells } = store.cell<TaskCells>(pathOf('task', id), () => initialTaskCells(controls, atMs));
   if (before !== undefined) carryOn(cells.budget.state, before.cells.budget.state);
+  const raises = before === undefined ? 0 : before.raises + 1;
+  const node = placeTask(works, { id, agent, session, parent, depth, limits, said, controls, cells, raises });
+  const started = { type: 'task-started', limits, ...(parent && { parent: parent.id }) } as const;
+  write(works, before === undefined ? started : { ...started, retryOf: before.id }, placeOf(node), atMs);
+  if (signal !== undefined) {
+    const abort = () => haltByHand(works, [node], 'the caller cancelled it', 'signal');
+    if (signal.aborted) abort();
+    else {
+      signal.addEventListener('abort', abort, { once: true });
+      node.letGo = () => signal.removeEventListener('abort', abort); // A signal may outlive many tasks.
+    }
+  }
+  return node;
+}
+
+/** Places a task in the tree; whoever begins one says so. */
+export function placeTask(works: Works, given: PlacedTask): TaskNode {
+  const { id, parent, limits } = given;
   const node: TaskNode = {
-    id,
-    agent,
-    session,
-    parent,
-    depth,
-    limits,
-    said,
-    controls,
-    cells,
+    ...given,
     seats: undefined,
     lanes: undefined,
     breakers: undefined,
@@ -86,7 +102,6 @@ export function startTask(
     booked: undefined,
     noticed: undefined,
     noticeCalls: noticeCalls(limits),
-    raises: before === undefined ? 0 : before.raises + 1,
     pauses: 0,
     face: undefined,
   };
@@ -95,18 +110,8 @@ export function startTask(
     parent.children ??= new Set();
     parent.children.add(node);
   }
-  tasks.set(id, node);
-  const started = { type: 'task-started', limits, ...(parent && { parent: parent.id }) } as const;
-  write(works, before === undefined ? started : { ...started, retryOf: before.id }, placeOf(node), atMs);
+  works.tasks.set(id, node);
   wake(works);
-  if (signal !== undefined) {
-    const abort = () => haltByHand(works, [node], 'the caller cancelled it', 'signal');
-    if (signal.aborted) abort();
-    else {
-      signal.addEventListener('abort', abort, { once: true });
-      node.letGo = () => signal.removeEventListener('abort', abort); // A signal may outlive many tasks.
-    }
-  }
   return node;
 }
 

@@ -1,0 +1,81 @@
+/** What a hook works with: the store, the policy of the project, the run around it; opened for one event. */
+
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Settings } from '../core/settings.ts';
+import { createSwitchgear } from '../guard/switchgear.ts';
+import { worksOf } from '../guard/works-of.ts';
+import { handle } from '../hooks/handle.ts';
+import type { HookDecision, HookEvent, HookHost, Payload } from '../hooks/hook-event.ts';
+import type { HookWorld } from '../hooks/hook-tasks.ts';
+import { orderHalt } from '../hooks/order-halt.ts';
+import type { CheckedPolicy } from '../policy/check.ts';
+import { runOf } from '../supervisor/run-record.ts';
+import type { Said, Terminal } from './command.ts';
+import { type SharedStore, storePlace, withStore } from './open-store.ts';
+
+export interface HookRun {
+  readonly host: HookHost;
+  readonly payload: Payload;
+  readonly event: Exclude<HookEvent, { readonly type: 'other' }>;
+  readonly said: Said;
+  readonly terminal: Terminal;
+  readonly untilMs: number;
+}
+
+export async function runHook(run: HookRun): Promise<HookDecision> {
+  const { host, payload, event, said, terminal, untilMs } = run;
+  const { env } = terminal;
+  const project = env.CLAUDE_PROJECT_DIR || env.GEMINI_PROJECT_DIR || event.cwd || terminal.cwd;
+  const policy = await policyOf(said.given.get('--policy'), { ...terminal, cwd: project });
+  const work = async (store: SharedStore) => {
+    const joined = joinedRun(store, env);
+    const session = env.SWITCHGEAR_SESSION || event.session;
+    const gear = createSwitchgear({
+      agent: host.name,
+      session,
+      store,
+      ...(policy && { policy }),
+      env: {},
+      project,
+      log: 'silent',
+    });
+    const works = worksOf(gear);
+    // Its tasks outlive this process: nobody must take them for lost.
+    works.showing = undefined;
+    works.listeners = [];
+    works.settings = withJournal(works.settings, policy, joined !== undefined);
+    const { name: agent, tellsTurns } = host;
+    const isAttended = host.isAttended(payload, env);
+    const world: HookWorld = { works, store, session, untilMs, agent, tellsTurns, isAttended, joined };
+    const decision = await handle(world, event);
+    if (decision.kind === 'halt' && joined !== undefined) await orderHalt(store, joined.task, decision.reason);
+    return decision;
+  };
+  // A hook has no time to read the whole file.
+  return withStore(storePlace(said, terminal), work, { verify: false });
+}
+
+/** What a run around it counts is written down by the run; without one everything that replay needs is kept. */
+function withJournal(settings: Settings, policy: CheckedPolicy | undefined, isJoined: boolean): Settings {
+  const isSaid = (policy?.provenance.get('journal.level')?.source ?? 'default') !== 'default';
+  if (isSaid && !isJoined) return settings;
+  return { ...settings, journal: { ...settings.journal, level: isJoined ? 'refusals' : 'all' } };
+}
+
+function joinedRun(store: SharedStore, { SWITCHGEAR_TASK: task }: Terminal['env']): HookWorld['joined'] {
+  if (task === undefined || task === '') return undefined;
+  return { task, limits: runOf(store, task)?.carried?.limits };
+}
+
+/** The policy in force; undefined where nobody wrote one, so that its parsers need not be loaded. */
+async function policyOf(given: string | undefined, terminal: Terminal): Promise<CheckedPolicy | undefined> {
+  const own = /^SWITCHGEAR_(STORE|TASK|SESSION|RUN_\w+)$/;
+  const isNamed = (name: string) => /^(SWITCHGEAR|BB_CIRCUIT_BREAKER)_/.test(name) && !own.test(name);
+  const files = ['toml', 'yaml', 'yml', 'json'].map((end) => join(terminal.cwd, `switchgear.${end}`));
+  if (given === undefined && !Object.keys(terminal.env).some(isNamed) && !files.some((path) => existsSync(path))) {
+    return undefined;
+  }
+  const { effectivePolicy } = await import('./policy-file.ts');
+  return effectivePolicy(given, { ...terminal, err: () => {} }).policy;
+}

@@ -1,0 +1,153 @@
+/**
+ * One hook at a time per session: whoever has the turn reads what the others left, decides, and writes everything down
+ * in the deal that ends its turn. One that dies leaves things as they were; its turn is over when its lease is.
+ */
+
+import { randomUUID } from 'node:crypto';
+import { SwitchgearError } from '../core/error.ts';
+import { hookKeepMs, hookLeaseMs, hookTurnMaxMs, hookTurnMinMs } from '../core/limits.ts';
+import { systemClock } from '../guard/clock.ts';
+import { freeze, thaw } from '../guard/frozen-task.ts';
+import { wait } from '../guard/retry.ts';
+import { stopSweep } from '../guard/sweep.ts';
+import type { TaskNode } from '../guard/task-node.ts';
+import { endTask } from '../guard/tasks.ts';
+import type { Works } from '../guard/works.ts';
+import type { Cell, Change, Shared, Store } from '../ports/store.ts';
+import { type HookTask, noSession, type SessionState, sessionKey, taskKey } from './session-state.ts';
+
+/** A task in hand, with what hooks keep beside it. */
+export interface HeldTask extends Omit<HookTask, 'frozen'> {
+  readonly node: TaskNode;
+}
+
+export interface Desk {
+  /** As it will be written. */
+  state: SessionState;
+  /** The task of an id, with those above it; undefined where it is not known any more. */
+  task(id: string): Promise<Held | undefined>;
+  /** Takes a task that was just begun. */
+  hold(node: TaskNode): Held;
+  /** Ends a task, with everything below it. */
+  end(id: string, how: 'done' | 'error'): Promise<void>;
+}
+
+export type Held = { -readonly [K in keyof HeldTask]: HeldTask[K] };
+
+export interface DeskOptions {
+  readonly works: Works;
+  readonly store: Store & { readonly shared: Shared };
+  readonly session: string;
+  /** When the host gives up, by the machine's own time. */
+  readonly untilMs: number;
+}
+
+const owner = randomUUID();
+
+/** Does some work when it is this hook's turn. */
+export async function inTurn<T>(options: DeskOptions, work: (desk: Desk) => Promise<T>): Promise<T> {
+  const { works, store, session } = options;
+  const cell = store.cell<SessionState>(sessionKey(session), () => noSession, { keepMs: hookKeepMs });
+  const state = await takeTurn(options, cell);
+  const held = new Map<string, Held>();
+  const ended = new Set<string>();
+
+  async function load(id: string): Promise<Held | undefined> {
+    const known = held.get(id);
+    if (known !== undefined || ended.has(id)) return known;
+    const key = taskKey(session, id);
+    const [row] = await store.shared.read(key, 1);
+    if (row?.key !== key || row.state === null) return undefined;
+    const { frozen, round, open, answers } = row.state as HookTask;
+    const parent = frozen.parent === undefined ? undefined : await load(frozen.parent);
+    const task: Held = { node: thaw(works, frozen, parent?.node), round, open, answers };
+    held.set(id, task);
+    return task;
+  }
+
+  const desk: Desk = {
+    state,
+    task: load,
+    hold(node) {
+      const task: Held = { node, round: 0, open: [], answers: [] };
+      held.set(node.id, task);
+      return task;
+    },
+    async end(id, how) {
+      const task = await load(id);
+      if (task === undefined) return;
+      endTask(works, task.node, how);
+      ended.add(id);
+    },
+  };
+  try {
+    const result = await work(desk);
+    await leave(options, cell, desk.state, held, ended);
+    return result;
+  } catch (error) {
+    await giveBack(options, cell);
+    throw error;
+  } finally {
+    works.tasks.clear(); // The next turn reads what the others made of them.
+    stopSweep(works);
+  }
+}
+
+async function takeTurn({ store, untilMs }: DeskOptions, cell: Cell<SessionState>): Promise<SessionState> {
+  for (let waitMs = hookTurnMinMs; ; waitMs = Math.min(waitMs * 1.5, hookTurnMaxMs)) {
+    const atMs = store.clock.nowMs();
+    let state = noSession;
+    const step = (stored: SessionState) => {
+      const { turn } = stored;
+      if (turn !== null && turn.owner !== owner && atMs < turn.untilMs) return 'refuse' as const;
+      state = { ...stored, turn: { owner, untilMs: atMs + hookLeaseMs } };
+      return { state };
+    };
+    const dealt = await store.shared.soon({ changes: [{ cell, step } as unknown as Change] });
+    if (dealt.status === 'done') return state;
+    if (systemClock.nowMs() > untilMs) {
+      const why = dealt.status === 'away' ? dealt.reason : 'another hook of this session has the turn';
+      throw new SwitchgearError('store_unreachable', `it could not be decided in time: ${why}`);
+    }
+    await wait(systemClock, waitMs * (0.5 + Math.random()));
+  }
+}
+
+/** Writes everything down and ends the turn, in one deal. */
+async function leave(
+  { works, store, session }: DeskOptions,
+  cell: Cell<SessionState>,
+  state: SessionState,
+  held: ReadonlyMap<string, Held>,
+  ended: ReadonlySet<string>,
+): Promise<void> {
+  const changes: Change[] = [
+    ofCell(cell, (stored) => (stored.turn?.owner === owner ? { ...state, turn: null } : undefined)),
+  ];
+  for (const [id, { node, round, open, answers }] of held) {
+    if (ended.has(id) || node.ended) continue;
+    const kept: HookTask = { frozen: freeze(works, node), round, open, answers };
+    const own = store.cell<HookTask | null>(taskKey(session, id), () => null, { keepMs: hookKeepMs });
+    changes.push(ofCell(own, () => kept));
+  }
+  const dealt = await store.shared.soon({ changes });
+  if (dealt.status !== 'done') {
+    const why = dealt.status === 'away' ? dealt.reason : 'its turn was over before it had decided';
+    throw new SwitchgearError('store_unreachable', `what was decided could not be kept: ${why}`);
+  }
+  for (const [id, { node }] of held) if (ended.has(id) || node.ended) store.drop(taskKey(session, id));
+  await store.shared.settled();
+}
+
+function ofCell<S>(cell: Cell<S>, next: (stored: S) => S | undefined): Change {
+  const step = (stored: S) => {
+    const state = next(stored);
+    return state === undefined ? 'refuse' : { state };
+  };
+  return { cell, step } as unknown as Change;
+}
+
+async function giveBack({ store }: DeskOptions, cell: Cell<SessionState>): Promise<void> {
+  const back = (stored: SessionState) => (stored.turn?.owner === owner ? { ...stored, turn: null } : undefined);
+  await store.shared.soon({ changes: [ofCell(cell, back)] });
+}

@@ -1,0 +1,80 @@
+/** The hooks of Gemini CLI. Its calls have no ids: an ending belongs to the oldest open call of the same arguments. */
+
+import {
+  type CallEndedEvent,
+  failed,
+  type HookAnswer,
+  type HookDecision,
+  type HookEvent,
+  type HookHost,
+  type Payload,
+  partIn,
+  placeIn,
+  silence,
+  textIn,
+} from './hook-event.ts';
+
+export const gemini: HookHost = {
+  name: 'gemini',
+  tellsTurns: false,
+  read,
+  answer,
+  isAttended: () => false, // Its payload does not say whether anybody is there.
+};
+
+function read(payload: Payload): HookEvent {
+  const place = placeIn(payload);
+  switch (payload.hook_event_name) {
+    case 'SessionStart':
+      return { type: 'session-started', ...place };
+    case 'BeforeAgent':
+      return { type: 'prompt', ...place, text: textIn(payload, 'prompt') ?? '', by: 'person' };
+    case 'BeforeTool':
+      return { type: 'call-proposed', ...place, ...callOf(payload) };
+    case 'AfterTool':
+      return { type: 'call-ended', ...place, ...callOf(payload), ending: endingOf(partIn(payload, 'tool_response')) };
+    case 'AfterAgent':
+      return { type: 'stopped', ...place, background: 0 };
+    case 'SessionEnd':
+      return { type: 'session-ended', ...place };
+    default:
+      return { type: 'other' };
+  }
+}
+
+function callOf(payload: Payload) {
+  const tool = textIn(payload, 'tool_name') ?? 'unknown';
+  const isShared = payload.mcp_context !== undefined || /^mcp_/.test(tool);
+  return { id: undefined, tool, input: payload.tool_input, isShared };
+}
+
+/** A failing command is told as a success, with its exit code in the text for the model. */
+function endingOf(response: Payload): CallEndedEvent['ending'] {
+  const { error, llmContent } = response;
+  const text = typeof llmContent === 'string' ? llmContent : JSON.stringify(llmContent ?? '');
+  if (error !== undefined && error !== null) {
+    const { message } = partIn(response, 'error');
+    return failed(typeof message === 'string' ? message : text);
+  }
+  // Numbers of processes differ each time: what is compared must not.
+  const shown = text.replace(/^Process Group PGID: .*$/m, '');
+  return /^Exit Code: [1-9]/m.test(text) ? failed(shown) : { value: shown };
+}
+
+function answer(event: HookEvent, decision: HookDecision): HookAnswer {
+  const isProposed = event.type === 'call-proposed';
+  switch (decision.kind) {
+    case 'pass':
+      return silence;
+    case 'note':
+      return { stdout: { hookSpecificOutput: { additionalContext: decision.text } }, code: 0 };
+    case 'ask':
+    case 'deny':
+      return isProposed ? { stdout: { decision: decision.kind, reason: decision.reason }, code: 0 } : silence;
+    case 'halt': {
+      const over = { continue: false, stopReason: decision.reason };
+      const denied = isProposed ? { decision: 'deny', reason: decision.reason } : {};
+      return { stdout: { ...over, ...denied }, code: 0 };
+    }
+  }
+}

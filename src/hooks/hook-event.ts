@@ -1,0 +1,145 @@
+/** What happens in an agent that calls hooks, and what a hook may answer; the same for every host. */
+
+import type { Ending } from '../core/classify.ts';
+
+interface InSession {
+  /** The host's own name of the conversation. */
+  readonly session: string;
+  readonly cwd: string;
+  /** The subagent it happened in; absent = the main one. */
+  readonly agent?: string | undefined;
+  readonly agentType?: string | undefined;
+}
+
+/** A prompt came: typed by a person, or written by the harness, which goes on with the task at hand. */
+export interface PromptEvent extends InSession {
+  readonly type: 'prompt';
+  readonly text: string;
+  readonly by: 'person' | 'harness';
+  /** Subagents that the harness reports as failed. */
+  readonly failed?: readonly string[];
+}
+
+export interface CallProposedEvent extends InSession {
+  readonly type: 'call-proposed';
+  /** The host's id of the call; absent where it has none. */
+  readonly id?: string | undefined;
+  readonly tool: string;
+  readonly input: unknown;
+  /** Who is sent out, where the call sends a subagent. */
+  readonly delegation?: Delegation | undefined;
+  /** Whether the tool is one of an MCP server, which others use, too. */
+  readonly isShared: boolean;
+}
+
+/** Who is sent out by a call. */
+export interface Delegation {
+  readonly type: string;
+  readonly prompt: string;
+}
+
+export interface CallEndedEvent extends InSession {
+  readonly type: 'call-ended';
+  readonly id?: string | undefined;
+  readonly tool: string;
+  readonly input: unknown;
+  readonly delegation?: Delegation | undefined;
+  readonly isShared: boolean;
+  readonly ending: Ending | { readonly cancelled: true };
+  /** The subagent that the call sent out, and whether it goes on after the call. */
+  readonly sent?: { readonly agent: string; readonly goesOn: boolean } | undefined;
+}
+
+/** All calls of one model turn have ended. */
+export interface BatchEndedEvent extends InSession {
+  readonly type: 'batch-ended';
+}
+
+export interface SubagentEvent extends InSession {
+  readonly type: 'subagent-started' | 'subagent-ended';
+  readonly agent: string;
+}
+
+/** The agent has nothing more to do. How much goes on in the background is told by some hosts. */
+export interface StoppedEvent extends InSession {
+  readonly type: 'stopped';
+  readonly background: number | undefined;
+}
+
+export interface SessionEvent extends InSession {
+  readonly type: 'session-started' | 'session-ended';
+}
+
+/** Something that nobody here needs to know. */
+export interface OtherEvent {
+  readonly type: 'other';
+}
+
+export type HookEvent =
+  | PromptEvent
+  | CallProposedEvent
+  | CallEndedEvent
+  | BatchEndedEvent
+  | SubagentEvent
+  | StoppedEvent
+  | SessionEvent
+  | OtherEvent;
+
+/** What is answered. `halt` refuses this call and ends the run; `note` tells the model something with a result. */
+export type HookDecision =
+  | { readonly kind: 'pass' }
+  | { readonly kind: 'note'; readonly text: string }
+  | { readonly kind: 'ask'; readonly reason: string }
+  | { readonly kind: 'deny'; readonly reason: string }
+  | { readonly kind: 'halt'; readonly reason: string };
+
+export const pass: HookDecision = Object.freeze({ kind: 'pass' });
+
+/** How a decision is told: at most one JSON object on stdout, or words on stderr with the exit code that blocks. */
+export interface HookAnswer {
+  readonly stdout?: object;
+  readonly stderr?: string;
+  readonly code: 0 | 2;
+}
+
+export const silence: HookAnswer = Object.freeze({ code: 0 });
+
+/** An agent CLI that calls hooks. */
+export interface HookHost {
+  readonly name: HostName;
+  /** Whether it says when all calls of a model turn have ended. */
+  readonly tellsTurns: boolean;
+  /** What a payload says; it never throws on what is no object or lacks something. */
+  read(payload: Payload): HookEvent;
+  answer(event: HookEvent, decision: HookDecision): HookAnswer;
+  /** Whether a person sits at its terminal and can be asked there. */
+  isAttended(payload: Payload, env: Readonly<Record<string, string | undefined>>): boolean;
+}
+
+export type HostName = 'claude-code' | 'codex' | 'gemini';
+export type Payload = Readonly<Record<string, unknown>>;
+
+export function textIn(payload: Payload, key: string): string | undefined {
+  const value = payload[key];
+  return typeof value === 'string' && value !== '' ? value : undefined;
+}
+
+/** The part of a payload under a name, or an empty one. */
+export function partIn(payload: Payload, key: string): Payload {
+  const value = payload[key];
+  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Payload) : {};
+}
+
+export function placeIn(payload: Payload): InSession {
+  return {
+    session: textIn(payload, 'session_id') ?? 'unknown',
+    cwd: textIn(payload, 'cwd') ?? '',
+    agent: textIn(payload, 'agent_id'),
+    agentType: textIn(payload, 'agent_type'),
+  };
+}
+
+/** The error of a call, without a stack that nobody will read. */
+export function failed(text: string): Ending {
+  return { error: { name: 'ToolError', message: text.slice(0, 500) } };
+}

@@ -1,0 +1,114 @@
+/** Which task an event belongs to: that of the prompt at hand, or the child task of the subagent it happened in. */
+
+import { hookAgentsMax, secsMax } from '../core/limits.ts';
+import type { Refusal } from '../core/refusal.ts';
+import type { TaskSettings } from '../core/settings.ts';
+import { joinTask } from '../guard/frozen-task.ts';
+import { halt } from '../guard/halting.ts';
+import type { TaskNode } from '../guard/task-node.ts';
+import { startTask } from '../guard/tasks.ts';
+import type { Desk, DeskOptions, Held } from './desk.ts';
+import type { HookDecision } from './hook-event.ts';
+import type { Errand } from './session-state.ts';
+
+export interface HookWorld extends DeskOptions {
+  /** The agent's name, which its tasks have. */
+  readonly agent: string;
+  readonly tellsTurns: boolean;
+  /** Whether a person sits at the host's own terminal and can be asked there. */
+  readonly isAttended: boolean;
+  /** The task of a run around it, which has begun already; its limits, where they are known. */
+  readonly joined?: { readonly task: string; readonly limits?: TaskSettings | undefined } | undefined;
+}
+
+/** The task that an event belongs to; one is begun where nobody said that one had. */
+export async function taskOf(world: HookWorld, desk: Desk, agent?: string, type?: string): Promise<Held> {
+  return agent === undefined ? rootOf(world, desk) : agentTask(world, desk, agent, type);
+}
+
+async function rootOf(world: HookWorld, desk: Desk): Promise<Held> {
+  const { task } = desk.state;
+  return (task === null ? undefined : await desk.task(task)) ?? beginTask(world, desk);
+}
+
+/** Begins the task of a prompt. */
+export function beginTask(world: HookWorld, desk: Desk): Held {
+  const { agent, session, joined, isAttended } = world;
+  const number = desk.state.tasks + 1;
+  const isJoined = number === 1 && joined !== undefined;
+  const id = isJoined ? joined.task : `${joined?.task ?? `hook-${session}`}#${number}`;
+  // Nobody watches over it between two calls, and a person who thinks is no agent that is silent.
+  const unhurried = { maxIdleSecs: secsMax, ...(isAttended && { maxDurationSecs: secsMax }) };
+  const limits = { ...joined?.limits, ...unhurried };
+  desk.state = { ...desk.state, task: id, tasks: number };
+  return desk.hold(begin(world, { id, agent, session, parent: undefined }, limits, isJoined));
+}
+
+/** The task of a subagent, begun where it is not known. */
+export async function agentTask(world: HookWorld, desk: Desk, agent: string, type = 'subagent'): Promise<Held> {
+  const known = desk.state.agents[agent];
+  const found = known && (await desk.task(known.task));
+  if (found !== undefined) return found;
+  const root = await rootOf(world, desk);
+  const [errand, sender] = errandOf(desk, agent, type);
+  const parent = (sender && (await desk.task(sender.task))) ?? root;
+  const id = `${root.node.id}/${agent}`;
+  const { node } = parent;
+  const isJoined = world.joined?.task === root.node.id;
+  const limits = { ...(isJoined && world.joined?.limits), maxIdleSecs: secsMax };
+  const given = { id, agent: type, session: world.session, parent: node };
+  const held = desk.hold(begin(world, given, limits, isJoined));
+  const agents = Object.entries(desk.state.agents).slice(-hookAgentsMax + 1);
+  desk.state = {
+    ...desk.state,
+    agents: { ...Object.fromEntries(agents), [agent]: { task: id, root: root.node.id, type, errand } },
+  };
+  return held;
+}
+
+/** The call that sent a subagent out, as far as anybody knows: the one that said so, or the only one that may have. */
+function errandOf(
+  { state }: Desk,
+  agent: string,
+  type: string,
+): readonly [string, Errand] | readonly [null, undefined] {
+  const all = Object.entries(state.errands);
+  const named = all.find(([, errand]) => errand.agent === agent);
+  const taken = new Set(Object.values(state.agents).map(({ errand }) => errand));
+  const may = all.filter(([id, errand]) => errand.type === type && errand.agent === null && !taken.has(id));
+  return named ?? (may.length === 1 ? may[0]! : [null, undefined]);
+}
+
+/** A task of a run is told of by the run. */
+function begin(
+  { works }: HookWorld,
+  given: Pick<TaskNode, 'id' | 'agent' | 'session' | 'parent'>,
+  limits: Partial<TaskSettings>,
+  isJoined: boolean,
+): TaskNode {
+  if (isJoined) return joinTask(works, given, limits);
+  return startTask(works, { ...given, parent: given.parent?.id ?? null, limits }, undefined);
+}
+
+/** A subagent cannot be ended without its parent, which would take it for finished: the whole task is halted. */
+export function spreadHalt({ works }: HookWorld, { node }: Held, name: string): void {
+  const { haltStop, parent } = node;
+  if (haltStop === undefined || parent === undefined) return;
+  halt(works, node, { ...haltStop, ends: 'root' }, name, works.clock.nowMs());
+}
+
+/** What a halted task answers to everything. */
+export function haltOf({ node }: Held): HookDecision | undefined {
+  return node.halt && { kind: 'halt', reason: haltedWords(node.halt) };
+}
+
+export function haltedWords({ explanation, remediation }: Refusal): string {
+  return `Switchgear halted this task: ${explanation}. ${remediation}`;
+}
+
+/** What the model should be told before anything is refused; once. */
+export function noteOf({ node }: Held): HookDecision | undefined {
+  const { note } = node;
+  node.note = undefined;
+  return note === undefined ? undefined : { kind: 'note', text: `[switchgear] ${note}` };
+}

@@ -1,0 +1,180 @@
+/** A call before it runs: let through, refused, made to wait, or asked about; the same answer under the same id. */
+
+import { randomUUID } from 'node:crypto';
+import { workerOf } from '../agents/subagent-tasks.ts';
+import type { Permit } from '../core/action.ts';
+import {
+  answerPollMs,
+  hookAgentsMax,
+  hookAnswersMax,
+  hookCallsMax,
+  hookReasonMax,
+  hookWaitMaxMs,
+  roundsMax,
+} from '../core/limits.ts';
+import type { Refusal } from '../core/refusal.ts';
+import type { Stop } from '../core/verdict.ts';
+import { type ProposedCall, propose, refuse } from '../guard/across.ts';
+import { systemClock } from '../guard/clock.ts';
+import { fingerprint } from '../guard/fingerprint.ts';
+import { tell } from '../guard/gate.ts';
+import { type Target, targetFor } from '../guard/lanes.ts';
+import { wait } from '../guard/retry.ts';
+import type { Works } from '../guard/works.ts';
+import { type Desk, type Held, inTurn } from './desk.ts';
+import { type CallProposedEvent, type HookDecision, pass } from './hook-event.ts';
+import { type HookWorld, haltedWords, spreadHalt, taskOf } from './hook-tasks.ts';
+import { ask } from './question.ts';
+
+/** An answer, or until when to come back, and for which card. */
+type Said = { readonly decision: HookDecision } | Later;
+interface Later {
+  readonly waitMs: number;
+  readonly card?: string;
+}
+
+export async function decideCall(world: HookWorld, event: CallProposedEvent): Promise<HookDecision> {
+  const id = event.id ?? randomUUID();
+  for (let round = 0; round < roundsMax; round++) {
+    const said = await inTurn(world, (desk) => say(world, desk, { ...event, id }, round > 0));
+    if ('decision' in said) return said.decision;
+    const isAnswered = await waitFor(world, said);
+    if (!isAnswered) return { kind: 'deny', reason: pending };
+  }
+  return { kind: 'deny', reason: pending };
+}
+
+const pending = 'Approval pending: a person has been asked. Call again unchanged to learn the answer.';
+
+async function say(
+  world: HookWorld,
+  desk: Desk,
+  event: CallProposedEvent & { readonly id: string },
+  isAgain: boolean,
+): Promise<Said> {
+  const { works } = world;
+  const task = await taskOf(world, desk, event.agent, event.agentType);
+  if (isAgain && task.node.cells.deadline.state.stops > 0) {
+    tell(works, task.node, { type: 'task-resumed' }, works.clock.nowMs());
+  }
+  const given = task.answers.find(({ id }) => id === event.id);
+  if (given !== undefined) return { decision: given };
+  if (task.open.some(({ id }) => id === event.id) || desk.state.errands[event.id] !== undefined)
+    return { decision: pass };
+  const call = callOf(world, task, event);
+  const answered = propose(works, task.node, call);
+  const said =
+    'later' in answered
+      ? later(world, desk, task, event, call, answered.later)
+      : settled(desk, task, event, call, answered);
+  spreadHalt(world, task, event.tool);
+  return said;
+}
+
+export function callOf(
+  world: HookWorld,
+  { round }: Held,
+  event: CallProposedEvent & { readonly id: string },
+): ProposedCall {
+  const turnId = world.tellsTurns ? String(round) : undefined;
+  return { id: event.id, target: targetOf(world.works, event), args: [event.input], turnId };
+}
+
+/** What is called. A tool of the agent's own is down for this session at most, one of a server for everybody. */
+export function targetOf(
+  works: Works,
+  { tool, isShared, delegation }: Pick<CallProposedEvent, 'tool' | 'isShared' | 'delegation'>,
+): Target {
+  if (delegation !== undefined) return targetFor(works, workerOf(delegation.type, delegation.prompt), 'delegation');
+  // Nobody renews a lease between two hooks: a probe may take as long as a tool may.
+  const overrides = { scope: isShared ? 'shared' : 'session', leaseSecs: 600, leaseExpiry: 'neutral' } as const;
+  return { name: tool, kind: 'tool', overrides };
+}
+
+function settled(
+  desk: Desk,
+  task: Held,
+  event: CallProposedEvent & { readonly id: string },
+  call: ProposedCall,
+  answered: { readonly permit: Permit } | { readonly refusal: Refusal },
+): Said {
+  if ('refusal' in answered) return { decision: refused(task, event.id, answered.refusal) };
+  keep(desk, task, event, call, answered.permit);
+  return { decision: pass };
+}
+
+/** Keeps the permit of a call that runs, until somebody says how it ended. */
+export function keep(
+  desk: Desk,
+  task: Held,
+  { id, tool, isShared, delegation }: CallProposedEvent & { readonly id: string },
+  { target }: ProposedCall,
+  permit: Permit,
+): void {
+  if (delegation === undefined) {
+    task.open = [...task.open, { id, name: tool, isShared, permit }].slice(-hookCallsMax);
+    return;
+  }
+  const errands = Object.entries(desk.state.errands).slice(-hookAgentsMax + 1);
+  const errand = { worker: target.name, type: delegation.type, task: task.node.id, agent: null, permit };
+  desk.state = { ...desk.state, errands: { ...Object.fromEntries(errands), [id]: errand } };
+}
+
+function refused(task: Held, id: string, refusal: Refusal): HookDecision {
+  const kind = refusal.kind === 'halt' || task.node.halt !== undefined ? 'halt' : 'deny';
+  const words = kind === 'halt' ? haltedWords(refusal) : `${refusal.message}. ${refusal.remediation}`;
+  return answer(task, id, kind, words);
+}
+
+function answer(task: Held, id: string, kind: 'ask' | 'deny' | 'halt', words: string): HookDecision {
+  const given = { id, kind, reason: words.slice(0, hookReasonMax) };
+  task.answers = [...task.answers, given].slice(-hookAnswersMax);
+  return given;
+}
+
+/** It has to wait, or a person has to be asked. */
+function later(
+  world: HookWorld,
+  desk: Desk,
+  task: Held,
+  event: CallProposedEvent & { readonly id: string },
+  call: ProposedCall,
+  stop: Stop,
+): Said {
+  const { works } = world;
+  const atMs = works.clock.nowMs();
+  const no = (code?: 'rule_declined' | 'rule_unanswered'): Said => ({
+    decision: refused(task, event.id, refuse(works, task.node, call, stop, code)),
+  });
+  if (stop.kind === 'wait') {
+    const waitMs = Math.max(0, (stop.retryAtMs ?? 0) - atMs);
+    return waitMs <= hookWaitMaxMs && systemClock.nowMs() + waitMs < world.untilMs ? { waitMs } : no();
+  }
+  if (world.isAttended) {
+    const why = stop.reason === undefined ? '' : `: ${stop.reason}`;
+    return { decision: answer(task, event.id, 'ask', `Switchgear asks about ${event.tool}${why}`) };
+  }
+  const asked = ask(works, task.node, event.tool, fingerprint(event.tool, [event.input]), stop);
+  if ('no' in asked) return no(asked.no);
+  if ('open' in asked) {
+    tell(works, task.node, { type: 'task-stopped' }, atMs); // Its clocks stand still while a person is asked.
+    return { waitMs: Math.max(0, world.untilMs - systemClock.nowMs()), card: asked.open };
+  }
+  const approved = { ...call, approvedBy: asked.by };
+  const again = propose(works, task.node, approved);
+  return 'later' in again ? no() : settled(desk, task, event, approved, again);
+}
+
+/** Waits outside the turn; false where a person has not answered in time. */
+async function waitFor({ store }: HookWorld, { waitMs, card }: Later): Promise<boolean> {
+  const untilMs = systemClock.nowMs() + waitMs;
+  for (;;) {
+    const leftMs = untilMs - systemClock.nowMs();
+    if (leftMs <= 0) return card === undefined;
+    await wait(systemClock, Math.min(leftMs, card === undefined ? leftMs : answerPollMs / 4));
+    if (card === undefined) continue;
+    store.shared.refresh();
+    const { state, expiresAtMs = Number.POSITIVE_INFINITY } = store.card(card) ?? {};
+    if (state !== 'open' || store.clock.nowMs() >= expiresAtMs) return true;
+  }
+}

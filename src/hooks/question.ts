@@ -1,0 +1,64 @@
+/**
+ * A question to a person that outlives its hook: one card for a task, a tool and its arguments. The call that comes
+ * again unchanged finds it, with the answer that came meanwhile.
+ */
+
+import { createHmac } from 'node:crypto';
+import type { Card } from '../core/card.ts';
+import { questionTriesMax } from '../core/limits.ts';
+import type { Stop } from '../core/verdict.ts';
+import { turnCard } from '../guard/cards.ts';
+import { holdsWords, write } from '../guard/notes.ts';
+import { placeOf, type TaskNode } from '../guard/task-node.ts';
+import type { Works } from '../guard/works.ts';
+
+/** Who approved it; the word against it; or the card that is open. */
+export type Asked =
+  | { readonly by: string }
+  | { readonly no: 'rule_declined' | 'rule_unanswered' }
+  | { readonly open: string };
+
+export function ask(works: Works, task: TaskNode, tool: string, mark: number, stop: Stop): Asked {
+  const { store, clock, settings } = works;
+  const atMs = clock.nowMs();
+  const stem = stemOf(works, task, tool, mark);
+  for (let tries = 1; tries <= questionTriesMax; tries++) {
+    const id = `${stem}-${tries}`;
+    const card = store.card(id);
+    if (card === undefined) {
+      const expiresAtMs = atMs + settings.approval.timeoutSecs * 1000;
+      open(works, task, { ...about(task, tool, stop), id, expiresAtMs }, atMs);
+      return { open: id };
+    }
+    if (card.state === 'used') continue; // An earlier call had it; a card is for one.
+    const isPast = card.expiresAtMs !== undefined && atMs >= card.expiresAtMs;
+    if (card.state === 'expired') continue;
+    if (isPast) {
+      turnCard(works, id, { type: 'card-expired', atMs });
+      return { no: 'rule_unanswered' };
+    }
+    if (card.state === 'open') return { open: id };
+    turnCard(works, id, { type: 'card-used', atMs });
+    return card.answer === 'approve' ? { by: card.by ?? 'somebody' } : { no: 'rule_declined' };
+  }
+  return { no: 'rule_unanswered' };
+}
+
+/** Nothing of what is asked about can be read from it, and equal questions have equal ones. */
+function stemOf({ store }: Works, { id }: TaskNode, tool: string, mark: number): string {
+  const key = store.shared?.secret ?? '';
+  const digest = createHmac('sha256', key)
+    .update(JSON.stringify([id, tool, mark]))
+    .digest('hex');
+  return `hook-${digest.slice(0, 16)}`;
+}
+
+function about(task: TaskNode, tool: string, { code, counters, reason }: Stop): Omit<Card, 'id' | 'expiresAtMs'> {
+  const evidence = [`${task.agent} wants to call ${tool}`, ...(reason === undefined ? [] : [reason])];
+  return { kind: 'ask', task: task.id, code, counters, evidence, actions: ['approve', 'decline'], state: 'open' };
+}
+
+function open(works: Works, task: TaskNode, card: Card, atMs: number): void {
+  works.store.putCard(holdsWords(works) ? card : (works.rules?.hide(card) ?? card));
+  write(works, { type: 'card-changed', card }, placeOf(task), atMs);
+}

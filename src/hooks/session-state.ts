@@ -1,0 +1,90 @@
+/** What hooks know of a session between two processes: one small cell for it, and one for each of its tasks. */
+
+import type { Permit } from '../core/action.ts';
+import type { FrozenTask } from '../guard/frozen-task.ts';
+import { pathOf } from '../guard/lanes.ts';
+
+export interface SessionState {
+  /** The hook whose turn it is, and until when it is believed to live. */
+  readonly turn: { readonly owner: string; readonly untilMs: number } | null;
+  /** The task at hand, and how many there were. */
+  readonly task: string | null;
+  readonly tasks: number;
+  /** Earlier ones that ended for the person, but have subagents out. */
+  readonly older: readonly string[];
+  /** Fingerprints of prompts. */
+  readonly prompts: readonly number[];
+  readonly agents: Readonly<Record<string, Agent>>;
+  readonly errands: Readonly<Record<string, Errand>>;
+  /** How subagents came back of which nobody knows yet who sent them. */
+  readonly returned: Readonly<Record<string, Return>>;
+}
+
+/** A subagent that is out. */
+export interface Agent {
+  readonly task: string;
+  readonly root: string;
+  readonly type: string;
+  /** The call that sent it out, once that is known. */
+  readonly errand: string | null;
+}
+
+/** A call that sent a subagent out. */
+export interface Errand {
+  readonly worker: string;
+  readonly type: string;
+  /** The task that sent it. */
+  readonly task: string;
+  /** Who went, where that was told before it was heard of. */
+  readonly agent: string | null;
+  readonly permit: Permit;
+}
+
+/** How a subagent came back, and whether a failure was booked below it. */
+export interface Return {
+  readonly failed: boolean;
+  readonly reason: string;
+  readonly isBooked: boolean;
+}
+
+export const noSession: SessionState = {
+  turn: null,
+  task: null,
+  tasks: 0,
+  older: [],
+  prompts: [],
+  agents: {},
+  errands: {},
+  returned: {},
+};
+
+/** A task, with its calls that are out and the answers that were given. */
+export interface HookTask {
+  readonly frozen: FrozenTask;
+  /** Which model turn it is in, where the host tells turns apart. */
+  readonly round: number;
+  readonly open: readonly OpenCall[];
+  readonly answers: readonly Given[];
+}
+
+export interface OpenCall {
+  readonly id: string;
+  readonly name: string;
+  readonly isShared: boolean;
+  readonly permit: Permit;
+}
+
+/** What was answered under an id: a host that asks again gets the same. */
+export interface Given {
+  readonly id: string;
+  readonly kind: 'ask' | 'deny' | 'halt';
+  readonly reason: string;
+}
+
+export function sessionKey(session: string): string {
+  return pathOf('hook', session);
+}
+
+export function taskKey(session: string, task: string): string {
+  return pathOf('hook', session, task);
+}
