@@ -1,7 +1,7 @@
 /**
  * What `switchgear run` costs: 200 MB of events through it, against a program that only splits, parses and passes them
- * on; a gigabyte of text and the memory that takes; how long until the agent runs; what a silent run uses. Ratios are of
- * the processor time of whole processes, so that other work on the machine matters little: `node bench/run.ts`.
+ * on; a gigabyte of text and the memory that takes; how long until the agent runs; what a silent run uses. Ratios are
+ * of the processor time of whole processes, so that other work on the machine matters little: `node bench/run.ts`.
  */
 
 import { spawn, spawnSync } from 'node:child_process';
@@ -176,8 +176,8 @@ function build(): string {
 }
 
 /**
- * What Claude Code prints. `words`: for every call some hundred pieces of a text, as with partial messages. `calls`: nothing
- * but calls, each with a result some pages long.
+ * What Claude Code prints. `words`: for every call some hundred pieces of a text, as with partial messages. `calls`:
+ * nothing but calls, each with a result some pages long.
  */
 function linesOf(kind: 'words' | 'calls'): string {
   const page = 'a line of a file that an agent reads, with some words in it\n'.repeat(100);

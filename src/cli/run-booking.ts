@@ -1,4 +1,4 @@
-/** What an agent is told to have done, on its task: from its stream and its session files, kept so that it can go on. */
+/** What an agent does, booked on its task from its stream and its session files, and kept so that it can go on. */
 
 import { homedir } from 'node:os';
 import { type Booking, bookOn } from '../agents/booking.ts';

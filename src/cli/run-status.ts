@@ -21,7 +21,7 @@ export interface Tally {
   line(task: Task): string;
 }
 
-/** Keeps in mind which breakers are open and how many subagents work: a look at everything, cards included, costs more. */
+/** Keeps in mind which breakers are open and how many subagents work: a look at everything would cost more. */
 export function runTally(gear: Switchgear): Tally {
   const open = new Map<string, string>();
   const below = new Set<string>();

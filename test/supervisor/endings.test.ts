@@ -71,7 +71,8 @@ test('a reader that stands still holds up the agent, not the limits', long, asyn
 test('a flood of output passes whole, in little memory', long, async () => {
   const lines = 250_000;
   const program = `const line = 'x'.repeat(999) + '\\n'; let left = ${lines};
-    const more = () => { while (left-- > 0) if (!process.stdout.write(line)) return process.stdout.once('drain', more); };
+    const { stdout } = process;
+    const more = () => { while (left-- > 0) if (!stdout.write(line)) return stdout.once('drain', more); };
     more();`;
   const { child, finished } = home.start(['run', '--raw', '--', process.execPath, '-e', program]);
   let bytes = 0;
