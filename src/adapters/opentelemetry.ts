@@ -1,0 +1,148 @@
+/** OpenTelemetry: tasks, calls and refusals of a gear as spans, in the words of its conventions for generative AI. */
+
+import type { Action, ActionKind } from '../core/action.ts';
+import type { Entry } from '../core/event.ts';
+import { hostRunsMax } from '../core/limits.ts';
+import type { Stop } from '../core/verdict.ts';
+import { makeRoom } from '../guard/bounded.ts';
+import type { Switchgear } from '../guard/front-door.ts';
+
+type Attributes = Record<string, string | number | boolean>;
+
+/** The subset of a span that is used. */
+interface SpanLike {
+  setAttributes(attributes: Attributes): unknown;
+  addEvent(name: string, attributes: Attributes, time: number): unknown;
+  setStatus(status: { code: number; message?: string }): unknown;
+  end(time: number): void;
+}
+
+interface TracerLike {
+  startSpan(name: string, options: { startTime: number; attributes: Attributes }, context?: never): SpanLike;
+}
+
+/** The subset of the package `@opentelemetry/api` that is used: hand in the whole of it. */
+export interface OpenTelemetryApi {
+  readonly trace: { getTracer(name: string): TracerLike; setSpan(context: never, span: never): unknown };
+  readonly context: { active(): unknown };
+}
+
+/** The operation that each kind of action is. */
+const operations: { readonly [kind in ActionKind]: string } = {
+  tool: 'execute_tool',
+  step: 'execute_tool',
+  model: 'chat',
+  delegation: 'invoke_agent',
+};
+
+const statusError = 2;
+
+/**
+ * Makes spans of what a gear writes down, until the function that comes back is called. Refusals and tasks are always
+ * there; calls that were let through are at the journal's level `all`.
+ */
+export function trace(gear: Switchgear, { trace: traces, context }: OpenTelemetryApi): () => void {
+  const tracer = traces.getTracer('switchgear');
+  const tasks = new Map<string, SpanLike>();
+  const calls = new Map<string, SpanLike>();
+
+  /** A span below that of a task, or below whatever is going on. */
+  function start(name: string, entry: Entry, attributes: Attributes, parent = entry.task): SpanLike {
+    const above = parent === undefined ? undefined : tasks.get(parent);
+    const now = context.active();
+    const around = above === undefined ? now : traces.setSpan(now as never, above as never);
+    const all = { ...placeOf(entry), ...attributes };
+    return tracer.startSpan(name, { startTime: entry.wallMs, attributes: all }, around as never);
+  }
+
+  function startCall(entry: Entry, action: Action): SpanLike {
+    const { kind, name, id } = action;
+    const operation = operations[kind];
+    const about = kind === 'model' ? { 'gen_ai.request.model': name } : { 'gen_ai.tool.name': name };
+    const attributes = { 'gen_ai.operation.name': operation, 'gen_ai.tool.call.id': String(id), ...about };
+    return start(`${operation} ${name}`, entry, attributes);
+  }
+
+  function take(entry: Entry): void {
+    const { task = '', agent = '', wallMs } = entry;
+    switch (entry.type) {
+      case 'task-started': {
+        makeRoom(tasks, hostRunsMax);
+        const attributes = { 'gen_ai.operation.name': 'invoke_agent' };
+        tasks.set(task, start(`invoke_agent ${agent}`, entry, attributes, entry.parent));
+        return;
+      }
+      case 'task-halted': {
+        const span = tasks.get(task);
+        span?.addEvent('switchgear.task_halted', reasonOf(entry.stop), wallMs);
+        if (span !== undefined && entry.enforced) fail(span, entry.stop.code, entry.message);
+        return;
+      }
+      case 'task-ended':
+        if (entry.how === 'error') fail(tasks.get(task), 'error');
+        tasks.get(task)?.end(wallMs);
+        tasks.delete(task);
+        return;
+      case 'action-allowed':
+        if (entry.action.kind === 'delegation') return; // The worker's own task is its span.
+        makeRoom(calls, hostRunsMax);
+        calls.set(`${task}\n${entry.action.id}`, startCall(entry, entry.action));
+        return;
+      case 'action-settled': {
+        const key = `${task}\n${entry.permit.action.id}`;
+        const span = calls.get(key);
+        calls.delete(key);
+        if (entry.outcome.kind === 'failure') fail(span, entry.outcome.error);
+        span?.end(wallMs);
+        return;
+      }
+      case 'action-refused': {
+        const span = startCall(entry, entry.action);
+        const stop = entry.decision.verdict as Stop;
+        span.setAttributes({ ...reasonOf(stop), 'switchgear.enforced': entry.enforced });
+        fail(span, stop.code, entry.message);
+        span.end(wallMs);
+        return;
+      }
+      case 'breaker-opened':
+      case 'breaker-half-opened':
+      case 'breaker-closed': {
+        const name = `switchgear.${entry.type.replaceAll('-', '_')}`;
+        tasks.get(task)?.addEvent(name, { 'switchgear.breaker': entry.name }, wallMs);
+        return;
+      }
+      case 'usage-observed': {
+        const { micros, tokens } = entry.cost;
+        const cost = { 'switchgear.tokens': tokens, 'switchgear.cost_usd': micros / 1_000_000 };
+        tasks.get(task)?.addEvent('switchgear.usage', { 'gen_ai.request.model': entry.model, ...cost }, wallMs);
+        return;
+      }
+      default:
+        return; // Everything else is for the journal.
+    }
+  }
+
+  return gear.on(take);
+}
+
+function placeOf({ agent, session, task }: Entry): Attributes {
+  return {
+    ...(agent !== undefined && { 'gen_ai.agent.name': agent }),
+    ...(session !== undefined && { 'gen_ai.conversation.id': session }),
+    ...(task !== undefined && { 'switchgear.task': task }),
+  };
+}
+
+function reasonOf({ code, control, counters }: Stop): Attributes {
+  const numbers = Object.entries(counters).filter(([, value]) => typeof value === 'number');
+  return {
+    'switchgear.code': code,
+    'switchgear.control': control,
+    ...Object.fromEntries(numbers.map(([name, value]) => [`switchgear.counter.${name}`, Number(value)])),
+  };
+}
+
+function fail(span: SpanLike | undefined, type: string, message?: string): void {
+  span?.setAttributes({ 'error.type': type });
+  span?.setStatus({ code: statusError, ...(message !== undefined && { message }) });
+}
