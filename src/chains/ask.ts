@@ -30,7 +30,7 @@ export function askInStore(desk: Desk): typeof askPerson {
     };
     const rules = [...(stop.rules ?? [])].sort();
     const given = desk.run.approved.find((each) => sameRules(each.rules, rules));
-    const by = given?.by ?? (await findStanding(desk.store, desk.run.chain.id, rules))?.by;
+    const by = given?.by ?? (await findStanding(desk.store, desk.run.chain, rules))?.by;
     if (by !== undefined) return by;
     const isAnswered = desk.store.card(cardId(desk, rules))?.state === 'answered';
     if (!isAnswered && !isThere(desk)) return no('rule_unanswered', 'there is nobody to ask');
@@ -49,7 +49,7 @@ export function askInStore(desk: Desk): typeof askPerson {
     desk.show({ type: 'question-answered', run: desk.run.id, step: desk.subject.step, card: turned });
     const who = turned.by ?? 'somebody';
     if (turned.answer === 'decline') return no('rule_declined', `declined by ${who}`);
-    await remember(desk, turned, rules, who);
+    await remember(desk, works, turned, rules, who);
     desk.answered = turned.id;
     return who;
   };
@@ -188,9 +188,19 @@ function actionOf({ approved, for: lasts }: Answer): CardAction {
 }
 
 /** Keeps what was said for more than this one step. */
-async function remember(desk: Desk, { answer }: Card, rules: readonly string[], who: string): Promise<void> {
+async function remember(
+  desk: Desk,
+  works: Works,
+  { answer }: Card,
+  rules: readonly string[],
+  who: string,
+): Promise<void> {
   const { by, store, run } = desk;
+  const { chain } = run;
   const approved = answer === 'approve_run' ? { approved: { rules, by: who } } : {};
   await write(desk, { type: 'answered', by, ...approved });
-  if (answer === 'approve_always') await giveStanding(store, run.chain.id, rules, who);
+  if (answer !== 'approve_always') return;
+  const given = { type: 'standing-given', chain: chain.id, rules, by: who } as const;
+  const shown = holdsWords(works) ? given : (works.rules?.hide(given) ?? given);
+  await giveStanding(store, chain, rules, shown.rules, who);
 }

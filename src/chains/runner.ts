@@ -13,6 +13,7 @@ import type { Ability } from './ability.ts';
 import { askInStore } from './ask.ts';
 import { expire } from './ask-card.ts';
 import type { Chain, ParamValues } from './chain.ts';
+import { veilOf } from './rule-veil.ts';
 import { rulesOf } from './rules-of.ts';
 import type { Bench } from './run-bench.ts';
 import { admitRun, checkEnd } from './run-bounds.ts';
@@ -79,7 +80,7 @@ export async function goOn(runner: Runner, start: RunState, how: RunHow): Promis
     onRefusal: 'return',
   });
   const own = ownRules(chain, params, modelRules);
-  const gate = chainGate(gear, own, askInStore(desk));
+  const gate = chainGate(gear, own, askInStore(desk), veilOf(chain, params));
   for (const { rule, reason } of gate.rejected) {
     writeEntry(gate.works, { type: 'rule-rejected', line: rule.id, reason });
   }

@@ -1,17 +1,17 @@
-/** Approvals for good: bound to a chain and the exact set of rules that asked, never to a rule that was changed. */
+/** Approvals for good: bound to a chain as it is written and to the exact set of rules that asked, with their values. */
 
-import { createHash } from 'node:crypto';
+import { createHmac } from 'node:crypto';
 import { SwitchgearError } from '../core/error.ts';
 import { standingMax } from '../core/limits.ts';
 import { quoted } from '../core/quoted.ts';
 import type { Store } from '../ports/store.ts';
+import type { Chain } from './chain.ts';
 import { change, readValue, readValues } from './run-cells.ts';
-import { sameRules } from './run-transitions.ts';
 
 export interface Standing {
   readonly id: string;
   readonly chain: string;
-  /** Ids of rules, sorted: a condition that was filled with another value is another rule. */
+  /** The rules that asked, as they may be kept; the id also holds what they were filled with. */
   readonly rules: readonly string[];
   readonly by: string;
   readonly givenWallMs: number;
@@ -19,29 +19,26 @@ export interface Standing {
 
 const prefix = 'standing/';
 
-/** The approval for good of these rules on a chain, if somebody gave one. */
-export async function findStanding(
-  store: Store,
-  chain: string,
-  rules: readonly string[],
-): Promise<Standing | undefined> {
-  const found = await readValue<Standing>(store, keyOf(chain, rules));
-  return found !== undefined && sameRules(found.rules, rules) ? found : undefined;
+/** The approval for good of these rules on a chain as it is written, if somebody gave one. */
+export function findStanding(store: Store, chain: Chain, rules: readonly string[]): Promise<Standing | undefined> {
+  return readValue<Standing>(store, keyOf(chain.id, idOf(store, chain, rules)));
 }
 
-/** Gives one; false where the store did not take it. */
+/** Gives one; false where the store did not take it. `shown` is how its rules may be kept. */
 export async function giveStanding(
   store: Store,
-  chain: string,
+  chain: Chain,
   rules: readonly string[],
+  shown: readonly string[],
   by: string,
 ): Promise<boolean> {
   const { clock } = store;
-  const standing: Standing = { id: idOf(chain, rules), chain, rules, by, givenWallMs: clock.wallMs() };
-  const body = { type: 'standing-given', chain, rules, by } as const;
+  const id = idOf(store, chain, rules);
+  const standing: Standing = { id, chain: chain.id, rules: shown, by, givenWallMs: clock.wallMs() };
+  const body = { type: 'standing-given', chain: chain.id, rules: shown, by } as const;
   const step = (before: unknown) => before ?? standing;
   const notes = [{ body, place: {}, atMs: clock.nowMs() }];
-  return (await change(store, { values: [{ key: keyOf(chain, rules), letGo: true, step }], notes })).status === 'done';
+  return (await change(store, { values: [{ key: keyOf(chain.id, id), letGo: true, step }], notes })).status === 'done';
 }
 
 export async function listStanding(store: Store): Promise<readonly Standing[]> {
@@ -51,21 +48,22 @@ export async function listStanding(store: Store): Promise<readonly Standing[]> {
 
 /** Takes one back. */
 export async function dropStanding(store: Store, standing: Standing, by: string): Promise<void> {
-  const { chain, rules } = standing;
+  const { id, chain, rules } = standing;
   const body = { type: 'standing-dropped', chain, rules, by } as const;
   const notes = [{ body, place: {}, atMs: store.clock.nowMs() }];
-  const changed = await change(store, { values: [{ key: keyOf(chain, rules), letGo: true, step: () => null }], notes });
+  const changed = await change(store, { values: [{ key: keyOf(chain, id), letGo: true, step: () => null }], notes });
   if (changed.status === 'done') return;
   throw new SwitchgearError('store_unreachable', `the store did not take back the approval ${quoted(standing.id)}`);
 }
 
-function keyOf(chain: string, rules: readonly string[]): string {
-  return `${prefix}${encodeURIComponent(chain)}/${idOf(chain, rules)}`;
+function keyOf(chain: string, id: string): string {
+  return `${prefix}${encodeURIComponent(chain)}/${id}`;
 }
 
-function idOf(chain: string, rules: readonly string[]): string {
-  return createHash('sha256')
-    .update(JSON.stringify([chain, rules]))
+/** What was asked about: the steps as they are written, and the rules as they were filled. Nothing can be read from it. */
+function idOf({ shared }: Store, { id, steps }: Chain, rules: readonly string[]): string {
+  return createHmac('sha256', shared?.secret ?? '')
+    .update(JSON.stringify([id, steps, rules]))
     .digest('hex')
     .slice(0, 16);
 }

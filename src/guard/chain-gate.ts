@@ -23,12 +23,18 @@ export interface ChainGate {
   guard(name: string, fn: AnyFunction, options: GuardOptions & { match(): readonly RuleHit[] }): AnyFunction;
 }
 
-/** Puts the rules of a chain in force on a gear of its own. */
-export function chainGate(gear: Switchgear, rules: readonly Rule[], ask: typeof askPerson): ChainGate {
+/** Puts the rules of a chain in force on a gear of its own; `veil` takes out of what is kept what they were filled with. */
+export function chainGate(
+  gear: Switchgear,
+  rules: readonly Rule[],
+  ask: typeof askPerson,
+  veil: <T>(kept: T) => T,
+): ChainGate {
   const works = worksOf(gear);
   const policyRules = (works.rules as RulesInForce | undefined)?.rules ?? [];
   const { rules: all, rejected } = addRules(policyRules, rules);
-  works.rules = ruleEngine(all, works.settings.ruleSettings);
+  const engine = ruleEngine(all, works.settings.ruleSettings);
+  works.rules = { ...engine, hide: (kept) => veil(engine.hide(kept)) };
   works.rounds = (route, lane, args, first, act) => laterRounds(route, lane, args, first, act, ask);
   works.told.add('task-missing'); // The run as a whole is judged outside its task, and counts in no budget.
   renewLanes(works);

@@ -13,6 +13,12 @@ import { chainOf, counting, person, step } from './run-world.ts';
 const quiet = { log: 'silent', env: {} } as const;
 const asking = chainOf(['first', 'pay', 'tell'], ['ability:pay|confirm|really pay?']);
 
+/** The fields of a rule whose condition may have a pipe. */
+function partsOf(line: string) {
+  const [, condition = '', action = '', reason] = /^(output:[^|]*\|[^|]*|[^|]*)\|(\w+)(?:\|(.*))?$/.exec(line) ?? [];
+  return { condition, action, ...(reason !== undefined && { reason }) };
+}
+
 function world(more: Partial<ChainsOptions> = {}) {
   const clock = simulatedClock();
   const store = memoryStore(clock);
@@ -89,6 +95,52 @@ test('a yes for good covers later runs of the chain until it is dropped, and nev
   await dropStanding(store, last!, 'bob');
   await chains.run(chain('one'));
   assert.equal(ann.cards.length, 4);
+});
+
+test('a yes for good is for the chain as it is written: a step that was changed is asked about again', async () => {
+  const ann = person({ approved: true, for: 'always' });
+  const { chains } = world({ approver: ann });
+  const chain = (args: Readonly<Record<string, unknown>>) =>
+    chainOf([step('sh', { args })], ['ability:sh|confirm'], { params: [{ name: 'x', type: 'text', required: true }] });
+  await chains.run(chain({ command: 'ls {{x}}' }), { x: 'a' });
+  await chains.run(chain({ command: 'ls {{x}}' }), { x: 'b' });
+  assert.equal(ann.cards.length, 1, 'other parameters are covered');
+  await chains.run(chain({ command: 'rm {{x}}' }), { x: 'a' });
+  assert.equal(ann.cards.length, 2);
+});
+
+test('a text that a parameter brought into a rule is in no entry and no card, unless content is held', async () => {
+  const rules = [
+    'output:first|contains:{{key}}|throttle',
+    'output:first|contains:{{key}}|confirm',
+    'ability:pay|confirm|pay with {{key}} up to {{most}}?',
+    'ability:tell|abort|{{key}} is not for telling',
+  ];
+  const params = [
+    { name: 'key', type: 'text', required: true } as const,
+    { name: 'most', type: 'number', required: true } as const,
+  ];
+  const file = chainOf(['first', 'pay', 'tell'], [], { params });
+  const chain = { ...file, rules: rules.map((line) => ({ target: 'chain:plan', ...partsOf(line) })) };
+  for (const content of ['none', 'full'] as const) {
+    const kept: string[] = [];
+    const ann = person({ approved: true, for: 'always' });
+    const policy = { journal: { content, level: 'all' }, rule_settings: { min_interval_secs: 0.001 } } as const;
+    const { chains, store } = world({ approver: ann, policy, abilities: [counting({ first: () => 'a s3cret-key' })] });
+    const run = await chains.run(chain, { key: 's3cret', most: 40 });
+    assert.equal(run.end?.message, 's3cret is not for telling', 'who runs it is told');
+    assert.match(ann.cards.at(-1)?.evidence.join() ?? '', /s3cret up to 40/, 'who is asked is told');
+    kept.push(JSON.stringify([...store.tail(0)]), JSON.stringify([...store.cards()]));
+    kept.push(JSON.stringify(await listStanding(store)));
+    for (const text of kept) assert.equal(text.includes('s3cret'), content === 'full', text);
+    assert.match(kept[1]!, content === 'full' ? /pay with s3cret up to 40/ : /pay with \{\{key\}\} up to 40/);
+    const again = person({ approved: true });
+    await createChains({ store, abilities: [counting()], approver: again, policy, ...quiet }).run(chain, {
+      key: 'b',
+      most: 40,
+    });
+    assert.notEqual(again.cards.length, 0, 'another text is another rule');
+  }
 });
 
 test('cancelling a run closes its question', async () => {

@@ -203,9 +203,14 @@ function atOutput({ key, contains }: Extract<Condition, { kind: 'output' }>, see
   const tell = (): Told => {
     if (isMissing) return { value: 'missing', limit: contains, seen: '' };
     if (text === undefined) return { value: 'unreadable', limit: contains, seen: `${key} cannot be read` };
-    return { value: text, limit: contains, seen: `${key} contains ${JSON.stringify(contains)}` };
+    return { value: text, limit: contains, seen: seenInOutput({ key, contains }) };
   };
   return { fired: !isMissing && (text === undefined || text.includes(contains)), isMissing, tell };
+}
+
+/** What a rule on an output says by itself when it fires. */
+export function seenInOutput({ key, contains }: { readonly key: string; readonly contains: string }): string {
+  return `${key} contains ${JSON.stringify(contains)}`;
 }
 
 function parseJson(text: string): unknown {
