@@ -1,6 +1,6 @@
 /**
  * Frequency in common: what a rule counts is marked in the store before it is let through, so that all processes
- * together stay within the window. A mark that was made for a call that had to come back is kept for it a while.
+ * together stay within the window. A mark that was made for a call that had to come back is kept for whoever does.
  */
 
 import type { Action } from '../core/action.ts';
@@ -9,14 +9,12 @@ import type { ControlEvent } from '../core/event.ts';
 import { frequencyHistoryMax, grantKeepMs, ruleCellsMax } from '../core/limits.ts';
 import { type Counted, isChainRun, type RulesControl } from '../core/rules/control.ts';
 import type { Stop } from '../core/verdict.ts';
-import type { Clock } from '../ports/clock.ts';
 import type { RuleSharing, SharedRules } from '../ports/sharing.ts';
 import type { Deal, Dealt, Health, Marked } from '../ports/store.ts';
 
 /** What sharing needs of its store. */
 export interface Windows {
   readonly process: string;
-  readonly clock: Clock;
   health(): Health;
   now(deal: Deal): Dealt;
   soon(deal: Deal): Promise<Dealt>;
@@ -26,7 +24,8 @@ export interface Windows {
 /** The windows that some calls are marked in together. */
 interface Group {
   readonly counted: readonly (Counted & { readonly window: string })[];
-  /** Until when marks are kept that nobody has used. */
+  /** How long a mark lies in all of them, and when those were made that nobody has used. */
+  readonly keepMs: number;
   ready: number[];
   /** Requests that are out, since when there is one, and when those come back who were sent away meanwhile. */
   asked: number;
@@ -56,10 +55,10 @@ export function shareRules(windows: Windows): RuleSharing {
 }
 
 function shareControl(windows: Windows, nextMark: () => string, control: RulesControl, project: string): SharedRules {
-  const { clock, now, soon, marked, health } = windows;
+  const { now, soon, marked, health } = windows;
   const groups = new Map<string, Group>();
   /** The last call that was marked, until everybody has heard of it. */
-  let taken: { readonly id: Action['id']; readonly group: Group } | undefined;
+  let taken: { readonly id: Action['id']; readonly group: Group; readonly sinceMs: number } | undefined;
 
   function groupOf(action: Action): Group | undefined {
     const counted = control.counted(action).filter(({ condition }) => condition.count > 0);
@@ -69,7 +68,8 @@ function shareControl(windows: Windows, nextMark: () => string, control: RulesCo
     let group = groups.get(key);
     if (group === undefined) {
       if (groups.size >= ruleCellsMax) groups.delete(groups.keys().next().value!);
-      group = { counted: inWindows, ready: [], asked: 0, sinceMs: 0, waiting: [], full: undefined };
+      const keepMs = Math.min(...counted.map(({ condition }) => condition.windowMs));
+      group = { counted: inWindows, keepMs, ready: [], asked: 0, sinceMs: 0, waiting: [], full: undefined };
       groups.set(key, group);
     }
     return group;
@@ -105,18 +105,25 @@ function shareControl(windows: Windows, nextMark: () => string, control: RulesCo
     if (group.asked++ === 0) group.sinceMs = atMs;
     const dealt = await soon(dealOf(group, action, atMs, false));
     group.asked--;
-    if (dealt.status === 'done') group.ready.push(clock.nowMs() + grantKeepMs);
+    if (dealt.status === 'done') group.ready.push(atMs);
     else if (dealt.status === 'refused' && dealt.by === 'mark') noteFull(group, dealt.key, atMs);
   }
 
   /** Whether this is somebody who was sent away: they come back in the order they left in. */
   function comeBack(group: Group, atMs: number): void {
     if (group.waiting[0] !== undefined && group.waiting[0] <= atMs) group.waiting.shift();
-    group.ready = group.ready.filter((untilMs) => atMs < untilMs);
+    group.ready = group.ready.filter((sinceMs) => atMs - sinceMs < group.keepMs);
   }
 
-  function pass({ id }: Action, group: Group): undefined {
-    taken = { id, group };
+  function pass({ id }: Action, group: Group, sinceMs: number): undefined {
+    taken = { id, group, sinceMs };
+  }
+
+  /** Lets a call pass by a mark that lies there. One that comes late is marked anew: it counts when it runs. */
+  function passReady(action: Action, group: Group, sinceMs: number, atMs: number): undefined {
+    const isLate = atMs - sinceMs > grantKeepMs;
+    if (isLate) now(dealOf(group, action, atMs, true));
+    return pass(action, group, isLate ? atMs : sinceMs);
   }
 
   return {
@@ -125,11 +132,12 @@ function shareControl(windows: Windows, nextMark: () => string, control: RulesCo
       const group = groupOf(action);
       if (group === undefined) return undefined;
       comeBack(group, atMs);
-      if (group.ready.shift() !== undefined) return pass(action, group);
+      const sinceMs = group.ready.shift();
+      if (sinceMs !== undefined) return passReady(action, group, sinceMs, atMs);
       const against = tooMany(group, action, atMs);
       if (against !== undefined) return against;
       const dealt = now(dealOf(group, action, atMs, health().state === 'degraded'));
-      if (dealt.status === 'done' || dealt.status === 'kept') return pass(action, group);
+      if (dealt.status === 'done' || dealt.status === 'kept') return pass(action, group, atMs);
       if (dealt.status === 'refused' && dealt.by === 'mark') {
         noteFull(group, dealt.key, atMs);
         const stop = tooMany(group, action, atMs);
@@ -144,7 +152,7 @@ function shareControl(windows: Windows, nextMark: () => string, control: RulesCo
     apply(state, event: ControlEvent, place) {
       if (event.type === 'action-decided' && event.action.id === taken?.id) {
         // Somebody else was against it in the end: it may come back.
-        if (event.verdict.kind !== 'allow') taken.group.ready.push(event.atMs + grantKeepMs);
+        if (event.verdict.kind !== 'allow') taken.group.ready.push(taken.sinceMs);
         taken = undefined;
       }
       return control.apply(state as never, event, place);

@@ -139,3 +139,21 @@ for (const policy of [undefined, { preset: 'default' as const }]) {
     gear.dispose();
   });
 }
+
+test('a synchronous tool that a rule counts passes when its caller comes back, however late, and never too often', async () => {
+  const rules = [{ target: 'tool:mail', condition: 'frequency>3/1m', action: 'throttle' }] as const;
+  const { gear, store, clock } = await side({ rules });
+  const sentAtMs: number[] = [];
+  const mail = gear.guard('mail', () => void sentAtMs.push(clock.nowMs()));
+  for (let tries = 0; tries < 60; tries++) {
+    mail();
+    await store.shared.settled();
+    clock.advance(7_000);
+  }
+  assert.ok(sentAtMs.length > 7, `sent ${sentAtMs.length} in 7 minutes`);
+  for (const atMs of sentAtMs) {
+    const inWindow = sentAtMs.filter((one) => one <= atMs && one > atMs - 60_000);
+    assert.ok(inWindow.length <= 3, `${inWindow.length} within a minute`);
+  }
+  gear.dispose();
+});
