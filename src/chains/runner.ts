@@ -1,7 +1,7 @@
 /** Runs a run from where it is to its end, or to where it has to stop. Every effect of chains is begun here. */
 
 import { carryOn } from '../core/budget.ts';
-import { leaseMs, runRenewMs, stepStoreWaitMs } from '../core/limits.ts';
+import { stepStoreWaitMs } from '../core/limits.ts';
 import { parseRule, type Rule, ruleOf } from '../core/rules/rule.ts';
 import { chainGate } from '../guard/chain-gate.ts';
 import type { SwitchgearOptions } from '../guard/front-door.ts';
@@ -20,6 +20,7 @@ import { admitRun, checkEnd } from './run-bounds.ts';
 import { type Desk, useOf, write, writeWithin } from './run-desk.ts';
 import type { OnRun } from './run-event.ts';
 import { lookAtRun, readOutput, runKey } from './run-keeping.ts';
+import { keepLease } from './run-lease.ts';
 import type { RunState } from './run-state.ts';
 import { runStep } from './run-step.ts';
 import { type Stopped, stoppedBy, storeStop } from './run-stop.ts';
@@ -144,36 +145,6 @@ async function readOutputs({ desk, outputs }: Bench): Promise<Stopped | undefine
     outputs[outputKey] = output;
   }
   return undefined;
-}
-
-/** Says every few seconds that the owner lives, and looks whether it still is the owner. */
-function keepLease(desk: Desk, leave: () => void): () => void {
-  const { store, clock, by } = desk;
-  let stopped = false;
-  let disarm = () => {};
-  const renew = async () => {
-    await write(desk, { type: 'renewed', by, untilMs: clock.nowMs() + leaseMs });
-    if (desk.lost && !stopped) leave();
-    else if (!stopped) arm();
-  };
-  const arm = () => {
-    disarm = clock.after(runRenewMs, () => void renew().catch(leave));
-  };
-  const look = async () => {
-    const now = await lookAtRun(store, desk.run);
-    if (stopped || now === undefined || now.owner?.process === by) return;
-    desk.lost = true;
-    leave();
-  };
-  const unwatch = store.shared?.watch((hint) => {
-    if (hint.type === 'cell-changed' && hint.key === runKey(desk.run.id)) void look().catch(leave);
-  });
-  arm();
-  return () => {
-    stopped = true;
-    disarm();
-    unwatch?.();
-  };
 }
 
 /** All steps that are left, as one task. Undefined = the end was reached. */

@@ -1,4 +1,4 @@
-/** Approvals for good: bound to a chain as it is written and to the exact set of rules that asked, with their values. */
+/** Approvals for good: bound to a chain as it is written and the exact rules that asked, as they were filled. */
 
 import { createHmac } from 'node:crypto';
 import { SwitchgearError } from '../core/error.ts';
@@ -60,7 +60,7 @@ function keyOf(chain: string, id: string): string {
   return `${prefix}${encodeURIComponent(chain)}/${id}`;
 }
 
-/** What was asked about: the steps as they are written, and the rules as they were filled. Nothing can be read from it. */
+/** Made of the steps as they are written and the rules as they were filled; nothing can be read from it. */
 function idOf({ shared }: Store, { id, steps }: Chain, rules: readonly string[]): string {
   return createHmac('sha256', shared?.secret ?? '')
     .update(JSON.stringify([id, steps, rules]))
