@@ -22,8 +22,8 @@ const refusedMs = 1_000;
 export interface Purse {
   /** Takes what a call needs at worst; or the word against it, which waits where the store has to be asked first. */
   take(amount: number, atMs: number, kind: 'halt' | 'deny'): Stop | undefined;
-  /** Books what was used beyond what was taken, or puts back what was not used. */
-  charge(charge: Charge): void;
+  /** Books what was used beyond what was taken, or puts back what was not used, for a call that comes back or anybody. */
+  charge(charge: Charge, comesBack?: boolean): void;
   /** Gives back what is in hand, and from now on whatever comes back. */
   close(): void;
 }
@@ -79,10 +79,16 @@ export function createPurse(
     // A store that is full says nothing about the budget.
     if (status === 'done' ? brought < needed : status === 'refused' && dealt.by !== 'full') refusedAtMs = atMs;
     if (status !== 'done') return;
-    promised = needed;
-    promisedUntilMs = clock.nowMs() + promiseMs;
+    promise(needed);
     if (!closed && sliceOf(budget, atMs) === sliceOf(budget, sinceMs)) left += brought;
     else write({ amount: -brought, atMs });
+  }
+
+  /** Keeps some of what is in hand for a call that comes back soon. */
+  function promise(amount: number): void {
+    const atMs = clock.nowMs();
+    promised = (atMs < promisedUntilMs ? promised : 0) + amount;
+    promisedUntilMs = atMs + promiseMs;
   }
 
   /** Writes into the store what happened, whatever the limit says and whether or not the store is there now. */
@@ -181,7 +187,7 @@ export function createPurse(
       const reason = `more of the ${budget.scope} budget is being fetched`;
       return { ...notNow(amount, atMs, comeBackMs, 'wait', reason), pending: true };
     },
-    charge({ amount, atMs }) {
+    charge({ amount, atMs }, comesBack) {
       if (amount > 0) {
         roll(atMs);
         const inHand = Math.min(left, amount);
@@ -196,6 +202,7 @@ export function createPurse(
         return;
       }
       left -= amount;
+      if (comesBack) promise(-amount);
       // Somebody else may need what this process reserved and did not use.
       if (wanted === 0 && !asking && shared.health.state === 'shared') giveBack(spare(clock.nowMs()));
     },

@@ -59,11 +59,13 @@ export function budgetsOf(list: readonly JointBudget[]): Budgets | undefined {
       return {
         seats: all.map(({ seat }) => seat),
         take(action, atMs) {
+          let waits: Stop | undefined;
           for (const { take } of all) {
             const stop = take?.(action, atMs);
-            if (stop !== undefined) return stop;
+            if (stop !== undefined && stop.kind !== 'wait') return stop;
+            waits ??= stop; // The others are asked meanwhile: a call has only so many rounds.
           }
-          return undefined;
+          return waits;
         },
       };
     },
@@ -103,8 +105,10 @@ function seatShared(budget: JointBudget, key: string, { store, clock }: Spender)
     apply(_, event) {
       if (event.type === 'action-decided' && event.action.id === taken) {
         taken = undefined;
-        // Somebody else was against it in the end.
-        if (event.verdict.kind !== 'allow') purse.charge({ amount: -needOf(budget, event.action), atMs: event.atMs });
+        const { verdict, action, atMs } = event;
+        if (verdict.kind === 'allow') return cell.state;
+        // Somebody else was against it in the end; where that is only a question of time, it comes back for it.
+        purse.charge({ amount: -needOf(budget, action), atMs }, verdict.pending);
         return cell.state;
       }
       const charge = chargeOf(budget, event);
