@@ -1,4 +1,4 @@
-/** What a chain says that is seldom meant: rules that fire whatever happens, and rules that never can. */
+/** What a chain says that is seldom meant: rules that always fire or never can, and values that are programs. */
 
 import { isMatch } from '../core/rules/glob.ts';
 import { look } from '../core/rules/read.ts';
@@ -7,14 +7,45 @@ import type { Path } from '../policy/report.ts';
 import type { Chain } from './chain.ts';
 import { type Place, type Problem, problemAt } from './problem.ts';
 import { shapeOf } from './rules-of.ts';
+import { namesIn } from './template.ts';
 
 const does: Readonly<Record<string, string>> = { abort: 'abort', confirm: 'ask', throttle: 'throttle' };
 
-/** Warnings about the rules of a chain; `settings` hold where the chain itself says nothing. */
+/** Warnings about the rules and steps of a chain; `settings` hold where the chain itself says nothing. */
 export function lintChain(
   chain: Chain,
   placeOf: (path: Path) => Place,
   settings: Partial<Pick<RuleSettings, 'onMissing' | 'lookup'>> = {},
+): readonly Problem[] {
+  return [...lintRules(chain, placeOf, settings), ...lintShell(chain, placeOf)];
+}
+
+/** A value that is filled into a command line can bring commands of its own. */
+function lintShell({ steps }: Chain, placeOf: (path: Path) => Place): readonly Problem[] {
+  return steps.flatMap(({ ability, args: { command, args } }, index) => {
+    if (ability !== 'shell.execute') return [];
+    const warn = (name: string | undefined, ...path: Path) =>
+      name === undefined
+        ? []
+        : [problemAt(placeOf(path), path, `makes {{${name}}} part of a program: ${instead(name)}`)];
+    const at = ['steps', index, 'args'];
+    const list: readonly unknown[] = Array.isArray(args) ? args : [];
+    const script = /(^|\/)(ba|da|k|z)?sh$/.test(String(command)) ? 1 + list.indexOf('-c') : 0;
+    return [
+      ...warn(namesIn(command)[0], ...at, 'command'),
+      ...(script > 0 ? warn(namesIn(list[script])[0], ...at, 'args', script) : []),
+    ];
+  });
+}
+
+function instead(name: string): string {
+  return `hand it over in env, as in env: { VALUE: "{{${name}}}" } with "$VALUE" in the command, or as one of args`;
+}
+
+function lintRules(
+  chain: Chain,
+  placeOf: (path: Path) => Place,
+  settings: Partial<Pick<RuleSettings, 'onMissing' | 'lookup'>>,
 ): readonly Problem[] {
   const effective = { onMissing: 'fire', lookup: ['outputs'], ...settings, ...chain.ruleSettings } as const;
   return chain.rules.flatMap(({ condition, action }, index) => {

@@ -23,7 +23,7 @@ export interface ChainGate {
   guard(name: string, fn: AnyFunction, options: GuardOptions & { match(): readonly RuleHit[] }): AnyFunction;
 }
 
-/** Puts the rules of a chain in force on a gear of its own; `veil` hides what they were filled with where it is kept. */
+/** Puts the rules of a chain in force on a gear of its own; `veil` hides what filled them from what is kept. */
 export function chainGate(
   gear: Switchgear,
   rules: readonly Rule[],

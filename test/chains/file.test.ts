@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { loadChain, readChain } from '../../src/chains/index.ts';
+import { lineOf } from '../../src/chains/problem.ts';
 import { read } from '../source.ts';
 
 const seed = read('test/fixtures/seed-chain.yaml');
@@ -392,6 +393,28 @@ test('warnings tell rules that fire at once and rules that never can; pending an
   assert.equal(told('frequency>5/1h|throttle'), '');
   assert.deepEqual(readChain(rule('price>5|abort'), 'c.yaml', { onMissing: 'pending' }).warnings, []);
 });
+
+const shells: readonly (readonly [args: string, warning: RegExp | undefined])[] = [
+  [
+    'command: "grep {{word}} log"',
+    /:7:\d+: steps\[0\]\.args\.command makes \{\{word\}\} part of a program: hand it over in env/,
+  ],
+  ['command: "{{word}}", args: [x]', /args\.command makes \{\{word\}\} part/],
+  ['command: /bin/bash, args: ["-e", "-c", "echo {{word}}"]', /args\.args\[2\] makes \{\{word\}\} part/],
+  ['command: grep, args: ["{{word}}", log]', undefined],
+  ['command: sh, args: ["-c", "echo $1", sh, "{{word}}"]', undefined],
+  ['command: \'grep "$W" log\', env: { W: "{{word}}" }', undefined],
+];
+
+for (const [args, warning] of shells) {
+  test(`{ ${args} } ${warning === undefined ? 'is not warned of' : 'is warned of: a value would be a program'}`, () => {
+    const head = ['id: s', 'params:', '  - name: word', 'steps:', '  - id: a', '    ability: shell.execute'];
+    const { chain, warnings } = readChain([...head, `    args: { ${args} }`, ''].join('\n'));
+    assert.ok(chain);
+    assert.equal(warnings.length, warning === undefined ? 0 : 1);
+    if (warning !== undefined) assert.match(lineOf(warnings[0]!, 'f'), warning);
+  });
+}
 
 test('a name that must be given at run time is told once, with what may be meant', () => {
   const args = 'args: { a: "{{tickr}}", b: "{{tickr}}" }';
