@@ -1,10 +1,12 @@
 /** One attempt of an agent: watched, passed on, and ended when its task is halted or somebody wants it to end. */
 
-import { haltedDrainMs } from '../core/limits.ts';
+import { haltedDrainMs, leftBehindMs } from '../core/limits.ts';
 import type { Refusal } from '../core/refusal.ts';
 import type { TaskOptions } from '../guard/front-door.ts';
+import type { Clock } from '../ports/clock.ts';
 import { codeOf } from '../supervisor/child.ts';
 import { type Ended, endTree, stopOrGo } from '../supervisor/ending.ts';
+import type { ProcessTree } from '../supervisor/process-tree.ts';
 import { type Booked, runBooking } from './run-booking.ts';
 import { runFeed } from './run-feed.ts';
 import type { Launched } from './run-launch.ts';
@@ -73,9 +75,16 @@ export async function attempt(world: RunWorld, launched: Launched, given: TaskOp
       const { halt } = booking;
       return done(halt === undefined ? { how: 'stopped', by: stoppedBy!, ended } : { how: 'halted', halt, ended });
     }
-    return done({ how: 'ended', code: codeOf(exit), leftBehind: tree.look().length });
+    return done({ how: 'ended', code: codeOf(exit), leftBehind: await leftBehind(tree, clock) });
   } finally {
     forgetEntries();
     forgetOutside();
   }
+}
+
+/** Processes that stay when the agent has ended; those that are about to end, too, are given a moment. */
+async function leftBehind(tree: ProcessTree, clock: Clock): Promise<number> {
+  if (tree.look().length === 0) return 0;
+  await new Promise<void>((resolve) => void clock.after(leftBehindMs, resolve, true));
+  return tree.look().length;
 }

@@ -265,3 +265,5 @@ export const hookPayloadBytesMax = 67_108_864;
 export const hookReasonMax = 2_000;
 /** Characters of a request or answer of a model provider that is read to know its model and cost. */
 export const fetchBodyMax = 8_388_608;
+/** How long a program may take to end after the agent that started it, before it counts as left behind. */
+export const leftBehindMs = 200;

@@ -158,4 +158,3 @@ for (const scene of isResumed ? ['healthy'] : script.split(',')) await play(scen
 const text = `done after ${calls} calls`;
 if (isAsked) voice.answer(text);
 else process.stdout.write(`${text}\n`);
-process.exit();
