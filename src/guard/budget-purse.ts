@@ -22,7 +22,7 @@ const refusedMs = 1_000;
 export interface Purse {
   /** Takes what a call needs at worst; or the word against it, which waits where the store has to be asked first. */
   take(amount: number, atMs: number, kind: 'halt' | 'deny'): Stop | undefined;
-  /** Books what was used beyond what was taken, or puts back what was not used, for a call that comes back or anybody. */
+  /** Books what was used beyond what was taken, or puts back what was not; a call may come back for that. */
   charge(charge: Charge, comesBack?: boolean): void;
   /** Gives back what is in hand, and from now on whatever comes back. */
   close(): void;

@@ -14,10 +14,12 @@ const cannotOpen = 14;
 const notADatabase = 26;
 /** A file that ends too early. */
 const shortRead = 522;
+/** No room for the memory that processes share: on a disk that is full, SQLite says that it has a fault. */
+const sharedMemorySize = 4874;
 
 export function codeOf(error: unknown): number {
   const code = (error as { errcode?: unknown } | undefined)?.errcode;
-  return typeof code === 'number' ? code : 0;
+  return code === sharedMemorySize ? full : typeof code === 'number' ? code : 0;
 }
 
 export function troubleOf(error: unknown): Trouble {

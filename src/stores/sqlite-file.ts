@@ -70,7 +70,7 @@ function tryOpen(path: string, verify: boolean): { readonly db: DatabaseSync; re
     if (versionOf(db) === 0) db.exec('PRAGMA auto_vacuum = INCREMENTAL');
     db.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA wal_autocheckpoint = 0');
     db.exec('PRAGMA journal_size_limit = 1048576; PRAGMA foreign_keys = OFF; PRAGMA trusted_schema = OFF');
-    migrate(db);
+    migrate(db, () => sign(db));
     sign(db);
     if (verify) verifyAll(db);
     db.exec('PRAGMA busy_timeout = 0');

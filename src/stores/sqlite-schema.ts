@@ -58,13 +58,20 @@ export function blockOf(version: number): number {
   return Math.floor(version / versionsPerBlock);
 }
 
-/** Brings a file to the last version of the list. In one transaction: a crash leaves the version it had. */
-export function migrate(db: DatabaseSync, list: readonly string[] = migrations): void {
+/**
+ * Brings a file to the last version of the list. In one transaction: a crash leaves the version it had, and nobody sees
+ * a version that is not signed.
+ */
+export function migrate(db: DatabaseSync, sign: () => void, list: readonly string[] = migrations): void {
   if (versionOf(db) >= list.length) return;
   db.exec('BEGIN IMMEDIATE');
   try {
-    for (let version = versionOf(db); version < list.length; version++) db.exec(list[version]!);
-    db.exec(`PRAGMA user_version = ${list.length}`);
+    const version = versionOf(db); // Another process may have been faster, and a newer one further.
+    for (const step of list.slice(version)) db.exec(step);
+    if (version < list.length) {
+      db.exec(`PRAGMA user_version = ${list.length}`);
+      sign();
+    }
     db.exec('COMMIT');
   } catch (error) {
     if (db.isTransaction) db.exec('ROLLBACK');

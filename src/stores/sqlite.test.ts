@@ -174,16 +174,41 @@ test('the journal keeps so much and no more, and its numbers go on', async () =>
 
 test('a file of an earlier version becomes one of this, and a broken step leaves it as it was', () => {
   const db = new DatabaseSync(':memory:');
-  migrate(db, ['CREATE TABLE one (a)']);
+  const signed: number[] = [];
+  const sign = () => void signed.push(versionOf(db));
+  migrate(db, sign, ['CREATE TABLE one (a)']);
   assert.equal(versionOf(db), 1);
-  assert.throws(() => migrate(db, ['CREATE TABLE one (a)', 'CREATE TABLE two (a)', 'nonsense']));
+  assert.throws(() => migrate(db, sign, ['CREATE TABLE one (a)', 'CREATE TABLE two (a)', 'nonsense']));
   assert.equal(versionOf(db), 1);
   assert.equal(db.prepare("SELECT count(*) AS n FROM sqlite_schema WHERE name = 'two'").get()?.n, 0);
-  migrate(db, ['CREATE TABLE one (a)', 'CREATE TABLE two (a)']);
+  migrate(db, sign, ['CREATE TABLE one (a)', 'CREATE TABLE two (a)']);
   assert.equal(versionOf(db), 2);
-  migrate(db, ['CREATE TABLE one (a)', 'CREATE TABLE two (a)']);
+  migrate(db, sign, ['CREATE TABLE one (a)', 'CREATE TABLE two (a)']);
+  assert.deepEqual(signed, [1, 2]);
   assert.ok(migrations.length >= 1);
   db.close();
+});
+
+test('whoever looks while a file is brought to a newer version sees it before, or after and signed', () => {
+  const path = newPath();
+  sqliteStore({ path }).close();
+  const [db, other] = [new DatabaseSync(path), new DatabaseSync(path)];
+  const next = migrations.length + 1;
+  const seen: unknown[] = [];
+  const look = () => seen.push([versionOf(other), other.prepare("SELECT value FROM meta WHERE key = 'format'").get()]);
+  migrate(db, () => {
+    look();
+    db.exec(`UPDATE meta SET value = '${next}' WHERE key = 'format'`);
+    look();
+  }, [...migrations, 'CREATE TABLE later (a)']);
+  look();
+  const [before, during, after] = seen;
+  assert.deepEqual(before, during);
+  assert.deepEqual(after, [next, { __proto__: null, value: `${next}` }]);
+  migrate(db, () => assert.fail('nobody signs an older version'));
+  assert.equal(versionOf(db), next);
+  for (const each of [db, other]) each.close();
+  assert.equal(refusal(path).code, 'store_newer');
 });
 
 test('the time of a file goes on over a restart of the machine, by the wall, and never back', () => {

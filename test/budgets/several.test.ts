@@ -36,7 +36,7 @@ async function booked(store: SqliteStore): Promise<readonly number[]> {
 }
 
 for (const [name, make] of Object.entries(kinds)) {
-  test(`${name}: a call that spends from five budgets and is counted by a rule needs no more patience than one`, async () => {
+  test(`${name}: a call that spends from five budgets and is counted by a rule needs no more patience`, async () => {
     const { gear, mail, sent } = side(await make(newPlace()), { budgets: five, rules: [mailRule] });
     for (let call = 1; call <= 5; call++) assert.equal(await mail(), call);
     assert.notEqual(refusalOf(await mail()), undefined);

@@ -177,6 +177,20 @@ function smallDisk(): string | undefined {
   }
 }
 
+test('a file on a disk that is full is refused in one sentence', (t) => {
+  const disk = smallDisk();
+  if (disk === undefined) return t.skip('this user may not mount a small disk');
+  try {
+    const path = join(disk, 'store.db');
+    sqliteStore({ path }).close();
+    const { bavail, bsize } = statfsSync(disk);
+    writeFileSync(join(disk, 'ballast'), Buffer.alloc(bavail * bsize));
+    assert.throws(() => sqliteStore({ path }), { code: 'store_full', message: /cannot be written: the disk is full$/ });
+  } finally {
+    execFileSync('umount', [disk]);
+  }
+});
+
 test('a disk that is full: breakers open by what their process counts, and the file hears of it', async (t) => {
   const disk = smallDisk();
   if (disk === undefined) return t.skip('this user may not mount a small disk');

@@ -140,7 +140,7 @@ for (const policy of [undefined, { preset: 'default' as const }]) {
   });
 }
 
-test('a synchronous tool that a rule counts passes when its caller comes back, however late, and never too often', async () => {
+test('a synchronous tool that a rule counts passes when its caller comes back, and never too often', async () => {
   const rules = [{ target: 'tool:mail', condition: 'frequency>3/1m', action: 'throttle' }] as const;
   const { gear, store, clock } = await side({ rules });
   const sentAtMs: number[] = [];
