@@ -15,6 +15,8 @@ if (have[0] < needed[0] || (have[0] === needed[0] && have[1] < needed[1])) {
 function start() {
   var fs = require('node:fs');
   var path = require('node:path');
+  // What was read once need not be compiled again: hooks start this many times a minute.
+  require('node:module').enableCompileCache();
   var built = path.join(__dirname, '../dist/cli/main.js');
   // A checkout that was not built runs its source.
   var entry = fs.existsSync(built) ? built : path.join(__dirname, '../src/cli/main.ts');

@@ -20,6 +20,8 @@ const commands: Readonly<Record<string, () => Promise<{ readonly command: Comman
   prompt: () => import('./prompt-command.ts'),
   run: () => import('./run-command.ts'),
   hook: () => import('./hook-command.ts'),
+  init: () => import('./init-command.ts'),
+  doctor: () => import('./doctor-command.ts'),
   demo: () => import('./demo-command.ts'),
 };
 

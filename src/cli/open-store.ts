@@ -22,7 +22,7 @@ const waitMs = 2_000;
 export function storePlace({ given }: Said, { env, cwd }: Terminal): StorePlace {
   const [from, text] = given.has('--store')
     ? ['--store', given.get('--store')!]
-    : ['SWITCHGEAR_STORE', env.SWITCHGEAR_STORE || `sqlite:${defaultPath(env)}`];
+    : ['SWITCHGEAR_STORE', env.SWITCHGEAR_STORE || `sqlite:${join(stateFolder(env), 'state.db')}`];
   if (/^rediss?:/.test(text)) return redisPlace(from, text);
   const [, path] = /^sqlite:(?:\/\/(?=\/|[^/]))?(.+)$/s.exec(text) ?? [];
   if (path === undefined || path.includes('\0')) throw wrongPlace(from, text);
@@ -31,10 +31,10 @@ export function storePlace({ given }: Said, { env, cwd }: Terminal): StorePlace 
   return { kind: 'sqlite', name: `sqlite:${full}`, path: full };
 }
 
-/** `$XDG_STATE_HOME/switchgear/state.db`; a relative folder does not count, says the standard. */
-function defaultPath(env: Terminal['env']): string {
+/** `$XDG_STATE_HOME/switchgear`; a relative folder does not count, says the standard. */
+export function stateFolder(env: Terminal['env']): string {
   const { XDG_STATE_HOME: state = '' } = env;
-  return join(isAbsolute(state) ? state : join(homeOf(env), '.local', 'state'), 'switchgear', 'state.db');
+  return join(isAbsolute(state) ? state : join(homeOf(env), '.local', 'state'), 'switchgear');
 }
 
 function homeOf({ HOME }: Terminal['env']): string {
