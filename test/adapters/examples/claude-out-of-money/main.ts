@@ -1,4 +1,4 @@
-/** Claude works on something dear: when its money is spent, its next call is denied and the query ends, with the reason. */
+/** Claude works on something dear: once its money is spent, its next call is denied and the query ends. */
 
 import assert from 'node:assert/strict';
 import { query } from '@anthropic-ai/claude-agent-sdk';

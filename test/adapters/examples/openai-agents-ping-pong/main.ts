@@ -1,4 +1,4 @@
-/** Two agents of the OpenAI SDK hand a request back and forth, each sure that it is the other's, until they are ended. */
+/** Two agents of the OpenAI SDK hand a request back and forth, each sure that it is for the other. */
 
 import assert from 'node:assert/strict';
 import { Agent, Runner, setTracingDisabled } from '@openai/agents';
