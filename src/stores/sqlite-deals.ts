@@ -1,6 +1,7 @@
 /** Deals in the file: everything that is done inside one transaction, by statements that are prepared once. */
 
 import type { DatabaseSync } from 'node:sqlite';
+import { SwitchgearError } from '../core/error.ts';
 import type { Entry } from '../core/event.ts';
 import { cardsMax } from '../core/limits.ts';
 import type { Clock } from '../ports/clock.ts';
@@ -9,7 +10,7 @@ import { keyed } from './keyed.ts';
 import { cardPrefix, isForPeople, planDeal, type Refused } from './planning.ts';
 import { DamagedRow } from './sqlite-error.ts';
 import { sumOf } from './sqlite-file.ts';
-import { blockOf } from './sqlite-schema.ts';
+import { blockOf, migrations, newerThan } from './sqlite-schema.ts';
 import { statementsOf } from './sqlite-statements.ts';
 import { type Known, keepSpare, type View, type Views } from './views.ts';
 
@@ -74,6 +75,9 @@ export function createDeals(db: DatabaseSync, views: Views, { wallMs, nowMs }: C
   function refresh(): readonly string[] {
     const [data] = ask.dataVersion.get() as unknown as [number];
     if (data === seenData) return none;
+    const version = Number(ask.format.get()?.user_version);
+    // A newer Switchgear took the file over while it was open here: two versions do not write one file.
+    if (version > migrations.length) throw new SwitchgearError('store_newer', `it ${newerThan(version)}`);
     const changed: string[] = [];
     for (const row of ask.newer.all(blockOf(seenVersion), seenVersion)) {
       const key = String(row.key);

@@ -18,7 +18,7 @@ import { crc32 } from 'node:zlib';
 import { SwitchgearError } from '../core/error.ts';
 import { machineClock, standStill } from './machine-clock.ts';
 import { codeOf, DamagedRow, openError, troubleOf } from './sqlite-error.ts';
-import { applicationId, blockOf, migrate, migrations, versionOf } from './sqlite-schema.ts';
+import { applicationId, blockOf, migrate, migrations, newerThan, versionOf } from './sqlite-schema.ts';
 
 export interface OpenFile {
   readonly db: DatabaseSync;
@@ -151,11 +151,7 @@ function checkVersion(db: DatabaseSync, path: string): void {
     if (format?.value === String(migrations.length) && format.crc === sumOf(formatKey, migrations.length)) {
       throw new DamagedRow('the header', `version ${version}`);
     }
-    throw new SwitchgearError(
-      'store_newer',
-      `the store ${JSON.stringify(path)} has version ${version}, and this Switchgear knows versions up to ` +
-        `${migrations.length}: install the newer Switchgear here, too, or use another file`,
-    );
+    throw new SwitchgearError('store_newer', `the store ${JSON.stringify(path)} ${newerThan(version)}`);
   }
 }
 

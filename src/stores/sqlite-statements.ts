@@ -7,6 +7,7 @@ export function statementsOf(db: DatabaseSync) {
     begin: db.prepare('BEGIN IMMEDIATE'),
     commit: db.prepare('COMMIT'),
     dataVersion: db.prepare('PRAGMA data_version'),
+    format: db.prepare('PRAGMA user_version'),
     newer: db.prepare('SELECT key, version, state, crc FROM cells WHERE block >= ? AND version > ? ORDER BY version'),
     top: db.prepare('SELECT max(version) AS version FROM cells WHERE block = (SELECT max(block) FROM cells)'),
     one: db.prepare('SELECT version, state, crc FROM cells WHERE key = ?'),

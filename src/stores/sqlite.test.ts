@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { after, test } from 'node:test';
 import { SwitchgearError } from '../core/error.ts';
-import type { Hint } from '../ports/store.ts';
+import type { Change, Hint } from '../ports/store.ts';
 import { simulatedClock, storeSuite } from '../testing/index.ts';
 import { machineTime } from './machine-time.ts';
 import { sqliteStore } from './sqlite.ts';
@@ -75,6 +75,24 @@ test('a file of a newer version is refused in one sentence, and stays as it is',
     readdirSync(join(path, '..')).filter((name) => name.includes('damaged')),
     [],
   );
+});
+
+test('a file that a newer version takes over while it is open is written no more, and decisions go on', () => {
+  const path = newPath();
+  const store = sqliteStore({ path });
+  const cell = store.cell('breaker/a', () => ({ failures: 0 }));
+  const db = new DatabaseSync(path);
+  db.exec(`BEGIN; PRAGMA user_version = 99; UPDATE meta SET value = '99' WHERE key = 'format'; COMMIT`);
+  const step = ({ failures }: { readonly failures: number }) => ({ state: { failures: failures + 1 } });
+  const change = { cell, step } as unknown as Change;
+  assert.equal(store.shared.now({ changes: [change] }).status, 'away');
+  assert.equal(store.shared.now({ changes: [change], mustArrive: true }).status, 'kept');
+  assert.deepEqual(cell.state, { failures: 1 });
+  assert.equal(store.shared.health.state, 'degraded');
+  assert.match(store.shared.health.reason, /it has version 99, and this Switchgear knows versions up to \d+: install/);
+  store.close();
+  assert.deepEqual(db.prepare('SELECT (SELECT count(*) FROM cells) + (SELECT count(*) FROM journal) AS n').get()?.n, 0);
+  db.close();
 });
 
 test('a database of another program, a folder and an empty path are refused in one sentence each', () => {
