@@ -1,6 +1,7 @@
 /** Cards in the store: answered for whoever waits for them in any process, or closed when nobody will answer. */
 
 import { type Card, type CardAction, changeCard } from '../core/card.ts';
+import { askedArgsMax } from '../core/limits.ts';
 import type { Store } from '../ports/store.ts';
 import { change } from './run-cells.ts';
 
@@ -30,6 +31,14 @@ export async function answerQuestion(store: Store, id: string, answer: CardActio
   if (changed.status === 'away') return { status: 'away' };
   if (card === undefined) return { status: 'unknown' };
   return { status: card === before ? 'late' : 'taken', card };
+}
+
+/** What a person is asked about, as they are shown it: who cannot see it cannot say yes to it. Undefined for nothing. */
+export function argsLine(args: unknown): string | undefined {
+  const text = JSON.stringify(args) ?? '{}';
+  if (text === '{}') return undefined;
+  const rest = text.length - askedArgsMax;
+  return `with ${rest > 0 ? `${text.slice(0, askedArgsMax)}… and ${rest} characters more` : text}`;
 }
 
 /** Closes a question that nobody will answer any more. */

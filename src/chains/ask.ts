@@ -15,7 +15,7 @@ import { wait } from '../guard/retry.ts';
 import { atHalt } from '../guard/task-node.ts';
 import type { Works } from '../guard/works.ts';
 import type { Answer } from '../ports/approver.ts';
-import { answerQuestion, expire } from './ask-card.ts';
+import { answerQuestion, argsLine, expire } from './ask-card.ts';
 import { type Desk, write } from './run-desk.ts';
 import { sameRules } from './run-transitions.ts';
 import { findStanding, giveStanding } from './standing.ts';
@@ -106,8 +106,9 @@ async function openQuestion(
   const notes = [{ type: 'card-changed', card: kept }] as const;
   const moved = await write(desk, { type: 'asked', by, card: id }, { card: { id, step }, notes });
   if (moved.status !== 'done' || shown === undefined) return undefined;
-  // Whoever is asked here and now sees the values, too.
-  return { ...shown, evidence: fresh.evidence };
+  // Whoever is asked here and now sees the values, too; what is kept does not hold them.
+  const line = argsLine(subject.args);
+  return { ...shown, evidence: line === undefined ? fresh.evidence : [...fresh.evidence, line] };
 }
 
 /** Nothing of what is asked about can be read from it, and equal questions have equal ones. */

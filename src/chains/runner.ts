@@ -19,8 +19,9 @@ import type { Bench } from './run-bench.ts';
 import { admitRun, checkEnd } from './run-bounds.ts';
 import { type Desk, useOf, write, writeWithin } from './run-desk.ts';
 import type { OnRun } from './run-event.ts';
-import { lookAtRun, readOutput, runKey } from './run-keeping.ts';
+import { lookAtRun, runKey } from './run-keeping.ts';
 import { keepLease } from './run-lease.ts';
+import { readOutputs } from './run-outputs.ts';
 import type { RunState } from './run-state.ts';
 import { runStep } from './run-step.ts';
 import { type Stopped, stoppedBy, storeStop } from './run-stop.ts';
@@ -135,22 +136,15 @@ function unruled({ rule, reason }: { readonly rule: Rule; readonly reason: strin
 }
 
 /** What the steps before gave, for a run that goes on; without all of it nothing runs. */
-async function readOutputs({ desk, outputs }: Bench): Promise<Stopped | undefined> {
-  const { id, chain, steps } = desk.run;
-  for (const [at, { outputKey }] of chain.steps.entries()) {
-    if (outputKey === undefined || steps[at]?.status !== 'done') continue;
-    const output = await readOutput(desk.store, id, at);
-    if (output === undefined)
-      return storeStop({ status: 'away', reason: `the output of ${chain.steps[at]!.id} is not there` });
-    outputs[outputKey] = output;
-  }
-  return undefined;
+async function rememberOutputs({ desk, outputs }: Bench): Promise<Stopped | undefined> {
+  const lost = await readOutputs(desk.store, desk.run, outputs);
+  return lost === undefined ? undefined : storeStop({ status: 'away', reason: `the output of ${lost} is not there` });
 }
 
 /** All steps that are left, as one task. Undefined = the end was reached. */
 async function runAll(bench: Bench): Promise<Stopped | undefined> {
   const { desk, gear } = bench;
-  const unready = (await readOutputs(bench)) ?? (await admitRun(bench));
+  const unready = (await rememberOutputs(bench)) ?? (await admitRun(bench));
   if (unready !== undefined) return unready;
   const result = await gear.task({ id: desk.run.id, signal: desk.signal }, async (task) => {
     carryCalls(bench);

@@ -1,8 +1,9 @@
 /** `switchgear inbox`: who waits for an answer and what was halted, and how one says yes or no. */
 
 import { userName } from '../approvers/user-name.ts';
-import { answerQuestion } from '../chains/ask-card.ts';
+import { answerQuestion, argsLine } from '../chains/ask-card.ts';
 import { loadRun } from '../chains/run-keeping.ts';
+import { argsOf } from '../chains/run-outputs.ts';
 import { isGone } from '../chains/run-owner.ts';
 import { dropStanding, listStanding, type Standing } from '../chains/standing.ts';
 import type { Card, CardAction } from '../core/card.ts';
@@ -86,14 +87,22 @@ async function show(store: SharedStore, { words, on }: Said, terminal: Terminal)
   const rows = [
     ['card', card.id],
     ['about', subjectOf(card)],
-    ['code', card.code],
+    ...(card.kind === 'ask' ? [] : [['code', card.code]]), // Of a question it says what a no would be.
     ['state', stateOf(card, atMs).text],
     ...card.evidence.map((line) => ['', line]),
+    ...(await askedAbout(store, card)).map((line) => ['', line]),
     ...(card.step?.rules ?? []).map((rule) => ['rule', rule]),
     ...(isOpen(card, atMs) ? [['answers', card.actions.join(', ')]] : []),
   ].map(([name = '', text = '']) => [{ text: name, style: 'dim' as const }, { text }]);
   for (const line of table(rows, painter(terminal))) terminal.out(line);
   return exitCodes.ok;
+}
+
+/** The arguments of the step that waits: a card does not hold them, the run does. */
+async function askedAbout(store: SharedStore, { step }: Card): Promise<readonly string[]> {
+  const run = step && (await loadRun(store, step.run).catch((): undefined => undefined));
+  const line = run && argsLine(await argsOf(store, run, step.id));
+  return line === undefined ? [] : [line];
 }
 
 function approve(store: SharedStore, said: Said, terminal: Terminal, place: StorePlace): Promise<number> {

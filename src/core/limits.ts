@@ -193,6 +193,8 @@ export const runRenewMs = 5_000;
 export const answerPollMs = 1_000;
 export const webhookTimeoutMs = 10_000;
 export const webhookBytesMax = 65_536;
+/** Characters of arguments that whoever is asked is shown. */
+export const askedArgsMax = 2_000;
 /** Approvals for good that are listed. */
 export const standingMax = 1_000;
 /** Processes of a machine that are looked at, how often a tree is looked at while it ends, and rounds of killing it. */

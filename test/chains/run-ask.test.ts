@@ -40,6 +40,17 @@ test('the question names the chain, the step and the reason, and offers four ans
   assert.equal(store.card(card!.id)?.by, 'ann');
 });
 
+test('who is asked sees the arguments, cut where they are long; the card that is kept does not hold them', async () => {
+  const ann = person({ approved: true });
+  const { chains, store } = world({ approver: ann });
+  const chain = (to: string) => chainOf([step('pay', { args: { to, sum: '{{sum}}' } })], ['ability:pay|confirm']);
+  await chains.run(chain('bob'), { sum: '40' });
+  assert.equal(ann.cards[0]?.evidence.at(-1), 'with {"to":"bob","sum":"40"}');
+  assert.doesNotMatch(JSON.stringify([...store.cards(), ...store.tail(0)]), /bob/);
+  await chains.run(chain('b'.repeat(3_000)), { sum: '40' });
+  assert.match(ann.cards[1]?.evidence.at(-1) ?? '', /^with \{"to":"b+… and 1020 characters more$/);
+});
+
 test('nobody there aborts at once: no approver, one that is not there, one that breaks', async () => {
   const gone = { name: 'gone', isThere: () => false, ask: () => Promise.reject(new Error('never asked')) };
   const broken = { name: 'broken', ask: () => Promise.reject(new Error('no')) };

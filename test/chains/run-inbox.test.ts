@@ -9,7 +9,7 @@ import type { Store } from '../../src/ports/store.ts';
 import { redisStore } from '../../src/stores/redis.ts';
 import { sqliteStore } from '../../src/stores/sqlite.ts';
 import { storePlace } from '../stores/both-stores.ts';
-import { chainOf, counting } from './run-world.ts';
+import { chainOf, counting, step } from './run-world.ts';
 
 const { folder, server } = storePlace();
 let places = 0;
@@ -45,7 +45,10 @@ async function inbox(place: Place, ...words: readonly string[]) {
   return { code, out: out.join('\n'), err: err.join('\n') };
 }
 
-const asking = chainOf(['first', 'pay', 'tell'], ['ability:pay|confirm|really pay?', 'ability:tell|confirm|tell all?']);
+const asking = chainOf(
+  ['first', step('pay', { args: { after: '{{first}}' } }), 'tell'],
+  ['ability:pay|confirm|really pay?', 'ability:tell|confirm|tell all?'],
+);
 
 /** A process on the store, as long as it takes. */
 async function life<T>(
@@ -75,6 +78,8 @@ for (const [name, placeOf] of Object.entries(kinds)) {
     const shown = await inbox(place, 'show', card.slice(0, 8));
     assert.match(shown.out, /rule\s+chain:plan\|ability:pay\|confirm/);
     assert.match(shown.out, /answers\s+approve, approve_run, approve_always, decline/);
+    assert.match(shown.out, /with \{"after":"first"\}/, 'what the step would be called with');
+    assert.doesNotMatch(shown.out, /rule_declined/, 'nobody has declined anything');
     const short = card.slice(4, 9);
     const said = await inbox(place, 'approve', short, '--by', 'bob');
     assert.deepEqual(said, {
