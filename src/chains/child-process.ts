@@ -54,15 +54,18 @@ function endingOf({ exitCode, signalCode }: ChildProcess): string {
   return signalCode !== null ? `ended by ${signalCode}` : `exit code ${exitCode}`;
 }
 
-/** How a process ended, with the last line it wrote to its stderr; `heard` gets every line. */
+/** How a line begins in which a program that crashed says what happened. */
+const errorLine = /^(Uncaught )?[\w.]*(Error|Exception)\b/;
+
+/** How a process ended, with the last error it wrote to its stderr, else the last line; `heard` gets every line. */
 export function lastWords(child: ChildProcess, heard?: (line: string) => void): () => string {
   let line = '';
   let last = '';
   const end = () => {
-    if (line.trim() !== '') {
-      last = line.trim();
-      heard?.(last);
-    }
+    const said = line.trim();
+    if (said !== '') heard?.(said);
+    // Traces and the like follow what went wrong.
+    if (said !== '' && (errorLine.test(said) || !errorLine.test(last))) last = said;
     line = '';
   };
   child.stderr?.setEncoding('utf8').on('data', (text: string) => {

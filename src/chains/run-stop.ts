@@ -34,7 +34,7 @@ function withoutValue(fired: Checked['rows']): string {
     const key = /^[^|]*\|([^|>]+)>/.exec(rule)?.[1];
     return key !== undefined && /^(missing|unreadable|not a number)$/.test(value) ? [`${key} is ${value}`] : [];
   });
-  return why.length === 0 ? '' : ` (${why.join(', ')})`;
+  return why.length === 0 ? '' : ` (${[...new Set(why)].join(', ')})`;
 }
 
 function whyCancelled({ signal }: Desk): string {

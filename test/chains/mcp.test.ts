@@ -112,11 +112,16 @@ test('a server that cannot start fails the call, and says what it said', async (
   const source = sourceOf(context, {
     broken: server('broken'),
     absent: { command: 'no-such-program' },
+    crashed: { command: process.execPath, args: ['-e', 'require("no-such-package")'] },
     unset: { command: 'x', args: [variable('NO_SUCH_VARIABLE')] },
   });
   await assert.rejects(call(source, 'broken.json'), {
     message: 'the MCP server "broken" did not start: exit code 7: the key is missing',
   });
+  await assert.rejects(
+    call(source, 'crashed.x'),
+    /did not start: exit code 1: Error: Cannot find module 'no-such-pack/,
+  );
   await assert.rejects(call(source, 'absent.x'), /"absent" cannot be started: there is no no-such-program/);
   await assert.rejects(call(source, 'unset.x'), /\$\{NO_SUCH_VARIABLE\} is not in the environment/);
 });

@@ -86,6 +86,9 @@ test('a missing key aborts before the first step, unless the chain lets it wait'
   const refused = await strict.chains.run(chainOf(['amount', 'pay'], rules, { ruleSettings: {} }));
   assert.equal(refused.end?.code, 'rule_abort');
   assert.deepEqual(strict.abilities.ran, []);
+  const both = chainOf(['amount'], [...rules, 'amount>900|abort|far too much'], { ruleSettings: {} });
+  const twice = await strict.chains.run(both);
+  assert.equal(twice.end?.message, 'too much; far too much (amount is missing)', 'what is missing is said once');
   const patient = world({ amount: () => 5 });
   assert.equal((await patient.chains.run(chainOf(['amount', 'pay'], rules))).status, 'done');
 });
