@@ -1,7 +1,8 @@
 /** Mastra: the settings of an agent, with hooks around its tools and processors around its model. */
 
 import type { Task } from '../guard/front-door.ts';
-import { bookUsage, type OpenCall, openCall } from '../guard/host-call.ts';
+import { bookUsage } from '../guard/host-call.ts';
+import { type OpenCall, openCall } from '../guard/open-call.ts';
 import { type HostRun, haltFacts, hostRun, type ProtectOptions, told } from './host-run.ts';
 import { openWorker } from './open-worker.ts';
 

@@ -4,7 +4,7 @@ import type { Refusal } from '../core/refusal.ts';
 import { isRefused, refusalOf } from '../core/refusal.ts';
 import { type WorkerFailure, workerFailure } from '../core/worker-failure.ts';
 import type { Switchgear, Task } from '../guard/front-door.ts';
-import { endingOf, type OpenCall } from '../guard/host-call.ts';
+import { endingOf, type OpenCall } from '../guard/open-call.ts';
 
 /** A worker that is out, with the task that its own calls belong to. */
 export interface OpenWorker extends OpenCall {

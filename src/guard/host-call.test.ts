@@ -4,7 +4,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { promisesSettled, simulatedClock } from '../testing/simulated-clock.ts';
 import type { PolicyInput } from './front-door.ts';
-import { bookUsage, hostCall, openCall, wouldAsk } from './host-call.ts';
+import { bookUsage, hostCall, wouldAsk } from './host-call.ts';
+import { openCall } from './open-call.ts';
 import { createSwitchgear } from './switchgear.ts';
 
 function stage(policy: PolicyInput = {}) {

@@ -6,6 +6,7 @@ import { decide } from '../core/decide.ts';
 import { lanesMax } from '../core/limits.ts';
 import type { Refusal } from '../core/refusal.ts';
 import type { BreakerSettings } from '../core/settings.ts';
+import type { Stop } from '../core/verdict.ts';
 import type { Answer } from '../ports/approver.ts';
 import type { Usage } from '../ports/prices.ts';
 import { actionOf, noteMissingTask } from './actions.ts';
@@ -45,17 +46,6 @@ export interface HostCall {
   readonly ask?: ((question: string) => Answer | Promise<Answer>) | undefined;
 }
 
-interface PromiseEnds {
-  resolve(value: unknown): void;
-  reject(error: unknown): void;
-}
-
-/** A call that is out. */
-export interface OpenCall {
-  readonly refusal: undefined;
-  settle(ending: Ending): void;
-}
-
 export type HostAnswer<T> = { readonly value: T } | { readonly refusal: Refusal };
 
 /** Runs a call on the route. It is admitted in the caller's own tick; what the function throws passes. */
@@ -79,17 +69,15 @@ export async function hostCall<T>(
   } catch (error) {
     return { refusal: broken(works, 'admit', name, error) };
   }
-  if (isStop(admission) && admission.kind === 'ask' && host.ask !== undefined && works.approver === undefined) {
-    const why = admission.reason === undefined ? '' : `: ${admission.reason}`;
-    const { approved, by } = await host.ask(`${lane.agent} wants to call ${name}${why}`);
-    const plain = act;
-    if (approved) act = () => ({ ...plain(), approvedBy: by });
-    admission = approved
-      ? works.admit(works, lane, act(), clock.nowMs())
-      : conclude(works, lane, act(), { ...admission, kind: 'deny', code: 'rule_declined' }, 'ask');
-  }
   if (isStop(admission) && comesBack(admission)) {
-    admission = await (works.rounds?.(works, lane, args, admission, act) ?? conclude(works, lane, act(), admission));
+    const question = admission.kind === 'ask' && works.approver === undefined ? host.ask : undefined;
+    const why = admission.reason === undefined ? '' : `: ${admission.reason}`;
+    const answer = await question?.(`${lane.agent} wants to call ${name}${why}`);
+    try {
+      admission = await laterAdmission(works, lane, args, act, admission, answer);
+    } catch (error) {
+      return { refusal: broken(works, 'admit', name, error) };
+    }
   }
   if (isStop(admission)) return { refusal: refusalOf(admission, lane, clock.nowMs()) };
   const call = new LiveCall(works, lane, admission);
@@ -103,29 +91,22 @@ export async function hostCall<T>(
   }
 }
 
-/** A call that the host runs itself: refused, or open until its ending is told. Its time is the host's business. */
-export async function openCall(
-  gear: Switchgear,
-  name: string,
+/** What came of a wait or a question: judged again with the person's answer, if the host has asked for one. */
+async function laterAdmission(
+  works: Works,
+  lane: Lane,
   args: readonly unknown[],
-  host: HostCall = {},
-): Promise<OpenCall | { readonly refusal: Refusal }> {
-  const opened = Promise.withResolvers<undefined>();
-  const work = Promise.withResolvers<unknown>();
-  const run = () => {
-    opened.resolve(undefined);
-    return work.promise;
-  };
-  const untimed: object = { ...host.breaker, timeoutSecs: undefined };
-  const answered = hostCall(gear, name, args, run, { ...host, breaker: untimed });
-  answered.catch(() => {}); // How it ended is told to the host by whoever ran it.
-  const answer = await Promise.race([opened.promise, answered]);
-  return answer !== undefined && 'refusal' in answer ? answer : { refusal: undefined, settle: endingOf(work) };
-}
-
-/** The two ends of a promise, as one function that takes an ending. */
-export function endingOf({ resolve, reject }: PromiseEnds): OpenCall['settle'] {
-  return (ending) => ('value' in ending ? resolve(ending.value) : reject(ending.error));
+  plain: () => Action,
+  first: Stop,
+  answer: Answer | undefined,
+): Promise<Admission> {
+  if (answer?.approved === false) {
+    return conclude(works, lane, plain(), { ...first, kind: 'deny', code: 'rule_declined' }, 'ask');
+  }
+  const act = answer === undefined ? plain : () => ({ ...plain(), approvedBy: answer.by });
+  const said = answer === undefined ? first : works.admit(works, lane, act(), works.clock.nowMs());
+  if (!isStop(said) || !comesBack(said)) return said;
+  return works.rounds?.(works, lane, args, said, act) ?? conclude(works, lane, act(), said);
 }
 
 /** Whether a person would be asked about a call that nobody but the host can ask about. It takes and counts nothing. */
