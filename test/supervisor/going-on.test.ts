@@ -96,7 +96,8 @@ test('a process that waits hears of the answer, and goes on itself', long, async
   assert.deepEqual([code, out], [0, 'done after 12 calls\n']);
 });
 
-test('an agent that cannot go on by itself starts anew, and not for ever', long, async () => {
+// It is silent for one, two, four and eight seconds.
+test('an agent that cannot go on by itself starts anew, and not for ever', { timeout: 300_000 }, async () => {
   const here = home();
   const silent = ['run', '--quiet', '--max-idle', '1s', '--', 'sh', '-c', 'echo begun; sleep 600'];
   const first = await here.run(silent);
