@@ -23,6 +23,7 @@ export function processLine(config: ProcessConfig, env: Environment, heard?: (li
   let child: ReturnType<typeof start> | undefined;
   let words: (() => string) | undefined;
   let isOver = false;
+  let excess: string | undefined;
   const over = Promise.withResolvers<void>();
 
   const start = () =>
@@ -33,7 +34,9 @@ export function processLine(config: ProcessConfig, env: Environment, heard?: (li
       buffer.append(chunk);
     } catch (error) {
       transport.onerror?.(error as Error);
-      void transport.close(); // A message without an end.
+      excess = `it sent a message of more than ${mcpMessageBytesMax} bytes`;
+      child?.stdout.destroy(); // Whatever else it has to say is not heard.
+      void transport.close();
       return;
     }
     for (let message = next(); message !== null; message = next()) transport.onmessage?.(message);
@@ -87,5 +90,5 @@ export function processLine(config: ProcessConfig, env: Environment, heard?: (li
       await over.promise;
     },
   };
-  return { transport, ending: () => (isOver ? words?.() : undefined) };
+  return { transport, ending: () => (isOver ? (excess ?? words?.()) : undefined) };
 }

@@ -63,6 +63,15 @@ test('more than an output may have is a failure', async (context) => {
   assert.equal(await call(source, 't.words'), 'one\ntwo');
 });
 
+test('a message that is too long is the end of the server, and said to be why', async (context) => {
+  const source = sourceOf(context, { t: server() });
+  await assert.rejects(
+    call(source, 't.huge'),
+    /^NetworkError: the MCP server "t" ended while it did huge \(it sent a message of more than 8388608 bytes\)$/,
+  );
+  assert.deepEqual(await call(source, 't.json'), { price: 12.5 }, 'the next call starts it again');
+});
+
 test('the longest server name that fits is meant, and what nobody has is nobody’s', async (context) => {
   const source = sourceOf(context, { t: server(), 't.echo': server() });
   assert.deepEqual(await source.names(), ['t.…', 't.echo.…']);

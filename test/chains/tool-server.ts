@@ -29,6 +29,7 @@ export function toolServer(): McpServer {
   tool('echo.args', (args) => ({ content: [text(JSON.stringify(args))] }));
   tool('environment', () => ({ content: [text(JSON.stringify({ names: Object.keys(process.env).sort(), TOKEN }))] }));
   tool('large', () => ({ content: [text('x'.repeat(2_000_000))] }));
+  tool('huge', () => ({ content: [text('x'.repeat(9_000_000))] }));
   tool('pid', () => ({ content: [text(JSON.stringify({ pid: process.pid, cwd: process.cwd() }))] }));
   tool('die', () => {
     process.stderr.write('first the cause\nno more memory\n');
