@@ -1,4 +1,4 @@
-/** `switchgear status`: breakers, tasks, orders and open cards of every process on a store. */
+/** `switchgear status`: breakers, tasks, budgets, orders and open cards of every process on a store. */
 
 import type { Card } from '../core/card.ts';
 import type { Health } from '../ports/store.ts';
@@ -9,6 +9,7 @@ import { type KnownTask, knownTasks } from './known-tasks.ts';
 import { isThere, type SharedStore, type StorePlace, storePlace, withStore } from './open-store.ts';
 import { type Cell, count, type Paint, painter, type Style, span, table } from './sheet.ts';
 import { hasCounted, type StoredBreaker, storedBreakers } from './stored-breakers.ts';
+import { budgetWords, type StoredBudget, storedBudgets } from './stored-budgets.ts';
 
 const cardsShown = 1_000;
 
@@ -20,12 +21,13 @@ interface Status {
   readonly atMs: number;
   readonly breakers: readonly StoredBreaker[];
   readonly tasks: readonly KnownTask[];
+  readonly budgets: readonly StoredBudget[];
   readonly orders: Orders;
   readonly cards: readonly Card[];
 }
 
 export const command: Command = {
-  usage: ['status                           show breakers, tasks, orders and open cards of every process on a store'],
+  usage: ['status                           show breakers, tasks, budgets, orders and open cards of a store'],
   async run(args, terminal) {
     const said = readArgs(args, ['--json'], 0, ['--store']);
     const place = storePlace(said, terminal);
@@ -38,7 +40,7 @@ export const command: Command = {
 
 function nothing({ name }: StorePlace): Status {
   const health = { state: 'shared', reason: 'nobody has used this store yet' } as const;
-  return { store: name, health, atMs: 0, breakers: [], tasks: [], orders: noOrders, cards: [] };
+  return { store: name, health, atMs: 0, breakers: [], tasks: [], budgets: [], orders: noOrders, cards: [] };
 }
 
 async function look(store: SharedStore, { name }: StorePlace): Promise<Status> {
@@ -46,6 +48,7 @@ async function look(store: SharedStore, { name }: StorePlace): Promise<Status> {
   await closeLost(store); // Whoever looks first says what became of runs that nobody watches any more.
   const tasks = await knownTasks(store);
   const breakers = await storedBreakers(store);
+  const budgets = await storedBudgets(store);
   const cards = (await shared.read('card/', cardsShown)).map(({ state }) => state as Card);
   const atMs = clock.nowMs();
   const { halts, pauses, trips } = ordersOf(store).state;
@@ -55,13 +58,14 @@ async function look(store: SharedStore, { name }: StorePlace): Promise<Status> {
     atMs,
     breakers,
     tasks,
+    budgets,
     orders: { halts: standing(halts, atMs), pauses, trips: standing(trips, atMs) },
     cards: cards.filter(({ state }) => state === 'open'),
   };
 }
 
 function page(status: Status, terminal: Terminal): readonly string[] {
-  const { store, health, atMs, breakers, tasks, orders, cards } = status;
+  const { store, health, atMs, breakers, tasks, budgets, orders, cards } = status;
   const paint = painter(terminal);
   const isWell = health.state === 'shared';
   const sections = [
@@ -74,6 +78,7 @@ function page(status: Status, terminal: Terminal): readonly string[] {
       paint,
     ),
     section('Tasks', tasks.map(taskRow), paint),
+    section('Budgets', budgets.map(budgetRow), paint),
     section('Orders', orderRows(orders, atMs), paint),
     section('Open cards', cards.map(cardRow), paint),
   ].filter((lines) => lines.length > 0);
@@ -132,6 +137,18 @@ function taskRow({ id, agent, state, ageMs, halt, parent, used }: KnownTask): re
     { text: used === undefined || used.spendCents === 0 ? '' : `$${(used.spendCents / 100).toFixed(2)}` },
     { text: agent },
     { text: more, style: 'dim' },
+  ];
+}
+
+function budgetRow(budget: StoredBudget): readonly Cell[] {
+  const { scope, of, project, used, limit = Number.POSITIVE_INFINITY } = budget;
+  const [what, when] = budgetWords(budget);
+  const name = scope === 'global' ? 'everybody' : [scope, of ?? project].join(' ');
+  return [
+    { text: name },
+    { text: what, style: used >= limit ? 'red' : undefined },
+    { text: when },
+    { text: of === undefined ? '' : (project ?? ''), style: 'dim' },
   ];
 }
 

@@ -59,7 +59,8 @@ export function hasCounted({ state, failures, trips }: StoredBreaker): boolean {
   return state !== 'CLOSED' || failures > 0 || trips > 0;
 }
 
-function decode(part: string): string {
+/** A part of a key as it was before; a foreign one as it is. */
+export function decode(part: string): string {
   try {
     return decodeURIComponent(part);
   } catch {

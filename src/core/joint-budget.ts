@@ -17,6 +17,8 @@ export interface BudgetWindow {
   /** The number of the newest slice. */
   at: number;
   sums: number[];
+  /** Where it is shared: the limit of whoever fetched a part last. It is told, and decides nothing. */
+  limit?: number;
 }
 
 /** Something to be booked, or taken back where it is negative, at the time it counts for. */

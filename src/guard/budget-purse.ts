@@ -66,7 +66,7 @@ export function createPurse(
       granted = Math.min(amount, available(window, atMs));
       if (granted <= 0) return 'refuse';
       book(window, budget, { amount: granted, atMs });
-      return { state: window };
+      return { state: { ...window, limit: budget.limit } };
     };
     const grant = { key: `${cell.key}/grants`, amount: 1, ceiling: Number.MAX_SAFE_INTEGER };
     const sums = [keepMs === undefined ? grant : { ...grant, keepMs }];
@@ -95,7 +95,7 @@ export function createPurse(
   function write(charge: Charge): void {
     const step = (window: BudgetWindow): Next<BudgetWindow> => {
       book(window, budget, charge);
-      return { state: window };
+      return { state: { ...window, limit: budget.limit } };
     };
     shared.now({ ...change(step), mustArrive: true });
   }
@@ -111,9 +111,11 @@ export function createPurse(
     promised -= Math.min(promised, amount);
   }
 
-  /** What nobody here is about to need. */
-  function spare(atMs: number): number {
-    return left - 2 * chunk(atMs) - (atMs < promisedUntilMs ? promised : 0);
+  /** Somebody else may need what this process reserved, did not use, and is not about to need. */
+  function giveBackSpare(): void {
+    if (wanted > 0 || asking || shared.health.state !== 'shared') return;
+    const atMs = clock.nowMs();
+    giveBack(left - 2 * chunk(atMs) - (atMs < promisedUntilMs ? promised : 0));
   }
 
   /** What is in hand belongs to its slice of the window, and goes back with it. */
@@ -136,6 +138,7 @@ export function createPurse(
       fetched(dealt, brought(), needed, atMs);
     }
     asking = false;
+    giveBackSpare(); // Calls may have ended meanwhile that needed less than they took.
   }
 
   function want(amount: number): void {
@@ -203,8 +206,7 @@ export function createPurse(
       }
       left -= amount;
       if (comesBack) promise(-amount);
-      // Somebody else may need what this process reserved and did not use.
-      if (wanted === 0 && !asking && shared.health.state === 'shared') giveBack(spare(clock.nowMs()));
+      giveBackSpare();
     },
     close() {
       closed = true;

@@ -144,5 +144,6 @@ function joined(known: BudgetWindow, stored: BudgetWindow): BudgetWindow {
   const sums = Array.from({ length: Math.max(newer.sums.length, older.sums.length) }, (_, age) =>
     Math.max(newer.sums[age] ?? 0, older.sums[age - later] ?? 0),
   );
-  return { at: newer.at, sums };
+  const limit = stored.limit ?? known.limit;
+  return { at: newer.at, sums, ...(limit !== undefined && { limit }) };
 }

@@ -138,7 +138,7 @@ for (const [name, make] of Object.entries(kinds)) {
     const stored = await other.shared.read(key, 10);
     assert.deepEqual(
       stored.map(({ state }) => state),
-      [{ at: 0, sums: [5] }],
+      [{ at: 0, sums: [5], limit: 1_000 }],
     );
     other.close();
   });
