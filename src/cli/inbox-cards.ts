@@ -21,11 +21,18 @@ function isPast({ expiresAtMs }: Card, atMs: number): boolean {
   return expiresAtMs !== undefined && atMs >= expiresAtMs;
 }
 
-/** The one whose id begins so, or has this after its first dash. */
-export function oneOf<T extends { readonly id: string }>(all: readonly T[], begins: string, what: string): T {
+/** The one whose id begins so, or has this after its first dash; of several the only one that `isMeant`. */
+export function oneOf<T extends { readonly id: string }>(
+  all: readonly T[],
+  begins: string,
+  what: string,
+  isMeant: (one: T) => boolean = () => true,
+): T {
   const exact = all.find(({ id }) => id === begins);
   if (exact !== undefined) return exact;
   const found = all.filter(({ id }) => id.startsWith(begins) || id.slice(id.indexOf('-') + 1).startsWith(begins));
+  const meant = found.filter(isMeant);
+  if (meant.length === 1) return meant[0]!;
   if (found.length === 1) return found[0]!;
   if (found.length === 0) throw new SwitchgearError('not_found', `there is no ${what} ${quoted(begins)} in this store`);
   const some = found.slice(0, 5).map(({ id }) => plain(id));

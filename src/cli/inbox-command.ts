@@ -124,9 +124,10 @@ async function say(
   answer: CardAction,
 ): Promise<number> {
   const { words, given, on } = said;
-  const card = oneOf(await cardsOf(store), words[1]!, 'card');
+  const atMs = store.clock.nowMs();
+  const card = oneOf(await cardsOf(store), words[1]!, 'card', (one) => isOpen(one, atMs));
   const by = (given.get('--by') ?? userName()).slice(0, reasonLengthMax);
-  const against = objection(card, answer, store.clock.nowMs());
+  const against = objection(card, answer, atMs);
   if (against !== undefined) throw new SwitchgearError('not_answered', against);
   const { status, card: turned } = await answerQuestion(store, card.id, answer, by);
   if (status === 'away') throw notDone(place, 'it is away');
