@@ -11,9 +11,9 @@ import { type Bench, tellRules } from './run-bench.ts';
 import { stepEnded, useOf, writeWithin } from './run-desk.ts';
 import type { Moved } from './run-keeping.ts';
 import { checkRules } from './run-rules.ts';
-import type { RunEnd } from './run-state.ts';
+import type { RunEnd, RunState } from './run-state.ts';
 import { type Stopped, stoppedBy, storeStop } from './run-stop.ts';
-import { fillTemplates } from './template.ts';
+import { fillTemplates, namesIn } from './template.ts';
 
 /** The step never began: what went wrong says nothing about its ability. */
 class NotBegunError extends Error {
@@ -38,13 +38,21 @@ export async function runStep(bench: Bench, at: number, task: Task): Promise<Sto
     }
     args = fillTemplates(step.args, scope);
   } catch (error) {
-    return { status: 'failed', end: { code: 'ability_failed', message: `${step.id}: ${readError(error).message}` } };
+    const message = `${step.id}: ${readError(error).message}${whoWasSkipped(desk.run, step)}`;
+    return { status: 'failed', end: { code: 'ability_failed', message } };
   }
   for (;;) {
     const stopped = await attempt(bench, at, step, args, task);
     if (stopped !== 'paused') return stopped;
     await wait(desk.clock, sweepMs, desk.signal); // An operator paused it; its clocks stand still.
   }
+}
+
+/** The steps that were to output what a step uses, and were skipped. */
+function whoWasSkipped({ chain, steps }: RunState, { args, condition }: ChainStep): string {
+  const roots = new Set(namesIn([args, condition?.value]).map((name) => name.split('.')[0]));
+  const skipped = chain.steps.filter(({ outputKey }, at) => steps[at]?.status === 'skipped' && roots.has(outputKey));
+  return skipped.map(({ id, outputKey }) => `; ${id}, which outputs ${outputKey}, was skipped`).join('');
 }
 
 async function skip(bench: Bench, at: number, step: ChainStep, reason: string): Promise<Stopped | undefined> {

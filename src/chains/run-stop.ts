@@ -21,7 +21,7 @@ export function stoppedBy(desk: Desk, refusal: Refusal, { rows }: Checked): Stop
   const fired = code.startsWith('rule_') ? rows.filter((row) => row.fired && row.action === action) : [];
   const end: RunEnd = {
     code,
-    message: explanation + withoutValue(fired),
+    message: explanation + withoutValue(explanation, fired),
     ...(fired.length > 0 && { rules: fired.map(({ rule }) => rule) }),
     ...(retryAtMs !== undefined && { retryAtMs }),
   };
@@ -29,12 +29,13 @@ export function stoppedBy(desk: Desk, refusal: Refusal, { rows }: Checked): Stop
 }
 
 /** A reason speaks of a value; where there was none to compare, that is what a person has to know. */
-function withoutValue(fired: Checked['rows']): string {
+function withoutValue(said: string, fired: Checked['rows']): string {
   const why = fired.flatMap(({ rule, value }) => {
     const key = /^[^|]*\|([^|>]+)>/.exec(rule)?.[1];
     return key !== undefined && /^(missing|unreadable|not a number)$/.test(value) ? [`${key} is ${value}`] : [];
   });
-  return why.length === 0 ? '' : ` (${[...new Set(why)].join(', ')})`;
+  const unsaid = [...new Set(why)].filter((each) => !said.includes(each));
+  return unsaid.length === 0 ? '' : ` (${unsaid.join(', ')})`;
 }
 
 function whyCancelled({ signal }: Desk): string {

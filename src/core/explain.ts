@@ -113,7 +113,12 @@ function wordsFor(stop: Stop, subject: Subject): Words {
     case 'rule_unanswered':
       return said(stop, `nobody approved '${name}'`, 'Approval is needed and nobody answered. Ask the user.');
     case 'rule_throttled':
-      return said(stop, `'${name}' is limited (${actual} of ${limit})`, `Try again ${nextTry(waitSecs)}.`);
+      // Only a count has something to say here; the reason tells the rest.
+      return said(
+        stop,
+        `'${name}' is limited${stop.counters.actual === undefined ? '' : ` (${actual} of ${limit})`}`,
+        `Try again ${nextTry(waitSecs)}.`,
+      );
     case 'storm':
       return {
         message: `Watcher '${name}' paused: ${actual} events (limit ${limit})`,

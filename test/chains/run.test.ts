@@ -51,6 +51,26 @@ test('a step whose condition does not hold is skipped, and says why', async () =
   assert.match(run.steps[1]?.reason ?? '', /price/);
 });
 
+test('a step that uses what a skipped one was to output fails, and says whom it missed', async () => {
+  const { chains, abilities } = world();
+  const skipped = step('price', { condition: { refKey: 'no', op: 'exists' } });
+  const run = await chains.run(chainOf([skipped, step('buy', { args: { at: '{{price.last}}' } })]));
+  assert.match(
+    run.end?.message ?? '',
+    /^buy: \{\{price\.last\}\} stands for nothing: .*; price, which outputs price, was skipped$/,
+  );
+  assert.deepEqual(abilities.ran, []);
+});
+
+test('what a rule says by itself is not said twice, and a throttle without a count shows none', async () => {
+  const { chains } = world({ amount: () => 'NaN' });
+  const wrong = await chains.run(chainOf(['amount', 'pay'], ['amount>5|abort']));
+  assert.equal(wrong.end?.message, 'amount is not a number, threshold 5');
+  const slow = await chains.run(chainOf(['pay', step('again', { ability: 'pay' })], ['ability:pay|throttle|slowly']));
+  assert.equal(slow.end?.message, "'pay' is limited: slowly");
+  assert.ok(slow.end?.retryAtMs);
+});
+
 test('a failing ability fails the run with its class and message, and nothing after it runs', async () => {
   const { chains, abilities } = world({
     price: () => {
