@@ -1,4 +1,4 @@
-/** `switchgear doctor`: whether the hooks of an agent CLI are there, can decide, and whether a refusal really blocks. */
+/** `switchgear doctor`: whether the hooks of an agent CLI are there, can decide, and really refuse a call. */
 
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
@@ -17,8 +17,8 @@ export const command: Command = {
   usage: ['doctor [claude-code|codex|gemini]  whether hooks are installed, can decide, and really block a call'],
   details: [
     '',
-    'It runs the installed command itself, with a call that one rule forbids, in a store of its own: nothing of yours is',
-    'touched. Exit codes: 0 all is well, 1 something is wrong.',
+    'It runs the installed command itself, with one call more than a limit allows, in a store of its own: nothing of',
+    'yours is touched. Exit codes: 0 all is well, 1 something is wrong.',
   ],
   async run(args, terminal) {
     const said = readArgs(args, [], 1, ['--store']);

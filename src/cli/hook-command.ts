@@ -1,5 +1,6 @@
 /** `switchgear hook HOST`: an event of an agent CLI on stdin, an answer on stdout; what decides is loaded if needed. */
 
+import { readSync } from 'node:fs';
 import { hookMarginMs, hookPayloadBytesMax, hookTimeoutMs } from '../core/limits.ts';
 import type { HookAnswer, HookDecision, HookEvent, Payload } from '../hooks/hook-event.ts';
 import { hostOf, hosts } from '../hooks/hosts.ts';
@@ -66,11 +67,11 @@ function timeoutOf(text: string | undefined): number {
 async function readPayload({ input }: Terminal): Promise<Payload | string> {
   const parts: Buffer[] = [];
   let bytes = 0;
-  for await (const part of input ?? []) {
-    const data = Buffer.from(part as Buffer);
-    bytes += data.length;
+  const isAll = input === undefined && readNow(parts);
+  for await (const part of isAll ? [] : (input ?? process.stdin)) {
+    parts.push(Buffer.from(part as Buffer));
+    bytes += parts.at(-1)!.length;
     if (bytes > hookPayloadBytesMax) return 'what came on stdin is too long';
-    parts.push(data);
   }
   const text = Buffer.concat(parts).toString('utf8');
   try {
@@ -80,4 +81,21 @@ async function readPayload({ input }: Terminal): Promise<Payload | string> {
     // Said below: what is no JSON and what is no object are the same mistake.
   }
   return `stdin must be one JSON object, got ${JSON.stringify(text.slice(0, 60))}`;
+}
+
+/** Reads stdin as a file, which needs no stream; false where it has to be waited for. */
+function readNow(parts: Buffer[]): boolean {
+  try {
+    for (;;) {
+      const part = Buffer.alloc(65_536);
+      const bytes = readSync(0, part);
+      if (bytes === 0) return true;
+      parts.push(part.subarray(0, bytes));
+    }
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === 'EOF') return true;
+    if (code === 'EAGAIN') return false;
+    throw error;
+  }
 }

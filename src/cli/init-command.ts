@@ -20,7 +20,7 @@ export const command: Command = {
     "  --project       in this folder's settings, for everybody who works in it",
     '  --undo          take our hooks out and leave the rest as it is',
     '  --dry-run       only show what would change',
-    '  --http URL      Claude Code: call a running server instead of a command; a server that is down blocks every call',
+    '  --http URL      Claude Code: ask a running server instead of a command; while it is down every call is blocked',
     '  --store STORE   --policy FILE   what the hooks are to use',
   ],
   run(args, terminal) {
@@ -51,7 +51,8 @@ const advice: Readonly<Record<HostName, readonly string[]>> = {
   'claude-code': ['Sessions that begin from now on ask first. To see that a refusal really blocks: switchgear doctor'],
   codex: [
     'Codex runs a hook only once you have trusted it: start codex, enter /hooks, and trust those of switchgear.',
-    'Codex lets a call run when a hook breaks; nothing here can change that. To see whether all is well: switchgear doctor',
+    'Codex lets a call run when a hook breaks; nothing here can change that.',
+    'To see whether all is well: switchgear doctor',
   ],
   gemini: [
     'Gemini CLI lets a call run when a hook breaks; nothing here can change that.',

@@ -1,6 +1,6 @@
 /** The `switchgear` command: finds the command that is meant, runs it, and turns errors into one clear line. */
 
-import { readFileSync } from 'node:fs';
+import { readFileSync, writeSync } from 'node:fs';
 import { SwitchgearError } from '../core/error.ts';
 import { type Command, exitCodes, type Terminal, usageError } from './command.ts';
 
@@ -26,7 +26,7 @@ const commands: Readonly<Record<string, () => Promise<{ readonly command: Comman
 };
 
 /** Runs the command and gives its exit code: 0 it worked, 1 it did not, 2 it was called wrongly. */
-export async function main(args: readonly string[], terminal: Terminal = processTerminal()): Promise<number> {
+export async function main(args: readonly string[], terminal: Terminal = terminalOf(args)): Promise<number> {
   try {
     return await dispatch(args, terminal);
   } catch (error) {
@@ -80,6 +80,13 @@ async function help(): Promise<readonly string[]> {
 function version(): string {
   const text = readFileSync(new URL('../../package.json', import.meta.url), 'utf8');
   return (JSON.parse(text) as { version: string }).version;
+}
+
+/** A hook has no time for streams: it reads and writes as files do. */
+function terminalOf([name]: readonly string[]): Terminal {
+  if (name !== 'hook') return processTerminal();
+  const to = (file: number) => (line: string) => void writeSync(file, `${line}\n`);
+  return { out: to(1), err: to(2), cwd: process.cwd(), env: process.env };
 }
 
 function processTerminal(): Terminal {

@@ -1,6 +1,6 @@
 /** Which task an event belongs to: that of the prompt at hand, or the child task of the subagent it happened in. */
 
-import { hookAgentsMax, secsMax } from '../core/limits.ts';
+import { countMax, hookAgentsMax, secsMax } from '../core/limits.ts';
 import type { Refusal } from '../core/refusal.ts';
 import type { TaskSettings } from '../core/settings.ts';
 import { joinTask } from '../guard/frozen-task.ts';
@@ -79,14 +79,14 @@ function errandOf(
   return named ?? (may.length === 1 ? may[0]! : [null, undefined]);
 }
 
-/** A task of a run is told of by the run. */
+/** A task of a run is told of by the run, which also says when it is on its way to a limit. */
 function begin(
   { works }: HookWorld,
   given: Pick<TaskNode, 'id' | 'agent' | 'session' | 'parent'>,
   limits: Partial<TaskSettings>,
   isJoined: boolean,
 ): TaskNode {
-  if (isJoined) return joinTask(works, given, limits);
+  if (isJoined) return joinTask(works, given, { ...limits, noticeShare: countMax });
   return startTask(works, { ...given, parent: given.parent?.id ?? null, limits }, undefined);
 }
 

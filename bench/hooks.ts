@@ -1,0 +1,108 @@
+/**
+ * How long a hook takes, from the start of its process to its end, on a real file: one after the other, and six at once
+ * in one session. A Node that does nothing stands beside it, so that a busy machine is seen: `npm run bench:hooks`.
+ */
+
+import { spawn, spawnSync } from 'node:child_process';
+import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const root = fileURLToPath(new URL('..', import.meta.url));
+const folder = mkdtempSync(join(tmpdir(), 'switchgear-hook-bench-'));
+const alone = 60;
+const batches = 12;
+const atOnce = 6;
+
+/** The package as it is installed: source would be compiled anew each time. */
+function build(): string {
+  for (const name of ['bin', 'src', 'package.json', 'tsconfig.json', 'tsconfig.build.json']) {
+    cpSync(join(root, name), join(folder, name), { recursive: true });
+  }
+  symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'));
+  const { status } = spawnSync('npm', ['run', 'build', '--silent'], { cwd: folder, stdio: 'inherit' });
+  if (status !== 0) throw new Error('the package could not be built');
+  return join(folder, 'bin', 'switchgear.cjs');
+}
+
+const env = {
+  PATH: process.env.PATH,
+  SWITCHGEAR_STORE: `sqlite:${join(folder, 'state.db')}`,
+  NODE_COMPILE_CACHE: join(folder, 'cache'),
+};
+
+function run(args: readonly string[], input: string): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const began = performance.now();
+    const child = spawn(process.execPath, [...args], { cwd: folder, env, stdio: ['pipe', 'pipe', 'inherit'] });
+    let out = '';
+    child.stdout.on('data', (data) => {
+      out += data;
+    });
+    child.on('close', (code) => {
+      if (code === 0 && out === '') resolve(performance.now() - began);
+      else reject(new Error(`exit code ${code}: ${out}`));
+    });
+    child.stdin.end(input);
+  });
+}
+
+function event(session: string, number: number, name: 'PreToolUse' | 'PostToolUse'): string {
+  const call = { tool_name: 'Read', tool_input: { file_path: `/f${number}` }, tool_use_id: `c${number}` };
+  const more = name === 'PostToolUse' ? { tool_response: `text ${number}` } : {};
+  return JSON.stringify({ session_id: session, cwd: folder, hook_event_name: name, ...call, ...more });
+}
+
+/** The processor time of whole processes: other work on the machine matters little to it. */
+function cpu(args: readonly string[], input: string): number {
+  const meter = join(folder, 'meter.cjs');
+  const used = join(folder, 'used');
+  const code = "process.on('exit', () => { const { user, system } = process.cpuUsage();";
+  writeFileSync(meter, `${code} require('node:fs').writeFileSync(${JSON.stringify(used)}, String(user + system)); });`);
+  spawnSync(process.execPath, ['--require', meter, ...args], { cwd: folder, env, input });
+  return Number(readFileSync(used, 'utf8')) / 1000;
+}
+
+function shown(title: string, times: readonly number[]): void {
+  const sorted = times.toSorted((one, other) => one - other);
+  const at = (share: number) => `${Math.round(sorted[Math.floor((sorted.length - 1) * share)]!)} ms`;
+  console.log(`${title.padEnd(34)} p50 ${at(0.5).padStart(7)}   p95 ${at(0.95).padStart(7)}   of ${times.length}`);
+}
+
+try {
+  const hook = [build(), 'hook', 'claude-code'];
+  await run(hook, event('warm', 0, 'PreToolUse'));
+  const node: number[] = [];
+  const before: number[] = [];
+  const after: number[] = [];
+  for (let number = 0; number < alone; number++) {
+    const session = `s${number % 3}`;
+    node.push(await run(['-e', '0'], ''));
+    before.push(await run(hook, event(session, number, 'PreToolUse')));
+    after.push(await run(hook, event(session, number, 'PostToolUse')));
+  }
+  const together: number[] = [];
+  const idle: number[] = [];
+  for (let batch = 0; batch < batches; batch++) {
+    const numbers = Array.from({ length: atOnce }, (_, at) => at);
+    together.push(...(await Promise.all(numbers.map((at) => run(hook, event(`b${batch}`, at, 'PreToolUse'))))));
+    idle.push(...(await Promise.all(numbers.map(() => run(['-e', '0'], '')))));
+  }
+  const rounds = Array.from({ length: 20 }, (_, at) => at);
+  shown(
+    'processor time: node -e 0',
+    rounds.map(() => cpu(['-e', '0'], '')),
+  );
+  shown(
+    'processor time: a hook',
+    rounds.map((at) => cpu(hook, event('c', at, 'PreToolUse'))),
+  );
+  shown('node -e 0', node);
+  shown('a hook before a call', before);
+  shown('a hook after a call', after);
+  shown(`node -e 0, ${atOnce} at once`, idle);
+  shown(`${atOnce} hooks at once in a session`, together);
+} finally {
+  rmSync(folder, { recursive: true, force: true });
+}

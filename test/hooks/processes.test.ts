@@ -1,0 +1,90 @@
+/** Hooks as processes of their own: side by side, killed on the way, and under a run. */
+
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { type TestContext, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { sqliteStore } from '../../src/stores/sqlite.ts';
+import { bash, type Event, type HookSession, newSession, type Said } from './session.ts';
+
+const entry = fileURLToPath(new URL('./hook-process.ts', import.meta.url));
+
+function session(context: TestContext): HookSession {
+  const made = newSession();
+  context.after(made.clear);
+  return made;
+}
+
+function start({ folder, store }: HookSession, event: Event) {
+  const env = { PATH: process.env.PATH, SWITCHGEAR_STORE: store };
+  const child = spawn(process.execPath, [entry, 'hook', 'claude-code'], { cwd: folder, env, stdio: 'pipe' });
+  let out = '';
+  child.stdout.on('data', (data) => {
+    out += data;
+  });
+  const answered = new Promise<Said | undefined>((resolve, reject) => {
+    child.on('close', (code, signal) => {
+      if (signal !== null) resolve(undefined);
+      else if (code !== 0) reject(new Error(`exit code ${code}`));
+      else resolve(out === '' ? undefined : (JSON.parse(out) as Said));
+    });
+  });
+  child.stdin.on('error', () => {}); // It may be killed before it has read.
+  child.stdin.end(JSON.stringify({ session_id: 's-1', cwd: folder, ...event }));
+  return { child, answered };
+}
+
+test('six hooks at once are each counted once', async (context) => {
+  const made = session(context);
+  const calls = Array.from({ length: 6 }, (_, at) => bash(`c${at}`, `echo ${at}`));
+  const answers = await Promise.all(calls.map(({ pre }) => start(made, pre).answered));
+  assert.deepEqual(answers, Array(6).fill(undefined));
+  await Promise.all(calls.map(({ post }) => start(made, post).answered));
+  const journal = made.journal();
+  assert.equal(journal.filter(({ type }) => type === 'task-started').length, 1);
+  assert.equal(journal.filter(({ type }) => type === 'action-allowed').length, 6);
+  assert.equal(journal.filter(({ type }) => type === 'action-settled').length, 6);
+});
+
+test('hooks that are killed on the way lose no turn for good and let nothing through uncounted', async (context) => {
+  const made = session(context);
+  for (let round = 0; round < 8; round++) {
+    const { child, answered } = start(made, bash(`k${round}`, `echo ${round}`).pre);
+    // Somewhere between its start and its end: each round a little later.
+    setTimeout(() => child.kill('SIGKILL'), 60 + round * 40);
+    await answered;
+  }
+  const { answered } = start(made, bash('last', 'ls').pre);
+  assert.equal(await answered, undefined);
+  const allowed = made.journal().filter(({ type }) => type === 'action-allowed');
+  assert.ok(allowed.length >= 1 && allowed.length <= 9, `${allowed.length} were counted`);
+  const ids = allowed.map((entry) => JSON.stringify('action' in entry && entry.action));
+  assert.equal(new Set(ids).size, allowed.length);
+});
+
+test('below a run a hook counts on its task without telling twice, and has the run end what it halts', async (context) => {
+  const made = session(context);
+  const env = { SWITCHGEAR_TASK: 't-run', SWITCHGEAR_SESSION: 's-run', SWITCHGEAR_TASK_MAX_TOOL_CALLS: '1' };
+  await made.send(bash('c1', 'ls').pre, env);
+  await made.send(bash('c1', 'ls').post, env);
+  const types = made.journal().map(({ type }) => type);
+  assert.deepEqual(
+    types.filter((type) => type !== 'setting-ignored'),
+    [],
+    'what is counted there is not told twice',
+  );
+  assert.equal((await made.send(bash('c2', 'pwd').pre, env)).said?.continue, false);
+  const halted = made.journal().find(({ type }) => type === 'task-halted');
+  assert.equal(halted?.task, 't-run');
+  const orders = made.journal().filter(({ type }) => type === 'order-given');
+  assert.deepEqual(
+    orders.map((entry) => 'target' in entry && entry.target),
+    ['t-run'],
+  );
+  const store = sqliteStore({ path: made.store.slice('sqlite:'.length) });
+  context.after(() => store.close());
+  const [order] = (await store.shared.read('orders', 1)) as readonly {
+    readonly state: { readonly halts: readonly object[] };
+  }[];
+  assert.equal(order?.state.halts.length, 1);
+});
