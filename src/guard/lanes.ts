@@ -11,6 +11,7 @@ import type { Wallet } from '../ports/policy.ts';
 import type { Cell } from '../ports/store.ts';
 import { makeRoom, remembered } from './bounded.ts';
 import { type BreakerEntry, breakerAt } from './breakers.ts';
+import { halt } from './halting.ts';
 import { announce, held } from './notes.ts';
 import { seatsOf, type TaskNode, walletOf } from './task-node.ts';
 import type { Works } from './works.ts';
@@ -84,7 +85,12 @@ function makeLane(works: Works, target: Target, task: TaskNode | undefined): Lan
     const control =
       works.store.shared?.workers.seat(counting, cell, settings.delegation, place, {
         held: (body) => held(works, body),
-        say: (entry, body) => announce(works, entry, body),
+        say(entry, body) {
+          announce(works, entry, body);
+          // Others may have failed at the same moment: their count is known with the answer of the store.
+          const due = counting.check!(cell.state, entry.atMs);
+          if (due.kind === 'halt') halt(works, task, due, name, entry.atMs);
+        },
       }) ?? counting;
     shared.push({ control, cell, place: 'self' } as unknown as Seat);
   }

@@ -93,6 +93,26 @@ for (const [name, make] of Object.entries(kinds)) {
     for (const { gear } of [one, other, apart]) gear.dispose();
   });
 
+  test(`${name}: of two failures at the same moment the second halts its session at once`, async () => {
+    const sides = await two('halt');
+    const tasks = sides.map(({ gear }) => {
+      const { promise, resolve } = Promise.withResolvers<void>();
+      const task = gear.task({}, async ({ signal }) => {
+        signal.addEventListener('abort', () => resolve());
+        await gear.delegate('chef', () => words);
+        await promise;
+      });
+      return { task, resolve };
+    });
+    await until(async () => (await returnsIn(sides[0])).length === 2);
+    for (const { store } of sides) await store.shared.settled();
+    for (const { resolve } of tasks) resolve();
+    const results = await Promise.all(tasks.map(({ task }) => task));
+    const codes = results.map((result) => (result.status === 'halted' ? result.halt.code : result.status));
+    assert.deepEqual(codes.toSorted(), ['delegation_limit', 'done']);
+    for (const { gear } of sides) gear.dispose();
+  });
+
   test(`${name}: words of a worker stay in its process`, async () => {
     const [one, other] = await two();
     await send(one.gear);
