@@ -6,7 +6,8 @@ import type { Refusal } from '../core/refusal.ts';
 import { invalid } from '../guard/arguments.ts';
 import type { Task } from '../guard/front-door.ts';
 import { hostCall } from '../guard/host-call.ts';
-import { hear, hearPrompt, type Part, type Prompt } from './ai-sdk-words.ts';
+import type { AiSdkRuns } from './ai-sdk-runs.ts';
+import { callIds, hear, hearPrompt, type Part, type Prompt } from './ai-sdk-words.ts';
 import { beginTurn, type HostRun, haltFacts, mayClose, refusedError, told } from './host-run.ts';
 import { withMethods } from './with-methods.ts';
 
@@ -37,28 +38,29 @@ interface Streamed {
   readonly stream: ReadableStream<Part>;
 }
 
-export function protectModel<M>(model: M, run: HostRun): M {
+export function protectModel<M>(model: M, runs: AiSdkRuns): M {
   if (!isModel(model)) {
     throw invalid(
       `protect needs a model object, got ${JSON.stringify(model)}: make one with a provider, such as gateway(…)`,
     );
   }
-  return withMethods(model, { doGenerate: generate(model, run), doStream: stream(model, run) });
+  return withMethods(model, { doGenerate: generate(model, runs), doStream: stream(model, runs) });
 }
 
 function isModel(model: unknown): model is ModelLike & object {
   return typeof (model as ModelLike | null)?.doGenerate === 'function';
 }
 
-function generate(model: ModelLike, run: HostRun) {
+function generate(model: ModelLike, runs: AiSdkRuns) {
   return async (params: Params): Promise<Generated> => {
+    const run = runs.ofPrompt(params.prompt ?? []);
     const task = run.begin();
     try {
       const { halt, value } = await callModel(model, run, task, params, (now) => model.doGenerate(now));
       const content = value?.content ?? [];
       if (value !== undefined) hear(model.modelId, run, task, content, value.usage);
+      runs.asked(run, task, halt === undefined ? callIds(content) : []);
       if (halt === undefined) return value as Generated;
-      run.end(task);
       const said = content.filter((part) => !isCall(part));
       const isEmpty = !said.some(({ type, text }) => type === 'text' && text !== '');
       const end = ending(model, halt, value?.usage, value?.providerMetadata);
@@ -74,12 +76,13 @@ function generate(model: ModelLike, run: HostRun) {
   };
 }
 
-function stream(model: ModelLike, run: HostRun) {
+function stream(model: ModelLike, runs: AiSdkRuns) {
   return async (params: Params): Promise<Streamed> => {
+    const run = runs.ofPrompt(params.prompt ?? []);
     const task = run.begin();
     try {
       const { halt, value } = await callModel(model, run, task, params, (now) => model.doStream(now));
-      return { ...value, stream: ReadableStream.from(listen(value?.stream ?? silence, model, run, task, halt)) };
+      return { ...value, stream: ReadableStream.from(listen(value?.stream ?? silence, model, runs, run, task, halt)) };
     } catch (error) {
       run.rest(task);
       throw error;
@@ -93,6 +96,7 @@ const silence: readonly Part[] = [{ type: 'stream-start', warnings: [] }, { type
 async function* listen(
   source: AsyncIterable<Part> | readonly Part[],
   model: ModelLike,
+  runs: AiSdkRuns,
   run: HostRun,
   task: Task,
   halt: Refusal | undefined,
@@ -104,6 +108,7 @@ async function* listen(
     for await (const part of source) {
       if (part.type === 'text-delta' && text.length < textLengthMax) text += part.delta;
       if (part.type === 'tool-call') calls.push(part);
+      if (halt === undefined && callIds([part]).length > 0) runs.asked(run, task, callIds([part])); // It runs at once.
       if (part.type === 'finish') usage = part.usage;
       if (halt === undefined) yield part;
       else if (part.type !== 'finish') {
@@ -115,7 +120,7 @@ async function* listen(
     }
   } finally {
     hear(model.modelId, run, task, [{ type: 'text', text }, ...calls], usage);
-    if (halt !== undefined) run.end(task);
+    runs.asked(run, task, halt === undefined ? callIds(calls) : []);
     run.rest(task); // Also where the stream broke off, or nobody read on.
   }
 }

@@ -3,7 +3,8 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Call } from '../guard/front-door.ts';
 import { type HostCall, hostCall, wouldAsk } from '../guard/host-call.ts';
-import { type HostRun, refusedError, sendOut, turnOf } from './host-run.ts';
+import type { AiSdkRuns } from './ai-sdk-runs.ts';
+import { refusedError, sendOut, turnOf } from './host-run.ts';
 
 interface ToolLike {
   readonly execute?: (input: unknown, options: ToolCallOptions) => unknown;
@@ -16,16 +17,17 @@ interface ToolCallOptions {
   readonly messages?: readonly unknown[];
 }
 
-export function protectTool(name: string, tool: unknown, run: HostRun, workers: readonly string[] = []): unknown {
+export function protectTool(name: string, tool: unknown, runs: AiSdkRuns, workers: readonly string[] = []): unknown {
   if (!isTool(tool)) return tool; // The provider or the client runs it: only the model's words tell of it.
   const { needsApproval } = tool;
   const asked = new Set<string>();
   const execute = workers.includes(name)
-    ? (input: unknown, options: ToolCallOptions) => sendTool(name, tool, run, input, options)
-    : (input: unknown, options: ToolCallOptions) => callTool(name, tool, run, input, options, asked);
+    ? (input: unknown, options: ToolCallOptions) => sendTool(name, tool, runs, input, options)
+    : (input: unknown, options: ToolCallOptions) => callTool(name, tool, runs, input, options, asked);
   return Object.assign(Object.create(Object.getPrototypeOf(tool)), tool, {
     execute,
     needsApproval: async (input: unknown, options: ToolCallOptions): Promise<unknown> => {
+      const run = runs.ofCall(options.toolCallId);
       const task = run.begin();
       try {
         const mustAsk = wouldAsk(run.gear, name, [input], { id: options.toolCallId, task });
@@ -45,13 +47,14 @@ export function protectTool(name: string, tool: unknown, run: HostRun, workers: 
 function callTool(
   name: string,
   tool: ToolLike,
-  run: HostRun,
+  runs: AiSdkRuns,
   input: unknown,
   options: ToolCallOptions,
   asked: Set<string>,
 ): unknown {
-  const task = run.begin();
   const id = options.toolCallId;
+  const run = runs.ofCall(id);
+  const task = run.begin();
   const isApproved = () => asked.delete(id ?? '') || wasApproved(options.messages, id);
   const host: HostCall = {
     id,
@@ -87,7 +90,8 @@ function callTool(
 }
 
 /** An agent behind a tool: what it streams is awaited to its end. */
-async function sendTool(name: string, tool: ToolLike, run: HostRun, input: unknown, options: ToolCallOptions) {
+async function sendTool(name: string, tool: ToolLike, runs: AiSdkRuns, input: unknown, options: ToolCallOptions) {
+  const run = runs.ofCall(options.toolCallId);
   const task = run.begin();
   try {
     const answer = await sendOut(run, task, name, input, async () => {

@@ -10,13 +10,18 @@ export type Part = Readonly<Record<string, unknown>> & { readonly type: string }
 
 export type Prompt = readonly { readonly role: string; readonly content: unknown }[];
 
-/** What the task learns from an answer. One without calls for us to run is the end of the run. */
+/** What the task learns from an answer. */
 export function hear(modelId: string, run: HostRun, task: Task, content: readonly Part[], usage: unknown): void {
   const text = content.map((part) => (part.type === 'text' ? part.text : '')).join('');
-  const calls = content.filter(({ type, providerExecuted }) => type === 'tool-call' && providerExecuted !== true);
-  task.observe({ type: 'assistant', text, toolUse: calls.length > 0 });
+  task.observe({ type: 'assistant', text, toolUse: callIds(content).length > 0 });
   if (usage !== undefined) bookUsage(run.gear, task, { ...usageOf(usage), model: modelId });
-  if (calls.length === 0) run.end(task);
+}
+
+/** The calls of an answer that are not the provider's own to run. */
+export function callIds(content: readonly Part[]): string[] {
+  return content.flatMap(({ type, providerExecuted, toolCallId }) =>
+    type === 'tool-call' && providerExecuted !== true ? [String(toolCallId)] : [],
+  );
 }
 
 /** New words of the user, and calls of the last turn that others ran, or that the SDK refused. */

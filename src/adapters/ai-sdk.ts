@@ -2,8 +2,9 @@
 
 import type { Refusal } from '../core/refusal.ts';
 import { protectModel } from './ai-sdk-model.ts';
+import { aiSdkRuns } from './ai-sdk-runs.ts';
 import { protectTool } from './ai-sdk-tool.ts';
-import { hostRun, type ProtectOptions } from './host-run.ts';
+import type { ProtectOptions } from './host-run.ts';
 
 /** The part of a call's settings that is read: everything else passes as it is. */
 export interface AiSdkCall {
@@ -24,14 +25,14 @@ export interface AiSdkOptions extends ProtectOptions {
 
 /** The settings of a call with model and tools guarded; hand them to `generateText`, `streamText` or an agent. */
 export function protect<T extends AiSdkCall>(call: T, options: AiSdkOptions = {}): T & AiSdkOutcome {
-  const run = hostRun(options);
+  const runs = aiSdkRuns(options);
   const guarded = { ...call } as T & { model?: unknown; tools?: unknown };
-  if (call.model !== undefined) guarded.model = protectModel(call.model, run);
+  if (call.model !== undefined) guarded.model = protectModel(call.model, runs);
   if (typeof call.tools === 'object' && call.tools !== null) {
     guarded.tools = Object.fromEntries(
-      Object.entries(call.tools).map(([name, tool]) => [name, protectTool(name, tool, run, options.workers)]),
+      Object.entries(call.tools).map(([name, tool]) => [name, protectTool(name, tool, runs, options.workers)]),
     );
   }
   // Not enumerable: spread into a call it must not become a setting.
-  return Object.defineProperty(guarded, 'halt', { get: () => run.halt }) as T & AiSdkOutcome;
+  return Object.defineProperty(guarded, 'halt', { get: () => runs.latest.halt }) as T & AiSdkOutcome;
 }
