@@ -47,7 +47,11 @@ export async function runHook(run: HookRun): Promise<HookDecision> {
     works.settings = withJournal(works.settings, policy, joined !== undefined);
     const { name: agent, tellsTurns } = host;
     const isAttended = host.isAttended(payload, env);
-    const world: HookWorld = { works, store, session, untilMs, agent, tellsTurns, isAttended, joined };
+    // A run that is tried again is another task, and begins anew.
+    const desk = joined === undefined ? event.session : `${joined.task} ${event.session}`;
+    const isSilent = joined !== undefined;
+    const about = { agent, session, tellsTurns, isAttended, joined };
+    const world: HookWorld = { works, store, desk, isSilent, untilMs, ...about };
     const decision = await handle(world, event);
     if (decision.kind === 'halt' && joined !== undefined) await orderHalt(store, joined.task, decision.reason);
     return decision;

@@ -37,8 +37,11 @@ export type Held = { -readonly [K in keyof HeldTask]: HeldTask[K] };
 export interface DeskOptions {
   readonly works: Works;
   readonly store: Store & { readonly shared: Shared };
-  readonly session: string;
-  /** When the host gives up, by the machine's own time. */
+  /** What the state of this conversation is kept under. */
+  readonly desk: string;
+  /** Whether somebody else tells of its tasks: a run around it. */
+  readonly isSilent: boolean;
+  /** When the host gives up, by the process's own time. */
   readonly untilMs: number;
 }
 
@@ -46,8 +49,8 @@ const owner = randomUUID();
 
 /** Does some work when it is this hook's turn. */
 export async function inTurn<T>(options: DeskOptions, work: (desk: Desk) => Promise<T>): Promise<T> {
-  const { works, store, session } = options;
-  const cell = store.cell<SessionState>(sessionKey(session), () => noSession, { keepMs: hookKeepMs });
+  const { works, store, desk: name, isSilent } = options;
+  const cell = store.cell<SessionState>(sessionKey(name), () => noSession, { keepMs: hookKeepMs });
   const state = await takeTurn(options, cell);
   const held = new Map<string, Held>();
   const ended = new Set<string>();
@@ -55,7 +58,7 @@ export async function inTurn<T>(options: DeskOptions, work: (desk: Desk) => Prom
   async function load(id: string): Promise<Held | undefined> {
     const known = held.get(id);
     if (known !== undefined || ended.has(id)) return known;
-    const key = taskKey(session, id);
+    const key = taskKey(name, id);
     const [row] = await store.shared.read(key, 1);
     if (row?.key !== key || row.state === null) return undefined;
     const { frozen, round, open, answers } = row.state as HookTask;
@@ -76,7 +79,8 @@ export async function inTurn<T>(options: DeskOptions, work: (desk: Desk) => Prom
     async end(id, how) {
       const task = await load(id);
       if (task === undefined) return;
-      endTask(works, task.node, how);
+      if (isSilent) task.node.ended = true;
+      else endTask(works, task.node, how);
       ended.add(id);
     },
   };
@@ -115,7 +119,7 @@ async function takeTurn({ store, untilMs }: DeskOptions, cell: Cell<SessionState
 
 /** Writes everything down and ends the turn, in one deal. */
 async function leave(
-  { works, store, session }: DeskOptions,
+  { works, store, desk: name }: DeskOptions,
   cell: Cell<SessionState>,
   state: SessionState,
   held: ReadonlyMap<string, Held>,
@@ -127,7 +131,7 @@ async function leave(
   for (const [id, { node, round, open, answers }] of held) {
     if (ended.has(id) || node.ended) continue;
     const kept: HookTask = { frozen: freeze(works, node), round, open, answers };
-    const own = store.cell<HookTask | null>(taskKey(session, id), () => null, { keepMs: hookKeepMs });
+    const own = store.cell<HookTask | null>(taskKey(name, id), () => null, { keepMs: hookKeepMs });
     changes.push(ofCell(own, () => kept));
   }
   const dealt = await store.shared.soon({ changes });
@@ -135,7 +139,7 @@ async function leave(
     const why = dealt.status === 'away' ? dealt.reason : 'its turn was over before it had decided';
     throw new SwitchgearError('store_unreachable', `what was decided could not be kept: ${why}`);
   }
-  for (const [id, { node }] of held) if (ended.has(id) || node.ended) store.drop(taskKey(session, id));
+  for (const [id, { node }] of held) if (ended.has(id) || node.ended) store.drop(taskKey(name, id));
   await store.shared.settled();
 }
 

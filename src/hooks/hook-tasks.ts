@@ -12,8 +12,9 @@ import type { HookDecision } from './hook-event.ts';
 import type { Errand } from './session-state.ts';
 
 export interface HookWorld extends DeskOptions {
-  /** The agent's name, which its tasks have. */
+  /** The agent's name and its session, which its tasks have. */
   readonly agent: string;
+  readonly session: string;
   readonly tellsTurns: boolean;
   /** Whether a person sits at the host's own terminal and can be asked there. */
   readonly isAttended: boolean;
@@ -35,13 +36,13 @@ async function rootOf(world: HookWorld, desk: Desk): Promise<Held> {
 export function beginTask(world: HookWorld, desk: Desk): Held {
   const { agent, session, joined, isAttended } = world;
   const number = desk.state.tasks + 1;
-  const isJoined = number === 1 && joined !== undefined;
-  const id = isJoined ? joined.task : `${joined?.task ?? `hook-${session}`}#${number}`;
+  const id =
+    joined === undefined ? `hook-${session}#${number}` : number === 1 ? joined.task : `${joined.task}#${number}`;
   // Nobody watches over it between two calls, and a person who thinks is no agent that is silent.
   const unhurried = { maxIdleSecs: secsMax, ...(isAttended && { maxDurationSecs: secsMax }) };
   const limits = { ...joined?.limits, ...unhurried };
   desk.state = { ...desk.state, task: id, tasks: number };
-  return desk.hold(begin(world, { id, agent, session, parent: undefined }, limits, isJoined));
+  return desk.hold(begin(world, { id, agent, session, parent: undefined }, limits));
 }
 
 /** The task of a subagent, begun where it is not known. */
@@ -54,10 +55,9 @@ export async function agentTask(world: HookWorld, desk: Desk, agent: string, typ
   const parent = (sender && (await desk.task(sender.task))) ?? root;
   const id = `${root.node.id}/${agent}`;
   const { node } = parent;
-  const isJoined = world.joined?.task === root.node.id;
-  const limits = { ...(isJoined && world.joined?.limits), maxIdleSecs: secsMax };
+  const limits = { ...world.joined?.limits, maxIdleSecs: secsMax };
   const given = { id, agent: type, session: world.session, parent: node };
-  const held = desk.hold(begin(world, given, limits, isJoined));
+  const held = desk.hold(begin(world, given, limits));
   const agents = Object.entries(desk.state.agents).slice(-hookAgentsMax + 1);
   desk.state = {
     ...desk.state,
@@ -81,12 +81,11 @@ function errandOf(
 
 /** A task of a run is told of by the run, which also says when it is on its way to a limit. */
 function begin(
-  { works }: HookWorld,
+  { works, joined }: HookWorld,
   given: Pick<TaskNode, 'id' | 'agent' | 'session' | 'parent'>,
   limits: Partial<TaskSettings>,
-  isJoined: boolean,
 ): TaskNode {
-  if (isJoined) return joinTask(works, given, { ...limits, noticeShare: countMax });
+  if (joined !== undefined) return joinTask(works, given, { ...limits, noticeShare: countMax });
   return startTask(works, { ...given, parent: given.parent?.id ?? null, limits }, undefined);
 }
 

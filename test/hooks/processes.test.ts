@@ -5,7 +5,7 @@ import { spawn } from 'node:child_process';
 import { type TestContext, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { sqliteStore } from '../../src/stores/sqlite.ts';
-import { bash, type Event, type HookSession, newSession, type Said } from './session.ts';
+import { bash, type Event, type HookSession, newSession, type Said, stop } from './session.ts';
 
 const entry = fileURLToPath(new URL('./hook-process.ts', import.meta.url));
 
@@ -62,7 +62,7 @@ test('hooks that are killed on the way lose no turn for good and let nothing thr
   assert.equal(new Set(ids).size, allowed.length);
 });
 
-test('below a run a hook counts on its task without telling twice, and has the run end what it halts', async (context) => {
+test('below a run a hook counts on its task, tells nothing twice, and has it end what it halts', async (context) => {
   const made = session(context);
   const env = { SWITCHGEAR_TASK: 't-run', SWITCHGEAR_SESSION: 's-run', SWITCHGEAR_TASK_MAX_TOOL_CALLS: '1' };
   await made.send(bash('c1', 'ls').pre, env);
@@ -87,4 +87,15 @@ test('below a run a hook counts on its task without telling twice, and has the r
     readonly state: { readonly halts: readonly object[] };
   }[];
   assert.equal(order?.state.halts.length, 1);
+});
+
+test('the task of a run ends when the run says so, and one that is tried again begins anew', async (context) => {
+  const made = session(context);
+  const limits = { SWITCHGEAR_SESSION: 's-run', SWITCHGEAR_TASK_MAX_TOOL_CALLS: '1' };
+  const first = { ...limits, SWITCHGEAR_TASK: 't-1' };
+  await made.send(bash('c1', 'ls').pre, first);
+  assert.equal((await made.send(bash('c2', 'pwd').pre, first)).said?.continue, false);
+  assert.equal((await made.send(bash('c3', 'ls').pre, { ...limits, SWITCHGEAR_TASK: 't-2' })).said, undefined);
+  await made.send(stop, { ...limits, SWITCHGEAR_TASK: 't-2' });
+  assert.equal(made.journal().filter(({ type }) => type === 'task-ended' || type === 'task-started').length, 0);
 });
