@@ -3,7 +3,6 @@
  * takes the run on finds it again, with the answer that came meanwhile or with its time over.
  */
 
-import { createHmac } from 'node:crypto';
 import type { Card, CardAction } from '../core/card.ts';
 import { answerPollMs, storeRetryMinMs } from '../core/limits.ts';
 import type { Stop } from '../core/verdict.ts';
@@ -15,12 +14,11 @@ import { wait } from '../guard/retry.ts';
 import { atHalt } from '../guard/task-node.ts';
 import type { Works } from '../guard/works.ts';
 import type { Answer } from '../ports/approver.ts';
-import { answerQuestion, argsLine, expire } from './ask-card.ts';
+import { answerQuestion, expire } from './ask-card.ts';
+import { cardId, openQuestion } from './question.ts';
 import { type Desk, write } from './run-desk.ts';
 import { sameRules } from './run-transitions.ts';
 import { findStanding, giveStanding } from './standing.ts';
-
-const actions: readonly CardAction[] = ['approve', 'approve_run', 'approve_always', 'decline'];
 
 /** How a run asks: who approved it comes back, or the word against it. */
 export function askInStore(desk: Desk): typeof askPerson {
@@ -29,9 +27,11 @@ export function askInStore(desk: Desk): typeof askPerson {
       return { ...stop, kind: 'deny', code, reason: [stop.reason, more].filter(Boolean).join('; ') };
     };
     const rules = [...(stop.rules ?? [])].sort();
-    const given = desk.run.approved.find((each) => sameRules(each.rules, rules));
-    const by = given?.by ?? (await findStanding(desk.store, desk.run.chain, rules))?.by;
-    if (by !== undefined) return by;
+    const found = await approvalOf(desk, rules);
+    if (found !== undefined) {
+      desk.show({ type: 'approval-found', run: desk.run.id, step: desk.subject.step, ...found });
+      return approvedBy(desk, found.by);
+    }
     const isAnswered = desk.store.card(cardId(desk, rules))?.state === 'answered';
     if (!isAnswered && !isThere(desk)) return no('rule_unanswered', 'there is nobody to ask');
     const card = await openQuestion(desk, works, lane, stop, rules);
@@ -51,8 +51,21 @@ export function askInStore(desk: Desk): typeof askPerson {
     if (turned.answer === 'decline') return no('rule_declined', `declined by ${who}`);
     await remember(desk, works, turned, rules, who);
     desk.answered = turned.id;
-    return who;
+    return approvedBy(desk, who);
   };
+}
+
+function approvedBy(desk: Desk, who: string): string {
+  desk.approvedBy = who;
+  return who;
+}
+
+/** The yes that somebody gave before, for all of the run or for good. */
+async function approvalOf({ run, store }: Desk, rules: readonly string[]) {
+  const given = run.approved.find((each) => sameRules(each.rules, rules));
+  if (given !== undefined) return { by: given.by, for: 'run' } as const;
+  const standing = await findStanding(store, run.chain, rules);
+  return standing && ({ by: standing.by, for: 'always' } as const);
 }
 
 function whySilent({ clock }: Desk, { settings }: Works, { expiresAtMs = 0 }: Card): string {
@@ -70,55 +83,6 @@ function asked(desk: Desk, card: Card) {
   const { run, subject, clock } = desk;
   const waitMs = Math.max(0, (card.expiresAtMs ?? 0) - clock.nowMs());
   return { type: 'question-asked', run: run.id, step: subject.step, card, waitMs } as const;
-}
-
-/** The card of the question as it is now, made where there is none; undefined where the store does not take it. */
-async function openQuestion(
-  desk: Desk,
-  works: Works,
-  { target }: Lane,
-  { code, counters, reason }: Stop,
-  rules: readonly string[],
-): Promise<Card | undefined> {
-  const { run, subject, store, clock, by } = desk;
-  const id = cardId(desk, rules);
-  if (run.card !== undefined && run.card !== id) await expire(store, run.card); // Rules or arguments are others now.
-  const what =
-    subject.step === '' ? run.chain.id : `${run.chain.id}: step ${subject.step} wants to call ${target.name}`;
-  const fresh: Card = {
-    id,
-    kind: 'ask',
-    task: run.id,
-    code,
-    counters,
-    evidence: [what, ...(reason === undefined ? [] : [reason])],
-    actions,
-    state: 'open',
-    expiresAtMs: clock.nowMs() + works.settings.approval.timeoutSecs * 1000,
-    step: { run: run.id, chain: run.chain.id, id: subject.step, rules },
-  };
-  const kept = holdsWords(works) ? fresh : (works.rules?.hide(fresh) ?? fresh);
-  let shown: Card | undefined;
-  const step = (stored: Card | undefined) => {
-    shown = stored ?? kept;
-    return shown;
-  };
-  const notes = [{ type: 'card-changed', card: kept }] as const;
-  const moved = await write(desk, { type: 'asked', by, card: id }, { card: { id, step }, notes });
-  if (moved.status !== 'done' || shown === undefined) return undefined;
-  // Whoever is asked here and now sees the values, too; what is kept does not hold them.
-  const line = argsLine(subject.args);
-  return { ...shown, evidence: line === undefined ? fresh.evidence : [...fresh.evidence, line] };
-}
-
-/** Nothing of what is asked about can be read from it, and equal questions have equal ones. */
-function cardId({ run, subject, store }: Desk, rules: readonly string[]): string {
-  const key = store.shared?.secret ?? run.id;
-  const { step, attempt, args } = subject;
-  const mark = createHmac('sha256', key)
-    .update(JSON.stringify([run.id, step, attempt, args, rules]))
-    .digest('hex');
-  return `ask-${mark.slice(0, 16)}`;
 }
 
 /** The clocks of the task stand still while a person is asked. */

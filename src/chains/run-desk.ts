@@ -24,6 +24,8 @@ export interface Desk {
   run: RunState;
   /** What is asked about, if a rule asks now; the step is empty for the run as a whole. */
   subject: { readonly step: string; readonly attempt: number; readonly args: unknown };
+  /** Who approved what is about to happen, now or before. */
+  approvedBy: string | undefined;
   /** The card that was answered with yes and is used up by what it approved. */
   answered: string | undefined;
   /** A question is open and nobody waits for it here. */

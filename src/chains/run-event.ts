@@ -27,6 +27,14 @@ export type RunEvent =
       readonly card: Card;
       readonly waitMs: number;
     }
+  /** Nobody is asked: somebody said yes for all of the run, or for good. */
+  | {
+      readonly type: 'approval-found';
+      readonly run: string;
+      readonly step: string;
+      readonly by: string;
+      readonly for: 'run' | 'always';
+    }
   | { readonly type: 'question-answered'; readonly run: string; readonly step: string; readonly card: Card }
   /** A throttle, or a pause by an operator, holds it up. */
   | { readonly type: 'step-held'; readonly run: string; readonly step: string; readonly reason: string }

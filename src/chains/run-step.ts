@@ -79,13 +79,18 @@ async function attempt(
   const checked = checkRules(rules, run, { ability: step.ability, agent: gear.agent, args, outputs });
   tellRules(bench, step.id, checked);
   desk.subject = { step: step.id, attempt: number, args };
+  desk.approvedBy = undefined;
   let ran = false;
   let work: Promise<unknown> | undefined;
   const perform = async (): Promise<unknown> => {
     const { signal } = gear.call()!;
     signal.throwIfAborted();
     const move = { type: 'begun', by, step: at, attempt: number, wallMs: clock.wallMs() } as const;
-    const note = { type: 'step-started', run: run.id, step: step.id, attempt: number } as const;
+    const { approvedBy } = desk;
+    const note = {
+      ...({ type: 'step-started', run: run.id, step: step.id, attempt: number } as const),
+      ...(approvedBy !== undefined && { approvedBy }),
+    };
     const begun = await writeWithin(desk, stepStoreWaitMs, move, { ...useOf(desk), notes: [note] }, signal);
     if (begun.status !== 'done') throw new NotBegunError(begun);
     desk.answered = undefined;

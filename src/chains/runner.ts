@@ -65,6 +65,7 @@ export async function goOn(runner: Runner, start: RunState, how: RunHow): Promis
     signal: how.signal === undefined ? lost.signal : AbortSignal.any([how.signal, lost.signal]),
     run: start,
     subject: { step: '', attempt: 0, args: {} },
+    approvedBy: undefined,
     answered: undefined,
     parked: false,
     lost: false,

@@ -46,6 +46,10 @@ export function liveLines(terminal: Terminal, { explain, options }: LiveOptions)
         const answer = `switchgear inbox approve ${card.id}${options}`;
         return terminal.out(`    answer within ${span(waitMs)}: ${answer} (or decline)`);
       }
+      case 'approval-found': {
+        const lasts = event.for === 'run' ? 'for this run' : 'for good: switchgear inbox standing shows it';
+        return say(event.step || 'the run', { text: `approved by ${event.by} ${lasts}`, style: 'green' });
+      }
       case 'question-answered': {
         const { by = 'somebody', answer } = event.card;
         const word = answer === 'decline' ? 'declined' : 'approved';

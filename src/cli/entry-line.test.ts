@@ -34,6 +34,8 @@ test('what happens in a run of a chain is told in words', () => {
   const ended = { type: 'run-ended', run: 'r', chain: 'c', status: 'aborted', code: 'rule_abort' } as const;
   assert.equal(line(ended), 'run-ended            chain c: aborted (rule_abort)');
   assert.equal(line({ type: 'step-started', run: 'r', step: 's', attempt: 2 }), 'step-started         s, attempt 2');
+  const approved = { type: 'step-started', run: 'r', step: 's', attempt: 1, approvedBy: 'ann' } as const;
+  assert.equal(line(approved), 'step-started         s, approved by ann');
   assert.equal(line({ type: 'step-ended', run: 'r', step: 's', status: 'done' }), 'step-ended           s: done');
   const standing = { type: 'standing-given', chain: 'c', rules: ['x'], by: 'ann' } as const;
   assert.equal(line(standing), 'standing-given       chain c by ann: x');

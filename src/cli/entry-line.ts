@@ -97,7 +97,11 @@ function wordsOf(entry: Entry): string | undefined {
     case 'run-ended':
       return `chain ${entry.chain}: ${entry.status}${entry.code === undefined ? '' : ` (${entry.code})`}`;
     case 'step-started':
-      return entry.attempt === 1 ? entry.step : `${entry.step}, attempt ${entry.attempt}`;
+      return [
+        entry.step,
+        ...(entry.attempt === 1 ? [] : [`attempt ${entry.attempt}`]),
+        ...(entry.approvedBy === undefined ? [] : [`approved by ${entry.approvedBy}`]),
+      ].join(', ');
     case 'step-ended':
       return `${entry.step}: ${entry.status}`;
     case 'standing-given':

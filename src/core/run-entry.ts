@@ -25,7 +25,14 @@ export type RunEntryBody =
       readonly status: string;
       readonly code?: string;
     }
-  | { readonly type: 'step-started'; readonly run: string; readonly step: string; readonly attempt: number }
+  | {
+      readonly type: 'step-started';
+      readonly run: string;
+      readonly step: string;
+      readonly attempt: number;
+      /** Who approved it, now or before, where a rule asked. */
+      readonly approvedBy?: string;
+    }
   | { readonly type: 'step-ended'; readonly run: string; readonly step: string; readonly status: string }
   | {
       readonly type: 'standing-given' | 'standing-dropped';

@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { answerQuestion } from '../../src/chains/ask-card.ts';
 import { type ChainsOptions, createChains, type RunOptions } from '../../src/chains/chains.ts';
+import type { RunEvent } from '../../src/chains/run-event.ts';
 import { dropStanding, listStanding } from '../../src/chains/standing.ts';
 import { memoryStore } from '../../src/stores/memory.ts';
 import { promisesSettled, simulatedClock } from '../../src/testing/simulated-clock.ts';
@@ -164,6 +165,28 @@ test('cancelling a run closes its question', async () => {
   assert.equal(store.card(card!)?.state, 'expired');
   await clock.elapse(10_000);
   assert.equal((await running).status, 'cancelled');
+});
+
+test('a yes that was given before is told, and by whom is in the journal', async () => {
+  const events: RunEvent[] = [];
+  const { chains, store } = world({
+    approver: person({ approved: true, for: 'run' }),
+    onRun: (event) => events.push(event),
+  });
+  const run = await chains.run(chainOf(['one', 'two', 'three'], ['ability:o*|confirm', 'ability:t*|confirm']));
+  const told = events.flatMap((event) => (event.type === 'approval-found' ? [event] : []));
+  assert.deepEqual(told, [{ type: 'approval-found', run: run.id, step: 'three', by: 'ann', for: 'run' }]);
+  const started = store
+    .tail(0)
+    .flatMap((entry) => (entry.type === 'step-started' ? [[entry.step, entry.approvedBy]] : []));
+  assert.deepEqual(started, [
+    ['one', 'ann'],
+    ['two', 'ann'],
+    ['three', 'ann'],
+  ]);
+  const free = await chains.run(chainOf(['free', 'one'], ['ability:one|confirm']));
+  const last = store.tail(0).find((entry) => entry.type === 'step-started' && entry.run === free.id);
+  assert.ok(last !== undefined && !('approvedBy' in last), 'a step that nobody asked about has nobody');
 });
 
 test('several rules are asked about together, and an approval covers exactly that set', async () => {
