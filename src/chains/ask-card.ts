@@ -33,7 +33,7 @@ export async function answerQuestion(store: Store, id: string, answer: CardActio
   return { status: card === before ? 'late' : 'taken', card };
 }
 
-/** What a person is asked about, as they are shown it: who cannot see it cannot say yes to it. Undefined for nothing. */
+/** The arguments as a person is shown them: nobody can say yes to what they do not see. Undefined for none. */
 export function argsLine(args: unknown): string | undefined {
   const text = JSON.stringify(args) ?? '{}';
   if (text === '{}') return undefined;

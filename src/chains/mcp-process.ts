@@ -6,6 +6,7 @@ import { type JSONRPCMessage, ReadBuffer, serializeMessage, type Transport } fro
 import { mcpMessageBytesMax, mcpStopMs } from '../core/limits.ts';
 import { cleanEnvironment, type Environment, endGroup, endWithUs, lastWords } from './child-process.ts';
 import type { McpServerConfig } from './mcp-config.ts';
+import { excessOf } from './mcp-fetch.ts';
 
 /** A line that can say how its process ended. */
 export interface ProcessLine {
@@ -34,7 +35,7 @@ export function processLine(config: ProcessConfig, env: Environment, heard?: (li
       buffer.append(chunk);
     } catch (error) {
       transport.onerror?.(error as Error);
-      excess = `it sent a message of more than ${mcpMessageBytesMax} bytes`;
+      excess = excessOf;
       child?.stdout.destroy(); // Whatever else it has to say is not heard.
       void transport.close();
       return;

@@ -15,6 +15,7 @@ import type { AbilityCall } from './ability.ts';
 import { AbilityError } from './ability-error.ts';
 import type { Environment } from './child-process.ts';
 import { type McpServerConfig, startable } from './mcp-config.ts';
+import { boundedFetch, excessOf } from './mcp-fetch.ts';
 import { processLine } from './mcp-process.ts';
 import { toolOutput } from './mcp-result.ts';
 
@@ -155,10 +156,13 @@ function open(name: string, config: McpServerConfig, { env, heard }: McpWorld): 
   if (!URL.canParse(config.url) || !/^https?:/i.test(config.url))
     throw new AbilityError(`mcpServers.${name}.url is no address that begins with https:// or http://`);
   const Line = config.kind === 'sse' ? SSEClientTransport : StreamableHTTPClientTransport;
-  return {
-    transport: new Line(new URL(config.url), { requestInit: { headers: config.headers } }),
-    ending: () => undefined,
-  };
+  let excess: string | undefined;
+  const fetch = boundedFetch(() => {
+    excess = excessOf;
+    void transport.close(); // Whoever waits for an answer hears of it now.
+  });
+  const transport: Transport = new Line(new URL(config.url), { requestInit: { headers: config.headers }, fetch });
+  return { transport, ending: () => excess };
 }
 
 async function begin(

@@ -3,7 +3,7 @@
 import type { Action, Cost } from './action.ts';
 import { microsPerCent } from './budget.ts';
 import type { Control } from './control.ts';
-import type { ControlEvent } from './event.ts';
+import type { ControlEvent, EntryBody } from './event.ts';
 import { budgetSlices } from './limits.ts';
 import type { JointBudget } from './settings.ts';
 import { allow, type Stop, type Verdict } from './verdict.ts';
@@ -19,6 +19,8 @@ export interface BudgetWindow {
   sums: number[];
   /** Where it is shared: the limit of whoever fetched a part last. It is told, and decides nothing. */
   limit?: number;
+  /** In which slice it was last said that much of it is used, and of which limit. */
+  noticed?: readonly [slice: number, limit: number];
 }
 
 /** Something to be booked, or taken back where it is negative, at the time it counts for. */
@@ -116,6 +118,27 @@ export function overBudget(budget: JointBudget, actual: number, kind: 'halt' | '
   const reason = `${words[unit]} of ${owners[scope]}${window}: ${what} of ${shownLimit}`;
   const stop = { kind, code: codes[unit], control: 'budget', counters, reason } as const;
   return kind === 'halt' && scope === 'session' ? { ...stop, ends: 'root' } : stop;
+}
+
+/** What has to be said once a share is used: once in a window, and again for another limit. It is noted as said. */
+export function noticeDue(
+  window: BudgetWindow,
+  budget: JointBudget,
+  share: number,
+  atMs: number,
+): Extract<EntryBody, { readonly type: 'notice' }> | undefined {
+  const { scope, unit, limit } = budget;
+  const actual = usedAt(window, budget, atMs);
+  const slice = sliceOf(budget, atMs);
+  const [said, ofLimit] = window.noticed ?? [0, 0];
+  if (actual < share * limitOf(budget) || (ofLimit === limit && slice - said <= budgetSlices)) return undefined;
+  window.noticed = [slice, limit];
+  const { counters, reason = '' } = overBudget(budget, actual);
+  return {
+    type: 'notice',
+    gauge: { name: `${scope}_${unit}`, actual: Number(counters.actual), limit },
+    message: reason,
+  };
 }
 
 /** What is refused: outside any task there is none to end. */

@@ -3,12 +3,13 @@
  * processes together never pass the limit, one that dies overspends nothing, and most calls ask nobody.
  */
 
+import type { Entry } from '../core/event.ts';
 import { type BudgetWindow, book, type Charge, limitOf, overBudget, sliceOf, usedAt } from '../core/joint-budget.ts';
 import { storeRetryMaxMs } from '../core/limits.ts';
 import type { JointBudget } from '../core/settings.ts';
 import type { Stop } from '../core/verdict.ts';
 import type { Clock } from '../ports/clock.ts';
-import type { Cell, Change, Deal, Dealt, Next, Shared } from '../ports/store.ts';
+import type { Cell, Change, Deal, Dealt, Next, Note, Shared } from '../ports/store.ts';
 
 /** The share of what is left that is fetched at once: parts shrink towards the end, and a dead process loses little. */
 const part = 0.01;
@@ -28,12 +29,20 @@ export interface Purse {
   close(): void;
 }
 
+export interface PurseOptions {
+  /** How long the store keeps the budget after it was last written. */
+  readonly keepMs: number | undefined;
+  /** What is to be written down of a budget that was just booked on, and hears of it once it is. */
+  notes(window: BudgetWindow, atMs: number): readonly Note[];
+  say(entry: Entry): void;
+}
+
 export function createPurse(
   shared: Shared,
   clock: Clock,
   budget: JointBudget,
   cell: Cell<BudgetWindow>,
-  keepMs: number | undefined,
+  { keepMs, notes, say }: PurseOptions,
 ): Purse {
   const limit = limitOf(budget);
   let left = 0;
@@ -55,8 +64,14 @@ export function createPurse(
     return Math.max(0, Math.floor(available(cell.state, atMs) * part));
   }
 
-  function change(step: (window: BudgetWindow) => Next<BudgetWindow>): { readonly changes: readonly Change[] } {
-    return { changes: [{ cell, step } as unknown as Change] };
+  function change(step: (window: BudgetWindow) => Next<BudgetWindow>): Deal {
+    return { changes: [{ cell, step } as unknown as Change], arrived: (entries) => entries.forEach(say) };
+  }
+
+  function booked(window: BudgetWindow, charge: Charge): Next<BudgetWindow> {
+    book(window, budget, charge);
+    const noted = notes(window, charge.atMs);
+    return { state: { ...window, limit: budget.limit }, notes: noted };
   }
 
   /** Fetches an amount, or what is left of it. By the sum a store that just forgot knows that money is taken. */
@@ -65,8 +80,7 @@ export function createPurse(
     const step = (window: BudgetWindow): Next<BudgetWindow> => {
       granted = Math.min(amount, available(window, atMs));
       if (granted <= 0) return 'refuse';
-      book(window, budget, { amount: granted, atMs });
-      return { state: { ...window, limit: budget.limit } };
+      return booked(window, { amount: granted, atMs });
     };
     const grant = { key: `${cell.key}/grants`, amount: 1, ceiling: Number.MAX_SAFE_INTEGER };
     const sums = [keepMs === undefined ? grant : { ...grant, keepMs }];
@@ -93,11 +107,7 @@ export function createPurse(
 
   /** Writes into the store what happened, whatever the limit says and whether or not the store is there now. */
   function write(charge: Charge): void {
-    const step = (window: BudgetWindow): Next<BudgetWindow> => {
-      book(window, budget, charge);
-      return { state: { ...window, limit: budget.limit } };
-    };
-    shared.now({ ...change(step), mustArrive: true });
+    shared.now({ ...change((window) => booked(window, charge)), mustArrive: true });
   }
 
   function giveBack(amount: number): void {

@@ -2,6 +2,7 @@
 
 import type { Action } from '../core/action.ts';
 import type { Seat } from '../core/decide.ts';
+import type { EntryPlace } from '../core/event.ts';
 import {
   type BudgetWindow,
   chargeOf,
@@ -10,15 +11,25 @@ import {
   jointBudget,
   limitOf,
   needOf,
+  noticeDue,
   overBudget,
   usedAt,
 } from '../core/joint-budget.ts';
 import { budgetSeatsMax, budgetSlices, sessionBudgetKeepMs } from '../core/limits.ts';
 import type { JointBudget } from '../core/settings.ts';
 import { allow, type Stop } from '../core/verdict.ts';
-import type { Budgets, Spender, Wallet } from '../ports/policy.ts';
+import type { Budgets, Wallet } from '../ports/policy.ts';
 import type { CellOptions } from '../ports/store.ts';
 import { createPurse } from './budget-purse.ts';
+import { announce, write } from './notes.ts';
+import type { Works } from './works.ts';
+
+/** Who acts, and in which gear. */
+interface Spender {
+  readonly works: Works;
+  readonly agent: string;
+  readonly session: string;
+}
 
 /** One budget of one scope, as a panel sees it. */
 interface Place {
@@ -39,13 +50,13 @@ export function budgetsOf(list: readonly JointBudget[]): Budgets | undefined {
     // Whoever was not needed for longest goes first.
     if (known === undefined) makeRoomFor(spender);
     else places.delete(key);
-    const make = spender.store.shared === undefined ? seatAlone : seatShared;
+    const make = spender.works.store.shared === undefined ? seatAlone : seatShared;
     const place = known ?? make(budget, key, spender);
     places.set(key, place);
     return place;
   }
 
-  function makeRoomFor({ store }: Spender): void {
+  function makeRoomFor({ works: { store } }: Spender): void {
     const [key, place] = places.size < budgetSeatsMax ? [] : places.entries().next().value!;
     if (key === undefined) return;
     places.delete(key);
@@ -54,8 +65,9 @@ export function budgetsOf(list: readonly JointBudget[]): Budgets | undefined {
   }
 
   return {
-    at(spender): Wallet {
-      const all = list.map((budget) => placeOf(budget, spender));
+    at(gear, { agent, session }): Wallet {
+      const works = gear as Works; // No other gear has budgets.
+      const all = list.map((budget) => placeOf(budget, { works, agent, session }));
       return {
         seats: all.map(({ seat }) => seat),
         take(action, atMs) {
@@ -77,21 +89,44 @@ export function budgetsOf(list: readonly JointBudget[]): Budgets | undefined {
 }
 
 /** The limit is not part of it: a raised one goes on from what was spent. */
-function keyOf({ scope, unit, windowSecs }: JointBudget, { project, agent, session }: Spender): string {
+function keyOf({ scope, unit, windowSecs }: JointBudget, { works: { project }, agent, session }: Spender): string {
   const whose = { session: [session], agent: [project, agent], project: [project], global: [] }[scope];
   return ['budget', scope, unit, `${windowSecs ?? 'ever'}`, ...whose].map(encodeURIComponent).join('/');
 }
 
-function seatAlone(budget: JointBudget, key: string, { store }: Spender): Place {
-  return {
-    seat: { control: jointBudget(budget), cell: store.cell(key, emptyWindow), place: 'self' } as unknown as Seat,
-  };
+/** Where what is said of a budget belongs. */
+function placeFor({ scope }: JointBudget, { agent, session }: Spender): EntryPlace {
+  return scope === 'session' ? { session } : scope === 'agent' ? { agent } : {};
 }
 
-function seatShared(budget: JointBudget, key: string, { store, clock }: Spender): Place {
+function seatAlone(budget: JointBudget, key: string, spender: Spender): Place {
+  const { works } = spender;
+  const control = jointBudget(budget);
+  const telling: typeof control = {
+    ...control,
+    apply(window, event, place) {
+      const next = control.apply(window, event, place);
+      const notice = noticeDue(next, budget, works.settings.task.noticeShare, event.atMs);
+      if (notice !== undefined) write(works, notice, placeFor(budget, spender), event.atMs);
+      return next;
+    },
+  };
+  return { seat: { control: telling, cell: works.store.cell(key, emptyWindow), place: 'self' } as unknown as Seat };
+}
+
+function seatShared(budget: JointBudget, key: string, spender: Spender): Place {
+  const { works } = spender;
+  const { store, clock } = works;
   const options = optionsOf(budget);
   const cell = store.cell(key, emptyWindow, options);
-  const purse = createPurse(store.shared!, clock, budget, cell, options.keepMs);
+  const purse = createPurse(store.shared!, clock, budget, cell, {
+    keepMs: options.keepMs,
+    notes(window, atMs) {
+      const body = noticeDue(window, budget, works.settings.task.noticeShare, atMs);
+      return body === undefined ? [] : [{ body, place: placeFor(budget, spender), atMs }];
+    },
+    say: (entry) => announce(works, entry),
+  });
   const control = jointBudget(budget);
   /** The call that was last let through here, until everybody has heard of it. */
   let taken: Action['id'] | undefined;
@@ -144,6 +179,5 @@ function joined(known: BudgetWindow, stored: BudgetWindow): BudgetWindow {
   const sums = Array.from({ length: Math.max(newer.sums.length, older.sums.length) }, (_, age) =>
     Math.max(newer.sums[age] ?? 0, older.sums[age - later] ?? 0),
   );
-  const limit = stored.limit ?? known.limit;
-  return { at: newer.at, sums, ...(limit !== undefined && { limit }) };
+  return { ...known, ...stored, at: newer.at, sums };
 }

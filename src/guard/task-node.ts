@@ -76,11 +76,8 @@ export function seatsOf(works: Works, task: TaskNode): readonly Seat[] {
 }
 
 /** The budgets beyond one task that somebody spends from. */
-export function walletOf(
-  { budgets, store, clock, project }: Works,
-  { agent, session }: Pick<TaskNode, 'agent' | 'session'>,
-): Wallet | undefined {
-  return budgets?.at({ store, clock, project, agent, session });
+export function walletOf(works: Works, who: Pick<TaskNode, 'agent' | 'session'>): Wallet | undefined {
+  return works.budgets?.at(works, who);
 }
 
 /** A task that ended, or began below one that had, is out of reach when those above it halt: it looks up itself. */

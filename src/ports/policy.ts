@@ -11,13 +11,11 @@ import type { Store } from './store.ts';
 /** How an action that waits or is asked about comes back: only a policy, or a control of the user, makes it so. */
 export type Rounds = (...route: never[]) => Promise<unknown>;
 
-/** Who acts, as far as budgets beyond one task go. */
-export interface Spender {
+/** A gear whose tasks spend from budgets beyond one task. */
+export interface SpendingGear {
   readonly store: Store;
   readonly clock: Clock;
   readonly project: string;
-  readonly agent: string;
-  readonly session: string;
 }
 
 /** The budgets that one agent in one session spends from. */
@@ -28,7 +26,7 @@ export interface Wallet {
 }
 
 export interface Budgets {
-  at(spender: Spender): Wallet;
+  at(gear: SpendingGear, who: { readonly agent: string; readonly session: string }): Wallet;
   /** Gives back what this process has in hand. */
   close(): void;
 }

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, readFileSync, realpathSync, rmSync } from 'node:fs';
-import { createServer } from 'node:http';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -187,26 +187,37 @@ test('a program that crashes leaves no server behind', { timeout: 30_000 }, asyn
   assert.ok(await gone(Number(said)));
 });
 
-test('a server behind a URL gets its headers, and its failures are those of a network', async (context) => {
+/** The tools behind a URL; `first` may answer a request itself, and says so. */
+async function toolsAtUrl(
+  context: TestContext,
+  first: (request: IncomingMessage, body: Buffer, response: ServerResponse) => boolean,
+): Promise<string> {
   const handler = createMcpHandler(() => toolServer());
-  const tokens = new Set<string | undefined>();
-  let isDown = false;
   const web = createServer(async (request, response) => {
-    tokens.add(request.headers.authorization);
     const chunks: Buffer[] = [];
     for await (const chunk of request) chunks.push(chunk as Buffer);
+    const body = Buffer.concat(chunks);
+    if (first(request, body, response)) return;
     const init = { method: request.method ?? 'GET', headers: request.headers as Record<string, string> };
-    const body = chunks.length > 0 ? { body: Buffer.concat(chunks) } : {};
-    const answer = isDown
-      ? new Response('down', { status: 503 })
-      : await handler.fetch(new Request(`http://127.0.0.1${request.url}`, { ...init, ...body }));
+    const asked = new Request(`http://127.0.0.1${request.url}`, { ...init, ...(body.length > 0 && { body }) });
+    const answer = await handler.fetch(asked);
     response.writeHead(answer.status, Object.fromEntries(answer.headers));
     response.end(Buffer.from(await answer.arrayBuffer()));
   });
   web.listen(0, '127.0.0.1');
   await once(web, 'listening');
   context.after(() => web.close());
-  const url = `http://127.0.0.1:${(web.address() as AddressInfo).port}/mcp`;
+  return `http://127.0.0.1:${(web.address() as AddressInfo).port}/mcp`;
+}
+
+test('a server behind a URL gets its headers, and its failures are those of a network', async (context) => {
+  const tokens = new Set<string | undefined>();
+  let isDown = false;
+  const url = await toolsAtUrl(context, (request, _, response) => {
+    tokens.add(request.headers.authorization);
+    if (isDown) response.writeHead(503).end('down');
+    return isDown;
+  });
   const source = sourceOf(
     context,
     { web: { url, headers: { Authorization: `Bearer ${variable('KEY')}` } } },
@@ -223,6 +234,28 @@ test('a server behind a URL gets its headers, and its failures are those of a ne
   isDown = false;
   assert.deepEqual(await call(source, 'web.json'), { price: 12.5 });
 });
+
+for (const type of ['application/json', 'text/event-stream']) {
+  test(`a server behind a URL that answers without an end is cut off: ${type}`, {
+    timeout: 60_000,
+  }, async (context) => {
+    const left = Promise.withResolvers<void>();
+    const url = await toolsAtUrl(context, (_, body, response) => {
+      if (!body.includes('"tools/call"')) return false;
+      const more = () => {
+        while (!response.destroyed && response.write('x'.repeat(65_536)));
+      };
+      response.writeHead(200, { 'content-type': type }).on('drain', more).once('close', left.resolve);
+      more();
+      return true;
+    });
+    await assert.rejects(
+      call(sourceOf(context, { web: { url } }), 'web.json'),
+      /^NetworkError: the MCP server "web" ended while it did json \(it sent a message of more than 8388608 bytes\)$/,
+    );
+    await left.promise;
+  });
+}
 
 const wrong: readonly (readonly [config: unknown, message: RegExp])[] = [
   [null, /the MCP configuration must be a table, got null/],
