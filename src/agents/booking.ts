@@ -86,7 +86,7 @@ export function bookOn(gear: Switchgear, task: Task, { onHalt }: BookingOptions 
     if (each.halt !== undefined) noteHalt(each);
     else each.signal.addEventListener('abort', () => noteHalt(each), { once: true });
   };
-  const subagents = subagentTasks(gear, works, task, root, heed);
+  const subagents = subagentTasks(gear, works, task, root, heed, (id) => out.step(id, task, false));
   heed(task);
 
   function stop(due: Stop | undefined, name: string): void {
@@ -191,7 +191,6 @@ export function bookOn(gear: Switchgear, task: Task, { onHalt }: BookingOptions 
         break;
       case 'subagent_ended':
         texts.close(event.id);
-        out.step(event.id, task, false);
         subagents.end(event);
         break;
       case 'step':

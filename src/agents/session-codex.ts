@@ -1,7 +1,9 @@
 /** Reads the rollout files of Codex: one per thread, with the tokens of each model call and the calls of subagents. */
 
+import { openCallsMax } from '../core/limits.ts';
 import type { AgentEvent } from './agent-event.ts';
 import { type Fields, fieldsOf, jsonReader, listOf, nothing, type Reader, textOf } from './reader.ts';
+import { recent } from './recent.ts';
 import type { SessionReaderOptions } from './session-claude.ts';
 import { isNothing, openaiTokens } from './tokens.ts';
 
@@ -11,11 +13,16 @@ export interface CodexSessionReader extends Reader {
   readonly parent: string | undefined;
 }
 
+/** Tools of Codex's own that no event of its stream shows. */
+const unshown: ReadonlySet<string> = new Set(['view_image', 'get_goal', 'create_goal', 'update_goal']);
+
 export function codexSessionReader({ beside = false }: SessionReaderOptions = {}): CodexSessionReader {
   let thread: string | undefined;
   let parent: string | undefined;
   let model: string | undefined;
   let hasRecords = false;
+  /** Calls of the main thread whose results are yet to come. */
+  const asked = recent<Fields>(openCallsMax);
 
   function take({ type, ordinal, payload: said }: Fields): readonly AgentEvent[] {
     const payload = fieldsOf(said);
@@ -29,7 +36,7 @@ export function codexSessionReader({ beside = false }: SessionReaderOptions = {}
         hasRecords = true;
         return usage(textOf(payload.response_id), fieldsOf(payload.usage));
       case 'response_item':
-        return isShown() ? nothing : takeItem(payload);
+        return isShown() ? takeUnshown(payload) : takeItem(payload);
       case 'event_msg':
         return takeNews(payload, ordinal);
       default:
@@ -53,6 +60,21 @@ export function codexSessionReader({ beside = false }: SessionReaderOptions = {}
     return [{ type: 'subagent_started', id: thread, ...(name && { name }), ...(depth > 1 && { parent }) }];
   }
 
+  /** Calls of the main thread that its stream leaves out: some of Codex's own, and those of tools it does not have. */
+  function takeUnshown(item: Fields): readonly AgentEvent[] {
+    const id = textOf(item.call_id);
+    if (id === undefined) return nothing;
+    if (item.type === 'function_call') {
+      if (unshown.has(String(item.name))) return takeItem(item);
+      asked.set(id, item);
+      return nothing;
+    }
+    if (item.type !== 'function_call_output') return nothing;
+    const call = asked.get(id);
+    if (call === undefined) return takeItem(item);
+    return isRefused(item.output) ? [...takeItem(call), ...takeItem(item)] : nothing;
+  }
+
   function takeItem(item: Fields): readonly AgentEvent[] {
     const id = textOf(item.call_id);
     switch (item.type) {
@@ -63,7 +85,7 @@ export function codexSessionReader({ beside = false }: SessionReaderOptions = {}
       case 'function_call_output':
       case 'custom_tool_call_output': {
         const output = textOf(item.output) ?? textOf(fieldsOf(item.output).content) ?? item.output;
-        const ok = fieldsOf(item.output).success !== false && exitOf(output) === 0;
+        const ok = fieldsOf(item.output).success !== false && exitOf(output) === 0 && !isRefused(output);
         return id === undefined ? nothing : [{ type: 'tool_result', id, ok, output, ...of() }];
       }
       case 'message': {
@@ -135,6 +157,11 @@ function parsed(text: unknown): unknown {
   } catch {
     return text;
   }
+}
+
+/** The tool is none that Codex has. */
+function isRefused(output: unknown): boolean {
+  return typeof output === 'string' && output.startsWith('unsupported call: ');
 }
 
 /** The exit code that a text tells; 0 where it tells none. */

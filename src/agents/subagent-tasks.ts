@@ -1,6 +1,6 @@
 /** The subagents of a run as child tasks: begun, found by their ids, and ended, with how they came back booked once. */
 
-import { workersMax } from '../core/limits.ts';
+import { sessionLookMs, workersMax } from '../core/limits.ts';
 import type { Stop } from '../core/verdict.ts';
 import { book } from '../guard/delegate.ts';
 import { fingerprint } from '../guard/fingerprint.ts';
@@ -13,6 +13,7 @@ import { nameOf } from './reader.ts';
 
 /** A subagent, and what is known of it. */
 interface Subagent {
+  readonly id: string;
   readonly task: Task;
   readonly node: TaskNode;
   /** The subagent that sent it, if it was one. */
@@ -21,13 +22,17 @@ interface Subagent {
   readonly worker: string;
   /** Told of under one id, and of what it does under another, if at all. */
   readonly hidden: boolean;
-  over: boolean;
+  /** How it came back, once that is known and booked. */
+  how: 'done' | 'error' | undefined;
+  /** Its task has ended: nothing can be booked on it any more. */
+  ended: boolean;
 }
 
 export interface SubagentTasks {
-  /** The task that an event of an agent belongs to: its own, its parent's once it is over, the run's if unknown. */
+  /** The task that an event of an agent belongs to: its own, its parent's once that has ended, the run's if unknown. */
   taskOf(agent: string | undefined): Task;
   start(event: SubagentStartedEvent): Stop | undefined;
+  /** It is over. What a hidden one did may be read a little later, and is still its own. */
   end(event: SubagentEndedEvent): void;
   /** Ends those that are still out: nobody will tell. */
   endAll(): void;
@@ -39,12 +44,16 @@ export interface SubagentTasks {
 /** Names that say nothing of what a worker is for: each errand is a worker of its own. */
 const catchAlls = new Set(['general-purpose', 'default', 'claude', 'general']);
 
+/** Two looks at the session files: then whatever it did was read. */
+const lateMs = 2 * sessionLookMs;
+
 export function subagentTasks(
   gear: Switchgear,
   works: Works,
   root: Task,
   rootNode: TaskNode,
   born: (task: Task) => void,
+  gone: (id: string) => void,
 ): SubagentTasks {
   const known = new Map<string, Subagent>();
   /** Other ids of hidden subagents. */
@@ -64,7 +73,8 @@ export function subagentTasks(
     });
     const node = works.tasks.get(task.id);
     if (node === undefined) return undefined;
-    const subagent = { task, node, above, parentNode, worker: workerOf(name, prompt), hidden, over: false };
+    const state = { hidden, how: undefined, ended: false };
+    const subagent: Subagent = { id, task, node, above, parentNode, worker: workerOf(name, prompt), ...state };
     known.set(id, subagent);
     born(task);
     return subagent;
@@ -76,10 +86,10 @@ export function subagentTasks(
     return id;
   }
 
-  /** The first that is over is not asked about any more. */
+  /** The first that has ended is not asked about any more. */
   function forget(): void {
-    for (const [id, { over }] of known) {
-      if (!over) continue;
+    for (const [id, { ended }] of known) {
+      if (!ended) continue;
       known.delete(id);
       return;
     }
@@ -88,21 +98,29 @@ export function subagentTasks(
   /** An id that nobody told of belongs to the first hidden subagent that has no other id yet. */
   function adopt(agent: string): Subagent | undefined {
     const taken = new Set(aliases.values());
-    const found = [...known].find(([id, { hidden, over }]) => hidden && !over && !taken.has(id));
+    const found = [...known].find(([id, { hidden, ended }]) => hidden && !ended && !taken.has(id));
     if (found === undefined || aliases.size >= workersMax) return undefined;
     aliases.set(agent, found[0]);
     return found[1];
   }
 
   function finish(subagent: Subagent, ok: boolean, reason: string): void {
-    if (subagent.over) return;
-    subagent.over = true;
-    const { task, node, parentNode, worker } = subagent;
+    if (subagent.how !== undefined) return;
+    const { node, parentNode, worker, hidden } = subagent;
     const halted = node.haltStop !== undefined;
-    task.end(ok && !halted ? 'done' : 'error');
+    subagent.how = ok && !halted ? 'done' : 'error';
+    if (hidden && !halted) works.clock.after(lateMs, () => close(subagent));
+    else close(subagent);
     if (parentNode.haltStop !== undefined) return; // It ended along with those above it, and has not failed.
     const lane = laneOf(works, targetFor(works, worker, 'delegation'), parentNode);
     book(works, lane, node, { failed: !ok || halted, reason: halted ? (node.halt?.message ?? reason) : reason });
+  }
+
+  function close(subagent: Subagent): void {
+    if (subagent.ended) return;
+    subagent.ended = true;
+    subagent.task.end(subagent.how ?? 'error');
+    gone(subagent.id);
   }
 
   return {
@@ -112,7 +130,7 @@ export function subagentTasks(
     },
     start(event) {
       const before = known.get(event.id);
-      if (before?.over === false) return undefined;
+      if (before?.ended === false) return undefined; // A file tells of it again, maybe after the stream told its end.
       const subagent = begin(event);
       if (subagent === undefined) return undefined;
       // One that failed too often before must not be sent again.
@@ -126,23 +144,19 @@ export function subagentTasks(
       if (subagent !== undefined) finish(subagent, ok, reason);
     },
     endAll() {
-      for (const subagent of known.values()) {
-        if (subagent.over) continue;
-        subagent.over = true;
-        subagent.task.end('error');
-      }
+      for (const subagent of known.values()) close(subagent);
     },
-    out: () => [...known.values()].flatMap(({ over, task }) => (over ? [] : [task])),
+    out: () => [...known.values()].flatMap(({ ended, task }) => (ended ? [] : [task])),
     get tasks() {
       return [...known.values()].map(({ task }) => task);
     },
   };
 }
 
-/** It, or the nearest above it that is not over; undefined is the run itself. */
+/** It, or the nearest above it whose task has not ended; undefined is the run itself. */
 function living(subagent: Subagent | undefined): Subagent | undefined {
   let found = subagent;
-  while (found?.over) found = found.above;
+  while (found?.ended) found = found.above;
   return found;
 }
 

@@ -300,3 +300,16 @@ test('a database of another shape says nothing, and a session that is no name ha
   }
   assert.equal(sessionWatch('other', { session: 's', cwd: '/', home, env: {}, sinceMs }), undefined);
 });
+
+test('calls that the stream of Codex leaves out are read from its rollout, beside it', () => {
+  const beside = read(codexSessionReader({ beside: true }), 'codex-rollout-unshown.jsonl');
+  const calls = beside.flatMap((each) => (each.type === 'tool_use' ? [each.name] : []));
+  assert.deepEqual(calls, ['view_image', ...Array.from({ length: 6 }, () => 'frobnicate')]);
+  const failed = beside.flatMap((each) => (each.type === 'tool_result' && each.ok === false ? [each.output] : []));
+  assert.deepEqual(
+    failed,
+    Array.from({ length: 6 }, () => 'unsupported call: frobnicate'),
+  );
+  const alone = read(codexSessionReader(), 'codex-rollout-unshown.jsonl');
+  assert.equal(count(alone, 'tool_use'), 8, 'with the one that the stream shows');
+});

@@ -2,9 +2,9 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { claudeCodeReader, plainReader, readerFor } from '../../src/agents/index.ts';
+import { claudeCodeReader, codexSessionReader, plainReader, readerFor } from '../../src/agents/index.ts';
 import type { PolicyInput } from '../../src/index.ts';
-import { type Watched, watched } from './recording.ts';
+import { readers, recording, unpacked, type Watched, watched } from './recording.ts';
 
 /** A stream of Claude Code, in which three subagents work in the background at once. */
 function fanOut(calls: readonly number[], failed: readonly string[] = []): readonly string[] {
@@ -268,4 +268,35 @@ test('while the process stands still nobody is idle, and no time is counted', ()
   run.clock.advance(301_000);
   assert.equal(run.booking.halt?.code, 'idle_timeout');
   assert.equal(run.booking.halt?.task, 'run/x');
+});
+
+test('what Codex subagents did is theirs, though their files are read after the stream told their end', () => {
+  const run = watched(readers.codex());
+  run.print(...recording('codex', 'fan-out').lines.map(({ line }) => line));
+  let reader = codexSessionReader({ beside: true });
+  for (const line of unpacked('sessions/codex-rollouts-fan-out.jsonl.gz').trimEnd().split('\n')) {
+    if (line.includes('"type":"session_meta"')) reader = codexSessionReader({ beside: true });
+    run.tell(...reader.read(line));
+  }
+  const { booking, task, clock, entries } = run;
+  assert.deepEqual(
+    booking.subagents.map((each) => each.snapshot().toolCalls),
+    [4, 5, 6],
+  );
+  assert.equal(task.snapshot().toolCalls, 6, 'three that send, three that wait');
+  clock.advance(2_000);
+  const ended = entries.flatMap((entry) => (entry.type === 'task-ended' ? [entry.how] : []));
+  assert.deepEqual(ended, ['done', 'done', 'done']);
+  assert.equal(booking.halt, undefined);
+});
+
+test('a subagent whose file is never read is not idle after its end', () => {
+  const run = watched(readers.codex(), { task: { max_idle_secs: 1 } });
+  run.tell({ type: 'subagent_started', id: 'a', hidden: true });
+  run.tell({ type: 'subagent_ended', id: 'a', ok: true });
+  for (let secs = 0; secs < 8; secs++) {
+    run.clock.advance(500);
+    run.tell({ type: 'heartbeat' });
+  }
+  assert.equal(run.booking.halt, undefined);
 });
