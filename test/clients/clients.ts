@@ -1,0 +1,110 @@
+/** The agent CLIs as a user has them: how each is started and led to a model of ours, and what its tools are called. */
+
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Call } from './mock-model.ts';
+import { errandMark } from './requests.ts';
+
+export interface Client {
+  readonly name: 'claude' | 'codex';
+  readonly package: string;
+  readonly version: string;
+  /** Leads it to the model: writes what it wants in its home, and gives its environment. */
+  settle(home: string, url: string): Readonly<Record<string, string>>;
+  /** The model that it asks for. */
+  readonly model: string;
+  command(prompt: string): readonly string[];
+  shell(command: string): Call;
+  /** Eight useful calls, of which the fourth fails. */
+  readonly healthy: readonly Call[];
+  /** A call that takes twelve seconds. */
+  readonly slow: Call;
+  /** Sends a subagent out. */
+  send(errand: number): Call;
+  /** Waits for those that were sent and have not come back, where that takes a call; undefined where all have. */
+  wait?(request: string): Call | undefined;
+}
+
+const claudeShell = (command: string): Call => ({ tool: 'Bash', input: { command, description: 'Run it' } });
+
+export const claude: Client = {
+  name: 'claude',
+  package: '@anthropic-ai/claude-code',
+  version: '2.1.325',
+  model: 'claude-opus-5-5',
+  settle: (_home, url) => ({
+    ANTHROPIC_BASE_URL: url,
+    ANTHROPIC_API_KEY: 'not-a-key',
+    CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1',
+  }),
+  command: (prompt) => [
+    'claude',
+    '-p',
+    prompt,
+    '--model',
+    'claude-opus-5-5',
+    '--allowedTools',
+    'Bash,Read,Edit,Write,Agent',
+  ],
+  shell: claudeShell,
+  healthy: [
+    claudeShell('ls -R .'),
+    { tool: 'Read', input: { file_path: 'README.md' } },
+    { tool: 'Read', input: { file_path: 'sum.mjs' } },
+    claudeShell('node check.mjs'),
+    { tool: 'Edit', input: { file_path: 'sum.mjs', old_string: 'total = 1', new_string: 'total = 0' } },
+    claudeShell('node check.mjs --again'),
+    claudeShell('grep -n total sum.mjs'),
+    { tool: 'Write', input: { file_path: 'CHANGES.md', content: 'The sum starts at 0.\n' } },
+  ],
+  slow: claudeShell('node slow.mjs'),
+  send: (errand) => ({
+    tool: 'Agent',
+    input: { description: `Errand ${errand}`, prompt: `${errandMark} ${errand}`, subagent_type: 'general-purpose' },
+  }),
+};
+
+const codexShell = (cmd: string): Call => ({ tool: 'exec_command', input: { cmd } });
+
+/** Where Codex has its tools for subagents. */
+const namespace = 'multi_agent_v1';
+
+export const codex: Client = {
+  name: 'codex',
+  package: '@openai/codex',
+  version: '0.166.0',
+  model: 'gpt-5.5',
+  settle(home, url) {
+    const folder = join(home, '.codex');
+    mkdirSync(folder, { recursive: true });
+    const provider = `[model_providers.mock]\nname = "mock"\nbase_url = "${url}/v1"\nwire_api = "responses"\n`;
+    const config = `model = "gpt-5.5"\nmodel_provider = "mock"\n${provider}env_key = "MOCK_KEY"\n`;
+    writeFileSync(join(folder, 'config.toml'), config);
+    return { MOCK_KEY: 'not-a-key' };
+  },
+  command: (prompt) => ['codex', 'exec', '--skip-git-repo-check', '--dangerously-bypass-approvals-and-sandbox', prompt],
+  shell: codexShell,
+  healthy: [
+    codexShell('ls -R .'),
+    codexShell('cat README.md'),
+    codexShell('cat sum.mjs'),
+    codexShell('node check.mjs'),
+    {
+      tool: 'apply_patch',
+      input: '*** Begin Patch\n*** Update File: sum.mjs\n@@\n-  let total = 1;\n+  let total = 0;\n*** End Patch\n',
+    },
+    codexShell('node check.mjs --again'),
+    codexShell('grep -n total sum.mjs'),
+    { tool: 'apply_patch', input: '*** Begin Patch\n*** Add File: CHANGES.md\n+The sum starts at 0.\n*** End Patch\n' },
+  ],
+  slow: { tool: 'exec_command', input: { cmd: 'node slow.mjs', yield_time_ms: 20_000 } },
+  send: (errand) => ({ tool: 'spawn_agent', namespace, input: { message: `${errandMark} ${errand}` } }),
+  wait(request) {
+    const idsAfter = (pattern: RegExp) => new Set([...request.matchAll(pattern)].map((found) => found[1]!));
+    const back = idsAfter(/([0-9a-f-]{36})\\*":\s*\{\\*"completed/g);
+    const targets = [...idsAfter(/agent_id\\*":\s*\\*"([0-9a-f-]{36})/g)].filter((id) => !back.has(id));
+    return targets.length === 0 ? undefined : { tool: 'wait_agent', namespace, input: { targets, timeout_ms: 30_000 } };
+  },
+};
+
+export const clients: readonly Client[] = [claude, codex];

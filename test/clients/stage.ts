@@ -1,0 +1,105 @@
+/** One run of a CLI under `switchgear run`: in a folder and a home of its own, before a model that plays a story. */
+
+import { spawn } from 'node:child_process';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { delimiter, dirname, join } from 'node:path';
+import type { Card } from '../../src/core/card.ts';
+import type { Entry } from '../../src/index.ts';
+import { bin } from '../switchgear-bin.ts';
+import type { Client } from './clients.ts';
+import { type Mock, mockModel, type Turn } from './mock-model.ts';
+import { type Asked, askedIn } from './requests.ts';
+
+export interface Finished {
+  readonly code: number | null;
+  readonly out: string;
+  readonly err: string;
+}
+
+export interface Stage {
+  readonly folder: string;
+  readonly mock: Mock;
+  /** What the model was asked, request by request. */
+  readonly asked: readonly Asked[];
+  /** Runs `switchgear` with some words. */
+  switchgear(...words: readonly string[]): Promise<Finished>;
+  /** Runs the CLI under `switchgear run`, with some options of the latter. */
+  run(...options: readonly string[]): Promise<Finished>;
+  journal(): Promise<readonly Entry[]>;
+  cards(): Promise<readonly Card[]>;
+  close(): Promise<void>;
+}
+
+/** How long a run may take before it is ended: whatever is told here has to be over long before. */
+const patienceMs = 120_000;
+
+export async function stage(client: Client, installed: string, story: (asked: Asked) => Turn): Promise<Stage> {
+  const folder = mkdtempSync(join(tmpdir(), `switchgear-${client.name}-`));
+  const work = join(folder, 'work');
+  mkdirSync(work);
+  for (const [name, text] of Object.entries(files)) writeFileSync(join(work, name), text);
+  const asked: Asked[] = [];
+  const mock = await mockModel((_turn, body) => {
+    const request = askedIn(body);
+    asked.push(request);
+    return story(request);
+  });
+  const env = {
+    ...client.settle(folder, mock.url),
+    HOME: folder,
+    TMPDIR: folder,
+    PATH: [join(installed, 'node_modules', '.bin'), dirname(process.execPath), process.env.PATH].join(delimiter),
+    SWITCHGEAR_STORE: `sqlite:${join(folder, 'state.db')}`,
+  };
+
+  function switchgear(...words: readonly string[]): Promise<Finished> {
+    return new Promise((resolve) => {
+      const child = spawn(process.execPath, [bin, ...words], { cwd: work, env, stdio: ['ignore', 'pipe', 'pipe'] });
+      let [out, err] = ['', ''];
+      child.stdout.on('data', (data) => {
+        out += data;
+      });
+      child.stderr.on('data', (data) => {
+        err += data;
+      });
+      const late = setTimeout(() => child.kill('SIGTERM'), patienceMs);
+      child.on('close', (code) => {
+        clearTimeout(late);
+        resolve({ code, out, err });
+      });
+    });
+  }
+
+  return {
+    folder,
+    mock,
+    asked,
+    switchgear,
+    run: (...options) => switchgear('run', ...options, '--', ...client.command('Find out why the check fails.')),
+    async journal() {
+      const { out } = await switchgear('tail', '--json', '-n', '100000');
+      return lines(out).map((line) => JSON.parse(line) as Entry);
+    },
+    cards: async () => JSON.parse((await switchgear('inbox', 'list', '--json')).out) as Card[],
+    async close() {
+      await mock.close();
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+function lines(text: string): readonly string[] {
+  return text.split('\n').filter((line) => line !== '');
+}
+
+/** A small project with a fault in it. */
+const files = {
+  'README.md': '# Sums\n\nAdds numbers. Check it with `node check.mjs`.\n',
+  'sum.mjs':
+    'export function sum(list) {\n  let total = 1;\n  for (const each of list) total += each;\n  return total;\n}\n',
+  'check.mjs':
+    "import { sum } from './sum.mjs';\nconst found = sum([1, 2]);\n" +
+    "console.log('the sum is', found);\nprocess.exitCode = found === 3 ? 0 : 1;\n",
+  'slow.mjs': "setTimeout(() => console.log('done at last'), 12_000);\n",
+};
