@@ -4,6 +4,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Settings } from '../core/settings.ts';
 import { createSwitchgear } from '../guard/switchgear.ts';
+import type { Works } from '../guard/works.ts';
 import { worksOf } from '../guard/works-of.ts';
 import { handle } from '../hooks/handle.ts';
 import type { HookDecision, HookEvent, HookHost, Payload } from '../hooks/hook-event.ts';
@@ -37,7 +38,8 @@ export async function runHook(run: HookRun): Promise<HookDecision> {
       store,
       ...(policy && { policy }),
       env: {},
-      project,
+      // The run feeds breakers of its own with the same calls: they must not count twice.
+      project: joined === undefined ? project : `${project}#hooks`,
       log: 'silent',
     });
     const works = worksOf(gear);
@@ -53,11 +55,22 @@ export async function runHook(run: HookRun): Promise<HookDecision> {
     const about = { agent, session, tellsTurns, isAttended, joined };
     const world: HookWorld = { works, store, desk, isSilent, untilMs, ...about };
     const decision = await handle(world, event);
-    if (decision.kind === 'halt' && joined !== undefined) await orderHalt(store, joined.task, decision.reason);
+    if (decision.kind === 'halt' && joined !== undefined) {
+      closeCards(works, joined.task);
+      await orderHalt(store, joined.task, decision.why ?? decision.reason);
+    }
     return decision;
   };
   // A hook has no time to read the whole file.
   return withStore(storePlace(said, terminal), work, { verify: false });
+}
+
+/** The run around it asks what to do, with a card of its own. */
+function closeCards({ store }: Works, task: string): void {
+  for (const card of store.cards()) {
+    const isOfRun = card.task === task || card.task.startsWith(`${task}/`);
+    if (isOfRun && card.kind === 'halt' && card.state === 'open') store.putCard({ ...card, state: 'expired' });
+  }
 }
 
 /** What a run around it counts is written down by the run; without one everything that replay needs is kept. */

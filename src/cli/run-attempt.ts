@@ -3,6 +3,8 @@
 import { haltedDrainMs, leftBehindMs } from '../core/limits.ts';
 import type { Refusal } from '../core/refusal.ts';
 import type { TaskOptions } from '../guard/front-door.ts';
+import { sweep } from '../guard/sweep.ts';
+import { worksOf } from '../guard/works-of.ts';
 import type { Clock } from '../ports/clock.ts';
 import { codeOf } from '../supervisor/child.ts';
 import { type Ended, endTree, stopOrGo } from '../supervisor/ending.ts';
@@ -69,6 +71,9 @@ export async function attempt(world: RunWorld, launched: Launched, given: TaskOp
     const mostMs = asked === undefined ? Number.POSITIVE_INFINITY : haltedDrainMs;
     await child.drained(clock, mostMs, () => tree.look().length > 0);
     feed.end(ending === undefined);
+    // What a hook of the agent ordered last may not have been heard of yet.
+    world.store.shared?.refresh();
+    sweep(worksOf(world.gear));
     const ended = await ending; // The last line that it printed may have been one too many.
     if (ended !== undefined) {
       launched.restoreTerminal();

@@ -91,7 +91,8 @@ export type HookDecision =
   | { readonly kind: 'note'; readonly text: string }
   | { readonly kind: 'ask'; readonly reason: string }
   | { readonly kind: 'deny'; readonly reason: string }
-  | { readonly kind: 'halt'; readonly reason: string };
+  /** With what happened, for a person. */
+  | { readonly kind: 'halt'; readonly reason: string; readonly why?: string };
 
 export const pass: HookDecision = Object.freeze({ kind: 'pass' });
 

@@ -98,7 +98,7 @@ export function spreadHalt({ works }: HookWorld, { node }: Held, name: string): 
 
 /** What a halted task answers to everything. */
 export function haltOf({ node }: Held): HookDecision | undefined {
-  return node.halt && { kind: 'halt', reason: haltedWords(node.halt) };
+  return node.halt && { kind: 'halt', reason: haltedWords(node.halt), why: node.halt.explanation };
 }
 
 export function haltedWords({ explanation, remediation }: Refusal): string {

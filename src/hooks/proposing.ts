@@ -123,7 +123,8 @@ export function keep(
 function refused(task: Held, id: string, refusal: Refusal): HookDecision {
   const kind = refusal.kind === 'halt' || task.node.halt !== undefined ? 'halt' : 'deny';
   const words = kind === 'halt' ? haltedWords(refusal) : `${refusal.message}. ${refusal.remediation}`;
-  return answer(task, id, kind, words);
+  const given = answer(task, id, kind, words);
+  return kind === 'halt' ? { kind, reason: words, why: refusal.explanation } : given;
 }
 
 function answer(task: Held, id: string, kind: 'ask' | 'deny' | 'halt', words: string): HookDecision {
