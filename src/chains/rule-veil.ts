@@ -3,55 +3,86 @@
  * filled in would stand in every card and entry about it; there `{{name}}` stands for it, as in the file.
  */
 
+import { printCondition } from '../core/rules/condition.ts';
 import { seenInOutput } from '../core/rules/evaluate.ts';
 import { numberOf } from '../core/rules/read.ts';
 import { type Rule, ruleOf } from '../core/rules/rule.ts';
+import type { RuleText } from '../core/settings.ts';
 import type { Chain, ParamValues } from './chain.ts';
 import { rulesOf } from './rules-of.ts';
 
 /** Takes texts of parameters out of an entry or a card. */
 export type Veil = <T>(kept: T) => T;
 
-/** Where entries and cards speak of rules, or in their words. */
-const speaking = new Set(['evidence', 'line', 'message', 'reason', 'rule', 'rules', 'seen']);
+/** What is said of a rule as it was filled, and as it is written. */
+type Pair = readonly [from: string, to: string];
+
+interface Said {
+  readonly ids: readonly Pair[];
+  readonly words: readonly Pair[];
+}
+
+/** Where entries and cards name rules, and where they speak in their words. */
+const naming = new Set(['line', 'rule', 'rules']);
+const speaking = new Set(['evidence', 'message', 'reason', 'seen']);
 
 /** The veil of a run. Numbers are no secrets: a limit is what a person wants to see. */
 export function veilOf(chain: Pick<Chain, 'id' | 'rules'>, params: ParamValues): Veil {
-  const texts = Object.keys(params).filter((name) => numberOf(params[name]) === undefined);
-  const named = { ...params, ...Object.fromEntries(texts.map((name) => [name, `{{${name}}}`])) };
-  const pairs = chain.rules.flatMap((rule) => {
-    const one = { id: chain.id, rules: [rule] };
-    const filled = ruleIn(one, params);
-    const written = ruleIn(one, named);
-    if (filled === undefined || written === undefined) return []; // A window stands for itself alone.
-    const [before, after] = [saidBy(filled), saidBy(written)];
-    return before.map((from, at) => [from, after[at]!] as const).filter(([from, to]) => from !== to);
-  });
-  if (pairs.length === 0) return (kept) => kept;
-  const longestFirst = pairs.toSorted(([one], [other]) => other.length - one.length);
-  const plain = (text: string) => longestFirst.reduce((said, [from, to]) => said.replaceAll(from, () => to), text);
-  return (kept) => veiled(kept, false, plain);
+  return replacing(saidIn(chain, params));
 }
 
-function ruleIn(chain: Pick<Chain, 'id' | 'rules'>, params: ParamValues): Rule | undefined {
+/** Lifts the veil for a person who may look at the run, and so at its parameters. */
+export function unveilOf(chain: Pick<Chain, 'id' | 'rules'>, params: ParamValues): Veil {
+  const { ids, words } = saidIn(chain, params);
+  const turned = (pairs: readonly Pair[]) => pairs.map(([filled, written]): Pair => [written, filled]);
+  return replacing({ ids: turned(ids), words: turned(words) });
+}
+
+function saidIn(chain: Pick<Chain, 'id' | 'rules'>, params: ParamValues): Said {
+  const texts = Object.entries(params).filter(
+    ([, value]) => typeof value === 'string' && numberOf(value) === undefined,
+  );
+  const named = { ...params, ...Object.fromEntries(texts.map(([name]) => [name, `{{${name}}}`])) };
+  const both = chain.rules.flatMap((text) => {
+    const filled = ruleIn(chain.id, text, params);
+    // A window can only stand for itself: then the words alone are as they are written.
+    const written =
+      ruleIn(chain.id, text, named) ??
+      (filled && ruleIn(chain.id, { ...text, condition: printCondition(filled.condition) }, named));
+    return filled === undefined || written === undefined ? [] : [[filled, written] as const];
+  });
+  const pairs = (of: (rule: Rule) => string) =>
+    both.map(([filled, written]): Pair => [of(filled), of(written)]).filter(([from, to]) => from !== to && from !== '');
+  const seen = ({ condition }: Rule) => (condition.kind === 'output' ? seenInOutput(condition) : '');
+  const words = [...pairs(({ reason = '' }) => reason), ...pairs(seen)];
+  return {
+    ids: pairs(({ id }) => id),
+    words: words.toSorted(([one], [other]) => other.length - one.length),
+  };
+}
+
+function ruleIn(id: string, rule: RuleText, params: ParamValues): Rule | undefined {
   try {
-    return ruleOf(rulesOf(chain, params)[0]!).rule;
+    return ruleOf(rulesOf({ id, rules: [rule] }, params)[0]!).rule;
   } catch {
     return undefined;
   }
 }
 
-/** In which words a rule is spoken of. */
-function saidBy({ id, reason = '', condition }: Rule): readonly string[] {
-  return [id, reason, condition.kind === 'output' ? seenInOutput(condition) : ''];
-}
-
-function veiled<T>(value: T, isSpoken: boolean, plain: (text: string) => string): T {
-  if (typeof value === 'string') return (isSpoken ? plain(value) : value) as T;
-  if (typeof value !== 'object' || value === null) return value;
-  if (Array.isArray(value)) return value.map((each) => veiled(each, isSpoken, plain)) as T;
-  const { rule, limit } = value as { readonly rule?: unknown; readonly limit?: unknown };
-  const isLimit = typeof rule === 'string' && typeof limit === 'string' && plain(rule) !== rule;
-  const parts = Object.entries(value).map(([key, part]) => [key, veiled(part, speaking.has(key), plain)]);
-  return { ...Object.fromEntries(parts), ...(isLimit && { limit: '…' }) } as T; // What it looks for is in the rule.
+function replacing({ ids, words }: Said): Veil {
+  if (ids.length === 0 && words.length === 0) return (kept) => kept;
+  const names = new Map(ids);
+  const named = (text: string) => names.get(text) ?? text;
+  const spoken = (text: string) => words.reduce((said, [from, to]) => said.replaceAll(from, () => to), text);
+  const look = <T>(value: T, key: string): T => {
+    if (typeof value === 'string')
+      return (naming.has(key) ? named(value) : speaking.has(key) ? spoken(value) : value) as T;
+    if (typeof value !== 'object' || value === null) return value;
+    if (Array.isArray(value)) return value.map((each) => look(each, key)) as T;
+    const parts = Object.entries(value).map(([name, part]) => [name, look(part, name)]);
+    const { rule, limit } = value as { readonly rule?: unknown; readonly limit?: unknown };
+    const isIn = typeof limit === 'string' && names.has(String(rule)); // What it looks for is a part of the rule.
+    return { ...Object.fromEntries(parts), ...(isIn && { limit: '…' }) } as T;
+  };
+  return (kept) => look(kept, '');
 }

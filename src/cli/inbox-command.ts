@@ -2,9 +2,11 @@
 
 import { userName } from '../approvers/user-name.ts';
 import { answerQuestion, argsLine } from '../chains/ask-card.ts';
+import { unveilOf } from '../chains/rule-veil.ts';
 import { loadRun } from '../chains/run-keeping.ts';
 import { argsOf } from '../chains/run-outputs.ts';
 import { isGone } from '../chains/run-owner.ts';
+import type { RunState } from '../chains/run-state.ts';
 import { dropStanding, listStanding, type Standing } from '../chains/standing.ts';
 import type { Card, CardAction } from '../core/card.ts';
 import { SwitchgearError } from '../core/error.ts';
@@ -65,7 +67,8 @@ async function list(store: SharedStore, { on }: Said, terminal: Terminal): Promi
   if (on.has('--json')) terminal.out(JSON.stringify(cards, null, 2));
   else if (cards.length === 0) terminal.out('Nobody waits for an answer.');
   else {
-    const rows = cards.map((card) => [
+    const shown = await Promise.all(cards.map(async (card) => (await lookAt(store, card)).card));
+    const rows = shown.map((card) => [
       { text: card.id },
       { text: card.kind, style: card.kind === 'ask' ? ('yellow' as const) : undefined },
       { text: subjectOf(card) },
@@ -78,11 +81,13 @@ async function list(store: SharedStore, { on }: Said, terminal: Terminal): Promi
 }
 
 async function show(store: SharedStore, { words, on }: Said, terminal: Terminal): Promise<number> {
-  const card = oneOf(await cardsOf(store), words[1]!, 'card');
+  const kept = oneOf(await cardsOf(store), words[1]!, 'card');
   if (on.has('--json')) {
-    terminal.out(JSON.stringify(card, null, 2));
+    terminal.out(JSON.stringify(kept, null, 2));
     return exitCodes.ok;
   }
+  const { card, run } = await lookAt(store, kept);
+  const line = run && argsLine(await argsOf(store, run, card.step?.id ?? ''));
   const atMs = store.clock.nowMs();
   const rows = [
     ['card', card.id],
@@ -90,7 +95,7 @@ async function show(store: SharedStore, { words, on }: Said, terminal: Terminal)
     ...(card.kind === 'ask' ? [] : [['code', card.code]]), // Of a question it says what a no would be.
     ['state', stateOf(card, atMs).text],
     ...card.evidence.map((line) => ['', line]),
-    ...(await askedAbout(store, card)).map((line) => ['', line]),
+    ...(line === undefined ? [] : [['', line]]),
     ...(card.step?.rules ?? []).map((rule) => ['rule', rule]),
     ...(isOpen(card, atMs) ? [['answers', card.actions.join(', ')]] : []),
   ].map(([name = '', text = '']) => [{ text: name, style: 'dim' as const }, { text }]);
@@ -98,11 +103,10 @@ async function show(store: SharedStore, { words, on }: Said, terminal: Terminal)
   return exitCodes.ok;
 }
 
-/** The arguments of the step that waits: a card does not hold them, the run does. */
-async function askedAbout(store: SharedStore, { step }: Card): Promise<readonly string[]> {
-  const run = step && (await loadRun(store, step.run).catch((): undefined => undefined));
-  const line = run && argsLine(await argsOf(store, run, step.id));
-  return line === undefined ? [] : [line];
+/** A card as a person may see it who sees the run: the card does not hold what its rules were filled with. */
+async function lookAt(store: SharedStore, card: Card): Promise<{ readonly card: Card; readonly run?: RunState }> {
+  const run = card.step && (await loadRun(store, card.step.run).catch((): undefined => undefined));
+  return run === undefined ? { card } : { card: unveilOf(run.chain, run.params)(card), run };
 }
 
 function approve(store: SharedStore, said: Said, terminal: Terminal, place: StorePlace): Promise<number> {

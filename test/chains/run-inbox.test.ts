@@ -104,6 +104,15 @@ for (const [name, placeOf] of Object.entries(kinds)) {
     assert.equal(JSON.parse((await inbox(place, 'list', '--all', '--json')).out).length, 2);
   });
 
+  test(`${name}: whoever looks into the inbox reads the reason as it was filled, though the card does not hold it`, async () => {
+    const place = placeOf();
+    const chain = chainOf(['pay'], ['ability:pay|confirm|pay {{who}}?']);
+    const { card = '' } = await life(place, (chains) => chains.run(chain, { who: 'bob' }, { id: 'r', wait: false }));
+    assert.match((await inbox(place, 'list')).out, /pay bob\?$/);
+    assert.match((await inbox(place, 'show', card)).out, /pay bob\?/);
+    assert.match((await inbox(place, 'list', '--json')).out, /pay \{\{who\}\}\?/);
+  });
+
   test(`${name}: what is approved for good is listed, dropped, and then asked again`, async () => {
     const place = placeOf();
     const chain = chainOf(['pay'], ['ability:pay|confirm']);
