@@ -87,7 +87,7 @@ export interface Telling extends Omit<Reading, 'since'> {
   readonly writer: RedisWriter;
 }
 
-/** Tells a store that forgot what this process remembers: cells that it knows less of, and sums that were higher. */
+/** Tells a store that forgot what this process remembers: cells it knows less of, marks, and sums that were higher. */
 export async function tellAgain(telling: Telling): Promise<void> {
   const { memory, views, writer } = telling;
   const known = [...memory.cells].filter(([, { text }]) => text !== undefined);
@@ -109,6 +109,9 @@ export async function tellAgain(telling: Telling): Promise<void> {
       if (offers.length === 0 || (await writer.offer(offers, [])) === 'done') break;
     }
   }
+  const marks = memory.made.standing();
+  for (let at = 0; at < marks.length; at += storeBatchMax)
+    await writer.offer([], [], marks.slice(at, at + storeBatchMax));
   const totals = [...memory.totals];
   for (let at = 0; at < totals.length; at += storeBatchMax)
     await writer.offer([], totals.slice(at, at + storeBatchMax));

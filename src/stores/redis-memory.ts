@@ -2,6 +2,7 @@
 
 import { knownCellsMax } from '../core/limits.ts';
 import type { Marked } from '../ports/store.ts';
+import { createMadeMarks, type MadeMarks } from './made-marks.ts';
 import type { Pulse } from './pulse.ts';
 import type { Known, Views } from './views.ts';
 
@@ -9,6 +10,8 @@ export interface Memory {
   readonly cells: ReadonlyMap<string, Known>;
   readonly totals: Map<string, number>;
   readonly marks: Map<string, Marked>;
+  /** What this process itself marked. */
+  readonly made: MadeMarks;
   /** How far the store was when last heard of. */
   born: string;
   version: number;
@@ -26,6 +29,7 @@ export function createMemory(views: Views, pulse: Pulse): Memory {
     cells,
     totals,
     marks,
+    made: createMadeMarks(),
     born: '',
     version: 0,
     seq: 0,

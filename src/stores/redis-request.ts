@@ -1,7 +1,7 @@
 /** How a deal is written for the script that carries it out: its keys, and its arguments in their order. */
 
 import { cardsMax } from '../core/limits.ts';
-import type { Deal } from '../ports/store.ts';
+import type { Deal, Marking } from '../ports/store.ts';
 import { keyed } from './keyed.ts';
 import { isForPeople, isGuarded, type Plan } from './planning.ts';
 import type { Names } from './redis-names.ts';
@@ -76,10 +76,14 @@ export function requestOf(deal: Deal, plan: Plan, { wallMs, secret }: Sender, tu
   };
 }
 
-/** Cells as they are given, and totals that must not be lower than this. */
-export function offering(cells: readonly Offer[], totals: readonly (readonly [string, number])[]): Request {
+/** Cells and marks as they are given, and totals that must not be lower than this. */
+export function offering(
+  cells: readonly Offer[],
+  totals: readonly (readonly [string, number])[],
+  marks: readonly Marking[] = [],
+): Request {
   const sums = totals.map(([key, total]) => [`s:${key}`, 'raise', String(total), '', '']);
-  return { cells, sums, marks: [], notes: [], guarded: false, turn: false };
+  return { cells, sums, marks, notes: [], guarded: false, turn: false };
 }
 
 /** Keys and arguments of the script. */

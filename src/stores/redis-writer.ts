@@ -10,7 +10,7 @@ import type { Link, Reply } from './redis-link.ts';
 import { lookAgain } from './redis-look.ts';
 import type { Memory } from './redis-memory.ts';
 import type { Names } from './redis-names.ts';
-import { expectedOf, type Offer, offering, outMax, requestOf, type Sender, written } from './redis-request.ts';
+import { expectedOf, offering, outMax, requestOf, type Sender, written } from './redis-request.ts';
 import { createRoom } from './redis-room.ts';
 import { dealScript } from './redis-scripts.ts';
 import { keepSpare, type Views } from './views.ts';
@@ -26,8 +26,8 @@ export interface RedisWriter {
   caughtUp(): void;
   /** Delivers what was kept. */
   deliver(): Promise<void>;
-  /** Writes cells and totals as they are given, whatever was planned: for a store that forgot. */
-  offer(cells: readonly Offer[], totals: readonly (readonly [string, number])[]): Promise<string>;
+  /** Writes what is given as it is, whatever was planned: for a store that forgot. */
+  offer(...what: Parameters<typeof offering>): Promise<string>;
   /** Tries again what found no room in a store that is full. */
   tryAgain(): Promise<void>;
   readonly kept: number;
@@ -211,6 +211,7 @@ export function createRedisWriter(options: RedisWriterOptions): RedisWriter {
       memory.totals.set(key, total);
       return total;
     });
+    memory.made.note(deal.marks);
     const marked = (deal.marks ?? []).map(({ key }): Marked => {
       const window = { count: Number(rest[at++]), oldestMs: Number(rest[at++]) };
       memory.marks.set(key, window);
@@ -270,8 +271,8 @@ export function createRedisWriter(options: RedisWriterOptions): RedisWriter {
         if (dealt.status === 'refused') for (const deal of batch) await attempt(deal, true);
       }
     },
-    async offer(cells, totals) {
-      const [keys, args] = written(offering(cells, totals), ++numbers, options.sender());
+    async offer(...what) {
+      const [keys, args] = written(offering(...what), ++numbers, options.sender());
       const askedMs = machineClock.nowMs();
       const reply = await options.link().run(dealScript, keys, args);
       options.heard(reply, askedMs);

@@ -1,10 +1,16 @@
-/** A file that began anew is told what this process knows: cells that it knows less of, and sums that were higher. */
+/** A file that began anew is told what this process knows: cells it knows less of, sums that were higher, and marks. */
 
+import type { Marking } from '../ports/store.ts';
 import type { Session } from './sqlite-session.ts';
 import { readText, stateOf, type Views } from './views.ts';
 
 /** To be called in an open transaction. */
-export function tellFile(session: Session, views: Views, totals: ReadonlyMap<string, number>): void {
+export function tellFile(
+  session: Session,
+  views: Views,
+  totals: ReadonlyMap<string, number>,
+  marks: readonly Marking[],
+): void {
   const { deals } = session;
   for (const view of views.all.values()) {
     if (view.text === undefined) continue;
@@ -17,5 +23,6 @@ export function tellFile(session: Session, views: Views, totals: ReadonlyMap<str
     deals.offer(view, view.cell.version, JSON.stringify(joined));
   }
   for (const [key, total] of totals) deals.raise(key, total);
+  deals.run({ marks });
   session.saveTime();
 }

@@ -4,6 +4,7 @@ import type { Entry } from '../core/event.ts';
 import { journalEntriesMax, keptDealsMax, lockPatienceMs } from '../core/limits.ts';
 import type { Deal, Dealt, Note } from '../ports/store.ts';
 import { machineClock } from './machine-clock.ts';
+import { createMadeMarks } from './made-marks.ts';
 import { arrived, countHere, isBehind, touchesCards } from './planning.ts';
 import type { Pulse } from './pulse.ts';
 import type { Ran, Retain } from './sqlite-deals.ts';
@@ -64,6 +65,7 @@ export function createWriter({ session, views, pulse, waitMs, lookAfterLog }: Wr
   let closed = false;
   /** Totals this process has seen, to tell them to a file that began anew. */
   const totals = new Map<string, number>();
+  const made = createMadeMarks();
 
   /** Does something in one transaction; undefined where the lock was not to be had. */
   function transaction<T>(patienceMs: number, durable: boolean, work: () => T): T | undefined {
@@ -104,6 +106,7 @@ export function createWriter({ session, views, pulse, waitMs, lookAfterLog }: Wr
   }
 
   function remember(deal: Deal, sums: readonly number[]): void {
+    made.note(deal.marks);
     deal.sums?.forEach(({ key }, at) => void totals.set(key, sums[at]!));
     if (totals.size > keptDealsMax) totals.delete(totals.keys().next().value!);
   }
@@ -229,7 +232,7 @@ export function createWriter({ session, views, pulse, waitMs, lookAfterLog }: Wr
 
   function heal(): void {
     try {
-      transaction(lockPatienceMs, true, () => tellFile(session, views, totals));
+      transaction(lockPatienceMs, true, () => tellFile(session, views, totals, made.standing()));
     } catch (error) {
       session.trouble(error);
     }

@@ -139,11 +139,16 @@ test('a file that is taken away is made anew, and told what this process knows',
   store.shared.now({ changes: [{ cell, step: () => ({ state: { open: true } }) }], sums: [{ key: 's', amount: 7 }] });
   const ends = store.cell('worker/a', () => ({ failures: 0 }), { keepMs: 60_000 });
   store.shared.now({ changes: [{ cell: ends, step: () => ({ state: { failures: 1 } }) }] });
+  const window = { key: 'm', keepMs: 60_000, cap: 10 };
+  const atMs = store.clock.nowMs();
+  for (const id of ['first', 'second']) store.shared.now({ marks: [{ ...window, id, atMs }] });
   for (const part of ['', '-wal', '-shm']) rmSync(path + part);
   for (let look = 0; look < 300 && !existsSync(path); look++) await new Promise((resolve) => setTimeout(resolve, 10));
   const other = sqliteStore({ path });
   assert.deepEqual(other.cell('breaker/a', () => ({ open: false })).state, { open: true });
   assert.equal(other.shared.sum('s'), 7);
+  const third = { ...window, id: 'third', atMs: atMs + 1, most: 2 };
+  assert.deepEqual(other.shared.now({ marks: [third] }), { status: 'refused', by: 'mark', key: 'm' });
   const db = new DatabaseSync(path);
   const ending = db.prepare('SELECT key FROM cells WHERE untilMs IS NOT NULL').all();
   assert.deepEqual(

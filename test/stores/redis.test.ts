@@ -157,6 +157,9 @@ test('a store that was flushed hears from those who remember', async () => {
   const [one, two] = [await open({ prefix }), await open({ prefix })];
   const cell = counter(one);
   await one.shared.soon({ changes: [{ cell, step: plusOne }], sums: [{ key: 's', amount: 7 }] });
+  const window = { key: 'm', keepMs: 60_000, cap: 10 };
+  const atMs = one.clock.nowMs();
+  for (const store of [one, two]) await store.shared.soon({ marks: [{ ...window, id: store.shared.process, atMs }] });
   const { secret } = one.shared;
   await command('FLUSHALL');
   // Without a time of grace money is given out at once: the sum has to be back, which only one of them knows.
@@ -167,6 +170,9 @@ test('a store that was flushed hears from those who remember', async () => {
   assert.equal(fresh.shared.secret, secret);
   const dealt = await fresh.shared.soon({ sums: [{ key: 's', amount: 4, ceiling: 10 }] });
   assert.deepEqual(dealt, { status: 'refused', by: 'sum', key: 's' });
+  await until(async () => (await command('ZCARD', `{${prefix}}:m:m`)) === 2);
+  const third = { ...window, id: 'third', atMs: atMs + 1, most: 2 };
+  assert.deepEqual(await fresh.shared.soon({ marks: [third] }), { status: 'refused', by: 'mark', key: 'm' });
   for (const store of [one, two, fresh]) store.close();
 });
 
