@@ -1,8 +1,8 @@
 /** A breaker that processes have in common: each decides on its view, and what changes more than counts is a deal. */
 
 import type { Action } from '../core/action.ts';
-import { refusalAt } from '../core/breaker/breaker.ts';
-import type { BreakerState, Probe } from '../core/breaker/state.ts';
+import { refusalAt, renewProbe } from '../core/breaker/breaker.ts';
+import type { BreakerState } from '../core/breaker/state.ts';
 import { beginRunning } from '../core/breaker/window.ts';
 import type { Control } from '../core/control.ts';
 import type { ActionDecided, ControlEvent, Entry, EntryBody } from '../core/event.ts';
@@ -186,15 +186,12 @@ function shareBreaker(
 
   /** Keeps a granted probe alive until somebody comes for it; where nobody did, the next one waits longer. */
   function hold(id: string, generation: number, untilMs: number): void {
-    const leaseMs = settings.leaseSecs * 1000;
-    common.clock.after(Math.min(untilMs - common.clock.nowMs(), leaseMs / 3), () => {
+    const waitMs = Math.min(untilMs - common.clock.nowMs(), (settings.leaseSecs * 1000) / 3);
+    common.clock.after(waitMs, () => {
       if (granted?.id !== id) return;
       const atMs = common.clock.nowMs();
       if (atMs < untilMs && isGranted(atMs)) {
-        tell((state) => {
-          const renewed = (probe: Probe) => (probe.id === id ? { id, endMs: atMs + leaseMs } : probe);
-          if (state.generation === generation) state.probes = state.probes.map(renewed);
-        }, atMs);
+        tell((state) => renewProbe(state, settings, { id, generation, probe: true, atMs }, atMs), atMs);
         hold(id, generation, untilMs);
         return;
       }
