@@ -13,7 +13,7 @@ import type { Cell, Change, Deal, Dealt, Next, Note, Shared } from '../ports/sto
 
 /** The share of what is left that is fetched at once: parts shrink towards the end, and a dead process loses little. */
 const part = 0.01;
-/** How soon a call comes back whose request is out. */
+/** How soon a call comes back whose request is out; the longer that takes, the later. */
 const comeBackMs = 10;
 /** How long a call has to come for what was fetched for it. */
 const promiseMs = 100;
@@ -50,6 +50,7 @@ export function createPurse(
   let sinceMs = 0;
   let wanted = 0;
   let asking = false;
+  let askedMs = 0;
   let closed = false;
   /** What was fetched for calls that wait, and until when it is theirs. */
   let promised = 0;
@@ -153,7 +154,9 @@ export function createPurse(
 
   function want(amount: number): void {
     wanted += amount;
-    if (!asking) void ask();
+    if (asking) return;
+    askedMs = clock.nowMs();
+    void ask();
   }
 
   /** The next part is fetched before this one is used up: a synchronous call cannot wait for it. */
@@ -198,7 +201,7 @@ export function createPurse(
       }
       want(missing);
       const reason = `more of the ${budget.scope} budget is being fetched`;
-      return { ...notNow(amount, atMs, comeBackMs, 'wait', reason), pending: true };
+      return { ...notNow(amount, atMs, Math.max(comeBackMs, atMs - askedMs), 'wait', reason), pending: true };
     },
     charge({ amount, atMs }, comesBack) {
       if (amount > 0) {

@@ -29,6 +29,9 @@ export interface Common {
   soon(deal: Deal): Promise<Dealt>;
 }
 
+/** How soon a call comes back whose request is out; the longer that takes, the later. */
+const comeBackMs = 10;
+
 /** What each process counts for itself: they are told, and decide nothing elsewhere. */
 const local = [
   ...(['streak', 'requests', 'failures', 'successes', 'neutrals', 'refused', 'late', 'inFlight'] as const),
@@ -93,7 +96,8 @@ function shareBreaker(
   let keepMs = grantKeepMs;
   /** The call that was last told to wait. */
   let sentAway: Action['id'] | undefined;
-  let asking = false;
+  /** Since when a request for a probe is out. */
+  let askedMs: number | undefined;
   let grants = 0;
   /** Since when nobody answered who could grant a probe. */
   let unansweredMs: number | undefined;
@@ -166,7 +170,7 @@ function shareBreaker(
 
   /** Asks for a probe on behalf of whoever comes next. */
   async function ask(atMs: number): Promise<void> {
-    asking = true;
+    askedMs = atMs;
     const id = `${common.process}/g${++grants}`;
     const deal = takeDeal(id, atMs);
     let isGivenUp = false;
@@ -175,7 +179,7 @@ function shareBreaker(
       if (isGivenUp) giveBack(id, cell.state.generation); // The answer was lost, and it was granted after all.
     };
     const dealt = await common.soon({ ...deal, arrived });
-    asking = false;
+    askedMs = undefined;
     const alone = isAlone(dealt);
     isGivenUp = dealt.status !== 'done' && !(alone && takeAlone(id));
     if (isGivenUp) return;
@@ -225,7 +229,8 @@ function shareBreaker(
   function waiting({ id, patienceMs }: Action, atMs: number): Stop {
     const { failureThreshold: limit } = settings;
     const counters = { failures: limit, limit, wait_secs: 1 };
-    const stop = { code: 'circuit_open', control: 'breaker', counters, retryAtMs: atMs + 10 } as const;
+    const retryAtMs = atMs + Math.max(comeBackMs, atMs - (askedMs ?? atMs));
+    const stop = { code: 'circuit_open', control: 'breaker', counters, retryAtMs } as const;
     if (patienceMs === 0) return { ...stop, kind: 'deny' };
     sentAway = id;
     return { ...stop, kind: 'wait', pending: true };
@@ -263,7 +268,7 @@ function shareBreaker(
         return true;
       }
       if (dealt.status !== 'away') return refusalAt(cell.state, settings, atMs) ?? waiting(action, atMs);
-      if (!asking) void ask(atMs);
+      if (askedMs === undefined) void ask(atMs);
       return waiting(action, atMs);
     },
     change: tell,

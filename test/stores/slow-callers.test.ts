@@ -30,6 +30,14 @@ async function side(
   return { gear, store, clock, prefix };
 }
 
+/** Promises go on, the network does not. */
+async function withoutNetwork(clock: ReturnType<typeof simulatedClock>, forMs: number): Promise<void> {
+  for (let ms = 0; ms < forMs; ms += 10) {
+    for (let turn = 0; turn < 20; turn++) await undefined;
+    clock.advance(10);
+  }
+}
+
 function breakTool(gear: Switchgear, name: string, call: () => unknown): void {
   for (let failure = 0; failure < 5; failure++) assert.throws(call);
   assert.equal(gear.breaker(name).state, 'OPEN');
@@ -125,14 +133,22 @@ for (const policy of [undefined, { preset: 'default' as const }]) {
     gear.dispose();
   });
 
+  test(`${whose}: a call waits for a probe that takes its time`, async () => {
+    const { gear, store, clock, tool } = await healed();
+    const answer = tool();
+    await withoutNetwork(clock, 300);
+    for (let look = 0; look < 100; look++) {
+      await store.shared.settled();
+      clock.advance(10);
+    }
+    assert.equal(await answer, 'fine');
+    gear.dispose();
+  });
+
   test(`${whose}: a call whose probe does not come in time is refused, once and in the journal`, async () => {
     const { gear, clock, tool, types } = await healed();
     const answer = tool();
-    // Promises go on, the network does not.
-    for (let round = 0; round < 20; round++) {
-      for (let turn = 0; turn < 20; turn++) await undefined;
-      clock.advance(10);
-    }
+    await withoutNetwork(clock, 3_000);
     assert.equal(refusalOf(await answer)?.code, 'circuit_open');
     assert.equal(types().filter((type) => type === 'action-refused').length, 1, types().join(' '));
     assert.ok(!types().includes('action-waited'));
@@ -155,5 +171,18 @@ test('a synchronous tool that a rule counts passes when its caller comes back, a
     const inWindow = sentAtMs.filter((one) => one <= atMs && one > atMs - 60_000);
     assert.ok(inWindow.length <= 3, `${inWindow.length} within a minute`);
   }
+  gear.dispose();
+});
+
+test('a call waits for a part of a budget that takes its time', async () => {
+  const budgets = [{ scope: 'global', unit: 'calls', limit: 5 }] as const;
+  const { gear, store, clock } = await side({ budgets });
+  const answer = gear.guard('tool', async () => 'done')();
+  await withoutNetwork(clock, 300);
+  for (let look = 0; look < 100; look++) {
+    await store.shared.settled();
+    clock.advance(10);
+  }
+  assert.equal(await answer, 'done');
   gear.dispose();
 });
