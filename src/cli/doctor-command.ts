@@ -18,10 +18,11 @@ export const command: Command = {
   details: [
     '',
     'It runs the installed command itself, with one call more than a limit allows, in a store of its own: nothing of',
-    'yours is touched. Exit codes: 0 all is well, 1 something is wrong.',
+    'yours is touched. --real starts the program itself, too (Claude Code and Codex), before a model of our own on',
+    'this machine, and sees whether a refused call is run. Exit codes: 0 all is well, 1 something is wrong.',
   ],
   async run(args, terminal) {
-    const said = readArgs(args, [], 1, ['--store']);
+    const said = readArgs(args, ['--real'], 1, ['--store']);
     const [named] = said.words;
     if (named !== undefined && !Object.hasOwn(hosts, named)) {
       throw usageError(`doctor: say one of ${Object.keys(hosts).join(', ')}, or nothing`);
@@ -36,7 +37,13 @@ export const command: Command = {
       if (!(error instanceof SwitchgearError)) throw error;
       findings.push({ ok: false, says: `${error.message}: every call is refused until it can be used` });
     }
-    for (const host of wanted) findings.push(...examine(host, named !== undefined, terminal));
+    for (const host of wanted) {
+      const { isInstalled, found } = examine(host, named !== undefined, terminal);
+      findings.push(...found);
+      if (!isInstalled || !said.on.has('--real')) continue;
+      const { tryReal } = await import('./doctor-real.ts');
+      findings.push(await tryReal(host, terminal));
+    }
     for (const { ok, says } of findings) terminal.out(`${ok ? 'ok   ' : 'WRONG'} ${says}`);
     return findings.every(({ ok }) => ok) ? exitCodes.ok : exitCodes.error;
   },
@@ -47,7 +54,12 @@ interface Finding {
   readonly says: string;
 }
 
-function examine(host: HostName, isNamed: boolean, terminal: Terminal): readonly Finding[] {
+interface Examined {
+  readonly isInstalled: boolean;
+  readonly found: readonly Finding[];
+}
+
+function examine(host: HostName, isNamed: boolean, terminal: Terminal): Examined {
   const homes = homesOf(terminal);
   const both = [settingsPath(host, false, homes), settingsPath(host, true, homes)];
   const paths = [...new Set(both)].filter((path) => existsSync(path));
@@ -56,13 +68,14 @@ function examine(host: HostName, isNamed: boolean, terminal: Terminal): readonly
     .filter(({ problem, hooks }) => problem || hooks);
   if (found.length === 0) {
     const says = `${host}: no hooks of ours; switchgear init ${host} writes them`;
-    return isNamed ? [{ ok: false, says }] : [{ ok: true, says }];
+    return { isInstalled: false, found: [{ ok: !isNamed, says }] };
   }
-  return found.flatMap(({ path, problem, hooks }) =>
+  const findings = found.flatMap(({ path, problem, hooks }) =>
     hooks === undefined
       ? [{ ok: false, says: `${host}: ${path}: ${problem}` }]
       : installed(host, path, hooks, terminal),
   );
+  return { isInstalled: found.some(({ hooks }) => hooks !== undefined), found: findings };
 }
 
 type Hooks = ReturnType<typeof hooksIn>;

@@ -20,8 +20,7 @@ export interface PromptEvent extends InSession {
   readonly failed?: readonly string[];
 }
 
-export interface CallProposedEvent extends InSession {
-  readonly type: 'call-proposed';
+interface OfCall extends InSession {
   /** The host's id of the call; absent where it has none. */
   readonly id?: string | undefined;
   readonly tool: string;
@@ -32,19 +31,18 @@ export interface CallProposedEvent extends InSession {
   readonly isShared: boolean;
 }
 
+export interface CallProposedEvent extends OfCall {
+  readonly type: 'call-proposed';
+}
+
 /** Who is sent out by a call. */
 export interface Delegation {
   readonly type: string;
   readonly prompt: string;
 }
 
-export interface CallEndedEvent extends InSession {
+export interface CallEndedEvent extends OfCall {
   readonly type: 'call-ended';
-  readonly id?: string | undefined;
-  readonly tool: string;
-  readonly input: unknown;
-  readonly delegation?: Delegation | undefined;
-  readonly isShared: boolean;
   readonly ending: Ending | { readonly cancelled: true };
   /** The subagent that the call sent out, and whether it goes on after the call. */
   readonly sent?: { readonly agent: string; readonly goesOn: boolean } | undefined;

@@ -1,12 +1,13 @@
 /** `switchgear init` and `switchgear doctor`: our hooks come into the settings of others, and leave nothing behind. */
 
 import assert from 'node:assert/strict';
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { delimiter, dirname, join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { main } from '../../src/cli/main.ts';
 import { withHooks, withoutHooks } from '../../src/hooks/hook-settings.ts';
+import { probeModel } from '../../src/hooks/probe-model.ts';
 
 function home(context: TestContext) {
   const folder = mkdtempSync(join(tmpdir(), 'switchgear-init-'));
@@ -21,7 +22,7 @@ function home(context: TestContext) {
     async run(...args: readonly string[]) {
       const out: string[] = [];
       const err: string[] = [];
-      const env = { HOME: folder, PATH: process.env.PATH };
+      const env = { HOME: folder, PATH: [join(folder, 'work'), process.env.PATH].join(delimiter) };
       const said = { out: (line: string) => out.push(line), err: (line: string) => err.push(line) };
       const code = await main(args, { ...said, cwd: join(folder, 'work'), env });
       return { code, out: out.join('\n'), err: err.join('\n') };
@@ -164,4 +165,35 @@ test('the doctor runs the installed command and sees whether a call is really re
   assert.equal(bad.code, 1);
   assert.match(bad.out, /a call beyond its limit was not refused/);
   assert.match(bad.out, /a hook that breaks lets the call run/);
+});
+
+test('the doctor starts the real program, and sees by what it leaves whether a refused call ran', async (context) => {
+  const at = home(context);
+  const entry = new URL('./hook-process.ts', import.meta.url).pathname;
+  const plan = { run: { command: `${process.execPath} ${entry} switchgear`, more: '' }, timeoutSecs: 60 };
+  at.put('.claude/settings.json', withHooks('', 'claude-code', plan));
+  const stories = [
+    { does: 'echo one > one', ok: true, says: /ran a first call, and was kept from a second/ },
+    { does: 'echo one > one; echo two > two', ok: false, says: /ran a call that was refused/ },
+    { does: 'echo "no key" >&2; exit 1', ok: false, says: /ran no call at all: no key/ },
+  ];
+  for (const { does, ok, says } of stories) {
+    at.put('work/claude', `#!/bin/sh\n${does}\n`);
+    chmodSync(at.path('work/claude'), 0o755);
+    const { code, out } = await at.run('doctor', 'claude-code', '--real');
+    assert.match(out, says);
+    assert.equal(code, ok ? 0 : 1);
+  }
+});
+
+test('the model that the doctor brings along wants its commands run in both dialects, and ends', async (context) => {
+  for (const path of ['/v1/messages', '/v1/responses']) {
+    const model = await probeModel(['echo one', 'echo two']);
+    context.after(model.close);
+    const ask = async (body: string) => (await fetch(model.url + path, { method: 'POST', body })).text();
+    assert.doesNotMatch(await ask('{"tools":[]}'), /echo/);
+    assert.match(await ask('{"tools":[{}]}'), /echo one/);
+    assert.match(await ask('{"tools":[{}]}'), /echo two/);
+    assert.match(await ask('{"tools":[{}]}'), /done/);
+  }
 });
