@@ -21,12 +21,18 @@ export interface Windows {
   marked(key: string, atMs: number, keepMs: number): Marked;
 }
 
+/** A mark that was made, and when. */
+interface Mark {
+  readonly id: string;
+  readonly sinceMs: number;
+}
+
 /** The windows that some calls are marked in together. */
 interface Group {
   readonly counted: readonly (Counted & { readonly window: string })[];
-  /** How long a mark lies in all of them, and when those were made that nobody has used. */
+  /** How long a mark lies in all of them, and those that nobody has used. */
   readonly keepMs: number;
-  ready: number[];
+  ready: Mark[];
   /** Requests that are out, since when there is one, and when those come back who were sent away meanwhile. */
   asked: number;
   sinceMs: number;
@@ -58,7 +64,7 @@ function shareControl(windows: Windows, nextMark: () => string, control: RulesCo
   const { now, soon, marked, health } = windows;
   const groups = new Map<string, Group>();
   /** The last call that was marked, until everybody has heard of it. */
-  let taken: { readonly id: Action['id']; readonly group: Group; readonly sinceMs: number } | undefined;
+  let taken: { readonly id: Action['id']; readonly group: Group; readonly mark: Mark } | undefined;
 
   function groupOf(action: Action): Group | undefined {
     const counted = control.counted(action).filter(({ condition }) => condition.count > 0);
@@ -75,8 +81,7 @@ function shareControl(windows: Windows, nextMark: () => string, control: RulesCo
     return group;
   }
 
-  function dealOf({ counted }: Group, action: Action, atMs: number, mustArrive: boolean): Deal {
-    const id = nextMark();
+  function dealOf({ counted }: Group, action: Action, { id, sinceMs: atMs }: Mark, mustArrive: boolean): Deal {
     return {
       mustArrive,
       marks: counted.map(({ window, rule, condition: { count, windowMs } }) => {
@@ -103,27 +108,29 @@ function shareControl(windows: Windows, nextMark: () => string, control: RulesCo
 
   async function ask(group: Group, action: Action, atMs: number): Promise<void> {
     if (group.asked++ === 0) group.sinceMs = atMs;
-    const dealt = await soon(dealOf(group, action, atMs, false));
+    const mark = { id: nextMark(), sinceMs: atMs };
+    const dealt = await soon(dealOf(group, action, mark, false));
     group.asked--;
-    if (dealt.status === 'done') group.ready.push(atMs);
+    if (dealt.status === 'done') group.ready.push(mark);
     else if (dealt.status === 'refused' && dealt.by === 'mark') noteFull(group, dealt.key, atMs);
   }
 
   /** Whether this is somebody who was sent away: they come back in the order they left in. */
   function comeBack(group: Group, atMs: number): void {
     if (group.waiting[0] !== undefined && group.waiting[0] <= atMs) group.waiting.shift();
-    group.ready = group.ready.filter((sinceMs) => atMs - sinceMs < group.keepMs);
+    group.ready = group.ready.filter(({ sinceMs }) => atMs - sinceMs < group.keepMs);
   }
 
-  function pass({ id }: Action, group: Group, sinceMs: number): undefined {
-    taken = { id, group, sinceMs };
+  function pass({ id }: Action, group: Group, mark: Mark): undefined {
+    taken = { id, group, mark };
   }
 
-  /** Lets a call pass by a mark that lies there. One that comes late is marked anew: it counts when it runs. */
-  function passReady(action: Action, group: Group, sinceMs: number, atMs: number): undefined {
-    const isLate = atMs - sinceMs > grantKeepMs;
-    if (isLate) now(dealOf(group, action, atMs, true));
-    return pass(action, group, isLate ? atMs : sinceMs);
+  /** Lets a call pass by a mark that lies there. Of one that comes late it is moved: it counts when it runs. */
+  function passReady(action: Action, group: Group, mark: Mark, atMs: number): undefined {
+    if (atMs - mark.sinceMs <= grantKeepMs) return pass(action, group, mark);
+    const moved = { ...mark, sinceMs: atMs };
+    now(dealOf(group, action, moved, true));
+    return pass(action, group, moved);
   }
 
   return {
@@ -132,12 +139,13 @@ function shareControl(windows: Windows, nextMark: () => string, control: RulesCo
       const group = groupOf(action);
       if (group === undefined) return undefined;
       comeBack(group, atMs);
-      const sinceMs = group.ready.shift();
-      if (sinceMs !== undefined) return passReady(action, group, sinceMs, atMs);
+      const ready = group.ready.shift();
+      if (ready !== undefined) return passReady(action, group, ready, atMs);
       const against = tooMany(group, action, atMs);
       if (against !== undefined) return against;
-      const dealt = now(dealOf(group, action, atMs, health().state === 'degraded'));
-      if (dealt.status === 'done' || dealt.status === 'kept') return pass(action, group, atMs);
+      const mark = { id: nextMark(), sinceMs: atMs };
+      const dealt = now(dealOf(group, action, mark, health().state === 'degraded'));
+      if (dealt.status === 'done' || dealt.status === 'kept') return pass(action, group, mark);
       if (dealt.status === 'refused' && dealt.by === 'mark') {
         noteFull(group, dealt.key, atMs);
         const stop = tooMany(group, action, atMs);
@@ -152,7 +160,7 @@ function shareControl(windows: Windows, nextMark: () => string, control: RulesCo
     apply(state, event: ControlEvent, place) {
       if (event.type === 'action-decided' && event.action.id === taken?.id) {
         // Somebody else was against it in the end: it may come back.
-        if (event.verdict.kind !== 'allow') taken.group.ready.push(taken.sinceMs);
+        if (event.verdict.kind !== 'allow') taken.group.ready.push(taken.mark);
         taken = undefined;
       }
       return control.apply(state as never, event, place);

@@ -166,7 +166,7 @@ test('a synchronous tool that a rule counts passes when its caller comes back, a
     await store.shared.settled();
     clock.advance(7_000);
   }
-  assert.ok(sentAtMs.length > 7, `sent ${sentAtMs.length} in 7 minutes`);
+  assert.ok(sentAtMs.length >= 15, `sent ${sentAtMs.length} of at most 21 in 7 minutes`);
   for (const atMs of sentAtMs) {
     const inWindow = sentAtMs.filter((one) => one <= atMs && one > atMs - 60_000);
     assert.ok(inWindow.length <= 3, `${inWindow.length} within a minute`);
