@@ -8,6 +8,7 @@ import { SwitchgearError } from '../core/error.ts';
 import { hookKeepMs, hookLeaseMs, hookTurnMaxMs, hookTurnMinMs } from '../core/limits.ts';
 import { systemClock } from '../guard/clock.ts';
 import { freeze, thaw } from '../guard/frozen-task.ts';
+import { holdsWords } from '../guard/notes.ts';
 import { wait } from '../guard/retry.ts';
 import { stopSweep } from '../guard/sweep.ts';
 import type { TaskNode } from '../guard/task-node.ts';
@@ -130,7 +131,7 @@ async function leave(
   ];
   for (const [id, { node, round, open, answers }] of held) {
     if (ended.has(id) || node.ended) continue;
-    const kept: HookTask = { frozen: freeze(works, node), round, open, answers };
+    const kept = veiled(works, { frozen: freeze(works, node), round, open, answers });
     const own = store.cell<HookTask | null>(taskKey(name, id), () => null, { keepMs: hookKeepMs });
     changes.push(ofCell(own, () => kept));
   }
@@ -141,6 +142,11 @@ async function leave(
   }
   for (const [id, { node }] of held) if (ended.has(id) || node.ended) store.drop(taskKey(name, id));
   await store.shared.settled();
+}
+
+/** What is kept holds no values that rules saw, unless somebody wants words held. */
+function veiled(works: Works, task: HookTask): HookTask {
+  return holdsWords(works) ? task : (works.rules?.hide(task as never) ?? task);
 }
 
 function ofCell<S>(cell: Cell<S>, next: (stored: S) => S | undefined): Change {

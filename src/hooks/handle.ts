@@ -3,7 +3,7 @@
 import { hookPromptsMax } from '../core/limits.ts';
 import { propose, settle } from '../guard/across.ts';
 import { fingerprint } from '../guard/fingerprint.ts';
-import { type Desk, inTurn } from './desk.ts';
+import { type Desk, type Held, inTurn } from './desk.ts';
 import {
   type CallEndedEvent,
   type HookDecision,
@@ -31,6 +31,7 @@ export async function handle(world: HookWorld, event: HookEvent): Promise<HookDe
       return inTurn(world, async (desk) => {
         const task = await taskOf(world, desk, event.agent, event.agentType);
         task.round++;
+        giveUpOpen(world, task);
         return haltOf(task) ?? noteOf(task) ?? pass;
       });
     case 'subagent-started':
@@ -105,8 +106,19 @@ async function stopped(world: HookWorld, desk: Desk, { background }: StoppedEven
   const { task, agents } = desk.state;
   const out = Object.entries(agents).filter(([, { root }]) => root === task);
   if (task === null || (background ?? out.length) > 0) return pass;
+  const root = await desk.task(task);
+  if (root !== undefined) giveUpOpen(world, root);
   for (const [agent] of out) await endAgent(world, desk, agent, false); // The host knows that they are gone.
   await desk.end(task, 'done');
   desk.state = { ...desk.state, task: null, errands: {}, returned: {} };
   return pass;
+}
+
+/** Calls of which nobody said how they ended: a person at the host's terminal did not let them run. */
+function giveUpOpen({ works }: HookWorld, task: Held): void {
+  const { open } = task;
+  task.open = [];
+  for (const { name: tool, isShared, permit } of open) {
+    settle(works, task.node, targetOf(works, { tool, isShared }), permit, { cancelled: true });
+  }
 }

@@ -36,7 +36,7 @@ interface Later {
 export async function decideCall(world: HookWorld, event: CallProposedEvent): Promise<HookDecision> {
   const id = event.id ?? randomUUID();
   for (let round = 0; round < roundsMax; round++) {
-    const said = await inTurn(world, (desk) => say(world, desk, { ...event, id }, round > 0));
+    const said = await inTurn(world, (desk) => say(world, desk, { ...event, id }));
     if ('decision' in said) return said.decision;
     const isAnswered = await waitFor(world, said);
     if (!isAnswered) return { kind: 'deny', reason: pending };
@@ -46,17 +46,12 @@ export async function decideCall(world: HookWorld, event: CallProposedEvent): Pr
 
 const pending = 'Approval pending: a person has been asked. Call again unchanged to learn the answer.';
 
-async function say(
-  world: HookWorld,
-  desk: Desk,
-  event: CallProposedEvent & { readonly id: string },
-  isAgain: boolean,
-): Promise<Said> {
+async function say(world: HookWorld, desk: Desk, event: CallProposedEvent & { readonly id: string }): Promise<Said> {
   const { works } = world;
   const task = await taskOf(world, desk, event.agent, event.agentType);
-  if (isAgain && task.node.cells.deadline.state.stops > 0) {
+  // Somebody was asked meanwhile: the clocks go on.
+  while (task.node.cells.deadline.state.stops > 0)
     tell(works, task.node, { type: 'task-resumed' }, works.clock.nowMs());
-  }
   const given = task.answers.find(({ id }) => id === event.id);
   if (given !== undefined) return { decision: given };
   if (task.open.some(({ id }) => id === event.id) || desk.state.errands[event.id] !== undefined)

@@ -154,3 +154,15 @@ test('where the store cannot be used a call is refused and everything else goes 
   assert.match(said?.hookSpecificOutput?.permissionDecisionReason ?? '', /could not decide.*doctor/s);
   assert.deepEqual(await made.send(stop, env), { code: 0, said: undefined, err: '' });
 });
+
+test('a call that the person at the terminal did not let run is over with its turn, and is no failure', async (context) => {
+  const made = session(context);
+  const call = bash('c1', 'rm -r .');
+  await made.send(call.pre);
+  await made.send(call.batch);
+  const settled = made.journal().find(({ type }) => type === 'action-settled');
+  assert.ok(settled !== undefined && 'outcome' in settled);
+  assert.deepEqual(settled.outcome, { kind: 'neutral', why: 'cancelled' });
+  await made.send(call.post);
+  assert.equal(made.journal().filter(({ type }) => type === 'action-settled').length, 1);
+});
