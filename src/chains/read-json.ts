@@ -27,6 +27,7 @@ function jsonError(text: string): string | undefined {
 function jsonErrorAt(text: string, message: string): number {
   const said = /at position (\d+)/.exec(message)?.[1];
   if (said !== undefined) return Number(said);
+  if (message.includes('end of JSON')) return text.length;
   const isBegun = (length: number) => {
     const wrong = jsonError(text.slice(0, length));
     return wrong === undefined || wrong.includes('end of JSON') || wrong.includes(`at position ${length} `);

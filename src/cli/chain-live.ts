@@ -39,10 +39,9 @@ export function liveLines(terminal: Terminal, { explain, options }: LiveOptions)
       }
       case 'question-asked': {
         const { card, step, waitMs } = event;
-        say(step || 'the run', {
-          text: `asks: ${card.evidence.slice(1).join('; ') || card.evidence[0] || ''}`,
-          style: 'yellow',
-        });
+        const [what = '', reason = what, ...more] = card.evidence;
+        say(step || 'the run', { text: `asks: ${reason}`, style: 'yellow' });
+        for (const line of more) terminal.out(`    ${plain(line)}`);
         const answer = `switchgear inbox approve ${card.id}${options}`;
         return terminal.out(`    answer within ${span(waitMs)}: ${answer} (or decline)`);
       }

@@ -152,10 +152,8 @@ test(
     assert.equal(code, 0, out);
     assert.deepEqual(trades(), ['{"symbol":"ACME","shares":10,"amount":900}']);
     assert.match(out, /fetch_price {2}trading\.get_price {2}done {2}in \d+/);
-    assert.match(
-      out,
-      /execute_trade {2}asks: Confirm before executing trade\n {4}answer within 2 min: switchgear inbox approve/,
-    );
+    assert.match(out, /execute_trade {2}asks: Confirm before executing trade\n {4}with \{"symbol":"ACME",/);
+    assert.match(out, /"amount":900\}\n {4}answer within 2 min: switchgear inbox approve/);
     assert.match(out, /execute_trade {2}approved by ann\n.*execute_trade {2}trading\.execute {2}done/s);
     assert.match(out, /Done in .*\. What came out: switchgear chain show buy --outputs\n$/);
     const shown = await look('chain', 'show', 'bu', '--outputs');

@@ -104,7 +104,7 @@ for (const [name, placeOf] of Object.entries(kinds)) {
     assert.equal(JSON.parse((await inbox(place, 'list', '--all', '--json')).out).length, 2);
   });
 
-  test(`${name}: whoever looks into the inbox reads the reason as it was filled, though the card does not hold it`, async () => {
+  test(`${name}: the inbox shows a reason as it was filled, which the card does not hold`, async () => {
     const place = placeOf();
     const chain = chainOf(['pay'], ['ability:pay|confirm|pay {{who}}?']);
     const { card = '' } = await life(place, (chains) => chains.run(chain, { who: 'bob' }, { id: 'r', wait: false }));
