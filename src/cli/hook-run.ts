@@ -2,7 +2,11 @@
 
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
+import { SwitchgearError } from '../core/error.ts';
+import { hookTurnMaxMs, storePollMs } from '../core/limits.ts';
 import type { Settings } from '../core/settings.ts';
+import { systemClock } from '../guard/clock.ts';
+import { wait } from '../guard/retry.ts';
 import { createSwitchgear } from '../guard/switchgear.ts';
 import type { Works } from '../guard/works.ts';
 import { worksOf } from '../guard/works-of.ts';
@@ -59,10 +63,20 @@ export async function runHook(run: HookRun): Promise<HookDecision> {
       closeCards(works, joined.task);
       await orderHalt(store, joined.task, decision.why ?? decision.reason);
     }
+    // Nobody waits for the end of a session: there the store has a moment to look after its journal.
+    if (event.type === 'session-ended') await wait(systemClock, storePollMs * 1.1);
     return decision;
   };
-  // A hook has no time to read the whole file.
-  return withStore(storePlace(said, terminal), work, { verify: false });
+  for (;;) {
+    try {
+      // A hook has no time to read the whole file.
+      return await withStore(storePlace(said, terminal), work, { verify: false });
+    } catch (error) {
+      const isBusy = error instanceof SwitchgearError && error.code === 'store_busy';
+      if (!isBusy || systemClock.nowMs() >= untilMs) throw error;
+      await wait(systemClock, hookTurnMaxMs);
+    }
+  }
 }
 
 /** The run around it asks what to do, with a card of its own. */

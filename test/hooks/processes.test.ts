@@ -2,8 +2,10 @@
 
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
+import { DatabaseSync } from 'node:sqlite';
 import { type TestContext, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { lockPatienceMs } from '../../src/core/limits.ts';
 import { sqliteStore } from '../../src/stores/sqlite.ts';
 import { bash, type Event, type HookSession, newSession, type Said, stop } from './session.ts';
 
@@ -98,4 +100,20 @@ test('the task of a run ends when the run says so, and one that is tried again b
   assert.equal((await made.send(bash('c3', 'ls').pre, { ...limits, SWITCHGEAR_TASK: 't-2' })).said, undefined);
   await made.send(stop, { ...limits, SWITCHGEAR_TASK: 't-2' });
   assert.equal(made.journal().filter(({ type }) => type === 'task-ended' || type === 'task-started').length, 0);
+});
+
+test('a hook never gives up on a busy file: it answers once the file is free', async (context) => {
+  const made = session(context);
+  await made.send(bash('c0', 'ls').pre);
+  const db = new DatabaseSync(made.store.slice('sqlite:'.length));
+  context.after(() => db.close());
+  db.exec('BEGIN IMMEDIATE');
+  let isFree = false;
+  setTimeout(() => {
+    isFree = true;
+    db.exec('COMMIT');
+  }, lockPatienceMs * 1.5);
+  assert.equal((await made.send(bash('c1', 'pwd').pre)).said, undefined);
+  assert.ok(isFree);
+  assert.equal(made.journal().filter(({ type }) => type === 'action-allowed').length, 2);
 });
