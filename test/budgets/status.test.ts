@@ -26,7 +26,7 @@ const kinds = {
   },
   'in Redis': async () => {
     const { url } = server();
-    return [await redisStore({ url, prefix: 'spent', graceMs: 0 }), `${url}?prefix=spent`] as const;
+    return [await redisStore({ url, prefix: 'spent', graceMs: 0, deadlineMs: 1_000 }), `${url}?prefix=spent`] as const;
   },
 };
 
