@@ -6,7 +6,7 @@ import { type OpenCall, openCall } from '../guard/open-call.ts';
 import { told, turnOf } from './host-run.ts';
 import { openWorker } from './open-worker.ts';
 
-/** Calls that are out, by their ids. */
+/** Calls that are out, by their tasks, tools and ids: some providers give the same ids to the calls of every run. */
 export type Calls = Map<string, { readonly task: Task | undefined; readonly settle: OpenCall['settle'] }>;
 
 interface ToolLike {
@@ -42,14 +42,16 @@ export function guardTool(tool: object, { gear, calls, errors, signals, workers 
   if (type !== 'function') return tool; // The provider runs it.
   const name = String(given);
   const asked = new Set<string>();
+  const keyOf = (task: Task | undefined, callId: string) => `${task?.id} ${name} ${callId}`;
 
   const gate = {
     type: 'tool_input',
     name: 'switchgear',
     async run({ toolCall }: Checked) {
       const { callId } = toolCall;
-      if (calls.has(callId)) return allow; // Asked about before and after an approval.
       const task = gear.currentTask();
+      const key = keyOf(task, callId);
+      if (calls.has(key)) return allow; // Asked about before and after an approval.
       const input = parsed(toolCall.arguments);
       const ask = () => ({ approved: asked.delete(callId), by: 'the user' });
       const answer =
@@ -63,7 +65,7 @@ export function guardTool(tool: object, { gear, calls, errors, signals, workers 
               ask,
             });
       if (answer.refusal !== undefined) return { behavior: { type: 'rejectContent', message: told(answer.refusal) } };
-      calls.set(callId, { task, settle: answer.settle });
+      calls.set(key, { task, settle: answer.settle });
       return allow;
     },
   };
@@ -74,8 +76,9 @@ export function guardTool(tool: object, { gear, calls, errors, signals, workers 
     async run({ toolCall: { callId }, output }: Checked) {
       const error = errors.get(callId) ?? (output === hiddenError ? new Error(hiddenError) : undefined);
       errors.delete(callId);
-      calls.get(callId)?.settle(error === undefined ? { value: output } : { error });
-      calls.delete(callId);
+      const key = keyOf(gear.currentTask(), callId);
+      calls.get(key)?.settle(error === undefined ? { value: output } : { error });
+      calls.delete(key);
       return allow;
     },
   };

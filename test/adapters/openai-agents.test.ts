@@ -99,6 +99,24 @@ test('a tool whose errors the SDK hides opens its circuit all the same', async (
   assert.equal(gear.breaker('hidden').stats.totalFailures, 5);
 });
 
+test('runs beside each other whose calls have the same ids are guarded each', async () => {
+  const gear = createSwitchgear({ log: 'silent', env: {} });
+  const both = Promise.withResolvers<string>();
+  let out = 0;
+  const execute = () => {
+    if (++out === 2) both.resolve('page 1');
+    return both.promise;
+  };
+  const read = tool({ name: 'read', description: '', parameters, strict: false, execute });
+  const runner = protect(new Runner({ tracingDisabled: true }), { gear });
+  const run = () => {
+    const model = scripted({ turns: [{ calls: [{ tool: 'read' }] }, { text: 'Done.' }], stepsMax: 2 });
+    return runner.run(new Agent({ name: 'Reader', model, tools: [read] }), 'Read.');
+  };
+  await Promise.all([run(), run()]);
+  assert.equal(gear.breaker('read').stats.totalSuccesses, 2);
+});
+
 test('what is no runner and no tool is an error', () => {
   assert.throws(() => protect({ name: 'Nobody' }), /needs a Runner, or the options of a tool/);
 });
