@@ -96,15 +96,18 @@ export function hostRun({ gear = defaultSwitchgear(), task: given }: ProtectOpti
   };
 }
 
-/** The runs of a host that names them, each with a task of its own in the session of its conversation. */
-export function hostRuns(options: ProtectOptions): (name: string, session?: string) => HostRun {
+/** The runs of a host, each under all its names, with a task of its own in the session of its conversation. */
+export function hostRuns(options: ProtectOptions): (names: readonly string[], session?: string) => HostRun {
   const runs = new Map<string, HostRun>();
   const { task } = options;
-  return (name, session) => {
+  return (names, session) => {
     const said = isTask(task) || session === undefined ? options : { ...options, task: { session, ...task } };
-    const run = runs.get(name) ?? hostRun(said);
-    if (!runs.has(name)) makeRoom(runs, hostRunsMax);
-    runs.set(name, run);
+    const known = names.find((name) => runs.has(name));
+    const run = (known === undefined ? undefined : runs.get(known)) ?? hostRun(said);
+    for (const name of names) {
+      if (!runs.has(name)) makeRoom(runs, hostRunsMax);
+      runs.set(name, run);
+    }
     return run;
   };
 }

@@ -75,9 +75,16 @@ export function textOf({ content }: MessageLike): string {
   return content.map((part) => (typeof part === 'string' ? part : String(part?.text ?? ''))).join('');
 }
 
-/** Names the run by what started it: the last words of a person, the same after an interrupt as before. */
-export function runName({ messages = [] }: AgentState): string {
-  return messages.findLast(({ type }) => type === 'human')?.id ?? '';
+/**
+ * Names the run by what started it: the last words of a person, the same after an interrupt as before. Where other
+ * middleware adds words of its own, such as a summary, it is known by the calls that the model made last.
+ */
+export function runNames({ messages = [] }: AgentState): readonly string[] {
+  const started = messages.findLast(({ type }) => type === 'human')?.id;
+  const last: AiMessageLike | undefined = messages.findLast(({ type }) => type === 'ai');
+  const calls = last?.tool_calls?.map((call) => (call as ToolCallLike).id) ?? [];
+  const names = [started, ...calls].filter((name) => name !== undefined);
+  return names.length > 0 ? names : [''];
 }
 
 /** The conversation that a run belongs to, where the graph keeps one. */

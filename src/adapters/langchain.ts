@@ -1,10 +1,12 @@
 /** LangChain 1.x: the settings of `createAgent`, with a middleware that guards every tool call and model call. */
 
+import { defaultSwitchgear } from '../guard/default-switchgear.ts';
 import { type HostAnswer, type HostCall, hostCall } from '../guard/host-call.ts';
 import { type HostRun, hostRuns, type ProtectOptions, sendOut, told, turnOf } from './host-run.ts';
 import { callModel } from './langchain-model.ts';
-import { type Handler, type ModelRequest, runName, type ToolRequest, threadOf } from './langchain-shapes.ts';
+import { type Handler, type ModelRequest, runNames, type ToolRequest, threadOf } from './langchain-shapes.ts';
 import { askBy, isBubble, refusedMessage, withNote } from './langchain-tool.ts';
+import { isGuarded, once } from './once.ts';
 
 /** The part of an agent's settings that is read: everything else passes as it is. */
 export interface LangChainSettings {
@@ -17,21 +19,25 @@ export interface LangChainOptions extends ProtectOptions {
   readonly workers?: readonly string[];
 }
 
+/** The settings as they were given. They are read as constants, so that no type is lost, and their lists stay lists. */
+type Given<S> = { -readonly [K in keyof S]: S[K] extends readonly [...infer L] ? [...L] : S[K] };
+
 /** The settings of an agent, guarded; hand them to `createAgent`. */
-export function protect<const S extends LangChainSettings>(settings: S, options: LangChainOptions = {}): S {
+export function protect<const S extends LangChainSettings>(settings: S, options: LangChainOptions = {}): Given<S> {
   const runOf = hostRuns(options);
   const { middleware = [] } = settings;
-  const { workers = [] } = options;
+  const { gear = defaultSwitchgear(), workers = [] } = options;
+  if (middleware.some((each) => isGuarded(each, gear))) return settings as Given<S>;
   const isAlone = !middleware.some((other) => (other as { wrapToolCall?: unknown } | null)?.wrapToolCall);
   const guard = {
     name: 'switchgear',
     // Only these two: other hooks are nodes of the graph and would use up its limit of steps.
     wrapModelCall: (request: ModelRequest, handler: Handler<ModelRequest>) =>
-      callModel(runOf(runName(request.state), threadOf(request.runtime)), request, handler),
+      callModel(runOf(runNames(request.state), threadOf(request.runtime)), request, handler),
     wrapToolCall: (request: ToolRequest, handler: Handler<ToolRequest>) =>
-      callTool(runOf(runName(request.state), threadOf(request.runtime)), request, handler, workers, isAlone),
+      callTool(runOf(runNames(request.state), threadOf(request.runtime)), request, handler, workers, isAlone),
   };
-  return { ...settings, middleware: [...middleware, guard] };
+  return { ...settings, middleware: [...middleware, once({}, gear, () => guard)] } as Given<S>;
 }
 
 async function callTool(

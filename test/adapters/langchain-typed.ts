@@ -32,6 +32,22 @@ export async function agents() {
   return same;
 }
 
+/** Settings that are kept under a name, and those that are protected twice, are settings as well. */
+export async function namedSettings() {
+  const settings = protect({ model, tools: [weather], responseFormat, middleware });
+  const after = await createAgent(protect(settings)).invoke({ messages: 'Is it warm?', mood: 'good' });
+  const same: Expect<Equal<typeof after.mood, string>> = true;
+  const mood = createMiddleware({ name: 'mood', stateSchema: z.object({ mood: z.string() }) });
+  const calm = createMiddleware({ name: 'calm', stateSchema: z.object({ calm: z.boolean() }) });
+  const inline = await createAgent(protect({ model, tools: [weather], middleware: [mood, calm] })).invoke({
+    messages: '',
+    mood: 'good',
+    calm: true,
+  });
+  const both: Expect<Equal<[typeof inline.mood, typeof inline.calm], [string, boolean]>> = true;
+  return [createAgent(settings), same, both];
+}
+
 const tools = [weather];
 const guardedTools = protectGraph(tools);
 const graph = new StateGraph(MessagesAnnotation)

@@ -42,7 +42,7 @@ test('with other middleware around tools an error ends the run as it does withou
   const gear = createSwitchgear({ log: 'silent', env: {} });
   for (const guard of [
     <S>(settings: S) => settings,
-    <S extends { model: unknown }>(all: S) => protect(all, { gear }),
+    <S extends { model: unknown }>(all: S) => protect(all, { gear }) as S,
   ]) {
     const agent = createAgent(guard({ model: scripted(calls), tools: [broken], middleware }));
     await assert.rejects(agent.invoke({ messages: 'Go on.' }), { name: 'RangeError', message: 'out of reach' });
@@ -60,7 +60,26 @@ test('a guarded agent takes as many steps of its graph as a bare one', async () 
     return count;
   };
   const gear = createSwitchgear({ log: 'silent', env: {} });
-  assert.equal(await steps((settings) => protect(settings, { gear })), await steps((settings) => settings));
+  assert.equal(
+    await steps(<S extends { model: unknown }>(settings: S) => protect(settings, { gear }) as S),
+    await steps((settings) => settings),
+  );
+});
+
+test('words that a middleware puts into the mouth of a person, such as a summary, begin no new task', async () => {
+  const gear = createSwitchgear({ log: 'silent', env: {}, policy: { task: { max_tool_calls: 4 } } });
+  const turns = Array.from({ length: 30 }, (_, page) => ({ calls: [{ tool: 'read', input: { page } }] }));
+  const reading = tool(async ({ page }) => `page ${page}`, { name: 'read', schema });
+  const words = createMiddleware({
+    name: 'words',
+    beforeModel: { hook: () => ({ messages: [new HumanMessage('So far, so good.')] }) },
+  });
+  const settings = { model: scripted({ turns, stepsMax: 30 }), tools: [reading], middleware: [words] };
+  const { messages } = await createAgent(protect(settings, { gear })).invoke(
+    { messages: 'Read.' },
+    { recursionLimit: 99 },
+  );
+  assert.deepEqual(Object(messages.at(-1)?.response_metadata.switchgear).code, 'tool_call_limit');
 });
 
 test('a call with arguments that do not fit is the model’s mistake and no failure of the tool', async () => {
