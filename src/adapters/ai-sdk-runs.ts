@@ -1,4 +1,4 @@
-/** Which run of the AI SDK something belongs to: the SDK names none, but calls have ids, and the next prompt has them. */
+/** Which run of the AI SDK a call belongs to: the SDK names none, but calls have ids, and the next prompt has them. */
 
 import { countedIdsMax } from '../core/limits.ts';
 import { makeRoom } from '../guard/bounded.ts';

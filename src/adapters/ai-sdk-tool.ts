@@ -2,7 +2,8 @@
 
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Call } from '../guard/front-door.ts';
-import { type HostCall, hostCall, wouldAsk } from '../guard/host-call.ts';
+import { type HostCall, hostCall } from '../guard/host-call.ts';
+import { mustAsk, wasApproved } from './ai-sdk-approval.ts';
 import type { AiSdkRuns } from './ai-sdk-runs.ts';
 import { refusedError, sendOut, turnOf } from './host-run.ts';
 
@@ -27,18 +28,11 @@ export function protectTool(name: string, tool: unknown, runs: AiSdkRuns, worker
   return Object.assign(Object.create(Object.getPrototypeOf(tool)), tool, {
     execute,
     needsApproval: async (input: unknown, options: ToolCallOptions): Promise<unknown> => {
-      const run = runs.ofCall(options.toolCallId);
-      const task = run.begin();
-      try {
-        const mustAsk = wouldAsk(run.gear, name, [input], { id: options.toolCallId, task });
-        if (mustAsk) {
-          asked.add(options.toolCallId ?? '');
-          run.wait(task);
-        }
-        return mustAsk || (typeof needsApproval === 'function' ? needsApproval(input, options) : needsApproval);
-      } finally {
-        run.rest(task);
+      if (!mustAsk(runs, name, input, options.toolCallId)) {
+        return typeof needsApproval === 'function' ? needsApproval(input, options) : needsApproval;
       }
+      asked.add(options.toolCallId ?? '');
+      return true;
     },
   });
 }
@@ -152,19 +146,7 @@ function withSignal(options: ToolCallOptions, call: Call): ToolCallOptions {
   });
 }
 
-/** Whether the conversation holds a person's yes to a call; the SDK runs none that was asked about without it. */
-function wasApproved(messages: readonly unknown[] = [], id: string | undefined): boolean {
-  const parts = messages.flatMap((message) => {
-    const content = (message as { readonly content?: unknown } | null)?.content;
-    return Array.isArray(content) ? (content as Readonly<Record<string, unknown>>[]) : [];
-  });
-  const request = parts.findLast((part) => part?.type === 'tool-approval-request' && part.toolCallId === id);
-  const isYes = (part: Readonly<Record<string, unknown>>) =>
-    part?.type === 'tool-approval-response' && part.approvalId === request?.approvalId && part.approved === true;
-  return request !== undefined && parts.some(isYes);
-}
-
-function isTool(tool: unknown): tool is ToolLike & object {
+export function isTool(tool: unknown): tool is ToolLike & object {
   return typeof (tool as ToolLike | null)?.execute === 'function';
 }
 

@@ -1,15 +1,18 @@
 /** The Vercel AI SDK, 6 and 7: the model and the tools of one call, agent or chat, guarded. */
 
 import type { Refusal } from '../core/refusal.ts';
+import { defaultSwitchgear } from '../guard/default-switchgear.ts';
+import { protectApproval } from './ai-sdk-approval.ts';
 import { protectModel } from './ai-sdk-model.ts';
-import { aiSdkRuns } from './ai-sdk-runs.ts';
-import { protectTool } from './ai-sdk-tool.ts';
+import { type AiSdkRuns, aiSdkRuns } from './ai-sdk-runs.ts';
+import { isTool, protectTool } from './ai-sdk-tool.ts';
 import type { ProtectOptions } from './host-run.ts';
 
 /** The part of a call's settings that is read: everything else passes as it is. */
 export interface AiSdkCall {
   readonly model?: unknown;
   readonly tools?: unknown;
+  readonly toolApproval?: unknown;
 }
 
 /** How the latest run ended. */
@@ -23,15 +26,34 @@ export interface AiSdkOptions extends ProtectOptions {
   readonly workers?: readonly string[];
 }
 
+/** The runs of what is guarded already. */
+const known = new WeakMap<object, AiSdkRuns>();
+
 /** The settings of a call with model and tools guarded; hand them to `generateText`, `streamText` or an agent. */
 export function protect<T extends AiSdkCall>(call: T, options: AiSdkOptions = {}): T & AiSdkOutcome {
-  const runs = aiSdkRuns(options);
-  const guarded = { ...call } as T & { model?: unknown; tools?: unknown };
-  if (call.model !== undefined) guarded.model = protectModel(call.model, runs);
-  if (typeof call.tools === 'object' && call.tools !== null) {
+  const { gear = defaultSwitchgear(), workers } = options;
+  const given = typeof call.tools === 'object' && call.tools !== null ? call.tools : undefined;
+  const isOurs = (thing: unknown) => known.get(thing as object)?.gear === gear;
+  // What is added to guarded settings belongs to the same runs.
+  const earlier = [call.model, ...Object.values(given ?? {})].find(isOurs);
+  const runs = known.get(earlier as object) ?? aiSdkRuns({ ...options, gear });
+  const guard = <V>(thing: V, make: () => V): V => {
+    if (isOurs(thing)) return thing;
+    const made = make();
+    if (made !== thing) known.set(made as object, runs); // A tool that others run stays as it is.
+    return made;
+  };
+
+  const guarded = { ...call } as T & { model?: unknown; tools?: unknown; toolApproval?: unknown };
+  if (call.model !== undefined) guarded.model = guard(call.model, () => protectModel(call.model, runs));
+  if (given !== undefined) {
     guarded.tools = Object.fromEntries(
-      Object.entries(call.tools).map(([name, tool]) => [name, protectTool(name, tool, runs, options.workers)]),
+      Object.entries(given).map(([name, tool]) => [name, guard(tool, () => protectTool(name, tool, runs, workers))]),
     );
+  }
+  if (call.toolApproval !== undefined) {
+    const isOwn = (name: string) => Object.hasOwn(given ?? {}, name) && isTool(Reflect.get(given ?? {}, name));
+    guarded.toolApproval = protectApproval(call.toolApproval, runs, isOwn);
   }
   // Not enumerable: spread into a call it must not become a setting.
   return Object.defineProperty(guarded, 'halt', { get: () => runs.latest.halt }) as T & AiSdkOutcome;

@@ -5,6 +5,7 @@ import type { Task, TaskOptions } from '../guard/front-door.ts';
 import { claudeHooks } from './claude-hooks.ts';
 import { claudeListener } from './claude-listener.ts';
 import { haltFacts, isTask, type ProtectOptions } from './host-run.ts';
+import { once } from './once.ts';
 import { withMethods } from './with-methods.ts';
 
 interface QueryParams {
@@ -76,5 +77,5 @@ export function protect<Q extends (params: never) => AsyncIterable<unknown>>(
     return running;
   }
 
-  return guarded as unknown as Q;
+  return once(query, gear, () => guarded as unknown as Q);
 }

@@ -6,6 +6,7 @@ import { defaultSwitchgear } from '../guard/default-switchgear.ts';
 import type { Switchgear, Task } from '../guard/front-door.ts';
 import { bookUsage, hostCall } from '../guard/host-call.ts';
 import { haltFacts, told } from './host-run.ts';
+import { once } from './once.ts';
 import { usageReader } from './provider-usage.ts';
 
 export interface FetchOptions {
@@ -32,7 +33,7 @@ export function protect<F>(fetch: F, options: FetchOptions = {}): F {
     if ('refusal' in answer) return refusedResponse(answer.refusal);
     return answer.value.ok && task !== undefined ? metered(answer.value, gear, task, model) : answer.value;
   };
-  return guarded as unknown as F;
+  return once(fetch, gear, () => guarded as F & object);
 }
 
 /** What a status says of the provider: its own errors count, those of the request do not. */

@@ -6,6 +6,7 @@ import { invalid } from '../guard/arguments.ts';
 import { defaultSwitchgear } from '../guard/default-switchgear.ts';
 import type { AnyFunction, Switchgear, Task } from '../guard/front-door.ts';
 import { refusedError } from './host-run.ts';
+import { once } from './once.ts';
 
 export interface FunctionsOptions {
   /** The gear that guards; the one of the process unless said. */
@@ -18,7 +19,7 @@ export interface FunctionsOptions {
 export function protect<T extends object>(functions: T, options: FunctionsOptions = {}): T {
   const { gear = defaultSwitchgear(), task } = options;
   const guarded = (name: string, value: unknown) =>
-    typeof value === 'function' ? guard(gear, task, name, value as AnyFunction) : value;
+    typeof value === 'function' ? once(value, gear, () => guard(gear, task, name, value as AnyFunction)) : value;
   if (typeof functions !== 'function') {
     return Object.fromEntries(Object.entries(functions).map(([name, value]) => [name, guarded(name, value)])) as T;
   }

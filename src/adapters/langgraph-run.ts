@@ -7,6 +7,7 @@ import type { Task, TaskOptions } from '../guard/front-door.ts';
 import { worksOf } from '../guard/works-of.ts';
 import { isTask, type ProtectOptions } from './host-run.ts';
 import { type Runtime, threadOf } from './langchain-shapes.ts';
+import { once } from './once.ts';
 import { withMethods } from './with-methods.ts';
 
 interface GraphLike {
@@ -107,7 +108,7 @@ export function protectGraph<G extends object>(graph: G, options: ProtectOptions
     }
   }
 
-  return withMethods(graph, { invoke, stream });
+  return once(graph, gear, () => withMethods(graph, { invoke, stream }));
 }
 
 /** Whether a state, or a chunk of any stream mode, tells of an interrupt. */

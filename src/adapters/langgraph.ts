@@ -7,6 +7,7 @@ import { callModel } from './langchain-model.ts';
 import type { MessageLike, Runtime, ToolCallLike } from './langchain-shapes.ts';
 import { askBy, isBubble, refusedMessage, withNote } from './langchain-tool.ts';
 import { protectGraph } from './langgraph-run.ts';
+import { once } from './once.ts';
 import { withMethods } from './with-methods.ts';
 
 export {
@@ -59,7 +60,7 @@ function protectTool<T extends Invokable & object>(tool: T, options: ProtectOpti
     throw refusedError(answer.refusal);
   }
 
-  return withMethods(tool, { invoke });
+  return once(tool, gear, () => withMethods(tool, { invoke }));
 }
 
 function statusOf(ending: object): 'failure' | undefined {
@@ -85,5 +86,6 @@ function protectModel<T extends Invokable & object>(model: T, options: ProtectOp
       const derive = Reflect.get(model, key) as (...given: never[]) => T;
       return protectModel(derive.apply(model, args), options, named);
     };
-  return withMethods(model, { invoke, bindTools: bound('bindTools'), withConfig: bound('withConfig') });
+  const methods = { invoke, bindTools: bound('bindTools'), withConfig: bound('withConfig') };
+  return once(model, run.gear, () => withMethods(model, methods));
 }

@@ -1,9 +1,11 @@
 /** Mastra: the settings of an agent, with hooks around its tools and processors around its model. */
 
+import { defaultSwitchgear } from '../guard/default-switchgear.ts';
 import type { Task } from '../guard/front-door.ts';
 import { bookUsage } from '../guard/host-call.ts';
 import { type OpenCall, openCall } from '../guard/open-call.ts';
 import { type HostRun, haltFacts, hostRun, type ProtectOptions, told } from './host-run.ts';
+import { isGuarded, once } from './once.ts';
 import { openWorker } from './open-worker.ts';
 
 /** The part of an agent's settings that is read: everything else passes as it is. */
@@ -65,7 +67,9 @@ export function protect<S extends MastraSettings>(settings: S, options: MastraOp
   // A run is known by its request context: hooks and processors get the same one, and no other run does.
   const runs = new WeakMap<object, Run>();
   const fallback = {};
+  const { gear = defaultSwitchgear() } = options;
   const hooks = (settings.hooks ?? {}) as Hooks;
+  if (isGuarded(hooks, gear)) return settings;
 
   function runOf(context: object = fallback): Run {
     const run = runs.get(context) ?? { ...fresh, host: hostRun(options), calls: new Map() };
@@ -123,7 +127,7 @@ export function protect<S extends MastraSettings>(settings: S, options: MastraOp
   };
   return {
     ...settings,
-    hooks: { ...hooks, ...guard },
+    hooks: once(hooks, gear, () => ({ ...hooks, ...guard })),
     inputProcessors: withOne(settings.inputProcessors, before),
     outputProcessors: withOne(settings.outputProcessors, after),
   };

@@ -5,6 +5,7 @@ import { defaultSwitchgear } from '../guard/default-switchgear.ts';
 import type { Switchgear, Task } from '../guard/front-door.ts';
 import { hostCall } from '../guard/host-call.ts';
 import { haltFacts, told } from './host-run.ts';
+import { once } from './once.ts';
 import { withMethods } from './with-methods.ts';
 
 /** The subset of a client that is used. */
@@ -57,7 +58,7 @@ export function protect<C extends McpClientLike>(client: C, options: McpClientOp
     return 'value' in answer ? answer.value : refusedResult(answer.refusal);
   }
 
-  return withMethods(client, { callTool });
+  return once(client, gear, () => withMethods(client, { callTool }));
 }
 
 /** Where the request options stand: after the parameters in 2.x, behind a schema of the result in 1.x. */

@@ -6,6 +6,7 @@ import { makeRoom } from '../guard/bounded.ts';
 import { defaultSwitchgear } from '../guard/default-switchgear.ts';
 import type { Task, TaskOptions } from '../guard/front-door.ts';
 import { haltFacts, isTask, type ProtectOptions } from './host-run.ts';
+import { isGuarded, once } from './once.ts';
 import { type ModelLike, protectModel } from './openai-agents-model.ts';
 import { type Calls, guardTool, type Shop } from './openai-agents-tool.ts';
 import { withMethods } from './with-methods.ts';
@@ -77,6 +78,7 @@ function tellingErrors<T extends { execute: Execute }>(tool: T): T {
 
 function protectRunner<R extends RunnerLike & object>(runner: R, options: OpenAiAgentsOptions): R {
   const { gear = defaultSwitchgear(), task: given, workers = [] } = options;
+  if (isGuarded(runner, gear)) return runner;
   const calls: Calls = new Map();
   const signals = new WeakMap<Task, AbortSignal>();
   const guardAgent = agentGuard({ gear, calls, errors, signals, workers });
@@ -119,7 +121,7 @@ function protectRunner<R extends RunnerLike & object>(runner: R, options: OpenAi
     }
   }
 
-  return withMethods(inner, { run });
+  return once(runner, gear, () => withMethods(inner, { run }));
 }
 
 /** Makes guarded twins of agents: the same twin for the same agent, also around a circle of handoffs. */

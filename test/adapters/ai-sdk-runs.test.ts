@@ -1,4 +1,4 @@
-/** Runs of the AI SDK on one `protect`, as a server has them: beside each other, tried again, steered, in single steps. */
+/** Runs of the AI SDK on one `protect`, as a server has them: side by side, tried again, steered, step by step. */
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -31,7 +31,7 @@ function reader() {
 const tools = { read: tool({ inputSchema, execute: async ({ page }) => `page ${page}` }) };
 const stopWhen = isStepCount(60);
 
-test('runs beside each other on one protect have a task each, and one that is halted does not end the others', async () => {
+test('runs beside each other on one protect have a task each, and the halt of one is its own', async () => {
   const gear = createSwitchgear({ ...quiet, policy: { task: { max_tool_calls: 4 } } });
   const guarded = protect({ model: reader(), tools }, { gear });
   const generated = await Promise.all(

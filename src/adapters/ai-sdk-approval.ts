@@ -1,0 +1,58 @@
+/** How a person is asked in the AI SDK: by the approval of a tool, or of the whole call where there is one already. */
+
+import { wouldAsk } from '../guard/host-call.ts';
+import type { AiSdkRuns } from './ai-sdk-runs.ts';
+
+type Status = string | { readonly type?: string } | undefined;
+
+interface AskedCall {
+  readonly toolCall: { readonly toolName: string; readonly toolCallId: string; readonly input: unknown };
+}
+
+/** Whether a rule wants a call confirmed by whoever answers to the SDK. Its run stands still until then. */
+export function mustAsk(runs: AiSdkRuns, name: string, input: unknown, id = ''): boolean {
+  const run = runs.ofCall(id);
+  const task = run.begin();
+  try {
+    const isAsked = wouldAsk(run.gear, name, [input], { id, task });
+    if (isAsked) run.wait(task);
+    return isAsked;
+  } finally {
+    run.rest(task);
+  }
+}
+
+/** The call's own `toolApproval`: the SDK asks it instead of the tools, past what a rule wants confirmed. */
+export function protectApproval(given: unknown, runs: AiSdkRuns, isGuarded: (tool: string) => boolean): unknown {
+  async function settled(name: string, input: unknown, id: string, own: Status | Promise<Status>): Promise<Status> {
+    const status = await own;
+    const kind = typeof status === 'object' ? status.type : status;
+    if (kind === 'denied' || !isGuarded(name) || !mustAsk(runs, name, input, id)) return status;
+    return kind === 'user-approval' ? status : 'user-approval';
+  }
+
+  if (typeof given === 'function') {
+    return (asked: AskedCall) => {
+      const { toolName, toolCallId, input } = asked.toolCall;
+      return settled(toolName, input, toolCallId, given(asked));
+    };
+  }
+  const perTool = Object.entries((given ?? {}) as object).map(([name, own]) => [
+    name,
+    (input: unknown, options: { readonly toolCallId: string }) =>
+      settled(name, input, options.toolCallId, typeof own === 'function' ? own(input, options) : own),
+  ]);
+  return Object.fromEntries(perTool);
+}
+
+/** Whether the conversation holds a person's yes to a call; the SDK runs none that was asked about without it. */
+export function wasApproved(messages: readonly unknown[] = [], id: string | undefined): boolean {
+  const parts = messages.flatMap((message) => {
+    const content = (message as { readonly content?: unknown } | null)?.content;
+    return Array.isArray(content) ? (content as Readonly<Record<string, unknown>>[]) : [];
+  });
+  const request = parts.findLast((part) => part?.type === 'tool-approval-request' && part.toolCallId === id);
+  const isYes = (part: Readonly<Record<string, unknown>>) =>
+    part?.type === 'tool-approval-response' && part.approvalId === request?.approvalId && part.approved === true;
+  return request !== undefined && parts.some(isYes);
+}
