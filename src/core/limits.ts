@@ -242,6 +242,8 @@ export const sessionFilesMax = 1_000;
 export const hostRunsMax = 10_000;
 /** How often the session files of an agent are looked at. */
 export const sessionLookMs = 1_000;
+/** They are looked at sooner when the stream tells news, but not again within this time. */
+export const sessionNewsMs = 50;
 /** Tasks that a gear shows on a shared store, and how many of them it writes in one sweep. */
 export const liveTasksMax = 10_000;
 export const liveWritesMax = 50;
@@ -250,9 +252,9 @@ export const liveKeepMs = 30 * 86_400_000;
 export const lostKeepMs = 3_600_000;
 export const ownerKeepMs = 60_000;
 /** Calls of a task that hooks keep open, answers they give again, and subagents and prompts of a session they know. */
-export const hookCallsMax = 64;
+export const hookCallsMax = 48;
 export const hookAnswersMax = 16;
-export const hookAgentsMax = 100;
+export const hookAgentsMax = 40;
 export const hookPromptsMax = 32;
 /** How long a hook may keep others of its session waiting, how often it asks whether it is its turn, and at most. */
 export const hookLeaseMs = 5_000;
@@ -264,9 +266,9 @@ export const hookMarginMs = 5_000;
 export const hookWaitMaxMs = 10_000;
 /** How long a store keeps what hooks know of a session after it was last heard of. */
 export const hookKeepMs = 30 * 86_400_000;
-/** Bytes of one payload, and characters of one answer. */
+/** Bytes of one payload, and characters of an answer that is kept: all of a task has to fit into one cell. */
 export const hookPayloadBytesMax = 67_108_864;
-export const hookReasonMax = 2_000;
+export const hookReasonMax = 500;
 /** Characters of a request or answer of a model provider that is read to know its model and cost. */
 export const fetchBodyMax = 8_388_608;
 /** How long a program may take to end after the agent that started it, before it counts as left behind. */

@@ -137,7 +137,9 @@ async function leave(
   }
   const dealt = await store.shared.soon({ changes });
   if (dealt.status !== 'done') {
-    const why = dealt.status === 'away' ? dealt.reason : 'its turn was over before it had decided';
+    const isFull = dealt.status === 'refused' && dealt.by === 'full';
+    const refused = isFull ? 'the store has no room for it' : 'its turn was over before it had decided';
+    const why = dealt.status === 'away' ? dealt.reason : refused;
     throw new SwitchgearError('store_unreachable', `what was decided could not be kept: ${why}`);
   }
   for (const [id, { node }] of held) if (ended.has(id) || node.ended) store.drop(taskKey(name, id));

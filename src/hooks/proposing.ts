@@ -41,7 +41,7 @@ export async function decideCall(world: HookWorld, event: CallProposedEvent): Pr
     const isAnswered = await waitFor(world, said);
     if (!isAnswered) return { kind: 'deny', reason: pending };
   }
-  return { kind: 'deny', reason: pending };
+  return { kind: 'deny', reason: 'Not decided yet: wait a moment, and call again.' };
 }
 
 const pending = 'Approval pending: a person has been asked. Call again unchanged to learn the answer.';
@@ -125,7 +125,7 @@ function refused(task: Held, id: string, refusal: Refusal): HookDecision {
 function answer(task: Held, id: string, kind: 'ask' | 'deny' | 'halt', words: string): HookDecision {
   const given = { id, kind, reason: words.slice(0, hookReasonMax) };
   task.answers = [...task.answers, given].slice(-hookAnswersMax);
-  return given;
+  return { kind, reason: words };
 }
 
 /** It has to wait, or a person has to be asked. */
