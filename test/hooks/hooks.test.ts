@@ -155,7 +155,7 @@ test('where the store cannot be used a call is refused and everything else goes 
   assert.deepEqual(await made.send(stop, env), { code: 0, said: undefined, err: '' });
 });
 
-test('a call that the person at the terminal did not let run is over with its turn, and is no failure', async (context) => {
+test('a call that a person did not let run is over with its turn, and is no failure', async (context) => {
   const made = session(context);
   const call = bash('c1', 'rm -r .');
   await made.send(call.pre);
