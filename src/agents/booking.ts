@@ -245,8 +245,9 @@ export function bookOn(gear: Switchgear, task: Task, { onHalt }: BookingOptions 
       for (const each of paused) each.pause();
     },
     resume() {
-      for (const each of paused) each.resume();
-      paused = [];
+      const held = paused;
+      paused = []; // Whoever hears that the task goes on may say so again.
+      for (const each of held) each.resume();
     },
     end() {
       texts.end();

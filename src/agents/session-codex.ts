@@ -31,7 +31,8 @@ export function codexSessionReader({ beside = false }: SessionReaderOptions = {}
         return takeMeta(payload);
       case 'turn_context':
         model = textOf(payload.model) ?? model;
-        return nothing;
+        // The stream does not say it, and its totals are to be priced.
+        return parent === undefined && model !== undefined ? [{ type: 'session', model }] : nothing;
       case 'token_usage_record':
         hasRecords = true;
         return usage(textOf(payload.response_id), fieldsOf(payload.usage));

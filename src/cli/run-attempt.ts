@@ -54,14 +54,19 @@ export async function attempt(world: RunWorld, launched: Launched, given: TaskOp
       if (by === 'SIGINT') screen.say('switchgear: ending the agent; press Ctrl-C again to kill it at once');
       endAll(by === 'SIGINT' ? 'SIGINT' : signal);
     },
-    sleep: () => booking.task.pause(),
-    wake: () => booking.task.resume(),
+    sleep: booking.pause,
+    wake: booking.resume,
   });
   const forgetEntries = world.gear.on((entry) => {
     if (entry.task !== booking.task.id) return;
-    if (entry.type === 'task-stopped') stopOrGo(tree, 'SIGSTOP');
-    else if (entry.type === 'task-resumed') stopOrGo(tree, 'SIGCONT');
-    else if (entry.type === 'task-halted' && !entry.enforced) screen.say(`switchgear: would halt it: ${entry.message}`);
+    if (entry.type === 'task-stopped') {
+      stopOrGo(tree, 'SIGSTOP');
+      booking.pause(); // Its subagents stand still with it.
+    } else if (entry.type === 'task-resumed') {
+      stopOrGo(tree, 'SIGCONT');
+      booking.resume();
+    } else if (entry.type === 'task-halted' && !entry.enforced)
+      screen.say(`switchgear: would halt it: ${entry.message}`);
   });
   emit('run', { type: 'run-started', task: task.id, session: task.session, agent: task.agent, pid: child.pid });
   child.read(feed.take, screen.err);

@@ -5,7 +5,7 @@ import { type Booking, bookOn } from '../agents/booking.ts';
 import type { AgentEvent, ResultEvent } from '../agents/index.ts';
 import { type SessionWatch, sessionWatch } from '../agents/session-watch.ts';
 import { microsPerCent } from '../core/budget.ts';
-import { runKeptEachMs, secsMax, sessionLookMs } from '../core/limits.ts';
+import { runKeptEachMs, secsMax, sessionLookMs, sessionNewsMs } from '../core/limits.ts';
 import type { Refusal } from '../core/refusal.ts';
 import type { TaskSettings } from '../core/settings.ts';
 import { answerCard } from '../guard/by-hand.ts';
@@ -33,9 +33,15 @@ export interface RunBooking {
   readonly task: Task;
   readonly halt: Refusal | undefined;
   tell(event: AgentEvent): void;
+  /** The process stands still, and goes on. */
+  pause(): void;
+  resume(): void;
   /** The process is gone: whatever its files still say is read, and the task is over. */
   finish(how: 'done' | 'error', halt: Refusal | undefined): Booked;
 }
+
+/** Events of a stream that follow upon a model call: by then the files have what it used. */
+const hasNews: ReadonlySet<AgentEvent['type']> = new Set(['tool_use', 'total'] as const);
 
 export function runBooking(
   world: RunWorld,
@@ -51,6 +57,8 @@ export function runBooking(
   let task = begin({ ...given, id: launched.task });
   let booking = book();
   let watch: SessionWatch | undefined;
+  let isLooking = false;
+  let lookedMs = Number.NEGATIVE_INFINITY;
   let keptMs = clock.nowMs();
   let record: RunRecord = {
     task: task.id,
@@ -104,6 +112,7 @@ export function runBooking(
   }
 
   function tell(event: AgentEvent): void {
+    if (hasNews.has(event.type)) lookSoon();
     if (event.type === 'session' && event.id !== undefined && event.id !== record.conversation) know(event.id);
     else if (clock.nowMs() - keptMs > runKeptEachMs) keep({});
     // At a terminal each request of a person is a task of its own, so that its limits are those of a request.
@@ -118,7 +127,16 @@ export function runBooking(
   }
 
   function look(): void {
+    isLooking = true;
     for (const event of watch?.poll() ?? []) tell(event);
+    isLooking = false;
+    lookedMs = clock.nowMs();
+  }
+
+  /** What the files tell of a model call should be known when what it led to is. */
+  function lookSoon(): void {
+    if (isLooking || clock.nowMs() - lookedMs < sessionNewsMs) return;
+    look();
   }
 
   function lookAgain(): void {
@@ -145,6 +163,8 @@ export function runBooking(
       return booking.halt;
     },
     tell,
+    pause: () => booking.pause(),
+    resume: () => booking.resume(),
     finish(how, halt) {
       forgetLook();
       look();

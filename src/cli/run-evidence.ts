@@ -1,7 +1,8 @@
 /** What a halted agent did last and how often: quoted at the terminal of whoever runs it, and kept nowhere else. */
 
 import type { AgentEvent } from '../agents/index.ts';
-import { callsKeptMax, progressLengthMax } from '../core/limits.ts';
+import { recent } from '../agents/recent.ts';
+import { callsKeptMax, countedIdsMax, progressLengthMax } from '../core/limits.ts';
 import { inputText } from './run-render.ts';
 import { oneLine } from './run-screen.ts';
 
@@ -13,10 +14,13 @@ export interface Evidence {
 
 export function evidence(): Evidence {
   const times = new Map<string, number>();
+  const seen = recent<true>(countedIdsMax);
   let last: string | undefined;
   return {
     hear(event) {
-      if (event.type !== 'tool_use') return;
+      // A call is told by the stream and by a file.
+      if (event.type !== 'tool_use' || seen.get(event.id) === true) return;
+      seen.set(event.id, true);
       last = oneLine(`${event.name} ${inputText(event.input)}`, progressLengthMax);
       const many = (times.get(last) ?? 0) + 1;
       times.delete(last);

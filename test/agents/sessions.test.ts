@@ -14,6 +14,7 @@ import {
   fileTail,
   geminiSessionReader,
   type Reader,
+  readerFor,
   readOpencodeExport,
   type SessionWatchOptions,
   sessionWatch,
@@ -312,4 +313,14 @@ test('calls that the stream of Codex leaves out are read from its rollout, besid
   );
   const alone = read(codexSessionReader(), 'codex-rollout-unshown.jsonl');
   assert.equal(count(alone, 'tool_use'), 8, 'with the one that the stream shows');
+});
+
+test('a rollout tells the model, so that a total of the stream, which does not, is priced by it', () => {
+  const run = watched(readerFor(['codex', 'exec', 'go']).reader());
+  run.tell(...read(codexSessionReader({ beside: true }), 'codex-rollout.jsonl'));
+  assert.equal(run.booking.model, 'gpt-5.5');
+  run.print('{"type":"turn.completed","usage":{"input_tokens":900000,"output_tokens":900}}');
+  assert.ok(run.booking.spent.inputTokens >= 900_000);
+  const unknown = run.entries.filter(({ type }) => type === 'price-unknown');
+  assert.deepEqual(unknown, []);
 });

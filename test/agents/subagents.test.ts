@@ -300,3 +300,24 @@ test('a subagent whose file is never read is not idle after its end', () => {
   }
   assert.equal(run.booking.halt, undefined);
 });
+
+test('a run that stands still has its subagents stand still, and one word is enough for it to go on', () => {
+  const run = watched(readers.codex(), { task: { max_idle_secs: 5 } });
+  const { gear, task, clock } = run;
+  const halted = () => run.booking.halt?.code;
+  gear.on(({ type, task: of }) => {
+    if (of !== task.id) return;
+    if (type === 'task-stopped') run.booking.pause();
+    if (type === 'task-resumed') run.booking.resume();
+  });
+  run.tell({ type: 'subagent_started', id: 'a' });
+  task.pause(); // As an operator does.
+  clock.advance(60_000);
+  assert.equal(halted(), undefined);
+  task.resume();
+  const stillMs = task.snapshot().durationMs;
+  clock.advance(1_000);
+  assert.equal(task.snapshot().durationMs - stillMs, 1_000, 'time passes again');
+  clock.advance(60_000);
+  assert.equal(halted(), 'idle_timeout');
+});
