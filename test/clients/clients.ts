@@ -7,6 +7,8 @@ import { errandMark } from './requests.ts';
 
 export interface Client {
   readonly name: 'claude' | 'codex';
+  /** What `switchgear init` calls it. */
+  readonly host: string;
   readonly package: string;
   readonly version: string;
   /** Leads it to the model: writes what it wants in its home, and gives its environment. */
@@ -29,6 +31,7 @@ const claudeShell = (command: string): Call => ({ tool: 'Bash', input: { command
 
 export const claude: Client = {
   name: 'claude',
+  host: 'claude-code',
   package: '@anthropic-ai/claude-code',
   version: '2.1.325',
   model: 'claude-opus-5-5',
@@ -71,6 +74,7 @@ const namespace = 'multi_agent_v1';
 
 export const codex: Client = {
   name: 'codex',
+  host: 'codex',
   package: '@openai/codex',
   version: '0.166.0',
   model: 'gpt-5.5',
@@ -82,7 +86,14 @@ export const codex: Client = {
     writeFileSync(join(folder, 'config.toml'), config);
     return { MOCK_KEY: 'not-a-key' };
   },
-  command: (prompt) => ['codex', 'exec', '--skip-git-repo-check', '--dangerously-bypass-approvals-and-sandbox', prompt],
+  command: (prompt) => [
+    'codex',
+    'exec',
+    '--skip-git-repo-check',
+    '--dangerously-bypass-approvals-and-sandbox',
+    '--dangerously-bypass-hook-trust',
+    prompt,
+  ],
   shell: codexShell,
   healthy: [
     codexShell('ls -R .'),

@@ -4,6 +4,7 @@ import { spawn } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import type { Card } from '../../src/core/card.ts';
 import type { Entry } from '../../src/index.ts';
 import { bin } from '../switchgear-bin.ts';
@@ -28,6 +29,8 @@ export interface Stage {
   run(...options: readonly string[]): Promise<Finished>;
   journal(): Promise<readonly Entry[]>;
   cards(): Promise<readonly Card[]>;
+  /** Whether hooks of the CLI have kept anything in the store. */
+  wereHooksAsked(): boolean;
   close(): Promise<void>;
 }
 
@@ -39,6 +42,7 @@ export async function stage(client: Client, installed: string, story: (asked: As
   const work = join(folder, 'work');
   mkdirSync(work);
   for (const [name, text] of Object.entries(files)) writeFileSync(join(work, name), text);
+  const database = join(folder, 'state.db');
   const asked: Asked[] = [];
   const mock = await mockModel((_turn, body) => {
     const request = askedIn(body);
@@ -50,7 +54,7 @@ export async function stage(client: Client, installed: string, story: (asked: As
     HOME: folder,
     TMPDIR: folder,
     PATH: [join(installed, 'node_modules', '.bin'), dirname(process.execPath), process.env.PATH].join(delimiter),
-    SWITCHGEAR_STORE: `sqlite:${join(folder, 'state.db')}`,
+    SWITCHGEAR_STORE: `sqlite:${database}`,
   };
 
   function switchgear(...words: readonly string[]): Promise<Finished> {
@@ -82,6 +86,12 @@ export async function stage(client: Client, installed: string, story: (asked: As
       return lines(out).map((line) => JSON.parse(line) as Entry);
     },
     cards: async () => JSON.parse((await switchgear('inbox', 'list', '--json')).out) as Card[],
+    wereHooksAsked() {
+      const db = new DatabaseSync(database, { readOnly: true });
+      const kept = db.prepare("SELECT count(*) AS many FROM cells WHERE key LIKE 'hook/%'").get()?.many;
+      db.close();
+      return kept !== 0;
+    },
     async close() {
       await mock.close();
       rmSync(folder, { recursive: true, force: true });

@@ -1,6 +1,7 @@
 /** What agents do when they spiral, and when they do not; and what `switchgear run` has to make of it. */
 
 import assert from 'node:assert/strict';
+import { defaultSettings } from '../../src/core/defaults.ts';
 import type { Code } from '../../src/index.ts';
 import { priceBook } from '../../src/prices/index.ts';
 import { named } from '../supervisor/processes.ts';
@@ -80,7 +81,7 @@ export const stories: Readonly<Record<string, Story>> = {
   ),
 
   alternation: story(
-    ({ step }, client) => calls(client.shell(step % 2 === 0 ? 'cat README.md' : 'cat sum.mjs')),
+    ({ step }, client) => calls(client.shell(step % 2 === 0 ? 'cat missing.txt' : 'node check.mjs')),
     async (on) => {
       const said = await mustBeHalted(on, await on.run(), 'tool_loop');
       const [own = 0] = await booked(on);
@@ -89,12 +90,13 @@ export const stories: Readonly<Record<string, Story>> = {
     },
   ),
 
-  'alternating failures': story(
-    ({ step }, client) => calls(client.shell(step % 2 === 0 ? 'cat missing.txt' : 'node check.mjs')),
+  'alternating answers': story(
+    ({ step }, client) => calls(client.shell(step % 2 === 0 ? 'cat README.md' : 'cat sum.mjs')),
     async (on) => {
       const said = await mustBeHalted(on, await on.run(), 'tool_loop');
       const [own = 0] = await booked(on);
-      assert.ok(own <= 12, `${own} calls`);
+      // Two that are new, and as many turns that are not as are weighed together.
+      assert.ok(own <= 2 + defaultSettings.loop.turns, `${own} calls`);
       return `${said}; halted at call ${own}`;
     },
   ),
@@ -137,7 +139,21 @@ export const stories: Readonly<Record<string, Story>> = {
       assert.match(finished.out, /now it starts at 0/);
       assert.deepEqual(await booked(on), [8]);
       assert.deepEqual(await on.cards(), []);
-      return `left alone; 8 calls read 8`;
+      const unpriced = (await on.journal()).filter(({ type }) => type === 'price-unknown');
+      assert.deepEqual(unpriced, []);
+      return 'left alone; 8 calls read 8';
+    },
+  ),
+
+  hooks: story(
+    ({ step }, client) => (step < 8 ? calls(client.healthy[step]!) : answer),
+    async (on, client) => {
+      mustEnd(await on.switchgear('init', client.host), 0);
+      mustEnd(await on.run(), 0);
+      assert.ok(on.wereHooksAsked(), 'no hook was asked');
+      assert.deepEqual(await booked(on), [8]);
+      assert.deepEqual(await on.cards(), []);
+      return 'left alone with hooks installed; 8 calls read 8';
     },
   ),
 
