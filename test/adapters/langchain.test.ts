@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { HumanMessage, ToolMessage } from '@langchain/core/messages';
 import { Command, MemorySaver } from '@langchain/langgraph';
-import { createAgent, createMiddleware, tool } from 'langchain';
+import { type AgentMiddleware, createAgent, createMiddleware, tool, toolRetryMiddleware } from 'langchain';
 import { createSwitchgear } from 'switchgear';
 import { protect } from 'switchgear/adapters/langchain';
 import { adapterSuite, type HostScene, type HostTranscript } from 'switchgear/testing';
@@ -64,6 +64,17 @@ test('a guarded agent takes as many steps of its graph as a bare one', async () 
     await steps(<S extends { model: unknown }>(settings: S) => protect(settings, { gear }) as S),
     await steps((settings) => settings),
   );
+});
+
+test('attempts that a middleware makes by itself count each, and the circuit that they open ends them', async () => {
+  const gear = createSwitchgear({ log: 'silent', env: {} });
+  // Its own types do not fit exact optional properties.
+  const again = toolRetryMiddleware({ maxRetries: 9, initialDelayMs: 0, jitter: false }) as unknown as AgentMiddleware;
+  const settings = { model: scripted({ ...calls, stepsMax: 30 }), tools: [broken], middleware: [again] };
+  const { messages } = await createAgent(protect(settings, { gear })).invoke({ messages: 'Go on.' });
+  assert.equal(gear.breaker('broken').stats.totalFailures, 5);
+  assert.match(messages.find((message) => ToolMessage.isInstance(message))?.text ?? '', /circuit breaker open/);
+  assert.equal(messages.at(-1)?.text, 'Done.');
 });
 
 test('words that a middleware puts into the mouth of a person, such as a summary, begin no new task', async () => {
