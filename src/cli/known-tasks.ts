@@ -35,9 +35,13 @@ export async function knownTasks(store: SharedStore): Promise<readonly KnownTask
   const over = new Set((await runsIn(store)).filter(isOver).map(({ task }) => task));
   const atMs = clock.nowMs();
   const shown: KnownTask[] = [];
-  for (const { key, state } of live) {
+  const tasks = live.flatMap(({ key, state }) => {
     const task = state as LiveTask | null;
-    if (typeof task?.owner !== 'string') continue;
+    return typeof task?.owner === 'string' ? [{ key, task }] : [];
+  });
+  // In full, before milliseconds are shown without their fractions: two may begin in the same one.
+  tasks.sort((one, other) => one.task.startedAtMs - other.task.startedAtMs);
+  for (const { key, task } of tasks) {
     const isGone = !((owners.get(ownerPrefix + encodeURIComponent(task.owner))?.untilMs ?? 0) > atMs);
     const isLost = task.state === 'lost' || (isGone && (await close(store, key, task, over.has(task.id), atMs)));
     shown.push(knownTask(isLost ? { ...task, state: 'lost' } : task, atMs));

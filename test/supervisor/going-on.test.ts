@@ -133,6 +133,10 @@ test('on Redis it is the same: halted here, narrowed there, lost and found', lon
       out: printed,
     } = here.start(['run', ...on, '--', 'claude', '-p', 'calls 3,silent', ...json]);
     await until(() => printed().includes('call-session-1-3'));
+    // Its agent began before its store was asked: what Redis never heard of cannot be found.
+    for (let looks = 0; !(await here.run(['status', ...on])).out.includes('claude-code'); looks++) {
+      assert.ok(looks < 50, 'the run is nowhere to be seen');
+    }
     child.kill('SIGKILL');
     await finished;
     assert.match((await here.run(['status', ...on])).out, /claude-code: its supervisor was killed/);
