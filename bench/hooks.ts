@@ -44,6 +44,7 @@ function run(args: readonly string[], input: string): Promise<number> {
       if (code === 0 && out === '') resolve(performance.now() - began);
       else reject(new Error(`exit code ${code}: ${out}`));
     });
+    child.stdin.on('error', () => {}); // A Node that does nothing may be gone before it has read.
     child.stdin.end(input);
   });
 }
