@@ -17,9 +17,9 @@ function start() {
   var path = require('node:path');
   // What was read once need not be compiled again: hooks start this many times a minute.
   require('node:module').enableCompileCache();
-  var built = path.join(__dirname, '../dist/cli/main.js');
-  // A checkout that was not built runs its source.
-  var entry = fs.existsSync(built) ? built : path.join(__dirname, '../src/cli/main.ts');
+  // A checkout runs its source, whatever was built from it once; a package has only what was built.
+  var source = path.join(__dirname, '../src/cli/main.ts');
+  var entry = fs.existsSync(source) ? source : path.join(__dirname, '../dist/cli/main.js');
   require(entry)
     .main(process.argv.slice(2))
     .then(function setCode(code) {
