@@ -6,11 +6,13 @@ import type { Call } from './mock-model.ts';
 import { errandMark } from './requests.ts';
 
 export interface Client {
-  readonly name: 'claude' | 'codex';
+  readonly name: 'claude' | 'codex' | 'gemini';
   /** What `switchgear init` calls it. */
   readonly host: string;
   readonly package: string;
   readonly version: string;
+  /** Stories that cannot be told of it here. */
+  readonly without?: readonly string[];
   /** Leads it to the model: writes what it wants in its home, and gives its environment. */
   settle(home: string, url: string): Readonly<Record<string, string>>;
   /** The model that it asks for. */
@@ -118,4 +120,50 @@ export const codex: Client = {
   },
 };
 
-export const clients: readonly Client[] = [claude, codex];
+const geminiShell = (command: string): Call => ({
+  tool: 'run_shell_command',
+  input: { command, description: 'Run it' },
+});
+
+export const gemini: Client = {
+  name: 'gemini',
+  host: 'gemini',
+  package: '@google/gemini-cli',
+  version: '0.61.0',
+  model: 'gemini-3.1-pro-preview',
+  // It is silent for longer than their idle limits while it starts.
+  without: ['silence', 'slow tool', 'fan-out', 'spiral below'],
+  settle(home, url) {
+    const folder = join(home, '.gemini');
+    mkdirSync(folder, { recursive: true });
+    // Its own guard against loops would end the run before ours, as a success.
+    const settings = { security: { auth: { selectedType: 'gemini-api-key' } }, model: { disableLoopDetection: true } };
+    writeFileSync(join(folder, 'settings.json'), JSON.stringify(settings));
+    return { GOOGLE_GEMINI_BASE_URL: url, GEMINI_API_KEY: 'not-a-key' };
+  },
+  command: (prompt) => [
+    'gemini',
+    '-p',
+    prompt,
+    '-m',
+    'gemini-3.1-pro-preview',
+    '--approval-mode',
+    'yolo',
+    '--skip-trust',
+  ],
+  shell: geminiShell,
+  healthy: [
+    geminiShell('ls -R .'),
+    { tool: 'read_file', input: { file_path: 'README.md' } },
+    { tool: 'read_file', input: { file_path: 'sum.mjs' } },
+    geminiShell('node check.mjs'),
+    geminiShell("sed -i 's/total = 1/total = 0/' sum.mjs"),
+    geminiShell('node check.mjs --again'),
+    geminiShell('grep -n total sum.mjs'),
+    { tool: 'write_file', input: { file_path: 'CHANGES.md', content: 'The sum starts at 0.\n' } },
+  ],
+  slow: geminiShell('node slow.mjs'),
+  send: (errand) => ({ tool: 'invoke_agent', input: { agent_name: 'generalist', prompt: `${errandMark} ${errand}` } }),
+};
+
+export const clients: readonly Client[] = [claude, codex, gemini];

@@ -40,7 +40,7 @@ async function play(folder: string, wanted: readonly string[]): Promise<number> 
   for (const client of clients) {
     for (const [title, story] of Object.entries(stories)) {
       const isWanted = (name: string) => wanted.includes(name) || !wanted.some((each) => each in kinds(name));
-      if (!isWanted(client.name) || !isWanted(title)) continue;
+      if (!isWanted(client.name) || !isWanted(title) || client.without?.includes(title)) continue;
       const began = performance.now();
       let told: string;
       let verdict = 'ok';

@@ -49,10 +49,10 @@ export async function mockModel(script: (turn: number, about: string) => Turn): 
     // Requests without tools are the client's own: titles, classifiers.
     const turn: Turn = /"tools":\s*\[\s*\{/.test(body) ? script(++turns, body) : { text: 'ok' };
     if ('silent' in turn) return;
-    const model = /"model":\s*"([^"]+)"/.exec(body)?.[1] ?? 'mock';
+    const model = (/\/models\/([^:]+):/.exec(path) ?? /"model":\s*"([^"]+)"/.exec(body))?.[1] ?? 'mock';
     if (path.includes('/messages')) stream(response, anthropic(turn, turns, model));
     else if (path.includes('/responses')) stream(response, responses(turn, turns, model));
-    else stream(response, gemini(turn));
+    else stream(response, gemini(turn, model));
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   return {
@@ -156,13 +156,18 @@ function typed(events: Events): Events {
   return events.map(([type, data]) => [type, { type, ...data }]);
 }
 
-function gemini(turn: Speech): Events {
-  const { input, output } = turn.tokens ?? few;
+function gemini(turn: Speech, modelVersion: string): Events {
+  const { input, output, cacheRead = 0 } = turn.tokens ?? few;
   const parts = [
     ...saidIn(turn).map((text) => ({ text })),
     ...callsIn(turn).map(({ tool: name, input: args }) => ({ functionCall: { name, args } })),
   ];
-  const usageMetadata = { promptTokenCount: input, candidatesTokenCount: output, totalTokenCount: input + output };
+  const usageMetadata = {
+    promptTokenCount: input + cacheRead,
+    cachedContentTokenCount: cacheRead,
+    candidatesTokenCount: output,
+    totalTokenCount: input + cacheRead + output,
+  };
   const candidates = [{ content: { role: 'model', parts }, finishReason: 'STOP', index: 0 }];
-  return [['', { candidates, usageMetadata, modelVersion: 'gemini-mock' }]];
+  return [['', { candidates, usageMetadata, modelVersion }]];
 }

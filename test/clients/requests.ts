@@ -23,9 +23,13 @@ interface Item {
 }
 
 export function askedIn(body: string): Asked {
-  const { messages, input } = JSON.parse(body) as { messages?: Item[]; input?: Item[] };
-  const items = messages ?? input ?? [];
-  const isModel = ({ role, type = '' }: Item) => role === 'assistant' || /^(function|custom_tool)_call$/.test(type);
+  const { messages, input, contents } = JSON.parse(body) as Record<
+    'messages' | 'input' | 'contents',
+    Item[] | undefined
+  >;
+  const items = messages ?? input ?? contents ?? [];
+  const isModel = ({ role, type = '' }: Item) =>
+    role === 'assistant' || role === 'model' || /^(function|custom_tool)_call$/.test(type);
   const first = items.findIndex(isModel);
   const opening = JSON.stringify(first === -1 ? items : items.slice(0, first));
   // The last one is what this agent was asked; what stands before it are words of the program.

@@ -58,7 +58,7 @@ export async function stage(client: Client, installed: string, story: (asked: As
   };
 
   function switchgear(...words: readonly string[]): Promise<Finished> {
-    return new Promise((resolve) => {
+    return new Promise((resolve, reject) => {
       const child = spawn(process.execPath, [bin, ...words], { cwd: work, env, stdio: ['ignore', 'pipe', 'pipe'] });
       let [out, err] = ['', ''];
       child.stdout.on('data', (data) => {
@@ -68,6 +68,7 @@ export async function stage(client: Client, installed: string, story: (asked: As
         err += data;
       });
       const late = setTimeout(() => child.kill('SIGTERM'), patienceMs);
+      child.on('error', reject);
       child.on('close', (code) => {
         clearTimeout(late);
         resolve({ code, out, err });
