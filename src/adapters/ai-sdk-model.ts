@@ -9,6 +9,7 @@ import { hostCall } from '../guard/host-call.ts';
 import type { AiSdkRuns } from './ai-sdk-runs.ts';
 import { callIds, hear, hearPrompt, type Part, type Prompt } from './ai-sdk-words.ts';
 import { beginTurn, type HostRun, haltFacts, mayClose, refusedError, told } from './host-run.ts';
+import { shownTools } from './shown-tools.ts';
 import { withMethods } from './with-methods.ts';
 
 /** The subset of the SDK's model that is used; the same in its specifications 2, 3 and 4. */
@@ -23,6 +24,7 @@ interface ModelLike {
 interface Params {
   readonly prompt?: Prompt;
   readonly abortSignal?: AbortSignal;
+  readonly tools?: readonly unknown[] | undefined;
   readonly toolChoice?: unknown;
 }
 
@@ -38,24 +40,25 @@ interface Streamed {
   readonly stream: ReadableStream<Part>;
 }
 
-export function protectModel<M>(model: M, runs: AiSdkRuns): M {
+export function protectModel<M>(model: M, runs: AiSdkRuns, hides = false): M {
   if (!isModel(model)) {
     throw invalid(
       `protect needs a model object, got ${JSON.stringify(model)}: make one with a provider, such as gateway(…)`,
     );
   }
-  return withMethods(model, { doGenerate: generate(model, runs), doStream: stream(model, runs) });
+  return withMethods(model, { doGenerate: generate(model, runs, hides), doStream: stream(model, runs, hides) });
 }
 
 function isModel(model: unknown): model is ModelLike & object {
   return typeof (model as ModelLike | null)?.doGenerate === 'function';
 }
 
-function generate(model: ModelLike, runs: AiSdkRuns) {
-  return async (params: Params): Promise<Generated> => {
-    const run = runs.ofPrompt(params.prompt ?? []);
+function generate(model: ModelLike, runs: AiSdkRuns, hides: boolean) {
+  return async (given: Params): Promise<Generated> => {
+    const run = runs.ofPrompt(given.prompt ?? []);
     const task = run.begin();
     try {
+      const params = hides ? hiding(given, run, task) : given;
       const { halt, value } = await callModel(model, run, task, params, (now) => model.doGenerate(now));
       const content = value?.content ?? [];
       if (value !== undefined) hear(model.modelId, run, task, content, value.usage);
@@ -76,11 +79,12 @@ function generate(model: ModelLike, runs: AiSdkRuns) {
   };
 }
 
-function stream(model: ModelLike, runs: AiSdkRuns) {
-  return async (params: Params): Promise<Streamed> => {
-    const run = runs.ofPrompt(params.prompt ?? []);
+function stream(model: ModelLike, runs: AiSdkRuns, hides: boolean) {
+  return async (given: Params): Promise<Streamed> => {
+    const run = runs.ofPrompt(given.prompt ?? []);
     const task = run.begin();
     try {
+      const params = hides ? hiding(given, run, task) : given;
       const { halt, value } = await callModel(model, run, task, params, (now) => model.doStream(now));
       return { ...value, stream: ReadableStream.from(listen(value?.stream ?? silence, model, runs, run, task, halt)) };
     } catch (error) {
@@ -138,6 +142,15 @@ function isCall({ type }: Part): boolean {
   return /^tool-(call|input)/.test(type);
 }
 
+/** What the model is called with, without open tools. Providers take no choice of tools where there are none. */
+function hiding(params: Params, run: HostRun, task: Task): Params {
+  const { tools = [], toolChoice } = params;
+  const isForced = (toolChoice as { readonly type?: unknown } | undefined)?.type === 'tool';
+  const shown = isForced ? tools : shownTools(tools, run.gear, task);
+  if (shown === tools) return params;
+  return shown.length > 0 ? { ...params, tools: shown } : { ...params, tools: undefined, toolChoice: undefined };
+}
+
 /** Calls the model, or does not: with the halt that stands against it, and what the model said nevertheless. */
 async function callModel<T>(
   model: ModelLike,
@@ -158,7 +171,7 @@ async function callModel<T>(
   if (halt.kind !== 'halt') throw refusedError(halt);
   if (!mayClose(task, halt)) return { halt };
   try {
-    return { halt, value: await call({ ...params, toolChoice: { type: 'none' } }) };
+    return { halt, value: await call(params.tools ? { ...params, toolChoice: { type: 'none' } } : params) };
   } catch (error) {
     if (params.abortSignal?.aborted) throw error;
     return { halt }; // The closing answer is a courtesy: without it there are our own words.

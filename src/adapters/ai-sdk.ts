@@ -6,7 +6,7 @@ import { protectApproval } from './ai-sdk-approval.ts';
 import { protectModel } from './ai-sdk-model.ts';
 import { type AiSdkRuns, aiSdkRuns } from './ai-sdk-runs.ts';
 import { isTool, protectTool } from './ai-sdk-tool.ts';
-import type { ProtectOptions } from './host-run.ts';
+import type { HidingOptions } from './host-run.ts';
 
 /** The part of a call's settings that is read: everything else passes as it is. */
 export interface AiSdkCall {
@@ -21,7 +21,7 @@ export interface AiSdkOutcome {
   readonly halt: Refusal | undefined;
 }
 
-export interface AiSdkOptions extends ProtectOptions {
+export interface AiSdkOptions extends HidingOptions {
   /** Tools that are agents themselves: each is sent out as a worker, with a task of its own below this one. */
   readonly workers?: readonly string[];
 }
@@ -45,7 +45,8 @@ export function protect<T extends AiSdkCall>(call: T, options: AiSdkOptions = {}
   };
 
   const guarded = { ...call } as T & { model?: unknown; tools?: unknown; toolApproval?: unknown };
-  if (call.model !== undefined) guarded.model = guard(call.model, () => protectModel(call.model, runs));
+  if (call.model !== undefined)
+    guarded.model = guard(call.model, () => protectModel(call.model, runs, options.hideOpenTools));
   if (given !== undefined) {
     guarded.tools = Object.fromEntries(
       Object.entries(given).map(([name, tool]) => [name, guard(tool, () => protectTool(name, tool, runs, workers))]),

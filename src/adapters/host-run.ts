@@ -17,6 +17,12 @@ export interface ProtectOptions {
   readonly task?: Task | TaskOptions;
 }
 
+/** What a `protect` takes that sees which tools a model is shown. */
+export interface HidingOptions extends ProtectOptions {
+  /** Hides tools from the model while their circuits are open; unless said, a call of one is told why not. */
+  readonly hideOpenTools?: boolean;
+}
+
 /** Whether it is a task that runs, and not options for one. */
 export function isTask(given: Task | TaskOptions | undefined): given is Task {
   return given !== undefined && 'observe' in given;

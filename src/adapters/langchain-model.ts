@@ -5,10 +5,17 @@ import type { Task } from '../guard/front-door.ts';
 import { bookUsage, hostCall } from '../guard/host-call.ts';
 import { beginTurn, type HostRun, haltFacts, mayClose, refusedError, told } from './host-run.ts';
 import { type AiMessageLike, type Handler, type ModelRequest, messageClasses, textOf } from './langchain-shapes.ts';
+import { shownTools } from './shown-tools.ts';
 
-export async function callModel(run: HostRun, request: ModelRequest, handler: Handler<ModelRequest>): Promise<unknown> {
+export async function callModel(
+  run: HostRun,
+  given: ModelRequest,
+  handler: Handler<ModelRequest>,
+  hides = false,
+): Promise<unknown> {
   const task = run.begin();
   try {
+    const request = hides ? { ...given, tools: shownTools(given.tools ?? [], run.gear, task) } : given;
     const last = request.messages.at(-1);
     if (last?.type === 'human') task.observe({ type: 'user', text: textOf(last) });
     beginTurn(task);

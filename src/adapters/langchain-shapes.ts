@@ -33,6 +33,7 @@ export interface ModelRequest {
   readonly messages: readonly MessageLike[];
   readonly state: AgentState;
   readonly runtime: Runtime;
+  readonly tools?: readonly unknown[];
   readonly toolChoice?: unknown;
   readonly responseFormat?: unknown;
 }

@@ -2,7 +2,7 @@
 
 import { defaultSwitchgear } from '../guard/default-switchgear.ts';
 import { type HostAnswer, type HostCall, hostCall } from '../guard/host-call.ts';
-import { type HostRun, hostRuns, type ProtectOptions, sendOut, told, turnOf } from './host-run.ts';
+import { type HidingOptions, type HostRun, hostRuns, sendOut, told, turnOf } from './host-run.ts';
 import { callModel } from './langchain-model.ts';
 import { type Handler, type ModelRequest, runNames, type ToolRequest, threadOf } from './langchain-shapes.ts';
 import { askBy, isBubble, refusedMessage, withNote } from './langchain-tool.ts';
@@ -14,7 +14,7 @@ export interface LangChainSettings {
   readonly middleware?: readonly unknown[];
 }
 
-export interface LangChainOptions extends ProtectOptions {
+export interface LangChainOptions extends HidingOptions {
   /** Tools that are agents themselves: each is sent out as a worker, with a task of its own below this one. */
   readonly workers?: readonly string[];
 }
@@ -26,14 +26,14 @@ type Given<S> = { -readonly [K in keyof S]: S[K] extends readonly [...infer L] ?
 export function protect<const S extends LangChainSettings>(settings: S, options: LangChainOptions = {}): Given<S> {
   const runOf = hostRuns(options);
   const { middleware = [] } = settings;
-  const { gear = defaultSwitchgear(), workers = [] } = options;
+  const { gear = defaultSwitchgear(), workers = [], hideOpenTools } = options;
   if (middleware.some((each) => isGuarded(each, gear))) return settings as Given<S>;
   const isAlone = !middleware.some((other) => (other as { wrapToolCall?: unknown } | null)?.wrapToolCall);
   const guard = {
     name: 'switchgear',
     // Only these two: other hooks are nodes of the graph and would use up its limit of steps.
     wrapModelCall: (request: ModelRequest, handler: Handler<ModelRequest>) =>
-      callModel(runOf(runNames(request.state), threadOf(request.runtime)), request, handler),
+      callModel(runOf(runNames(request.state), threadOf(request.runtime)), request, handler, hideOpenTools),
     wrapToolCall: (request: ToolRequest, handler: Handler<ToolRequest>) =>
       callTool(runOf(runNames(request.state), threadOf(request.runtime)), request, handler, workers, isAlone),
   };

@@ -123,6 +123,20 @@ export function wouldAsk(gear: Switchgear, name: string, args: readonly unknown[
   }
 }
 
+/** Whether a tool's circuit would refuse a call now. It takes and counts nothing. */
+export function isShut(gear: Switchgear, name: string, task: Task): boolean {
+  const works = worksOf(gear);
+  if (observes(works)) return false;
+  try {
+    const [lane, act] = proposalOf(works, name, [], { task });
+    const { verdict } = decide(lane.panel, { type: 'action-proposed', atMs: works.clock.nowMs(), action: act() });
+    return 'code' in verdict && verdict.code === 'circuit_open';
+  } catch (error) {
+    countError(works, 'admit', error);
+    return false; // The call itself comes to the gate, which fails closed.
+  }
+}
+
 /** Books what a model call of a host cost, also that of a halted task: its closing answer is not free. */
 export function bookUsage(gear: Switchgear, task: Task, usage: Usage): void {
   const works = worksOf(gear);
