@@ -1,6 +1,6 @@
 /**
- * `npm run test:clients [-- CLIENT|STORY …]`: `switchgear run` with real agent CLIs, installed from npm into a folder of
- * their own, before a scripted model on loopback. The stories run in a network namespace that has nothing else.
+ * `npm run test:clients [-- CLIENT|STORY …]`: `switchgear run` with real agent CLIs, installed from npm into a folder
+ * of their own, before a scripted model on loopback. The stories run in a network namespace that has nothing else.
  */
 
 import { spawnSync } from 'node:child_process';

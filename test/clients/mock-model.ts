@@ -1,4 +1,4 @@
-/** A model that plays a script: it speaks the dialects of the agent CLIs on loopback, and calls the tools it is told. */
+/** A model that plays a script: it speaks the dialects of the agent CLIs on loopback, and calls what it is told. */
 
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
