@@ -1,6 +1,6 @@
 /** How a person is asked in the AI SDK: by the approval of a tool, or of the whole call where there is one already. */
 
-import { wouldAsk } from '../guard/host-call.ts';
+import { mayAsk, wouldAsk } from '../guard/host-call.ts';
 import type { AiSdkRuns } from './ai-sdk-runs.ts';
 
 type Status = string | { readonly type?: string } | undefined;
@@ -11,6 +11,7 @@ interface AskedCall {
 
 /** Whether a rule wants a call confirmed by whoever answers to the SDK. Its run stands still until then. */
 export function mustAsk(runs: AiSdkRuns, name: string, input: unknown, id = ''): boolean {
+  if (!mayAsk(runs.gear)) return false;
   const run = runs.ofCall(id);
   const task = run.begin();
   try {

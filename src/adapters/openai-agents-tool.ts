@@ -53,7 +53,7 @@ export function guardTool(tool: object, { gear, calls, errors, signals, workers 
       const key = keyOf(task, callId);
       if (calls.has(key)) return allow; // Asked about before and after an approval.
       const input = parsed(toolCall.arguments);
-      const ask = () => ({ approved: asked.delete(callId), by: 'the user' });
+      const ask = () => ({ approved: asked.delete(key), by: 'the user' });
       const answer =
         task !== undefined && workers.includes(name)
           ? await openWorker(gear, task, name, input)
@@ -85,7 +85,7 @@ export function guardTool(tool: object, { gear, calls, errors, signals, workers 
 
   const asks = async (context: unknown, input: unknown, callId = '') => {
     if (!wouldAsk(gear, name, [input], { id: callId })) return (await needsApproval?.(context, input, callId)) ?? false;
-    asked.add(callId);
+    asked.add(keyOf(gear.currentTask(), callId));
     return true;
   };
   return {

@@ -127,6 +127,7 @@ function protectRunner<R extends RunnerLike & object>(runner: R, options: OpenAi
 /** Makes guarded twins of agents: the same twin for the same agent, also around a circle of handoffs. */
 function agentGuard(shop: Shop) {
   const twins = new WeakMap<AgentLike, AgentLike>();
+  const guarded = new WeakMap<object, object>();
   return function guardAgent(agent: AgentLike): AgentLike {
     const known = twins.get(agent);
     if (known !== undefined) return known;
@@ -138,7 +139,12 @@ function agentGuard(shop: Shop) {
     // All of them: those of MCP servers are not in the list of tools.
     twin.getAllTools = async (context) => {
       const tools = await agent.getAllTools(context);
-      return tools.map((tool) => guardTool(tool, shop));
+      return tools.map((tool) => {
+        // The SDK asks for them in every turn.
+        const known = guarded.get(tool) ?? guardTool(tool, shop);
+        guarded.set(tool, known);
+        return known;
+      });
     };
     twin.handoffs = agent.handoffs.map((each) => {
       if (!('onInvokeHandoff' in (each as object))) return guardAgent(each as AgentLike);

@@ -109,10 +109,16 @@ async function laterAdmission(
   return works.rounds?.(works, lane, args, said, act) ?? conclude(works, lane, act(), said);
 }
 
+/** Whether the host may have to put a question to a person. */
+export function mayAsk(gear: Switchgear): boolean {
+  const { approver, rounds } = worksOf(gear);
+  return approver === undefined && rounds !== undefined;
+}
+
 /** Whether a person would be asked about a call that nobody but the host can ask about. It takes and counts nothing. */
 export function wouldAsk(gear: Switchgear, name: string, args: readonly unknown[], host: HostCall = {}): boolean {
   const works = worksOf(gear);
-  if (works.approver !== undefined || works.rounds === undefined) return false;
+  if (!mayAsk(gear)) return false;
   try {
     const [lane, act] = proposalOf(works, name, args, host);
     const proposal = { type: 'action-proposed', atMs: works.clock.nowMs(), action: act() } as const;
