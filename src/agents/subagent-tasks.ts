@@ -21,7 +21,7 @@ interface Subagent {
   readonly parentNode: TaskNode;
   readonly worker: string;
   /** Told of under one id, and of what it does under another, if at all. */
-  readonly hidden: boolean;
+  hidden: boolean;
   /** How it came back, once that is known and booked. */
   how: 'done' | 'error' | undefined;
   /** Its task has ended: nothing can be booked on it any more. */
@@ -130,7 +130,10 @@ export function subagentTasks(
     },
     start(event) {
       const before = known.get(event.id);
-      if (before?.ended === false) return undefined; // A file tells of it again, maybe after the stream told its end.
+      if (before?.ended === false) {
+        before.hidden ||= event.hidden === true; // Its file told of it before the stream did, or tells of it again.
+        return undefined;
+      }
       const subagent = begin(event);
       if (subagent === undefined) return undefined;
       // One that failed too often before must not be sent again.

@@ -321,3 +321,15 @@ test('a run that stands still has its subagents stand still, and one word is eno
   clock.advance(60_000);
   assert.equal(halted(), 'idle_timeout');
 });
+
+test('a subagent that its file told of first is one whose file may be late at its end', () => {
+  const run = watched(readers.codex());
+  run.tell({ type: 'subagent_started', id: 'a' }, { type: 'subagent_started', id: 'a', hidden: true });
+  run.tell({ type: 'subagent_ended', id: 'a', ok: true });
+  run.tell({ type: 'tool_use', id: 'late', name: 'look', input: {}, agent: 'a' });
+  assert.deepEqual(
+    run.booking.subagents.map((each) => each.snapshot().toolCalls),
+    [1],
+  );
+  assert.equal(run.task.snapshot().toolCalls, 0);
+});
