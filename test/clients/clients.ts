@@ -131,8 +131,8 @@ export const gemini: Client = {
   package: '@google/gemini-cli',
   version: '0.61.0',
   model: 'gemini-3.1-pro-preview',
-  // It is silent for longer than idle limits of seconds while it starts, and its files tell what a call cost a call or two
-  // late where the model answers at once.
+  // It is silent for longer than idle limits of seconds while it starts, and its files tell what a call cost a call or
+  // two late where the model answers at once.
   without: ['spend', 'silence', 'slow tool', 'fan-out', 'spiral below'],
   settle(home, url) {
     const folder = join(home, '.gemini');
