@@ -19,6 +19,7 @@ import type { Stop } from '../core/verdict.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { BreakerSharing, SharedBreaker } from '../ports/sharing.ts';
 import type { Cell, Deal, Dealt, Health, Next } from '../ports/store.ts';
+import { breakerCell } from './breaker-cell.ts';
 
 /** What sharing needs of its store. */
 export interface Common {
@@ -32,31 +33,10 @@ export interface Common {
 /** How soon a call comes back whose request is out; the longer that takes, the later. */
 const comeBackMs = 10;
 
-/** What each process counts for itself: they are told, and decide nothing elsewhere. */
-const local = [
-  ...(['streak', 'requests', 'failures', 'successes', 'neutrals', 'refused', 'late', 'inFlight'] as const),
-  ...(['running', 'runningAt', 'overdue'] as const),
-] as const;
-
-function adopt(view: BreakerState, stored: BreakerState): BreakerState {
-  const state: Record<string, unknown> = { ...stored };
-  for (const field of local) state[field] = view[field];
-  return state as unknown as BreakerState;
-}
-
-/** Of two memories the one that saw more; of equals the one that blocks longer. */
-function join(known: BreakerState, stored: BreakerState): BreakerState {
-  if (known.generation !== stored.generation) return known.generation > stored.generation ? known : stored;
-  const openUntilMs =
-    known.openUntilMs < 0 || stored.openUntilMs < 0 ? -1 : Math.max(known.openUntilMs, stored.openUntilMs);
-  const heldAtMs = Math.max(known.heldAtMs, stored.heldAtMs);
-  return { ...stored, openUntilMs, heldAtMs, run: Math.max(known.run, stored.run) };
-}
-
 export function shareBreakers(common: Common): BreakerSharing {
   const seats = new WeakMap<Cell<BreakerState>, { readonly control: unknown; readonly seat: SharedBreaker }>();
   return {
-    cell: { adopt, join },
+    cell: breakerCell,
     async rounds(gate, lane, _args, first, act) {
       let stop = first;
       for (let round = 1; round < roundsMax && stop.kind === 'wait'; round++) {
