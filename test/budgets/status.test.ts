@@ -8,7 +8,7 @@ import { createSwitchgear } from '../../src/index.ts';
 import '../../src/policy/index.ts';
 import { redisStore } from '../../src/stores/redis.ts';
 import { sqliteStore } from '../../src/stores/sqlite.ts';
-import { storePlace } from '../stores/both-stores.ts';
+import { storePlace, until } from '../stores/both-stores.ts';
 
 const { folder, server } = storePlace();
 
@@ -58,7 +58,8 @@ for (const [name, make] of Object.entries(kinds)) {
     assert.equal(await order(), 'ordered');
     assert.equal(await order(), 'ordered');
     await think();
-    await store.shared.settled();
+    gear.dispose(); // What it had in hand goes back.
+    await until(async () => (await status(address)).includes('2 of 4 calls'));
     const shown = (await status(address)).split('\n').map((line) => line.trim().replace(/ {2,}/g, ' | '));
     const at = shown.indexOf('Budgets (4)');
     const [agent, everybody = '', ...others] = shown.slice(at + 1, at + 5).toSorted();
@@ -79,6 +80,5 @@ for (const [name, make] of Object.entries(kinds)) {
         limit: 4,
       },
     );
-    gear.dispose();
   });
 }
