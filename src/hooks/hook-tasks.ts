@@ -102,7 +102,8 @@ export function haltOf({ node }: Held): HookDecision | undefined {
 }
 
 export function haltedWords({ explanation, remediation }: Refusal): string {
-  return `Switchgear halted this task: ${explanation}. ${remediation}`;
+  // The reason of a rule may be a sentence of its own.
+  return `Switchgear halted this task: ${explanation.replace(/\.$/, '')}. ${remediation}`;
 }
 
 /** What the model should be told before anything is refused; once. */
