@@ -23,6 +23,7 @@ function build(): string {
   symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'));
   const { status } = spawnSync('npm', ['run', 'build', '--silent'], { cwd: folder, stdio: 'inherit' });
   if (status !== 0) throw new Error('the package could not be built');
+  rmSync(join(folder, 'src'), { recursive: true }); // As it is published: where the source lies beside it, that is run.
   return join(folder, 'bin', 'switchgear.cjs');
 }
 
