@@ -6,6 +6,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { pathToFileURL } from 'node:url';
+import { outputOf } from './child-output.ts';
 import { filesUnder, read, root } from './source.ts';
 
 interface Block {
@@ -124,13 +125,6 @@ export function testPrograms(workshop: Workshop, programs: readonly Program[]): 
 
 function run({ hooks }: Workshop, { folder }: Program): Promise<{ code: number | null; out: string; err: string }> {
   const child = spawn(process.execPath, ['--import', hooks, 'program.ts'], { cwd: folder });
-  let out = '';
-  let err = '';
-  child.stdout.on('data', (data) => {
-    out += data;
-  });
-  child.stderr.on('data', (data) => {
-    err += data;
-  });
-  return new Promise((resolve) => child.on('close', (code) => resolve({ code, out, err })));
+  const { out, err } = outputOf(child);
+  return new Promise((resolve) => child.on('close', (code) => resolve({ code, out: out(), err: err() })));
 }

@@ -5,6 +5,7 @@ import { blockReason, failureLines, tripLine, userMessage } from '../core/delega
 import { workersMax } from '../core/limits.ts';
 import { delegationPolicyPrompt } from '../core/prompts.ts';
 import { causeHint, workerFailure } from '../core/worker-failure.ts';
+import { wait } from '../guard/clock.ts';
 import { defaultSwitchgear } from '../guard/default-switchgear.ts';
 import type { Switchgear } from '../guard/front-door.ts';
 import { worksOf } from '../guard/works-of.ts';
@@ -146,7 +147,7 @@ export function supervisor({ gear = defaultSwitchgear(), workers, ask, log }: Su
   /** Waits 2, 4, 8 … seconds before a worker that failed is sent again, where the settings say so. */
   async function backOff(failures: number): Promise<void> {
     if (failures === 0 || !gear.settings.delegation.backoff) return;
-    await new Promise<void>((resolve) => void clock.after(1000 * 2 ** failures, resolve, true));
+    await wait(clock, 1000 * 2 ** failures);
   }
 
   return {

@@ -2,6 +2,7 @@
 
 import { haltedDrainMs, leftBehindMs } from '../core/limits.ts';
 import type { Refusal } from '../core/refusal.ts';
+import { wait } from '../guard/clock.ts';
 import type { TaskOptions } from '../guard/front-door.ts';
 import { sweep } from '../guard/sweep.ts';
 import { worksOf } from '../guard/works-of.ts';
@@ -95,6 +96,6 @@ export async function attempt(world: RunWorld, launched: Launched, given: TaskOp
 /** Processes that stay when the agent has ended; those that are about to end, too, are given a moment. */
 async function leftBehind(tree: ProcessTree, clock: Clock): Promise<number> {
   if (tree.look().length === 0) return 0;
-  await new Promise<void>((resolve) => void clock.after(leftBehindMs, resolve, true));
+  await wait(clock, leftBehindMs);
   return tree.look().length;
 }

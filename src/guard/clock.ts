@@ -15,6 +15,20 @@ function later(delayMs: number, run: () => void, awaited = false): () => void {
   return () => clearTimeout(timer);
 }
 
+/** Waits for a while, or until the signal aborts. */
+export function wait(clock: Clock, delayMs: number, signal?: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const done = () => {
+      cancel();
+      signal?.removeEventListener('abort', done);
+      resolve();
+    };
+    const cancel = clock.after(delayMs, done, true);
+    signal?.addEventListener('abort', done, { once: true });
+    if (signal?.aborted) done();
+  });
+}
+
 const tickMs = 10;
 const readsPerLook = 64;
 

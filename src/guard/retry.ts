@@ -2,8 +2,8 @@
 
 import { retryAttemptsMax } from '../core/limits.ts';
 import { isRefused, refusalOf } from '../core/refusal.ts';
-import type { Clock } from '../ports/clock.ts';
 import { amount, type Checks, fn, signal as isSignal, options, whole } from './arguments.ts';
+import { wait } from './clock.ts';
 import type { RetryOptions, Switchgear } from './front-door.ts';
 import { worksOf } from './works-of.ts';
 
@@ -31,18 +31,4 @@ export async function retry<T>(gear: Switchgear, run: () => T | Promise<T>, give
       if (signal?.aborted) throw error;
     }
   }
-}
-
-/** Waits for a while, or until the signal aborts. */
-export function wait(clock: Clock, delayMs: number, signal?: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const done = () => {
-      cancel();
-      signal?.removeEventListener('abort', done);
-      resolve();
-    };
-    const cancel = clock.after(delayMs, done, true);
-    signal?.addEventListener('abort', done, { once: true });
-    if (signal?.aborted) done();
-  });
 }

@@ -6,10 +6,9 @@
 import { randomUUID } from 'node:crypto';
 import { SwitchgearError } from '../core/error.ts';
 import { hookKeepMs, hookLeaseMs, hookTurnMaxMs, hookTurnMinMs } from '../core/limits.ts';
-import { systemClock } from '../guard/clock.ts';
+import { systemClock, wait } from '../guard/clock.ts';
 import { freeze, thaw } from '../guard/frozen-task.ts';
 import { holdsWords } from '../guard/notes.ts';
-import { wait } from '../guard/retry.ts';
 import { stopSweep } from '../guard/sweep.ts';
 import type { TaskNode } from '../guard/task-node.ts';
 import { endTask } from '../guard/tasks.ts';

@@ -15,11 +15,10 @@ import {
 import type { Refusal } from '../core/refusal.ts';
 import type { Stop } from '../core/verdict.ts';
 import { type ProposedCall, propose, refuse } from '../guard/across.ts';
-import { systemClock } from '../guard/clock.ts';
+import { systemClock, wait } from '../guard/clock.ts';
 import { fingerprint } from '../guard/fingerprint.ts';
 import { tell } from '../guard/gate.ts';
 import { type Target, targetFor } from '../guard/lanes.ts';
-import { wait } from '../guard/retry.ts';
 import type { Works } from '../guard/works.ts';
 import { type Desk, type Held, inTurn } from './desk.ts';
 import { type CallProposedEvent, type HookDecision, pass } from './hook-event.ts';

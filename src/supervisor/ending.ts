@@ -1,6 +1,7 @@
 /** How a process tree is ended: asked as its program understands it, given time, then killed until nothing is left. */
 
 import { killRoundsMax, leftoverGraceMs, treeLookMs } from '../core/limits.ts';
+import { wait } from '../guard/clock.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Process } from './process-table.ts';
 import type { ProcessTree } from './process-tree.ts';
@@ -36,7 +37,7 @@ export async function endTree(tree: ProcessTree, clock: Clock, options: EndOptio
   let untilMs = clock.nowMs() + graceMs;
   let isOrphaned = false;
   while (living.length > 0 && clock.nowMs() < untilMs && hurry?.aborted !== true) {
-    await pause(clock, treeLookMs, hurry);
+    await wait(clock, treeLookMs, hurry);
     living = look();
     if (isOrphaned || tree.hasRoot()) continue;
     // The program has ended and left tools behind, which nobody has asked yet.
@@ -52,7 +53,7 @@ export async function endTree(tree: ProcessTree, clock: Clock, options: EndOptio
       killed.add(pid);
       send(pid, 'SIGKILL');
     }
-    await pause(clock, treeLookMs / 2);
+    await wait(clock, treeLookMs / 2);
     living = look();
     calm = living.length === 0 ? calm + 1 : 0;
   }
@@ -77,16 +78,4 @@ function send(pid: number, signal: NodeJS.Signals): void {
   } catch {
     // It is gone, which is what was wanted, or is not ours to end, which the next look shows.
   }
-}
-
-function pause(clock: Clock, ms: number, hurry?: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const done = () => {
-      cancel();
-      hurry?.removeEventListener('abort', done);
-      resolve();
-    };
-    const cancel = clock.after(ms, done, true);
-    hurry?.addEventListener('abort', done, { once: true });
-  });
 }

@@ -3,26 +3,18 @@
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { chmodSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { main } from '../../src/cli/main.ts';
-import { type RedisServer, startRedis } from '../redis-server.ts';
+import { startRedis } from '../redis-server.ts';
+import { storePlace } from '../stores/both-stores.ts';
 
-const folder = mkdtempSync(join(tmpdir(), 'switchgear-commands-'));
+const { folder, server } = storePlace();
 const bin = fileURLToPath(new URL('../../bin/switchgear.cjs', import.meta.url));
 const agentFile = fileURLToPath(new URL('./agent-child.ts', import.meta.url));
-let server: RedisServer;
-before(async () => {
-  server = await startRedis();
-});
-after(async () => {
-  await server.stop();
-  rmSync(folder, { recursive: true, force: true });
-});
 
 async function run(words: string, store?: string) {
   const out: string[] = [];
@@ -55,7 +47,7 @@ function linesOf(child: ChildProcess) {
 
 const kinds: Readonly<Record<string, () => { readonly child: readonly string[]; readonly store: string }>> = {
   'in a file': () => ({ child: [join(folder, 'agents.db')], store: `sqlite:${join(folder, 'agents.db')}` }),
-  'in Redis': () => ({ child: [server.url, 'fleet'], store: `${server.url}?prefix=fleet` }),
+  'in Redis': () => ({ child: [server().url, 'fleet'], store: `${server().url}?prefix=fleet` }),
 };
 
 for (const [name, placeOf] of Object.entries(kinds)) {

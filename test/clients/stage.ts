@@ -7,6 +7,7 @@ import { delimiter, dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import type { Card } from '../../src/core/card.ts';
 import type { Entry } from '../../src/index.ts';
+import { outputOf } from '../child-output.ts';
 import { bin } from '../switchgear-bin.ts';
 import type { Client } from './clients.ts';
 import { type Mock, mockModel, type Turn } from './mock-model.ts';
@@ -60,18 +61,12 @@ export async function stage(client: Client, installed: string, story: (asked: As
   function switchgear(...words: readonly string[]): Promise<Finished> {
     return new Promise((resolve, reject) => {
       const child = spawn(process.execPath, [bin, ...words], { cwd: work, env, stdio: ['ignore', 'pipe', 'pipe'] });
-      let [out, err] = ['', ''];
-      child.stdout.on('data', (data) => {
-        out += data;
-      });
-      child.stderr.on('data', (data) => {
-        err += data;
-      });
+      const { out, err } = outputOf(child);
       const late = setTimeout(() => child.kill('SIGTERM'), patienceMs);
       child.on('error', reject);
       child.on('close', (code) => {
         clearTimeout(late);
-        resolve({ code, out, err });
+        resolve({ code, out: out(), err: err() });
       });
     });
   }

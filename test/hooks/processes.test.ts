@@ -7,6 +7,7 @@ import { type TestContext, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { lockPatienceMs } from '../../src/core/limits.ts';
 import { sqliteStore } from '../../src/stores/sqlite.ts';
+import { outputOf } from '../child-output.ts';
 import { bash, type Event, type HookSession, newSession, type Said, stop } from './session.ts';
 
 const entry = fileURLToPath(new URL('./hook-process.ts', import.meta.url));
@@ -20,15 +21,12 @@ function session(context: TestContext): HookSession {
 function start({ folder, store }: HookSession, event: Event) {
   const env = { PATH: process.env.PATH, SWITCHGEAR_STORE: store };
   const child = spawn(process.execPath, [entry, 'hook', 'claude-code'], { cwd: folder, env, stdio: 'pipe' });
-  let out = '';
-  child.stdout.on('data', (data) => {
-    out += data;
-  });
+  const { out } = outputOf(child);
   const answered = new Promise<Said | undefined>((resolve, reject) => {
     child.on('close', (code, signal) => {
       if (signal !== null) resolve(undefined);
       else if (code !== 0) reject(new Error(`exit code ${code}`));
-      else resolve(out === '' ? undefined : (JSON.parse(out) as Said));
+      else resolve(out() === '' ? undefined : (JSON.parse(out()) as Said));
     });
   });
   child.stdin.on('error', () => {}); // It may be killed before it has read.

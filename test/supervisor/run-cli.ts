@@ -5,6 +5,7 @@ import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { outputOf } from '../child-output.ts';
 import { bin as ourBin } from '../switchgear-bin.ts';
 
 const agent = fileURLToPath(new URL('./fake-agent.ts', import.meta.url));
@@ -54,18 +55,11 @@ export function newHome(bin = ourBin): Home {
       ...more,
     };
     const child = spawn(process.execPath, [bin, ...args], { cwd: folder, env, stdio: 'pipe' });
-    let out = '';
-    let err = '';
-    child.stdout.on('data', (data) => {
-      out += data;
-    });
-    child.stderr.on('data', (data) => {
-      err += data;
-    });
+    const { out, err } = outputOf(child);
     const finished = new Promise<Finished>((resolve) => {
-      child.on('close', (code, signal) => resolve({ code, signal, out, err }));
+      child.on('close', (code, signal) => resolve({ code, signal, out: out(), err: err() }));
     });
-    return { child, finished, out: () => out, err: () => err };
+    return { child, finished, out, err };
   };
   return {
     folder,
