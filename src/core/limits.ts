@@ -273,3 +273,5 @@ export const hookReasonMax = 500;
 export const fetchBodyMax = 8_388_608;
 /** How long a program may take to end after the agent that started it, before it counts as left behind. */
 export const leftBehindMs = 200;
+/** How soon a call comes back, at the soonest, that waits for an answer of the store. */
+export const comeBackMs = 10;

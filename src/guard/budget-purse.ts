@@ -3,6 +3,7 @@
  * processes together never pass the limit, one that dies overspends nothing, and most calls ask nobody.
  */
 
+import { comeBackAt } from '../core/come-back.ts';
 import type { Entry } from '../core/event.ts';
 import { type BudgetWindow, book, type Charge, limitOf, overBudget, sliceOf, usedAt } from '../core/joint-budget.ts';
 import { storeRetryMaxMs } from '../core/limits.ts';
@@ -13,8 +14,6 @@ import type { Cell, Change, Deal, Dealt, Next, Note, Shared } from '../ports/sto
 
 /** The share of what is left that is fetched at once: parts shrink towards the end, and a dead process loses little. */
 const part = 0.01;
-/** How soon a call comes back whose request is out; the longer that takes, the later. */
-const comeBackMs = 10;
 /** How long a call has to come for what was fetched for it. */
 const promiseMs = 100;
 /** For how long the store's no is believed without asking again. */
@@ -169,13 +168,14 @@ export function createPurse(
     return overBudget(budget, Math.max(limit + 1, usedAt(cell.state, budget, atMs) - left + amount), kind);
   }
 
-  function notNow(amount: number, atMs: number, waitMs: number, kind: 'wait' | 'deny', reason: string): Stop {
-    return { ...against(amount, atMs, 'deny'), kind, reason, retryAtMs: atMs + waitMs };
+  function notNow(amount: number, atMs: number, retryAtMs: number, kind: 'wait' | 'deny', reason: string): Stop {
+    return { ...against(amount, atMs, 'deny'), kind, reason, retryAtMs };
   }
 
   return {
     take(amount, atMs, kind) {
-      if (closed) return notNow(amount, atMs, comeBackMs, 'deny', `the ${budget.scope} budget was just replaced`);
+      if (closed)
+        return notNow(amount, atMs, comeBackAt(atMs, atMs), 'deny', `the ${budget.scope} budget was just replaced`);
       roll(atMs);
       if (amount <= left) {
         use(amount);
@@ -197,11 +197,11 @@ export function createPurse(
       }
       if (shared.health.state === 'degraded') {
         const reason = `the store of the ${budget.scope} budget is away, and what this process had of it is used`;
-        return notNow(amount, atMs, storeRetryMaxMs, 'deny', reason);
+        return notNow(amount, atMs, atMs + storeRetryMaxMs, 'deny', reason);
       }
       want(missing);
       const reason = `more of the ${budget.scope} budget is being fetched`;
-      return { ...notNow(amount, atMs, Math.max(comeBackMs, atMs - askedMs), 'wait', reason), pending: true };
+      return { ...notNow(amount, atMs, comeBackAt(atMs, askedMs), 'wait', reason), pending: true };
     },
     charge({ amount, atMs }, comesBack) {
       if (amount > 0) {

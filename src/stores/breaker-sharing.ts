@@ -4,6 +4,7 @@ import type { Action } from '../core/action.ts';
 import { refusalAt, renewProbe } from '../core/breaker/breaker.ts';
 import type { BreakerState } from '../core/breaker/state.ts';
 import { beginRunning } from '../core/breaker/window.ts';
+import { comeBackAt } from '../core/come-back.ts';
 import type { Control } from '../core/control.ts';
 import type { ActionDecided, ControlEvent, Entry, EntryBody } from '../core/event.ts';
 import {
@@ -29,9 +30,6 @@ export interface Common {
   now(deal: Deal): Dealt;
   soon(deal: Deal): Promise<Dealt>;
 }
-
-/** How soon a call comes back whose request is out; the longer that takes, the later. */
-const comeBackMs = 10;
 
 export function shareBreakers(common: Common): BreakerSharing {
   const seats = new WeakMap<Cell<BreakerState>, { readonly control: unknown; readonly seat: SharedBreaker }>();
@@ -209,7 +207,7 @@ function shareBreaker(
   function waiting({ id, patienceMs }: Action, atMs: number): Stop {
     const { failureThreshold: limit } = settings;
     const counters = { failures: limit, limit, wait_secs: 1 };
-    const retryAtMs = atMs + Math.max(comeBackMs, atMs - (askedMs ?? atMs));
+    const retryAtMs = comeBackAt(atMs, askedMs ?? atMs);
     const stop = { code: 'circuit_open', control: 'breaker', counters, retryAtMs } as const;
     if (patienceMs === 0) return { ...stop, kind: 'deny' };
     sentAway = id;

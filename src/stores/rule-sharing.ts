@@ -4,6 +4,7 @@
  */
 
 import type { Action } from '../core/action.ts';
+import { comeBackAt } from '../core/come-back.ts';
 import type { Control } from '../core/control.ts';
 import type { ControlEvent } from '../core/event.ts';
 import { frequencyHistoryMax, grantKeepMs, ruleCellsMax } from '../core/limits.ts';
@@ -40,9 +41,6 @@ interface Group {
   /** The store's last no. */
   full: { readonly window: string; readonly freeAtMs: number } | undefined;
 }
-
-/** How soon a call comes back whose request is out; the longer that takes, the later. */
-const comeBackMs = 10;
 
 export function shareRules(windows: Windows): RuleSharing {
   const seats = new WeakMap<Control, SharedRules>();
@@ -152,7 +150,7 @@ function shareControl(windows: Windows, nextMark: () => string, control: RulesCo
         if (stop !== undefined) return stop;
       }
       if (group.asked <= group.waiting.length) void ask(group, action, atMs);
-      const retryAtMs = atMs + Math.max(comeBackMs, atMs - group.sinceMs);
+      const retryAtMs = comeBackAt(atMs, group.sinceMs);
       group.waiting.push(retryAtMs);
       const counters = { rule: group.counted[0]!.rule.id };
       return { kind: 'wait', code: 'rule_throttled', control: control.name, counters, retryAtMs, pending: true };
