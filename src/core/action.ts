@@ -56,9 +56,9 @@ export type Outcome =
     }
   | { readonly kind: 'neutral'; readonly why: 'ignored' | 'denied' | 'cancelled' | 'given-back' | 'lease-expired' };
 
-export const success: Outcome = Object.freeze({ kind: 'success' });
-export const cancelled: Outcome = Object.freeze({ kind: 'neutral', why: 'cancelled' });
-export const givenBack: Outcome = Object.freeze({ kind: 'neutral', why: 'given-back' });
+export const success: Outcome = /* @__PURE__ */ Object.freeze({ kind: 'success' });
+export const cancelled: Outcome = /* @__PURE__ */ Object.freeze({ kind: 'neutral', why: 'cancelled' });
+export const givenBack: Outcome = /* @__PURE__ */ Object.freeze({ kind: 'neutral', why: 'given-back' });
 
 /** What an action cost in the end. */
 export interface Cost {

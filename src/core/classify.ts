@@ -12,8 +12,7 @@ type Lists = Pick<BreakerSettings, 'countErrors' | 'ignoreErrors' | 'sameErrorOn
 const ignored: Outcome = Object.freeze({ kind: 'neutral', why: 'ignored' });
 const denied: Outcome = Object.freeze({ kind: 'neutral', why: 'denied' });
 
-/** Flags and names by which tools and frameworks say that a person or a policy said no: the tool is not at fault. */
-const denialFlags = ['approval_denied', 'permission_denied', 'approval_error', 'policy_denied', 'guardrail_denied'];
+/** Names by which tools and frameworks say that a person or a policy said no: the tool is not at fault. */
 const denialName = /^(Approval|Permission|Policy|Guardrail)(Process)?(Denied|Error)(Error)?$/;
 
 /** Codes of Node, HTTP clients and JSON-RPC, and HTTP statuses, that say the same as a name in policies. */
@@ -169,15 +168,22 @@ function isLike(what: unknown, { kind, name }: PlainFailure): boolean {
     error.response === undefined &&
     error.headers === undefined &&
     error.retryAfterMs === undefined &&
-    error.approval_denied === undefined &&
-    error.permission_denied === undefined &&
-    error.approval_error === undefined &&
-    error.policy_denied === undefined &&
-    error.guardrail_denied === undefined
+    !isDenial(error)
   );
 }
 
-/** Whether a value says that a person or a policy said no. */
+/** Whether a value says that a person or a policy said no. Spelt out for the same reason. */
 export function isDenial(value: unknown): boolean {
-  return denialFlags.some((flag) => peek(value, flag) === true);
+  try {
+    const flags = (value ?? {}) as Readonly<Record<string, unknown>>;
+    return (
+      flags.approval_denied === true ||
+      flags.permission_denied === true ||
+      flags.approval_error === true ||
+      flags.policy_denied === true ||
+      flags.guardrail_denied === true
+    );
+  } catch {
+    return false; // What cannot be looked at says nothing.
+  }
 }

@@ -258,21 +258,12 @@ export type Entry = { readonly seq: number; readonly atMs: number; readonly wall
 
 export type EntryType = EntryBody['type'];
 
-/** Entries that exist at level `all` only; a crash may lose the last of them. Everything else is a record. */
-const traces: ReadonlySet<EntryType> = new Set<EntryType>([
-  'action-allowed',
-  'action-settled',
-  'work-ended',
-  'permit-renewed',
-  'text-observed',
-  'usage-observed',
-  'call-observed',
-  'result-observed',
-  'progress-observed',
-  'user-observed',
-  'sign-observed',
-]);
+const traces: ReadonlySet<EntryType> = new Set(['action-allowed', 'action-settled', 'work-ended', 'permit-renewed']);
 
+/**
+ * Whether an entry exists at level `all` only; a crash may lose the last of them. What was observed is a trace, and so
+ * are plain allows and settlements; everything else is a record.
+ */
 export function isTrace(type: EntryType): boolean {
-  return traces.has(type);
+  return traces.has(type) || type.endsWith('-observed');
 }

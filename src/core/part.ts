@@ -53,22 +53,21 @@ export function checkPart<T extends object>(defaults: T, input: unknown, where: 
     if (!isNone && !fits) refuse(`.${name} must be ${kind}, got ${quoted(value)}`);
     part[name] = isNone ? undefined : value;
   }
-  const unreachable = unreachableLimit({ ...defaults, ...part } as Partial<BreakerSettings>);
-  if (unreachable !== undefined) refuse(unreachable);
+  checkReach({ ...defaults, ...part } as Partial<BreakerSettings>, refuse);
   return part as Partial<T>;
 }
 
-/** What could never trip, in words: settings that fit one by one must leave a limit together, too. */
-function unreachableLimit(settings: Partial<BreakerSettings>): string | undefined {
-  const { trip, failureThreshold = 0, windowCalls = 0, rateWindow, minimumCalls = 0 } = settings;
+/** Settings that fit one by one must leave a limit together, too. */
+function checkReach(settings: Partial<BreakerSettings>, refuse: (text: string) => never): void {
+  const { trip, windowCalls = 0, rateWindow } = settings;
   const isRated = rateWindow === 'calls' && (settings.failureRateThreshold ?? settings.slowCallSecs) !== undefined;
-  const [name, value] =
-    trip === 'count_window' && failureThreshold > windowCalls
-      ? ['failureThreshold', failureThreshold]
-      : isRated && minimumCalls > windowCalls
-        ? ['minimumCalls', minimumCalls]
-        : [];
-  return name && `.${name} is ${value}, but the window holds ${windowCalls} calls: it could never trip`;
+  const mustFit = (name: 'failureThreshold' | 'minimumCalls') => {
+    const { [name]: count = 0 } = settings;
+    if (count > windowCalls)
+      refuse(`.${name} is ${count}, but the window holds ${windowCalls} calls: it could never trip`);
+  };
+  if (trip === 'count_window') mustFit('failureThreshold');
+  if (isRated) mustFit('minimumCalls');
 }
 
 /** What a setting must be, in words, and whether a value is. */

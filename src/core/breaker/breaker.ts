@@ -91,17 +91,16 @@ export function advanceBreaker(state: BreakerState, settings: BreakerSettings, a
 
 /** Takes an admission: counts it, and its probe if it is one. */
 export function admitCall(state: BreakerState, settings: BreakerSettings, id: string | number, atMs: number): Admitted {
-  if (settings.mode === 'off') {
-    state.inFlight++; // Switched on again, it knows what still runs.
-    return { id, generation: state.generation, probe: false, atMs };
+  let probe = false;
+  state.inFlight++; // Also where it is off: switched on again, it knows what still runs.
+  if (settings.mode !== 'off') {
+    advanceBreaker(state, settings, atMs);
+    if (state.phase === 'open' && isDue(state, atMs)) halfOpenBreaker(state, atMs);
+    probe = state.phase === 'half-open' && state.probes.length < settings.halfOpenPermits;
+    if (probe) state.probes = [...state.probes, { id, endMs: atMs + settings.leaseSecs * 1000 }];
+    state.requests++;
+    beginRunning(state, settings, atMs);
   }
-  advanceBreaker(state, settings, atMs);
-  if (state.phase === 'open' && isDue(state, atMs)) halfOpenBreaker(state, atMs);
-  const probe = state.phase === 'half-open' && state.probes.length < settings.halfOpenPermits;
-  if (probe) state.probes = [...state.probes, { id, endMs: atMs + settings.leaseSecs * 1000 }];
-  state.requests++;
-  state.inFlight++;
-  beginRunning(state, settings, atMs);
   return { id, generation: state.generation, probe, atMs };
 }
 
@@ -138,30 +137,30 @@ export function settleCall(
     }
     state.probes = others;
   }
-  switch (outcome.kind) {
-    case 'neutral':
-      state.neutrals++; // Nothing was learnt; the slot of a probe is free again.
-      return;
-    case 'success':
-      state.successes++;
-      state.streak = 0;
-      if (isProbe) settleProbe(state, settings, slow ? 'a slow probe' : '', atMs);
-      else succeed(state, settings, slow, atMs);
-      return;
-    case 'failure':
-      state.failures++;
-      state.streak++;
-      if (isProbe) settleProbe(state, settings, 'a failed probe', atMs, outcome.retryAtMs);
-      else fail(state, settings, outcome, slow, atMs);
+  if (outcome.kind === 'neutral') {
+    state.neutrals++; // Nothing was learnt; the slot of a probe is free again.
+    return;
   }
+  const failed = outcome.kind === 'failure';
+  if (failed) fail(state, settings, outcome);
+  else succeed(state, settings);
+  // A callee may ask to be left alone, within reason: it must not keep its breaker open for ever.
+  const asked = failed ? outcome.retryAtMs : undefined;
+  const untilMs = Math.min(asked ?? atMs, atMs + settings.recoveryMaxSecs * 1000);
+  let cause = failed ? 'a failed probe' : slow ? 'a slow probe' : '';
+  if (!isProbe) {
+    record(state, settings, failed, slow, atMs);
+    cause = failed ? failureCause(state, settings, untilMs, atMs) : '';
+    if (cause === '' && (failed || slow) && isSlow(state, settings, atMs)) cause = 'slow calls';
+  }
+  if (cause !== '') openBreaker(state, settings, atMs, cause, untilMs);
+  else if (isProbe && ++state.probeSuccesses >= settings.successThreshold) closeBreaker(state);
 }
 
 /** A success while closed, where nobody looks at the time: the commonest ending, in one step. */
 export function countSuccess(state: BreakerState, settings: BreakerSettings): void {
   endWork(state);
-  state.successes++;
-  state.streak = 0;
-  if (settings.trip === 'consecutive') state.run = 0;
+  succeed(state, settings);
   state.ringAt++;
 }
 
@@ -169,9 +168,7 @@ export function countSuccess(state: BreakerState, settings: BreakerSettings): vo
 export function countFailure(state: BreakerState, settings: BreakerSettings, failure: Failure): boolean {
   if (state.run + 1 >= settings.failureThreshold || failure.retryAtMs !== undefined) return false;
   endWork(state);
-  state.failures++;
-  state.streak++;
-  run(state, settings, failure);
+  fail(state, settings, failure);
   record(state, settings, true, false, 0);
   return true;
 }
@@ -181,51 +178,29 @@ export function endWork(state: BreakerState): void {
   if (state.inFlight > 0) state.inFlight--;
 }
 
-function succeed(state: BreakerState, settings: BreakerSettings, slow: boolean, atMs: number): void {
+/** A success ends a run of failures, unless all of them count. */
+function succeed(state: BreakerState, settings: BreakerSettings): void {
+  state.successes++;
+  state.streak = 0;
   if (settings.trip === 'consecutive') state.run = 0;
-  record(state, settings, false, slow, atMs);
-  if (slow && isSlow(state, settings, atMs)) openBreaker(state, settings, atMs, 'slow calls');
 }
 
 /** One more towards the threshold, or the first of another kind. */
-function run(state: BreakerState, { sameErrorOnly }: BreakerSettings, { errorFingerprint }: Failure): void {
+function fail(state: BreakerState, { sameErrorOnly }: BreakerSettings, { errorFingerprint }: Failure): void {
+  state.failures++;
+  state.streak++;
   state.run = sameErrorOnly && errorFingerprint !== state.runError ? 1 : state.run + 1;
   state.runError = errorFingerprint;
 }
 
-function fail(state: BreakerState, settings: BreakerSettings, failure: Failure, slow: boolean, atMs: number): void {
-  run(state, settings, failure);
-  record(state, settings, true, slow, atMs);
-  const until = askedUntil(failure.retryAtMs, settings, atMs);
-  const asked = settings.openOnRetryAfter && until !== undefined && until > atMs;
-  const cause = asked ? 'the callee asked to wait' : tripCause(state, settings, atMs);
-  if (cause !== undefined) openBreaker(state, settings, atMs, cause, until);
-}
-
-/** Until when a callee asked to be left alone, within reason: it must not keep its breaker open for ever. */
-function askedUntil(untilMs: number | undefined, settings: BreakerSettings, atMs: number): number | undefined {
-  return untilMs === undefined ? undefined : Math.min(untilMs, atMs + settings.recoveryMaxSecs * 1000);
-}
-
-function settleProbe(
-  state: BreakerState,
-  settings: BreakerSettings,
-  cause: string,
-  atMs: number,
-  retryAtMs?: number,
-): void {
-  if (cause !== '') openBreaker(state, settings, atMs, cause, askedUntil(retryAtMs, settings, atMs));
-  else if (++state.probeSuccesses >= settings.successThreshold) closeBreaker(state);
-}
-
-function tripCause(state: BreakerState, settings: BreakerSettings, atMs: number): string | undefined {
+/** Why a failure opens it, or nothing. */
+function failureCause(state: BreakerState, settings: BreakerSettings, untilMs: number, atMs: number): string {
+  if (settings.openOnRetryAfter && untilMs > atMs) return 'the callee asked to wait';
   if (countedFailures(state, settings, atMs) >= settings.failureThreshold) return 'failures';
   const rate = settings.failureRateThreshold;
-  if (rate !== undefined) {
-    const { calls, failures } = rateSums(state, settings, atMs);
-    if (calls >= settings.minimumCalls && failures / calls >= rate) return 'the failure rate';
-  }
-  return isSlow(state, settings, atMs) ? 'slow calls' : undefined;
+  if (rate === undefined) return '';
+  const { calls, failures } = rateSums(state, settings, atMs);
+  return calls >= settings.minimumCalls && failures / calls >= rate ? 'the failure rate' : '';
 }
 
 /** Failures towards the threshold, as the trip setting counts them. */

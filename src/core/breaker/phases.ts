@@ -13,7 +13,7 @@ export function openBreaker(
   cause: string,
   untilMs?: number,
 ): void {
-  leaveOpen(state, atMs);
+  state.openMs += openForMs(state, atMs);
   const wait = waitMs(state, settings);
   enter(state, 'open');
   state.opens++;
@@ -28,7 +28,7 @@ export function openBreaker(
 
 /** Lets probes pass from now on: its time has come, or a health check said so. */
 export function halfOpenBreaker(state: BreakerState, atMs: number): void {
-  leaveOpen(state, atMs);
+  state.openMs += openForMs(state, atMs);
   enter(state, 'half-open');
 }
 
@@ -50,10 +50,6 @@ function enter(state: BreakerState, phase: BreakerState['phase']): void {
   clearWindows(state);
 }
 
-function leaveOpen(state: BreakerState, atMs: number): void {
-  if (state.phase === 'open') state.openMs += openForMs(state, atMs);
-}
-
 /** How long the present open period has blocked, so far. Past its time it blocks nobody. */
 export function openForMs(state: BreakerState, atMs: number): number {
   if (state.phase !== 'open') return 0;
@@ -65,7 +61,6 @@ export function openForMs(state: BreakerState, atMs: number): number {
 export function waitMs(state: BreakerState, settings: BreakerSettings): number {
   const grown = settings.recoveryTimeoutSecs * settings.recoveryFactor ** state.opens;
   const capped = Math.min(grown, Math.max(settings.recoveryMaxSecs, settings.recoveryTimeoutSecs)) * 1000;
-  if (settings.recoveryJitter === 0) return capped;
   return capped * (1 + settings.recoveryJitter * spread(settings.jitterSeed, state.generation));
 }
 
@@ -78,7 +73,7 @@ function spread(seed: number, generation: number): number {
 
 /** Back to the start, in place. Calls still running are late when they end; a hold by hand stays. */
 export function resetBreaker(state: BreakerState): void {
-  enter(state, 'closed');
+  closeBreaker(state);
   state.streak = 0;
   state.requests = 0;
   state.failures = 0;
@@ -86,11 +81,8 @@ export function resetBreaker(state: BreakerState): void {
   state.neutrals = 0;
   state.refused = 0;
   state.late = 0;
-  state.opens = 0;
   state.trips = 0;
   state.tripTimesMs = none;
   state.openedAtMs = 0;
   state.openUntilMs = 0;
-  state.openMs = 0;
-  state.cause = '';
 }

@@ -106,15 +106,18 @@ export function ringSums(state: BreakerState, { windowCalls }: BreakerSettings, 
 }
 
 export function bucketSums(state: BreakerState, settings: BreakerSettings, atMs: number): WindowSums {
-  const sums = [0, 0, 0] as [number, number, number];
-  const add = (at: number, sign: number) => {
-    for (let kind = 0; kind < 3; kind++) sums[kind]! += sign * state.buckets![at + kind]!;
-  };
-  if (state.buckets !== null) {
-    for (let at = 0; at < bucketsPerWindow * 3; at += 3) add(at, 1);
-    passed(state.buckets, 3, state.bucketAt, bucketIndex(state, settings, atMs), (at) => add(at, -1));
+  const { buckets, bucketAt } = state;
+  const sums = { calls: 0, failures: 0, slow: 0 };
+  if (buckets === null) return sums;
+  // What is older than the window does not count, whether or not its place was taken since.
+  const newest = Math.max(bucketAt, bucketIndex(state, settings, atMs));
+  for (let index = newest - bucketsPerWindow + 1; index <= bucketAt; index++) {
+    const at = slotOf(index, bucketsPerWindow) * 3;
+    sums.calls += buckets[at]!;
+    sums.failures += buckets[at + 1]!;
+    sums.slow += buckets[at + 2]!;
   }
-  return { calls: sums[0], failures: sums[1], slow: sums[2] };
+  return sums;
 }
 
 /** The windows, written down without points in time. */
@@ -175,7 +178,7 @@ function slotMs(settings: BreakerSettings): number {
 /** A call began: it will be overdue once its slot has left the ring. */
 export function beginRunning(state: BreakerState, settings: BreakerSettings, atMs: number): void {
   if (state.running === null) return;
-  rollRunning(state, state.running, settings, atMs);
+  rollRunning(state, settings, atMs);
   state.running[state.runningAt % slots]!++;
 }
 
@@ -191,7 +194,7 @@ export function countRunning({ running, runningAt }: BreakerState, by: number): 
 export function endRunning(state: BreakerState, settings: BreakerSettings, beganAtMs: number, atMs: number): void {
   const { running } = state;
   if (running === null) return;
-  rollRunning(state, running, settings, atMs);
+  rollRunning(state, settings, atMs);
   const began = Math.floor(beganAtMs / slotMs(settings));
   if (state.runningAt - began >= slots && state.overdue > 0) {
     state.overdue--;
@@ -202,23 +205,19 @@ export function endRunning(state: BreakerState, settings: BreakerSettings, began
   if (own >= 0) running[own]!--;
 }
 
-function rollRunning(state: BreakerState, running: number[], settings: BreakerSettings, atMs: number): void {
-  const now = Math.floor(atMs / slotMs(settings));
-  if (now <= state.runningAt) return;
-  state.overdue = overdueAt(state, settings, atMs);
-  passed(running, 1, state.runningAt, now, (slot) => {
-    running[slot] = 0;
-  });
-  state.runningAt = now;
+function rollRunning(state: BreakerState, settings: BreakerSettings, atMs: number): void {
+  state.overdue = overdueAt(state, settings, atMs, true);
+  state.runningAt = Math.max(state.runningAt, Math.floor(atMs / slotMs(settings)));
 }
 
-/** How many calls are past the slow limit and still run, as of now. It never writes. */
-export function overdueAt(state: BreakerState, settings: BreakerSettings, atMs: number): number {
-  const { running } = state;
+/** How many calls are past the slow limit and still run, as of now. It writes nothing, unless told to. */
+export function overdueAt(state: BreakerState, settings: BreakerSettings, atMs: number, clears = false): number {
+  const { running, runningAt } = state;
   let { overdue } = state;
   if (running === null) return 0;
-  passed(running, 1, state.runningAt, Math.floor(atMs / slotMs(settings)), (slot) => {
+  passed(running, 1, runningAt, Math.floor(atMs / slotMs(settings)), (slot) => {
     overdue += running[slot]!;
+    if (clears) running[slot] = 0;
   });
   return overdue;
 }
