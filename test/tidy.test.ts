@@ -26,7 +26,16 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   adapters: ['core', 'ports', 'guard', 'compat'],
   agents: ['core', 'ports', 'guard'],
   supervisor: ['core', 'ports', 'guard/clock', 'guard/carried'],
-  hooks: ['core', 'ports', 'guard', 'stores', 'agents/shell-failure', 'agents/subagent-tasks', 'supervisor/run-record'],
+  hooks: [
+    'core',
+    'ports',
+    'guard',
+    'stores',
+    'agents/shell-failure',
+    'agents/subagent-tasks',
+    'supervisor/run-record',
+    'supervisor/hooked-run',
+  ],
   demo: ['core', 'ports', 'guard', 'policy', 'compat', 'prices', 'testing', 'index'],
   cli: [
     'core',

@@ -12,6 +12,7 @@ import { placeOf } from '../guard/task-node.ts';
 import { unknownTask } from '../guard/tasks.ts';
 import { worksOf } from '../guard/works-of.ts';
 import type { AgentEvent, AssistantEvent, ResultEvent, ToolResultEvent, ToolUseEvent } from './agent-event.ts';
+import { leaveLoops } from './left-loops.ts';
 import { outCalls } from './out-calls.ts';
 import { nameOf } from './reader.ts';
 import { recent } from './recent.ts';
@@ -24,6 +25,8 @@ import { wholeTexts } from './whole-texts.ts';
 export interface BookingOptions {
   /** Called once, at whatever moment a limit is reached: the process has to be ended. */
   readonly onHalt?: (halt: Refusal) => void;
+  /** Whether others refuse the calls of a tool that repeat: then they are not halted for it here, or later. */
+  readonly isTheirs?: (tool: string) => boolean;
 }
 
 export interface Booking {
@@ -53,7 +56,7 @@ export interface Booking {
 const told: ReadonlySet<AgentEvent['type']> = new Set(['session', 'usage', 'total', 'result'] as const);
 
 /** Begins to book on a task, which its owner started and ends. */
-export function bookOn(gear: Switchgear, task: Task, { onHalt }: BookingOptions = {}): Booking {
+export function bookOn(gear: Switchgear, task: Task, { onHalt, isTheirs }: BookingOptions = {}): Booking {
   const works = worksOf(gear);
   const { clock } = works;
   const rootNode = works.tasks.get(task.id);
@@ -83,6 +86,8 @@ export function bookOn(gear: Switchgear, task: Task, { onHalt }: BookingOptions 
   }
 
   const heed = (each: Task) => {
+    const node = works.tasks.get(each.id);
+    if (node !== undefined && isTheirs !== undefined) leaveLoops(node, isTheirs);
     if (each.halt !== undefined) noteHalt(each);
     else each.signal.addEventListener('abort', () => noteHalt(each), { once: true });
   };

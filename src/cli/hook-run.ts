@@ -2,18 +2,19 @@
 
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
+import type { Card } from '../core/card.ts';
 import { SwitchgearError } from '../core/error.ts';
 import { hookTurnMaxMs, storePollMs } from '../core/limits.ts';
 import type { Settings } from '../core/settings.ts';
 import { systemClock, wait } from '../guard/clock.ts';
 import { createSwitchgear } from '../guard/switchgear.ts';
-import type { Works } from '../guard/works.ts';
 import { worksOf } from '../guard/works-of.ts';
+import { veiled } from '../hooks/desk.ts';
 import { handle } from '../hooks/handle.ts';
 import type { HookDecision, HookEvent, HookHost, Payload } from '../hooks/hook-event.ts';
 import type { HookWorld } from '../hooks/hook-tasks.ts';
-import { orderHalt } from '../hooks/order-halt.ts';
 import type { CheckedPolicy } from '../policy/check.ts';
+import { tellHalt, tellTool } from '../supervisor/hooked-run.ts';
 import { runOf } from '../supervisor/run-record.ts';
 import type { Said, Terminal } from './command.ts';
 import { type SharedStore, storePlace, withStore } from './open-store.ts';
@@ -34,11 +35,14 @@ export async function runHook(run: HookRun): Promise<HookDecision> {
   const policy = await policyOf(said.given.get('--policy'), { ...terminal, cwd: project });
   const work = async (store: SharedStore) => {
     const joined = joinedRun(store, env);
+    if (joined !== undefined && event.type === 'call-proposed') {
+      await tellTool(store, joined.task, host.streamNames?.[event.tool] ?? event.tool);
+    }
     const session = env.SWITCHGEAR_SESSION || event.session;
     const gear = createSwitchgear({
       agent: host.name,
       session,
-      store,
+      store: joined === undefined ? store : withoutHalts(store),
       ...(policy && { policy }),
       env: {},
       // The run feeds breakers of its own with the same calls: they must not count twice.
@@ -58,9 +62,8 @@ export async function runHook(run: HookRun): Promise<HookDecision> {
     const about = { agent, session, tellsTurns, isAttended, joined };
     const world: HookWorld = { works, store, desk, isSilent, untilMs, ...about };
     const decision = await handle(world, event);
-    if (decision.kind === 'halt' && joined !== undefined) {
-      closeCards(works, joined.task);
-      await orderHalt(store, joined.task, decision.why ?? decision.reason);
+    if (decision.kind === 'halt' && decision.halt !== undefined && joined !== undefined) {
+      await tellHalt(store, joined.task, veiled(works, decision.halt));
     }
     // Nobody waits for the end of a session: there the store has a moment to look after its journal.
     if (event.type === 'session-ended') await wait(systemClock, storePollMs * 1.1);
@@ -78,12 +81,14 @@ export async function runHook(run: HookRun): Promise<HookDecision> {
   }
 }
 
-/** The run around it asks what to do, with a card of its own. */
-function closeCards({ store }: Works, task: string): void {
-  for (const card of store.cards()) {
-    const isOfRun = card.task === task || card.task.startsWith(`${task}/`);
-    if (isOfRun && card.kind === 'halt' && card.state === 'open') store.putCard({ ...card, state: 'expired' });
-  }
+/** The store of a hook below a run: that a task is halted is told by the run, with a card of its own. */
+function withoutHalts(store: SharedStore): SharedStore {
+  const append: SharedStore['append'] = (body, place, atMs) => {
+    const isHalt = body.type === 'task-halted' || (body.type === 'card-changed' && body.card.kind === 'halt');
+    return isHalt ? { ...body, ...place, seq: 0, atMs, wallMs: store.clock.wallMs() } : store.append(body, place, atMs);
+  };
+  const putCard = (card: Card) => (card.kind === 'halt' ? undefined : store.putCard(card));
+  return Object.create(store, { append: { value: append }, putCard: { value: putCard } }) as SharedStore;
 }
 
 /** What a run around it counts is written down by the run; without one everything that replay needs is kept. */

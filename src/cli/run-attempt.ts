@@ -77,8 +77,8 @@ export async function attempt(world: RunWorld, launched: Launched, given: TaskOp
     const mostMs = asked === undefined ? Number.POSITIVE_INFINITY : haltedDrainMs;
     await child.drained(clock, mostMs, () => tree.look().length > 0);
     feed.end(ending === undefined);
-    // What a hook of the agent ordered last may not have been heard of yet.
-    world.store.shared?.refresh();
+    // What a hook of the agent or an operator said last may not have been heard of yet.
+    booking.look();
     sweep(worksOf(world.gear));
     const ended = await ending; // The last line that it printed may have been one too many.
     if (ended !== undefined) {

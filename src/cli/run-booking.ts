@@ -13,6 +13,7 @@ import { type Carried, carriedFrom, carryOver } from '../guard/carried.ts';
 import type { Task, TaskOptions, TaskSnapshot } from '../guard/front-door.ts';
 import { forgetRun, keepRun, type RunRecord, thisProcess } from '../supervisor/run-record.ts';
 import { evidence } from './run-evidence.ts';
+import { runHooks } from './run-hooks.ts';
 import type { Launched } from './run-launch.ts';
 import type { RunWorld } from './run-world.ts';
 
@@ -33,6 +34,8 @@ export interface RunBooking {
   readonly task: Task;
   readonly halt: Refusal | undefined;
   tell(event: AgentEvent): void;
+  /** Looks at what the agent's files and hooks say. */
+  look(): void;
   /** The process stands still, and goes on. */
   pause(): void;
   resume(): void;
@@ -53,6 +56,7 @@ export function runBooking(
   const { agent, way, session, wallMs } = launched;
   const isInteractive = way === 'interactive';
   const seen = evidence();
+  const hooks = runHooks(gear, store, launched.task);
   let microsAtHalt = 0;
   let task = begin({ ...given, id: launched.task });
   let booking = book();
@@ -85,6 +89,7 @@ export function runBooking(
         microsAtHalt = made.spent.micros;
         onHalt(halt);
       },
+      isTheirs: hooks.ask,
     });
     return made;
   }
@@ -129,6 +134,7 @@ export function runBooking(
   function look(): void {
     isLooking = true;
     for (const event of watch?.poll() ?? []) tell(event);
+    hooks.heed(task);
     isLooking = false;
     lookedMs = clock.nowMs();
   }
@@ -163,6 +169,7 @@ export function runBooking(
       return booking.halt;
     },
     tell,
+    look,
     pause: () => booking.pause(),
     resume: () => booking.resume(),
     finish(how, halt) {
@@ -177,6 +184,7 @@ export function runBooking(
       world.follow(undefined);
       task.end(how);
       closeNotices();
+      hooks.forget();
       if (halt === undefined || carried === undefined) forgetRun(store, record.task);
       else {
         const whole = withLate(carried, halt, lateMicros);

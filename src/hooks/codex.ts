@@ -21,6 +21,7 @@ import {
 export const codex: HookHost = {
   name: 'codex',
   tellsTurns: false,
+  streamNames: { Bash: 'shell' },
   read,
   answer,
   isAttended: () => false, // It cannot be told to ask: a question goes to the inbox.

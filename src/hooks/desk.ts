@@ -3,7 +3,6 @@
  * in the deal that ends its turn. One that dies leaves things as they were; its turn is over when its lease is.
  */
 
-import { randomUUID } from 'node:crypto';
 import { SwitchgearError } from '../core/error.ts';
 import { hookKeepMs, hookLeaseMs, hookTurnMaxMs, hookTurnMinMs } from '../core/limits.ts';
 import { systemClock, wait } from '../guard/clock.ts';
@@ -14,6 +13,7 @@ import type { TaskNode } from '../guard/task-node.ts';
 import { endTask } from '../guard/tasks.ts';
 import type { Works } from '../guard/works.ts';
 import type { Cell, Change, Shared, Store } from '../ports/store.ts';
+import { freshName } from '../stores/fresh-name.ts';
 import { type HookTask, noSession, type SessionState, sessionKey, taskKey } from './session-state.ts';
 
 /** A task in hand, with what hooks keep beside it. */
@@ -45,7 +45,7 @@ export interface DeskOptions {
   readonly untilMs: number;
 }
 
-const owner = randomUUID();
+const owner = freshName();
 
 /** Does some work when it is this hook's turn. */
 export async function inTurn<T>(options: DeskOptions, work: (desk: Desk) => Promise<T>): Promise<T> {
@@ -146,8 +146,8 @@ async function leave(
 }
 
 /** What is kept holds no values that rules saw, unless somebody wants words held. */
-function veiled(works: Works, task: HookTask): HookTask {
-  return holdsWords(works) ? task : (works.rules?.hide(task as never) ?? task);
+export function veiled<T>(works: Works, kept: T): T {
+  return holdsWords(works) ? kept : (works.rules?.hide(kept as never) ?? kept);
 }
 
 function ofCell<S>(cell: Cell<S>, next: (stored: S) => S | undefined): Change {

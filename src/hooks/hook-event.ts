@@ -1,6 +1,7 @@
 /** What happens in an agent that calls hooks, and what a hook may answer; the same for every host. */
 
 import type { Ending } from '../core/classify.ts';
+import type { HookHalt } from '../supervisor/hooked-run.ts';
 
 interface InSession {
   /** The host's own name of the conversation. */
@@ -89,8 +90,8 @@ export type HookDecision =
   | { readonly kind: 'note'; readonly text: string }
   | { readonly kind: 'ask'; readonly reason: string }
   | { readonly kind: 'deny'; readonly reason: string }
-  /** With what happened, for a person. */
-  | { readonly kind: 'halt'; readonly reason: string; readonly why?: string };
+  /** With the verdict behind it, where it is not said again. */
+  | { readonly kind: 'halt'; readonly reason: string; readonly halt?: HookHalt | undefined };
 
 export const pass: HookDecision = Object.freeze({ kind: 'pass' });
 
@@ -108,6 +109,8 @@ export interface HookHost {
   readonly name: HostName;
   /** Whether it says when all calls of a model turn have ended. */
   readonly tellsTurns: boolean;
+  /** Names that its own event stream has for tools, where they are others. */
+  readonly streamNames?: Readonly<Record<string, string>>;
   /** What a payload says; it never throws on what is no object or lacks something. */
   read(payload: Payload): HookEvent;
   answer(event: HookEvent, decision: HookDecision): HookAnswer;

@@ -98,10 +98,15 @@ export function spreadHalt({ works }: HookWorld, { node }: Held, name: string): 
 
 /** What a halted task answers to everything. */
 export function haltOf({ node }: Held): HookDecision | undefined {
-  return node.halt && { kind: 'halt', reason: haltedWords(node.halt), why: node.halt.explanation };
+  return node.halt && halted(node, node.halt);
 }
 
-export function haltedWords({ explanation, remediation }: Refusal): string {
+export function halted({ haltStop: stop }: TaskNode, refusal: Refusal) {
+  const { name } = refusal;
+  return { kind: 'halt', reason: haltedWords(refusal), halt: stop && { stop, name } } as const;
+}
+
+function haltedWords({ explanation, remediation }: Refusal): string {
   // The reason of a rule may be a sentence of its own.
   return `Switchgear halted this task: ${explanation.replace(/\.$/, '')}. ${remediation}`;
 }

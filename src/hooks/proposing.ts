@@ -1,6 +1,5 @@
 /** A call before it runs: let through, refused, made to wait, or asked about; the same answer under the same id. */
 
-import { randomUUID } from 'node:crypto';
 import { workerOf } from '../agents/subagent-tasks.ts';
 import type { Permit } from '../core/action.ts';
 import {
@@ -20,9 +19,10 @@ import { fingerprint } from '../guard/fingerprint.ts';
 import { tell } from '../guard/gate.ts';
 import { type Target, targetFor } from '../guard/lanes.ts';
 import type { Works } from '../guard/works.ts';
+import { freshName } from '../stores/fresh-name.ts';
 import { type Desk, type Held, inTurn } from './desk.ts';
 import { type CallProposedEvent, type HookDecision, pass } from './hook-event.ts';
-import { type HookWorld, haltedWords, spreadHalt, taskOf } from './hook-tasks.ts';
+import { type HookWorld, halted, spreadHalt, taskOf } from './hook-tasks.ts';
 import { ask } from './question.ts';
 
 /** An answer, or until when to come back, and for which card. */
@@ -33,7 +33,7 @@ interface Later {
 }
 
 export async function decideCall(world: HookWorld, event: CallProposedEvent): Promise<HookDecision> {
-  const id = event.id ?? randomUUID();
+  const id = event.id ?? freshName();
   for (let round = 0; round < roundsMax; round++) {
     const said = await inTurn(world, (desk) => say(world, desk, { ...event, id }));
     if ('decision' in said) return said.decision;
@@ -115,16 +115,15 @@ export function keep(
 }
 
 function refused(task: Held, id: string, refusal: Refusal): HookDecision {
-  const kind = refusal.kind === 'halt' || task.node.halt !== undefined ? 'halt' : 'deny';
-  const words = kind === 'halt' ? haltedWords(refusal) : `${refusal.message}. ${refusal.remediation}`;
-  const given = answer(task, id, kind, words);
-  return kind === 'halt' ? { kind, reason: words, why: refusal.explanation } : given;
+  const isHalt = refusal.kind === 'halt' || task.node.halt !== undefined;
+  const denied = { kind: 'deny', reason: `${refusal.message}. ${refusal.remediation}` } as const;
+  return answer(task, id, isHalt ? halted(task.node, refusal) : denied);
 }
 
-function answer(task: Held, id: string, kind: 'ask' | 'deny' | 'halt', words: string): HookDecision {
-  const given = { id, kind, reason: words.slice(0, hookReasonMax) };
-  task.answers = [...task.answers, given].slice(-hookAnswersMax);
-  return { kind, reason: words };
+function answer(task: Held, id: string, decision: Extract<HookDecision, { readonly reason: string }>): HookDecision {
+  const { kind, reason } = decision;
+  task.answers = [...task.answers, { id, kind, reason: reason.slice(0, hookReasonMax) }].slice(-hookAnswersMax);
+  return decision;
 }
 
 /** It has to wait, or a person has to be asked. */
@@ -147,7 +146,7 @@ function later(
   }
   if (world.isAttended) {
     const why = stop.reason === undefined ? '' : `: ${stop.reason}`;
-    return { decision: answer(task, event.id, 'ask', `Switchgear asks about ${event.tool}${why}`) };
+    return { decision: answer(task, event.id, { kind: 'ask', reason: `Switchgear asks about ${event.tool}${why}` }) };
   }
   const asked = ask(works, task.node, event.tool, fingerprint(event.tool, [event.input]), stop);
   if ('no' in asked) return no(asked.no);

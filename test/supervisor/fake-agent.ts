@@ -1,17 +1,18 @@
 /**
  * An agent that follows a script, in the manner of a real program: `node fake-agent.ts CLI ARGUMENTS…`. Its prompt is
  * what it does: `spiral`, `calls 60`, `healthy`, `silent`, `spend 5`, `leave`, in a row with commas. FAKE_LOG gets its
- * arguments.
+ * arguments. FAKE_HOOKS is a command with hooks, which it asks as Claude Code does; `heed` is a spiral that ends when
+ * a call was refused.
  */
 
-import { spawn } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { appendFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 const [cli = '', ...args] = process.argv.slice(2);
 if (process.env.FAKE_LOG) appendFileSync(process.env.FAKE_LOG, `${JSON.stringify(args)}\n`);
 
-const script = args.find((word) => /^(spiral|calls|healthy|silent|spend|leave|Go on)/.test(word)) ?? '';
+const script = args.find((word) => /^(spiral|heed|calls|healthy|silent|spend|leave|Go on)/.test(word)) ?? '';
 const isAsked = args.some((word) => ['stream-json', '--json', 'json'].includes(word));
 const isResumed = args.includes('--resume') || args.includes('resume');
 const session = isResumed ? 'resumed-session' : 'session-1';
@@ -112,12 +113,34 @@ const opencode: Voice = {
 
 const voice = { claude, codex, gemini, opencode }[cli] ?? claude;
 
-async function act(name: string, given: string, ok: boolean, output: string): Promise<void> {
+interface Said {
+  readonly continue?: boolean;
+  readonly hookSpecificOutput?: { readonly permissionDecisionReason?: string };
+}
+
+function ask(hook_event_name: string, more: object): Said | undefined {
+  const { FAKE_HOOKS: command } = process.env;
+  if (command === undefined) return undefined;
+  const input = JSON.stringify({ session_id: session, cwd: process.cwd(), hook_event_name, ...more });
+  const { stdout } = spawnSync(process.execPath, [command, 'hook', 'claude-code'], { input, encoding: 'utf8' });
+  return stdout === '' ? undefined : (JSON.parse(stdout) as Said);
+}
+
+/** A call. Whether it ran: where it was refused, its result says so. */
+async function act(name: string, given: string, ok: boolean, output: string): Promise<boolean> {
   calls++;
   voice.call(name, given);
   await sleep(5);
-  voice.returned(ok, output);
+  const call = { tool_name: name, tool_input: { command: given }, tool_use_id: idOf() };
+  const refused = ask('PreToolUse', call);
+  if (refused === undefined) {
+    ask(ok ? 'PostToolUse' : 'PostToolUseFailure', { ...call, error: output, tool_response: output });
+    voice.returned(ok, output);
+  } else voice.returned(false, refused.hookSpecificOutput?.permissionDecisionReason ?? '');
+  ask('PostToolBatch', {});
   await sleep(5);
+  if (refused?.continue === false) process.exit(0);
+  return refused === undefined;
 }
 
 async function play(scene: string): Promise<void> {
@@ -125,6 +148,9 @@ async function play(scene: string): Promise<void> {
   switch (name) {
     case 'spiral':
       for (let round = 0; round < 200; round++) await act('Bash', 'cat missing.yaml', false, 'cat: no such file');
+      break;
+    case 'heed':
+      while (await act('Bash', 'cat missing.yaml', false, 'cat: no such file'));
       break;
     case 'calls':
       for (let round = 1; round <= Number(many); round++)

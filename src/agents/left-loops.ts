@@ -1,0 +1,41 @@
+/**
+ * A loop that somebody who can refuse the calls sees, too, is theirs: a watcher's halt waits for them, and comes all
+ * the same where they let it go on.
+ */
+
+import type { Control } from '../core/control.ts';
+import { leftCallsMax } from '../core/limits.ts';
+import type { Evidence, LoopState } from '../core/loop/state.ts';
+import { allow, type Verdict } from '../core/verdict.ts';
+import type { TaskNode } from '../guard/task-node.ts';
+
+/** What shows by the words of the agent, which only a watcher hears. */
+const byWords: ReadonlySet<unknown> = new Set<Evidence>(['near_call', 'near_error', 'same_words']);
+
+/** Has a task leave loops of some tools to others. */
+export function leaveLoops(node: TaskNode, isTheirs: (tool: string) => boolean): void {
+  const { loop } = node.controls;
+  if (loop?.check === undefined) return;
+  const check = loop.check.bind(loop);
+  let [first, last] = [0, 0];
+
+  /** Whether it is left: for as many calls in a row as a few refusals take. */
+  function isLeft(due: Verdict): boolean {
+    if (due.kind !== 'halt' || due.code !== 'tool_loop' || byWords.has(due.counters.evidence)) return false;
+    if (!isTheirs(String(due.counters.name))) return false;
+    const { calls } = node.cells.budget.state;
+    if (calls > last + 1) first = calls;
+    last = calls;
+    return calls - first < leftCallsMax;
+  }
+
+  const patient: Control<LoopState> = {
+    ...loop,
+    check(state, atMs) {
+      const due = check(state, atMs);
+      return isLeft(due) ? allow : due;
+    },
+  };
+  node.controls = { ...node.controls, loop: patient };
+  node.seats = undefined;
+}

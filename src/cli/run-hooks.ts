@@ -1,0 +1,32 @@
+/** Hooks of an agent as the run around it hears them: which calls they can refuse, and what they halted. */
+
+import type { Switchgear, Task } from '../guard/front-door.ts';
+import { halt } from '../guard/halting.ts';
+import { worksOf } from '../guard/works-of.ts';
+import type { Store } from '../ports/store.ts';
+import { forgetHooks, hookedRun } from '../supervisor/hooked-run.ts';
+
+export interface RunHooks {
+  /** Whether they are asked about a tool. */
+  ask(tool: string): boolean;
+  /** An agent that a hook halted ends by itself as if all were well: its task is halted for the same reason. */
+  heed(task: Task): void;
+  /** The run is over. */
+  forget(): void;
+}
+
+/** Hooks know a run by the task that it began with. */
+export function runHooks(gear: Switchgear, store: Store, first: string): RunHooks {
+  const said = hookedRun(store, first);
+  const works = worksOf(gear);
+  return {
+    ask: (tool) => said.state.tools.includes(tool),
+    heed({ id }) {
+      store.shared?.refresh();
+      const node = works.tasks.get(id);
+      const { halt: due } = said.state;
+      if (due !== null && node !== undefined) halt(works, node, due.stop, due.name, works.clock.nowMs());
+    },
+    forget: () => forgetHooks(store, first),
+  };
+}

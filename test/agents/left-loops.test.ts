@@ -1,0 +1,64 @@
+/** A watcher beside somebody who can refuse calls: loops that those see are theirs, as long as they do something. */
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { bookOn } from '../../src/agents/index.ts';
+import { leftCallsMax } from '../../src/core/limits.ts';
+import { createSwitchgear } from '../../src/index.ts';
+
+/** Books on a task of which others refuse the calls of some tools. */
+function beside(theirs: readonly string[]) {
+  const gear = createSwitchgear({ env: {}, log: 'silent' });
+  const task = gear.startTask({ parent: null, limits: { maxToolCalls: 500 } });
+  const booking = bookOn(gear, task, { isTheirs: (tool) => theirs.includes(tool) });
+  let calls = 0;
+  return {
+    /** Makes a call; false once it is halted. */
+    call(tool: string, input: unknown, ok: boolean, output: string, text?: string): boolean {
+      const id = `c${++calls}`;
+      if (text !== undefined) booking.tell({ type: 'assistant', text, toolUse: true });
+      booking.tell({ type: 'tool_use', id, name: tool, input });
+      booking.tell({ type: 'tool_result', id, ok, output });
+      return booking.halt === undefined;
+    },
+    calls: () => task.snapshot().toolCalls,
+    booking,
+  };
+}
+
+const fails = ['Bash', { command: 'cat missing' }, false, 'no such file'] as const;
+
+test('a loop of a tool of theirs is left to them, and one of another tool is halted as ever', () => {
+  const theirs = beside(['Bash']);
+  for (let n = 0; n < 8; n++) assert.ok(theirs.call(...fails), `call ${n + 1}`);
+  const ours = beside(['Read']);
+  while (ours.call(...fails));
+  assert.equal(ours.calls(), 6);
+});
+
+test('it is halted all the same where they let it go on', () => {
+  const { call, calls, booking } = beside(['Bash']);
+  while (call(...fails)) assert.ok(calls() < 50);
+  assert.deepEqual([calls(), booking.halt?.code], [6 + leftCallsMax, 'tool_loop']);
+});
+
+test('an agent that moved on may run into the next loop: that is left to them, too', () => {
+  const { call } = beside(['Bash', 'Read']);
+  for (let loop = 0; loop < 4; loop++) {
+    for (let n = 0; n < 7; n++) assert.ok(call('Bash', { command: `cat ${loop}` }, false, `no file ${'abcd'[loop]}`));
+    for (const page of ['tulip', 'river', 'stone', 'cloud']) {
+      assert.ok(call('Read', { page, loop }, true, `${page} is what page ${'wxyz'[loop]} is about`));
+    }
+  }
+});
+
+test('what shows by its words alone, which they do not hear, is halted here', () => {
+  const { call, calls, booking } = beside(['Search']);
+  const answers = 'oak fern moss pine lily reed rose iris sage dill mint leek kale corn rye oat'.split(' ');
+  for (const answer of answers) {
+    const input = { query: 'how many plants grow in the garden behind the old house', page: answer };
+    if (!call('Search', input, true, `found: ${answer} ${answer}`, 'I look into the garden once more.')) break;
+  }
+  assert.equal(booking.halt?.counters.evidence, 'near_call');
+  assert.ok(calls() <= 11, `${calls()} calls`);
+});
