@@ -1,14 +1,24 @@
 /** Fingerprints as they leave the process: keyed with the store's secret, so that nobody can try out what they are. */
 
-import { createHmac } from 'node:crypto';
+import { hash } from 'node:crypto';
 
 /** Fields of entries that hold one. */
 const fields = new Set(['fingerprint', 'errorFingerprint', 'exact', 'loose']);
+/** Such a field in an entry as text, where it is not 0. In a value its quotes would be escaped: this can only be one. */
+const written = new RegExp(`"(${[...fields].join('|')})":(-?[1-9][\\d.e+-]*)`, 'g');
 
 /** For `JSON.stringify`: equal fingerprints stay equal, and 0, where nobody looked, stays 0. */
 export function keyed(secret: string): (field: string, value: unknown) => unknown {
-  return (field, value) => {
-    if (typeof value !== 'number' || value === 0 || !fields.has(field)) return value;
-    return createHmac('sha256', secret).update(String(value)).digest().readUInt32BE() || 1;
-  };
+  return (field, value) =>
+    typeof value === 'number' && value !== 0 && fields.has(field) ? keyedNumber(secret, String(value)) : value;
+}
+
+/** The same for what is JSON already: to be asked about every single field costs more than the text itself. */
+export function keyedText(secret: string): (json: string) => string {
+  return (json) => json.replace(written, (_, field, value) => `"${field}":${keyedNumber(secret, value)}`);
+}
+
+/** One pass over a secret that is always as long: a third of what an HMAC takes, for eight digits of what it gives. */
+function keyedNumber(secret: string, value: string): number {
+  return Number.parseInt(hash('sha256', secret + value).slice(0, 8), 16) || 1;
 }

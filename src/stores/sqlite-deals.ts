@@ -6,10 +6,10 @@ import type { Entry } from '../core/event.ts';
 import { cardsMax } from '../core/limits.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Addition, Deal, Dealt, Marked, Marking, Note } from '../ports/store.ts';
-import { keyed } from './keyed.ts';
 import { cardPrefix, isForPeople, planDeal, type Refused } from './planning.ts';
 import { DamagedRow } from './sqlite-error.ts';
 import { sumOf } from './sqlite-file.ts';
+import { type JournalLines, journalLines } from './sqlite-lines.ts';
 import { blockOf, migrations, newerThan } from './sqlite-schema.ts';
 import { statementsOf } from './sqlite-statements.ts';
 import { type Known, keepSpare, type View, type Views } from './views.ts';
@@ -44,6 +44,8 @@ export interface Deals {
   refresh(): readonly string[];
   known(key: string): Known | undefined;
   write(note: Note): Entry;
+  /** Writes traces, which nobody waits for: in as few rows as may be. */
+  trace(notes: readonly Note[]): void;
   sum(key: string): number;
   marked(key: string, atMs: number, keepMs: number): Marked;
   meta(key: string): string | undefined;
@@ -61,7 +63,7 @@ export interface Deals {
 }
 
 export function createDeals(db: DatabaseSync, views: Views, { wallMs, nowMs }: Clock): Deals {
-  let key: ReturnType<typeof keyed> | undefined;
+  let lines: JournalLines | undefined;
   const ask = statementsOf(db);
   let seenData = -1;
   let seenVersion = Number(ask.top.get()?.version ?? 0);
@@ -160,14 +162,33 @@ export function createDeals(db: DatabaseSync, views: Views, { wallMs, nowMs }: C
     return String(row.value);
   }
 
-  function write({ body, place, atMs }: Note): Entry {
+  function linesOf(): JournalLines {
+    lines ??= journalLines(metaOf(secretKey) ?? '');
+    return lines;
+  }
+
+  /** Gives numbers to so many entries; the last of them. */
+  function nextSeq(count: number): number {
     if (pendingSeq === 0) pendingSeq = lastSeq;
-    const seq = ++pendingSeq;
+    pendingSeq += count;
+    return pendingSeq;
+  }
+
+  function write(note: Note): Entry {
+    const { body, place, atMs } = note;
+    const seq = nextSeq(1);
     const wall = wallMs();
-    key ??= keyed(metaOf(secretKey) ?? '');
-    const text = JSON.stringify({ ...place, ...body }, key);
+    const text = linesOf().one(note);
     ask.write.run(seq, atMs, wall, text, sumOf(seq, text));
     return { seq, atMs, wallMs: wall, ...place, ...body } as Entry;
+  }
+
+  function trace(notes: readonly Note[]): void {
+    const wall = wallMs();
+    for (const { count, atMs, text } of linesOf().many(notes, wall)) {
+      const seq = nextSeq(count);
+      ask.write.run(seq, atMs, wall, text, sumOf(seq, text));
+    }
   }
 
   /** Cards are bounded; the oldest goes first. */
@@ -223,6 +244,7 @@ export function createDeals(db: DatabaseSync, views: Views, { wallMs, nowMs }: C
     refresh,
     known,
     write,
+    trace,
     committed() {
       for (const [view, { version, text, state }] of pending) {
         views.learn(view, version, text);

@@ -10,6 +10,7 @@ import type { Pulse } from './pulse.ts';
 import { createDeals, type Deals } from './sqlite-deals.ts';
 import { sentenceOf, troubleOf } from './sqlite-error.ts';
 import { inodeOf, type OpenFile, openFile, setAside, sumOf } from './sqlite-file.ts';
+import { entriesOf } from './sqlite-lines.ts';
 import { readText, type Views } from './views.ts';
 
 export interface Session {
@@ -160,18 +161,21 @@ export function createSession({ path, verify, views, pulse, clock: given }: Sess
     },
     entries(fromSeq, most, newest) {
       const order = newest ? 'DESC' : 'ASC';
-      const rows = attempt(() =>
-        file.db
+      const found: Entry[] = [];
+      attempt(() => {
+        const rows = file.db
           .prepare(`SELECT seq, atMs, wallMs, entry, crc FROM journal WHERE seq >= ? ORDER BY seq ${order} LIMIT ?`)
-          .all(fromSeq, most),
-      );
-      // A line that the disk changed by itself says nothing: it is left out, and its number is missing.
-      const sound = (rows ?? []).filter(({ seq, entry, crc }) => sumOf(seq, entry) === crc);
-      if (newest) sound.reverse();
-      return sound.map(
-        ({ seq, atMs, wallMs, entry }) =>
-          ({ seq, atMs, wallMs, ...(JSON.parse(String(entry)) as object) }) as unknown as Entry,
-      );
+          .iterate(fromSeq, most);
+        for (const row of rows) {
+          // A line that the disk changed by itself says nothing: it is left out, and its numbers are missing.
+          if (sumOf(row.seq, row.entry) !== row.crc) continue;
+          const said = entriesOf(row).filter(({ seq }) => seq >= fromSeq);
+          found.push(...(newest ? said.toReversed() : said));
+          if (found.length >= most) break;
+        }
+      });
+      found.length = Math.min(found.length, most);
+      return newest ? found.reverse() : found;
     },
     close() {
       if (closed) return;

@@ -178,7 +178,7 @@ export function createWriter({ session, views, pulse, waitMs, lookAfterLog }: Wr
       const ran = transaction(patienceMs, durable, () => {
         for (const key of dropped) session.deals.drop(key, session.clock.nowMs());
         const all = group.map(({ deal }) => run(deal));
-        for (const note of lines) session.deals.write(note);
+        session.deals.trace(lines);
         return all;
       });
       if (ran === undefined) {

@@ -195,6 +195,32 @@ test('the journal keeps so much and no more, and its numbers go on', async () =>
   store.close();
 });
 
+test('traces share rows, and are read one by one from any number on', async () => {
+  const path = newPath();
+  const store = sqliteStore({ path });
+  const place = (n: number) => (n % 3 === 0 ? {} : { task: `t${n % 3}`, session: 's', agent: 'a' });
+  const mark = { ok: true, exact: 7, loose: 7, length: 1 };
+  for (let n = 1; n <= 100; n++) {
+    store.append({ type: 'result-observed', name: `"exact":${n}`, call: n, result: mark }, place(n), n / 8);
+  }
+  await store.shared.settled();
+  store.append({ type: 'task-missing', name: 'x' }, {}, 20);
+  const told = (entries: readonly { readonly seq: number; readonly atMs: number; readonly task?: string }[]) =>
+    entries.map(({ seq, atMs, task }) => [seq, atMs, task]);
+  const whole = Array.from({ length: 100 }, (_, at) => [at + 1, (at + 1) / 8, place(at + 1).task]);
+  assert.deepEqual(told(store.tail(1)), [...whole, [101, 20, undefined]]);
+  assert.deepEqual(told(await store.shared.entries(50, 20)), whole.slice(49, 69));
+  assert.deepEqual(told(store.tail(99)), [...whole.slice(98), [101, 20, undefined]]);
+  const [entry] = store.tail(100);
+  assert.ok(entry?.type === 'result-observed' && entry.name === '"exact":100' && entry.call === 100);
+  assert.notEqual(entry.result.exact, 7, 'a fingerprint leaves the process keyed');
+  assert.equal(entry.result.exact, entry.result.loose);
+  store.close();
+  const db = new DatabaseSync(path);
+  assert.ok(Number(db.prepare('SELECT count(*) AS n FROM journal').get()?.n) < 10);
+  db.close();
+});
+
 test('a file of an earlier version becomes one of this, and a broken step leaves it as it was', () => {
   const db = new DatabaseSync(':memory:');
   const signed: number[] = [];
