@@ -28,8 +28,10 @@ export function priceBook(options: PriceBookOptions = {}): Prices {
     overrides.set(model.toLowerCase(), ratesOf(model, rates));
   }
   let dearest: Dearest | undefined;
-  /** Models whose rates do not depend on anything: asking the book takes far longer than a sum. */
+  /** Rates of models, as far as they are the same for every request: asking the book takes far longer than a sum. */
   const flat = new Map<string, FlatRates>();
+  /** Models that are in no book. */
+  const unknown = new Set<string>();
 
   return {
     price(usage) {
@@ -37,7 +39,10 @@ export function priceBook(options: PriceBookOptions = {}): Prices {
         if (typeof usage.model !== 'string' || usage.model.length > nameLengthMax) return undefined;
         const parts = tokenParts(usage);
         const known = flat.get(usage.model);
-        if (known !== undefined) return { micros: flatMicros(parts, known), basis: known.basis };
+        if (known !== undefined && inputOf(parts) <= known.upTo) {
+          return { micros: flatMicros(parts, known), basis: known.basis };
+        }
+        if (unknown.has(usage.model)) return undefined;
         const lookups = lookupsOf(usage.model);
         for (const { name } of lookups) {
           const rates = overrides.get(name.toLowerCase());
@@ -50,6 +55,7 @@ export function priceBook(options: PriceBookOptions = {}): Prices {
           if (rates !== undefined && flat.size < toldModelsMax) flat.set(usage.model, rates);
           return { micros: wholeMicros(found.total_price), basis: found.model.id };
         }
+        if (unknown.size < toldModelsMax) unknown.add(usage.model);
         return undefined;
       } catch {
         return undefined; // The book throws on data it finds inconsistent; an unknown price is dealt with by policy.
@@ -66,7 +72,7 @@ export function priceBook(options: PriceBookOptions = {}): Prices {
 function calculated(parts: TokenParts, { name, provider }: Lookup): PriceCalculation | undefined {
   if (provider !== undefined && findProvider({ providerId: provider }) === undefined) return undefined;
   const usage = {
-    input_tokens: parts.uncached + parts.cacheRead + parts.cacheWrite,
+    input_tokens: inputOf(parts),
     cache_read_tokens: parts.cacheRead,
     cache_write_tokens: parts.cacheWrite,
     output_tokens: parts.output,
@@ -75,26 +81,35 @@ function calculated(parts: TokenParts, { name, provider }: Lookup): PriceCalcula
   return found === null || !isPricedByToken(found, name) || !isMeant(found, name) ? undefined : found;
 }
 
+function inputOf({ uncached, cacheRead, cacheWrite }: TokenParts): number {
+  return uncached + cacheRead + cacheWrite;
+}
+
 /** Dollars for a million tokens of each kind. */
 interface FlatRates extends TokenParts {
   readonly basis: string;
+  /** The largest input that they are for. */
+  readonly upTo: number;
 }
 
 const million = 1_000_000;
 
-/** The rates of a model that has one of each kind, whatever the size of a request and the time of day. */
+/** The rates of a model that does not go by the time of day, for requests too small for its dearer tiers. */
 function flatRates({ model, model_price }: PriceCalculation, lookup: Lookup): FlatRates | undefined {
-  if (Array.isArray(model.prices) || Object.values(model_price).some((rate) => typeof rate === 'object'))
-    return undefined;
+  if (Array.isArray(model.prices)) return undefined;
+  const tiers = Object.values(model_price).flatMap((rate) => (typeof rate === 'object' ? rate.tiers : []));
+  const upTo = Math.min(...tiers.map(({ start }) => start));
+  const asked = Math.min(upTo, million);
   const none = { uncached: 0, cacheRead: 0, cacheWrite: 0, output: 0 };
-  const rate = (part: keyof TokenParts) => calculated({ ...none, [part]: million }, lookup)?.total_price ?? Number.NaN;
+  const rate = (part: keyof TokenParts) =>
+    ((calculated({ ...none, [part]: asked }, lookup)?.total_price ?? Number.NaN) * million) / asked;
   const rates = {
     uncached: rate('uncached'),
     cacheRead: rate('cacheRead'),
     cacheWrite: rate('cacheWrite'),
     output: rate('output'),
   };
-  return Object.values(rates).every(Number.isFinite) ? { ...rates, basis: model.id } : undefined;
+  return Object.values(rates).every(Number.isFinite) ? { ...rates, basis: model.id, upTo } : undefined;
 }
 
 function flatMicros(parts: TokenParts, rates: FlatRates): number {
