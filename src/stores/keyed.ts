@@ -1,6 +1,6 @@
 /** Fingerprints as they leave the process: keyed with the store's secret, so that nobody can try out what they are. */
 
-import { hash } from 'node:crypto';
+import { sha256Head } from './first-sums.ts';
 
 /** Fields of entries that hold one. */
 const fields = new Set(['fingerprint', 'errorFingerprint', 'exact', 'loose']);
@@ -20,5 +20,5 @@ export function keyedText(secret: string): (json: string) => string {
 
 /** One pass over a secret that is always as long: a third of what an HMAC takes, for eight digits of what it gives. */
 function keyedNumber(secret: string, value: string): number {
-  return Number.parseInt(hash('sha256', secret + value).slice(0, 8), 16) || 1;
+  return sha256Head(secret + value) || 1;
 }

@@ -5,25 +5,12 @@ import { hostname, uptime } from 'node:os';
 import { timerMaxMs } from '../core/limits.ts';
 import type { Clock } from '../ports/clock.ts';
 
-/** Between the process's own time, which is cheap to ask for, and the machine's. */
-const fromProcessMs = betweenClocks();
-
-/** Both are asked one after the other, and a process may be held up between: the closest of several pairs counts. */
-function betweenClocks(): number {
-  let [closestMs, offsetMs] = [Number.POSITIVE_INFINITY, 0];
-  for (let pair = 0; pair < 8; pair++) {
-    const before = performance.now();
-    const machineMs = Number(process.hrtime.bigint() / 1_000n) / 1_000;
-    const after = performance.now();
-    if (after - before >= closestMs) continue;
-    closestMs = after - before;
-    offsetMs = machineMs - (before + after) / 2;
-  }
-  return offsetMs;
-}
-
 export const machineClock: Clock = {
-  nowMs: () => fromProcessMs + performance.now(),
+  /** Not the performance clock, which is the process's own, and takes a hook more than a millisecond to load. */
+  nowMs() {
+    const [secs, nanos] = process.hrtime();
+    return secs * 1_000 + nanos / 1_000_000;
+  },
   wallMs: () => Date.now(),
   after(delayMs, run, awaited = false) {
     const timer = setTimeout(run, Math.min(Math.max(delayMs, 0), timerMaxMs));

@@ -14,8 +14,8 @@ import {
 } from 'node:fs';
 import { dirname } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { crc32 } from 'node:zlib';
 import { SwitchgearError } from '../core/error.ts';
+import { crc32 } from './first-sums.ts';
 import { machineClock, standStill } from './machine-clock.ts';
 import { codeOf, DamagedRow, openError, troubleOf } from './sqlite-error.ts';
 import { applicationId, blockOf, migrate, migrations, newerThan, versionOf } from './sqlite-schema.ts';
