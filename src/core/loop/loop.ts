@@ -124,8 +124,9 @@ export function loop(settings: LoopSettings): Control<LoopState> {
       const { turns } = memory;
       if (!isRipe(memory, settings)) return allow;
       // Where nobody could refuse, a row of turns that all repeat something is enough: a cycle of calls has few points.
+      const row = turns.slice(1 - settings.turns);
       const isRow =
-        turns.length >= settings.turns && turns.every((turn) => turn.points > 0 && turn.evidence !== 'other_error');
+        row.length >= settings.turns - 1 && row.every((turn) => turn.points > 0 && turn.evidence !== 'other_error');
       if (pointsOf(memory) < (isRow ? Math.min(settings.refusePoints, settings.haltPoints) : settings.haltPoints))
         return allow;
       return say('halt', 'tool_loop', countersOf(memory));
