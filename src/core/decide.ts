@@ -51,8 +51,7 @@ export function applyAll(panel: Panel, event: ControlEvent): void {
 /** The strictest of what is due without any action, or after one ended. */
 export function checkAll(panel: Panel, atMs: number, ended?: Action): Verdict {
   let verdict: Verdict = allow;
-  for (let at = 0; at < panel.length; at++) {
-    const seat = panel[at]!;
+  for (const seat of panel) {
     const said = seat.control.check?.(seat.cell.state, atMs) ?? allow;
     if (said !== allow) verdict = stricter(verdict, owned(seat, said));
     if (ended !== undefined && seat.control.due !== undefined) {

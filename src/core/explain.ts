@@ -23,16 +23,17 @@ interface Words {
 
 /** The refusal that a verdict becomes. Every number in it is the one in force. */
 export function explain(stop: Stop, subject: Subject): Refusal {
-  const words = wordsFor(stop, subject);
+  const { code, control, kind, counters, retryAtMs } = stop;
+  const { name, task } = subject;
   return {
-    code: stop.code,
-    control: stop.control,
-    kind: stop.kind === 'halt' ? 'halt' : 'deny',
-    counters: stop.counters,
-    ...words,
-    name: subject.name,
-    ...(stop.retryAtMs === undefined ? {} : { retryAtMs: stop.retryAtMs }),
-    ...(subject.task === undefined ? {} : { task: subject.task }),
+    code,
+    control,
+    kind: kind === 'halt' ? kind : 'deny',
+    counters,
+    ...wordsFor(stop, subject),
+    name,
+    ...(retryAtMs !== undefined && { retryAtMs }),
+    ...(task !== undefined && { task }),
   };
 }
 

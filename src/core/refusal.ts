@@ -48,13 +48,12 @@ export function refused(refusal: Refusal, agent: string, session: string): Refus
 
 /** Whether a value is a refusal of ours; a tool's own result of the same shape is not. */
 export function isRefused(value: unknown): value is Refused {
-  return typeof value === 'object' && value !== null && refusals.has(value);
+  return refusals.has(value as object);
 }
 
 /** The full refusal behind a refused value or a `RefusedError`. */
 export function refusalOf(value: unknown): Refusal | undefined {
-  if (typeof value !== 'object' || value === null) return undefined;
-  return value instanceof RefusedError ? value.refusal : refusals.get(value);
+  return value instanceof RefusedError ? value.refusal : refusals.get(value as object);
 }
 
 /** Thrown instead of returned where the caller asked for it. It carries a stack only on request. */

@@ -31,9 +31,8 @@ export function memoryStore(clock: Clock): Store {
       return entry;
     },
     tail(fromSeq: number): readonly Entry[] {
-      const kept = entries.slice(-journalEntriesMax);
-      const first = kept[0]?.seq ?? 0;
-      return kept.slice(Math.max(0, fromSeq - first));
+      const wanted = Math.min(seq - fromSeq + 1, journalEntriesMax);
+      return wanted > 0 ? entries.slice(-wanted) : [];
     },
     putCard(card: Card): void {
       cards.delete(card.id);

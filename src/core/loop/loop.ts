@@ -145,20 +145,20 @@ export function loop(settings: LoopSettings): Control<LoopState> {
     call: number,
     { result: mark, likeness = 0, atMs }: Pick<ActionSettled, 'result' | 'likeness' | 'atMs'>,
     chances = 0,
+    reached = true,
   ): void {
     if (mark !== undefined) {
-      settleCall(state, { name, call, mark, likeness, reached: true, chances, atMs }, settings, habitOf(name));
+      settleCall(state, { name, call, mark, likeness, reached, chances, atMs }, settings, habitOf(name));
     } else if (state.memory !== null) state.memory.answered = true; // What it brought cannot be told.
   }
 
   /** A refusal is one more occurrence of the call and result it repeats, so that it never hides a loop (R29). */
   function settleRefused(state: LoopState, action: Action, call: number, atMs: number): void {
     const memory = memoryOf(state);
-    const last = memory.seen.findLast((other) => other.call === call);
     openTurn(memory);
-    const mark = last ?? { ok: false, exact: denied, loose: denied, length: 0 };
-    const { name, chances = 0 } = action;
-    settleCall(state, { name, call, mark, likeness: 0, reached: false, chances, atMs }, settings, habitOf(name));
+    const last = memory.seen.findLast((other) => other.call === call);
+    const result = last ?? { ok: false, exact: denied, loose: denied, length: 0 };
+    settled(state, action.name, call, { result, atMs }, action.chances, false);
   }
 }
 

@@ -62,7 +62,7 @@ function addText(walk: Walk, text: string, ok: boolean): void {
     walk.exact = Math.imul(walk.exact ^ length, prime);
   }
   walk.length += length;
-  if (!ok && isRetryable(text)) walk.retryable = true;
+  if (!ok && retryableWords.test(text.slice(0, retryableLength))) walk.retryable = true;
 }
 
 function scan(walk: Walk, text: string, start: number, end: number): void {
@@ -116,14 +116,10 @@ function hasUnit(text: string, at: number): boolean {
   return text.charCodeAt(at) === 32 && unitAfter.test(text.slice(at, at + 10));
 }
 
-/** Words of errors that waiting may mend. */
+/** Words of errors that waiting may mend, and how much of a text is searched for them. */
+const retryableLength = 300;
 const retryableWords =
   /(^|HTTP\S*|status|code|error)\W{0,3}(429|50[0-4]|529)\b|rate.?limit|too many req|time(d ?)?out|overload|ECONNRE/i;
-
-/** Whether an error text asks for patience rather than for another way. */
-function isRetryable(text: string): boolean {
-  return retryableWords.test(text.slice(0, 300));
-}
 
 /** Marks a result, or an error, whatever it is; undefined where that cannot be told. It never throws. */
 export function markValue(value: unknown, ok: boolean): ResultMark | undefined {

@@ -11,20 +11,22 @@ import type { LoopState } from './state.ts';
 export function countOutput(state: LoopState, event: TextObserved, settings: LoopSettings): void {
   const isAlike = event.similarity >= settings.similarityJaccardThreshold;
   const spans = settings.rowAcrossCalls && event.asked !== true;
-  if (isAlike && state.between <= (spans ? between.nothingNew : between.nothing)) {
+  if (isAlike && state.between <= (spans ? nothingNew : nothing)) {
     state.likeness = state.alike === 0 ? event.similarity : Math.min(state.likeness, event.similarity);
     state.alike++;
   } else {
     endRow(state);
   }
-  state.between = between.nothing;
+  state.between = nothing;
 }
 
 export function endRow(state: LoopState): void {
   state.alike = 0;
   state.likeness = 1;
-  state.between = between.nothing;
+  state.between = nothing;
 }
 
 /** What calls did since the last output. */
-export const between = { nothing: 0, nothingNew: 1, something: 2 } as const;
+const nothing = 0;
+export const nothingNew = 1;
+export const something = 2;

@@ -2,7 +2,7 @@
 
 import { seenCallsMax } from '../limits.ts';
 import type { LoopSettings } from '../settings.ts';
-import { between } from './row.ts';
+import { nothingNew, something } from './row.ts';
 import { type LoopState, type Memory, memoryOf, type Repeated, type SeenCall, type Turn } from './state.ts';
 import { type Habit, type Settled, weigh } from './weigh.ts';
 
@@ -34,7 +34,7 @@ export function settleCall(state: LoopState, settled: Settled, settings: LoopSet
   const { ok, exact, loose, length, retryable = false } = mark;
   seen.push({ name, call, reached, chances, atMs, ok, exact, loose, length, retryable });
   const repeats = evidence === 'same_call' || evidence === 'same_cycle' || !reached;
-  state.between = Math.max(state.between, repeats ? between.nothingNew : between.something);
+  state.between = Math.max(state.between, repeats ? nothingNew : something);
   const secs = Math.round((atMs - sinceMs) / 1000);
   const isNews = evidence === 'news' && ok;
   place(memory, isNews ? news : { evidence, points, name, failed: !ok, times, of, secs }, settings);
@@ -65,10 +65,9 @@ function closeText(memory: Memory, settings: LoopSettings): void {
   if (!memory.waiting) return;
   memory.waiting = false;
   memory.texts = memory.recurs ? memory.texts + 1 : 0;
-  const evidence = memory.recurs ? 'same_words' : 'news';
-  const points = memory.recurs ? settings.wordsPoints : 0;
   const times = memory.texts + 1;
-  place(memory, { evidence, points, name: '', failed: false, times, of: times, secs: 0 }, settings);
+  const again = { ...news, evidence: 'same_words', points: settings.wordsPoints, times, of: times } as const;
+  place(memory, memory.recurs ? again : news, settings);
 }
 
 function place(memory: Memory, turn: Turn, settings: LoopSettings): void {

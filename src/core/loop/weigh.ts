@@ -90,9 +90,7 @@ function nearly({ recurs }: Memory, { likeness }: Settled, settings: LoopSetting
 /** Whether a tool gave this answer twice before; a short one says too little. */
 export function isKnownAnswer(memory: Memory | null, name: string, { ok, exact, length }: ResultMark): boolean {
   if (memory === null || !ok || length < answerLengthMin) return false;
-  let times = 0;
-  for (const other of memory.seen) if (other.exact === exact && other.ok && other.name === name) times++;
-  return times > 1;
+  return tally(memory.seen, (other) => other.name === name && other.ok && other.exact === exact).times > 2;
 }
 
 const news: Weighed = Object.freeze({ evidence: 'news', points: 0, times: 1, first: 0 });
