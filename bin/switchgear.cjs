@@ -19,10 +19,13 @@ function start() {
   require('node:module').enableCompileCache();
   // A checkout runs its source, whatever was built from it once; a package has only what was built.
   var source = path.join(__dirname, '../src/cli/main.ts');
-  var entry = fs.existsSync(source) ? source : path.join(__dirname, '../dist/cli/main.js');
-  require(entry)
+  // A hook is one file, and ends as soon as it has answered: an agent waits for it.
+  var isHook = process.argv[2] === 'hook';
+  var built = path.join(__dirname, '../dist/cli', isHook ? 'hook.cjs' : 'main.js');
+  require(fs.existsSync(source) ? source : built)
     .main(process.argv.slice(2))
     .then(function setCode(code) {
       process.exitCode = code;
+      if (isHook) process.exit();
     });
 }

@@ -12,6 +12,8 @@ export interface Terminal {
   readonly input?: NodeJS.ReadStream;
   /** Whether somebody reads along on a screen that shows colours. */
   readonly coloured?: boolean;
+  /** Whether the process ends as soon as the command has: what a process leaves open, its end closes. */
+  readonly isBrief?: boolean;
   /** Aborted when whoever reads has gone, or wants it to end. */
   readonly leave?: AbortSignal;
 }

@@ -72,7 +72,7 @@ export async function runHook(run: HookRun): Promise<HookDecision> {
   for (;;) {
     try {
       // A hook has no time to read the whole file.
-      return await withStore(storePlace(said, terminal), work, { verify: false });
+      return await withStore(storePlace(said, terminal), work, { verify: false, isBrief: terminal.isBrief === true });
     } catch (error) {
       const isBusy = error instanceof SwitchgearError && error.code === 'store_busy';
       if (!isBusy || systemClock.nowMs() >= untilMs) throw error;

@@ -86,7 +86,7 @@ function version(): string {
 function terminalOf([name]: readonly string[]): Terminal {
   if (name !== 'hook') return processTerminal();
   const to = (file: number) => (line: string) => void writeSync(file, `${line}\n`);
-  return { out: to(1), err: to(2), cwd: process.cwd(), env: process.env };
+  return { out: to(1), err: to(2), cwd: process.cwd(), env: process.env, isBrief: true };
 }
 
 function processTerminal(): Terminal {

@@ -76,14 +76,15 @@ export function isThere(place: StorePlace): boolean {
 
 /**
  * Opens the store for some work, and closes it whatever comes of it. Who is in a hurry does not have a whole file read
- * first (`verify: false`): what is wrong with it is told when it is met.
+ * first (`verify: false`): what is wrong with it is told when it is met. A process that ends at once leaves the log of
+ * the file as it is (`isBrief`).
  */
 export async function withStore<T>(
   place: StorePlace,
   work: (store: SharedStore) => Promise<T>,
-  { verify = true }: { readonly verify?: boolean } = {},
+  { verify = true, isBrief = false }: { readonly verify?: boolean; readonly isBrief?: boolean } = {},
 ): Promise<T> {
-  const store = await open(place, verify).catch((error: unknown) => {
+  const store = await open(place, verify, isBrief).catch((error: unknown) => {
     throw told(error, place);
   });
   try {
@@ -93,11 +94,11 @@ export async function withStore<T>(
   }
 }
 
-async function open(place: StorePlace, verify: boolean): Promise<SharedStore> {
+async function open(place: StorePlace, verify: boolean, isBrief: boolean): Promise<SharedStore> {
   if (place.kind === 'sqlite') {
     checkFile(place.path);
     const { sqliteStore } = await import('../stores/sqlite.ts');
-    return sqliteStore({ path: place.path, waitMs, verify });
+    return sqliteStore({ path: place.path, waitMs, verify, isBrief });
   }
   const { redisStore } = await import('../stores/redis.ts');
   const { url, prefix, name } = place;

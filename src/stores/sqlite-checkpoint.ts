@@ -1,15 +1,18 @@
 /** Keeps the log of a file small: a thread of its own copies it into the file, so that no event loop stands still. */
 
 import { statSync } from 'node:fs';
-import { Worker } from 'node:worker_threads';
+import type { Worker } from 'node:worker_threads';
 
 export interface Checkpoints {
   /** Looks how long the log is and has it copied where that is worth it; true where it grows faster than that. */
   look(): boolean;
+  /** Whether whoever ends should copy it: else the next who opens the file alone has to read it. */
+  isDue(): boolean;
   stop(): void;
 }
 
 const worthItBytes = 4_194_304;
+const dueBytes = 1_048_576;
 /** A log this long is copied by whoever writes, however long that takes. */
 const tooLongBytes = 268_435_456;
 
@@ -39,13 +42,15 @@ export function createCheckpoints(path: string): Checkpoints {
   let worker: Worker | undefined;
   let busy = false;
   let stopped = false;
+  const bytesOfLog = () => statSync(`${path}-wal`, { throwIfNoEntry: false })?.size ?? 0;
   return {
     look() {
       if (stopped) return false;
-      const bytes = statSync(`${path}-wal`, { throwIfNoEntry: false })?.size ?? 0;
+      const bytes = bytesOfLog();
       if (busy || bytes < worthItBytes) return bytes > tooLongBytes;
       if (worker === undefined) {
-        worker = new Worker(program, { eval: true, workerData: path });
+        const threads = process.getBuiltinModule('node:worker_threads'); // Most who open a file never need one.
+        worker = new threads.Worker(program, { eval: true, workerData: path });
         worker.unref();
         worker.on('message', () => {
           busy = false;
@@ -60,6 +65,7 @@ export function createCheckpoints(path: string): Checkpoints {
       worker.postMessage('look');
       return bytes > tooLongBytes;
     },
+    isDue: () => bytesOfLog() > dueBytes,
     stop() {
       stopped = true;
       worker?.postMessage('stop');

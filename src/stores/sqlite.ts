@@ -1,12 +1,12 @@
 /** The door `switchgear/stores/sqlite`: state in one file that the processes of one machine share. */
 
-import { randomBytes, randomUUID } from 'node:crypto';
 import type { Card } from '../core/card.ts';
 import { SwitchgearError } from '../core/error.ts';
 import { type Entry, type EntryBody, type EntryPlace, isTrace } from '../core/event.ts';
 import { journalEntriesMax, lockWaitMs, storedKeysMax, storePollMs } from '../core/limits.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { CellOptions, Deal, Marked, Shared, Store } from '../ports/store.ts';
+import { freshName } from './fresh-name.ts';
 import { every } from './machine-clock.ts';
 import { cardPrefix, laterCard, putStep } from './planning.ts';
 import { createPulse, sayUnreadable } from './pulse.ts';
@@ -28,6 +28,8 @@ export interface SqliteOptions {
   readonly keysMax?: number;
   /** Whether the whole file is read once when it is opened. */
   readonly verify?: boolean;
+  /** For a process that ends at once: a short log is not copied into the file, for which it would wait for the disk. */
+  readonly isBrief?: boolean;
   /** For tests: the store's time. */
   readonly clock?: Clock;
 }
@@ -36,7 +38,7 @@ export type SqliteStore = Store & { readonly shared: Shared };
 
 export function sqliteStore(options: SqliteOptions): SqliteStore {
   checkOptions(options);
-  const { path, waitMs = lockWaitMs, verify = true } = options;
+  const { path, waitMs = lockWaitMs, verify = true, isBrief = false } = options;
   const bytes = (options.retain?.megabytes ?? 64) * 1_048_576;
   const retain = { days: options.retain?.days ?? 30, bytes, cells: options.keysMax ?? storedKeysMax };
   const pulse = createPulse();
@@ -44,8 +46,8 @@ export function sqliteStore(options: SqliteOptions): SqliteStore {
   const session = createSession({ path, verify, views, pulse, clock: options.clock });
   const checkpoints = createCheckpoints(path);
   const writer = createWriter({ session, views, pulse, waitMs, lookAfterLog: checkpoints.look });
-  const process = `p${randomUUID().slice(0, 13)}`;
-  const secret = session.once(secretKey, () => randomBytes(32).toString('base64url'));
+  const process = `p${freshName()}`;
+  const secret = session.once(secretKey, madeSecret);
   let closed = false;
   const stopPoll = every(storePollMs, poll);
 
@@ -131,10 +133,15 @@ export function sqliteStore(options: SqliteOptions): SqliteStore {
       checkpoints.stop();
       sharing.giveBack();
       writer.close();
-      session.close();
+      if (!isBrief || checkpoints.isDue()) session.close();
       views.clear();
     },
   };
+}
+
+/** Once per file: nothing else here needs crypto to be loaded. */
+function madeSecret(): string {
+  return process.getBuiltinModule('node:crypto').randomBytes(32).toString('base64url');
 }
 
 function checkOptions(options: SqliteOptions): void {

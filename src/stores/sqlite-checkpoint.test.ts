@@ -1,0 +1,36 @@
+import assert from 'node:assert/strict';
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { sqliteStore } from './sqlite.ts';
+
+function fileFor(context: TestContext): string {
+  const folder = mkdtempSync(join(tmpdir(), 'switchgear-log-'));
+  context.after(() => rmSync(folder, { recursive: true, force: true }));
+  return join(folder, 'state.db');
+}
+
+/** Writes some entries, as a process that is about to end does. */
+function writeAndLeave(path: string, entries: number): void {
+  const store = sqliteStore({ path, isBrief: true });
+  for (let number = 0; number < entries; number++) {
+    store.append({ type: 'notice', message: 'x'.repeat(2_000) } as never, {}, number);
+  }
+  store.close();
+}
+
+test('a process that ends at once leaves a short log, and the next one finds everything in it', async (context) => {
+  const path = fileFor(context);
+  writeAndLeave(path, 3);
+  assert.ok(existsSync(`${path}-wal`));
+  const store = sqliteStore({ path });
+  assert.equal((await store.shared.entries(0, 10)).length, 3);
+  store.close();
+});
+
+test('a process that ends at once copies a long log into the file', (context) => {
+  const path = fileFor(context);
+  writeAndLeave(path, 300);
+  assert.ok(!existsSync(`${path}-wal`));
+});
