@@ -60,7 +60,10 @@ export function geminiSessionReader({ beside = false, agent }: GeminiSessionOpti
     const output = error ?? response.output;
     const exit = name === geminiShell && typeof output === 'string' ? /^Exit Code: (-?\d+)$/m.exec(output) : null;
     const ok = call.status === 'success' && (exit === null || Number(exit[1]) === 0);
-    events.push({ type: 'tool_result', id, ok, output: output ?? call.resultDisplay, ...(error && { error }), ...of });
+    // What a person is shown is what the stream tells; the model also gets numbers of processes, new each time.
+    const shown = name === geminiShell && error === undefined ? textOf(call.resultDisplay) : undefined;
+    const result = { id, ok, output: shown ?? output ?? call.resultDisplay, ...(error && { error }), ...of };
+    events.push({ type: 'tool_result', ...result });
     const sent = name === geminiAgentTool && !beside ? textOf(call.agentId) : undefined;
     if (sent !== undefined) events.push({ type: 'subagent_ended', id: sent, ok, ...(error && { reason: error }) });
   }

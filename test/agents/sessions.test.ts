@@ -96,6 +96,17 @@ test('a stream and a session file of one run are one run: 8 calls read 8, and th
   }
 });
 
+test('gemini: what a shell printed is the same in the stream and in the file', () => {
+  const printed = (events: readonly AgentEvent[]) =>
+    new Map(events.flatMap((each) => (each.type === 'tool_result' && each.output ? [[each.id, each.output]] : [])));
+  const reader = readers.gemini();
+  const stream = printed(recording('gemini', 'healthy').lines.flatMap(({ line }) => reader.read(line)));
+  const file = printed(read(geminiSessionReader({ beside: true }), 'gemini-chat.jsonl'));
+  const shells = [...stream].filter(([id]) => id.startsWith('run_shell_command'));
+  assert.ok(shells.length >= 3);
+  for (const [id, output] of shells) assert.equal(file.get(id), output);
+});
+
 test('the session file shows what the stream of Claude Code hides in time: a spend is halted within one call', () => {
   const limit = 5;
   const run = watched(claudeSessionReader({ beside: true }), { task: { max_spend_cents: limit } });
