@@ -55,8 +55,7 @@ export class BreakerAlone implements Breaker, Owner {
     const { memory, model } = this;
     if (memory.heldAtMs >= 0) return 'OPEN';
     if (memory.phase === 'closed') return 'CLOSED';
-    const refuses = refusalAt(memory, model.settings, model.clock.nowMs()) !== undefined;
-    return memory.phase === 'open' && refuses ? 'OPEN' : 'HALF_OPEN';
+    return memory.phase === 'open' && refusalAt(memory, model.settings, model.clock.nowMs()) ? 'OPEN' : 'HALF_OPEN';
   }
 
   get stats(): Breaker['stats'] {
@@ -233,10 +232,9 @@ export class BreakerAlone implements Breaker, Owner {
     const isQuiet = outcome.kind === 'failure' && !stillRuns && model.byRun && this.isOwn(grant);
     if (isQuiet && countFailure(memory, model.settings, outcome)) return;
     // What may open it is dated exactly: after blocking work the seldom clock would be behind.
-    const clock = outcome === success ? model.clock : model.exact;
-    const atMs = outcome === success && !model.needsTime ? 0 : clock.nowMs();
+    const atMs = outcome !== success ? model.exact.nowMs() : model.needsTime ? model.clock.nowMs() : 0;
     settleCall(memory, model.settings, grant, outcome, atMs, stillRuns);
-    if (memory.generation !== this.known) this.look();
+    this.look();
   }
 
   /** While it is open nothing changes before its time: the last refusal stands, and one look at the time answers. */

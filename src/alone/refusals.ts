@@ -19,7 +19,7 @@ export function refusalFor(name: string, { code, retryAtMs, counters }: Stop, st
     refused: true,
     code: code as BreakerRefusal['code'],
     name,
-    ...(retryAtMs === undefined ? {} : { retryAtMs }),
+    ...(retryAtMs !== undefined && { retryAtMs }),
     message:
       code === 'circuit_open'
         ? `Error: CircuitBreakerOpen (System Paused). '${name}' keeps failing`

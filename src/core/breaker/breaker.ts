@@ -56,8 +56,7 @@ function closedUntil(state: BreakerState, settings: BreakerSettings, atMs: numbe
 }
 
 function deny(code: Code, counters: Counters, retryAtMs?: number): Stop {
-  const stop = { kind: 'deny', code, control: 'breaker', counters } as const;
-  return retryAtMs === undefined ? stop : { ...stop, retryAtMs };
+  return { kind: 'deny', code, control: 'breaker', counters, ...(retryAtMs !== undefined && { retryAtMs }) };
 }
 
 function failureCounters(state: BreakerState, settings: BreakerSettings): Counters {

@@ -26,7 +26,9 @@ export function runningSlots(settings: BreakerSettings): number[] | null {
 
 /** Forgets everything: a new phase starts with an empty window. */
 export function clearWindows(state: BreakerState): void {
-  for (const window of [state.ring, state.buckets, state.running]) window?.fill(0);
+  state.ring?.fill(0);
+  state.buckets?.fill(0);
+  state.running?.fill(0);
   state.ringAt = state.ringFilled = state.ringFailures = state.ringSlow = state.overdue = 0;
 }
 
