@@ -125,6 +125,8 @@ export const storeRetryMinMs = 250;
 export const storeRetryMaxMs = 500;
 /** How often a shared store is looked at without any hint. */
 export const storePollMs = 1_000;
+/** How long after a change that nobody waits for the other processes are told of it. */
+export const hintLagMs = 5;
 /** How long a store that forgot gives neither money nor approvals, while those who remember tell it. */
 export const storeGraceMs = 2_000;
 /** Cells of a remote store that a process knows, and that are read at once. */

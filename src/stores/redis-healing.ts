@@ -15,8 +15,6 @@ import { readText, type Views } from './views.ts';
 export interface Reading {
   readonly run: Run;
   readonly names: Names;
-  /** Of whose line it is asked. */
-  readonly process: string;
   readonly memory: Memory;
   readonly since: number;
   hear(reply: Reply, askedMs: number): readonly string[];
@@ -26,11 +24,11 @@ const batchDeadlineMs = 500;
 
 /** Learns every cell that changed since a version. */
 export async function pollStore(reading: Reading): Promise<{ readonly born: string; readonly version: number }> {
-  const { run, names, process, memory, hear } = reading;
+  const { run, names, memory, hear } = reading;
   let { since } = reading;
   for (;;) {
     const askedMs = machineClock.nowMs();
-    const keys = [names.store, names.index, names.ends, names.process(process)];
+    const keys = [names.store, names.index, names.ends, memory.line];
     const reply = await run(pollScript, keys, [String(since), String(storeBatchMax)], batchDeadlineMs);
     const rest = hear(reply, askedMs);
     const changed: string[] = [];

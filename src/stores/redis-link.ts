@@ -189,6 +189,8 @@ export function createLink(options: LinkOptions): Link {
   };
 
   function checked(reply: unknown): Reply {
+    // A number alone is a version that was given out: the whole answer of the most frequent script.
+    if (typeof reply === 'number') return ['done', '', '', '', '0', `${reply}`, '0', '', `${reply}`];
     if (Array.isArray(reply) && reply.length >= 8) return reply.map(String);
     drop('Redis answered what no script of ours says');
     throw new LineDown('Redis answered what no script of ours says');

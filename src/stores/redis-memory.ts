@@ -17,6 +17,8 @@ export interface Memory {
   version: number;
   seq: number;
   secret: string;
+  /** The key of the list in which deals of the line that this process has now are noted. */
+  line: string;
   /** Learns what a cell is now, and shows it to whoever looks at it. */
   learn(key: string, version: number, text: string | undefined): void;
 }
@@ -34,6 +36,7 @@ export function createMemory(views: Views, pulse: Pulse): Memory {
     version: 0,
     seq: 0,
     secret: '',
+    line: '',
     learn(key, version, text) {
       const known = cells.get(key);
       if (known !== undefined && known.version >= version) return;

@@ -4,6 +4,7 @@ import { cardsMax } from '../core/limits.ts';
 import type { Deal, Marking } from '../ports/store.ts';
 import { keyed } from './keyed.ts';
 import { isForPeople, isGuarded, type Plan } from './planning.ts';
+import type { Memory } from './redis-memory.ts';
 import type { Names } from './redis-names.ts';
 import type { View } from './views.ts';
 
@@ -19,18 +20,14 @@ export interface Offer {
   readonly keepMs: number | undefined;
 }
 
-/** What is the same for all requests of a line. */
+/** What requests are written with. */
 export interface Sender {
   readonly names: Names;
-  readonly process: string;
-  readonly born: string;
-  /** How far the store was when last heard of. */
-  readonly version: number;
+  readonly memory: Memory;
   readonly graceMs: number;
   readonly journalMax: number;
   readonly keysMax: number;
-  readonly wallMs: number;
-  readonly secret: string;
+  wallMs(): number;
 }
 
 export interface Request {
@@ -43,15 +40,16 @@ export interface Request {
   readonly turn: boolean;
 }
 
-/** Numbers that the list of a process remembers: more deals are never out at once. */
+/** Numbers that the list of a process remembers: more deals are never out at once. It is cut each so many numbers. */
 export const outMax = 256;
+export const trimEvery = 64;
 
 /** The version that has to be there. One that was dropped is not there, whatever its last version was. */
 export function expectedOf(view: View): number {
   return view.text === undefined ? 0 : view.cell.version;
 }
 
-export function requestOf(deal: Deal, plan: Plan, { wallMs, secret }: Sender, turn: boolean): Request {
+export function requestOf(deal: Deal, plan: Plan, secret: string, wallMs: number, turn: boolean): Request {
   return {
     cells: plan.cells.map(({ view, text }) => ({
       key: view.cell.key,
@@ -88,9 +86,9 @@ export function offering(
 
 /** Keys and arguments of the script. */
 export function written(request: Request, number: number, sender: Sender): [string[], string[]] {
-  const { names } = sender;
+  const { names, memory } = sender;
   const { cells, sums, marks, notes, guarded, turn } = request;
-  const keys = [names.store, names.index, names.ends, names.journal, names.process(sender.process)];
+  const keys = [names.store, names.index, names.ends, names.journal, memory.line];
   const parts: string[] = [];
   for (const { key, expected, version, keepMs, text } of cells) {
     const name = `c:${key}`;
@@ -111,9 +109,24 @@ export function written(request: Request, number: number, sender: Sender): [stri
   const limits = [names.channel, sender.keysMax + (isSpared ? cardsMax : 0), sender.journalMax, turn ? 1 : 0];
   // Who the store is shows by the versions that it gives out, unless it gives none or its age matters.
   const showsItself = !guarded && cells.length > 0 && cells.every(({ version }) => version === undefined);
-  const known = showsItself ? sender.version : '';
-  const head = [sender.born, number, guarded ? sender.graceMs : '', ...counts, ...limits, known].map(String);
+  const known = showsItself ? memory.version : '';
+  const head = [memory.born, number, guarded ? sender.graceMs : '', ...counts, ...limits, known].map(String);
   return [keys, [...head, ...parts, ...notes]];
+}
+
+/** Whether a deal can go the short way: one cell that is there and stays, of which nobody need hear at once. */
+export function isSwap({ sums, marks }: Deal, { cells, notes }: Plan, number: number): boolean {
+  if (cells.length !== 1 || notes.length > 0 || sums?.length || marks?.length || number % trimEvery === 0) return false;
+  const { view } = cells[0]!;
+  return expectedOf(view) > 0 && view.options.keepMs === undefined && !isForPeople(view.cell.key);
+}
+
+/** Keys and arguments of the script that goes it. */
+export function swapping({ cells }: Plan, number: number, { names, memory }: Sender): [string[], string[]] {
+  const { view, text } = cells[0]!;
+  const name = `c:${view.cell.key}`;
+  const keys = [names.store, names.index, memory.line, names.part(name)];
+  return [keys, [String(number), String(view.cell.version), String(memory.version), name, text]];
 }
 
 function whole(ms: number | undefined): string {

@@ -1,7 +1,7 @@
 /** The scripts of the Redis store: they compare, add and write; what any of it means, they do not know. */
 
 import { createHash } from 'node:crypto';
-import { outMax } from './redis-request.ts';
+import { outMax, trimEvery } from './redis-request.ts';
 
 export interface Script {
   readonly text: string;
@@ -165,8 +165,28 @@ for i = 1, nn do
   s[4] = string.format('%.0f', seq)
   redis.call('XADD', KEYS[4], 'MAXLEN', '~', ARGV[10], string.format('%.0f-0', seq), 'e', ARGV[a + i])
 end
-if ARGV[2] % 64 == 0 then redis.call('LTRIM', KEYS[5], -${outMax}, -1) end
+if ARGV[2] % ${trimEvery} == 0 then redis.call('LTRIM', KEYS[5], -${outMax}, -1) end
 return answer('done', out)`);
+
+/**
+ * The short way of the most frequent deal: one cell that is there and stays, and nothing to be said of it. It says what
+ * it did in one number, the version; others are told of it afterwards. Whoever loses is answered as above.
+ * KEYS: store, index, process, cell. ARGV: number, version expected, version known, name, text.
+ */
+export const swapScript = script(`
+local c = redis.call('HMGET', KEYS[4], 'v', 'turn')
+if c[1] ~= ARGV[2] or c[2] then
+  local s = redis.call('HMGET', KEYS[1], 'born', 'bornMs', 'version', 'seq')
+  local text = redis.call('HGET', KEYS[4], 's') or ''
+  return {'lost', '', '', s[1] or '', s[2] or '0', s[3] or '0', s[4] or '0', '', c[1] or '0', text}
+end
+local v = redis.call('HINCRBY', KEYS[1], 'version', 1)
+if v <= tonumber(ARGV[3]) or redis.call('RPUSHX', KEYS[3], ARGV[1]) == 0 then
+  return {'forgot', '', '', '', '0', '0', '0', ''}
+end
+redis.call('HSET', KEYS[4], 'v', v, 's', ARGV[5])
+redis.call('ZADD', KEYS[2], v, ARGV[4])
+return v`);
 
 /**
  * Who is there: makes a store that is empty, fences the link this process had before, and says what of it was done.

@@ -1,19 +1,18 @@
 /** Deals over the line: planned on what is known, compared by the server, done again where somebody was faster. */
 
 import { dealTriesMax, keptDealsMax } from '../core/limits.ts';
-import type { Deal, Dealt, Marked } from '../ports/store.ts';
+import type { Deal, Dealt } from '../ports/store.ts';
 import { machineClock, pause } from './machine-clock.ts';
 import { arrived, countHere, isEmpty, type Plan, planDeal, type Refused } from './planning.ts';
+import { carriedOut, outrun } from './redis-answers.ts';
 import { entriesOf, type Numbered, together } from './redis-batch.ts';
 import { createLimbo, type Out } from './redis-limbo.ts';
 import type { Link, Reply } from './redis-link.ts';
 import { lookAgain } from './redis-look.ts';
-import type { Memory } from './redis-memory.ts';
-import type { Names } from './redis-names.ts';
-import { expectedOf, offering, outMax, requestOf, type Sender, written } from './redis-request.ts';
+import { expectedOf, isSwap, offering, outMax, requestOf, type Sender, swapping, written } from './redis-request.ts';
 import { createRoom } from './redis-room.ts';
-import { dealScript } from './redis-scripts.ts';
-import { keepSpare, type Views } from './views.ts';
+import { dealScript, swapScript } from './redis-scripts.ts';
+import type { Views } from './views.ts';
 
 export interface RedisWriter {
   soon(deal: Deal): Promise<Dealt>;
@@ -39,11 +38,11 @@ export interface RedisWriter {
 export interface RedisWriterOptions {
   readonly link: () => Link;
   readonly views: Views;
-  readonly memory: Memory;
-  readonly names: Names;
-  readonly sender: () => Sender;
+  readonly sender: Sender;
   /** Reads the head of an answer: time, and how far the store is. */
   heard(reply: Reply, askedMs: number): readonly string[];
+  /** A cell was written without a word to the other processes. */
+  changed(key: string, version: number): void;
   /** The store is full, or has room again. */
   full(isFull: boolean): void;
 }
@@ -60,7 +59,8 @@ const batchMax = 100;
 const turnAfter = 4;
 
 export function createRedisWriter(options: RedisWriterOptions): RedisWriter {
-  const { views, memory, names } = options;
+  const { views, sender } = options;
+  const { memory, names } = sender;
   const limbo = createLimbo();
   const { out } = limbo;
   let kept: Deal[] = [];
@@ -150,13 +150,17 @@ export function createRedisWriter(options: RedisWriterOptions): RedisWriter {
     while (out.size >= outMax) await pause(1);
     const one: Out = { number: ++numbers, parts, notes: plan.notes };
     const expected = plan.cells.map(({ view }) => expectedOf(view));
-    const sender = options.sender();
-    const [keys, args] = written(requestOf(deal, plan, sender, tries > turnAfter), one.number, sender);
+    const wallMs = sender.wallMs();
+    // Where somebody was faster, there are others at the cell: they are told at once.
+    const isShort = tries === 1 && isSwap(deal, plan, one.number);
+    const [keys, args] = isShort
+      ? swapping(plan, one.number, sender)
+      : written(requestOf(deal, plan, memory.secret, wallMs, tries > turnAfter), one.number, sender);
     const askedMs = machineClock.nowMs();
     out.add(one);
     let reply: Reply;
     try {
-      reply = await options.link().run(dealScript, keys, args);
+      reply = await options.link().run(isShort ? swapScript : dealScript, keys, args);
     } catch {
       return undefined;
     } finally {
@@ -164,19 +168,15 @@ export function createRedisWriter(options: RedisWriterOptions): RedisWriter {
     }
     const rest = options.heard(reply, askedMs);
     switch (reply[0]) {
-      case 'done':
-        return {
-          dealt: carriedOut(deal, plan, rest),
-          numbered: { notes: plan.notes, lastSeq: Number(reply[6]), wallMs: sender.wallMs },
-        };
+      case 'done': {
+        const dealt = carriedOut(deal, plan, rest, memory, views);
+        if (isShort) options.changed(plan.cells[0]!.view.cell.key, Number(rest[0]));
+        return { dealt, numbered: { notes: plan.notes, lastSeq: Number(reply[6]), wallMs } };
+      }
       case 'lost':
-        plan.cells.forEach(({ view }, at) => {
-          const [version, text] = [Number(rest[2 * at]), rest[2 * at + 1]];
-          if (version >= expected[at]!) memory.learn(view.cell.key, version, text === '' ? undefined : text);
-          else if (view.options.keepMs !== undefined && Number(reply[5]) >= expected[at]!)
-            memory.learn(view.cell.key, expected[at]! + 0.5, undefined); // It had its time.
-          else options.link().renew('the store knows less of a cell than it was told');
-        });
+        if (reply[3] !== memory.born) return forgot();
+        if (!outrun(plan, expected, rest, Number(reply[5]), memory))
+          options.link().renew('the store knows less of a cell than it was told');
         return 'again';
       case 'sum': {
         const { key } = deal.sums![Number(rest[0]) - 1]!;
@@ -195,29 +195,13 @@ export function createRedisWriter(options: RedisWriterOptions): RedisWriter {
       case 'grace':
         return Math.max(1, Number(rest[0]));
       default: // It forgot, or fenced a line that was silent for an hour.
-        options.link().renew('the store forgot what it was told');
-        return 'forgot';
+        return forgot();
     }
   }
 
-  function carriedOut(deal: Deal, plan: Plan, rest: readonly string[]): Dealt {
-    let at = 0;
-    for (const cell of plan.cells) {
-      memory.learn(cell.view.cell.key, Number(rest[at++]), cell.text);
-      keepSpare(views, cell);
-    }
-    const totals = (deal.sums ?? []).map(({ key }) => {
-      const total = Number(rest[at++]);
-      memory.totals.set(key, total);
-      return total;
-    });
-    memory.made.note(deal.marks);
-    const marked = (deal.marks ?? []).map(({ key }): Marked => {
-      const window = { count: Number(rest[at++]), oldestMs: Number(rest[at++]) };
-      memory.marks.set(key, window);
-      return window;
-    });
-    return { status: 'done', totals, marked };
+  function forgot(): 'forgot' {
+    options.link().renew('the store forgot what it was told');
+    return 'forgot';
   }
 
   /** Waits for whoever is at the same cells; then nobody else of this process is. */
@@ -255,7 +239,7 @@ export function createRedisWriter(options: RedisWriterOptions): RedisWriter {
     caughtUp() {
       for (const { parts, notes } of limbo.caughtUp()) {
         // The answer with the number was lost: it is not higher than this.
-        ended(parts, { status: 'kept' }, { notes, lastSeq: memory.seq, wallMs: options.sender().wallMs });
+        ended(parts, { status: 'kept' }, { notes, lastSeq: memory.seq, wallMs: sender.wallMs() });
       }
     },
     async deliver() {
@@ -272,7 +256,7 @@ export function createRedisWriter(options: RedisWriterOptions): RedisWriter {
       }
     },
     async offer(...what) {
-      const [keys, args] = written(offering(...what), ++numbers, options.sender());
+      const [keys, args] = written(offering(...what), ++numbers, sender);
       const askedMs = machineClock.nowMs();
       const reply = await options.link().run(dealScript, keys, args);
       options.heard(reply, askedMs);

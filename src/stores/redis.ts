@@ -12,6 +12,7 @@ import { cardPrefix, laterCard, putStep } from './planning.ts';
 import { createPulse, sayUnreadable } from './pulse.ts';
 import { officialClient } from './redis-client.ts';
 import { pollStore, type Reading, readCells, tellAgain } from './redis-healing.ts';
+import { createHints } from './redis-hints.ts';
 import { createJournal } from './redis-journal.ts';
 import { createLink, defaultDeadlineMs, type Link, type RedisClient, type Reply, type Run } from './redis-link.ts';
 import { createMemory } from './redis-memory.ts';
@@ -62,11 +63,12 @@ export async function redisStore(options: RedisOptions): Promise<RedisStore> {
   const time = redisTime();
   const clock = options.clock ?? time.clock;
   const process = `r${randomUUID().slice(0, 13)}`;
+  memory.line = names.process(`${process}-0`);
   const keysMax = options.keysMax ?? storedKeysMax;
   const fullReason =
     `the store is full: ${keysMax} keys lie under the prefix ${JSON.stringify(prefix)}, and what is new counts in ` +
     'this process alone; raise keysMax, or give tenants prefixes of their own';
-  let line = 0;
+  let lines = 0;
   let closing = false;
   let closed = false;
 
@@ -86,35 +88,23 @@ export async function redisStore(options: RedisOptions): Promise<RedisStore> {
       writer.lineLost();
       pulse.degrade(reason);
     },
-    heard(message) {
-      // Of its own deals this process hears by their answers, which say which of them it was.
-      if (message.startsWith(`${memory.born}\n${names.process(`${process}-${line}`)}\n`)) return;
-      const [born, , version, length, ...rest] = message.split('\n');
-      const body = rest.join('\n');
-      const name = body.slice(0, Number(length));
-      if (born !== memory.born || !name.startsWith('c:')) return;
-      const text = body.slice(Number(length));
-      memory.learn(name.slice(2), Number(version), text === '' ? undefined : text);
-    },
+    heard: (message) => hints.heard(message),
   });
+  const hints = createHints({ memory, link: () => link, channel: names.channel });
 
   const writer = createRedisWriter({
     link: () => link,
     views,
-    memory,
-    names,
-    sender: () => ({
+    sender: {
       names,
-      process: `${process}-${line}`,
-      born: memory.born,
-      version: memory.version,
+      memory,
       graceMs: options.graceMs ?? storeGraceMs,
       journalMax: options.journalMax ?? storedEntriesMax,
       keysMax,
-      wallMs: clock.wallMs(),
-      secret: memory.secret,
-    }),
+      wallMs: () => clock.wallMs(),
+    },
     heard: hear,
+    changed: hints.changed,
     full(isFull) {
       if (isFull) pulse.degrade(fullReason);
       else if (link.isUp) pulse.recover('the store has room again, and heard what it missed');
@@ -132,15 +122,14 @@ export async function redisStore(options: RedisOptions): Promise<RedisStore> {
 
   /** A line that just came up: what did the store hear of us, does it still know it, and what do we not know? */
   async function greet(run: Run): Promise<void> {
-    const before = names.process(`${process}-${line}`);
-    const next = line + 1;
-    const { born, version, seq, secret } = memory;
+    const { born, version, seq, secret, line: before } = memory;
     const wanted = [randomUUID(), secret === '' ? randomBytes(32).toString('base64url') : secret];
     const askedMs = machineClock.nowMs();
-    const own = names.process(`${process}-${next}`);
+    const own = names.process(`${process}-${lines + 1}`);
     const keys = [names.store, before, own, `${before}:done`];
     const reply = await run(helloScript, keys, [...wanted, born, String(version), String(seq)]);
-    line = next; // Not before: an answer that was lost is asked for again.
+    lines++; // Not before: an answer that was lost is asked for again.
+    memory.line = own;
     const done = hear(reply, askedMs);
     writer.lineBack(new Set(done.map(Number)));
     const forgot = born !== '' && reply[3] !== born;
@@ -157,7 +146,7 @@ export async function redisStore(options: RedisOptions): Promise<RedisStore> {
   let polling = false;
 
   function readingOf(run: Run): Reading {
-    return { run, names, process: `${process}-${line}`, memory, since, hear };
+    return { run, names, memory, since, hear };
   }
 
   async function poll(): Promise<void> {
@@ -198,7 +187,7 @@ export async function redisStore(options: RedisOptions): Promise<RedisStore> {
 
   /** Whether nothing is on its way that could arrive now. */
   function isIdle(): boolean {
-    return !link.isUp || (journal.waiting === 0 && writer.active === 0 && writer.kept === 0);
+    return !link.isUp || [journal.waiting, writer.active, writer.kept, hints.waiting].every((count) => count === 0);
   }
 
   const shared: Shared = {
