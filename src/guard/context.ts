@@ -1,6 +1,6 @@
 /** Which task and which call the running code belongs to, across awaits. One storage for the whole process. */
 
-import { AsyncLocalStorage } from 'node:async_hooks';
+import { AsyncLocalStorage, AsyncResource } from 'node:async_hooks';
 import type { Call } from './front-door.ts';
 import type { TaskNode } from './task-node.ts';
 import type { Works } from './works.ts';
@@ -22,18 +22,30 @@ export function frameOf(works: Works): Frame | undefined {
   return frame;
 }
 
-/** Runs a call, without a closure: this is the hot path. */
+/**
+ * Runs a call, without a closure: this is the hot path. Leaving the scope of a resource puts back what was around it;
+ * `storage.run` would make that anew.
+ */
 export function applyInside(
-  works: Works,
-  task: TaskNode | undefined,
-  call: Call,
+  frame: Frame,
   fn: (...args: never[]) => unknown,
   self: unknown,
   args: readonly unknown[],
 ): unknown {
-  return storage.run({ works, task, call, outer: storage.getStore() }, Reflect.apply, fn, self, args);
+  return new AsyncResource('switchgear').runInAsyncScope(enter, self, frame, fn, args);
+}
+
+function enter(this: unknown, frame: Frame, fn: (...args: never[]) => unknown, args: readonly unknown[]): unknown {
+  storage.enterWith(frame);
+  return Reflect.apply(fn, this, args);
 }
 
 export function runInside<T>(works: Works, task: TaskNode, run: () => T): T {
-  return storage.run({ works, task, call: undefined, outer: storage.getStore() }, run);
+  return storage.run({ works, task, call: undefined, outer: outerOf(works) }, run);
+}
+
+/** The frame around a new one. Of one gear only the innermost counts: calls that begin one another hold no row. */
+export function outerOf(works: Works): Frame | undefined {
+  const around = storage.getStore();
+  return around?.works === works ? around.outer : around;
 }

@@ -18,10 +18,9 @@ import type { DelegateOptions, Task, TaskResult } from './front-door.ts';
 import { type Admission, comesBack, conclude, isStop, refusalOf } from './gate.ts';
 import { halt } from './halting.ts';
 import { type Lane, laneOf, targetFor, workerCell } from './lanes.ts';
-import { finish } from './live-calls.ts';
+import { finish, timeoutError } from './live-calls.ts';
 import { countError, write } from './notes.ts';
 import { answer, broken } from './refusing.ts';
-import { timeoutError } from './run.ts';
 import type { TaskNode } from './task-node.ts';
 import { runTask } from './task-run.ts';
 import { startTask } from './tasks.ts';
@@ -92,10 +91,14 @@ function inTime<T>(works: Works, child: TaskNode, secs: number | undefined, work
   const { clock, timeouts } = works;
   if (secs === undefined) return work;
   return new Promise((resolve, reject) => {
-    const timeout = timeouts.add(secs * 1000, clock.nowMs(), () => {
-      halt(works, child, over('deadline', 'duration_limit', secs, secs), child.agent, clock.nowMs());
-      reject(timeoutError(child.agent, secs));
-    });
+    const timeout = {
+      dueMs: clock.nowMs() + secs * 1000,
+      fire() {
+        halt(works, child, over('deadline', 'duration_limit', secs, secs), child.agent, clock.nowMs());
+        reject(timeoutError(child.agent, secs));
+      },
+    };
+    timeouts.add(secs * 1000, timeout);
     work.finally(() => timeouts.remove(timeout)).then(resolve, reject);
   });
 }

@@ -30,6 +30,9 @@ export function outcomeOf(call: LiveCall, ending: Ending, options: GuardOptions,
   return classify(ending, breaker?.settings ?? noLists, atMs, errorFingerprint);
 }
 
+/** The mark of a success that brings nothing: of many tools, every one. */
+const nothing = markValue(undefined, true);
+
 /** What a call brings along when it ends: its cost, the mark of its result, the rules on it that hold. */
 export function settlingOf(
   works: Works,
@@ -42,11 +45,12 @@ export function settlingOf(
   const isMarked = task !== undefined && target.kind === 'tool';
   if (!('value' in ending)) return isMarked ? { result: markValue(ending.error, false) } : {};
   const { value } = ending;
+  const ok = kind === 'success';
   const hits = works.rules?.matchResult(target.name, agent, value);
   const usage = options.usage?.(value as never);
   return {
     cost: usage && costOf(works, usage, place),
-    result: isMarked ? markValue(value, kind === 'success') : undefined,
+    result: isMarked ? (ok && value === undefined ? nothing : markValue(value, ok)) : undefined,
     resultHits: hits?.length ? hits : undefined,
   };
 }

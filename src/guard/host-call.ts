@@ -21,7 +21,6 @@ import { countError } from './notes.ts';
 import { withNote } from './noting.ts';
 import { isKnown } from './observing.ts';
 import { broken } from './refusing.ts';
-import { timeoutError } from './run.ts';
 import { costOf, modelOf } from './spending.ts';
 import { placeOf, type TaskNode } from './task-node.ts';
 import { observes, type Works } from './works.ts';
@@ -181,7 +180,6 @@ function perform<T>(
   { signal, classify, shown }: HostCall,
 ): Promise<T> {
   const { works, lane, permit } = call;
-  const { timeoutMs } = lane;
   const options: GuardOptions = {
     classify: (ending) => classify?.(ending) ?? ('error' in ending && signal?.aborted ? 'neutral' : undefined),
   };
@@ -202,21 +200,12 @@ function perform<T>(
   }
 
   return new Promise<T>((resolve, reject) => {
-    // A gear that only observes cuts nothing.
-    const timeout =
-      timeoutMs > 0 && !observes(works)
-        ? works.timeouts.add(timeoutMs, permit.atMs, () => {
-            const error = timeoutError(lane.target.name, timeoutMs / 1000);
-            finish(works, call, { kind: 'failure', error: 'NetworkError', errorFingerprint: 1 }, { stillRuns: true });
-            call.abort(error);
-            reject(error);
-          })
-        : undefined;
+    if (lane.timeoutMs > 0 && !observes(works)) call.limit(reject); // A gear that only observes cuts nothing.
     const ended = (ending: Ending) => {
-      if (timeout !== undefined) works.timeouts.remove(timeout);
+      works.timeouts.remove(call);
       settle(ending);
     };
-    const work = async () => (await applyInside(works, lane.task, call, run, undefined, [call])) as T;
+    const work = async () => (await applyInside(call, run, undefined, [call])) as T;
     work().then(
       (value) => {
         ended({ value });

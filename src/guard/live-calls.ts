@@ -1,12 +1,14 @@
-/** Calls that are out: their signals, their progress, and their one settlement. */
+/** Calls that are out: their signals, their progress, their time, and their one settlement. */
 
 import type { Outcome, Permit } from '../core/action.ts';
+import { type Frame, outerOf } from './context.ts';
 import type { Call } from './front-door.ts';
 import { keep, type Settling, settle } from './gate.ts';
 import type { Lane } from './lanes.ts';
 import { countError } from './notes.ts';
 import { wake } from './sweep.ts';
-import { atHalt } from './task-node.ts';
+import { atHalt, type TaskNode } from './task-node.ts';
+import type { Queue, Timeout } from './timeouts.ts';
 import type { Works } from './works.ts';
 
 /** A call that is out, as far as its settlement goes. */
@@ -27,37 +29,58 @@ export function lease(works: Works, call: Leased): void {
 }
 
 /** Settles a call, once and whatever happens on the way. */
-export function finish(works: Works, call: Leased, outcome: Outcome, settling: Settling = {}): void {
+export function finish(works: Works, call: Leased, outcome: Outcome, settling: Settling = {}, atMs?: number): void {
   const { lane, permit } = call;
   call.settled = true;
   if (permit.probe) works.probes.delete(call);
   call.forget?.();
   try {
-    settle(works, lane, permit, outcome, works.clock.nowMs(), settling);
+    settle(works, lane, permit, outcome, atMs ?? works.clock.nowMs(), settling);
   } catch (error) {
     countError(works, 'settle', error);
   }
 }
 
-/** The one hot object of a call: signals are made only when the function asks for one. */
-export class LiveCall implements Leased, Call {
+/**
+ * The one hot object of a call: the frame it runs in, its link among the timeouts, what its function may ask for.
+ * Signals are made only when the function asks for one.
+ */
+export class LiveCall implements Leased, Call, Frame, Timeout {
   readonly works: Works;
   readonly lane: Lane;
   readonly permit: Permit;
+  readonly outer: Frame | undefined;
   settled = false;
   controller: AbortController | undefined = undefined;
   reason: unknown = undefined;
   forget: (() => void) | undefined = undefined;
+  reject: ((error: unknown) => void) | undefined = undefined;
+  previous: Timeout | undefined = undefined;
+  next: Timeout | undefined = undefined;
+  queue: Queue | undefined = undefined;
 
   constructor(works: Works, lane: Lane, permit: Permit) {
     this.works = works;
     this.lane = lane;
     this.permit = permit;
+    this.outer = outerOf(works);
     if (permit.probe) lease(works, this);
   }
 
   get name(): string {
     return this.lane.target.name;
+  }
+
+  get task(): TaskNode | undefined {
+    return this.lane.task;
+  }
+
+  get call(): Call {
+    return this;
+  }
+
+  get dueMs(): number {
+    return this.permit.atMs + this.lane.timeoutMs;
   }
 
   get aborted(): boolean {
@@ -76,12 +99,29 @@ export class LiveCall implements Leased, Call {
     return this.controller.signal;
   }
 
-  abort(reason: unknown): void {
-    this.reason = reason;
-    this.controller?.abort(reason);
+  /** Its promise is rejected when its time is up; the slot is kept until the work really ends. */
+  limit(reject: (error: unknown) => void): void {
+    this.reject = reject;
+    this.works.timeouts.add(this.lane.timeoutMs, this);
+  }
+
+  fire(): void {
+    const { name, works, lane } = this;
+    const error = timeoutError(name, lane.timeoutMs / 1000);
+    finish(works, this, failureOfTimeout, { stillRuns: true });
+    this.reason = error;
+    this.controller?.abort(error);
+    this.reject?.(error);
   }
 
   progress(): void {
     if (!this.settled) keep(this.works, 'permit-renewed', this.lane, this.permit);
   }
+}
+
+/** Whatever kept it, nobody waits any longer: to its tool that is like a network that does not answer. */
+export const failureOfTimeout: Outcome = Object.freeze({ kind: 'failure', error: 'NetworkError', errorFingerprint: 1 });
+
+export function timeoutError(name: string, secs: number): DOMException {
+  return new DOMException(`'${name}' took longer than ${secs} s`, 'TimeoutError');
 }

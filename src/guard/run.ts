@@ -11,7 +11,7 @@ import { outcomeOf, settlingOf } from './endings.ts';
 import type { AnyFunction, GuardOptions } from './front-door.ts';
 import { type Admission, comesBack, conclude, isStop, keep, refusalOf, type Settling, tell } from './gate.ts';
 import { type Lane, laneOf, type Target } from './lanes.ts';
-import { finish, LiveCall } from './live-calls.ts';
+import { failureOfTimeout, finish, LiveCall } from './live-calls.ts';
 import { countError } from './notes.ts';
 import { withNote } from './noting.ts';
 import { answer, broken } from './refusing.ts';
@@ -79,7 +79,7 @@ export function guardFunction<F extends AnyFunction>(
     const call = new LiveCall(works, current, permit);
     let result: unknown;
     try {
-      result = applyInside(works, current.task, call, fn, self, args);
+      result = applyInside(call, fn, self, args);
     } catch (error) {
       settleWith(call, { error }, true);
       throw error;
@@ -108,24 +108,16 @@ export function guardFunction<F extends AnyFunction>(
     );
   }
 
-  /** Ends with the work, or when its time is up; the slot is kept until the work really ends. */
+  /** Ends with the work, or when its time is up. */
   function raced(call: LiveCall, promise: Promise<unknown>): Promise<unknown> {
-    const { timeoutMs } = call.lane;
     return new Promise((resolve, reject) => {
-      const timeout = works.timeouts.add(timeoutMs, call.permit.atMs, () => {
-        const error = timeoutError(name, timeoutMs / 1000);
-        finish(works, call, failureOfTimeout, { stillRuns: true });
-        call.abort(error);
-        reject(error);
-      });
+      call.limit(reject);
       promise.then(
         (value) => {
-          works.timeouts.remove(timeout);
           settleWith(call, { value }, false);
           resolve(withNote(call.lane, value));
         },
         (error) => {
-          works.timeouts.remove(timeout);
           settleWith(call, { error }, false);
           reject(error);
         },
@@ -134,6 +126,7 @@ export function guardFunction<F extends AnyFunction>(
   }
 
   function settleWith(call: LiveCall, ending: Ending, sync: boolean): void {
+    works.timeouts.remove(call);
     if (call.settled) {
       endWork(call, ending);
       return;
@@ -141,8 +134,9 @@ export function guardFunction<F extends AnyFunction>(
     const { lane: current, permit } = call;
     let outcome: Outcome;
     let settling: Settling;
+    let atMs = permit.atMs;
     try {
-      const atMs = clock.nowMs();
+      atMs = clock.nowMs();
       const cannotCut = sync || observes(works);
       const late = cannotCut && current.timeoutMs > 0 && atMs - permit.atMs > current.timeoutMs;
       outcome = late ? failureOfTimeout : outcomeOf(call, ending, loose, atMs);
@@ -154,7 +148,7 @@ export function guardFunction<F extends AnyFunction>(
       outcome = { kind: 'neutral', why: 'ignored' };
       settling = { cost: { micros, tokens } };
     }
-    finish(works, call, outcome, settling);
+    finish(works, call, outcome, settling, atMs);
   }
 
   /** The work of a call that was given up ended: its slot is free, and what it cost is spent all the same. */
@@ -171,12 +165,6 @@ export function guardFunction<F extends AnyFunction>(
 
   return guarded;
 }
-
-export function timeoutError(name: string, secs: number): DOMException {
-  return new DOMException(`'${name}' took longer than ${secs} s`, 'TimeoutError');
-}
-
-const failureOfTimeout: Outcome = Object.freeze({ kind: 'failure', error: 'NetworkError', errorFingerprint: 1 });
 
 function isAsyncFunction(fn: AnyFunction): boolean {
   try {

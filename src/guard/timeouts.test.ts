@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Clock } from '../ports/clock.ts';
 import { simulatedClock } from '../testing/simulated-clock.ts';
-import { timeouts } from './timeouts.ts';
+import { type Timeout, timeouts } from './timeouts.ts';
 
 /** A clock that counts the timers that were ever asked for. */
 function counting() {
@@ -25,7 +25,11 @@ function counting() {
     delays,
     fired,
     list,
-    add: (durationMs: number, name: string) => list.add(durationMs, clock.nowMs(), () => fired.push(name)),
+    add(durationMs: number, name: string): Timeout {
+      const timeout = { dueMs: clock.nowMs() + durationMs, fire: () => fired.push(name) };
+      list.add(durationMs, timeout);
+      return timeout;
+    },
   };
 }
 
@@ -152,7 +156,7 @@ test('a timer that comes too early is set again for the rest', () => {
     },
   };
   let fired = 0;
-  timeouts(hasty).add(100, 0, () => fired++);
+  timeouts(hasty).add(100, { dueMs: 100, fire: () => fired++ });
   clock.advance(99);
   assert.equal(fired, 0);
   clock.advance(1);
@@ -162,11 +166,12 @@ test('a timer that comes too early is set again for the rest', () => {
 
 test('a timeout that fires may start another call, of the same or of other patience', () => {
   const { clock, fired, list, add } = counting();
-  list.add(100, 0, () => {
+  const fire = () => {
     fired.push('first');
     add(100, 'same');
     add(20, 'other');
-  });
+  };
+  list.add(100, { dueMs: 100, fire });
   clock.advance(100);
   assert.deepEqual(fired, ['first']);
   assert.equal(clock.pending, 1);
@@ -178,11 +183,13 @@ test('a timeout that fires may start another call, of the same or of other patie
 
 test('a timeout that fires may take out one that is due as well', () => {
   const { clock, fired, list, add } = counting();
-  const second = list.add(100, 5, () => fired.push('second'));
-  list.add(90, 5, () => {
+  const second = { dueMs: 105, fire: () => fired.push('second') };
+  list.add(100, second);
+  const fire = () => {
     fired.push('first');
     list.remove(second);
-  });
+  };
+  list.add(90, { dueMs: 95, fire });
   add(105, 'third');
   clock.advance(1_000);
   assert.deepEqual(fired, ['first', 'third']);

@@ -5,19 +5,20 @@ import type { Clock } from '../ports/clock.ts';
 /** A call that may take too long: a link in the list of its duration. */
 export interface Timeout {
   readonly dueMs: number;
-  readonly fire: () => void;
-  previous: Timeout | undefined;
-  next: Timeout | undefined;
-  queue: Queue | undefined;
+  fire(): void;
+  previous?: Timeout | undefined;
+  next?: Timeout | undefined;
+  queue?: Queue | undefined;
 }
 
-interface Queue {
+export interface Queue {
   first: Timeout | undefined;
   last: Timeout | undefined;
 }
 
 export interface Timeouts {
-  add(durationMs: number, atMs: number, fire: () => void): Timeout;
+  /** Puts it at the end of the list. What is out anyway is its own link: a call needs no other. */
+  add(durationMs: number, timeout: Timeout): void;
   /** Takes it away; false where it had fired or gone before. */
   remove(timeout: Timeout): boolean;
 }
@@ -27,11 +28,11 @@ export function timeouts(clock: Clock): Timeouts {
   let armedForMs = Number.POSITIVE_INFINITY;
   let disarm: (() => void) | undefined;
 
-  function arm(dueMs: number, nowMs: number): void {
+  function arm(dueMs: number, delayMs: number): void {
     if (dueMs >= armedForMs) return;
     disarm?.();
     armedForMs = dueMs;
-    disarm = clock.after(dueMs - nowMs, look);
+    disarm = clock.after(delayMs, look);
   }
 
   /** Ends what is due and waits for the next. A call that ended meanwhile costs nothing: nobody cancelled a timer. */
@@ -49,7 +50,7 @@ export function timeouts(clock: Clock): Timeouts {
       if (queue.first === undefined) queues.delete(durationMs);
       else nextMs = Math.min(nextMs, queue.first.dueMs);
     }
-    if (nextMs < Number.POSITIVE_INFINITY) arm(nextMs, nowMs);
+    if (nextMs < Number.POSITIVE_INFINITY) arm(nextMs, nextMs - nowMs);
   }
 
   function remove(timeout: Timeout): boolean {
@@ -60,22 +61,26 @@ export function timeouts(clock: Clock): Timeouts {
     else timeout.previous.next = timeout.next;
     if (timeout.next === undefined) queue.last = timeout.previous;
     else timeout.next.previous = timeout.previous;
+    timeout.previous = undefined; // Whoever keeps a call must not keep its neighbours.
+    timeout.next = undefined;
     return true;
   }
 
   return {
-    add(durationMs, atMs, fire) {
+    add(durationMs, timeout) {
       let queue = queues.get(durationMs);
       if (queue === undefined) {
         queue = { first: undefined, last: undefined };
         queues.set(durationMs, queue);
       }
-      const timeout: Timeout = { dueMs: atMs + durationMs, fire, previous: queue.last, next: undefined, queue };
-      if (queue.last === undefined) queue.first = timeout;
-      else queue.last.next = timeout;
+      const { last } = queue;
+      timeout.previous = last;
+      timeout.next = undefined;
+      timeout.queue = queue;
+      if (last === undefined) queue.first = timeout;
+      else last.next = timeout;
       queue.last = timeout;
-      arm(timeout.dueMs, atMs);
-      return timeout;
+      arm(timeout.dueMs, durationMs);
     },
     remove,
   };

@@ -106,7 +106,7 @@ export const faults: readonly Fault[] = [
   },
   {
     name: 'a call that ran out of time is never settled',
-    find: 'finish(works, call, failureOfTimeout, { stillRuns: true });',
+    find: 'finish(works, this, failureOfTimeout, { stillRuns: true });',
     replace: '',
   },
   {
