@@ -2,7 +2,8 @@
 
 import { styleText } from 'node:util';
 import type { Entry } from '../core/event.ts';
-import type { Mark, Played, Scene } from './scene.ts';
+import { codeOf, type Mark, type Played, type Scene } from './scene.ts';
+import type { WatchedEnd } from './watched.ts';
 
 const columns = 80;
 const indent = '   ';
@@ -12,6 +13,7 @@ type Style = 'bold' | 'dim' | 'red' | 'green' | 'yellow' | 'cyan';
 
 export interface Page {
   opening(): readonly string[];
+  heading(text: string, more: string): readonly string[];
   scene(number: number, scene: Scene, played: Played, faults: readonly string[]): readonly string[];
   closing(rows: readonly { readonly scene: Scene; readonly played: Played; readonly ok: boolean }[]): readonly string[];
 }
@@ -42,7 +44,7 @@ export function createPage(coloured: boolean): Page {
     if (head.length + marks.length <= columns) return head + marks.map(sign).join('');
     const ran = marks.filter((mark) => mark === 'ran').length;
     const rest = marks.filter((mark) => mark !== 'ran');
-    return `${head}${sign('ran')} ${ran.toLocaleString('en')} times ${rest.map(sign).join('')}`;
+    return `${head}${sign('ran')} ${ran.toLocaleString('en')} times ${rest.map(sign).join('')}`.trimEnd();
   }
 
   /** A word in the margin and text beside it. */
@@ -52,20 +54,35 @@ export function createPage(coloured: boolean): Page {
     });
   }
 
+  const indented = (line: string) => paint(`${indent}${line}`, 'dim');
+
+  /** What a person sees who runs it: the sentence, the counters, the evidence, the exit code. */
+  function toldByRun({ code, told: [first = '', ...more], exitCode, answer }: WatchedEnd): string[] {
+    if (code === undefined) return aside('left alone', answer ?? 'it ended by itself', 'green');
+    return [
+      ...aside('STOPPED', first.replace(/^switchgear: /, ''), 'bold', 'red'),
+      ...more.flatMap((line) => aside('', line.trim())),
+      ...aside('', `exit code ${exitCode}`, 'dim'),
+    ];
+  }
+
   return {
     opening: () => [
-      paint('Ten agents that spiral, each stopped by its own kind of count.', 'bold'),
-      'No network, no key, no model; time is simulated. The limits are the defaults.',
+      paint('Agents that spiral, each stopped by its own kind of count, and two that do well.', 'bold'),
+      'No network, no key, no model: they follow scripts. The limits are the defaults.',
       '',
       legend.map(([mark, word]) => `${sign(mark)} ${word}`).join('  '),
     ],
+    heading: (text, more) => ['', paint(text, 'bold', 'cyan'), ...wrap(more, columns)],
     scene: (number, scene, played, faults) => {
-      const { refusal, journal } = played;
+      const { refusal, journal, watched } = played;
       const stop = refusal?.kind === 'halt' || refusal?.code === 'storm' ? 'STOPPED' : 'REFUSED';
       return [
         '',
         paint(`${String(number).padEnd(indent.length)}${scene.title}`, 'bold'),
+        ...(watched === undefined ? [] : wrap(`$ ${watched.command}`, columns - indent.length).map(indented)),
         strip(played),
+        ...(watched === undefined ? [] : toldByRun(watched)),
         ...told(journal).flatMap(([word, text]) => aside(word, text, 'dim')),
         ...(refusal === undefined
           ? []
@@ -82,19 +99,15 @@ export function createPage(coloured: boolean): Page {
       const stopped = rows.filter(({ ok }) => ok).length;
       return [
         '',
-        paint(row(['the agent', 'was stopped after', 'by', 'and wanted']), 'bold'),
+        paint(row(['the agent', 'was stopped at', 'by', 'and wanted']), 'bold'),
         ...rows.map(({ scene, played, ok }) =>
           paint(
-            row([scene.short, played.after, played.refusal?.code ?? 'nothing', scene.wanted]),
+            row([scene.short, played.after, codeOf(played) ?? 'nobody', scene.wanted]),
             ...(ok ? [] : (['red'] as const)),
           ),
         ),
         '',
-        paint(
-          `${stopped} of ${rows.length} were stopped as they should be.`,
-          'bold',
-          stopped === rows.length ? 'green' : 'red',
-        ),
+        paint(`${stopped} of ${rows.length} ended as they should.`, 'bold', stopped === rows.length ? 'green' : 'red'),
       ];
     },
   };
@@ -123,6 +136,10 @@ function happened(entry: Entry): readonly (readonly [string, string])[] {
       return [
         ['circuit opens', `after ${entry.counters.limit} failures, for ${(entry.untilMs - entry.atMs) / 1000} s`],
       ];
+    case 'breaker-half-opened':
+      return [['after that time', 'a call may try whether it works again']];
+    case 'breaker-closed':
+      return [['circuit closes', 'it works again']];
     case 'notice':
       return [['notice', entry.message]];
     case 'loop-suspected':

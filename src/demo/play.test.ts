@@ -1,23 +1,46 @@
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, test } from 'node:test';
 import { stripVTControlCharacters } from 'node:util';
+import { createPage } from './page.ts';
 import { playDemo } from './play.ts';
 import { createStage, faultsOf, type Scene } from './scene.ts';
 import { spirals } from './spirals.ts';
 
-test('every agent of the demo is stopped as it should be, in eighty plain columns', async () => {
+// A folder for temporary files of its own, to see what stays in it.
+const folder = mkdtempSync(join(tmpdir(), 'switchgear-demo-test-'));
+process.env.TMPDIR = folder;
+after(() => rmSync(folder, { recursive: true, force: true }));
+
+const stage = createStage({ run: () => Promise.reject(new Error('nothing is run here')) });
+const [scene] = spirals as [Scene];
+
+test('every agent of the demo ends as it should, in eighty plain columns, and nothing is left', async () => {
   const lines: string[] = [];
-  assert.equal(await playDemo((line) => lines.push(line), false), true);
-  assert.equal(lines.at(-1), '11 of 11 were stopped as they should be.');
-  assert.equal(lines.filter((line) => /^ {3}(STOPPED|REFUSED) /.test(line)).length, 11);
+  const isOver = await playDemo((line) => lines.push(line), false);
+  assert.equal(lines.at(-1), '16 of 16 ended as they should.', lines.join('\n'));
+  assert.equal(isOver, true);
+  assert.equal(lines.filter((line) => /^ {3}(STOPPED|REFUSED) /.test(line)).length, 14);
+  assert.equal(lines.filter((line) => /^ {3}left alone /.test(line)).length, 2);
+  assert.deepEqual(readdirSync(folder), []);
   for (const line of lines) assert.ok([...line].length <= 80 && !line.includes('\u001b'), line);
 });
 
+test('somebody who has left is told no more', async () => {
+  const lines: string[] = [];
+  assert.equal(await playDemo((line) => lines.push(line), false, AbortSignal.abort()), false);
+  assert.ok(!lines.some((line) => line.includes('STOPPED')));
+  assert.deepEqual(readdirSync(folder), []);
+});
+
 test('colours change nothing but the colours', async () => {
-  const plain: string[] = [];
-  const coloured: string[] = [];
-  await playDemo((line) => plain.push(line), false);
-  await playDemo((line) => coloured.push(line), true);
+  const played = await scene.play(stage);
+  const [plain, coloured] = [false, true].map((isColoured) => createPage(isColoured).scene(1, scene, played, [])) as [
+    readonly string[],
+    readonly string[],
+  ];
   assert.notDeepEqual(coloured, plain);
   assert.deepEqual(
     coloured.map((line) => stripVTControlCharacters(line)),
@@ -26,11 +49,11 @@ test('colours change nothing but the colours', async () => {
 });
 
 test('a scene that ends otherwise is told with what it should have been', async () => {
-  const [scene] = spirals as [Scene];
-  const played = await scene.play(createStage());
+  const played = await scene.play(stage);
   assert.deepEqual(faultsOf(scene, played), []);
-  assert.deepEqual(faultsOf({ ...scene, expected: { code: 'storm', attempts: 8, ran: 4 } }, played), [
+  assert.deepEqual(faultsOf({ ...scene, expected: { code: 'storm', attempts: 8, ran: 4, exitCode: 75 } }, played), [
     'code should be storm, is tool_loop',
     'ran should be 4, is 5',
+    'exitCode should be 75, is undefined',
   ]);
 });

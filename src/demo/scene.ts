@@ -5,6 +5,7 @@ import type { Refusal } from '../core/refusal.ts';
 import type { Code } from '../core/verdict.ts';
 import { createSwitchgear, type Switchgear, type SwitchgearOptions, type TaskResult } from '../index.ts';
 import { type Line, type SimulatedClock, simulatedClock, type Transcript } from '../testing/index.ts';
+import type { Theatre, WatchedEnd } from './watched.ts';
 
 /** How one attempt of the agent ended. */
 export type Mark = 'ran' | 'failed' | 'refused' | 'halted' | 'said';
@@ -17,11 +18,22 @@ export interface Scene {
   /** What would have gone on without protection. */
   readonly wanted: string;
   /** How it has to end. The demo fails if it does not. */
-  readonly expected: { readonly code: Code; readonly attempts: number; readonly ran: number };
+  readonly expected: Expected;
   play(stage: Stage): Promise<Played>;
 }
 
+/** No code = it has to be left alone. */
+export interface Expected {
+  readonly code: Code | undefined;
+  readonly attempts: number;
+  readonly ran: number;
+  /** Of a process. */
+  readonly exitCode?: number;
+}
+
 export interface Stage {
+  /** Runs an agent under `switchgear run`. */
+  readonly run: Theatre['run'];
   readonly clock: SimulatedClock;
   /** A gear as a user has it, but for the clock, and with nothing from the environment. */
   readonly gear: (options?: SwitchgearOptions) => Switchgear;
@@ -32,14 +44,18 @@ export interface Played {
   readonly name: string;
   readonly marks: readonly Mark[];
   readonly journal: readonly Entry[];
+  /** What the library refused it with. */
   readonly refusal: Refusal | undefined;
+  /** How it was run, and what was said about it. */
+  readonly watched?: WatchedEnd;
   /** After how much it was stopped. */
   readonly after: string;
 }
 
-export function createStage(): Stage {
+export function createStage({ run }: Pick<Theatre, 'run'>): Stage {
   const clock = simulatedClock();
   return {
+    run,
     clock,
     gear: (options) =>
       createSwitchgear({ agent: 'Researcher', session: 'demo', clock, log: 'silent', env: {}, ...options }),
@@ -83,10 +99,16 @@ export function endOf(
   return { name, marks, journal: gear.journal(), refusal, after: after(marks) };
 }
 
+/** By what it was stopped; undefined where it was left alone. */
+export function codeOf({ watched, refusal }: Played): Code | undefined {
+  return watched === undefined ? refusal?.code : watched.code;
+}
+
 /** What of a scene is not as it has to be, in words; empty where all is well. */
-export function faultsOf({ expected }: Scene, { marks, refusal }: Played): readonly string[] {
-  const seen = { code: refusal?.code, attempts: marks.length, ran: ranOf(marks) };
-  return (['code', 'attempts', 'ran'] as const).flatMap((what) =>
+export function faultsOf({ expected }: Scene, played: Played): readonly string[] {
+  const { marks, watched } = played;
+  const seen = { code: codeOf(played), attempts: marks.length, ran: ranOf(marks), exitCode: watched?.exitCode };
+  return (['code', 'attempts', 'ran', 'exitCode'] as const).flatMap((what) =>
     seen[what] === expected[what] ? [] : [`${what} should be ${expected[what]}, is ${seen[what]}`],
   );
 }

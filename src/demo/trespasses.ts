@@ -79,6 +79,26 @@ const denyLoop: Scene = {
   },
 };
 
+const hurry: Scene = {
+  title: 'The agent sends one mail after another. A rule lets three go out in a minute.',
+  short: 'sent mail in a hurry',
+  wanted: '6 mails',
+  expected: { code: 'rule_throttled', attempts: 6, ran: 3 },
+  async play(stage) {
+    const reason = 'Three mails a minute are enough.';
+    const rule = { target: 'tool:send_mail', condition: 'frequency>3/1m', action: 'throttle', reason };
+    const gear = stage.gear({ policy: { rules: [rule] } });
+    const send_mail = gear.guard('send_mail', async (to: string) => `sent to ${to}`);
+    const agent = scriptedAgent(
+      ['ann', 'ben', 'cem', 'dee', 'eli', 'fay'].map((to) => ({ tool: 'send_mail', args: [to] })),
+    );
+    const { value } = await gear.task({}, (task) => agent({ tools: { send_mail }, task }));
+    const marks = value === undefined ? [] : marksOf(value);
+    const refusal = value?.refusals[0];
+    return { name: 'send_mail', marks, journal: gear.journal(), refusal, after: `${ranOf(marks)} mails` };
+  },
+};
+
 const runawayWatcher: Scene = {
   title: 'The agent logs into the folder it watches: each event causes the next.',
   short: 'watched its own log',
@@ -107,4 +127,4 @@ const runawayWatcher: Scene = {
   },
 };
 
-export const trespasses: readonly Scene[] = [forbiddenShell, unansweredPayment, denyLoop, runawayWatcher];
+export const trespasses: readonly Scene[] = [forbiddenShell, unansweredPayment, hurry, denyLoop, runawayWatcher];

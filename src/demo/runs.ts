@@ -1,0 +1,154 @@
+/** Agents that somebody else wrote, under `switchgear run`: six that spiral, and two that are left alone. */
+
+import { type Played, ranOf, type Scene } from './scene.ts';
+import type { Call } from './stand-in.ts';
+import type { Watched, WatchedEnd } from './watched.ts';
+
+interface WatchedScene extends Omit<Scene, 'play'>, Watched {
+  /** Under what its marks are shown. */
+  readonly name: string;
+  after(end: WatchedEnd): string;
+}
+
+/** What a run that was halted ends with. */
+const haltedExit = 75;
+
+function watchedScene({ title, short, wanted, expected, name, after, ...watched }: WatchedScene): Scene {
+  const exitCode = expected.code === undefined ? 0 : haltedExit;
+  return {
+    title,
+    short,
+    wanted,
+    expected: { ...expected, exitCode },
+    async play({ run }): Promise<Played> {
+      const end = await run(watched);
+      return { name, marks: end.marks, journal: [], refusal: undefined, after: after(end), watched: end };
+    },
+  };
+}
+
+const calls = ({ marks }: WatchedEnd) => `call ${marks.length}`;
+const many = <T>(length: number, make: (at: number) => T): readonly T[] => Array.from({ length }, (_, at) => make(at));
+
+const failingTest = watchedScene({
+  title: 'The test cannot pass. The agent runs it again, and again, and again.',
+  short: 'ran a hopeless test',
+  wanted: '500 calls',
+  expected: { code: 'tool_loop', attempts: 6, ran: 5 },
+  prompt: 'Make the failing test pass.',
+  name: 'Bash npm test',
+  script: many(500, () => ({ call: 'Bash', input: 'npm test', fails: "Error: Cannot find module 'left-pad'" })),
+  after: calls,
+});
+
+const backAndForth = watchedScene({
+  title: 'It reads a file, changes it back, reads it, changes it back.',
+  short: 'went back and forth',
+  wanted: '500 calls',
+  expected: { code: 'tool_loop', attempts: 12, ran: 11 },
+  prompt: 'Set the port to 8080.',
+  name: 'Read, Edit',
+  script: many(500, (at): Call => {
+    const what = at % 2 === 0 ? { call: 'Read', gives: 'port = 80' } : { call: 'Edit', gives: 'The file was updated.' };
+    return { ...what, input: 'config.toml' };
+  }),
+  after: calls,
+});
+
+const wholeWeb = watchedScene({
+  title: 'It reads one page after another. Every call works; there is no end.',
+  short: 'read one page after another',
+  wanted: '500 calls',
+  expected: { code: 'tool_call_limit', attempts: 51, ran: 50 },
+  prompt: 'Find out everything about tides.',
+  name: 'Read',
+  script: many(500, (at) => ({ call: 'Read', input: `page-${at}.md`, gives: `what page ${at * 7_919} says` })),
+  after: calls,
+});
+
+const names = ['a river', 'a bird of prey', 'some Greek word', 'the founder’s dog', 'an island', 'a colour', 'a tool'];
+
+const dearThoughts = watchedScene({
+  title: 'Each thought costs $4.50, and it has 200 of them.',
+  short: 'thought for $4.50 a time',
+  wanted: '$900.00',
+  expected: { code: 'token_spend_limit', attempts: 12, ran: 0 },
+  prompt: 'Think of a name for our product.',
+  name: 'thinks',
+  script: many(200, (at) => ({
+    says: `Idea ${at}: ${names[at % names.length]} ${at * 7_919}`,
+    outputTokens: 300_000,
+  })),
+  after: ({ told }) => `${/\$[\d.]+/.exec(told[0] ?? '')?.[0]} spent`,
+});
+
+const silence = watchedScene({
+  title: 'It starts a server and is not heard of again. Here it may be silent for 1 s.',
+  short: 'fell silent',
+  wanted: '10 minutes',
+  expected: { code: 'idle_timeout', attempts: 2, ran: 1 },
+  prompt: 'Start the server, and tell me when it is up.',
+  options: ['--max-idle', '1s'],
+  name: 'Bash npm start',
+  script: [{ call: 'Bash', input: 'npm start &', gives: 'started' }, 'leaves a program', 'is silent'],
+  after: () => '1 s of silence',
+});
+
+const sameWords = watchedScene({
+  title: 'It announces the same thing over and over, and does nothing.',
+  short: 'repeated itself',
+  wanted: '100 texts',
+  expected: { code: 'output_loop', attempts: 3, ran: 0 },
+  prompt: 'Mend the build.',
+  name: 'says',
+  script: many(100, () => ({ says: 'I will now look into the failing build once more.' })),
+  after: ({ marks }) => `text ${marks.length}`,
+});
+
+const goodWork = watchedScene({
+  title: 'An agent that does well: it reads, changes, tests, and answers.',
+  short: 'did well',
+  wanted: '5 calls',
+  expected: { code: undefined, attempts: 5, ran: 5 },
+  prompt: 'Set the port to 8080.',
+  name: 'Read, Edit, Bash',
+  script: [
+    { call: 'Read', input: 'config.toml', gives: 'port = 80' },
+    { call: 'Bash', input: 'grep -rn port src', gives: 'src/server.ts:3: listen(config.port)' },
+    { call: 'Edit', input: 'config.toml', gives: 'The file was updated.' },
+    { call: 'Bash', input: 'npm test', fails: '1 test failed: expected 80' },
+    { call: 'Bash', input: 'npm test -- --update', gives: '12 tests passed' },
+    { says: 'The port is 8080, and the test that knew the old one is mended.' },
+  ],
+  after: () => '5 calls, answered',
+});
+
+const fanOut = watchedScene({
+  title: 'Three subagents read side by side, 20 files each: 63 calls, none of them 50.',
+  short: 'had helpers',
+  wanted: '63 calls',
+  expected: { code: undefined, attempts: 63, ran: 63 },
+  prompt: 'Sum up src/, test/ and docs/.',
+  name: 'Agent, Read',
+  script: [
+    {
+      sends: ['src', 'test', 'docs'].map((name) => ({
+        name,
+        calls: many(20, (at) => ({ call: 'Read', input: `${name}/${at}`, gives: `what ${name}/${at * 7_919} says` })),
+      })),
+    },
+    { says: 'src/ is the program, test/ its tests, docs/ its pages.' },
+  ],
+  after: ({ marks }) => `${ranOf(marks)} calls, answered`,
+});
+
+export const runs: readonly Scene[] = [
+  failingTest,
+  backAndForth,
+  wholeWeb,
+  dearThoughts,
+  silence,
+  sameWords,
+  goodWork,
+  fanOut,
+];
