@@ -28,6 +28,7 @@ export function opencodeWatch({
   /** Parts as they were when they were last told. */
   const told = recent<number>(countedIdsMax);
   let database: DatabaseSync | undefined;
+  let model: string | undefined;
 
   function open(): DatabaseSync {
     // Asked for only here: most runs are of other agents, and need no database.
@@ -55,6 +56,10 @@ export function opencodeWatch({
           role: textOf(role),
           model: textOf(modelID),
         };
+        if (id === session && stored.model !== undefined && stored.model !== model) {
+          model = stored.model; // The stream does not tell it, and prices depend on it.
+          events.push({ type: 'session', id, model });
+        }
         events.push(...opencodePartEvents(stored, session, { beside }));
       }
     }

@@ -15,8 +15,9 @@ export function opencodeTool(part: Fields, agent: string | undefined, events: Ag
   events.push({ type: 'tool_use', id, name, input: state.input, ...(message && { message }), ...of });
   const metadata = fieldsOf(state.metadata);
   const child = name === 'task' ? textOf(metadata.sessionId) : undefined;
+  // Only the database shows what it does, perhaps a little later than the stream says that it is done.
   if (child !== undefined)
-    events.push({ type: 'subagent_started', id: child, call: id, ...sent(state.input), ...up(of) });
+    events.push({ type: 'subagent_started', id: child, call: id, hidden: true, ...sent(state.input), ...up(of) });
   if (state.status !== 'completed' && state.status !== 'error') return;
   const error = textOf(state.error);
   const isZero = typeof metadata.exit !== 'number' || metadata.exit === 0;

@@ -14,6 +14,8 @@ import { nameOf } from './reader.ts';
 /** A subagent, and what is known of it. */
 interface Subagent {
   readonly id: string;
+  /** The call that sent it. */
+  readonly call: string | undefined;
   readonly task: Task;
   readonly node: TaskNode;
   /** The subagent that sent it, if it was one. */
@@ -59,7 +61,14 @@ export function subagentTasks(
   /** Other ids of hidden subagents. */
   const aliases = new Map<string, string>();
 
-  function begin({ id, name, prompt, parent: sender, hidden = false }: SubagentStartedEvent): Subagent | undefined {
+  function begin({
+    id,
+    call,
+    name,
+    prompt,
+    parent: sender,
+    hidden = false,
+  }: SubagentStartedEvent): Subagent | undefined {
     const above = sender === undefined ? undefined : living(known.get(sender));
     const parentNode = above?.node ?? rootNode;
     if (known.size >= workersMax) forget();
@@ -74,7 +83,7 @@ export function subagentTasks(
     const node = works.tasks.get(task.id);
     if (node === undefined) return undefined;
     const state = { hidden, how: undefined, ended: false };
-    const subagent: Subagent = { id, task, node, above, parentNode, worker: workerOf(name, prompt), ...state };
+    const subagent: Subagent = { id, call, task, node, above, parentNode, worker: workerOf(name, prompt), ...state };
     known.set(id, subagent);
     born(task);
     return subagent;
@@ -134,6 +143,7 @@ export function subagentTasks(
         before.hidden ||= event.hidden === true; // Its file told of it before the stream did, or tells of it again.
         return undefined;
       }
+      if (before?.call !== undefined && before.call === event.call) return undefined; // It is told of once more.
       const subagent = begin(event);
       if (subagent === undefined) return undefined;
       // One that failed too often before must not be sent again.

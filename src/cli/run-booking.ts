@@ -43,8 +43,8 @@ export interface RunBooking {
   finish(how: 'done' | 'error', halt: Refusal | undefined): Booked;
 }
 
-/** Events of a stream that follow upon a model call: by then the files have what it used. */
-const hasNews: ReadonlySet<AgentEvent['type']> = new Set(['tool_use', 'total'] as const);
+/** Events of a stream that follow upon a model call, or begin one: the files have what it used, and of which model. */
+const hasNews: ReadonlySet<AgentEvent['type']> = new Set(['tool_use', 'total', 'step'] as const);
 
 export function runBooking(
   world: RunWorld,

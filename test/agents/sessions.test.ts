@@ -278,11 +278,9 @@ test('opencode: parts are read from its database as they change, also those of c
     JSON.stringify({ type: 'tool', tool: 'bash', callID: 'c1', state: { status, input: { command: 'x' }, ...more } });
   part.run('p1', 'm', 'main', 10, tool('running'));
   part.run('p9', 'o', 'other', 10, tool('running'));
-  assert.deepEqual(
-    found.poll().map(({ type }) => type),
-    ['tool_use'],
-    'a tool at work is seen before it is done',
-  );
+  const [named, begun, ...more] = found.poll();
+  assert.deepEqual(named, { type: 'session', id: 'main', model: 'gpt-5.5' }, 'the stream does not tell the model');
+  assert.deepEqual([begun?.type, more], ['tool_use', []], 'a tool at work is seen before it is done');
   assert.deepEqual(found.poll(), []);
   part.run('p1', 'm', 'main', 11, tool('completed', { output: 'no', metadata: { exit: 1 } }));
   const tokens = { input: 5, output: 2, cache: { read: 1, write: 0 } };

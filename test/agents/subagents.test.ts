@@ -2,7 +2,13 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { claudeCodeReader, codexSessionReader, plainReader, readerFor } from '../../src/agents/index.ts';
+import {
+  claudeCodeReader,
+  codexSessionReader,
+  opencodeReader,
+  plainReader,
+  readerFor,
+} from '../../src/agents/index.ts';
 import type { PolicyInput } from '../../src/index.ts';
 import { readers, recording, unpacked, type Watched, watched } from './recording.ts';
 
@@ -332,4 +338,24 @@ test('a subagent that its file told of first is one whose file may be late at it
     [1],
   );
   assert.equal(run.task.snapshot().toolCalls, 0);
+});
+
+test('opencode: a subagent that its database and the stream tell of is one, and what it did is read to its end', () => {
+  const { tell, entries, task, booking } = watched(plainReader());
+  const part = {
+    type: 'tool',
+    tool: 'task',
+    callID: 'c1',
+    state: { status: 'completed', input: { subagent_type: 'general' }, output: 'ok', metadata: { sessionId: 'child' } },
+  };
+  const told = opencodeReader().read(JSON.stringify({ type: 'tool_use', sessionID: 'main', part }));
+  tell(...told);
+  tell({ type: 'tool_use', id: 'x1', name: 'bash', input: { command: 'ls' }, agent: 'child' });
+  tell({ type: 'assistant', text: 'That was all.', agent: 'child' });
+  booking.end();
+  tell(...told);
+  assert.equal(entries.filter(({ type }) => type === 'task-started').length, 2);
+  const of = (type: string) => entries.filter((entry) => entry.type === type).map((entry) => entry.task);
+  assert.deepEqual(of('call-observed'), [task.id, `${task.id}/child`]);
+  assert.deepEqual(of('text-observed'), [`${task.id}/child`]);
 });

@@ -6,8 +6,8 @@ import type { Call } from './mock-model.ts';
 import { errandMark } from './requests.ts';
 
 export interface Client {
-  readonly name: 'claude' | 'codex' | 'gemini';
-  /** What `switchgear init` calls it. */
+  readonly name: 'claude' | 'codex' | 'gemini' | 'opencode';
+  /** What `switchgear init` calls it; empty where it has no hooks. */
   readonly host: string;
   readonly package: string;
   readonly version: string;
@@ -167,4 +167,47 @@ export const gemini: Client = {
   send: (errand) => ({ tool: 'invoke_agent', input: { agent_name: 'generalist', prompt: `${errandMark} ${errand}` } }),
 };
 
-export const clients: readonly Client[] = [claude, codex, gemini];
+const opencodeShell = (command: string): Call => ({ tool: 'bash', input: { command, description: 'Run it' } });
+
+export const opencode: Client = {
+  name: 'opencode',
+  host: '',
+  package: 'opencode-ai',
+  version: '1.18.33',
+  model: 'claude-opus-5-5',
+  // It has no hooks of ours, and is silent for longer than idle limits of seconds while it starts.
+  without: ['hooks', 'hooks refuse', 'silence', 'slow tool'],
+  settle(home, url) {
+    const folder = join(home, '.config', 'opencode');
+    mkdirSync(folder, { recursive: true });
+    const model = { name: 'mock', limit: { context: 400_000, output: 32_000 }, tool_call: true };
+    const provider = {
+      npm: '@ai-sdk/openai-compatible',
+      name: 'mock',
+      options: { baseURL: `${url}/v1`, apiKey: 'not-a-key' },
+      models: { 'claude-opus-5-5': model },
+    };
+    const settings = { provider: { mock: provider }, model: 'mock/claude-opus-5-5', permission: 'allow' };
+    writeFileSync(join(folder, 'opencode.json'), JSON.stringify(settings));
+    return { OPENCODE_DISABLE_AUTOUPDATE: '1', OPENCODE_DISABLE_MODELS_FETCH: '1', OPENCODE_DISABLE_LSP_DOWNLOAD: '1' };
+  },
+  command: (prompt) => ['opencode', 'run', prompt],
+  shell: opencodeShell,
+  healthy: [
+    opencodeShell('ls -R .'),
+    { tool: 'read', input: { filePath: 'README.md' } },
+    { tool: 'read', input: { filePath: 'sum.mjs' } },
+    opencodeShell('node check.mjs'),
+    { tool: 'edit', input: { filePath: 'sum.mjs', oldString: 'total = 1', newString: 'total = 0' } },
+    opencodeShell('node check.mjs --again'),
+    opencodeShell('grep -n total sum.mjs'),
+    { tool: 'write', input: { filePath: 'CHANGES.md', content: 'The sum starts at 0.\n' } },
+  ],
+  slow: opencodeShell('node slow.mjs'),
+  send: (errand) => ({
+    tool: 'task',
+    input: { description: `Errand ${errand}`, prompt: `${errandMark} ${errand}`, subagent_type: 'general' },
+  }),
+};
+
+export const clients: readonly Client[] = [claude, codex, gemini, opencode];

@@ -41,7 +41,7 @@ export async function mockModel(script: (turn: number, about: string) => Turn): 
   const server = createServer(async (request, response) => {
     const body = await bodyOf(request);
     const path = request.url ?? '';
-    const isAsked = path.includes('/messages') || path.includes('/responses') || path.includes('GenerateContent');
+    const isAsked = /\/messages|\/responses|\/chat\/completions|GenerateContent/.test(path);
     if (!isAsked || path.includes('count_tokens')) {
       response.writeHead(200, { 'content-type': 'application/json' }).end('{"input_tokens":10,"totalTokens":10}');
       return;
@@ -52,6 +52,7 @@ export async function mockModel(script: (turn: number, about: string) => Turn): 
     const model = (/\/models\/([^:]+):/.exec(path) ?? /"model":\s*"([^"]+)"/.exec(body))?.[1] ?? 'mock';
     if (path.includes('/messages')) stream(response, anthropic(turn, turns, model));
     else if (path.includes('/responses')) stream(response, responses(turn, turns, model));
+    else if (path.includes('/chat/completions')) stream(response, chat(turn, turns, model));
     else stream(response, gemini(turn, model));
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -149,6 +150,33 @@ function responses(turn: Speech, number: number, model: string): Events {
     ['response.completed', { response: whole }],
   ];
   return typed(events);
+}
+
+function chat(turn: Speech, number: number, model: string): Events {
+  const { input, output, cacheRead = 0 } = turn.tokens ?? few;
+  const tool_calls = callsIn(turn).map(({ tool: name, input: given }, index) => ({
+    index,
+    id: `call_mock_${number}_${index}`,
+    type: 'function',
+    function: { name, arguments: JSON.stringify(given) },
+  }));
+  const delta = {
+    role: 'assistant',
+    content: saidIn(turn).join('\n'),
+    ...(tool_calls.length > 0 && { tool_calls }),
+  };
+  const usage = {
+    prompt_tokens: input + cacheRead,
+    prompt_tokens_details: { cached_tokens: cacheRead },
+    completion_tokens: output,
+    total_tokens: input + cacheRead + output,
+  };
+  const piece = { id: `chatcmpl_${number}`, object: 'chat.completion.chunk', created: 1_700_000_000, model };
+  const finish_reason = tool_calls.length > 0 ? 'tool_calls' : 'stop';
+  return [
+    ['', { ...piece, choices: [{ index: 0, delta, finish_reason: null }] }],
+    ['', { ...piece, choices: [{ index: 0, delta: {}, finish_reason }], usage }],
+  ];
 }
 
 /** Events that tell their type once more, inside. */

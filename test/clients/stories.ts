@@ -1,7 +1,6 @@
 /** What agents do when they spiral, and when they do not; and what `switchgear run` has to make of it. */
 
 import assert from 'node:assert/strict';
-import { defaultSettings } from '../../src/core/defaults.ts';
 import type { Code } from '../../src/index.ts';
 import { priceBook } from '../../src/prices/index.ts';
 import { named } from '../supervisor/processes.ts';
@@ -95,8 +94,7 @@ export const stories: Readonly<Record<string, Story>> = {
     async (on) => {
       const said = await mustBeHalted(on, await on.run(), 'tool_loop');
       const [own = 0] = await booked(on);
-      // Two that are new, and as many turns that are not as are weighed together.
-      assert.ok(own <= 2 + defaultSettings.loop.turns, `${own} calls`);
+      assert.ok(own <= 12, `${own} calls`);
       return `${said}; halted at call ${own}`;
     },
   ),
@@ -154,6 +152,21 @@ export const stories: Readonly<Record<string, Story>> = {
       assert.deepEqual(await booked(on), [8]);
       assert.deepEqual(await on.cards(), []);
       return 'left alone with hooks installed; 8 calls read 8';
+    },
+  ),
+
+  'hooks refuse': story(
+    (_asked, client) => calls(client.shell('cat missing.txt')),
+    async (on, client) => {
+      mustEnd(await on.switchgear('init', client.host), 0);
+      const said = await mustBeHalted(on, await on.run(), 'tool_loop');
+      const journal = await on.journal();
+      const many = (type: string) => journal.filter((entry) => entry.type === type).length;
+      const [own = 0] = await booked(on);
+      // Codex does not show a call that was refused.
+      assert.ok(own === 5 || own === 8, `${own} calls`);
+      assert.deepEqual([many('action-refused'), many('task-halted'), many('task-ended')], [3, 1, 1]);
+      return `${said}; 5 ran, 2 were refused, the third refusal halted`;
     },
   ),
 
