@@ -12,7 +12,7 @@ import {
   settleCall,
 } from '../core/breaker/breaker.ts';
 import { halfOpenBreaker, openBreaker, resetBreaker } from '../core/breaker/phases.ts';
-import type { BreakerState } from '../core/breaker/state.ts';
+import { type BreakerState, none } from '../core/breaker/state.ts';
 import { beginRunning, countRunning } from '../core/breaker/window.ts';
 import { classifyError, classifyValue, peek } from '../core/classify.ts';
 import type { Breaker, BreakerChange, BreakerPermit, BreakerRefusal } from './breaker-face.ts';
@@ -30,7 +30,7 @@ const outcomes: readonly unknown[] = ['success', 'failure', 'neutral'];
 export class BreakerAlone implements Breaker, Owner {
   readonly model: Model;
   readonly memory: BreakerState;
-  private listeners: readonly ((change: BreakerChange) => void)[] | undefined = undefined;
+  private listeners: readonly ((change: BreakerChange) => void)[] = none;
   private known: number;
   /** What all calls are admitted with now: it is closed and not held, and a call needs no permit of its own. */
   private grant: Admitted | undefined = undefined;
@@ -140,14 +140,14 @@ export class BreakerAlone implements Breaker, Owner {
 
   on(listener: (change: BreakerChange) => void): () => void {
     check(typeof listener === 'function', 'a listener must be a function', listener);
-    this.listeners = [...(this.listeners ?? []), listener];
+    this.listeners = [...this.listeners, listener];
     return () => {
-      this.listeners = this.listeners?.filter((other) => other !== listener);
+      this.listeners = this.listeners.filter((other) => other !== listener);
     };
   }
 
   [Symbol.dispose](): void {
-    this.listeners = undefined;
+    this.listeners = none;
   }
 
   succeeded(grant: Admitted, value: unknown): void {

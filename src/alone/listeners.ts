@@ -5,10 +5,10 @@ import type { BreakerChange } from './breaker-face.ts';
 
 export type Listener = (change: BreakerChange) => void;
 
-export function tellAll(listeners: readonly Listener[] | undefined, name: string, state: BreakerState): void {
+export function tellAll(listeners: readonly Listener[], name: string, state: BreakerState): void {
   const { phase } = state;
   const type = phase === 'closed' ? phase : (`${phase}ed` as const);
-  for (const listener of listeners ?? []) {
+  for (const listener of listeners) {
     try {
       listener({ type, name, generation: state.generation, cause: state.cause });
     } catch (error) {

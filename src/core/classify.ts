@@ -152,8 +152,8 @@ function failureOf(
   if (names.some((name) => lists.ignoreErrors.includes(name))) return ignored;
   const error = names.find((name) => lists.countErrors.includes(name)) ?? names[0]!;
   const errorFingerprint = lists.sameErrorOnly ? fingerprint(error, message) : 0;
-  const failure = { kind: 'failure', error, errorFingerprint } as const;
-  return retryAfterMs === undefined ? failure : { ...failure, retryAtMs: atMs + retryAfterMs };
+  const asked = retryAfterMs !== undefined && { retryAtMs: atMs + retryAfterMs };
+  return { kind: 'failure', error, errorFingerprint, ...asked };
 }
 
 /** Whether an error tells no more than another did. Spelt out: asking by name in a loop costs far more. */

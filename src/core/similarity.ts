@@ -48,8 +48,8 @@ export function jaccard(a: Int32Array, b: Int32Array): number {
 export function likest(words: Int32Array, others: readonly Int32Array[], least: number): number {
   let most = 0;
   for (const other of others) {
-    const [small, large] = words.length < other.length ? [words.length, other.length] : [other.length, words.length];
-    if (small >= least * large) most = Math.max(most, jaccard(words, other));
+    const [one, two] = [words.length, other.length];
+    if (Math.min(one, two) >= least * Math.max(one, two)) most = Math.max(most, jaccard(words, other));
   }
   return most;
 }

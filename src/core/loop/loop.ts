@@ -28,10 +28,9 @@ export function loop(settings: LoopSettings): Control<LoopState> {
   /** What a call repeats, or else what the last turn does. */
   function countersOf(memory: Memory, what: Repeated = memory.turns.at(-1)!): Counters {
     const { name, evidence, times, of, secs } = what;
-    const { turns } = memory;
-    const stale = turns.filter(({ points }) => points > 0).length;
-    const points = { actual: pointsOf(memory), limit: settings.haltPoints };
-    return { name, evidence, times, of, secs, stale, turns: turns.length, ...points };
+    const stale = memory.turns.filter(({ points }) => points > 0).length;
+    const [turns, actual, limit] = [memory.turns.length, pointsOf(memory), settings.haltPoints];
+    return { name, evidence, times, of, secs, stale, turns, actual, limit };
   }
 
   return {

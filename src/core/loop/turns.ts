@@ -102,8 +102,7 @@ export function isRipe({ turns, seen }: Memory, settings: LoopSettings): boolean
   const last = turns.at(-1);
   if (last === undefined || last.points === 0 || seen.at(-1)?.reached === false) return false;
   if (!last.failed) return true;
-  let failures = 0;
-  for (const call of seen) if (!call.ok && call.reached && call.name === last.name) failures++;
+  const failures = seen.filter((call) => !call.ok && call.reached && call.name === last.name).length;
   return failures >= Math.max(settings.failedRepeats, seen.at(-1)!.chances);
 }
 
