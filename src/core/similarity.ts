@@ -48,8 +48,9 @@ export function jaccard(a: Int32Array, b: Int32Array): number {
 export function likest(words: Int32Array, others: readonly Int32Array[], least: number): number {
   let most = 0;
   for (const other of others) {
-    const [one, two] = [words.length, other.length];
-    if (Math.min(one, two) >= least * Math.max(one, two)) most = Math.max(most, jaccard(words, other));
+    const shorter = Math.min(words.length, other.length);
+    const longer = Math.max(words.length, other.length);
+    if (shorter >= least * longer) most = Math.max(most, jaccard(words, other));
   }
   return most;
 }

@@ -29,8 +29,8 @@ export function loop(settings: LoopSettings): Control<LoopState> {
   function countersOf(memory: Memory, what: Repeated = memory.turns.at(-1)!): Counters {
     const { name, evidence, times, of, secs } = what;
     const stale = memory.turns.filter(({ points }) => points > 0).length;
-    const [turns, actual, limit] = [memory.turns.length, pointsOf(memory), settings.haltPoints];
-    return { name, evidence, times, of, secs, stale, turns, actual, limit };
+    const actual = pointsOf(memory);
+    return { name, evidence, times, of, secs, stale, turns: memory.turns.length, actual, limit: settings.haltPoints };
   }
 
   return {
