@@ -31,11 +31,11 @@ async function bundle(code: string): Promise<{ readonly bytes: number; readonly 
 
 /** What a bundle may weigh today, and what it should weigh: the first only ever goes down. */
 const cases = [
-  { name: 'switchgear', code: `export { createSwitchgear } from './src/index.ts';`, most: 32.7 * kilobyte, goal: 25 },
+  { name: 'switchgear', code: `export { createSwitchgear } from './src/index.ts';`, most: 32.6 * kilobyte, goal: 25 },
   {
     name: 'switchgear/breaker',
     code: `export { createBreaker } from './src/breaker.ts';`,
-    most: 8.4 * kilobyte,
+    most: 8.3 * kilobyte,
     goal: 5,
   },
 ];
