@@ -40,7 +40,7 @@ export async function askPerson(works: Works, lane: Lane, stop: Stop): Promise<s
 
 /** The approver's answer, an answer given by hand, or undefined when time is up or the task ends. */
 function firstAnswer(
-  { clock, questions }: Works,
+  { clock, waiting }: Works,
   lane: Lane,
   card: Card,
   approver: Approver,
@@ -49,7 +49,7 @@ function firstAnswer(
   return new Promise((resolve) => {
     const controller = new AbortController();
     const finish = (answer?: Answer) => {
-      questions.delete(card.id);
+      waiting.delete(card.id);
       stop();
       forget();
       controller.abort();
@@ -57,7 +57,7 @@ function firstAnswer(
     };
     const stop = clock.after(expiresAtMs - clock.nowMs(), finish, true);
     const forget = atHalt(lane.task, finish);
-    questions.set(card.id, finish);
+    waiting.set(card.id, finish);
     Promise.resolve()
       .then(() => approver.ask(card, controller.signal))
       .then(

@@ -12,7 +12,7 @@ import { worksOf } from './works-of.ts';
 export function answerCard(gear: Switchgear, card: string, answer: CardAction, by: string): Card | undefined {
   const works = worksOf(gear);
   const answers = works.store.card(card)?.kind === 'ask' && (answer === 'approve' || answer === 'decline');
-  if (answers) works.questions.get(card)?.({ approved: answer === 'approve', by });
+  if (answers) works.waiting.get(card)?.({ approved: answer === 'approve', by });
   return turnCard(works, card, { type: 'card-answered', atMs: works.clock.nowMs(), answer, by });
 }
 

@@ -18,8 +18,6 @@ export interface Leased {
   settled: boolean;
   /** Takes back what its task's halt would do to it. */
   forget?: (() => void) | undefined;
-  /** Nobody believes any more that it comes back; left out where an expired lease is a failure. */
-  expire?(): void;
 }
 
 /** Remembers a call whose lease has to be renewed: it holds a probe. */

@@ -30,6 +30,7 @@ export async function laterRounds(
       // A yes is for the arguments as they were: changed meanwhile, they are asked about anew.
       approvedBy = fingerprint('', args) === asked ? said : undefined;
     } else return stop;
+    if (works.rounds === undefined) break; // The gear was disposed of: nobody comes back to it.
     const action = act();
     const again = approvedBy === undefined ? action : { ...action, approvedBy };
     const admission = works.admit(works, lane, again, works.clock.nowMs());
@@ -39,15 +40,17 @@ export async function laterRounds(
   return comesBack(stop) ? conclude(works, lane, act(), stop) : stop;
 }
 
-/** Waits until a time of the gear's clock, or until the task ends. */
-function sleepUntil({ clock }: Works, { task }: Lane, untilMs: number): Promise<void> {
+/** Waits until a time of the gear's clock, until the task ends, or until nobody waits here any more. */
+function sleepUntil({ clock, waiting }: Works, { task }: Lane, untilMs: number): Promise<void> {
   return new Promise((resolve) => {
     const wake = () => {
+      waiting.delete(wake);
       stop();
       forget();
       resolve();
     };
     const stop = clock.after(Math.max(0, untilMs - clock.nowMs()), wake, true);
     const forget = atHalt(task, wake);
+    waiting.set(wake, wake);
   });
 }

@@ -52,9 +52,6 @@ function renewLeases(works: Works, atMs: number): void {
   for (const call of works.probes) {
     // A lease says that the owner lives, not that the call may take for ever.
     if (atMs - call.permit.atMs <= patienceMaxMs) keep(works, 'permit-renewed', call.lane, call.permit);
-    else {
-      works.probes.delete(call);
-      call.expire?.();
-    }
+    else works.probes.delete(call);
   }
 }

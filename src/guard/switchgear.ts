@@ -32,6 +32,9 @@ export function createSwitchgear(given: SwitchgearOptions = {}): Switchgear {
   function dispose(): void {
     for (const task of [...tasks.values()]) endTask(works, task);
     stopSweep(works);
+    works.timeouts.close();
+    works.rounds = undefined; // What comes back from a wait, or was asked about, is refused.
+    for (const end of [...works.waiting.values()]) end();
     works.health = undefined;
     works.budgets?.close();
     store.close();

@@ -19,10 +19,13 @@ export async function runTask<T>(
   node: TaskNode,
   run: (task: Task) => T | Promise<T>,
 ): Promise<TaskResult<T>> {
+  const { clock, waiting } = works;
   let forget = () => {};
   const givenUp = new Promise<undefined>((resolve) => {
     const wait = () => {
-      forget = works.clock.after(haltGraceMs, () => resolve(undefined));
+      const giveUp = () => resolve(undefined);
+      forget = clock.after(haltGraceMs, giveUp);
+      waiting.set(node, giveUp);
     };
     if (node.halt === undefined) forget = atHalt(node, wait);
     else wait(); // Born below a halted task: nothing will tell it once more.
@@ -41,5 +44,6 @@ export async function runTask<T>(
     throw error;
   } finally {
     forget();
+    waiting.delete(node);
   }
 }

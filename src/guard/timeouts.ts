@@ -19,8 +19,10 @@ export interface Queue {
 export interface Timeouts {
   /** Puts it at the end of the list. What is out anyway is its own link: a call needs no other. */
   add(durationMs: number, timeout: Timeout): void;
-  /** Takes it away; false where it had fired or gone before. */
-  remove(timeout: Timeout): boolean;
+  /** Takes it away, unless it had fired or gone before. */
+  remove(timeout: Timeout): void;
+  /** Waits for nobody any more. */
+  close(): void;
 }
 
 export function timeouts(clock: Clock): Timeouts {
@@ -53,9 +55,9 @@ export function timeouts(clock: Clock): Timeouts {
     if (nextMs < Number.POSITIVE_INFINITY) arm(nextMs, nextMs - nowMs);
   }
 
-  function remove(timeout: Timeout): boolean {
+  function remove(timeout: Timeout): void {
     const queue = timeout.queue;
-    if (queue === undefined) return false;
+    if (queue === undefined) return;
     timeout.queue = undefined;
     if (timeout.previous === undefined) queue.first = timeout.next;
     else timeout.previous.next = timeout.next;
@@ -63,7 +65,6 @@ export function timeouts(clock: Clock): Timeouts {
     else timeout.next.previous = timeout.previous;
     timeout.previous = undefined; // Whoever keeps a call must not keep its neighbours.
     timeout.next = undefined;
-    return true;
   }
 
   return {
@@ -83,5 +84,11 @@ export function timeouts(clock: Clock): Timeouts {
       arm(timeout.dueMs, durationMs);
     },
     remove,
+    close() {
+      disarm?.();
+      disarm = undefined;
+      armedForMs = Number.POSITIVE_INFINITY;
+      queues.clear();
+    },
   };
 }

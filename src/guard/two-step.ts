@@ -3,7 +3,7 @@
 import { cancelled, type Outcome, type Permit } from '../core/action.ts';
 import type { Ending } from '../core/classify.ts';
 import { classify } from '../core/classify.ts';
-import { countedIdsMax } from '../core/limits.ts';
+import { countedIdsMax, patienceMaxMs } from '../core/limits.ts';
 import { type Refusal, refused } from '../core/refusal.ts';
 import { actionOf, noteMissingTask } from './actions.ts';
 import { type Checks, isA, name as isName, kind, options, text } from './arguments.ts';
@@ -88,24 +88,25 @@ function refusedCall(refusal: Refusal, lane: Lane | undefined): Admission {
   return { refused: refused(refusal, lane?.agent ?? '', lane?.session ?? ''), refusal };
 }
 
-/** The host's word on how it ended. */
+/**
+ * The host's word on how it ended. Where it stays away that says nothing about the tool, but what the call holds is given
+ * back: its slot, its probe, the patience of its task.
+ */
 function settling(works: Works, lane: Lane, permit: Permit, settled: () => void) {
-  const call: Leased = {
-    lane,
-    permit,
-    settled: false,
-    /** Its lease goes on while this process lives. A settlement that stays away says nothing about the tool. */
-    expire() {
-      settled();
-      finish(works, call, { kind: 'neutral', why: 'lease-expired' });
-    },
+  const call: Leased = { lane, permit, settled: false };
+  const end = (outcome: Outcome, brought?: Settling) => {
+    works.timeouts.remove(timeout);
+    settled();
+    finish(works, call, outcome, brought);
   };
-  // Where an expired lease is no failure, it may simply expire.
+  const dueMs = permit.atMs + patienceMaxMs;
+  const timeout = { dueMs, fire: () => end({ kind: 'neutral', why: 'lease-expired' }) };
+  works.timeouts.add(patienceMaxMs, timeout);
+  // Its lease goes on while this process lives. Where an expired lease is no failure, it may simply expire.
   if (permit.probe && lane.breaker?.settings.leaseExpiry === 'failure') lease(works, call);
 
   return (ending: Ending | { readonly cancelled: true }): void => {
     if (call.settled) return;
-    settled();
     let outcome: Outcome = cancelled; // Also where the ending cannot be read: its slot must not stay taken.
     let brought: Settling = {};
     try {
@@ -116,6 +117,6 @@ function settling(works: Works, lane: Lane, permit: Permit, settled: () => void)
     } catch (error) {
       countError(works, 'settle', error);
     }
-    finish(works, call, outcome, brought);
+    end(outcome, brought);
   };
 }

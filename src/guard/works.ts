@@ -90,8 +90,8 @@ export interface Works {
   readonly timeouts: Timeouts;
   /** Calls that are out and hold a probe: their leases have to be renewed. */
   readonly probes: Set<Leased>;
-  /** Questions that are open, by card: an answer may come from elsewhere. */
-  readonly questions: Map<string, (answer: Answer) => void>;
+  /** What is waited for: answers by card, since one may come from elsewhere, and times. Each ends without any. */
+  readonly waiting: Map<string | object, (answer?: Answer) => void>;
   /** Carries out what an operator ordered; absent where nobody shares the store. */
   obey: Obey | undefined;
   /** Writes down for others what changed in the tasks; absent where nobody shares the store. */
@@ -175,7 +175,7 @@ export function createWorks(options: SwitchgearOptions): Works {
     disarm: undefined,
     timeouts: timeouts(clock),
     probes: new Set(),
-    questions: new Map(),
+    waiting: new Map(),
     told: new Set(),
     obey: undefined,
     showing: undefined,
@@ -202,7 +202,7 @@ function watchStore(works: Works, shared: Shared): void {
     else if (hint.key.startsWith('card/')) {
       const card = works.store.card(hint.key.slice(5));
       if (card?.state !== 'answered') return;
-      works.questions.get(card.id)?.({ approved: card.answer === 'approve', by: card.by ?? '' });
+      works.waiting.get(card.id)?.({ approved: card.answer === 'approve', by: card.by ?? '' });
     }
   });
 }

@@ -69,3 +69,27 @@ test('a probe that a host never settles frees its place after ten minutes and sa
   assert.deepEqual([breaker.stats.inFlight, breaker.stats.halfOpenSuccesses], [0, 0]);
   assert.equal(admit('slow', [7]).refused, undefined);
 });
+
+test('a call that a host never settles gives its slot back after ten minutes', () => {
+  const { clock, gear, admit } = hosted({ circuit_breaker: { max_concurrent: 1 }, task: { max_idle_secs: 3_600 } });
+  const lost = admit('build', [1], 'c1');
+  assert.equal(lost.refused, undefined);
+  clock.advance(599_000);
+  assert.equal(admit('build', [2]).refused?.concurrency_limit, true);
+  clock.advance(1_000);
+  assert.equal(gear.breaker('build').stats.inFlight, 0);
+  const next = admit('build', [3]);
+  assert.equal(next.refused, undefined);
+  if (lost.refused === undefined) lost.settle({ error: new Error('late') });
+  assert.deepEqual([gear.breaker('build').stats.inFlight, gear.breaker('build').stats.totalFailures], [1, 0]);
+});
+
+test('a call that was settled in time is not given back once more', () => {
+  const { clock, gear, admit } = hosted({ circuit_breaker: { max_concurrent: 1 }, task: { max_idle_secs: 3_600 } });
+  const first = admit('build', [1]);
+  if (first.refused === undefined) first.settle({ value: 1 });
+  clock.advance(300_000);
+  admit('build', [2]);
+  clock.advance(300_000);
+  assert.deepEqual([gear.breaker('build').stats.inFlight, gear.breaker('build').stats.totalNeutrals], [1, 0]);
+});
