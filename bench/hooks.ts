@@ -11,13 +11,13 @@ import { fileURLToPath } from 'node:url';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const folder = mkdtempSync(join(tmpdir(), 'switchgear-hook-bench-'));
-const alone = 60;
+const alone = 100;
 const batches = 12;
 const atOnce = 6;
 
 /** The package as it is installed: source would be compiled anew each time. */
 function build(): string {
-  for (const name of ['bin', 'src', 'package.json', 'tsconfig.json', 'tsconfig.build.json']) {
+  for (const name of ['bin', 'src', 'tools', 'package.json', 'tsconfig.json', 'tsconfig.build.json']) {
     cpSync(join(root, name), join(folder, name), { recursive: true });
   }
   symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'));
@@ -66,6 +66,10 @@ function cpu(args: readonly string[], input: string): number {
   return Number(readFileSync(used, 'utf8')) / 1000;
 }
 
+function middle(times: readonly number[]): number {
+  return times.toSorted((one, other) => one - other)[Math.floor(times.length / 2)]!;
+}
+
 function shown(title: string, times: readonly number[]): void {
   const sorted = times.toSorted((one, other) => one - other);
   const at = (share: number) => `${Math.round(sorted[Math.floor((sorted.length - 1) * share)]!)} ms`;
@@ -74,6 +78,10 @@ function shown(title: string, times: readonly number[]): void {
 
 try {
   const hook = [build(), 'hook', 'claude-code'];
+  await run(
+    hook,
+    JSON.stringify({ session_id: 'warm', cwd: folder, hook_event_name: 'UserPromptSubmit', prompt: 'Go.' }),
+  );
   await run(hook, event('warm', 0, 'PreToolUse'));
   const node: number[] = [];
   const before: number[] = [];
@@ -105,6 +113,8 @@ try {
   shown('a hook after a call', after);
   shown(`node -e 0, ${atOnce} at once`, idle);
   shown(`${atOnce} hooks at once in a session`, together);
+  const times = middle(before) / middle(node);
+  console.log(`a hook takes ${times.toFixed(1)} times as long as a Node that does nothing`);
 } finally {
   rmSync(folder, { recursive: true, force: true });
 }

@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
 import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
@@ -63,6 +64,15 @@ try {
   assert.match(version, /\d+\.\d+\.\d+/);
   console.log(`ok  the command: ${version.trim()}`);
 
+  hookAnswers([], '');
+  const rule = `condition = "ability:Bash"\naction = "abort"\nreason = "No shell."`;
+  writeFileSync(join(home, 'switchgear.toml'), `[[rules]]\n${rule}\n`);
+  hookAnswers([], 'No shell.');
+  const written = { rules: [{ condition: 'ability:Bash', action: 'abort', reason: 'Nor in this one.' }] };
+  writeFileSync(join(home, 'other.yaml'), JSON.stringify(written));
+  hookAnswers(['--policy', join(home, 'other.yaml')], 'Nor in this one.');
+  console.log('ok  a hook, which is a file of its own: without a policy, and with one in each language');
+
   const old = oldNode();
   if (old === undefined) console.log(`--  no Node older than ${needed} on the path: what it is told was not tried`);
   else {
@@ -90,6 +100,25 @@ function tellOldNode({ path, version }: OldNode, args: readonly string[]): void 
   assert.ok(line, `under Node ${version} one sentence must name ${needed} and the Node at hand, got:\n${stderr}`);
   assert.notEqual(status, 0, `Node ${version} was told, and ran it all the same`);
   console.log(`ok  Node ${version} is told: ${line.trim()}`);
+}
+
+/** Asks the installed hook about a call; it says nothing, or why the call may not run. */
+function hookAnswers(more: readonly string[], why: string): void {
+  const call = { tool_name: 'Bash', tool_input: { command: 'ls' }, tool_use_id: randomUUID() };
+  const { status, stdout, stderr } = spawnSync(
+    process.execPath,
+    [join(home, 'node_modules', '.bin', 'switchgear'), 'hook', 'claude-code', '--store', 'sqlite:state.db', ...more],
+    {
+      cwd: home,
+      encoding: 'utf8',
+      env: { PATH: process.env.PATH },
+      input: JSON.stringify({ session_id: randomUUID(), cwd: home, hook_event_name: 'PreToolUse', ...call }),
+    },
+  );
+  assert.equal(stderr, '');
+  assert.equal(status, 0);
+  if (why === '') assert.equal(stdout, '');
+  else assert.ok(stdout.includes(why), `the hook should say ${why}, and says ${stdout}`);
 }
 
 function run(command: string, args: readonly string[], cwd: string): string {

@@ -12,10 +12,13 @@ const cli = fileURLToPath(new URL('../dist/cli/', import.meta.url));
 
 /** What every hook needs; elsewhere it is loaded when it is asked for. */
 const needed: Readonly<Record<string, string>> = {
-  'main.js': './hook-command.js',
-  'hook-command.js': './hook-run.js',
-  'open-store.js': '../stores/sqlite.js',
+  'cli/main.js': './hook-command.js',
+  'cli/hook-command.js': './hook-run.js',
+  'cli/open-store.js': '../stores/sqlite.js',
 };
+
+/** What few of them need: of the parsers of policies that of the file at hand. */
+const seldom = { file: 'policy/files.js', imports: /^import \{ (.*) \} from '(\.\/parse-\w+\.js)';$/gm };
 
 /** The other commands stay the files they are. */
 const command = /^\.\/[\w-]+-commands?\.js$/;
@@ -23,20 +26,36 @@ const command = /^\.\/[\w-]+-commands?\.js$/;
 const oneFile: Plugin = {
   name: 'one-file',
   setup({ onLoad, onResolve }) {
+    const change = (name: string, by: (text: string) => string) => {
+      onLoad({ filter: new RegExp(`/${name.replace('.', '\\.')}$`) }, async ({ path }) => {
+        const text = await readFile(path, 'utf8');
+        const contents = by(text);
+        if (contents === text) throw new Error(`${name} does not import any more what is looked for in it`);
+        return { contents };
+      });
+    };
     onResolve({ filter: command }, ({ path, kind }) =>
       kind === 'dynamic-import' ? { path, external: true } : undefined,
     );
     for (const [name, wanted] of Object.entries(needed)) {
-      onLoad({ filter: new RegExp(`/cli/${name.replace('.', '\\.')}$`) }, async ({ path }) => {
-        const text = await readFile(path, 'utf8');
-        const asked = `import('${wanted}')`;
-        if (!text.includes(asked))
-          throw new Error(`${name} has no ${asked} any more: mend the list of ${import.meta.url}`);
-        return { contents: `import * as needed from '${wanted}';\n${text.replace(asked, 'Promise.resolve(needed)')}` };
+      change(name, (text) => {
+        const now = text.replace(`import('${wanted}')`, 'Promise.resolve(needed)');
+        return now === text ? text : `import * as needed from '${wanted}';\n${now}`;
       });
     }
+    change(seldom.file, (text) =>
+      text.replaceAll(seldom.imports, (_, names: string, from: string) => late(names, from)),
+    );
   },
 };
+
+/** Functions of a file that is loaded when the first of them is called. */
+function late(names: string, from: string): string {
+  return names
+    .split(', ')
+    .map((name) => `function ${name}(...args) { return require('${from}').${name}(...args); }`)
+    .join('\n');
+}
 
 await build({
   entryPoints: [join(cli, 'main.js')],

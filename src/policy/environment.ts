@@ -80,7 +80,9 @@ function misspelt(env: Readonly<Record<string, string | undefined>>): IgnoredVar
   return Object.keys(env).flatMap((name) => {
     if (!/^(SWITCHGEAR_|BB_CIRCUIT_BREAKER_)/.test(name) || name.length > 80 || known.includes(name)) return [];
     const most = name.length > 20 ? 2 : 1; // Short names are near to each other by nature.
-    const near = known.find((one) => edits(one, name) <= most);
+    // To compare all of them letter by letter takes a hook longer than its policy.
+    const isNear = (one: string) => Math.abs(one.length - name.length) <= most && edits(one, name) <= most;
+    const near = known.find(isNear);
     const value = shortened(env[name] ?? '', quoteLengthMax);
     return near ? [{ name, value, message: `${name} is not a setting; did you mean ${near}?` }] : [];
   });
