@@ -5,6 +5,10 @@ import type { Plan } from './planning.ts';
 import type { Memory } from './redis-memory.ts';
 import { keepSpare, type Views } from './views.ts';
 
+/** Why nobody knows what became of a deal, or why nothing did. */
+export const unanswered = 'the store did not answer';
+export const forgotten = 'the store forgot, and is told again';
+
 /** A deal was carried out: versions of its cells, totals of its sums, what its windows hold now. */
 export function carriedOut(deal: Deal, plan: Plan, rest: readonly string[], memory: Memory, views: Views): Dealt {
   let at = 0;
@@ -28,7 +32,7 @@ export function carriedOut(deal: Deal, plan: Plan, rest: readonly string[], memo
 
 /** Somebody was faster: learns what the cells are now. False where the store knows less than it was told. */
 export function outrun(
-  { cells }: Plan,
+  cells: Plan['cells'],
   expected: readonly number[],
   rest: readonly string[],
   stored: number,

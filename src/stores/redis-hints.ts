@@ -1,6 +1,6 @@
 /**
- * Hints: a message to the other processes for every change. Of those that nobody waits for they are told soon after, and
- * of a cell that keeps changing once in a while: whoever made the change need not wait until all have been told.
+ * Hints: a message to the other processes for every change. Of what nobody waits for they are told soon after, and of a
+ * cell that keeps changing once in a while: whoever made the change need not wait until all have been told.
  */
 
 import { hintLagMs, storeBatchMax } from '../core/limits.ts';

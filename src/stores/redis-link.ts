@@ -46,6 +46,8 @@ export interface Link {
   /** Calls made while the line was taken to be away: the attempts to get it back. */
   readonly attempts: number;
   readonly run: Run;
+  /** The same with a request that is written already: EVALSHA, and what belongs to it. */
+  evaluate(script: Script, request: string[]): Promise<Reply>;
   command(args: string[]): Promise<unknown>;
   /** The first attempt; throws where trying again would not help. */
   start(): Promise<void>;
@@ -175,22 +177,25 @@ export function createLink(options: LinkOptions): Link {
     return within(deadlineMs, line.sendCommand(args));
   }
 
-  // No chain of promises longer than it must be: every deal goes through here.
   const run: Run = (script, keys, args, given) => {
     const ownMs = state === 'trying' ? options.deadlineMs * greetingFactor : options.deadlineMs;
     const deadlineMs = given === undefined ? ownMs : Math.max(given, options.deadlineMs);
-    const rest = [String(keys.length), ...keys, ...args];
-    return command(['EVALSHA', script.sha, ...rest], deadlineMs).then(checked, (error: unknown) => {
+    return evaluate(script, ['EVALSHA', script.sha, String(keys.length), ...keys, ...args], deadlineMs);
+  };
+
+  // No chain of promises longer than it must be: every deal goes through here.
+  function evaluate(script: Script, request: string[], deadlineMs = options.deadlineMs): Promise<Reply> {
+    return command(request, deadlineMs).then(checked, (error: unknown) => {
       if (!/NOSCRIPT/.test(String(error))) throw rejected(error);
-      return command(['EVAL', script.text, ...rest], deadlineMs).then(checked, (again: unknown) => {
+      return command(['EVAL', script.text, ...request.slice(2)], deadlineMs).then(checked, (again: unknown) => {
         throw rejected(again);
       });
     });
-  };
+  }
 
   function checked(reply: unknown): Reply {
     // A number alone is a version that was given out: the whole answer of the most frequent script.
-    if (typeof reply === 'number') return ['done', '', '', '', '0', `${reply}`, '0', '', `${reply}`];
+    if (typeof reply === 'number') return ['done', '', '', '', '0', String(reply), '0', ''];
     if (Array.isArray(reply) && reply.length >= 8) return reply.map(String);
     drop('Redis answered what no script of ours says');
     throw new LineDown('Redis answered what no script of ours says');
@@ -211,6 +216,7 @@ export function createLink(options: LinkOptions): Link {
       return attempts;
     },
     run,
+    evaluate,
     command,
     async start() {
       const error = await attempt();

@@ -114,21 +114,6 @@ export function written(request: Request, number: number, sender: Sender): [stri
   return [keys, [...head, ...parts, ...notes]];
 }
 
-/** Whether a deal can go the short way: one cell that is there and stays, of which nobody need hear at once. */
-export function isSwap({ sums, marks }: Deal, { cells, notes }: Plan, number: number): boolean {
-  if (cells.length !== 1 || notes.length > 0 || sums?.length || marks?.length || number % trimEvery === 0) return false;
-  const { view } = cells[0]!;
-  return expectedOf(view) > 0 && view.options.keepMs === undefined && !isForPeople(view.cell.key);
-}
-
-/** Keys and arguments of the script that goes it. */
-export function swapping({ cells }: Plan, number: number, { names, memory }: Sender): [string[], string[]] {
-  const { view, text } = cells[0]!;
-  const name = `c:${view.cell.key}`;
-  const keys = [names.store, names.index, memory.line, names.part(name)];
-  return [keys, [String(number), String(view.cell.version), String(memory.version), name, text]];
-}
-
 function whole(ms: number | undefined): string {
   return ms === undefined ? '' : String(Math.ceil(ms));
 }

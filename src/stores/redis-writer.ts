@@ -4,14 +4,15 @@ import { dealTriesMax, keptDealsMax } from '../core/limits.ts';
 import type { Deal, Dealt } from '../ports/store.ts';
 import { machineClock, pause } from './machine-clock.ts';
 import { arrived, countHere, isEmpty, type Plan, planDeal, type Refused } from './planning.ts';
-import { carriedOut, outrun } from './redis-answers.ts';
+import { carriedOut, forgotten, outrun, unanswered } from './redis-answers.ts';
 import { entriesOf, type Numbered, together } from './redis-batch.ts';
 import { createLimbo, type Out } from './redis-limbo.ts';
 import type { Link, Reply } from './redis-link.ts';
 import { lookAgain } from './redis-look.ts';
-import { expectedOf, isSwap, offering, outMax, requestOf, type Sender, swapping, written } from './redis-request.ts';
+import { expectedOf, offering, outMax, requestOf, type Sender, trimEvery, written } from './redis-request.ts';
 import { createRoom } from './redis-room.ts';
-import { dealScript, swapScript } from './redis-scripts.ts';
+import { dealScript } from './redis-scripts.ts';
+import { createSwap } from './redis-swap.ts';
 import type { Views } from './views.ts';
 
 export interface RedisWriter {
@@ -57,6 +58,7 @@ interface Answer {
 const batchMax = 100;
 /** After so many lost races a deal asks for a turn. */
 const turnAfter = 4;
+const nothingSaid: Numbered = { notes: [], lastSeq: 0, wallMs: 0 };
 
 export function createRedisWriter(options: RedisWriterOptions): RedisWriter {
   const { views, sender } = options;
@@ -121,14 +123,14 @@ export function createRedisWriter(options: RedisWriterOptions): RedisWriter {
         refused === undefined
           ? await send(deal, parts, plan as Plan, tries)
           : await lookAgain(deal, options.link(), memory, names);
-      if (answer === undefined) return away(parts, counted, 'the store did not answer');
+      if (answer === undefined) return away(parts, counted, unanswered);
       if (refused !== undefined && answer === 'same') verified = true;
       if (typeof answer === 'object') {
         const { dealt, numbered } = answer;
         const isFull = dealt.status === 'refused' && dealt.by === 'full';
         return isFull ? noRoom(dealt, parts, counted) : ended(parts, dealt, numbered);
       }
-      if (answer === 'forgot') return away(parts, counted, 'the store forgot, and is told again');
+      if (answer === 'forgot') return away(parts, counted, forgotten);
       if (typeof answer === 'number') await pause(answer);
       else if (tries > 2) await pause(Math.random() * Math.min(tries, 4));
     }
@@ -151,16 +153,13 @@ export function createRedisWriter(options: RedisWriterOptions): RedisWriter {
     const one: Out = { number: ++numbers, parts, notes: plan.notes };
     const expected = plan.cells.map(({ view }) => expectedOf(view));
     const wallMs = sender.wallMs();
-    // Where somebody was faster, there are others at the cell: they are told at once.
-    const isShort = tries === 1 && isSwap(deal, plan, one.number);
-    const [keys, args] = isShort
-      ? swapping(plan, one.number, sender)
-      : written(requestOf(deal, plan, memory.secret, wallMs, tries > turnAfter), one.number, sender);
+    const request = requestOf(deal, plan, memory.secret, wallMs, tries > turnAfter);
+    const [keys, args] = written(request, one.number, sender);
     const askedMs = machineClock.nowMs();
     out.add(one);
     let reply: Reply;
     try {
-      reply = await options.link().run(isShort ? swapScript : dealScript, keys, args);
+      reply = await options.link().run(dealScript, keys, args);
     } catch {
       return undefined;
     } finally {
@@ -168,14 +167,13 @@ export function createRedisWriter(options: RedisWriterOptions): RedisWriter {
     }
     const rest = options.heard(reply, askedMs);
     switch (reply[0]) {
-      case 'done': {
-        const dealt = carriedOut(deal, plan, rest, memory, views);
-        if (isShort) options.changed(plan.cells[0]!.view.cell.key, Number(rest[0]));
-        return { dealt, numbered: { notes: plan.notes, lastSeq: Number(reply[6]), wallMs } };
-      }
+      case 'done':
+        return {
+          dealt: carriedOut(deal, plan, rest, memory, views),
+          numbered: { notes: plan.notes, lastSeq: Number(reply[6]), wallMs },
+        };
       case 'lost':
-        if (reply[3] !== memory.born) return forgot();
-        if (!outrun(plan, expected, rest, Number(reply[5]), memory))
+        if (!outrun(plan.cells, expected, rest, Number(reply[5]), memory))
           options.link().renew('the store knows less of a cell than it was told');
         return 'again';
       case 'sum': {
@@ -195,21 +193,37 @@ export function createRedisWriter(options: RedisWriterOptions): RedisWriter {
       case 'grace':
         return Math.max(1, Number(rest[0]));
       default: // It forgot, or fenced a line that was silent for an hour.
-        return forgot();
+        options.link().renew('the store forgot what it was told');
+        return 'forgot';
     }
   }
 
-  function forgot(): 'forgot' {
-    options.link().renew('the store forgot what it was told');
-    return 'forgot';
+  const swap = createSwap({
+    link: options.link,
+    views,
+    sender,
+    out,
+    number: () => ++numbers,
+    done(deal, key, version) {
+      options.changed(key, version);
+      return ended([deal], { status: 'done', totals: [], marked: [] }, nothingSaid);
+    },
+    away: (deal, counted, reason) => away([deal], counted, reason),
+    again: attempt,
+  });
+
+  /** The short way, where there is one. The list of numbers is cut on the long one. */
+  function begin(deal: Deal, counted: boolean): Promise<Dealt> {
+    const isTrimmed = (numbers + 1) % trimEvery === 0;
+    const isShort = !isTrimmed && options.link().isUp && room.size === 0 && out.size < outMax;
+    return (isShort ? swap(deal, counted) : undefined) ?? attempt(deal, counted);
   }
 
   /** Waits for whoever is at the same cells; then nobody else of this process is. */
   function soon(deal: Deal, counted = false): Promise<Dealt> {
     const { changes = [] } = deal;
     const before = changes.flatMap(({ cell }) => tails.get(cell.key) ?? []);
-    const result =
-      before.length === 0 ? attempt(deal, counted) : Promise.all(before).then(() => attempt(deal, counted));
+    const result = before.length === 0 ? begin(deal, counted) : Promise.all(before).then(() => begin(deal, counted));
     active++;
     for (const { cell } of changes) tails.set(cell.key, result);
     void result.then(() => {

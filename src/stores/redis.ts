@@ -113,9 +113,9 @@ export async function redisStore(options: RedisOptions): Promise<RedisStore> {
 
   /** Reads the head of an answer and hands out the rest. */
   function hear(reply: Reply, askedMs: number): readonly string[] {
-    const [, secs, micros, , , version, seq] = reply;
+    const { 1: secs, 2: micros, 5: version, 6: seq } = reply;
     if (secs !== '') time.hear(askedMs, machineClock.nowMs(), Number(secs) * 1000 + Number(micros) / 1000);
-    if (Number(version) > memory.version) memory.version = Number(version);
+    memory.version = Math.max(memory.version, Number(version));
     memory.seq = Math.max(memory.seq, Number(seq));
     return reply.slice(8);
   }

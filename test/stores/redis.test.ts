@@ -266,6 +266,17 @@ test('all keys of a prefix have one hash tag, and no other key is written', asyn
   store.close();
 });
 
+test('the list of what a line did is cut, however many deals there are', async () => {
+  const store = await open();
+  const cell = counter(store);
+  for (let at = 0; at < 600; at++) await store.shared.soon({ changes: [{ cell, step: plusOne }] });
+  const [list] = (await command('KEYS', `{t${prefixes}}:p:*`)) as string[];
+  const length = (await command('LLEN', list!)) as number;
+  assert.equal(cell.state.n, 600);
+  assert.ok(length >= 256 && length < 400, String(length));
+  store.close();
+});
+
 test('a script that the server forgot is sent again', async () => {
   const store = await open();
   const cell = counter(store);
