@@ -4,7 +4,7 @@ import { sha256Head } from './first-sums.ts';
 
 /** Fields of entries that hold one. */
 const fields = new Set(['fingerprint', 'errorFingerprint', 'exact', 'loose']);
-/** Such a field in an entry as text, where it is not 0. In a value its quotes would be escaped: this can only be one. */
+/** Such a field in the text of an entry, where it is not 0; in a value its quotes would be escaped. */
 const written = new RegExp(`"(${[...fields].join('|')})":(-?[1-9][\\d.e+-]*)`, 'g');
 
 /** For `JSON.stringify`: equal fingerprints stay equal, and 0, where nobody looked, stays 0. */

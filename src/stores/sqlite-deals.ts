@@ -9,7 +9,7 @@ import type { Addition, Deal, Dealt, Marked, Marking, Note } from '../ports/stor
 import { cardPrefix, isForPeople, planDeal, type Refused } from './planning.ts';
 import { DamagedRow } from './sqlite-error.ts';
 import { sumOf } from './sqlite-file.ts';
-import { type JournalLines, journalLines } from './sqlite-lines.ts';
+import { journalLines } from './sqlite-lines.ts';
 import { blockOf, migrations, newerThan } from './sqlite-schema.ts';
 import { statementsOf } from './sqlite-statements.ts';
 import { type Known, keepSpare, type View, type Views } from './views.ts';
@@ -63,7 +63,7 @@ export interface Deals {
 }
 
 export function createDeals(db: DatabaseSync, views: Views, { wallMs, nowMs }: Clock): Deals {
-  let lines: JournalLines | undefined;
+  const lines = journalLines(() => metaOf(secretKey) ?? '');
   const ask = statementsOf(db);
   let seenData = -1;
   let seenVersion = Number(ask.top.get()?.version ?? 0);
@@ -162,11 +162,6 @@ export function createDeals(db: DatabaseSync, views: Views, { wallMs, nowMs }: C
     return String(row.value);
   }
 
-  function linesOf(): JournalLines {
-    lines ??= journalLines(metaOf(secretKey) ?? '');
-    return lines;
-  }
-
   /** Gives numbers to so many entries; the last of them. */
   function nextSeq(count: number): number {
     if (pendingSeq === 0) pendingSeq = lastSeq;
@@ -178,14 +173,14 @@ export function createDeals(db: DatabaseSync, views: Views, { wallMs, nowMs }: C
     const { body, place, atMs } = note;
     const seq = nextSeq(1);
     const wall = wallMs();
-    const text = linesOf().one(note);
+    const text = lines.one(note);
     ask.write.run(seq, atMs, wall, text, sumOf(seq, text));
     return { seq, atMs, wallMs: wall, ...place, ...body } as Entry;
   }
 
   function trace(notes: readonly Note[]): void {
     const wall = wallMs();
-    for (const { count, atMs, text } of linesOf().many(notes, wall)) {
+    for (const { count, atMs, text } of lines.many(notes)) {
       const seq = nextSeq(count);
       ask.write.run(seq, atMs, wall, text, sumOf(seq, text));
     }

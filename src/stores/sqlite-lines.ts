@@ -8,8 +8,10 @@ import { keyedText } from './keyed.ts';
 /** Traces that share a row: from here on a longer one saves nothing. */
 const tracesPerRow = 32;
 
-/** What a row says: an entry, or a list of them with their times, of which the last has the number of the row. */
 type Row = Readonly<Record<string, SQLOutputValue>>;
+
+/** A row that some share has the number of the last: their places, then each with its time and which place it is. */
+type Shared = [readonly EntryPlace[], ...(readonly [atMs: number, place: number, body: object])[]];
 
 /** What becomes one row. */
 interface Lines {
@@ -23,45 +25,54 @@ export interface JournalLines {
   /** The text of one entry. */
   one(note: Note): string;
   /** Texts of many. */
-  many(notes: readonly Note[], wallMs: number): readonly Lines[];
+  many(notes: readonly Note[]): readonly Lines[];
 }
 
-export function journalLines(secret: string): JournalLines {
-  const key = keyedText(secret);
-  let last: EntryPlace = {};
-  let opening = '{';
+/** @param secret Asked for when the first entry is written. */
+export function journalLines(secret: () => string): JournalLines {
+  let keyed: ((json: string) => string) | undefined;
 
-  /** Most entries are where the one before them was: that is not written out again. */
-  function plain({ body, place }: Note): string {
-    const { task, session, agent, breaker } = place;
-    if (task !== last.task || session !== last.session || agent !== last.agent || breaker !== last.breaker) {
-      last = place;
-      const whole = JSON.stringify(place).slice(0, -1);
-      opening = whole === '{' ? whole : `${whole},`;
+  function key(json: string): string {
+    keyed ??= keyedText(secret());
+    return keyed(json);
+  }
+
+  function shared(notes: readonly Note[]): string {
+    const places: EntryPlace[] = [];
+    let text = '';
+    for (const { body, place, atMs } of notes) {
+      let at = places.findIndex((known) => isSame(known, place));
+      if (at === -1) at = places.push(place) - 1;
+      text += `,[${atMs},${at},${JSON.stringify(body)}]`;
     }
-    return opening + JSON.stringify(body).slice(1);
+    return key(`[${JSON.stringify(places)}${text}]`);
   }
 
   return {
-    one: (note) => key(plain(note)),
-    many(notes, wallMs) {
+    one: ({ body, place }) => key(JSON.stringify({ ...place, ...body })),
+    many(notes) {
       const rows: Lines[] = [];
       for (let at = 0; at < notes.length; at += tracesPerRow) {
         const some = notes.slice(at, at + tracesPerRow);
-        const list = some.map((note) => `[${note.atMs},${wallMs},${plain(note)}]`);
-        rows.push({ count: some.length, atMs: some.at(-1)!.atMs, text: key(`[${list.join(',')}]`) });
+        rows.push({ count: some.length, atMs: some.at(-1)!.atMs, text: shared(some) });
       }
       return rows;
     },
   };
 }
 
+function isSame(a: EntryPlace, b: EntryPlace): boolean {
+  return a.task === b.task && a.session === b.session && a.agent === b.agent && a.breaker === b.breaker;
+}
+
 /** The entries of a row, in their order. */
 export function entriesOf({ seq, atMs, wallMs, entry }: Row): readonly Entry[] {
-  const said: unknown = JSON.parse(String(entry));
-  if (!Array.isArray(said)) return [{ seq, atMs, wallMs, ...(said as object) } as unknown as Entry];
-  const first = Number(seq) - said.length + 1;
-  return (said as [number, number, object][]).map(
-    ([at, wall, body], after) => ({ seq: first + after, atMs: at, wallMs: wall, ...body }) as unknown as Entry,
+  const said = JSON.parse(String(entry)) as Shared | object;
+  if (!Array.isArray(said)) return [{ seq, atMs, wallMs, ...said } as unknown as Entry];
+  const [places, ...lines] = said as Shared;
+  const first = Number(seq) - lines.length + 1;
+  return lines.map(
+    ([at, place, body], after) =>
+      ({ seq: first + after, atMs: at, wallMs, ...places[place], ...body }) as unknown as Entry,
   );
 }

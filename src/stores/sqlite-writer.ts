@@ -1,7 +1,7 @@
 /** The two doors of a file: a transaction of one's own in this tick, or one for all deals of the tick. */
 
 import type { Entry } from '../core/event.ts';
-import { journalEntriesMax, keptDealsMax, lockPatienceMs } from '../core/limits.ts';
+import { keptDealsMax, lockPatienceMs } from '../core/limits.ts';
 import type { Deal, Dealt, Note } from '../ports/store.ts';
 import { machineClock } from './machine-clock.ts';
 import { createMadeMarks } from './made-marks.ts';
@@ -13,6 +13,7 @@ import { tellFile } from './sqlite-healing.ts';
 import { takeLock } from './sqlite-lock.ts';
 import { createFileRoom } from './sqlite-room.ts';
 import type { Session } from './sqlite-session.ts';
+import { createTraces } from './sqlite-traces.ts';
 import type { Views } from './views.ts';
 
 export interface Writer {
@@ -55,7 +56,7 @@ function lateOne(deal: Deal): Waiting {
 
 export function createWriter({ session, views, pulse, waitMs, lookAfterLog }: WriterOptions): Writer {
   let waiting: Waiting[] = [];
-  let traces: Note[] = [];
+  const traces = createTraces(() => schedule(0));
   let drops: string[] = [];
   const room = createFileRoom(views, pulse);
   let scheduled = false;
@@ -169,9 +170,9 @@ export function createWriter({ session, views, pulse, waitMs, lookAfterLog }: Wr
 
   /** One commit for everything that waits. */
   function flushAll(patienceMs: number): void {
-    if (waiting.length === 0 && traces.length === 0 && drops.length === 0) return;
+    const lines = traces.due();
+    if (waiting.length === 0 && lines.length === 0 && drops.length === 0) return;
     const group = waiting;
-    const lines = traces;
     const dropped = drops;
     try {
       const durable = group.some(({ deal }) => touchesCards(deal));
@@ -188,7 +189,7 @@ export function createWriter({ session, views, pulse, waitMs, lookAfterLog }: Wr
       }
       tries = 0;
       waiting = waiting.slice(group.length);
-      traces = traces.slice(lines.length);
+      traces.written(lines.length);
       drops = drops.slice(dropped.length);
       recovered();
       const ended = group.map(({ deal }, at) => room.ended(deal, ran[at]!.dealt));
@@ -222,7 +223,7 @@ export function createWriter({ session, views, pulse, waitMs, lookAfterLog }: Wr
       pulse.degrade(reason);
     }
     waiting = stay;
-    if (traces.length > journalEntriesMax) traces = traces.slice(-journalEntriesMax);
+    traces.hold();
   }
 
   function provisionally({ body, place, atMs }: Note): Entry {
@@ -251,8 +252,7 @@ export function createWriter({ session, views, pulse, waitMs, lookAfterLog }: Wr
       return entries[0] ?? provisionally(note);
     },
     trace(note) {
-      traces.push(note);
-      schedule(0);
+      traces.add(note);
       return provisionally(note);
     },
     drop(key) {
@@ -281,7 +281,7 @@ export function createWriter({ session, views, pulse, waitMs, lookAfterLog }: Wr
     settled: () =>
       new Promise((resolve) => {
         const look = () => {
-          if (waiting.length + traces.length + drops.length === 0 || closed || pulse.health.state === 'degraded')
+          if (waiting.length + traces.size + drops.length === 0 || closed || pulse.health.state === 'degraded')
             resolve();
           else machineClock.after(1, look, true);
         };
