@@ -6,12 +6,15 @@ import { claudeSubagents } from './claude-subagents.ts';
 import { alive, countOf, type Fields, fieldsOf, jsonReader, nothing, type Reader, textOf } from './reader.ts';
 import { anthropicTokens, claudeModelTokens, isNothing } from './tokens.ts';
 
+/** What the program says of itself that is of interest. */
+const systemTold = new Set(['init', 'task_started', 'task_notification', 'api_retry']);
+
 /** Reasons at which a turn ended as it should. */
 const goodEnds = new Set(['completed', 'tool_deferred', 'background_requested']);
 
 export function claudeCodeReader(): Reader {
   const subagents = claudeSubagents();
-  const isTold = lastUsage();
+  const isRepeated = lastUsage();
   /** The message that is being written, as partial messages tell it. */
   let writing: string | undefined;
 
@@ -20,7 +23,7 @@ export function claudeCodeReader(): Reader {
       case 'assistant': {
         const events: AgentEvent[] = [];
         const agent = subagents.agentOf(event, events);
-        claudeMessage(fieldsOf(event.message), agent, events, subagents.send, isTold);
+        claudeMessage(fieldsOf(event.message), agent, events, subagents.send, isRepeated);
         return events;
       }
       case 'user': {
@@ -46,7 +49,7 @@ export function claudeCodeReader(): Reader {
     if (part.type === 'message_start') {
       const { id, model, usage } = fieldsOf(part.message);
       writing = textOf(id);
-      if (writing !== undefined) isTold(writing, fieldsOf(usage));
+      if (writing !== undefined) isRepeated(writing, fieldsOf(usage));
       return usageOf(writing, fieldsOf(usage), textOf(model));
     }
     if (part.type === 'message_delta') return usageOf(said ?? writing, fieldsOf(part.usage), undefined);
@@ -91,24 +94,41 @@ export function claudeCodeReader(): Reader {
     return events;
   }
 
+  /** Whether a line has the answer of a subagent before a place in it. */
+  function isAnswer(line: string, before: number): boolean {
+    for (let at = line.indexOf(answered); at !== -1 && at < before; at = line.indexOf(answered, at + 1)) {
+      const from = at + answered.length;
+      if (subagents.wasSent(wordAt(line, from))) return true;
+    }
+    return false;
+  }
+
   const { read, end } = jsonReader(take);
   return {
     read(line) {
       // The bulk of a stream with partial messages: the whole text follows, so its pieces need not be taken apart.
       if (line.startsWith(piece)) return alive;
-      if (!line.startsWith(result) || subagents.wereSent()) return read(line);
+      if (line.startsWith(system) && !systemTold.has(wordAt(line, system.length))) return alive;
+      if (!line.startsWith(result)) return read(line);
       // A result is told twice, and the second time is of interest for subagents alone.
       const at = line.indexOf(again);
-      return read(at === -1 ? line : `${line.slice(0, at)}}`);
+      return read(at === -1 || isAnswer(line, at) ? line : `${line.slice(0, at)}}`);
     },
     end,
   };
 }
 
-const piece = '{"type":"stream_event","event":{"type":"content_block_delta"';
+const piece = '{"type":"stream_event","event":{"type":"content_block_';
+const system = '{"type":"system","subtype":"';
 const result = '{"type":"user"';
-/** In a text its quotes would be escaped: this can only be the field. */
+/** In a text their quotes would be escaped: these can only be the fields. */
 const again = ',"tool_use_result":';
+const answered = '"tool_use_id":"';
+
+/** What stands in quotes from a place on. */
+function wordAt(line: string, from: number): string {
+  return line.slice(from, line.indexOf('"', from));
+}
 
 function usageOf(id: string | undefined, usage: Fields, model: string | undefined): readonly AgentEvent[] {
   const tokens = anthropicTokens(usage);

@@ -15,8 +15,8 @@ export interface ClaudeSubagents {
   started(event: Fields): readonly AgentEvent[];
   notified(event: Fields): readonly AgentEvent[];
   areOut(): boolean;
-  /** Whether any call has sent one, ever. */
-  wereSent(): boolean;
+  /** Whether a call has sent one. */
+  wasSent(call: string): boolean;
 }
 
 export function claudeSubagents(): ClaudeSubagents {
@@ -90,6 +90,6 @@ export function claudeSubagents(): ClaudeSubagents {
       return events;
     },
     areOut: () => out.size > 0,
-    wereSent: () => sent.size > 0,
+    wasSent: (call) => sent.has(call),
   };
 }

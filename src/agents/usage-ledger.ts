@@ -42,10 +42,12 @@ export interface UsageLedger {
 
 export function usageLedger(price: Pricing): UsageLedger {
   const calls = recent<Charge>(countedIdsMax);
-  const sums = new Map<string, Sum>();
+  /** What is known of a run by its models, and of its threads. */
+  const runs = new Map<string, Sum>();
+  const threads = new Map<string, Sum>();
   let spent = zero;
 
-  const sumOf = (key: string): Sum => {
+  function sumOf(sums: Map<string, Sum>, key = ''): Sum {
     let sum = sums.get(key);
     if (sum === undefined) {
       sum = { told: zero, ahead: zero };
@@ -53,11 +55,11 @@ export function usageLedger(price: Pricing): UsageLedger {
       sums.set(key, sum);
     }
     return sum;
-  };
+  }
 
   function add(more: Spent, model: string | undefined): Charge | undefined {
     if (more.inputTokens <= 0 && more.outputTokens <= 0 && more.micros <= 0) return undefined;
-    spent = combine(spent, more, plus);
+    spent = added(spent, more);
     return model === undefined ? more : { ...more, model };
   }
 
@@ -75,30 +77,23 @@ export function usageLedger(price: Pricing): UsageLedger {
       if (model !== undefined) now.model = model;
       now.micros = Math.max(known.micros, price(costUsd === undefined ? now : { ...now, costUsd }));
       calls.set(id, now);
-      let more = combine(now, known, minus);
-      const told = more;
-      for (const sum of [sumOf(`run ${model ?? ''}`), sumOf(`thread ${agent ?? ''}`)]) {
-        sum.told = combine(sum.told, told, plus);
-        if (sum.ahead === zero) continue;
-        const paid = combine(sum.ahead, more, Math.min);
-        sum.ahead = combine(sum.ahead, paid, minus);
-        more = combine(more, paid, minus);
-      }
+      const told = before === undefined ? now : taken(now, before);
+      const more = unpaid(sumOf(threads, agent), told, unpaid(sumOf(runs, model), told, told));
       return add(more, model);
     },
 
     total(event) {
       const { of, agent, model, calls: times, resumed } = event;
-      const sum = sumOf(of === 'run' ? `run ${model ?? ''}` : `thread ${agent ?? ''}`);
-      const known = combine(sum.told, sum.ahead, plus);
+      const sum = of === 'run' ? sumOf(runs, model) : sumOf(threads, agent);
+      const known = added(sum.told, sum.ahead);
       const more = combine(event, known, (a, b) => Math.max(0, a - b));
       // What a thread used before this run is nobody's to pay now.
       if (resumed === true || (more.inputTokens === 0 && more.outputTokens === 0)) return undefined;
       const share = combine(more, zero, (a) => Math.ceil(a / times));
       const micros = price({ ...share, ...(model && { model }) }) * times;
-      const added = { ...more, micros };
-      sum.ahead = combine(sum.ahead, added, plus);
-      return add(added, model);
+      const priced = { ...more, micros };
+      sum.ahead = added(sum.ahead, priced);
+      return add(priced, model);
     },
 
     get spent() {
@@ -116,8 +111,34 @@ function isKnown(event: Tokens, known: Tokens): boolean {
   );
 }
 
-const plus = (a: number, b: number) => a + b;
-const minus = (a: number, b: number) => a - b;
+/** What of a charge no total has told before; the sum learns of the call. */
+function unpaid(sum: Sum, told: Spent, more: Spent): Spent {
+  sum.told = added(sum.told, told);
+  if (sum.ahead === zero) return more;
+  const paid = combine(sum.ahead, more, Math.min);
+  sum.ahead = taken(sum.ahead, paid);
+  return taken(more, paid);
+}
+
+function added(a: Spent, b: Spent): Spent {
+  return {
+    inputTokens: a.inputTokens + b.inputTokens,
+    outputTokens: a.outputTokens + b.outputTokens,
+    cacheReadTokens: a.cacheReadTokens + b.cacheReadTokens,
+    cacheWriteTokens: a.cacheWriteTokens + b.cacheWriteTokens,
+    micros: a.micros + b.micros,
+  };
+}
+
+function taken(a: Spent, b: Spent): Spent {
+  return {
+    inputTokens: a.inputTokens - b.inputTokens,
+    outputTokens: a.outputTokens - b.outputTokens,
+    cacheReadTokens: a.cacheReadTokens - b.cacheReadTokens,
+    cacheWriteTokens: a.cacheWriteTokens - b.cacheWriteTokens,
+    micros: a.micros - b.micros,
+  };
+}
 
 /** Two sums, field by field; what was not priced yet costs nothing. */
 function combine(a: Priced, b: Priced, how: (a: number, b: number) => number): Spent {

@@ -5,7 +5,7 @@
 
 import { cancelled, type Outcome } from '../core/action.ts';
 import { classify } from '../core/classify.ts';
-import { lanesMax } from '../core/limits.ts';
+import { lanesMax, othersLookMs } from '../core/limits.ts';
 import type { Stop } from '../core/verdict.ts';
 import { actionOf } from '../guard/actions.ts';
 import { remembered } from '../guard/bounded.ts';
@@ -43,15 +43,26 @@ export function callWatch(works: Works): CallWatch {
     const whole = laneOf(works, targetOf(name), undefined);
     let lane = lanes.get(whole);
     if (lane === undefined) {
-      lane = Object.assign({}, whole, { panel: whole.panel.slice(0, whole.sharedSeats), wallet: undefined });
+      const panel = whole.panel.slice(0, whole.sharedSeats);
+      lane = Object.assign({}, whole, { panel, wallet: undefined, isPast: true });
       lanes.set(whole, lane);
     }
     return lane;
   }
 
+  let lookedMs = Number.NEGATIVE_INFINITY;
+  /** Orders of an operator are heard in time; nothing else that others do matters for a call that was made. */
+  function lookAround(nowMs: number): void {
+    if (nowMs - lookedMs < othersLookMs) return;
+    lookedMs = nowMs;
+    works.store.shared?.refresh();
+  }
+
   return (id, name, input) => {
     const lane = laneFor(name);
-    const said = works.admit(works, lane, actionOf(works, lane, [input], {}, id), works.clock.nowMs());
+    const nowMs = works.clock.nowMs();
+    lookAround(nowMs);
+    const said = works.admit(works, lane, actionOf(works, lane, [input], {}, id), nowMs);
     if (isStop(said)) return { stop: stopOf(said), settle() {} };
     const call = { lane, permit: said, settled: false };
     return {

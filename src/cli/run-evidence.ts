@@ -21,7 +21,7 @@ export function evidence(): Evidence {
       // A call is told by the stream and by a file.
       if (event.type !== 'tool_use' || seen.get(event.id) === true) return;
       seen.set(event.id, true);
-      last = oneLine(`${event.name} ${inputText(event.input)}`, progressLengthMax);
+      last = `${event.name} ${inputText(event.input)}`.slice(0, 4 * progressLengthMax);
       const many = (times.get(last) ?? 0) + 1;
       times.delete(last);
       times.set(last, many);
@@ -31,8 +31,9 @@ export function evidence(): Evidence {
       if (last === undefined) return [];
       const [most, many] = [...times].reduce((one, other) => (other[1] > one[1] ? other : one));
       const ofLast = times.get(last) ?? 1;
-      const sentences = [`the last call was: ${last}${ofLast > 1 ? ` (seen ${ofLast} times)` : ''}`];
-      if (most !== last && many > 1) sentences.push(`seen most often: ${most} (${many} times)`);
+      const shown = (call: string) => oneLine(call, progressLengthMax);
+      const sentences = [`the last call was: ${shown(last)}${ofLast > 1 ? ` (seen ${ofLast} times)` : ''}`];
+      if (most !== last && many > 1) sentences.push(`seen most often: ${shown(most)} (${many} times)`);
       return sentences;
     },
   };

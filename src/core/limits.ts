@@ -246,6 +246,8 @@ export const hostRunsMax = 10_000;
 export const sessionLookMs = 1_000;
 /** They are looked at sooner when the stream tells news, but not again within this time. */
 export const sessionNewsMs = 50;
+/** How long a watcher of calls may not know what others wrote into the store. */
+export const othersLookMs = 20;
 /** Tasks that a gear shows on a shared store, and how many of them it writes in one sweep. */
 export const liveTasksMax = 10_000;
 export const liveWritesMax = 50;

@@ -44,7 +44,7 @@ export function comesBack({ kind }: Stop): boolean {
 
 export function admit(works: Works, lane: Lane, action: Action, atMs: number): Admission {
   const task = lane.task;
-  works.store.shared?.refresh();
+  if (!lane.isPast) works.store.shared?.refresh();
   const paused = works.obey?.(atMs, lane);
   if (task?.ended === true) inheritHalt(task);
   if (task?.haltStop !== undefined) return task.haltStop; // Latched: one refusal for every later call.

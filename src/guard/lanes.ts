@@ -41,6 +41,8 @@ export interface Lane {
   readonly session: string;
   /** The settings it was made from: another number means that it has to be made again. */
   readonly epoch: number;
+  /** Its calls are on their way already: others are not asked what is new before each. */
+  readonly isPast?: boolean;
 }
 
 /** The target of a name about which the code says nothing: one for all calls, so that its lane is found again. */
