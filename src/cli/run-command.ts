@@ -7,6 +7,7 @@ import { SwitchgearError } from '../core/error.ts';
 import { systemClock } from '../guard/clock.ts';
 import type { Store } from '../ports/store.ts';
 import { memoryStore } from '../stores/memory.ts';
+import { keepHeapSmall } from '../supervisor/small-heap.ts';
 import type { Command, Terminal } from './command.ts';
 import { storePlace, withStore } from './open-store.ts';
 import { launch } from './run-launch.ts';
@@ -47,6 +48,7 @@ async function start(store: Store, options: RunOptions, terminal: Terminal): Pro
   // A policy that is wrong must be told before anything runs; where there is none, nothing can be wrong.
   const written = hasPolicy(options, terminal) ? await policyOf(options, terminal) : undefined;
   const launched = await launch(options, terminal, options.command, session);
+  keepHeapSmall();
   const { runSession } = await import('./run-session.ts');
   const policy = written ?? (await policyOf(options, terminal));
   const agent = options.agent ?? nameOf(launched.agent.cli, options.command);
