@@ -145,6 +145,11 @@ export interface EntryPlace {
   readonly breaker?: string;
 }
 
+/** What a proposal was to be called with; only where the policy says that a journal holds it. */
+interface Quoting {
+  readonly args?: string;
+}
+
 /** What a journal line can say. Noun-verb, past tense; API, never renamed. */
 export type EntryBody =
   | {
@@ -165,8 +170,8 @@ export type EntryBody =
     }
   | { readonly type: 'task-stopped' | 'task-resumed' }
   | { readonly type: 'task-missing'; readonly name: string }
-  | { readonly type: 'action-allowed'; readonly action: Action; readonly probe: boolean }
-  | {
+  | ({ readonly type: 'action-allowed'; readonly action: Action; readonly probe: boolean } & Quoting)
+  | (Quoting & {
       readonly type: 'action-refused';
       readonly action: Action;
       readonly decision: Decision;
@@ -174,8 +179,12 @@ export type EntryBody =
       readonly enforced: boolean;
       /** The verdict it had before, where nobody could wait or nobody said yes; or that it was too deep. */
       readonly after?: 'wait' | 'ask' | 'depth';
-    }
-  | { readonly type: 'action-waited' | 'action-asked'; readonly action: Action; readonly decision: Decision }
+    })
+  | ({
+      readonly type: 'action-waited' | 'action-asked';
+      readonly action: Action;
+      readonly decision: Decision;
+    } & Quoting)
   | {
       readonly type: 'action-settled';
       readonly permit: Permit;

@@ -282,3 +282,6 @@ export const comeBackMs = 10;
 /** Tools that hooks below a run tell it of, and calls for which a run leaves a loop to them. */
 export const hookedToolsMax = 200;
 export const leftCallsMax = 8;
+/** Characters of a call's arguments that a journal holds, where a policy wants them: without secrets, and in full. */
+export const redactedContentMax = 200;
+export const fullContentMax = 4_096;

@@ -31,6 +31,7 @@ export function actionOf(
     patienceMs: lane.patienceMs,
     task: task?.id as string, // Absent and undefined are the same to whoever reads it; one shape is faster.
   };
+  works.content?.note(plain.id, args);
   const call = task && callKey(target.name, args);
   if (task?.talk !== undefined) noteCall(task, plain.id, target.name, args);
   const chances = task && lane.breaker?.settings.failureThreshold;

@@ -21,7 +21,7 @@ export function holdsWords({ settings }: Works): boolean {
 
 /** The body of an entry as it is kept. */
 export function held(works: Works, body: EntryBody): EntryBody {
-  return holdsWords(works) ? body : heldBody(body, works.rules);
+  return holdsWords(works) ? (works.content?.add(body) ?? body) : heldBody(body, works.rules);
 }
 
 export function write(works: Works, body: EntryBody, place: EntryPlace = {}, atMs: number = works.clock.nowMs()): void {

@@ -25,7 +25,7 @@ export function policyEngineOf(input: unknown): PolicyEngine {
 /** The policy with the environment's word; the defaults where nobody said anything. */
 export function takePolicy(input: unknown, env: Readonly<Record<string, string | undefined>>): TakenPolicy {
   const named = Object.keys(env).filter((name) => /^(SWITCHGEAR|BB_CIRCUIT_BREAKER)_/.test(name));
-  const defaults = { settings: defaultSettings, rules: undefined, rounds: undefined, budgets: undefined, ignored: [] };
+  const defaults: TakenPolicy = { settings: defaultSettings, ignored: [] };
   if (input === undefined && named.length === 0) return defaults;
   try {
     return policyEngineOf(input).take(input ?? {}, env);

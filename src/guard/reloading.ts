@@ -25,6 +25,7 @@ export function reload(gear: Switchgear, policy: PolicyInput): void {
   works.rounds ??= next.rounds as typeof works.rounds;
   works.budgets?.close();
   works.budgets = next.budgets;
+  works.content = next.content;
   if (works.rules !== undefined || next.rules !== undefined) {
     const engine = next.rules ?? policyEngineOf(policy).noRules(settings);
     works.rules = engine.with(works.rules, settings.ruleSettings);

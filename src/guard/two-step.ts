@@ -89,8 +89,8 @@ function refusedCall(refusal: Refusal, lane: Lane | undefined): Admission {
 }
 
 /**
- * The host's word on how it ended. Where it stays away that says nothing about the tool, but what the call holds is given
- * back: its slot, its probe, the patience of its task.
+ * The host's word on how it ended. Where it stays away that says nothing about the tool, but what the call holds is
+ * given back: its slot, its probe, the patience of its task.
  */
 function settling(works: Works, lane: Lane, permit: Permit, settled: () => void) {
   const call: Leased = { lane, permit, settled: false };

@@ -10,7 +10,7 @@ import type { Clock } from '../ports/clock.ts';
 import type { Listener } from '../ports/journal.ts';
 import type { Showing } from '../ports/live-tasks.ts';
 import type { Obey } from '../ports/orders.ts';
-import type { Budgets } from '../ports/policy.ts';
+import type { Budgets, Content } from '../ports/policy.ts';
 import type { Prices } from '../ports/prices.ts';
 import type { SharedRules } from '../ports/sharing.ts';
 import type { Shared, Store } from '../ports/store.ts';
@@ -50,6 +50,8 @@ export interface Works {
   rounds: typeof laterRounds | undefined;
   /** Budgets beyond one task. */
   budgets: Budgets | undefined;
+  /** Where the journal holds arguments. */
+  content: Content | undefined;
   /** The gate; controls of the user stand behind another one. */
   admit: typeof admit;
   own: OwnSeats | undefined;
@@ -130,7 +132,7 @@ export function createWorks(options: SwitchgearOptions): Works {
   checkOptions('createSwitchgear', options, checks);
   const { log, policy } = options;
   const env = options.env ?? process.env;
-  const { settings, rules, rounds, budgets, ignored } = takePolicy(policy, env);
+  const { settings, rules, rounds, budgets, content, ignored } = takePolicy(policy, env);
   const clock = options.clock ?? options.store?.clock ?? systemClock;
   const shared = options.store?.shared;
   const unique = `${shared?.process ?? process.pid}-${++gears}`;
@@ -151,6 +153,7 @@ export function createWorks(options: SwitchgearOptions): Works {
     rules,
     rounds: (rounds ?? shared?.breakers.rounds) as Works['rounds'],
     budgets,
+    content,
     admit,
     own: undefined,
     logLevel: logLevelOf(log),

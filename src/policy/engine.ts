@@ -5,6 +5,7 @@ import { budgetsOf } from '../guard/budgets.ts';
 import { laterRounds } from '../guard/rounds.ts';
 import type { PolicyEngine } from '../ports/policy.ts';
 import { checkPolicy } from './check.ts';
+import { contentOf } from './content.ts';
 import { applyEnvironment } from './environment.ts';
 
 export const policyEngine: PolicyEngine = {
@@ -16,6 +17,7 @@ export const policyEngine: PolicyEngine = {
       ignored,
       rounds: laterRounds,
       budgets: budgetsOf(settings.budgets),
+      content: contentOf(settings.journal),
       rules: rules.length === 0 ? undefined : ruleEngine(rules, settings.ruleSettings),
     };
   },

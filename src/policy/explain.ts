@@ -48,8 +48,7 @@ export function adviceOn(settings: Settings): readonly string[] {
   }
   if (task.maxIdleSecs > task.maxDurationSecs)
     advice.push('task.max_idle_secs is longer than task.max_duration_secs: it never speaks first.');
-  if (journal.content === 'full')
-    advice.push('journal.content is "full": arguments and results, secrets included, are kept.');
+  if (journal.content === 'full') advice.push('journal.content is "full": arguments, secrets included, are kept.');
   return advice;
 }
 

@@ -109,7 +109,8 @@ export const settingDocs: Readonly<Record<string, string>> = {
   'prices.on_unknown_price':
     'Count the dearest known price, halt, or rely on `task.max_tokens`, which must then be set.',
   'journal.level': 'Refusals and changes only, or every decision.',
-  'journal.content': 'How much of arguments and results is kept: nothing, 200 characters after redaction, or all.',
+  'journal.content':
+    'How much of the arguments is kept: nothing, 200 characters without secrets, or up to 4,096 as they are.',
   'alerts.trips_per_hour': 'More trips than this in an hour alert.',
   'alerts.failure_rate': 'A share of failed calls above this alerts.',
   'alerts.time_in_open_secs': 'A longer time in open than this alerts.',

@@ -2,6 +2,7 @@
 
 import type { Action } from '../core/action.ts';
 import type { Seat } from '../core/decide.ts';
+import type { EntryBody } from '../core/event.ts';
 import type { RuleEngine } from '../core/rule-engine.ts';
 import type { Settings } from '../core/settings.ts';
 import type { Stop } from '../core/verdict.ts';
@@ -31,12 +32,21 @@ export interface Budgets {
   close(): void;
 }
 
+/** Adds arguments to the entries of a journal that is to hold them. */
+export interface Content {
+  /** A call is proposed. */
+  note(id: string | number, args: readonly unknown[]): void;
+  /** The body of an entry, with the arguments of the call it is about. */
+  add(body: EntryBody): EntryBody;
+}
+
 /** Settings in force, with their rules. */
 export interface TakenPolicy {
   readonly settings: Settings;
-  readonly rules: RuleEngine | undefined;
-  readonly rounds: Rounds | undefined;
-  readonly budgets: Budgets | undefined;
+  readonly rules?: RuleEngine | undefined;
+  readonly rounds?: Rounds | undefined;
+  readonly budgets?: Budgets | undefined;
+  readonly content?: Content | undefined;
   /** Variables of the environment that could not be taken. */
   readonly ignored: readonly { readonly name: string; readonly value: string; readonly used?: unknown }[];
 }

@@ -31,7 +31,7 @@ test('a disposed gear leaves no timer armed: calls, delegations, tasks, calls of
   assert.equal(clock.pending, 0);
 });
 
-test('a question that is open when the gear is disposed of ends as refused, and whoever is asked hears of it', async () => {
+test('a question that is open when its gear is disposed of ends as refused, and its approver hears', async () => {
   let signal: AbortSignal | undefined;
   const approver = {
     name: 'ann',
