@@ -57,6 +57,7 @@ const secrets: readonly RegExp[] = [
   /(-----BEGIN [A-Z ]*PRIVATE KEY-----)[\s\S]*?(?:-----END [A-Z ]*PRIVATE KEY-----|$)/g,
   /(\b(?:bearer|basic)\s+)[\w.~+/=-]{6,}/gi,
   /(:\/\/)[^\s/:@]*:[^\s/@]+(?=@)/g,
+  /(\s-u\s*[^\s:]+:)\S+/g,
   new RegExp(`(${secretWord}["']?\\s*[=:]\\s*)${said}`, 'gi'),
   new RegExp(`(--?[\\w-]*${secretWord}\\s+)${said}`, 'gi'),
   /(\b)(?:sk|pk|rk|gh[opsu]|github_pat|glpat|xox[abprs]|npm|hf|AKIA|ASIA|AIza|ya29)[-_.]?[\w-]{12,}/g,
