@@ -693,6 +693,7 @@ const wrong: readonly (readonly [options: unknown, message: RegExp])[] = [
   [{ name: 7 }, /name.*7/],
   [{ onRefusal: 'rejct' }, /onRefusal.*"rejct"/],
   [{ clock: {} }, /clock/],
+  [{ clock: null }, /clock.*null/],
   [{ clock: Date }, /clock/],
 ];
 

@@ -45,8 +45,8 @@ export function modelOf(given: BreakerOptions): Model {
   const said = checkPart(known, given, 'breaker') as BreakerOptions;
   const { name = 'breaker', clock, onRefusal = 'reject', ...own } = said;
   check(['reject', 'throw', 'return'].includes(onRefusal), 'onRefusal must be reject, throw or return', onRefusal);
-  const tells = clock === undefined || (typeof clock.nowMs === 'function' && typeof clock.after === 'function');
-  check(tells, 'clock must have nowMs and after', clock);
+  const tells = typeof clock?.nowMs === 'function' && typeof clock.after === 'function';
+  check(clock === undefined || tells, 'clock must have nowMs and after', clock);
   const settings: BreakerSettings = { ...untimed, rateWindow: 'calls', ...own };
   const key = JSON.stringify([name, onRefusal, settings]);
   if (clock === undefined && models.has(key)) return models.get(key)!;

@@ -94,7 +94,7 @@ export function delegation(settings: DelegationSettings): Control<DelegationStat
       switch (event.type) {
         case 'delegation-returned':
           if (event.failed) return fail(state, event.worker, event.reason, event.atMs);
-          state.failedLast = false; // A success forgives nothing: the count stays.
+          if (state.failedLast) state.failedLast = false; // A success forgives nothing: the count stays.
           return state;
         case 'action-settled': {
           const { action } = event.permit;
@@ -103,7 +103,9 @@ export function delegation(settings: DelegationSettings): Control<DelegationStat
           return fail(state, action.name, event.outcome.error, event.atMs);
         }
         case 'action-decided':
-          if (event.verdict.kind === 'allow' && isCounted(settings, event.action)) state.failedLast = false;
+          if (state.failedLast && event.verdict.kind === 'allow' && isCounted(settings, event.action)) {
+            state.failedLast = false;
+          }
           return state;
         default:
           return state; // Nothing else is about workers.

@@ -27,6 +27,12 @@ test('of equals the first is named, with the later time to try again', () => {
   assert.equal('retryAtMs' in stricter(first, second), false);
 });
 
+test('a verdict of a kind that nobody knows does not become an allow', () => {
+  const odd = { ...stopOf('deny'), kind: 'block' } as unknown as Verdict;
+  assert.equal(stricter(allow, odd), odd);
+  assert.equal(stricter(odd, allow), odd);
+});
+
 test('the codes of refusals are the published ones', () => {
   assert.equal(
     codes.join(' '),

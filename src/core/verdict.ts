@@ -75,8 +75,9 @@ const rank = { allow: 0, wait: 1, ask: 2, deny: 3, halt: 4 } as const;
 
 /** The stricter of two verdicts; of equals the first, with the later time to try again. */
 export function stricter(first: Verdict, second: Verdict): Verdict {
-  const more = rank[first.kind] - rank[second.kind];
-  if (more !== 0 || first.kind === 'allow' || second.kind === 'allow') return more < 0 ? second : first;
+  if (first.kind === 'allow') return second;
+  if (second.kind === 'allow') return first;
+  if (rank[first.kind] !== rank[second.kind]) return rank[first.kind] > rank[second.kind] ? first : second;
   const later = Math.max(first.retryAtMs ?? 0, second.retryAtMs ?? 0);
   return later > (first.retryAtMs ?? 0) ? { ...first, retryAtMs: later } : first;
 }
