@@ -7,13 +7,16 @@ import { SwitchgearError } from '../core/error.ts';
 import { hookTurnMaxMs, storePollMs } from '../core/limits.ts';
 import type { Settings } from '../core/settings.ts';
 import { systemClock, wait } from '../guard/clock.ts';
+import { countError } from '../guard/notes.ts';
 import { createSwitchgear } from '../guard/switchgear.ts';
 import { worksOf } from '../guard/works-of.ts';
-import { veiled } from '../hooks/desk.ts';
+import { type Desk, veiled } from '../hooks/desk.ts';
 import { handle } from '../hooks/handle.ts';
 import type { HookDecision, HookEvent, HookHost, Payload } from '../hooks/hook-event.ts';
 import type { HookWorld } from '../hooks/hook-tasks.ts';
+import { bookUsage, keptRates } from '../hooks/spending.ts';
 import type { CheckedPolicy } from '../policy/check.ts';
+import type { Prices } from '../ports/prices.ts';
 import { tellHalt, tellTool } from '../supervisor/hooked-run.ts';
 import { runOf } from '../supervisor/run-record.ts';
 import type { Said, Terminal } from './command.ts';
@@ -39,8 +42,12 @@ export async function runHook(run: HookRun): Promise<HookDecision> {
       await tellTool(store, joined.task, host.streamNames?.[event.tool] ?? event.tool);
     }
     const session = env.SWITCHGEAR_SESSION || event.session;
+    // Below a run the run counts what was used.
+    const found = joined === undefined ? host.transcript(payload) : undefined;
+    const rates = found && keptRates(store);
     const gear = createSwitchgear({
       agent: host.name,
+      ...(rates && { prices: rates.prices }),
       session,
       store: joined === undefined ? store : withoutHalts(store),
       ...(policy && { policy }),
@@ -60,7 +67,11 @@ export async function runHook(run: HookRun): Promise<HookDecision> {
     const desk = joined === undefined ? event.session : `${joined.task} ${event.session}`;
     const isSilent = joined !== undefined;
     const about = { agent, session, tellsTurns, isAttended, joined };
-    const world: HookWorld = { works, store, desk, isSilent, untilMs, ...about };
+    const spending = found && rates && { ...found, agent: event.agent, rates, openBook };
+    // A call is not refused because its cost could not be read.
+    const swallow = (error: unknown) => countError(works, 'spending', error);
+    const begin = spending && ((at: Desk) => bookUsage(world, at, spending).catch(swallow));
+    const world: HookWorld = { works, store, desk, isSilent, untilMs, ...about, ...(begin && { begin }) };
     const decision = await handle(world, event);
     if (decision.kind === 'halt' && decision.halt !== undefined && joined !== undefined) {
       await tellHalt(store, joined.task, veiled(works, decision.halt));
@@ -79,6 +90,12 @@ export async function runHook(run: HookRun): Promise<HookDecision> {
       await wait(systemClock, hookTurnMaxMs);
     }
   }
+}
+
+/** The book of rates takes longer to load than a hook has: it is asked once for each model. */
+async function openBook(): Promise<Prices> {
+  const { priceBook } = await import('../prices/index.ts');
+  return priceBook();
 }
 
 /** The store of a hook below a run: that a task is halted is told by the run, with a card of its own. */

@@ -285,3 +285,9 @@ export const leftCallsMax = 8;
 /** Characters of a call's arguments that a journal holds, where a policy wants them: without secrets, and in full. */
 export const redactedContentMax = 200;
 export const fullContentMax = 4_096;
+/** Bytes of a transcript that one hook reads, and messages in it whose usage is known. */
+export const hookTranscriptBytesMax = 1_048_576;
+export const hookUsagesMax = 8;
+/** Rates of models that hooks keep, and how long. */
+export const hookRatesMax = 64;
+export const hookRatesKeepMs = 86_400_000;

@@ -1,5 +1,7 @@
 /** The hooks of Claude Code. A halt is a deny and `continue: false` together: either alone lets something go on. */
 
+import { basename } from 'node:path';
+import { claudeSessionReader } from '../agents/session-claude.ts';
 import {
   type CallEndedEvent,
   type Delegation,
@@ -12,6 +14,7 @@ import {
   partIn,
   placeIn,
   silence,
+  type Transcript,
   textIn,
 } from './hook-event.ts';
 
@@ -19,6 +22,7 @@ export const claudeCode: HookHost = {
   name: 'claude-code',
   tellsTurns: true,
   read,
+  transcript,
   answer,
   isAttended: (payload, { CLAUDE_CODE_SESSION_ATTENDED: attended, CLAUDE_CODE_ENTRYPOINT: entry }) =>
     payload.permission_mode === 'default' && (attended === undefined ? entry === 'cli' : attended === '1'),
@@ -31,7 +35,7 @@ function read(payload: Payload): HookEvent {
     case 'SessionStart':
       return { type: 'session-started', ...place };
     case 'UserPromptSubmit':
-      return { type: 'prompt', ...place, ...promptOf(textIn(payload, 'prompt') ?? '') };
+      return { type: 'prompt', ...place, ...promptOf(textIn(payload, 'prompt') ?? '', agent) };
     case 'PreToolUse':
       return { type: 'call-proposed', ...place, ...callOf(payload) };
     case 'PostToolUse':
@@ -58,11 +62,21 @@ function read(payload: Payload): HookEvent {
   }
 }
 
+/** Files of subagents lie in a folder beside that of the conversation, which is named in their place. */
+function transcript(payload: Payload): Transcript | undefined {
+  const main = textIn(payload, 'transcript_path');
+  const agent = textIn(payload, 'agent_id');
+  const below = agent && main?.replace(/(\.jsonl)?$/, `/subagents/agent-${basename(agent)}.jsonl`);
+  const path = textIn(payload, 'agent_transcript_path') ?? below ?? main;
+  return path === undefined ? undefined : { path, reader: () => claudeSessionReader({ beside: true }) };
+}
+
 /** What the harness writes in the place of a person begins with a tag of its own. */
 const harness = /^\s*<(task-notification|system-reminder|command-name|local-command-stdout|bash-(in|std(out|err)))\b/;
 
-function promptOf(text: string) {
-  if (!harness.test(text)) return { text, by: 'person' } as const;
+/** What a subagent is asked no person typed. */
+function promptOf(text: string, asked: string | undefined) {
+  if (asked === undefined && !harness.test(text)) return { text, by: 'person' } as const;
   const isFailed = /<status>(failed|error)<\/status>/.test(text);
   const [, agent] = /<task-id>([\w-]+)<\/task-id>/.exec(text) ?? [];
   return { text, by: 'harness', failed: isFailed && agent !== undefined ? [agent] : [] } as const;

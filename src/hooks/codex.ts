@@ -3,6 +3,7 @@
  * and a broken hook lets the call run: a halt refuses each call, and ends the turn after one that ran.
  */
 
+import { codexSessionReader } from '../agents/session-codex.ts';
 import { readsFailed } from '../agents/shell-failure.ts';
 import { callOf, claudeCode, judged } from './claude-code.ts';
 import {
@@ -15,6 +16,7 @@ import {
   partIn,
   placeIn,
   silence,
+  type Transcript,
   textIn,
 } from './hook-event.ts';
 
@@ -23,6 +25,7 @@ export const codex: HookHost = {
   tellsTurns: false,
   streamNames: { Bash: 'shell' },
   read,
+  transcript,
   answer,
   isAttended: () => false, // It cannot be told to ask: a question goes to the inbox.
 };
@@ -40,6 +43,12 @@ function read(payload: Payload): HookEvent {
     ending: ending ?? { value: output },
   } as const;
   return withWorker(ended, payload);
+}
+
+/** Each thread has a file of its own. */
+function transcript(payload: Payload): Transcript | undefined {
+  const path = textIn(payload, 'agent_transcript_path') ?? textIn(payload, 'transcript_path');
+  return path === undefined ? undefined : { path, reader: () => codexSessionReader(), model: textIn(payload, 'model') };
 }
 
 /** Its subagents are sent out by a tool with another name. */

@@ -43,6 +43,8 @@ export interface DeskOptions {
   readonly isSilent: boolean;
   /** When the host gives up, by the process's own time. */
   readonly untilMs: number;
+  /** What is done first in each turn. */
+  begin?(desk: Desk): Promise<void>;
 }
 
 const owner = freshName();
@@ -85,6 +87,7 @@ export async function inTurn<T>(options: DeskOptions, work: (desk: Desk) => Prom
     },
   };
   try {
+    await options.begin?.(desk);
     const result = await work(desk);
     await leave(options, cell, desk.state, held, ended);
     return result;

@@ -1,5 +1,6 @@
 /** The hooks of Gemini CLI. Its calls have no ids: an ending belongs to the oldest open call of the same arguments. */
 
+import { geminiSessionReader } from '../agents/session-gemini.ts';
 import {
   type CallEndedEvent,
   failed,
@@ -18,6 +19,10 @@ export const gemini: HookHost = {
   name: 'gemini',
   tellsTurns: false,
   read,
+  transcript: (payload) => {
+    const path = textIn(payload, 'transcript_path');
+    return path === undefined ? undefined : { path, reader: () => geminiSessionReader({ beside: true }) };
+  },
   answer,
   isAttended: () => false, // Its payload does not say whether anybody is there.
 };

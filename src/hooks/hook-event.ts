@@ -1,5 +1,6 @@
 /** What happens in an agent that calls hooks, and what a hook may answer; the same for every host. */
 
+import type { Reader } from '../agents/reader.ts';
 import type { Ending } from '../core/classify.ts';
 import type { HookHalt } from '../supervisor/hooked-run.ts';
 
@@ -10,6 +11,13 @@ interface InSession {
   /** The subagent it happened in; absent = the main one. */
   readonly agent?: string | undefined;
   readonly agentType?: string | undefined;
+}
+
+/** A file that grows with the conversation, how it is read, and its model where it does not say. */
+export interface Transcript {
+  readonly path: string;
+  readonly reader: () => Reader;
+  readonly model?: string | undefined;
 }
 
 /** A prompt came: typed by a person, or written by the harness, which goes on with the task at hand. */
@@ -113,6 +121,8 @@ export interface HookHost {
   readonly streamNames?: Readonly<Record<string, string>>;
   /** What a payload says; it never throws on what is no object or lacks something. */
   read(payload: Payload): HookEvent;
+  /** Where it keeps what the agent of an event used. */
+  transcript(payload: Payload): Transcript | undefined;
   answer(event: HookEvent, decision: HookDecision): HookAnswer;
   /** Whether a person sits at its terminal and can be asked there. */
   isAttended(payload: Payload, env: Readonly<Record<string, string | undefined>>): boolean;

@@ -3,6 +3,7 @@
 import type { Permit } from '../core/action.ts';
 import type { FrozenTask } from '../guard/frozen-task.ts';
 import { pathOf } from '../guard/lanes.ts';
+import type { ReadMark } from './transcript.ts';
 
 export interface SessionState {
   /** The hook whose turn it is, and until when it is believed to live. */
@@ -16,6 +17,8 @@ export interface SessionState {
   readonly prompts: readonly number[];
   readonly agents: Readonly<Record<string, Agent>>;
   readonly errands: Readonly<Record<string, Errand>>;
+  /** How far the files are read that say what was used, by subagent; the empty name is the main one. */
+  readonly read?: Readonly<Record<string, ReadMark>>;
   /** How subagents came back of which nobody knows yet who sent them. */
   readonly returned: Readonly<Record<string, Return>>;
 }

@@ -176,7 +176,7 @@ export const opencode: Client = {
   version: '1.18.33',
   model: 'claude-opus-5-5',
   // It has no hooks of ours, and is silent for longer than idle limits of seconds while it starts.
-  without: ['hooks', 'hooks refuse', 'silence', 'slow tool'],
+  without: ['hooks', 'hooks refuse', 'hooks alone', 'silence', 'slow tool'],
   settle(home, url) {
     const folder = join(home, '.config', 'opencode');
     mkdirSync(folder, { recursive: true });

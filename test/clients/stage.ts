@@ -28,6 +28,8 @@ export interface Stage {
   switchgear(...words: readonly string[]): Promise<Finished>;
   /** Runs the CLI under `switchgear run`, with some options of the latter. */
   run(...options: readonly string[]): Promise<Finished>;
+  /** Runs the CLI by itself, with a policy in its folder. */
+  alone(policy: string): Promise<Finished>;
   journal(): Promise<readonly Entry[]>;
   cards(): Promise<readonly Card[]>;
   /** Whether hooks of the CLI have kept anything in the store. */
@@ -58,9 +60,9 @@ export async function stage(client: Client, installed: string, story: (asked: As
     SWITCHGEAR_STORE: `sqlite:${database}`,
   };
 
-  function switchgear(...words: readonly string[]): Promise<Finished> {
+  function start(command: string, words: readonly string[]): Promise<Finished> {
     return new Promise((resolve, reject) => {
-      const child = spawn(process.execPath, [bin, ...words], { cwd: work, env, stdio: ['ignore', 'pipe', 'pipe'] });
+      const child = spawn(command, words, { cwd: work, env, stdio: ['ignore', 'pipe', 'pipe'] });
       const { out, err } = outputOf(child);
       const late = setTimeout(() => child.kill('SIGTERM'), patienceMs);
       child.on('error', reject);
@@ -71,12 +73,19 @@ export async function stage(client: Client, installed: string, story: (asked: As
     });
   }
 
+  const switchgear = (...words: readonly string[]) => start(process.execPath, [bin, ...words]);
+  const [program = '', ...words] = client.command('Find out why the check fails.');
+
   return {
     folder,
     mock,
     asked,
     switchgear,
-    run: (...options) => switchgear('run', ...options, '--', ...client.command('Find out why the check fails.')),
+    run: (...options) => switchgear('run', ...options, '--', program, ...words),
+    alone(policy) {
+      writeFileSync(join(work, 'switchgear.toml'), policy);
+      return start(join(installed, 'node_modules', '.bin', program), words);
+    },
     async journal() {
       const { out } = await switchgear('tail', '--json', '-n', '100000');
       return lines(out).map((line) => JSON.parse(line) as Entry);

@@ -68,6 +68,13 @@ const strays = () => named(['sleep', straySecs].join('\0'));
 const large = { input: 60_000, output: 24_000, cacheRead: 10_000 };
 const prices = priceBook();
 
+/** What such a model call costs, in millionths of a dollar. */
+function costOf({ model }: Client): number {
+  const { input, output, cacheRead } = large;
+  const usage = { inputTokens: input + cacheRead, outputTokens: output, cacheReadTokens: cacheRead };
+  return prices.price({ model, ...usage })!.micros;
+}
+
 export const stories: Readonly<Record<string, Story>> = {
   spiral: story(
     (_asked, client) => calls(client.shell('cat missing.txt')),
@@ -104,10 +111,7 @@ export const stories: Readonly<Record<string, Story>> = {
     async (on, client) => {
       const finished = await on.run('--max-calls', '500');
       const said = await mustBeHalted(on, finished, 'token_spend_limit');
-      const { input, output, cacheRead } = large;
-      const usage = { inputTokens: input + cacheRead, outputTokens: output, cacheReadTokens: cacheRead };
-      const { micros } = prices.price({ model: client.model, ...usage })!;
-      const due = Math.floor(50_000_000 / micros) + 1; // The first call that goes beyond it.
+      const due = Math.floor(50_000_000 / costOf(client)) + 1; // The first call that goes beyond it.
       const turns = on.mock.turns();
       assert.ok(turns >= due && turns <= due + 1, `due after ${due} model calls, halted after ${turns}: ${said}`);
       return `${said}; due at model call ${due}, the model had ${turns} turns`;
@@ -167,6 +171,23 @@ export const stories: Readonly<Record<string, Story>> = {
       assert.ok(own === 5 || own === 8, `${own} calls`);
       assert.deepEqual([many('action-refused'), many('task-halted'), many('task-ended')], [3, 1, 1]);
       return `${said}; 5 ran, 2 were refused, the third refusal halted`;
+    },
+  ),
+
+  'hooks alone': story(
+    ({ step, last }, client) =>
+      last.includes('Switchgear halted') ? answer : { ...calls(useful(client, step)), tokens: large },
+    async (on, client) => {
+      mustEnd(await on.switchgear('init', client.host), 0);
+      await on.alone('[task]\nmax_spend_cents = 300\n');
+      assert.deepEqual(
+        (await on.cards()).filter(({ kind }) => kind === 'halt').map(({ code }) => code),
+        ['token_spend_limit'],
+      );
+      const due = Math.floor(3_000_000 / costOf(client)) + 1;
+      const turns = on.mock.turns();
+      assert.ok(turns >= due && turns <= due + 2, `due after ${due} model calls, refused after ${turns}`);
+      return `spend halted by hooks alone; due at model call ${due}, the model had ${turns} turns`;
     },
   ),
 

@@ -43,6 +43,15 @@ test('a halt refuses the call and ends the run, as far as each host can be told'
   }
 });
 
+test('codex: what a subagent is asked is no request of a person', () => {
+  const asked = { hook_event_name: 'UserPromptSubmit', session_id: 's', prompt: 'Count the files.' };
+  const by = (payload: object) => {
+    const event = hosts.codex.read(payload as Readonly<Record<string, unknown>>);
+    return event.type === 'prompt' && event.by;
+  };
+  assert.deepEqual([by(asked), by({ ...asked, agent_id: 'a1', agent_type: 'default' })], ['person', 'harness']);
+});
+
 test('a payload that lacks everything is an event like any other, or none', () => {
   for (const host of Object.values(hosts)) {
     for (const hook_event_name of ['PreToolUse', 'PostToolUse', 'BeforeTool', 'AfterTool', 'Stop', 'SubagentStop', 7]) {

@@ -63,7 +63,7 @@ test('hooks that are killed on the way lose no turn for good and let nothing thr
   assert.equal(new Set(ids).size, allowed.length);
 });
 
-test('below a run a hook counts on its task, tells nothing twice, and has the run end what it halts', async (context) => {
+test('below a run a hook counts on its task, tells nothing twice, and has the run halt it', async (context) => {
   const made = session(context);
   const env = { SWITCHGEAR_TASK: 't-run', SWITCHGEAR_SESSION: 's-run', SWITCHGEAR_TASK_MAX_TOOL_CALLS: '1' };
   await made.send(bash('c1', 'ls').pre, env);

@@ -1,0 +1,62 @@
+/**
+ * Money and tokens of a task that only hooks see: no payload tells them, but each names the file in which its host
+ * keeps them. Below a run they are the run's to count.
+ */
+
+import { hookAgentsMax, hookRatesKeepMs } from '../core/limits.ts';
+import { observe } from '../guard/observing.ts';
+import type { Prices } from '../ports/prices.ts';
+import type { Change } from '../ports/store.ts';
+import type { Desk } from './desk.ts';
+import type { Transcript } from './hook-event.ts';
+import { type HookWorld, spreadHalt } from './hook-tasks.ts';
+import { type KeptRates, type RateKeeper, rateKeeper } from './kept-rates.ts';
+import { type NewUsage, readOn } from './transcript.ts';
+
+/** Whose usage is counted, where it is found, and what it costs: the rates that are known, or else the book. */
+export interface Spending extends Transcript {
+  /** The subagent; absent = the main one. */
+  readonly agent: string | undefined;
+  readonly rates: RateKeeper;
+  openBook(): Promise<Prices>;
+}
+
+export function keptRates(store: HookWorld['store']): RateKeeper {
+  return rateKeeper(cellOf(store).state);
+}
+
+/** Books what an agent used since the last look, on its task. */
+export async function bookUsage(world: HookWorld, desk: Desk, spending: Spending): Promise<void> {
+  const { path, reader, model, agent } = spending;
+  if (agent !== undefined && desk.state.agents[agent] === undefined) return; // Its task is about to begin.
+  const key = agent ?? '';
+  const marks = desk.state.read ?? {};
+  // The file of a subagent begins with it; that of a conversation may have begun long before.
+  const found = readOn(path, marks[key], agent !== undefined, reader());
+  if (found === undefined) return;
+  const others = Object.entries(marks).filter(([of]) => of !== key);
+  desk.state = {
+    ...desk.state,
+    read: Object.fromEntries([...others, [key, found.mark] as const].slice(-hookAgentsMax - 1)),
+  };
+  const id = agent === undefined ? desk.state.task : desk.state.agents[agent]?.task;
+  const task = id === undefined || id === null || found.used.length === 0 ? undefined : await desk.task(id);
+  if (task === undefined) return; // Nobody is left who could be charged.
+  const used = found.used.map((usage) => (model === undefined ? usage : { model, ...usage }));
+  await learn(world, spending, used);
+  for (const usage of used) observe(world.works, task.node, { type: 'usage', ...usage });
+  spreadHalt(world, task, 'model');
+}
+
+/** Opens the book for what is not known yet, and keeps what it says for the next hook. */
+async function learn({ store }: HookWorld, { rates, openBook }: Spending, used: readonly NewUsage[]): Promise<void> {
+  const before = rates.kept;
+  for (const usage of used) if (!rates.knows(usage)) rates.learn(await openBook(), usage);
+  if (rates.kept === before) return;
+  const step = (stored: KeptRates) => ({ state: { ...stored, ...rates.kept } });
+  await store.shared.soon({ changes: [{ cell: cellOf(store), step } as unknown as Change] });
+}
+
+function cellOf(store: HookWorld['store']) {
+  return store.cell<KeptRates>('hook-rates', () => ({}), { keepMs: hookRatesKeepMs });
+}

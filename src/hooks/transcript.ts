@@ -1,0 +1,98 @@
+/** What an agent used since the last look, from the file in which its host keeps the conversation. */
+
+import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
+import type { Tokens } from '../agents/agent-event.ts';
+import type { Reader } from '../agents/reader.ts';
+import { hookTranscriptBytesMax, hookUsagesMax } from '../core/limits.ts';
+
+/** How far a file was read, and what the last messages in it had used by then. Plain JSON. */
+export interface ReadMark {
+  readonly offset: number;
+  readonly last: readonly (readonly [id: string, ...counts: Counts])[];
+}
+
+type Counts = readonly [input: number, output: number, cacheRead: number, cacheWrite: number];
+
+/** What one model call used that was not told before. */
+export type NewUsage = Tokens & { readonly model?: string };
+
+/** Lines of which none says what was used need not be taken apart: some hold whole files. */
+const mayTell = /"usage"|"tokens"|token_usage_record/;
+
+/**
+ * Reads on from a mark. Without one, what is there already is nobody's to pay, unless the file is `fresh`. Undefined
+ * where the file cannot be read.
+ */
+export function readOn(
+  path: string,
+  mark: ReadMark | undefined,
+  fresh: boolean,
+  reader: Reader,
+): { readonly mark: ReadMark; readonly used: readonly NewUsage[] } | undefined {
+  let file: number;
+  try {
+    file = openSync(path, 'r');
+  } catch {
+    // It is not there yet: all of it will be new.
+    return mark === undefined ? { mark: { offset: 0, last: [] }, used: [] } : undefined;
+  }
+  try {
+    const { size } = fstatSync(file);
+    if (mark === undefined && !fresh) return { mark: { offset: size, last: [] }, used: [] };
+    const { offset = 0, last = [] } = mark ?? {};
+    if (size <= offset) return { mark: { offset: size, last }, used: [] };
+    const chunk = Buffer.allocUnsafe(Math.min(size - offset, hookTranscriptBytesMax));
+    const text = chunk.toString('utf8', 0, readSync(file, chunk, 0, chunk.length, offset));
+    const end = text.lastIndexOf('\n') + 1;
+    if (end === 0) {
+      // Half a line waits for the rest; one that is longer than is ever read is passed over.
+      const passed = chunk.length === hookTranscriptBytesMax ? offset + chunk.length : offset;
+      return { mark: { offset: passed, last }, used: [] };
+    }
+    const whole = text.slice(0, end);
+    const told = take(whole, last, reader);
+    return { ...told, mark: { offset: offset + Buffer.byteLength(whole), last: told.last } };
+  } catch {
+    return undefined;
+  } finally {
+    closeSync(file);
+  }
+}
+
+/** A message is told of line by line, each time with what it used so far: what is more than before is new. */
+function take(text: string, before: ReadMark['last'], reader: Reader) {
+  const known = new Map(before.map(([id, ...counts]) => [id, counts as Counts]));
+  const now = new Map(known);
+  const models = new Map<string, string>();
+  for (const line of text.split('\n')) {
+    if (!mayTell.test(line)) continue;
+    for (const event of reader.read(line)) {
+      if (event.type !== 'usage') continue;
+      const { id, inputTokens, outputTokens, cacheReadTokens, cacheWriteTokens, model } = event;
+      const told: Counts = [inputTokens, outputTokens, cacheReadTokens, cacheWriteTokens];
+      const most = combined(told, now.get(id) ?? none, Math.max);
+      now.delete(id);
+      now.set(id, most);
+      if (model !== undefined) models.set(id, model);
+    }
+  }
+  const used: NewUsage[] = [];
+  for (const [id, counts] of now) {
+    const [inputTokens, outputTokens, cacheReadTokens, cacheWriteTokens] = combined(
+      counts,
+      known.get(id) ?? none,
+      (a, b) => a - b,
+    );
+    const model = models.get(id);
+    const tokens = { inputTokens, outputTokens, cacheReadTokens, cacheWriteTokens };
+    if (inputTokens + outputTokens > 0) used.push({ ...tokens, ...(model !== undefined && { model }) });
+  }
+  const last = [...now].slice(-hookUsagesMax).map(([id, counts]) => [id, ...counts] as const);
+  return { used, last };
+}
+
+const none: Counts = [0, 0, 0, 0];
+
+function combined(a: Counts, b: Counts, how: (a: number, b: number) => number): Counts {
+  return [how(a[0], b[0]), how(a[1], b[1]), how(a[2], b[2]), how(a[3], b[3])];
+}

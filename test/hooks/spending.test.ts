@@ -1,0 +1,168 @@
+/** Money and tokens where only hooks look: read from the file that the host writes, once, and held to the limits. */
+
+import assert from 'node:assert/strict';
+import { appendFileSync, mkdirSync, mkdtempSync, rmSync, truncateSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { claudeSessionReader } from '../../src/agents/index.ts';
+import { hookTranscriptBytesMax } from '../../src/core/limits.ts';
+import { rateKeeper } from '../../src/hooks/kept-rates.ts';
+import { type ReadMark, readOn } from '../../src/hooks/transcript.ts';
+import { priceBook } from '../../src/prices/index.ts';
+import { bash, type HookSession, newSession, prompt, stop } from './session.ts';
+
+const model = 'claude-opus-5-5';
+
+/** A line of a transcript. */
+function line(id: string, input: number, output = 0): string {
+  const usage = { input_tokens: input, output_tokens: output, cache_read_input_tokens: 0 };
+  return JSON.stringify({ type: 'assistant', message: { id, model, role: 'assistant', content: [], usage } });
+}
+
+interface Conversation {
+  readonly made: HookSession;
+  readonly path: string;
+  /** A model call: its lines in a file, each with what it had used by then. */
+  used(id: string, input: number, output: number, file?: string): void;
+  /** An event that names the file. */
+  send(event: object, env?: Readonly<Record<string, string>>): ReturnType<HookSession['send']>;
+  spent(): readonly { readonly task: string | undefined; readonly tokens: number }[];
+}
+
+function conversation(context: TestContext): Conversation {
+  const made = newSession();
+  context.after(made.clear);
+  const path = join(made.folder, 's-1.jsonl');
+  return {
+    made,
+    path,
+    used(id, input, output, file = path) {
+      mkdirSync(dirname(file), { recursive: true });
+      for (const out of [1, output, output]) appendFileSync(file, `${line(id, input, out)}\n`);
+    },
+    send: (event, env) => made.send({ transcript_path: path, ...event }, env),
+    spent: () =>
+      made
+        .journal()
+        .flatMap((entry) => (entry.type === 'usage-observed' ? [{ task: entry.task, tokens: entry.cost.tokens }] : [])),
+  };
+}
+
+test('what a request used is read from the transcript, once, whatever was there before', async (context) => {
+  const { used, send, spent } = conversation(context);
+  used('before', 9_000, 900);
+  await send(prompt('fix it'));
+  used('m1', 100, 20);
+  const call = bash('c1', 'ls');
+  await send(call.pre);
+  await send(call.post);
+  used('m2', 200, 30);
+  await send(call.batch);
+  await send(stop);
+  const tokens = spent().map((each) => each.tokens);
+  assert.equal(
+    tokens.reduce((sum, each) => sum + each, 0),
+    350,
+  );
+  assert.equal(new Set(spent().map(({ task }) => task)).size, 1);
+});
+
+test('a call that comes after the money is spent is refused, and ends the run', async (context) => {
+  const { used, send, made } = conversation(context);
+  const limit = { SWITCHGEAR_TASK_MAX_SPEND_CENTS: '10' };
+  await send(prompt('fix it'), limit);
+  used('m1', 10_000, 100); // 4.2 cents.
+  assert.equal((await send(bash('c1', 'ls').pre, limit)).said, undefined);
+  used('m2', 10_000, 100);
+  used('m3', 10_000, 100);
+  const { said } = await send(bash('c2', 'pwd').pre, limit);
+  assert.deepEqual([said?.continue, said?.hookSpecificOutput?.permissionDecision], [false, 'deny']);
+  assert.match(said?.stopReason ?? '', /spend: \$0\.13 of \$0\.10/);
+  assert.deepEqual(
+    made
+      .cards()
+      .filter(({ kind }) => kind === 'halt')
+      .map(({ code }) => code),
+    ['token_spend_limit'],
+  );
+});
+
+test('a limit of tokens ends the run after a call, too', async (context) => {
+  const { used, send } = conversation(context);
+  const limit = { SWITCHGEAR_TASK_MAX_TOKENS: '1000' };
+  await send(prompt('fix it'), limit);
+  const call = bash('c1', 'ls');
+  await send(call.pre, limit);
+  used('m1', 2_000, 10);
+  assert.equal((await send(call.post, limit)).said?.continue, false);
+});
+
+test('what a subagent used is in a file of its own, is its own, and adds up to the request', async (context) => {
+  const { used, send, spent, path } = conversation(context);
+  await send(prompt('fix it'));
+  used('m1', 100, 10, path.replace('.jsonl', '/subagents/agent-a1.jsonl'));
+  const limit = { SWITCHGEAR_TASK_MAX_TOKENS: '100' };
+  await send({ ...bash('x1', 'ls', 'a1').pre }, limit);
+  const { said } = await send({ ...bash('x2', 'pwd', 'a1').pre }, limit);
+  assert.equal(said?.continue, false);
+  assert.deepEqual(
+    spent().map(({ task, tokens }) => [task?.endsWith('/a1'), tokens]),
+    [[true, 110]],
+  );
+});
+
+test('below a run the run counts', async (context) => {
+  const { used, send, spent } = conversation(context);
+  const env = { SWITCHGEAR_TASK: 't-run', SWITCHGEAR_SESSION: 's-run', SWITCHGEAR_TASK_MAX_TOKENS: '1' };
+  await send(prompt('fix it'), env);
+  used('m1', 100, 10);
+  assert.equal((await send(bash('c1', 'ls').pre, env)).said, undefined);
+  assert.deepEqual(spent(), []);
+});
+
+function file(context: TestContext): string {
+  const folder = mkdtempSync(join(tmpdir(), 'switchgear-transcript-'));
+  context.after(() => rmSync(folder, { recursive: true, force: true }));
+  return join(folder, 'session.jsonl');
+}
+
+test('half a line waits, a line without end is passed over, a file that was cut is no news', (context) => {
+  const path = file(context);
+  let mark: ReadMark | undefined;
+  const read = () => {
+    const found = readOn(path, mark, false, claudeSessionReader({ beside: true }));
+    mark = found?.mark ?? mark;
+    return found?.used.map(({ inputTokens }) => inputTokens);
+  };
+  assert.deepEqual(read(), [], 'it is not there yet');
+  appendFileSync(path, `${line('m1', 5)}\n${line('m2', 6).slice(0, 40)}`);
+  assert.deepEqual(read(), [5]);
+  assert.deepEqual(read(), []);
+  appendFileSync(path, `${line('m2', 6).slice(40)}\n`);
+  assert.deepEqual(read(), [6]);
+  appendFileSync(path, `${'x'.repeat(hookTranscriptBytesMax + 10)}\n${line('m3', 7)}\n`);
+  assert.deepEqual(read(), []);
+  assert.deepEqual(read(), [7]);
+  truncateSync(path, 10);
+  assert.deepEqual(read(), []);
+});
+
+test('rates that are kept give the price that the book gives, and a model in no book costs the dearest rate', () => {
+  const book = priceBook();
+  const keeper = rateKeeper({});
+  for (const usage of [
+    { model, inputTokens: 12_345, outputTokens: 678, cacheReadTokens: 9_000, cacheWriteTokens: 345 },
+    { model, inputTokens: 10, outputTokens: 5 },
+    { model: 'gemini-3.1-pro-preview', inputTokens: 300_000, outputTokens: 1_000 },
+    { model: 'gemini-3.1-pro-preview', inputTokens: 30_000, outputTokens: 1_000 },
+    { model: 'no-such-model', inputTokens: 1_000, outputTokens: 10 },
+  ]) {
+    assert.equal(keeper.knows(usage), false);
+    keeper.learn(book, usage);
+    assert.equal(keeper.knows(usage), true);
+    const again = rateKeeper(JSON.parse(JSON.stringify(keeper.kept)));
+    assert.equal(again.prices.price(usage)?.micros, book.price(usage)?.micros, JSON.stringify(usage));
+    if (book.price(usage) === undefined) assert.deepEqual(again.prices.dearest(usage), book.dearest(usage));
+  }
+});
