@@ -202,7 +202,7 @@ function perform<T>(
   return new Promise<T>((resolve, reject) => {
     if (lane.timeoutMs > 0 && !observes(works)) call.limit(reject); // A gear that only observes cuts nothing.
     const ended = (ending: Ending) => {
-      works.timeouts.remove(call);
+      call.unlimit();
       settle(ending);
     };
     const work = async () => (await applyInside(call, run, undefined, [call])) as T;

@@ -103,6 +103,12 @@ export class LiveCall implements Leased, Call, Frame, Timeout {
     this.works.timeouts.add(this.lane.timeoutMs, this);
   }
 
+  /** It came back. Its promise is let go: in some engines that holds the call around this one, and so on. */
+  unlimit(): void {
+    this.works.timeouts.remove(this);
+    this.reject = undefined;
+  }
+
   fire(): void {
     const { name, works, lane } = this;
     const error = timeoutError(name, lane.timeoutMs / 1000);

@@ -126,7 +126,7 @@ export function guardFunction<F extends AnyFunction>(
   }
 
   function settleWith(call: LiveCall, ending: Ending, sync: boolean): void {
-    works.timeouts.remove(call);
+    call.unlimit();
     if (call.settled) {
       endWork(call, ending);
       return;
