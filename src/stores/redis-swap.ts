@@ -1,6 +1,6 @@
 /**
- * The short way of the most frequent deal: one cell that is there and stays, and nothing to be said of it. It is planned,
- * written and read with as little as that takes; whatever is more goes the long way, and plans again.
+ * The short way of the most frequent deal: one cell that is there and stays, and nothing to be said of it. It is
+ * planned, written and read with as little as that takes. Whatever is more goes the long way, and is planned again.
  */
 
 import { cellBytesMax } from '../core/limits.ts';
