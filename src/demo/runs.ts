@@ -83,15 +83,15 @@ const dearThoughts = watchedScene({
 });
 
 const silence = watchedScene({
-  title: 'It starts a server and is not heard of again. Here it may be silent for 1 s.',
+  title: 'It starts a server and is not heard of again. Here it may be silent for 2 s.',
   short: 'fell silent',
   wanted: '10 minutes',
   expected: { code: 'idle_timeout', attempts: 2, ran: 1 },
   prompt: 'Start the server, and tell me when it is up.',
-  options: ['--max-idle', '1s'],
+  options: ['--max-idle', '2s'],
   name: 'Bash npm start',
   script: [{ call: 'Bash', input: 'npm start &', gives: 'started' }, 'leaves a program', 'is silent'],
-  after: () => '1 s of silence',
+  after: () => '2 s of silence',
 });
 
 const sameWords = watchedScene({
