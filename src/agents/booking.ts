@@ -3,6 +3,7 @@
 import { SwitchgearError } from '../core/error.ts';
 import { countedIdsMax, signEveryMs } from '../core/limits.ts';
 import type { Refusal } from '../core/refusal.ts';
+import type { TaskSettings } from '../core/settings.ts';
 import type { Stop } from '../core/verdict.ts';
 import type { Switchgear, Task } from '../guard/front-door.ts';
 import { halt } from '../guard/halting.ts';
@@ -27,6 +28,8 @@ export interface BookingOptions {
   readonly onHalt?: (halt: Refusal) => void;
   /** Whether others refuse the calls of a tool that repeat: then they are not halted for it here, or later. */
   readonly isTheirs?: (tool: string) => boolean;
+  /** Limits of subagents by their names, where they are not those of the policy. */
+  readonly below?: Readonly<Record<string, Partial<TaskSettings>>> | undefined;
 }
 
 export interface Booking {
@@ -56,7 +59,7 @@ export interface Booking {
 const told: ReadonlySet<AgentEvent['type']> = new Set(['session', 'usage', 'total', 'result'] as const);
 
 /** Begins to book on a task, which its owner started and ends. */
-export function bookOn(gear: Switchgear, task: Task, { onHalt, isTheirs }: BookingOptions = {}): Booking {
+export function bookOn(gear: Switchgear, task: Task, { onHalt, isTheirs, below }: BookingOptions = {}): Booking {
   const works = worksOf(gear);
   const { clock } = works;
   const rootNode = works.tasks.get(task.id);
@@ -91,7 +94,9 @@ export function bookOn(gear: Switchgear, task: Task, { onHalt, isTheirs }: Booki
     if (each.halt !== undefined) noteHalt(each);
     else each.signal.addEventListener('abort', () => noteHalt(each), { once: true });
   };
-  const subagents = subagentTasks(gear, works, task, root, heed, (id) => out.step(id, task, false));
+  const subagents = subagentTasks({ gear, works, root: task, rootNode: root, below }, heed, (id) =>
+    out.step(id, task, false),
+  );
   heed(task);
 
   function stop(due: Stop | undefined, name: string): void {

@@ -1,6 +1,7 @@
 /** The subagents of a run as child tasks: begun, found by their ids, and ended, with how they came back booked once. */
 
 import { sessionLookMs, workersMax } from '../core/limits.ts';
+import type { TaskSettings } from '../core/settings.ts';
 import type { Stop } from '../core/verdict.ts';
 import { book } from '../guard/delegate.ts';
 import { fingerprint } from '../guard/fingerprint.ts';
@@ -30,6 +31,16 @@ interface Subagent {
   ended: boolean;
 }
 
+/** The run that they are part of. */
+export interface Household {
+  readonly gear: Switchgear;
+  readonly works: Works;
+  readonly root: Task;
+  readonly rootNode: TaskNode;
+  /** Limits by the name of a subagent. */
+  readonly below: Readonly<Record<string, Partial<TaskSettings>>> | undefined;
+}
+
 export interface SubagentTasks {
   /** The task that an event of an agent belongs to: its own, its parent's once that has ended, the run's if unknown. */
   taskOf(agent: string | undefined): Task;
@@ -50,10 +61,7 @@ const catchAlls = new Set(['general-purpose', 'default', 'claude', 'general']);
 const lateMs = 2 * sessionLookMs;
 
 export function subagentTasks(
-  gear: Switchgear,
-  works: Works,
-  root: Task,
-  rootNode: TaskNode,
+  { gear, works, root, rootNode, below }: Household,
   born: (task: Task) => void,
   gone: (id: string) => void,
 ): SubagentTasks {
@@ -74,11 +82,13 @@ export function subagentTasks(
     if (known.size >= workersMax) forget();
     if (known.size >= workersMax || parentNode.ended) return undefined;
     const agent = nameOf(name ?? 'subagent');
+    const limits = below && Object.hasOwn(below, agent) ? below[agent] : undefined;
     const task = gear.startTask({
       id: freeId(`${root.id.slice(0, 100)}/${nameOf(id)}`),
       agent,
       parent: parentNode.id,
       session: root.session,
+      ...(limits && { limits }),
     });
     const node = works.tasks.get(task.id);
     if (node === undefined) return undefined;

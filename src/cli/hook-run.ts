@@ -117,7 +117,8 @@ function withJournal(settings: Settings, policy: CheckedPolicy | undefined, isJo
 
 function joinedRun(store: SharedStore, { SWITCHGEAR_TASK: task }: Terminal['env']): HookWorld['joined'] {
   if (task === undefined || task === '') return undefined;
-  return { task, limits: runOf(store, task)?.carried?.limits };
+  const { carried, below } = runOf(store, task) ?? {};
+  return { task, limits: carried?.limits, below };
 }
 
 /** The policy in force; undefined where nobody wrote one, so that its parsers need not be loaded. */

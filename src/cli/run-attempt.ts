@@ -3,14 +3,13 @@
 import { haltedDrainMs, leftBehindMs } from '../core/limits.ts';
 import type { Refusal } from '../core/refusal.ts';
 import { wait } from '../guard/clock.ts';
-import type { TaskOptions } from '../guard/front-door.ts';
 import { sweep } from '../guard/sweep.ts';
 import { worksOf } from '../guard/works-of.ts';
 import type { Clock } from '../ports/clock.ts';
 import { codeOf } from '../supervisor/child.ts';
 import { type Ended, endTree, stopOrGo } from '../supervisor/ending.ts';
 import type { ProcessTree } from '../supervisor/process-tree.ts';
-import { type Booked, runBooking } from './run-booking.ts';
+import { type Booked, type RunTask, runBooking } from './run-booking.ts';
 import { runFeed } from './run-feed.ts';
 import type { Launched } from './run-launch.ts';
 import { listenOutside } from './run-signals.ts';
@@ -27,7 +26,7 @@ export interface Attempt extends Booked {
   readonly end: End;
 }
 
-export async function attempt(world: RunWorld, launched: Launched, given: TaskOptions): Promise<Attempt> {
+export async function attempt(world: RunWorld, launched: Launched, given: RunTask): Promise<Attempt> {
   const { options, clock, screen, emit } = world;
   const { agent, way, tree, watchdog, child, signal } = launched;
   let ending: Promise<Ended> | undefined;

@@ -9,9 +9,10 @@ import { runKeptEachMs, secsMax, sessionLookMs, sessionNewsMs } from '../core/li
 import type { Refusal } from '../core/refusal.ts';
 import type { TaskSettings } from '../core/settings.ts';
 import { answerCard } from '../guard/by-hand.ts';
-import { type Carried, carriedFrom, carryOver } from '../guard/carried.ts';
+import { carriedFrom, carryOver } from '../guard/carried.ts';
 import type { Task, TaskOptions, TaskSnapshot } from '../guard/front-door.ts';
-import { forgetRun, keepRun, type RunRecord, thisProcess } from '../supervisor/run-record.ts';
+import { type BelowLimits, forgetRun, keepRun, type RunRecord, thisProcess } from '../supervisor/run-record.ts';
+import { raisedBelow, withLate } from './run-carried.ts';
 import { evidence } from './run-evidence.ts';
 import { runHooks } from './run-hooks.ts';
 import type { Launched } from './run-launch.ts';
@@ -27,6 +28,12 @@ export interface Booked {
   readonly record: RunRecord;
   /** The last answer of the agent. */
   readonly result: ResultEvent | undefined;
+}
+
+/** The task that a run begins with, and limits of subagents that are not the policy's. */
+export interface RunTask {
+  readonly task: TaskOptions;
+  readonly below?: BelowLimits | undefined;
 }
 
 export interface RunBooking {
@@ -49,7 +56,7 @@ const hasNews: ReadonlySet<AgentEvent['type']> = new Set(['tool_use', 'total', '
 export function runBooking(
   world: RunWorld,
   launched: Launched,
-  given: TaskOptions,
+  given: RunTask,
   onHalt: (halt: Refusal) => void,
 ): RunBooking {
   const { gear, store, terminal, clock } = world;
@@ -58,7 +65,7 @@ export function runBooking(
   const seen = evidence();
   const hooks = runHooks(gear, store, launched.task);
   let microsAtHalt = 0;
-  let task = begin({ ...given, id: launched.task });
+  let task = begin({ ...given.task, id: launched.task });
   let booking = book();
   let watch: SessionWatch | undefined;
   let isLooking = false;
@@ -73,6 +80,7 @@ export function runBooking(
     cwd: terminal.cwd,
     state: 'running',
     owner: thisProcess(),
+    ...(given.below && { below: given.below }),
   };
 
   function begin(options: TaskOptions): Task {
@@ -90,6 +98,7 @@ export function runBooking(
         onHalt(halt);
       },
       isTheirs: hooks.ask,
+      below: given.below,
     });
     return made;
   }
@@ -124,7 +133,7 @@ export function runBooking(
     if (isInteractive && event.type === 'user' && event.by === 'person') {
       booking.end();
       task.end();
-      task = begin(given);
+      task = begin(given.task);
       booking = book();
     }
     if (booking.halt === undefined) seen.hear(event);
@@ -153,7 +162,8 @@ export function runBooking(
   /** That it is on its way to a limit is no news once it is over. */
   function closeNotices(): void {
     for (const { id, kind, state, task: of } of gear.snapshot().cards) {
-      if (of === task.id && kind === 'notice' && state === 'open') answerCard(gear, id, 'dismiss', 'switchgear run');
+      const isOfRun = of === task.id || of.startsWith(`${task.id}/`);
+      if (isOfRun && kind === 'notice' && state === 'open') answerCard(gear, id, 'dismiss', 'switchgear run');
     }
   }
 
@@ -188,7 +198,8 @@ export function runBooking(
       if (halt === undefined || carried === undefined) forgetRun(store, record.task);
       else {
         const whole = withLate(carried, halt, lateMicros);
-        record = { ...record, state: 'halted', carried: whole };
+        const below = raisedBelow(gear, task.id, halt);
+        record = { ...record, state: 'halted', carried: whole, ...(below && { below: { ...record.below, ...below } }) };
         carryOver(gear, record, whole);
         keepRun(store, record);
       }
@@ -196,10 +207,4 @@ export function runBooking(
       return { task: record.task, snapshot, limits, evidence: seen.sentences(), record, result: booking.result };
     },
   };
-}
-
-/** What it had used, with what came in after the halt; by a subagent's halt the whole run is halted. */
-function withLate({ budget, ...rest }: Carried, { code, control, counters }: Refusal, lateMicros: number): Carried {
-  const stop = { kind: 'halt', code, control, counters } as const;
-  return { ...rest, stop, budget: { ...budget, micros: budget.micros + lateMicros } };
 }

@@ -8,6 +8,7 @@ import { answerCard, retryOf } from '../guard/by-hand.ts';
 import type { TaskOptions } from '../guard/front-door.ts';
 import { forgetRun, keepRun, type RunRecord, runOf } from '../supervisor/run-record.ts';
 import { type Attempt, attempt, type End } from './run-attempt.ts';
+import type { RunTask } from './run-booking.ts';
 import { type Choices, nextSteps, openHaltCard, tellHalt } from './run-halt.ts';
 import { type Launched, launch } from './run-launch.ts';
 import { pauseRun } from './run-pause.ts';
@@ -19,9 +20,8 @@ import { count } from './sheet.ts';
 const runCodes = { halted: 75, interrupted: 130, hungUp: 129, terminated: 143, readerGone: 141 } as const;
 
 /** What is to be started: the command, and the task it runs as. */
-export interface Start {
+export interface Start extends RunTask {
   readonly command: readonly string[];
-  readonly task: TaskOptions;
   /** Where it was started already. */
   readonly launched?: Launched;
 }
@@ -37,7 +37,7 @@ export async function runUntilOver(world: RunWorld, first: Start, fresh: TaskOpt
   let next: Start | number = first;
   while (typeof next !== 'number') {
     const launched: Launched = next.launched ?? (await launch(options, terminal, next.command, gear.session));
-    const done: Attempt = await attempt(world, launched, next.task);
+    const done: Attempt = await attempt(world, launched, next);
     const { end } = done;
     if (end.how === 'halted') next = await afterHalt(world, { ...done, end }, fresh);
     else next = codeOf(world, done);
@@ -132,7 +132,8 @@ export function startOf(
   retry: TaskOptions | undefined,
   fresh: TaskOptions,
 ): Start | undefined {
-  if (wish.act === 'retry') return retry && { command: resumed(record) ?? record.command, task: retry };
+  const { below } = record;
+  if (wish.act === 'retry') return retry && { command: resumed(record) ?? record.command, task: retry, below };
   if (wish.act !== 'narrow') return undefined;
   const command = narrowed(record, wish.prompt);
   return command && { command, task: fresh };

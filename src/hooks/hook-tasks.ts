@@ -7,6 +7,7 @@ import { joinTask } from '../guard/frozen-task.ts';
 import { halt } from '../guard/halting.ts';
 import type { TaskNode } from '../guard/task-node.ts';
 import { startTask } from '../guard/tasks.ts';
+import type { BelowLimits } from '../supervisor/run-record.ts';
 import type { Desk, DeskOptions, Held } from './desk.ts';
 import type { HookDecision } from './hook-event.ts';
 import type { Errand } from './session-state.ts';
@@ -18,8 +19,14 @@ export interface HookWorld extends DeskOptions {
   readonly tellsTurns: boolean;
   /** Whether a person sits at the host's own terminal and can be asked there. */
   readonly isAttended: boolean;
-  /** The task of a run around it, which has begun already; its limits, where they are known. */
-  readonly joined?: { readonly task: string; readonly limits?: TaskSettings | undefined } | undefined;
+  /** The task of a run around it, which has begun already; its limits, and those of its subagents, where known. */
+  readonly joined?: JoinedRun | undefined;
+}
+
+export interface JoinedRun {
+  readonly task: string;
+  readonly limits?: TaskSettings | undefined;
+  readonly below?: BelowLimits | undefined;
 }
 
 /** The task that an event belongs to; one is begun where nobody said that one had. */
@@ -55,7 +62,8 @@ export async function agentTask(world: HookWorld, desk: Desk, agent: string, typ
   const parent = (sender && (await desk.task(sender.task))) ?? root;
   const id = `${root.node.id}/${agent}`;
   const { node } = parent;
-  const limits = { ...world.joined?.limits, maxIdleSecs: secsMax };
+  const { limits: ofRun, below = {} } = world.joined ?? {};
+  const limits = { ...ofRun, ...(Object.hasOwn(below, type) && below[type]), maxIdleSecs: secsMax };
   const given = { id, agent: type, session: world.session, parent: node };
   const held = desk.hold(begin(world, given, limits));
   const agents = Object.entries(desk.state.agents).slice(-hookAgentsMax + 1);

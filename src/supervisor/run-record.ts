@@ -5,9 +5,13 @@
 
 import { hostname } from 'node:os';
 import { agentRunKeepMs, agentRunsMax } from '../core/limits.ts';
+import type { TaskSettings } from '../core/settings.ts';
 import type { Carried } from '../guard/carried.ts';
 import type { Cell, Store } from '../ports/store.ts';
 import { bootId, processAt } from './process-table.ts';
+
+/** Limits that are not those of the run, by the name of the subagent. */
+export type BelowLimits = Readonly<Record<string, TaskSettings>>;
 
 /** The process that watches over a run. */
 export interface RunOwner {
@@ -32,6 +36,8 @@ export interface RunRecord {
   readonly owner: RunOwner;
   /** What the task had used, and its limits. */
   readonly carried?: Carried;
+  /** Limits of subagents that were halted, raised, by their names. */
+  readonly below?: BelowLimits;
   /** The card that asks about it. */
   readonly card?: string;
   /** The new prompt, where somebody narrowed the work. */

@@ -2,7 +2,7 @@
  * An agent that follows a script, in the manner of a real program: `node fake-agent.ts CLI ARGUMENTS…`. Its prompt is
  * what it does: `spiral`, `calls 60`, `healthy`, `silent`, `spend 5`, `leave`, in a row with commas. FAKE_LOG gets its
  * arguments. FAKE_HOOKS is a command with hooks, which it asks as Claude Code does; `heed` is a spiral that ends when
- * a call was refused.
+ * a call was refused. `below 60` are calls of a subagent. FAKE_RESUMED is what it does when it goes on.
  */
 
 import { spawn, spawnSync } from 'node:child_process';
@@ -12,7 +12,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 const [cli = '', ...args] = process.argv.slice(2);
 if (process.env.FAKE_LOG) appendFileSync(process.env.FAKE_LOG, `${JSON.stringify(args)}\n`);
 
-const script = args.find((word) => /^(spiral|heed|calls|healthy|silent|spend|leave|Go on)/.test(word)) ?? '';
+const script = args.find((word) => /^(spiral|heed|below|calls|healthy|silent|spend|leave|Go on)/.test(word)) ?? '';
 const isAsked = args.some((word) => ['stream-json', '--json', 'json'].includes(word));
 const isResumed = args.includes('--resume') || args.includes('resume');
 const session = isResumed ? 'resumed-session' : 'session-1';
@@ -31,6 +31,9 @@ interface Voice {
 const idOf = () => `call-${session}-${calls}`;
 const model = 'claude-sonnet-4-5';
 
+/** Whose lines come: those of the main agent, or of a subagent that a call sent. */
+let whose: object = { parent_tool_use_id: null };
+
 const claude: Voice = {
   begin: () => say({ type: 'system', subtype: 'init', session_id: session, model }),
   call: (name, command) => message([{ type: 'tool_use', id: idOf(), name, input: { command } }]),
@@ -38,7 +41,7 @@ const claude: Voice = {
     say({
       type: 'user',
       session_id: session,
-      parent_tool_use_id: null,
+      ...whose,
       message: {
         role: 'user',
         content: [{ type: 'tool_result', tool_use_id: idOf(), content: output, is_error: !ok }],
@@ -55,7 +58,7 @@ function message(content: readonly object[], inputTokens = 10): void {
   say({
     type: 'assistant',
     session_id: session,
-    parent_tool_use_id: null,
+    ...whose,
     message: { id: `msg-${session}-${calls}`, model, role: 'assistant', content, usage: { input_tokens: inputTokens } },
   });
 }
@@ -149,6 +152,16 @@ async function play(scene: string): Promise<void> {
     case 'spiral':
       for (let round = 0; round < 200; round++) await act('Bash', 'cat missing.yaml', false, 'cat: no such file');
       break;
+    case 'below': {
+      calls++;
+      const [id, call] = [`agent-${session}`, idOf()];
+      message([{ type: 'tool_use', id: call, name: 'Agent', input: { subagent_type: 'Explore', prompt: 'look' } }]);
+      say({ type: 'system', subtype: 'task_started', task_id: id, tool_use_id: call, subagent_type: 'Explore' });
+      whose = { parent_tool_use_id: call, agent_id: id };
+      await play(`calls ${many}`);
+      whose = { parent_tool_use_id: null };
+      break;
+    }
     case 'heed':
       while (await act('Bash', 'cat missing.yaml', false, 'cat: no such file'));
       break;
@@ -180,7 +193,7 @@ process.on('SIGINT', () => {
   process.exit(cli === 'claude' ? 0 : 1);
 });
 voice.begin();
-for (const scene of isResumed ? ['healthy'] : script.split(',')) await play(scene);
+for (const scene of (isResumed ? (process.env.FAKE_RESUMED ?? 'healthy') : script).split(',')) await play(scene);
 const text = `done after ${calls} calls`;
 if (isAsked) voice.answer(text);
 else process.stdout.write(`${text}\n`);

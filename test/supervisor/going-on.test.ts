@@ -48,6 +48,26 @@ test('tried again, it goes on with its conversation, and its counts with it', lo
   assert.match(again.err, /was answered already: retry_raised by Ada|nothing is kept/);
 });
 
+test('where a subagent ran into its limit, a retry raises that of the subagent', long, async () => {
+  const here = home();
+  const { err } = await here.run(['run', '--quiet', '--', 'claude', '-p', 'below 60']);
+  assert.match(err, /halted claude-code: tool calls: 51 of 50/);
+  const { id } = await openCard(here);
+  const { code, err: again } = await here.run(['inbox', 'retry', id], { FAKE_RESUMED: 'below 60' });
+  assert.equal(code, 0, again);
+  const tail = (await here.run(['tail', '-n', '1000', '--json'])).out.trim().split('\n');
+  const started = tail.map((line) => JSON.parse(line)).filter(({ type }) => type === 'task-started');
+  assert.deepEqual(
+    started.map(({ agent, limits }) => [agent, limits.maxToolCalls]),
+    [
+      ['claude-code', 50],
+      ['Explore', 50],
+      ['claude-code', 50],
+      ['Explore', 100],
+    ],
+  );
+});
+
 test('narrowed, it starts anew with the smaller request', long, async () => {
   const here = home();
   assert.equal((await here.run(sixty)).code, 75);
