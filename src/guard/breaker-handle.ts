@@ -1,15 +1,8 @@
 /** All breakers of one name as one: the worst state, the sums of the counts, and a hand on each of them. */
 
 import { openBreaker, resetBreaker } from '../core/breaker/phases.ts';
-import {
-  type BreakerEntry,
-  breakersOf,
-  changeBreaker,
-  holdBreaker,
-  sayBreaker,
-  stateName,
-  statsOf,
-} from './breakers.ts';
+import type { BreakerState } from '../core/breaker/state.ts';
+import { type BreakerEntry, breakersOf, changeBreaker, holdBreaker, stateName, statsOf } from './breakers.ts';
 import type { BreakerHandle } from './front-door.ts';
 import { laneOf } from './lanes.ts';
 import { targetOf } from './tuning.ts';
@@ -45,18 +38,14 @@ export function breakerHandle(works: Works, name: string): BreakerHandle {
     },
     release() {
       heldNames.delete(name);
-      each((entry) => {
-        changeBreaker(works, entry, (state) => {
-          state.heldAtMs = -1;
-        });
-        sayBreaker(works, entry, 'released');
-      });
+      const release = (state: BreakerState) => {
+        state.heldAtMs = -1;
+      };
+      each((entry) => changeBreaker(works, entry, release, 'released'));
     },
   };
 }
 
 export function reset(works: Works, entry: BreakerEntry): void {
-  if (entry.control.change === undefined) resetBreaker(entry.cell.state);
-  else entry.control.change(resetBreaker, works.clock.nowMs());
-  sayBreaker(works, entry, 'reset');
+  changeBreaker(works, entry, resetBreaker, 'reset');
 }

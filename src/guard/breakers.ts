@@ -99,13 +99,19 @@ function adapt(state: BreakerState, settings: BreakerSettings, before: BreakerSe
   if (before.slowCallSecs !== settings.slowCallSecs) Object.assign(state, { running, runningAt, overdue });
 }
 
-/** A hand on a breaker, wherever it lies. */
-export function changeBreaker(works: Works, entry: BreakerEntry, step: (state: BreakerState) => void): void {
-  const { cell, control } = entry;
-  const { generation } = cell.state;
+/** A hand on a breaker, wherever it lies: what it did is said, or else what came of it. */
+export function changeBreaker(
+  works: Works,
+  entry: BreakerEntry,
+  step: (state: BreakerState) => void,
+  did?: 'held' | 'released' | 'reset',
+): void {
+  const { cell, control, name } = entry;
+  const before = cell.state.generation;
   if (control.change === undefined) step(cell.state);
   else control.change(step, works.clock.nowMs());
-  reportBreaker(works, entry, generation);
+  if (did === undefined) reportBreaker(works, entry, before);
+  else write(works, { type: `breaker-${did}`, key: cell.key, name, generation: cell.state.generation });
 }
 
 /** Says what a breaker became, if it became anything; a shared one is told of where the change is stored. */
@@ -130,16 +136,11 @@ export function reportBreaker(
   write(works, { type: 'breaker-opened', ...body, cause, untilMs, counters }, place, atMs);
 }
 
-/** Says what a hand did to a breaker. */
-export function sayBreaker(works: Works, { cell, name }: BreakerEntry, did: 'held' | 'released' | 'reset'): void {
-  write(works, { type: `breaker-${did}`, key: cell.key, name, generation: cell.state.generation });
-}
-
 export function holdBreaker(works: Works, entry: BreakerEntry): void {
-  changeBreaker(works, entry, (state) => {
+  const hold = (state: BreakerState) => {
     state.heldAtMs = Math.max(0, works.clock.nowMs());
-  });
-  sayBreaker(works, entry, 'held');
+  };
+  changeBreaker(works, entry, hold, 'held');
 }
 
 const stateNames = { closed: 'CLOSED', open: 'OPEN', 'half-open': 'HALF_OPEN' } as const;

@@ -66,7 +66,7 @@ function allowAction(works: Works, lane: Lane, action: Action, atMs: number): Ad
       wallet?.take(action, atMs) ??
       breaker?.control.take?.(action, atMs));
   if (typeof taken === 'object') {
-    return refuse(works, lane, action, { verdict: taken, votes: [{ control: taken.control, verdict: taken }] }, atMs);
+    return refuse(works, lane, action, byOne(taken), atMs);
   }
   const before = breaker?.cell.state.generation ?? 0;
   if (breaker !== undefined && breaker.settings.mode === 'observe') noteShadow(works, lane, atMs);
@@ -119,8 +119,12 @@ function writeRefusal(
 export function conclude(works: Works, lane: Lane, action: Action, said: Stop, after = said.kind as Before): Stop {
   if (lane.task?.haltStop !== undefined) return lane.task.haltStop;
   const verdict: Stop = { ...said, kind: 'deny', code: said.kind === 'ask' ? 'rule_unanswered' : said.code };
-  const decision = { verdict, votes: [{ control: said.control, verdict }] };
-  return refuse(works, lane, action, decision, works.clock.nowMs(), after);
+  return refuse(works, lane, action, byOne(verdict), works.clock.nowMs(), after);
+}
+
+/** A decision that one voice made. */
+function byOne(verdict: Stop): Decision {
+  return { verdict, votes: [{ control: verdict.control, verdict }] };
 }
 
 export function settle(
