@@ -55,7 +55,8 @@ export async function startChild(options: StartOptions): Promise<Child | NotStar
     return notStarted(program, error as NodeJS.ErrnoException);
   }
   const flow = { pieces: 0, held: 0 };
-  let passed: Promise<unknown> = Promise.resolve();
+  const outlets = [outletOf(child.stdout, flow), outletOf(child.stderr, flow)] as const;
+  const passed = Promise.all(outlets.map(({ closed }) => closed));
   const exited = new Promise<Exit>((resolve) => {
     child.once('exit', (code, signal) => resolve({ code, signal }));
   });
@@ -63,7 +64,8 @@ export async function startChild(options: StartOptions): Promise<Child | NotStar
     pid: child.pid!,
     exited,
     read(out, err) {
-      passed = Promise.all([passOn(child.stdout, out, flow), passOn(child.stderr, err, flow)]);
+      outlets[0].passOn(out);
+      outlets[1].passOn(err);
     },
     async drained(clock, mostMs, isHeldOpen) {
       const untilMs = clock.nowMs() + mostMs;
@@ -107,22 +109,50 @@ interface Flow {
   held: number;
 }
 
-/** Reads no faster than what was read is passed on, so that a flood stays where it comes from. */
-async function passOn(source: Readable | null, take: Taker, flow: Flow): Promise<void> {
-  if (source === null) return;
-  source.on('data', (piece: Buffer) => {
+/** One stream of the command. */
+interface Outlet {
+  passOn(take: Taker): void;
+  readonly closed: Promise<void>;
+}
+
+/**
+ * Reads no faster than what was read is passed on, so that a flood stays where it comes from. It listens from the start:
+ * what nobody listens to Node throws away when the process ends.
+ */
+function outletOf(source: Readable | null, flow: Flow): Outlet {
+  if (source === null) return { passOn() {}, closed: Promise.resolve() };
+  const early: Buffer[] = [];
+  let take: Taker | undefined;
+
+  function give(piece: Buffer, to: Taker): void {
     flow.pieces++;
-    const wait = take(piece);
+    const wait = to(piece);
     if (wait === undefined) return;
     flow.held++;
-    source.pause();
+    source!.pause();
     void wait.then(() => {
       flow.held--;
-      source.resume();
+      source!.resume();
     });
+  }
+
+  source.on('data', (piece: Buffer) => {
+    if (take !== undefined) {
+      give(piece, take);
+      return;
+    }
+    early.push(piece);
+    source.pause();
   });
-  await new Promise<void>((resolve) => {
-    source.once('close', resolve);
-    source.once('error', () => resolve()); // A broken pipe has nothing more to say.
-  });
+  return {
+    passOn(to) {
+      take = to;
+      source.resume();
+      for (const piece of early.splice(0)) give(piece, to);
+    },
+    closed: new Promise((resolve) => {
+      source.once('close', resolve);
+      source.once('error', () => resolve()); // A broken pipe has nothing more to say.
+    }),
+  };
 }
