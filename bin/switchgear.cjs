@@ -21,7 +21,9 @@ function start() {
   var source = path.join(__dirname, '../src/cli/main.ts');
   // A hook is one file, and ends as soon as it has answered: an agent waits for it.
   var isHook = process.argv[2] === 'hook';
-  var built = path.join(__dirname, '../dist/cli', isHook ? 'hook.cjs' : 'main.js');
+  // A run is a few: an agent waits until they are loaded.
+  var isRun = process.argv[2] === 'run';
+  var built = path.join(__dirname, '../dist/cli', isHook ? 'hook.cjs' : isRun ? 'run.js' : 'main.js');
   require(fs.existsSync(source) ? source : built)
     .main(process.argv.slice(2))
     .then(function setCode(code) {

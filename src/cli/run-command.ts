@@ -1,11 +1,11 @@
 /** `switchgear run`: any agent command on a breaker. What judges it is loaded while it starts. */
 
-import { randomUUID } from 'node:crypto';
 import { readdirSync } from 'node:fs';
 import { basename } from 'node:path';
 import { SwitchgearError } from '../core/error.ts';
 import { systemClock } from '../guard/clock.ts';
 import type { Store } from '../ports/store.ts';
+import { freshName } from '../stores/fresh-name.ts';
 import { memoryStore } from '../stores/memory.ts';
 import { keepHeapSmall } from '../supervisor/small-heap.ts';
 import type { Command, Terminal } from './command.ts';
@@ -44,7 +44,7 @@ export const command: Command = {
 };
 
 async function start(store: Store, options: RunOptions, terminal: Terminal): Promise<number> {
-  const session = options.session ?? (terminal.env.SWITCHGEAR_SESSION || `s-${randomUUID().slice(0, 13)}`);
+  const session = options.session ?? (terminal.env.SWITCHGEAR_SESSION || `s-${freshName()}`);
   // A policy that is wrong must be told before anything runs; where there is none, nothing can be wrong.
   const written = hasPolicy(options, terminal) ? await policyOf(options, terminal) : undefined;
   const launched = await launch(options, terminal, options.command, session);

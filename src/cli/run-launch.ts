@@ -1,9 +1,9 @@
 /** How the command is started: which way, as which task, with a watchdog; before anything is loaded that can wait. */
 
-import { randomUUID } from 'node:crypto';
 import type { AgentCommand } from '../agents/agent-command.ts';
 import type { Mapping } from '../agents/generic.ts';
 import { readerFor } from '../agents/reader-for.ts';
+import { freshName } from '../stores/fresh-name.ts';
 import { type Child, type NotStarted, startChild } from '../supervisor/child.ts';
 import { markOf, type ProcessTree, processTree } from '../supervisor/process-tree.ts';
 import { startWatchdog, type Watchdog } from '../supervisor/watchdog.ts';
@@ -47,8 +47,8 @@ export async function launch(
   const agent = readerFor(command, options.mapping === undefined ? {} : { mapping: options.mapping as Mapping });
   const way = wayOf(agent, options);
   const ownsTerminal = way === 'interactive';
-  const task = `t-${randomUUID().slice(0, 13)}`;
-  const mark = markOf(randomUUID());
+  const task = `t-${freshName()}`;
+  const mark = markOf(freshName());
   const tree = processTree(mark, !ownsTerminal);
   const signal = ownsTerminal ? 'SIGTERM' : agent.signal;
   const restoreTerminal = ownsTerminal ? rememberTerminal() : () => undefined;
@@ -73,7 +73,7 @@ export async function launch(
 function conversationOf({ cli, session, command }: AgentCommand, way: Way, { raw }: RunOptions) {
   const goesOn = session !== undefined || command.some((word) => /^(-c|--continue|-r|--resume)$/.test(word));
   if (way !== 'interactive' || cli !== 'claude-code' || goesOn || raw) return { conversation: session, added: [] };
-  const conversation = randomUUID();
+  const conversation = process.getBuiltinModule('node:crypto').randomUUID();
   return { conversation, added: ['--session-id', conversation] };
 }
 
