@@ -5,13 +5,14 @@
  */
 
 import { spawnSync } from 'node:child_process';
-import { closeSync, mkdtempSync, openSync, rmSync, writeSync } from 'node:fs';
+import { closeSync, mkdtempSync, openSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { bookOn, boundedLines } from '../src/agents/index.ts';
 import { createSwitchgear } from '../src/index.ts';
 import { priceBook } from '../src/prices/index.ts';
-import { type Cli, readers, recording } from '../test/agents/recording.ts';
+import { type Cli, readers } from '../test/agents/recording.ts';
+import { fillRecorded } from './streams.ts';
 
 const wantedBytes = 200_000_000;
 const rounds = 3;
@@ -76,7 +77,7 @@ function measure(): void {
   ] as const;
   try {
     for (const [of, name, more, what] of streams) {
-      const count = fill(file, of, name, more);
+      const count = fillRecorded(file, wantedBytes, of, [name], (text) => withPages(text, more));
       const secs = Object.fromEntries(parts.map((part) => [part, Array.from({ length: rounds }, () => 0)]));
       for (let round = 0; round < rounds; round++) {
         for (const part of parts) secs[part]![round] = secondsOf(file, part, of);
@@ -90,29 +91,8 @@ function measure(): void {
   }
 }
 
-/** Writes a recording again and again, each time with other ids and other words: nothing in it is a loop. */
-function fill(file: string, of: Cli, name: string, more: string): number {
-  const lines = recording(of, name).lines.map(({ line }) => line);
-  const kept = lines.filter((line) => !line.includes('"subtype":"init"')).join('\n');
-  const whole = more === '' ? kept : kept.replace(/"content":"(?=[^"]*","is_error)/g, `"content":"${more}`);
-  const said = /"(text|content|command|output|aggregated_output|file_path|filePath|stdout)":"(\\.|[^"\\])*/g;
-  const variants = Array.from({ length: 25 }, (_, by) => whole.replace(said, (field) => turned(field, by)));
-  const handle = openSync(file, 'w');
-  let count = 0;
-  for (let bytes = 0, round = 0; bytes < wantedBytes; round++) {
-    const text = variants[round % variants.length]!.replace(/(mock|item|prt)_/g, `$1_${round}_`);
-    bytes += writeSync(handle, `${text}\n`);
-    count += lines.length;
-  }
-  closeSync(handle);
-  return count;
-}
-
-/** A field whose words are others: every letter of its value is the one so many places on. */
-function turned(field: string, by: number): string {
-  const at = field.indexOf('":"') + 3;
-  const turn = (letter: string) => String.fromCharCode(((letter.charCodeAt(0) - 97 + by) % 26) + 97);
-  return field.slice(0, at) + field.slice(at).replace(/(?<!\\)[a-z]/g, turn);
+function withPages(text: string, pages: string): string {
+  return pages === '' ? text : text.replace(/"content":"(?=[^"]*","is_error)/g, `"content":"${pages}`);
 }
 
 function secondsOf(file: string, part: Part, of: Cli): number {

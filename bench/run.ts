@@ -1,7 +1,7 @@
 /**
  * What `switchgear run` costs: 200 MB of events through it, against a program that only splits, parses and passes them
- * on; a gigabyte of text and the memory that takes; how long until the agent runs; what a silent run uses. Ratios are
- * of the processor time of whole processes, so that other work on the machine matters little: `node bench/run.ts`.
+ * on; a gigabyte of text and the memory that takes; how long until the agent runs; what a silent run uses. Speed goes
+ * by the processor time of whole processes, so that other work on the machine matters little: `npm run bench:run`.
  */
 
 import { spawn, spawnSync } from 'node:child_process';
@@ -20,15 +20,24 @@ import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
+import { occasion, table } from './report.ts';
+import { fillWith, type Stream } from './streams.ts';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const folder = mkdtempSync(join(tmpdir(), 'switchgear-run-bench-'));
 const wantedBytes = 200_000_000;
-const rounds = 2;
+const rounds = 3;
 let stores = 0;
-const starts = 15;
+const starts = 20;
+
+const streams: Readonly<Record<Stream, string>> = {
+  words: 'texts in pieces, a call now and then',
+  mix: 'recorded runs, with other ids and words',
+  calls: 'nothing but calls, results of 6 kB',
+};
 
 interface Spent {
+  readonly secs: number;
   readonly cpuSecs: number;
   readonly peakMb: number;
 }
@@ -74,68 +83,89 @@ try {
 }
 
 async function main(): Promise<void> {
-  const limits = ['--max-calls', '1000000', '--max-spend', '1000000', '--max-duration', '2h'];
+  const limits = ['--max-calls', '100000000', '--max-spend', '1000000', '--max-duration', '2h'];
   const asked = ['claude', '-p', 'x', '--output-format', 'stream-json', '--verbose'];
-  const nothing = { node: measured(['-e', '0'], ''), run: measured([bin, 'run', '--', 'true'], '') };
-  for (const kind of ['words', 'calls'] as const) {
+  const nothing = { passer: measured(['-e', '0'], ''), run: measured([bin, 'run', '--', 'true'], '') };
+  console.log(`${occasion('npm run bench:run')}\n`);
+  const rows: string[][] = [];
+  for (const [kind, name] of Object.entries(streams)) {
     const events = join(folder, `${kind}.jsonl`);
-    writeFileSync(events, linesOf(kind));
-    const ways = {
-      'a program that only passes on': [passer, events],
-      'run, read and booked': [bin, 'run', '--quiet', ...limits, '--', ...asked],
-      'run --raw, the same as text': [bin, 'run', '--raw', ...limits, '--', 'cat', events],
-    };
-    console.log(`200 MB of ${kind}, the best of ${rounds} rounds; ratios without what starting takes`);
-    let base = 0;
-    for (const [name, args] of Object.entries(ways)) {
-      const all = Array.from({ length: rounds }, () => measured(args, events));
-      const best = all.toSorted((one, other) => one.cpuSecs - other.cpuSecs)[0]!;
-      const net = best.cpuSecs - (name.startsWith('run') ? nothing.run : nothing.node).cpuSecs;
-      base ||= net;
-      const ratio = (base / net).toFixed(2);
-      console.log(
-        `  ${name.padEnd(30)} ${best.cpuSecs.toFixed(2)} s of processor  ${ratio}x  peak ${best.peakMb.toFixed(0)} MB`,
-      );
-    }
+    const lines = fillWith(kind as Stream, events, wantedBytes);
+    const taken = Array.from({ length: rounds }, () => ({
+      passer: measured([passer, events], events),
+      run: measured([bin, 'run', '--quiet', ...limits, '--', ...asked], events),
+    }));
     rmSync(events);
+    // Each ratio is of two processes that ran one after the other. Time of the processor is without that of a start.
+    const ratios = (of: (spent: Spent) => number) => taken.map((one) => of(one.passer) / of(one.run));
+    const net = taken.map(
+      (one) => (one.passer.cpuSecs - nothing.passer.cpuSecs) / (one.run.cpuSecs - nothing.run.cpuSecs),
+    );
+    const peak = (of: 'passer' | 'run') => String(Math.round(Math.max(...taken.map((one) => one[of].peakMb))));
+    const least = Math.min(...taken.map(({ run }) => run.cpuSecs)).toFixed(2);
+    rows.push([
+      name,
+      String(lines),
+      `${least} s`,
+      spread(net),
+      spread(ratios(({ secs }) => secs)),
+      peak('run'),
+      peak('passer'),
+    ]);
   }
+  console.log(table(['200 MB of', 'lines', 'processor', 'speed', 'by the clock', 'peak MB', 'of the program'], rows));
   const flood = measured([bin, 'run', '--raw', '--', 'sh', '-c', `yes "${'x'.repeat(999)}" | head -c 1000000000`], '');
-  console.log(`1 GB of text: ${flood.cpuSecs.toFixed(2)} s of processor, peak ${flood.peakMb.toFixed(0)} MB`);
+  console.log(`\n1 GB of text: ${flood.cpuSecs.toFixed(2)} s of processor, peak ${flood.peakMb.toFixed(0)} MB`);
   startUp();
   await idle();
 }
 
+/** The middle of some ratios, and their range. */
+function spread(ratios: readonly number[]): string {
+  const sorted = ratios.toSorted((one, other) => one - other);
+  const [least, middle, most] = [sorted[0]!, sorted[sorted.length >> 1]!, sorted.at(-1)!].map((each) =>
+    each.toFixed(2),
+  );
+  return `${middle}x (${least}-${most})`;
+}
+
 function measured(args: readonly string[], events: string): Spent {
   const sink = openSync('/dev/null', 'w');
+  const beganMs = performance.now();
   const { status, stderr } = spawnSync(process.execPath, ['--import', meter, ...args], {
     stdio: ['ignore', sink, 'pipe'],
     env: { ...environment(), EVENTS: events },
     cwd: folder,
     encoding: 'utf8',
   });
+  const secs = (performance.now() - beganMs) / 1000;
   closeSync(sink);
   if (status !== 0) throw new Error(`${args.join(' ')} ended with ${status}: ${stderr}`);
-  return JSON.parse(readFileSync(join(folder, 'used.json'), 'utf8')) as Spent;
+  return { ...(JSON.parse(readFileSync(join(folder, 'used.json'), 'utf8')) as Omit<Spent, 'secs'>), secs };
 }
 
 /** How much later a command runs than it would by itself. */
 function startUp(): void {
   const { PATH = '' } = process.env;
+  const env = { ...environment(), PATH, NODE_COMPILE_CACHE: join(folder, 'cache') };
   const after = (program: string, args: readonly string[]) => {
-    const beganMs = Date.now();
-    const { stdout } = spawnSync(program, args, { cwd: folder, env: { ...environment(), PATH }, encoding: 'utf8' });
+    const beganMs = performance.timeOrigin + performance.now();
+    const { stdout } = spawnSync(program, args, { cwd: folder, env, encoding: 'utf8' });
     return Number(stdout) / 1e6 - beganMs;
   };
   const date = ['date', '+%s%N'] as const;
-  const times = Array.from({ length: starts }, () => ({
-    with: after(process.execPath, [bin, 'run', '--', ...date]),
-    without: after(date[0], date.slice(1)),
+  const once = () => ({
+    later: after(process.execPath, [bin, 'run', '--', ...date]) - after(date[0], date.slice(1)),
     node: after(process.execPath, ['-e', 'process.stdout.write(String(Date.now() * 1e6))']),
-  }));
-  const middle = (of: (one: (typeof times)[number]) => number) => times.map(of).toSorted((a, b) => a - b)[starts >> 1]!;
-  const later = middle((one) => one.with - one.without).toFixed(0);
-  console.log(`start-up: the command runs ${later} ms later (the middle of ${starts})`);
-  console.log(`  of which Node itself takes ${middle((one) => one.node).toFixed(0)} ms`);
+  });
+  once(); // The first one compiles what the others find in the cache.
+  const times = Array.from({ length: starts }, once);
+  const told = (of: (one: (typeof times)[number]) => number) => {
+    const sorted = times.map(of).toSorted((one, other) => one - other);
+    return `${sorted[starts >> 1]!.toFixed(0)} ms (${sorted[0]!.toFixed(0)}-${sorted.at(-1)!.toFixed(0)})`;
+  };
+  console.log(`start-up: the command runs ${told(({ later }) => later)} later, the middle of ${starts}`);
+  console.log(`  of which Node itself takes ${told(({ node }) => node)}`);
 }
 
 /** What a run uses while its agent is silent. */
@@ -168,45 +198,12 @@ function environment(): Record<string, string> {
 
 /** The package as users have it: built, outside of the checkout. */
 function build(): string {
-  const tsc = join(root, 'node_modules', '.bin', 'tsc');
-  spawnSync(tsc, ['-p', join(root, 'tsconfig.build.json'), '--outDir', join(folder, 'dist')], { stdio: 'inherit' });
-  for (const name of ['bin', 'package.json']) cpSync(join(root, name), join(folder, name), { recursive: true });
-  symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'));
-  return join(folder, 'bin', 'switchgear.cjs');
-}
-
-/**
- * What Claude Code prints. `words`: for every call some hundred pieces of a text, as with partial messages. `calls`:
- * nothing but calls, each with a result some pages long.
- */
-function linesOf(kind: 'words' | 'calls'): string {
-  const page = 'a line of a file that an agent reads, with some words in it\n'.repeat(100);
-  const model = 'claude-sonnet-4-5';
-  const of = { session_id: 's', parent_tool_use_id: null };
-  const lines = [JSON.stringify({ type: 'system', subtype: 'init', session_id: 's', model })];
-  let bytes = 0;
-  const add = (event: object) => {
-    const line = JSON.stringify(event);
-    lines.push(line);
-    bytes += line.length + 1;
-  };
-  for (let n = 0; bytes < wantedBytes; n++) {
-    const pieces = kind === 'words' ? 300 : 0;
-    for (let at = 0; at < pieces; at++) {
-      const delta = { type: 'text_delta', text: `and then some more words about page ${n}, ` };
-      add({
-        type: 'stream_event',
-        event: { type: 'content_block_delta', index: 0, delta },
-        ...of,
-        uuid: `u-${n}-${at}`,
-      });
-    }
-    const id = `call-${n}`;
-    const use = { type: 'tool_use', id, name: 'Read', input: { file_path: `page-${n}.md` } };
-    const usage = { input_tokens: 10, output_tokens: 2 };
-    add({ type: 'assistant', message: { id: `m-${n}`, model, role: 'assistant', content: [use], usage }, ...of });
-    const result = { type: 'tool_result', tool_use_id: id, content: `${n * 7919} ${page}` };
-    add({ type: 'user', message: { role: 'user', content: [result] }, ...of });
+  for (const name of ['bin', 'src', 'tools', 'package.json', 'tsconfig.json', 'tsconfig.build.json']) {
+    cpSync(join(root, name), join(folder, name), { recursive: true });
   }
-  return `${lines.join('\n')}\n`;
+  symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'));
+  const { status } = spawnSync('npm', ['run', 'build', '--silent'], { cwd: folder, stdio: 'inherit' });
+  if (status !== 0) throw new Error('the package could not be built');
+  rmSync(join(folder, 'src'), { recursive: true }); // Where the source lies beside it, that is run.
+  return join(folder, 'bin', 'switchgear.cjs');
 }
