@@ -42,7 +42,7 @@ export interface Request {
 
 /** Numbers that the list of a process remembers: more deals are never out at once. It is cut each so many numbers. */
 export const outMax = 256;
-export const trimEvery = 64;
+export const trimEvery = 256;
 
 /** The version that has to be there. One that was dropped is not there, whatever its last version was. */
 export function expectedOf(view: View): number {
