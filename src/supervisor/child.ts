@@ -116,8 +116,8 @@ interface Outlet {
 }
 
 /**
- * Reads no faster than what was read is passed on, so that a flood stays where it comes from. It listens from the start:
- * what nobody listens to Node throws away when the process ends.
+ * Reads no faster than what was read is passed on, so that a flood stays where it comes from. It listens from the
+ * start: what nobody listens to Node throws away when the process ends.
  */
 function outletOf(source: Readable | null, flow: Flow): Outlet {
   if (source === null) return { passOn() {}, closed: Promise.resolve() };
