@@ -2,54 +2,12 @@
 
 import { SwitchgearError } from '../core/error.ts';
 import { openCallsMax } from '../core/limits.ts';
+import { type EventMapping, type MappedField, type Mapping, mappedFields, mappedKinds } from '../core/mapping.ts';
 import { quoted } from '../core/quoted.ts';
 import type { AgentEvent } from './agent-event.ts';
 import { countOf, type Fields, fieldsOf, jsonReader, nothing, type Reader, textOf } from './reader.ts';
 
-const kinds = [
-  'assistant',
-  'tool_use',
-  'tool_result',
-  'usage',
-  'user',
-  'subagent_started',
-  'subagent_ended',
-  'result',
-  'notice',
-] as const;
-
-const fields = [
-  'id',
-  'agent',
-  'name',
-  'text',
-  'input',
-  'output',
-  'ok',
-  'error',
-  'model',
-  'input_tokens',
-  'output_tokens',
-  'cache_read_tokens',
-  'cache_write_tokens',
-  'cost_usd',
-  'parent',
-] as const;
-
-type Field = (typeof fields)[number];
-
-/** What a kind of event is to us, and where its fields stand: paths with dots, e.g. `payload.tool.name`. */
-export type EventMapping = { readonly as: (typeof kinds)[number] } & { readonly [F in Field]?: string };
-
-/** How to read the lines of a program. */
-export interface Mapping {
-  /** Where the kind of an event stands; `type` unless said. */
-  readonly kind?: string;
-  /** What each kind is; the rest are signs of life. */
-  readonly events: Readonly<Record<string, EventMapping>>;
-}
-
-type Look = (field: Field) => unknown;
+type Look = (field: MappedField) => unknown;
 
 /** A reader by a mapping; one that is wrong is an error that quotes it. */
 export function genericReader(mapping: Mapping): Reader {
@@ -132,8 +90,10 @@ function callNames() {
   };
 }
 
-function split(mapping: EventMapping): ReadonlyMap<Field, readonly string[]> {
-  return new Map(fields.flatMap((field) => (mapping[field] === undefined ? [] : [[field, mapping[field].split('.')]])));
+function split(mapping: EventMapping): ReadonlyMap<MappedField, readonly string[]> {
+  return new Map(
+    mappedFields.flatMap((field) => (mapping[field] === undefined ? [] : [[field, mapping[field].split('.')]])),
+  );
 }
 
 function follow(line: Fields, path: readonly string[] | undefined): unknown {
@@ -165,12 +125,13 @@ function checkMapping(mapping: Mapping): Mapping {
   if (entries.length === 0) throw wrong(`events must say what at least one kind of event is, got ${quoted(events)}`);
   for (const [name, said] of entries) {
     const { as, ...paths } = fieldsOf(said);
-    if (!(kinds as readonly unknown[]).includes(as)) {
-      throw wrong(`events.${name}.as must be one of ${kinds.join(', ')}, got ${quoted(as)}`);
+    if (!(mappedKinds as readonly unknown[]).includes(as)) {
+      throw wrong(`events.${name}.as must be one of ${mappedKinds.join(', ')}, got ${quoted(as)}`);
     }
     for (const [field, path] of Object.entries(paths)) {
       const where = `events.${name}.${field}`;
-      if (!(fields as readonly string[]).includes(field)) throw wrong(`${where} is no field: ${fields.join(', ')}`);
+      if (!(mappedFields as readonly string[]).includes(field))
+        throw wrong(`${where} is no field: ${mappedFields.join(', ')}`);
       if (textOf(path) === undefined) throw wrong(`${where} must be a path, got ${quoted(path)}`);
     }
   }

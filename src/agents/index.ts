@@ -1,5 +1,6 @@
 /** The door `switchgear/agents`: what agent programs say, read into one vocabulary. */
 
+export type { EventMapping, Mapping } from '../core/mapping.ts';
 export type { AgentCommand } from './agent-command.ts';
 export type {
   AgentEvent,
@@ -25,7 +26,7 @@ export { claudeCodeReader } from './claude-code.ts';
 export { codexReader } from './codex.ts';
 export { type FileTail, type FileTailOptions, fileTail } from './file-tail.ts';
 export { geminiReader } from './gemini.ts';
-export { type EventMapping, genericReader, type Mapping } from './generic.ts';
+export { genericReader } from './generic.ts';
 export { heartbeatReader } from './heartbeat.ts';
 export { opencodeReader } from './opencode.ts';
 export { plainReader } from './plain.ts';

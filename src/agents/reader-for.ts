@@ -1,11 +1,12 @@
 /** Which agent a command starts, how to have it print events, and who reads them. */
 
+import type { Mapping } from '../core/mapping.ts';
 import type { AgentCommand } from './agent-command.ts';
 import { claudeCodeReader } from './claude-code.ts';
 import { codexReader } from './codex.ts';
 import { type Argument, argumentsOf, flagOf, flagsWithout, type Grammar, placeOf, wordsOf } from './command-line.ts';
 import { geminiReader } from './gemini.ts';
-import { genericReader, type Mapping } from './generic.ts';
+import { genericReader } from './generic.ts';
 import { heartbeatReader } from './heartbeat.ts';
 import { opencodeReader } from './opencode.ts';
 import type { Reader } from './reader.ts';

@@ -8,7 +8,7 @@ import { forgetRun, type RunRecord } from '../supervisor/run-record.ts';
 import type { Terminal } from './command.ts';
 import { policyOf } from './run-command.ts';
 import { startOf } from './run-loop.ts';
-import { runOptions } from './run-options.ts';
+import { runOptions, withMapping } from './run-options.ts';
 import type { Wish } from './run-question.ts';
 import { runSession } from './run-session.ts';
 
@@ -18,13 +18,15 @@ export async function goOnWith(store: Store, run: RunRecord, wish: Wish, here: T
     throw new SwitchgearError('not_kept', 'its command was too long to be kept: start it again by hand');
   }
   const terminal = { ...here, cwd: run.cwd };
-  const options = runOptions([...run.options, '--', ...run.command], terminal);
+  const given = runOptions([...run.options, '--', ...run.command], terminal);
+  const policy = await policyOf(given, terminal);
+  const options = withMapping(given, policy);
   const { agent, session, task, carried } = run;
   return runSession({
     store,
     options,
     terminal,
-    policy: await policyOf(options, terminal),
+    policy,
     agent,
     session,
     begin({ gear }) {

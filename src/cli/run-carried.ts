@@ -13,7 +13,7 @@ export function raisedBelow(gear: Switchgear, root: string, { task = root }: Ref
   return again?.agent && again.limits ? { [again.agent]: again.limits as TaskSettings } : undefined;
 }
 
-/** What it had used, with what came in after the halt. A subagent's halt ends the run, whose limits stay as they are. */
+/** What it had used, with what came in after the halt; a subagent's leaves the limits of the run as they are. */
 export function withLate({ budget, stop: own, ...rest }: Carried, halt: Refusal, lateMicros: number): Carried {
   const { code, control, counters } = halt;
   const stop = own ?? { kind: 'halt', code, control, counters: { ...counters, scope: 'subagent' } };

@@ -11,7 +11,7 @@ import { keepHeapSmall } from '../supervisor/small-heap.ts';
 import type { Command, Terminal } from './command.ts';
 import { storePlace, withStore } from './open-store.ts';
 import { launch } from './run-launch.ts';
-import { type RunOptions, runOptions } from './run-options.ts';
+import { type RunOptions, runOptions, withMapping } from './run-options.ts';
 
 export const command: Command = {
   usage: ['run [options] -- COMMAND …       run an agent, watch it, and end it when it spirals; see run --help'],
@@ -43,10 +43,11 @@ export const command: Command = {
   },
 };
 
-async function start(store: Store, options: RunOptions, terminal: Terminal): Promise<number> {
-  const session = options.session ?? (terminal.env.SWITCHGEAR_SESSION || `s-${freshName()}`);
+async function start(store: Store, given: RunOptions, terminal: Terminal): Promise<number> {
+  const session = given.session ?? (terminal.env.SWITCHGEAR_SESSION || `s-${freshName()}`);
   // A policy that is wrong must be told before anything runs; where there is none, nothing can be wrong.
-  const written = hasPolicy(options, terminal) ? await policyOf(options, terminal) : undefined;
+  const written = hasPolicy(given, terminal) ? await policyOf(given, terminal) : undefined;
+  const options = written === undefined ? given : withMapping(given, written);
   const launched = await launch(options, terminal, options.command, session);
   keepHeapSmall();
   const { runSession } = await import('./run-session.ts');

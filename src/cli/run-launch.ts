@@ -1,8 +1,8 @@
 /** How the command is started: which way, as which task, with a watchdog; before anything is loaded that can wait. */
 
 import type { AgentCommand } from '../agents/agent-command.ts';
-import type { Mapping } from '../agents/generic.ts';
 import { readerFor } from '../agents/reader-for.ts';
+import type { Mapping } from '../core/mapping.ts';
 import { freshName } from '../stores/fresh-name.ts';
 import { type Child, type NotStarted, startChild } from '../supervisor/child.ts';
 import { markOf, type ProcessTree, processTree } from '../supervisor/process-tree.ts';

@@ -1,9 +1,10 @@
 /** What was said on the command line of `switchgear run`, before the `--`. */
 
 import { readFileSync } from 'node:fs';
-import { resolve } from 'node:path';
+import { basename, resolve } from 'node:path';
 import { agentGraceMs } from '../core/limits.ts';
 import type { TaskSettings } from '../core/settings.ts';
+import type { CheckedPolicy } from '../policy/check.ts';
 import { readArgs, type Said, type Terminal, usageError } from './command.ts';
 
 export interface RunOptions {
@@ -105,6 +106,13 @@ function timeOf(given: Said['given'], name: string, least: number): number | und
   const secs = Number(many) * units[(unit || 's') as keyof typeof units];
   if (secs >= least) return secs;
   throw usageError(`${name} must be a time, as in 90s, 30m or 2h, got ${JSON.stringify(text)}`);
+}
+
+/** The options, with how the policy says that the program is to be read, unless the command line does. */
+export function withMapping(options: RunOptions, { settings: { mappings = {} } }: CheckedPolicy): RunOptions {
+  const program = basename(options.command[0] ?? '');
+  if (options.mapping !== undefined || !Object.hasOwn(mappings, program)) return options;
+  return { ...options, mapping: mappings[program] };
 }
 
 function mappingAt(path: string | undefined, { cwd }: Terminal): unknown {

@@ -1,5 +1,7 @@
 /** The effective settings of every control: plain data, complete, in the units their names say. */
 
+import type { Mapping } from './mapping.ts';
+
 export interface BreakerSettings {
   /** `off` lets everything pass uncounted, `observe` counts and reports but never refuses. */
   readonly mode: 'enforce' | 'observe' | 'off';
@@ -196,6 +198,8 @@ export interface Settings {
   /** Budgets beyond one task; none unless a policy says so. */
   readonly budgets: readonly JointBudget[];
   readonly rules: readonly RuleText[];
+  /** How `switchgear run` reads programs that it does not know, by their names. */
+  readonly mappings?: Readonly<Record<string, Mapping>>;
   readonly ruleSettings: RuleSettings;
   readonly approval: ApprovalSettings;
   readonly prices: PriceSettings;

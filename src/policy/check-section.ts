@@ -98,4 +98,5 @@ export const topNames: readonly string[] = [
   'agents',
   'budgets',
   'rules',
+  'mappings',
 ];

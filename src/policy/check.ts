@@ -3,6 +3,7 @@
 import type { BreakerSettings, Settings, TaskSettings } from '../core/settings.ts';
 import { engineKey } from '../ports/policy.ts';
 import { takeBudgets } from './check-budgets.ts';
+import { takeMappings } from './check-mappings.ts';
 import { takeAgents, takeTools } from './check-overrides.ts';
 import { takePreset } from './check-preset.ts';
 import { takeRules } from './check-rules.ts';
@@ -113,11 +114,13 @@ function takeDocument(report: Report, document: unknown, draft: Draft): void {
   takeSections(report, written, draft, entries);
   const budgets = entries.get('budgets');
   const rules = entries.get('rules');
+  const mappings = entries.get('mappings');
   Object.assign(draft, {
     tools: takeTools(report, entries.get('tools')),
     agents: takeAgents(report, entries.get('agents')),
     ...(budgets && { budgets: takeBudgets(report, budgets) }),
     ...(rules && { rules: takeRules(report, rules) }),
+    ...(mappings && { mappings: takeMappings(report, mappings) }),
   });
 }
 

@@ -52,7 +52,7 @@ root of the package.`;
 const presetWords = `\`preset = "name"\` at the top of a document, or in a tool's table. What a document says
 itself wins. No preset switches a control off.`;
 
-const overrides = `## \`tools\`, \`agents\`, \`budgets\`, \`rules\`
+const overrides = `## \`tools\`, \`agents\`, \`budgets\`, \`rules\`, \`mappings\`
 
 \`\`\`toml
 [tools.external_api]            # one tool; every setting of circuit_breaker, and preset
@@ -76,11 +76,19 @@ target = "tool:trading.*"
 condition = "amount>1000"
 action = "confirm"
 reason = "More than $1000 needs a person."
+
+[mappings.my-agent.events.call] # how switchgear run reads the JSON lines of my-agent
+as = "tool_use"
+id = "call.id"
+name = "call.tool"
+input = "call.args"
 \`\`\`
 
 A breaker's settings are those of \`circuit_breaker\`, then of its agent, then \`same_error_tools\`, then of the
 patterns that fit the tool, then of the tool's own name, then what the code says. \`tool_x\` is another name of
-the tool \`x\`. A rule may also be a line: \`'ability:shell.execute|abort|"No shell."'\`.`;
+the tool \`x\`. A rule may also be a line: \`'ability:shell.execute|abort|"No shell."'\`.
+A mapping has \`kind\`, where the kind of a line stands (\`type\` unless said), and \`events\`: see
+[run](../guides/run.md).`;
 
 const budgets = `What many tasks may use together; none unless a policy says so. Two budgets differ in scope, unit or
 window. How they are counted: [tasks and budgets](../guides/tasks-and-budgets.md).`;

@@ -1,6 +1,7 @@
 /** The JSON Schema of a policy document, made from the table, for editors. Names are those of files. */
 
 import { budgetsMax, nameLengthMax, ruleLengthMax, rulesMax } from '../core/limits.ts';
+import { mappedFields, mappedKinds } from '../core/mapping.ts';
 import { presets } from './presets.ts';
 import type { Fields, Setting } from './setting.ts';
 import { budgetDocs, sectionDocs, settingDocs } from './settings-docs.ts';
@@ -41,6 +42,7 @@ export function policySchema(): JsonSchema {
       },
       budgets: { description: 'Budgets beyond one task.', type: 'array', maxItems: budgetsMax, items: budget },
       rules: { description: 'Written rules.', type: 'array', maxItems: rulesMax, items: rule },
+      mappings: { description: 'How `switchgear run` reads programs it does not know, by name.', ...mapOf(mapping) },
     }),
   };
 }
@@ -67,6 +69,16 @@ const budget: JsonSchema = {
     ),
   ),
   required: ['scope', 'unit', 'limit'],
+};
+
+const event: JsonSchema = {
+  ...table({ as: { enum: mappedKinds }, ...Object.fromEntries(mappedFields.map((field) => [field, name])) }),
+  required: ['as'],
+};
+
+const mapping: JsonSchema = {
+  ...table({ kind: name, events: { ...mapOf(event), minProperties: 1 } }),
+  required: ['events'],
 };
 
 function table(properties: JsonSchema): JsonSchema {

@@ -196,7 +196,7 @@ export const sections: Readonly<Record<string, Fields>> = {
   abilities,
 } satisfies Omit<
   FieldsOf<Settings>,
-  'mode' | 'same_error_tools' | 'tools' | 'agents' | 'budgets' | 'rules'
+  'mode' | 'same_error_tools' | 'tools' | 'agents' | 'budgets' | 'rules' | 'mappings'
 > extends infer S
   ? Record<keyof S, Fields>
   : never;

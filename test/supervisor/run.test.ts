@@ -96,6 +96,22 @@ test('a policy that is wrong is told before anything is started', long, async ()
   }
 });
 
+test('a program that nobody knows is read as the policy says', long, async () => {
+  const other = newHome();
+  try {
+    const call =
+      '[mappings.node]\nkind = "what"\n[mappings.node.events.call]\nas = "tool_use"\nid = "n"\nname = "tool"\n';
+    writeFileSync(join(other.folder, 'switchgear.toml'), `[task]\nmax_tool_calls = 3\n${call}`);
+    const line = `JSON.stringify({ what: 'call', n: ++n, tool: 'dig' })`;
+    const program = `let n = 0; setInterval(() => console.log(${line}), 20)`;
+    const { code, err } = await other.run(['run', '--quiet', '--', process.execPath, '-e', program]);
+    assert.equal(code, 75, err);
+    assert.match(err, /halted node: tool calls: 4 of 3/);
+  } finally {
+    other.clear();
+  }
+});
+
 test('--observe says what it would have done, and does nothing', long, async () => {
   const { code, out, err } = await home.run(['run', '--quiet', '--observe', '--', 'claude', '-p', 'calls 60']);
   assert.deepEqual([code, out], [0, 'done after 60 calls\n']);
