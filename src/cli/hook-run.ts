@@ -61,6 +61,8 @@ export async function runHook(run: HookRun): Promise<HookDecision> {
     works.showing = undefined;
     works.listeners = [];
     works.settings = withJournal(works.settings, policy, joined !== undefined);
+    // Budgets that many tasks share count each call once: the run sees all of them.
+    if (joined !== undefined) works.budgets = undefined;
     const { name: agent, tellsTurns } = host;
     const isAttended = host.isAttended(payload, env);
     // A run that is tried again is another task, and begins anew.

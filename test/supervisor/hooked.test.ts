@@ -1,6 +1,8 @@
 /** `switchgear run` around an agent with hooks: they refuse what they are asked about, the run ends what they halt. */
 
 import assert from 'node:assert/strict';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import type { Card } from '../../src/core/card.ts';
 import type { Entry } from '../../src/core/event.ts';
@@ -62,4 +64,15 @@ test('a limit that a hook finds reached is the one that a retry raises', long, a
   assert.deepEqual([card?.code, card?.counters], ['tool_call_limit', { actual: 2, limit: 1 }]);
   const again = await here.run(['inbox', 'retry', card!.id], hooked);
   assert.match(again.err, /halted claude-code: tool calls: 3 of 2/);
+});
+
+test('a call counts once in a budget that many tasks share, whoever sees it', long, async (context) => {
+  const here = home(context);
+  const budget = '[[budgets]]\nscope = "session"\nunit = "calls"\nlimit = 3\n';
+  writeFileSync(join(here.folder, 'switchgear.toml'), budget);
+  const run = (calls: number) => here.run(['run', '--quiet', '--', 'claude', '-p', `calls ${calls}`], hooked);
+  const [three, four] = await Promise.all([run(3), run(4)]);
+  assert.deepEqual([three.code, three.out], [0, 'done after 3 calls\n'], three.err);
+  assert.equal(four.code, 75, four.err);
+  assert.match(four.err, /tool calls.*: 4 of 3/);
 });
