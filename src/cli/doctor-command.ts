@@ -10,7 +10,7 @@ import type { HostName } from '../hooks/hook-event.ts';
 import { guardEvent, hooksIn, settingsPath, wantedEvents } from '../hooks/hook-settings.ts';
 import { hosts } from '../hooks/hosts.ts';
 import { type Command, exitCodes, readArgs, type Terminal, usageError } from './command.ts';
-import { homesOf } from './init-command.ts';
+import { codexGoesOn, homesOf } from './init-command.ts';
 import { storePlace, withStore } from './open-store.ts';
 
 export const command: Command = {
@@ -106,7 +106,7 @@ function installed(host: HostName, path: string, hooks: Hooks, terminal: Termina
   if (guard?.command !== undefined) findings.push(tried(host, guard.command, terminal));
   if (host === 'codex') {
     const says = 'codex: it runs only hooks that you trusted; enter /hooks in codex to see that these are';
-    findings.push({ ok: true, says });
+    findings.push({ ok: true, says }, { ok: true, says: `codex: ${codexGoesOn}` });
   }
   return findings;
 }

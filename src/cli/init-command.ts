@@ -12,6 +12,10 @@ import { hostOf, hosts } from '../hooks/hosts.ts';
 import { type Command, exitCodes, readArgs, type Said, type Terminal, usageError } from './command.ts';
 import { keepBefore, keptFor, show, writeSettings } from './init-file.ts';
 
+/** What a halt cannot do in Codex, for whoever installs or checks its hooks. */
+export const codexGoesOn =
+  'Codex does not end a run that a hook halts before a call: each further call is refused until it gives up.';
+
 export const command: Command = {
   usage: ['init claude-code|codex|gemini    have an agent CLI ask before every call; --undo takes it back'],
   details: [
@@ -42,16 +46,27 @@ export const command: Command = {
     if (said.on.has('--dry-run')) return exitCodes.ok;
     keepBefore(path, said.on.has('--undo') ? undefined : { before: before ?? null, after: after ?? '' }, terminal);
     writeSettings(path, after);
-    for (const line of said.on.has('--undo') ? [] : advice[host]) terminal.out(line);
+    for (const line of said.on.has('--undo') ? [] : adviceFor(host, said)) terminal.out(line);
     return exitCodes.ok;
   },
 };
+
+/** What is told where the hooks ask a server: that it has to be there, in one sentence. */
+function adviceFor(host: HostName, { given }: Said): readonly string[] {
+  const url = given.get('--http');
+  if (url === undefined) return advice[host];
+  const where = `${url.replace(/\/$/, '')}/hooks/${host}`;
+  return [
+    `Every call is blocked unless a server of yours answers at ${where} as switchgear hook does: none comes with it.`,
+  ];
+}
 
 const advice: Readonly<Record<HostName, readonly string[]>> = {
   'claude-code': ['Sessions that begin from now on ask first. To see that a refusal really blocks: switchgear doctor'],
   codex: [
     'Codex runs a hook only once you have trusted it: start codex, enter /hooks, and trust those of switchgear.',
     'Codex lets a call run when a hook breaks; nothing here can change that.',
+    codexGoesOn,
     'To see whether all is well: switchgear doctor',
   ],
   gemini: [

@@ -119,7 +119,12 @@ test('each host gets its own events, in its own unit of time', async (context) =
 test('a server instead of a command is for Claude Code alone', async (context) => {
   const at = home(context);
   assert.equal((await at.run('init', 'codex', '--http', 'http://127.0.0.1:1')).code, 2);
-  await at.run('init', 'claude-code', '--http', 'http://127.0.0.1:4321/');
+  const { out } = await at.run('init', 'claude-code', '--http', 'http://127.0.0.1:4321/');
+  const said = out.trim().split('\n').at(-1) ?? '';
+  assert.match(
+    said,
+    /^Every call is blocked unless a server of yours answers at http:\/\/127\.0\.0\.1:4321\/hooks\/claude-code /,
+  );
   const [guard] = handlers(at.read('.claude/settings.json')).PreToolUse ?? [];
   assert.deepEqual(guard?.hooks[0], {
     type: 'http',
@@ -144,7 +149,8 @@ test('the doctor misses hooks that are not there, and events that somebody took 
   const missing = await at.run('doctor', 'codex');
   assert.equal(missing.code, 1);
   assert.match(missing.out, /WRONG codex: no hooks of ours/);
-  await at.run('init', 'codex');
+  assert.match((await at.run('init', 'codex')).out, /Codex does not end a run that a hook halts before a call/);
+  assert.match((await at.run('doctor', 'codex')).out, /ok {4}codex: Codex does not end a run/);
   const { hooks } = JSON.parse(at.read('.codex/hooks.json')) as { hooks: Record<string, unknown> };
   at.put('.codex/hooks.json', JSON.stringify({ hooks: { ...hooks, Stop: undefined } }));
   assert.match((await at.run('doctor', 'codex')).out, /WRONG codex: .*lacks Stop/);
