@@ -62,7 +62,7 @@ export function openTheatre(): Theatre {
     if (free === 0) await new Promise<void>((resolve) => void queue.push(resolve));
     else free--;
     try {
-      if (isClosed) throw new Error('the demo is over');
+      if (isClosed) throw over();
       return await work();
     } finally {
       const next = queue.shift();
@@ -101,6 +101,7 @@ export function openTheatre(): Theatre {
       child.on('error', reject);
       child.on('close', (exitCode) => {
         running.delete(child);
+        if (isClosed) return reject(over()); // What was cut off need not be read.
         const command = ['switchgear run', ...options, '-- claude -p', JSON.stringify(prompt)].join(' ');
         resolve({ command, exitCode, told: linesOf(err), ...seenIn(linesOf(out)) });
       });
@@ -115,6 +116,10 @@ export function openTheatre(): Theatre {
       rmSync(folder, { recursive: true, force: true });
     },
   };
+}
+
+function over(): Error {
+  return new Error('the demo is over');
 }
 
 function linesOf(pieces: readonly Buffer[]): readonly string[] {
