@@ -14,7 +14,8 @@ import { type Desk, veiled } from '../hooks/desk.ts';
 import { handle } from '../hooks/handle.ts';
 import type { HookDecision, HookEvent, HookHost, Payload } from '../hooks/hook-event.ts';
 import type { HookWorld } from '../hooks/hook-tasks.ts';
-import { bookUsage, keptRates } from '../hooks/spending.ts';
+import { rateKeeper } from '../hooks/kept-rates.ts';
+import { bookUsage } from '../hooks/spending.ts';
 import type { CheckedPolicy } from '../policy/check.ts';
 import type { Prices } from '../ports/prices.ts';
 import { tellHalt, tellTool } from '../supervisor/hooked-run.ts';
@@ -44,7 +45,7 @@ export async function runHook(run: HookRun): Promise<HookDecision> {
     const session = env.SWITCHGEAR_SESSION || event.session;
     // Below a run the run counts what was used.
     const found = joined === undefined ? host.transcript(payload) : undefined;
-    const rates = found && keptRates(store);
+    const rates = found && rateKeeper();
     const gear = createSwitchgear({
       agent: host.name,
       ...(rates && { prices: rates.prices }),

@@ -15,13 +15,15 @@ export interface RateKeeper {
   /** Whether the book has to be opened for a usage. */
   knows(usage: Usage): boolean;
   learn(book: Prices, usage: Usage): void;
+  /** Takes over what others learned. */
+  recall(others: KeptRates): void;
   /** All that is kept. */
   readonly kept: KeptRates;
 }
 
 const dearest = '?';
 
-export function rateKeeper(before: KeptRates): RateKeeper {
+export function rateKeeper(before: KeptRates = {}): RateKeeper {
   let kept = before;
   const keyOf = (model: string, { inputTokens }: Usage) => `${model} ${Math.ceil(Math.log2(Math.max(1, inputTokens)))}`;
   const known = (usage: Usage) => kept[keyOf(usage.model ?? '', usage)];
@@ -45,6 +47,9 @@ export function rateKeeper(before: KeptRates): RateKeeper {
           keyOf(dearest, usage),
           ratesAt((asked) => book.dearest(asked), usage),
         );
+    },
+    recall(others) {
+      kept = Object.fromEntries(Object.entries({ ...others, ...kept }).slice(-hookRatesMax));
     },
     get kept() {
       return kept;

@@ -10,7 +10,7 @@ import type { Change } from '../ports/store.ts';
 import type { Desk } from './desk.ts';
 import type { Transcript } from './hook-event.ts';
 import { type HookWorld, spreadHalt } from './hook-tasks.ts';
-import { type KeptRates, type RateKeeper, rateKeeper } from './kept-rates.ts';
+import type { KeptRates, RateKeeper } from './kept-rates.ts';
 import { type NewUsage, readOn } from './transcript.ts';
 
 /** Whose usage is counted, where it is found, and what it costs: the rates that are known, or else the book. */
@@ -19,10 +19,6 @@ export interface Spending extends Transcript {
   readonly agent: string | undefined;
   readonly rates: RateKeeper;
   openBook(): Promise<Prices>;
-}
-
-export function keptRates(store: HookWorld['store']): RateKeeper {
-  return rateKeeper(cellOf(store).state);
 }
 
 /** Books what an agent used since the last look, on its task. */
@@ -50,13 +46,17 @@ export async function bookUsage(world: HookWorld, desk: Desk, spending: Spending
 
 /** Opens the book for what is not known yet, and keeps what it says for the next hook. */
 async function learn({ store }: HookWorld, { rates, openBook }: Spending, used: readonly NewUsage[]): Promise<void> {
+  const [row] = await store.shared.read(ratesKey, 1);
+  if (row?.key === ratesKey) rates.recall(row.state as KeptRates);
   const before = rates.kept;
   for (const usage of used) if (!rates.knows(usage)) rates.learn(await openBook(), usage);
   if (rates.kept === before) return;
-  const step = (stored: KeptRates) => ({ state: { ...stored, ...rates.kept } });
-  await store.shared.soon({ changes: [{ cell: cellOf(store), step } as unknown as Change] });
+  const cell = store.cell<KeptRates>(ratesKey, () => ({}), { keepMs: hookRatesKeepMs });
+  const step = (stored: KeptRates) => {
+    rates.recall(stored);
+    return { state: rates.kept };
+  };
+  await store.shared.soon({ changes: [{ cell, step } as unknown as Change] });
 }
 
-function cellOf(store: HookWorld['store']) {
-  return store.cell<KeptRates>('hook-rates', () => ({}), { keepMs: hookRatesKeepMs });
-}
+const ratesKey = 'hook-rates';

@@ -7,9 +7,10 @@ import { dirname, join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { claudeSessionReader } from '../../src/agents/index.ts';
 import { hookTranscriptBytesMax } from '../../src/core/limits.ts';
-import { rateKeeper } from '../../src/hooks/kept-rates.ts';
+import { type KeptRates, rateKeeper } from '../../src/hooks/kept-rates.ts';
 import { type ReadMark, readOn } from '../../src/hooks/transcript.ts';
 import { priceBook } from '../../src/prices/index.ts';
+import { sqliteStore } from '../../src/stores/sqlite.ts';
 import { bash, type HookSession, newSession, prompt, stop } from './session.ts';
 
 const model = 'claude-opus-5-5';
@@ -165,4 +166,17 @@ test('rates that are kept give the price that the book gives, and a model in no 
     assert.equal(again.prices.price(usage)?.micros, book.price(usage)?.micros, JSON.stringify(usage));
     if (book.price(usage) === undefined) assert.deepEqual(again.prices.dearest(usage), book.dearest(usage));
   }
+});
+
+test('what the book said of a model is kept for the next hook', async (context) => {
+  const { used, send, made } = conversation(context);
+  await send(prompt('fix it'));
+  used('m1', 10_000, 100);
+  await send(bash('c1', 'ls').pre);
+  const store = sqliteStore({ path: made.store.slice('sqlite:'.length) });
+  context.after(() => store.close());
+  const [row] = await store.shared.read('hook-rates', 1);
+  const usage = { model, inputTokens: 10_000, outputTokens: 100 };
+  const keeper = rateKeeper(row?.state as KeptRates);
+  assert.deepEqual(keeper.prices.price(usage), priceBook().price(usage));
 });
