@@ -26,6 +26,8 @@ export interface Booked {
   /** What it did last, for the terminal. */
   readonly evidence: readonly string[];
   readonly record: RunRecord;
+  /** Whether the call that was one too many was refused before it ran. */
+  readonly wasRefused: boolean;
   /** The last answer of the agent. */
   readonly result: ResultEvent | undefined;
 }
@@ -194,6 +196,7 @@ export function runBooking(
       world.follow(undefined);
       task.end(how);
       closeNotices();
+      const wasRefused = hooks.halted;
       hooks.forget();
       if (halt === undefined || carried === undefined) forgetRun(store, record.task);
       else {
@@ -204,7 +207,8 @@ export function runBooking(
         keepRun(store, record);
       }
       const limits = carried?.limits ?? gear.settings.task;
-      return { task: record.task, snapshot, limits, evidence: seen.sentences(), record, result: booking.result };
+      const { result } = booking;
+      return { task: record.task, snapshot, limits, evidence: seen.sentences(), record, result, wasRefused };
     },
   };
 }

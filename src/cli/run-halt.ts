@@ -18,8 +18,13 @@ const mayHaveRun = 'the call that was one too many may already have run';
 /** Halts by a call, which was seen when it had begun. */
 const byCall: ReadonlySet<string> = new Set(['tool_call_limit', 'tool_loop', 'rule_abort', 'denial_limit']);
 
+function mayRun({ end, wasRefused }: Halted): boolean {
+  return byCall.has(end.halt.code) && !wasRefused;
+}
+
 /** The card of the halt, with everything that can be done about a run; undefined where there is none. */
-export function openHaltCard({ store, gear }: RunWorld, { task, end, snapshot, limits }: Halted, can: Choices) {
+export function openHaltCard({ store, gear }: RunWorld, halted: Halted, can: Choices) {
+  const { task, end, snapshot, limits } = halted;
   const whose = end.halt.task ?? task; // A subagent's halt ends the run that it is part of.
   const card = gear
     .snapshot()
@@ -28,7 +33,7 @@ export function openHaltCard({ store, gear }: RunWorld, { task, end, snapshot, l
   const told: Card = {
     ...card,
     // Lists show the last sentence.
-    evidence: [countersLine(snapshot, limits), ...(byCall.has(card.code) ? [mayHaveRun] : []), end.halt.explanation],
+    evidence: [countersLine(snapshot, limits), ...(mayRun(halted) ? [mayHaveRun] : []), end.halt.explanation],
     actions: actionsFor(can),
   };
   store.putCard(told);
@@ -53,7 +58,7 @@ export function tellHalt({ screen }: RunWorld, attempt: Halted, card: Card | und
   screen.say(`switchgear: halted ${record.agent}: ${halt.explanation}`);
   screen.say(`  ${countersLine(snapshot, limits)}`);
   for (const sentence of evidence) screen.say(`  ${sentence}`);
-  screen.say(`  ${processes} ended${killed}${byCall.has(halt.code) ? `; ${mayHaveRun}` : ''}`);
+  screen.say(`  ${processes} ended${killed}${mayRun(attempt) ? `; ${mayHaveRun}` : ''}`);
   if (ended.left.length > 0) screen.say(`  these could not be ended: ${ended.left.join(', ')}`);
   if (card !== undefined && isKept) screen.say(`  next: ${nextSteps(card)}`);
 }

@@ -11,6 +11,8 @@ export interface RunHooks {
   ask(tool: string): boolean;
   /** An agent that a hook halted ends by itself as if all were well: its task is halted for the same reason. */
   heed(task: Task): void;
+  /** Whether they halted it: then the call that was one too many was refused. */
+  readonly halted: boolean;
   /** The run is over. */
   forget(): void;
 }
@@ -26,6 +28,9 @@ export function runHooks(gear: Switchgear, store: Store, first: string): RunHook
       const node = works.tasks.get(id);
       const { halt: due } = said.state;
       if (due !== null && node !== undefined) halt(works, node, due.stop, due.name, works.clock.nowMs());
+    },
+    get halted() {
+      return said.state.halt !== null;
     },
     forget: () => forgetHooks(store, first),
   };
