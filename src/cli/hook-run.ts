@@ -52,6 +52,7 @@ export async function runHook(run: HookRun): Promise<HookDecision> {
       session,
       store: joined === undefined ? store : withoutHalts(store),
       ...(policy && { policy }),
+      ...(joined?.observes && { mode: 'observe' }),
       env: {},
       // The run feeds breakers of its own with the same calls: they must not count twice.
       project: joined === undefined ? project : `${project}#hooks`,
@@ -120,8 +121,8 @@ function withJournal(settings: Settings, policy: CheckedPolicy | undefined, isJo
 
 function joinedRun(store: SharedStore, { SWITCHGEAR_TASK: task }: Terminal['env']): HookWorld['joined'] {
   if (task === undefined || task === '') return undefined;
-  const { carried, below } = runOf(store, task) ?? {};
-  return { task, limits: carried?.limits, below };
+  const { carried, below, options } = runOf(store, task) ?? {};
+  return { task, limits: carried?.limits, below, observes: options?.includes('--observe') === true };
 }
 
 /** The policy in force; undefined where nobody wrote one, so that its parsers need not be loaded. */

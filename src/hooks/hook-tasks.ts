@@ -27,6 +27,8 @@ export interface JoinedRun {
   readonly task: string;
   readonly limits?: TaskSettings | undefined;
   readonly below?: BelowLimits | undefined;
+  /** Whether the run only reports. */
+  readonly observes?: boolean;
 }
 
 /** The task that an event belongs to; one is begun where nobody said that one had. */

@@ -77,3 +77,11 @@ test('a call counts once in a budget that many tasks share, whoever sees it', lo
   assert.equal(four.code, 75, four.err);
   assert.match(four.err, /tool calls.*: 4 of 3/);
 });
+
+test('below a run that only reports, hooks refuse nothing', long, async (context) => {
+  const here = home(context);
+  const options = ['--quiet', '--observe', '--max-calls', '1'];
+  const { code, out, err } = await here.run(['run', ...options, '--', 'claude', '-p', 'calls 2'], hooked);
+  assert.deepEqual([code, out], [0, 'done after 2 calls\n'], err);
+  assert.match(err, /would halt it: tool calls: 2 of 1/);
+});
