@@ -12,19 +12,15 @@ export async function lookAgain(
   memory: Memory,
   names: Names,
 ): Promise<'same' | 'again' | undefined> {
-  const before = memory.version;
   const keys = [...new Set((deal.changes ?? []).map(({ cell }) => cell.key))];
   const versions = keys.map((key) => memory.cells.get(key)?.version ?? 0);
   const lost = (): undefined => undefined;
-  const fresh = await link.command(keys.length === 0 ? ['PING'] : ['HMGET', names.store, 'version']).catch(lost);
-  if (fresh === undefined) return undefined;
-  if (Number((fresh as unknown[])[0] ?? 0) > before) {
-    for (const key of keys) {
-      const cell = await link.command(['HMGET', names.part(`c:${key}`), 'v', 's']).catch(lost);
-      if (cell === undefined) return undefined;
-      const [version, text] = cell as (string | null)[];
-      if (version !== null && version !== undefined) memory.learn(key, Number(version), text ?? undefined);
-    }
+  // The cells themselves are asked: of a change that others made a moment ago this process may not have heard.
+  const asked = keys.map((key) => link.command(['HMGET', names.part(`c:${key}`), 'v', 's']).catch(lost));
+  for (const [at, answer] of (await Promise.all(asked)).entries()) {
+    if (answer === undefined) return undefined;
+    const [version, text] = answer as (string | null)[];
+    if (version !== null && version !== undefined) memory.learn(keys[at]!, Number(version), text ?? undefined);
   }
   return keys.every((key, at) => (memory.cells.get(key)?.version ?? 0) === versions[at]) ? 'same' : 'again';
 }

@@ -266,6 +266,26 @@ test('all keys of a prefix have one hash tag, and no other key is written', asyn
   store.close();
 });
 
+test('nobody is refused by a view that is a moment old, whatever else this process wrote meanwhile', async () => {
+  const one = await open();
+  const two = await open({ prefix: `t${prefixes}` });
+  const cell = counter(one);
+  const theirs = two.cell('c', () => ({ n: 0 }));
+  const other = two.cell('other', () => ({ n: 0 }));
+  await one.shared.soon({ changes: [{ cell, step: plusOne }] });
+  await until(() => theirs.state.n === 1);
+  for (let at = 2; at < 20; at += 2) {
+    await one.shared.soon({ changes: [{ cell, step: plusOne }] });
+    await two.shared.soon({ changes: [{ cell: other, step: plusOne }] });
+    const step = ({ n }: { n: number }) => (n === at ? { state: { n: n + 1 } } : 'refuse');
+    const dealt = await two.shared.soon({ changes: [{ cell: theirs, step }] });
+    assert.deepEqual([dealt.status, theirs.state.n], ['done', at + 1]);
+    await until(() => cell.state.n === at + 1);
+  }
+  one.close();
+  two.close();
+});
+
 test('the list of what a line did is cut, however many deals there are', async () => {
   const store = await open();
   const cell = counter(store);
