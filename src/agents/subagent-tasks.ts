@@ -139,6 +139,9 @@ export function subagentTasks(
     if (subagent.ended) return;
     subagent.ended = true;
     subagent.task.end(subagent.how ?? 'error');
+    // Its counts may still be asked for; what its next calls would be compared with is not needed any more.
+    const { node } = subagent;
+    node.talk = node.lanes = node.counted = node.seats = undefined;
     gone(subagent.id);
   }
 
