@@ -37,6 +37,7 @@ const telling: readonly (readonly [given: unknown, kept: string])[] = [
   ['curl -H "Authorization: Bearer abc.def-123"', '"curl -H \\"Authorization: [redacted] [redacted]\\""'],
   ['psql postgres://ann:pw@db/main', '"psql postgres://[redacted]@db/main"'],
   ['curl -u ann:pw host', '"curl -u ann:[redacted] host"'],
+  [['login', '--password', 'hunter2', '-v'], '["login","--password",[redacted],"-v"]'],
   ['login --password hunter2 --user ann', '"login --password [redacted] --user ann"'],
   ['GITHUB_TOKEN=abc123 make; echo done', '"GITHUB_TOKEN=[redacted] make; echo done"'],
   ['eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.c2ln', '"[redacted]"'],

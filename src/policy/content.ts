@@ -14,7 +14,7 @@ export function contentOf({ content }: JournalSettings): Content | undefined {
   let last: { readonly id: string | number; readonly args: WeakRef<readonly unknown[]> } | undefined;
   return {
     note(id, args) {
-      last = { id, args: new WeakRef(args) };
+      last = Array.isArray(args) ? { id, args: new WeakRef(args) } : undefined;
     },
     add(body: EntryBody): EntryBody {
       if (!('decision' in body) && body.type !== 'action-allowed') return body;
@@ -52,6 +52,8 @@ const secretName =
 const said = /(?:"[^"]*"|'[^']*'|[^\s"'&,;]+)/.source;
 const secretWord = '(?:pass(?:word|wd|phrase)|secret|token|(?:api|access)[-_]?key|authorization)';
 
+const secretFlag = new RegExp(`^--?[\\w-]*${secretWord}$`, 'i');
+
 /** What looks like a secret in a text; the first group stays. */
 const secrets: readonly RegExp[] = [
   /(-----BEGIN [A-Z ]*PRIVATE KEY-----)[\s\S]*?(?:-----END [A-Z ]*PRIVATE KEY-----|$)/g,
@@ -74,7 +76,7 @@ function show(value: unknown, walk: Walk, depth: number): string {
   if (typeof value === 'object' && value !== null) {
     if (depth >= fingerprintDepthMax) return '…';
     if (ArrayBuffer.isView(value)) return took(walk, `[${value.byteLength} bytes]`);
-    if (Array.isArray(value)) return `[${first(value, walk).map((item) => show(item, walk, depth + 1))}]`;
+    if (Array.isArray(value)) return `[${first(value, walk).map((_, at) => item(value, at, walk, depth))}]`;
     const fields = value as Readonly<Record<string, unknown>>;
     return `{${first(Object.keys(fields), walk).map((key) => field(key, fields[key], walk, depth))}}`;
   }
@@ -83,6 +85,13 @@ function show(value: unknown, walk: Walk, depth: number): string {
   const seen = value.slice(0, 2 * walk.room + redactedContentMax);
   const text = walk.redacted ? redact(seen) : seen;
   return took(walk, JSON.stringify(text.length > walk.room ? `${text.slice(0, walk.room)}…` : text));
+}
+
+/** An entry of a list; what follows a flag of a secret in a list of words is one. */
+function item(list: readonly unknown[], at: number, walk: Walk, depth: number): string {
+  const before = list[at - 1];
+  const isSecret = walk.redacted && typeof before === 'string' && secretFlag.test(before.slice(0, redactedContentMax));
+  return isSecret ? took(walk, hidden) : show(list[at], walk, depth + 1);
 }
 
 function field(key: string, value: unknown, walk: Walk, depth: number): string {
