@@ -4,28 +4,15 @@
  */
 
 import { spawn, spawnSync } from 'node:child_process';
-import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { publishedIn } from './published.ts';
 
-const root = fileURLToPath(new URL('..', import.meta.url));
 const folder = mkdtempSync(join(tmpdir(), 'switchgear-hook-bench-'));
 const alone = 100;
 const batches = 12;
 const atOnce = 6;
-
-/** The package as it is installed: source would be compiled anew each time. */
-function build(): string {
-  for (const name of ['bin', 'src', 'tools', 'package.json', 'tsconfig.json', 'tsconfig.build.json']) {
-    cpSync(join(root, name), join(folder, name), { recursive: true });
-  }
-  symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'));
-  const { status } = spawnSync('npm', ['run', 'build', '--silent'], { cwd: folder, stdio: 'inherit' });
-  if (status !== 0) throw new Error('the package could not be built');
-  rmSync(join(folder, 'src'), { recursive: true }); // As it is published: where the source lies beside it, that is run.
-  return join(folder, 'bin', 'switchgear.cjs');
-}
 
 const env = {
   PATH: process.env.PATH,
@@ -77,7 +64,7 @@ function shown(title: string, times: readonly number[]): void {
 }
 
 try {
-  const hook = [build(), 'hook', 'claude-code'];
+  const hook = [publishedIn(folder), 'hook', 'claude-code'];
   await run(
     hook,
     JSON.stringify({ session_id: 'warm', cwd: folder, hook_event_name: 'UserPromptSubmit', prompt: 'Go.' }),

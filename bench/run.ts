@@ -5,25 +5,14 @@
  */
 
 import { spawn, spawnSync } from 'node:child_process';
-import {
-  chmodSync,
-  closeSync,
-  cpSync,
-  mkdtempSync,
-  openSync,
-  readFileSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs';
+import { chmodSync, closeSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
+import { publishedIn } from './published.ts';
 import { occasion, table } from './report.ts';
 import { fillWith, type Stream } from './streams.ts';
 
-const root = fileURLToPath(new URL('..', import.meta.url));
 const folder = mkdtempSync(join(tmpdir(), 'switchgear-run-bench-'));
 const wantedBytes = 200_000_000;
 const rounds = 3;
@@ -72,7 +61,7 @@ child.stdout.setEncoding('utf8').on('data', (text) => {
 });`,
 );
 
-const bin = build();
+const bin = publishedIn(folder);
 const claude = join(folder, 'claude');
 writeFileSync(claude, '#!/bin/sh\nexec cat "$EVENTS"\n');
 chmodSync(claude, 0o755);
@@ -194,16 +183,4 @@ function environment(): Record<string, string> {
     SWITCHGEAR_STORE: `sqlite:${join(folder, `state-${++stores}.db`)}`,
     METER: join(folder, 'used.json'),
   };
-}
-
-/** The package as users have it: built, outside of the checkout. */
-function build(): string {
-  for (const name of ['bin', 'src', 'tools', 'package.json', 'tsconfig.json', 'tsconfig.build.json']) {
-    cpSync(join(root, name), join(folder, name), { recursive: true });
-  }
-  symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'));
-  const { status } = spawnSync('npm', ['run', 'build', '--silent'], { cwd: folder, stdio: 'inherit' });
-  if (status !== 0) throw new Error('the package could not be built');
-  rmSync(join(folder, 'src'), { recursive: true }); // Where the source lies beside it, that is run.
-  return join(folder, 'bin', 'switchgear.cjs');
 }
