@@ -64,6 +64,11 @@ try {
   assert.match(version, /\d+\.\d+\.\d+/);
   console.log(`ok  the command: ${version.trim()}`);
 
+  const store = `sqlite:${join(folder, 'runs.db')}`;
+  const command = [join(home, 'node_modules', '.bin', name), 'run', '--store', store, '--max-idle', '60s', '--'];
+  assert.equal(run(process.execPath, [...command, 'echo', 'hello'], home), 'hello\n');
+  console.log('ok  a run, which is a few files of its own');
+
   hookAnswers([], '');
   const rule = `condition = "ability:Bash"\naction = "abort"\nreason = "No shell."`;
   writeFileSync(join(home, 'switchgear.toml'), `[[rules]]\n${rule}\n`);
