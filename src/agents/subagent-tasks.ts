@@ -15,8 +15,8 @@ import { nameOf } from './reader.ts';
 /** A subagent, and what is known of it. */
 interface Subagent {
   readonly id: string;
-  /** The call that sent it. */
-  readonly call: string | undefined;
+  /** The call that sent it, once that is known. */
+  call: string | undefined;
   readonly task: Task;
   readonly node: TaskNode;
   /** The subagent that sent it, if it was one. */
@@ -156,7 +156,12 @@ export function subagentTasks(
         before.hidden ||= event.hidden === true; // Its file told of it before the stream did, or tells of it again.
         return undefined;
       }
-      if (before?.call !== undefined && before.call === event.call) return undefined; // It is told of once more.
+      // A file that tells of it knows no call, and may have told its whole story before the stream began to.
+      const call = event.call ?? before?.call;
+      if (before !== undefined && call !== undefined && call === (before.call ?? call)) {
+        before.call = call;
+        return undefined;
+      }
       const subagent = begin(event);
       if (subagent === undefined) return undefined;
       // One that failed too often before must not be sent again.

@@ -359,3 +359,21 @@ test('opencode: a subagent that its database and the stream tell of is one, and 
   assert.deepEqual(of('call-observed'), [task.id, `${task.id}/child`]);
   assert.deepEqual(of('text-observed'), [`${task.id}/child`]);
 });
+
+test('codex: a subagent that its file told of to the end is not begun again by the stream', () => {
+  const { tell, entries, task } = watched(plainReader());
+  tell({ type: 'subagent_started', id: 'thread' });
+  tell({ type: 'tool_use', id: 'x1', name: 'exec_command', input: { cmd: 'ls' }, agent: 'thread' });
+  tell({ type: 'subagent_ended', id: 'thread', ok: true });
+  tell({ type: 'subagent_started', id: 'thread', call: 'item_1', hidden: true });
+  tell({ type: 'subagent_ended', id: 'thread', ok: true });
+  const started = () => entries.flatMap((entry) => (entry.type === 'task-started' ? [entry.task] : []));
+  assert.deepEqual(started(), [task.id, `${task.id}/thread`]);
+  tell({ type: 'subagent_started', id: 'thread', call: 'item_9', hidden: true });
+  assert.equal(started().length, 3, 'another call sends it anew');
+  for (let round = 0; round < 2; round++) {
+    tell({ type: 'subagent_started', id: 'named' });
+    tell({ type: 'subagent_ended', id: 'named', ok: true });
+  }
+  assert.equal(started().length, 5, 'where no call is ever told, each word of it is a new one');
+});
