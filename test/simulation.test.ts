@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { faults } from './simulation/faults.ts';
 import { simulate } from './simulation/world.ts';
-import { root } from './source.ts';
+import { filesUnder, read, root } from './source.ts';
 
 const seeds = 100;
 
@@ -37,6 +37,16 @@ test(`${seeds} simulated worlds agree with the plain model of what should happen
 test('the same seed plays the same world', async () => {
   const [first, second] = [await simulate(7), await simulate(7)];
   assert.deepEqual({ ...first, reached: [...first.reached] }, { ...second, reached: [...second.reached] });
+});
+
+test('the line of every planted fault stands in the source exactly once', () => {
+  const sources = filesUnder('src').filter((path) => path.endsWith('.ts') && !path.endsWith('.test.ts'));
+  const texts = sources.map(read);
+  const adrift = faults.filter(({ find }) => texts.reduce((sum, text) => sum + text.split(find).length - 1, 0) !== 1);
+  assert.deepEqual(
+    adrift.map(({ name }) => name),
+    [],
+  );
 });
 
 const sample = [

@@ -21,8 +21,8 @@ export const faults: readonly Fault[] = [
   },
   {
     name: 'a half-open breaker lets everybody pass',
-    find: 'if (state.probes.length - expired < settings.halfOpenPermits) return undefined;',
-    replace: 'return undefined;',
+    find: 'return state.probes.length - expired < settings.halfOpenPermits ? null : atMs + probeHintMs;',
+    replace: 'return null;',
   },
   {
     name: 'a late result counts',
@@ -31,8 +31,8 @@ export const faults: readonly Fault[] = [
   },
   {
     name: 'a failed probe leaves the breaker half-open',
-    find: "openBreaker(state, settings, atMs, 'a failed probe', askedUntil(outcome.retryAtMs, settings, atMs));",
-    replace: '',
+    find: "if (cause !== '') openBreaker(state, settings, atMs, cause, untilMs);",
+    replace: "if (isProbe && failed) return; if (cause !== '') openBreaker(state, settings, atMs, cause, untilMs);",
   },
   {
     name: 'a lost probe is waited for without end',
@@ -86,8 +86,8 @@ export const faults: readonly Fault[] = [
   },
   {
     name: 'a refused call may be proposed again and again',
-    find: 'call.times < settings.refusedRepeats',
-    replace: 'call.times < settings.refusedRepeats + 1',
+    find: 'if (times >= settings.refusedRepeats) {',
+    replace: 'if (times > settings.refusedRepeats) {',
   },
   {
     name: 'a question is taken as answered with yes',
@@ -111,8 +111,8 @@ export const faults: readonly Fault[] = [
   },
   {
     name: 'a host may settle a call twice',
-    find: 'if (call.settled) return;',
-    replace: '',
+    find: 'if (call.settled) return;\n    let outcome',
+    replace: 'let outcome',
   },
   {
     name: 'a worker’s failures are forgiven',
@@ -121,7 +121,7 @@ export const faults: readonly Fault[] = [
   },
 ];
 
-/** Plants a fault into the source that is loaded from now on, wherever its line stands today. */
+/** Plants a fault into the source that is loaded from now on; a test sees that its line stands there once. */
 export function plant(fault: Fault): void {
   let planted = 0;
   registerHooks({
