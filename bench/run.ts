@@ -102,9 +102,9 @@ async function main(): Promise<void> {
       peak('passer'),
     ]);
   }
-  console.log(table(['200 MB of', 'lines', 'processor', 'speed', 'by the clock', 'peak MB', 'of the program'], rows));
+  console.log(table(['200 MB of', 'lines', 'processor', 'speed', 'by the clock', 'peak MiB', 'of the program'], rows));
   const flood = measured([bin, 'run', '--raw', '--', 'sh', '-c', `yes "${'x'.repeat(999)}" | head -c 1000000000`], '');
-  console.log(`\n1 GB of text: ${flood.cpuSecs.toFixed(2)} s of processor, peak ${flood.peakMb.toFixed(0)} MB`);
+  console.log(`\n1 GB of text: ${flood.cpuSecs.toFixed(2)} s of processor, peak ${flood.peakMb.toFixed(0)} MiB`);
   startUp();
   await idle();
 }
