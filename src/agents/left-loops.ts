@@ -4,7 +4,7 @@
  */
 
 import type { Control } from '../core/control.ts';
-import { leftCallsMax } from '../core/limits.ts';
+import { leftCallsMax, leftGapMax } from '../core/limits.ts';
 import type { Evidence, LoopState } from '../core/loop/state.ts';
 import { allow, type Verdict } from '../core/verdict.ts';
 import type { TaskNode } from '../guard/task-node.ts';
@@ -17,14 +17,14 @@ export function leaveLoops(node: TaskNode, isTheirs: (tool: string) => boolean):
   const { loop } = node.controls;
   if (loop?.check === undefined) return;
   const check = loop.check.bind(loop);
-  let [first, last] = [0, 0];
+  let [first, last] = [0, Number.NEGATIVE_INFINITY];
 
-  /** Whether it is left: for as many calls in a row as a few refusals take. */
+  /** Whether it is left: for as many calls as a few refusals take. A few others in between end nothing. */
   function isLeft(due: Verdict): boolean {
     if (due.kind !== 'halt' || due.code !== 'tool_loop' || byWords.has(due.counters.evidence)) return false;
     if (!isTheirs(String(due.counters.name))) return false;
     const { calls } = node.cells.budget.state;
-    if (calls > last + 1) first = calls;
+    if (calls > last + leftGapMax) first = calls;
     last = calls;
     return calls - first < leftCallsMax;
   }

@@ -279,9 +279,10 @@ export const fetchBodyMax = 8_388_608;
 export const leftBehindMs = 200;
 /** How soon a call comes back, at the soonest, that waits for an answer of the store. */
 export const comeBackMs = 10;
-/** Tools that hooks below a run tell it of, and calls for which a run leaves a loop to them. */
+/** Tools that hooks below a run tell it of, calls for which a run leaves a loop to them, and how far apart those may be. */
 export const hookedToolsMax = 200;
 export const leftCallsMax = 8;
+export const leftGapMax = 3;
 /** Characters of a call's arguments that a journal holds, where a policy wants them: without secrets, and in full. */
 export const redactedContentMax = 200;
 export const fullContentMax = 4_096;

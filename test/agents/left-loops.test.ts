@@ -42,6 +42,16 @@ test('it is halted all the same where they let it go on', () => {
   assert.deepEqual([calls(), booking.halt?.code], [6 + leftCallsMax, 'tool_loop']);
 });
 
+test('it is halted also where other calls that bring something come in between', () => {
+  const pages = 'oak fern moss pine lily reed rose iris sage dill mint leek kale corn rye oat'.split(' ');
+  const [alone, left] = [beside([]), beside(['Bash', 'Read'])];
+  for (const { call } of [alone, left]) {
+    for (const page of pages) if (!call(...fails) || !call('Read', { page }, true, `${page} grows here`)) break;
+  }
+  assert.equal(left.booking.halt?.code, 'tool_loop');
+  assert.equal(left.calls(), alone.calls() + leftCallsMax);
+});
+
 test('an agent that moved on may run into the next loop: that is left to them, too', () => {
   const { call } = beside(['Bash', 'Read']);
   for (let loop = 0; loop < 4; loop++) {
