@@ -183,8 +183,15 @@ export function readerFor(command: readonly string[], { mapping }: ReaderForOpti
     session: undefined,
     signal: 'SIGTERM',
     resume: () => undefined,
-    reader: mapping === undefined ? textReader : () => heartbeatReader(genericReader(mapping)),
+    reader: mapping === undefined ? textReader : mappedReader(mapping),
   };
+}
+
+/** One that is wrong is told now: later the program would run, and nobody could read it. */
+function mappedReader(mapping: Mapping): () => Reader {
+  const made = () => heartbeatReader(genericReader(mapping));
+  made();
+  return made;
 }
 
 /** A reader of programs that print text, heartbeats and plain events among it included. */

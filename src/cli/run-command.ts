@@ -10,7 +10,7 @@ import { memoryStore } from '../stores/memory.ts';
 import { keepHeapSmall } from '../supervisor/small-heap.ts';
 import type { Command, Terminal } from './command.ts';
 import { storePlace, withStore } from './open-store.ts';
-import { launch } from './run-launch.ts';
+import { launch, orEnd } from './run-launch.ts';
 import { type RunOptions, runOptions, withMapping } from './run-options.ts';
 
 export const command: Command = {
@@ -49,12 +49,14 @@ async function start(store: Store, given: RunOptions, terminal: Terminal): Promi
   const written = hasPolicy(given, terminal) ? await policyOf(given, terminal) : undefined;
   const options = written === undefined ? given : withMapping(given, written);
   const launched = await launch(options, terminal, options.command, session);
-  keepHeapSmall();
-  const { runSession } = await import('./run-session.ts');
-  const policy = written ?? (await policyOf(options, terminal));
-  const agent = options.agent ?? nameOf(launched.agent.cli, options.command);
-  const begin = () => ({ command: options.command, task: { parent: null, limits: options.limits }, launched });
-  return runSession({ store, options, terminal, policy, agent, session, begin });
+  return orEnd(launched, async () => {
+    keepHeapSmall();
+    const { runSession } = await import('./run-session.ts');
+    const policy = written ?? (await policyOf(options, terminal));
+    const agent = options.agent ?? nameOf(launched.agent.cli, options.command);
+    const begin = () => ({ command: options.command, task: { parent: null, limits: options.limits }, launched });
+    return runSession({ store, options, terminal, policy, agent, session, begin });
+  });
 }
 
 export async function policyOf(options: RunOptions, terminal: Terminal) {

@@ -2,12 +2,16 @@
 
 import type { AgentCommand } from '../agents/agent-command.ts';
 import { readerFor } from '../agents/reader-for.ts';
+import { agentGraceMs } from '../core/limits.ts';
 import type { Mapping } from '../core/mapping.ts';
+import { systemClock } from '../guard/clock.ts';
 import { freshName } from '../stores/fresh-name.ts';
 import { type Child, type NotStarted, startChild } from '../supervisor/child.ts';
+import { endTree } from '../supervisor/ending.ts';
 import { markOf, type ProcessTree, processTree } from '../supervisor/process-tree.ts';
 import { startWatchdog, type Watchdog } from '../supervisor/watchdog.ts';
 import type { Terminal } from './command.ts';
+import { storePlace } from './open-store.ts';
 import type { RunOptions } from './run-options.ts';
 import { rememberTerminal } from './run-terminal.ts';
 
@@ -57,7 +61,13 @@ export async function launch(
   const child = await startChild({
     command: [...(way === 'show' || way === 'events' ? agent.command : command), ...known.added],
     cwd: terminal.cwd,
-    env: { ...terminal.env, SWITCHGEAR_SESSION: session, SWITCHGEAR_TASK: task, [mark]: '1' },
+    env: {
+      ...terminal.env,
+      ...storeFor(options, terminal),
+      SWITCHGEAR_SESSION: session,
+      SWITCHGEAR_TASK: task,
+      [mark]: '1',
+    },
     ownsTerminal,
   });
   if ('pid' in child) {
@@ -67,6 +77,23 @@ export async function launch(
   const { conversation } = known;
   const ids = { task, session, conversation, wallMs: Date.now() };
   return { command, agent, way, ...ids, signal, restoreTerminal, tree, watchdog, child };
+}
+
+/** Does what follows a launch. Where that breaks, nobody watches the agent: it is ended before that is told. */
+export async function orEnd<T>({ child, tree, signal, watchdog }: Launched, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if ('pid' in child) await endTree(tree, systemClock, { signal, graceMs: agentGraceMs });
+    watchdog.dismiss();
+    throw error;
+  }
+}
+
+/** Where hooks below find the run, if a file was named for it; an address may hold a password, and stays here. */
+function storeFor({ said }: RunOptions, terminal: Terminal): Terminal['env'] {
+  const isFile = said.given.get('--store')?.startsWith('sqlite:') === true;
+  return isFile ? { SWITCHGEAR_STORE: storePlace(said, terminal).name } : {};
 }
 
 /** One that talks to a person prints no events: it is told how to call its conversation, if it can be told. */

@@ -10,7 +10,7 @@ import { forgetRun, keepRun, type RunRecord, runOf } from '../supervisor/run-rec
 import { type Attempt, attempt, type End } from './run-attempt.ts';
 import type { RunTask } from './run-booking.ts';
 import { type Choices, nextSteps, openHaltCard, tellHalt } from './run-halt.ts';
-import { type Launched, launch } from './run-launch.ts';
+import { type Launched, launch, orEnd } from './run-launch.ts';
 import { pauseRun } from './run-pause.ts';
 import { type Answered, whatNext } from './run-question.ts';
 import type { RunWorld } from './run-world.ts';
@@ -37,7 +37,8 @@ export async function runUntilOver(world: RunWorld, first: Start, fresh: TaskOpt
   let next: Start | number = first;
   while (typeof next !== 'number') {
     const launched: Launched = next.launched ?? (await launch(options, terminal, next.command, gear.session));
-    const done: Attempt = await attempt(world, launched, next);
+    const start = next;
+    const done: Attempt = await orEnd(launched, () => attempt(world, launched, start));
     const { end } = done;
     if (end.how === 'halted') next = await afterHalt(world, { ...done, end }, fresh);
     else next = codeOf(world, done);

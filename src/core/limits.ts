@@ -279,7 +279,7 @@ export const fetchBodyMax = 8_388_608;
 export const leftBehindMs = 200;
 /** How soon a call comes back, at the soonest, that waits for an answer of the store. */
 export const comeBackMs = 10;
-/** Tools that hooks below a run tell it of, calls for which a run leaves a loop to them, and how far apart those may be. */
+/** Tools that hooks below a run tell it of; calls for which a run leaves a loop to them, and how far apart. */
 export const hookedToolsMax = 200;
 export const leftCallsMax = 8;
 export const leftGapMax = 3;

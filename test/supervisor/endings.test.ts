@@ -3,6 +3,8 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { after, test } from 'node:test';
+import { launch, orEnd } from '../../src/cli/run-launch.ts';
+import { runOptions } from '../../src/cli/run-options.ts';
 import { named, sleeper, until } from './processes.ts';
 import { newHome } from './run-cli.ts';
 
@@ -117,6 +119,20 @@ test('what an operator pauses stands still, and goes on when told', long, async 
   const { code, err } = await finished;
   assert.equal(code, 75);
   assert.match(err, /halted sh: an operator halted the task: enough/);
+});
+
+test('when the supervisor itself cannot go on, the agent is ended before that is told', long, async () => {
+  const { command, name } = sleeper();
+  const terminal = { out() {}, err() {}, cwd: home.folder, env: { PATH: process.env.PATH } };
+  const options = runOptions(['--', 'sh', '-c', `echo begun; setsid ${command} & ${command}`], terminal);
+  const launched = await launch(options, terminal, options.command, 's-1');
+  await until(() => named(name).length >= 2);
+  const broken = new Error('the store is gone');
+  await assert.rejects(
+    orEnd(launched, () => Promise.reject(broken)),
+    broken,
+  );
+  assert.deepEqual(named(name), []);
 });
 
 test('when the supervisor is killed the agent ends, and the next look says what happened', long, async () => {

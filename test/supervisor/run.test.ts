@@ -1,7 +1,7 @@
 /** `switchgear run` with agents that follow a script: what is stopped, what is left alone, and how it ends. */
 
 import assert from 'node:assert/strict';
-import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, realpathSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
@@ -112,6 +112,18 @@ test('a program that nobody knows is read as the policy says', long, async () =>
   }
 });
 
+test('a mapping that is wrong is told before anything is started', long, async () => {
+  const other = newHome();
+  try {
+    writeFileSync(join(other.folder, 'mapping.json'), '{ "events": { "call": { "as": "nonsense" } } }');
+    const { code, out, err } = await other.run(['run', '--mapping', 'mapping.json', '--', 'echo', 'started']);
+    assert.deepEqual([code, out], [1, ''], err);
+    assert.match(err, /events\.call\.as must be one of .*, got "nonsense"/);
+  } finally {
+    other.clear();
+  }
+});
+
 test('--observe says what it would have done, and does nothing', long, async () => {
   const { code, out, err } = await home.run(['run', '--quiet', '--observe', '--', 'claude', '-p', 'calls 60']);
   assert.deepEqual([code, out], [0, 'done after 60 calls\n']);
@@ -209,6 +221,14 @@ test('a command finds its task in its environment, and no secret of ours', long,
     'SWITCHGEAR_SESSION=conversation',
     'SWITCHGEAR_TASK=TASK',
   ]);
+});
+
+test('hooks below a run find the file that the run was given, and no address with a password', long, async () => {
+  const script = 'echo "$SWITCHGEAR_STORE"';
+  const { out } = await home.run(['run', '--store', 'sqlite:other.db', '--', 'sh', '-c', script]);
+  assert.equal(out, `sqlite:${join(realpathSync(home.folder), 'other.db')}\n`);
+  const without = await home.run(['run', '--store', 'memory', '--', 'sh', '-c', script]);
+  assert.equal(without.out, `${home.store}\n`);
 });
 
 test('the [heartbeat] protocol makes tasks of their own, each with its own limits', long, async () => {
