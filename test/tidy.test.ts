@@ -32,6 +32,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
     'guard',
     'stores',
     'agents/agent-event',
+    'agents/plain-file',
     'agents/reader',
     'agents/session-claude',
     'agents/session-codex',

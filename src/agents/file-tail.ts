@@ -1,8 +1,9 @@
 /** Follows a file as somebody writes it: from where the last look ended, bounded, whatever happens to the file. */
 
-import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
+import { closeSync, readSync } from 'node:fs';
 import { tailBytesMax } from '../core/limits.ts';
 import { boundedLines } from './bounded-lines.ts';
+import { openPlain } from './plain-file.ts';
 
 export interface FileTail {
   /** Reads what is new, up to a bound, and says each line. False where the file is not there or cannot be read. */
@@ -39,16 +40,12 @@ export function fileTail(
 
   return {
     poll() {
-      let file: number;
-      try {
-        file = openSync(path, 'r');
-      } catch {
-        return false;
-      }
+      const opened = openPlain(path);
+      if (opened === undefined) return false;
+      const { file, size, inode: now } = opened;
       try {
         chunk ??= Buffer.allocUnsafe(chunkBytes);
-        const { size, ino } = fstatSync(file);
-        settleAt(size, ino);
+        settleAt(size, now);
         for (let read = 0; read < tailBytesMax; ) {
           const got = readSync(file, chunk, 0, chunkBytes, offset);
           if (got === 0) break;

@@ -1,12 +1,13 @@
 /** Follows the files that an agent writes as it goes: found by its session, read a little at every look. */
 
-import { readdirSync, readFileSync } from 'node:fs';
+import { closeSync, readdirSync, readFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
-import { sessionFilesMax } from '../core/limits.ts';
+import { sessionFilesMax, tailBytesMax } from '../core/limits.ts';
 import type { AgentCommand } from './agent-command.ts';
 import type { AgentEvent } from './agent-event.ts';
 import { fileTail } from './file-tail.ts';
 import { opencodeWatch } from './opencode-database.ts';
+import { openPlain } from './plain-file.ts';
 import { fieldsOf, type Reader, textOf } from './reader.ts';
 import { claudeSessionReader } from './session-claude.ts';
 import { codexSessionReader } from './session-codex.ts';
@@ -107,11 +108,16 @@ function claudeWatch({ session, cwd, home, env, beside = false, resumed = false 
 }
 
 function typeOf(path: string): string | undefined {
+  const opened = openPlain(path);
+  if (opened === undefined) return undefined;
   try {
-    const { agentType, subagent_type: other } = fieldsOf(JSON.parse(readFileSync(path, 'utf8')));
+    if (opened.size > tailBytesMax) return undefined;
+    const { agentType, subagent_type: other } = fieldsOf(JSON.parse(readFileSync(opened.file, 'utf8')));
     return textOf(agentType) ?? textOf(other);
   } catch {
     return undefined;
+  } finally {
+    closeSync(opened.file);
   }
 }
 

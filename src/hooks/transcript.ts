@@ -1,7 +1,8 @@
 /** What an agent used since the last look, from the file in which its host keeps the conversation. */
 
-import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
+import { closeSync, readSync } from 'node:fs';
 import type { Tokens } from '../agents/agent-event.ts';
+import { openPlain } from '../agents/plain-file.ts';
 import type { Reader } from '../agents/reader.ts';
 import { hookTranscriptBytesMax, hookUsagesMax } from '../core/limits.ts';
 
@@ -16,6 +17,8 @@ type Counts = readonly [input: number, output: number, cacheRead: number, cacheW
 /** What one model call used that was not told before. */
 export type NewUsage = Tokens & { readonly model?: string };
 
+const newline = 10;
+
 /** Lines of which none says what was used need not be taken apart: some hold whole files. */
 const mayTell = /"usage"|"tokens"|token_usage_record/;
 
@@ -29,29 +32,23 @@ export function readOn(
   fresh: boolean,
   reader: Reader,
 ): { readonly mark: ReadMark; readonly used: readonly NewUsage[] } | undefined {
-  let file: number;
+  const opened = openPlain(path);
+  // It is not there yet: all of it will be new.
+  if (opened === undefined) return mark === undefined ? { mark: { offset: 0, last: [] }, used: [] } : undefined;
+  const { file, size } = opened;
   try {
-    file = openSync(path, 'r');
-  } catch {
-    // It is not there yet: all of it will be new.
-    return mark === undefined ? { mark: { offset: 0, last: [] }, used: [] } : undefined;
-  }
-  try {
-    const { size } = fstatSync(file);
     if (mark === undefined && !fresh) return { mark: { offset: size, last: [] }, used: [] };
     const { offset = 0, last = [] } = mark ?? {};
     if (size <= offset) return { mark: { offset: size, last }, used: [] };
     const chunk = Buffer.allocUnsafe(Math.min(size - offset, hookTranscriptBytesMax));
-    const text = chunk.toString('utf8', 0, readSync(file, chunk, 0, chunk.length, offset));
-    const end = text.lastIndexOf('\n') + 1;
+    const end = chunk.subarray(0, readSync(file, chunk, 0, chunk.length, offset)).lastIndexOf(newline) + 1;
     if (end === 0) {
       // Half a line waits for the rest; one that is longer than is ever read is passed over.
       const passed = chunk.length === hookTranscriptBytesMax ? offset + chunk.length : offset;
       return { mark: { offset: passed, last }, used: [] };
     }
-    const whole = text.slice(0, end);
-    const told = take(whole, last, reader);
-    return { ...told, mark: { offset: offset + Buffer.byteLength(whole), last: told.last } };
+    const told = take(chunk.toString('utf8', 0, end), last, reader);
+    return { ...told, mark: { offset: offset + end, last: told.last } };
   } catch {
     return undefined;
   } finally {

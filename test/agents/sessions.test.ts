@@ -1,6 +1,7 @@
 /** Session files: what streams hide, read as it is written, and nothing counted twice. */
 
 import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
 import { appendFileSync, mkdirSync, mkdtempSync, renameSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -165,6 +166,14 @@ test('a file that is cut, or replaced by another, is read from its beginning', (
   renameSync(`${path}.new`, path);
   tail.poll();
   assert.deepEqual(got, ['one', 'two', 'three, which is longer']);
+});
+
+test('a pipe in the place of a file is not waited for, and a device without end is not read', (context) => {
+  const path = join(folder(context), 'a.jsonl');
+  execFileSync('mkfifo', [path]);
+  const take = () => assert.fail('it says nothing');
+  assert.equal(fileTail(path, take).poll(), false);
+  assert.equal(fileTail('/dev/zero', take).poll(), false);
 });
 
 test('a file that was there before is read from its end where that is asked for', (context) => {
