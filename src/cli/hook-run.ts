@@ -19,7 +19,7 @@ import { bookUsage } from '../hooks/spending.ts';
 import type { CheckedPolicy } from '../policy/check.ts';
 import type { Prices } from '../ports/prices.ts';
 import { tellHalt, tellTool } from '../supervisor/hooked-run.ts';
-import { runOf } from '../supervisor/run-record.ts';
+import { isAlive, storedRun } from '../supervisor/run-record.ts';
 import type { Said, Terminal } from './command.ts';
 import { type SharedStore, storePlace, withStore } from './open-store.ts';
 
@@ -38,33 +38,34 @@ export async function runHook(run: HookRun): Promise<HookDecision> {
   const project = env.CLAUDE_PROJECT_DIR || env.GEMINI_PROJECT_DIR || event.cwd || terminal.cwd;
   const policy = await policyOf(said.given.get('--policy'), { ...terminal, cwd: project });
   const work = async (store: SharedStore) => {
-    const joined = joinedRun(store, env);
+    const joined = await joinedRun(store, env);
+    const isWatched = joined?.isWatched === true;
     if (joined !== undefined && event.type === 'call-proposed') {
       await tellTool(store, joined.task, host.streamNames?.[event.tool] ?? event.tool);
     }
     const session = env.SWITCHGEAR_SESSION || event.session;
     // Below a run the run counts what was used.
-    const found = joined === undefined ? host.transcript(payload) : undefined;
+    const found = isWatched ? undefined : host.transcript(payload);
     const rates = found && rateKeeper();
     const gear = createSwitchgear({
       agent: host.name,
       ...(rates && { prices: rates.prices }),
       session,
-      store: joined === undefined ? store : withoutHalts(store),
+      store: isWatched ? withoutHalts(store) : store,
       ...(policy && { policy }),
-      ...(joined?.observes && { mode: 'observe' }),
+      ...(isWatched && joined?.observes && { mode: 'observe' }),
       env: {},
       // The run feeds breakers of its own with the same calls: they must not count twice.
-      project: joined === undefined ? project : `${project}#hooks`,
+      project: isWatched ? `${project}#hooks` : project,
       log: 'silent',
     });
     const works = worksOf(gear);
     // Its tasks outlive this process: nobody must take them for lost.
     works.showing = undefined;
     works.listeners = [];
-    works.settings = withJournal(works.settings, policy, joined !== undefined);
+    works.settings = withJournal(works.settings, policy, isWatched);
     // Budgets that many tasks share count each call once: the run sees all of them.
-    if (joined !== undefined) works.budgets = undefined;
+    if (isWatched) works.budgets = undefined;
     const { name: agent, tellsTurns } = host;
     const isAttended = host.isAttended(payload, env);
     // A run that is tried again is another task, and begins anew.
@@ -119,10 +120,13 @@ function withJournal(settings: Settings, policy: CheckedPolicy | undefined, isJo
   return { ...settings, journal: { ...settings.journal, level: isJoined ? 'refusals' : 'all' } };
 }
 
-function joinedRun(store: SharedStore, { SWITCHGEAR_TASK: task }: Terminal['env']): HookWorld['joined'] {
+/** The run around it. What it left behind when it ended, or what cannot hear of it, is watched by hooks alone. */
+async function joinedRun(store: SharedStore, { SWITCHGEAR_TASK: task }: Terminal['env']): Promise<HookWorld['joined']> {
   if (task === undefined || task === '') return undefined;
-  const { carried, below, options } = runOf(store, task) ?? {};
-  return { task, limits: carried?.limits, below, observes: options?.includes('--observe') === true };
+  const run = await storedRun(store, task);
+  const { carried, below, options } = run ?? {};
+  const isWatched = run?.state === 'running' && isAlive(run.owner);
+  return { task, limits: carried?.limits, below, observes: options?.includes('--observe') === true, isWatched };
 }
 
 /** The policy in force; undefined where nobody wrote one, so that its parsers need not be loaded. */

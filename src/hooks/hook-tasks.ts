@@ -29,6 +29,8 @@ export interface JoinedRun {
   readonly below?: BelowLimits | undefined;
   /** Whether the run only reports. */
   readonly observes?: boolean;
+  /** Whether it goes on and can be heard of: then it counts money and budgets that many share, and tells of halts. */
+  readonly isWatched: boolean;
 }
 
 /** The task that an event belongs to; one is begun where nobody said that one had. */

@@ -1,6 +1,6 @@
 /**
  * What models cost, for a process that has no time to open the book: what it said of a model once is kept. Rates may
- * depend on the size of a request, so they are kept for each size by itself, in steps of two.
+ * depend on the size of a request, so they are kept for each size by itself, as the book tells sizes apart.
  */
 
 import { hookRatesMax } from '../core/limits.ts';
@@ -23,9 +23,17 @@ export interface RateKeeper {
 
 const dearest = '?';
 
+/** The largest input of each size: beyond one of them some model has another rate. */
+const sizes = [128_000, 199_999, 200_000, 271_999, 272_000, 512_000];
+const million = 1_000_000;
+
+function sizeOf({ inputTokens }: Usage): number {
+  return sizes.find((most) => inputTokens <= most) ?? million;
+}
+
 export function rateKeeper(before: KeptRates = {}): RateKeeper {
   let kept = before;
-  const keyOf = (model: string, { inputTokens }: Usage) => `${model} ${Math.ceil(Math.log2(Math.max(1, inputTokens)))}`;
+  const keyOf = (model: string, usage: Usage) => `${model} ${sizeOf(usage)}`;
   const known = (usage: Usage) => kept[keyOf(usage.model ?? '', usage)];
   const keep = (key: string, rates: Kept | null) => {
     kept = Object.fromEntries([...Object.entries(kept), [key, rates] as const].slice(-hookRatesMax));
@@ -64,14 +72,14 @@ function priced([basis, input, output, cacheRead, cacheWrite]: Kept, usage: Usag
   return { micros: Math.ceil(micros - 1e-6), basis };
 }
 
-/** The rates for requests of this size; small ones are too small to divide by. */
+/** The rates for requests of this size, from its largest: prices are whole, and small ones too small to divide by. */
 function ratesAt(price: (usage: Usage) => Price | undefined, usage: Usage): Kept | null {
-  const many = Math.max(1_000, usage.inputTokens);
+  const many = sizeOf(usage);
   const asked = { ...(usage.model !== undefined && { model: usage.model }), inputTokens: many, outputTokens: 0 };
   const whole = price(asked);
   if (whole === undefined) return null;
   const micros = (more: object) => price({ ...asked, ...more })?.micros ?? whole.micros;
-  const output = (micros({ outputTokens: 1_000_000 }) - whole.micros) / 1_000_000;
+  const output = (micros({ outputTokens: million }) - whole.micros) / million;
   const cached = [micros({ cacheReadTokens: many }) / many, micros({ cacheWriteTokens: many }) / many] as const;
   return [whole.basis, whole.micros / many, output, ...cached];
 }

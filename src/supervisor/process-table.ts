@@ -1,6 +1,5 @@
 /** The processes of this machine as the system tells of them: /proc where there is one, `ps` elsewhere. */
 
-import { spawnSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { processesMax } from '../core/limits.ts';
 
@@ -62,6 +61,8 @@ function read(path: string): Buffer | undefined {
 
 function listed(pid?: number): readonly Process[] {
   const which = pid === undefined ? ['-A'] : ['-p', String(pid)];
+  // Loaded here: a hook asks for one process, and needs nothing of this where there is /proc.
+  const { spawnSync } = process.getBuiltinModule('node:child_process');
   const { stdout } = spawnSync('ps', [...which, '-o', 'pid=,ppid=,pgid=,stat=,lstart='], { encoding: 'utf8' });
   return (stdout ?? '').split('\n').flatMap((line) => {
     const [, id, parent, group, state, began] = /^\s*(\d+)\s+(\d+)\s+(\d+)\s+(\S+)\s+(.+)$/.exec(line) ?? [];

@@ -68,6 +68,12 @@ export function runOf(store: Store, task: string): RunRecord | undefined {
   return cellOf(store, task).state ?? undefined;
 }
 
+/** A run as it is written now, for a process that looks once. */
+export async function storedRun({ shared }: Store, task: string): Promise<RunRecord | undefined> {
+  const [row] = (await shared?.read(prefix + task, 1)) ?? [];
+  return row?.key === prefix + task ? ((row.state as RunRecord | null) ?? undefined) : undefined;
+}
+
 /** Writes a run. One that is too long for a cell is kept without its command, and says so when it should go on. */
 export function keepRun(store: Store, record: RunRecord): void {
   const cell = cellOf(store, record.task);

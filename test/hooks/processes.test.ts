@@ -2,14 +2,17 @@
 
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { type TestContext, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { lockPatienceMs } from '../../src/core/limits.ts';
 import { sqliteStore } from '../../src/stores/sqlite.ts';
 import { hookedRun } from '../../src/supervisor/hooked-run.ts';
+import { thisProcess } from '../../src/supervisor/run-record.ts';
 import { outputOf } from '../child-output.ts';
-import { bash, type Event, type HookSession, newSession, type Said, stop } from './session.ts';
+import { bash, type Event, type HookSession, newSession, runAround, type Said, stop } from './session.ts';
 
 const entry = fileURLToPath(new URL('./hook-process.ts', import.meta.url));
 
@@ -65,6 +68,7 @@ test('hooks that are killed on the way lose no turn for good and let nothing thr
 
 test('below a run a hook counts on its task, tells nothing twice, and has the run halt it', async (context) => {
   const made = session(context);
+  runAround(made, 't-run');
   const env = { SWITCHGEAR_TASK: 't-run', SWITCHGEAR_SESSION: 's-run', SWITCHGEAR_TASK_MAX_TOOL_CALLS: '1' };
   await made.send(bash('c1', 'ls').pre, env);
   await made.send(bash('c1', 'ls').post, env);
@@ -83,6 +87,36 @@ test('below a run a hook counts on its task, tells nothing twice, and has the ru
   store.shared.refresh();
   const { tools, halt } = hookedRun(store, 't-run').state;
   assert.deepEqual([tools, halt?.name, halt?.stop.code], [['Bash'], 'Bash', 'tool_call_limit']);
+});
+
+test('what outlives its run, or was never heard of there, is told by hooks alone', async (context) => {
+  const gone = { owner: { ...thisProcess(), began: 'before' } };
+  for (const change of [gone, { state: 'halted' }, undefined] as const) {
+    const made = session(context);
+    if (change !== undefined) runAround(made, 't-run', change);
+    const env = { SWITCHGEAR_TASK: 't-run', SWITCHGEAR_SESSION: 's-run', SWITCHGEAR_TASK_MAX_TOOL_CALLS: '1' };
+    await made.send(bash('c1', 'ls').pre, env);
+    assert.equal((await made.send(bash('c2', 'pwd').pre, env)).said?.continue, false);
+    assert.ok(made.journal().some(({ type, task }) => type === 'task-halted' && task === 't-run'));
+    assert.deepEqual(
+      made.cards().map(({ kind, code }) => [kind, code]),
+      [['halt', 'tool_call_limit']],
+    );
+  }
+});
+
+test('a budget that many share is the run’s to count, and that of hooks where the run is gone', async (context) => {
+  for (const [state, wanted] of [
+    ['running', undefined],
+    ['lost', false],
+  ] as const) {
+    const made = session(context);
+    writeFileSync(join(made.folder, 'switchgear.toml'), '[[budgets]]\nscope = "session"\nunit = "calls"\nlimit = 1\n');
+    runAround(made, 't-run', { state });
+    const env = { SWITCHGEAR_TASK: 't-run', SWITCHGEAR_SESSION: 's-run' };
+    await made.send(bash('c1', 'ls').pre, env);
+    assert.equal((await made.send(bash('c2', 'pwd').pre, env)).said?.continue, wanted, state);
+  }
 });
 
 test('the task of a run ends when the run says so, and one that is tried again begins anew', async (context) => {

@@ -8,6 +8,7 @@ import { main } from '../../src/cli/main.ts';
 import type { Card } from '../../src/core/card.ts';
 import type { Entry } from '../../src/core/event.ts';
 import { sqliteStore } from '../../src/stores/sqlite.ts';
+import { keepRun, type RunRecord, thisProcess } from '../../src/supervisor/run-record.ts';
 
 export type Event = Readonly<Record<string, unknown>>;
 
@@ -74,6 +75,14 @@ export function newSession(host = 'claude-code'): HookSession {
     cards: () => look((opened) => opened.cards()),
     clear: () => rmSync(folder, { recursive: true, force: true }),
   };
+}
+
+/** Has a session be below a run, whose supervisor is this process unless said. */
+export function runAround({ store: place, folder }: HookSession, task: string, change: Partial<RunRecord> = {}): void {
+  const store = sqliteStore({ path: place.slice('sqlite:'.length) });
+  const about = { task, agent: 'claude-code', session: 's-run', command: ['claude'], options: [], cwd: folder };
+  keepRun(store, { ...about, state: 'running', owner: thisProcess(), ...change });
+  store.close();
 }
 
 /** The events of a recording, in their order; its folders become this one. */

@@ -1,17 +1,19 @@
 /** Money and tokens where only hooks look: read from the file that the host writes, once, and held to the limits. */
 
 import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
 import { appendFileSync, mkdirSync, mkdtempSync, rmSync, truncateSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { type TestContext, test } from 'node:test';
+import { findProvider } from '@pydantic/genai-prices';
 import { claudeSessionReader } from '../../src/agents/index.ts';
 import { hookTranscriptBytesMax } from '../../src/core/limits.ts';
 import { type KeptRates, rateKeeper } from '../../src/hooks/kept-rates.ts';
 import { type ReadMark, readOn } from '../../src/hooks/transcript.ts';
 import { priceBook } from '../../src/prices/index.ts';
 import { sqliteStore } from '../../src/stores/sqlite.ts';
-import { bash, type HookSession, newSession, prompt, stop } from './session.ts';
+import { bash, type HookSession, newSession, prompt, runAround, stop } from './session.ts';
 
 const model = 'claude-opus-5-5';
 
@@ -114,12 +116,22 @@ test('what a subagent used is in a file of its own, is its own, and adds up to t
 });
 
 test('below a run the run counts', async (context) => {
-  const { used, send, spent } = conversation(context);
+  const { used, send, spent, made } = conversation(context);
+  runAround(made, 't-run');
   const env = { SWITCHGEAR_TASK: 't-run', SWITCHGEAR_SESSION: 's-run', SWITCHGEAR_TASK_MAX_TOKENS: '1' };
   await send(prompt('fix it'), env);
   used('m1', 100, 10);
   assert.equal((await send(bash('c1', 'ls').pre, env)).said, undefined);
   assert.deepEqual(spent(), []);
+});
+
+test('what outlives its run has its money counted all the same', async (context) => {
+  const { used, send, made } = conversation(context);
+  runAround(made, 't-run', { state: 'lost' });
+  const env = { SWITCHGEAR_TASK: 't-run', SWITCHGEAR_SESSION: 's-run', SWITCHGEAR_TASK_MAX_TOKENS: '1' };
+  await send(prompt('fix it'), env);
+  used('m1', 100, 10);
+  assert.equal((await send(bash('c1', 'ls').pre, env)).said?.continue, false);
 });
 
 function file(context: TestContext): string {
@@ -149,12 +161,26 @@ test('half a line waits, a line without end is passed over, a file that was cut 
   assert.deepEqual(read(), []);
 });
 
+test('bytes that are no text move nothing, and a pipe in the place of the file is not waited for', (context) => {
+  const path = file(context);
+  const reader = () => claudeSessionReader({ beside: true });
+  appendFileSync(path, Buffer.concat([Buffer.alloc(200, 0xff), Buffer.from('\n')]));
+  const first = readOn(path, undefined, true, reader());
+  appendFileSync(path, `${line('m1', 5)}\n`);
+  assert.deepEqual(
+    readOn(path, first?.mark, true, reader())?.used.map(({ inputTokens }) => inputTokens),
+    [5],
+  );
+  execFileSync('mkfifo', [`${path}.pipe`]);
+  assert.equal(readOn(`${path}.pipe`, first?.mark, true, reader()), undefined);
+});
+
 test('rates that are kept give the price that the book gives, and a model in no book costs the dearest rate', () => {
   const book = priceBook();
   const keeper = rateKeeper({});
   for (const usage of [
     { model, inputTokens: 12_345, outputTokens: 678, cacheReadTokens: 9_000, cacheWriteTokens: 345 },
-    { model, inputTokens: 10, outputTokens: 5 },
+    { model: 'claude-haiku-4-5', inputTokens: 10, outputTokens: 5 },
     { model: 'gemini-3.1-pro-preview', inputTokens: 300_000, outputTokens: 1_000 },
     { model: 'gemini-3.1-pro-preview', inputTokens: 30_000, outputTokens: 1_000 },
     { model: 'no-such-model', inputTokens: 1_000, outputTokens: 10 },
@@ -166,6 +192,26 @@ test('rates that are kept give the price that the book gives, and a model in no 
     assert.equal(again.prices.price(usage)?.micros, book.price(usage)?.micros, JSON.stringify(usage));
     if (book.price(usage) === undefined) assert.deepEqual(again.prices.dearest(usage), book.dearest(usage));
   }
+});
+
+test('a conversation that grows is priced as the book prices each request, whatever was learned on the way', () => {
+  const book = priceBook();
+  const starts = new Set<number>();
+  for (const provider of ['anthropic', 'openai', 'google']) {
+    for (const { id, prices } of findProvider({ providerId: provider })?.models ?? []) {
+      if (Array.isArray(prices) || book.price({ model: id, inputTokens: 1, outputTokens: 0 }) === undefined) continue;
+      const rates = Object.values(prices).flatMap((rate) => (typeof rate === 'object' ? rate.tiers : []));
+      for (const { start } of rates) starts.add(start);
+      const keeper = rateKeeper();
+      for (const inputTokens of [900, 130_000, 140_000, ...starts, ...[...starts].map((each) => each + 1), 900_000]) {
+        const usage = { model: id, inputTokens, outputTokens: 1_000, cacheReadTokens: Math.floor(inputTokens / 2) };
+        if (!keeper.knows(usage)) keeper.learn(book, usage);
+        const [kept, said] = [keeper.prices.price(usage)!.micros, book.price(usage)!.micros];
+        assert.ok(Math.abs(kept - said) <= 2 + said / 100_000, `${id}, ${inputTokens}: ${kept} for ${said}`);
+      }
+    }
+  }
+  assert.ok(starts.size > 1, 'some models have rates by size');
 });
 
 test('what the book said of a model is kept for the next hook', async (context) => {
