@@ -16,7 +16,8 @@ function start() {
   var fs = require('node:fs');
   var path = require('node:path');
   // What was read once need not be compiled again: hooks start this many times a minute.
-  require('node:module').enableCompileCache();
+  var folder = cacheFolder(path);
+  if (folder !== undefined) require('node:module').enableCompileCache(folder);
   // A checkout runs its source, whatever was built from it once; a package has only what was built.
   var source = path.join(__dirname, '../src/cli/main.ts');
   // A hook is one file, and ends as soon as it has answered: an agent waits for it.
@@ -30,4 +31,14 @@ function start() {
       process.exitCode = code;
       if (isHook) process.exit();
     });
+}
+
+// A folder of the user's own: in one that all users share, anybody could lay code that is then run.
+function cacheFolder(path) {
+  var cache = process.env.XDG_CACHE_HOME || '';
+  try {
+    return path.join(path.isAbsolute(cache) ? cache : path.join(require('node:os').homedir(), '.cache'), 'switchgear');
+  } catch (_) {
+    return undefined; // Nobody knows where this user is at home.
+  }
 }

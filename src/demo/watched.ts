@@ -2,7 +2,7 @@
 
 import { spawn } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { homedir, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Code } from '../core/verdict.ts';
@@ -90,8 +90,10 @@ export function openTheatre(): Theatre {
       '-p',
       prompt,
     ];
-    // Nothing of the user's own: no settings, no state, no session files.
-    const env = { PATH: process.env.PATH, HOME: home, CLAUDE_CONFIG_DIR: home, XDG_STATE_HOME: home };
+    // Nothing of the user's own: no settings, no state, no session files; only what is compiled already.
+    const cache = process.env.XDG_CACHE_HOME || join(homedir(), '.cache');
+    const own = { HOME: home, CLAUDE_CONFIG_DIR: home, XDG_STATE_HOME: home, XDG_CACHE_HOME: cache };
+    const env = { PATH: process.env.PATH, ...own };
     return new Promise((resolve, reject) => {
       const child = spawn(process.execPath, [bin, ...ours], { cwd: home, env, stdio: ['ignore', 'pipe', 'pipe'] });
       running.add(child);
