@@ -5,6 +5,7 @@ import { retryOf } from '../guard/by-hand.ts';
 import { carryOver } from '../guard/carried.ts';
 import type { Store } from '../ports/store.ts';
 import { forgetRun, type RunRecord } from '../supervisor/run-record.ts';
+import { keepHeapSmall } from '../supervisor/small-heap.ts';
 import type { Terminal } from './command.ts';
 import { policyOf } from './run-command.ts';
 import { startOf } from './run-loop.ts';
@@ -17,6 +18,7 @@ export async function goOnWith(store: Store, run: RunRecord, wish: Wish, here: T
   if (run.command.length === 0) {
     throw new SwitchgearError('not_kept', 'its command was too long to be kept: start it again by hand');
   }
+  keepHeapSmall();
   const terminal = { ...here, cwd: run.cwd };
   const given = runOptions([...run.options, '--', ...run.command], terminal);
   const policy = await policyOf(given, terminal);

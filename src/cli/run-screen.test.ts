@@ -117,6 +117,17 @@ test('a stream that is full has the agent wait until it takes more', async () =>
   assert.equal(isFree, true);
 });
 
+test('what is told on stderr is waited for, too', async () => {
+  const { screen, fill, free } = window(false);
+  fill(true);
+  screen.say('→ Read page-1.md');
+  const waiting = screen.full();
+  assert.notEqual(waiting, undefined);
+  free();
+  await waiting;
+  assert.equal(screen.full(), undefined);
+});
+
 test('what an agent says cannot steer the terminal from a line of ours', () => {
   assert.equal(oneLine('rm \u001b[31m-rf\u001b[0m\r\n\u202Etxt\tnow', 80), 'rm -rf txt now');
   assert.equal(oneLine('x'.repeat(500), 10), `${'x'.repeat(9)}…`);

@@ -30,7 +30,7 @@ export interface Screen {
   /** Passes on what the agent printed; a promise asks to wait until it is gone. */
   out(data: Uint8Array | string): Promise<void> | undefined;
   err(data: Uint8Array | string): Promise<void> | undefined;
-  /** What to wait for before more is printed, where stdout takes no more now. */
+  /** What to wait for before more is printed, where one of the two takes no more now. */
   full(): Promise<void> | undefined;
   /** Says a line of our own, on stderr. */
   say(line: string): void;
@@ -85,7 +85,7 @@ export function runScreen({ stdout, stderr, clock, status }: ScreenOptions): Scr
 
   return {
     out: (data) => pass(stdout, data),
-    full: () => held.get(stdout),
+    full: () => held.get(stdout) ?? held.get(stderr),
     err: (data) => pass(stderr, data),
     say(line) {
       const isInside = isShown && !atStart;
