@@ -62,7 +62,13 @@ test('limits of a task are told as what happened, of what was allowed', () => {
       counted('tool_loop', { actual: 3, limit: 2 }),
       "'search' was proposed unchanged 3 times although it was refused (limit 2)",
     ],
+    [
+      counted('tool_loop', { name: 'search', evidence: 'same_error', times: 4, of: 4, secs: 0 }),
+      "'search' returned the same error 4 times in a row",
+    ],
     [counted('denial_limit', { actual: 5, limit: 5 }), 'refused calls in a row: 5 of 5'],
+    [counted('task_paused', {}), 'paused'],
+    [counted('task_paused', {}, { reason: 'paused by hand' }), 'paused by hand'],
     [counted('rule_abort', {}), "a rule forbids 'search'"],
     [counted('rule_abort', {}, { reason: 'never on Sundays' }), 'never on Sundays'],
   ];
@@ -71,6 +77,20 @@ test('limits of a task are told as what happened, of what was allowed', () => {
     assert.deepEqual([message, said], [`Task stopped: ${explanation}`, explanation]);
     assert.ok(remediation);
   }
+});
+
+test('a budget beyond the task says so itself, and where only the call waits the model is told how long', () => {
+  const spent = (said: Partial<Stop>) =>
+    words(stopOf('deny', { code: 'token_spend_limit', counters: { actual: 100, limit: 50 }, ...said }));
+  assert.deepEqual(spent({ reason: 'the day is spent' }), [
+    'Call refused: the day is spent',
+    'Make no more calls. Say what you found and what is missing.',
+    'the day is spent',
+  ]);
+  assert.deepEqual(spent({ retryAtMs: 3_000 }).slice(0, 2), [
+    'Call refused: spend: $1.00 of $0.50',
+    'Try again in 2s.',
+  ]);
 });
 
 test('refusals of single calls are told in their own words', () => {
@@ -92,6 +112,11 @@ test('a rule speaks in its own words where it has any', () => {
     "nobody approved 'search': big sum",
   ]);
   const throttled = { counters: { actual: 11, limit: 10 }, retryAtMs: 61_000 };
+  assert.deepEqual(rule('rule_throttled', { reason: 'too fast' }), [
+    "'search' is limited: too fast",
+    'Try again after a manual reset.',
+    "'search' is limited: too fast",
+  ]);
   assert.deepEqual(rule('rule_throttled', throttled), [
     "'search' is limited (11 of 10)",
     'Try again in 60s.',

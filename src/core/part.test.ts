@@ -89,6 +89,28 @@ test('switches and lists are of their kind', () => {
   assert.throws(() => check({ countErrors: ['A', 5] }), /a list of texts, got A,5/);
 });
 
+test('settings that fit one by one must leave a limit together, too', () => {
+  const never = (name: string, count: number, calls: number) => ({
+    message: `circuitBreaker.${name} is ${count}, but the window holds ${calls} calls: it could never trip`,
+  });
+  const refused: readonly [input: object, ReturnType<typeof never>][] = [
+    [{ trip: 'count_window', windowCalls: 4 }, never('failureThreshold', 5, 4)],
+    [{ trip: 'count_window', failureThreshold: 101 }, never('failureThreshold', 101, 100)],
+    [{ rateWindow: 'calls', failureRateThreshold: 0.5, windowCalls: 9 }, never('minimumCalls', 10, 9)],
+    [{ rateWindow: 'calls', slowCallSecs: 2, windowCalls: 9 }, never('minimumCalls', 10, 9)],
+  ];
+  for (const [input, error] of refused) assert.throws(() => check(input), error);
+  const taken: readonly object[] = [
+    { trip: 'count_window', windowCalls: 5 },
+    { rateWindow: 'calls', failureRateThreshold: 0.5, windowCalls: 10 },
+    // Where nobody looks at the window of calls, its length does not matter.
+    { trip: 'consecutive', windowCalls: 1 },
+    { rateWindow: 'calls', windowCalls: 1 },
+    { rateWindow: 'time', failureRateThreshold: 0.5, slowCallSecs: 2, windowCalls: 1 },
+  ];
+  for (const input of taken) assert.deepEqual(check(input), input);
+});
+
 test('what is no setting, no object or cannot be read is refused by its own name', () => {
   const refusals: readonly [unknown, string][] = [
     [{ failure_treshold: 2 }, '.failure_treshold is not a setting'],
