@@ -6,7 +6,7 @@
 import { comeBackAt } from '../core/come-back.ts';
 import type { Entry } from '../core/event.ts';
 import { type BudgetWindow, book, type Charge, limitOf, overBudget, sliceOf, usedAt } from '../core/joint-budget.ts';
-import { storeRetryMaxMs } from '../core/limits.ts';
+import { comeBackMs, storeRetryMaxMs } from '../core/limits.ts';
 import type { JointBudget } from '../core/settings.ts';
 import type { Stop } from '../core/verdict.ts';
 import type { Clock } from '../ports/clock.ts';
@@ -50,6 +50,10 @@ export function createPurse(
   let wanted = 0;
   let asking = false;
   let askedMs = 0;
+  /** How many questions went out. */
+  let questions = 0;
+  /** Calls that wait for an answer: when they come back, for how much it is asked, and in which question. */
+  let sentAway: { readonly backAtMs: number; readonly amount: number; readonly question: number }[] = [];
   let closed = false;
   /** What was fetched for calls that wait, and until when it is theirs. */
   let promised = 0;
@@ -143,9 +147,11 @@ export function createPurse(
       roll(atMs);
       const needed = wanted;
       wanted = 0;
+      const question = ++questions;
       const { deal, brought } = fetching(Math.max(needed, chunk(atMs)), atMs);
       const dealt = await shared.soon(deal);
       fetched(dealt, brought(), needed, atMs);
+      sentAway = sentAway.filter((call) => call.question > question);
     }
     asking = false;
     giveBackSpare(); // Calls may have ended meanwhile that needed less than they took.
@@ -156,6 +162,23 @@ export function createPurse(
     if (asking) return;
     askedMs = clock.nowMs();
     void ask();
+  }
+
+  /**
+   * Asks for what a call misses, and says when it comes back. One that is back before the answer is not asked for
+   * twice: what nobody came for would stay in hand. Which of those who wait it is does not matter; timers may be early.
+   */
+  function sendAway(missing: number, atMs: number): number {
+    const isBack = (sentAway[0]?.backAtMs ?? Number.POSITIVE_INFINITY) <= atMs + comeBackMs / 2;
+    const { amount, question } = isBack ? sentAway.shift()! : { amount: 0, question: 0 };
+    if (missing > amount) want(missing - amount);
+    const backAtMs = comeBackAt(atMs, askedMs);
+    sentAway.push({
+      backAtMs,
+      amount: Math.max(missing, amount),
+      question: missing > amount ? questions + 1 : question,
+    });
+    return backAtMs;
   }
 
   /** The next part is fetched before this one is used up: a synchronous call cannot wait for it. */
@@ -199,9 +222,8 @@ export function createPurse(
         const reason = `the store of the ${budget.scope} budget is away, and what this process had of it is used`;
         return notNow(amount, atMs, atMs + storeRetryMaxMs, 'deny', reason);
       }
-      want(missing);
       const reason = `more of the ${budget.scope} budget is being fetched`;
-      return { ...notNow(amount, atMs, comeBackAt(atMs, askedMs), 'wait', reason), pending: true };
+      return { ...notNow(amount, atMs, sendAway(missing, atMs), 'wait', reason), pending: true };
     },
     charge({ amount, atMs }, comesBack) {
       if (amount > 0) {
