@@ -34,9 +34,19 @@ const telling: readonly (readonly [given: unknown, kept: string])[] = [
     '{"api_key":[redacted],"apiKey":[redacted],"access_token":[redacted],"max_tokens":4}',
   ],
   [`curl -H 'X: ${key}' host`, `"curl -H 'X: [redacted]' host"`],
-  ['curl -H "Authorization: Bearer abc.def-123"', '"curl -H \\"Authorization: [redacted] [redacted]\\""'],
+  ['curl -H "Authorization: Bearer abc.def-123"', '"curl -H \\"Authorization: [redacted]\\""'],
+  ["curl -H 'Authorization: Token abc' -v", `"curl -H 'Authorization: [redacted]' -v"`],
+  ["curl -H 'Cookie: sid=abc; theme=dark' -v", `"curl -H 'Cookie: [redacted]' -v"`],
+  [{ [key]: 1, 'a=1&token=abc': 2 }, '{"[redacted]":1,"a=1&token=[redacted]":2}'],
+  ['curl -d "{\\"password\\": \\"hunter2\\"}" host', String.raw`"curl -d \"{\\\"password\\\": [redacted]}\" host"`],
+  ['{"token":"abc def', '"{\\"token\\":[redacted]"'],
   ['psql postgres://ann:pw@db/main', '"psql postgres://[redacted]@db/main"'],
   ['curl -u ann:pw host', '"curl -u ann:[redacted] host"'],
+  ['curl --user ann:pw host', '"curl --user ann:[redacted] host"'],
+  ['DB_PASS=pw MYSQL_PWD=pw make', '"DB_PASS=[redacted] MYSQL_PWD=[redacted] make"'],
+  [{ db_pass: 'pw', bypass: 1 }, '{"db_pass":[redacted],"bypass":1}'],
+  [[{ name: 'API_KEY', value: 'pw' }, { value: 1 }], '[{"name":"API_KEY","value":[redacted]},{"value":1}]'],
+  ['{"Cookie": "sid=abc"}', '"{\\"Cookie\\": [redacted]}"'],
   [['login', '--password', 'hunter2', '-v'], '["login","--password",[redacted],"-v"]'],
   ['login --password hunter2 --user ann', '"login --password [redacted] --user ann"'],
   ['GITHUB_TOKEN=abc123 make; echo done', '"GITHUB_TOKEN=[redacted] make; echo done"'],
@@ -57,6 +67,10 @@ test('a secret that begins before the cut does not show its beginning', () => {
     const text = textOf([`${'x '.repeat(at / 2)}${key}`], true);
     assert.doesNotMatch(text, /sk-proj/, `at ${at}`);
   }
+});
+
+test('a secret in quotes that is longer than what is looked at does not show', () => {
+  assert.doesNotMatch(textOf([`{"password":"${'correct horse '.repeat(100)}"}`], true), /horse/);
 });
 
 test('whatever comes, the text is bounded and nothing is thrown', () => {

@@ -29,7 +29,9 @@ export function textOf(args: readonly unknown[], redacted: boolean): string {
   const max = redacted ? redactedContentMax : fullContentMax;
   const walk = { room: max, entries: fingerprintEntriesMax, redacted };
   try {
-    const text = args.map((arg) => show(arg, walk, 0)).join(', ');
+    const text = first(args, walk)
+      .map((arg) => show(arg, walk, 0))
+      .join(', ');
     return text.length > max ? `${text.slice(0, max - 1)}…` : text;
   } catch {
     return ''; // A getter that throws, a revoked proxy: there is nothing to show.
@@ -45,22 +47,27 @@ interface Walk {
 
 const hidden = '[redacted]';
 
-/** Fields whose values are secrets by their names. */
-const secretName =
-  /pass(word|wd|phrase)|secret|token$|(api|access|private|signing)[-_]?key|authorization|cookie|credential/i;
+/** What secrets are called, in fields and in texts. */
+const secretWords =
+  'pass(?:word|wd|phrase)|secret|(?:api|access|private|signing)[-_]?key|authorization|cookie|credentials?';
 
-const said = /(?:"[^"]*"|'[^']*'|[^\s"'&,;]+)/.source;
-const secretWord = '(?:pass(?:word|wd|phrase)|secret|token|(?:api|access)[-_]?key|authorization)';
+/** Fields whose values are secrets by their names. */
+const secretName = new RegExp(`${secretWords}|(?:^|[_-])(?:pass|pwd)$|token$`, 'i');
+
+/** A value, with the quotes around it, which may be escaped, and whose end may be cut off. */
+const said = /(?:\\*"[^"]*(?:"|$)|\\*'[^']*(?:'|$)|[^\s"'&,;]+)/.source;
+const secretWord = `(?:${secretWords}|[_-](?:pass|pwd)|token)`;
 
 const secretFlag = new RegExp(`^--?[\\w-]*${secretWord}$`, 'i');
 
 /** What looks like a secret in a text; the first group stays. */
 const secrets: readonly RegExp[] = [
   /(-----BEGIN [A-Z ]*PRIVATE KEY-----)[\s\S]*?(?:-----END [A-Z ]*PRIVATE KEY-----|$)/g,
+  /(\b(?:authorization|cookie)\s*:\s*)(?=[^\s"'\\])[^"'\r\n\\]+/gi,
   /(\b(?:bearer|basic)\s+)[\w.~+/=-]{6,}/gi,
   /(:\/\/)[^\s/:@]*:[^\s/@]+(?=@)/g,
-  /(\s-u\s*[^\s:]+:)\S+/g,
-  new RegExp(`(${secretWord}["']?\\s*[=:]\\s*)${said}`, 'gi'),
+  /(\s(?:-u|--user)[\s=]*[^\s:]+:)\S+/g,
+  new RegExp(`(${secretWord}\\\\*["']?\\s*[=:]\\s*)${said}`, 'gi'),
   new RegExp(`(--?[\\w-]*${secretWord}\\s+)${said}`, 'gi'),
   /(\b)(?:sk|pk|rk|gh[opsu]|github_pat|glpat|xox[abprs]|npm|hf|AKIA|ASIA|AIza|ya29)[-_.]?[\w-]{12,}/g,
   /(\b)eyJ[\w-]{6,}\.[\w-]{6,}(?:\.[\w-]*)?/g,
@@ -78,7 +85,7 @@ function show(value: unknown, walk: Walk, depth: number): string {
     if (ArrayBuffer.isView(value)) return took(walk, `[${value.byteLength} bytes]`);
     if (Array.isArray(value)) return `[${first(value, walk).map((_, at) => item(value, at, walk, depth))}]`;
     const fields = value as Readonly<Record<string, unknown>>;
-    return `{${first(Object.keys(fields), walk).map((key) => field(key, fields[key], walk, depth))}}`;
+    return `{${first(Object.keys(fields), walk).map((key) => field(key, fields, walk, depth))}}`;
   }
   if (typeof value !== 'string') return took(walk, typeof value === 'function' ? '[function]' : String(value));
   // A secret may begin before the cut and end behind it.
@@ -94,9 +101,15 @@ function item(list: readonly unknown[], at: number, walk: Walk, depth: number): 
   return isSecret ? took(walk, hidden) : show(list[at], walk, depth + 1);
 }
 
-function field(key: string, value: unknown, walk: Walk, depth: number): string {
-  const name = `${took(walk, JSON.stringify(key.slice(0, redactedContentMax)))}:`;
-  return name + (walk.redacted && secretName.test(key) ? took(walk, hidden) : show(value, walk, depth + 1));
+/** A field; a pair of a name and a value is one as well. */
+function field(key: string, fields: Readonly<Record<string, unknown>>, walk: Walk, depth: number): string {
+  if (walk.room <= 0) return '…';
+  const seen = key.slice(0, 2 * redactedContentMax);
+  const text = walk.redacted ? redact(seen) : seen; // A table may have secrets for its keys.
+  const name = `${took(walk, JSON.stringify(text.slice(0, redactedContentMax)))}:`;
+  const called = key === 'value' ? (fields.name ?? fields.key) : key;
+  const isSecret = walk.redacted && typeof called === 'string' && secretName.test(called);
+  return name + (isSecret ? took(walk, hidden) : show(fields[key], walk, depth + 1));
 }
 
 function first<T>(list: readonly T[], { entries }: Walk): readonly T[] {
