@@ -286,6 +286,25 @@ test('nobody is refused by a view that is a moment old, whatever else this proce
   two.close();
 });
 
+test('a change of which nobody is told is seen all the same, with the next look at the store', async () => {
+  const silent = () => {
+    const client = createClient({ url: server.url, RESP: 3 }) as unknown as RedisClient;
+    const send = client.sendCommand.bind(client);
+    return Object.assign(client, {
+      sendCommand: async (args: string[]) => (args[0] === 'PUBLISH' ? 0 : send(args)),
+    });
+  };
+  const one = await open();
+  const two = await open({ prefix: `t${prefixes}`, client: silent });
+  const [cell, theirs] = [counter(one), counter(two)];
+  await one.shared.soon({ changes: [{ cell, step: plusOne }] });
+  await until(() => theirs.state.n === 1);
+  for (let at = 0; at < 3; at++) await two.shared.soon({ changes: [{ cell: theirs, step: plusOne }] });
+  await until(() => cell.state.n === 4);
+  one.close();
+  two.close();
+});
+
 test('the list of what a line did is cut, however many deals there are', async () => {
   const store = await open();
   const cell = counter(store);
