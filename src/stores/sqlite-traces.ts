@@ -6,7 +6,7 @@ import { machineClock } from './machine-clock.ts';
 
 export interface Traces {
   add(note: Note): void;
-  /** All that wait, to be written now; they stay until that has come about. */
+  /** All that wait, to be written now: they stay, and come again, until that has come about. */
   due(): readonly Note[];
   /** So many of them were written. */
   written(count: number): void;
@@ -22,19 +22,23 @@ const traceWaitMs = 10;
 export function createTraces(commit: () => void): Traces {
   let notes: Note[] = [];
   let forget: (() => void) | undefined;
+  const late = () => {
+    forget = undefined;
+    commit();
+  };
   return {
     add(note) {
       notes.push(note);
       if (notes.length >= tracesPerCommit) commit();
-      else forget ??= machineClock.after(traceWaitMs, commit, true);
+      else forget ??= machineClock.after(traceWaitMs, late, true);
     },
-    due() {
+    due: () => [...notes], // More may come meanwhile.
+    written(count) {
+      if (count === 0) return;
+      notes = notes.slice(count);
+      if (notes.length > 0) return;
       forget?.();
       forget = undefined;
-      return [...notes]; // More may come meanwhile.
-    },
-    written(count) {
-      notes = notes.slice(count);
     },
     hold() {
       if (notes.length > journalEntriesMax) notes = notes.slice(-journalEntriesMax);

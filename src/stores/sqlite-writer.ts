@@ -74,9 +74,12 @@ export function createWriter({ session, views, pulse, waitMs, lookAfterLog }: Wr
     if (!takeLock(session, patienceMs, durable)) return undefined;
     try {
       tell(deals.refresh());
+      const lines = traces.due();
+      deals.trace(lines); // What led to a change has lower numbers than what is said of it.
       const result = work();
       deals.commit();
       deals.committed();
+      traces.written(lines.length);
       if (++commits % commitsPerLook === 0 && lookAfterLog()) db.exec('PRAGMA wal_checkpoint(TRUNCATE)');
       return result;
     } catch (error) {
@@ -170,17 +173,14 @@ export function createWriter({ session, views, pulse, waitMs, lookAfterLog }: Wr
 
   /** One commit for everything that waits. */
   function flushAll(patienceMs: number): void {
-    const lines = traces.due();
-    if (waiting.length === 0 && lines.length === 0 && drops.length === 0) return;
+    if (waiting.length + traces.size + drops.length === 0) return;
     const group = waiting;
     const dropped = drops;
     try {
       const durable = group.some(({ deal }) => touchesCards(deal));
       const ran = transaction(patienceMs, durable, () => {
         for (const key of dropped) session.deals.drop(key, session.clock.nowMs());
-        const all = group.map(({ deal }) => run(deal));
-        session.deals.trace(lines);
-        return all;
+        return group.map(({ deal }) => run(deal));
       });
       if (ran === undefined) {
         giveUpOld('the lock was not free in time');
@@ -189,7 +189,6 @@ export function createWriter({ session, views, pulse, waitMs, lookAfterLog }: Wr
       }
       tries = 0;
       waiting = waiting.slice(group.length);
-      traces.written(lines.length);
       drops = drops.slice(dropped.length);
       recovered();
       const ended = group.map(({ deal }, at) => room.ended(deal, ran[at]!.dealt));

@@ -195,6 +195,24 @@ test('the journal keeps so much and no more, and its numbers go on', async () =>
   store.close();
 });
 
+test('what led to a record has lower numbers, however soon the record follows', () => {
+  const store = sqliteStore({ path: newPath() });
+  const trace = (model: string) =>
+    ({ type: 'usage-observed', model, cost: { micros: 1, tokens: 1 }, basis: '' }) as const;
+  store.append(trace('one'), {}, 1);
+  store.append({ type: 'task-missing', name: 'two' }, {}, 2);
+  store.append(trace('three'), {}, 3);
+  assert.deepEqual(
+    store.tail(0).map(({ seq, atMs }) => [seq, atMs]),
+    [
+      [1, 1],
+      [2, 2],
+      [3, 3],
+    ],
+  );
+  store.close();
+});
+
 test('traces share rows, and are read one by one from any number on', async () => {
   const path = newPath();
   const store = sqliteStore({ path });
