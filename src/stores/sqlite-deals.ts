@@ -10,6 +10,7 @@ import { cardPrefix, isForPeople, planDeal, type Refused } from './planning.ts';
 import { DamagedRow } from './sqlite-error.ts';
 import { sumOf } from './sqlite-file.ts';
 import { journalLines } from './sqlite-lines.ts';
+import { dropOldest } from './sqlite-retention.ts';
 import { blockOf, migrations, newerThan } from './sqlite-schema.ts';
 import { statementsOf } from './sqlite-statements.ts';
 import { type Known, keepSpare, type View, type Views } from './views.ts';
@@ -281,7 +282,7 @@ export function createDeals(db: DatabaseSync, views: Views, { wallMs, nowMs }: C
       ask.dropAged.run(wall - days * dayMs);
       const pages = (name: string) => Number(db.prepare(`PRAGMA ${name}`).get()?.[name] ?? 0);
       const used = (pages('page_count') - pages('freelist_count')) * pages('page_size');
-      if (used > bytes) ask.dropOldest.run();
+      if (used > bytes) dropOldest(ask, used - bytes);
       isFull = Number(ask.count.get()?.n ?? 0) >= cells;
     },
     get lastSeq() {

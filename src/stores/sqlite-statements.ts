@@ -48,10 +48,8 @@ export function statementsOf(db: DatabaseSync) {
       'DELETE FROM journal WHERE seq IN (SELECT seq FROM journal ORDER BY seq LIMIT 500) AND wallMs < ? ' +
         'AND seq < (SELECT max(seq) FROM journal)',
     ),
-    dropOldest: db.prepare(
-      'DELETE FROM journal WHERE seq IN (SELECT seq FROM journal ORDER BY seq LIMIT 2000) ' +
-        'AND seq < (SELECT max(seq) FROM journal)',
-    ),
+    oldest: db.prepare('SELECT seq, octet_length(entry) AS bytes FROM journal ORDER BY seq LIMIT 2000'),
+    dropUpTo: db.prepare('DELETE FROM journal WHERE seq <= ? AND seq < (SELECT max(seq) FROM journal)'),
     cards: db.prepare('SELECT count(*) AS n FROM cells WHERE key >= ? AND key < ? AND state IS NOT NULL'),
     oldestCard: db.prepare(
       'SELECT key FROM cells WHERE key >= ? AND key < ? AND state IS NOT NULL ORDER BY version LIMIT 1',

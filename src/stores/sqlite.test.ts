@@ -195,6 +195,21 @@ test('the journal keeps so much and no more, and its numbers go on', async () =>
   store.close();
 });
 
+test('of a journal that is too big as much goes as is too much, however many entries a row has', async () => {
+  const path = newPath();
+  const store = sqliteStore({ path, retain: { megabytes: 1 } });
+  const long = (call: number) => ({ type: 'result-observed', name: 'x'.repeat(2_000), call }) as never;
+  for (let n = 0; n < 1_000; n++) store.append(long(n), {}, n);
+  for (let look = 0; look < 300; look++) {
+    const [first] = await store.shared.entries(0, 1);
+    if (first!.seq > 1) break;
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+  const kept = await store.shared.entries(0, 10_000);
+  assert.ok(kept.length > 300 && kept.length < 600, `${kept.length} of 1000 entries of 2 kB were kept in 1 MB`);
+  store.close();
+});
+
 test('what led to a record has lower numbers, however soon the record follows', () => {
   const store = sqliteStore({ path: newPath() });
   const trace = (model: string) =>
