@@ -63,8 +63,8 @@ export interface Deals {
   raise(key: string, atLeast: number): void;
 }
 
-export function createDeals(db: DatabaseSync, views: Views, { wallMs, nowMs }: Clock): Deals {
-  const lines = journalLines(() => metaOf(secretKey) ?? '');
+export function createDeals(db: DatabaseSync, views: Views, { wallMs, nowMs }: Clock, secret: () => string): Deals {
+  const lines = journalLines(() => metaOf(secretKey) ?? secret());
   const ask = statementsOf(db);
   let seenData = -1;
   let seenVersion = Number(ask.top.get()?.version ?? 0);

@@ -11,7 +11,8 @@ export function tellFile(
   totals: ReadonlyMap<string, number>,
   marks: readonly Marking[],
 ): void {
-  const { deals } = session;
+  const { deals, made } = session;
+  for (const [key, value] of made) if (deals.meta(key) === undefined) deals.setMeta(key, value);
   for (const view of views.all.values()) {
     if (view.text === undefined) continue;
     const stored = deals.known(view.cell.key);

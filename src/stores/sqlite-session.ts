@@ -7,7 +7,7 @@ import type { Stored } from '../ports/store.ts';
 import { machineClock } from './machine-clock.ts';
 import { machineTime, type SavedTime } from './machine-time.ts';
 import type { Pulse } from './pulse.ts';
-import { createDeals, type Deals } from './sqlite-deals.ts';
+import { createDeals, type Deals, secretKey } from './sqlite-deals.ts';
 import { sentenceOf, troubleOf } from './sqlite-error.ts';
 import { inodeOf, type OpenFile, openFile, setAside, sumOf } from './sqlite-file.ts';
 import { entriesOf } from './sqlite-lines.ts';
@@ -23,8 +23,9 @@ export interface Session {
   trouble(error: unknown): boolean;
   /** Opens the file anew where another lies under its name; true if so. */
   reopenIfReplaced(): boolean;
-  /** A value that is made once per file. */
+  /** A value that is made once per file; one that begins anew gets it, too. */
   once(key: string, make: () => string): string;
+  readonly made: ReadonlyMap<string, string>;
   saveTime(): void;
   read(prefix: string, most: number): readonly Stored[];
   /** Entries from a number on; of more than `most` the newest, or the first. */
@@ -42,6 +43,7 @@ export interface SessionOptions {
 
 export function createSession({ path, verify, views, pulse, clock: given }: SessionOptions): Session {
   let file: OpenFile = openFile(path, verify);
+  const made = new Map<string, string>();
   const saved = readTime();
   const time = machineTime(saved);
   const clock = given ?? time.clock;
@@ -50,7 +52,7 @@ export function createSession({ path, verify, views, pulse, clock: given }: Sess
   if (file.aside !== undefined) sayAside(file.aside);
 
   function makeDeals(): Deals {
-    return createDeals(file.db, views, clock);
+    return createDeals(file.db, views, clock, () => made.get(secretKey) ?? '');
   }
 
   function readTime(): SavedTime | undefined {
@@ -109,6 +111,7 @@ export function createSession({ path, verify, views, pulse, clock: given }: Sess
     get deals() {
       return deals;
     },
+    made,
     attempt,
     trouble,
     reopenIfReplaced() {
@@ -124,15 +127,17 @@ export function createSession({ path, verify, views, pulse, clock: given }: Sess
     once(key, make) {
       const { db } = file;
       const isNew = saved === undefined || saved.boot !== time.save().boot;
-      const value = deals.meta(key);
+      let value = deals.meta(key);
+      if (value !== undefined) made.set(key, value);
       if (value !== undefined && !isNew) return value;
       db.exec('PRAGMA busy_timeout = 2000; BEGIN IMMEDIATE');
       try {
-        const made = deals.meta(key) ?? make();
-        deals.setMeta(key, made);
+        value = deals.meta(key) ?? make();
+        deals.setMeta(key, value);
         if (isNew) deals.setMeta('time', JSON.stringify(time.save()));
         db.exec('COMMIT');
-        return made;
+        made.set(key, value);
+        return value;
       } catch (error) {
         if (db.isTransaction) db.exec('ROLLBACK');
         throw error;

@@ -147,6 +147,7 @@ test('a file that is taken away is made anew, and told what this process knows',
   const other = sqliteStore({ path });
   assert.deepEqual(other.cell('breaker/a', () => ({ open: false })).state, { open: true });
   assert.equal(other.shared.sum('s'), 7);
+  assert.equal(other.shared.secret, store.shared.secret);
   const third = { ...window, id: 'third', atMs: atMs + 1, most: 2 };
   assert.deepEqual(other.shared.now({ marks: [third] }), { status: 'refused', by: 'mark', key: 'm' });
   const db = new DatabaseSync(path);
