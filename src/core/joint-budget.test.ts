@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { actionOf, permitOf, seated, stopOf } from '../../test/control-story.ts';
 import { givenBack, success } from './action.ts';
-import { type BudgetWindow, book, emptyWindow, jointBudget, usedAt } from './joint-budget.ts';
+import { type BudgetWindow, book, emptyWindow, jointBudget, noticeDue, overBudget, usedAt } from './joint-budget.ts';
 import { budgetSlices } from './limits.ts';
 import type { JointBudget } from './settings.ts';
 import { allow, type Stop } from './verdict.ts';
@@ -60,6 +60,37 @@ test('a session ends at its root; outside any task only the call is refused', ()
   assert.deepEqual([inside.kind, inside.ends, inside.reason], ['halt', 'root', 'tool calls of the session: 1 of 0']);
   const outside = judge() as Stop;
   assert.deepEqual([outside.kind, outside.ends], ['deny', undefined]);
+});
+
+test('a session’s budget is kept by session, the others by the gear; unless told otherwise its word is a halt', () => {
+  const scopes = (['session', 'agent', 'project', 'global'] as const).map((scope) => jointBudget(calls(1, { scope })));
+  assert.deepEqual(
+    scopes.map(({ scope }) => scope),
+    ['session', 'gear', 'gear', 'gear'],
+  );
+  assert.equal(overBudget(calls(1), 2).kind, 'halt');
+  assert.equal(overBudget(calls(1), 2, 'deny').kind, 'deny');
+});
+
+test('that much is used is said once in a window, and again for another limit', () => {
+  const budget = calls(10, { windowSecs: budgetSlices }); // A slice is one second.
+  const window = emptyWindow();
+  const due = (atMs: number, of = budget) => noticeDue(window, of, 0.8, atMs);
+  book(window, budget, { amount: 7, atMs: 0 });
+  assert.equal(due(0), undefined);
+  book(window, budget, { amount: 1, atMs: 0 });
+  assert.deepEqual(due(0), {
+    type: 'notice',
+    gauge: { name: 'global_calls', actual: 8, limit: 10 },
+    message: `tool calls of all agents in any ${budgetSlices} s: 8 of 10`,
+  });
+  assert.equal(due(0), undefined);
+  assert.equal(due(budgetSlices * 1_000), undefined, 'the window it was said in is not over');
+  assert.equal(due(0, { ...budget, limit: 9 })?.gauge.limit, 9);
+  assert.equal(due(0, { ...budget, limit: 11 }), undefined, 'too little of that');
+  const laterMs = (budgetSlices + 1) * 1_000;
+  book(window, budget, { amount: 9, atMs: laterMs });
+  assert.equal(due(laterMs, { ...budget, limit: 9 })?.gauge.actual, 9);
 });
 
 test('tokens and money are booked at their worst, and settled to what they cost', () => {

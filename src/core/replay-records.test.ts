@@ -93,6 +93,26 @@ test('a halt is repeated where its counters are over the limit in force', () => 
   assert.deepEqual(repeated([first], { delegation: ends }), { decisions: 1, differences: [] });
 });
 
+test('a halt by a budget beyond the task is held to the budgets of its scope and its unit', () => {
+  const budgets: Settings['budgets'] = [
+    { scope: 'agent', unit: 'calls', limit: 5 },
+    { scope: 'agent', unit: 'tokens', limit: 100 },
+    { scope: 'session', unit: 'spend_cents', limit: 3 },
+  ];
+  const rows: readonly [code: Code, scope: string, last: number][] = [
+    ['tool_call_limit', 'agent', 5],
+    ['token_limit', 'agent', 100],
+    ['token_spend_limit', 'session', 3],
+    ['tool_call_limit', 'session', 1e6],
+    ['tool_call_limit', 'project', 1e6],
+  ];
+  for (const [code, scope, last] of rows) {
+    const at = (actual: number) => repeated([halted(code, { actual, scope })], { budgets });
+    assert.deepEqual(at(last), { decisions: 1, differences: [`1 ${code}: none`] }, `${scope} ${code}`);
+    if (last < 1e6) assert.deepEqual(at(last + 1), { decisions: 1, differences: [] }, `${scope} ${code}`);
+  }
+});
+
 test('halts that counters do not decide, or that another halt brought, are passed over', () => {
   const none = { decisions: 0, differences: [] };
   assert.deepEqual(repeated([halted('token_spend_limit', { actual: 'unknown' })]), none);

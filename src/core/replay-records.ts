@@ -2,6 +2,7 @@
 
 import { workerLimit } from './delegation.ts';
 import type { Entry } from './event.ts';
+import { overBudget } from './joint-budget.ts';
 import type { Difference } from './replay.ts';
 import { agentOf, breakerSettingsOf, type ReplayOptions } from './replay-state.ts';
 import type { BreakerSettings, Settings, TaskSettings } from './settings.ts';
@@ -95,7 +96,10 @@ export function repeatRecords(
 function halts({ code, counters }: Stop, limits: TaskSettings, settings: Settings): boolean | undefined {
   const { actual, scope } = counters;
   if (typeof actual !== 'number') return undefined;
-  if (scope !== undefined) return settings.budgets.some((each) => each.scope === scope && actual > each.limit);
+  if (scope !== undefined) {
+    const own = settings.budgets.filter((each) => each.scope === scope && overBudget(each, actual).code === code);
+    return own.some(({ limit }) => actual > limit);
+  }
   switch (code) {
     case 'tool_call_limit':
       return actual > limits.maxToolCalls;

@@ -54,6 +54,19 @@ test('each scope has its own cells, and the same cell comes back', () => {
   assert.equal(cells({ session: 'other' })[0], target);
 });
 
+test('a budget is one agent’s, one session’s or everybody’s, as its scope says', () => {
+  const budgets = (['agent', 'session', 'global'] as const).map((scope) => ({ scope, unit: 'calls', limit: 9 }));
+  const { seats } = begun({}, { budgets });
+  const cells = (agent: string, session: string) =>
+    seats(actionOf({ agent, session }), undefined).map(({ cell }) => cell);
+  const first = cells('ann', 's');
+  const shared = (agent: string, session: string) => cells(agent, session).map((cell, at) => cell === first[at]);
+  assert.equal(new Set(first).size, 3);
+  assert.deepEqual(shared('ann', 's'), [true, true, true]);
+  assert.deepEqual(shared('bob', 's'), [false, true, true]);
+  assert.deepEqual(shared('ann', 'u'), [true, false, true]);
+});
+
 test('a worker’s failures are kept by session and name', () => {
   const { seats } = begun();
   const cell = (name: string, session: string) =>

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { frequencyHistoryMax, frequencyWindowMaxMs } from '../limits.ts';
-import { parseCondition, unquote } from './condition.ts';
+import { failed, parseCondition, unquote } from './condition.ts';
 
 const error = (text: string) => parseCondition(text).error;
 
@@ -17,6 +17,16 @@ test('one pair of quotes is taken off, where it is a pair', () => {
     ['aba', 'aba'],
   ];
   for (const [text, bare] of rows) assert.equal(unquote(text), bare, text);
+});
+
+test('what came is quoted by its beginning where it is long, and by its kind where it is no text', () => {
+  const long = 'abcdefgh'.repeat(100);
+  const { error: whole } = failed('no', long);
+  const shown = /^no, got "(.*)…"$/.exec(whole)?.[1] ?? '';
+  assert.ok(shown.length > 0 && long.startsWith(shown) && shown.length < long.length, whole);
+  const fits = long.slice(0, shown.length);
+  assert.equal(failed('no', fits).error, `no, got "${fits}"`, 'what just fits is not cut');
+  assert.equal(failed('no', 5).error, 'no, got "number"');
 });
 
 test('a frequency has a count and a window, each within its ends, in its largest unit', () => {
