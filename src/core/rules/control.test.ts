@@ -212,6 +212,14 @@ describe('frequency in chains', () => {
 });
 
 describe('an output rule that fired on a result', () => {
+  it('is due once, however often it fired, beside the others', () => {
+    const [first, second] = [rule('output:a|contains:x|abort'), rule('output:b|contains:x|abort')];
+    const at = bench([first, second]);
+    at.settle(0, [first]);
+    at.settle(1, [first, second]);
+    assert.deepEqual(stop(at.due()).rules, [first.id, second.id]);
+  });
+
   it('halts its task: at once when asked, and at the next action', () => {
     const abort = rule('output:error|contains:fail|abort');
     const at = bench([abort]);

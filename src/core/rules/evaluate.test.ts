@@ -139,6 +139,20 @@ describe('rules on a step of a chain', () => {
 });
 
 describe('rules on a single call', () => {
+  it('are told, every one that fires, in their order', () => {
+    const rules = ['amount>1|abort', 'amount>9|abort', 'ability:pay|confirm'].map((text) => rule(text));
+    const told = matchCall(rules, { tool: 'pay', agent: 'A', args: { amount: 5 } }, settings);
+    assert.deepEqual(told, [
+      { rule: rules[0]!.id, seen: 'amount 5 exceeds threshold 1' },
+      { rule: rules[2]!.id, seen: 'ability pay is about to be called' },
+    ]);
+  });
+
+  it('ask for a missing key only where no argument carries it', () => {
+    assert.equal(onCall('amount>5|abort', 'pay', [{ other: 1 }, { amount: 1 }]), undefined);
+    assert.equal(onCall('amount>5|abort', 'pay', [{ other: 1 }, { more: 1 }]), 'amount is missing, threshold 5');
+  });
+
   it('read every argument that is an object, and paths in it', () => {
     assert.equal(onCall('amount>5|abort', '*', [{ amount: 6 }]), 'amount 6 exceeds threshold 5');
     assert.equal(onCall('amount>5|abort', '*', { amount: '6' }), 'amount 6 exceeds threshold 5');
@@ -204,6 +218,13 @@ describe('rules on a result', () => {
     assert.equal(onResult('output:error|contains:fail|abort', '*', ' {"error":"it failed"}'), 'error contains "fail"');
     assert.equal(onResult('output:error|contains:fail|abort', '*', { other: 'fail' }), undefined);
     assert.equal(onResult('output:error|contains:fail|abort', '*', { error: 'fine' }), undefined);
+  });
+
+  it('look at outputs of their target only', () => {
+    for (const target of ['tool:mail', 'agent:B', 'chain:pay']) {
+      assert.equal(onResult('output:error|contains:fail|abort', target, { error: 'it failed' }), undefined);
+    }
+    assert.equal(onResult('error>1|abort', 'pay', { error: 'undefined' }), undefined, 'it is no rule on an output');
   });
 
   it('take plain text for the output of a tool that is named, or under the key result', () => {
