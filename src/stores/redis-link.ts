@@ -194,9 +194,10 @@ export function createLink(options: LinkOptions): Link {
   }
 
   function checked(reply: unknown): Reply {
-    // A number alone is a version that was given out: the whole answer of the most frequent script.
-    if (typeof reply === 'number') return ['done', '', '', '', '0', String(reply), '0', ''];
     if (Array.isArray(reply) && reply.length >= 8) return reply.map(String);
+    // A number alone, which some read as text, is a version: the whole answer of the most frequent script.
+    const version = String(reply);
+    if (/^\d+$/.test(version)) return ['done', '', '', '', '0', version, '0', ''];
     drop('Redis answered what no script of ours says');
     throw new LineDown('Redis answered what no script of ours says');
   }

@@ -286,15 +286,29 @@ test('nobody is refused by a view that is a moment old, whatever else this proce
   two.close();
 });
 
-test('a change of which nobody is told is seen all the same, with the next look at the store', async () => {
-  const silent = () => {
+/** A client that does something else with what it is to send. */
+function clientWith(ask: (args: string[], send: (args: string[]) => Promise<unknown>) => Promise<unknown>) {
+  return () => {
     const client = createClient({ url: server.url, RESP: 3 }) as unknown as RedisClient;
     const send = client.sendCommand.bind(client);
-    return Object.assign(client, {
-      sendCommand: async (args: string[]) => (args[0] === 'PUBLISH' ? 0 : send(args)),
-    });
+    return Object.assign(client, { sendCommand: (args: string[]) => ask(args, send) });
   };
+}
+
+test('a client that reads numbers as texts is as good as any', async () => {
+  const asText = (reply: unknown) => (typeof reply === 'number' ? String(reply) : reply);
+  const store = await open({ client: clientWith((args, send) => send(args).then(asText)) });
+  const cell = counter(store);
+  for (let at = 1; at <= 3; at++) {
+    assert.equal((await store.shared.soon({ changes: [{ cell, step: plusOne }] })).status, 'done');
+  }
+  assert.deepEqual([cell.state.n, store.shared.health.state], [3, 'shared']);
+  store.close();
+});
+
+test('a change of which nobody is told is seen all the same, with the next look at the store', async () => {
   const one = await open();
+  const silent = clientWith(async (args, send) => (args[0] === 'PUBLISH' ? 0 : send(args)));
   const two = await open({ prefix: `t${prefixes}`, client: silent });
   const [cell, theirs] = [counter(one), counter(two)];
   await one.shared.soon({ changes: [{ cell, step: plusOne }] });
