@@ -66,13 +66,14 @@ function timeoutOf(text: string | undefined): number {
 /** What came, or what is wrong with it. */
 async function readPayload({ input }: Terminal): Promise<Payload | string> {
   const parts: Buffer[] = [];
-  let bytes = 0;
   const isAll = input === undefined && readNow(parts);
+  let bytes = parts.reduce((sum, { length }) => sum + length, 0);
   for await (const part of isAll ? [] : (input ?? process.stdin)) {
     parts.push(Buffer.from(part as Buffer));
     bytes += parts.at(-1)!.length;
-    if (bytes > hookPayloadBytesMax) return 'what came on stdin is too long';
+    if (bytes > hookPayloadBytesMax) break;
   }
+  if (bytes > hookPayloadBytesMax) return 'what came on stdin is too long';
   const text = Buffer.concat(parts).toString('utf8');
   try {
     const payload: unknown = JSON.parse(text);
@@ -83,15 +84,17 @@ async function readPayload({ input }: Terminal): Promise<Payload | string> {
   return `stdin must be one JSON object, got ${JSON.stringify(text.slice(0, 60))}`;
 }
 
-/** Reads stdin as a file, which needs no stream; false where it has to be waited for. */
+/** Reads stdin as a file, which needs no stream, up to what is too long; false where it has to be waited for. */
 function readNow(parts: Buffer[]): boolean {
   try {
-    for (;;) {
+    for (let read = 0; read <= hookPayloadBytesMax; ) {
       const part = Buffer.alloc(65_536);
       const bytes = readSync(0, part);
       if (bytes === 0) return true;
       parts.push(part.subarray(0, bytes));
+      read += bytes;
     }
+    return true;
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (code === 'EOF') return true;

@@ -1,13 +1,13 @@
 /** Hooks as processes of their own: side by side, killed on the way, and under a run. */
 
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { type TestContext, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { lockPatienceMs } from '../../src/core/limits.ts';
+import { hookPayloadBytesMax, lockPatienceMs } from '../../src/core/limits.ts';
 import { sqliteStore } from '../../src/stores/sqlite.ts';
 import { hookedRun } from '../../src/supervisor/hooked-run.ts';
 import { thisProcess } from '../../src/supervisor/run-record.ts';
@@ -48,6 +48,13 @@ test('six hooks at once are each counted once', async (context) => {
   assert.equal(journal.filter(({ type }) => type === 'task-started').length, 1);
   assert.equal(journal.filter(({ type }) => type === 'action-allowed').length, 6);
   assert.equal(journal.filter(({ type }) => type === 'action-settled').length, 6);
+});
+
+test('a payload without end is not read to its end', (context) => {
+  const made = session(context);
+  const endless = `head -c ${2 * hookPayloadBytesMax} /dev/zero | "$0" "$1" hook claude-code`;
+  const { status, stderr } = spawnSync('sh', ['-c', endless, process.execPath, entry], { cwd: made.folder });
+  assert.deepEqual([status, String(stderr)], [1, 'switchgear: hook: what came on stdin is too long\n']);
 });
 
 test('hooks that are killed on the way lose no turn for good and let nothing through uncounted', async (context) => {
