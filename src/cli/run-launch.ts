@@ -92,8 +92,9 @@ export async function orEnd<T>({ child, tree, signal, watchdog }: Launched, work
 
 /** Where hooks below find the run, if a file was named for it; an address may hold a password, and stays here. */
 function storeFor({ said }: RunOptions, terminal: Terminal): Terminal['env'] {
-  const isFile = said.given.get('--store')?.startsWith('sqlite:') === true;
-  return isFile ? { SWITCHGEAR_STORE: storePlace(said, terminal).name } : {};
+  if (said.given.get('--store')?.startsWith('sqlite:')) return { SWITCHGEAR_STORE: storePlace(said, terminal).name };
+  // Memory is this process's alone: hooks that were sent there would have to refuse every call.
+  return terminal.env.SWITCHGEAR_STORE === 'memory' ? { SWITCHGEAR_STORE: undefined } : {};
 }
 
 /** One that talks to a person prints no events: it is told how to call its conversation, if it can be told. */

@@ -229,6 +229,8 @@ test('hooks below a run find the file that the run was given, and no address wit
   assert.equal(out, `sqlite:${join(realpathSync(home.folder), 'other.db')}\n`);
   const without = await home.run(['run', '--store', 'memory', '--', 'sh', '-c', script]);
   assert.equal(without.out, `${home.store}\n`);
+  const nowhere = await home.run(['run', '--', 'sh', '-c', script], { SWITCHGEAR_STORE: 'memory' });
+  assert.equal(nowhere.out, '\n', 'hooks could not share it');
 });
 
 test('the [heartbeat] protocol makes tasks of their own, each with its own limits', long, async () => {
