@@ -2,6 +2,11 @@
 
 import { comeBackMs } from './limits.ts';
 
+/** Whether somebody is back who was sent away until then: timers may be early by a little. */
+export function isBack(backAtMs: number | undefined, atMs: number): boolean {
+  return backAtMs !== undefined && backAtMs <= atMs + comeBackMs / 2;
+}
+
 export function comeBackAt(atMs: number, askedMs: number): number {
   return atMs + Math.max(comeBackMs, atMs - askedMs);
 }

@@ -3,10 +3,10 @@
  * processes together never pass the limit, one that dies overspends nothing, and most calls ask nobody.
  */
 
-import { comeBackAt } from '../core/come-back.ts';
+import { comeBackAt, isBack } from '../core/come-back.ts';
 import type { Entry } from '../core/event.ts';
 import { type BudgetWindow, book, type Charge, limitOf, overBudget, sliceOf, usedAt } from '../core/joint-budget.ts';
-import { comeBackMs, storeRetryMaxMs } from '../core/limits.ts';
+import { storeRetryMaxMs } from '../core/limits.ts';
 import type { JointBudget } from '../core/settings.ts';
 import type { Stop } from '../core/verdict.ts';
 import type { Clock } from '../ports/clock.ts';
@@ -166,11 +166,11 @@ export function createPurse(
 
   /**
    * Asks for what a call misses, and says when it comes back. One that is back before the answer is not asked for
-   * twice: what nobody came for would stay in hand. Which of those who wait it is does not matter; timers may be early.
+   * twice: what nobody came for would stay in hand. Which of those who wait it is does not matter.
    */
   function sendAway(missing: number, atMs: number): number {
-    const isBack = (sentAway[0]?.backAtMs ?? Number.POSITIVE_INFINITY) <= atMs + comeBackMs / 2;
-    const { amount, question } = isBack ? sentAway.shift()! : { amount: 0, question: 0 };
+    const known = isBack(sentAway[0]?.backAtMs, atMs) ? sentAway.shift()! : undefined;
+    const { amount, question } = known ?? { amount: 0, question: 0 };
     if (missing > amount) want(missing - amount);
     const backAtMs = comeBackAt(atMs, askedMs);
     sentAway.push({

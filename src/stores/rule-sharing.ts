@@ -4,7 +4,7 @@
  */
 
 import type { Action } from '../core/action.ts';
-import { comeBackAt } from '../core/come-back.ts';
+import { comeBackAt, isBack } from '../core/come-back.ts';
 import type { Control } from '../core/control.ts';
 import type { ControlEvent } from '../core/event.ts';
 import { frequencyHistoryMax, grantKeepMs, ruleCellsMax } from '../core/limits.ts';
@@ -115,7 +115,7 @@ function shareControl(windows: Windows, nextMark: () => string, control: RulesCo
 
   /** Whether this is somebody who was sent away: they come back in the order they left in. */
   function comeBack(group: Group, atMs: number): void {
-    if (group.waiting[0] !== undefined && group.waiting[0] <= atMs) group.waiting.shift();
+    if (isBack(group.waiting[0], atMs)) group.waiting.shift();
     group.ready = group.ready.filter(({ sinceMs }) => atMs - sinceMs < group.keepMs);
   }
 

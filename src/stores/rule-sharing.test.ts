@@ -1,0 +1,40 @@
+/** Marks that a process asks for: one for each call that waits, however late the answer and however early a timer. */
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Action } from '../core/action.ts';
+import type { RulesControl } from '../core/rules/control.ts';
+import type { Deal } from '../ports/store.ts';
+import { shareRules } from './rule-sharing.ts';
+
+/** A rule that counts every call, on a store that does not answer. */
+function marking() {
+  const asked: Deal[] = [];
+  const sharing = shareRules({
+    process: 'p',
+    health: () => ({ state: 'shared' }) as never,
+    now: () => ({ status: 'away', reason: 'it takes a moment' }),
+    soon: (deal) => {
+      asked.push(deal);
+      return new Promise(() => {});
+    },
+    marked: (_key, atMs) => ({ count: 0, oldestMs: atMs }),
+  });
+  const counted = [{ key: 'k', rule: { id: 'r', action: 'throttle' }, condition: { count: 9, windowMs: 60_000 } }];
+  const control = { name: 'rules', counted: () => counted } as unknown as RulesControl;
+  const seat = sharing.seat(control as never, 'project');
+  const call = (atMs: number) => seat.take?.({ id: 1, kind: 'tool', name: 'send' } as Action, atMs);
+  return { call, asked };
+}
+
+test('a call that is back a little early is asked for once', () => {
+  const { call, asked } = marking();
+  for (const atMs of [0, 9.5, 19, 38.5]) assert.equal((call(atMs) as { pending?: true }).pending, true);
+  assert.equal(asked.length, 1);
+});
+
+test('calls that come while others wait are asked for, each once', () => {
+  const { call, asked } = marking();
+  for (const atMs of [0, 0, 1, 10, 10, 11]) call(atMs);
+  assert.equal(asked.length, 3);
+});
