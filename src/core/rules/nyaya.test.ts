@@ -60,6 +60,9 @@ describe('the <nyaya> block', () => {
   it('is bounded in lines and characters', () => {
     const many = parseNyaya(`<nyaya>${'\nB:a>1|abort'.repeat(1_200)}</nyaya>`);
     assert.match(many.errors[0] ?? '', /at most 1000 lines/);
+    assert.equal(many.rules.length, 999); // The first line is empty.
+    const most = parseNyaya(`<nyaya>${'\nB:a>1|abort'.repeat(999)}</nyaya>`);
+    assert.deepEqual([most.errors, most.rules.length], [[], 999]);
     const long = parseNyaya(`<nyaya>${'x'.repeat(70_000)}\nB:a>1|abort</nyaya>`);
     assert.match(long.errors[0] ?? '', /at most 65536 characters/);
     assert.deepEqual([long.rules, long.lines], [[], { other: [] }]);
