@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
-import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { type TestContext, test } from 'node:test';
 import { sqliteStore } from './sqlite.ts';
 
@@ -33,4 +34,15 @@ test('a process that ends at once copies a long log into the file', (context) =>
   const path = fileFor(context);
   writeAndLeave(path, 300);
   assert.ok(!existsSync(`${path}-wal`));
+});
+
+test('a long log is copied although others have the file open', (context) => {
+  const path = fileFor(context);
+  writeAndLeave(path, 1);
+  const other = new DatabaseSync(path);
+  other.prepare('SELECT count(*) FROM journal').get();
+  for (let process = 0; process < 3; process++) writeAndLeave(path, 300);
+  assert.ok(statSync(`${path}-wal`).size < 1_048_576);
+  assert.equal(other.prepare('SELECT max(seq) AS seq FROM journal').get()?.seq, 901);
+  other.close();
 });

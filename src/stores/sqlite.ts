@@ -133,7 +133,10 @@ export function sqliteStore(options: SqliteOptions): SqliteStore {
       checkpoints.stop();
       sharing.giveBack();
       writer.close();
-      if (!isBrief || checkpoints.isDue()) session.close();
+      const isDue = checkpoints.isDue();
+      // Only the last who closes a file copies its log by itself: of many that overlap none would.
+      if (isDue) session.attempt(() => session.db.exec('PRAGMA wal_checkpoint(TRUNCATE)'));
+      if (!isBrief || isDue) session.close();
       views.clear();
     },
   };
