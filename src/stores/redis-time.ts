@@ -15,12 +15,22 @@ const slewShare = 0.005;
 export function redisTime(machine: Clock = machineClock): RedisTime {
   let offsetMs = machine.wallMs() - machine.nowMs();
   let heardBefore = Number.NaN;
+  let wasRead = false;
+  let quickestMs = Number.POSITIVE_INFINITY;
+  function nowMs(): number {
+    wasRead = true;
+    return machine.nowMs() + offsetMs;
+  }
   return {
-    clock: { nowMs: () => machine.nowMs() + offsetMs, wallMs: machine.wallMs, after: machine.after },
+    clock: { nowMs, wallMs: machine.wallMs, after: machine.after },
     hear(askedMs, heardMs, serverMs) {
       const measured = serverMs - (askedMs + heardMs) / 2;
-      if (Number.isNaN(heardBefore)) offsetMs = measured;
-      else if (Math.abs(measured - offsetMs) > (heardMs - askedMs) / 2 + 1) {
+      const tookMs = heardMs - askedMs;
+      // The quickest answer is the surest one, as long as nobody could see the time turn back.
+      if (Number.isNaN(heardBefore) || (!wasRead && tookMs < quickestMs)) {
+        offsetMs = measured;
+        quickestMs = tookMs;
+      } else if (Math.abs(measured - offsetMs) > tookMs / 2 + 1) {
         const most = (heardMs - heardBefore) * slewShare;
         offsetMs += Math.max(-most, Math.min(most, measured - offsetMs));
       }
