@@ -7,7 +7,17 @@ import { openBreaker } from '../../src/core/breaker/phases.ts';
 import type { BreakerState } from '../../src/core/breaker/state.ts';
 import { onBothStores } from './both-stores.ts';
 import { breakerCell, openStore, roundDeal, settingsOf, type Where } from './breaker-deals.ts';
-import { type Child, type Form, pause, type Report, report, startChild, type Verdict, verdictOf } from './verdict.ts';
+import {
+  type Child,
+  type Form,
+  idleTwin,
+  pause,
+  type Report,
+  report,
+  startChild,
+  type Verdict,
+  verdictOf,
+} from './verdict.ts';
 
 interface Asked {
   readonly status: string;
@@ -41,22 +51,32 @@ async function on(name: string, where: Where, folder: string, form: Form, told: 
     roles.map((role, at) => startChild('probes-child.ts', role, at === 0 && preload !== '' ? env : {})),
   );
   told.figures[`${name}: wall clock`] = preload === '' ? 'not moved: faketime is not installed' : 'moved';
+  const stall = await idleTwin();
+  let apartMs = 0;
+  const move = (secs: number) => writeFileSync(offset, `${secs < 0 ? '-' : '+'}${Math.abs(secs)}s`);
   for (let round = 0; round < (form.short ? 1 : 20); round++) {
-    await jump(
-      name,
-      where,
-      jumping!,
-      (secs) => writeFileSync(offset, `${secs < 0 ? '-' : '+'}${Math.abs(secs)}s`),
-      told,
-    );
+    apartMs = Math.max(apartMs, await jump(name, where, jumping!, move, told));
     await freeze(name, where, frozen!, steady!, told);
   }
+  const stalled = await stall();
+  told.late(apartMs > toleranceMs && apartMs > 2 * stalled, `${name}: two processes were ${apartMs} ms apart`);
+  told.figures[`${name}: two processes apart, at most ms`] = Math.round(apartMs * 10) / 10;
+  told.figures[`${name}: idle twin ms`] = Math.round(stalled * 10) / 10;
   told.figures[`${name}: rounds`] = form.short ? 1 : 20;
   await Promise.all([jumping, frozen, steady].map((child) => child!.kill()));
 }
 
-/** The wall clock of one process jumps while a breaker is open: it is let through when the time is over, not before. */
-async function jump(name: string, where: Where, child: Child, move: (secs: number) => void, told: Report) {
+/**
+ * The wall clock of one process jumps while a breaker is open: it is let through when the time is over, not before.
+ * How far its time was behind that of another process is handed out: that is as good as their lines to the store.
+ */
+async function jump(
+  name: string,
+  where: Where,
+  child: Child,
+  move: (secs: number) => void,
+  told: Report,
+): Promise<number> {
   const openMs = 250;
   const ask = { permits: 1, leaseSecs: 15 };
   const settings = settingsOf(1, 15);
@@ -70,14 +90,17 @@ async function jump(name: string, where: Where, child: Child, move: (secs: numbe
   };
   const opened = await store.shared.soon({ changes: [{ cell, step }] });
   told.fault(opened.status !== 'done', `${name}: the breaker could not be opened: ${opened.status}`);
-  let seenMs = store.clock.nowMs() - toleranceMs;
+  const hereMs = store.clock.nowMs();
+  let apartMs = 0;
+  let seenMs = Number.NEGATIVE_INFINITY;
   for (let at = 0; ; at++) {
     move(jumps[Math.min(at, jumps.length - 1)]!);
     const { status, atMs } = await child.ask<Asked>(ask);
     const passedMs = performance.now() - openedMs;
+    if (at === 0) apartMs = Math.max(0, hereMs - atMs);
     told.fault(atMs < seenMs, `${name}: the time of the store went back by ${seenMs - atMs} ms`);
     told.fault(
-      atMs - seenMs > passedMs + 2 * toleranceMs,
+      atMs - Math.max(seenMs, hereMs - toleranceMs) > passedMs + 2 * toleranceMs,
       `${name}: the time of the store went on by ${atMs - seenMs} ms`,
     );
     seenMs = Math.max(seenMs, atMs);
@@ -94,6 +117,7 @@ async function jump(name: string, where: Where, child: Child, move: (secs: numbe
   }
   move(0);
   store.close();
+  return apartMs;
 }
 
 /** Who holds the probe freezes for longer than its lease: somebody else gets one then, and the frozen one none. */
