@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { stopOf } from '../../test/control-story.ts';
-import { allow, codes, stricter, type Verdict } from './verdict.ts';
+import { allow, codes, over, stricter, type Verdict } from './verdict.ts';
 
 const ladder: readonly Verdict[] = [allow, stopOf('wait'), stopOf('ask'), stopOf('deny'), stopOf('halt')];
 
@@ -25,6 +25,16 @@ test('of equals the first is named, with the later time to try again', () => {
   assert.equal(stricter(later, { ...second, retryAtMs: 6 }), later);
   assert.equal(stricter(later, second), later);
   assert.equal('retryAtMs' in stricter(first, second), false);
+});
+
+test('a count over its limit ends the task, with both numbers', () => {
+  const counters = { actual: 6, limit: 5 };
+  assert.deepEqual(over('budget', 'token_limit', 6, 5), {
+    kind: 'halt',
+    code: 'token_limit',
+    control: 'budget',
+    counters,
+  });
 });
 
 test('a verdict of a kind that nobody knows does not become an allow', () => {
