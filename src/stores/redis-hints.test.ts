@@ -17,23 +17,24 @@ function process(line: string, send: (args: readonly string[]) => void) {
   return { memory, hints: createHints({ memory, link: () => link, channel: 'hints' }) };
 }
 
-test('of a cell that keeps changing the others are told once, with what it is at last', async () => {
+test('the others are told at once, and of a cell that keeps changing then once, with what it is at last', async () => {
   const sent: (readonly string[])[] = [];
   const { promise, resolve } = Promise.withResolvers<void>();
   const one = process('one', (args) => {
     sent.push(args);
-    resolve();
+    if (sent.length > 1) resolve();
   });
   for (const version of [1, 2, 3]) {
     one.memory.learn('a', version, `{"n":\n${version}}`);
     one.hints.changed('a', version);
   }
+  assert.match(sent[0]?.[2] ?? '', /\{"n":\n1\}$/);
   one.hints.changed('b', 4); // Of what others wrote since then, they tell.
   one.memory.learn('b', 5, 'theirs');
-  assert.equal(one.hints.waiting, 2);
+  assert.equal(one.hints.waiting, 3);
   await promise;
-  assert.equal(sent.length, 1);
-  const [, , message = ''] = sent[0]!;
+  assert.equal(sent.length, 2);
+  const [, , message = ''] = sent[1]!;
   const other = process('other', () => {});
   other.hints.heard(message);
   assert.deepEqual(other.memory.cells.get('a'), { version: 3, text: '{"n":\n3}' });

@@ -1,6 +1,6 @@
 /**
- * Hints: a message to the other processes for every change. Of what nobody waits for they are told soon after, and of a
- * cell that keeps changing once in a while: whoever made the change need not wait until all have been told.
+ * Hints: a message to the other processes for every change. Of what nobody waits for they are told right after it, and
+ * of what keeps changing once in a while: whoever made the change need not wait until all have been told.
  */
 
 import { hintLagMs, storeBatchMax } from '../core/limits.ts';
@@ -26,6 +26,8 @@ export interface HintsOptions {
 export function createHints({ memory, link, channel }: HintsOptions): Hints {
   const untold = new Map<string, number>();
   let telling = 0;
+  /** They were told of something a moment ago. */
+  let isResting = false;
 
   /** The beginning of every message of this line: of which store it is, and whose. */
   const head = () => `${memory.born}\n${memory.line}\n`;
@@ -44,15 +46,26 @@ export function createHints({ memory, link, channel }: HintsOptions): Hints {
     }
   }
 
+  function tellNow(): void {
+    tell();
+    if (isResting) return;
+    isResting = true;
+    machineClock.after(hintLagMs, rested, true);
+  }
+
+  function rested(): void {
+    isResting = false;
+    if (untold.size > 0) tellNow();
+  }
+
   function told(): void {
     telling--;
   }
 
   return {
     changed(key, version) {
-      if (untold.size === 0) machineClock.after(hintLagMs, tell, true);
       untold.set(key, version);
-      if (untold.size >= storeBatchMax) tell();
+      if (!isResting || untold.size >= storeBatchMax) tellNow();
     },
     heard(message) {
       // Of its own deals this process hears by their answers, which say which of them it was.
