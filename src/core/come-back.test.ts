@@ -9,7 +9,7 @@ test('a call comes back after a moment, and the later the longer the store takes
   assert.equal(comeBackAt(5_000, 5_000 - 3 * comeBackMs), 5_000 + 3 * comeBackMs);
 });
 
-test('somebody is back at the time that was said, or half a moment before it; who was not sent away is not back', () => {
+test('somebody is back when it was said, or half a moment before; who was not sent away is not back', () => {
   const back = (earlyMs: number) => isBack(5_000, 5_000 - earlyMs);
   assert.deepEqual([-1, 0, comeBackMs / 2].map(back), [true, true, true]);
   assert.deepEqual([comeBackMs / 2 + 0.1, comeBackMs].map(back), [false, false]);
