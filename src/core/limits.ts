@@ -125,7 +125,7 @@ export const storeRetryMinMs = 250;
 export const storeRetryMaxMs = 500;
 /** How often a shared store is looked at without any hint. */
 export const storePollMs = 1_000;
-/** How long after a change that nobody waits for the other processes are told of it. */
+/** How long at most after a change that nobody waits for the other processes are told of it. */
 export const hintLagMs = 5;
 /** How long a store that forgot gives neither money nor approvals, while those who remember tell it. */
 export const storeGraceMs = 2_000;

@@ -259,15 +259,17 @@ export function createRedisWriter(options: RedisWriterOptions): RedisWriter {
     async deliver() {
       const all = kept;
       kept = [];
+      active++;
       for (let at = 0; at < all.length; at += batchMax) {
         if (!options.link().isUp) {
           kept = [...all.slice(at), ...kept];
-          return;
+          break;
         }
         const batch = all.slice(at, at + batchMax);
         const dealt = await attempt(together(batch), true, batch);
         if (dealt.status === 'refused') for (const deal of batch) await attempt(deal, true);
       }
+      active--;
     },
     async offer(...what) {
       const [keys, args] = written(offering(...what), ++numbers, sender);

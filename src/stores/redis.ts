@@ -158,6 +158,8 @@ export async function redisStore(options: RedisOptions): Promise<RedisStore> {
       if (head.born !== born || head.version < Math.min(version, since))
         link.renew('the store forgot what it was told');
       else since = Math.max(since, head.version);
+      // Also on a line that is up: others may have been faster, again and again.
+      await writer.deliver();
       await writer.tryAgain();
     } catch {
       // The line is down, and says so by itself.

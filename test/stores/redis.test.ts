@@ -319,6 +319,30 @@ test('a change of which nobody is told is seen all the same, with the next look 
   two.close();
 });
 
+test('a deal that others outran again and again arrives with a later look at the store', async () => {
+  const key = `{t${prefixes + 1}}:c:c`;
+  let isOutrun = false;
+  const slow = clientWith(async (args, send) => {
+    if (isOutrun && args[0] === 'EVALSHA' && args.includes(key)) {
+      const version = await command('HINCRBY', key.replace('c:c', 'store'), 'version', '1');
+      await command('HSET', key, 'v', String(version));
+    }
+    return send(args);
+  });
+  const store = await open({ client: slow, deadlineMs: 5_000 });
+  const cell = counter(store);
+  await store.shared.soon({ changes: [{ cell, step: plusOne }] });
+  isOutrun = true;
+  const dealt = await store.shared.soon({ changes: [{ cell, step: plusOne }], mustArrive: true });
+  isOutrun = false;
+  assert.equal(dealt.status, 'kept');
+  await store.shared.settled();
+  const other = await open({ prefix: `t${prefixes}` });
+  assert.equal(counter(other).state.n, 2);
+  other.close();
+  store.close();
+});
+
 test('the list of what a line did is cut, however many deals there are', async () => {
   const store = await open();
   const cell = counter(store);
