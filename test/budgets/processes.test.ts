@@ -22,9 +22,10 @@ const limits = { maxToolCalls: 1_000_000, maxDenials: 1_000_000 };
 const calls = (limit: number, more: Budget = {}): Budget => ({ scope: 'global', unit: 'calls', limit, ...more });
 
 const gears: Switchgear[] = [];
-afterEach(() => {
+const endGears = () => {
   for (const gear of gears.splice(0)) gear.dispose();
-});
+};
+afterEach(endGears);
 
 /** A gear that is gone after its test, however that ends. */
 function gearOf(store: SqliteStore, budgets: readonly Budget[]): Switchgear {
@@ -146,7 +147,10 @@ for (const [name, make] of Object.entries(kinds)) {
 
 test('a window that processes share slides with the time of the store', async (context) => {
   const folder = mkdtempSync(join(tmpdir(), 'switchgear-budgets-'));
-  context.after(() => rmSync(folder, { recursive: true, force: true }));
+  context.after(() => {
+    endGears(); // A file that is in use may bring another one into the folder while that is emptied.
+    rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
+  });
   let nowMs = 0;
   // Time is moved by hand; a call that has to wait for the lock really waits.
   const clock: Clock = { ...systemClock, nowMs: () => nowMs };
