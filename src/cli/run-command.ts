@@ -48,7 +48,7 @@ async function start(store: Store, given: RunOptions, terminal: Terminal): Promi
   // A policy that is wrong must be told before anything runs; where there is none, nothing can be wrong.
   const written = hasPolicy(given, terminal) ? await policyOf(given, terminal) : undefined;
   const options = written === undefined ? given : withMapping(given, written);
-  const launched = await launch(options, terminal, options.command, session);
+  const launched = await launch(store, options, terminal, options.command, session);
   return orEnd(launched, async () => {
     keepHeapSmall();
     const { runSession } = await import('./run-session.ts');

@@ -5,10 +5,12 @@ import { readerFor } from '../agents/reader-for.ts';
 import { agentGraceMs } from '../core/limits.ts';
 import type { Mapping } from '../core/mapping.ts';
 import { systemClock } from '../guard/clock.ts';
+import type { Store } from '../ports/store.ts';
 import { freshName } from '../stores/fresh-name.ts';
 import { type Child, type NotStarted, startChild } from '../supervisor/child.ts';
 import { endTree } from '../supervisor/ending.ts';
 import { markOf, type ProcessTree, processTree } from '../supervisor/process-tree.ts';
+import { keepRun, thisProcess } from '../supervisor/run-record.ts';
 import { startWatchdog, type Watchdog } from '../supervisor/watchdog.ts';
 import type { Terminal } from './command.ts';
 import { storePlace } from './open-store.ts';
@@ -43,6 +45,7 @@ export interface Launched {
 }
 
 export async function launch(
+  store: Store,
   options: RunOptions,
   terminal: Terminal,
   command: readonly string[],
@@ -58,6 +61,17 @@ export async function launch(
   const restoreTerminal = ownsTerminal ? rememberTerminal() : () => undefined;
   const watchdog = startWatchdog({ mark, ownsSession: !ownsTerminal, signal });
   const known = conversationOf(agent, way, options);
+  // Not after the start: the first hook below must find that somebody watches.
+  keepRun(store, {
+    task,
+    agent: options.agent ?? agent.cli,
+    session,
+    command,
+    options: options.words,
+    cwd: terminal.cwd,
+    state: 'running',
+    owner: thisProcess(),
+  });
   const child = await startChild({
     command: [...(way === 'show' || way === 'events' ? agent.command : command), ...known.added],
     cwd: terminal.cwd,

@@ -33,10 +33,10 @@ type Halted = Attempt & { readonly end: Extract<End, { readonly how: 'halted' }>
 
 /** Runs it, and gives the exit code. `fresh` is how a task begins that has no past. */
 export async function runUntilOver(world: RunWorld, first: Start, fresh: TaskOptions): Promise<number> {
-  const { options, terminal, gear } = world;
+  const { store, options, terminal, gear } = world;
   let next: Start | number = first;
   while (typeof next !== 'number') {
-    const launched: Launched = next.launched ?? (await launch(options, terminal, next.command, gear.session));
+    const launched: Launched = next.launched ?? (await launch(store, options, terminal, next.command, gear.session));
     const start = next;
     const done: Attempt = await orEnd(launched, () => attempt(world, launched, start));
     const { end } = done;

@@ -2,9 +2,14 @@
 
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { launch, orEnd } from '../../src/cli/run-launch.ts';
 import { runOptions } from '../../src/cli/run-options.ts';
+import { systemClock } from '../../src/guard/clock.ts';
+import { memoryStore } from '../../src/stores/memory.ts';
+import { sqliteStore } from '../../src/stores/sqlite.ts';
+import { isAlive, storedRun } from '../../src/supervisor/run-record.ts';
 import { named, sleeper, until } from './processes.ts';
 import { newHome } from './run-cli.ts';
 
@@ -125,7 +130,7 @@ test('when the supervisor itself cannot go on, the agent is ended before that is
   const { command, name } = sleeper();
   const terminal = { out() {}, err() {}, cwd: home.folder, env: { PATH: process.env.PATH } };
   const options = runOptions(['--', 'sh', '-c', `echo begun; setsid ${command} & ${command}`], terminal);
-  const launched = await launch(options, terminal, options.command, 's-1');
+  const launched = await launch(memoryStore(systemClock), options, terminal, options.command, 's-1');
   await until(() => named(name).length >= 2);
   const broken = new Error('the store is gone');
   await assert.rejects(
@@ -133,6 +138,17 @@ test('when the supervisor itself cannot go on, the agent is ended before that is
     broken,
   );
   assert.deepEqual(named(name), []);
+});
+
+test('a run is known in the store before its agent could call a hook', long, async () => {
+  const store = sqliteStore({ path: join(home.folder, 'launched.db') });
+  const terminal = { out() {}, err() {}, cwd: home.folder, env: { PATH: process.env.PATH } };
+  const options = runOptions(['--', 'true'], terminal);
+  const launched = await launch(store, options, terminal, options.command, 's-1');
+  const record = await storedRun(store, launched.task);
+  assert.ok(record?.state === 'running' && isAlive(record.owner));
+  await assert.rejects(orEnd(launched, () => Promise.reject(new Error('over'))));
+  store.close();
 });
 
 test('when the supervisor is killed the agent ends, and the next look says what happened', long, async () => {
