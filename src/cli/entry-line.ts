@@ -79,8 +79,6 @@ function wordsOf(entry: Entry): string | undefined {
       return `${entry.model}: ${count(entry.cost.tokens, 'token')}, $${(entry.cost.micros / 1_000_000).toFixed(4)}`;
     case 'text-observed':
       return entry.similarity < 0 ? 'the first text' : `like the last one: ${entry.similarity.toFixed(2)}`;
-    case 'rule-fired':
-      return `${entry.rule}: ${entry.action}: ${entry.reason}`;
     case 'rule-rejected':
       return `${entry.line}: ${entry.reason}`;
     case 'rules-checked': {
@@ -128,8 +126,6 @@ function wordsOf(entry: Entry): string | undefined {
     case 'notice':
     case 'loop-suspected':
       return entry.message;
-    case 'task-checked':
-      return entry.verdict.code;
     case 'task-missing':
     case 'breaker-tuned':
     case 'breaker-half-opened':

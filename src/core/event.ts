@@ -211,7 +211,6 @@ export type EntryBody =
   | Omit<ResultObserved, 'atMs'>
   | { readonly type: 'user-observed' | 'sign-observed' | 'progress-observed' }
   | { readonly type: 'loop-suspected'; readonly counters: Counters; readonly message: string }
-  | { readonly type: 'task-checked'; readonly verdict: Stop }
   | {
       readonly type: 'delegation-returned';
       readonly worker: string;
@@ -242,7 +241,6 @@ export type EntryBody =
       readonly generation: number;
     }
   | { readonly type: 'health-checked'; readonly key: string; readonly name: string; readonly healthy: boolean }
-  | { readonly type: 'rule-fired'; readonly rule: string; readonly action: string; readonly reason: string }
   | { readonly type: 'rule-rejected'; readonly line: string; readonly reason: string }
   | RunEntryBody
   | { readonly type: 'notice'; readonly gauge: Gauge; readonly message: string }

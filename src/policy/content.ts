@@ -17,7 +17,7 @@ export function contentOf({ content }: JournalSettings): Content | undefined {
       last = Array.isArray(args) ? { id, args: new WeakRef(args) } : undefined;
     },
     add(body: EntryBody): EntryBody {
-      if (!('decision' in body) && body.type !== 'action-allowed') return body;
+      if (!('action' in body)) return body;
       const args = last?.id === body.action.id ? last.args.deref() : undefined;
       return args === undefined ? body : { ...body, args: textOf(args, content === 'redacted') };
     },

@@ -58,6 +58,6 @@ test('a call that a rule looked at is kept without what it saw; any other entry 
   assert.equal(hide(quiet), quiet, 'no rule said that');
   const ended = { type: 'task-ended', how: told } as unknown as EntryBody;
   assert.equal(hide(ended), ended);
-  const fired: EntryBody = { type: 'rule-fired', rule: 'r', action: 'pay', reason: 'never' };
-  assert.equal(hide(fired), fired);
+  const rejected: EntryBody = { type: 'rule-rejected', line: 'r', reason: told };
+  assert.equal(hide(rejected), rejected);
 });

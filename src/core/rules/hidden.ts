@@ -1,6 +1,5 @@
 /** What rules saw, taken out of what is kept: a rule on a number says by itself which one it was. */
 
-import type { Action } from '../action.ts';
 import type { Card } from '../card.ts';
 import type { EntryBody } from '../event.ts';
 
@@ -12,9 +11,8 @@ export function hide<T extends EntryBody | Card>(kept: T): T {
 /** Cards and some entries speak in a rule's words; others hold what it saw where it looked at their action. */
 function mayTell(kept: EntryBody | Card): boolean {
   if (!('type' in kept) || /^(task-halted|card-changed|action-refused)$/.test(kept.type)) return true;
-  const action: Action | string | undefined =
-    'action' in kept ? kept.action : 'permit' in kept ? kept.permit.action : undefined;
-  return typeof action === 'object' && action.hits !== undefined;
+  const action = 'action' in kept ? kept.action : 'permit' in kept ? kept.permit.action : undefined;
+  return action?.hits !== undefined;
 }
 
 function withoutValues<T>(value: T): T {
