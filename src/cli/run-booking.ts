@@ -11,7 +11,7 @@ import type { TaskSettings } from '../core/settings.ts';
 import { answerCard } from '../guard/by-hand.ts';
 import { carriedFrom, carryOver } from '../guard/carried.ts';
 import type { Task, TaskOptions, TaskSnapshot } from '../guard/front-door.ts';
-import { type BelowLimits, forgetRun, keepRun, type RunRecord, thisProcess } from '../supervisor/run-record.ts';
+import { type BelowLimits, forgetRun, keepRun, type RunRecord } from '../supervisor/run-record.ts';
 import { raisedBelow, withLate } from './run-carried.ts';
 import { evidence } from './run-evidence.ts';
 import { runHooks } from './run-hooks.ts';
@@ -62,28 +62,19 @@ export function runBooking(
   onHalt: (halt: Refusal) => void,
 ): RunBooking {
   const { gear, store, terminal, clock } = world;
-  const { agent, way, session, wallMs } = launched;
+  const { agent, way, wallMs } = launched;
+  const { task: first, session } = launched.record;
   const isInteractive = way === 'interactive';
   const seen = evidence();
-  const hooks = runHooks(gear, store, launched.task);
+  const hooks = runHooks(gear, store, first);
   let microsAtHalt = 0;
-  let task = begin({ ...given.task, id: launched.task });
+  let task = begin({ ...given.task, id: first });
   let booking = book();
   let watch: SessionWatch | undefined;
   let isLooking = false;
   let lookedMs = Number.NEGATIVE_INFINITY;
   let keptMs = clock.nowMs();
-  let record: RunRecord = {
-    task: task.id,
-    agent: task.agent,
-    session,
-    command: launched.command,
-    options: world.options.words,
-    cwd: terminal.cwd,
-    state: 'running',
-    owner: thisProcess(),
-    ...(given.below && { below: given.below }),
-  };
+  let record: RunRecord = { ...launched.record, ...(given.below && { below: given.below }) };
 
   function begin(options: TaskOptions): Task {
     // A person who thinks is no agent that is silent.

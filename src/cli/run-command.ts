@@ -1,7 +1,6 @@
 /** `switchgear run`: any agent command on a breaker. What judges it is loaded while it starts. */
 
 import { readdirSync } from 'node:fs';
-import { basename } from 'node:path';
 import { SwitchgearError } from '../core/error.ts';
 import { systemClock } from '../guard/clock.ts';
 import type { Store } from '../ports/store.ts';
@@ -53,7 +52,7 @@ async function start(store: Store, given: RunOptions, terminal: Terminal): Promi
     keepHeapSmall();
     const { runSession } = await import('./run-session.ts');
     const policy = written ?? (await policyOf(options, terminal));
-    const agent = options.agent ?? nameOf(launched.agent.cli, options.command);
+    const { agent } = launched.record;
     const begin = () => ({ command: options.command, task: { parent: null, limits: options.limits }, launched });
     return runSession({ store, options, terminal, policy, agent, session, begin });
   });
@@ -71,11 +70,6 @@ function hasPolicy({ policy }: RunOptions, { cwd }: Terminal): boolean {
   } catch {
     return true; // Whoever reads it says what is wrong.
   }
-}
-
-/** Who the agent is: the known program, or the command. */
-function nameOf(cli: string, [program = '']: readonly string[]): string {
-  return cli === 'other' ? basename(program) : cli;
 }
 
 async function inStore(

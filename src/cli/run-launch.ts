@@ -1,5 +1,6 @@
 /** How the command is started: which way, as which task, with a watchdog; before anything is loaded that can wait. */
 
+import { basename } from 'node:path';
 import type { AgentCommand } from '../agents/agent-command.ts';
 import { readerFor } from '../agents/reader-for.ts';
 import { agentGraceMs } from '../core/limits.ts';
@@ -10,7 +11,7 @@ import { freshName } from '../stores/fresh-name.ts';
 import { type Child, type NotStarted, startChild } from '../supervisor/child.ts';
 import { endTree } from '../supervisor/ending.ts';
 import { markOf, type ProcessTree, processTree } from '../supervisor/process-tree.ts';
-import { keepRun, thisProcess } from '../supervisor/run-record.ts';
+import { keepRun, type RunRecord, thisProcess } from '../supervisor/run-record.ts';
 import { startWatchdog, type Watchdog } from '../supervisor/watchdog.ts';
 import type { Terminal } from './command.ts';
 import { storePlace } from './open-store.ts';
@@ -24,13 +25,11 @@ import { rememberTerminal } from './run-terminal.ts';
 export type Way = 'interactive' | 'pass' | 'show' | 'events';
 
 export interface Launched {
-  /** The command as it was given, and what is known of it. */
-  readonly command: readonly string[];
+  /** The run as the store knows it from now on. */
+  readonly record: RunRecord;
+  /** What is known of its command. */
   readonly agent: AgentCommand;
   readonly way: Way;
-  /** The ids that everything below it can see. */
-  readonly task: string;
-  readonly session: string;
   /** The agent's own name of its conversation, where that is known before it says so. */
   readonly conversation: string | undefined;
   /** When it began, by the wall clock. */
@@ -61,17 +60,18 @@ export async function launch(
   const restoreTerminal = ownsTerminal ? rememberTerminal() : () => undefined;
   const watchdog = startWatchdog({ mark, ownsSession: !ownsTerminal, signal });
   const known = conversationOf(agent, way, options);
-  // Not after the start: the first hook below must find that somebody watches.
-  keepRun(store, {
+  const record: RunRecord = {
     task,
-    agent: options.agent ?? agent.cli,
+    agent: options.agent ?? nameOf(agent.cli, command),
     session,
     command,
     options: options.words,
     cwd: terminal.cwd,
     state: 'running',
     owner: thisProcess(),
-  });
+  };
+  // Not after the start: the first hook below must find that somebody watches.
+  keepRun(store, record);
   const child = await startChild({
     command: [...(way === 'show' || way === 'events' ? agent.command : command), ...known.added],
     cwd: terminal.cwd,
@@ -88,9 +88,13 @@ export async function launch(
     tree.plant(child.pid);
     watchdog.plant(child.pid);
   }
-  const { conversation } = known;
-  const ids = { task, session, conversation, wallMs: Date.now() };
-  return { command, agent, way, ...ids, signal, restoreTerminal, tree, watchdog, child };
+  const about = { record, agent, way, conversation: known.conversation, wallMs: Date.now() };
+  return { ...about, signal, restoreTerminal, tree, watchdog, child };
+}
+
+/** Who the agent is: the known program, or the command. */
+function nameOf(cli: string, [program = '']: readonly string[]): string {
+  return cli === 'other' ? basename(program) : cli;
 }
 
 /** Does what follows a launch. Where that breaks, nobody watches the agent: it is ended before that is told. */

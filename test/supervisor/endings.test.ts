@@ -145,7 +145,7 @@ test('a run is known in the store before its agent could call a hook', long, asy
   const terminal = { out() {}, err() {}, cwd: home.folder, env: { PATH: process.env.PATH } };
   const options = runOptions(['--', 'true'], terminal);
   const launched = await launch(store, options, terminal, options.command, 's-1');
-  const record = await storedRun(store, launched.task);
+  const record = await storedRun(store, launched.record.task);
   assert.ok(record?.state === 'running' && isAlive(record.owner));
   await assert.rejects(orEnd(launched, () => Promise.reject(new Error('over'))));
   store.close();
