@@ -9,7 +9,7 @@ import { simulatedClock } from 'switchgear/testing';
 const here = import.meta.dirname;
 const clock = simulatedClock();
 const config: unknown = JSON.parse(readFileSync(join(here, 'mcp.json'), 'utf8'));
-const builds = mcpServers(config, { cwd: here, env: { ...process.env, NODE: process.execPath } });
+const builds = mcpServers(config, { cwd: here, env: { ...process.env, EXAMPLE_NODE: process.execPath } });
 const chains = createChains({ abilities: [builds], clock, log: 'silent' });
 const chain = loadChain(join(here, 'chain.yaml'));
 

@@ -33,7 +33,7 @@ const digest = functions({
 });
 
 const config: unknown = JSON.parse(readFileSync(join(here, 'mcp.json'), 'utf8'));
-const mail = mcpServers(config, { cwd: here, env: { ...process.env, NODE: process.execPath, OUTBOX: outbox } });
+const mail = mcpServers(config, { cwd: here, env: { ...process.env, EXAMPLE_NODE: process.execPath, OUTBOX: outbox } });
 const chains = createChains({ abilities: [mail, digest], approver: person, log: 'silent' });
 const chain = loadChain(join(here, 'chain.yaml'));
 

@@ -22,7 +22,7 @@ const person: Approver = {
 };
 
 const config: unknown = JSON.parse(readFileSync(join(here, 'mcp.json'), 'utf8'));
-const env = { ...process.env, NODE: process.execPath, TRADES: trades };
+const env = { ...process.env, EXAMPLE_NODE: process.execPath, TRADES: trades };
 const chains = createChains({ abilities: [mcpServers(config, { cwd: here, env })], approver: person, log: 'silent' });
 const chain = loadChain(join(here, 'chain.yaml'));
 

@@ -5,7 +5,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { delimiter, dirname, join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { type TestContext, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
@@ -42,7 +42,9 @@ function home(context: TestContext, files: Readonly<Record<string, string>> = {}
   const all = { 'mcp.json': JSON.stringify({ mcpServers }), 'seed.yaml': seed, ...files };
   for (const [name, text] of Object.entries(all)) writeFileSync(join(folder, name), text);
 
-  const env = { PATH: process.env.PATH, HOME: folder, SWITCHGEAR_STORE: `sqlite:${join(folder, 'state.db')}` };
+  // npm says in NODE which Node it runs on itself: not one to start anything with.
+  const PATH = [dirname(process.execPath), process.env.PATH].join(delimiter);
+  const env = { PATH, NODE: '/nowhere', HOME: folder, SWITCHGEAR_STORE: `sqlite:${join(folder, 'state.db')}` };
   const start = (...args: readonly string[]): { child: ChildProcess; ended: Promise<Ended> } => {
     const child = spawn(process.execPath, [bin, ...args], { cwd: folder, env, stdio: ['ignore', 'pipe', 'pipe'] });
     let out = '';
@@ -160,6 +162,14 @@ test(
     assert.match(shown.out, /fetch_price +done +trading\.get_price[\s\S]*"shares": 10/);
   },
 );
+
+test('the chain of the front page runs as it is printed there, below npx, too', async (context) => {
+  const page = readFileSync(file('../../README.md'), 'utf8');
+  const [, path, params] = /^switchgear chain run (\S+) (.+)$/m.exec(page)!;
+  const { run } = home(context);
+  const { out, err } = await run('chain', 'run', file(`../../${path}`), ...params!.split(' '), '--no-wait');
+  assert.match(out, /fetch_price {2}trading\.get_price {2}done[\s\S]+execute_trade {2}asks/, err);
+});
 
 test('what is not declared and not given, or not known, is an error before anything runs', patient, async (context) => {
   const { look, runs, starts } = home(context, {
