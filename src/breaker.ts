@@ -3,8 +3,8 @@
 import { BreakerAlone } from './alone/breaker-alone.ts';
 import type { Breaker, BreakerOptions } from './alone/breaker-face.ts';
 import { modelOf } from './alone/model.ts';
-import { exportBreaker, importBreaker, type SavedBreaker } from './core/breaker/saved.ts';
-import { initialBreaker } from './core/breaker/state.ts';
+import { exportBreaker, importBreaker, type SavedBreaker } from './core/controls/breaker/saved.ts';
+import { initialBreaker } from './core/controls/breaker/state.ts';
 
 export {
   type Breaker,
@@ -15,7 +15,7 @@ export {
   CircuitOpenError,
 } from './alone/breaker-face.ts';
 export type { Outcome } from './core/action.ts';
-export type { SavedBreaker } from './core/breaker/saved.ts';
+export type { SavedBreaker } from './core/controls/breaker/saved.ts';
 
 /** A breaker of its own. */
 export function createBreaker(options: BreakerOptions = {}): Breaker {

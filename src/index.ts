@@ -3,13 +3,13 @@
 import './guard/node-version.ts';
 
 export type { Action, ActionKind, Cost, Outcome, Permit, RuleHit } from './core/action.ts';
-export type { BreakerMetrics } from './core/breaker/metrics.ts';
+export type { BreakerMetrics } from './core/controls/breaker/metrics.ts';
 export type { Card, CardAction } from './core/card.ts';
 export type { Ending } from './core/classify.ts';
 export type { Control, Gauge, Place, Scope } from './core/control.ts';
 export { SwitchgearError } from './core/error.ts';
 export type { ActionProposed, ControlEvent, Entry, EntryBody, EntryType } from './core/event.ts';
-export { estimateUsageCents } from './core/rates.ts';
+export { estimateUsageCents } from './core/builtin-prices.ts';
 export { isRefused, type Refusal, type Refused, RefusedError, refusalOf } from './core/refusal.ts';
 export type { BreakerSettings, Settings, TaskSettings } from './core/settings.ts';
 export { allow, type Code, type Counters, type Decision, type Stop, type Verdict, type Vote } from './core/verdict.ts';

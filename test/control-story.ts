@@ -2,7 +2,7 @@
 
 import type { Action, Outcome, Permit } from '../src/core/action.ts';
 import type { Control, Place } from '../src/core/control.ts';
-import { defaultSettings } from '../src/core/defaults.ts';
+import { defaultSettings } from '../src/core/controls/defaults.ts';
 import type { ActionSettled, ControlEvent } from '../src/core/event.ts';
 import type { TaskSettings } from '../src/core/settings.ts';
 import { allow, type Stop, type Verdict } from '../src/core/verdict.ts';

@@ -2,8 +2,8 @@
 
 import { fillTemplates, graphOf, holds, readChain, readParams, rulesOf } from '../src/chains/index.ts';
 import { ruleLengthMax } from '../src/core/limits.ts';
-import { parseNyaya } from '../src/core/rules/nyaya.ts';
-import { parseRule } from '../src/core/rules/rule.ts';
+import { parseNyaya } from '../src/core/controls/rules/nyaya.ts';
+import { parseRule } from '../src/core/controls/rules/rule.ts';
 
 /** How much more a doubled input may cost. */
 const ratioMax = 2.5;

@@ -1,7 +1,7 @@
 /** A breaker in a shared store, decided on as the guard does it: look, judge, take, count, settle. */
 
 import type { Action, Outcome } from '../../src/core/action.ts';
-import type { BreakerState } from '../../src/core/breaker/state.ts';
+import type { BreakerState } from '../../src/core/controls/breaker/state.ts';
 import type { Verdict } from '../../src/core/verdict.ts';
 import type { SharedBreaker } from '../../src/ports/sharing.ts';
 import type { Cell, Next, Store } from '../../src/ports/store.ts';

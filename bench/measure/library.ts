@@ -54,10 +54,10 @@ export async function loadStores() {
 /** The parts of the core that decide on a breaker. */
 export async function loadCore() {
   const [{ breaker }, { defaultBreaker }, { openBreaker }, { initialBreaker }, { allow }] = await Promise.all([
-    load<typeof import('../../src/core/breaker/control.ts')>('core/breaker/control.js'),
-    load<typeof import('../../src/core/breaker/defaults.ts')>('core/breaker/defaults.js'),
-    load<typeof import('../../src/core/breaker/phases.ts')>('core/breaker/phases.js'),
-    load<typeof import('../../src/core/breaker/state.ts')>('core/breaker/state.js'),
+    load<typeof import('../../src/core/controls/breaker/control.ts')>('core/breaker/control.js'),
+    load<typeof import('../../src/core/controls/breaker/defaults.ts')>('core/breaker/defaults.js'),
+    load<typeof import('../../src/core/controls/breaker/phases.ts')>('core/breaker/phases.js'),
+    load<typeof import('../../src/core/controls/breaker/state.ts')>('core/breaker/state.js'),
     load<typeof import('../../src/core/verdict.ts')>('core/verdict.js'),
   ]);
   return { breaker, defaultBreaker, openBreaker, initialBreaker, allow };

@@ -5,7 +5,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import type { BreakerState } from '../../src/core/breaker/state.ts';
+import type { BreakerState } from '../../src/core/controls/breaker/state.ts';
 import type { Figures } from '../workshop.ts';
 import { breakerKey, changingCell, decisionOn } from './breaker-decision.ts';
 import { loadCore, loadStores } from './library.ts';

@@ -1,7 +1,7 @@
 /** Which run of the AI SDK a call belongs to: the SDK names none, but calls have ids, and the next prompt has them. */
 
 import { countedIdsMax } from '../core/limits.ts';
-import { makeRoom } from '../guard/bounded.ts';
+import { makeRoom } from '../core/bounded.ts';
 import type { Switchgear, Task } from '../guard/front-door.ts';
 import type { Part, Prompt } from './ai-sdk-words.ts';
 import { type HostRun, hostRun, type ProtectOptions } from './host-run.ts';

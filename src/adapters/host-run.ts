@@ -2,7 +2,7 @@
 
 import { hostRestMs, hostRunsMax } from '../core/limits.ts';
 import { isRefused, type Refusal, RefusedError, refusalOf } from '../core/refusal.ts';
-import { makeRoom } from '../guard/bounded.ts';
+import { makeRoom } from '../core/bounded.ts';
 import { defaultSwitchgear } from '../guard/default-switchgear.ts';
 import type { Switchgear, Task, TaskOptions } from '../guard/front-door.ts';
 import type { HostAnswer } from '../guard/host-call.ts';

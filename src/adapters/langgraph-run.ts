@@ -1,7 +1,7 @@
 /** A compiled graph whose runs are tasks: from the first step to the last, across interrupts of the same thread. */
 
 import { hostRunsMax } from '../core/limits.ts';
-import { makeRoom } from '../guard/bounded.ts';
+import { makeRoom } from '../core/bounded.ts';
 import { defaultSwitchgear } from '../guard/default-switchgear.ts';
 import type { Task, TaskOptions } from '../guard/front-door.ts';
 import { worksOf } from '../guard/works-of.ts';

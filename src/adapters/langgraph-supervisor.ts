@@ -1,10 +1,10 @@
 /** Delegation limits that live in a graph's own state: for supervisors that are nodes and send work to other nodes. */
 
-import { type FailureCounts, failuresOf, workerLimit } from '../core/delegation.ts';
-import { blockReason, failureLines, tripLine, userMessage } from '../core/delegation-messages.ts';
+import { type FailureCounts, failuresOf, workerLimit } from '../core/controls/delegation/delegation.ts';
+import { blockReason, failureLines, tripLine, userMessage } from '../core/controls/delegation/messages.ts';
 import { workersMax } from '../core/limits.ts';
-import { delegationPolicyPrompt } from '../core/prompts.ts';
-import { causeHint, workerFailure } from '../core/worker-failure.ts';
+import { delegationPolicyPrompt } from '../core/messages/prompts.ts';
+import { causeHint, workerFailure } from '../core/controls/delegation/worker-failure.ts';
 import { wait } from '../guard/clock.ts';
 import { defaultSwitchgear } from '../guard/default-switchgear.ts';
 import type { Switchgear } from '../guard/front-door.ts';

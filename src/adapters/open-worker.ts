@@ -2,7 +2,7 @@
 
 import type { Refusal } from '../core/refusal.ts';
 import { isRefused, refusalOf } from '../core/refusal.ts';
-import { type WorkerFailure, workerFailure } from '../core/worker-failure.ts';
+import { type WorkerFailure, workerFailure } from '../core/controls/delegation/worker-failure.ts';
 import type { Switchgear, Task } from '../guard/front-door.ts';
 import { endingOf, type OpenCall } from '../guard/open-call.ts';
 

@@ -2,7 +2,7 @@
 
 import { countedIdsMax } from '../core/limits.ts';
 import { invalid } from '../guard/arguments.ts';
-import { makeRoom } from '../guard/bounded.ts';
+import { makeRoom } from '../core/bounded.ts';
 import { defaultSwitchgear } from '../guard/default-switchgear.ts';
 import type { Task, TaskOptions } from '../guard/front-door.ts';
 import { haltFacts, isTask, type ProtectOptions } from './host-run.ts';

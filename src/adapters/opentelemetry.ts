@@ -4,7 +4,7 @@ import type { Action, ActionKind } from '../core/action.ts';
 import type { Entry } from '../core/event.ts';
 import { hostRunsMax } from '../core/limits.ts';
 import type { Stop } from '../core/verdict.ts';
-import { makeRoom } from '../guard/bounded.ts';
+import { makeRoom } from '../core/bounded.ts';
 import type { Switchgear } from '../guard/front-door.ts';
 
 type Attributes = Record<string, string | number | boolean>;

@@ -16,7 +16,7 @@ import type { AgentEvent, AssistantEvent, ResultEvent, ToolResultEvent, ToolUseE
 import { leaveLoops } from './left-loops.ts';
 import { outCalls } from './out-calls.ts';
 import { nameOf } from './reader.ts';
-import { recent } from './recent.ts';
+import { recent } from '../core/recent.ts';
 import { readsFailed } from './shell-failure.ts';
 import { subagentTasks } from './subagent-tasks.ts';
 import { type Charge, type Spent, usageLedger } from './usage-ledger.ts';

@@ -2,8 +2,8 @@
 
 import { SwitchgearError } from '../core/error.ts';
 import { openCallsMax } from '../core/limits.ts';
-import { type EventMapping, type MappedField, type Mapping, mappedFields, mappedKinds } from '../core/mapping.ts';
-import { quoted } from '../core/quoted.ts';
+import { type EventMapping, type MappedField, type Mapping, mappedFields, mappedKinds } from '../core/event-mapping.ts';
+import { quoted } from '../core/quote.ts';
 import type { AgentEvent } from './agent-event.ts';
 import { countOf, type Fields, fieldsOf, jsonReader, nothing, type Reader, textOf } from './reader.ts';
 

@@ -1,6 +1,6 @@
 /** The door `switchgear/agents`: what agent programs say, read into one vocabulary. */
 
-export type { EventMapping, Mapping } from '../core/mapping.ts';
+export type { EventMapping, Mapping } from '../core/event-mapping.ts';
 export type { AgentCommand } from './agent-command.ts';
 export type {
   AgentEvent,

@@ -5,7 +5,7 @@
 
 import type { Control } from '../core/control.ts';
 import { leftCallsMax, leftGapMax } from '../core/limits.ts';
-import type { Evidence, LoopState } from '../core/loop/state.ts';
+import type { Evidence, LoopState } from '../core/controls/loop/state.ts';
 import { allow, type Verdict } from '../core/verdict.ts';
 import type { TaskNode } from '../guard/task-node.ts';
 

@@ -6,7 +6,7 @@ import type { DatabaseSync } from 'node:sqlite';
 import { countedIdsMax, sessionFilesMax } from '../core/limits.ts';
 import type { AgentEvent } from './agent-event.ts';
 import { type Fields, fieldsOf, textOf } from './reader.ts';
-import { recent } from './recent.ts';
+import { recent } from '../core/recent.ts';
 import { opencodePartEvents } from './session-opencode.ts';
 import type { SessionWatch, SessionWatchOptions } from './session-watch.ts';
 

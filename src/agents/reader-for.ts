@@ -1,6 +1,6 @@
 /** Which agent a command starts, how to have it print events, and who reads them. */
 
-import type { Mapping } from '../core/mapping.ts';
+import type { Mapping } from '../core/event-mapping.ts';
 import type { AgentCommand } from './agent-command.ts';
 import { claudeCodeReader } from './claude-code.ts';
 import { codexReader } from './codex.ts';

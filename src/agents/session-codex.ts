@@ -3,7 +3,7 @@
 import { openCallsMax } from '../core/limits.ts';
 import type { AgentEvent } from './agent-event.ts';
 import { type Fields, fieldsOf, jsonReader, listOf, nothing, type Reader, textOf } from './reader.ts';
-import { recent } from './recent.ts';
+import { recent } from '../core/recent.ts';
 import type { SessionReaderOptions } from './session-claude.ts';
 import { isNothing, openaiTokens } from './tokens.ts';
 

@@ -4,7 +4,7 @@ import { countedIdsMax } from '../core/limits.ts';
 import type { AgentEvent } from './agent-event.ts';
 import { geminiAgentTool, geminiShell } from './gemini.ts';
 import { type Fields, fieldsOf, jsonReader, listOf, nothing, type Reader, textOf } from './reader.ts';
-import { recent } from './recent.ts';
+import { recent } from '../core/recent.ts';
 import type { SessionReaderOptions } from './session-claude.ts';
 import { geminiTokens, isNothing } from './tokens.ts';
 

@@ -4,10 +4,10 @@
  */
 
 import { countedIdsMax } from '../core/limits.ts';
-import { makeRoom } from '../guard/bounded.ts';
+import { makeRoom } from '../core/bounded.ts';
 import type { Tokens, TotalEvent, UsageEvent } from './agent-event.ts';
 import type { Draft } from './reader.ts';
-import { recent } from './recent.ts';
+import { recent } from '../core/recent.ts';
 
 /** Tokens and what they cost. */
 export interface Spent extends Tokens {

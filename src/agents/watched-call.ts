@@ -8,7 +8,7 @@ import { classify } from '../core/classify.ts';
 import { lanesMax, othersLookMs } from '../core/limits.ts';
 import type { Stop } from '../core/verdict.ts';
 import { actionOf } from '../guard/actions.ts';
-import { remembered } from '../guard/bounded.ts';
+import { remembered } from '../core/bounded.ts';
 import { noLists, settlingOf } from '../guard/endings.ts';
 import { errorFingerprint } from '../guard/fingerprint.ts';
 import { isStop } from '../guard/gate.ts';

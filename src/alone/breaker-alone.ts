@@ -10,10 +10,10 @@ import {
   endWork,
   refusalAt,
   settleCall,
-} from '../core/breaker/breaker.ts';
-import { halfOpenBreaker, openBreaker, resetBreaker } from '../core/breaker/phases.ts';
-import { type BreakerState, none } from '../core/breaker/state.ts';
-import { beginRunning, countRunning } from '../core/breaker/window.ts';
+} from '../core/controls/breaker/breaker.ts';
+import { halfOpenBreaker, openBreaker, resetBreaker } from '../core/controls/breaker/phases.ts';
+import { type BreakerState, none } from '../core/controls/breaker/state.ts';
+import { beginRunning, countRunning } from '../core/controls/breaker/window.ts';
 import { classifyError, classifyValue, peek } from '../core/classify.ts';
 import type { Breaker, BreakerChange, BreakerPermit, BreakerRefusal } from './breaker-face.ts';
 import { tellAll } from './listeners.ts';

@@ -1,8 +1,8 @@
 /** A breaker that stands alone, as its user holds it. */
 
 import type { Outcome } from '../core/action.ts';
-import type { Admitted } from '../core/breaker/breaker.ts';
-import type { BreakerState } from '../core/breaker/state.ts';
+import type { Admitted } from '../core/controls/breaker/breaker.ts';
+import type { BreakerState } from '../core/controls/breaker/state.ts';
 import type { BreakerSettings } from '../core/settings.ts';
 import type { Clock } from '../ports/clock.ts';
 

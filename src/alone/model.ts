@@ -1,10 +1,10 @@
 /** What breakers of equal options share: checked once, kept once. */
 
-import { defaultBreaker } from '../core/breaker/defaults.ts';
+import { defaultBreaker } from '../core/controls/breaker/defaults.ts';
 import { SwitchgearError } from '../core/error.ts';
 import { sharedSettingsMax } from '../core/limits.ts';
-import { checkPart } from '../core/part.ts';
-import { quoted } from '../core/quoted.ts';
+import { checkPart } from '../core/setting-overrides.ts';
+import { quoted } from '../core/quote.ts';
 import type { BreakerSettings } from '../core/settings.ts';
 import { coarseClock, systemClock } from '../guard/clock.ts';
 import type { Clock } from '../ports/clock.ts';

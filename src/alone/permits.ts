@@ -1,6 +1,6 @@
 /** What admissions of a breaker hand out: small, and shared where nothing in them tells one from another. */
 
-import type { Admitted } from '../core/breaker/breaker.ts';
+import type { Admitted } from '../core/controls/breaker/breaker.ts';
 import { sharedSettingsMax } from '../core/limits.ts';
 import type { BreakerPermit } from './breaker-face.ts';
 

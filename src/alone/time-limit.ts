@@ -3,7 +3,7 @@
  * Calls of one model have the same patience and end in the order they began, so one list and one timer serve them all.
  */
 
-import type { Admitted } from '../core/breaker/breaker.ts';
+import type { Admitted } from '../core/controls/breaker/breaker.ts';
 import type { Clock } from '../ports/clock.ts';
 
 /** Whose calls they are: told how each ends. */

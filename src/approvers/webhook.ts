@@ -2,7 +2,7 @@
 
 import { SwitchgearError } from '../core/error.ts';
 import { webhookBytesMax, webhookTimeoutMs } from '../core/limits.ts';
-import { quoted } from '../core/quoted.ts';
+import { quoted } from '../core/quote.ts';
 import type { Answer, Approver } from '../ports/approver.ts';
 
 export interface WebhookOptions {

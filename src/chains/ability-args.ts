@@ -1,6 +1,6 @@
 /** Reading the arguments of a built-in ability: every one known, each of its kind. */
 
-import { quoted } from '../core/quoted.ts';
+import { quoted } from '../core/quote.ts';
 import { AbilityError } from './ability-error.ts';
 
 /** Says which argument is wrong; such a call counts against no breaker. */

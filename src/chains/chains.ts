@@ -3,9 +3,9 @@
 import { randomBytes } from 'node:crypto';
 import { SwitchgearError } from '../core/error.ts';
 import { abilityOutputBytesMax } from '../core/limits.ts';
-import { quoted } from '../core/quoted.ts';
-import { parseNyaya } from '../core/rules/nyaya.ts';
-import { printRule } from '../core/rules/rule.ts';
+import { quoted } from '../core/quote.ts';
+import { parseNyaya } from '../core/controls/rules/nyaya.ts';
+import { printRule } from '../core/controls/rules/rule.ts';
 import { systemClock } from '../guard/clock.ts';
 import type { SwitchgearOptions } from '../guard/front-door.ts';
 import { createSwitchgear } from '../guard/switchgear.ts';

@@ -1,8 +1,8 @@
 /** A chain as a Mermaid flowchart: steps in their order, conditions as forks, rules beside what they look at. */
 
-import { isMatch } from '../core/rules/glob.ts';
-import { textOf } from '../core/rules/read.ts';
-import { shortened } from '../policy/names.ts';
+import { isMatch } from '../core/glob.ts';
+import { textOf } from '../core/controls/rules/lookup.ts';
+import { shortened } from '../core/names.ts';
 import type { Chain, StepCondition } from './chain.ts';
 import { isAlone } from './condition.ts';
 import { type Shape, shapeOf } from './rules-of.ts';

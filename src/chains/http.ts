@@ -3,7 +3,7 @@
 import { lookup as systemLookup } from 'node:dns';
 import { validateHeaderName, validateHeaderValue } from 'node:http';
 import { httpRedirectsMax, reasonLengthMax } from '../core/limits.ts';
-import { quoted } from '../core/quoted.ts';
+import { quoted } from '../core/quote.ts';
 import type { AbilitySettings } from '../core/settings.ts';
 import type { AbilityCall, AbilitySource } from './ability.ts';
 import { onlyKnown, textIn, textsIn, wrongArgument } from './ability-args.ts';

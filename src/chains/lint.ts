@@ -1,7 +1,7 @@
 /** What a chain says that is seldom meant: rules that always fire or never can, and values that are programs. */
 
-import { isMatch } from '../core/rules/glob.ts';
-import { look } from '../core/rules/read.ts';
+import { isMatch } from '../core/glob.ts';
+import { look } from '../core/controls/rules/lookup.ts';
 import type { RuleSettings } from '../core/settings.ts';
 import type { Path } from '../policy/report.ts';
 import type { Chain } from './chain.ts';

@@ -2,7 +2,7 @@
 
 import { isAbsolute, join } from 'node:path';
 import { SwitchgearError } from '../core/error.ts';
-import { quoted } from '../core/quoted.ts';
+import { quoted } from '../core/quote.ts';
 import type { Environment } from './child-process.ts';
 
 /** How a server is reached; texts may hold `${VAR}` until it is started. */

@@ -2,9 +2,9 @@
 
 import { SwitchgearError } from '../core/error.ts';
 import { chainTextMax } from '../core/limits.ts';
-import { numberOf } from '../core/rules/read.ts';
-import { nearest } from '../policy/names.ts';
-import { quote } from '../policy/plain.ts';
+import { numberOf } from '../core/controls/rules/lookup.ts';
+import { nearest } from '../core/names.ts';
+import { quote } from '../core/plain-copy.ts';
 import type { Chain, ParamType, ParamValues } from './chain.ts';
 import { undeclaredOf } from './template-names.ts';
 

@@ -2,7 +2,7 @@
 
 import { SwitchgearError } from '../core/error.ts';
 import { chainProblemsMax } from '../core/limits.ts';
-import { pathText } from '../policy/names.ts';
+import { pathText } from '../core/names.ts';
 import type { Path } from '../policy/report.ts';
 
 /** A place in a file, both counted from 1. */

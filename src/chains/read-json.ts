@@ -1,7 +1,7 @@
 /** What is wrong with JSON as such, and where: the engine of the language says the one, and seldom the other. */
 
 import { reasonLengthMax } from '../core/limits.ts';
-import { shortened } from '../policy/names.ts';
+import { shortened } from '../core/names.ts';
 import { type Problem, problemAt } from './problem.ts';
 
 /** The problem of a text that is no JSON; undefined where it is JSON. */

@@ -1,7 +1,7 @@
 /** `circuit_breakers` of a chain file: tables of condition, action and reason, or lines `condition|action|"reason"`. */
 
 import { chainRulesMax, ruleLengthMax } from '../core/limits.ts';
-import { unquote } from '../core/rules/condition.ts';
+import { unquote } from '../core/controls/rules/condition.ts';
 import type { RuleText } from '../core/settings.ts';
 import { type Problem, problemAt } from './problem.ts';
 import { readTable, type Spot, shown, type TableReader } from './read-table.ts';

@@ -2,8 +2,8 @@
 
 import { chainNameMax, chainTextMax } from '../core/limits.ts';
 import { words } from '../policy/check-value.ts';
-import { nearest } from '../policy/names.ts';
-import { quote, reservedNames } from '../policy/plain.ts';
+import { nearest } from '../core/names.ts';
+import { quote, reservedNames } from '../core/plain-copy.ts';
 import type { Path } from '../policy/report.ts';
 import { type Place, type Problem, problemAt } from './problem.ts';
 import type { Written, WrittenEntry, WrittenList, WrittenTable } from './read-tree.ts';

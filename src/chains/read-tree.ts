@@ -19,8 +19,8 @@ import {
   quoteLengthMax,
   reasonLengthMax,
 } from '../core/limits.ts';
-import { shortened } from '../policy/names.ts';
-import { reservedNames } from '../policy/plain.ts';
+import { shortened } from '../core/names.ts';
+import { reservedNames } from '../core/plain-copy.ts';
 import type { Path } from '../policy/report.ts';
 import { type Place, type Problem, problemAt } from './problem.ts';
 import { jsonProblem } from './read-json.ts';

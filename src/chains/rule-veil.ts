@@ -3,10 +3,10 @@
  * filled in would stand in every card and entry about it; there `{{name}}` stands for it, as in the file.
  */
 
-import { printCondition } from '../core/rules/condition.ts';
-import { seenInOutput } from '../core/rules/evaluate.ts';
-import { numberOf } from '../core/rules/read.ts';
-import { type Rule, ruleOf } from '../core/rules/rule.ts';
+import { printCondition } from '../core/controls/rules/condition.ts';
+import { seenInOutput } from '../core/controls/rules/evaluate.ts';
+import { numberOf } from '../core/controls/rules/lookup.ts';
+import { type Rule, ruleOf } from '../core/controls/rules/rule.ts';
 import type { RuleText } from '../core/settings.ts';
 import type { Chain, ParamValues } from './chain.ts';
 import { rulesOf } from './rules-of.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { ruleOf } from '../core/rules/rule.ts';
+import { ruleOf } from '../core/controls/rules/rule.ts';
 import type { ParamValues } from './chain.ts';
 import { ruleProblem, rulesOf, shapeOf } from './rules-of.ts';
 

@@ -6,10 +6,10 @@
 
 import { SwitchgearError } from '../core/error.ts';
 import { reasonLengthMax } from '../core/limits.ts';
-import { type Condition, parseCondition, printCondition } from '../core/rules/condition.ts';
-import { ruleOf } from '../core/rules/rule.ts';
+import { type Condition, parseCondition, printCondition } from '../core/controls/rules/condition.ts';
+import { ruleOf } from '../core/controls/rules/rule.ts';
 import type { RuleText } from '../core/settings.ts';
-import { quote } from '../policy/plain.ts';
+import { quote } from '../core/plain-copy.ts';
 import type { Chain, ParamValues } from './chain.ts';
 import { fillTemplates, namesIn, parseTemplate } from './template.ts';
 

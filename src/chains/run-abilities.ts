@@ -1,7 +1,7 @@
 /** Who does what in a run: found before anything runs, so that nothing runs where one of them is missing. */
 
 import { SwitchgearError } from '../core/error.ts';
-import { quoted } from '../core/quoted.ts';
+import { quoted } from '../core/quote.ts';
 import type { Ability, AbilitySource } from './ability.ts';
 import type { Chain } from './chain.ts';
 

@@ -2,9 +2,9 @@
 
 import { stepStoreWaitMs } from '../core/limits.ts';
 import { refusalOf } from '../core/refusal.ts';
-import { chainRun, type RulesState } from '../core/rules/control.ts';
-import { explainRules } from '../core/rules/evaluate.ts';
-import { countIn } from '../core/rules/history.ts';
+import { chainRun, type RulesState } from '../core/controls/rules/control.ts';
+import { explainRules } from '../core/controls/rules/evaluate.ts';
+import { countIn } from '../core/controls/rules/history.ts';
 import { type Bench, tellRules } from './run-bench.ts';
 import { useOf, writeWithin } from './run-desk.ts';
 import { type Checked, checkRules } from './run-rules.ts';

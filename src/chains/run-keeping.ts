@@ -3,7 +3,7 @@
 import { SwitchgearError } from '../core/error.ts';
 import type { EntryBody } from '../core/event.ts';
 import { chainRunsMax, journalEntriesMax, runKeepMs } from '../core/limits.ts';
-import { quoted } from '../core/quoted.ts';
+import { quoted } from '../core/quote.ts';
 import type { Note, Store } from '../ports/store.ts';
 import { dropTexts, readText, textChanges, textKey } from './outputs.ts';
 import { type CardChange, type Changed, change, readValue, readValues, type Tell } from './run-cells.ts';

@@ -1,9 +1,9 @@
 /** Which rules fire before a step of a chain, and what each of them saw. */
 
 import type { RuleHit } from '../core/action.ts';
-import { explainRules, matchCall, matchStep, type Step } from '../core/rules/evaluate.ts';
-import type { Rule } from '../core/rules/rule.ts';
-import { isFor } from '../core/rules/target.ts';
+import { explainRules, matchCall, matchStep, type Step } from '../core/controls/rules/evaluate.ts';
+import type { Rule } from '../core/controls/rules/rule.ts';
+import { isFor } from '../core/controls/rules/target.ts';
 import type { RuleSettings } from '../core/settings.ts';
 import type { RuleSeen } from './run-event.ts';
 import type { RunState } from './run-state.ts';

@@ -1,8 +1,8 @@
 /** Runs a run from where it is to its end, or to where it has to stop. Every effect of chains is begun here. */
 
-import { carryOn } from '../core/budget.ts';
+import { carryOn } from '../core/controls/budget/budget.ts';
 import { stepStoreWaitMs } from '../core/limits.ts';
-import { parseRule, type Rule, ruleOf } from '../core/rules/rule.ts';
+import { parseRule, type Rule, ruleOf } from '../core/controls/rules/rule.ts';
 import { chainGate } from '../guard/chain-gate.ts';
 import type { SwitchgearOptions } from '../guard/front-door.ts';
 import { announce, write as writeEntry } from '../guard/notes.ts';

@@ -2,7 +2,7 @@
 
 import { spawn } from 'node:child_process';
 import { abilityOutputBytesMax } from '../core/limits.ts';
-import { quoted } from '../core/quoted.ts';
+import { quoted } from '../core/quote.ts';
 import type { AbilitySettings } from '../core/settings.ts';
 import type { AbilityCall, AbilitySource } from './ability.ts';
 import { onlyKnown, textIn, textsIn, wrongArgument } from './ability-args.ts';

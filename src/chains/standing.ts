@@ -3,7 +3,7 @@
 import { createHmac } from 'node:crypto';
 import { SwitchgearError } from '../core/error.ts';
 import { standingMax } from '../core/limits.ts';
-import { quoted } from '../core/quoted.ts';
+import { quoted } from '../core/quote.ts';
 import type { Store } from '../ports/store.ts';
 import type { Chain } from './chain.ts';
 import { change, readValue, readValues } from './run-cells.ts';

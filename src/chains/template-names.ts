@@ -1,7 +1,7 @@
 /** Which names a chain uses, where, and whether each of them can mean something there. */
 
 import { chainProblemsMax } from '../core/limits.ts';
-import { nearest } from '../policy/names.ts';
+import { nearest } from '../core/names.ts';
 import type { Path } from '../policy/report.ts';
 import type { Chain } from './chain.ts';
 import { isAlone } from './condition.ts';

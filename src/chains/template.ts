@@ -5,8 +5,8 @@
 
 import { SwitchgearError } from '../core/error.ts';
 import { chainFilledMax } from '../core/limits.ts';
-import { look, type Seen, textOf } from '../core/rules/read.ts';
-import { quote } from '../policy/plain.ts';
+import { look, type Seen, textOf } from '../core/controls/rules/lookup.ts';
+import { quote } from '../core/plain-copy.ts';
 import type { ParamValues } from './chain.ts';
 
 /** What a name may mean at a step. */

@@ -1,13 +1,13 @@
 /** `switchgear trip` and `switchgear reset`: a hand on the breakers of every process on a store. */
 
-import { defaultBreaker } from '../core/breaker/defaults.ts';
-import { openBreaker, resetBreaker } from '../core/breaker/phases.ts';
-import { type BreakerState, initialBreaker } from '../core/breaker/state.ts';
+import { defaultBreaker } from '../core/controls/breaker/defaults.ts';
+import { openBreaker, resetBreaker } from '../core/controls/breaker/phases.ts';
+import { type BreakerState, initialBreaker } from '../core/controls/breaker/state.ts';
 import { SwitchgearError } from '../core/error.ts';
 import type { EntryBody } from '../core/event.ts';
 import { secsMax, storeBatchMax } from '../core/limits.ts';
 import type { BreakerSettings } from '../core/settings.ts';
-import { resolveBreaker } from '../policy/resolve.ts';
+import { resolveBreaker } from '../core/resolve-settings.ts';
 import type { Change } from '../ports/store.ts';
 import { handTrip, openFor, withOrder, withoutTarget } from '../stores/orders.ts';
 import { type Command, exitCodes, readArgs, type Said, type Terminal, usageError } from './command.ts';

@@ -3,7 +3,7 @@
 import type { Card } from '../core/card.ts';
 import { SwitchgearError } from '../core/error.ts';
 import { journalEntriesMax } from '../core/limits.ts';
-import { quoted } from '../core/quoted.ts';
+import { quoted } from '../core/quote.ts';
 import type { SharedStore } from './open-store.ts';
 import { type Cell, plain, span } from './sheet.ts';
 

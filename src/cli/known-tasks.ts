@@ -1,6 +1,6 @@
 /** The tasks of all processes on a store: those that they show, and those that only the journal tells of. */
 
-import { microsPerCent } from '../core/budget.ts';
+import { microsPerCent } from '../core/controls/budget/budget.ts';
 import type { Card } from '../core/card.ts';
 import type { EntryBody } from '../core/event.ts';
 import { journalEntriesMax, leaseMs, lostKeepMs } from '../core/limits.ts';

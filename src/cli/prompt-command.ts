@@ -1,6 +1,6 @@
 /** `switchgear prompt`: blocks for the system prompt of an agent, with the numbers of the policy in force. */
 
-import { delegationPolicyPrompt, protocolPrompt } from '../core/prompts.ts';
+import { delegationPolicyPrompt, protocolPrompt } from '../core/messages/prompts.ts';
 import { type Command, exitCodes, readArgs } from './command.ts';
 import { effectivePolicy } from './policy-file.ts';
 

@@ -1,7 +1,7 @@
 /** `switchgear rules`: are these rules right, and what would each of them say to a call or a step. */
 
-import { explainCall, explainRules, type Row } from '../core/rules/evaluate.ts';
-import { printRule, type Rule } from '../core/rules/rule.ts';
+import { explainCall, explainRules, type Row } from '../core/controls/rules/evaluate.ts';
+import { printRule, type Rule } from '../core/controls/rules/rule.ts';
 import { type Command, exitCodes, readArgs, type Terminal, usageError } from './command.ts';
 import { planId, type RuleFile, readRuleFile } from './rules-file.ts';
 import { count, painter, plain, table } from './sheet.ts';

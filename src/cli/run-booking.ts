@@ -4,7 +4,7 @@ import { homedir } from 'node:os';
 import { type Booking, bookOn } from '../agents/booking.ts';
 import type { AgentEvent, ResultEvent } from '../agents/index.ts';
 import { type SessionWatch, sessionWatch } from '../agents/session-watch.ts';
-import { microsPerCent } from '../core/budget.ts';
+import { microsPerCent } from '../core/controls/budget/budget.ts';
 import { runKeptEachMs, secsMax, sessionLookMs, sessionNewsMs } from '../core/limits.ts';
 import type { Refusal } from '../core/refusal.ts';
 import type { TaskSettings } from '../core/settings.ts';

@@ -1,7 +1,7 @@
 /** What a halted agent did last and how often: quoted at the terminal of whoever runs it, and kept nowhere else. */
 
 import type { AgentEvent } from '../agents/index.ts';
-import { recent } from '../agents/recent.ts';
+import { recent } from '../core/recent.ts';
 import { callsKeptMax, countedIdsMax, progressLengthMax } from '../core/limits.ts';
 import { inputText } from './run-render.ts';
 import { oneLine } from './run-screen.ts';

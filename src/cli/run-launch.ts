@@ -4,7 +4,7 @@ import { basename } from 'node:path';
 import type { AgentCommand } from '../agents/agent-command.ts';
 import { readerFor } from '../agents/reader-for.ts';
 import { agentGraceMs } from '../core/limits.ts';
-import type { Mapping } from '../core/mapping.ts';
+import type { Mapping } from '../core/event-mapping.ts';
 import { systemClock } from '../guard/clock.ts';
 import type { Store } from '../ports/store.ts';
 import { freshName } from '../stores/fresh-name.ts';

@@ -1,6 +1,6 @@
 /** Breakers as they lie in a store: found by name, told as they are now. */
 
-import type { BreakerState } from '../core/breaker/state.ts';
+import type { BreakerState } from '../core/controls/breaker/state.ts';
 import type { Stored } from '../ports/store.ts';
 import type { SharedStore } from './open-store.ts';
 

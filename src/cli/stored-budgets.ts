@@ -1,7 +1,7 @@
 /** Budgets beyond one task as they lie in a store: whose they are, what is booked of them now, and of how much. */
 
-import { microsPerCent } from '../core/budget.ts';
-import { type BudgetWindow, usedAt } from '../core/joint-budget.ts';
+import { microsPerCent } from '../core/controls/budget/budget.ts';
+import { type BudgetWindow, usedAt } from '../core/controls/budget/joint-budget.ts';
 import type { JointBudget } from '../core/settings.ts';
 import type { Stored } from '../ports/store.ts';
 import type { SharedStore } from './open-store.ts';

@@ -1,7 +1,7 @@
 /** Delegation counts in a graph's own state: two pure functions and a constant, for supervisors that hold the state. */
 
-import { type FailureCounts, failuresOf, mayDelegate, recordFailure } from '../core/delegation.ts';
-import { blockReason, failureLines, tripLine } from '../core/delegation-messages.ts';
+import { type FailureCounts, failuresOf, mayDelegate, recordFailure } from '../core/controls/delegation/delegation.ts';
+import { blockReason, failureLines, tripLine } from '../core/controls/delegation/messages.ts';
 import { SwitchgearError } from '../core/error.ts';
 
 /** Failed delegations after which a worker is not delegated to any more. */

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { SwitchgearError } from '../core/error.ts';
-import { parseNyaya } from '../core/rules/nyaya.ts';
+import { parseNyaya } from '../core/controls/rules/nyaya.ts';
 import { BreakerRegistry, type BreakerStep, type RuleInput } from './nabaos.ts';
 
 function step(more: Partial<BreakerStep> = {}): BreakerStep {

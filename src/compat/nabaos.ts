@@ -3,11 +3,11 @@
 import type { RuleHit } from '../core/action.ts';
 import { SwitchgearError } from '../core/error.ts';
 import { frequencyHistoryMax, ruleCellsMax } from '../core/limits.ts';
-import { explainRules, lookAtCount, matchStep, type Row, type Step } from '../core/rules/evaluate.ts';
-import { countIn, freeAtMs, type History, newHistory, remember, sizeOf } from '../core/rules/history.ts';
-import { addRules } from '../core/rules/registry.ts';
-import { type ParsedRule, parseRule, type Rule, type RuleAction, retarget, ruleOf } from '../core/rules/rule.ts';
-import { isFor, parseTarget } from '../core/rules/target.ts';
+import { explainRules, lookAtCount, matchStep, type Row, type Step } from '../core/controls/rules/evaluate.ts';
+import { countIn, freeAtMs, type History, newHistory, remember, sizeOf } from '../core/controls/rules/history.ts';
+import { addRules } from '../core/controls/rules/rule-set.ts';
+import { type ParsedRule, parseRule, type Rule, type RuleAction, retarget, ruleOf } from '../core/controls/rules/rule.ts';
+import { isFor, parseTarget } from '../core/controls/rules/target.ts';
 import type { RuleSettings, RuleText } from '../core/settings.ts';
 
 /** A step about to run. */

@@ -3,7 +3,7 @@
 import type { Action, Cost, Outcome, Permit, RuleHit } from './action.ts';
 import type { Card } from './card.ts';
 import type { Gauge } from './control.ts';
-import type { ResultMark } from './loop/result.ts';
+import type { ResultMark } from './controls/loop/result-mark.ts';
 import type { RunEntryBody } from './run-entry.ts';
 import type { TaskSettings } from './settings.ts';
 import type { Code, Counters, Decision, Stop, Verdict } from './verdict.ts';

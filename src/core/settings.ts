@@ -1,6 +1,6 @@
 /** The effective settings of every control: plain data, complete, in the units their names say. */
 
-import type { Mapping } from './mapping.ts';
+import type { Mapping } from './event-mapping.ts';
 
 export interface BreakerSettings {
   /** `off` lets everything pass uncounted, `observe` counts and reports but never refuses. */

@@ -1,7 +1,7 @@
 /** The action of a call: features of its arguments, never the arguments. */
 
 import type { Action } from '../core/action.ts';
-import { microsPerCent } from '../core/budget.ts';
+import { microsPerCent } from '../core/controls/budget/budget.ts';
 import { callKey, fingerprint } from './fingerprint.ts';
 import type { GuardOptions } from './front-door.ts';
 import type { Lane } from './lanes.ts';

@@ -1,10 +1,10 @@
 /** Checks of what the host hands in: a clear error then, so that nothing throws while guarding. */
 
-import { defaultBreaker } from '../core/breaker/defaults.ts';
+import { defaultBreaker } from '../core/controls/breaker/defaults.ts';
 import { SwitchgearError } from '../core/error.ts';
 import { nameLengthMax } from '../core/limits.ts';
-import { checkPart } from '../core/part.ts';
-import { quoted } from '../core/quoted.ts';
+import { checkPart } from '../core/setting-overrides.ts';
+import { quoted } from '../core/quote.ts';
 
 /** Throws unless the value may be what it is called. */
 export type Check = (what: string, value: unknown) => unknown;

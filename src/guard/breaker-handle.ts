@@ -1,7 +1,7 @@
 /** All breakers of one name as one: the worst state, the sums of the counts, and a hand on each of them. */
 
-import { openBreaker, resetBreaker } from '../core/breaker/phases.ts';
-import type { BreakerState } from '../core/breaker/state.ts';
+import { openBreaker, resetBreaker } from '../core/controls/breaker/phases.ts';
+import type { BreakerState } from '../core/controls/breaker/state.ts';
 import { type BreakerEntry, breakersOf, changeBreaker, holdBreaker, stateName, statsOf } from './breakers.ts';
 import type { BreakerHandle } from './front-door.ts';
 import { laneOf } from './lanes.ts';

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
-import { emptyWindow } from '../core/joint-budget.ts';
+import { emptyWindow } from '../core/controls/budget/joint-budget.ts';
 import type { Deal, Dealt, Shared } from '../ports/store.ts';
 import { simulatedClock } from '../testing/simulated-clock.ts';
 import { createPurse } from './budget-purse.ts';

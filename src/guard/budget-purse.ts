@@ -3,9 +3,9 @@
  * processes together never pass the limit, one that dies overspends nothing, and most calls ask nobody.
  */
 
-import { comeBackAt, isBack } from '../core/come-back.ts';
+import { comeBackAt, isBack } from '../core/retry-delay.ts';
 import type { Entry } from '../core/event.ts';
-import { type BudgetWindow, book, type Charge, limitOf, overBudget, sliceOf, usedAt } from '../core/joint-budget.ts';
+import { type BudgetWindow, book, type Charge, limitOf, overBudget, sliceOf, usedAt } from '../core/controls/budget/joint-budget.ts';
 import { storeRetryMaxMs } from '../core/limits.ts';
 import type { JointBudget } from '../core/settings.ts';
 import type { Stop } from '../core/verdict.ts';

@@ -14,7 +14,7 @@ import {
   noticeDue,
   overBudget,
   usedAt,
-} from '../core/joint-budget.ts';
+} from '../core/controls/budget/joint-budget.ts';
 import { budgetSeatsMax, budgetSlices, sessionBudgetKeepMs } from '../core/limits.ts';
 import type { JointBudget } from '../core/settings.ts';
 import { allow, type Stop } from '../core/verdict.ts';

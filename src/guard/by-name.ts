@@ -1,6 +1,6 @@
 /** Settings of breakers by name, for the seeds' own names: every breaker of it, existing and future. */
 
-import { checkPart } from '../core/part.ts';
+import { checkPart } from '../core/setting-overrides.ts';
 import type { BreakerSettings } from '../core/settings.ts';
 import { breakerAt, breakersOf } from './breakers.ts';
 import type { Switchgear } from './front-door.ts';

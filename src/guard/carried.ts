@@ -1,6 +1,6 @@
 /** A halted task as it can be carried to another process, to be tried again there with what it had used. */
 
-import type { BudgetState } from '../core/budget.ts';
+import type { BudgetState } from '../core/controls/budget/budget.ts';
 import type { TaskSettings } from '../core/settings.ts';
 import type { Stop } from '../core/verdict.ts';
 import type { Switchgear } from './front-door.ts';

@@ -1,9 +1,9 @@
 /** The door of chains to the gate: rules of a chain beside those of the policy, and steps that know what fires. */
 
 import type { RuleHit } from '../core/action.ts';
-import { type RulesInForce, ruleEngine } from '../core/rules/engine.ts';
-import { addRules } from '../core/rules/registry.ts';
-import type { Rule } from '../core/rules/rule.ts';
+import { type RulesInForce, ruleEngine } from '../core/controls/rules/engine.ts';
+import { addRules } from '../core/controls/rules/rule-set.ts';
+import type { Rule } from '../core/controls/rules/rule.ts';
 import type { askPerson } from './approval.ts';
 import type { AnyFunction, GuardOptions, Switchgear } from './front-door.ts';
 import { renewLanes } from './lanes.ts';

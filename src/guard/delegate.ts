@@ -3,14 +3,14 @@
 import { type Action, givenBack, type Outcome, success } from '../core/action.ts';
 import { classify, readError } from '../core/classify.ts';
 import { applyAll } from '../core/decide.ts';
-import { workerLimit } from '../core/delegation.ts';
+import { workerLimit } from '../core/controls/delegation/delegation.ts';
 import { reasonLengthMax, workersMax } from '../core/limits.ts';
 import { isRefused, type Refused } from '../core/refusal.ts';
 import { over, type Stop } from '../core/verdict.ts';
-import { textOf, type WorkerFailure, workerFailure } from '../core/worker-failure.ts';
+import { textOf, type WorkerFailure, workerFailure } from '../core/controls/delegation/worker-failure.ts';
 import { actionOf } from './actions.ts';
 import { type Checks, fn, isA, timeoutOf } from './arguments.ts';
-import { makeRoom } from './bounded.ts';
+import { makeRoom } from '../core/bounded.ts';
 import { frameOf } from './context.ts';
 import { noLists, settlingOf } from './endings.ts';
 import { fingerprint } from './fingerprint.ts';

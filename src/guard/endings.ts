@@ -3,7 +3,7 @@
 import { cancelled, type Outcome } from '../core/action.ts';
 import type { Ending } from '../core/classify.ts';
 import { classify, readError } from '../core/classify.ts';
-import { markValue } from '../core/loop/result.ts';
+import { markValue } from '../core/controls/loop/result-mark.ts';
 import { errorFingerprint } from './fingerprint.ts';
 import type { GuardOptions } from './front-door.ts';
 import type { Settling } from './gate.ts';

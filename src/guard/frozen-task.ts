@@ -4,11 +4,11 @@
  */
 
 import { hookAgentsMax } from '../core/limits.ts';
-import { initialTaskCells, type TaskCells } from '../core/panel.ts';
+import { initialTaskCells, type TaskCells } from '../core/controls/panel.ts';
 import type { Refusal } from '../core/refusal.ts';
 import type { TaskSettings } from '../core/settings.ts';
 import type { Stop } from '../core/verdict.ts';
-import { resolveTask } from '../policy/resolve.ts';
+import { resolveTask } from '../core/resolve-settings.ts';
 import type { TaskNode } from './task-node.ts';
 import { controlsOf, placeTask, resumeTask } from './tasks.ts';
 import type { Works } from './works.ts';

@@ -4,11 +4,11 @@
  */
 
 import type { Action, Cost, Outcome, Permit, RuleHit } from '../core/action.ts';
-import { countedFailures, refusalAt } from '../core/breaker/breaker.ts';
+import { countedFailures, refusalAt } from '../core/controls/breaker/breaker.ts';
 import { applyAll, checkAll, decide } from '../core/decide.ts';
 import type { ActionSettled, ControlEvent, EntryBody } from '../core/event.ts';
-import { explain } from '../core/explain.ts';
-import type { ResultMark } from '../core/loop/result.ts';
+import { explain } from '../core/messages/explain.ts';
+import type { ResultMark } from '../core/controls/loop/result-mark.ts';
 import type { Refusal } from '../core/refusal.ts';
 import { allow, type Decision, type Stop, stricter } from '../core/verdict.ts';
 import { reportBreaker } from './breakers.ts';

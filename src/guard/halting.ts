@@ -1,13 +1,13 @@
 /** How a task is ended by a control, once and with all below it, and how it is told that it is on its way there. */
 
-import { actionsFor, explain } from '../core/explain.ts';
+import { actionsFor, explain } from '../core/messages/explain.ts';
 import { haltedTasksMax, reasonLengthMax } from '../core/limits.ts';
-import { pointsOf } from '../core/loop/turns.ts';
-import { moveOn, whatRepeats } from '../core/loop/words.ts';
-import { quoted } from '../core/quoted.ts';
+import { pointsOf } from '../core/controls/loop/turns.ts';
+import { moveOn, whatRepeats } from '../core/controls/loop/messages.ts';
+import { quoted } from '../core/quote.ts';
 import type { Refusal } from '../core/refusal.ts';
 import type { Stop } from '../core/verdict.ts';
-import { makeRoom } from './bounded.ts';
+import { makeRoom } from '../core/bounded.ts';
 import { openCard } from './cards.ts';
 import { hear } from './gate.ts';
 import { countError, write } from './notes.ts';

@@ -1,6 +1,6 @@
 /** Asks callees of open breakers now and then how they are, on the sweep's own timer. Without a check nothing runs. */
 
-import { halfOpenBreaker } from '../core/breaker/phases.ts';
+import { halfOpenBreaker } from '../core/controls/breaker/phases.ts';
 import { fn, name as isName } from './arguments.ts';
 import { type BreakerEntry, breakersOf, changeBreaker } from './breakers.ts';
 import type { Switchgear } from './front-door.ts';

@@ -10,7 +10,7 @@ import type { Stop } from '../core/verdict.ts';
 import type { Answer } from '../ports/approver.ts';
 import type { Usage } from '../ports/prices.ts';
 import { actionOf, noteMissingTask } from './actions.ts';
-import { remembered } from './bounded.ts';
+import { remembered } from '../core/bounded.ts';
 import { applyInside, frameOf } from './context.ts';
 import { outcomeOf, settlingOf } from './endings.ts';
 import type { Call, GuardOptions, Switchgear, Task } from './front-door.ts';

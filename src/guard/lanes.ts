@@ -2,14 +2,14 @@
 
 import type { ActionKind, RuleHit } from '../core/action.ts';
 import type { Panel, Seat } from '../core/decide.ts';
-import { type DelegationState, delegation, isCounted } from '../core/delegation.ts';
+import { type DelegationState, delegation, isCounted } from '../core/controls/delegation/delegation.ts';
 import type { EntryPlace } from '../core/event.ts';
 import { lanesMax, patienceMaxMs, workerCellsMax } from '../core/limits.ts';
 import type { BreakerSettings } from '../core/settings.ts';
-import { resolveBreaker } from '../policy/resolve.ts';
+import { resolveBreaker } from '../core/resolve-settings.ts';
 import type { Wallet } from '../ports/policy.ts';
 import type { Cell } from '../ports/store.ts';
-import { makeRoom, remembered } from './bounded.ts';
+import { makeRoom, remembered } from '../core/bounded.ts';
 import { type BreakerEntry, breakerAt } from './breakers.ts';
 import { halt } from './halting.ts';
 import { announce, held } from './notes.ts';

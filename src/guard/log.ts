@@ -1,6 +1,6 @@
 /** What is said on stderr: trips and halts, and at `info` every record that has something to say. */
 
-import { failureLines, tripLine } from '../core/delegation-messages.ts';
+import { failureLines, tripLine } from '../core/controls/delegation/messages.ts';
 import type { Entry } from '../core/event.ts';
 import type { SwitchgearOptions } from './front-door.ts';
 

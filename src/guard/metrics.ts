@@ -1,6 +1,6 @@
 /** The three numbers to watch, for all breakers of a name. */
 
-import { type BreakerMetrics, breakerMetrics } from '../core/breaker/metrics.ts';
+import { type BreakerMetrics, breakerMetrics } from '../core/controls/breaker/metrics.ts';
 import { breakersOf } from './breakers.ts';
 import type { Switchgear } from './front-door.ts';
 import { worksOf } from './works-of.ts';

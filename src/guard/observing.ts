@@ -1,10 +1,10 @@
 /** What a task is told from outside: words, usage, calls that others let through, signs of life. It never throws. */
 
 import { countedIdsMax, nameLengthMax, promptsMax, textLengthMax } from '../core/limits.ts';
-import { markValue } from '../core/loop/result.ts';
+import { markValue } from '../core/controls/loop/result-mark.ts';
 import type { Refusal } from '../core/refusal.ts';
 import { over } from '../core/verdict.ts';
-import { makeRoom } from './bounded.ts';
+import { makeRoom } from '../core/bounded.ts';
 import { callKey, fingerprint } from './fingerprint.ts';
 import type { Observation } from './front-door.ts';
 import { tell } from './gate.ts';

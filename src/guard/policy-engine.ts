@@ -4,7 +4,7 @@
  */
 
 import { createRequire } from 'node:module';
-import { defaultSettings } from '../core/defaults.ts';
+import { defaultSettings } from '../core/controls/defaults.ts';
 import { SwitchgearError } from '../core/error.ts';
 import { engineKey, type PolicyEngine, type TakenPolicy } from '../ports/policy.ts';
 

@@ -1,7 +1,7 @@
 /** How a refusal reaches the caller, and the one that no control spoke: a bug of ours. */
 
 import { readError } from '../core/classify.ts';
-import { explain } from '../core/explain.ts';
+import { explain } from '../core/messages/explain.ts';
 import { type Refusal, type Refused, RefusedError, refused } from '../core/refusal.ts';
 import type { Lane } from './lanes.ts';
 import { countError } from './notes.ts';

@@ -1,8 +1,8 @@
 /** Another policy, or a model's rules, without a restart: counts stay, what was resolved is resolved again. */
 
-import { quoted } from '../core/quoted.ts';
+import { quoted } from '../core/quote.ts';
 import type { Settings } from '../core/settings.ts';
-import { resolveTask } from '../policy/resolve.ts';
+import { resolveTask } from '../core/resolve-settings.ts';
 import { list } from './arguments.ts';
 import type { PolicyInput, Switchgear } from './front-door.ts';
 import { renewLanes } from './lanes.ts';

@@ -1,6 +1,6 @@
 /** The gear: the library's front door, a thin face on its works. */
 
-import { quoted } from '../core/quoted.ts';
+import { quoted } from '../core/quote.ts';
 import { entries, fn as isFunction, name as isName, options, whole } from './arguments.ts';
 import { breakerHandle, reset } from './breaker-handle.ts';
 import { frameOf } from './context.ts';

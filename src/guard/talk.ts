@@ -8,11 +8,11 @@ import {
   markLengthMax,
   wordsKeptMax,
 } from '../core/limits.ts';
-import type { ResultMark } from '../core/loop/result.ts';
-import { isKnownAnswer } from '../core/loop/weigh.ts';
+import type { ResultMark } from '../core/controls/loop/result-mark.ts';
+import { isKnownAnswer } from '../core/controls/loop/score.ts';
 import type { LoopSettings } from '../core/settings.ts';
 import { jaccard, likest, tokensOf } from '../core/similarity.ts';
-import { makeRoom } from './bounded.ts';
+import { makeRoom } from '../core/bounded.ts';
 import type { TaskNode } from './task-node.ts';
 
 /** A call that was seen in a stream and has not come back yet. */

@@ -2,7 +2,7 @@
 
 import type { Seat } from '../core/decide.ts';
 import type { EntryPlace } from '../core/event.ts';
-import { type TaskCells, type TaskControls, type TaskSeats, taskSeats } from '../core/panel.ts';
+import { type TaskCells, type TaskControls, type TaskSeats, taskSeats } from '../core/controls/panel.ts';
 import type { Refusal } from '../core/refusal.ts';
 import type { TaskSettings } from '../core/settings.ts';
 import type { Stop } from '../core/verdict.ts';

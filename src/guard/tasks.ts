@@ -1,16 +1,16 @@
 /** The tree of tasks: how one starts, stands still, ends, and what it looks like. */
 
-import { carryOn, microsPerCent } from '../core/budget.ts';
-import { durationOf, idleOf } from '../core/deadline.ts';
+import { carryOn, microsPerCent } from '../core/controls/budget/budget.ts';
+import { durationOf, idleOf } from '../core/controls/deadline.ts';
 import { SwitchgearError } from '../core/error.ts';
 import { sharedSettingsMax, taskDepthMax, tasksMax } from '../core/limits.ts';
-import { initialTaskCells, type TaskCells, type TaskControls, taskControls } from '../core/panel.ts';
-import { checkPart } from '../core/part.ts';
-import { quoted } from '../core/quoted.ts';
+import { initialTaskCells, type TaskCells, type TaskControls, taskControls } from '../core/controls/panel.ts';
+import { checkPart } from '../core/setting-overrides.ts';
+import { quoted } from '../core/quote.ts';
 import type { TaskSettings } from '../core/settings.ts';
-import { resolveTask } from '../policy/resolve.ts';
+import { resolveTask } from '../core/resolve-settings.ts';
 import { type Checks, isA, signal as isSignal, name, options } from './arguments.ts';
-import { remembered } from './bounded.ts';
+import { remembered } from '../core/bounded.ts';
 import { dropBreaker } from './breakers.ts';
 import type { TaskOptions, TaskSnapshot } from './front-door.ts';
 import { tell } from './gate.ts';

@@ -1,6 +1,6 @@
 /** What the code around a tool says about it: checked, and written down for a replay. */
 
-import { checkPart } from '../core/part.ts';
+import { checkPart } from '../core/setting-overrides.ts';
 import type { BreakerSettings } from '../core/settings.ts';
 import { amount, type Checks, choices, fn, isA, name as isName, kind, options, timeoutOf } from './arguments.ts';
 import type { GuardOptions } from './front-door.ts';

@@ -7,7 +7,7 @@ import { countedIdsMax, patienceMaxMs } from '../core/limits.ts';
 import { type Refusal, refused } from '../core/refusal.ts';
 import { actionOf, noteMissingTask } from './actions.ts';
 import { type Checks, isA, name as isName, kind, options, text } from './arguments.ts';
-import { makeRoom } from './bounded.ts';
+import { makeRoom } from '../core/bounded.ts';
 import { frameOf } from './context.ts';
 import { noLists, settlingOf } from './endings.ts';
 import { errorFingerprint, fingerprint } from './fingerprint.ts';

@@ -1,8 +1,8 @@
 /** Guards a watcher: anything that emits events in the manner of `fs.watch` or chokidar. */
 
-import { explain } from '../core/explain.ts';
-import { quoted } from '../core/quoted.ts';
-import { countEvent, initialStorm } from '../core/storm.ts';
+import { explain } from '../core/messages/explain.ts';
+import { quoted } from '../core/quote.ts';
+import { countEvent, initialStorm } from '../core/controls/storm.ts';
 import type { Stop } from '../core/verdict.ts';
 import { type Checks, fn, name as isName, list, methods, options, whole } from './arguments.ts';
 import type { EventSource, Switchgear, Watch, WatchOptions } from './front-door.ts';

@@ -1,6 +1,6 @@
 /** The one door to the inside of a gear, for functions that take a gear. */
 
-import { quoted } from '../core/quoted.ts';
+import { quoted } from '../core/quote.ts';
 import { invalid } from './arguments.ts';
 import type { Switchgear } from './front-door.ts';
 import type { Works } from './works.ts';

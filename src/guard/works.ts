@@ -1,8 +1,8 @@
 /** The works of a gear: one record of everything that it holds. The files beside this one are functions over it. */
 
 import type { Seat } from '../core/decide.ts';
-import type { TaskControls } from '../core/panel.ts';
-import { sonnetPrices } from '../core/rates.ts';
+import type { TaskControls } from '../core/controls/panel.ts';
+import { sonnetPrices } from '../core/builtin-prices.ts';
 import type { RuleEngine } from '../core/rule-engine.ts';
 import type { BreakerSettings, Settings } from '../core/settings.ts';
 import type { Answer, Approver } from '../ports/approver.ts';

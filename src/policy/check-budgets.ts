@@ -3,7 +3,7 @@
 import { budgetsMax } from '../core/limits.ts';
 import type { JointBudget } from '../core/settings.ts';
 import { checkSection, type Entry } from './check-section.ts';
-import { isTable, quote, type Table } from './plain.ts';
+import { isTable, quote, type Table } from '../core/plain-copy.ts';
 import { addProblem, type Path, type Report } from './report.ts';
 import { budgetFields } from './settings-table.ts';
 

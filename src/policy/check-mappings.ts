@@ -1,10 +1,10 @@
 /** Written mappings: how `switchgear run` reads the lines of programs that it does not know, by their names. */
 
-import { type Mapping, mappedFields, mappedKinds } from '../core/mapping.ts';
+import { type Mapping, mappedFields, mappedKinds } from '../core/event-mapping.ts';
 import { type Entry, entriesOf } from './check-section.ts';
 import { textProblem } from './check-value.ts';
-import { nearest } from './names.ts';
-import { emptyTable, quote, type Table } from './plain.ts';
+import { nearest } from '../core/names.ts';
+import { emptyTable, quote, type Table } from '../core/plain-copy.ts';
 import { addProblem, type Report } from './report.ts';
 
 export function takeMappings(report: Report, { value, path }: Entry): Readonly<Record<string, Mapping>> {

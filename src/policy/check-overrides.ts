@@ -2,8 +2,8 @@
 
 import { presetOf } from './check-preset.ts';
 import { checkSection, type Entry, entriesOf } from './check-section.ts';
-import { camelOf, snakeOf } from './names.ts';
-import { emptyTable, isTable, quote, type Table } from './plain.ts';
+import { camelOf, snakeOf } from '../core/names.ts';
+import { emptyTable, isTable, quote, type Table } from '../core/plain-copy.ts';
 import { presets } from './presets.ts';
 import { addProblem, type Report, reportOfPreset } from './report.ts';
 import { breakerFields, taskFields } from './settings-table.ts';

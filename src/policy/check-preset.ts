@@ -2,8 +2,8 @@
 
 import type { Entry } from './check-section.ts';
 import { words } from './check-value.ts';
-import { snakeOf } from './names.ts';
-import { isTable, quote } from './plain.ts';
+import { snakeOf } from '../core/names.ts';
+import { isTable, quote } from '../core/plain-copy.ts';
 import { presetBySpelling, presets } from './presets.ts';
 import { addProblem, type Report } from './report.ts';
 

@@ -1,12 +1,12 @@
 /** Written rules: a table with target, condition, action and reason, or a line `condition|action|"reason"`. */
 
 import { ruleLengthMax, rulesMax } from '../core/limits.ts';
-import { printCondition } from '../core/rules/condition.ts';
-import { parseRule, ruleOf } from '../core/rules/rule.ts';
+import { printCondition } from '../core/controls/rules/condition.ts';
+import { parseRule, ruleOf } from '../core/controls/rules/rule.ts';
 import type { RuleText } from '../core/settings.ts';
 import { type Entry, entriesOf } from './check-section.ts';
 import { textProblem, words } from './check-value.ts';
-import { isTable, quote, type Table } from './plain.ts';
+import { isTable, quote, type Table } from '../core/plain-copy.ts';
 import { addProblem, type Path, type Report } from './report.ts';
 
 const names = ['target', 'condition', 'action', 'reason'];

@@ -2,8 +2,8 @@
 
 import { nameLengthMax } from '../core/limits.ts';
 import { textProblem, valueProblem } from './check-value.ts';
-import { camelOf, nearest, pathText, shortened, snakeOf } from './names.ts';
-import { isTable, quote, reservedNames, type Table } from './plain.ts';
+import { camelOf, nearest, pathText, shortened, snakeOf } from '../core/names.ts';
+import { isTable, quote, reservedNames, type Table } from '../core/plain-copy.ts';
 import { addProblem, type Path, type Provenance, type Report } from './report.ts';
 import type { Fields } from './setting.ts';
 import { sections, topFields } from './settings-table.ts';

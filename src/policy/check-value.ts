@@ -1,7 +1,7 @@
 /** One value against its setting: what it must be, in words, when it is not. */
 
 import { countMax, nameLengthMax } from '../core/limits.ts';
-import { isTable, quote, reservedNames } from './plain.ts';
+import { isTable, quote, reservedNames } from '../core/plain-copy.ts';
 import type { NumberSetting, Setting } from './setting.ts';
 
 /** Why a value cannot be this setting, as the end of a sentence; undefined when it can. */

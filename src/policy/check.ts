@@ -10,8 +10,8 @@ import { takeRules } from './check-rules.ts';
 import { checkSection, type Entry, entriesOf, topNames } from './check-section.ts';
 import { conflictsOf } from './conflicts.ts';
 import { policyEngine } from './engine.ts';
-import { camelOf, nearest, snakeOf } from './names.ts';
-import { emptyTable, plainCopy, type Table } from './plain.ts';
+import { camelOf, nearest, snakeOf } from '../core/names.ts';
+import { emptyTable, plainCopy, type Table } from '../core/plain-copy.ts';
 import { presets } from './presets.ts';
 import {
   addProblem,

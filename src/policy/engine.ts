@@ -1,6 +1,6 @@
 /** The policy as a gear takes it: checked, with the environment's word, and its rules ready. */
 
-import { operatorRules, ruleEngine } from '../core/rules/engine.ts';
+import { operatorRules, ruleEngine } from '../core/controls/rules/engine.ts';
 import { budgetsOf } from '../guard/budgets.ts';
 import { laterRounds } from '../guard/rounds.ts';
 import type { PolicyEngine } from '../ports/policy.ts';

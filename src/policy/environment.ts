@@ -7,8 +7,8 @@ import { quoteLengthMax } from '../core/limits.ts';
 import type { Settings } from '../core/settings.ts';
 import { type CheckedPolicy, checked } from './check.ts';
 import { conflictsOf } from './conflicts.ts';
-import { edits, shortened } from './names.ts';
-import { quote } from './plain.ts';
+import { edits, shortened } from '../core/names.ts';
+import { quote } from '../core/plain-copy.ts';
 import type { Provenance } from './report.ts';
 import { readVariable, variables, withValue } from './variables.ts';
 

@@ -14,5 +14,5 @@ export {
 export { presets } from './presets.ts';
 export { settingsReference } from './reference.ts';
 export type { PolicySource, Provenance } from './report.ts';
-export { type BreakerQuery, resolveBreaker, resolveTask } from './resolve.ts';
+export { type BreakerQuery, resolveBreaker, resolveTask } from '../core/resolve-settings.ts';
 export { policySchema } from './schema.ts';

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import test from 'node:test';
 import { checkPolicy } from './check.ts';
 import { presets } from './presets.ts';
-import { resolveBreaker } from './resolve.ts';
+import { resolveBreaker } from '../core/resolve-settings.ts';
 
 const numbers: readonly (readonly [string, readonly unknown[]])[] = [
   ['default', ['timed', 5, 60, 2, true, 30]],

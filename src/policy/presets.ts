@@ -1,6 +1,6 @@
 /** Named sets of settings: the numbers of each seed document, and of the services agents call most. */
 
-import type { Table } from './plain.ts';
+import type { Table } from '../core/plain-copy.ts';
 import { breakerFields } from './settings-table.ts';
 
 const cuedeck = {

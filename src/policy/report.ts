@@ -2,7 +2,7 @@
 
 import { SwitchgearError } from '../core/error.ts';
 import { policyProblemsMax } from '../core/limits.ts';
-import { pathText } from './names.ts';
+import { pathText } from '../core/names.ts';
 
 /** The way to a value: keys as they were written, and positions in lists. */
 export type Path = readonly (string | number)[];

@@ -1,7 +1,7 @@
 /** The JSON Schema of a policy document, made from the table, for editors. Names are those of files. */
 
 import { budgetsMax, nameLengthMax, ruleLengthMax, rulesMax } from '../core/limits.ts';
-import { mappedFields, mappedKinds } from '../core/mapping.ts';
+import { mappedFields, mappedKinds } from '../core/event-mapping.ts';
 import { presets } from './presets.ts';
 import type { Fields, Setting } from './setting.ts';
 import { budgetDocs, sectionDocs, settingDocs } from './settings-docs.ts';

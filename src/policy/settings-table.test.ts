@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { defaultBreaker } from '../core/breaker/defaults.ts';
-import { defaultSettings } from '../core/defaults.ts';
+import { defaultBreaker } from '../core/controls/breaker/defaults.ts';
+import { defaultSettings } from '../core/controls/defaults.ts';
 import { checkPolicy } from './check.ts';
 import { namesOf } from './check-section.ts';
 import { valueProblem } from './check-value.ts';
-import { camelOf, snakeOf } from './names.ts';
+import { camelOf, snakeOf } from '../core/names.ts';
 import { sectionDocs, settingDocs } from './settings-docs.ts';
 import { sections, topFields } from './settings-table.ts';
 import { variables } from './variables.ts';

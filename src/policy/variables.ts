@@ -2,7 +2,7 @@
 
 import type { Settings } from '../core/settings.ts';
 import { valueProblem } from './check-value.ts';
-import { camelOf } from './names.ts';
+import { camelOf } from '../core/names.ts';
 import type { Fields, Setting } from './setting.ts';
 import { sections, topFields } from './settings-table.ts';
 

@@ -1,6 +1,6 @@
 /** What an operator says from outside, and what a gear needs to carry it out. */
 
-import type { BreakerState } from '../core/breaker/state.ts';
+import type { BreakerState } from '../core/controls/breaker/state.ts';
 import type { Control } from '../core/control.ts';
 import type { BreakerSettings } from '../core/settings.ts';
 import type { Stop } from '../core/verdict.ts';

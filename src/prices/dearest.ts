@@ -1,7 +1,7 @@
 /** The dearest rates in the bundled book, for models that are in none. */
 
 import { findProvider, type ModelPrice } from '@pydantic/genai-prices';
-import type { Rates } from '../core/rates.ts';
+import type { Rates } from '../core/builtin-prices.ts';
 
 /** Who makes the models, and who resells nearly all of them: the book cannot be listed, only asked by provider. */
 const providers = [

@@ -3,7 +3,7 @@
 import { calcPrice, findProvider, type MatchLogic, type PriceCalculation } from '@pydantic/genai-prices';
 import { SwitchgearError } from '../core/error.ts';
 import { nameLengthMax, toldModelsMax } from '../core/limits.ts';
-import { microsOf, type Rates, type TokenParts, tokenParts } from '../core/rates.ts';
+import { microsOf, type Rates, type TokenParts, tokenParts } from '../core/builtin-prices.ts';
 import type { Prices, Usage } from '../ports/prices.ts';
 import { type Dearest, dearestRates } from './dearest.ts';
 import { isSameVersion, type Lookup, lookupsOf } from './model-name.ts';

@@ -1,6 +1,6 @@
 /** What a process sees of a breaker that another one wrote, and what a store is told that forgot it. */
 
-import type { BreakerState } from '../core/breaker/state.ts';
+import type { BreakerState } from '../core/controls/breaker/state.ts';
 import type { CellOptions } from '../ports/store.ts';
 
 /** What each process counts for itself: they are told, and decide nothing elsewhere. */

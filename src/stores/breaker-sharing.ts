@@ -1,10 +1,10 @@
 /** A breaker that processes have in common: each decides on its view, and what changes more than counts is a deal. */
 
 import type { Action } from '../core/action.ts';
-import { refusalAt, renewProbe } from '../core/breaker/breaker.ts';
-import type { BreakerState } from '../core/breaker/state.ts';
-import { beginRunning } from '../core/breaker/window.ts';
-import { comeBackAt } from '../core/come-back.ts';
+import { refusalAt, renewProbe } from '../core/controls/breaker/breaker.ts';
+import type { BreakerState } from '../core/controls/breaker/state.ts';
+import { beginRunning } from '../core/controls/breaker/window.ts';
+import { comeBackAt } from '../core/retry-delay.ts';
 import type { Control } from '../core/control.ts';
 import type { ActionDecided, ControlEvent, Entry, EntryBody } from '../core/event.ts';
 import {

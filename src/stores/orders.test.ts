@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { breaker } from '../core/breaker/control.ts';
-import { defaultBreaker } from '../core/breaker/defaults.ts';
-import { resetBreaker } from '../core/breaker/phases.ts';
-import { initialBreaker } from '../core/breaker/state.ts';
+import { breaker } from '../core/controls/breaker/control.ts';
+import { defaultBreaker } from '../core/controls/breaker/defaults.ts';
+import { resetBreaker } from '../core/controls/breaker/phases.ts';
+import { initialBreaker } from '../core/controls/breaker/state.ts';
 import { orderKeepMs } from '../core/limits.ts';
 import { enlist, handTrip, noOrders, type Orders, standing, withOrder } from './orders.ts';
 

@@ -1,6 +1,6 @@
 /** Orders of an operator: one small cell that every gear on the store looks at, and what a gear does about it. */
 
-import { openBreaker } from '../core/breaker/phases.ts';
+import { openBreaker } from '../core/controls/breaker/phases.ts';
 import { orderKeepMs } from '../core/limits.ts';
 import type { Stop } from '../core/verdict.ts';
 import type { Hands, Obey, OrderedCall, OrderedTask } from '../ports/orders.ts';

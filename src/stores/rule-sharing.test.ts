@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Action } from '../core/action.ts';
-import type { RulesControl } from '../core/rules/control.ts';
+import type { RulesControl } from '../core/controls/rules/control.ts';
 import type { Deal } from '../ports/store.ts';
 import { shareRules } from './rule-sharing.ts';
 

@@ -1,6 +1,6 @@
 /** The failures of a worker that processes have in common: each is a deal, with the entry that tells of it. */
 
-import { type DelegationState, workerLimit } from '../core/delegation.ts';
+import { type DelegationState, workerLimit } from '../core/controls/delegation/delegation.ts';
 import type { Entry, EntryBody } from '../core/event.ts';
 import { workerKeepMs } from '../core/limits.ts';
 import type { WorkerSharing } from '../ports/sharing.ts';

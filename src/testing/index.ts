@@ -1,7 +1,7 @@
 /** The door `switchgear/testing`: what tests of agents, tools and stores need. */
 
-export { type Difference, type Replay, replay } from '../core/replay.ts';
-export type { ReplayOptions } from '../core/replay-state.ts';
+export { type Difference, type Replay, replay } from '../core/replay/replay.ts';
+export type { ReplayOptions } from '../core/replay/state.ts';
 export { adapterSuite } from './adapter-suite.ts';
 export { type AnsweredApprover, approverSuite, type MakeApprover } from './approver-suite.ts';
 export type { HostAbility, HostHarness, HostScene, HostTool, HostTranscript, HostTurn } from './host.ts';

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
-import { replay } from '../../src/core/replay.ts';
+import { replay } from '../../src/core/replay/replay.ts';
 import { type Cli, clis, expectedPath, journalOf, play, recording, recordings } from './recording.ts';
 
 for (const each of recordings()) {

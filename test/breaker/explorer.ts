@@ -14,11 +14,11 @@ import {
   judgeBreaker,
   renewProbe,
   settleCall,
-} from '../../src/core/breaker/breaker.ts';
-import { halfOpenBreaker, openBreaker, resetBreaker } from '../../src/core/breaker/phases.ts';
-import { exportBreaker, importBreaker } from '../../src/core/breaker/saved.ts';
-import { type BreakerState, initialBreaker } from '../../src/core/breaker/state.ts';
-import { bucketSums, overdueAt, saveWindows } from '../../src/core/breaker/window.ts';
+} from '../../src/core/controls/breaker/breaker.ts';
+import { halfOpenBreaker, openBreaker, resetBreaker } from '../../src/core/controls/breaker/phases.ts';
+import { exportBreaker, importBreaker } from '../../src/core/controls/breaker/saved.ts';
+import { type BreakerState, initialBreaker } from '../../src/core/controls/breaker/state.ts';
+import { bucketSums, overdueAt, saveWindows } from '../../src/core/controls/breaker/window.ts';
 import { bucketsPerWindow } from '../../src/core/limits.ts';
 import type { BreakerSettings } from '../../src/core/settings.ts';
 import { failure } from './story.ts';

@@ -2,9 +2,9 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { settleCall } from '../../src/core/breaker/breaker.ts';
-import { openBreaker, resetBreaker, waitMs } from '../../src/core/breaker/phases.ts';
-import { exportBreaker, importBreaker } from '../../src/core/breaker/saved.ts';
+import { settleCall } from '../../src/core/controls/breaker/breaker.ts';
+import { openBreaker, resetBreaker, waitMs } from '../../src/core/controls/breaker/phases.ts';
+import { exportBreaker, importBreaker } from '../../src/core/controls/breaker/saved.ts';
 import type { BreakerSettings } from '../../src/core/settings.ts';
 import { allow } from '../../src/core/verdict.ts';
 import { explore, type Machine, machine, type Plan, Violation } from './explorer.ts';

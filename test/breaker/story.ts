@@ -11,11 +11,11 @@ import {
   judgeBreaker,
   renewProbe,
   settleCall,
-} from '../../src/core/breaker/breaker.ts';
-import { defaultBreaker } from '../../src/core/breaker/defaults.ts';
-import { halfOpenBreaker, openBreaker, resetBreaker } from '../../src/core/breaker/phases.ts';
-import { type BreakerState, initialBreaker } from '../../src/core/breaker/state.ts';
-import { ringSums } from '../../src/core/breaker/window.ts';
+} from '../../src/core/controls/breaker/breaker.ts';
+import { defaultBreaker } from '../../src/core/controls/breaker/defaults.ts';
+import { halfOpenBreaker, openBreaker, resetBreaker } from '../../src/core/controls/breaker/phases.ts';
+import { type BreakerState, initialBreaker } from '../../src/core/controls/breaker/state.ts';
+import { ringSums } from '../../src/core/controls/breaker/window.ts';
 import type { BreakerSettings } from '../../src/core/settings.ts';
 import type { Verdict } from '../../src/core/verdict.ts';
 

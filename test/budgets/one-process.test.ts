@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { budgetSeatsMax } from '../../src/core/limits.ts';
-import { replay } from '../../src/core/replay.ts';
+import { replay } from '../../src/core/replay/replay.ts';
 import { createSwitchgear, memoryStore, refusalOf, reload, retryOf } from '../../src/index.ts';
 import { simulatedClock } from '../../src/testing/index.ts';
 

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { BudgetWindow } from '../../src/core/joint-budget.ts';
+import type { BudgetWindow } from '../../src/core/controls/budget/joint-budget.ts';
 import { createSwitchgear, type PolicyInput, refusalOf } from '../../src/index.ts';
 import '../../src/policy/index.ts';
 import type { SqliteStore } from '../../src/stores/sqlite.ts';

@@ -12,7 +12,7 @@ import { functions } from '../../src/chains/functions.ts';
 import { http } from '../../src/chains/http.ts';
 import { allowedAt, hostPatterns } from '../../src/chains/http-address.ts';
 import { shell } from '../../src/chains/shell.ts';
-import { defaultBreaker } from '../../src/core/breaker/defaults.ts';
+import { defaultBreaker } from '../../src/core/controls/breaker/defaults.ts';
 import { classifyError } from '../../src/core/classify.ts';
 import { call, gone, isAlive } from './calling.ts';
 

@@ -13,7 +13,7 @@ import { fileURLToPath } from 'node:url';
 import { createMcpHandler } from '@modelcontextprotocol/server';
 import type { AbilitySource } from '../../src/chains/ability.ts';
 import { mcpServers } from '../../src/chains/mcp.ts';
-import { defaultBreaker } from '../../src/core/breaker/defaults.ts';
+import { defaultBreaker } from '../../src/core/controls/breaker/defaults.ts';
 import { classifyError } from '../../src/core/classify.ts';
 import { call, gone, isAlive } from './calling.ts';
 import { toolServer } from './tool-server.ts';

@@ -1,10 +1,10 @@
 /** A breaker in a store, for experiments: the same pure code that the guard runs, as steps of deals. */
 
 import { flushCompileCache } from 'node:module';
-import { admitCall, refusalAt } from '../../src/core/breaker/breaker.ts';
-import { defaultBreaker } from '../../src/core/breaker/defaults.ts';
-import { openBreaker } from '../../src/core/breaker/phases.ts';
-import { type BreakerState, initialBreaker } from '../../src/core/breaker/state.ts';
+import { admitCall, refusalAt } from '../../src/core/controls/breaker/breaker.ts';
+import { defaultBreaker } from '../../src/core/controls/breaker/defaults.ts';
+import { openBreaker } from '../../src/core/controls/breaker/phases.ts';
+import { type BreakerState, initialBreaker } from '../../src/core/controls/breaker/state.ts';
 import type { BreakerSettings } from '../../src/core/settings.ts';
 import type { Cell, Deal, Store } from '../../src/ports/store.ts';
 import { redisStore } from '../../src/stores/redis.ts';

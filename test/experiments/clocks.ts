@@ -3,8 +3,8 @@
 import { execFileSync } from 'node:child_process';
 import { existsSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { openBreaker } from '../../src/core/breaker/phases.ts';
-import type { BreakerState } from '../../src/core/breaker/state.ts';
+import { openBreaker } from '../../src/core/controls/breaker/phases.ts';
+import type { BreakerState } from '../../src/core/controls/breaker/state.ts';
 import { onBothStores } from './both-stores.ts';
 import { breakerCell, openStore, roundDeal, settingsOf, type Where } from './breaker-deals.ts';
 import {

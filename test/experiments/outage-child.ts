@@ -1,6 +1,6 @@
 /** Decides without pause over a store that may be away, and says how long the longest decision took. */
 
-import { refusalAt } from '../../src/core/breaker/breaker.ts';
+import { refusalAt } from '../../src/core/controls/breaker/breaker.ts';
 import { redisStore } from '../../src/stores/redis.ts';
 import { breakerCell, settingsOf } from './breaker-deals.ts';
 

@@ -1,10 +1,10 @@
 /** Keeps calling something that always fails, until its breaker says no; knows nothing of the others but the store. */
 
 import { callThrough } from '../../bench/measure/breaker-decision.ts';
-import { breaker } from '../../src/core/breaker/control.ts';
-import { defaultBreaker } from '../../src/core/breaker/defaults.ts';
-import { resetBreaker } from '../../src/core/breaker/phases.ts';
-import { initialBreaker } from '../../src/core/breaker/state.ts';
+import { breaker } from '../../src/core/controls/breaker/control.ts';
+import { defaultBreaker } from '../../src/core/controls/breaker/defaults.ts';
+import { resetBreaker } from '../../src/core/controls/breaker/phases.ts';
+import { initialBreaker } from '../../src/core/controls/breaker/state.ts';
 import { allow } from '../../src/core/verdict.ts';
 import { openStore, type Where } from './breaker-deals.ts';
 

@@ -46,10 +46,10 @@ test('a slip is planted where it was found, and nowhere else', () => {
 });
 
 test('the tests beside a file come first, then those that reach it', () => {
-  const { near, far } = stagesOf('src/core/budget.ts');
-  assert.deepEqual(near, ['src/core/budget.test.ts']);
+  const { near, far } = stagesOf('src/core/controls/budget/budget.ts');
+  assert.deepEqual(near, ['test/core/controls/budget/budget.test.ts']);
   assert.ok(far.includes('test/clauses/b-halts.test.ts'));
-  assert.ok(!far.includes('src/core/budget.test.ts'));
-  assert.ok(!far.includes('src/core/similarity.test.ts'));
-  assert.ok(stagesOf('src/core/breaker/phases.ts').near.includes('src/core/breaker/half-open.test.ts'));
+  assert.ok(!far.includes('test/core/controls/budget/budget.test.ts'));
+  assert.ok(!far.includes('test/core/similarity.test.ts'));
+  assert.ok(stagesOf('src/core/controls/breaker/phases.ts').near.includes('test/core/controls/breaker/half-open.test.ts'));
 });

@@ -3,10 +3,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type Action, type Outcome, success } from '../../src/core/action.ts';
-import { breaker } from '../../src/core/breaker/control.ts';
-import { defaultBreaker } from '../../src/core/breaker/defaults.ts';
-import { openBreaker } from '../../src/core/breaker/phases.ts';
-import { initialBreaker } from '../../src/core/breaker/state.ts';
+import { breaker } from '../../src/core/controls/breaker/control.ts';
+import { defaultBreaker } from '../../src/core/controls/breaker/defaults.ts';
+import { openBreaker } from '../../src/core/controls/breaker/phases.ts';
+import { initialBreaker } from '../../src/core/controls/breaker/state.ts';
 import { allow } from '../../src/core/verdict.ts';
 import type { SqliteStore } from '../../src/stores/sqlite.ts';
 import { bothStores } from './both-stores.ts';

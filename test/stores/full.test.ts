@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
 import { createClient } from 'redis';
-import type { BreakerState } from '../../src/core/breaker/state.ts';
+import type { BreakerState } from '../../src/core/controls/breaker/state.ts';
 import { aloneAfterMs } from '../../src/core/limits.ts';
 import { createSwitchgear, refusalOf, type Switchgear } from '../../src/index.ts';
 import type { Clock } from '../../src/ports/clock.ts';

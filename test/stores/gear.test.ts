@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { BreakerState } from '../../src/core/breaker/state.ts';
+import type { BreakerState } from '../../src/core/controls/breaker/state.ts';
 import { aloneAfterMs } from '../../src/core/limits.ts';
 import { createSwitchgear, isRefused, refusalOf } from '../../src/index.ts';
 import { redisStore } from '../../src/stores/redis.ts';

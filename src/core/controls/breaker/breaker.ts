@@ -1,0 +1,237 @@
+/**
+ * Stops what keeps failing. The machine has no timer: it moves when someone looks.
+ * Closed lets pass and counts; open refuses until its time; half-open lets a few probes find out.
+ */
+
+import type { Outcome } from '../../action.ts';
+import type { BreakerSettings } from '../../settings.ts';
+import { allow, type Code, type Counters, type Stop, type Verdict } from '../../verdict.ts';
+import { closeBreaker, halfOpenBreaker, openBreaker, waitMs } from './phases.ts';
+import type { BreakerState } from './state.ts';
+import { beginRunning, bucketSums, endRunning, overdueAt, record, ringSums } from './window.ts';
+
+/** What settling needs to know of an admission. */
+export interface Admitted {
+  readonly id: string | number;
+  readonly generation: number;
+  readonly probe: boolean;
+  readonly atMs: number;
+}
+
+type Failure = Extract<Outcome, { kind: 'failure' }>;
+
+/** How long a caller is told to wait while a probe is out: until somebody knows more. */
+const probeHintMs = 1_000;
+
+export function judgeBreaker(state: BreakerState, settings: BreakerSettings, atMs: number): Verdict {
+  if (settings.mode !== 'enforce') return allow;
+  return refusalAt(state, settings, atMs) ?? allow;
+}
+
+/** What it would say if it were enforced: the refusal, or undefined. It never writes. */
+export function refusalAt(state: BreakerState, settings: BreakerSettings, atMs: number): Stop | undefined {
+  const { maxConcurrent } = settings;
+  if (state.heldAtMs >= 0) return deny('circuit_open', { held: 1, ...failureCounters(state, settings) });
+  if (maxConcurrent !== undefined && state.inFlight >= maxConcurrent) {
+    return deny('concurrency_limit', { actual: state.inFlight, limit: maxConcurrent }, atMs + probeHintMs);
+  }
+  const untilMs = closedUntil(state, settings, atMs);
+  if (untilMs === null) return undefined;
+  return deny('circuit_open', failureCounters(state, settings), untilMs);
+}
+
+/** Until when nobody may pass: null = somebody may, undefined = it is not for time to say. */
+function closedUntil(state: BreakerState, settings: BreakerSettings, atMs: number): number | null | undefined {
+  switch (state.phase) {
+    case 'closed':
+      return isSlow(state, settings, atMs) ? atMs + waitMs(state, settings) : null;
+    case 'open':
+      return isDue(state, atMs) ? null : state.openUntilMs < 0 ? undefined : state.openUntilMs;
+    case 'half-open': {
+      const expired = countExpired(state, atMs);
+      if (expired > 0 && settings.leaseExpiry === 'failure') return atMs + waitMs(state, settings);
+      return state.probes.length - expired < settings.halfOpenPermits ? null : atMs + probeHintMs;
+    }
+  }
+}
+
+function deny(code: Code, counters: Counters, retryAtMs?: number): Stop {
+  return { kind: 'deny', code, control: 'breaker', counters, ...(retryAtMs !== undefined && { retryAtMs }) };
+}
+
+function failureCounters(state: BreakerState, settings: BreakerSettings): Counters {
+  return {
+    failures: Math.max(state.run, settings.failureThreshold),
+    limit: settings.failureThreshold,
+    wait_secs: settings.recovery === 'manual' ? 'manual' : settings.recoveryTimeoutSecs,
+  };
+}
+
+function isDue(state: BreakerState, atMs: number): boolean {
+  return state.openUntilMs >= 0 && atMs >= state.openUntilMs;
+}
+
+function countExpired(state: BreakerState, atMs: number): number {
+  let expired = 0;
+  for (const probe of state.probes) if (atMs >= probe.endMs) expired++;
+  return expired;
+}
+
+/** Makes the changes that time alone has brought: expired leases, calls that became slow while they run. */
+export function advanceBreaker(state: BreakerState, settings: BreakerSettings, atMs: number): void {
+  if (settings.mode === 'off') return;
+  if (state.phase === 'closed') {
+    if (state.running !== null && isSlow(state, settings, atMs)) openBreaker(state, settings, atMs, 'slow calls');
+  } else if (state.phase === 'half-open' && countExpired(state, atMs) > 0) {
+    if (settings.leaseExpiry === 'failure') openBreaker(state, settings, atMs, 'a probe that never came back');
+    else state.probes = state.probes.filter((probe) => atMs < probe.endMs);
+  }
+}
+
+/** Takes an admission: counts it, and its probe if it is one. */
+export function admitCall(state: BreakerState, settings: BreakerSettings, id: string | number, atMs: number): Admitted {
+  let probe = false;
+  state.inFlight++; // Also where it is off: switched on again, it knows what still runs.
+  if (settings.mode !== 'off') {
+    advanceBreaker(state, settings, atMs);
+    if (state.phase === 'open' && isDue(state, atMs)) halfOpenBreaker(state, atMs);
+    probe = state.phase === 'half-open' && state.probes.length < settings.halfOpenPermits;
+    if (probe) state.probes = [...state.probes, { id, endMs: atMs + settings.leaseSecs * 1000 }];
+    state.requests++;
+    beginRunning(state, settings, atMs);
+  }
+  return { id, generation: state.generation, probe, atMs };
+}
+
+/** Counts a refusal of its own. A refusal is not a failure and moves nothing. */
+export function countRefusal(state: BreakerState, settings: BreakerSettings, atMs: number): void {
+  advanceBreaker(state, settings, atMs);
+  state.requests++;
+  state.refused++;
+}
+
+/** Learns how an admitted call ended. A late result, from an earlier generation, changes statistics only. */
+export function settleCall(
+  state: BreakerState,
+  settings: BreakerSettings,
+  admitted: Admitted,
+  outcome: Outcome,
+  atMs: number,
+  stillRuns = false,
+): void {
+  if (!stillRuns) endWork(state);
+  if (settings.mode === 'off') return;
+  if (admitted.generation !== state.generation || state.phase === 'open') {
+    state.late++;
+    return;
+  }
+  endRunning(state, settings, admitted.atMs, atMs);
+  const slow = settings.slowCallSecs !== undefined && atMs - admitted.atMs > settings.slowCallSecs * 1000;
+  const isProbe = state.phase === 'half-open';
+  if (isProbe) {
+    const others = state.probes.filter((probe) => probe.id !== admitted.id);
+    if (!admitted.probe || others.length === state.probes.length) {
+      state.late++; // Its lease ran out before, or it was let through without one.
+      return;
+    }
+    state.probes = others;
+  }
+  if (outcome.kind === 'neutral') {
+    state.neutrals++; // Nothing was learnt; the slot of a probe is free again.
+    return;
+  }
+  const failed = outcome.kind === 'failure';
+  if (failed) fail(state, settings, outcome);
+  else succeed(state, settings);
+  // A callee may ask to be left alone, within reason: it must not keep its breaker open for ever.
+  const asked = failed ? outcome.retryAtMs : undefined;
+  const untilMs = Math.min(asked ?? atMs, atMs + settings.recoveryMaxSecs * 1000);
+  let cause = failed ? 'a failed probe' : slow ? 'a slow probe' : '';
+  if (!isProbe) {
+    record(state, settings, failed, slow, atMs);
+    cause = failed ? failureCause(state, settings, untilMs, atMs) : '';
+    if (cause === '' && (failed || slow) && isSlow(state, settings, atMs)) cause = 'slow calls';
+  }
+  if (cause !== '') openBreaker(state, settings, atMs, cause, untilMs);
+  else if (isProbe && ++state.probeSuccesses >= settings.successThreshold) closeBreaker(state);
+}
+
+/** A success while closed, where nobody looks at the time: the commonest ending, in one step. */
+export function countSuccess(state: BreakerState, settings: BreakerSettings): void {
+  endWork(state);
+  succeed(state, settings);
+  state.ringAt++;
+}
+
+/** A failure while closed, where only a run of them opens it, in one step; false where this one may. */
+export function countFailure(state: BreakerState, settings: BreakerSettings, failure: Failure): boolean {
+  if (state.run + 1 >= settings.failureThreshold || failure.retryAtMs !== undefined) return false;
+  endWork(state);
+  fail(state, settings, failure);
+  record(state, settings, true, false, 0);
+  return true;
+}
+
+/** The work of a call really ended: only now is its slot free. */
+export function endWork(state: BreakerState): void {
+  if (state.inFlight > 0) state.inFlight--;
+}
+
+/** A success ends a run of failures, unless all of them count. */
+function succeed(state: BreakerState, settings: BreakerSettings): void {
+  state.successes++;
+  state.streak = 0;
+  if (settings.trip === 'consecutive') state.run = 0;
+}
+
+/** One more towards the threshold, or the first of another kind. */
+function fail(state: BreakerState, { sameErrorOnly }: BreakerSettings, { errorFingerprint }: Failure): void {
+  state.failures++;
+  state.streak++;
+  state.run = sameErrorOnly && errorFingerprint !== state.runError ? 1 : state.run + 1;
+  state.runError = errorFingerprint;
+}
+
+/** Why a failure opens it, or nothing. */
+function failureCause(state: BreakerState, settings: BreakerSettings, untilMs: number, atMs: number): string {
+  if (settings.openOnRetryAfter && untilMs > atMs) return 'the callee asked to wait';
+  if (countedFailures(state, settings, atMs) >= settings.failureThreshold) return 'failures';
+  const rate = settings.failureRateThreshold;
+  if (rate === undefined) return '';
+  const { calls, failures } = rateSums(state, settings, atMs);
+  return calls >= settings.minimumCalls && failures / calls >= rate ? 'the failure rate' : '';
+}
+
+/** Failures towards the threshold, as the trip setting counts them. */
+export function countedFailures(state: BreakerState, settings: BreakerSettings, atMs: number): number {
+  switch (settings.trip) {
+    case 'consecutive':
+    case 'cumulative':
+      return state.run;
+    case 'count_window':
+      return ringSums(state, settings).failures;
+    case 'time_window':
+      return bucketSums(state, settings, atMs).failures;
+  }
+}
+
+/** The window that rates look at. */
+export function rateSums(state: BreakerState, settings: BreakerSettings, atMs: number) {
+  return settings.rateWindow === 'calls' ? ringSums(state, settings) : bucketSums(state, settings, atMs);
+}
+
+/** Whether too many calls are slow, those still running included. */
+function isSlow(state: BreakerState, settings: BreakerSettings, atMs: number): boolean {
+  if (settings.slowCallSecs === undefined) return false;
+  const overdue = overdueAt(state, settings, atMs);
+  const sums = rateSums(state, settings, atMs);
+  const calls = sums.calls + overdue;
+  return calls >= settings.minimumCalls && (sums.slow + overdue) / calls >= settings.slowRateThreshold;
+}
+
+/** Prolongs the lease of a probe whose owner lives. */
+export function renewProbe(state: BreakerState, settings: BreakerSettings, admitted: Admitted, atMs: number): void {
+  if (!admitted.probe || admitted.generation !== state.generation) return;
+  const probe = state.probes.find((candidate) => candidate.id === admitted.id);
+  if (probe !== undefined && atMs < probe.endMs) probe.endMs = atMs + settings.leaseSecs * 1000;
+}

@@ -1,0 +1,39 @@
+/** The breaker as a control: one cell per tool, model or worker, as its settings' scope says. */
+
+import type { Permit } from '../../action.ts';
+import type { Control } from '../../control.ts';
+import type { BreakerSettings } from '../../settings.ts';
+import { type Admitted, admitCall, countRefusal, endWork, judgeBreaker, renewProbe, settleCall } from './breaker.ts';
+import { type BreakerState, initialBreaker } from './state.ts';
+
+export function breaker(settings: BreakerSettings): Control<BreakerState> {
+  return {
+    name: 'breaker',
+    scope: 'target',
+    initial: () => initialBreaker(settings),
+    judge: (state, proposal) => judgeBreaker(state, settings, proposal.atMs),
+    apply(state, event) {
+      switch (event.type) {
+        case 'action-decided':
+          if (event.verdict.kind === 'allow') admitCall(state, settings, event.action.id, event.atMs);
+          else if (event.verdict.control === 'breaker') countRefusal(state, settings, event.atMs);
+          return state;
+        case 'action-settled':
+          settleCall(state, settings, admittedOf(event.permit), event.outcome, event.atMs, event.stillRuns);
+          return state;
+        case 'work-ended':
+          endWork(state);
+          return state;
+        case 'permit-renewed':
+          renewProbe(state, settings, admittedOf(event.permit), event.atMs);
+          return state;
+        default:
+          return state; // What an agent says or spends tells nothing about a tool.
+      }
+    },
+  };
+}
+
+function admittedOf(permit: Permit): Admitted {
+  return { id: permit.action.id, generation: permit.generation, probe: permit.probe, atMs: permit.atMs };
+}

@@ -1,0 +1,88 @@
+/** The phases of a breaker: how it opens, half-opens and closes, and how long it waits. */
+
+import { tripTimesMax } from '../../limits.ts';
+import type { BreakerSettings } from '../../settings.ts';
+import { type BreakerState, none } from './state.ts';
+import { clearWindows } from './window.ts';
+
+/** Opens it, at least until `untilMs` if given. */
+export function openBreaker(
+  state: BreakerState,
+  settings: BreakerSettings,
+  atMs: number,
+  cause: string,
+  untilMs?: number,
+): void {
+  state.openMs += openForMs(state, atMs);
+  const wait = waitMs(state, settings);
+  enter(state, 'open');
+  state.opens++;
+  state.trips++;
+  state.tripTimesMs = [...state.tripTimesMs.slice(1 - tripTimesMax), atMs];
+  state.openedAtMs = atMs;
+  state.cause = cause;
+  // A time that is no number is no time: it must not leave the breaker open for ever.
+  const asked = Number.isFinite(untilMs) ? untilMs! : 0;
+  state.openUntilMs = settings.recovery === 'manual' ? -1 : Math.max(atMs + wait, asked);
+}
+
+/** Lets probes pass from now on: its time has come, or a health check said so. */
+export function halfOpenBreaker(state: BreakerState, atMs: number): void {
+  state.openMs += openForMs(state, atMs);
+  enter(state, 'half-open');
+}
+
+/** The probes said that it is well. */
+export function closeBreaker(state: BreakerState): void {
+  enter(state, 'closed');
+  state.opens = 0;
+  state.openMs = 0;
+  state.cause = '';
+}
+
+function enter(state: BreakerState, phase: BreakerState['phase']): void {
+  state.phase = phase;
+  state.generation++;
+  state.run = 0;
+  state.runError = 0;
+  state.probes = none;
+  state.probeSuccesses = 0;
+  clearWindows(state);
+}
+
+/** How long the present open period has blocked, so far. Past its time it blocks nobody. */
+export function openForMs(state: BreakerState, atMs: number): number {
+  if (state.phase !== 'open') return 0;
+  const end = state.openUntilMs < 0 ? atMs : Math.min(atMs, state.openUntilMs);
+  return Math.max(0, end - state.openedAtMs);
+}
+
+/** The wait of the next opening: grown by the openings in a row, spread upwards by the seed. */
+export function waitMs(state: BreakerState, settings: BreakerSettings): number {
+  const grown = settings.recoveryTimeoutSecs * settings.recoveryFactor ** state.opens;
+  const capped = Math.min(grown, Math.max(settings.recoveryMaxSecs, settings.recoveryTimeoutSecs)) * 1000;
+  return capped * (1 + settings.recoveryJitter * spread(settings.jitterSeed, state.generation));
+}
+
+/** A number in [0, 1) that looks random and follows from its two arguments. */
+function spread(seed: number, generation: number): number {
+  let mixed = Math.imul(seed ^ Math.imul(generation, 0x9e3779b1), 0x85ebca6b);
+  mixed = Math.imul(mixed ^ (mixed >>> 13), 0xc2b2ae35);
+  return ((mixed ^ (mixed >>> 16)) >>> 0) / 0x1_0000_0000;
+}
+
+/** Back to the start, in place. Calls still running are late when they end; a hold by hand stays. */
+export function resetBreaker(state: BreakerState): void {
+  closeBreaker(state);
+  state.streak = 0;
+  state.requests = 0;
+  state.failures = 0;
+  state.successes = 0;
+  state.neutrals = 0;
+  state.refused = 0;
+  state.late = 0;
+  state.trips = 0;
+  state.tripTimesMs = none;
+  state.openedAtMs = 0;
+  state.openUntilMs = 0;
+}

@@ -1,0 +1,68 @@
+/** A breaker written down in remaining durations, so that it can be taken up on another machine, now or later. */
+
+import { countMax, reasonLengthMax } from '../../limits.ts';
+import type { BreakerSettings } from '../../settings.ts';
+import { type BreakerState, initialBreaker } from './state.ts';
+import { loadWindows, type SavedWindows, saveWindows } from './window.ts';
+
+/** Plain JSON. Calls that were out when it was written are not in it: their results are late wherever it is read. */
+export interface SavedBreaker extends SavedWindows {
+  readonly format: 1;
+  readonly phase: 'closed' | 'open' | 'half-open';
+  readonly generation: number;
+  readonly run: number;
+  readonly runError: number;
+  readonly opens: number;
+  readonly trips: number;
+  readonly cause: string;
+  readonly held: boolean;
+  /** Milliseconds until a probe may pass; -1 = not by time. */
+  readonly openForMs: number;
+  readonly openSinceMs: number;
+  readonly openMs: number;
+  readonly probeSuccesses: number;
+}
+
+export function exportBreaker(state: BreakerState, settings: BreakerSettings, atMs: number): SavedBreaker {
+  return {
+    format: 1,
+    phase: state.phase,
+    generation: state.generation,
+    run: state.run,
+    runError: state.runError,
+    opens: state.opens,
+    trips: state.trips,
+    cause: state.cause,
+    held: state.heldAtMs >= 0,
+    openForMs: state.openUntilMs < 0 ? -1 : Math.max(0, state.openUntilMs - atMs),
+    openSinceMs: state.phase === 'open' ? Math.max(0, atMs - state.openedAtMs) : 0,
+    openMs: state.openMs,
+    probeSuccesses: state.probeSuccesses,
+    ...saveWindows(state, settings, atMs),
+  };
+}
+
+/** The state that a saved one stands for. Anything it does not understand is a closed breaker of a later generation. */
+export function importBreaker(saved: SavedBreaker, settings: BreakerSettings, atMs: number): BreakerState {
+  const state = initialBreaker(settings);
+  const given: Partial<SavedBreaker> = typeof saved === 'object' && saved !== null ? saved : {};
+  const ms = (value: unknown) => (typeof value === 'number' && value > 0 && value < countMax * 1e3 ? value : 0);
+  const whole = (value: unknown) => (Number.isSafeInteger(value) ? Math.min(ms(value), countMax) : 0);
+  state.generation = Math.max(1, whole(given.generation)) + 1; // Results of the one that was saved are late here.
+  if (given.format !== 1) return state;
+  state.run = whole(given.run);
+  state.runError = Number.isSafeInteger(given.runError) ? given.runError! : 0;
+  state.opens = whole(given.opens);
+  state.trips = whole(given.trips);
+  state.heldAtMs = given.held === true ? Math.max(0, atMs) : -1;
+  loadWindows(state, settings, given, atMs);
+  if (given.phase !== 'open' && given.phase !== 'half-open') return state;
+  state.phase = given.phase;
+  state.cause = typeof given.cause === 'string' ? given.cause.slice(0, reasonLengthMax) : '';
+  state.probeSuccesses = whole(given.probeSuccesses);
+  state.openMs = ms(given.openMs);
+  state.openedAtMs = atMs - ms(given.openSinceMs);
+  // Whether time alone leads out of open is for these settings to say.
+  state.openUntilMs = settings.recovery === 'manual' ? -1 : Math.max(0, atMs + ms(given.openForMs));
+  return state;
+}

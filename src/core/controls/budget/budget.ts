@@ -1,0 +1,99 @@
+/** Caps what a task may use: calls of its own; tokens and money of its own and of everything below it. */
+
+import type { Action, Cost } from '../../action.ts';
+import type { Control, Gauge } from '../../control.ts';
+import type { TaskSettings } from '../../settings.ts';
+import { allow, over, type Verdict } from '../../verdict.ts';
+
+export interface BudgetState {
+  calls: number;
+  tokens: number;
+  micros: number;
+  /** Held for calls that are out, at their worst. */
+  reservedTokens: number;
+  reservedMicros: number;
+}
+
+/** One cent in the money unit inside: whole millionths of a dollar. */
+export const microsPerCent = 10_000;
+
+export function budget(settings: TaskSettings): Control<BudgetState> {
+  const { maxToolCalls, maxSpendCents, maxTokens = Number.POSITIVE_INFINITY } = settings;
+
+  function overrun(calls: number, micros: number, tokens: number): Verdict {
+    if (calls > maxToolCalls) return over('budget', 'tool_call_limit', calls, maxToolCalls);
+    if (micros > maxSpendCents * microsPerCent) {
+      return over('budget', 'token_spend_limit', Math.ceil(micros / microsPerCent), maxSpendCents);
+    }
+    return tokens > maxTokens ? over('budget', 'token_limit', tokens, maxTokens) : allow;
+  }
+
+  return {
+    name: 'budget',
+    scope: 'chain',
+    initial: () => ({ calls: 0, tokens: 0, micros: 0, reservedTokens: 0, reservedMicros: 0 }),
+
+    judge(state, { action }, place) {
+      return overrun(
+        place === 'self' && action.kind !== 'model' ? state.calls + 1 : 0,
+        state.micros + state.reservedMicros + action.worstMicros,
+        state.tokens + state.reservedTokens + action.worstTokens,
+      );
+    },
+
+    apply(state, event, place) {
+      switch (event.type) {
+        case 'action-decided':
+          // A refused call was proposed all the same: it counts. What waits or asks comes back.
+          if (event.verdict.kind === 'wait' || event.verdict.kind === 'ask') return state;
+          if (place === 'self' && event.action.kind !== 'model') state.calls++;
+          if (event.verdict.kind !== 'allow') return state;
+          state.reservedMicros += event.action.worstMicros;
+          state.reservedTokens += event.action.worstTokens;
+          return state;
+        case 'action-settled':
+          if (event.stillRuns !== true) release(state, event.permit.action); // What still runs may still cost.
+          if (event.cost !== undefined) spend(state, event.cost);
+          return state;
+        case 'work-ended':
+          release(state, event.permit.action);
+          return state;
+        case 'usage-observed':
+          spend(state, event.cost);
+          return state;
+        case 'call-observed':
+          if (place === 'self') state.calls++;
+          return state;
+        default:
+          return state; // Words and signs of life cost nothing.
+      }
+    },
+
+    check: (state) => overrun(state.calls, state.micros, state.tokens),
+
+    gauges(state): readonly Gauge[] {
+      const { calls, micros, tokens } = state;
+      const gauges = [
+        { name: 'tool_calls', actual: calls, limit: maxToolCalls },
+        { name: 'spend_cents', actual: micros / microsPerCent, limit: maxSpendCents },
+        { name: 'tokens', actual: tokens, limit: maxTokens },
+      ];
+      return gauges.filter(({ limit }) => Number.isFinite(limit));
+    },
+  };
+}
+
+/** Goes on from the counts of a task that is tried again; what its calls still hold is given back to it alone. */
+export function carryOn(state: BudgetState, before: BudgetState): void {
+  Object.assign(state, before, { reservedTokens: 0, reservedMicros: 0 });
+}
+
+function release(state: BudgetState, { worstMicros, worstTokens }: Action): void {
+  state.reservedMicros = Math.max(0, state.reservedMicros - worstMicros);
+  state.reservedTokens = Math.max(0, state.reservedTokens - worstTokens);
+}
+
+function spend(state: BudgetState, cost: Cost): void {
+  state.micros += cost.micros;
+  state.tokens += cost.tokens;
+}

@@ -1,0 +1,166 @@
+/** Caps what a session, an agent, a project or everybody may use: for good, or in any stretch of a rolling window. */
+
+import type { Action, Cost } from '../../action.ts';
+import { microsPerCent } from './budget.ts';
+import type { Control } from '../../control.ts';
+import type { ControlEvent, EntryBody } from '../../event.ts';
+import { budgetSlices } from '../../limits.ts';
+import type { JointBudget } from '../../settings.ts';
+import { allow, type Stop, type Verdict } from '../../verdict.ts';
+
+/**
+ * What is booked, in slices of the window, the newest first; without a window there is one slice.
+ * The oldest slice counts in full until all of it is over: a window never holds more than the limit, and what was spent
+ * is free again at most one slice late.
+ */
+export interface BudgetWindow {
+  /** The number of the newest slice. */
+  at: number;
+  sums: number[];
+  /** Where it is shared: the limit of whoever fetched a part last. It is told, and decides nothing. */
+  limit?: number;
+  /** In which slice it was last said that much of it is used, and of which limit. */
+  noticed?: readonly [slice: number, limit: number];
+}
+
+/** Something to be booked, or taken back where it is negative, at the time it counts for. */
+export interface Charge {
+  readonly amount: number;
+  readonly atMs: number;
+}
+
+/** The state that a budget begins with. */
+export function emptyWindow(): BudgetWindow {
+  return { at: 0, sums: [0] };
+}
+
+/** The number of the slice that a time lies in. */
+export function sliceOf({ windowSecs }: JointBudget, atMs: number): number {
+  return windowSecs === undefined ? 0 : Math.floor((atMs * budgetSlices) / (windowSecs * 1000));
+}
+
+/** The limit in the unit that is booked: calls, tokens, or millionths of a dollar. */
+export function limitOf({ unit, limit }: JointBudget): number {
+  return unit === 'spend_cents' ? limit * microsPerCent : limit;
+}
+
+/** What is booked in the window that ends at a time. */
+export function usedAt({ at, sums }: BudgetWindow, budget: JointBudget, atMs: number): number {
+  const oldest = sliceOf(budget, atMs) - budgetSlices;
+  let used = 0;
+  for (let age = 0; age < sums.length && at - age >= oldest; age++) used += sums[age]!;
+  return used;
+}
+
+/** Books a charge. What is taken back from a slice that is over long since changes nothing. */
+export function book(window: BudgetWindow, budget: JointBudget, { amount, atMs }: Charge): void {
+  const now = sliceOf(budget, atMs);
+  if (now > window.at) {
+    const older = Array.from({ length: Math.min(now - window.at, budgetSlices + 1) }, () => 0);
+    window.sums = [...older, ...window.sums].slice(0, budgetSlices + 1);
+    window.at = now;
+  }
+  const age = window.at - now;
+  if (age < window.sums.length) window.sums[age] = Math.max(0, window.sums[age]! + amount);
+}
+
+/** What an action may need at worst. */
+export function needOf({ unit }: JointBudget, { kind, worstTokens, worstMicros }: Action): number {
+  if (unit === 'calls') return kind === 'model' ? 0 : 1;
+  return unit === 'tokens' ? worstTokens : worstMicros;
+}
+
+/** What an event books: the worst when a call is let through, and the difference to the real cost when it ended. */
+export function chargeOf(budget: JointBudget, event: ControlEvent): Charge | undefined {
+  const { unit } = budget;
+  const { atMs } = event;
+  switch (event.type) {
+    case 'action-decided':
+      return event.verdict.kind === 'allow' ? { amount: needOf(budget, event.action), atMs } : undefined;
+    case 'action-settled': {
+      const { permit, outcome, cost } = event;
+      const isBack = unit !== 'calls' || (outcome.kind === 'neutral' && outcome.why === 'given-back');
+      const held = isBack && event.stillRuns !== true ? needOf(budget, permit.action) : 0;
+      const amount = costIn(unit, cost) - held;
+      return { amount, atMs: amount > 0 ? atMs : permit.atMs };
+    }
+    case 'work-ended':
+      return unit === 'calls' ? undefined : { amount: -needOf(budget, event.permit.action), atMs: event.permit.atMs };
+    case 'usage-observed':
+      return { amount: costIn(unit, event.cost), atMs };
+    case 'call-observed':
+      return unit === 'calls' ? { amount: 1, atMs } : undefined;
+    default:
+      return undefined; // Words and signs of life cost nothing.
+  }
+}
+
+function costIn(unit: JointBudget['unit'], cost: Cost | undefined): number {
+  return cost === undefined || unit === 'calls' ? 0 : unit === 'tokens' ? cost.tokens : cost.micros;
+}
+
+const codes = { calls: 'tool_call_limit', tokens: 'token_limit', spend_cents: 'token_spend_limit' } as const;
+
+const words = { calls: 'tool calls', tokens: 'tokens', spend_cents: 'spend' } as const;
+const owners = { session: 'the session', agent: 'the agent', project: 'the project', global: 'all agents' } as const;
+
+function dollars(cents: number): string {
+  return `$${(cents / 100).toFixed(2)}`;
+}
+
+/** The word against what would make this much: a session ends at its root, else the task that asks; or just a call. */
+export function overBudget(budget: JointBudget, actual: number, kind: 'halt' | 'deny' = 'halt'): Stop {
+  const { scope, unit, limit, windowSecs } = budget;
+  const shown = unit === 'spend_cents' ? Math.ceil(actual / microsPerCent) : actual;
+  const counters = { scope, actual: shown, limit, ...(windowSecs !== undefined && { window_secs: windowSecs }) };
+  const [what, shownLimit] = unit === 'spend_cents' ? [dollars(shown), dollars(limit)] : [shown, limit];
+  const window = windowSecs === undefined ? '' : ` in any ${windowSecs} s`;
+  const reason = `${words[unit]} of ${owners[scope]}${window}: ${what} of ${shownLimit}`;
+  const stop = { kind, code: codes[unit], control: 'budget', counters, reason } as const;
+  return kind === 'halt' && scope === 'session' ? { ...stop, ends: 'root' } : stop;
+}
+
+/** What has to be said once a share is used: once in a window, and again for another limit. It is noted as said. */
+export function noticeDue(
+  window: BudgetWindow,
+  budget: JointBudget,
+  share: number,
+  atMs: number,
+): Extract<EntryBody, { readonly type: 'notice' }> | undefined {
+  const { scope, unit, limit } = budget;
+  const actual = usedAt(window, budget, atMs);
+  const slice = sliceOf(budget, atMs);
+  const [said, ofLimit] = window.noticed ?? [0, 0];
+  if (actual < share * limitOf(budget) || (ofLimit === limit && slice - said <= budgetSlices)) return undefined;
+  window.noticed = [slice, limit];
+  const { counters, reason = '' } = overBudget(budget, actual);
+  return {
+    type: 'notice',
+    gauge: { name: `${scope}_${unit}`, actual: Number(counters.actual), limit },
+    message: reason,
+  };
+}
+
+/** What is refused: outside any task there is none to end. */
+export function endingOf(action: Action | undefined): 'halt' | 'deny' {
+  return action !== undefined && action.task === undefined ? 'deny' : 'halt';
+}
+
+/** The control where one process knows everything that is spent. */
+export function jointBudget(budget: JointBudget): Control<BudgetWindow> {
+  const limit = limitOf(budget);
+  const check = (actual: number, action?: Action): Verdict =>
+    actual > limit ? overBudget(budget, actual, endingOf(action)) : allow;
+  return {
+    name: 'budget',
+    scope: budget.scope === 'session' ? 'session' : 'gear',
+    initial: emptyWindow,
+    judge: (window, { action, atMs }) => check(usedAt(window, budget, atMs) + needOf(budget, action), action),
+    apply(window, event) {
+      const charge = chargeOf(budget, event);
+      if (charge !== undefined && charge.amount !== 0) book(window, budget, charge);
+      return window;
+    },
+    check: (window, atMs) => check(usedAt(window, budget, atMs)),
+  };
+}

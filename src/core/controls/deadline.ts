@@ -1,0 +1,87 @@
+/** Ends a task that takes too long, or that went silent. Both clocks stand still while a person is waited for. */
+
+import type { Control, Gauge } from '../control.ts';
+import type { TaskSettings } from '../settings.ts';
+import { allow, type Code, over, type Verdict } from '../verdict.ts';
+
+export interface DeadlineState {
+  startedAtMs: number;
+  /** The last sign of life, of the task or of anything below it. */
+  signAtMs: number;
+  /** Calls out now, and until when they excuse silence. */
+  out: number;
+  outUntilMs: number;
+  /** How many reasons there are to stand still, since when, and for how long already. */
+  stops: number;
+  stoppedAtMs: number;
+  stoppedMs: number;
+}
+
+export function deadline(settings: TaskSettings): Control<DeadlineState> {
+  const { maxDurationSecs, maxIdleSecs } = settings;
+
+  const overrun = (code: Code, ms: number, limit: number): Verdict =>
+    ms > limit * 1000 ? over('deadline', code, Math.floor(ms / 1000), limit) : allow;
+  const tooLong = (state: DeadlineState, atMs: number) =>
+    overrun('duration_limit', durationOf(state, atMs), maxDurationSecs);
+
+  return {
+    name: 'deadline',
+    scope: 'chain',
+    initial: (atMs) => ({
+      startedAtMs: atMs,
+      signAtMs: atMs,
+      out: 0,
+      outUntilMs: 0,
+      stops: 0,
+      stoppedAtMs: 0,
+      stoppedMs: 0,
+    }),
+    // A proposal is itself a sign of life, so only the duration can speak here.
+    judge: (state, { atMs }) => tooLong(state, atMs),
+    apply(state, event) {
+      if (event.atMs > state.signAtMs) state.signAtMs = event.atMs;
+      switch (event.type) {
+        case 'action-decided':
+          if (event.verdict.kind !== 'allow') return state;
+          state.out++;
+          state.outUntilMs = Math.max(state.outUntilMs, event.atMs + event.action.patienceMs);
+          return state;
+        case 'action-settled':
+          if (state.out > 0) state.out--;
+          if (state.out === 0) state.outUntilMs = 0;
+          return state;
+        case 'task-stopped':
+          if (state.stops++ === 0) state.stoppedAtMs = event.atMs;
+          return state;
+        case 'task-resumed':
+          if (state.stops === 0) return state;
+          if (--state.stops === 0) state.stoppedMs += event.atMs - state.stoppedAtMs;
+          return state;
+        default:
+          return state; // Everything else is a sign of life and no more.
+      }
+    },
+    check(state, atMs) {
+      const verdict = tooLong(state, atMs);
+      return verdict === allow ? overrun('idle_timeout', idleOf(state, atMs), maxIdleSecs) : verdict;
+    },
+    gauges: (state, atMs): readonly Gauge[] => [
+      { name: 'duration_secs', actual: durationOf(state, atMs) / 1000, limit: maxDurationSecs },
+      { name: 'idle_secs', actual: idleOf(state, atMs) / 1000, limit: maxIdleSecs },
+    ],
+  };
+}
+
+/** How long the task has run, without the time it stood still. */
+export function durationOf(state: DeadlineState, atMs: number): number {
+  const still = state.stoppedMs + (state.stops > 0 ? atMs - state.stoppedAtMs : 0);
+  return Math.max(0, atMs - state.startedAtMs - still);
+}
+
+/** How long nothing was heard. A call that is out excuses silence for as long as it may take. */
+export function idleOf(state: DeadlineState, atMs: number): number {
+  if (state.stops > 0) return 0;
+  const since = state.out > 0 ? Math.max(state.signAtMs, Math.min(atMs, state.outUntilMs)) : state.signAtMs;
+  return Math.max(0, atMs - since);
+}

@@ -1,0 +1,135 @@
+/** Whether a worker came back with a failure: its status first, its words last. */
+
+import { isDenial, peek } from '../../classify.ts';
+import { isOwnMessage, oneLine } from './messages.ts';
+import { reasonLengthMax, textLengthMax } from '../../limits.ts';
+import { jaccard, tokensOf } from '../../similarity.ts';
+import { codes } from '../../verdict.ts';
+
+export interface WorkerReading {
+  /** Read inability from the worker's words, too. */
+  readonly phrases: boolean;
+  /** The worker's name: a message that carries it is the worker's, whatever its role. */
+  readonly worker?: string;
+  /** What it returned to the same request before; the same words again mean that it goes in circles. */
+  readonly previous?: unknown;
+  /** The caller knows that the request was not fulfilled. */
+  readonly incomplete?: boolean;
+}
+
+export interface WorkerFailure {
+  readonly failed: boolean;
+  readonly reason: string;
+}
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/** Texts this alike are the same output. */
+const sameOutput = 0.95;
+
+const fine: WorkerFailure = Object.freeze({ failed: false, reason: '' });
+const badStatus = /^(error|failed|failure|timeout|timed_out|incomplete)$/i;
+const workerRoles = /^(assistant|ai)$/;
+const otherRoles = /^(user|human|system|developer|tool|function)$/;
+const inability = /\b(?:cannot|can't|unable\s+to|(?:don't|do\s+not)\s+have|no\s+ability|not\s+able\s+to)\b/i;
+const apostrophes = /[\u2018\u2019\u201b\u02b9\u02bc\u2032\u00b4\u0060\uff07]/g;
+
+/** Reads a worker's result. It never throws: what cannot be read is a failure. */
+export function workerFailure(result: unknown, reading: WorkerReading): WorkerFailure {
+  try {
+    const status = statusFailure(result);
+    if (status !== undefined) return status;
+    if (reading.incomplete === true) return failure('Task incomplete');
+    const text = textOf(result, reading.worker);
+    if (text === '' || isOwnMessage(text)) return fine;
+    if (reading.phrases && inability.test(text.replace(apostrophes, "'"))) {
+      return failure(`Worker reported limitation: ${text}`);
+    }
+    const before = textOf(reading.previous, reading.worker);
+    if (before !== '' && jaccard(tokensOf(before), tokensOf(text)) >= sameOutput) {
+      return failure(`Worker returned the same output twice: ${text}`);
+    }
+    return fine;
+  } catch {
+    return failure('unreadable result');
+  }
+}
+
+/** What failures that were all about connections point at, e.g. "Database may be down."; undefined for others. */
+export function causeHint(reasons: readonly string[]): string | undefined {
+  if (reasons.length === 0 || !reasons.every((reason) => unreachable.test(reason))) return undefined;
+  const suspect = suspects.find(([pattern]) => reasons.some((reason) => pattern.test(reason)));
+  return `${suspect?.[1] ?? 'Service'} may be down.`;
+}
+
+const unreachable =
+  /time(?:d[ _-]?)?[ _-]?out|\bconnect(?:ion)?\b|ECONN|EPIPE|ENOTFOUND|EAI_AGAIN|unreachable|socket hang up/i;
+const suspects: readonly (readonly [RegExp, string])[] = [
+  [/database|neo4j|postgres|mysql|mariadb|sqlite|mongo|redis|\b(?:sql|db)\b/i, 'Database'],
+  [/\bmcp\b/i, 'MCP server'],
+  [/network|\bdns\b|ENOTFOUND|EAI_AGAIN|unreachable/i, 'Network'],
+];
+
+function failure(reason: string): WorkerFailure {
+  return { failed: true, reason: oneLine(reason, reasonLengthMax) };
+}
+
+/** A failure told by structure; fine where it was denied or cancelled, undefined where structure says nothing. */
+function statusFailure(result: unknown): WorkerFailure | undefined {
+  if (typeof result !== 'object' || result === null) return undefined;
+  const fields = result as Fields;
+  if (isDenial(result)) return fine; // Somebody said no to the worker: neither its success nor its failure.
+  if (result instanceof Error || Object.prototype.toString.call(result) === '[object Error]') {
+    if (fields.name === 'AbortError') return fine; // Whoever cancelled it, the worker did not fail.
+    return failure(`${fields.name}: ${fields.message}`);
+  }
+  const code = codes.find((flag) => fields[flag] === true);
+  if (code !== undefined) return failure(`${code}: ${wordsOf(fields.error)}`);
+  if (fields.error) return failure(wordsOf(fields.error) || 'Error');
+  if (fields.isError === true || fields.is_error === true) return failure(textOf(result) || 'Error');
+  const { status } = fields;
+  if (typeof status === 'string' && badStatus.test(status)) return failure(`Status ${status}: ${textOf(result)}`);
+  return fields.completed === false ? failure(`Task incomplete: ${textOf(result)}`) : undefined;
+}
+
+/** An error as words: a string, or the message of an object. */
+function wordsOf(error: unknown): string {
+  const words = typeof error === 'string' ? error : peek(error, 'message');
+  return typeof words === 'string' ? words : '';
+}
+
+/** The bounded text a worker wrote; empty where it wrote none, or somebody else did. */
+export function textOf(result: unknown, worker?: string): string {
+  if (typeof result === 'string') return result.slice(0, textLengthMax);
+  const messages = peek(result, 'messages');
+  const isList = Array.isArray(messages);
+  const message: unknown = isList ? messages.at(-1) : result;
+  if (typeof message !== 'object' || message === null) return '';
+  const said = peek(message, 'role') ?? typeOf(message);
+  const role = typeof said === 'string' ? said : '';
+  const isOurs = isList ? workerRoles.test(role) : !otherRoles.test(role);
+  if (!isOurs && (worker === undefined || peek(message, 'name') !== worker)) return '';
+  for (const key of ['text', 'content', 'output', 'message']) {
+    const value = peek(message, key);
+    if (typeof value === 'string') return value.slice(0, textLengthMax);
+    if (Array.isArray(value)) return blocksOf(value);
+  }
+  return '';
+}
+
+/** Message classes tell their type by a property or, in older releases, by a method. */
+function typeOf(message: object): unknown {
+  const method = peek(message, 'getType') ?? peek(message, '_getType');
+  return peek(message, 'type') ?? (typeof method === 'function' ? method.call(message) : undefined);
+}
+
+/** The text blocks of a content list, joined. */
+function blocksOf(blocks: readonly unknown[]): string {
+  let text = '';
+  for (const block of blocks) {
+    if (text.length >= textLengthMax) break;
+    const part = typeof block === 'string' ? block : peek(block, 'text');
+    if (typeof part === 'string') text += `${text && '\n'}${part.slice(0, textLengthMax)}`;
+  }
+  return text.slice(0, textLengthMax);
+}

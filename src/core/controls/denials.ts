@@ -1,0 +1,49 @@
+/** Ends a task that keeps asking for what it is refused. Only a call that ran and succeeded clears the count. */
+
+import type { Control, Gauge } from '../control.ts';
+import { allow, over } from '../verdict.ts';
+
+export interface DenialsState {
+  /** Calls refused in a row, or model turns in which every call was refused. */
+  inARow: number;
+  /** The turn being counted, where the host tells turns apart: null = none yet. */
+  turn: string | null;
+  /** Whether a call of that turn was let through. */
+  turnPassed: boolean;
+}
+
+export function denials(settings: { readonly maxDenials: number }): Control<DenialsState> {
+  return {
+    name: 'denials',
+    scope: 'task',
+    initial: () => ({ inARow: 0, turn: null, turnPassed: false }),
+    judge: () => allow, // A refusal is counted when it is given; the next one is not foreseen.
+    apply(state, event) {
+      if (event.type === 'action-settled') {
+        // A model that answers has not got what it was refused.
+        if (event.outcome.kind === 'success' && event.permit.action.kind !== 'model') state.inARow = 0;
+        return state;
+      }
+      if (event.type !== 'action-decided') return state;
+      const { verdict, action } = event;
+      if (verdict.kind === 'wait' || verdict.kind === 'ask') return state;
+      const refused = verdict.kind !== 'allow';
+      if (action.turnId === undefined) {
+        if (refused) state.inARow++;
+        return state;
+      }
+      if (action.turnId !== state.turn) {
+        state.turn = action.turnId;
+        state.turnPassed = !refused;
+        if (refused) state.inARow++;
+      } else if (!refused && !state.turnPassed) {
+        state.turnPassed = true;
+        if (state.inARow > 0) state.inARow--; // One call of the turn passed: it does not count after all.
+      }
+      return state;
+    },
+    check: ({ inARow }) =>
+      inARow < settings.maxDenials ? allow : over('denials', 'denial_limit', inARow, settings.maxDenials),
+    gauges: (state): readonly Gauge[] => [{ name: 'denials', actual: state.inARow, limit: settings.maxDenials }],
+  };
+}

@@ -1,0 +1,30 @@
+/** A loop in words: what repeated, how often, and since when. */
+
+import type { Counters } from '../../verdict.ts';
+import type { Evidence } from './state.ts';
+
+type Repeated = Exclude<Evidence, 'news' | 'same_cycle'>;
+
+/** What to do about it, for the model. */
+export const moveOn = 'Doing the same again will not change that: try something else, or ask the user how to go on.';
+
+const phrases: Readonly<Record<Repeated, string>> = {
+  same_call: 'returned the same result to the same call',
+  same_error: 'returned the same error',
+  other_error: 'failed',
+  same_answer: 'gave the same answer to nearly the same call',
+  near_call: 'was called in nearly the same way',
+  near_error: 'failed in nearly the same call',
+  same_words: 'the same words came again',
+};
+
+/** What repeated, with its numbers. */
+export function whatRepeats({ name, evidence, times, of, secs, stale, turns }: Counters): string {
+  const phrase = phrases[evidence as Repeated] ?? phrases.same_call;
+  const often = `${times} times`;
+  // Where much else adds to it, what the last turn repeats is not the whole of it.
+  const rest = Number(stale) > Number(times) + 1 ? `; ${stale} of the last ${turns} turns brought nothing new` : '';
+  if (evidence === 'same_words') return `${phrase} ${often}${rest}`;
+  const window = Number(of) > Number(times) ? ` in the last ${of} calls` : ' in a row';
+  return `'${name}' ${phrase} ${often}${window}${Number(secs) >= 1 ? ` (for ${secs} s)` : ''}${rest}`;
+}

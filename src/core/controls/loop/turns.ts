@@ -1,0 +1,136 @@
+/** The last turns, and how little they brought: a turn that repeats something has points for it, news has none. */
+
+import { seenCallsMax } from '../../limits.ts';
+import type { LoopSettings } from '../../settings.ts';
+import { nothingNew, something } from './output-streak.ts';
+import { type LoopState, type Memory, memoryOf, type Repeated, type SeenCall, type Turn } from './state.ts';
+import { type Habit, type Settled, weigh } from './score.ts';
+
+/** A call is proposed. After an answer it begins a new turn; before one it is a parallel twin. */
+export function openTurn(memory: Memory): void {
+  memory.waiting = false; // The words had a call after them.
+  if (memory.answered) {
+    memory.placed = false;
+    if (!memory.spoke) memory.recurs = false; // A turn that only calls says nothing again.
+    memory.spoke = false;
+  }
+  memory.answered = false;
+}
+
+/** A call ended: what it brought is the turn's, and of several calls in a turn the one that brought most. */
+export function settleCall(state: LoopState, settled: Settled, settings: LoopSettings, habit: Habit | undefined): void {
+  const memory = memoryOf(state);
+  memory.answered = true;
+  if (habit === 'off') return;
+  const { name, call, mark, reached, chances, atMs } = settled;
+  const { evidence, points, times, first } = weigh(memory, settled, settings, habit);
+  const { seen } = memory;
+  if (mark.ok && hasFailure(memory) && seen.findLast((other) => other.call === call)?.ok === false) {
+    forgive(memory, name);
+  }
+  const sinceMs = seen[first]?.atMs ?? atMs;
+  const of = seen.length - first + 1;
+  if (seen.length >= seenCallsMax) seen.shift();
+  const { ok, exact, loose, length, retryable = false } = mark;
+  seen.push({ name, call, reached, chances, atMs, ok, exact, loose, length, retryable });
+  const repeats = evidence === 'same_call' || evidence === 'same_cycle' || !reached;
+  state.between = Math.max(state.between, repeats ? nothingNew : something);
+  const secs = Math.round((atMs - sinceMs) / 1000);
+  const isNews = evidence === 'news' && ok;
+  place(memory, isNews ? news : { evidence, points, name, failed: !ok, times, of, secs }, settings);
+}
+
+/** The turn that most turns are: it carries no data, so it is shared. */
+const news: Turn = Object.freeze({ evidence: 'news', points: 0, name: '', failed: false, times: 1, of: 1, secs: 0 });
+
+/** What failed works now: its failures were no loop. */
+function forgive({ turns }: Memory, name: string): void {
+  for (const turn of turns) if (turn.failed && turn.name === name) turn.points = 0;
+}
+
+/** Words came. Unless it is known whether calls came with them, that shows later. */
+export function openText(state: LoopState, recurs: boolean, calls: boolean | undefined, settings: LoopSettings): void {
+  const memory = memoryOf(state);
+  closeText(memory, settings);
+  memory.recurs = recurs;
+  memory.spoke = true;
+  memory.placed = false;
+  memory.answered = true;
+  memory.waiting = calls !== true;
+  if (calls === false) closeText(memory, settings);
+}
+
+/** Words that no call followed are a turn of their own. */
+function closeText(memory: Memory, settings: LoopSettings): void {
+  if (!memory.waiting) return;
+  memory.waiting = false;
+  memory.texts = memory.recurs ? memory.texts + 1 : 0;
+  const times = memory.texts + 1;
+  const again = { ...news, evidence: 'same_words', points: settings.wordsPoints, times, of: times } as const;
+  place(memory, memory.recurs ? again : news, settings);
+}
+
+function place(memory: Memory, turn: Turn, settings: LoopSettings): void {
+  const { turns } = memory;
+  if (memory.placed) {
+    if (turn.points < turns.at(-1)!.points) turns[turns.length - 1] = turn;
+    return;
+  }
+  memory.placed = true;
+  turns.push(turn);
+  while (turns.length > settings.turns) turns.shift(); // Also where another policy weighs fewer.
+}
+
+/** Whether anything failed among the calls that are remembered. */
+export function hasFailure({ seen }: Memory): boolean {
+  for (const { ok } of seen) if (!ok) return true;
+  return false;
+}
+
+/** The points of the last turns. */
+export function pointsOf({ turns }: Memory): number {
+  let points = 0;
+  for (const turn of turns) points += turn.points;
+  return points;
+}
+
+/**
+ * Whether the last turn may be acted on. A failure counts only once the tool had its share of chances (R29): until
+ * then the breaker's count is what matters. A refusal halts by being repeated, not by its points.
+ */
+export function isRipe({ turns, seen }: Memory, settings: LoopSettings): boolean {
+  const last = turns.at(-1);
+  if (last === undefined || last.points === 0 || seen.at(-1)?.reached === false) return false;
+  if (!last.failed) return true;
+  const failures = seen.filter((call) => !call.ok && call.reached && call.name === last.name).length;
+  return failures >= Math.max(settings.failedRepeats, seen.at(-1)!.chances);
+}
+
+/** What a call did every time of late. */
+interface Repeat extends Repeated {
+  readonly last: SeenCall;
+}
+
+/**
+ * A call that gave the same result more than once, or failed in the same way too often. What another tool did after a
+ * failure may have mended it: from there on it is counted anew.
+ */
+export function repeatOf({ seen }: Memory, call: number, settings: LoopSettings): Repeat | undefined {
+  const last = seen.findLast((other) => other.call === call && other.reached);
+  if (last === undefined) return undefined;
+  const { ok, name, exact, loose, chances, atMs } = last;
+  let [times, of, count, sinceMs] = [0, 0, 0, atMs];
+  for (let at = seen.length - 1; at >= 0; at--) {
+    const other = seen[at]!;
+    if (!ok && other.ok && other.name !== name) break;
+    if (!other.reached) continue;
+    count++;
+    if (other.call !== call || other.ok !== ok || (ok ? other.exact !== exact : other.loose !== loose)) continue;
+    times++;
+    of = count;
+    sinceMs = other.atMs;
+  }
+  if (times < (ok ? 2 : Math.max(settings.failedRepeats, chances))) return undefined;
+  const secs = Math.round((atMs - sinceMs) / 1000);
+  return { last, name, evidence: ok ? 'same_call' : 'same_error', times, of, secs };
+}

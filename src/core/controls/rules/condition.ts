@@ -1,0 +1,120 @@
+/**
+ * When a rule fires, as text and as a value:
+ * `amount>500` · `frequency>10/1h` (s, m, h, d; 1h unless said) · `ability:mail.*` · `output:error|contains:fail`.
+ */
+
+import { frequencyHistoryMax, frequencyWindowMaxMs, quoteLengthMax } from '../../limits.ts';
+import { numberOf } from './lookup.ts';
+
+export type Condition =
+  | { readonly kind: 'threshold'; readonly key: string; readonly value: number }
+  | {
+      readonly kind: 'frequency';
+      readonly count: number;
+      readonly windowMs: number;
+      /** The window in words, in its largest whole unit: `60m` is `1h`. */
+      readonly text: string;
+    }
+  | { readonly kind: 'ability'; readonly pattern: string }
+  | { readonly kind: 'output'; readonly key: string; readonly contains: string };
+
+/** The condition on how often, by itself. */
+export type Frequency = Extract<Condition, { kind: 'frequency' }>;
+
+/** A condition, or in words why the text is none. */
+export type ParsedCondition = { readonly condition: Condition; readonly error?: undefined } | Failed;
+export interface Failed {
+  readonly error: string;
+}
+
+const unitMs: Readonly<Record<string, number>> = { d: 86_400_000, h: 3_600_000, m: 60_000, s: 1_000 };
+/** A rule that counts further than its history is long could never fire. */
+const countMax = frequencyHistoryMax - 1;
+
+/** Reads a condition; spaces around its parts do not matter. */
+export function parseCondition(text: string): ParsedCondition {
+  const line = text.trim();
+  if (line.startsWith('ability:')) return ability(line.slice(8).trim());
+  if (line.startsWith('output:')) return output(line.slice(7));
+  const at = line.indexOf('>');
+  if (at < 0)
+    return failed(
+      'condition must be key>value, frequency>count/window, ability:name or output:key|contains:text',
+      line,
+    );
+  const key = line.slice(0, at).trim();
+  const value = line.slice(at + 1).trim();
+  if (key === 'frequency') return frequency(value);
+  const number = numberOf(value);
+  if (!isKey(key)) return failed('threshold needs a key before >', line);
+  if (number === undefined) return failed('threshold must be a number', value);
+  return { condition: { kind: 'threshold', key, value: number } };
+}
+
+/** The text of a condition, such that reading it gives the condition back. */
+export function printCondition(condition: Condition): string {
+  switch (condition.kind) {
+    case 'threshold':
+      return `${condition.key}>${condition.value}`;
+    case 'frequency':
+      return `frequency>${condition.count}/${condition.text}`;
+    case 'ability':
+      return `ability:${condition.pattern}`;
+    case 'output': {
+      const { key, contains } = condition;
+      const quoted = contains !== contains.trim() || contains !== unquote(contains);
+      return `output:${key}|contains:${quoted ? `"${contains}"` : contains}`;
+    }
+  }
+}
+
+/** Text without the one pair of quotes around it. */
+export function unquote(text: string): string {
+  return text.length > 1 && /^["']/.test(text) && text.at(-1) === text[0] ? text.slice(1, -1) : text;
+}
+
+/** What was wrong, with what came. */
+export function failed(what: string, came: unknown): Failed {
+  const text = typeof came === 'string' ? came : typeof came;
+  return {
+    error: `${what}, got ${JSON.stringify(text.length > quoteLengthMax ? `${text.slice(0, quoteLengthMax)}…` : text)}`,
+  };
+}
+
+function frequency(text: string): ParsedCondition {
+  const slash = text.indexOf('/');
+  const digits = (slash < 0 ? text : text.slice(0, slash)).trim();
+  const window = slash < 0 ? '' : text.slice(slash + 1).trim();
+  const count = /^\d{1,10}$/.test(digits) ? Number(digits) : -1;
+  if (count < 0 || count > countMax)
+    return failed(`frequency count must be a whole number from 0 to ${countMax}`, digits);
+  const [, size, unit] = /^(\d{1,15})([smhd])$/.exec(window || '1h') ?? [];
+  const windowMs = Number(size) * (unitMs[unit ?? ''] ?? 0);
+  if (!(windowMs > 0 && windowMs <= frequencyWindowMaxMs)) {
+    return failed('frequency window must be digits with s, m, h or d, from 1s to ten years', window);
+  }
+  const largest = Object.keys(unitMs).find((name) => windowMs % (unitMs[name] ?? 1) === 0) ?? 's';
+  return { condition: { kind: 'frequency', count, windowMs, text: `${windowMs / (unitMs[largest] ?? 1)}${largest}` } };
+}
+
+function ability(pattern: string): ParsedCondition {
+  if (!/^[^\s|>"\p{Cc}]+$/u.test(pattern)) return failed('ability must be one name', pattern);
+  return { condition: { kind: 'ability', pattern } };
+}
+
+function output(text: string): ParsedCondition {
+  const pipe = text.indexOf('|');
+  const key = (pipe < 0 ? text : text.slice(0, pipe)).trim();
+  const rest = pipe < 0 ? '' : text.slice(pipe + 1).trim();
+  if (!isKey(key)) return failed('output needs a key', text);
+  const contains = unquote(rest.slice(9).trim());
+  if (!rest.startsWith('contains:') || contains === '' || /[|\p{Cc}]/u.test(contains)) {
+    return failed('output needs contains: and a text without pipes', rest);
+  }
+  return { condition: { kind: 'output', key, contains } };
+}
+
+/** A key that begins like a whole line would not survive being printed. */
+function isKey(text: string): boolean {
+  return /^(?!B:)[^|<>="\p{Cc}]+$/u.test(text);
+}

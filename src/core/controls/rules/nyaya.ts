@@ -1,0 +1,55 @@
+/** The `<nyaya>` block a model writes beside its plan: `D:` domain, `G:` goals, `B:` rules, and other lines. */
+
+import { nyayaLengthMax, nyayaLinesMax } from '../../limits.ts';
+import { failed } from './condition.ts';
+import { parseRule, type Rule } from './rule.ts';
+
+export interface Nyaya {
+  readonly lines: { readonly domain?: string; readonly goals?: string; readonly other: readonly string[] };
+  /** Rules of the model, for the target handed in. */
+  readonly rules: readonly Rule[];
+  /** What could not be read. A rule that is lost here would be a hole, so whoever runs the plan must refuse it. */
+  readonly errors: readonly string[];
+}
+
+/** Reads the last closed block. Without a target its rules are for `*`, which no rule set takes from a model. */
+export function parseNyaya(text: string, target = '*'): Nyaya {
+  const { block, errors } = lastBlock(text);
+  const lines: { domain?: string; goals?: string; other: string[] } = { other: [] };
+  const rules: Rule[] = [];
+  const written = block.split('\n', nyayaLinesMax + 1);
+  if (written.length > nyayaLinesMax) errors.push(`a <nyaya> block has at most ${nyayaLinesMax} lines`);
+  for (const raw of written.slice(0, nyayaLinesMax)) {
+    const line = raw.trim();
+    const rule = /^[-*>`\s]*b\s*:/i.exec(line); // Also in a list, and in small letters: a rule is not lost to taste.
+    if (rule !== null) {
+      const parsed = parseRule(line.slice(rule[0].length), { target, origin: 'model' });
+      if (parsed.rule) rules.push(parsed.rule);
+      else errors.push(`B: line: ${parsed.error}`);
+    } else if (line.startsWith('D:')) lines.domain = line.slice(2).trim();
+    else if (line.startsWith('G:')) lines.goals = line.slice(2).trim();
+    else if (line !== '') lines.other.push(line);
+  }
+  return { lines, rules, errors };
+}
+
+/** A block ends at its first closing tag; an opening tag inside it is only noise. */
+function lastBlock(text: string): { block: string; errors: string[] } {
+  if (typeof text !== 'string') return { block: '', errors: [failed('a <nyaya> block must be text', text).error] };
+  let block = '';
+  let start = -1;
+  for (const tag of text.matchAll(/<\/?nyaya>/gi)) {
+    const closes = tag[0][1] === '/';
+    if (!closes && start < 0) start = tag.index + tag[0].length;
+    if (!closes || start < 0) continue;
+    block = text.slice(start, tag.index);
+    start = -1;
+  }
+  const errors: string[] = [];
+  if (start >= 0) errors.push('a <nyaya> block is not closed');
+  if (block.length > nyayaLengthMax) {
+    errors.push(`a <nyaya> block has at most ${nyayaLengthMax} characters, got ${block.length}`);
+    block = '';
+  }
+  return { block: block.replace(/<nyaya>/gi, '\n'), errors };
+}

@@ -1,0 +1,39 @@
+/** The rules in force. The operator's word stands; what a model writes can only be added beside it. */
+
+import { rulesMax } from '../../limits.ts';
+import type { Rule } from './rule.ts';
+import { isNarrow } from './target.ts';
+
+export interface RuleSet {
+  readonly rules: readonly Rule[];
+  /** What was not taken, and why. */
+  readonly rejected: readonly { readonly rule: Rule; readonly reason: string }[];
+}
+
+/** A set of rules from scratch. */
+export function ruleSet(rules: readonly Rule[]): RuleSet {
+  return addRules([], rules);
+}
+
+/**
+ * Adds rules to those in force. The same target, condition and action replace, they do not stack.
+ * A weaker action on the same condition is a rule of its own: both stay, and the stricter wins when they fire.
+ */
+export function addRules(inForce: readonly Rule[], more: readonly Rule[]): RuleSet {
+  const rules = new Map(inForce.map((rule) => [rule.id, rule]));
+  const rejected: { rule: Rule; reason: string }[] = [];
+  for (const rule of more) {
+    const reason = objection(rules, rule);
+    if (reason === undefined) rules.set(rule.id, rule);
+    else rejected.push({ rule, reason });
+  }
+  return { rules: [...rules.values()], rejected };
+}
+
+function objection(rules: ReadonlyMap<string, Rule>, rule: Rule): string | undefined {
+  const before = rules.get(rule.id);
+  if (rule.origin === 'model' && !isNarrow(rule.target)) return `a model may not write rules for ${rule.target}`;
+  if (rule.origin === 'model' && before?.origin === 'operator') return 'the operator has this rule already';
+  if (before === undefined && rules.size >= rulesMax) return `more than ${rulesMax} rules`;
+  return undefined;
+}

@@ -1,0 +1,47 @@
+/** Pauses a watcher that fires without end. It never starts again by itself: somebody has to look. */
+
+import { allow, type Verdict } from '../verdict.ts';
+
+export interface StormSettings {
+  /** Events let through per window; one more trips. */
+  readonly maxEvents: number;
+  readonly windowSecs: number;
+}
+
+export interface StormState {
+  tripped: boolean;
+  /** Events of the present and of the previous part of the window. */
+  windowAtMs: number;
+  events: number;
+  before: number;
+  /** Events that came while it was paused. */
+  dropped: number;
+}
+
+export function initialStorm(atMs: number): StormState {
+  return { tripped: false, windowAtMs: atMs, events: 0, before: 0, dropped: 0 };
+}
+
+/** Counts one event and says whether it may pass. Two halves slide, so that a burst across their border counts. */
+export function countEvent(state: StormState, settings: StormSettings, atMs: number): Verdict {
+  if (state.tripped) {
+    state.dropped++;
+    return stormVerdict(state, settings);
+  }
+  const halfMs = (settings.windowSecs * 1000) / 2;
+  const halves = Math.floor((atMs - state.windowAtMs) / halfMs);
+  if (halves > 0) {
+    state.before = halves === 1 ? state.events : 0;
+    state.events = 0;
+    state.windowAtMs += halves * halfMs;
+  }
+  state.events++;
+  if (state.events + state.before <= settings.maxEvents) return allow;
+  state.tripped = true;
+  return stormVerdict(state, settings);
+}
+
+function stormVerdict(state: StormState, settings: StormSettings): Verdict {
+  const counters = { actual: state.events + state.before, limit: settings.maxEvents, window_secs: settings.windowSecs };
+  return { kind: 'deny', code: 'storm', control: 'storm', counters };
+}

@@ -1,0 +1,73 @@
+/** Reading a document that nobody vouches for: one bounded copy into plain data, and safe words for any value. */
+
+import { policyDepthMax, policyEntriesMax, quoteLengthMax } from './limits.ts';
+import { shortened } from './names.ts';
+
+/** A table of the document: no prototype, so no name means anything that nobody wrote. */
+export type Table = Record<string, unknown>;
+
+// What stands for an object that is not plain data (a date, a map, an instance): every check refuses it.
+const foreign = Symbol('foreign');
+
+/** The names that could reach a prototype; no policy has them. */
+export const reservedNames: readonly string[] = ['__proto__', 'constructor', 'prototype'];
+
+/** A table without a prototype. */
+export function emptyTable(): Table {
+  return Object.create(null);
+}
+
+/** A copy of own, enumerable data, or why it cannot be made. Getters run here, once, and may throw. */
+export function plainCopy(input: unknown): { readonly value: unknown } | { readonly reason: string } {
+  let left = policyEntriesMax;
+  let reason = 'reading it failed';
+  const copy = (value: unknown, depth: number): unknown => {
+    if (typeof value !== 'object' || value === null) return value;
+    if (depth > policyDepthMax) {
+      reason = `it is nested deeper than ${policyDepthMax} levels`;
+      throw reason;
+    }
+    const spend = () => {
+      if (left-- > 0) return;
+      reason = `it has more than ${policyEntriesMax} entries`;
+      throw reason;
+    };
+    if (Array.isArray(value)) {
+      const list: unknown[] = [];
+      for (let index = 0; index < value.length; index++) {
+        spend();
+        list.push(copy(value[index], depth + 1));
+      }
+      return list;
+    }
+    const prototype: object | null = Object.getPrototypeOf(value);
+    if (prototype !== null && Object.getPrototypeOf(prototype) !== null) return foreign;
+    if (prototype !== null && !Object.hasOwn(prototype, 'hasOwnProperty')) return foreign;
+    const table = emptyTable();
+    for (const key of Object.keys(value)) {
+      spend();
+      table[key] = copy((value as Table)[key], depth + 1);
+    }
+    return table;
+  };
+  try {
+    return { value: copy(input, 0) };
+  } catch {
+    return { reason };
+  }
+}
+
+/** Whether a copied value is a table. */
+export function isTable(value: unknown): value is Table {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** A value in a message: short, and never more than its beginning. */
+export function quote(value: unknown): string {
+  if (typeof value === 'string') return JSON.stringify(shortened(value, quoteLengthMax));
+  if (typeof value === 'bigint') return 'a big integer';
+  if (typeof value === 'function') return 'a function';
+  if (typeof value === 'symbol') return 'an object that is not plain data';
+  if (Array.isArray(value)) return value.length ? `a list of ${value.length}` : 'an empty list';
+  return isTable(value) ? 'a table' : String(value);
+}

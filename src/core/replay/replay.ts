@@ -1,0 +1,259 @@
+/** Decides a journal again, from nothing: the same entries under the same settings must give the same decisions. */
+
+import type { Action } from '../action.ts';
+import { halfOpenBreaker, openBreaker, resetBreaker } from '../controls/breaker/phases.ts';
+import { applyAll, checkAll, decide } from '../decide.ts';
+import type { ControlEvent, Entry } from '../event.ts';
+import { repeatRecords } from './records.ts';
+import { type ReplayOptions, replayState } from './state.ts';
+import type { ReplayTask } from './tasks.ts';
+import type { BreakerSettings, Settings } from '../settings.ts';
+import { allow, type Stop, type Verdict } from '../verdict.ts';
+
+/** A line that came out differently. */
+export interface Difference {
+  readonly seq: number;
+  readonly expected: string;
+  readonly got: string;
+}
+
+export interface Replay {
+  /** Decisions, trips and halts that were compared. */
+  readonly decisions: number;
+  readonly differences: readonly Difference[];
+  /** The last line that was looked at: a replay ends where another policy was taken. */
+  readonly lastSeq: number;
+}
+
+/**
+ * Replays a journal, complete from its first line. One of level `all` is decided anew, call by call; of one of level
+ * `refusals` every trip and halt is judged again by the counters it was written with.
+ */
+export function replay(entries: readonly Entry[], settings: Settings, options: ReplayOptions = {}): Replay {
+  const end = entries.findIndex(({ type }) => type === 'policy-reloaded');
+  const part = end < 0 ? entries : entries.slice(0, end);
+  const lastSeq = (entries[end] ?? entries.at(-1))?.seq ?? 0;
+  const repeat = settings.journal.level === 'all' ? repeatAll : repeatRecords;
+  return { ...repeat(part, settings, options), lastSeq };
+}
+
+function repeatAll(
+  entries: readonly Entry[],
+  settings: Settings,
+  options: ReplayOptions,
+): Pick<Replay, 'decisions' | 'differences'> {
+  const observes = (options.mode ?? settings.mode) === 'observe';
+  const state = replayState(settings, options);
+  const { tasks, panelOf } = state;
+  const differences: Difference[] = [];
+  /** Openings that the journal tells before the proposal that showed them. */
+  const foretold = new Map<string, { readonly seq: number; readonly generation: number }>();
+  /** What passed although it was refused, because the gear only observes. */
+  let reported: Action | undefined;
+  let decisions = 0;
+
+  function compare(seq: number, expected: string, got: string): void {
+    decisions++;
+    if (expected !== got) differences.push({ seq, expected, got });
+  }
+
+  function propose(entry: Entry, action: Action, expected: Verdict, probe: boolean): void {
+    const task = tasks.find(action.task);
+    const panel = panelOf(action, entry.breaker);
+    const verdict = task?.stop ?? decide(panel, { type: 'action-proposed', atMs: entry.atMs, action }).verdict;
+    const breaker = entry.breaker === undefined ? undefined : state.find(entry.breaker);
+    const before = { generation: breaker?.generation ?? 0, probes: breaker?.probes.length ?? 0 };
+    applyAll(panel, { type: 'action-decided', atMs: entry.atMs, action, verdict: expected });
+    const took = breaker !== undefined && breaker.phase === 'half-open' && expected.kind === 'allow';
+    const isProbe = took && (breaker.generation !== before.generation || breaker.probes.length > before.probes);
+    compare(entry.seq, named(expected, probe), named(verdict, isProbe));
+    if (entry.breaker !== undefined && breaker !== undefined) meet(entry.breaker, breaker.generation);
+    if (task !== undefined) refused(task, expected, entry.atMs);
+  }
+
+  /** A wait that nobody could sit out, or a question that nobody said yes to: the answer is the journal's own. */
+  function conclude(entry: Entry, action: Action, verdict: Verdict): void {
+    applyAll(panelOf(action, entry.breaker), { type: 'action-decided', atMs: entry.atMs, action, verdict });
+    const task = tasks.find(action.task);
+    if (task !== undefined) refused(task, verdict, entry.atMs);
+  }
+
+  function refused(task: ReplayTask, verdict: Verdict, atMs: number): void {
+    if (verdict.kind === 'halt') tasks.halt(task, verdict, observes);
+    else if (verdict.kind === 'deny') look(task, atMs);
+  }
+
+  function meet(key: string, generation: number): void {
+    const told = foretold.get(key);
+    if (told === undefined) return;
+    foretold.delete(key);
+    compare(told.seq, `generation ${told.generation}`, `generation ${generation}`);
+  }
+
+  function look(task: ReplayTask, atMs: number): void {
+    if (task.stop === undefined && !task.ended) haltIf(task, checkAll(task.seats, atMs));
+  }
+
+  function haltIf(task: ReplayTask, due: Verdict | undefined): void {
+    if (due?.kind === 'halt') tasks.halt(task, due, observes);
+  }
+
+  function tell(entry: Entry, event: ControlEvent): void {
+    const task = tasks.find(entry.task);
+    if (task === undefined) return;
+    applyAll(task.seats, event);
+    look(task, entry.atMs);
+  }
+
+  function halted(entry: Extract<Entry, { type: 'task-halted' }>): void {
+    const task = tasks.find(entry.task);
+    if (task === undefined || entry.cause !== undefined) return;
+    const { code } = entry.stop;
+    if (isGiven(entry.stop)) tasks.halt(task, entry.stop, observes);
+    else if (!task.reported.has(code)) look(task, entry.atMs);
+    task.told = true;
+    compare(entry.seq, code, task.reported.has(code) ? code : (task.stop?.code ?? 'none'));
+  }
+
+  function settled(entry: Extract<Entry, { type: 'action-settled' }>): void {
+    const { action } = entry.permit;
+    const panel = panelOf(action, entry.breaker);
+    applyAll(panel, entry);
+    const task = tasks.find(action.task);
+    if (task === undefined || task.stop !== undefined || task.ended) return;
+    if (entry.outcome.kind === 'failure' || entry.cost !== undefined || entry.resultHits !== undefined) {
+      haltIf(task, checkAll(panel, entry.atMs, action));
+    }
+  }
+
+  function returned(entry: Extract<Entry, { type: 'delegation-returned' }>): void {
+    const task = tasks.find(entry.task);
+    if (task === undefined) return;
+    const { worker, failed, reason, session = '', agent = '', atMs } = entry;
+    const panel = panelOf({ ...nothing, name: worker, session, agent, task: task.id }, undefined);
+    applyAll(panel, { type: 'delegation-returned', atMs, worker, failed, reason });
+    const seat = panel.find(({ control }) => control.name === 'delegation');
+    if (failed) haltIf(task, seat?.control.check?.(seat.cell.state, atMs));
+  }
+
+  function take(entry: Entry): void {
+    const { atMs } = entry;
+    switch (entry.type) {
+      case 'task-started':
+        // Breakers of a task that had the same id went with it; calls that it had out could still reach them.
+        state.drop(entry.task ?? '');
+        tasks.start(entry);
+        return;
+      case 'task-ended':
+        tasks.end(entry.task);
+        return;
+      case 'task-halted':
+        halted(entry);
+        return;
+      case 'action-allowed':
+        if (reported?.id === entry.action.id) conclude(entry, entry.action, allow);
+        else propose(entry, entry.action, allow, entry.probe);
+        reported = undefined;
+        return;
+      case 'action-refused': {
+        const { action, decision } = entry;
+        if (entry.after !== undefined) {
+          conclude(entry, action, decision.verdict);
+          return;
+        }
+        if (entry.enforced) {
+          propose(entry, action, decision.verdict, false);
+          return;
+        }
+        const { verdict } = decide(panelOf(action, entry.breaker), { type: 'action-proposed', atMs, action });
+        compare(entry.seq, named(decision.verdict, false), named(verdict, false));
+        reported = action;
+        return;
+      }
+      case 'action-waited':
+      case 'action-asked':
+        propose(entry, entry.action, entry.decision.verdict, false);
+        return;
+      case 'action-settled':
+        settled(entry);
+        return;
+      case 'work-ended':
+      case 'permit-renewed': {
+        const { type, permit } = entry;
+        applyAll(panelOf(permit.action, entry.breaker), { type, atMs, permit });
+        return;
+      }
+      case 'delegation-returned':
+        returned(entry);
+        return;
+      case 'text-observed':
+      case 'usage-observed':
+      case 'call-observed':
+      case 'result-observed':
+      case 'progress-observed':
+      case 'user-observed':
+      case 'sign-observed':
+      case 'task-stopped':
+      case 'task-resumed':
+        tell(entry, entry as ControlEvent);
+        return;
+      case 'breaker-tuned':
+        state.tune(entry.name, entry.overrides as Partial<BreakerSettings>);
+        return;
+      case 'breaker-opened':
+        if (entry.cause === handTrip) {
+          state.handle(entry.key, entry.name, (breaker, of) => openBreaker(breaker, of, atMs, handTrip, entry.untilMs));
+        }
+        if (state.find(entry.key)?.generation === entry.generation) decisions++;
+        else foretold.set(entry.key, entry);
+        return;
+      case 'health-checked':
+        state.handle(entry.key, entry.name, (breaker) => {
+          if (entry.healthy && breaker.phase === 'open') halfOpenBreaker(breaker, atMs);
+        });
+        return;
+      case 'breaker-reset':
+        state.handle(entry.key, entry.name, resetBreaker);
+        return;
+      case 'breaker-held':
+      case 'breaker-released':
+        state.handle(entry.key, entry.name, (breaker) => {
+          breaker.heldAtMs = entry.type === 'breaker-held' ? atMs : -1;
+        });
+        return;
+      default:
+        return; // Told for people: it changes nothing.
+    }
+  }
+
+  for (const entry of entries) take(entry);
+  for (const { seq, generation } of foretold.values()) compare(seq, `generation ${generation}`, 'none');
+  const last = entries.at(-1)?.seq ?? 0;
+  for (const task of tasks.untold()) compare(last, 'none', `halt ${task.stop?.code} of ${task.id}`);
+  return { decisions, differences };
+}
+
+const handTrip = 'a trip by hand';
+
+/** The delegation that a return is about; only its name and place matter. */
+const nothing: Action = {
+  id: 0,
+  kind: 'delegation',
+  name: '',
+  agent: '',
+  session: '',
+  fingerprint: 0,
+  worstMicros: 0,
+  worstTokens: 0,
+  patienceMs: 0,
+};
+
+/** A halt that nothing in the state says: by hand, or because a price is unknown. */
+function isGiven(stop: Stop): boolean {
+  return stop.control === 'operator' || stop.counters.actual === 'unknown';
+}
+
+function named(verdict: Verdict, probe: boolean): string {
+  if (verdict.kind === 'allow') return probe ? 'allow as a probe' : 'allow';
+  return `${verdict.kind} ${verdict.code}`;
+}

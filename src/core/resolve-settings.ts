@@ -1,0 +1,54 @@
+/** From the policy to one breaker and one task: general settings first, the most particular last. */
+
+import { isOptional } from './setting-overrides.ts';
+import { isMatch } from './glob.ts';
+import type { BreakerSettings, Settings, TaskSettings } from './settings.ts';
+
+type Mutable<T> = { -readonly [K in keyof T]: T[K] };
+
+/** Whose breaker is wanted. */
+export interface BreakerQuery {
+  readonly tool: string;
+  readonly agent?: string | undefined;
+  /** What the code around the tool says, as `checkBreaker` returns it. */
+  readonly overrides?: Partial<BreakerSettings> | undefined;
+}
+
+/**
+ * The settings of one tool's breaker: `circuit_breaker`, then the agent's, then `same_error_tools`, then the tool's
+ * names from the least specific to the exact one, then what the code says. `tool_x` is another name of the tool `x`.
+ */
+export function resolveBreaker(settings: Settings, { tool, agent, overrides }: BreakerQuery): BreakerSettings {
+  const result: Mutable<BreakerSettings> = { ...settings.circuitBreaker };
+  overlay(result, agent === undefined ? undefined : own(settings.agents, agent)?.circuitBreaker);
+  if (settings.sameErrorTools.some((pattern) => isMatch(pattern, tool))) result.sameErrorOnly = true;
+  for (const pattern in settings.tools) {
+    if (pattern !== tool && pattern.includes('*') && isMatch(pattern, tool)) overlay(result, settings.tools[pattern]);
+  }
+  overlay(result, own(settings.tools, `tool_${tool}`));
+  overlay(result, own(settings.tools, tool));
+  overlay(result, overrides);
+  // A longer wait than the maximum that nobody wrote is meant.
+  if (result.recoveryMaxSecs < result.recoveryTimeoutSecs) result.recoveryMaxSecs = result.recoveryTimeoutSecs;
+  return result;
+}
+
+/** The limits of one task: the policy's, then its agent's, then its own. */
+export function resolveTask(settings: Settings, agent?: string, limits?: Partial<TaskSettings>): TaskSettings {
+  const result: Mutable<TaskSettings> = { ...settings.task };
+  overlay(result, agent === undefined ? undefined : own(settings.agents, agent)?.task);
+  overlay(result, limits);
+  return result;
+}
+
+/** Writes what is said over what was. Undefined means "none", and nothing at all where there must be a value. */
+function overlay<T extends object>(onto: T, said: Partial<T> | undefined): void {
+  for (const key in said) {
+    const value = said[key];
+    if (value !== undefined || isOptional(key)) onto[key] = value as T[typeof key];
+  }
+}
+
+function own<T>(record: Readonly<Record<string, T>>, name: string): T | undefined {
+  return Object.hasOwn(record, name) ? record[name] : undefined;
+}

@@ -1,0 +1,89 @@
+/** Checks single settings that code hands in: by name and by kind, so that a typo never switches a limit off. */
+
+import { SwitchgearError } from './error.ts';
+import { halfOpenPermitsMax, secsMax, windowCallsMax } from './limits.ts';
+import { quoted } from './quote.ts';
+import type { BreakerSettings } from './settings.ts';
+
+/** Settings that may be absent, or "none". */
+const optionals = /^(failureRateThreshold|slowCallSecs|maxConcurrent|timeoutSecs|maxTokens)$/;
+
+/** The words that a setting takes. */
+const choices: Readonly<Record<string, string>> = {
+  mode: 'enforce observe off',
+  trip: 'consecutive cumulative count_window time_window',
+  rateWindow: 'calls time',
+  recovery: 'timed manual',
+  leaseExpiry: 'failure neutral',
+  scope: 'task session agent project shared',
+};
+
+/** The most that a count may be; any number unless said. */
+const most: Readonly<Record<string, number>> = {
+  halfOpenPermits: halfOpenPermitsMax,
+  windowCalls: windowCallsMax,
+  minimumCalls: windowCallsMax,
+};
+
+/** Whether a setting may be absent: nobody looks then. */
+export function isOptional(name: string): boolean {
+  return optionals.test(name);
+}
+
+/** The part, in the names of the settings; `defaults` says which there are and of what kind. */
+export function checkPart<T extends object>(defaults: T, input: unknown, where: string): Partial<T> {
+  const part: Record<string, unknown> = {};
+  const refuse = (text: string): never => {
+    throw new SwitchgearError('invalid_policy', where + text);
+  };
+  let entries: [string, unknown][] | undefined;
+  try {
+    if (typeof input === 'object' && input !== null && !Array.isArray(input)) entries = Object.entries(input);
+  } catch {
+    refuse(' cannot be read');
+  }
+  for (const [key, value] of entries ?? refuse(` must be an object, got ${quoted(input)}`)) {
+    const name = key.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
+    // A cap on tokens is a task's; every other setting that may be absent is a breaker's.
+    const may = isOptional(name) && (name === 'maxTokens') === Object.hasOwn(defaults, 'maxToolCalls');
+    const model = may ? 1 : Object.hasOwn(defaults, name) ? (defaults as Record<string, unknown>)[name] : undefined;
+    if (model === undefined) refuse(`.${key.slice(0, 80)} is not a setting`);
+    const isNone = may && (value === undefined || value === 'none');
+    const [kind, fits] = kindOf(name, model, value);
+    if (!isNone && !fits) refuse(`.${name} must be ${kind}, got ${quoted(value)}`);
+    part[name] = isNone ? undefined : value;
+  }
+  checkReach({ ...defaults, ...part } as Partial<BreakerSettings>, refuse);
+  return part as Partial<T>;
+}
+
+/** Settings that fit one by one must leave a limit together, too. */
+function checkReach(settings: Partial<BreakerSettings>, refuse: (text: string) => never): void {
+  const { trip, windowCalls = 0, rateWindow } = settings;
+  const isRated = rateWindow === 'calls' && (settings.failureRateThreshold ?? settings.slowCallSecs) !== undefined;
+  const mustFit = (name: 'failureThreshold' | 'minimumCalls') => {
+    const { [name]: count = 0 } = settings;
+    if (count > windowCalls)
+      refuse(`.${name} is ${count}, but the window holds ${windowCalls} calls: it could never trip`);
+  };
+  if (trip === 'count_window') mustFit('failureThreshold');
+  if (isRated) mustFit('minimumCalls');
+}
+
+/** What a setting must be, in words, and whether a value is. */
+function kindOf(name: string, model: unknown, value: unknown): readonly [kind: string, fits: boolean] {
+  if (Array.isArray(model))
+    return ['a list of texts', Array.isArray(value) && value.every((one) => typeof one === 'string')];
+  const words = choices[name]?.split(' ');
+  if (words !== undefined) return [`one of ${words.join(', ')}`, words.includes(value as string)];
+  if (typeof model !== 'number') return [`a ${typeof model}`, typeof value === typeof model];
+  const isSecs = name.endsWith('Secs');
+  const isShare = /(RateThreshold|Share|Jitter)$/.test(name);
+  const isFactor = name.endsWith('Factor');
+  const low = /itter/.test(name) ? 0 : isSecs || isShare ? Number.MIN_VALUE : 1;
+  const high = isShare ? 1 : isSecs ? secsMax : (most[name] ?? 1e12);
+  const isWhole = !(isSecs || isShare || isFactor);
+  const from = low > 0 && low < 1 ? 'above 0' : `from ${low}`;
+  const fits = typeof value === 'number' && value >= low && value <= high && (!isWhole || Number.isInteger(value));
+  return [`a ${isWhole ? 'whole ' : ''}number ${from} to ${high}`, fits];
+}

@@ -1,0 +1,111 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Prices } from '../../src/ports/prices.ts';
+import { estimateUsageCents, sonnetPrices, type TokenUsage } from '../../src/core/builtin-prices.ts';
+
+const prices: Prices = sonnetPrices;
+const million = 1_000_000;
+const usage = (change: Partial<TokenUsage> = {}): TokenUsage => ({ inputTokens: 0, outputTokens: 0, ...change });
+
+test('a million tokens of each kind cost their list price in cents', () => {
+  assert.equal(estimateUsageCents({ input_tokens: million, output_tokens: 0 }), 300);
+  assert.equal(estimateUsageCents({ input_tokens: 0, output_tokens: million }), 1500);
+  assert.equal(estimateUsageCents({ cache_creation_input_tokens: million }), 375);
+  assert.equal(estimateUsageCents({ cache_read_input_tokens: million }), 30);
+});
+
+test('cache tokens come on top of the input of a blob, and cents may be fractions', () => {
+  assert.equal(
+    estimateUsageCents({
+      input_tokens: 1000,
+      output_tokens: 1000,
+      cache_creation_input_tokens: 1000,
+      cache_read_input_tokens: 1000,
+    }),
+    2.205,
+  );
+});
+
+test('what is no count of tokens costs nothing, and nothing costs less than that', () => {
+  for (const bad of [Number.NaN, -5, Number.POSITIVE_INFINITY, '1000', null, undefined, {}, true]) {
+    assert.equal(estimateUsageCents({ input_tokens: bad, output_tokens: bad } as never), 0, String(bad));
+  }
+  assert.equal(estimateUsageCents({ input_tokens: -million, output_tokens: million }), 1500);
+  assert.equal(estimateUsageCents(null), 0);
+  assert.equal(estimateUsageCents(undefined), 0);
+  assert.equal(estimateUsageCents('usage' as never), 0);
+});
+
+test('the input of a usage includes the cache, which is taken off', () => {
+  const price = prices.price(
+    usage({ inputTokens: 1000, cacheReadTokens: 600, cacheWriteTokens: 200, outputTokens: 100 }),
+  );
+  assert.deepEqual(price, { micros: 200 * 3 + 180 + 750 + 1500, basis: 'claude-sonnet-4' });
+});
+
+test('more cache than input means that the input excludes it, and nothing is lost', () => {
+  assert.equal(prices.price(usage({ inputTokens: 10, cacheReadTokens: 1000 }))?.micros, 30 + 300);
+});
+
+test('micro-dollars are whole, rounded up per call', () => {
+  assert.equal(prices.price(usage({ inputTokens: 1, cacheReadTokens: 1 }))?.micros, 1);
+  assert.equal(prices.price(usage({ inputTokens: 1, cacheWriteTokens: 1 }))?.micros, 4);
+  assert.equal(prices.price(usage({ inputTokens: 1 }))?.micros, 3);
+  assert.equal(prices.price(usage())?.micros, 0);
+  assert.equal(prices.price(usage({ inputTokens: Number.MAX_VALUE }))?.micros, Number.MAX_SAFE_INTEGER);
+});
+
+test('Sonnet 4 is known under the names of its vendors, and a call without a name is taken for it', () => {
+  for (const model of [
+    undefined,
+    '',
+    'claude-sonnet-4',
+    'claude-sonnet-4-0',
+    'claude-sonnet-4-20250514',
+    'claude-sonnet-4-5-20250929',
+    'claude-sonnet-4-6',
+    'claude-sonnet-4.5',
+    'claude-4-sonnet-latest',
+    'claude-4.5-sonnet',
+    'anthropic/claude-sonnet-4-5',
+    'us.anthropic.claude-sonnet-4-20250514-v1:0',
+    'claude-sonnet-4@20250514',
+    'claude-sonnet-4-5[1m]',
+  ]) {
+    assert.equal(prices.price(model === undefined ? usage() : usage({ model }))?.basis, 'claude-sonnet-4', model);
+  }
+});
+
+test('other models and unheard-of versions have no price here', () => {
+  for (const model of [
+    'claude-opus-4-1',
+    'claude-sonnet-5',
+    'claude-sonnet-4-7',
+    'claude-sonnet-40',
+    'gpt-4o',
+    'claude-3-5-sonnet',
+  ]) {
+    assert.equal(prices.price(usage({ model, inputTokens: 1 })), undefined, model);
+  }
+});
+
+test('an unknown model is never taken to be cheaper than a known one', () => {
+  const call = usage({ model: 'x', inputTokens: million, outputTokens: million });
+  assert.deepEqual(prices.dearest(call), { micros: 90 * million, basis: 'claude-opus-4' });
+  for (const change of [{ inputTokens: 9 }, { outputTokens: 9 }, { inputTokens: 9, cacheReadTokens: 9 }]) {
+    assert.ok(prices.dearest(usage(change)).micros >= prices.price(usage(change))!.micros);
+  }
+});
+
+test('the dear model costs its list price, by every kind of token', () => {
+  const dear = (change: Partial<TokenUsage>) => sonnetPrices.dearest(usage(change));
+  assert.deepEqual(dear({ inputTokens: million }), { micros: 15 * million, basis: 'claude-opus-4' });
+  assert.equal(dear({ outputTokens: million }).micros, 75 * million);
+  assert.equal(dear({ inputTokens: million, cacheReadTokens: million }).micros, 1.5 * million);
+  assert.equal(dear({ inputTokens: million, cacheWriteTokens: million }).micros, 18.75 * million);
+});
+
+test('a blob that throws when it is read costs nothing', () => {
+  const hostile = new Proxy({}, { get: () => assert.fail('not yours') });
+  assert.equal(estimateUsageCents(hostile), 0);
+});

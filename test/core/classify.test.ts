@@ -1,0 +1,214 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { cancelled, givenBack, type Outcome, success } from '../../src/core/action.ts';
+import { classify, type Ending, isDenial, peek, readError } from '../../src/core/classify.ts';
+import { classChainMax, nameLengthMax } from '../../src/core/limits.ts';
+
+const lists = {
+  countErrors: ['NetworkError', 'Listed'],
+  ignoreErrors: ['InvalidArguments', 'FileNotFound'],
+  sameErrorOnly: false,
+};
+const noFingerprint = () => assert.fail('nobody asked for a fingerprint');
+const read = (ending: Ending) => classify(ending, lists, 1_000, noFingerprint);
+const thrown = (error: unknown) => read({ error });
+const returned = (value: unknown) => read({ value });
+const failed = (error: string, more = {}): Outcome => ({ kind: 'failure', error, errorFingerprint: 0, ...more });
+const ignored: Outcome = { kind: 'neutral', why: 'ignored' };
+const denied: Outcome = { kind: 'neutral', why: 'denied' };
+
+/** An error with some fields on it. */
+const errorOf = (fields: Readonly<Record<string, unknown>>, message = 'm') => Object.assign(new Error(message), fields);
+
+test('the outcomes that carry nothing are what they say', () => {
+  assert.deepEqual(success, { kind: 'success' });
+  assert.deepEqual(cancelled, { kind: 'neutral', why: 'cancelled' });
+  assert.deepEqual(givenBack, { kind: 'neutral', why: 'given-back' });
+});
+
+test('a returned value is a success unless it says itself that it is an error', () => {
+  const rows: readonly [unknown, Outcome][] = [
+    [undefined, success],
+    [null, success],
+    ['error', success],
+    [['error'], success],
+    [Object.assign([1], { error: 'x' }), success],
+    [{}, success],
+    [{ error: '' }, success],
+    [{ isError: 1 }, success],
+    [{ isError: true }, failed('ToolError')],
+    [{ error: 'down' }, failed('ToolError')],
+    [{ error: { name: 'Listed' } }, failed('ToolError')],
+    [{ error: new TypeError('x') }, failed('TypeError')],
+    [{ error: { code: 'ENOENT' } }, failed('ToolError')],
+    [{ error: errorOf({ code: 'ENOENT' }) }, ignored],
+    [{ error: 'no', permission_denied: true }, denied],
+  ];
+  for (const [value, outcome] of rows) assert.deepEqual(returned(value), outcome, JSON.stringify(value));
+});
+
+test('every flag by which somebody says no is known, and only as true', () => {
+  const flags = ['approval_denied', 'permission_denied', 'approval_error', 'policy_denied', 'guardrail_denied'];
+  for (const flag of flags) {
+    assert.equal(isDenial({ [flag]: true }), true, flag);
+    assert.equal(isDenial({ [flag]: 'true' }), false, flag);
+    assert.deepEqual(thrown(errorOf({ [flag]: true })), denied);
+    assert.deepEqual(thrown(errorOf({ [flag]: false })), failed('Error'));
+  }
+  for (const nothing of [null, undefined, 5, {}]) assert.equal(isDenial(nothing), false);
+});
+
+test('errors of a cancelled call and of somebody who said no are neither success nor failure', () => {
+  assert.equal(thrown(new DOMException('gone', 'AbortError')), cancelled);
+  assert.equal(thrown(errorOf({ name: 'AbortError' })), cancelled);
+  for (const name of ['ApprovalDenied', 'PermissionError', 'PolicyDeniedError', 'GuardrailProcessDenied']) {
+    assert.deepEqual(thrown(errorOf({ name })), denied, name);
+  }
+  assert.deepEqual(thrown(errorOf({ name: 'MyPermissionError' })), failed('MyPermissionError'));
+});
+
+test('ignoring wins over counting; a listed class names the failure; what is in no list has its own name', () => {
+  class Listed extends Error {}
+  class Special extends Listed {
+    override name = 'Special';
+  }
+  class InvalidArguments extends Listed {}
+  const rows: readonly [unknown, Outcome][] = [
+    [new RangeError('x'), failed('RangeError')],
+    [new Listed('x'), failed('Listed')],
+    [new Special('x'), failed('Listed')],
+    [new InvalidArguments('x'), ignored],
+    ['a text', failed('Error')],
+    [undefined, failed('Error')],
+    [{ name: 'Own' }, failed('Own')],
+    [{ code: 7 }, failed('Object')],
+  ];
+  for (const [error, outcome] of rows) {
+    assert.deepEqual(thrown(error), outcome, String(error));
+    assert.deepEqual(thrown(error), outcome, `${error}, once more`);
+  }
+});
+
+test('codes and statuses are read as the words that policies use', () => {
+  const rows: readonly [fields: Readonly<Record<string, unknown>>, word: string | undefined][] = [
+    [{ code: 'ENOENT' }, 'FileNotFound'],
+    [{ code: 'EACCES' }, 'PermissionDenied'],
+    [{ code: 'EPERM' }, 'PermissionDenied'],
+    [{ code: 'ERR_INVALID_ARG_TYPE' }, 'InvalidArguments'],
+    [{ code: -32602 }, 'InvalidArguments'],
+    [{ code: -32603 }, undefined],
+    [{ status: 400 }, 'InvalidArguments'],
+    [{ statusCode: 422 }, 'InvalidArguments'],
+    [{ status: 401 }, undefined],
+    [{ status: 429 }, 'RateLimitExceeded'],
+    [{ response: { status: 429 } }, 'RateLimitExceeded'],
+    [{ status: 408 }, 'NetworkError'],
+    [{ status: 499 }, undefined],
+    [{ status: 500 }, 'NetworkError'],
+    [{ status: 599 }, 'NetworkError'],
+    [{ status: 600 }, undefined],
+    [{ code: 'ECONNRESET' }, 'NetworkError'],
+    [{ code: 'UND_ERR_CONNECT_TIMEOUT' }, 'NetworkError'],
+    [{ name: 'TimeoutError' }, 'NetworkError'],
+  ];
+  for (const [fields, word] of rows) {
+    const { names } = readError(errorOf(fields));
+    const known = names.filter((name) => /^[A-Z][a-z]+[A-Z]/.test(name) && name !== 'TimeoutError');
+    assert.deepEqual(known, word === undefined ? [] : [word], JSON.stringify(fields));
+  }
+});
+
+test('an error is called by its name, then by its classes, then by its code, each once', () => {
+  class Base extends Error {}
+  class Leaf extends Base {}
+  const error = Object.assign(new Leaf('m'), { name: 'Named', code: 'E7' });
+  assert.deepEqual(readError(error), {
+    names: ['Named', 'Leaf', 'Base', 'Error', 'Object', 'E7'],
+    message: 'm',
+    retryAfterMs: undefined,
+  });
+  assert.deepEqual(readError('words'), { names: ['Error'], message: 'words', retryAfterMs: undefined });
+  assert.deepEqual(readError({ message: 5 }).message, '');
+  assert.deepEqual(readError(null).names, ['Error']);
+  assert.equal(readError({ name: 'n'.repeat(nameLengthMax + 1) }).names[0]?.length, nameLengthMax);
+});
+
+test('only so much of a chain of classes is looked at, and a proxy may hide it', () => {
+  let depth = 0;
+  const endless: object = new Proxy(
+    {},
+    {
+      getPrototypeOf() {
+        depth++;
+        return endless;
+      },
+    },
+  );
+  assert.deepEqual(readError(endless).names, ['Object']);
+  assert.equal(depth, classChainMax);
+  const hidden = new Proxy({ name: 'Shy' }, { getPrototypeOf: () => assert.fail('not yours') });
+  assert.deepEqual(readError(hidden).names, ['Shy']);
+});
+
+test('the wait that a callee asks for is read from a property in milliseconds or a header in seconds', () => {
+  const headers = (value: string) => new Headers({ 'retry-after': value });
+  const rows: readonly [fields: Readonly<Record<string, unknown>>, ms: number | undefined][] = [
+    [{ retryAfterMs: 250 }, 250],
+    [{ retryAfterMs: 1 }, 1],
+    [{ retryAfterMs: 0 }, undefined],
+    [{ retryAfterMs: -5 }, undefined],
+    [{ retryAfterMs: 1e12 }, undefined],
+    [{ retryAfterMs: '250' }, undefined],
+    [{ headers: { 'retry-after': '3' } }, 3_000],
+    [{ headers: headers('7') }, 7_000],
+    [{ response: { headers: headers('8') } }, 8_000],
+    [{ headers: headers('soon') }, undefined],
+    [{ headers: headers('1234567') }, undefined],
+    [{ headers: { get: () => assert.fail('hostile') } }, undefined],
+    [{ headers: {} }, undefined],
+  ];
+  for (const [fields, ms] of rows) assert.equal(readError(errorOf(fields)).retryAfterMs, ms, JSON.stringify(fields));
+  assert.deepEqual(thrown(errorOf({ retryAfterMs: 250 })), failed('Error', { retryAtMs: 1_250 }));
+});
+
+test('a fingerprint is made of class and message where only the same error counts', () => {
+  const same = { ...lists, sameErrorOnly: true };
+  const asked: string[] = [];
+  const mark = (name: string, message: string) => asked.push(`${name}: ${message}`) + 40;
+  assert.deepEqual(classify({ error: new TypeError('x is not a function') }, same, 0, mark), {
+    kind: 'failure',
+    error: 'TypeError',
+    errorFingerprint: 41,
+  });
+  assert.deepEqual(asked, ['TypeError: x is not a function']);
+});
+
+test('the commonest errors are read once by class, but a name or a field of its own is always seen', () => {
+  class Plain extends Error {}
+  const first = thrown(new Plain('one'));
+  assert.deepEqual(first, failed('Error'));
+  assert.equal(thrown(new Plain('two')), first);
+  assert.deepEqual(thrown(Object.assign(new Plain('x'), { name: 'Renamed' })), failed('Renamed'));
+  assert.deepEqual(thrown(Object.assign(new Plain('x'), { code: 'ENOENT' })), ignored);
+  assert.deepEqual(thrown(Object.assign(new Plain('x'), { status: 503 })), failed('NetworkError'));
+  assert.deepEqual(thrown(Object.assign(new Plain('x'), { statusCode: 503 })), failed('NetworkError'));
+  assert.deepEqual(thrown(Object.assign(new Plain('x'), { response: { status: 503 } })), failed('NetworkError'));
+  const asking = Object.assign(new Plain('x'), { headers: { 'retry-after': '1' } });
+  assert.deepEqual(thrown(asking), failed('Error', { retryAtMs: 2_000 }));
+  const others = { ...lists, ignoreErrors: ['Plain'] };
+  assert.deepEqual(classify({ error: new Plain('x') }, others, 0, noFingerprint), ignored);
+});
+
+test('what cannot be read is judged by how it came', () => {
+  const gone = Proxy.revocable({}, {});
+  gone.revoke();
+  assert.equal(returned(gone.proxy), success);
+  assert.deepEqual(thrown(gone.proxy), { kind: 'failure', error: 'Error', errorFingerprint: 1 });
+  assert.equal(peek(gone.proxy, 'name'), undefined);
+  assert.equal(peek({ name: 'x' }, 'name'), 'x');
+});
+
+test('a code may be a number, and a name that is neither text nor number is none', () => {
+  assert.deepEqual(readError({ code: 7 }).names, ['Object', '7']);
+  assert.deepEqual(readError({ name: {}, code: true }).names, ['Object']);
+});

@@ -1,0 +1,230 @@
+/** Stories of slow calls: those that ended late, and those that still run and would never be counted otherwise. */
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { failure, judged, type Row, settingsOf, story } from '../../../breaker/story.ts';
+import { type Admitted, admitCall, settleCall } from '../../../../src/core/controls/breaker/breaker.ts';
+import { initialBreaker } from '../../../../src/core/controls/breaker/state.ts';
+import { countRunning, overdueAt } from '../../../../src/core/controls/breaker/window.ts';
+
+/** A call is slow past 8 s; running ones are looked at in steps of one second. */
+const slow = { slowCallSecs: 8, minimumCalls: 2, failureThreshold: 99, rateWindow: 'calls', windowCalls: 10 } as const;
+
+test('slow calls that ended trip when all of the window is slow, from the minimum on', () => {
+  story(slow, [
+    [0, 'a begins', 'closed'],
+    [0, 'b begins', 'closed'],
+    [8_001, 'a ok', 'closed', { ringSlow: 1, ringFilled: 1, successes: 1 }],
+    [8_002, 'b ok', 'open', { cause: 'slow calls', trips: 1 }],
+  ]);
+});
+
+test('exactly at the limit a call is not slow', () => {
+  story({ ...slow, minimumCalls: 1 }, [
+    [0, 'a begins', 'closed'],
+    [8_000, 'a ok', 'closed', { ringSlow: 0 }],
+    [8_000, 'b begins', 'closed'],
+    [16_001, 'b ok', 'closed', { ringSlow: 1 }],
+  ]);
+  story({ ...slow, minimumCalls: 1 }, [
+    [0, 'a begins', 'closed'],
+    [8_001, 'a ok', 'open'],
+  ]);
+});
+
+test('a share of slow calls trips at the share itself', () => {
+  story({ ...slow, slowRateThreshold: 0.5, minimumCalls: 4 }, [
+    [0, 'a begins', 'closed'],
+    [0, 'b begins', 'closed'],
+    [0, 'ok', 'closed'],
+    [8_500, 'a ok', 'closed', { ringSlow: 1 }],
+    [8_500, 'ok', 'closed', { ringFilled: 3 }],
+    [8_500, 'b ok', 'open'],
+  ]);
+  story({ ...slow, slowRateThreshold: 0.5, minimumCalls: 4 }, [
+    [0, 'a begins', 'closed'],
+    [0, 'b begins', 'closed'],
+    [0, 'ok', 'closed'],
+    [0, 'ok', 'closed'],
+    [0, 'ok', 'closed'],
+    [8_500, 'a ok', 'closed'],
+    [8_500, 'b ok', 'closed', { ringSlow: 2, ringFilled: 5 }],
+  ]);
+});
+
+test('more slow calls than the share, and more calls than the minimum, trip as well', () => {
+  story({ ...slow, slowRateThreshold: 0.4, minimumCalls: 2 }, [
+    [0, 'a begins', 'closed'],
+    [0, 'b begins', 'closed'],
+    [0, 'c begins', 'closed'],
+    [0, 'ok', 'closed'],
+    [0, 'ok', 'closed'],
+    [8_500, 'a ok', 'closed', { ringSlow: 1, ringFilled: 3 }],
+    [8_500, 'b ok', 'open'],
+  ]);
+});
+
+test('a slow failure counts for both, and trips for the slowness where the failures do not', () => {
+  story({ ...slow, minimumCalls: 1 }, [
+    [0, 'a begins', 'closed'],
+    [9_000, 'a fails', 'open', { cause: 'slow calls', failures: 1 }],
+  ]);
+});
+
+test('a quick success does not open on account of others', () => {
+  story({ ...slow, slowRateThreshold: 0.5 }, [
+    [0, 'a begins', 'closed'],
+    [0, 'b begins', 'closed'],
+    [8_500, 'a ok', 'closed'],
+    [8_600, 'ok', 'closed', { ringSlow: 1, ringFilled: 2 }],
+  ]);
+});
+
+test('calls that still run are slow while they run: the next caller is refused and opens it', () => {
+  story({ ...slow, recoveryTimeoutSecs: 30 }, [
+    [0, 'a begins', 'closed'],
+    [500, 'b begins', 'closed'],
+    [8_999, 'c begins', 'closed', { overdue: 0 }],
+    [9_000, 'refused until 39000', 'open', { cause: 'slow calls', openUntilMs: 39_000, trips: 1, inFlight: 3 }],
+    [9_001, 'a ok', 'open', { late: 1, inFlight: 2 }],
+    [39_000, 'p begins', 'half-open'],
+  ]);
+});
+
+test('a running call is never slow before its limit, and at most an eighth of it later', () => {
+  const settings = settingsOf({ ...slow, minimumCalls: 1 });
+  for (let beganMs = 0; beganMs < 3_000; beganMs += 100) {
+    const state = initialBreaker(settings);
+    admitCall(state, settings, 1, beganMs);
+    assert.equal(judged(state, settings, beganMs + 8_000).kind, 'allow', `at the limit, begun at ${beganMs}`);
+    assert.equal(judged(state, settings, beganMs + 9_000).kind, 'deny', `an eighth later, begun at ${beganMs}`);
+  }
+});
+
+test('below the minimum of calls nothing is too slow', () => {
+  const settings = settingsOf({ ...slow, minimumCalls: 3 });
+  const state = initialBreaker(settings);
+  admitCall(state, settings, 1, 0);
+  admitCall(state, settings, 2, 0);
+  assert.equal(judged(state, settings, 60_000).kind, 'allow');
+  admitCall(state, settings, 3, 60_000);
+  assert.equal(judged(state, settings, 60_001).kind, 'allow');
+  assert.equal(judged(state, settings, 69_000).kind, 'deny');
+});
+
+test('running and ended calls make one share', () => {
+  const half = settingsOf({ ...slow, slowRateThreshold: 0.5, minimumCalls: 4 });
+  const quick: Row = [0, 'ok', 'closed'];
+  const state = story(half, [quick, quick, [0, 'a begins', 'closed'], [0, 'b begins', 'closed']]);
+  assert.equal(judged(state, half, 8_999).kind, 'allow');
+  assert.equal(judged(state, half, 9_000).kind, 'deny');
+  const more = story(half, [quick, quick, quick, [0, 'a begins', 'closed'], [0, 'b begins', 'closed']]);
+  assert.equal(judged(more, half, 9_000).kind, 'allow');
+});
+
+test('a call is counted once: overdue while it runs, slow when it has ended', () => {
+  const settings = settingsOf({ ...slow, minimumCalls: 99 });
+  const state = initialBreaker(settings);
+  const first = admitCall(state, settings, 1, 0);
+  const second = admitCall(state, settings, 2, 1_000);
+  const third = admitCall(state, settings, 3, 12_000);
+  const total = (atMs: number) => overdueAt(state, settings, atMs);
+  assert.equal(state.overdue, 2);
+  assert.equal(total(20_999), 2);
+  assert.equal(total(21_000), 3);
+  settleCall(state, settings, first, { kind: 'success' }, 13_000);
+  assert.equal(total(13_000), 1);
+  assert.equal(state.ringSlow, 1);
+  settleCall(state, settings, second, { kind: 'neutral', why: 'cancelled' }, 14_000);
+  assert.equal(total(14_000), 0);
+  assert.equal(state.ringSlow, 1);
+  settleCall(state, settings, third, failure(), 14_000);
+  assert.equal(total(99_000), 0);
+  assert.deepEqual(state.running, [0, 0, 0, 0, 0, 0, 0, 0, 0]);
+  assert.equal(state.ringFilled, 2);
+});
+
+test('many calls over many slots: what is overdue is what began longer ago than the limit', () => {
+  const settings = settingsOf({ ...slow, minimumCalls: 9_999 });
+  const state = initialBreaker(settings);
+  const began: Admitted[] = [];
+  let seed = 7;
+  const chance = () => {
+    seed = (Math.imul(seed, 1_664_525) + 1_013_904_223) >>> 0;
+    return seed / 0x1_0000_0000;
+  };
+  for (let at = 0; at < 400_000; at += 250) {
+    if (chance() < 0.6) began.push(admitCall(state, settings, at, at));
+    if (chance() < 0.55) {
+      const [call] = began.splice(Math.floor(chance() * began.length), 1);
+      if (call !== undefined) settleCall(state, settings, call, { kind: 'success' }, at);
+    }
+    const slots = Math.floor(at / 1_000);
+    const expected = began.filter((call) => slots - Math.floor(call.atMs / 1_000) >= 9).length;
+    assert.equal(overdueAt(state, settings, at), expected, `at ${at}`);
+  }
+  assert.ok(began.length > 20, 'some are left');
+});
+
+test('a trip forgets the calls that run: they are late, and no longer overdue', () => {
+  const state = story({ ...slow, minimumCalls: 1, successThreshold: 1 }, [
+    [0, 'a begins', 'closed'],
+    [9_000, 'refused', 'open', { overdue: 0 }],
+    [69_000, 'ok', 'closed', { overdue: 0 }],
+    [90_000, 'ok', 'closed', { overdue: 0, inFlight: 1 }],
+    [90_001, 'a ok', 'closed', { late: 1, inFlight: 0, overdue: 0 }],
+  ]);
+  assert.deepEqual(state.running, [0, 0, 0, 0, 0, 0, 0, 0, 0]);
+});
+
+test('without a limit nobody looks at how long a call takes', () => {
+  const settings = settingsOf({ minimumCalls: 1 });
+  const state = initialBreaker(settings);
+  assert.equal(state.running, null);
+  const call = admitCall(state, settings, 1, 0);
+  assert.equal(judged(state, settings, 9e9).kind, 'allow');
+  assert.equal(overdueAt(state, settings, 9e9), 0);
+  settleCall(state, settings, call, { kind: 'success' }, 9e9);
+  assert.equal(state.phase, 'closed');
+  assert.deepEqual(
+    state.buckets?.filter((count) => count > 0),
+    [1],
+  );
+});
+
+test('a clock that goes back leaves no call counted as running for ever', () => {
+  const settings = settingsOf({ ...slow, minimumCalls: 1 });
+  for (const backMs of [500, 5_000, 50_000, -700, -90_000]) {
+    const state = initialBreaker(settings);
+    settleCall(state, settings, admitCall(state, settings, 1, 20_000), { kind: 'success' }, 20_000);
+    const call = admitCall(state, settings, 2, backMs);
+    settleCall(state, settings, call, { kind: 'success' }, backMs + 10);
+    assert.equal(overdueAt(state, settings, 1e7), 0, `back to ${backMs}`);
+    assert.deepEqual(state.running, [0, 0, 0, 0, 0, 0, 0, 0, 0]);
+    assert.equal(state.phase, 'closed');
+  }
+});
+
+test('a neighbour keeps its place when a call that began before the clock went back ends', () => {
+  const settings = settingsOf({ ...slow, minimumCalls: 99 });
+  const state = initialBreaker(settings);
+  admitCall(state, settings, 1, 20_000);
+  const back = admitCall(state, settings, 2, 3_000);
+  settleCall(state, settings, back, { kind: 'success' }, 3_001);
+  assert.equal(
+    state.running?.reduce((sum, count) => sum + count, 0),
+    1,
+  );
+  assert.equal(overdueAt(state, settings, 29_000), 1);
+});
+
+test('while the clock stands still calls begin and end by count, and none ends that did not begin', () => {
+  const settings = settingsOf({ slowCallSecs: 8 });
+  const state = initialBreaker(settings);
+  assert.equal(countRunning(state, -1), false);
+  assert.ok(countRunning(state, 1) && countRunning(state, 1) && countRunning(state, -1));
+  assert.equal(overdueAt(state, settings, 9_000), 1);
+  assert.ok(countRunning(state, -1));
+  assert.deepEqual(state.running, [0, 0, 0, 0, 0, 0, 0, 0, 0]);
+  assert.equal(countRunning(initialBreaker(settingsOf({})), 1), false, 'nobody looks');
+});

@@ -1,0 +1,127 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { actionOf, limitsOf, permitOf, seated, stopOf } from '../../../control-story.ts';
+import { success } from '../../../../src/core/action.ts';
+import { budget, carryOn, microsPerCent } from '../../../../src/core/controls/budget/budget.ts';
+import { allow, type Code, type Verdict } from '../../../../src/core/verdict.ts';
+
+const halt = (code: Code, actual: number, limit: number): Verdict => ({
+  kind: 'halt',
+  code,
+  control: 'budget',
+  counters: { actual, limit },
+});
+
+test('a budget is looked at along the chain of tasks and begins at nothing', () => {
+  const { name, scope, initial } = budget(limitsOf());
+  assert.deepEqual([name, scope], ['budget', 'chain']);
+  assert.deepEqual(initial(7), { calls: 0, tokens: 0, micros: 0, reservedTokens: 0, reservedMicros: 0 });
+});
+
+test('calls of the task itself count, refused ones too; what waits, asks, thinks or is a child’s does not', () => {
+  const task = seated(budget(limitsOf({ maxToolCalls: 3 })));
+  const rows: readonly [what: string, tell: () => void, calls: number][] = [
+    ['a tool', () => task.decided(), 1],
+    ['a wait comes back', () => task.decided(stopOf('wait')), 1],
+    ['a question comes back', () => task.decided(stopOf('ask')), 1],
+    ['a thought', () => task.decided(allow, { kind: 'model' }), 1],
+    ['a call of a child', () => task.decided(allow, {}, 0, 'ancestor'), 1],
+    ['a refused call', () => task.decided(stopOf('deny')), 2],
+    ['a call seen in a stream', () => task.tell({ type: 'call-observed', atMs: 0, name: 'x' }), 3],
+    ['one of a child', () => task.tell({ type: 'call-observed', atMs: 0, name: 'x' }, 'ancestor'), 3],
+    ['words', () => task.tell({ type: 'user-observed', atMs: 0 }), 3],
+  ];
+  for (const [what, tell, calls] of rows) {
+    tell();
+    assert.equal(task.cell.state.calls, calls, what);
+  }
+});
+
+test('the call beyond the limit halts, before it is made and after it was seen', () => {
+  const task = seated(budget(limitsOf({ maxToolCalls: 2 })));
+  task.decided();
+  assert.equal(task.judge(), allow);
+  task.decided();
+  assert.deepEqual(task.judge(), halt('tool_call_limit', 3, 2));
+  assert.equal(task.judge({ kind: 'model' }), allow);
+  assert.equal(task.judge({}, 0, 'ancestor'), allow);
+  assert.equal(task.check(), allow);
+  task.tell({ type: 'call-observed', atMs: 0, name: 'x' });
+  assert.deepEqual(task.check(), halt('tool_call_limit', 3, 2));
+});
+
+test('money is reserved at its worst, given back when the call settles, and spent as reported', () => {
+  const task = seated(budget(limitsOf({ maxSpendCents: 2 })));
+  assert.equal(task.judge({ worstMicros: 2 * microsPerCent }), allow);
+  assert.deepEqual(task.judge({ worstMicros: 2 * microsPerCent + 1 }), halt('token_spend_limit', 3, 2));
+  task.decided(allow, { worstMicros: 15_000, worstTokens: 7 });
+  assert.deepEqual([task.cell.state.reservedMicros, task.cell.state.reservedTokens], [15_000, 7]);
+  task.decided(stopOf('deny'), { worstMicros: 15_000, worstTokens: 7 });
+  assert.deepEqual([task.cell.state.reservedMicros, task.cell.state.reservedTokens], [15_000, 7]);
+  assert.equal(task.judge({ worstMicros: 5_000 }), allow);
+  assert.deepEqual(task.judge({ worstMicros: 5_001 }), halt('token_spend_limit', 3, 2));
+  task.settled(success, { worstMicros: 15_000, worstTokens: 7 }, { cost: { micros: 12_000, tokens: 40 } });
+  assert.deepEqual(task.cell.state, { calls: 2, tokens: 40, micros: 12_000, reservedTokens: 0, reservedMicros: 0 });
+  assert.equal(task.judge({ worstMicros: 8_000 }), allow);
+  assert.deepEqual(task.judge({ worstMicros: 8_001 }), halt('token_spend_limit', 3, 2));
+  task.settled(success, { worstMicros: 9, worstTokens: 9 });
+  assert.deepEqual([task.cell.state.reservedMicros, task.cell.state.reservedTokens], [0, 0]);
+});
+
+test('a call that was given up holds its money until its work ends, and costs what is known already', () => {
+  const task = seated(budget(limitsOf()));
+  const call = { worstMicros: 9, worstTokens: 8 };
+  const held = () => [task.cell.state.reservedMicros, task.cell.state.reservedTokens];
+  task.decided(allow, call);
+  task.settled(success, call, { stillRuns: true, cost: { micros: 3, tokens: 2 } });
+  assert.deepEqual([...held(), task.cell.state.micros], [9, 8, 3]);
+  task.tell({ type: 'work-ended', atMs: 0, permit: permitOf(actionOf(call)) });
+  assert.deepEqual([...held(), task.cell.state.micros], [0, 0, 3]);
+});
+
+test('spending exactly the limit is no overrun; one millionth more halts and is told as the cent it begins', () => {
+  const task = seated(budget(limitsOf({ maxSpendCents: 5 })));
+  task.tell({ type: 'usage-observed', atMs: 0, cost: { micros: 50_000, tokens: 10 } });
+  assert.equal(task.check(), allow);
+  task.tell({ type: 'usage-observed', atMs: 0, cost: { micros: 1, tokens: 1 } });
+  assert.deepEqual(task.check(), halt('token_spend_limit', 6, 5));
+  assert.equal(task.cell.state.tokens, 11);
+});
+
+test('tokens are capped where a cap is set, those reserved included', () => {
+  const task = seated(budget(limitsOf({ maxTokens: 100 })));
+  task.decided(allow, { kind: 'model', worstTokens: 60 });
+  assert.equal(task.judge({ worstTokens: 40 }), allow);
+  assert.deepEqual(task.judge({ worstTokens: 41 }), halt('token_limit', 101, 100));
+  task.settled(success, { worstTokens: 60 }, { cost: { micros: 0, tokens: 100 } });
+  assert.equal(task.judge(), allow);
+  assert.deepEqual(task.judge({ worstTokens: 1 }), halt('token_limit', 101, 100));
+  assert.equal(task.check(), allow);
+  task.tell({ type: 'usage-observed', atMs: 0, cost: { micros: 0, tokens: 1 } });
+  assert.deepEqual(task.check(), halt('token_limit', 101, 100));
+});
+
+test('a child’s money is its ancestors’, too', () => {
+  const above = seated(budget(limitsOf()));
+  above.decided(allow, { worstMicros: 5, worstTokens: 6 }, 0, 'ancestor');
+  assert.deepEqual([above.cell.state.reservedMicros, above.cell.state.reservedTokens], [5, 6]);
+});
+
+test('gauges tell calls and cents, and tokens where they are capped', () => {
+  const task = seated(budget(limitsOf({ maxToolCalls: 4, maxSpendCents: 9 })));
+  task.decided();
+  task.tell({ type: 'usage-observed', atMs: 0, cost: { micros: 25_000, tokens: 3 } });
+  const gauges = [
+    { name: 'tool_calls', actual: 1, limit: 4 },
+    { name: 'spend_cents', actual: 2.5, limit: 9 },
+  ];
+  assert.deepEqual(task.gauges(), gauges);
+  const capped = seated(budget(limitsOf({ maxTokens: 8 })));
+  assert.deepEqual(capped.gauges()?.at(-1), { name: 'tokens', actual: 0, limit: 8 });
+});
+
+test('a task that is tried again goes on from the counts, without what others still hold', () => {
+  const state = budget(limitsOf()).initial(0);
+  carryOn(state, { calls: 51, tokens: 9, micros: 8, reservedTokens: 7, reservedMicros: 6 });
+  assert.deepEqual(state, { calls: 51, tokens: 9, micros: 8, reservedTokens: 0, reservedMicros: 0 });
+});

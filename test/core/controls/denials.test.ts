@@ -1,0 +1,76 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { limitsOf, seated, stopOf } from '../../control-story.ts';
+import { cancelled, success } from '../../../src/core/action.ts';
+import { denials } from '../../../src/core/controls/denials.ts';
+import { allow } from '../../../src/core/verdict.ts';
+
+const control = denials(limitsOf({ maxDenials: 2 }));
+const deny = stopOf('deny');
+
+test('denials belong to one task and are never foreseen', () => {
+  assert.deepEqual([control.name, control.scope], ['denials', 'task']);
+  assert.deepEqual(control.initial(3), { inARow: 0, turn: null, turnPassed: false });
+  const task = seated(control);
+  for (let times = 0; times < 3; times++) task.decided(deny);
+  assert.equal(task.judge(), allow);
+});
+
+test('refusals in a row are counted; only a call that ran and succeeded clears them', () => {
+  const task = seated(denials(limitsOf({ maxDenials: 9 })));
+  const rows: readonly [what: string, tell: () => void, inARow: number][] = [
+    ['a refusal', () => task.decided(deny), 1],
+    ['a halt is one', () => task.decided(stopOf('halt')), 2],
+    ['a wait is none', () => task.decided(stopOf('wait')), 2],
+    ['a question is none', () => task.decided(stopOf('ask')), 2],
+    ['an admission clears nothing', () => task.decided(allow), 2],
+    ['a failure clears nothing', () => task.settled({ kind: 'failure', error: 'E', errorFingerprint: 0 }), 2],
+    ['a cancelled call clears nothing', () => task.settled(cancelled), 2],
+    ['words clear nothing', () => task.tell({ type: 'user-observed', atMs: 0 }), 2],
+    ['a model that answers clears nothing', () => task.settled(success, { kind: 'model' }), 2],
+    ['a success clears them', () => task.settled(success), 0],
+  ];
+  for (const [what, tell, inARow] of rows) {
+    tell();
+    assert.equal(task.cell.state.inARow, inARow, what);
+  }
+});
+
+test('where turns are told apart, a turn counts once, and not at all if one of its calls passed', () => {
+  const task = seated(denials(limitsOf({ maxDenials: 9 })));
+  const rows: readonly [turnId: string, verdict: typeof deny | typeof allow, inARow: number, turnPassed: boolean][] = [
+    ['a', deny, 1, false],
+    ['a', deny, 1, false],
+    ['b', deny, 2, false],
+    ['b', allow, 1, true],
+    ['b', allow, 1, true],
+    ['b', deny, 1, true],
+    ['c', allow, 1, true],
+    ['c', deny, 1, true],
+    ['d', deny, 2, false],
+  ];
+  for (const [turnId, verdict, inARow, turnPassed] of rows) {
+    task.decided(verdict, { turnId });
+    assert.deepEqual(task.cell.state, { inARow, turn: turnId, turnPassed });
+  }
+  task.settled(success);
+  task.decided(allow, { turnId: 'd' });
+  assert.deepEqual(task.cell.state, { inARow: 0, turn: 'd', turnPassed: true });
+});
+
+test('the limit itself halts, with the count; the gauge tells the way there', () => {
+  const task = seated(control);
+  task.decided(deny);
+  assert.equal(task.check(), allow);
+  assert.deepEqual(task.gauges(), [{ name: 'denials', actual: 1, limit: 2 }]);
+  task.decided(deny);
+  const counters = { actual: 2, limit: 2 };
+  assert.deepEqual(task.check(), { kind: 'halt', code: 'denial_limit', control: 'denials', counters });
+});
+
+test('a turn that passed after all takes back its one refusal, and never more', () => {
+  const task = seated(denials(limitsOf({ maxDenials: 9 })));
+  task.decided(deny, { turnId: 'a' });
+  task.decided(allow, { turnId: 'a' });
+  assert.equal(task.cell.state.inARow, 0);
+});

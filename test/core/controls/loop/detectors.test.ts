@@ -1,0 +1,508 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { seated } from '../../../control-story.ts';
+import { defaultSettings } from '../../../../src/core/controls/defaults.ts';
+import { seenCallsMax } from '../../../../src/core/limits.ts';
+import type { LoopSettings } from '../../../../src/core/settings.ts';
+import { allow, type Stop } from '../../../../src/core/verdict.ts';
+import { loop } from '../../../../src/core/controls/loop/loop.ts';
+import { markValue, type ResultMark } from '../../../../src/core/controls/loop/result-mark.ts';
+import { whatRepeats } from '../../../../src/core/controls/loop/messages.ts';
+
+const markText = (text: string, ok = true): ResultMark => markValue(text, ok)!;
+
+/** A watched agent: what it says, calls and gets, told turn by turn. */
+function watched(said: Partial<LoopSettings> = {}) {
+  const control = loop({ ...defaultSettings.loop, ...said });
+  const task = seated(control);
+  let atMs = 0;
+  const says = (recurs: boolean, calls?: boolean) =>
+    task.tell({ type: 'text-observed', atMs, similarity: 0, recurs, ...(calls === undefined ? {} : { calls }) });
+  const calls = (name: string, call: number) => task.tell({ type: 'call-observed', atMs, name, call });
+  const gets = (name: string, call: number, result: ResultMark, likeness = 0) =>
+    task.tell({ type: 'result-observed', atMs, name, call, result, likeness });
+  return {
+    ...task,
+    says,
+    calls,
+    gets,
+    wait: (ms: number) => {
+      atMs += ms;
+    },
+    turn(name: string, call: number, text: string, ok = true, likeness = 0) {
+      calls(name, call);
+      gets(name, call, markText(text, ok), likeness);
+    },
+    points: () => (task.cell.state.memory?.turns ?? []).reduce((sum, { points }) => sum + points, 0),
+    kinds: () => (task.cell.state.memory?.turns ?? []).map(({ evidence }) => evidence),
+    halted: () => {
+      const due = task.check();
+      return due === allow ? undefined : (due as Stop);
+    },
+  };
+}
+
+test('the same call with the same result is told, and halts at the ninth time', () => {
+  const agent = watched();
+  const at: Record<string, number> = {};
+  for (let times = 1; times <= 9; times++) {
+    agent.turn('read', 7, 'nothing here');
+    if (loopHint(agent) !== undefined) at.told ??= times;
+    if (agent.halted() !== undefined) at.halted ??= times;
+  }
+  assert.deepEqual(at, { told: 5, halted: 9 });
+  assert.equal(
+    whatRepeats(agent.halted()!.counters),
+    "'read' returned the same result to the same call 9 times in a row",
+  );
+  assert.deepEqual(agent.kinds().slice(0, 2), ['news', 'same_call']);
+});
+
+function loopHint({ cell }: ReturnType<typeof watched>) {
+  return loop(defaultSettings.loop).hint?.(cell.state);
+}
+
+test('a result that is new, a number that grows, and an id or a time that differs are told apart', () => {
+  const news = watched();
+  for (let i = 0; i < 30; i++) news.turn('read', 7, `page about ${'abcdefghij'[i % 10]}${'klm'[i % 3]}`);
+  assert.equal(news.halted(), undefined);
+
+  const grows = watched();
+  for (let i = 0; i < 30; i++) grows.turn('status', 7, `done ${i} of 90 items`);
+  assert.equal(grows.points(), 0);
+
+  const ids = watched();
+  for (let i = 0; i < 9; i++) {
+    ids.turn('pay', 7, `sent as ${(0xabcdef01 + i).toString(16)} on 2026-01-0${i + 1} at 10:0${i}:11 in ${i}.5 ms`);
+  }
+  assert.equal(ids.halted()?.code, 'tool_loop');
+
+  const wavers = watched();
+  for (let i = 0; i < 40; i++) wavers.turn('price', 7, `the price is ${100 + (i % 3)} today`);
+  assert.equal(wavers.points(), 0);
+});
+
+test('the next of anything is news to the same call: an item, an id alone, a log that grew, a list, a date', () => {
+  const results: Record<string, (i: number) => unknown> = {
+    item: (i) => `item k${i}`,
+    id: (i) => `${(0xabcdef01 + i * 7919).toString(16)}-0000-4000-8000-0000000000${10 + i}`,
+    time: (i) => new Date(1e12 + i * 1e7),
+    log: (i) => 'a line of the log\n'.repeat(200 + i),
+    tail: (i) => `${'a line of the log\n'.repeat(200)}${'abcdefghijklmnop'[i]}`,
+    fraction: (i) => (i % 2 === 0 ? 0.0001 + i / 1e6 : 0.0003 - i / 1e6),
+    field: (i) => ({ schema: 'column '.repeat(500), rows: [`row ${'abcdefghijklmnop'[i]}`] }),
+    list: (i) => Array.from({ length: 1_000 }, (_, at) => (at === 999 ? i : at)),
+    bytes: (i) => new Uint8Array(1_000).fill(i, 990),
+  };
+  for (const [name, result] of Object.entries(results)) {
+    const agent = watched();
+    for (let i = 0; i < 16; i++) {
+      agent.calls('next', 7);
+      agent.gets('next', 7, markValue(result(i), true)!);
+    }
+    assert.equal(agent.points(), 0, name);
+    const stuck = watched();
+    for (let i = 0; i < 9; i++) {
+      stuck.calls('next', 7);
+      stuck.gets('next', 7, markValue(result(3), true)!);
+    }
+    assert.equal(stuck.halted()?.code, 'tool_loop', name);
+  }
+});
+
+test('what shows nothing of itself has no mark, and neither has what cannot be read', () => {
+  const throws = {
+    get any() {
+      throw new Error('no');
+    },
+  };
+  const { proxy, revoke } = Proxy.revocable({}, {});
+  revoke();
+  const opaque = [new Map([['a', 1]]), new Set([1]), Promise.resolve(1), { at: new Map() }, throws, proxy];
+  assert.deepEqual(
+    opaque.map((value) => markValue(value, true)),
+    opaque.map(() => undefined),
+  );
+  for (const value of [undefined, null, '', {}, [], 0, false]) assert.notEqual(markValue(value, true), undefined);
+});
+
+test('a mark holds nothing of its result, and a failure of any shape says whether waiting may mend it', () => {
+  assert.deepEqual(Object.keys(markText('your code is 4821')), ['ok', 'exact', 'loose', 'length']);
+  const content = [{ type: 'text', text: 'HTTP 503: try later' }];
+  assert.equal(markValue({ isError: true, content }, false)?.retryable, true);
+  assert.equal(markValue(new Error('429 Too Many Requests'), false)?.retryable, true);
+  assert.equal(
+    markValue({ isError: true, content: [{ type: 'text', text: 'no such row' }] }, false)?.retryable,
+    undefined,
+  );
+});
+
+test('a cycle needs more turns than a call repeated at once, and news in between lowers the count', () => {
+  for (const length of [2, 3, 4, 5]) {
+    const cycle = watched();
+    let turns = 0;
+    for (; turns < 60 && cycle.halted() === undefined; turns++) {
+      cycle.turn('t', turns % length, `answer ${'abcde'[turns % length]}`);
+    }
+    assert.equal(turns, length + defaultSettings.loop.turns - 1, 'a row of turns that all repeat something');
+  }
+  const broken = watched();
+  for (let i = 0; i < 60; i++) {
+    const isNew = i % 9 === 0;
+    broken.turn('t', isNew ? 100 + i : i % 3, `answer ${isNew ? 'klmnopqrst'[i % 10] : 'abc'[i % 3]}`);
+  }
+  assert.equal(broken.halted(), undefined, 'news now and then');
+  const cautious = watched({ turns: 16, refusePoints: 21, haltPoints: 28, repeatPoints: 1, cyclePoints: 1 });
+  for (let i = 0; i < 60; i++) cautious.turn('t', i % 3, `answer ${'abc'[i % 3]}`);
+  assert.equal(cautious.halted(), undefined, 'weights that leave repeats to the budgets');
+
+  const moved = watched();
+  for (let i = 0; i < 6; i++) moved.turn('read', 7, 'same');
+  const before = moved.points();
+  for (let i = 0; i < 11; i++) moved.turn('read', 100 + i, `news ${'abcdefghijk'[i]}`);
+  assert.ok(before >= 12);
+  assert.equal(moved.points(), 0);
+});
+
+test('one error behind many different calls halts, but never before the tool failed five times', () => {
+  const agent = watched();
+  let failures = 0;
+  for (let i = 0; i < 10 && agent.halted() === undefined; i++) {
+    agent.turn('sql', i, `Unknown column 'c${i}' in line ${i}`, false);
+    failures++;
+  }
+  assert.equal(failures, 7);
+  assert.equal(whatRepeats(agent.halted()!.counters), "'sql' returned the same error 7 times in a row");
+
+  const strict = watched({ haltPoints: 6 });
+  for (let i = 1; i <= 4; i++) strict.turn('sql', i, 'Unknown column', false);
+  assert.equal(strict.halted(), undefined);
+  strict.turn('sql', 5, 'Unknown column', false);
+  assert.equal(strict.halted()?.code, 'tool_loop');
+});
+
+test('different failures alone never halt, and failures that waiting may mend do not count', () => {
+  const differs = watched();
+  for (let i = 0; i < 40; i++) differs.turn('sql', i, `${'abcdefghij'[i % 10]}${'klmnopqrstu'[i % 11]} failed`, false);
+  assert.equal(differs.halted(), undefined);
+
+  const busy = watched();
+  for (let i = 0; i < 40; i++) {
+    busy.calls('api', i);
+    busy.gets('api', i, { ...markText('HTTP 503', false), retryable: true });
+  }
+  assert.equal(busy.points(), 0);
+});
+
+test('an identical failing call that is only watched halts when it is seen for the sixth time', () => {
+  const agent = watched();
+  for (let i = 0; i < 5; i++) agent.turn('fetch', 7, 'no such host', false);
+  assert.equal(agent.halted(), undefined);
+  agent.calls('fetch', 7);
+  assert.equal(agent.halted()?.code, 'tool_loop');
+  const other = watched();
+  for (let i = 0; i < 5; i++) other.turn('fetch', 7, 'no such host', false);
+  other.calls('fetch', 8);
+  assert.equal(other.halted(), undefined);
+});
+
+test('the same answer to nearly the same call weighs more than a repeat; a short answer says nothing', () => {
+  const long = 'the search found no document that holds all of these words';
+  const agent = watched();
+  let turns = 0;
+  for (; turns < 12 && agent.halted() === undefined; turns++) agent.turn('search', turns, long, true, 0.6);
+  assert.equal(turns, 6);
+  const far = watched();
+  for (let i = 0; i < 12; i++) far.turn('search', i, long, true, 0.4);
+  assert.equal(far.halted(), undefined);
+  const short = watched();
+  for (let i = 0; i < 12; i++) short.turn('mail', i, 'sent', true, 0.9);
+  assert.equal(short.halted(), undefined);
+});
+
+test('the same words over other calls are work; over nearly the same calls they are not', () => {
+  const batch = watched();
+  for (let i = 0; i < 30; i++) {
+    batch.says(true, true);
+    batch.turn('read', i, `file ${'abcdefghij'[i % 10]}${'klm'[i % 3]}`, true, 0.3);
+  }
+  assert.equal(batch.halted(), undefined);
+
+  const tries = watched();
+  let turns = 0;
+  for (; turns < 12 && tries.halted() === undefined; turns++) {
+    tries.says(turns > 0, true);
+    tries.turn('run', turns, `output ${'abcdefghijklm'[turns]}`, true, turns > 0 ? 0.9 : 0);
+  }
+  assert.equal(turns, 7);
+
+  const silent = watched();
+  silent.says(true, true);
+  silent.turn('run', 1, 'one', true, 0.9);
+  for (let i = 2; i < 30; i++) silent.turn('run', i, `output ${'abcdefghij'[i % 10]}${'klm'[i % 3]}`, true, 0.9);
+  assert.equal(silent.halted(), undefined, 'only the turn that spoke said the same again');
+});
+
+test('words that come again without a call halt; a call after them makes them part of its turn', () => {
+  const talk = watched();
+  talk.says(false, false);
+  talk.says(true, false);
+  talk.says(true, false);
+  assert.equal(talk.halted(), undefined);
+  talk.says(true, false);
+  assert.equal(whatRepeats(talk.halted()!.counters), 'the same words came again 4 times');
+
+  const unknown = watched();
+  for (let i = 0; i < 4; i++) unknown.says(i > 0);
+  assert.equal(unknown.halted(), undefined, 'the last words may yet have a call');
+  unknown.says(true);
+  assert.equal(unknown.halted()?.code, 'tool_loop');
+
+  const calls = watched();
+  for (let i = 0; i < 12; i++) {
+    calls.says(i > 0);
+    calls.turn('read', i, `news ${'abcdefghijkl'[i]}`);
+  }
+  assert.equal(calls.points(), 0);
+});
+
+test('parallel calls are one turn, and its best result counts', () => {
+  const agent = watched();
+  for (let i = 0; i < 20; i++) {
+    for (const call of [1, 2, 3]) agent.calls('read', call);
+    agent.gets('read', 1, markText('same one'));
+    agent.gets('read', 2, markText('same two'));
+    agent.gets('read', 3, markText(`news ${'abcdefghij'[i % 10]}${'klm'[i % 3]}`));
+  }
+  assert.equal(agent.halted(), undefined);
+  assert.ok(agent.kinds().every((kind) => kind === 'news'));
+});
+
+test('a tool whose purpose is to be repeated is understood', () => {
+  const polls = watched({ tools: { '*_status': 'poll' } });
+  for (let i = 0; i < 40; i++) {
+    polls.turn('job_status', 7, 'running');
+    polls.wait(5_000);
+  }
+  assert.equal(polls.points(), 0);
+  for (let i = 0; i < 10; i++) polls.turn('job_status', 7, 'running');
+  assert.equal(polls.halted()?.code, 'tool_loop', 'without a pause it is a loop');
+
+  for (const [habit, text] of [
+    ['wait', () => 'still waiting'],
+    ['off', () => 'anything'],
+    ['page', (i: number) => `row ${i % 7} of the table`],
+    ['move', (i: number) => `you are at ${i % 5}, ${i % 3}`],
+  ] as const) {
+    const agent = watched({ tools: { go: habit } });
+    for (let i = 0; i < 40; i++) agent.turn('go', 7, text(i));
+    assert.equal(agent.halted(), undefined, habit);
+  }
+  const stuck = watched({ tools: { go: 'move' } });
+  for (let i = 0; i < 9; i++) stuck.turn('go', 7, 'you are at 1, 1');
+  assert.equal(stuck.halted()?.code, 'tool_loop');
+});
+
+test('new words of a person and declared progress begin anew', () => {
+  const agent = watched();
+  for (let i = 0; i < 8; i++) agent.turn('read', 7, 'same');
+  agent.tell({ type: 'user-observed', atMs: 0 });
+  assert.equal(agent.cell.state.memory, null);
+  for (let i = 0; i < 8; i++) agent.turn('read', 7, 'same');
+  assert.equal(agent.halted(), undefined);
+  agent.tell({ type: 'progress-observed', atMs: 0 });
+  assert.equal(agent.points(), 0);
+  agent.turn('read', 7, 'same');
+  assert.deepEqual([agent.points(), agent.halted()], [0, undefined]);
+
+  const tests = watched();
+  for (let i = 0; i < 12; i++) {
+    tests.turn('test', 7, 'one test fails', false);
+    tests.tell({ type: 'progress-observed', atMs: 0 });
+  }
+  assert.equal(tests.halted(), undefined);
+});
+
+test('a failing call that is made again after another tool did something is counted anew', () => {
+  const agent = watched();
+  for (let i = 0; i < 12; i++) {
+    agent.turn('edit', 10 + i, `edited ${'abcdefghijkl'[i]}`);
+    agent.turn('edit', 30 + i, `edited ${'mnopqrstuvwx'[i]}`);
+    agent.turn('test', 7, 'one test fails', false);
+    assert.equal(agent.halted(), undefined, `test ${i + 1}`);
+  }
+  const same = watched();
+  for (let i = 0; i < 5; i++) {
+    same.turn('test', 7, 'one test fails', false);
+    same.turn('test', 8 + i, `passes ${'abcde'[i]}`);
+  }
+  same.calls('test', 7);
+  assert.equal(same.halted()?.code, 'tool_loop', 'what the same tool did elsewhere mends nothing');
+});
+
+test('once a failing call works its failures are forgotten, and what it repeats is told of itself', () => {
+  const agent = watched();
+  for (let i = 0; i < 4; i++) agent.turn('api', 7, 'refused', false);
+  agent.turn('api', 7, 'fine');
+  assert.equal(agent.points(), 0);
+
+  const over = watched();
+  for (let i = 0; i < 5; i++) over.turn('fetch', 7, 'no such host', false);
+  over.turn('fetch', 9, 'another failure', false);
+  over.calls('fetch', 7);
+  assert.equal(whatRepeats(over.halted()!.counters), "'fetch' returned the same error 5 times in the last 6 calls");
+});
+
+test('a failing call is refused for a minute; one that waiting may mend is left to its breaker', () => {
+  const call = { name: 'api', fingerprint: 7 };
+  const failing = (mark: ResultMark) => {
+    const task = seated(loop(defaultSettings.loop));
+    for (let i = 0; i < 5; i++) {
+      task.decided(allow, call);
+      task.settled({ kind: 'failure', error: 'Error', errorFingerprint: 3 }, call, { result: mark });
+    }
+    return task;
+  };
+  const task = failing(markText('no such host', false));
+  const refusal = task.judge(call) as Stop;
+  assert.deepEqual([refusal.kind, refusal.retryAtMs], ['deny', 60_000]);
+  assert.equal((task.judge(call, 59_999) as Stop).kind, 'deny');
+  assert.equal(task.judge(call, 60_000), allow);
+  assert.equal(failing({ ...markText('busy', false), retryable: true }).judge(call), allow);
+});
+
+test('a tool that may repeat itself is not refused for what others repeat', () => {
+  for (const [habit, verdict] of [
+    ['wait', 'allow'],
+    ['poll', 'allow'],
+    ['page', 'deny'],
+  ] as const) {
+    const agent = watched({ tools: { sleep: habit } });
+    for (let i = 0; i < 2; i++) agent.turn('sleep', 1, 'slept');
+    for (let i = 0; i < 8; i++) agent.turn('read', 7, 'same');
+    assert.equal(agent.judge({ name: 'sleep', fingerprint: 1 }, 5_000).kind, verdict, habit);
+  }
+});
+
+test('another policy that weighs fewer turns weighs them at once', () => {
+  const task = seated(loop(defaultSettings.loop));
+  const turn = (control: ReturnType<typeof loop>, call: number) => {
+    const settled = { name: 'read', call, result: markText('same') };
+    control.apply(task.cell.state, { type: 'call-observed', atMs: 0, name: 'read', call }, 'self');
+    control.apply(task.cell.state, { type: 'result-observed', atMs: 0, ...settled }, 'self');
+  };
+  for (let i = 0; i < 11; i++) turn(loop(defaultSettings.loop), i);
+  turn(loop({ ...defaultSettings.loop, turns: 4 }), 12);
+  assert.equal(task.cell.state.memory!.turns.length, 4);
+});
+
+test('a repeat is refused before the task halts, and the refusal counts as one more of its kind', () => {
+  const control = loop(defaultSettings.loop);
+  const task = seated(control);
+  const call = { name: 'read', fingerprint: 7 };
+  let ran = 0;
+  for (;;) {
+    const verdict = task.judge(call);
+    if (verdict !== allow) break;
+    task.decided(allow, call);
+    task.settled({ kind: 'success' }, call, { result: markText('same') });
+    ran++;
+  }
+  assert.equal(ran, 7);
+  const refusal = task.judge(call) as Stop;
+  assert.deepEqual([refusal.kind, refusal.code], ['deny', 'tool_loop']);
+  assert.equal(task.judge({ ...call, fingerprint: 8 }), allow, 'another call passes');
+  task.decided(refusal, call);
+  assert.equal(task.check(), allow, 'a refusal halts by being repeated');
+  task.decided(refusal, call);
+  assert.equal((task.judge(call) as Stop).kind, 'halt');
+});
+
+test('an alike output is no loop where a call between brought news or failed, or a prompt came again', () => {
+  const alike = { type: 'text-observed', atMs: 0, similarity: 1 } as const;
+  const outputs = (between: (agent: ReturnType<typeof watched>, i: number) => void, more = {}) => {
+    const agent = watched();
+    for (let i = 0; i < 4; i++) {
+      agent.tell({ ...alike, ...more });
+      if (agent.halted()?.code === 'output_loop') return i + 1;
+      between(agent, i);
+    }
+    return 0;
+  };
+  assert.equal(
+    outputs(() => {}),
+    2,
+  );
+  assert.equal(
+    outputs((agent) => agent.turn('read', 7, 'same')),
+    4, // The first call brought something.
+  );
+  assert.equal(
+    outputs((agent, i) => agent.turn('read', i, `news ${'abcd'[i]}`)),
+    0,
+  );
+  assert.equal(
+    outputs((agent) => agent.turn('read', 7, 'broken', false)),
+    0,
+  );
+  assert.equal(
+    outputs((agent) => agent.turn('read', 7, 'same'), { asked: true }),
+    0,
+  );
+  assert.equal(
+    outputs(() => {}, { asked: true }),
+    2,
+  );
+});
+
+test('what is remembered is bounded, whatever comes', () => {
+  const agent = watched();
+  for (let i = 0; i < 1_000; i++) {
+    agent.says(i % 2 === 0);
+    agent.turn(`tool ${i}`, i, `result ${i}`, i % 3 > 0);
+  }
+  const { seen, turns } = agent.cell.state.memory!;
+  assert.deepEqual([seen.length, turns.length], [seenCallsMax, defaultSettings.loop.turns]);
+  assert.ok(JSON.stringify(agent.cell.state).length < 8_000);
+});
+
+test('a tool whose breaker is patient is granted as many failures', () => {
+  const task = seated(loop(defaultSettings.loop));
+  const call = { name: 'fetch', fingerprint: 7, chances: 8 };
+  let ran = 0;
+  while (task.judge(call) === allow && task.check() === allow) {
+    task.decided(allow, call);
+    task.settled({ kind: 'success' }, call, { result: markText('no such host', false) });
+    ran++;
+  }
+  assert.equal(ran, 8);
+});
+
+test('a name that says that its tool polls or waits is believed, unless the policy says otherwise', () => {
+  const rows: readonly [string, number, boolean][] = [
+    ['job_status', 5_000, false],
+    ['job_status', 0, true],
+    ['wait_for_build', 0, false],
+    ['sleep', 0, false],
+    ['waiter_list', 0, true],
+  ];
+  for (const [name, pauseMs, halts] of rows) {
+    const agent = watched();
+    for (let i = 0; i < 20 && agent.halted() === undefined; i++) {
+      agent.turn(name, 7, 'still running');
+      agent.wait(pauseMs);
+    }
+    assert.equal(agent.halted() !== undefined, halts, name);
+  }
+  const said = watched({ tools: { 'wait_*': 'page' } });
+  for (let i = 0; i < 9; i++) said.turn('wait_for_build', 7, 'still running');
+  assert.equal(said.halted()?.code, 'tool_loop');
+});
+
+test('where much adds up, the words say so', () => {
+  const agent = watched();
+  for (let i = 0; i < 10; i++) agent.turn('sql', i, `${'abcdefghij'[i]} is not a table`, false);
+  agent.turn('sql', 99, 'a is not a table', false);
+  const due = agent.halted();
+  assert.match(whatRepeats(due!.counters), /; 11 of the last 11 turns brought nothing new$/);
+});

@@ -1,0 +1,141 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { seated, stopOf } from '../../../control-story.ts';
+import { defaultSettings } from '../../../../src/core/controls/defaults.ts';
+import { refusedCallsMax } from '../../../../src/core/limits.ts';
+import { allow, type Stop } from '../../../../src/core/verdict.ts';
+import { loop } from '../../../../src/core/controls/loop/loop.ts';
+
+const control = loop({ ...defaultSettings.loop, similarityJaccardThreshold: 0.9, windowSize: 3, refusedRepeats: 2 });
+const deny = stopOf('deny');
+const until = (retryAtMs: number) => stopOf('deny', { retryAtMs });
+const call = { name: 'mail', fingerprint: 7 };
+
+const loopHalt = (actual: number) => ({
+  kind: 'halt',
+  code: 'tool_loop',
+  control: 'loop',
+  counters: { name: 'mail', actual, limit: 2 },
+});
+
+test('a loop is of one task and begins with nothing seen', () => {
+  assert.deepEqual([control.name, control.scope], ['loop', 'task']);
+  assert.deepEqual(control.initial(3), { alike: 0, likeness: 1, between: 0, refused: [], memory: null });
+});
+
+test('texts in a row that are alike halt at the window, with the smallest likeness among them', () => {
+  const task = seated(control);
+  const rows: readonly [similarity: number, alike: number, likeness: number][] = [
+    [-1, 0, 1],
+    [0.95, 1, 0.95],
+    [0.5, 0, 1],
+    [0.9, 1, 0.9],
+    [0.99, 2, 0.9],
+  ];
+  for (const [similarity, alike, likeness] of rows) {
+    assert.equal(task.check(), allow);
+    task.tell({ type: 'text-observed', atMs: 0, similarity });
+    assert.deepEqual([task.cell.state.alike, task.cell.state.likeness], [alike, likeness]);
+  }
+  const counters = { actual: 3, limit: 3, similarity: 0.9, threshold: 0.9 };
+  assert.deepEqual(task.check(), { kind: 'halt', code: 'output_loop', control: 'loop', counters });
+});
+
+test('a call that was refused twice halts when it is proposed a third time unchanged', () => {
+  const task = seated(control);
+  assert.equal(task.judge(call), allow);
+  task.decided(deny, call);
+  assert.equal(task.judge(call), allow);
+  task.decided(deny, call);
+  assert.deepEqual(task.judge(call), loopHalt(3));
+  task.decided(deny, call);
+  assert.deepEqual(task.judge(call), loopHalt(4));
+  assert.equal(task.judge({ ...call, fingerprint: 8 }), allow);
+  assert.equal(task.judge({ ...call, fingerprint: 0 }), allow);
+});
+
+test('a call that nobody looked at, and one that waits or asks, is not remembered', () => {
+  const task = seated(control);
+  task.decided(deny, { ...call, fingerprint: 0 });
+  task.decided(stopOf('wait'), call);
+  task.decided(stopOf('ask'), call);
+  assert.deepEqual(task.cell.state.refused, []);
+  task.decided(deny, call);
+  assert.deepEqual(task.cell.state.refused, [{ fingerprint: 7, name: 'mail', times: 1, retryAtMs: -1, turn: null }]);
+});
+
+test('once it was let through a call is forgotten, and only that one', () => {
+  const task = seated(control);
+  for (const fingerprint of [1, 2, 3]) task.decided(deny, { fingerprint });
+  task.decided(allow, { fingerprint: 9 });
+  const remembered = () => task.cell.state.refused.map(({ fingerprint }) => fingerprint);
+  assert.deepEqual(remembered(), [1, 2, 3]);
+  task.decided(allow, { fingerprint: 1 });
+  assert.deepEqual(remembered(), [2, 3]);
+  task.decided(allow, { fingerprint: 3 });
+  assert.deepEqual(remembered(), [2]);
+  task.decided(allow, { fingerprint: 2 });
+  assert.deepEqual(remembered(), []);
+});
+
+test('from the time it was given a refused call is no repeat, and counting begins anew', () => {
+  const task = seated(control);
+  task.decided(until(1_000), call, 0);
+  task.decided(until(1_000), call, 10);
+  assert.deepEqual(task.judge(call, 999), loopHalt(3));
+  assert.equal(task.judge(call, 1_000), allow);
+  task.decided(until(2_000), call, 1_000);
+  const refused = { fingerprint: 7, name: 'mail', turn: null };
+  assert.deepEqual(task.cell.state.refused, [{ ...refused, times: 1, retryAtMs: 2_000, turn: null }]);
+  task.decided(until(0), call, 1_500);
+  assert.deepEqual(task.cell.state.refused, [{ ...refused, times: 2, retryAtMs: 0, turn: null }]);
+  assert.equal(task.judge(call, 0), allow);
+});
+
+test('genuinely new words from a person clear what was seen; another event does not', () => {
+  const task = seated(control);
+  task.decided(deny, call);
+  task.tell({ type: 'text-observed', atMs: 0, similarity: 0.95 });
+  task.tell({ type: 'sign-observed', atMs: 0 });
+  assert.deepEqual([task.cell.state.alike, task.cell.state.refused.length], [1, 1]);
+  task.tell({ type: 'user-observed', atMs: 0 });
+  assert.deepEqual(task.cell.state, control.initial(0));
+});
+
+test('only so many refused calls are remembered: the oldest goes', () => {
+  const task = seated(control);
+  for (let fingerprint = 1; fingerprint <= refusedCallsMax; fingerprint++) task.decided(deny, { fingerprint });
+  assert.equal(task.cell.state.refused.length, refusedCallsMax);
+  assert.equal(task.cell.state.refused[0]?.fingerprint, 1);
+  task.decided(deny, { fingerprint: 99 });
+  assert.equal(task.cell.state.refused.length, refusedCallsMax);
+  assert.deepEqual([task.cell.state.refused[0]?.fingerprint, task.cell.state.refused.at(-1)?.fingerprint], [2, 99]);
+});
+
+test('twins of one turn are one proposal, and the next turn is another', () => {
+  const task = seated(control);
+  const turn = (turnId: string) => ({ ...call, turnId });
+  const times = () => task.cell.state.refused[0]?.times;
+  task.decided(deny, turn('a'));
+  task.decided(deny, turn('a'));
+  assert.equal(times(), 1);
+  task.decided(deny, turn('b'));
+  assert.equal(times(), 2);
+  assert.equal(task.judge(turn('b')), allow);
+  assert.deepEqual(task.judge(turn('c')), loopHalt(3));
+  assert.deepEqual(task.judge(call), loopHalt(3));
+  task.decided(deny, call);
+  task.decided(deny, call);
+  assert.equal(times(), 4);
+  assert.equal(task.cell.state.refused[0]?.turn, null);
+});
+
+test('a call is refused from the first repeat on where no refused call may be repeated', () => {
+  const task = seated(loop({ ...defaultSettings.loop, refusedRepeats: 1 }));
+  assert.equal(task.judge(call), allow, 'never refused');
+  task.decided(until(1_000), { ...call, turnId: 'a' });
+  assert.equal((task.judge(call) as Stop).kind, 'halt');
+  assert.equal(task.judge({ ...call, turnId: 'a' }), allow, 'a twin');
+  assert.equal(task.judge(call, 1_000), allow, 'after its time');
+  assert.equal(task.judge({ ...call, fingerprint: 8 }), allow, 'another');
+});

@@ -1,0 +1,59 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { seated } from '../../../control-story.ts';
+import { defaultSettings } from '../../../../src/core/controls/defaults.ts';
+import { loop } from '../../../../src/core/controls/loop/loop.ts';
+import { markValue } from '../../../../src/core/controls/loop/result-mark.ts';
+
+function speaker(rowAcrossCalls = true) {
+  const task = seated(loop({ ...defaultSettings.loop, rowAcrossCalls }));
+  return {
+    says: (more = {}) => task.tell({ type: 'text-observed', atMs: 0, similarity: 1, ...more }),
+    gets: (text: string, call = 1) =>
+      task.tell({ type: 'result-observed', atMs: 0, name: 'read', call, result: markValue(text, true)! }),
+    progresses: () => task.tell({ type: 'progress-observed', atMs: 0 }),
+    alike: () => task.cell.state.alike,
+  };
+}
+
+test('a call that brought nothing new breaks no row, and is forgotten with the next output', () => {
+  const agent = speaker();
+  agent.gets('same');
+  agent.says();
+  agent.gets('same');
+  agent.says();
+  assert.equal(agent.alike(), 1);
+  agent.says({ asked: true });
+  assert.equal(agent.alike(), 2, 'no call came after the prompt that was sent again');
+  agent.gets('same');
+  agent.says({ asked: true });
+  assert.equal(agent.alike(), 0, 'a call did what the prompt said');
+});
+
+test('a cycle of calls brings nothing new either', () => {
+  const agent = speaker();
+  for (const call of [1, 2]) agent.gets(`answer ${'ab'[call - 1]}`, call);
+  agent.says({ similarity: 0 });
+  for (const call of [1, 2]) agent.gets(`answer ${'ab'[call - 1]}`, call);
+  agent.says();
+  assert.equal(agent.alike(), 1);
+});
+
+test('any call breaks a row where the policy says so', () => {
+  const agent = speaker(false);
+  agent.gets('same');
+  agent.says();
+  agent.gets('same');
+  agent.says();
+  assert.equal(agent.alike(), 0);
+  agent.says();
+  assert.equal(agent.alike(), 1);
+});
+
+test('what was done before declared progress breaks no row after it', () => {
+  const agent = speaker();
+  agent.gets('news');
+  agent.progresses();
+  agent.says();
+  assert.equal(agent.alike(), 1);
+});

@@ -1,0 +1,247 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { fingerprintDepthMax, fingerprintEntriesMax, markLengthMax } from '../../../../src/core/limits.ts';
+import { markValue } from '../../../../src/core/controls/loop/result-mark.ts';
+
+const exact = (value: unknown) => markValue(value, true)!.exact;
+const loose = (value: unknown) => markValue(value, true)!.loose;
+const retryable = (value: unknown) => markValue(value, false)?.retryable;
+
+type Rows = readonly (readonly [a: unknown, b: unknown])[];
+function alike(mark: (value: unknown) => number, rows: Rows): void {
+  for (const [a, b] of rows) assert.equal(mark(a), mark(b), `${JSON.stringify(a)} | ${JSON.stringify(b)}`);
+}
+function apart(mark: (value: unknown) => number, rows: Rows): void {
+  for (const [a, b] of rows) assert.notEqual(mark(a), mark(b), `${JSON.stringify(a)} | ${JSON.stringify(b)}`);
+}
+
+const x = (length: number) => 'x'.repeat(length);
+const spaced = (length: number) => 'x '.repeat(length / 2);
+const nested = (depth: number, leaf: unknown): unknown => (depth === 0 ? leaf : [nested(depth - 1, leaf)]);
+const wrapped = (depth: number, leaf: unknown): unknown => (depth === 0 ? leaf : { in: wrapped(depth - 1, leaf) });
+
+test('a mark stays what it is, so that a stored task knows a result again after an upgrade', () => {
+  const rows: readonly [value: unknown, exact: number, loose: number][] = [
+    ['', -2128831035, -2128831036],
+    ['Not found: 5 rows', -1504734642, 1514302260],
+    [[1, 'two'], -995117874, 156954970],
+    [{ a: { b: null } }, 598370052, -160432777],
+    [{}, 34429535, 51207104],
+  ];
+  for (const [value, ...marks] of rows) assert.deepEqual([exact(value), loose(value)], marks, JSON.stringify(value));
+});
+
+test('case, blanks, ids, times and durations do not tell results apart', () => {
+  alike(exact, [
+    ['Not  found\n', 'not found'],
+    ['took 5 ms', 'took 6 ms'],
+    ['took 5 seconds', 'took 6 seconds'],
+    ['took 5.5s in all', 'took 61s in all'],
+    ['at 10:01 today', 'at 9:59:30 today'],
+    ['commit abcdef1', 'commit 12345ab'],
+    ['at 0xff in f', 'at 0xa0 in f'],
+    ['on 2026-01-01', 'on 2025-12-31'],
+    [`id 0x${'f1'.repeat(40)} there`, `id 0x${'a2'.repeat(40)} there`],
+  ]);
+});
+
+test('words, signs, numbers and words beyond ASCII tell results apart', () => {
+  apart(exact, [
+    ['not found', 'was found'],
+    ['a = b', 'a + b'],
+    ['yes!', 'yes?'],
+    ['5 items', '6 items'],
+    ['5 minuets', '6 minuets'],
+    ['5, ms', '6, ms'],
+    ['größe', 'grüße'],
+    ['ä', 'a'],
+    ['a\u0080', 'a'],
+    ['\u0080b', '\u0080 b'],
+    ['it was defaced', 'it was effaced'],
+    ['facade', 'decade'],
+    ['rows a b', 'rows ab'],
+    ['id k1234567', 'id k1234568'],
+  ]);
+});
+
+test('an id or a time alone is told apart: there is nothing else', () => {
+  apart(exact, [
+    ['abcdef1', '12345ab'],
+    ['10:01', '10:02'],
+    ['5ms', '6ms'],
+    [{ id: 'abcdef1' }, { id: '12345ab' }],
+  ]);
+  alike(exact, [
+    [
+      { id: 'abcdef1', of: 'a' },
+      { id: '12345ab', of: 'a' },
+    ],
+  ]);
+});
+
+test('numbers and quoted parts do not tell errors apart; what stands around them does', () => {
+  alike(loose, [
+    ["no column 'a' here", "no column 'other one' here"],
+    ['no column "a" here', 'no column "b.c" here'],
+    ['no file `a` here', 'no file `!?` here'],
+    ['line 5', 'line 77'],
+    ['item k1', 'item z2'],
+    [`no '${x(119)}' here`, "no 'y' here"],
+    ["'a' and 'b'", "'c' and 'd'"],
+    ["'a''b'", "'c''d'"],
+  ]);
+  apart(loose, [
+    ["no column 'a' here", "no table 'a' here"],
+    ["no column 'a' here", "no column 'a' there"],
+    ["no column 'a' here", "no column '' here"],
+    ["no column 'a' here", 'no column a here'],
+    ["no column 'a' here", 'no column here'],
+    ["'a' and 'b'", "'a' or 'b'"],
+    [`no '${x(120)}' here`, "no 'y' here"],
+    ["can't read", "can't write"],
+    ["it's b", "it's c"],
+    ['a ! b', 'a ? b'],
+    ["'a'", "'a"],
+    ["''a", "''b"],
+    ["''a'", "'a'"],
+    ["'a's", "'a't"],
+    ["'a'!", "'a'?"],
+    ['say \'a" b', 'say \'a" c'],
+  ]);
+  apart(exact, [["no column 'a' here", "no column 'b' here"]]);
+});
+
+test('a long text counts by its beginning, its end and its length', () => {
+  const long = (head: string, tail: string, more = 0) => `${head}${spaced(4_000 + more)}${tail}`;
+  const half = markLengthMax / 2;
+  apart(exact, [
+    [long('a ', 'z'), long('b ', 'z')],
+    [long('a ', 'y'), long('a ', 'z')],
+    [long('a ', 'z'), long('a ', 'z', 2)],
+    [`${spaced(markLengthMax - 512 - 2)}a ${spaced(2_000)}`, `${spaced(markLengthMax - 512 - 2)}b ${spaced(2_000)}`],
+    [`${spaced(3_000)}a ${spaced(510)}`, `${spaced(3_000)}b ${spaced(510)}`],
+    [`${spaced(half)}a ${spaced(half - 2)}`, `${spaced(half)}b ${spaced(half - 2)}`],
+  ]);
+  alike(exact, [
+    [`${spaced(markLengthMax - 512)}a ${spaced(2_000)}`, `${spaced(markLengthMax - 512)}b ${spaced(2_000)}`],
+    [`${spaced(3_000)}a${' x'.repeat(256)}`, `${spaced(3_000)}b${' x'.repeat(256)}`],
+  ]);
+  alike(loose, [[long('a ', 'z'), long('a ', 'z', 2)]]);
+  assert.equal(markValue(spaced(5_000), true)?.length, 5_000);
+});
+
+test('what comes after a long text counts by its first and last characters', () => {
+  const after = (text: string) => [spaced(markLengthMax), text];
+  apart(exact, [
+    [after(`${spaced(30)}a ${spaced(200)}`), after(`${spaced(30)}b ${spaced(200)}`)],
+    [after(`${spaced(200)}a ${spaced(30)}`), after(`${spaced(200)}b ${spaced(30)}`)],
+    [after(`${spaced(62)}a`), after(`${spaced(62)}b`)],
+  ]);
+  alike(exact, [
+    [after(`${spaced(32)}a ${spaced(200)}`), after(`${spaced(32)}b ${spaced(200)}`)],
+    [after(`${spaced(200)}a ${spaced(32)}`), after(`${spaced(200)}b ${spaced(32)}`)],
+  ]);
+});
+
+test('a long list counts by its ends and its length', () => {
+  const list = (length: number, at = -1) => Array.from({ length }, (_, i) => (i === at ? 'other' : 'same'));
+  apart(exact, [
+    [list(0), list(1)],
+    [list(200), list(201)],
+    [list(200), list(200, 0)],
+    [list(200), list(200, 63)],
+    [list(200), list(200, 136)],
+    [list(200), list(200, 199)],
+    [list(128), list(128, 64)],
+    [list(129), list(129, 65)],
+    [new Uint8Array([1, 2]), new Uint8Array([1, 3])],
+  ]);
+  apart(loose, [[list(200), list(201)]]);
+  assert.equal(markValue(list(200), true)?.length, 128 * 'same'.length);
+  alike(exact, [
+    [list(200), list(200, 64)],
+    [list(200), list(200, 135)],
+    [list(129), list(129, 64)],
+    [[1, 2], new Uint8Array([1, 2])],
+  ]);
+});
+
+test('only so many entries and so deep is looked at', () => {
+  const fields = (length: number, at = -1) =>
+    Object.fromEntries(Array.from({ length }, (_, i) => [`f${i}`, i === at ? 'other' : 'same']));
+  const lists = (at: number) =>
+    Array.from({ length: 4 }, (_, i) => Array.from({ length: 100 }, (_, j) => (i * 100 + j === at ? 'other' : 'same')));
+  // The value itself is an entry.
+  const last = fingerprintEntriesMax - 2;
+  apart(exact, [
+    [fields(400), fields(400, last)],
+    [fields(400), fields(401)],
+    // Three lists came before the entry.
+    [lists(-1), lists(last - 3)],
+    [nested(fingerprintDepthMax, 'a'), nested(fingerprintDepthMax, 'b')],
+    [wrapped(fingerprintDepthMax, 'a'), wrapped(fingerprintDepthMax, 'b')],
+    [nested(fingerprintDepthMax - 1, new Date(0)), nested(fingerprintDepthMax - 1, new Date(1e12))],
+  ]);
+  alike(exact, [
+    [fields(400), fields(400, last + 1)],
+    [
+      { ...fields(last + 1), a: 1 },
+      { ...fields(last + 1), b: 2 },
+    ],
+    [lists(-1), lists(last - 2)],
+    [nested(fingerprintDepthMax + 1, 'a'), nested(fingerprintDepthMax + 1, 'b')],
+    [wrapped(fingerprintDepthMax + 1, 'a'), wrapped(fingerprintDepthMax + 1, 'b')],
+  ]);
+});
+
+test('what says what it is in words of its own is looked at like anything else', () => {
+  class Said {
+    readonly #value: unknown;
+    constructor(value: unknown) {
+      this.#value = value;
+    }
+    toJSON(): unknown {
+      return this.#value;
+    }
+  }
+  class Endless {
+    toJSON(): unknown {
+      return new Endless();
+    }
+  }
+  const deep = fingerprintDepthMax - 2;
+  apart(exact, [[nested(deep, new Said(['a'])), nested(deep, new Said(['b']))]]);
+  alike(exact, [[nested(deep + 1, new Said(['a'])), nested(deep + 1, new Said(['b']))]]);
+  assert.notEqual(markValue(new Endless(), true), undefined);
+});
+
+test('the names of fields count, but for what is far into a long one', () => {
+  apart(exact, [
+    [{ a: 1 }, { b: 1 }],
+    [{ a: 1 }, [1]],
+    [{ [`${x(63)}a`]: 1 }, { [`${x(63)}b`]: 1 }],
+  ]);
+  apart(loose, [[{ a: 'x' }, { b: 'x' }]]);
+  alike(exact, [[{ [`${x(64)}a`]: 1 }, { [`${x(64)}b`]: 1 }]]);
+});
+
+test('functions are all alike, and a view without entries has no mark', () => {
+  alike(exact, [[() => 1, () => 2]]);
+  assert.equal(markValue(new DataView(new ArrayBuffer(8)), true), undefined);
+});
+
+test('an error that waiting may mend says so near its beginning', () => {
+  const rows: readonly [text: string, expected: true | undefined][] = [
+    ['HTTP 503', true],
+    ['status: 429', true],
+    ['rate limit reached', true],
+    ['the request timed out', true],
+    ['ECONNRESET', true],
+    [`${spaced(290)}timeout`, true],
+    [`${spaced(294)}timeout`, undefined],
+    ['line 503 is wrong', undefined],
+    ['HTTP 404', undefined],
+  ];
+  for (const [text, expected] of rows) assert.equal(retryable(text), expected, text);
+  assert.equal(markValue('HTTP 503', true)?.retryable, undefined, 'a success is never');
+});

@@ -1,0 +1,55 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { defaultSettings } from '../../../../src/core/controls/defaults.ts';
+import { reasonLengthMax } from '../../../../src/core/limits.ts';
+import type { RuleText } from '../../../../src/core/settings.ts';
+import { operatorRules, type RulesInForce, ruleEngine } from '../../../../src/core/controls/rules/engine.ts';
+
+const settings = defaultSettings.ruleSettings;
+const confirm: RuleText = { target: 'tool:pay', condition: 'amount>500', action: 'confirm' };
+const leak: RuleText = { target: 'tool:pay', condition: 'output:note|contains:secret', action: 'abort' };
+const engine = ruleEngine(operatorRules([confirm, leak]), settings);
+const ids = (rules: RulesInForce['rules']) => rules.map(({ id }) => id);
+
+test('the operator’s rules are read, each once; one that cannot be read refuses the policy', () => {
+  assert.deepEqual(ids(operatorRules([confirm, confirm])), ['tool:pay|amount>500|confirm']);
+  assert.throws(() => operatorRules([confirm, { ...confirm, action: 'explode' }]), {
+    name: 'SwitchgearError',
+    code: 'invalid_policy',
+    message: 'a rule cannot be read: action must be abort, confirm or throttle, got "explode"',
+  });
+});
+
+test('calls and results are matched by the rules in force', () => {
+  assert.equal(engine.control.name, 'rules');
+  assert.deepEqual(
+    engine.matchCall('pay', 'a', [{ amount: 501 }]).map(({ rule }) => rule),
+    ['tool:pay|amount>500|confirm'],
+  );
+  assert.deepEqual(engine.matchCall('pay', 'a', [{ amount: 500 }]), []);
+  assert.equal(engine.matchResult('pay', 'a', { note: 'a secret' }).length, 1);
+  assert.deepEqual(engine.matchResult('pay', 'a', { note: 'nothing' }), []);
+});
+
+test('a model’s lines are added beside the operator’s; what is not taken is told with its reason', () => {
+  const long = `nonsense ${'x'.repeat(reasonLengthMax)}`;
+  const { engine: tightened, taken, rejected } = engine.tighten(['B: amount>100|abort', long], 'trip');
+  assert.deepEqual(taken, ['trip|amount>100|abort']);
+  assert.deepEqual(ids((tightened as RulesInForce).rules), [...ids(engine.rules), ...taken]);
+  assert.equal((tightened as RulesInForce).rules.at(-1)?.origin, 'model');
+  assert.deepEqual(
+    rejected.map(({ line }) => line),
+    [long.slice(0, reasonLengthMax)],
+  );
+  const wide = engine.tighten(['amount>100|abort'], '*');
+  assert.deepEqual(wide.taken, []);
+  assert.deepEqual(wide.rejected, [{ line: '*|amount>100|abort', reason: 'a model may not write rules for *' }]);
+  assert.deepEqual((tightened as RulesInForce).tighten(['amount>100|abort'], 'trip').taken, []);
+});
+
+test('other rules of the operator keep what a model wrote before, and drop the operator’s own', () => {
+  const { engine: before } = engine.tighten(['amount>100|abort'], 'trip');
+  const next = ruleEngine(operatorRules([leak]), settings).with(before, settings) as RulesInForce;
+  assert.deepEqual(ids(next.rules), ['tool:pay|output:note|contains:secret|abort', 'trip|amount>100|abort']);
+  assert.deepEqual(ids((engine.with(undefined, settings) as RulesInForce).rules), ids(engine.rules));
+});

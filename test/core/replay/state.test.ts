@@ -1,0 +1,124 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { actionOf, limitsOf } from '../../control-story.ts';
+import type { Control } from '../../../src/core/control.ts';
+import { defaultSettings } from '../../../src/core/controls/defaults.ts';
+import type { Entry } from '../../../src/core/event.ts';
+import { agentOf, breakerSettingsOf, type ReplayOptions, replayState } from '../../../src/core/replay/state.ts';
+import { ruleOf } from '../../../src/core/controls/rules/rule.ts';
+import type { BreakerSettings } from '../../../src/core/settings.ts';
+
+const rule = { target: '*', condition: 'amount>5', action: 'abort' };
+const own = (name: string, scope: Control['scope']) =>
+  ({ name, scope, initial: () => ({ of: name }) }) as unknown as Control<never>;
+
+function begun(options: ReplayOptions = {}, said = {}) {
+  const state = replayState({ ...defaultSettings, ...said }, options);
+  const start = { seq: 1, atMs: 0, wallMs: 0, type: 'task-started', task: 't', limits: limitsOf() };
+  state.tasks.start(start as Extract<Entry, { type: 'task-started' }>);
+  const seats = (...of: Parameters<typeof state.panelOf>) => state.panelOf(...of);
+  return { state, seats, names: (...of: Parameters<typeof seats>) => seats(...of).map(({ control }) => control.name) };
+}
+
+test('a call is judged in the order of the guard: breaker, rules, own controls, worker, task', () => {
+  const controls = [own('by target', 'target'), own('by task', 'task'), own('by chain', 'chain'), own('all', 'gear')];
+  const { names } = begun({ controls }, { rules: [rule] });
+  const task = ['budget', 'deadline', 'loop', 'denials', 'by task', 'by chain'];
+  const outside = ['breaker', 'rules', 'by target', 'all'];
+  assert.deepEqual(names(actionOf({ task: 't' }), 'k'), [...outside, ...task]);
+  assert.deepEqual(names(actionOf({ task: 't', kind: 'delegation' }), 'k'), [...outside, 'delegation', ...task]);
+  assert.deepEqual(names(actionOf({ task: 'stranger', kind: 'delegation' }), undefined), outside.slice(1));
+  assert.deepEqual(begun().names(actionOf(), undefined), []);
+});
+
+test('rules are the policy’s, or those that were in force', () => {
+  const written = ruleOf(rule).rule!;
+  assert.deepEqual(begun({ rules: [written] }).names(actionOf(), undefined), ['rules']);
+  assert.deepEqual(begun({ rules: [] }, { rules: [rule] }).names(actionOf(), undefined), []);
+});
+
+test('each scope has its own cells, and the same cell comes back', () => {
+  const controls = [own('target', 'target'), own('session', 'session'), own('gear', 'gear')];
+  const { seats } = begun({ controls });
+  const cells = (said: Parameters<typeof actionOf>[0]) => seats(actionOf(said), undefined).map(({ cell }) => cell);
+  assert.deepEqual([...new Set(seats(actionOf(), undefined).map(({ place }) => place))], ['self']);
+  const [target, session, gear] = cells({});
+  assert.deepEqual(target?.state, { of: 'target' });
+  assert.deepEqual(
+    cells({}).map((cell, at) => cell === [target, session, gear][at]),
+    [true, true, true],
+  );
+  const other = cells({ name: 'other', session: 'other' });
+  assert.deepEqual([other[0] === target, other[1] === session, other[2] === gear], [false, false, true]);
+  assert.equal(cells({ name: 'other' })[1], session);
+  assert.equal(cells({ session: 'other' })[0], target);
+});
+
+test('a budget is one agent’s, one session’s or everybody’s, as its scope says', () => {
+  const budgets = (['agent', 'session', 'global'] as const).map((scope) => ({ scope, unit: 'calls', limit: 9 }));
+  const { seats } = begun({}, { budgets });
+  const cells = (agent: string, session: string) =>
+    seats(actionOf({ agent, session }), undefined).map(({ cell }) => cell);
+  const first = cells('ann', 's');
+  const shared = (agent: string, session: string) => cells(agent, session).map((cell, at) => cell === first[at]);
+  assert.equal(new Set(first).size, 3);
+  assert.deepEqual(shared('ann', 's'), [true, true, true]);
+  assert.deepEqual(shared('bob', 's'), [false, true, true]);
+  assert.deepEqual(shared('ann', 'u'), [true, false, true]);
+});
+
+test('a worker’s failures are kept by session and name', () => {
+  const { seats } = begun();
+  const cell = (name: string, session: string) =>
+    seats(actionOf({ task: 't', kind: 'delegation', name, session }), undefined)[0]?.cell;
+  assert.equal(cell('cook', 's'), cell('cook', 's'));
+  assert.notEqual(cell('cook', 's'), cell('chef', 's'));
+  assert.notEqual(cell('cook', 's'), cell('cook', 'u'));
+});
+
+test('a breaker is made when it is first met, and tuned from then on', () => {
+  const { state, seats } = begun();
+  assert.equal(state.find('k'), undefined);
+  const [seat] = seats(actionOf(), 'k');
+  assert.equal(state.find('k'), seat?.cell.state);
+  assert.equal(seats(actionOf(), 'k')[0]?.cell, seat?.cell);
+  const seen: number[][] = [];
+  const look = () => state.handle('k', 'search', (_, of) => seen.push([of.failureThreshold, of.windowCalls]));
+  look();
+  state.tune('search', { failureThreshold: 2 });
+  state.tune('search', { windowCalls: 7 });
+  state.tune('other', { failureThreshold: 9 });
+  look();
+  assert.deepEqual(seen, [
+    [5, 100],
+    [2, 7],
+  ]);
+  state.handle('new', 'search', (breaker) => {
+    breaker.heldAtMs = 4;
+  });
+  assert.equal(state.find('new')?.heldAtMs, 4);
+});
+
+test('settings are the policy’s with what was tuned, or what somebody resolves', () => {
+  const plain = breakerSettingsOf(defaultSettings, {});
+  assert.deepEqual(plain('search', 'ann'), defaultSettings.circuitBreaker);
+  assert.deepEqual(plain('search', 'ann', { windowCalls: 3 }), { ...defaultSettings.circuitBreaker, windowCalls: 3 });
+  const resolved = { ...defaultSettings.circuitBreaker, windowCalls: 4 } satisfies BreakerSettings;
+  assert.equal(breakerSettingsOf(defaultSettings, { breakerSettings: () => resolved })('search', 'ann'), resolved);
+});
+
+test('the breakers of a task go with it, and only those', () => {
+  const { state, seats } = begun();
+  const keys = ['a/task/my%20task/search', 'a/task/other/search', 'a/agent/my%20task/search'];
+  for (const key of keys) seats(actionOf(), key);
+  state.drop('my task');
+  assert.deepEqual(
+    keys.map((key) => state.find(key) !== undefined),
+    [false, true, true],
+  );
+});
+
+test('an agent is read from the key of its breaker', () => {
+  assert.equal(agentOf('x/agent/ann%20b/search'), 'ann b');
+  assert.equal(agentOf('x/shared/search'), '');
+});

@@ -1,0 +1,109 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { limitsOf, stopOf } from '../../control-story.ts';
+import type { Control } from '../../../src/core/control.ts';
+import { defaultSettings } from '../../../src/core/controls/defaults.ts';
+import type { Entry } from '../../../src/core/event.ts';
+import { replayTasks } from '../../../src/core/replay/tasks.ts';
+
+const start = (task: string, said: { parent?: string; retryOf?: string } = {}) =>
+  ({ seq: 1, atMs: 5, wallMs: 0, type: 'task-started', task, limits: limitsOf(), ...said }) as Extract<
+    Entry,
+    { type: 'task-started' }
+  >;
+
+const halt = stopOf('halt', { code: 'tool_call_limit' });
+
+function tree() {
+  const tasks = replayTasks(defaultSettings, []);
+  tasks.start(start('root'));
+  tasks.start(start('middle', { parent: 'root' }));
+  tasks.start(start('leaf', { parent: 'middle' }));
+  const stops = () => ['root', 'middle', 'leaf'].map((id) => tasks.find(id)?.stop?.code);
+  return { tasks, stops, at: (id: string) => tasks.find(id)! };
+}
+
+test('a task is found by its id; nobody else is', () => {
+  const { tasks, at } = tree();
+  assert.equal(at('leaf').parent, at('middle'));
+  assert.deepEqual(at('root').children, [at('middle')]);
+  assert.equal(at('root').cells.deadline.state.startedAtMs, 5);
+  assert.equal(tasks.find('stranger'), undefined);
+  assert.equal(tasks.find(undefined), undefined);
+});
+
+test('a halt ends a task and everything below it, and only the task itself is to be told of', () => {
+  const { tasks, stops, at } = tree();
+  tasks.halt(at('middle'), halt, false);
+  assert.deepEqual(stops(), [undefined, halt.code, halt.code]);
+  assert.deepEqual(tasks.untold(), [at('middle')]);
+  tasks.halt(at('middle'), stopOf('halt', { code: 'token_limit' }), false);
+  assert.deepEqual(stops(), [undefined, halt.code, halt.code]);
+  at('middle').told = true;
+  assert.deepEqual(tasks.untold(), []);
+  tasks.start(start('late', { parent: 'middle' }));
+  assert.deepEqual([at('late').stop, at('late').own], [halt, false]);
+});
+
+test('a halt may end an ancestor by name, or the root', () => {
+  for (const [ends, expected] of [
+    ['leaf', [undefined, undefined, halt.code]],
+    ['middle', [undefined, halt.code, halt.code]],
+    ['root', [halt.code, halt.code, halt.code]],
+    ['nobody', [halt.code, halt.code, halt.code]],
+  ] as const) {
+    const { tasks, stops, at } = tree();
+    tasks.halt(at('leaf'), { ...halt, ends }, false);
+    assert.deepEqual(stops(), expected, ends);
+  }
+});
+
+test('what is over is not ended again', () => {
+  const { tasks, stops, at } = tree();
+  tasks.end('leaf');
+  tasks.end('stranger');
+  tasks.end(undefined);
+  tasks.halt(at('leaf'), halt, false);
+  tasks.halt(at('root'), halt, false);
+  assert.deepEqual(stops(), [halt.code, halt.code, undefined]);
+});
+
+test('a gear that only observes reports what would have ended', () => {
+  const { tasks, stops, at } = tree();
+  tasks.halt(at('leaf'), { ...halt, ends: 'root' }, true);
+  assert.deepEqual(stops(), [undefined, undefined, undefined]);
+  assert.deepEqual([...at('root').reported], [halt.code]);
+  assert.deepEqual(tasks.untold(), []);
+});
+
+test('a task that is tried again goes on from the counts of the one before', () => {
+  const { tasks, at } = tree();
+  at('leaf').cells.budget.state.calls = 51;
+  tasks.start(start('again', { retryOf: 'leaf' }));
+  tasks.start(start('lost', { retryOf: 'stranger' }));
+  assert.equal(at('again').cells.budget.state.calls, 51);
+  assert.equal(at('lost').cells.budget.state.calls, 0);
+});
+
+test('controls of the user’s own sit after those of the task and before those of its ancestors', () => {
+  const own = (name: string, scope: Control['scope']) =>
+    ({ name, scope, initial: (atMs: number) => ({ atMs }) }) as unknown as Control<never>;
+  const controls = [own('mine', 'task'), own('ours', 'chain'), own('theirs', 'session')];
+  for (const enabled of [true, false]) {
+    const tasks = replayTasks({ ...defaultSettings, loop: { ...defaultSettings.loop, enabled } }, controls);
+    tasks.start(start('root'));
+    tasks.start(start('leaf', { parent: 'root' }));
+    const names = tasks.find('leaf')!.seats.map(({ control, place }) => `${control.name} ${place}`);
+    assert.deepEqual(names, [
+      'budget self',
+      'deadline self',
+      ...(enabled ? ['loop self'] : []),
+      'denials self',
+      'mine self',
+      'ours self',
+      'budget ancestor',
+      'deadline ancestor',
+    ]);
+    assert.deepEqual(tasks.find('leaf')!.cells.own?.mine, { state: { atMs: 5 } });
+  }
+});

@@ -1,0 +1,115 @@
+import assert from 'node:assert/strict';
+import test from 'node:test';
+import { checkPolicy } from '../../src/policy/check.ts';
+import { resolveBreaker, resolveTask } from '../../src/core/resolve-settings.ts';
+
+test('the more particular setting wins: general, agent, pattern, longer pattern, name, code', () => {
+  const { settings } = checkPolicy({
+    circuit_breaker: {
+      failure_threshold: 10,
+      success_threshold: 10,
+      window_calls: 10,
+      minimum_calls: 10,
+      half_open_permits: 10,
+      jitter_seed: 10,
+    },
+    agents: {
+      R: {
+        circuit_breaker: {
+          success_threshold: 20,
+          window_calls: 20,
+          minimum_calls: 20,
+          half_open_permits: 20,
+          jitter_seed: 20,
+        },
+      },
+    },
+    tools: {
+      'mail.send': { half_open_permits: 50, jitter_seed: 50 },
+      'mail.*': { minimum_calls: 40, half_open_permits: 40, jitter_seed: 40 },
+      '*': { window_calls: 30, minimum_calls: 30, half_open_permits: 30, jitter_seed: 30 },
+    },
+  });
+  const { failureThreshold, successThreshold, windowCalls, minimumCalls, halfOpenPermits, jitterSeed } = resolveBreaker(
+    settings,
+    {
+      tool: 'mail.send',
+      agent: 'R',
+      overrides: { jitterSeed: 60 },
+    },
+  );
+  assert.deepEqual(
+    { failureThreshold, successThreshold, windowCalls, minimumCalls, halfOpenPermits, jitterSeed },
+    {
+      failureThreshold: 10,
+      successThreshold: 20,
+      windowCalls: 30,
+      minimumCalls: 40,
+      halfOpenPermits: 50,
+      jitterSeed: 60,
+    },
+  );
+  assert.equal(resolveBreaker(settings, { tool: 'mail.read', agent: 'R' }).halfOpenPermits, 40);
+  assert.equal(resolveBreaker(settings, { tool: 'other' }).successThreshold, 10);
+});
+
+test('of patterns that fix equally many letters the later one wins', () => {
+  const { settings } = checkPolicy({ tools: { 'a*': { failure_threshold: 1 }, '*b': { failure_threshold: 2 } } });
+  assert.equal(resolveBreaker(settings, { tool: 'ab' }).failureThreshold, 2);
+});
+
+test('tool_x is another name of the tool x, and its own name is stronger', () => {
+  const { settings } = checkPolicy({ tools: { tool_x: { failure_threshold: 3 }, x: { recovery_timeout: 9 } } });
+  const { failureThreshold, recoveryTimeoutSecs } = resolveBreaker(settings, { tool: 'x' });
+  assert.deepEqual([failureThreshold, recoveryTimeoutSecs], [3, 9]);
+  assert.equal(resolveBreaker(settings, { tool: 'tool_x' }).failureThreshold, 3);
+  assert.equal(resolveBreaker(settings, { tool: 'y' }).failureThreshold, 5);
+});
+
+test('tools whose failures are data count the same error only, unless their own table says otherwise', () => {
+  const sameError = (tool: string, policy: object = {}) =>
+    resolveBreaker(checkPolicy(policy).settings, { tool }).sameErrorOnly;
+  for (const tool of ['Bash', 'shell', 'execute_sql', 'run_tests', 'mcp__playwright__browser_click'])
+    assert.equal(sameError(tool), true, tool);
+  for (const tool of ['search', 'my_tool', 'read_doc', 'bashful']) assert.equal(sameError(tool), false, tool);
+  assert.equal(sameError('Bash', { tools: { Bash: { same_error_only: false } } }), false);
+  assert.equal(sameError('Bash', { same_error_tools: [] }), false);
+  assert.equal(sameError('lint', { same_error_tools: ['lint'] }), true);
+});
+
+test('"none" for a tool takes the general limit away, and undefined in code changes nothing that must be', () => {
+  const { settings } = checkPolicy({ tools: { slow: { timeout: 'none' } } });
+  assert.equal(resolveBreaker(settings, { tool: 'slow' }).timeoutSecs, undefined);
+  assert.equal(resolveBreaker(settings, { tool: 'other' }).timeoutSecs, 30);
+  const careless = { failureThreshold: undefined } as unknown as { failureThreshold: number };
+  assert.equal(resolveBreaker(settings, { tool: 'x', overrides: careless }).failureThreshold, 5);
+});
+
+test('a recovery timeout beyond the longest wait raises the longest wait', () => {
+  const { settings } = checkPolicy({ circuit_breaker: { recovery_timeout: 7200 } });
+  assert.equal(resolveBreaker(settings, { tool: 'x' }).recoveryMaxSecs, 7200);
+});
+
+test('tools and agents named like parts of every object find nothing', () => {
+  const { settings } = checkPolicy({});
+  for (const name of ['__proto__', 'constructor', 'toString', 'hasOwnProperty']) {
+    assert.deepEqual(resolveBreaker(settings, { tool: name, agent: name }), settings.circuitBreaker);
+    assert.deepEqual(resolveTask(settings, name), settings.task);
+  }
+});
+
+test("a task has the policy's limits, then its agent's, then its own", () => {
+  const { settings } = checkPolicy({
+    task: { max_tool_calls: 10, max_idle_secs: 10 },
+    agents: { R: { task: { max_idle_secs: 20, max_tokens: 20 } } },
+  });
+  const { maxToolCalls, maxIdleSecs, maxTokens } = resolveTask(settings, 'R', { maxTokens: 30 });
+  assert.deepEqual([maxToolCalls, maxIdleSecs, maxTokens], [10, 20, 30]);
+  assert.equal(resolveTask(settings).maxIdleSecs, 10);
+});
+
+test('resolving changes nothing in the policy', () => {
+  const policy = checkPolicy({ tools: { x: { failure_threshold: 1 } } });
+  resolveBreaker(policy.settings, { tool: 'x', overrides: { successThreshold: 9 } });
+  assert.equal(policy.settings.circuitBreaker.successThreshold, 2);
+});

@@ -1,0 +1,53 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { stopOf } from '../control-story.ts';
+import { allow, codes, over, stricter, type Verdict } from '../../src/core/verdict.ts';
+
+const ladder: readonly Verdict[] = [allow, stopOf('wait'), stopOf('ask'), stopOf('deny'), stopOf('halt')];
+
+test('the stricter of two verdicts wins, in either order', () => {
+  for (const [at, milder] of ladder.entries()) {
+    for (const harder of ladder.slice(at + 1)) {
+      assert.equal(stricter(milder, harder), harder);
+      assert.equal(stricter(harder, milder), harder);
+    }
+  }
+});
+
+test('of equals the first is named, with the later time to try again', () => {
+  const first = stopOf('deny', { control: 'first' });
+  const second = stopOf('deny', { control: 'second' });
+  assert.equal(stricter(first, second), first);
+  assert.deepEqual(stricter(first, { ...second, retryAtMs: 5 }), { ...first, retryAtMs: 5 });
+  assert.deepEqual(stricter({ ...first, retryAtMs: 4 }, { ...second, retryAtMs: 5 }), { ...first, retryAtMs: 5 });
+  const later = { ...first, retryAtMs: 6 };
+  assert.equal(stricter(later, { ...second, retryAtMs: 5 }), later);
+  assert.equal(stricter(later, { ...second, retryAtMs: 6 }), later);
+  assert.equal(stricter(later, second), later);
+  assert.equal('retryAtMs' in stricter(first, second), false);
+});
+
+test('a count over its limit ends the task, with both numbers', () => {
+  const counters = { actual: 6, limit: 5 };
+  assert.deepEqual(over('budget', 'token_limit', 6, 5), {
+    kind: 'halt',
+    code: 'token_limit',
+    control: 'budget',
+    counters,
+  });
+});
+
+test('a verdict of a kind that nobody knows does not become an allow', () => {
+  const odd = { ...stopOf('deny'), kind: 'block' } as unknown as Verdict;
+  assert.equal(stricter(allow, odd), odd);
+  assert.equal(stricter(odd, allow), odd);
+});
+
+test('the codes of refusals are the published ones', () => {
+  assert.equal(
+    codes.join(' '),
+    'circuit_open concurrency_limit tool_call_limit token_spend_limit token_limit duration_limit idle_timeout ' +
+      'output_loop tool_loop denial_limit delegation_limit rule_abort rule_declined rule_unanswered rule_throttled ' +
+      'storm task_paused internal_error',
+  );
+});
