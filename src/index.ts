@@ -1,6 +1,6 @@
 /** The front door. */
 
-import './guard/node-version.ts';
+import './platform/node-version.ts';
 
 export type { Action, ActionKind, Cost, Outcome, Permit, RuleHit } from './core/action.ts';
 export type { BreakerMetrics } from './core/controls/breaker/metrics.ts';

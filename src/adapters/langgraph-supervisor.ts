@@ -5,7 +5,7 @@ import { blockReason, failureLines, tripLine, userMessage } from '../core/contro
 import { workersMax } from '../core/limits.ts';
 import { delegationPolicyPrompt } from '../core/messages/prompts.ts';
 import { causeHint, workerFailure } from '../core/controls/delegation/worker-failure.ts';
-import { wait } from '../guard/clock.ts';
+import { wait } from '../platform/system-clock.ts';
 import { defaultSwitchgear } from '../guard/default-switchgear.ts';
 import type { Switchgear } from '../guard/front-door.ts';
 import { worksOf } from '../guard/works-of.ts';

@@ -6,7 +6,7 @@ import { sharedSettingsMax } from '../core/limits.ts';
 import { checkPart } from '../core/setting-overrides.ts';
 import { quoted } from '../core/quote.ts';
 import type { BreakerSettings } from '../core/settings.ts';
-import { coarseClock, systemClock } from '../guard/clock.ts';
+import { coarseClock, systemClock } from '../platform/system-clock.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { BreakerOptions } from './breaker-face.ts';
 import { type TimeLimit, timeLimit } from './time-limit.ts';

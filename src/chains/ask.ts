@@ -7,7 +7,7 @@ import type { Card, CardAction } from '../core/card.ts';
 import { answerPollMs, storeRetryMinMs } from '../core/limits.ts';
 import type { Stop } from '../core/verdict.ts';
 import type { askPerson } from '../guard/approval.ts';
-import { wait } from '../guard/clock.ts';
+import { wait } from '../platform/system-clock.ts';
 import { tell } from '../guard/gate.ts';
 import type { Lane } from '../guard/lanes.ts';
 import { holdsWords } from '../guard/notes.ts';

@@ -6,7 +6,7 @@ import { abilityOutputBytesMax } from '../core/limits.ts';
 import { quoted } from '../core/quote.ts';
 import { parseNyaya } from '../core/controls/rules/nyaya.ts';
 import { printRule } from '../core/controls/rules/rule.ts';
-import { systemClock } from '../guard/clock.ts';
+import { systemClock } from '../platform/system-clock.ts';
 import type { SwitchgearOptions } from '../guard/front-door.ts';
 import { createSwitchgear } from '../guard/switchgear.ts';
 import type { Clock } from '../ports/clock.ts';

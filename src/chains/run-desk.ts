@@ -2,7 +2,7 @@
 
 import type { EntryBody } from '../core/event.ts';
 import { storeRetryMinMs } from '../core/limits.ts';
-import { wait } from '../guard/clock.ts';
+import { wait } from '../platform/system-clock.ts';
 import type { Approver } from '../ports/approver.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Store } from '../ports/store.ts';

@@ -3,7 +3,7 @@
 import { readError } from '../core/classify.ts';
 import { abilityOutputBytesMax, reasonLengthMax, resultPatienceMs, stepStoreWaitMs, sweepMs } from '../core/limits.ts';
 import { refusalOf } from '../core/refusal.ts';
-import { wait } from '../guard/clock.ts';
+import { wait } from '../platform/system-clock.ts';
 import type { Task } from '../guard/front-door.ts';
 import type { ChainStep } from './chain.ts';
 import { holds, whySkipped } from './condition.ts';

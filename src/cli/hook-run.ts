@@ -6,7 +6,7 @@ import type { Card } from '../core/card.ts';
 import { SwitchgearError } from '../core/error.ts';
 import { hookTurnMaxMs, storePollMs } from '../core/limits.ts';
 import type { Settings } from '../core/settings.ts';
-import { systemClock, wait } from '../guard/clock.ts';
+import { systemClock, wait } from '../platform/system-clock.ts';
 import { countError } from '../guard/notes.ts';
 import { createSwitchgear } from '../guard/switchgear.ts';
 import { worksOf } from '../guard/works-of.ts';

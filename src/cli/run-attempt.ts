@@ -2,7 +2,7 @@
 
 import { haltedDrainMs, leftBehindMs } from '../core/limits.ts';
 import type { Refusal } from '../core/refusal.ts';
-import { wait } from '../guard/clock.ts';
+import { wait } from '../platform/system-clock.ts';
 import { sweep } from '../guard/sweep.ts';
 import { worksOf } from '../guard/works-of.ts';
 import type { Clock } from '../ports/clock.ts';

@@ -1,6 +1,6 @@
 /** A run on an open store: the gear that judges it, the screen that shows it, and what became of earlier runs. */
 
-import { systemClock } from '../guard/clock.ts';
+import { systemClock } from '../platform/system-clock.ts';
 import type { Task, TaskOptions } from '../guard/front-door.ts';
 import { createSwitchgear } from '../guard/switchgear.ts';
 import { type CheckedPolicy, checked } from '../policy/check.ts';

@@ -4,7 +4,7 @@
  */
 
 import { spawn } from 'node:child_process';
-import { systemClock, wait } from '../guard/clock.ts';
+import { systemClock, wait } from '../platform/system-clock.ts';
 
 /** One step of a script. */
 export type Step =

@@ -3,7 +3,7 @@
 import { retryAttemptsMax } from '../core/limits.ts';
 import { isRefused, refusalOf } from '../core/refusal.ts';
 import { amount, type Checks, fn, signal as isSignal, options, whole } from './arguments.ts';
-import { wait } from './clock.ts';
+import { wait } from '../platform/system-clock.ts';
 import type { RetryOptions, Switchgear } from './front-door.ts';
 import { worksOf } from './works-of.ts';
 

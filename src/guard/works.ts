@@ -17,7 +17,7 @@ import type { Shared, Store } from '../ports/store.ts';
 import { memoryStore } from '../stores/memory.ts';
 import { type Checks, options as checkOptions, choices, entries, fn, isA, methods, name } from './arguments.ts';
 import type { BreakerControl, BreakerEntry } from './breakers.ts';
-import { systemClock } from './clock.ts';
+import { systemClock } from '../platform/system-clock.ts';
 import type { PolicyInput, SwitchgearOptions } from './front-door.ts';
 import { admit } from './gate.ts';
 import type { HealthChecks } from './health.ts';

@@ -5,7 +5,7 @@
 
 import { SwitchgearError } from '../core/error.ts';
 import { hookKeepMs, hookLeaseMs, hookTurnMaxMs, hookTurnMinMs } from '../core/limits.ts';
-import { systemClock, wait } from '../guard/clock.ts';
+import { systemClock, wait } from '../platform/system-clock.ts';
 import { freeze, thaw } from '../guard/frozen-task.ts';
 import { holdsWords } from '../guard/notes.ts';
 import { stopSweep } from '../guard/sweep.ts';
@@ -13,7 +13,7 @@ import type { TaskNode } from '../guard/task-node.ts';
 import { endTask } from '../guard/tasks.ts';
 import type { Works } from '../guard/works.ts';
 import type { Cell, Change, Shared, Store } from '../ports/store.ts';
-import { freshName } from '../stores/fresh-name.ts';
+import { freshName } from '../platform/unique-id.ts';
 import { type HookTask, noSession, type SessionState, sessionKey, taskKey } from './session-state.ts';
 
 /** A task in hand, with what hooks keep beside it. */

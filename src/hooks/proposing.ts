@@ -14,12 +14,12 @@ import {
 import type { Refusal } from '../core/refusal.ts';
 import type { Stop } from '../core/verdict.ts';
 import { type ProposedCall, propose, refuse } from '../guard/across.ts';
-import { systemClock, wait } from '../guard/clock.ts';
+import { systemClock, wait } from '../platform/system-clock.ts';
 import { fingerprint } from '../guard/fingerprint.ts';
 import { tell } from '../guard/gate.ts';
 import { type Target, targetFor } from '../guard/lanes.ts';
 import type { Works } from '../guard/works.ts';
-import { freshName } from '../stores/fresh-name.ts';
+import { freshName } from '../platform/unique-id.ts';
 import { type Desk, type Held, inTurn } from './desk.ts';
 import { type CallProposedEvent, type HookDecision, pass } from './hook-event.ts';
 import { type HookWorld, halted, spreadHalt, taskOf } from './hook-tasks.ts';

@@ -1,6 +1,6 @@
 /** Deadlines of calls that are out: one timer for all of them, since nearly every call ends long before its own. */
 
-import { machineClock, startTimer } from './machine-clock.ts';
+import { machineClock, startTimer } from '../platform/machine-clock.ts';
 
 export interface Deadline {
   readonly atMs: number;

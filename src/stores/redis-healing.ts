@@ -2,7 +2,7 @@
 
 import { storeBatchMax } from '../core/limits.ts';
 import type { Stored } from '../ports/store.ts';
-import { machineClock } from './machine-clock.ts';
+import { machineClock } from '../platform/machine-clock.ts';
 import { cardPrefix, laterCard } from './planning.ts';
 import type { Reply, Run } from './redis-link.ts';
 import type { Memory } from './redis-memory.ts';

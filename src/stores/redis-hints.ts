@@ -4,7 +4,7 @@
  */
 
 import { hintLagMs, storeBatchMax } from '../core/limits.ts';
-import { machineClock } from './machine-clock.ts';
+import { machineClock } from '../platform/machine-clock.ts';
 import type { Link } from './redis-link.ts';
 import type { Memory } from './redis-memory.ts';
 

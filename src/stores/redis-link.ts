@@ -3,7 +3,7 @@
 import { SwitchgearError } from '../core/error.ts';
 import { storeDeadlineMs, storeRetryMaxMs, storeRetryMinMs } from '../core/limits.ts';
 import { createDeadlines } from './deadlines.ts';
-import { machineClock } from './machine-clock.ts';
+import { machineClock } from '../platform/machine-clock.ts';
 import type { Script } from './redis-scripts.ts';
 
 /** What is used of the official client, `redis`. */

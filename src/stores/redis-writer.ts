@@ -2,7 +2,7 @@
 
 import { dealTriesMax, keptDealsMax } from '../core/limits.ts';
 import type { Deal, Dealt } from '../ports/store.ts';
-import { machineClock, pause } from './machine-clock.ts';
+import { machineClock, pause } from '../platform/machine-clock.ts';
 import { arrived, countHere, isEmpty, type Plan, planDeal, type Refused } from './planning.ts';
 import { carriedOut, forgotten, outrun, unanswered } from './redis-answers.ts';
 import { entriesOf, type Numbered, together } from './redis-batch.ts';

@@ -7,7 +7,7 @@ import type { Entry } from '../core/event.ts';
 import { cardKeepMs, storedEntriesMax, storedKeysMax, storeGraceMs, storePollMs } from '../core/limits.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { CellOptions, Deal, Marked, Shared, Store } from '../ports/store.ts';
-import { every, machineClock } from './machine-clock.ts';
+import { every, machineClock } from '../platform/machine-clock.ts';
 import { cardPrefix, laterCard, putStep } from './planning.ts';
 import { createPulse, sayUnreadable } from './pulse.ts';
 import { officialClient } from './redis-client.ts';

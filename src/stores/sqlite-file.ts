@@ -16,7 +16,7 @@ import { dirname } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { SwitchgearError } from '../core/error.ts';
 import { crc32 } from './first-sums.ts';
-import { machineClock, standStill } from './machine-clock.ts';
+import { machineClock, standStill } from '../platform/machine-clock.ts';
 import { codeOf, DamagedRow, openError, troubleOf } from './sqlite-error.ts';
 import { applicationId, blockOf, migrate, migrations, newerThan, versionOf } from './sqlite-schema.ts';
 

@@ -1,6 +1,6 @@
 /** The one lock of a file: taken in this tick, or not at all. */
 
-import { machineClock, standStill } from './machine-clock.ts';
+import { machineClock, standStill } from '../platform/machine-clock.ts';
 import { troubleOf } from './sqlite-error.ts';
 import type { Session } from './sqlite-session.ts';
 

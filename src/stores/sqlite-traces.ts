@@ -2,7 +2,7 @@
 
 import { journalEntriesMax } from '../core/limits.ts';
 import type { Note } from '../ports/store.ts';
-import { machineClock } from './machine-clock.ts';
+import { machineClock } from '../platform/machine-clock.ts';
 
 export interface Traces {
   add(note: Note): void;

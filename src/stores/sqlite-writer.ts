@@ -3,7 +3,7 @@
 import type { Entry } from '../core/event.ts';
 import { keptDealsMax, lockPatienceMs } from '../core/limits.ts';
 import type { Deal, Dealt, Note } from '../ports/store.ts';
-import { machineClock } from './machine-clock.ts';
+import { machineClock } from '../platform/machine-clock.ts';
 import { createMadeMarks } from './made-marks.ts';
 import { arrived, countHere, isBehind, touchesCards } from './planning.ts';
 import type { Pulse } from './pulse.ts';

@@ -7,7 +7,7 @@ import { after, test } from 'node:test';
 import { SwitchgearError } from '../core/error.ts';
 import type { Change, Hint } from '../ports/store.ts';
 import { simulatedClock, storeSuite } from '../testing/index.ts';
-import { machineTime } from './machine-time.ts';
+import { machineTime } from '../platform/machine-time.ts';
 import { sqliteStore } from './sqlite.ts';
 import { migrate, migrations, versionOf } from './sqlite-schema.ts';
 

@@ -6,8 +6,8 @@ import { type Entry, type EntryBody, type EntryPlace, isTrace } from '../core/ev
 import { journalEntriesMax, lockWaitMs, storedKeysMax, storePollMs } from '../core/limits.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { CellOptions, Deal, Marked, Shared, Store } from '../ports/store.ts';
-import { freshName } from './fresh-name.ts';
-import { every } from './machine-clock.ts';
+import { freshName } from '../platform/unique-id.ts';
+import { every } from '../platform/machine-clock.ts';
 import { cardPrefix, laterCard, putStep } from './planning.ts';
 import { createPulse, sayUnreadable } from './pulse.ts';
 import { createSharing } from './sharing.ts';

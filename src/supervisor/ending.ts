@@ -1,7 +1,7 @@
 /** How a process tree is ended: asked as its program understands it, given time, then killed until nothing is left. */
 
 import { killRoundsMax, leftoverGraceMs, treeLookMs } from '../core/limits.ts';
-import { wait } from '../guard/clock.ts';
+import { wait } from '../platform/system-clock.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Process } from './process-table.ts';
 import type { ProcessTree } from './process-tree.ts';

@@ -1,7 +1,7 @@
 /** What the process of a watchdog does: waits for the end of its input, and ends what it was told to watch. */
 
 import { watchdogGraceMs } from '../core/limits.ts';
-import { systemClock } from '../guard/clock.ts';
+import { systemClock } from '../platform/system-clock.ts';
 import { endTree } from './ending.ts';
 import { processTree } from './process-tree.ts';
 

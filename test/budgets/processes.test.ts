@@ -5,7 +5,7 @@ import { mkdtempSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, test } from 'node:test';
-import { systemClock } from '../../src/guard/clock.ts';
+import { systemClock } from '../../src/platform/system-clock.ts';
 import { type Clock, createSwitchgear, isRefused, refusalOf, reload, type Switchgear } from '../../src/index.ts';
 import { redisStore } from '../../src/stores/redis.ts';
 import { type SqliteStore, sqliteStore } from '../../src/stores/sqlite.ts';

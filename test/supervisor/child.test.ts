@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { systemClock } from '../../src/guard/clock.ts';
+import { systemClock } from '../../src/platform/system-clock.ts';
 import { startChild } from '../../src/supervisor/child.ts';
 
 test('what a command printed before anybody read is there after it has ended', { timeout: 60_000 }, async () => {

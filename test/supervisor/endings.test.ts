@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { launch, orEnd } from '../../src/cli/run-launch.ts';
 import { runOptions } from '../../src/cli/run-options.ts';
-import { systemClock } from '../../src/guard/clock.ts';
+import { systemClock } from '../../src/platform/system-clock.ts';
 import { memoryStore } from '../../src/stores/memory.ts';
 import { sqliteStore } from '../../src/stores/sqlite.ts';
 import { isAlive, storedRun } from '../../src/supervisor/run-record.ts';
