@@ -10,7 +10,7 @@ import type { Action } from '../src/core/action.ts';
 import { rulesControl } from '../src/core/controls/rules/control.ts';
 import { matchStep } from '../src/core/controls/rules/evaluate.ts';
 import { parseRule, type Rule } from '../src/core/controls/rules/rule.ts';
-import { checkPolicy } from '../src/policy/check.ts';
+import { checkPolicy } from '../src/policy/check/check-policy.ts';
 import { type Held, occasion, round, table, targetTable, time } from './report.ts';
 import { median } from './workshop.ts';
 

@@ -17,7 +17,7 @@ import { parseNyaya } from '../src/core/controls/rules/nyaya.ts';
 import { addRules, ruleSet } from '../src/core/controls/rules/rule-set.ts';
 import { parseRule, printRule, type Rule, ruleOf } from '../src/core/controls/rules/rule.ts';
 import type { Verdict } from '../src/core/verdict.ts';
-import { checkPolicy } from '../src/policy/check.ts';
+import { checkPolicy } from '../src/policy/check/check-policy.ts';
 import { linear } from './fuzz-linear.ts';
 import { type Random, random } from './simulation/random.ts';
 import { read } from './source.ts';

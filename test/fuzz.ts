@@ -18,7 +18,7 @@ import { parseRule } from '../src/core/controls/rules/rule.ts';
 import type { BreakerSettings } from '../src/core/settings.ts';
 import { countEvent, initialStorm } from '../src/core/controls/storm.ts';
 import type { Code, Verdict } from '../src/core/verdict.ts';
-import { checkPolicy } from '../src/policy/check.ts';
+import { checkPolicy } from '../src/policy/check/check-policy.ts';
 import { type Random, random } from './simulation/random.ts';
 
 export interface Fuzzed {

@@ -26,7 +26,7 @@ import {
   type Task,
   watch,
 } from '../src/index.ts';
-import { checkPolicy } from '../src/policy/check.ts';
+import { checkPolicy } from '../src/policy/check/check-policy.ts';
 import { enlist, noOrders, withOrder, withoutTarget } from '../src/stores/orders.ts';
 import { promisesSettled, simulatedClock } from '../src/testing/index.ts';
 import { simulate } from './simulation/world.ts';

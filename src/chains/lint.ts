@@ -3,7 +3,7 @@
 import { isMatch } from '../core/glob.ts';
 import { look } from '../core/controls/rules/lookup.ts';
 import type { RuleSettings } from '../core/settings.ts';
-import type { Path } from '../policy/report.ts';
+import type { Path } from '../policy/check/report.ts';
 import type { Chain } from './chain.ts';
 import { type Place, type Problem, problemAt } from './problem.ts';
 import { shapeOf } from './rules-of.ts';

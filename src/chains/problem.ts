@@ -3,7 +3,7 @@
 import { SwitchgearError } from '../core/error.ts';
 import { chainProblemsMax } from '../core/limits.ts';
 import { pathText } from '../core/names.ts';
-import type { Path } from '../policy/report.ts';
+import type { Path } from '../policy/check/report.ts';
 
 /** A place in a file, both counted from 1. */
 export interface Place {

@@ -21,7 +21,7 @@ import {
 } from '../core/limits.ts';
 import { shortened } from '../core/names.ts';
 import { reservedNames } from '../core/plain-copy.ts';
-import type { Path } from '../policy/report.ts';
+import type { Path } from '../policy/check/report.ts';
 import { type Place, type Problem, problemAt } from './problem.ts';
 import { jsonProblem } from './read-json.ts';
 

@@ -3,9 +3,9 @@
 import { readFileSync, statSync } from 'node:fs';
 import { chainBytesMax } from '../core/limits.ts';
 import type { RuleSettings } from '../core/settings.ts';
-import { valueProblem } from '../policy/check-value.ts';
-import type { Path } from '../policy/report.ts';
-import { sections } from '../policy/settings-table.ts';
+import { valueProblem } from '../policy/check/value.ts';
+import type { Path } from '../policy/check/report.ts';
+import { sections } from '../policy/table/settings.ts';
 import type { Chain } from './chain.ts';
 import { lintChain } from './lint.ts';
 import { chainError, inOrder, type Place, type Problem, problemAt } from './problem.ts';

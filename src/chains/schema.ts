@@ -9,7 +9,7 @@ import {
   ruleLengthMax,
   secsMax,
 } from '../core/limits.ts';
-import { type JsonSchema, policySchema } from '../policy/schema.ts';
+import { type JsonSchema, policySchema } from '../policy/pages/json-schema.ts';
 import type { StepOp } from './chain.ts';
 import { isAlone, ops } from './condition.ts';
 import { paramTypes } from './read-params.ts';

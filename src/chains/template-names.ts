@@ -2,7 +2,7 @@
 
 import { chainProblemsMax } from '../core/limits.ts';
 import { nearest } from '../core/names.ts';
-import type { Path } from '../policy/report.ts';
+import type { Path } from '../policy/check/report.ts';
 import type { Chain } from './chain.ts';
 import { isAlone } from './condition.ts';
 import { type Place, type Problem, problemAt } from './problem.ts';

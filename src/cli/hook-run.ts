@@ -16,7 +16,7 @@ import type { HookDecision, HookEvent, HookHost, Payload } from '../hooks/hook-e
 import type { HookWorld } from '../hooks/hook-tasks.ts';
 import { rateKeeper } from '../hooks/kept-rates.ts';
 import { bookUsage } from '../hooks/spending.ts';
-import type { CheckedPolicy } from '../policy/check.ts';
+import type { CheckedPolicy } from '../policy/check/check-policy.ts';
 import type { Prices } from '../ports/prices.ts';
 import { tellHalt, tellTool } from '../supervisor/hooked-run.ts';
 import { isAlive, storedRun } from '../supervisor/run-record.ts';

@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { basename, resolve } from 'node:path';
 import { agentGraceMs } from '../core/limits.ts';
 import type { TaskSettings } from '../core/settings.ts';
-import type { CheckedPolicy } from '../policy/check.ts';
+import type { CheckedPolicy } from '../policy/check/check-policy.ts';
 import { readArgs, type Said, type Terminal, usageError } from './command.ts';
 
 export interface RunOptions {

@@ -3,7 +3,7 @@
 import { systemClock } from '../platform/system-clock.ts';
 import type { Task, TaskOptions } from '../guard/front-door.ts';
 import { createSwitchgear } from '../guard/switchgear.ts';
-import { type CheckedPolicy, checked } from '../policy/check.ts';
+import { type CheckedPolicy, checked } from '../policy/check/check-policy.ts';
 import type { Store } from '../ports/store.ts';
 import { priceBook } from '../prices/index.ts';
 import { closeLost } from '../supervisor/lost-runs.ts';

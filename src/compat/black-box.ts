@@ -6,7 +6,7 @@ import type { Switchgear, SwitchgearOptions, Task } from '../guard/front-door.ts
 import { sweep } from '../guard/sweep.ts';
 import { createSwitchgear } from '../guard/switchgear.ts';
 import { worksOf } from '../guard/works-of.ts';
-import { checkPolicy } from '../policy/check.ts';
+import { checkPolicy } from '../policy/check/check-policy.ts';
 import { applyEnvironment } from '../policy/environment.ts';
 import { type HaltReason, haltReasonOf, haltSlug } from './halt-reason.ts';
 import { observationOf, type SessionEvent } from './session-event.ts';

@@ -3,7 +3,7 @@
 import type { BreakerSettings } from '../core/settings.ts';
 import { settingsOf, tune } from '../guard/by-name.ts';
 import { defaultSwitchgear } from '../guard/default-switchgear.ts';
-import { checkBreaker } from '../policy/check.ts';
+import { checkBreaker } from '../policy/check/check-policy.ts';
 
 /** The eight settings in their own spelling; seconds are seconds. */
 export interface SeedSettings {

@@ -4,7 +4,7 @@ import { operatorRules, ruleEngine } from '../core/controls/rules/engine.ts';
 import { budgetsOf } from '../guard/budgets.ts';
 import { laterRounds } from '../guard/rounds.ts';
 import type { PolicyEngine } from '../ports/policy.ts';
-import { checkPolicy } from './check.ts';
+import { checkPolicy } from './check/check-policy.ts';
 import { contentOf } from './content.ts';
 import { applyEnvironment } from './environment.ts';
 

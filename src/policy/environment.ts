@@ -5,12 +5,12 @@
 
 import { quoteLengthMax } from '../core/limits.ts';
 import type { Settings } from '../core/settings.ts';
-import { type CheckedPolicy, checked } from './check.ts';
-import { conflictsOf } from './conflicts.ts';
+import { type CheckedPolicy, checked } from './check/check-policy.ts';
+import { conflictsOf } from './check/conflicts.ts';
 import { edits, shortened } from '../core/names.ts';
 import { quote } from '../core/plain-copy.ts';
-import type { Provenance } from './report.ts';
-import { readVariable, variables, withValue } from './variables.ts';
+import type { Provenance } from './check/report.ts';
+import { readVariable, variables, withValue } from './check/environment-names.ts';
 
 /** A variable that was not taken. */
 export interface IgnoredVariable {

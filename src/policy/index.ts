@@ -1,8 +1,8 @@
 /** The door `switchgear/policy`: policies as documents, files, explanations and schema. */
 
-export { type CheckedPolicy, checkBreaker, checkPolicy, checkTask } from './check.ts';
+export { type CheckedPolicy, checkBreaker, checkPolicy, checkTask } from './check/check-policy.ts';
 export { applyEnvironment, type IgnoredVariable } from './environment.ts';
-export { adviceOn, explainPolicy } from './explain.ts';
+export { adviceOn, explainPolicy } from './pages/explain.ts';
 export {
   findPolicy,
   loadPolicy,
@@ -10,9 +10,9 @@ export {
   parsePolicy,
   type WatchPolicyOptions,
   watchPolicy,
-} from './files.ts';
-export { presets } from './presets.ts';
-export { settingsReference } from './reference.ts';
-export type { PolicySource, Provenance } from './report.ts';
+} from './file/files.ts';
+export { presets } from './table/presets.ts';
+export { settingsReference } from './pages/reference-page.ts';
+export type { PolicySource, Provenance } from './check/report.ts';
 export { type BreakerQuery, resolveBreaker, resolveTask } from '../core/resolve-settings.ts';
-export { policySchema } from './schema.ts';
+export { policySchema } from './pages/json-schema.ts';

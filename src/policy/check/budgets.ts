@@ -1,0 +1,42 @@
+/** Written budgets beyond one task: each says whose, of what and how much, and maybe in which window. */
+
+import { budgetsMax } from '../../core/limits.ts';
+import type { JointBudget } from '../../core/settings.ts';
+import { checkSection, type Entry } from './section.ts';
+import { isTable, quote, type Table } from '../../core/plain-copy.ts';
+import { addProblem, type Path, type Report } from './report.ts';
+import { budgetFields } from '../table/settings.ts';
+
+/** The budgets of a document, in their order. One that cannot be read is a problem, never left out. */
+export function takeBudgets(report: Report, { value, path }: Entry): readonly JointBudget[] {
+  if (!Array.isArray(value) || value.length > budgetsMax) {
+    addProblem(report, path, `must be a list of at most ${budgetsMax} budgets, got ${quote(value)}`);
+    return [];
+  }
+  const seen = new Map<string, number>();
+  const budgets = value.map((each: unknown, index) => {
+    const at = [...path, index];
+    const budget = takeBudget(report, each, at);
+    const key = JSON.stringify([budget.scope, budget.unit, budget.windowSecs]);
+    const before = seen.get(key);
+    if (before !== undefined) addProblem(report, at, `says again what budgets[${before}] says: keep one of them`);
+    seen.set(key, index);
+    return budget;
+  });
+  report.provenance.set('budgets', { value: value.length, source: report.source });
+  return budgets;
+}
+
+function takeBudget(report: Report, value: unknown, path: Path): JointBudget {
+  const budget: Table = {};
+  const before = report.problems.length;
+  // Where a value came from is told for the list as a whole.
+  checkSection({ ...report, provenance: new Map() }, budgetFields, value, path, budget);
+  if (isTable(value) && report.problems.length === before) {
+    for (const name of ['scope', 'unit', 'limit']) {
+      if (budget[name] === undefined) addProblem(report, path, `must say its ${name}`);
+    }
+  }
+  if (budget.windowSecs === undefined) delete budget.windowSecs;
+  return budget as unknown as JointBudget;
+}

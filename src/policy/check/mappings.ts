@@ -1,0 +1,59 @@
+/** Written mappings: how `switchgear run` reads the lines of programs that it does not know, by their names. */
+
+import { type Mapping, mappedFields, mappedKinds } from '../../core/event-mapping.ts';
+import { type Entry, entriesOf } from './section.ts';
+import { textProblem } from './value.ts';
+import { nearest } from '../../core/names.ts';
+import { emptyTable, quote, type Table } from '../../core/plain-copy.ts';
+import { addProblem, type Report } from './report.ts';
+
+export function takeMappings(report: Report, { value, path }: Entry): Readonly<Record<string, Mapping>> {
+  const mappings = emptyTable();
+  const programs = entriesOf(report, value, path);
+  for (const program of programs) mappings[program.name] = takeMapping(report, program);
+  report.provenance.set('mappings', { value: programs.length, source: report.source });
+  return mappings as Readonly<Record<string, Mapping>>;
+}
+
+function takeMapping(report: Report, { value, path }: Entry): Table {
+  const mapping: Table = { events: emptyTable() };
+  for (const { name, value: said, path: at } of entriesOf(report, value, path)) {
+    if (name === 'kind') mapping.kind = pathIn(report, { name, value: said, path: at });
+    else if (name === 'events') mapping.events = takeEvents(report, { name, value: said, path: at });
+    else addProblem(report, at, 'is not a setting: a mapping has kind and events');
+  }
+  if (Object.keys(mapping.events as Table).length === 0)
+    addProblem(report, path, 'must say what at least one kind of event is, as in events.call');
+  return mapping;
+}
+
+function takeEvents(report: Report, { value, path }: Entry): Table {
+  const events = emptyTable();
+  for (const event of entriesOf(report, value, path)) {
+    const { as, ...rest } = Object.fromEntries(
+      entriesOf(report, event.value, event.path).map((entry) => [entry.name, entry]),
+    ) as Record<string, Entry>;
+    if (!(mappedKinds as readonly unknown[]).includes(as?.value))
+      addProblem(
+        report,
+        as?.path ?? [...event.path, 'as'],
+        `must be one of ${mappedKinds.join(', ')}, got ${quote(as?.value)}`,
+      );
+    const mapped: Table = { as: as?.value };
+    for (const [name, entry] of Object.entries(rest)) {
+      if (!(mappedFields as readonly string[]).includes(name)) {
+        const near = nearest(name, mappedFields);
+        addProblem(report, entry.path, `is no field of an event${near ? `; did you mean ${near}?` : ''}`);
+      }
+      mapped[name] = pathIn(report, entry);
+    }
+    events[event.name] = mapped;
+  }
+  return events;
+}
+
+function pathIn(report: Report, { value, path }: Entry): unknown {
+  if (typeof value !== 'string' || textProblem(value) !== undefined)
+    addProblem(report, path, `must be a path, as in call.id, got ${quote(value)}`);
+  return value;
+}

@@ -1,0 +1,29 @@
+/** Which preset a document starts from: the one it names, or the one that its spelling gives away. */
+
+import type { Entry } from './section.ts';
+import { words } from './value.ts';
+import { snakeOf } from '../../core/names.ts';
+import { isTable, quote } from '../../core/plain-copy.ts';
+import { presetBySpelling, presets } from '../table/presets.ts';
+import { addProblem, type Report } from './report.ts';
+
+/** The preset that an entry names. */
+export function presetOf(report: Report, { value, path }: Entry): string | undefined {
+  if (typeof value === 'string' && Object.hasOwn(presets, value)) return value;
+  addProblem(report, path, `must be ${words(Object.keys(presets))}, got ${quote(value)}`);
+  return undefined;
+}
+
+/** The preset of a whole document, noted with its origin. */
+export function takePreset(report: Report, entries: ReadonlyMap<string, Entry>): string | undefined {
+  const named = entries.get('preset');
+  const breaker = entries.get('circuit_breaker')?.value;
+  const names = isTable(breaker) ? Object.keys(breaker).map(snakeOf) : [];
+  const spelling = named ? undefined : names.find((name) => Object.hasOwn(presetBySpelling, name));
+  const preset = named ? presetOf(report, named) : spelling && presetBySpelling[spelling];
+  if (preset) {
+    const note = spelling && { note: `meant by ${spelling}` };
+    report.provenance.set('preset', { value: preset, source: report.source, ...note });
+  }
+  return preset;
+}

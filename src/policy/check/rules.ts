@@ -1,0 +1,48 @@
+/** Written rules: a table with target, condition, action and reason, or a line `condition|action|"reason"`. */
+
+import { ruleLengthMax, rulesMax } from '../../core/limits.ts';
+import { printCondition } from '../../core/controls/rules/condition.ts';
+import { parseRule, ruleOf } from '../../core/controls/rules/rule.ts';
+import type { RuleText } from '../../core/settings.ts';
+import { type Entry, entriesOf } from './section.ts';
+import { textProblem, words } from './value.ts';
+import { isTable, quote, type Table } from '../../core/plain-copy.ts';
+import { addProblem, type Path, type Report } from './report.ts';
+
+const names = ['target', 'condition', 'action', 'reason'];
+
+/** The rules of a document, in their order. One that cannot be read is a problem, never left out. */
+export function takeRules(report: Report, { value, path }: Entry): readonly RuleText[] {
+  if (!Array.isArray(value) || value.length > rulesMax) {
+    addProblem(report, path, `must be a list of at most ${rulesMax} rules, got ${quote(value)}`);
+    return [];
+  }
+  report.provenance.set('rules', { value: value.length, source: report.source });
+  return value.flatMap((rule: unknown, index) => takeRule(report, rule, [...path, index]) ?? []);
+}
+
+function takeRule(report: Report, value: unknown, path: Path): RuleText | undefined {
+  const before = report.problems.length;
+  const parsed = typeof value === 'string' ? parseRule(value) : ruleOf(textOf(report, value, path));
+  if (report.problems.length > before) return undefined; // Its parts were complained about already.
+  if (parsed.error !== undefined) {
+    addProblem(report, path, `is no rule: ${parsed.error}`);
+    return undefined;
+  }
+  const { target, condition, action, reason } = parsed.rule;
+  return { target, condition: printCondition(condition), action, ...(reason !== undefined && { reason }) };
+}
+
+function textOf(report: Report, value: unknown, path: Path): RuleText {
+  const rule: Table = { target: '*' };
+  if (!isTable(value)) addProblem(report, path, `must be a table or a text, got ${quote(value)}`);
+  else {
+    for (const entry of entriesOf(report, value, path)) {
+      const known = names.includes(entry.name);
+      const problem = known ? textProblem(entry.value, ruleLengthMax) : `is not part of a rule; it has ${words(names)}`;
+      if (problem) addProblem(report, entry.path, problem);
+      else rule[entry.name] = entry.value;
+    }
+  }
+  return rule as unknown as RuleText;
+}

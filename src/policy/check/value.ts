@@ -1,0 +1,80 @@
+/** One value against its setting: what it must be, in words, when it is not. */
+
+import { countMax, nameLengthMax } from '../../core/limits.ts';
+import { isTable, quote, reservedNames } from '../../core/plain-copy.ts';
+import type { NumberSetting, Setting } from '../table/setting.ts';
+
+/** Why a value cannot be this setting, as the end of a sentence; undefined when it can. */
+export function valueProblem(setting: Setting, value: unknown): string | undefined {
+  switch (setting.kind) {
+    case 'whole':
+    case 'number':
+      return numberProblem(setting, value);
+    case 'flag':
+      return typeof value === 'boolean' ? undefined : `must be true or false, got ${quote(value)}`;
+    case 'choice':
+      return setting.of.includes(value as string) ? undefined : `must be ${words(setting.of)}, got ${quote(value)}`;
+    case 'texts':
+      return textsProblem(setting.of, value);
+    case 'counts':
+      return mapProblem(value, (item) => valueProblem(count, item));
+    case 'names':
+      return mapProblem(value, setting.of ? (item) => valueProblem(choice(setting.of!), item) : textProblem);
+  }
+}
+
+function choice(of: readonly string[]): Setting {
+  return { kind: 'choice', default: '', of };
+}
+
+const count: NumberSetting = { kind: 'whole', default: undefined, min: 1, max: countMax };
+
+function numberProblem(setting: NumberSetting, value: unknown): string | undefined {
+  if (value === 'none' && setting.optional) return undefined;
+  const { kind, min, above, max } = setting;
+  const fits = typeof value === 'number' && (kind === 'whole' ? Number.isSafeInteger(value) : Number.isFinite(value));
+  if (fits && value > max) return `must be at most ${max}, got ${quote(value)}`;
+  if (fits && (min !== undefined ? value >= min : value > above!)) return undefined;
+  const none = setting.optional ? ' or "none"' : '';
+  return `must be ${numberWords(setting)}${none}, got ${quote(value)}`;
+}
+
+/** The kind and the lower end of a number: `a whole number from 1`. */
+export function numberWords({ kind, min, above }: NumberSetting): string {
+  return `a ${kind === 'whole' ? 'whole ' : ''}number ${min !== undefined ? `from ${min}` : `above ${above}`}`;
+}
+
+/** Why a value cannot be a name or other short text. */
+export function textProblem(value: unknown, lengthMax: number = nameLengthMax): string | undefined {
+  if (typeof value !== 'string' || value.trim() === '') return `must be a text, got ${quote(value)}`;
+  return value.length > lengthMax ? `must have at most ${lengthMax} characters, got ${value.length}` : undefined;
+}
+
+function textsProblem(of: readonly string[] | undefined, value: unknown): string | undefined {
+  if (!Array.isArray(value)) return `must be a list of texts, got ${quote(value)}`;
+  for (let index = 0; index < value.length; index++) {
+    const item: unknown = value[index];
+    const known = !of || of.includes(item as string);
+    const problem = known ? textProblem(item) : `must be ${words(of)}, got ${quote(item)}`;
+    if (problem) return `[${index}] ${problem}`;
+  }
+  if (of && value.length === 0) return `must name at least one of ${words(of)}`; // Nowhere to look means nothing fires.
+  return undefined;
+}
+
+function mapProblem(value: unknown, itemProblem: (item: unknown) => string | undefined): string | undefined {
+  if (!isTable(value)) return `must be a table of names, got ${quote(value)}`;
+  for (const name of Object.keys(value)) {
+    const problem = reservedNames.includes(name)
+      ? 'is a name that no policy may use'
+      : (textProblem(name) ?? itemProblem(value[name]));
+    if (problem) return `[${quote(name)}] ${problem}`;
+  }
+  return undefined;
+}
+
+/** `"a", "b" or "c"`. */
+export function words(of: readonly string[]): string {
+  const quoted = of.map((word) => `"${word}"`);
+  return quoted.length > 1 ? `${quoted.slice(0, -1).join(', ')} or ${quoted.at(-1)}` : `${quoted[0]}`;
+}

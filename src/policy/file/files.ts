@@ -1,0 +1,121 @@
+/** Policy files: finding, reading and watching them. The library's front door never comes here. */
+
+import { existsSync, readFileSync, stat, statSync, unwatchFile, watchFile } from 'node:fs';
+import { extname, join } from 'node:path';
+import { SwitchgearError } from '../../core/error.ts';
+import { policyBytesMax, policyPollMs } from '../../core/limits.ts';
+import type { Clock } from '../../ports/clock.ts';
+import { type CheckedPolicy, checkPolicy } from '../check/check-policy.ts';
+import { parseToml } from './parse-toml.ts';
+import { parseJson, parseYaml } from './parse-yaml.ts';
+
+const parsers = { '.toml': parseToml, '.yaml': parseYaml, '.yml': parseYaml, '.json': parseJson } as const;
+
+/** The policy file of a folder, if it has one; two would be one too many. */
+export function findPolicy(folder: string): string | undefined {
+  const found = Object.keys(parsers)
+    .map((end) => join(folder, `switchgear${end}`))
+    .filter((path) => existsSync(path));
+  if (found.length > 1)
+    throw new SwitchgearError('ambiguous_policy', `there are two policies, keep one: ${found.join(' and ')}`);
+  return found[0];
+}
+
+/** Reads and checks a policy file: TOML, YAML or JSON by its ending. Messages call it `name`. */
+export function loadPolicy(path: string, name: string = path): CheckedPolicy {
+  return parsePolicy(readText(path), name);
+}
+
+/** Checks the text of a policy file, in the format that the ending of its name says. */
+export function parsePolicy(text: string, file: string): CheckedPolicy {
+  const parse = parsers[extname(file).toLowerCase() as keyof typeof parsers];
+  if (!parse)
+    throw new SwitchgearError(
+      'invalid_policy',
+      `a policy file ends in ${Object.keys(parsers).join(', ')}, got ${file}`,
+    );
+  const { value, lineOf } = parse(text, file);
+  return checkPolicy(value ?? {}, { file, lineOf }); // A file of comments only says nothing.
+}
+
+export interface WatchPolicyOptions {
+  /** The clock to poll by; the file system's own watch unless said. */
+  readonly clock?: Pick<Clock, 'after'>;
+  /** Told of a new file that cannot be used, once; the policy before it stays. */
+  readonly onProblem?: (error: Error) => void;
+}
+
+export interface PolicyWatch {
+  /** The last policy that was good. */
+  readonly policy: CheckedPolicy;
+  stop(): void;
+}
+
+/** Loads a policy now and again whenever its file changes. The first load throws; later ones keep what was good. */
+export function watchPolicy(
+  path: string,
+  onChange: (policy: CheckedPolicy) => void,
+  options: WatchPolicyOptions = {},
+): PolicyWatch {
+  const { clock, onProblem } = options;
+  let seen = readText(path);
+  let policy = parsePolicy(seen, path);
+  let told = '';
+  const stop = clock ? repeat(clock, look) : watchStats(path, look);
+
+  function look(): void {
+    try {
+      const text = readText(path);
+      told = '';
+      if (text === seen) return;
+      seen = text;
+      policy = parsePolicy(text, path);
+      onChange(policy);
+    } catch (error) {
+      tell(error as Error);
+    }
+  }
+
+  function tell(error: Error): void {
+    if (error.message === told) return; // Once, not once a second.
+    told = error.message;
+    onProblem?.(error);
+  }
+
+  return {
+    get policy() {
+      return policy;
+    },
+    stop,
+  };
+}
+
+function repeat(clock: Pick<Clock, 'after'>, look: () => void): () => void {
+  let cancel = () => {};
+  const next = () => {
+    cancel = clock.after(policyPollMs, () => {
+      next();
+      look();
+    });
+  };
+  next();
+  return () => cancel();
+}
+
+/** Looks when the file's size or time changed, without keeping the process alive. */
+function watchStats(path: string, look: () => void): () => void {
+  watchFile(path, { interval: policyPollMs, persistent: false }, look);
+  stat(path, look); // A change before the watch took its first look would go unseen.
+  return () => unwatchFile(path, look);
+}
+
+function readText(path: string): string {
+  try {
+    const { size } = statSync(path);
+    if (size > policyBytesMax) throw new Error(`it has ${size} bytes, more than ${policyBytesMax}`);
+    return new TextDecoder('utf-8', { fatal: true }).decode(readFileSync(path));
+  } catch (error) {
+    const reason = error instanceof TypeError ? 'it is not UTF-8' : (error as Error).message;
+    throw new SwitchgearError('policy_unreadable', `cannot read the policy ${path}: ${reason}`, { cause: error });
+  }
+}

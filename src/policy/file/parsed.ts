@@ -1,0 +1,49 @@
+/** What every parser of policy files gives: the values, and the lines they stand on. */
+
+import { SwitchgearError } from '../../core/error.ts';
+import type { Path } from '../check/report.ts';
+
+export interface Parsed {
+  readonly value: unknown;
+  /** The line of a key, or of the nearest thing around it that has one. */
+  readonly lineOf: (path: Path) => number | undefined;
+}
+
+/** Lines by path. */
+export interface LineMap {
+  readonly add: (path: Path, line: number) => void;
+  readonly lineOf: (path: Path) => number | undefined;
+}
+
+/** An empty map of lines; the first line added for a path stays. */
+export function lineMap(): LineMap {
+  const lines = new Map<string, number>();
+  return {
+    add(path, line) {
+      const key = JSON.stringify(path);
+      if (!lines.has(key)) lines.set(key, line);
+    },
+    lineOf(path) {
+      for (let length = path.length; length > 0; length--) {
+        const line = lines.get(JSON.stringify(path.slice(0, length)));
+        if (line !== undefined) return line;
+      }
+      return undefined;
+    },
+  };
+}
+
+/** A file that is not what its name says, with the parser's first sentence. */
+export function parseProblem(file: string, format: string, error: unknown, line?: number): SwitchgearError {
+  const text = error instanceof Error ? error.message : 'reading it failed';
+  const at = line ?? /\(line (\d+) column/.exec(text)?.[1];
+  const sentence = text
+    .split('\n')[0]!
+    .replace(/^Invalid TOML document: /, '')
+    .replace(/( at line \d+, column \d+)?:?$/, '')
+    .replace(/ in JSON at position .*$/, '');
+  const place = at === undefined ? file : `${file}, line ${at}`;
+  return new SwitchgearError('invalid_policy', `the policy is no valid ${format}: ${sentence} (${place})`, {
+    cause: error,
+  });
+}

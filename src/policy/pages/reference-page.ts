@@ -1,0 +1,178 @@
+/** The reference page of settings, made from the table: `switchgear policy reference` prints it. */
+
+import { numberWords } from '../check/value.ts';
+import { presets } from '../table/presets.ts';
+import type { Fields, Setting } from '../table/setting.ts';
+import { budgetDocs, sectionDocs, settingDocs } from './setting-docs.ts';
+import { budgetFields, sections, topFields } from '../table/settings.ts';
+import { variables } from '../check/environment-names.ts';
+
+/** The page as Markdown. */
+export function settingsReference(): string {
+  const parts = [
+    opening,
+    '## Outside any section',
+    tableOf(topFields, ''),
+    ...Object.entries(sections).flatMap(([name, fields]) => [
+      `## \`${name}\``,
+      `${sectionDocs[name]}`,
+      tableOf(fields, `${name}.`),
+    ]),
+    overrides,
+    '## `budgets`',
+    budgets,
+    budgetTable(),
+    '## Presets',
+    presetWords,
+    presetTable(),
+    environment,
+    environmentTable(),
+  ];
+  return `${parts.join('\n\n')}\n`;
+}
+
+const opening = `# Settings
+
+This page is made from the table of settings by \`switchgear policy reference\`; do not edit it.
+
+A policy is one document: \`switchgear.toml\`, \`.yaml\`, \`.yml\` or \`.json\`, or an object handed to
+\`createSwitchgear\`. Every setting has a default, so a policy says only what differs. Names may be written in
+snake case or in camel case (\`failure_threshold\`, \`failureThreshold\`). The checker is strict: an unknown
+name, a wrong type or a number out of range is an error that quotes the place and the value, and all of them are
+told at once. A number never arrives as a text, and neither 0 nor null switches a limit off; where a limit may
+be absent, the word \`"none"\` says so.
+
+A document with \`reset_timeout_seconds\` in \`circuit_breaker\` and no preset is written for CueDeck and means
+\`preset = "cuedeck"\`.
+
+\`switchgear policy check\` checks a file, \`switchgear policy explain\` prints every effective value with its
+origin, and \`switchgear policy schema\` prints the JSON Schema, which is also \`policy.schema.json\` at the
+root of the package.`;
+
+const presetWords = `\`preset = "name"\` at the top of a document, or in a tool's table. What a document says
+itself wins. No preset switches a control off.`;
+
+const overrides = `## \`tools\`, \`agents\`, \`budgets\`, \`rules\`, \`mappings\`
+
+\`\`\`toml
+[tools.external_api]            # one tool; every setting of circuit_breaker, and preset
+failure_threshold = 2
+recovery_timeout_secs = 120
+
+[tools."mail.*"]                # a pattern; the more letters it fixes, the later it speaks
+preset = "mcp"
+
+[agents.Researcher.task]        # one agent: task and circuit_breaker
+max_tool_calls = 80
+
+[[budgets]]                     # what all tasks of a project may spend in any hour
+scope = "project"
+unit = "spend_cents"
+limit = 2000
+window_secs = 3600
+
+[[rules]]                       # target is *, chain:id, tool:name or agent:name; * unless said
+target = "tool:trading.*"
+condition = "amount>1000"
+action = "confirm"
+reason = "More than $1000 needs a person."
+
+[mappings.my-agent.events.call] # how switchgear run reads the JSON lines of my-agent
+as = "tool_use"
+id = "call.id"
+name = "call.tool"
+input = "call.args"
+\`\`\`
+
+A breaker's settings are those of \`circuit_breaker\`, then of its agent, then \`same_error_tools\`, then of the
+patterns that fit the tool, then of the tool's own name, then what the code says. \`tool_x\` is another name of
+the tool \`x\`. A rule may also be a line: \`'ability:shell.execute|abort|"No shell."'\`.
+A mapping has \`kind\`, where the kind of a line stands (\`type\` unless said), and \`events\`: see
+[run](../guides/run.md).`;
+
+const budgets = `What many tasks may use together; none unless a policy says so. Two budgets differ in scope, unit or
+window. How they are counted: [tasks and budgets](../guides/tasks-and-budgets.md).`;
+
+const environment = `## Environment
+
+A variable overrides one value of the policy. Its text is trimmed. Numbers are decimal digits, with a fraction
+where the setting has one: no exponent, no hex. Switches are \`true\` or \`false\`. A bad value leaves the value
+that was there and is told in one warning. Nothing in the environment switches a protection off (\`off\`,
+\`none\`, \`loop.enabled\`): that takes a policy. Of two names for one setting the \`SWITCHGEAR_\` one wins.`;
+
+function tableOf(fields: Fields, home: string): string {
+  const rows = Object.entries(fields).map(([name, setting]) => {
+    const aliases = setting.aliases?.length
+      ? ` Aliases: ${setting.aliases.map((alias) => `\`${alias}\``).join(', ')}.`
+      : '';
+    return [`\`${name}\``, kindWords(setting), defaultWords(name, setting), `${settingDocs[home + name]}${aliases}`];
+  });
+  return markdown(['setting', 'value', 'default', 'meaning'], rows);
+}
+
+function budgetTable(): string {
+  const rows = Object.entries(budgetFields).map(([name, setting]) => [
+    `\`${name}\``,
+    kindWords(setting),
+    setting.default === undefined ? 'none' : 'has to be said',
+    `${budgetDocs[name]}`,
+  ]);
+  return markdown(['field', 'value', 'default', 'meaning'], rows);
+}
+
+function kindWords(setting: Setting): string {
+  switch (setting.kind) {
+    case 'whole':
+    case 'number':
+      return `${numberWords(setting)}, at most ${setting.max}${setting.optional ? ', or `"none"`' : ''}`;
+    case 'flag':
+      return '`true` or `false`';
+    case 'choice':
+      return setting.of.map((word) => `\`${word}\``).join(', ');
+    case 'texts':
+      return setting.of ? `list of ${setting.of.map((word) => `\`${word}\``).join(', ')}` : 'list of texts';
+    case 'counts':
+      return 'table of whole numbers from 1';
+    case 'names':
+      return setting.of ? `table of ${setting.of.map((word) => `\`${word}\``).join(', ')}` : 'table of names';
+  }
+}
+
+function defaultWords(name: string, { default: value }: Setting): string {
+  if (value === undefined) return 'none';
+  if (Array.isArray(value)) return value.map((word) => `\`${word}\``).join(' ');
+  if (typeof value === 'object') return 'empty';
+  return `\`${value}\`${unitOf(name)}`;
+}
+
+/** The unit that a setting's name ends in, as it is written behind a number. */
+export function unitOf(name: string): string {
+  return name.endsWith('_secs') ? ' s' : name.endsWith('_cents') ? ' cents' : '';
+}
+
+function presetTable(): string {
+  const rows = Object.entries(presets).map(([name, document]) => {
+    const said = Object.entries(document).flatMap(([section, values]) =>
+      Object.entries(values as object).map(
+        ([key, value]) => `\`${section}.${key}\` ${Array.isArray(value) ? value.join(' ') || 'empty' : value}`,
+      ),
+    );
+    return [`\`${name}\``, name === 'default' ? 'every default of `circuit_breaker`' : said.join(', ')];
+  });
+  return markdown(['preset', 'says'], rows);
+}
+
+function environmentTable(): string {
+  const rows = variables().map(({ path, names }) => [
+    names
+      .toReversed()
+      .map((name) => `\`${name}\``)
+      .join(', '),
+    `\`${path}\``,
+  ]);
+  return markdown(['variable', 'setting'], rows);
+}
+
+function markdown(head: readonly string[], rows: readonly (readonly string[])[]): string {
+  return [head, head.map(() => '---'), ...rows].map((row) => `| ${row.join(' | ')} |`).join('\n');
+}

@@ -1,0 +1,71 @@
+import assert from 'node:assert/strict';
+import test from 'node:test';
+import { defaultBreaker } from '../../../src/core/controls/breaker/defaults.ts';
+import { defaultSettings } from '../../../src/core/controls/defaults.ts';
+import { checkPolicy } from '../../../src/policy/check/check-policy.ts';
+import { namesOf } from '../../../src/policy/check/section.ts';
+import { valueProblem } from '../../../src/policy/check/value.ts';
+import { camelOf, snakeOf } from '../../../src/core/names.ts';
+import { sectionDocs, settingDocs } from '../../../src/policy/pages/setting-docs.ts';
+import { sections, topFields } from '../../../src/policy/table/settings.ts';
+import { variables } from '../../../src/policy/check/environment-names.ts';
+
+const all = [
+  ...Object.entries(topFields).map(([name, setting]) => ({ path: name, name, setting })),
+  ...Object.entries(sections).flatMap(([section, fields]) =>
+    Object.entries(fields).map(([name, setting]) => ({ path: `${section}.${name}`, name, setting })),
+  ),
+];
+
+test('every setting and every section is documented, and nothing else is', () => {
+  assert.deepEqual(
+    all.map(({ path }) => path),
+    Object.keys(settingDocs),
+  );
+  assert.deepEqual(Object.keys(sections), Object.keys(sectionDocs));
+});
+
+test('every default passes its own check', () => {
+  for (const { path, setting } of all) {
+    const problem = setting.default === undefined ? undefined : valueProblem(setting, setting.default);
+    assert.equal(problem, undefined, path);
+  }
+});
+
+test('a setting without a default may be "none"', () => {
+  for (const { path, setting } of all) {
+    if (setting.default === undefined) assert.equal(valueProblem(setting, 'none'), undefined, path);
+  }
+});
+
+test('names go from one spelling to the other and back', () => {
+  for (const { name } of all) assert.equal(snakeOf(camelOf(name)), name);
+});
+
+test('no name of a section means two settings', () => {
+  for (const fields of Object.values(sections)) {
+    const names = namesOf(fields);
+    assert.equal(new Set(names).size, names.length);
+  }
+});
+
+test('no variable means two settings, and the five names of the session breaker are there', () => {
+  const names = variables().flatMap((variable) => variable.names);
+  assert.equal(new Set(names).size, names.length);
+  const seed = variables().flatMap(({ names: [name = ''], path }) => (name.startsWith('BB_') ? [[name, path]] : []));
+  assert.deepEqual(seed, [
+    ['BB_CIRCUIT_BREAKER_TOOL_CAP', 'task.max_tool_calls'],
+    ['BB_CIRCUIT_BREAKER_COST_CAP_CENTS', 'task.max_spend_cents'],
+    ['BB_CIRCUIT_BREAKER_DURATION_SECS', 'task.max_duration_secs'],
+    ['BB_CIRCUIT_BREAKER_IDLE_SECS', 'task.max_idle_secs'],
+    ['BB_CIRCUIT_BREAKER_JACCARD', 'loop.similarity_jaccard_threshold'],
+  ]);
+});
+
+test('a breaker of its own has the defaults of the table', () => {
+  assert.deepEqual({ ...defaultBreaker }, { ...checkPolicy({}).settings.circuitBreaker });
+});
+
+test('the root’s literal of the defaults says what the table says', () => {
+  assert.deepEqual(JSON.parse(JSON.stringify(checkPolicy({}).settings)), JSON.parse(JSON.stringify(defaultSettings)));
+});
