@@ -27,7 +27,7 @@ import {
   watch,
 } from '../src/index.ts';
 import { checkPolicy } from '../src/policy/check/check-policy.ts';
-import { enlist, noOrders, withOrder, withoutTarget } from '../src/stores/orders.ts';
+import { enlist, noOrders, withOrder, withoutTarget } from '../src/coordination/operator-orders.ts';
 import { promisesSettled, simulatedClock } from '../src/testing/index.ts';
 import { simulate } from './simulation/world.ts';
 

@@ -9,7 +9,7 @@ import { secsMax, storeBatchMax } from '../core/limits.ts';
 import type { BreakerSettings } from '../core/settings.ts';
 import { resolveBreaker } from '../core/resolve-settings.ts';
 import type { Change } from '../ports/store.ts';
-import { handTrip, openFor, withOrder, withoutTarget } from '../stores/orders.ts';
+import { handTrip, openFor, withOrder, withoutTarget } from '../coordination/operator-orders.ts';
 import { type Command, exitCodes, readArgs, type Said, type Terminal, usageError } from './command.ts';
 import { give, givenOrder, reasonOf, targetOf } from './giving-orders.ts';
 import { type SharedStore, storePlace, withStore } from './open-store.ts';

@@ -5,7 +5,7 @@ import { SwitchgearError } from '../core/error.ts';
 import type { EntryBody } from '../core/event.ts';
 import { ordersMax, reasonLengthMax } from '../core/limits.ts';
 import type { Change, Note } from '../ports/store.ts';
-import { type Orders, ordersOf, standing } from '../stores/orders.ts';
+import { type Orders, ordersOf, standing } from '../coordination/operator-orders.ts';
 import { type Said, usageError } from './command.ts';
 import { notDone, type SharedStore, type StorePlace } from './open-store.ts';
 

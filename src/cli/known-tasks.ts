@@ -4,7 +4,7 @@ import { microsPerCent } from '../core/controls/budget/budget.ts';
 import type { Card } from '../core/card.ts';
 import type { EntryBody } from '../core/event.ts';
 import { journalEntriesMax, leaseMs, lostKeepMs } from '../core/limits.ts';
-import { type LiveTask, livePrefix, type Owner, ownerPrefix } from '../ports/live-tasks.ts';
+import { type LiveTask, livePrefix, type Owner, ownerPrefix } from '../ports/published-tasks.ts';
 import type { Change, Next } from '../ports/store.ts';
 import { type RunRecord, runsIn } from '../supervisor/run-record.ts';
 import { newest } from './journal.ts';

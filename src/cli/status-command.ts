@@ -2,7 +2,7 @@
 
 import type { Card } from '../core/card.ts';
 import type { Health } from '../ports/store.ts';
-import { noOrders, type Order, type Orders, ordersOf, standing } from '../stores/orders.ts';
+import { noOrders, type Order, type Orders, ordersOf, standing } from '../coordination/operator-orders.ts';
 import { closeLost } from '../supervisor/lost-runs.ts';
 import { type Command, exitCodes, readArgs, type Terminal } from './command.ts';
 import { type KnownTask, knownTasks } from './known-tasks.ts';

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { SwitchgearError } from '../core/error.ts';
 import type { EntryType } from '../core/event.ts';
 import { journalEntriesMax } from '../core/limits.ts';
-import { type Orders, ordersOf, withOrder, withoutTarget } from '../stores/orders.ts';
+import { type Orders, ordersOf, withOrder, withoutTarget } from '../coordination/operator-orders.ts';
 import { type Command, exitCodes, readArgs, type Terminal } from './command.ts';
 import { type Given, give, givenOrder, reasonOf, targetOf } from './giving-orders.ts';
 import { entriesFrom, lastSeq } from './journal.ts';

@@ -8,7 +8,7 @@ import type { BreakerSettings, Settings } from '../core/settings.ts';
 import type { Answer, Approver } from '../ports/approver.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Listener } from '../ports/journal.ts';
-import type { Showing } from '../ports/live-tasks.ts';
+import type { Showing } from '../ports/published-tasks.ts';
 import type { Obey } from '../ports/orders.ts';
 import type { Budgets, Content } from '../ports/policy.ts';
 import type { Prices } from '../ports/prices.ts';

@@ -3,7 +3,7 @@
 import type { Card } from '../core/card.ts';
 import type { Entry, EntryBody, EntryPlace } from '../core/event.ts';
 import type { Clock } from './clock.ts';
-import type { Showing, ShownGear } from './live-tasks.ts';
+import type { Showing, ShownGear } from './published-tasks.ts';
 import type { Hands, Obey, OrderedTask } from './orders.ts';
 import type { BreakerSharing, RuleSharing, WorkerSharing } from './sharing.ts';
 

@@ -20,7 +20,7 @@ import { namesOf } from './redis-names.ts';
 import { helloScript } from './redis-scripts.ts';
 import { redisTime } from './redis-time.ts';
 import { createRedisWriter } from './redis-writer.ts';
-import { createSharing } from './sharing.ts';
+import { createSharing } from '../coordination/index.ts';
 import { createViews, readText } from './views.ts';
 
 export type { RedisClient } from './redis-link.ts';

@@ -10,7 +10,7 @@ import { freshName } from '../platform/unique-id.ts';
 import { every } from '../platform/machine-clock.ts';
 import { cardPrefix, laterCard, putStep } from './planning.ts';
 import { createPulse, sayUnreadable } from './pulse.ts';
-import { createSharing } from './sharing.ts';
+import { createSharing } from '../coordination/index.ts';
 import { createCheckpoints } from './sqlite-checkpoint.ts';
 import { secretKey } from './sqlite-deals.ts';
 import { createSession } from './sqlite-session.ts';

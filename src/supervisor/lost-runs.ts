@@ -2,7 +2,7 @@
 
 import type { Card } from '../core/card.ts';
 import { agentRunsMax } from '../core/limits.ts';
-import { type LiveTask, livePrefix } from '../ports/live-tasks.ts';
+import { type LiveTask, livePrefix } from '../ports/published-tasks.ts';
 import type { Store } from '../ports/store.ts';
 import { isAlive, type RunRecord, runsIn, turnRun } from './run-record.ts';
 

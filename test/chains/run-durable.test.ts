@@ -10,7 +10,7 @@ import { answerQuestion } from '../../src/chains/ask-card.ts';
 import { type ChainsOptions, createChains } from '../../src/chains/chains.ts';
 import type { RunEvent } from '../../src/chains/run-event.ts';
 import type { Change, Store } from '../../src/ports/store.ts';
-import { type Orders, ordersOf } from '../../src/stores/orders.ts';
+import { type Orders, ordersOf } from '../../src/coordination/operator-orders.ts';
 import { sqliteStore } from '../../src/stores/sqlite.ts';
 import { promisesSettled, simulatedClock } from '../../src/testing/simulated-clock.ts';
 import { bothStores } from '../stores/both-stores.ts';

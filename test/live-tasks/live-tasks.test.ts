@@ -8,7 +8,7 @@ import { type TestContext, test } from 'node:test';
 import { knownTasks } from '../../src/cli/known-tasks.ts';
 import { leaseMs, liveWritesMax } from '../../src/core/limits.ts';
 import { createSwitchgear } from '../../src/index.ts';
-import { livePrefix } from '../../src/ports/live-tasks.ts';
+import { livePrefix } from '../../src/ports/published-tasks.ts';
 import { redisStore } from '../../src/stores/redis.ts';
 import { type SqliteStore, sqliteStore } from '../../src/stores/sqlite.ts';
 import { simulatedClock } from '../../src/testing/index.ts';

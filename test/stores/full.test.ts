@@ -11,7 +11,7 @@ import type { BreakerState } from '../../src/core/controls/breaker/state.ts';
 import { aloneAfterMs } from '../../src/core/limits.ts';
 import { createSwitchgear, refusalOf, type Switchgear } from '../../src/index.ts';
 import type { Clock } from '../../src/ports/clock.ts';
-import { ordersOf } from '../../src/stores/orders.ts';
+import { ordersOf } from '../../src/coordination/operator-orders.ts';
 import { redisStore } from '../../src/stores/redis.ts';
 import { type SqliteStore, sqliteStore } from '../../src/stores/sqlite.ts';
 import { askCard } from '../../src/testing/deals.ts';

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { breaker } from '../core/controls/breaker/control.ts';
-import { defaultBreaker } from '../core/controls/breaker/defaults.ts';
-import { resetBreaker } from '../core/controls/breaker/phases.ts';
-import { initialBreaker } from '../core/controls/breaker/state.ts';
-import { orderKeepMs } from '../core/limits.ts';
-import { enlist, handTrip, noOrders, type Orders, standing, withOrder } from './orders.ts';
+import { breaker } from '../../src/core/controls/breaker/control.ts';
+import { defaultBreaker } from '../../src/core/controls/breaker/defaults.ts';
+import { resetBreaker } from '../../src/core/controls/breaker/phases.ts';
+import { initialBreaker } from '../../src/core/controls/breaker/state.ts';
+import { orderKeepMs } from '../../src/core/limits.ts';
+import { enlist, handTrip, noOrders, type Orders, standing, withOrder } from '../../src/coordination/operator-orders.ts';
 
 const taskAt = (id: string, startedAtMs: number) => ({
   id,

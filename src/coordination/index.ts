@@ -2,12 +2,12 @@
 
 import type { Clock } from '../ports/clock.ts';
 import type { Deal, Dealt, Health, Marked, Shared, Store } from '../ports/store.ts';
-import { shareBreakers } from './breaker-sharing.ts';
-import { createLeases } from './leases.ts';
-import { showTasks } from './live-tasks.ts';
-import { enlist, ordersOf } from './orders.ts';
-import { shareRules } from './rule-sharing.ts';
-import { shareWorkers } from './worker-sharing.ts';
+import { shareBreakers } from './shared-breaker.ts';
+import { createLeases } from '../stores/leases.ts';
+import { showTasks } from './published-tasks.ts';
+import { enlist, ordersOf } from './operator-orders.ts';
+import { shareRules } from './shared-rules.ts';
+import { shareWorkers } from './shared-workers.ts';
 
 /** A store as far as sharing needs it. */
 export interface SharingOptions {

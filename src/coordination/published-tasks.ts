@@ -9,7 +9,7 @@ import {
   type Showing,
   type ShownGear,
   type ShownTask,
-} from '../ports/live-tasks.ts';
+} from '../ports/published-tasks.ts';
 import type { Change } from '../ports/store.ts';
 
 export function showTasks({ tasks, store, clock }: ShownGear): Showing {

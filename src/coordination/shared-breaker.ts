@@ -20,7 +20,7 @@ import type { Stop } from '../core/verdict.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { BreakerSharing, SharedBreaker } from '../ports/sharing.ts';
 import type { Cell, Deal, Dealt, Health, Next } from '../ports/store.ts';
-import { breakerCell } from './breaker-cell.ts';
+import { breakerCell } from './shared-breaker-cell.ts';
 
 /** What sharing needs of its store. */
 export interface Common {
