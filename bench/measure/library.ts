@@ -45,8 +45,8 @@ export async function fail(_at: number): Promise<number> {
 /** The stores that processes share. */
 export async function loadStores() {
   const [{ sqliteStore }, { redisStore }] = await Promise.all([
-    load<typeof import('../../src/stores/sqlite.ts')>('stores/sqlite.js'),
-    load<typeof import('../../src/stores/redis.ts')>('stores/redis.js'),
+    load<typeof import('../../src/stores/sqlite/index.ts')>('stores/sqlite.js'),
+    load<typeof import('../../src/stores/redis/index.ts')>('stores/redis.js'),
   ]);
   return { sqliteStore, redisStore };
 }

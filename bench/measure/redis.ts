@@ -1,6 +1,6 @@
 /** Deals over a line to Redis, next to one raw GET by the same client in the same process. */
 
-import type { RedisClient } from '../../src/stores/redis.ts';
+import type { RedisClient } from '../../src/stores/redis/index.ts';
 import { startRedis } from '../../test/redis-server.ts';
 import type { Figures } from '../workshop.ts';
 import { changingCell, decisionOn } from './breaker-decision.ts';

@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Store } from '../../src/ports/store.ts';
-import type { RedisClient } from '../../src/stores/redis.ts';
+import type { RedisClient } from '../../src/stores/redis/index.ts';
 import { startRedis } from '../../test/redis-server.ts';
 import type { Figures } from '../workshop.ts';
 import { loadGear, loadStores } from './library.ts';

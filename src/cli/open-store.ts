@@ -97,10 +97,10 @@ export async function withStore<T>(
 async function open(place: StorePlace, verify: boolean, isBrief: boolean): Promise<SharedStore> {
   if (place.kind === 'sqlite') {
     checkFile(place.path);
-    const { sqliteStore } = await import('../stores/sqlite.ts');
+    const { sqliteStore } = await import('../stores/sqlite/index.ts');
     return sqliteStore({ path: place.path, waitMs, verify, isBrief });
   }
-  const { redisStore } = await import('../stores/redis.ts');
+  const { redisStore } = await import('../stores/redis/index.ts');
   const { url, prefix, name } = place;
   const store = await redisStore({ url, deadlineMs, ...(prefix !== undefined && { prefix }) });
   const { state, reason } = store.shared.health;

@@ -5,7 +5,7 @@ import { orderKeepMs } from '../core/limits.ts';
 import type { Stop } from '../core/verdict.ts';
 import type { Hands, Obey, OrderedCall, OrderedTask } from '../ports/orders.ts';
 import type { Cell, Store } from '../ports/store.ts';
-import { ordersKey } from '../stores/planning.ts';
+import { ordersKey } from '../stores/cells/transaction-plan.ts';
 
 /** One order. */
 export interface Order {

@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import type { BudgetWindow } from '../../src/core/controls/budget/joint-budget.ts';
 import { createSwitchgear, type PolicyInput, refusalOf } from '../../src/index.ts';
 import '../../src/policy/index.ts';
-import type { SqliteStore } from '../../src/stores/sqlite.ts';
+import type { SqliteStore } from '../../src/stores/sqlite/index.ts';
 import { bothStores, until } from '../stores/both-stores.ts';
 
 const { kinds, newPlace } = bothStores();

@@ -6,8 +6,8 @@ import { test } from 'node:test';
 import { main } from '../../src/cli/main.ts';
 import { createSwitchgear } from '../../src/index.ts';
 import '../../src/policy/index.ts';
-import { redisStore } from '../../src/stores/redis.ts';
-import { sqliteStore } from '../../src/stores/sqlite.ts';
+import { redisStore } from '../../src/stores/redis/index.ts';
+import { sqliteStore } from '../../src/stores/sqlite/index.ts';
 import { storePlace, until } from '../stores/both-stores.ts';
 
 const { folder, server } = storePlace();

@@ -11,7 +11,7 @@ import { type ChainsOptions, createChains } from '../../src/chains/chains.ts';
 import type { RunEvent } from '../../src/chains/run-event.ts';
 import type { Change, Store } from '../../src/ports/store.ts';
 import { type Orders, ordersOf } from '../../src/coordination/operator-orders.ts';
-import { sqliteStore } from '../../src/stores/sqlite.ts';
+import { sqliteStore } from '../../src/stores/sqlite/index.ts';
 import { promisesSettled, simulatedClock } from '../../src/testing/simulated-clock.ts';
 import { bothStores } from '../stores/both-stores.ts';
 import { chainOf, counting, person, step } from './run-world.ts';

@@ -6,8 +6,8 @@ import { test } from 'node:test';
 import { createChains } from '../../src/chains/chains.ts';
 import { main } from '../../src/cli/main.ts';
 import type { Store } from '../../src/ports/store.ts';
-import { redisStore } from '../../src/stores/redis.ts';
-import { sqliteStore } from '../../src/stores/sqlite.ts';
+import { redisStore } from '../../src/stores/redis/index.ts';
+import { sqliteStore } from '../../src/stores/sqlite/index.ts';
 import { storePlace } from '../stores/both-stores.ts';
 import { chainOf, counting, step } from './run-world.ts';
 

@@ -2,8 +2,8 @@
 
 import { createSwitchgear, refusalOf } from '../../src/index.ts';
 import type { Store } from '../../src/ports/store.ts';
-import { redisStore } from '../../src/stores/redis.ts';
-import { sqliteStore } from '../../src/stores/sqlite.ts';
+import { redisStore } from '../../src/stores/redis/index.ts';
+import { sqliteStore } from '../../src/stores/sqlite/index.ts';
 
 const [place = '', prefix = ''] = process.argv.slice(2);
 const store: Store = place.startsWith('redis')

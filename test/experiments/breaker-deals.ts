@@ -7,8 +7,8 @@ import { openBreaker } from '../../src/core/controls/breaker/phases.ts';
 import { type BreakerState, initialBreaker } from '../../src/core/controls/breaker/state.ts';
 import type { BreakerSettings } from '../../src/core/settings.ts';
 import type { Cell, Deal, Store } from '../../src/ports/store.ts';
-import { redisStore } from '../../src/stores/redis.ts';
-import { type SqliteStore, sqliteStore } from '../../src/stores/sqlite.ts';
+import { redisStore } from '../../src/stores/redis/index.ts';
+import { type SqliteStore, sqliteStore } from '../../src/stores/sqlite/index.ts';
 
 /** Where the state of an experiment lies. */
 export type Where = { readonly path: string } | { readonly url: string; readonly deadlineMs: number };

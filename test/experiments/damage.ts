@@ -2,7 +2,7 @@
 
 import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { sqliteStore } from '../../src/stores/sqlite.ts';
+import { sqliteStore } from '../../src/stores/sqlite/index.ts';
 import { type Form, inFolder, type Report, report, seeded, type Verdict, verdictOf } from './verdict.ts';
 
 const commits = 300;

@@ -1,7 +1,7 @@
 /** Decides without pause over a store that may be away, and says how long the longest decision took. */
 
 import { refusalAt } from '../../src/core/controls/breaker/breaker.ts';
-import { redisStore } from '../../src/stores/redis.ts';
+import { redisStore } from '../../src/stores/redis/index.ts';
 import { breakerCell, settingsOf } from './breaker-deals.ts';
 
 const { url } = JSON.parse(process.argv[2]!) as { readonly url: string };

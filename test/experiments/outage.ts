@@ -1,7 +1,7 @@
 /** Redis hangs, dies, answers late, garbled or not at all: decisions go on, nothing is overspent, and it heals. */
 
 import type { Card } from '../../src/core/card.ts';
-import { redisStore } from '../../src/stores/redis.ts';
+import { redisStore } from '../../src/stores/redis/index.ts';
 import { type RedisServer, startRedis } from '../redis-server.ts';
 import { type FaultyLine, faultyLine } from './faulty-line.ts';
 import {

@@ -5,7 +5,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { answerQuestion } from '../../src/chains/ask-card.ts';
-import { sqliteStore } from '../../src/stores/sqlite.ts';
+import { sqliteStore } from '../../src/stores/sqlite/index.ts';
 import { bash, type HookSession, newSession } from './session.ts';
 
 function session(context: TestContext): HookSession {

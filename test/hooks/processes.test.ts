@@ -8,7 +8,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { type TestContext, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { hookPayloadBytesMax, lockPatienceMs } from '../../src/core/limits.ts';
-import { sqliteStore } from '../../src/stores/sqlite.ts';
+import { sqliteStore } from '../../src/stores/sqlite/index.ts';
 import { hookedRun } from '../../src/supervisor/hooked-run.ts';
 import { thisProcess } from '../../src/supervisor/run-record.ts';
 import { outputOf } from '../child-output.ts';

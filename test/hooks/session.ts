@@ -7,7 +7,7 @@ import { Readable } from 'node:stream';
 import { main } from '../../src/cli/main.ts';
 import type { Card } from '../../src/core/card.ts';
 import type { Entry } from '../../src/core/event.ts';
-import { sqliteStore } from '../../src/stores/sqlite.ts';
+import { sqliteStore } from '../../src/stores/sqlite/index.ts';
 import { keepRun, type RunRecord, thisProcess } from '../../src/supervisor/run-record.ts';
 
 export type Event = Readonly<Record<string, unknown>>;

@@ -12,7 +12,7 @@ import { hookTranscriptBytesMax } from '../../src/core/limits.ts';
 import { type KeptRates, rateKeeper } from '../../src/hooks/kept-rates.ts';
 import { type ReadMark, readOn } from '../../src/hooks/transcript.ts';
 import { priceBook } from '../../src/prices/index.ts';
-import { sqliteStore } from '../../src/stores/sqlite.ts';
+import { sqliteStore } from '../../src/stores/sqlite/index.ts';
 import { bash, type HookSession, newSession, prompt, runAround, stop } from './session.ts';
 
 const model = 'claude-opus-5-5';

@@ -5,8 +5,8 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before } from 'node:test';
-import { redisStore } from '../../src/stores/redis.ts';
-import { type SqliteStore, sqliteStore } from '../../src/stores/sqlite.ts';
+import { redisStore } from '../../src/stores/redis/index.ts';
+import { type SqliteStore, sqliteStore } from '../../src/stores/sqlite/index.ts';
 import { type RedisServer, startRedis } from '../redis-server.ts';
 
 export interface BothStores {

@@ -8,7 +8,7 @@ import { defaultBreaker } from '../../src/core/controls/breaker/defaults.ts';
 import { openBreaker } from '../../src/core/controls/breaker/phases.ts';
 import { initialBreaker } from '../../src/core/controls/breaker/state.ts';
 import { allow } from '../../src/core/verdict.ts';
-import type { SqliteStore } from '../../src/stores/sqlite.ts';
+import type { SqliteStore } from '../../src/stores/sqlite/index.ts';
 import { bothStores } from './both-stores.ts';
 
 const { kinds, newPlace } = bothStores();

@@ -1,7 +1,7 @@
 /** A gear that makes ids of all kinds in a store that others use, too; run as a process of its own, or called. */
 
 import { createSwitchgear } from '../../src/index.ts';
-import { type SqliteStore, sqliteStore } from '../../src/stores/sqlite.ts';
+import { type SqliteStore, sqliteStore } from '../../src/stores/sqlite/index.ts';
 
 /** One task with three calls, of which the last is one too many: it halts, which opens a card. */
 export async function makeIds(store: SqliteStore): Promise<void> {

@@ -9,7 +9,7 @@ import { after, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { createSwitchgear } from '../../src/index.ts';
-import { sqliteStore } from '../../src/stores/sqlite.ts';
+import { sqliteStore } from '../../src/stores/sqlite/index.ts';
 import { makeIds } from './ids-child.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'switchgear-ids-'));

@@ -8,7 +8,7 @@ import { test } from 'node:test';
 import { createSwitchgear, refusalOf } from '../../src/index.ts';
 import type { Change } from '../../src/ports/store.ts';
 import { type Order, type Orders, ordersOf } from '../../src/coordination/operator-orders.ts';
-import { sqliteStore } from '../../src/stores/sqlite.ts';
+import { sqliteStore } from '../../src/stores/sqlite/index.ts';
 
 test('a pause, a trip and a halt hold from the next call on, and are over when they are taken back', (context) => {
   const folder = mkdtempSync(join(tmpdir(), 'switchgear-orders-'));

@@ -6,7 +6,7 @@ import { createClient } from 'redis';
 import { SwitchgearError } from '../../src/core/error.ts';
 import type { Entry } from '../../src/core/event.ts';
 import type { Hint, Note } from '../../src/ports/store.ts';
-import { type RedisClient, type RedisOptions, type RedisStore, redisStore } from '../../src/stores/redis.ts';
+import { type RedisClient, type RedisOptions, type RedisStore, redisStore } from '../../src/stores/redis/index.ts';
 import { storeSuite } from '../../src/testing/index.ts';
 import { type RedisServer, startRedis } from '../redis-server.ts';
 

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createSwitchgear, isRefused, type PolicyInput, refusalOf } from '../../src/index.ts';
 import '../../src/policy/index.ts';
-import type { SqliteStore } from '../../src/stores/sqlite.ts';
+import type { SqliteStore } from '../../src/stores/sqlite/index.ts';
 import { bothStores } from './both-stores.ts';
 
 const { kinds, newPlace } = bothStores();

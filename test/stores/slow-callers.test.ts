@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import { createSwitchgear, type PolicyInput, refusalOf, type Switchgear } from '../../src/index.ts';
 import '../../src/policy/index.ts';
 import type { Cell } from '../../src/ports/store.ts';
-import { redisStore } from '../../src/stores/redis.ts';
+import { redisStore } from '../../src/stores/redis/index.ts';
 import { simulatedClock } from '../../src/testing/index.ts';
 import { storePlace, until } from './both-stores.ts';
 

@@ -4,8 +4,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Entry } from '../../src/core/event.ts';
 import { createSwitchgear, refusalOf, type Switchgear } from '../../src/index.ts';
-import { redisStore } from '../../src/stores/redis.ts';
-import type { SqliteStore } from '../../src/stores/sqlite.ts';
+import { redisStore } from '../../src/stores/redis/index.ts';
+import type { SqliteStore } from '../../src/stores/sqlite/index.ts';
 import { startRedis } from '../redis-server.ts';
 import { bothStores, until } from './both-stores.ts';
 

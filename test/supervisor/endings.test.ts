@@ -8,7 +8,7 @@ import { launch, orEnd } from '../../src/cli/run-launch.ts';
 import { runOptions } from '../../src/cli/run-options.ts';
 import { systemClock } from '../../src/platform/system-clock.ts';
 import { memoryStore } from '../../src/stores/memory.ts';
-import { sqliteStore } from '../../src/stores/sqlite.ts';
+import { sqliteStore } from '../../src/stores/sqlite/index.ts';
 import { isAlive, storedRun } from '../../src/supervisor/run-record.ts';
 import { named, sleeper, until } from './processes.ts';
 import { newHome } from './run-cli.ts';

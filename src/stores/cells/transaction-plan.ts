@@ -1,0 +1,138 @@
+/** What a deal means for the cells it names: steps are run, and nothing is written yet. */
+
+import type { Card } from '../../core/card.ts';
+import type { Entry } from '../../core/event.ts';
+import { cellBytesMax, keptDealsMax } from '../../core/limits.ts';
+import type { Deal, Dealt, Next, Note } from '../../ports/store.ts';
+import { nothingPending, show, showOneMore, stateFor, type View, type Views } from './cell-views.ts';
+
+export interface PlannedCell {
+  readonly view: View;
+  readonly text: string;
+  /** The state that the step was given, where it comes to that: whoever made the plan has the only one. */
+  readonly state: unknown;
+}
+
+export interface Plan {
+  readonly cells: readonly PlannedCell[];
+  readonly notes: readonly Note[];
+}
+
+export type Refused = Extract<Dealt, { readonly status: 'refused' }>;
+
+/** The texts that cells would have, or who is against it. `textOf` says what each of them is now. */
+export function planDeal(deal: Deal, views: Views, textOf: (view: View) => string | undefined): Plan | Refused {
+  const planned = new Map<View, PlannedCell>();
+  const notes: Note[] = [];
+  for (const { cell, step } of deal.changes ?? []) {
+    const view = views.all.get(cell.key);
+    if (view === undefined) return { status: 'refused', by: 'cell', key: cell.key };
+    const before = planned.get(view);
+    const state = stateFor(views, view, before === undefined ? textOf(view) : before.text);
+    const next = step(state);
+    if (next === 'keep') continue;
+    if (next === 'refuse') return { status: 'refused', by: 'cell', key: view.cell.key };
+    const text = JSON.stringify(next.state);
+    if (text.length > cellBytesMax) return { status: 'refused', by: 'full', key: view.cell.key };
+    planned.set(view, { view, text, state: next.state === state ? state : undefined });
+    if (next.notes !== undefined) notes.push(...next.notes);
+  }
+  if (deal.notes !== undefined) notes.push(...deal.notes);
+  return { cells: [...planned.values()], notes };
+}
+
+/** Whether a deal comes to nothing at all. */
+export function isEmpty(plan: Plan, { sums = [], marks = [] }: Deal): boolean {
+  return [plan.cells, plan.notes, sums, marks].every(({ length }) => length === 0);
+}
+
+/** What deals said when they were counted here. */
+const saidHere = new WeakMap<Deal, readonly Note[]>();
+
+/** Counts a deal in this process, until the store has heard of it. */
+export function countHere(deal: Deal, views: Views): void {
+  for (const view of viewsOf(deal, views)) {
+    if (view.pending.has(deal)) continue;
+    if (view.pending === nothingPending) view.pending = new Set();
+    view.pending.add(deal);
+    if (view.pending.size > keptDealsMax) view.pending.delete(view.pending.values().next().value!);
+    const notes = showOneMore(view, deal);
+    if (notes.length > 0) saidHere.set(deal, [...(saidHere.get(deal) ?? []), ...notes]);
+  }
+}
+
+/** What a deal that counts here says, as this process sees it. */
+export function notesHere(deal: Deal): readonly Note[] {
+  return [...(saidHere.get(deal) ?? []), ...(deal.notes ?? [])];
+}
+
+/** Whether deals that the store has not heard of count on a cell of this one: the store cannot judge it. */
+export function isBehind({ changes = [] }: Deal, views: Views): boolean {
+  return changes.some(({ cell }) => (views.all.get(cell.key)?.pending.size ?? 0) > 0);
+}
+
+/** The store has heard of deals: what it says counts; where they were carried out, whoever made them is told. */
+export function arrived(
+  deals: readonly Deal[],
+  views: Views,
+  entriesOf: (deal: Deal) => readonly Entry[] | undefined,
+): void {
+  const touched = new Set<View>();
+  for (const deal of deals) {
+    for (const { cell } of deal.changes ?? []) {
+      const view = views.all.get(cell.key);
+      if (view?.pending.delete(deal)) touched.add(view);
+    }
+  }
+  for (const view of touched) show(view);
+  for (const deal of deals) {
+    const entries = deal.arrived && entriesOf(deal);
+    try {
+      if (entries !== undefined) deal.arrived?.(entries);
+    } catch {
+      // Whoever listens cannot undo what is stored.
+    }
+  }
+}
+
+function viewsOf({ changes = [] }: Deal, views: Views): ReadonlySet<View> {
+  const found = changes.map(({ cell }) => views.all.get(cell.key));
+  return new Set(found.filter((view) => view !== undefined));
+}
+
+/** Whether a deal takes something that a store which just forgot must not give. */
+export function isGuarded(deal: Deal): boolean {
+  const guarded = deal.sums?.some(({ amount, ceiling }) => ceiling !== undefined && amount > 0) === true;
+  return guarded || touchesCards(deal);
+}
+
+/** Cards are cells under this prefix; what is said about them is never lost, not even with the power. */
+export const cardPrefix = 'card/';
+
+const rank = { open: 0, answered: 1, expired: 2, used: 3 } as const;
+
+/** Of two cards with one id, the one to which more has happened: the first answer stands, what was used stays used. */
+export function laterCard(mine: Card | null, theirs: Card | null): Card | null {
+  if (mine === null || theirs === null) return mine ?? theirs;
+  return rank[mine.state] > rank[theirs.state] ? mine : theirs;
+}
+
+/** Puts a card, unless more has happened to the one that is there. */
+export function putStep(card: Card): (stored: Card | null) => Next<Card | null> {
+  return (stored) => {
+    const isNew = stored === null || (stored.state === 'open' && card.state === 'open');
+    return isNew || laterCard(card, stored) === card ? { state: card } : 'keep';
+  };
+}
+
+/** The cell of what an operator orders. */
+export const ordersKey = 'orders';
+
+/** Whether it is what people say or are asked: a store that is full has room for that. */
+export function isForPeople(key: string): boolean {
+  return key === ordersKey || key.startsWith(cardPrefix);
+}
+
+export function touchesCards(deal: Deal): boolean {
+  return deal.changes?.some(({ cell }) => cell.key.startsWith(cardPrefix)) === true;
+}

@@ -1,0 +1,289 @@
+/** The door `switchgear/stores/redis`: state that many machines share, through the official client. */
+
+import { randomBytes, randomUUID } from 'node:crypto';
+import type { Card } from '../../core/card.ts';
+import { SwitchgearError } from '../../core/error.ts';
+import type { Entry } from '../../core/event.ts';
+import { cardKeepMs, storedEntriesMax, storedKeysMax, storeGraceMs, storePollMs } from '../../core/limits.ts';
+import type { Clock } from '../../ports/clock.ts';
+import type { CellOptions, Deal, Marked, Shared, Store } from '../../ports/store.ts';
+import { every, machineClock } from '../../platform/machine-clock.ts';
+import { cardPrefix, laterCard, putStep } from '../cells/transaction-plan.ts';
+import { createPulse, sayUnreadable } from '../cells/store-health.ts';
+import { officialClient } from './client.ts';
+import { pollStore, type Reading, readCells, tellAgain } from './restore.ts';
+import { createHints } from './hints.ts';
+import { createJournal } from './journal.ts';
+import { createLink, defaultDeadlineMs, type Link, type RedisClient, type Reply, type Run } from './connection.ts';
+import { createMemory } from './known-state.ts';
+import { namesOf } from './keys.ts';
+import { helloScript } from './scripts.ts';
+import { redisTime } from './server-clock.ts';
+import { createRedisWriter } from './writer.ts';
+import { createSharing } from '../../coordination/index.ts';
+import { createViews, readText } from '../cells/cell-views.ts';
+
+export type { RedisClient } from './connection.ts';
+
+export interface RedisOptions {
+  /** `redis://user:password@host:6379/0`, or `rediss://` for TLS. */
+  readonly url?: string;
+  /** Makes a client of your own instead, not connected yet: for Sentinel, a cluster, or certificates. */
+  readonly client?: () => RedisClient | Promise<RedisClient>;
+  /** Stores of one prefix share their state: one per tenant. */
+  readonly prefix?: string;
+  /** How long one operation may take: 20 ms. */
+  readonly deadlineMs?: number;
+  /** Cells, sums and windows that a prefix may have; a new cell beyond counts in its process alone. */
+  readonly keysMax?: number;
+  /** Entries that the journal keeps. */
+  readonly journalMax?: number;
+  /** How long a store that is new, or forgot, gives neither money nor approvals. */
+  readonly graceMs?: number;
+  /** For tests: the store's time. */
+  readonly clock?: Clock;
+}
+
+export type RedisStore = Store & { readonly shared: Shared };
+
+/** Opens the store. One that is away is degraded from the start, and says so; one that refuses us throws. */
+export async function redisStore(options: RedisOptions): Promise<RedisStore> {
+  const prefix = options.prefix ?? 'switchgear';
+  if (typeof prefix !== 'string' || !/^[^{}\s]{1,100}$/.test(prefix)) {
+    throw new SwitchgearError(
+      'invalid_argument',
+      `prefix must be a word without braces, got ${JSON.stringify(prefix)}`,
+    );
+  }
+  const client = options.client ?? (await officialClient(options.url));
+  const names = namesOf(prefix);
+  const pulse = createPulse();
+  const views = createViews((key, isKnown) => sayUnreadable(pulse, key, isKnown));
+  const memory = createMemory(views, pulse);
+  const time = redisTime();
+  const clock = options.clock ?? time.clock;
+  const process = `r${randomUUID().slice(0, 13)}`;
+  memory.line = names.process(`${process}-0`);
+  const keysMax = options.keysMax ?? storedKeysMax;
+  const fullReason =
+    `the store is full: ${keysMax} keys lie under the prefix ${JSON.stringify(prefix)}, and what is new counts in ` +
+    'this process alone; raise keysMax, or give tenants prefixes of their own';
+  let lines = 0;
+  let closing = false;
+  let closed = false;
+
+  const link: Link = createLink({
+    client,
+    channel: names.channel,
+    deadlineMs: options.deadlineMs ?? defaultDeadlineMs,
+    greet,
+    up() {
+      void writer.deliver().then(() => {
+        if (!link.isUp) return;
+        if (writer.missed > 0) pulse.degrade(fullReason);
+        else pulse.recover('Redis answers again, and heard what it missed');
+      });
+    },
+    down(reason) {
+      writer.lineLost();
+      pulse.degrade(reason);
+    },
+    heard: (message) => hints.heard(message),
+  });
+  const hints = createHints({ memory, link: () => link, channel: names.channel });
+
+  const writer = createRedisWriter({
+    link: () => link,
+    views,
+    sender: {
+      names,
+      memory,
+      graceMs: options.graceMs ?? storeGraceMs,
+      journalMax: options.journalMax ?? storedEntriesMax,
+      keysMax,
+      wallMs: () => clock.wallMs(),
+    },
+    heard: hear,
+    changed: hints.changed,
+    full(isFull) {
+      if (isFull) pulse.degrade(fullReason);
+      else if (link.isUp) pulse.recover('the store has room again, and heard what it missed');
+    },
+  });
+
+  /** Reads the head of an answer and hands out the rest. */
+  function hear(reply: Reply, askedMs: number): readonly string[] {
+    const { 1: secs, 2: micros, 5: version, 6: seq } = reply;
+    if (secs !== '') time.hear(askedMs, machineClock.nowMs(), Number(secs) * 1000 + Number(micros) / 1000);
+    memory.version = Math.max(memory.version, Number(version));
+    memory.seq = Math.max(memory.seq, Number(seq));
+    return reply.slice(8);
+  }
+
+  /** A line that just came up: what did the store hear of us, does it still know it, and what do we not know? */
+  async function greet(run: Run): Promise<void> {
+    const { born, version, seq, secret, line: before } = memory;
+    const wanted = [randomUUID(), secret === '' ? randomBytes(32).toString('base64url') : secret];
+    const askedMs = machineClock.nowMs();
+    const own = names.process(`${process}-${lines + 1}`);
+    const keys = [names.store, before, own, `${before}:done`];
+    const reply = await run(helloScript, keys, [...wanted, born, String(version), String(seq)]);
+    lines++; // Not before: an answer that was lost is asked for again.
+    memory.line = own;
+    const done = hear(reply, askedMs);
+    writer.lineBack(new Set(done.map(Number)));
+    const forgot = born !== '' && reply[3] !== born;
+    memory.born = reply[3]!;
+    memory.secret = reply[7]!;
+    const reading = readingOf(run);
+    await pollStore(forgot ? { ...reading, since: 0 } : reading);
+    since = memory.version;
+    writer.caughtUp();
+    if (forgot) await tellAgain({ ...reading, views, writer });
+  }
+
+  let since = 0;
+  let polling = false;
+
+  function readingOf(run: Run): Reading {
+    return { run, names, memory, since, hear };
+  }
+
+  async function poll(): Promise<void> {
+    if (polling || closed || !link.isUp) return;
+    polling = true;
+    try {
+      const { born, version } = memory;
+      const head = await pollStore(readingOf(link.run));
+      if (head.born !== born || head.version < Math.min(version, since))
+        link.renew('the store forgot what it was told');
+      else since = Math.max(since, head.version);
+      // Also on a line that is up: others may have been faster, again and again.
+      await writer.deliver();
+      await writer.tryAgain();
+    } catch {
+      // The line is down, and says so by itself.
+    } finally {
+      polling = false;
+    }
+  }
+
+  function open<S>(key: string, initial: () => S, given?: CellOptions<S>) {
+    return views.open(key, initial, given, () => memory.cells.get(key)).cell;
+  }
+
+  function cardCell(id: string) {
+    return open<Card | null>(cardPrefix + id, () => null, { join: laterCard, keepMs: cardKeepMs });
+  }
+
+  const sum = (key: string) => memory.totals.get(key) ?? 0;
+  const journal = createJournal(memory, clock, writer.soon);
+  const now = (deal: Deal) => writer.now(journal.remembered(deal));
+  const soon = (deal: Deal) => writer.soon(journal.remembered(deal));
+  const marked = (key: string, atMs: number, keepMs: number): Marked => {
+    const known = memory.marks.get(key);
+    return known === undefined || known.oldestMs <= atMs - keepMs - keepMs ? { count: 0, oldestMs: atMs } : known;
+  };
+  const health = () => pulse.health;
+  const sharing = createSharing({ process, clock, cell: open, health, now, soon, sum, marked });
+
+  /** Whether nothing is on its way that could arrive now. */
+  function isIdle(): boolean {
+    return !link.isUp || [journal.waiting, writer.active, writer.kept, hints.waiting].every((count) => count === 0);
+  }
+
+  const shared: Shared = {
+    process,
+    get secret() {
+      return memory.secret;
+    },
+    get health() {
+      return pulse.health;
+    },
+    refresh() {},
+    now: writer.now,
+    soon: writer.soon,
+    breakers: sharing.breakers,
+    workers: sharing.workers,
+    rules: sharing.rules,
+    orders: sharing.orders,
+    show: sharing.show,
+    lease: sharing.lease,
+    sum,
+    marked,
+    read: async (prefixed, most) => {
+      const keys = await readCells(readingOf(link.run), prefixed, most).catch(() => undefined);
+      return (
+        keys ??
+        [...memory.cells]
+          .map(([key, { version, text = '' }]) => ({ key, version, state: readText(text) }))
+          .filter(({ key, state }) => key.startsWith(prefixed) && state !== undefined)
+          .slice(0, most)
+      );
+    },
+    async entries(fromSeq, most) {
+      const first = `${Math.max(0, fromSeq)}-0`;
+      const reply = await link.command(['XRANGE', names.journal, first, '+', 'COUNT', String(most)]).catch(() => []);
+      return (reply as [string, string[]][]).map(
+        ([id, [, text]]) => ({ seq: Number.parseInt(id, 10), ...(JSON.parse(text!) as object) }) as unknown as Entry,
+      );
+    },
+    watch: pulse.watch,
+    letGo: views.forget,
+    settled: () =>
+      new Promise((resolve) => {
+        const look = () => {
+          if (closed || isIdle()) resolve();
+          else machineClock.after(1, look, true);
+        };
+        setImmediate(look);
+      }),
+  };
+
+  await link.start();
+  const stopPoll = every(storePollMs, () => void poll());
+
+  return {
+    clock,
+    shared,
+    cell: open,
+    drop(key) {
+      views.forget(key);
+      const known = memory.cells.get(key);
+      memory.totals.delete(key);
+      if (!link.isUp) return;
+      if (known?.text !== undefined) {
+        const gone = { key, expected: known.version, version: undefined, text: undefined, keepMs: undefined };
+        void writer.offer([gone], []).catch(() => undefined);
+      }
+      memory.learn(key, (known?.version ?? 0) + 0.5, undefined);
+      void link.command(['DEL', names.part(`s:${key}`), names.part(`m:${key}`)]).catch(() => undefined);
+    },
+    keys: () => [...views.all.keys()].filter((key) => !key.startsWith(cardPrefix)),
+    append: journal.append,
+    tail: journal.tail,
+    putCard(card) {
+      const cell = cardCell(card.id);
+      writer.now({ changes: [{ cell, step: putStep(card) }], mustArrive: true });
+    },
+    card: (id) => cardCell(id).state ?? undefined,
+    cards() {
+      for (const key of memory.cells.keys()) if (key.startsWith(cardPrefix)) cardCell(key.slice(cardPrefix.length));
+      const all = [...views.all.values()].filter(({ cell }) => cell.key.startsWith(cardPrefix));
+      return all.map(({ cell }) => cell.state as Card | null).filter((card) => card !== null);
+    },
+    close() {
+      if (closing) return;
+      closing = true;
+      stopPoll();
+      const end = () => {
+        closed = true;
+        link.close();
+        views.clear();
+      };
+      if (isIdle()) end();
+      // What was handed in is still sent: the end of a task must not look like the end of its process.
+      else void shared.settled().then(end);
+    },
+  };
+}

@@ -1,0 +1,50 @@
+/** What a process remembers of the store: cells heard of, totals seen, how far it was. A store may forget it all. */
+
+import { knownCellsMax } from '../../core/limits.ts';
+import type { Marked } from '../../ports/store.ts';
+import { createMadeMarks, type MadeMarks } from '../cells/own-marks.ts';
+import type { Pulse } from '../cells/store-health.ts';
+import type { Known, Views } from '../cells/cell-views.ts';
+
+export interface Memory {
+  readonly cells: ReadonlyMap<string, Known>;
+  readonly totals: Map<string, number>;
+  readonly marks: Map<string, Marked>;
+  /** What this process itself marked. */
+  readonly made: MadeMarks;
+  /** How far the store was when last heard of. */
+  born: string;
+  version: number;
+  seq: number;
+  secret: string;
+  /** The key of the list in which deals of the line that this process has now are noted. */
+  line: string;
+  /** Learns what a cell is now, and shows it to whoever looks at it. */
+  learn(key: string, version: number, text: string | undefined): void;
+}
+
+export function createMemory(views: Views, pulse: Pulse): Memory {
+  const cells = new Map<string, Known>();
+  const totals = new Map<string, number>();
+  const marks = new Map<string, Marked>();
+  return {
+    cells,
+    totals,
+    marks,
+    made: createMadeMarks(),
+    born: '',
+    version: 0,
+    seq: 0,
+    secret: '',
+    line: '',
+    learn(key, version, text) {
+      const known = cells.get(key);
+      if (known !== undefined && known.version >= version) return;
+      cells.set(key, { version, text });
+      if (cells.size > knownCellsMax) cells.delete(cells.keys().next().value!);
+      for (const map of [totals, marks]) if (map.size > knownCellsMax) map.delete(map.keys().next().value!);
+      const view = views.all.get(key);
+      if (view !== undefined && views.learn(view, version, text)) pulse.hint({ type: 'cell-changed', key });
+    },
+  };
+}

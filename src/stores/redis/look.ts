@@ -1,0 +1,26 @@
+/** Asks whether cells are as they are known; for a step that said no to what may be out of date. */
+
+import type { Deal } from '../../ports/store.ts';
+import type { Link } from './connection.ts';
+import type { Memory } from './known-state.ts';
+import type { Names } from './keys.ts';
+
+/** `same` where nobody wrote the cells of the deal; undefined where nobody answered. */
+export async function lookAgain(
+  deal: Deal,
+  link: Link,
+  memory: Memory,
+  names: Names,
+): Promise<'same' | 'again' | undefined> {
+  const keys = [...new Set((deal.changes ?? []).map(({ cell }) => cell.key))];
+  const versions = keys.map((key) => memory.cells.get(key)?.version ?? 0);
+  const lost = (): undefined => undefined;
+  // The cells themselves are asked: of a change that others made a moment ago this process may not have heard.
+  const asked = keys.map((key) => link.command(['HMGET', names.part(`c:${key}`), 'v', 's']).catch(lost));
+  for (const [at, answer] of (await Promise.all(asked)).entries()) {
+    if (answer === undefined) return undefined;
+    const [version, text] = answer as (string | null)[];
+    if (version !== null && version !== undefined) memory.learn(keys[at]!, Number(version), text ?? undefined);
+  }
+  return keys.every((key, at) => (memory.cells.get(key)?.version ?? 0) === versions[at]) ? 'same' : 'again';
+}

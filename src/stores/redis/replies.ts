@@ -1,0 +1,50 @@
+/** What the answer to a deal says about cells, sums and marks, noted where this process looks. */
+
+import type { Deal, Dealt, Marked } from '../../ports/store.ts';
+import type { Plan } from '../cells/transaction-plan.ts';
+import type { Memory } from './known-state.ts';
+import { keepSpare, type Views } from '../cells/cell-views.ts';
+
+/** Why nobody knows what became of a deal, or why nothing did. */
+export const unanswered = 'the store did not answer';
+export const forgotten = 'the store forgot, and is told again';
+
+/** A deal was carried out: versions of its cells, totals of its sums, what its windows hold now. */
+export function carriedOut(deal: Deal, plan: Plan, rest: readonly string[], memory: Memory, views: Views): Dealt {
+  let at = 0;
+  for (const cell of plan.cells) {
+    memory.learn(cell.view.cell.key, Number(rest[at++]), cell.text);
+    keepSpare(views, cell);
+  }
+  const totals = (deal.sums ?? []).map(({ key }) => {
+    const total = Number(rest[at++]);
+    memory.totals.set(key, total);
+    return total;
+  });
+  memory.made.note(deal.marks);
+  const marked = (deal.marks ?? []).map(({ key }): Marked => {
+    const window = { count: Number(rest[at++]), oldestMs: Number(rest[at++]) };
+    memory.marks.set(key, window);
+    return window;
+  });
+  return { status: 'done', totals, marked };
+}
+
+/** Somebody was faster: learns what the cells are now. False where the store knows less than it was told. */
+export function outrun(
+  cells: Plan['cells'],
+  expected: readonly number[],
+  rest: readonly string[],
+  stored: number,
+  memory: Memory,
+): boolean {
+  let isWhole = true;
+  cells.forEach(({ view }, at) => {
+    const [version, text] = [Number(rest[2 * at]), rest[2 * at + 1]];
+    if (version >= expected[at]!) memory.learn(view.cell.key, version, text === '' ? undefined : text);
+    else if (view.options.keepMs !== undefined && stored >= expected[at]!)
+      memory.learn(view.cell.key, expected[at]! + 0.5, undefined); // It had its time.
+    else isWhole = false;
+  });
+  return isWhole;
+}

@@ -1,0 +1,128 @@
+/** How a process catches up with the store, and how a store that forgot catches up with those who remember. */
+
+import { storeBatchMax } from '../../core/limits.ts';
+import type { Stored } from '../../ports/store.ts';
+import { machineClock } from '../../platform/machine-clock.ts';
+import { cardPrefix, laterCard } from '../cells/transaction-plan.ts';
+import type { Reply, Run } from './connection.ts';
+import type { Memory } from './known-state.ts';
+import type { Names } from './keys.ts';
+import type { Offer } from './script-arguments.ts';
+import { pollScript, readScript } from './scripts.ts';
+import type { RedisWriter } from './writer.ts';
+import { readText, type Views } from '../cells/cell-views.ts';
+
+export interface Reading {
+  readonly run: Run;
+  readonly names: Names;
+  readonly memory: Memory;
+  readonly since: number;
+  hear(reply: Reply, askedMs: number): readonly string[];
+}
+
+const batchDeadlineMs = 500;
+
+/** Learns every cell that changed since a version. */
+export async function pollStore(reading: Reading): Promise<{ readonly born: string; readonly version: number }> {
+  const { run, names, memory, hear } = reading;
+  let { since } = reading;
+  for (;;) {
+    const askedMs = machineClock.nowMs();
+    const keys = [names.store, names.index, names.ends, memory.line];
+    const reply = await run(pollScript, keys, [String(since), String(storeBatchMax)], batchDeadlineMs);
+    const rest = hear(reply, askedMs);
+    const changed: string[] = [];
+    for (let at = 0; at < rest.length; at += 2) {
+      const [name, version] = [rest[at]!, Number(rest[at + 1])];
+      since = Math.max(since, version);
+      if (name.startsWith('c:') && (memory.cells.get(name.slice(2))?.version ?? 0) < version)
+        changed.push(name.slice(2));
+    }
+    await learnCells(reading, changed, since);
+    if (rest.length < 2 * storeBatchMax) return { born: reply[3]!, version: Number(reply[5]) };
+  }
+}
+
+async function learnCells(reading: Reading, keys: readonly string[], since: number): Promise<void> {
+  if (keys.length === 0) return;
+  const found = await cellsOf(reading, keys);
+  found.forEach(({ version, text }, at) => {
+    const key = keys[at]!;
+    // One that is listed and not there was dropped.
+    reading.memory.learn(key, version === 0 ? since : version, text === '' ? undefined : text);
+  });
+}
+
+async function cellsOf({ run, names, hear }: Reading, keys: readonly string[]) {
+  const askedMs = machineClock.nowMs();
+  const reply = await run(readScript, [names.store, ...keys.map((key) => names.part(`c:${key}`))], [], batchDeadlineMs);
+  const rest = hear(reply, askedMs);
+  return keys.map((_, at) => ({ version: Number(rest[2 * at]), text: rest[2 * at + 1]! }));
+}
+
+/** What is stored under keys that begin so. */
+export async function readCells(reading: Reading, prefix: string, most: number): Promise<readonly Stored[]> {
+  await pollStore(reading);
+  const keys = [...reading.memory.cells]
+    .filter(([key, { text }]) => key.startsWith(prefix) && text !== undefined)
+    .map(([key]) => key)
+    .sort()
+    .slice(0, most);
+  const stored: Stored[] = [];
+  for (let at = 0; at < keys.length; at += storeBatchMax) {
+    const batch = keys.slice(at, at + storeBatchMax);
+    const found = await cellsOf(reading, batch);
+    found.forEach(({ version, text }, index) => {
+      const state = readText(text);
+      if (state !== undefined) stored.push({ key: batch[index]!, version, state });
+    });
+  }
+  return stored;
+}
+
+export interface Telling extends Omit<Reading, 'since'> {
+  readonly views: Views;
+  readonly writer: RedisWriter;
+}
+
+/** Tells a store that forgot what this process remembers: cells it knows less of, marks, and sums that were higher. */
+export async function tellAgain(telling: Telling): Promise<void> {
+  const { memory, views, writer } = telling;
+  const known = [...memory.cells].filter(([, { text }]) => text !== undefined);
+  for (let at = 0; at < known.length; at += storeBatchMax) {
+    const batch = known.slice(at, at + storeBatchMax);
+    for (let tries = 0; tries < 8; tries++) {
+      const found = await cellsOf(
+        { ...telling, since: 0 },
+        batch.map(([key]) => key),
+      );
+      const offers = batch.flatMap(([key, { version, text }], index): Offer[] => {
+        const stored = found[index]!;
+        const joined = join(key, text!, stored.text, version > stored.version, views);
+        if (joined === undefined || joined === stored.text) return [];
+        const keepMs = views.all.get(key)?.options.keepMs;
+        // It keeps its version: who knows a later one can tell it, too.
+        return [{ key, expected: stored.version, version: Math.max(version, stored.version), text: joined, keepMs }];
+      });
+      if (offers.length === 0 || (await writer.offer(offers, [])) === 'done') break;
+    }
+  }
+  const marks = memory.made.standing();
+  for (let at = 0; at < marks.length; at += storeBatchMax)
+    await writer.offer([], [], marks.slice(at, at + storeBatchMax));
+  const totals = [...memory.totals];
+  for (let at = 0; at < totals.length; at += storeBatchMax)
+    await writer.offer([], totals.slice(at, at + storeBatchMax));
+}
+
+/** What two memories of a cell come to; undefined where this one cannot be read. */
+function join(key: string, mine: string, theirs: string, isLater: boolean, views: Views): string | undefined {
+  const [known, stored] = [readText(mine), readText(theirs)];
+  if (known === undefined) return undefined;
+  if (stored === undefined) return mine;
+  const given = views.all.get(key)?.options.join;
+  const joining =
+    given ?? (key.startsWith(cardPrefix) ? (laterCard as (a: unknown, b: unknown) => unknown) : undefined);
+  if (joining === undefined) return isLater ? mine : theirs;
+  return JSON.stringify(joining(known, stored));
+}

@@ -1,0 +1,119 @@
+/** How a deal is written for the script that carries it out: its keys, and its arguments in their order. */
+
+import { cardsMax } from '../../core/limits.ts';
+import type { Deal, Marking } from '../../ports/store.ts';
+import { keyed } from '../cells/keyed-fingerprints.ts';
+import { isForPeople, isGuarded, type Plan } from '../cells/transaction-plan.ts';
+import type { Memory } from './known-state.ts';
+import type { Names } from './keys.ts';
+import type { View } from '../cells/cell-views.ts';
+
+/** A cell to be written. */
+export interface Offer {
+  readonly key: string;
+  /** The version that has to be there; 0 = none. */
+  readonly expected: number;
+  /** The one it gets; undefined = the next. */
+  readonly version: number | undefined;
+  /** Undefined where it is dropped. */
+  readonly text: string | undefined;
+  readonly keepMs: number | undefined;
+}
+
+/** What requests are written with. */
+export interface Sender {
+  readonly names: Names;
+  readonly memory: Memory;
+  readonly graceMs: number;
+  readonly journalMax: number;
+  readonly keysMax: number;
+  wallMs(): number;
+}
+
+export interface Request {
+  readonly cells: readonly Offer[];
+  readonly sums: readonly (readonly string[])[];
+  readonly marks: NonNullable<Deal['marks']>;
+  readonly notes: readonly string[];
+  readonly guarded: boolean;
+  /** Lost too often: asks for a turn. */
+  readonly turn: boolean;
+}
+
+/** Numbers that the list of a process remembers: more deals are never out at once. It is cut each so many numbers. */
+export const outMax = 256;
+export const trimEvery = 256;
+
+/** The version that has to be there. One that was dropped is not there, whatever its last version was. */
+export function expectedOf(view: View): number {
+  return view.text === undefined ? 0 : view.cell.version;
+}
+
+export function requestOf(deal: Deal, plan: Plan, secret: string, wallMs: number, turn: boolean): Request {
+  return {
+    cells: plan.cells.map(({ view, text }) => ({
+      key: view.cell.key,
+      expected: expectedOf(view),
+      version: undefined,
+      text,
+      keepMs: view.options.keepMs,
+    })),
+    sums: (deal.sums ?? []).map(({ key, amount, ceiling, keepMs }) => [
+      `s:${key}`,
+      'add',
+      String(Math.round(amount)),
+      ceiling === undefined || !Number.isFinite(ceiling) ? '' : String(Math.floor(ceiling)),
+      whole(keepMs),
+    ]),
+    marks: deal.marks ?? [],
+    notes: plan.notes.map(({ body, place, atMs }) =>
+      JSON.stringify({ atMs, wallMs, ...place, ...body }, keyed(secret)),
+    ),
+    guarded: isGuarded(deal),
+    turn,
+  };
+}
+
+/** Cells and marks as they are given, and totals that must not be lower than this. */
+export function offering(
+  cells: readonly Offer[],
+  totals: readonly (readonly [string, number])[],
+  marks: readonly Marking[] = [],
+): Request {
+  const sums = totals.map(([key, total]) => [`s:${key}`, 'raise', String(total), '', '']);
+  return { cells, sums, marks, notes: [], guarded: false, turn: false };
+}
+
+/** Keys and arguments of the script. */
+export function written(request: Request, number: number, sender: Sender): [string[], string[]] {
+  const { names, memory } = sender;
+  const { cells, sums, marks, notes, guarded, turn } = request;
+  const keys = [names.store, names.index, names.ends, names.journal, memory.line];
+  const parts: string[] = [];
+  for (const { key, expected, version, keepMs, text } of cells) {
+    const name = `c:${key}`;
+    keys.push(names.part(name));
+    parts.push(name, String(expected), version === undefined ? '' : String(version), whole(keepMs), text ?? '');
+  }
+  for (const sum of sums) {
+    keys.push(names.part(sum[0]!));
+    parts.push(...sum);
+  }
+  for (const { key, id, atMs, keepMs, cap, most } of marks) {
+    const name = `m:${key}`;
+    keys.push(names.part(name));
+    parts.push(name, id, String(atMs), whole(keepMs), String(cap), most === undefined ? '' : String(most));
+  }
+  const counts = [cells, sums, marks, notes].map(({ length }) => length);
+  const isSpared = cells.some(({ key }) => isForPeople(key));
+  const limits = [names.channel, sender.keysMax + (isSpared ? cardsMax : 0), sender.journalMax, turn ? 1 : 0];
+  // Who the store is shows by the versions that it gives out, unless it gives none or its age matters.
+  const showsItself = !guarded && cells.length > 0 && cells.every(({ version }) => version === undefined);
+  const known = showsItself ? memory.version : '';
+  const head = [memory.born, number, guarded ? sender.graceMs : '', ...counts, ...limits, known].map(String);
+  return [keys, [...head, ...parts, ...notes]];
+}
+
+function whole(ms: number | undefined): string {
+  return ms === undefined ? '' : String(Math.ceil(ms));
+}

@@ -1,0 +1,298 @@
+/** Deals over the line: planned on what is known, compared by the server, done again where somebody was faster. */
+
+import { dealTriesMax, keptDealsMax } from '../../core/limits.ts';
+import type { Deal, Dealt } from '../../ports/store.ts';
+import { machineClock, pause } from '../../platform/machine-clock.ts';
+import { arrived, countHere, isEmpty, type Plan, planDeal, type Refused } from '../cells/transaction-plan.ts';
+import { carriedOut, forgotten, outrun, unanswered } from './replies.ts';
+import { entriesOf, type Numbered, together } from './batch.ts';
+import { createLimbo, type Out } from './unconfirmed.ts';
+import type { Link, Reply } from './connection.ts';
+import { lookAgain } from './look.ts';
+import { expectedOf, offering, outMax, requestOf, type Sender, trimEvery, written } from './script-arguments.ts';
+import { createRoom } from './overflow.ts';
+import { dealScript } from './scripts.ts';
+import { createSwap } from './swap.ts';
+import type { Views } from '../cells/cell-views.ts';
+
+export interface RedisWriter {
+  soon(deal: Deal): Promise<Dealt>;
+  now(deal: Deal): Dealt;
+  /** The line is lost: what is out is not known to have happened. */
+  lineLost(): void;
+  /** The line is back; these numbers of the line before were carried out. */
+  lineBack(done: ReadonlySet<number>): void;
+  /** The views show what the line before carried out: it counts no more on top of them. */
+  caughtUp(): void;
+  /** Delivers what was kept. */
+  deliver(): Promise<void>;
+  /** Writes what is given as it is, whatever was planned: for a store that forgot. */
+  offer(...what: Parameters<typeof offering>): Promise<string>;
+  /** Tries again what found no room in a store that is full. */
+  tryAgain(): Promise<void>;
+  readonly kept: number;
+  /** Deals that the store has no room for. */
+  readonly missed: number;
+  readonly active: number;
+}
+
+export interface RedisWriterOptions {
+  readonly link: () => Link;
+  readonly views: Views;
+  readonly sender: Sender;
+  /** Reads the head of an answer: time, and how far the store is. */
+  heard(reply: Reply, askedMs: number): readonly string[];
+  /** A cell was written without a word to the other processes. */
+  changed(key: string, version: number): void;
+  /** The store is full, or has room again. */
+  full(isFull: boolean): void;
+}
+
+/** What became of a deal, and where its notes went. */
+interface Answer {
+  readonly dealt: Dealt;
+  readonly numbered?: Numbered;
+}
+
+/** Kept deals that are delivered at once. */
+const batchMax = 100;
+/** After so many lost races a deal asks for a turn. */
+const turnAfter = 4;
+const nothingSaid: Numbered = { notes: [], lastSeq: 0, wallMs: 0 };
+
+export function createRedisWriter(options: RedisWriterOptions): RedisWriter {
+  const { views, sender } = options;
+  const { memory, names } = sender;
+  const limbo = createLimbo();
+  const { out } = limbo;
+  let kept: Deal[] = [];
+  let numbers = 0;
+  /** Deals that are on their way, also those that wait for others. */
+  let active = 0;
+  /** Deals on one cell go one after the other: this process must not lose races against itself. */
+  const tails = new Map<string, Promise<unknown>>();
+  const room = createRoom({ attempt, changed: options.full });
+
+  function away(deals: readonly Deal[], counted: boolean, reason: string): Dealt {
+    if (deals.some(({ mustArrive }) => mustArrive !== true)) return { status: 'away', reason };
+    for (const deal of deals) {
+      if (!counted) countHere(deal, views);
+      keep(deal);
+    }
+    return { status: 'kept' };
+  }
+
+  function keep(deal: Deal): void {
+    kept.push(deal);
+    if (kept.length > keptDealsMax) kept.shift();
+  }
+
+  /** There is no room for it. What has happened counts here; the parts of a batch are tried one by one. */
+  function noRoom(refused: Refused, parts: readonly Deal[], counted: boolean): Dealt {
+    const [deal] = parts;
+    if (deal === undefined || parts.length > 1) return refused;
+    if (deal.mustArrive !== true) return ended(parts, refused);
+    if (!counted) countHere(deal, views);
+    room.miss(refused.key, deal);
+    return { status: 'kept' };
+  }
+
+  /** Tries a deal, which may stand for several; `counted` where this process shows it already. */
+  async function attempt(deal: Deal, counted = false, parts: readonly Deal[] = [deal]): Promise<Dealt> {
+    let verified = false;
+    for (let tries = 1; tries <= dealTriesMax; tries++) {
+      if (!options.link().isUp) return away(parts, counted, 'the store is away');
+      const key = room.missedBy(deal);
+      if (key !== undefined) {
+        if (deal.mustArrive !== true) return { status: 'away', reason: 'the store is full, and has no such cell' };
+        return noRoom({ status: 'refused', by: 'full', key }, parts, counted);
+      }
+      let plan: ReturnType<typeof planDeal>;
+      try {
+        plan = planDeal(deal, views, (view) => view.text);
+      } catch (error) {
+        return { status: 'away', reason: `a step failed: ${String(error)}` };
+      }
+      const refused = 'status' in plan ? plan : undefined;
+      if (refused?.by === 'full') return noRoom(refused, parts, counted);
+      if (refused !== undefined && (verified || refused.by !== 'cell')) return ended(parts, refused);
+      if (refused === undefined && isEmpty(plan as Plan, deal)) {
+        return ended(parts, { status: 'done', totals: [], marked: [] });
+      }
+      const answer =
+        refused === undefined
+          ? await send(deal, parts, plan as Plan, tries)
+          : await lookAgain(deal, options.link(), memory, names);
+      if (answer === undefined) return away(parts, counted, unanswered);
+      if (refused !== undefined && answer === 'same') verified = true;
+      if (typeof answer === 'object') {
+        const { dealt, numbered } = answer;
+        const isFull = dealt.status === 'refused' && dealt.by === 'full';
+        return isFull ? noRoom(dealt, parts, counted) : ended(parts, dealt, numbered);
+      }
+      if (answer === 'forgot') return away(parts, counted, forgotten);
+      if (typeof answer === 'number') await pause(answer);
+      else if (tries > 2) await pause(Math.random() * Math.min(tries, 4));
+    }
+    return away(parts, counted, 'others were always faster');
+  }
+
+  /** It was carried out, or never will be: nothing of it is pending any more. */
+  function ended(parts: readonly Deal[], dealt: Dealt, numbered?: Numbered): Dealt {
+    arrived(parts, views, (part) => numbered && entriesOf(part, parts.length === 1, numbered));
+    return dealt;
+  }
+
+  async function send(
+    deal: Deal,
+    parts: readonly Deal[],
+    plan: Plan,
+    tries: number,
+  ): Promise<Answer | 'again' | 'forgot' | number | undefined> {
+    while (out.size >= outMax) await pause(1);
+    const one: Out = { number: ++numbers, parts, notes: plan.notes };
+    const expected = plan.cells.map(({ view }) => expectedOf(view));
+    const wallMs = sender.wallMs();
+    const request = requestOf(deal, plan, memory.secret, wallMs, tries > turnAfter);
+    const [keys, args] = written(request, one.number, sender);
+    const askedMs = machineClock.nowMs();
+    out.add(one);
+    let reply: Reply;
+    try {
+      reply = await options.link().run(dealScript, keys, args);
+    } catch {
+      return undefined;
+    } finally {
+      out.delete(one);
+    }
+    const rest = options.heard(reply, askedMs);
+    switch (reply[0]) {
+      case 'done':
+        return {
+          dealt: carriedOut(deal, plan, rest, memory, views),
+          numbered: { notes: plan.notes, lastSeq: Number(reply[6]), wallMs },
+        };
+      case 'lost':
+        if (!outrun(plan.cells, expected, rest, Number(reply[5]), memory))
+          options.link().renew('the store knows less of a cell than it was told');
+        return 'again';
+      case 'sum': {
+        const { key } = deal.sums![Number(rest[0]) - 1]!;
+        memory.totals.set(key, Number(rest[1]));
+        return { dealt: { status: 'refused', by: 'sum', key } };
+      }
+      case 'mark': {
+        const { key } = deal.marks![Number(rest[0]) - 1]!;
+        memory.marks.set(key, { count: Number(rest[1]), oldestMs: Number(rest[2]) });
+        return { dealt: { status: 'refused', by: 'mark', key } };
+      }
+      case 'full': {
+        const isNew = plan.cells.find((_, at) => expected[at] === 0);
+        return { dealt: { status: 'refused', by: 'full', key: isNew?.view.cell.key ?? '' } };
+      }
+      case 'grace':
+        return Math.max(1, Number(rest[0]));
+      default: // It forgot, or fenced a line that was silent for an hour.
+        options.link().renew('the store forgot what it was told');
+        return 'forgot';
+    }
+  }
+
+  const swap = createSwap({
+    link: options.link,
+    views,
+    sender,
+    out,
+    number: () => ++numbers,
+    done(deal, key, version) {
+      options.changed(key, version);
+      return ended([deal], { status: 'done', totals: [], marked: [] }, nothingSaid);
+    },
+    away: (deal, counted, reason) => away([deal], counted, reason),
+    again: attempt,
+  });
+
+  /** The short way, where there is one. The list of numbers is cut on the long one. */
+  function begin(deal: Deal, counted: boolean): Promise<Dealt> {
+    const isTrimmed = (numbers + 1) % trimEvery === 0;
+    const isShort = !isTrimmed && options.link().isUp && room.size === 0 && out.size < outMax;
+    return (isShort ? swap(deal, counted) : undefined) ?? attempt(deal, counted);
+  }
+
+  /** Waits for whoever is at the same cells; then nobody else of this process is. */
+  function soon(deal: Deal, counted = false): Promise<Dealt> {
+    const { changes = [] } = deal;
+    const before = changes.flatMap(({ cell }) => tails.get(cell.key) ?? []);
+    const result = before.length === 0 ? begin(deal, counted) : Promise.all(before).then(() => begin(deal, counted));
+    active++;
+    for (const { cell } of changes) tails.set(cell.key, result);
+    void result.then(() => {
+      active--;
+      for (const { cell } of changes) if (tails.get(cell.key) === result) tails.delete(cell.key);
+    });
+    return result;
+  }
+
+  return {
+    soon: (deal) => soon(deal),
+    now(deal) {
+      if (deal.mustArrive !== true)
+        return { status: 'away', reason: 'only Redis can grant it, and that takes a moment' };
+      countHere(deal, views);
+      void soon(deal, true);
+      return { status: 'kept' };
+    },
+    lineLost: limbo.lineLost,
+    lineBack(done) {
+      // What must arrive and did not was kept when its caller was told.
+      for (const deal of limbo.lineBack(done).flatMap(({ parts }) => parts)) {
+        if (deal.mustArrive !== true) giveBack(deal);
+        else if (kept.includes(deal)) kept.splice(kept.indexOf(deal), 1);
+      }
+    },
+    caughtUp() {
+      for (const { parts, notes } of limbo.caughtUp()) {
+        // The answer with the number was lost: it is not higher than this.
+        ended(parts, { status: 'kept' }, { notes, lastSeq: memory.seq, wallMs: sender.wallMs() });
+      }
+    },
+    async deliver() {
+      const all = kept;
+      kept = [];
+      active++;
+      for (let at = 0; at < all.length; at += batchMax) {
+        if (!options.link().isUp) {
+          kept = [...all.slice(at), ...kept];
+          break;
+        }
+        const batch = all.slice(at, at + batchMax);
+        const dealt = await attempt(together(batch), true, batch);
+        if (dealt.status === 'refused') for (const deal of batch) await attempt(deal, true);
+      }
+      active--;
+    },
+    async offer(...what) {
+      const [keys, args] = written(offering(...what), ++numbers, sender);
+      const askedMs = machineClock.nowMs();
+      const reply = await options.link().run(dealScript, keys, args);
+      options.heard(reply, askedMs);
+      return reply[0]!;
+    },
+    tryAgain: room.tryAgain,
+    get kept() {
+      return kept.length;
+    },
+    get missed() {
+      return room.size;
+    },
+    get active() {
+      return active;
+    },
+  };
+
+  /** It was granted after its caller had been told that it was not: the money goes back. */
+  function giveBack(deal: Deal): void {
+    const sums = (deal.sums ?? []).filter(({ amount }) => amount > 0);
+    if (sums.length > 0) keep({ sums: sums.map(({ key, amount }) => ({ key, amount: -amount })), mustArrive: true });
+  }
+}

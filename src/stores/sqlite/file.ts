@@ -1,0 +1,224 @@
+/** Opens a store's file: private, of the right version, sound; a damaged one is set aside and never deleted. */
+
+import {
+  accessSync,
+  chmodSync,
+  closeSync,
+  constants,
+  existsSync,
+  mkdirSync,
+  openSync,
+  renameSync,
+  rmdirSync,
+  statSync,
+} from 'node:fs';
+import { dirname } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { SwitchgearError } from '../../core/error.ts';
+import { crc32 } from '../cells/checksums.ts';
+import { machineClock, standStill } from '../../platform/machine-clock.ts';
+import { codeOf, DamagedRow, openError, troubleOf } from './errors.ts';
+import { applicationId, blockOf, migrate, migrations, newerThan, versionOf } from './schema.ts';
+
+export interface OpenFile {
+  readonly db: DatabaseSync;
+  /** Which file it is: another number under the same path is another file. */
+  readonly inode: number;
+  /** Where a damaged one was put, if there was one. */
+  readonly aside: string | undefined;
+}
+
+const patienceMs = 250;
+const openPatienceMs = 10_000;
+/** A lock on a renaming that is this old belongs to nobody. */
+const staleMs = 2_000;
+const readOnlyCode = 8;
+/** The version once more, with a checksum: a flipped bit in the header must not look like a newer Switchgear. */
+const formatKey = 'format';
+
+/** A checksum over everything a row says. */
+export function sumOf(...parts: readonly unknown[]): number {
+  return crc32(parts.join('\n'));
+}
+
+/** @param verify Whether every row that decisions rest on is read once. */
+export function openFile(path: string, verify: boolean): OpenFile {
+  let aside: string | undefined;
+  const untilMs = machineClock.nowMs() + openPatienceMs;
+  for (let damaged = 0; ; ) {
+    try {
+      return { ...tryOpen(path, verify), aside };
+    } catch (error) {
+      // Among many who write, SQLite's own patience starves; after a kill -9 the log has to be read again by one alone.
+      if (troubleOf(error) === 'busy' && machineClock.nowMs() < untilMs) {
+        standStill(1 + Math.random() * 20);
+        continue;
+      }
+      if (!isDamage(error, path) || ++damaged > 2) throw openError(error, path);
+      aside = setAside(path, inodeOf(path)) ?? aside;
+    }
+  }
+}
+
+function tryOpen(path: string, verify: boolean): { readonly db: DatabaseSync; readonly inode: number } {
+  makePrivate(path);
+  const inode = inodeOf(path);
+  const db = new DatabaseSync(path);
+  try {
+    db.exec(`PRAGMA busy_timeout = ${patienceMs}`);
+    checkVersion(db, path);
+    if (versionOf(db) === 0) db.exec('PRAGMA auto_vacuum = INCREMENTAL');
+    db.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA wal_autocheckpoint = 0');
+    db.exec('PRAGMA journal_size_limit = 1048576; PRAGMA foreign_keys = OFF; PRAGMA trusted_schema = OFF');
+    migrate(db, () => sign(db));
+    sign(db);
+    if (verify) verifyAll(db);
+    db.exec('PRAGMA busy_timeout = 0');
+    return { db, inode };
+  } catch (error) {
+    db.close();
+    throw error;
+  }
+}
+
+/** Says whose file it is and which version. Only where that is missing: opening must not wait for those who write. */
+function sign(db: DatabaseSync): void {
+  if (Number(db.prepare('PRAGMA application_id').get()?.application_id) !== applicationId) {
+    db.exec(`PRAGMA application_id = ${applicationId}`);
+  }
+  if (db.prepare('SELECT 1 FROM meta WHERE key = ? AND value = ?').get(formatKey, String(migrations.length))) return;
+  const write = db.prepare('INSERT OR REPLACE INTO meta (key, value, crc) VALUES (?, ?, ?)');
+  write.run(formatKey, String(migrations.length), sumOf(formatKey, migrations.length));
+}
+
+/** One folder after the other: asked to make them all, Node goes on for ever where a file system makes none. */
+function makeFolder(path: string): void {
+  if (existsSync(path)) return;
+  if (dirname(path) !== path) makeFolder(dirname(path));
+  try {
+    mkdirSync(path, { mode: 0o700 });
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error; // Another process was faster.
+  }
+}
+
+function makePrivate(path: string): void {
+  try {
+    makeFolder(dirname(path));
+    closeSync(openSync(path, constants.O_RDWR | constants.O_CREAT, 0o600));
+    if ((statSync(path).mode & 0o077) !== 0) chmodSync(path, 0o600);
+  } catch (error) {
+    const { code = '', message } = error as NodeJS.ErrnoException;
+    const why =
+      code === 'EACCES' || code === 'EPERM'
+        ? 'this user may not write there'
+        : code === 'EROFS'
+          ? 'the disk is read-only'
+          : code === 'ENOSPC'
+            ? 'the disk is full'
+            : code === 'EISDIR'
+              ? 'it is a folder'
+              : code === 'ENOENT'
+                ? 'its folder cannot be made'
+                : message;
+    const kind =
+      code === 'EROFS' || code === 'EACCES' ? 'store_readonly' : code === 'ENOSPC' ? 'store_full' : undefined;
+    throw new SwitchgearError(
+      kind ?? 'store_unreachable',
+      `the store ${JSON.stringify(path)} cannot be opened: ${why}`,
+      { cause: error },
+    );
+  }
+}
+
+/** Refuses what a newer Switchgear wrote, and files of other programs. */
+function checkVersion(db: DatabaseSync, path: string): void {
+  const version = versionOf(db);
+  const tables = db.prepare("SELECT count(*) AS n FROM sqlite_schema WHERE type = 'table'").get()?.n;
+  if (tables === 0) return;
+  const id = Number(db.prepare('PRAGMA application_id').get()?.application_id);
+  const ours = db
+    .prepare("SELECT count(*) AS n FROM sqlite_schema WHERE name IN ('cells', 'journal', 'meta')")
+    .get()?.n;
+  if (id !== applicationId && ours !== 3) {
+    throw new SwitchgearError(
+      'store_foreign',
+      `${JSON.stringify(path)} is a database of another program: give the store a file of its own`,
+    );
+  }
+  if (version > migrations.length) {
+    const format = db.prepare('SELECT value, crc FROM meta WHERE key = ?').get(formatKey);
+    if (format?.value === String(migrations.length) && format.crc === sumOf(formatKey, migrations.length)) {
+      throw new DamagedRow('the header', `version ${version}`);
+    }
+    throw new SwitchgearError('store_newer', `the store ${JSON.stringify(path)} ${newerThan(version)}`);
+  }
+}
+
+/** Reads everything that decisions rest on; throws at the first thing that cannot be as it was written. */
+function verifyAll(db: DatabaseSync): void {
+  const problem = String(db.prepare('PRAGMA quick_check(1)').get()?.quick_check);
+  if (problem !== 'ok') throw new DamagedRow('the file', problem);
+  for (const { key, version, state, crc, block } of db.prepare('SELECT * FROM cells').iterate()) {
+    const isSound = sumOf(key, version, state ?? '') === crc && block === blockOf(Number(version));
+    if (!isSound) throw new DamagedRow('cells', String(key));
+  }
+  for (const { key, total, crc } of db.prepare('SELECT key, total, crc FROM sums').iterate()) {
+    if (sumOf(key, total) !== crc) throw new DamagedRow('sums', String(key));
+  }
+  for (const { key, value, crc } of db.prepare('SELECT key, value, crc FROM meta').iterate()) {
+    if (sumOf(key, value) !== crc) throw new DamagedRow('meta', String(key));
+  }
+  for (const { seq, entry, crc } of db.prepare('SELECT seq, entry, crc FROM journal').iterate()) {
+    if (sumOf(seq, entry) !== crc) throw new DamagedRow('journal', String(seq));
+  }
+}
+
+/** Whether an error while opening speaks against the file itself and not against its disk or its rights. */
+function isDamage(error: unknown, path: string): boolean {
+  if (error instanceof SwitchgearError) return false;
+  if (troubleOf(error) === 'damaged') return true;
+  const primary = codeOf(error) & 0xff;
+  if (primary === readOnlyCode) return isWritable(path); // A header that says so, on a disk that does not.
+  return primary === 1 || primary === 25 || error instanceof TypeError; // A table that is gone, an impossible value.
+}
+
+function isWritable(path: string): boolean {
+  try {
+    accessSync(path, constants.W_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+export function inodeOf(path: string): number {
+  return statSync(path, { throwIfNoEntry: false })?.ino ?? 0;
+}
+
+/** Renames a damaged file with what belongs to it; undefined where another process was faster. */
+export function setAside(path: string, inode: number): string | undefined {
+  const lock = `${path}.setting-aside`;
+  const sinceMs = machineClock.nowMs();
+  for (;;) {
+    try {
+      mkdirSync(lock, { mode: 0o700 });
+      break;
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+      if (machineClock.nowMs() - sinceMs > staleMs) rmdirSync(lock);
+      standStill(5);
+    }
+  }
+  try {
+    if (inodeOf(path) !== inode) return undefined;
+    const to = `${path}.damaged-${machineClock.wallMs()}-${process.pid}`;
+    renameSync(path, to);
+    for (const part of ['-wal', '-shm']) {
+      if (inodeOf(path + part) !== 0) renameSync(path + part, to + part);
+    }
+    return to;
+  } finally {
+    rmdirSync(lock);
+  }
+}

@@ -1,0 +1,155 @@
+/** The door `switchgear/stores/sqlite`: state in one file that the processes of one machine share. */
+
+import type { Card } from '../../core/card.ts';
+import { SwitchgearError } from '../../core/error.ts';
+import { type Entry, type EntryBody, type EntryPlace, isTrace } from '../../core/event.ts';
+import { journalEntriesMax, lockWaitMs, storedKeysMax, storePollMs } from '../../core/limits.ts';
+import type { Clock } from '../../ports/clock.ts';
+import type { CellOptions, Deal, Marked, Shared, Store } from '../../ports/store.ts';
+import { freshName } from '../../platform/unique-id.ts';
+import { every } from '../../platform/machine-clock.ts';
+import { cardPrefix, laterCard, putStep } from '../cells/transaction-plan.ts';
+import { createPulse, sayUnreadable } from '../cells/store-health.ts';
+import { createSharing } from '../../coordination/index.ts';
+import { createCheckpoints } from './checkpoint.ts';
+import { secretKey } from './transactions.ts';
+import { createSession } from './connection.ts';
+import { createWriter } from './writer.ts';
+import { createViews } from '../cells/cell-views.ts';
+
+export interface SqliteOptions {
+  /** The file; it and its folder are made where they are missing, for this user alone. */
+  readonly path: string;
+  /** How long a synchronous caller waits for the lock: 5 ms, or more where no event loop has to go on. */
+  readonly waitMs?: number;
+  /** What the journal keeps: 30 days and 64 megabytes. */
+  readonly retain?: { readonly days?: number; readonly megabytes?: number };
+  /** Cells that the file may have; a new one beyond counts in its process alone. */
+  readonly keysMax?: number;
+  /** Whether the whole file is read once when it is opened. */
+  readonly verify?: boolean;
+  /** For a process that ends at once: a short log is not copied into the file, for which it would wait for the disk. */
+  readonly isBrief?: boolean;
+  /** For tests: the store's time. */
+  readonly clock?: Clock;
+}
+
+export type SqliteStore = Store & { readonly shared: Shared };
+
+export function sqliteStore(options: SqliteOptions): SqliteStore {
+  checkOptions(options);
+  const { path, waitMs = lockWaitMs, verify = true, isBrief = false } = options;
+  const bytes = (options.retain?.megabytes ?? 64) * 1_048_576;
+  const retain = { days: options.retain?.days ?? 30, bytes, cells: options.keysMax ?? storedKeysMax };
+  const pulse = createPulse();
+  const views = createViews((key, isKnown) => sayUnreadable(pulse, key, isKnown));
+  const session = createSession({ path, verify, views, pulse, clock: options.clock });
+  const checkpoints = createCheckpoints(path);
+  const writer = createWriter({ session, views, pulse, waitMs, lookAfterLog: checkpoints.look });
+  const process = `p${freshName()}`;
+  const secret = session.once(secretKey, madeSecret);
+  let closed = false;
+  const stopPoll = every(storePollMs, poll);
+
+  function poll(): void {
+    if (session.reopenIfReplaced()) writer.heal();
+    writer.refresh();
+    writer.sweep(retain);
+    checkpoints.look();
+  }
+
+  function open<S>(key: string, initial: () => S, given?: CellOptions<S>) {
+    return views.open(key, initial, given, () => session.attempt((deals) => deals.known(key))).cell;
+  }
+
+  function cardCell(id: string) {
+    return open<Card | null>(cardPrefix + id, () => null, { join: laterCard });
+  }
+
+  function tail(fromSeq: number): readonly Entry[] {
+    writer.flush();
+    return session.entries(fromSeq, journalEntriesMax, true);
+  }
+
+  const sum = (key: string) => session.attempt((deals) => deals.sum(key)) ?? 0;
+  const now = (deal: Deal) => writer.now(deal).dealt;
+  const { clock } = session;
+  const health = () => pulse.health;
+  const marked = (key: string, atMs: number, keepMs: number): Marked =>
+    session.attempt((deals) => deals.marked(key, atMs, keepMs)) ?? { count: 0, oldestMs: atMs };
+  const sharing = createSharing({ process, clock, cell: open, health, now, soon: writer.soon, sum, marked });
+
+  const shared: Shared = {
+    process,
+    secret,
+    get health() {
+      return pulse.health;
+    },
+    refresh: writer.refresh,
+    now,
+    soon: writer.soon,
+    breakers: sharing.breakers,
+    workers: sharing.workers,
+    rules: sharing.rules,
+    orders: sharing.orders,
+    show: sharing.show,
+    lease: sharing.lease,
+    sum,
+    marked,
+    read: async (prefix, most) => session.read(prefix, most),
+    entries: async (fromSeq, most) => {
+      writer.flush();
+      return session.entries(fromSeq, most, false);
+    },
+    watch: pulse.watch,
+    letGo: views.forget,
+    settled: writer.settled,
+  };
+
+  return {
+    clock: session.clock,
+    shared,
+    cell: open,
+    drop(key) {
+      views.forget(key);
+      writer.drop(key);
+    },
+    keys: () => [...views.all.keys()].filter((key) => !key.startsWith(cardPrefix)),
+    append(body: EntryBody, place: EntryPlace, atMs: number): Entry {
+      const note = { body, place, atMs };
+      return isTrace(body.type) ? writer.trace(note) : writer.record(note);
+    },
+    tail,
+    putCard(card) {
+      const cell = cardCell(card.id);
+      writer.now({ changes: [{ cell, step: putStep(card) }], mustArrive: true });
+    },
+    card: (id) => cardCell(id).state ?? undefined,
+    cards: () => session.read(cardPrefix, journalEntriesMax).map(({ state }) => state as Card),
+    close() {
+      if (closed) return;
+      closed = true;
+      stopPoll();
+      checkpoints.stop();
+      sharing.giveBack();
+      writer.close();
+      const isDue = checkpoints.isDue();
+      // Only the last who closes a file copies its log by itself: of many that overlap none would.
+      if (isDue) session.attempt(() => session.db.exec('PRAGMA wal_checkpoint(TRUNCATE)'));
+      if (!isBrief || isDue) session.close();
+      views.clear();
+    },
+  };
+}
+
+/** Once per file: nothing else here needs crypto to be loaded. */
+function madeSecret(): string {
+  return process.getBuiltinModule('node:crypto').randomBytes(32).toString('base64url');
+}
+
+function checkOptions(options: SqliteOptions): void {
+  const path: unknown = (options as SqliteOptions | undefined)?.path;
+  if (typeof path !== 'string' || path === '' || path.includes('\0')) {
+    throw new SwitchgearError('invalid_argument', `path must name a file, got ${JSON.stringify(path)}`);
+  }
+}

@@ -1,0 +1,50 @@
+/** Traces on their way into a file: nobody waits for them, so those of about the same time are one commit. */
+
+import { journalEntriesMax } from '../../core/limits.ts';
+import type { Note } from '../../ports/store.ts';
+import { machineClock } from '../../platform/machine-clock.ts';
+
+export interface Traces {
+  add(note: Note): void;
+  /** All that wait, to be written now: they stay, and come again, until that has come about. */
+  due(): readonly Note[];
+  /** So many of them were written. */
+  written(count: number): void;
+  /** Nothing can be written for now: the oldest of too many are let go. */
+  hold(): void;
+  readonly size: number;
+}
+
+/** How many make a commit of their own, and how long fewer wait for one. */
+const tracesPerCommit = 1_000;
+const traceWaitMs = 10;
+
+export function createTraces(commit: () => void): Traces {
+  let notes: Note[] = [];
+  let forget: (() => void) | undefined;
+  const late = () => {
+    forget = undefined;
+    commit();
+  };
+  return {
+    add(note) {
+      notes.push(note);
+      if (notes.length >= tracesPerCommit) commit();
+      else forget ??= machineClock.after(traceWaitMs, late, true);
+    },
+    due: () => [...notes], // More may come meanwhile.
+    written(count) {
+      if (count === 0) return;
+      notes = notes.slice(count);
+      if (notes.length > 0) return;
+      forget?.();
+      forget = undefined;
+    },
+    hold() {
+      if (notes.length > journalEntriesMax) notes = notes.slice(-journalEntriesMax);
+    },
+    get size() {
+      return notes.length;
+    },
+  };
+}
