@@ -1,8 +1,8 @@
 /** The door `switchgear/breaker`: the breaker alone, for one service, without tasks, policy or store. */
 
-import { BreakerAlone } from './alone/breaker-alone.ts';
-import type { Breaker, BreakerOptions } from './alone/breaker-face.ts';
-import { modelOf } from './alone/model.ts';
+import { BreakerAlone } from './standalone/breaker.ts';
+import type { Breaker, BreakerOptions } from './standalone/api.ts';
+import { modelOf } from './standalone/options.ts';
 import { exportBreaker, importBreaker, type SavedBreaker } from './core/controls/breaker/saved.ts';
 import { initialBreaker } from './core/controls/breaker/state.ts';
 
@@ -13,7 +13,7 @@ export {
   type BreakerPermit,
   type BreakerRefusal,
   CircuitOpenError,
-} from './alone/breaker-face.ts';
+} from './standalone/api.ts';
 export type { Outcome } from './core/action.ts';
 export type { SavedBreaker } from './core/controls/breaker/saved.ts';
 

@@ -8,7 +8,7 @@ import { quoted } from '../core/quote.ts';
 import type { BreakerSettings } from '../core/settings.ts';
 import { coarseClock, systemClock } from '../platform/system-clock.ts';
 import type { Clock } from '../ports/clock.ts';
-import type { BreakerOptions } from './breaker-face.ts';
+import type { BreakerOptions } from './api.ts';
 import { type TimeLimit, timeLimit } from './time-limit.ts';
 
 /** What breakers of equal options share. */

@@ -2,7 +2,7 @@
 
 import type { Admitted } from '../core/controls/breaker/breaker.ts';
 import { sharedSettingsMax } from '../core/limits.ts';
-import type { BreakerPermit } from './breaker-face.ts';
+import type { BreakerPermit } from './api.ts';
 
 let ids = 0;
 

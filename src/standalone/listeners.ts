@@ -1,7 +1,7 @@
 /** Tells listeners of a change of phase. They cannot change an outcome: what they throw is a warning and no more. */
 
 import type { BreakerState } from '../core/controls/breaker/state.ts';
-import type { BreakerChange } from './breaker-face.ts';
+import type { BreakerChange } from './api.ts';
 
 export type Listener = (change: BreakerChange) => void;
 

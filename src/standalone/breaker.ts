@@ -15,11 +15,11 @@ import { halfOpenBreaker, openBreaker, resetBreaker } from '../core/controls/bre
 import { type BreakerState, none } from '../core/controls/breaker/state.ts';
 import { beginRunning, countRunning } from '../core/controls/breaker/window.ts';
 import { classifyError, classifyValue, peek } from '../core/classify.ts';
-import type { Breaker, BreakerChange, BreakerPermit, BreakerRefusal } from './breaker-face.ts';
+import type { Breaker, BreakerChange, BreakerPermit, BreakerRefusal } from './api.ts';
 import { tellAll } from './listeners.ts';
-import { check, type Model } from './model.ts';
-import { ClosedPermit, type Cut, grantOf, nextId } from './permits.ts';
-import { type Cached, refusalFor, refuse } from './refusals.ts';
+import { check, type Model } from './options.ts';
+import { ClosedPermit, type Cut, grantOf, nextId } from './permit.ts';
+import { type Cached, refusalFor, refuse } from './refusal.ts';
 import { sameError } from './same-error.ts';
 import { isPromise, promiseOf, type Seen } from './seen.ts';
 import type { Owner } from './time-limit.ts';

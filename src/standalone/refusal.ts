@@ -1,8 +1,8 @@
 /** The refusals of a breaker: values first, errors and rejected promises on demand, one for a whole open period. */
 
 import type { Stop } from '../core/verdict.ts';
-import { type BreakerRefusal, CircuitOpenError } from './breaker-face.ts';
-import type { Model } from './model.ts';
+import { type BreakerRefusal, CircuitOpenError } from './api.ts';
+import type { Model } from './options.ts';
 
 /** The refusal of an open period, with what is made of it on demand. */
 export interface Cached {
