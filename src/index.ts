@@ -13,7 +13,7 @@ export { estimateUsageCents } from './core/builtin-prices.ts';
 export { isRefused, type Refusal, type Refused, RefusedError, refusalOf } from './core/refusal.ts';
 export type { BreakerSettings, Settings, TaskSettings } from './core/settings.ts';
 export { allow, type Code, type Counters, type Decision, type Stop, type Verdict, type Vote } from './core/verdict.ts';
-export { answerCard, retryOf } from './guard/by-hand.ts';
+export { answerCard, retryOf } from './guard/extras/answer-card.ts';
 export { defaultSwitchgear } from './guard/default-switchgear.ts';
 export type {
   Admission,
@@ -41,15 +41,15 @@ export type {
   TaskSnapshot,
   Watch,
   WatchOptions,
-} from './guard/front-door.ts';
-export { checkHealth } from './guard/health.ts';
-export { metricsOf } from './guard/metrics.ts';
-export { addControl } from './guard/own-controls.ts';
-export { reload, tighten } from './guard/reloading.ts';
-export { retry } from './guard/retry.ts';
-export { createSwitchgear } from './guard/switchgear.ts';
-export { admit } from './guard/two-step.ts';
-export { watch } from './guard/watch.ts';
+} from './guard/api.ts';
+export { checkHealth } from './guard/extras/health-checks.ts';
+export { metricsOf } from './guard/extras/metrics.ts';
+export { addControl } from './guard/extras/custom-controls.ts';
+export { reload, tighten } from './guard/extras/reload.ts';
+export { retry } from './guard/extras/retry.ts';
+export { createSwitchgear } from './guard/create-switchgear.ts';
+export { admit } from './guard/entries/two-step.ts';
+export { watch } from './guard/extras/watch.ts';
 export type { Answer, Approver } from './ports/approver.ts';
 export type { Clock } from './ports/clock.ts';
 export type { Price, Prices, Usage } from './ports/prices.ts';

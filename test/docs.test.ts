@@ -40,7 +40,7 @@ test('the reference names every code, every type of entry, every member of gear 
   const types = [...union.matchAll(/'([a-z]+(?:-[a-z]+)+|notice)'/g)].map(([, type = '']) => type);
   const members = ['Switchgear', 'Task'].flatMap((name) => {
     const body = new RegExp(`export interface ${name} \\{\n([\\s\\S]*?)\n\\}`).exec(
-      read('src/guard/front-door.ts'),
+      read('src/guard/api.ts'),
     )?.[1];
     return [...(body ?? '').matchAll(/^ {2}(?:readonly )?(\w+)[<(:]/gm)].map(([, member = '']) => member);
   });

@@ -1,8 +1,8 @@
 /** Our policies as a watching surface: everything goes through the gear that users have, and nothing is enforced. */
 
 import type { Action } from '../../src/core/action.ts';
-import { fingerprint } from '../../src/guard/fingerprint.ts';
-import { worksOf } from '../../src/guard/works-of.ts';
+import { fingerprint } from '../../src/guard/runtime/fingerprint.ts';
+import { worksOf } from '../../src/guard/runtime/works-of.ts';
 import { createSwitchgear, type Switchgear, type Task } from '../../src/index.ts';
 import { simulatedClock } from '../../src/testing/index.ts';
 import type { Detector, Watch } from './detector.ts';

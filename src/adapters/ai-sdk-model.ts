@@ -3,9 +3,9 @@
 import { ReadableStream } from 'node:stream/web';
 import { textLengthMax } from '../core/limits.ts';
 import type { Refusal } from '../core/refusal.ts';
-import { invalid } from '../guard/arguments.ts';
-import type { Task } from '../guard/front-door.ts';
-import { hostCall } from '../guard/host-call.ts';
+import { invalid } from '../guard/runtime/option-checks.ts';
+import type { Task } from '../guard/api.ts';
+import { hostCall } from '../guard/entries/host-call.ts';
 import type { AiSdkRuns } from './ai-sdk-runs.ts';
 import { callIds, hear, hearPrompt, type Part, type Prompt } from './ai-sdk-words.ts';
 import { beginTurn, type HostRun, haltFacts, mayClose, refusedError, told } from './host-run.ts';

@@ -2,7 +2,7 @@
 
 import { countedIdsMax } from '../core/limits.ts';
 import { makeRoom } from '../core/bounded.ts';
-import type { Switchgear, Task } from '../guard/front-door.ts';
+import type { Switchgear, Task } from '../guard/api.ts';
 import type { Part, Prompt } from './ai-sdk-words.ts';
 import { type HostRun, hostRun, type ProtectOptions } from './host-run.ts';
 

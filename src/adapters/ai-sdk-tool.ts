@@ -1,8 +1,8 @@
 /** A tool of the AI SDK, guarded: values, promises and streams stay what they are, and a refusal is a tool error. */
 
 import { AsyncLocalStorage } from 'node:async_hooks';
-import type { Call } from '../guard/front-door.ts';
-import { type HostCall, hostCall } from '../guard/host-call.ts';
+import type { Call } from '../guard/api.ts';
+import { type HostCall, hostCall } from '../guard/entries/host-call.ts';
 import { mustAsk, wasApproved } from './ai-sdk-approval.ts';
 import type { AiSdkRuns } from './ai-sdk-runs.ts';
 import { refusedError, sendOut, turnOf } from './host-run.ts';

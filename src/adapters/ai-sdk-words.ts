@@ -1,7 +1,7 @@
 /** What a task hears of a model of the AI SDK: what it says and costs, new words of the user, calls that others ran. */
 
-import type { Task } from '../guard/front-door.ts';
-import { bookUsage } from '../guard/host-call.ts';
+import type { Task } from '../guard/api.ts';
+import { bookUsage } from '../guard/entries/host-call.ts';
 import type { Usage } from '../ports/prices.ts';
 import type { HostRun } from './host-run.ts';
 

@@ -1,7 +1,7 @@
 /** Claude Agent SDK: `query` with hooks that fail closed, budgets from its messages, and subagents as workers. */
 
 import { defaultSwitchgear } from '../guard/default-switchgear.ts';
-import type { Task, TaskOptions } from '../guard/front-door.ts';
+import type { Task, TaskOptions } from '../guard/api.ts';
 import { claudeHooks } from './claude-hooks.ts';
 import { claudeListener } from './claude-listener.ts';
 import { haltFacts, isTask, type ProtectOptions } from './host-run.ts';

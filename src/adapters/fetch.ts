@@ -3,8 +3,8 @@
 import { fetchBodyMax, nameLengthMax } from '../core/limits.ts';
 import type { Refusal } from '../core/refusal.ts';
 import { defaultSwitchgear } from '../guard/default-switchgear.ts';
-import type { Switchgear, Task } from '../guard/front-door.ts';
-import { bookUsage, hostCall } from '../guard/host-call.ts';
+import type { Switchgear, Task } from '../guard/api.ts';
+import { bookUsage, hostCall } from '../guard/entries/host-call.ts';
 import { haltFacts, told } from './host-run.ts';
 import { once } from './once.ts';
 import { usageReader } from './provider-usage.ts';

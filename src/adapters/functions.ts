@@ -2,9 +2,9 @@
 
 import { isRefused, refusalOf } from '../core/refusal.ts';
 import { isThenable } from '../core/thenable.ts';
-import { invalid } from '../guard/arguments.ts';
+import { invalid } from '../guard/runtime/option-checks.ts';
 import { defaultSwitchgear } from '../guard/default-switchgear.ts';
-import type { AnyFunction, Switchgear, Task } from '../guard/front-door.ts';
+import type { AnyFunction, Switchgear, Task } from '../guard/api.ts';
 import { refusedError } from './host-run.ts';
 import { once } from './once.ts';
 

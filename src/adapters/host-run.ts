@@ -4,9 +4,9 @@ import { hostRestMs, hostRunsMax } from '../core/limits.ts';
 import { isRefused, type Refusal, RefusedError, refusalOf } from '../core/refusal.ts';
 import { makeRoom } from '../core/bounded.ts';
 import { defaultSwitchgear } from '../guard/default-switchgear.ts';
-import type { Switchgear, Task, TaskOptions } from '../guard/front-door.ts';
-import type { HostAnswer } from '../guard/host-call.ts';
-import { worksOf } from '../guard/works-of.ts';
+import type { Switchgear, Task, TaskOptions } from '../guard/api.ts';
+import type { HostAnswer } from '../guard/entries/host-call.ts';
+import { worksOf } from '../guard/runtime/works-of.ts';
 import { structureOf } from './open-worker.ts';
 
 /** What every `protect` takes. */

@@ -1,7 +1,7 @@
 /** What guarded tools of LangChain and LangGraph have in common: how a person is asked and how a refusal is told. */
 
-import type { Task } from '../guard/front-door.ts';
-import type { HostCall } from '../guard/host-call.ts';
+import type { Task } from '../guard/api.ts';
+import type { HostCall } from '../guard/entries/host-call.ts';
 import type { Answer } from '../ports/approver.ts';
 import { messageClasses, type Runtime, type ToolCallLike } from './langchain-shapes.ts';
 

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { createSwitchgear } from '../guard/switchgear.ts';
+import { createSwitchgear } from '../guard/create-switchgear.ts';
 import { protect } from './langchain.ts';
 
 test('without its package the adapter says which one to install, and nothing runs unguarded', async () => {

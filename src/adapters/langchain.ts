@@ -1,7 +1,7 @@
 /** LangChain 1.x: the settings of `createAgent`, with a middleware that guards every tool call and model call. */
 
 import { defaultSwitchgear } from '../guard/default-switchgear.ts';
-import { type HostAnswer, type HostCall, hostCall } from '../guard/host-call.ts';
+import { type HostAnswer, type HostCall, hostCall } from '../guard/entries/host-call.ts';
 import { type HidingOptions, type HostRun, hostRuns, sendOut, told, turnOf } from './host-run.ts';
 import { callModel } from './langchain-model.ts';
 import { type Handler, type ModelRequest, runNames, type ToolRequest, threadOf } from './langchain-shapes.ts';

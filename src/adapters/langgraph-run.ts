@@ -3,8 +3,8 @@
 import { hostRunsMax } from '../core/limits.ts';
 import { makeRoom } from '../core/bounded.ts';
 import { defaultSwitchgear } from '../guard/default-switchgear.ts';
-import type { Task, TaskOptions } from '../guard/front-door.ts';
-import { worksOf } from '../guard/works-of.ts';
+import type { Task, TaskOptions } from '../guard/api.ts';
+import { worksOf } from '../guard/runtime/works-of.ts';
 import { isTask, type ProtectOptions } from './host-run.ts';
 import { type Runtime, threadOf } from './langchain-shapes.ts';
 import { once } from './once.ts';

@@ -7,8 +7,8 @@ import { delegationPolicyPrompt } from '../core/messages/prompts.ts';
 import { causeHint, workerFailure } from '../core/controls/delegation/worker-failure.ts';
 import { wait } from '../platform/system-clock.ts';
 import { defaultSwitchgear } from '../guard/default-switchgear.ts';
-import type { Switchgear } from '../guard/front-door.ts';
-import { worksOf } from '../guard/works-of.ts';
+import type { Switchgear } from '../guard/api.ts';
+import { worksOf } from '../guard/runtime/works-of.ts';
 import type { MessageLike } from './langchain-shapes.ts';
 import { isYes } from './langchain-tool.ts';
 

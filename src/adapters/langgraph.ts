@@ -1,7 +1,7 @@
 /** LangGraph: compiled graphs as tasks, and the tools and chat models of their nodes, guarded. */
 
 import { defaultSwitchgear } from '../guard/default-switchgear.ts';
-import { hostCall } from '../guard/host-call.ts';
+import { hostCall } from '../guard/entries/host-call.ts';
 import { hostRun, isTask, type ProtectOptions, refusedError, told } from './host-run.ts';
 import { callModel } from './langchain-model.ts';
 import type { MessageLike, Runtime, ToolCallLike } from './langchain-shapes.ts';

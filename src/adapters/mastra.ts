@@ -1,9 +1,9 @@
 /** Mastra: the settings of an agent, with hooks around its tools and processors around its model. */
 
 import { defaultSwitchgear } from '../guard/default-switchgear.ts';
-import type { Task } from '../guard/front-door.ts';
-import { bookUsage } from '../guard/host-call.ts';
-import { type OpenCall, openCall } from '../guard/open-call.ts';
+import type { Task } from '../guard/api.ts';
+import { bookUsage } from '../guard/entries/host-call.ts';
+import { type OpenCall, openCall } from '../guard/entries/open-call.ts';
 import { type HostRun, haltFacts, hostRun, type ProtectOptions, told } from './host-run.ts';
 import { isGuarded, once } from './once.ts';
 import { openWorker } from './open-worker.ts';

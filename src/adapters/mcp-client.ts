@@ -2,8 +2,8 @@
 
 import type { Refusal } from '../core/refusal.ts';
 import { defaultSwitchgear } from '../guard/default-switchgear.ts';
-import type { Switchgear, Task } from '../guard/front-door.ts';
-import { hostCall } from '../guard/host-call.ts';
+import type { Switchgear, Task } from '../guard/api.ts';
+import { hostCall } from '../guard/entries/host-call.ts';
 import { haltFacts, told } from './host-run.ts';
 import { once } from './once.ts';
 import { withMethods } from './with-methods.ts';

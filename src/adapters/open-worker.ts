@@ -3,8 +3,8 @@
 import type { Refusal } from '../core/refusal.ts';
 import { isRefused, refusalOf } from '../core/refusal.ts';
 import { type WorkerFailure, workerFailure } from '../core/controls/delegation/worker-failure.ts';
-import type { Switchgear, Task } from '../guard/front-door.ts';
-import { endingOf, type OpenCall } from '../guard/open-call.ts';
+import type { Switchgear, Task } from '../guard/api.ts';
+import { endingOf, type OpenCall } from '../guard/entries/open-call.ts';
 
 /** A worker that is out, with the task that its own calls belong to. */
 export interface OpenWorker extends OpenCall {

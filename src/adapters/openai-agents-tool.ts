@@ -1,8 +1,8 @@
 /** A tool of the OpenAI Agents SDK between two guardrails: what it is called with, and what came of it. */
 
-import type { Switchgear, Task } from '../guard/front-door.ts';
-import { wouldAsk } from '../guard/host-call.ts';
-import { type OpenCall, openCall } from '../guard/open-call.ts';
+import type { Switchgear, Task } from '../guard/api.ts';
+import { wouldAsk } from '../guard/entries/host-call.ts';
+import { type OpenCall, openCall } from '../guard/entries/open-call.ts';
 import { told, turnOf } from './host-run.ts';
 import { openWorker } from './open-worker.ts';
 

@@ -1,10 +1,10 @@
 /** OpenAI Agents: a runner whose runs are tasks, with guardrails around every tool and a metered model. */
 
 import { countedIdsMax } from '../core/limits.ts';
-import { invalid } from '../guard/arguments.ts';
+import { invalid } from '../guard/runtime/option-checks.ts';
 import { makeRoom } from '../core/bounded.ts';
 import { defaultSwitchgear } from '../guard/default-switchgear.ts';
-import type { Task, TaskOptions } from '../guard/front-door.ts';
+import type { Task, TaskOptions } from '../guard/api.ts';
 import { haltFacts, isTask, type ProtectOptions } from './host-run.ts';
 import { isGuarded, once } from './once.ts';
 import { type ModelLike, protectModel } from './openai-agents-model.ts';

@@ -5,7 +5,7 @@ import type { Entry } from '../core/event.ts';
 import { hostRunsMax } from '../core/limits.ts';
 import type { Stop } from '../core/verdict.ts';
 import { makeRoom } from '../core/bounded.ts';
-import type { Switchgear } from '../guard/front-door.ts';
+import type { Switchgear } from '../guard/api.ts';
 
 type Attributes = Record<string, string | number | boolean>;
 

@@ -2,7 +2,7 @@
 
 import { openCallsMax, patienceMaxMs, sweepMs } from '../core/limits.ts';
 import { makeRoom } from '../core/bounded.ts';
-import type { Task } from '../guard/front-door.ts';
+import type { Task } from '../guard/api.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { WatchedCall } from './watched-call.ts';
 

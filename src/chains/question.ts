@@ -3,9 +3,9 @@
 import { createHmac } from 'node:crypto';
 import type { Card, CardAction } from '../core/card.ts';
 import type { Stop } from '../core/verdict.ts';
-import type { Lane } from '../guard/lanes.ts';
-import { holdsWords } from '../guard/notes.ts';
-import type { Works } from '../guard/works.ts';
+import type { Lane } from '../guard/route/call-site.ts';
+import { holdsWords } from '../guard/journal/journal.ts';
+import type { Works } from '../guard/runtime/runtime.ts';
 import { argsLine, expire } from './ask-card.ts';
 import { type Desk, write } from './run-desk.ts';
 

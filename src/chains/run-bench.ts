@@ -1,8 +1,8 @@
 /** What a run works with: its gear and gate, its rules, who does what, and what came out so far. */
 
-import type { ChainGate } from '../guard/chain-gate.ts';
-import type { Switchgear } from '../guard/front-door.ts';
-import { holdsWords, write } from '../guard/notes.ts';
+import type { ChainGate } from '../guard/entries/chain-step.ts';
+import type { Switchgear } from '../guard/api.ts';
+import { holdsWords, write } from '../guard/journal/journal.ts';
 import type { Ability } from './ability.ts';
 import type { Desk } from './run-desk.ts';
 import type { Checked, RunRules } from './run-rules.ts';

@@ -4,7 +4,7 @@ import { readError } from '../core/classify.ts';
 import { abilityOutputBytesMax, reasonLengthMax, resultPatienceMs, stepStoreWaitMs, sweepMs } from '../core/limits.ts';
 import { refusalOf } from '../core/refusal.ts';
 import { wait } from '../platform/system-clock.ts';
-import type { Task } from '../guard/front-door.ts';
+import type { Task } from '../guard/api.ts';
 import type { ChainStep } from './chain.ts';
 import { holds, whySkipped } from './condition.ts';
 import { type Bench, tellRules } from './run-bench.ts';

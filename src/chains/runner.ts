@@ -3,10 +3,10 @@
 import { carryOn } from '../core/controls/budget/budget.ts';
 import { stepStoreWaitMs } from '../core/limits.ts';
 import { parseRule, type Rule, ruleOf } from '../core/controls/rules/rule.ts';
-import { chainGate } from '../guard/chain-gate.ts';
-import type { SwitchgearOptions } from '../guard/front-door.ts';
-import { announce, write as writeEntry } from '../guard/notes.ts';
-import { createSwitchgear } from '../guard/switchgear.ts';
+import { chainGate } from '../guard/entries/chain-step.ts';
+import type { SwitchgearOptions } from '../guard/api.ts';
+import { announce, write as writeEntry } from '../guard/journal/journal.ts';
+import { createSwitchgear } from '../guard/create-switchgear.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Store } from '../ports/store.ts';
 import type { Ability } from './ability.ts';

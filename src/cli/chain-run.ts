@@ -11,7 +11,7 @@ import { chainError, lineOf } from '../chains/problem.ts';
 import { readChain, readText } from '../chains/read.ts';
 import type { RunState } from '../chains/run-state.ts';
 import { SwitchgearError } from '../core/error.ts';
-import type { PolicyInput } from '../guard/front-door.ts';
+import type { PolicyInput } from '../guard/api.ts';
 import type { CheckedPolicy } from '../policy/index.ts';
 import type { Approver } from '../ports/approver.ts';
 import { findAbilities } from './chain-abilities.ts';

@@ -1,8 +1,8 @@
 /** A run that was halted, paused or lost goes on: in this process, with what it had used. */
 
 import { SwitchgearError } from '../core/error.ts';
-import { retryOf } from '../guard/by-hand.ts';
-import { carryOver } from '../guard/carried.ts';
+import { retryOf } from '../guard/extras/answer-card.ts';
+import { carryOver } from '../guard/tasks/carried.ts';
 import type { Store } from '../ports/store.ts';
 import { forgetRun, type RunRecord } from '../supervisor/run-record.ts';
 import { keepHeapSmall } from '../supervisor/small-heap.ts';

@@ -3,8 +3,8 @@
 import { haltedDrainMs, leftBehindMs } from '../core/limits.ts';
 import type { Refusal } from '../core/refusal.ts';
 import { wait } from '../platform/system-clock.ts';
-import { sweep } from '../guard/sweep.ts';
-import { worksOf } from '../guard/works-of.ts';
+import { sweep } from '../guard/tasks/sweep.ts';
+import { worksOf } from '../guard/runtime/works-of.ts';
 import type { Clock } from '../ports/clock.ts';
 import { codeOf } from '../supervisor/child.ts';
 import { type Ended, endTree, stopOrGo } from '../supervisor/ending.ts';

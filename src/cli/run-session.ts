@@ -1,8 +1,8 @@
 /** A run on an open store: the gear that judges it, the screen that shows it, and what became of earlier runs. */
 
 import { systemClock } from '../platform/system-clock.ts';
-import type { Task, TaskOptions } from '../guard/front-door.ts';
-import { createSwitchgear } from '../guard/switchgear.ts';
+import type { Task, TaskOptions } from '../guard/api.ts';
+import { createSwitchgear } from '../guard/create-switchgear.ts';
 import { type CheckedPolicy, checked } from '../policy/check/check-policy.ts';
 import type { Store } from '../ports/store.ts';
 import { priceBook } from '../prices/index.ts';

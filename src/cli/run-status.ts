@@ -2,8 +2,8 @@
 
 import { secsMax } from '../core/limits.ts';
 import type { TaskSettings } from '../core/settings.ts';
-import { carriedFrom } from '../guard/carried.ts';
-import type { Switchgear, Task, TaskSnapshot } from '../guard/front-door.ts';
+import { carriedFrom } from '../guard/tasks/carried.ts';
+import type { Switchgear, Task, TaskSnapshot } from '../guard/api.ts';
 import { count } from './sheet.ts';
 
 /** The counters of a task against its limits. */

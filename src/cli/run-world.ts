@@ -1,6 +1,6 @@
 /** What one call of `switchgear run` works with, through all of its attempts. */
 
-import type { Switchgear, Task } from '../guard/front-door.ts';
+import type { Switchgear, Task } from '../guard/api.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Store } from '../ports/store.ts';
 import type { Terminal } from './command.ts';

@@ -1,9 +1,9 @@
 /** CueDeck's reference breaker: a threshold, a wait in seconds, one probe, and two kinds of error for its caller. */
 
 import { RefusedError } from '../core/refusal.ts';
-import type { SwitchgearOptions } from '../guard/front-door.ts';
-import { messageOf } from '../guard/notes.ts';
-import { createSwitchgear } from '../guard/switchgear.ts';
+import type { SwitchgearOptions } from '../guard/api.ts';
+import { messageOf } from '../guard/journal/journal.ts';
+import { createSwitchgear } from '../guard/create-switchgear.ts';
 
 /** The operation ran and failed; `cause` is what it threw. A call that was rejected throws a `RefusedError` instead. */
 export class OperationFailed extends Error {

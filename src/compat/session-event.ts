@@ -1,7 +1,7 @@
 /** The events of Black Box's stream, and what they mean to a task. */
 
 import type { AnthropicUsage } from '../core/builtin-prices.ts';
-import type { Observation } from '../guard/front-door.ts';
+import type { Observation } from '../guard/api.ts';
 
 /** What the stream of a session says. Without `taskId` it belongs to the task that started last. */
 export type SessionEvent =

@@ -1,7 +1,7 @@
 /** The one gear of the process, for adapters and the seeds' own names. */
 
-import type { Switchgear } from './front-door.ts';
-import { createSwitchgear } from './switchgear.ts';
+import type { Switchgear } from './api.ts';
+import { createSwitchgear } from './create-switchgear.ts';
 
 let shared: Switchgear | undefined;
 

@@ -1,8 +1,8 @@
 /** What a hook does about an event: what is counted on which task, and what is answered. */
 
 import { hookPromptsMax } from '../core/limits.ts';
-import { propose, settle } from '../guard/across.ts';
-import { fingerprint } from '../guard/fingerprint.ts';
+import { propose, settle } from '../guard/entries/detached-call.ts';
+import { fingerprint } from '../guard/runtime/fingerprint.ts';
 import { type Desk, type Held, inTurn } from './desk.ts';
 import {
   type CallEndedEvent,

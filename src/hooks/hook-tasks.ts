@@ -3,10 +3,10 @@
 import { countMax, hookAgentsMax, secsMax } from '../core/limits.ts';
 import type { Refusal } from '../core/refusal.ts';
 import type { TaskSettings } from '../core/settings.ts';
-import { joinTask } from '../guard/frozen-task.ts';
-import { halt } from '../guard/halting.ts';
-import type { TaskNode } from '../guard/task-node.ts';
-import { startTask } from '../guard/tasks.ts';
+import { joinTask } from '../guard/tasks/task-transfer.ts';
+import { halt } from '../guard/tasks/halt.ts';
+import type { TaskNode } from '../guard/tasks/task.ts';
+import { startTask } from '../guard/tasks/task-tree.ts';
 import type { BelowLimits } from '../supervisor/run-record.ts';
 import type { Desk, DeskOptions, Held } from './desk.ts';
 import type { HookDecision } from './hook-event.ts';

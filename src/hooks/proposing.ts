@@ -13,12 +13,12 @@ import {
 } from '../core/limits.ts';
 import type { Refusal } from '../core/refusal.ts';
 import type { Stop } from '../core/verdict.ts';
-import { type ProposedCall, propose, refuse } from '../guard/across.ts';
+import { type ProposedCall, propose, refuse } from '../guard/entries/detached-call.ts';
 import { systemClock, wait } from '../platform/system-clock.ts';
-import { fingerprint } from '../guard/fingerprint.ts';
-import { tell } from '../guard/gate.ts';
-import { type Target, targetFor } from '../guard/lanes.ts';
-import type { Works } from '../guard/works.ts';
+import { fingerprint } from '../guard/runtime/fingerprint.ts';
+import { tell } from '../guard/route/admission.ts';
+import { type Target, targetFor } from '../guard/route/call-site.ts';
+import type { Works } from '../guard/runtime/runtime.ts';
 import { freshName } from '../platform/unique-id.ts';
 import { type Desk, type Held, inTurn } from './desk.ts';
 import { type CallProposedEvent, type HookDecision, pass } from './hook-event.ts';

@@ -4,7 +4,7 @@
  */
 
 import { hookAgentsMax, hookRatesKeepMs } from '../core/limits.ts';
-import { observe } from '../guard/observing.ts';
+import { observe } from '../guard/tasks/observe.ts';
 import type { Prices } from '../ports/prices.ts';
 import type { Change } from '../ports/store.ts';
 import type { Desk } from './desk.ts';

@@ -2,9 +2,9 @@
 
 import type { Ending } from '../core/classify.ts';
 import { hookAgentsMax } from '../core/limits.ts';
-import { settle } from '../guard/across.ts';
-import { book } from '../guard/delegate.ts';
-import { laneOf, targetFor } from '../guard/lanes.ts';
+import { settle } from '../guard/entries/detached-call.ts';
+import { book } from '../guard/entries/delegate.ts';
+import { laneOf, targetFor } from '../guard/route/call-site.ts';
 import type { Desk } from './desk.ts';
 import type { CallEndedEvent } from './hook-event.ts';
 import type { HookWorld } from './hook-tasks.ts';

@@ -6,7 +6,7 @@
 import { hostname } from 'node:os';
 import { agentRunKeepMs, agentRunsMax } from '../core/limits.ts';
 import type { TaskSettings } from '../core/settings.ts';
-import type { Carried } from '../guard/carried.ts';
+import type { Carried } from '../guard/tasks/carried.ts';
 import type { Cell, Store } from '../ports/store.ts';
 import { bootId, processAt } from './process-table.ts';
 

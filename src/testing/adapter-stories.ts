@@ -1,7 +1,7 @@
 /** The stories of the adapter suite: what a model on a script may do, and what has to come of it in every framework. */
 
 import assert from 'node:assert/strict';
-import type { PolicyInput, Switchgear, SwitchgearOptions } from '../guard/front-door.ts';
+import type { PolicyInput, Switchgear, SwitchgearOptions } from '../guard/api.ts';
 import type { HostAbility, HostScene, HostTool, HostTranscript, HostTurn } from './host.ts';
 import { promisesSettled, type SimulatedClock } from './simulated-clock.ts';
 

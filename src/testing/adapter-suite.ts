@@ -1,7 +1,7 @@
 /** What every adapter has to keep to: the same stories through each framework, with a model that follows a script. */
 
 import { describe, test } from 'node:test';
-import { createSwitchgear } from '../guard/switchgear.ts';
+import { createSwitchgear } from '../guard/create-switchgear.ts';
 import { adapterStories, type Stage, stepsMax } from './adapter-stories.ts';
 import type { HostHarness, HostTool } from './host.ts';
 import { promisesSettled, simulatedClock } from './simulated-clock.ts';

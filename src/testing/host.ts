@@ -1,7 +1,7 @@
 /** What an adapter is tested with: a scripted model, some tools, and what became of them in the framework's hands. */
 
 import type { Code } from '../core/verdict.ts';
-import type { Switchgear } from '../guard/front-door.ts';
+import type { Switchgear } from '../guard/api.ts';
 
 /** What the model says in one turn. */
 export interface HostTurn {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type Refusal, RefusedError, refused } from '../core/refusal.ts';
-import type { Observation, Task } from '../guard/front-door.ts';
+import type { Observation, Task } from '../guard/api.ts';
 import { scriptedAgent } from './scripted-agent.ts';
 import { simulatedClock } from './simulated-clock.ts';
 

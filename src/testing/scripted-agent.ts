@@ -1,7 +1,7 @@
 /** An agent without a model: it does what its script says, hears every refusal, and keeps a transcript. */
 
 import { isRefused, type Refusal, refusalOf } from '../core/refusal.ts';
-import type { AnyFunction, Task } from '../guard/front-door.ts';
+import type { AnyFunction, Task } from '../guard/api.ts';
 import type { Usage } from '../ports/prices.ts';
 import type { SimulatedClock } from './simulated-clock.ts';
 

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createChains } from '../../src/chains/chains.ts';
 import type { RunEvent } from '../../src/chains/run-event.ts';
-import type { PolicyInput } from '../../src/guard/front-door.ts';
+import type { PolicyInput } from '../../src/guard/api.ts';
 import { memoryStore } from '../../src/stores/memory.ts';
 import { simulatedClock } from '../../src/testing/simulated-clock.ts';
 import { chainOf, counting, person, step } from './run-world.ts';

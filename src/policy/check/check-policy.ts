@@ -9,7 +9,7 @@ import { takePreset } from './preset.ts';
 import { takeRules } from './rules.ts';
 import { checkSection, type Entry, entriesOf, topNames } from './section.ts';
 import { conflictsOf } from './conflicts.ts';
-import { policyEngine } from '../engine.ts';
+import { policyEngine } from '../../guard/policy/apply-policy.ts';
 import { camelOf, nearest, snakeOf } from '../../core/names.ts';
 import { emptyTable, plainCopy, type Table } from '../../core/plain-copy.ts';
 import { presets } from '../table/presets.ts';

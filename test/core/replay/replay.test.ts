@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { reload } from '../../../src/guard/reloading.ts';
-import { createSwitchgear } from '../../../src/guard/switchgear.ts';
+import { reload } from '../../../src/guard/extras/reload.ts';
+import { createSwitchgear } from '../../../src/guard/create-switchgear.ts';
 import { resolveBreaker } from '../../../src/core/resolve-settings.ts';
 import { simulatedClock } from '../../../src/testing/index.ts';
 import type { Entry } from '../../../src/core/event.ts';

@@ -1,0 +1,196 @@
+/** The breakers of a gear: found by key, fitted to their settings, evicted when idle, told of in entries. */
+
+import { refusalAt } from '../../core/controls/breaker/breaker.ts';
+import { breaker } from '../../core/controls/breaker/control.ts';
+import { type BreakerState, initialBreaker } from '../../core/controls/breaker/state.ts';
+import type { Control } from '../../core/control.ts';
+import type { EntryPlace } from '../../core/event.ts';
+import { breakersMax, sharedSettingsMax } from '../../core/limits.ts';
+import type { BreakerSettings } from '../../core/settings.ts';
+import type { SharedBreaker } from '../../ports/sharing.ts';
+import type { Cell } from '../../ports/store.ts';
+import { remembered } from '../../core/bounded.ts';
+import type { BreakerSnapshot, BreakerStats } from '../api.ts';
+import { announce, write } from '../journal/journal.ts';
+import type { Works } from '../runtime/runtime.ts';
+
+/** The control of one set of settings: breakers of equal settings share it, only their cells differ. */
+export interface BreakerControl extends Control<BreakerState> {
+  readonly settings: BreakerSettings;
+}
+
+/**
+ * One breaker, which is its own seat in every panel: another control sits down when its settings change, so that a call
+ * that is out settles by the settings in force and not by those it began with.
+ */
+export interface BreakerEntry {
+  readonly name: string;
+  readonly agent: string;
+  readonly cell: Cell<BreakerState>;
+  readonly place: 'self';
+  /** Where the store is shared, one that has the others learn, too. */
+  control: Control<BreakerState> & Partial<SharedBreaker>;
+  settings: BreakerSettings;
+  /** The generation a would-be refusal was last reported for. */
+  shadowed: number;
+}
+
+/** The breaker of a key, made where there is none; its settings are those given last. */
+export function breakerAt(
+  works: Works,
+  key: string,
+  name: string,
+  agent: string,
+  wanted: BreakerSettings,
+): BreakerEntry {
+  const { breakers, breakerControls } = works;
+  const make = () => ({ ...breaker(wanted), settings: wanted });
+  const own = remembered(breakerControls, JSON.stringify(wanted), sharedSettingsMax, make);
+  const { settings } = own;
+  let entry = breakers.get(key);
+  if (entry === undefined && breakers.size >= breakersMax) evict(works);
+  const sharing = works.store.shared?.breakers;
+  const cell = works.store.cell(key, () => initialBreaker(settings), sharing?.cell);
+  const control = sharing?.seat(own, cell, settings, name, (entry) => announce(works, entry)) ?? own;
+  if (entry === undefined) {
+    entry = { name, agent, cell, place: 'self', control, settings, shadowed: 0 };
+    breakers.set(key, entry);
+    if (works.heldNames.has(name)) holdBreaker(works, entry);
+  } else if (entry.control !== control) {
+    const before = entry.settings;
+    entry.settings = settings;
+    entry.control = control;
+    changeBreaker(works, entry, (state) => adapt(state, settings, before));
+  }
+  return entry;
+}
+
+export function breakersOf(works: Works, name: string): readonly BreakerEntry[] {
+  return [...works.breakers.values()].filter((entry) => entry.name === name);
+}
+
+export function dropBreaker({ breakers, store }: Works, key: string): void {
+  breakers.delete(key);
+  store.drop(key);
+}
+
+/** Makes room: the first closed breaker with nothing in flight goes; nobody would miss it. */
+function evict(works: Works): void {
+  for (const [key, { cell }] of works.breakers) {
+    const { phase, inFlight, heldAtMs } = cell.state;
+    if (phase === 'closed' && inFlight === 0 && heldAtMs < 0) {
+      dropBreaker(works, key);
+      return;
+    }
+  }
+}
+
+/** Fits the windows of a living breaker to changed settings; its counts and phase stay. */
+function adapt(state: BreakerState, settings: BreakerSettings, before: BreakerSettings): void {
+  const { ring, ringAt, ringFilled, ringFailures, ringSlow, buckets, bucketAt, running, runningAt, overdue } =
+    initialBreaker(settings);
+  if (ring?.length !== state.ring?.length || before.windowCalls !== settings.windowCalls) {
+    Object.assign(state, { ring, ringAt, ringFilled, ringFailures, ringSlow });
+  }
+  // A bucket of another length has another number: the old ones would never grow old.
+  if (buckets?.length !== state.buckets?.length || before.monitorWindowSecs !== settings.monitorWindowSecs) {
+    Object.assign(state, { buckets, bucketAt });
+  }
+  if (before.slowCallSecs !== settings.slowCallSecs) Object.assign(state, { running, runningAt, overdue });
+}
+
+/** A hand on a breaker, wherever it lies: what it did is said, or else what came of it. */
+export function changeBreaker(
+  works: Works,
+  entry: BreakerEntry,
+  step: (state: BreakerState) => void,
+  did?: 'held' | 'released' | 'reset',
+): void {
+  const { cell, control, name } = entry;
+  const before = cell.state.generation;
+  if (control.change === undefined) step(cell.state);
+  else control.change(step, works.clock.nowMs());
+  if (did === undefined) reportBreaker(works, entry, before);
+  else write(works, { type: `breaker-${did}`, key: cell.key, name, generation: cell.state.generation });
+}
+
+/** Says what a breaker became, if it became anything; a shared one is told of where the change is stored. */
+export function reportBreaker(
+  works: Works,
+  entry: BreakerEntry,
+  before: number,
+  place?: EntryPlace,
+  atMs?: number,
+): void {
+  const { name, cell, settings } = entry;
+  const { generation, phase, cause, openUntilMs: untilMs, trips } = cell.state;
+  if (generation === before) return;
+  if (phase === 'open') works.health?.opened(works, entry);
+  if (entry.control.change !== undefined) return;
+  const body = { key: cell.key, name, generation };
+  if (phase !== 'open') {
+    write(works, { type: phase === 'closed' ? 'breaker-closed' : 'breaker-half-opened', ...body }, place, atMs);
+    return;
+  }
+  const counters = { limit: settings.failureThreshold, trips };
+  write(works, { type: 'breaker-opened', ...body, cause, untilMs, counters }, place, atMs);
+}
+
+export function holdBreaker(works: Works, entry: BreakerEntry): void {
+  const hold = (state: BreakerState) => {
+    state.heldAtMs = Math.max(0, works.clock.nowMs());
+  };
+  changeBreaker(works, entry, hold, 'held');
+}
+
+const stateNames = { closed: 'CLOSED', open: 'OPEN', 'half-open': 'HALF_OPEN' } as const;
+
+/** The state as it is told: open until a call would really pass. */
+export function stateName({ cell, settings }: BreakerEntry, atMs: number): 'CLOSED' | 'OPEN' | 'HALF_OPEN' {
+  const { state } = cell;
+  if (state.heldAtMs >= 0) return 'OPEN';
+  if (state.phase === 'open' && refusalAt(state, settings, atMs) === undefined) return 'HALF_OPEN';
+  return stateNames[state.phase];
+}
+
+/** The counts of some breakers, added up. */
+export function statsOf(entries: readonly BreakerEntry[]): BreakerStats {
+  const sum = (
+    count:
+      | 'streak'
+      | 'probeSuccesses'
+      | 'failures'
+      | 'successes'
+      | 'neutrals'
+      | 'requests'
+      | 'refused'
+      | 'late'
+      | 'inFlight',
+  ) => entries.reduce((total, { cell }) => total + cell.state[count], 0);
+  return {
+    consecutiveFailures: sum('streak'),
+    halfOpenSuccesses: sum('probeSuccesses'),
+    totalFailures: sum('failures'),
+    totalSuccesses: sum('successes'),
+    totalNeutrals: sum('neutrals'),
+    totalRequests: sum('requests'),
+    rejectedRequests: sum('refused'),
+    lateResults: sum('late'),
+    inFlight: sum('inFlight'),
+  };
+}
+
+export function snapshotBreaker(works: Works, entry: BreakerEntry, atMs: number): BreakerSnapshot {
+  const { name, agent, settings, cell } = entry;
+  const { heldAtMs, phase, openUntilMs } = cell.state;
+  return {
+    key: cell.key,
+    name,
+    agent,
+    state: stateName(entry, atMs),
+    held: heldAtMs >= 0,
+    ...(phase === 'open' && openUntilMs >= 0 && { openUntilMs }),
+    healthCheck: !works.health?.checks.has(name) ? 'none' : settings.enableHealthCheck ? 'on' : 'off',
+    ...statsOf([entry]),
+  };
+}

@@ -1,0 +1,183 @@
+/** Budgets beyond one task, seated: on exact sums in one process, on what is in hand where processes share a store. */
+
+import type { Action } from '../../core/action.ts';
+import type { Seat } from '../../core/decide.ts';
+import type { EntryPlace } from '../../core/event.ts';
+import {
+  type BudgetWindow,
+  chargeOf,
+  emptyWindow,
+  endingOf,
+  jointBudget,
+  limitOf,
+  needOf,
+  noticeDue,
+  overBudget,
+  usedAt,
+} from '../../core/controls/budget/joint-budget.ts';
+import { budgetSeatsMax, budgetSlices, sessionBudgetKeepMs } from '../../core/limits.ts';
+import type { JointBudget } from '../../core/settings.ts';
+import { allow, type Stop } from '../../core/verdict.ts';
+import type { Budgets, Wallet } from '../../ports/policy.ts';
+import type { CellOptions } from '../../ports/store.ts';
+import { createPurse } from './allowance.ts';
+import { announce, write } from '../journal/journal.ts';
+import type { Works } from '../runtime/runtime.ts';
+
+/** Who acts, and in which gear. */
+interface Spender {
+  readonly works: Works;
+  readonly agent: string;
+  readonly session: string;
+}
+
+/** One budget of one scope, as a panel sees it. */
+interface Place {
+  readonly seat: Seat;
+  /** Where other processes spend from it, too: takes what only the store can grant. */
+  take?(action: Action, atMs: number): Stop | undefined;
+  close?(): void;
+}
+
+/** The budgets of a policy; undefined where it has none. */
+export function budgetsOf(list: readonly JointBudget[]): Budgets | undefined {
+  if (list.length === 0) return undefined;
+  const places = new Map<string, Place>();
+
+  function placeOf(budget: JointBudget, spender: Spender): Place {
+    const key = keyOf(budget, spender);
+    const known = places.get(key);
+    // Whoever was not needed for longest goes first.
+    if (known === undefined) makeRoomFor(spender);
+    else places.delete(key);
+    const make = spender.works.store.shared === undefined ? seatAlone : seatShared;
+    const place = known ?? make(budget, key, spender);
+    places.set(key, place);
+    return place;
+  }
+
+  function makeRoomFor({ works: { store } }: Spender): void {
+    const [key, place] = places.size < budgetSeatsMax ? [] : places.entries().next().value!;
+    if (key === undefined) return;
+    places.delete(key);
+    place?.close?.();
+    if (store.shared === undefined) store.drop(key);
+  }
+
+  return {
+    at(gear, { agent, session }): Wallet {
+      const works = gear as Works; // No other gear has budgets.
+      const all = list.map((budget) => placeOf(budget, { works, agent, session }));
+      return {
+        seats: all.map(({ seat }) => seat),
+        take(action, atMs) {
+          let waits: Stop | undefined;
+          for (const { take } of all) {
+            const stop = take?.(action, atMs);
+            if (stop !== undefined && stop.kind !== 'wait') return stop;
+            waits ??= stop; // The others are asked meanwhile: a call has only so many rounds.
+          }
+          return waits;
+        },
+      };
+    },
+    close() {
+      for (const { close } of places.values()) close?.();
+      places.clear();
+    },
+  };
+}
+
+/** The limit is not part of it: a raised one goes on from what was spent. */
+function keyOf({ scope, unit, windowSecs }: JointBudget, { works: { project }, agent, session }: Spender): string {
+  const whose = { session: [session], agent: [project, agent], project: [project], global: [] }[scope];
+  return ['budget', scope, unit, `${windowSecs ?? 'ever'}`, ...whose].map(encodeURIComponent).join('/');
+}
+
+/** Where what is said of a budget belongs. */
+function placeFor({ scope }: JointBudget, { agent, session }: Spender): EntryPlace {
+  return scope === 'session' ? { session } : scope === 'agent' ? { agent } : {};
+}
+
+function seatAlone(budget: JointBudget, key: string, spender: Spender): Place {
+  const { works } = spender;
+  const control = jointBudget(budget);
+  const telling: typeof control = {
+    ...control,
+    apply(window, event, place) {
+      const next = control.apply(window, event, place);
+      const notice = noticeDue(next, budget, works.settings.task.noticeShare, event.atMs);
+      if (notice !== undefined) write(works, notice, placeFor(budget, spender), event.atMs);
+      return next;
+    },
+  };
+  return { seat: { control: telling, cell: works.store.cell(key, emptyWindow), place: 'self' } as unknown as Seat };
+}
+
+function seatShared(budget: JointBudget, key: string, spender: Spender): Place {
+  const { works } = spender;
+  const { store, clock } = works;
+  const options = optionsOf(budget);
+  const cell = store.cell(key, emptyWindow, options);
+  const purse = createPurse(store.shared!, clock, budget, cell, {
+    keepMs: options.keepMs,
+    notes(window, atMs) {
+      const body = noticeDue(window, budget, works.settings.task.noticeShare, atMs);
+      return body === undefined ? [] : [{ body, place: placeFor(budget, spender), atMs }];
+    },
+    say: (entry) => announce(works, entry),
+  });
+  const control = jointBudget(budget);
+  /** The call that was last let through here, until everybody has heard of it. */
+  let taken: Action['id'] | undefined;
+  const shared: typeof control = {
+    ...control,
+    // Whether there is enough, the purse knows; what was told later may have passed the limit.
+    judge(window, { action, atMs }) {
+      const used = usedAt(window, budget, atMs);
+      return used > limitOf(budget) ? overBudget(budget, used, endingOf(action)) : allow;
+    },
+    apply(_, event) {
+      if (event.type === 'action-decided' && event.action.id === taken) {
+        taken = undefined;
+        const { verdict, action, atMs } = event;
+        if (verdict.kind === 'allow') return cell.state;
+        // Somebody else was against it in the end; where that is only a question of time, it comes back for it.
+        purse.charge({ amount: -needOf(budget, action), atMs }, verdict.pending);
+        return cell.state;
+      }
+      const charge = chargeOf(budget, event);
+      if (charge !== undefined && charge.amount !== 0) purse.charge(charge);
+      return cell.state;
+    },
+  };
+  return {
+    seat: { control: shared, cell, place: 'self' } as unknown as Seat,
+    take(action, atMs) {
+      const stop = purse.take(needOf(budget, action), atMs, endingOf(action));
+      if (stop === undefined) taken = action.id;
+      return stop;
+    },
+    close: purse.close,
+  };
+}
+
+/** Of two memories the one that saw more, slice by slice; and for how long it matters. */
+function optionsOf({ scope, windowSecs }: JointBudget): CellOptions<BudgetWindow> {
+  const keepMs =
+    windowSecs !== undefined
+      ? (windowSecs * 1000 * (budgetSlices + 2)) / budgetSlices
+      : scope === 'session'
+        ? sessionBudgetKeepMs
+        : undefined;
+  return { join: joined, ...(keepMs !== undefined && { keepMs: Math.ceil(keepMs) }) };
+}
+
+function joined(known: BudgetWindow, stored: BudgetWindow): BudgetWindow {
+  const [newer, older] = known.at > stored.at ? [known, stored] : [stored, known];
+  const later = newer.at - older.at;
+  const sums = Array.from({ length: Math.max(newer.sums.length, older.sums.length) }, (_, age) =>
+    Math.max(newer.sums[age] ?? 0, older.sums[age - later] ?? 0),
+  );
+  return { ...known, ...stored, at: newer.at, sums };
+}

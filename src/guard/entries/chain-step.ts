@@ -1,0 +1,50 @@
+/** The door of chains to the gate: rules of a chain beside those of the policy, and steps that know what fires. */
+
+import type { RuleHit } from '../../core/action.ts';
+import { type RulesInForce, ruleEngine } from '../../core/controls/rules/engine.ts';
+import { addRules } from '../../core/controls/rules/rule-set.ts';
+import type { Rule } from '../../core/controls/rules/rule.ts';
+import type { askPerson } from '../route/approval.ts';
+import type { AnyFunction, GuardOptions, Switchgear } from '../api.ts';
+import { renewLanes } from '../route/call-site.ts';
+import { laterRounds } from '../route/rounds.ts';
+import { guardFunction } from '../route/guarded-function.ts';
+import { targetOf } from '../route/target.ts';
+import type { Works } from '../runtime/runtime.ts';
+import { worksOf } from '../runtime/works-of.ts';
+
+export interface ChainGate {
+  readonly works: Works;
+  /** The rules of the policy, as they were before the chain's. */
+  readonly policyRules: readonly Rule[];
+  /** Rules that were not taken, and why. */
+  readonly rejected: readonly { readonly rule: Rule; readonly reason: string }[];
+  /** The function as a step: its hits are known, and what asks for a person asks in the chain's way. */
+  guard(name: string, fn: AnyFunction, options: GuardOptions & { match(): readonly RuleHit[] }): AnyFunction;
+}
+
+/** Puts the rules of a chain in force on a gear of its own; `veil` hides what filled them from what is kept. */
+export function chainGate(
+  gear: Switchgear,
+  rules: readonly Rule[],
+  ask: typeof askPerson,
+  veil: <T>(kept: T) => T,
+): ChainGate {
+  const works = worksOf(gear);
+  const policyRules = (works.rules as RulesInForce | undefined)?.rules ?? [];
+  const { rules: all, rejected } = addRules(policyRules, rules);
+  const engine = ruleEngine(all, works.settings.ruleSettings);
+  works.rules = { ...engine, hide: (kept) => veil(engine.hide(kept)) };
+  works.rounds = (route, lane, args, first, act) => laterRounds(route, lane, args, first, act, ask);
+  works.told.add('task-missing'); // The run as a whole is judged outside its task, and counts in no budget.
+  renewLanes(works);
+  return {
+    works,
+    policyRules,
+    rejected,
+    guard(name, fn, { match, ...options }) {
+      const target = { ...targetOf(works, name, { ...options, kind: 'step', async: true }), match };
+      return guardFunction(works, target, fn, { ...options, async: true });
+    },
+  };
+}

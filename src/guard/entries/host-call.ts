@@ -1,0 +1,220 @@
+/** A call that a framework makes, guarded under its own id, turn and signal, and asked about in its own way. */
+
+import type { Action } from '../../core/action.ts';
+import type { Ending } from '../../core/classify.ts';
+import { decide } from '../../core/decide.ts';
+import { lanesMax } from '../../core/limits.ts';
+import type { Refusal } from '../../core/refusal.ts';
+import type { BreakerSettings } from '../../core/settings.ts';
+import type { Stop } from '../../core/verdict.ts';
+import type { Answer } from '../../ports/approver.ts';
+import type { Usage } from '../../ports/prices.ts';
+import { actionOf, noteMissingTask } from '../route/proposal.ts';
+import { remembered } from '../../core/bounded.ts';
+import { applyInside, frameOf } from '../runtime/async-context.ts';
+import { outcomeOf, settlingOf } from '../route/outcome.ts';
+import type { Call, GuardOptions, Switchgear, Task } from '../api.ts';
+import { type Admission, comesBack, conclude, isStop, keep, refusalOf, tell } from '../route/admission.ts';
+import { type Lane, laneOf, type Target } from '../route/call-site.ts';
+import { finish, LiveCall } from '../route/live-call.ts';
+import { countError } from '../journal/journal.ts';
+import { withNote } from '../route/refusal-delivery.ts';
+import { isKnown } from '../tasks/observe.ts';
+import { broken } from '../route/refusing.ts';
+import { costOf, modelOf } from '../tasks/cost.ts';
+import { placeOf, type TaskNode } from '../tasks/task.ts';
+import { observes, type Works } from '../runtime/runtime.ts';
+import { worksOf } from '../runtime/works-of.ts';
+
+/** What the host knows of a call. */
+export interface HostCall {
+  /** The host's id: the same call observed elsewhere under it is not counted again. */
+  readonly id?: string | undefined;
+  /** The model turn it came in. */
+  readonly turnId?: string | undefined;
+  readonly kind?: 'tool' | 'model';
+  /** The task it belongs to; the one around the code unless said. */
+  readonly task?: Task | undefined;
+  /** The host's signal: what ends by it is cancelled, which says nothing about the tool. */
+  readonly signal?: AbortSignal | undefined;
+  readonly breaker?: Partial<BreakerSettings> | undefined;
+  readonly classify?: GuardOptions['classify'];
+  /** What the model reads of a result, where the host wraps it: results are compared by it. */
+  readonly shown?: ((value: unknown) => unknown) | undefined;
+  /** Puts a question to a person in the host's own way, where the gear has no approver. What it throws passes. */
+  readonly ask?: ((question: string) => Answer | Promise<Answer>) | undefined;
+}
+
+export type HostAnswer<T> = { readonly value: T } | { readonly refusal: Refusal };
+
+/** Runs a call on the route. It is admitted in the caller's own tick; what the function throws passes. */
+export async function hostCall<T>(
+  gear: Switchgear,
+  name: string,
+  args: readonly unknown[],
+  run: (call: Call) => T | PromiseLike<T>,
+  host: HostCall = {},
+): Promise<HostAnswer<T>> {
+  const works = worksOf(gear);
+  const { clock } = works;
+  let lane: Lane;
+  let admission: Admission;
+  let act: () => Action;
+  try {
+    [lane, act] = proposalOf(works, name, args, host);
+    if (lane.task === undefined) noteMissingTask(works, name, clock.nowMs());
+    else isKnown(lane.task, 'call', host.id);
+    admission = works.admit(works, lane, act(), clock.nowMs());
+  } catch (error) {
+    return { refusal: broken(works, 'admit', name, error) };
+  }
+  if (isStop(admission) && comesBack(admission)) {
+    const question = admission.kind === 'ask' && works.approver === undefined ? host.ask : undefined;
+    const why = admission.reason === undefined ? '' : `: ${admission.reason}`;
+    const answer = await question?.(`${lane.agent} wants to call ${name}${why}`);
+    try {
+      admission = await laterAdmission(works, lane, args, act, admission, answer);
+    } catch (error) {
+      return { refusal: broken(works, 'admit', name, error) };
+    }
+  }
+  if (isStop(admission)) return { refusal: refusalOf(admission, lane, clock.nowMs()) };
+  const call = new LiveCall(works, lane, admission);
+  try {
+    return { value: await perform(call, run, host) };
+  } catch (error) {
+    const halt = lane.task?.halt;
+    // Cut short by the halt of its task, it ends as one more refused call, whatever the client made of the signal.
+    if (halt !== undefined && call.controller?.signal.aborted && !host.signal?.aborted) return { refusal: halt };
+    throw error;
+  }
+}
+
+/** What came of a wait or a question: judged again with the person's answer, if the host has asked for one. */
+async function laterAdmission(
+  works: Works,
+  lane: Lane,
+  args: readonly unknown[],
+  plain: () => Action,
+  first: Stop,
+  answer: Answer | undefined,
+): Promise<Admission> {
+  if (answer?.approved === false) {
+    return conclude(works, lane, plain(), { ...first, kind: 'deny', code: 'rule_declined' }, 'ask');
+  }
+  const act = answer === undefined ? plain : () => ({ ...plain(), approvedBy: answer.by });
+  const said = answer === undefined ? first : works.admit(works, lane, act(), works.clock.nowMs());
+  if (!isStop(said) || !comesBack(said)) return said;
+  return works.rounds?.(works, lane, args, said, act) ?? conclude(works, lane, act(), said);
+}
+
+/** Whether the host may have to put a question to a person. */
+export function mayAsk(gear: Switchgear): boolean {
+  const { approver, rounds } = worksOf(gear);
+  return approver === undefined && rounds !== undefined;
+}
+
+/** Whether a person would be asked about a call that nobody but the host can ask about. It takes and counts nothing. */
+export function wouldAsk(gear: Switchgear, name: string, args: readonly unknown[], host: HostCall = {}): boolean {
+  const works = worksOf(gear);
+  if (!mayAsk(gear)) return false;
+  try {
+    const [lane, act] = proposalOf(works, name, args, host);
+    const proposal = { type: 'action-proposed', atMs: works.clock.nowMs(), action: act() } as const;
+    return lane.task?.haltStop === undefined && decide(lane.panel, proposal).verdict.kind === 'ask';
+  } catch (error) {
+    countError(works, 'admit', error);
+    return false; // The call itself comes to the gate, which fails closed.
+  }
+}
+
+/** Whether a tool's circuit would refuse a call now. It takes and counts nothing. */
+export function isShut(gear: Switchgear, name: string, task: Task): boolean {
+  const works = worksOf(gear);
+  if (observes(works)) return false;
+  try {
+    const [lane, act] = proposalOf(works, name, [], { task });
+    const { verdict } = decide(lane.panel, { type: 'action-proposed', atMs: works.clock.nowMs(), action: act() });
+    return 'code' in verdict && verdict.code === 'circuit_open';
+  } catch (error) {
+    countError(works, 'admit', error);
+    return false; // The call itself comes to the gate, which fails closed.
+  }
+}
+
+/** Books what a model call of a host cost, also that of a halted task: its closing answer is not free. */
+export function bookUsage(gear: Switchgear, task: Task, usage: Usage): void {
+  const works = worksOf(gear);
+  const node = task.halt === undefined ? undefined : nodeOf(works, task);
+  if (node === undefined) {
+    task.observe({ type: 'usage', ...usage });
+    return;
+  }
+  try {
+    const atMs = works.clock.nowMs();
+    const model = modelOf(usage.model);
+    const cost = costOf(works, usage, placeOf(node), atMs);
+    tell(works, node, { type: 'usage-observed', model, cost, basis: model }, atMs);
+  } catch (error) {
+    countError(works, 'observe', error);
+  }
+}
+
+function proposalOf(works: Works, name: string, args: readonly unknown[], host: HostCall): [Lane, () => Action] {
+  const { id, turnId, task, kind = 'tool', breaker } = host;
+  const node = task === undefined ? frameOf(works)?.task : nodeOf(works, task);
+  const key = breaker === undefined ? `${kind} ${name}` : `${kind} ${name} ${JSON.stringify(breaker)}`;
+  const make = (): Target => ({ name, kind, ...(breaker && { overrides: breaker }) });
+  const lane = laneOf(works, remembered(works.targets, key, lanesMax, make), node);
+  return [lane, () => actionOf(works, lane, args, {}, id, turnId)];
+}
+
+function nodeOf({ tasks, halted }: Works, { id }: Task): TaskNode | undefined {
+  return tasks.get(id) ?? halted.get(id);
+}
+
+/** Executes what was admitted, within its time. The slot is kept until the work really ends. */
+function perform<T>(
+  call: LiveCall,
+  run: (call: Call) => T | PromiseLike<T>,
+  { signal, classify, shown }: HostCall,
+): Promise<T> {
+  const { works, lane, permit } = call;
+  const options: GuardOptions = {
+    classify: (ending) => classify?.(ending) ?? ('error' in ending && signal?.aborted ? 'neutral' : undefined),
+  };
+
+  function settle(ending: Ending): void {
+    try {
+      if (call.settled) {
+        keep(works, 'work-ended', lane, permit); // It was given up when its time was over.
+        return;
+      }
+      const outcome = outcomeOf(call, ending, options, works.clock.nowMs());
+      const read = shown !== undefined && 'value' in ending ? { value: shown(ending.value) } : ending;
+      finish(works, call, outcome, settlingOf(works, lane, read, {}, outcome));
+    } catch (error) {
+      countError(works, 'settle', error);
+      if (!call.settled) finish(works, call, { kind: 'neutral', why: 'ignored' });
+    }
+  }
+
+  return new Promise<T>((resolve, reject) => {
+    if (lane.timeoutMs > 0 && !observes(works)) call.limit(reject); // A gear that only observes cuts nothing.
+    const ended = (ending: Ending) => {
+      call.unlimit();
+      settle(ending);
+    };
+    const work = async () => (await applyInside(call, run, undefined, [call])) as T;
+    work().then(
+      (value) => {
+        ended({ value });
+        resolve(withNote(lane, value) as T);
+      },
+      (error) => {
+        ended({ error });
+        reject(error);
+      },
+    );
+  });
+}

@@ -1,0 +1,122 @@
+/** A guarded call in two steps, for hosts that run it themselves: admitted now, settled later, once. */
+
+import { cancelled, type Outcome, type Permit } from '../../core/action.ts';
+import type { Ending } from '../../core/classify.ts';
+import { classify } from '../../core/classify.ts';
+import { countedIdsMax, patienceMaxMs } from '../../core/limits.ts';
+import { type Refusal, refused } from '../../core/refusal.ts';
+import { actionOf, noteMissingTask } from '../route/proposal.ts';
+import { type Checks, isA, name as isName, kind, options, text } from '../runtime/option-checks.ts';
+import { makeRoom } from '../../core/bounded.ts';
+import { frameOf } from '../runtime/async-context.ts';
+import { noLists, settlingOf } from '../route/outcome.ts';
+import { errorFingerprint, fingerprint } from '../runtime/fingerprint.ts';
+import type { Admission, AdmitOptions, Switchgear } from '../api.ts';
+import { comesBack, conclude, isStop, refusalOf, type Settling } from '../route/admission.ts';
+import { type Lane, laneOf, targetFor } from '../route/call-site.ts';
+import { finish, type Leased, lease } from '../route/live-call.ts';
+import { countError } from '../journal/journal.ts';
+import { isKnown } from '../tasks/observe.ts';
+import { broken, undecided } from '../route/refusing.ts';
+import type { TaskNode } from '../tasks/task.ts';
+import { unknownTask } from '../tasks/task-tree.ts';
+import type { Works } from '../runtime/runtime.ts';
+import { worksOf } from '../runtime/works-of.ts';
+
+const checks: Checks = { id: text, kind, turnId: text, task: isA };
+
+/** Admissions by task and call id: a host that enters again for the same call gets the same answer. */
+const admissions = new WeakMap<Works, Map<string, Admission>>();
+
+/** Decides on a call that the host runs itself; it says later how that ended. */
+export function admit(gear: Switchgear, name: string, args: readonly unknown[], given: AdmitOptions = {}): Admission {
+  const works = worksOf(gear);
+  isName('the name of a tool', name);
+  options('admit options', given, checks);
+  const { id, task: wanted } = given;
+  const task = wanted === undefined ? frameOf(works)?.task : (works.tasks.get(wanted) ?? works.halted.get(wanted));
+  if (wanted !== undefined && task === undefined) {
+    // Nobody can be charged for it: a call that names a task we do not know is not let through unprotected.
+    return refusedCall(undecided(name, unknownTask(wanted)), undefined);
+  }
+  if (id === undefined) return decide(works, task, name, args, given, () => {});
+  const admitted = admissions.get(works) ?? new Map<string, Admission>();
+  admissions.set(works, admitted);
+  const key = keyOf(task, id, name, args);
+  // What was let through before its task was halted is not let through again.
+  const known = task?.haltStop === undefined ? admitted.get(key) : undefined;
+  if (known !== undefined) return known;
+  const admission = decide(works, task, name, args, given, () => admitted.delete(key));
+  if (admission.refused === undefined) {
+    makeRoom(admitted, countedIdsMax);
+    admitted.set(key, admission);
+    if (task !== undefined) isKnown(task, 'call', id);
+  }
+  return admission;
+}
+
+/** The same id with another tool or other arguments is another call: some hosts number their calls anew each turn. */
+function keyOf(task: TaskNode | undefined, id: string, name: string, args: readonly unknown[]): string {
+  return `${task?.id ?? ''}\n${id}\n${name}\n${fingerprint(name, args)}`;
+}
+
+function decide(
+  works: Works,
+  task: TaskNode | undefined,
+  name: string,
+  args: readonly unknown[],
+  given: AdmitOptions,
+  settled: () => void,
+): Admission {
+  const atMs = works.clock.nowMs();
+  let lane: Lane | undefined;
+  try {
+    lane = laneOf(works, targetFor(works, name, given.kind ?? 'tool'), task);
+    if (task === undefined) noteMissingTask(works, name, atMs);
+    const action = actionOf(works, lane, args, {}, given.id, given.turnId);
+    const admission = works.admit(works, lane, action, atMs);
+    if (!isStop(admission)) return { refused: undefined, settle: settling(works, lane, admission, settled) };
+    // A host that runs calls itself neither waits nor asks here.
+    const last = comesBack(admission) ? conclude(works, lane, action, admission) : admission;
+    return refusedCall(refusalOf(last, lane, atMs), lane);
+  } catch (error) {
+    return refusedCall(broken(works, 'admit', name, error), lane);
+  }
+}
+
+function refusedCall(refusal: Refusal, lane: Lane | undefined): Admission {
+  return { refused: refused(refusal, lane?.agent ?? '', lane?.session ?? ''), refusal };
+}
+
+/**
+ * The host's word on how it ended. Where it stays away that says nothing about the tool, but what the call holds is
+ * given back: its slot, its probe, the patience of its task.
+ */
+function settling(works: Works, lane: Lane, permit: Permit, settled: () => void) {
+  const call: Leased = { lane, permit, settled: false };
+  const end = (outcome: Outcome, brought?: Settling) => {
+    works.timeouts.remove(timeout);
+    settled();
+    finish(works, call, outcome, brought);
+  };
+  const dueMs = permit.atMs + patienceMaxMs;
+  const timeout = { dueMs, fire: () => end({ kind: 'neutral', why: 'lease-expired' }) };
+  works.timeouts.add(patienceMaxMs, timeout);
+  // Its lease goes on while this process lives. Where an expired lease is no failure, it may simply expire.
+  if (permit.probe && lane.breaker?.settings.leaseExpiry === 'failure') lease(works, call);
+
+  return (ending: Ending | { readonly cancelled: true }): void => {
+    if (call.settled) return;
+    let outcome: Outcome = cancelled; // Also where the ending cannot be read: its slot must not stay taken.
+    let brought: Settling = {};
+    try {
+      if (!('cancelled' in ending)) {
+        outcome = classify(ending, lane.breaker?.settings ?? noLists, works.clock.nowMs(), errorFingerprint);
+        brought = settlingOf(works, lane, ending, {}, outcome);
+      }
+    } catch (error) {
+      countError(works, 'settle', error);
+    }
+    end(outcome, brought);
+  };
+}

@@ -1,0 +1,51 @@
+/** All breakers of one name as one: the worst state, the sums of the counts, and a hand on each of them. */
+
+import { openBreaker, resetBreaker } from '../../core/controls/breaker/phases.ts';
+import type { BreakerState } from '../../core/controls/breaker/state.ts';
+import { type BreakerEntry, breakersOf, changeBreaker, holdBreaker, stateName, statsOf } from '../breakers/breaker-registry.ts';
+import type { BreakerHandle } from '../api.ts';
+import { laneOf } from '../route/call-site.ts';
+import { targetOf } from '../route/target.ts';
+import type { Works } from '../runtime/runtime.ts';
+
+export function breakerHandle(works: Works, name: string): BreakerHandle {
+  const { clock, heldNames } = works;
+  const all = () => breakersOf(works, name);
+  const each = (act: (entry: BreakerEntry) => void) => {
+    // There has to be one, for a hand that wants to hold or trip it before the first call.
+    if (all().length === 0) laneOf(works, targetOf(works, name, {}), undefined);
+    all().forEach(act);
+  };
+  return {
+    name,
+    get state() {
+      const states = all().map((entry) => stateName(entry, clock.nowMs()));
+      return (['OPEN', 'HALF_OPEN'] as const).find((state) => states.includes(state)) ?? 'CLOSED';
+    },
+    get stats() {
+      return statsOf(all());
+    },
+    reset: () => each((entry) => reset(works, entry)),
+    trip: (untilMs) =>
+      each((entry) => {
+        changeBreaker(works, entry, (state) =>
+          openBreaker(state, entry.settings, clock.nowMs(), 'a trip by hand', untilMs),
+        );
+      }),
+    hold() {
+      heldNames.add(name);
+      each((entry) => holdBreaker(works, entry));
+    },
+    release() {
+      heldNames.delete(name);
+      const release = (state: BreakerState) => {
+        state.heldAtMs = -1;
+      };
+      each((entry) => changeBreaker(works, entry, release, 'released'));
+    },
+  };
+}
+
+export function reset(works: Works, entry: BreakerEntry): void {
+  changeBreaker(works, entry, resetBreaker, 'reset');
+}

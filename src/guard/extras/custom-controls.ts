@@ -1,0 +1,89 @@
+/** Controls of the user, kept from harm: one that throws at the gate refuses the call, elsewhere it is passed over. */
+
+import { givenBack } from '../../core/action.ts';
+import type { Control } from '../../core/control.ts';
+import type { Seat } from '../../core/decide.ts';
+import { allow } from '../../core/verdict.ts';
+import { choices, methods, name } from '../runtime/option-checks.ts';
+import type { Switchgear } from '../api.ts';
+import { admit, isStop, settle } from '../route/admission.ts';
+import { pathOf, renewLanes } from '../route/call-site.ts';
+import { countError } from '../journal/journal.ts';
+import { laterRounds } from '../route/rounds.ts';
+import type { OwnSeats, Works } from '../runtime/runtime.ts';
+import { worksOf } from '../runtime/works-of.ts';
+
+/** What controls threw while they learnt, until somebody looks. */
+interface Harm {
+  error: unknown;
+}
+
+/** Adds a control of your own, beside the built-in ones; for the calls and tasks that begin from now on. */
+// biome-ignore lint/suspicious/noExplicitAny: each control knows its own state, and nobody else looks into it.
+export function addControl(gear: Switchgear, control: Control<any>): void {
+  const works = worksOf(gear);
+  methods('initial', 'judge', 'apply')('a control', control);
+  name('the name of a control', control.name);
+  choices('task', 'chain', 'target', 'session', 'gear')('the scope of a control', control.scope);
+  const own = (works.own ?? seatOwnControls(works)) as ReturnType<typeof seatOwnControls>;
+  works.own = own;
+  works.rounds ??= laterRounds;
+  own.add(tolerant(works, own.harm, control as Control<never>));
+  renewLanes(works);
+}
+
+/** Seats for them, and a gate that fails closed where one could not learn of an admission: it is taken back. */
+function seatOwnControls(works: Works) {
+  const harm: Harm = { error: undefined };
+  const controls: Control<never>[] = [];
+  works.admit = (_, lane, action, atMs) => {
+    harm.error = undefined;
+    const admission = admit(works, lane, action, atMs);
+    if (harm.error === undefined || isStop(admission)) return admission;
+    const { error } = harm;
+    settle(works, lane, admission, givenBack, atMs, {});
+    throw error;
+  };
+  const isOfTask = ({ scope }: Control<never>) => scope === 'task' || scope === 'chain';
+  const seats: OwnSeats = {
+    ofTask: ({ cells }) =>
+      controls.filter(isOfTask).map((control) => {
+        cells.own ??= {};
+        cells.own[control.name] ??= { state: control.initial(cells.deadline.state.startedAtMs) };
+        return { control, cell: cells.own[control.name], place: 'self' } as unknown as Seat;
+      }),
+    beside: ({ store }, target, session) =>
+      controls
+        .filter((control) => !isOfTask(control))
+        .map((control) => {
+          const { scope } = control;
+          const whose = scope === 'target' ? [scope, target.name] : scope === 'session' ? [scope, session] : [];
+          const cell = store.cell(pathOf('own', control.name, ...whose), () => control.initial(0));
+          return { control, cell, place: 'self' } as unknown as Seat;
+        }),
+  };
+  return { ...seats, harm, add: (control: Control<never>) => controls.push(control) };
+}
+
+/** The control as the panel sees it. What throws while it learns must not keep the others from learning. */
+function tolerant(works: Works, harm: Harm, control: Control<never>): Control<never> {
+  const guarded = <T>(where: string, instead: T, run: () => T): T => {
+    try {
+      return run();
+    } catch (error) {
+      harm.error = error ?? true;
+      countError(works, `control ${control.name}: ${where}`, error);
+      return instead;
+    }
+  };
+  return {
+    name: control.name,
+    scope: control.scope,
+    initial: (atMs) => control.initial(atMs),
+    judge: (state, proposal, place) => control.judge(state, proposal, place),
+    apply: (state, event, place) => guarded('apply', state, () => control.apply(state, event, place)),
+    check: (state, atMs) => guarded('check', allow, () => control.check?.(state, atMs) ?? allow),
+    due: (state, action) => guarded('due', allow, () => control.due?.(state, action) ?? allow),
+    gauges: (state, atMs) => guarded('gauges', [], () => control.gauges?.(state, atMs) ?? []),
+  };
+}

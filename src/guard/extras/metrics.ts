@@ -1,0 +1,24 @@
+/** The three numbers to watch, for all breakers of a name. */
+
+import { type BreakerMetrics, breakerMetrics } from '../../core/controls/breaker/metrics.ts';
+import { breakersOf } from '../breakers/breaker-registry.ts';
+import type { Switchgear } from '../api.ts';
+import { worksOf } from '../runtime/works-of.ts';
+
+/** Trips, failure rate and time spent open of the breakers of a name: sums, the worst rate, the longest time. */
+export function metricsOf(gear: Switchgear, name: string): BreakerMetrics {
+  const works = worksOf(gear);
+  const atMs = works.clock.nowMs();
+  const found = breakersOf(works, name).map(({ cell, settings }) =>
+    breakerMetrics(cell.state, settings, works.settings.alerts, atMs),
+  );
+  const sum = (part: 'breaker_trip_count' | 'trips_per_hour') => found.reduce((total, one) => total + one[part], 0);
+  const rates = found.flatMap(({ failure_rate }) => failure_rate ?? []);
+  return {
+    breaker_trip_count: sum('breaker_trip_count'),
+    trips_per_hour: sum('trips_per_hour'),
+    failure_rate: rates.length === 0 ? undefined : Math.max(...rates),
+    time_in_open_state: Math.max(0, ...found.map((one) => one.time_in_open_state)),
+    alerts: [...new Set(found.flatMap(({ alerts }) => alerts))],
+  };
+}

@@ -1,0 +1,34 @@
+/** Tries again after 1, 2, 4 seconds. A refusal is never retried: it is an answer. */
+
+import { retryAttemptsMax } from '../../core/limits.ts';
+import { isRefused, refusalOf } from '../../core/refusal.ts';
+import { amount, type Checks, fn, signal as isSignal, options, whole } from '../runtime/option-checks.ts';
+import { wait } from '../../platform/system-clock.ts';
+import type { RetryOptions, Switchgear } from '../api.ts';
+import { worksOf } from '../runtime/works-of.ts';
+
+const checks: Checks = {
+  retries: (what, value) => whole(what, value, 0),
+  baseSecs: amount,
+  signal: isSignal,
+  when: fn,
+};
+
+/** Tries again after 1, 2, 4 seconds of the gear's clock; a refusal comes back at once. */
+export async function retry<T>(gear: Switchgear, run: () => T | Promise<T>, given: RetryOptions = {}): Promise<T> {
+  const { clock } = worksOf(gear);
+  fn('the function to retry', run);
+  options('retry options', given, checks);
+  const { when, signal, retries: wanted = 3, baseSecs = 1 } = given;
+  const retries = Math.min(wanted, retryAttemptsMax);
+  for (let attempt = 0; ; attempt++) {
+    try {
+      return await run(); // A refused value comes back as it is: whoever runs counts each attempt by its own guard.
+    } catch (error) {
+      const final = attempt >= retries || refusalOf(error) !== undefined || isRefused(error) || signal?.aborted;
+      if (final || when?.(error) === false) throw error;
+      await wait(clock, 1000 * baseSecs * 2 ** attempt, signal);
+      if (signal?.aborted) throw error;
+    }
+  }
+}

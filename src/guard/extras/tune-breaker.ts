@@ -1,0 +1,28 @@
+/** Settings of breakers by name, for the seeds' own names: every breaker of it, existing and future. */
+
+import { checkPart } from '../../core/setting-overrides.ts';
+import type { BreakerSettings } from '../../core/settings.ts';
+import { breakerAt, breakersOf } from '../breakers/breaker-registry.ts';
+import type { Switchgear } from '../api.ts';
+import { laneOf, renewLanes, targetFor } from '../route/call-site.ts';
+import { noteTuning } from '../route/target.ts';
+import { worksOf } from '../runtime/works-of.ts';
+
+export function tune(gear: Switchgear, name: string, overrides: Readonly<Record<string, unknown>>): void {
+  const works = worksOf(gear);
+  const { settings, tunings } = works;
+  const checked = checkPart(settings.circuitBreaker, overrides, 'breaker');
+  tunings.set(name, { ...tunings.get(name), ...checked });
+  noteTuning(works, name, checked);
+  renewLanes(works);
+  for (const entry of breakersOf(works, name)) {
+    breakerAt(works, entry.cell.key, name, entry.agent, { ...entry.settings, ...checked });
+  }
+}
+
+/** The settings that breakers of a name run by. */
+export function settingsOf(gear: Switchgear, name: string): BreakerSettings {
+  const works = worksOf(gear);
+  const known = breakersOf(works, name)[0] ?? laneOf(works, targetFor(works, name, 'tool'), undefined).breaker;
+  return known?.settings ?? works.settings.circuitBreaker;
+}

@@ -1,0 +1,82 @@
+/** Guards a watcher: anything that emits events in the manner of `fs.watch` or chokidar. */
+
+import { explain } from '../../core/messages/explain.ts';
+import { quoted } from '../../core/quote.ts';
+import { countEvent, initialStorm } from '../../core/controls/storm.ts';
+import type { Stop } from '../../core/verdict.ts';
+import { type Checks, fn, name as isName, list, methods, options, whole } from '../runtime/option-checks.ts';
+import type { EventSource, Switchgear, Watch, WatchOptions } from '../api.ts';
+import { countError, write } from '../journal/journal.ts';
+import { observes } from '../runtime/runtime.ts';
+import { worksOf } from '../runtime/works-of.ts';
+
+const count = (what: string, value: unknown) => whole(what, value, 1);
+const checks: Checks = {
+  maxEvents: count,
+  windowSecs: count,
+  events: (what, value) => list(what, value).map((event) => isName('an event', event)),
+  onTrip: fn,
+};
+
+/** Listens to a source, and stops listening when it fires without end. */
+export function watch(
+  gear: Switchgear,
+  name: string,
+  source: EventSource,
+  listener: (event: string, ...args: unknown[]) => void,
+  given: WatchOptions = {},
+): Watch {
+  const works = worksOf(gear);
+  const { clock, agent } = works;
+  isName('the name of a watch', name);
+  options('watch options', given, checks);
+  methods('on')(`the source of watch ${quoted(name)}`, source);
+  fn(`the listener of watch ${quoted(name)}`, listener);
+  const { maxEvents = 1_000, windowSecs = 10, onTrip, events = ['all', 'change', 'rename'] } = given;
+  let state = initialStorm(clock.nowMs());
+  let closed = false;
+
+  function take(event: string, args: unknown[]): void {
+    if (closed) return;
+    const atMs = clock.nowMs();
+    const was = state.tripped;
+    const verdict = countEvent(state, { maxEvents, windowSecs }, atMs);
+    const observed = observes(works);
+    if (verdict.kind !== 'allow' && !was) tell(verdict, observed, atMs); // Paused: told once.
+    if (verdict.kind === 'allow' || observed) listener(event, ...args);
+  }
+
+  function tell(verdict: Stop, observed: boolean, atMs: number): void {
+    const counters = observed ? { ...verdict.counters, observed: 1 } : verdict.counters;
+    write(works, { type: 'storm-tripped', name, counters }, { agent }, atMs);
+    if (observed) return; // Nothing is paused, so nobody is told to pause it for real.
+    try {
+      onTrip?.(explain(verdict, { name, agent, atMs }));
+    } catch (error) {
+      countError(works, 'onTrip', error);
+    }
+  }
+
+  for (const event of events) {
+    source.on(event, (...args: unknown[]) => take(event, args));
+  }
+
+  const close = () => {
+    closed = true;
+    source.close?.();
+  };
+  return {
+    get paused() {
+      return state.tripped && !observes(works);
+    },
+    restart() {
+      const atMs = clock.nowMs();
+      if (!state.tripped) return;
+      const counters = { dropped: state.dropped };
+      state = initialStorm(atMs);
+      write(works, { type: 'storm-restarted', name, counters }, { agent }, atMs);
+    },
+    close,
+    [Symbol.dispose]: close,
+  };
+}

@@ -1,0 +1,69 @@
+/** What is said on stderr: trips and halts, and at `info` every record that has something to say. */
+
+import { failureLines, tripLine } from '../../core/controls/delegation/messages.ts';
+import type { Entry } from '../../core/event.ts';
+import type { SwitchgearOptions } from '../api.ts';
+
+export type LogLevel = 'silent' | 'trips' | 'info';
+
+const ours = 'switchgear: ';
+export const warning = `⚠️ ${ours}`;
+
+/** Loud unless said otherwise; silent inside a test runner. */
+export function logLevelOf(log: SwitchgearOptions['log']): LogLevel {
+  if (typeof log === 'function') return 'info';
+  const { NODE_TEST_CONTEXT, NODE_ENV, VITEST } = process.env;
+  return log ?? (NODE_TEST_CONTEXT || NODE_ENV === 'test' || VITEST ? 'silent' : 'trips');
+}
+
+/** The line of an entry at a level, or undefined. */
+export function lineOf(entry: Entry, level: LogLevel): string | undefined {
+  switch (entry.type) {
+    case 'breaker-opened': {
+      const { untilMs, atMs } = entry;
+      const until = untilMs < 0 ? 'until a manual reset' : `for ${Math.ceil((untilMs - atMs) / 1000)}s`;
+      return `🔴 ${ours}${entry.name} tripped (${entry.cause}); calls are refused ${until}`;
+    }
+    case 'task-halted': {
+      if (entry.cause !== undefined) return undefined; // It ended with the task above, which has said so.
+      const { code, counters } = entry.stop;
+      if (code === 'delegation_limit') {
+        return tripLine(String(counters.worker), Number(counters.actual), Number(counters.limit));
+      }
+      const how = entry.enforced ? 'halted' : 'would have been halted';
+      return `🛑 ${ours}task ${entry.task} of ${entry.agent} ${how}: ${entry.message}`;
+    }
+    case 'storm-tripped': {
+      const { actual, observed } = entry.counters;
+      const [how, then] = observed ? ['would have been paused', ''] : ['paused', '; restart it by hand'];
+      return `${warning}watcher ${entry.name} ${how} after ${actual} events${then}`;
+    }
+    case 'internal-error':
+      return `${warning}internal error in ${entry.where}: ${entry.message}`;
+    case 'setting-ignored':
+      return `${warning}${entry.name}=${entry.value} cannot be used; ${entry.used} stays in force`;
+    case 'price-unknown':
+      return `${warning}no price is known for ${entry.model}; ${entry.assumed}`;
+    case 'store-degraded':
+    case 'store-recovered':
+      return `${warning}${entry.type}: ${entry.reason}`;
+    default:
+      return level === 'info' ? infoLine(entry) : undefined;
+  }
+}
+
+function infoLine(entry: Entry): string | undefined {
+  switch (entry.type) {
+    case 'delegation-returned':
+      if (!entry.failed) return undefined;
+      return failureLines(entry.worker, entry.actual, entry.limit, entry.reason).join('\n');
+    case 'failure-counted':
+      return `${warning}${entry.name} failed (${entry.actual} of ${entry.limit}): ${entry.error}`;
+    case 'action-refused':
+      return `${ours}${entry.action.name} refused: ${entry.message}`;
+    case 'notice':
+      return ours + entry.message;
+    default:
+      return 'name' in entry ? `${ours}${entry.type}: ${entry.name}` : undefined;
+  }
+}

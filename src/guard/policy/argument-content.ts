@@ -1,0 +1,122 @@
+/**
+ * Arguments as the journal holds them where a policy wants that: a few words without what looks like a secret, or all
+ * of them within bounds. What was not told in the tick it was proposed in is not kept.
+ */
+
+import type { EntryBody } from '../../core/event.ts';
+import { fingerprintDepthMax, fingerprintEntriesMax, fullContentMax, redactedContentMax } from '../../core/limits.ts';
+import type { JournalSettings } from '../../core/settings.ts';
+import type { Content } from '../../ports/policy.ts';
+
+/** What adds arguments to entries about proposals; undefined where nobody wants them held. */
+export function contentOf({ content }: JournalSettings): Content | undefined {
+  if (content === 'none') return undefined;
+  let last: { readonly id: string | number; readonly args: WeakRef<readonly unknown[]> } | undefined;
+  return {
+    note(id, args) {
+      last = Array.isArray(args) ? { id, args: new WeakRef(args) } : undefined;
+    },
+    add(body: EntryBody): EntryBody {
+      if (!('action' in body)) return body;
+      const args = last?.id === body.action.id ? last.args.deref() : undefined;
+      return args === undefined ? body : { ...body, args: textOf(args, content === 'redacted') };
+    },
+  };
+}
+
+/** Arguments in one line, as JSON has them but for what is cut or left out. It never throws. */
+export function textOf(args: readonly unknown[], redacted: boolean): string {
+  const max = redacted ? redactedContentMax : fullContentMax;
+  const walk = { room: max, entries: fingerprintEntriesMax, redacted };
+  try {
+    const text = first(args, walk)
+      .map((arg) => show(arg, walk, 0))
+      .join(', ');
+    return text.length > max ? `${text.slice(0, max - 1)}…` : text;
+  } catch {
+    return ''; // A getter that throws, a revoked proxy: there is nothing to show.
+  }
+}
+
+/** What is left of the text to be made. */
+interface Walk {
+  room: number;
+  entries: number;
+  readonly redacted: boolean;
+}
+
+const hidden = '[redacted]';
+
+/** What secrets are called, in fields and in texts. */
+const secretWords =
+  'pass(?:word|wd|phrase)|secret|(?:api|access|private|signing)[-_]?key|authorization|cookie|credentials?';
+
+/** Fields whose values are secrets by their names. */
+const secretName = new RegExp(`${secretWords}|(?:^|[_-])(?:pass|pwd)$|token$`, 'i');
+
+/** A value, with the quotes around it, which may be escaped, and whose end may be cut off. */
+const said = /(?:\\*"[^"]*(?:"|$)|\\*'[^']*(?:'|$)|[^\s"'&,;]+)/.source;
+const secretWord = `(?:${secretWords}|[_-](?:pass|pwd)|token)`;
+
+const secretFlag = new RegExp(`^--?[\\w-]*${secretWord}$`, 'i');
+
+/** What looks like a secret in a text; the first group stays. */
+const secrets: readonly RegExp[] = [
+  /(-----BEGIN [A-Z ]*PRIVATE KEY-----)[\s\S]*?(?:-----END [A-Z ]*PRIVATE KEY-----|$)/g,
+  /(\b(?:authorization|cookie)\s*:\s*)(?=[^\s"'\\])[^"'\r\n\\]+/gi,
+  /(\b(?:bearer|basic)\s+)[\w.~+/=-]{6,}/gi,
+  /(:\/\/)[^\s/:@]*:[^\s/@]+(?=@)/g,
+  /(\s(?:-u|--user)[\s=]*[^\s:]+:)\S+/g,
+  new RegExp(`(${secretWord}\\\\*["']?\\s*[=:]\\s*)${said}`, 'gi'),
+  new RegExp(`(--?[\\w-]*${secretWord}\\s+)${said}`, 'gi'),
+  /(\b)(?:sk|pk|rk|gh[opsu]|github_pat|glpat|xox[abprs]|npm|hf|AKIA|ASIA|AIza|ya29)[-_.]?[\w-]{12,}/g,
+  /(\b)eyJ[\w-]{6,}\.[\w-]{6,}(?:\.[\w-]*)?/g,
+  /(\b)(?=[\w+=-]*\d)(?=[\w+=-]*[a-z])[\w+=-]{32,}/gi,
+];
+
+function redact(text: string): string {
+  return secrets.reduce((left, secret) => left.replace(secret, `$1${hidden}`), text);
+}
+
+function show(value: unknown, walk: Walk, depth: number): string {
+  if (walk.room <= 0 || walk.entries-- <= 0) return '…';
+  if (typeof value === 'object' && value !== null) {
+    if (depth >= fingerprintDepthMax) return '…';
+    if (ArrayBuffer.isView(value)) return took(walk, `[${value.byteLength} bytes]`);
+    if (Array.isArray(value)) return `[${first(value, walk).map((_, at) => item(value, at, walk, depth))}]`;
+    const fields = value as Readonly<Record<string, unknown>>;
+    return `{${first(Object.keys(fields), walk).map((key) => field(key, fields, walk, depth))}}`;
+  }
+  if (typeof value !== 'string') return took(walk, typeof value === 'function' ? '[function]' : String(value));
+  // A secret may begin before the cut and end behind it.
+  const seen = value.slice(0, 2 * walk.room + redactedContentMax);
+  const text = walk.redacted ? redact(seen) : seen;
+  return took(walk, JSON.stringify(text.length > walk.room ? `${text.slice(0, walk.room)}…` : text));
+}
+
+/** An entry of a list; what follows a flag of a secret in a list of words is one. */
+function item(list: readonly unknown[], at: number, walk: Walk, depth: number): string {
+  const before = list[at - 1];
+  const isSecret = walk.redacted && typeof before === 'string' && secretFlag.test(before.slice(0, redactedContentMax));
+  return isSecret ? took(walk, hidden) : show(list[at], walk, depth + 1);
+}
+
+/** A field; a pair of a name and a value is one as well. */
+function field(key: string, fields: Readonly<Record<string, unknown>>, walk: Walk, depth: number): string {
+  if (walk.room <= 0) return '…';
+  const seen = key.slice(0, 2 * redactedContentMax);
+  const text = walk.redacted ? redact(seen) : seen; // A table may have secrets for its keys.
+  const name = `${took(walk, JSON.stringify(text.slice(0, redactedContentMax)))}:`;
+  const called = key === 'value' ? (fields.name ?? fields.key) : key;
+  const isSecret = walk.redacted && typeof called === 'string' && secretName.test(called);
+  return name + (isSecret ? took(walk, hidden) : show(fields[key], walk, depth + 1));
+}
+
+function first<T>(list: readonly T[], { entries }: Walk): readonly T[] {
+  return list.slice(0, Math.max(entries, 0) + 1);
+}
+
+function took(walk: Walk, text: string): string {
+  walk.room -= text.length;
+  return text;
+}

@@ -1,0 +1,242 @@
+/**
+ * The one gate: admit judges an action on the local view and takes what it needs, settle gives it back.
+ * Gates fail closed, observers swallow: a bug of ours refuses a call or is counted, and never reaches the host.
+ */
+
+import type { Action, Cost, Outcome, Permit, RuleHit } from '../../core/action.ts';
+import { countedFailures, refusalAt } from '../../core/controls/breaker/breaker.ts';
+import { applyAll, checkAll, decide } from '../../core/decide.ts';
+import type { ActionSettled, ControlEvent, EntryBody } from '../../core/event.ts';
+import { explain } from '../../core/messages/explain.ts';
+import type { ResultMark } from '../../core/controls/loop/result-mark.ts';
+import type { Refusal } from '../../core/refusal.ts';
+import { allow, type Decision, type Stop, stricter } from '../../core/verdict.ts';
+import { reportBreaker } from '../breakers/breaker-registry.ts';
+import { halt, notice, suspect } from '../tasks/halt.ts';
+import type { Lane } from './call-site.ts';
+import { wantsTraces, write } from '../journal/journal.ts';
+import { likenessOf } from '../tasks/recent-output.ts';
+import { inheritHalt, placeOf, seatsOf, type TaskNode } from '../tasks/task.ts';
+import { observes, type Works } from '../runtime/runtime.ts';
+
+/** What settling an action may bring along. */
+export interface Settling {
+  readonly cost?: Cost | undefined;
+  readonly result?: ResultMark | undefined;
+  readonly resultHits?: readonly RuleHit[] | undefined;
+  readonly stillRuns?: boolean | undefined;
+}
+
+/** A permit, or the verdict that stands against it. */
+export type Admission = Permit | Stop;
+
+/** What an action was before its last word: it waited, was asked about, or was too deep from the start. */
+export type Before = 'wait' | 'ask' | 'depth';
+
+export function isStop(admission: Admission): admission is Stop {
+  return 'code' in admission;
+}
+
+/** Whether a verdict is not the last word. */
+export function comesBack({ kind }: Stop): boolean {
+  return kind === 'wait' || kind === 'ask';
+}
+
+export function admit(works: Works, lane: Lane, action: Action, atMs: number): Admission {
+  const task = lane.task;
+  if (!lane.isPast) works.store.shared?.refresh();
+  const paused = works.obey?.(atMs, lane);
+  if (task?.ended === true) inheritHalt(task);
+  if (task?.haltStop !== undefined) return task.haltStop; // Latched: one refusal for every later call.
+  if (paused !== undefined && !observes(works)) return paused; // It counts nowhere: the order was written down.
+  const decision = decide(lane.panel, { type: 'action-proposed', atMs, action });
+  if (decision.verdict.kind === 'allow') return allowAction(works, lane, action, atMs);
+  if (!observes(works)) return refuse(works, lane, action, decision, atMs);
+  // The gear only observes: what would have been refused is written down and passes.
+  writeRefusal(works, lane, action, decision, atMs, { enforced: false });
+  return allowAction(works, lane, action, atMs);
+}
+
+function allowAction(works: Works, lane: Lane, action: Action, atMs: number): Admission {
+  const { breaker, task, wallet } = lane;
+  // What only a shared store can grant is asked for last: nobody else is against the call.
+  const taken =
+    !observes(works) &&
+    (works.rulesSeat?.control.take?.(action, atMs) ??
+      wallet?.take(action, atMs) ??
+      breaker?.control.take?.(action, atMs));
+  if (typeof taken === 'object') {
+    return refuse(works, lane, action, byOne(taken), atMs);
+  }
+  const before = breaker?.cell.state.generation ?? 0;
+  if (breaker !== undefined && breaker.settings.mode === 'observe') noteShadow(works, lane, atMs);
+  applyAll(lane.panel, { type: 'action-decided', atMs, action, verdict: allow });
+  let generation = 0;
+  let probe = false;
+  if (breaker !== undefined) {
+    const state = breaker.cell.state;
+    generation = state.generation;
+    // The last probe is this one, if it is one: counting them would miss a slot that an expired lease made free.
+    probe = taken === true || (state.phase === 'half-open' && state.probes.at(-1)?.id === action.id);
+    if (generation !== before) reportBreaker(works, breaker, before, lane.place, atMs);
+  }
+  if (wantsTraces(works)) write(works, { type: 'action-allowed', action, probe }, lane.place, atMs);
+  if (task !== undefined && task.cells.budget.state.calls >= task.noticeCalls) notice(works, task, atMs);
+  return { action, atMs, generation, probe };
+}
+
+function refuse(works: Works, lane: Lane, action: Action, decision: Decision, atMs: number, after?: Before): Stop {
+  const { breaker, task } = lane;
+  const verdict = decision.verdict as Stop;
+  const before = breaker?.cell.state.generation ?? 0;
+  applyAll(lane.panel, { type: 'action-decided', atMs, action, verdict });
+  if (breaker !== undefined) reportBreaker(works, breaker, before, lane.place, atMs);
+  if (comesBack(verdict)) {
+    const type = verdict.kind === 'wait' ? 'action-waited' : 'action-asked';
+    if (!verdict.pending) write(works, { type, action, decision }, lane.place, atMs);
+    return verdict;
+  }
+  writeRefusal(works, lane, action, decision, atMs, { enforced: true, ...(after && { after }) });
+  if (task === undefined) return verdict;
+  if (verdict.kind === 'halt') halt(works, task, verdict, action.name, atMs);
+  else look(works, task, atMs); // One refusal more may be one too many.
+  return task.haltStop ?? verdict;
+}
+
+function writeRefusal(
+  works: Works,
+  lane: Lane,
+  action: Action,
+  decision: Decision,
+  atMs: number,
+  how: { readonly enforced: boolean; readonly after?: Before },
+): void {
+  const { message } = refusalOf(decision.verdict as Stop, lane, atMs);
+  write(works, { type: 'action-refused', action, decision, message, ...how }, lane.place, atMs);
+}
+
+/** The last word on an action that waited or was asked about, or could not be: it counts like any other refusal. */
+export function conclude(works: Works, lane: Lane, action: Action, said: Stop, after = said.kind as Before): Stop {
+  if (lane.task?.haltStop !== undefined) return lane.task.haltStop;
+  const verdict: Stop = { ...said, kind: 'deny', code: said.kind === 'ask' ? 'rule_unanswered' : said.code };
+  return refuse(works, lane, action, byOne(verdict), works.clock.nowMs(), after);
+}
+
+/** A decision that one voice made. */
+function byOne(verdict: Stop): Decision {
+  return { verdict, votes: [{ control: verdict.control, verdict }] };
+}
+
+export function settle(
+  works: Works,
+  lane: Lane,
+  permit: Permit,
+  outcome: Outcome,
+  atMs: number,
+  { cost, result, resultHits, stillRuns }: Settling,
+): void {
+  const breaker = lane.breaker;
+  const failed = outcome.kind === 'failure';
+  const before = breaker?.cell.state.generation ?? 0;
+  const lateBefore = breaker?.cell.state.late;
+  const mark = markOf(outcome, result);
+  // One shape for all: fields that are not known are undefined, which the journal leaves out.
+  const event = {
+    type: 'action-settled',
+    atMs,
+    permit,
+    outcome,
+    cost,
+    result: mark,
+    likeness: lane.task?.talk === undefined ? undefined : likenessOf(lane.task, permit.action.id, mark),
+    resultHits,
+    stillRuns,
+  } as ActionSettled;
+  applyAll(lane.panel, event);
+  if (wantsTraces(works)) write(works, { ...event, durationMs: atMs - permit.atMs }, lane.place, atMs);
+  if (breaker !== undefined) {
+    const { cell, settings, name } = breaker;
+    const { generation, late } = cell.state;
+    if (failed && late === lateBefore && settings.mode !== 'off') {
+      const limit = settings.failureThreshold;
+      const actual = generation === before ? countedFailures(cell.state, settings, atMs) : limit;
+      write(works, { type: 'failure-counted', name, error: outcome.error, actual, limit }, lane.place, atMs);
+    }
+    if (generation !== before) reportBreaker(works, breaker, before, lane.place, atMs);
+  }
+  if (failed || cost !== undefined || resultHits !== undefined || lane.task?.suspected || isStale(lane.task)) {
+    lookAfter(works, lane, permit.action, atMs);
+  }
+}
+
+/** A failure is known by what it brought or else by its error; waiting may mend it, whoever says so. */
+function markOf(outcome: Outcome, result: ResultMark | undefined): ResultMark | undefined {
+  if (outcome.kind !== 'failure') return result;
+  const { errorFingerprint: mark, error, retryAtMs } = outcome;
+  const known = result ?? { ok: false, exact: mark, loose: mark, length: 0 };
+  const retryable = retryAtMs !== undefined || error === 'NetworkError' || error === 'RateLimitExceeded';
+  return retryable ? { ...known, retryable } : known;
+}
+
+/** Whether the last turn of a task brought nothing new. */
+function isStale(task: TaskNode | undefined): boolean {
+  return (task?.cells.loop.state.memory?.turns.at(-1)?.points ?? 0) > 0;
+}
+
+/** What the ending of an action made due: money spent, an output rule, a tool that failed once too often. */
+function lookAfter(works: Works, lane: Lane, action: Action, atMs: number): void {
+  const task = lane.task;
+  if (task === undefined || task.haltStop !== undefined || task.ended) return;
+  const shared = checkAll(lane.panel.slice(0, lane.sharedSeats), atMs, action);
+  // The task's limits as they are now, not as it began.
+  const due = stricter(shared, checkAll(seatsOf(works, task), atMs));
+  if (due.kind === 'halt') halt(works, task, due, action.name, atMs);
+  else suspect(works, task, atMs);
+}
+
+/** The work of a call that was given up ended, or its owner still lives. */
+export function keep(works: Works, type: 'work-ended' | 'permit-renewed', lane: Lane, permit: Permit): void {
+  const atMs = works.clock.nowMs();
+  applyAll(lane.panel, { type, atMs, permit });
+  write(works, { type, permit }, lane.place, atMs);
+}
+
+function noteShadow(works: Works, lane: Lane, atMs: number): void {
+  const breaker = lane.breaker!;
+  const { name, settings, cell } = breaker;
+  const { generation } = cell.state;
+  if (breaker.shadowed === generation || refusalAt(cell.state, settings, atMs) === undefined) return;
+  breaker.shadowed = generation;
+  write(works, { type: 'breaker-shadowed', key: cell.key, name, generation }, lane.place, atMs);
+}
+
+/** What a task can be told: the entry says at least what its controls learn. */
+type Told = Extract<EntryBody, { type: Exclude<ControlEvent['type'], `action-${string}` | 'delegation-returned'> }>;
+
+/** Writes down what a task is told, and has its controls learn it. */
+export function hear(works: Works, task: TaskNode, told: Told, atMs: number): void {
+  write(works, told, placeOf(task), atMs);
+  applyAll(seatsOf(works, task), { ...told, atMs });
+}
+
+/** Tells a task what happened and looks at what is due. */
+export function tell(works: Works, task: TaskNode, told: Told, atMs: number): void {
+  hear(works, task, told, atMs);
+  look(works, task, atMs);
+}
+
+/** Looks at what is due in a task without any event. */
+export function look(works: Works, task: TaskNode, atMs: number): void {
+  if (task.haltStop !== undefined || task.ended) return;
+  const due = checkAll(seatsOf(works, task), atMs);
+  if (due.kind === 'halt') halt(works, task, due, due.control, atMs);
+  else {
+    notice(works, task, atMs);
+    if (task.suspected || isStale(task)) suspect(works, task, atMs);
+  }
+}
+
+export function refusalOf(stop: Stop, lane: Lane, atMs: number): Refusal {
+  const { task, target, agent } = lane;
+  return task?.halt ?? explain(stop, { name: target.name, agent, atMs, ...(task && { task: task.id }) });
+}

@@ -1,0 +1,68 @@
+/** Puts a question to a person. Nobody there, no answer in time, or a broken channel: not approved. */
+
+import type { Card } from '../../core/card.ts';
+import type { Stop } from '../../core/verdict.ts';
+import type { Answer, Approver } from '../../ports/approver.ts';
+import { openCard, turnCard } from '../tasks/cards.ts';
+import { tell } from './admission.ts';
+import type { Lane } from './call-site.ts';
+import { atHalt } from '../tasks/task.ts';
+import type { Works } from '../runtime/runtime.ts';
+
+/** Who approved it, or the word against it. */
+export async function askPerson(works: Works, lane: Lane, stop: Stop): Promise<string | Stop> {
+  const { clock, approver, settings } = works;
+  const no = (code: 'rule_declined' | 'rule_unanswered'): Stop => ({ ...stop, kind: 'deny', code });
+  if (approver === undefined || approver.isThere?.() === false) return no('rule_unanswered');
+  const { task, target, agent, session } = lane;
+  const askedAtMs = clock.nowMs();
+  const expiresAtMs = askedAtMs + settings.approval.timeoutSecs * 1000;
+  const { code, counters, reason } = stop;
+  const evidence = [`${agent} wants to call ${target.name}`, ...(reason === undefined ? [] : [reason])];
+  const about = { kind: 'ask', task: task?.id ?? session, code, counters, evidence, expiresAtMs } as const;
+  const card = openCard(works, { ...about, actions: ['approve', 'decline'] }, task, askedAtMs);
+  if (task !== undefined) tell(works, task, { type: 'task-stopped' }, askedAtMs);
+  const answer = await firstAnswer(works, lane, card, approver, expiresAtMs);
+  const atMs = clock.nowMs();
+  if (task !== undefined) tell(works, task, { type: 'task-resumed' }, atMs);
+  // An answer after its time is none: a machine that slept may hear it before its own alarm.
+  if (answer === undefined || atMs >= expiresAtMs) {
+    turnCard(works, card.id, { type: 'card-expired', atMs });
+    return no('rule_unanswered');
+  }
+  const by = typeof answer.by === 'string' ? answer.by : String(approver.name);
+  const said = answer.approved ? 'approve' : 'decline';
+  turnCard(works, card.id, { type: 'card-answered', atMs, answer: said, by });
+  if (!answer.approved) return no('rule_declined');
+  turnCard(works, card.id, { type: 'card-used', atMs }); // Single use: the very call that asked goes on, and no other.
+  return by;
+}
+
+/** The approver's answer, an answer given by hand, or undefined when time is up or the task ends. */
+function firstAnswer(
+  { clock, waiting }: Works,
+  lane: Lane,
+  card: Card,
+  approver: Approver,
+  expiresAtMs: number,
+): Promise<Answer | undefined> {
+  return new Promise((resolve) => {
+    const controller = new AbortController();
+    const finish = (answer?: Answer) => {
+      waiting.delete(card.id);
+      stop();
+      forget();
+      controller.abort();
+      resolve(answer);
+    };
+    const stop = clock.after(expiresAtMs - clock.nowMs(), finish, true);
+    const forget = atHalt(lane.task, finish);
+    waiting.set(card.id, finish);
+    Promise.resolve()
+      .then(() => approver.ask(card, controller.signal))
+      .then(
+        (answer) => finish(typeof answer?.approved === 'boolean' ? answer : undefined),
+        () => finish(),
+      );
+  });
+}

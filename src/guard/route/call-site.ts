@@ -1,0 +1,165 @@
+/** What one target needs in one task, resolved once and kept until the settings change: panel, breaker, patience. */
+
+import type { ActionKind, RuleHit } from '../../core/action.ts';
+import type { Panel, Seat } from '../../core/decide.ts';
+import { type DelegationState, delegation, isCounted } from '../../core/controls/delegation/delegation.ts';
+import type { EntryPlace } from '../../core/event.ts';
+import { lanesMax, patienceMaxMs, workerCellsMax } from '../../core/limits.ts';
+import type { BreakerSettings } from '../../core/settings.ts';
+import { resolveBreaker } from '../../core/resolve-settings.ts';
+import type { Wallet } from '../../ports/policy.ts';
+import type { Cell } from '../../ports/store.ts';
+import { makeRoom, remembered } from '../../core/bounded.ts';
+import { type BreakerEntry, breakerAt } from '../breakers/breaker-registry.ts';
+import { halt } from '../tasks/halt.ts';
+import { announce, held } from '../journal/journal.ts';
+import { seatsOf, type TaskNode, walletOf } from '../tasks/task.ts';
+import type { Works } from '../runtime/runtime.ts';
+
+/** A name that is called, with what the code around it says. */
+export interface Target {
+  readonly name: string;
+  readonly kind: ActionKind;
+  readonly overrides?: Partial<BreakerSettings> | undefined;
+  /** Which rules fire before a call, where more is known of it than its arguments. */
+  match?(args: readonly unknown[]): readonly RuleHit[];
+}
+
+export interface Lane {
+  readonly target: Target;
+  readonly task: TaskNode | undefined;
+  readonly panel: Panel;
+  /** How many seats of the panel come before those of the task, which a reload may have made anew. */
+  readonly sharedSeats: number;
+  readonly breaker: BreakerEntry | undefined;
+  readonly wallet: Wallet | undefined;
+  readonly timeoutMs: number;
+  readonly patienceMs: number;
+  /** Where its entries belong. */
+  readonly place: EntryPlace;
+  readonly agent: string;
+  readonly session: string;
+  /** The settings it was made from: another number means that it has to be made again. */
+  readonly epoch: number;
+  /** Its calls are on their way already: others are not asked what is new before each. */
+  readonly isPast?: boolean;
+}
+
+/** The target of a name about which the code says nothing: one for all calls, so that its lane is found again. */
+export function targetFor({ targets }: Works, name: string, kind: ActionKind): Target {
+  return remembered(targets, `${kind} ${name}`, lanesMax, () => ({ name, kind }));
+}
+
+export function laneOf(works: Works, target: Target, task: TaskNode | undefined): Lane {
+  if (task !== undefined) task.lanes ??= new Map();
+  const lanes = task?.lanes ?? works.lanes;
+  let lane = lanes.get(target);
+  if (lane?.epoch !== works.epoch) {
+    if (lanes.size >= lanesMax) lanes.clear();
+    lane = makeLane(works, target, task);
+    lanes.set(target, lane);
+  }
+  return lane!;
+}
+
+/** Forgets what was resolved: settings, rules or controls changed. */
+export function renewLanes(works: Works): void {
+  works.epoch++;
+  works.rulesSeat = undefined;
+  works.lanes.clear();
+}
+
+function makeLane(works: Works, target: Target, task: TaskNode | undefined): Lane {
+  const { settings, tunings } = works;
+  const { name, kind } = target;
+  const { agent, session } = task ?? works;
+  const overrides = { ...target.overrides, ...tunings.get(name) };
+  const own = resolveBreaker(settings, { tool: name, agent, overrides });
+  const isWorker = kind === 'delegation';
+  const breaker = isWorker
+    ? undefined
+    : breakerAt(works, breakerKey(works, target, own.scope, agent, session, task), name, agent, own);
+  const place = { ...(task && { task: task.id }), session, agent, ...(breaker && { breaker: breaker.cell.key }) };
+  const shared = [breaker, rulesSeat(works), ...(works.own?.beside(works, target, session) ?? [])];
+  if (task !== undefined && isCounted(settings.delegation, target)) {
+    const cell = workerCell(works, session, name);
+    const counting = delegation(settings.delegation);
+    const control =
+      works.store.shared?.workers.seat(counting, cell, settings.delegation, place, {
+        held: (body) => held(works, body),
+        say(entry, body) {
+          announce(works, entry, body);
+          // Others may have failed at the same moment: their count is known with the answer of the store.
+          const due = counting.check!(cell.state, entry.atMs);
+          if (due.kind === 'halt') halt(works, task, due, name, entry.atMs);
+        },
+      }) ?? counting;
+    shared.push({ control, cell, place: 'self' } as unknown as Seat);
+  }
+  const seats = shared.filter((seat) => seat !== undefined) as unknown as Seat[];
+  const wallet = walletOf(works, task ?? works);
+  const timeoutMs = isWorker || kind === 'model' ? 0 : (own.timeoutSecs ?? 0) * 1000;
+  return {
+    target,
+    task,
+    panel: [...seats, ...(task === undefined ? (wallet?.seats ?? []) : seatsOf(works, task))],
+    sharedSeats: seats.length,
+    breaker,
+    wallet,
+    timeoutMs,
+    patienceMs: timeoutMs > 0 ? Math.min(timeoutMs, patienceMaxMs) : patienceMaxMs,
+    place,
+    agent,
+    session,
+    epoch: works.epoch,
+  };
+}
+
+/** The key of the breaker that a call shares with others: by its scope, and models by themselves. */
+function breakerKey(
+  works: Works,
+  { name, kind }: Target,
+  scope: BreakerSettings['scope'],
+  agent: string,
+  session: string,
+  task: TaskNode | undefined,
+): string {
+  if (kind === 'model') return pathOf('breaker', 'shared', 'model', name);
+  if (scope === 'shared') return pathOf('breaker', 'shared', 'tool', name);
+  if (scope === 'project') return pathOf('breaker', works.project, 'tool', name);
+  const key = pathOf('breaker', works.project, scope, { agent, session, task: task?.id ?? session }[scope], name);
+  if (scope === 'task' && task !== undefined) {
+    task.breakers ??= new Set();
+    task.breakers.add(key); // It ends with its task.
+  }
+  return key;
+}
+
+/** The key of a cell: parts that come from outside cannot be taken for others. */
+export function pathOf(...parts: readonly string[]): string {
+  return parts.map(encodeURIComponent).join('/');
+}
+
+function rulesSeat(works: Works): Seat | undefined {
+  const control = works.rules?.control;
+  if (control === undefined) return undefined;
+  const cell = works.store.cell('rules', () => control.initial(0));
+  works.rulesSeat ??= {
+    control: works.store.shared?.rules.seat(control, works.project) ?? control,
+    cell,
+    place: 'self',
+  };
+  return works.rulesSeat;
+}
+
+/** The cell of a worker's failures in a session. */
+export function workerCell(works: Works, session: string, worker: string): Cell<DelegationState> {
+  const { workers, store, settings } = works;
+  const key = pathOf('worker', session, worker);
+  if (!workers.has(key)) {
+    const oldest = makeRoom(workers, workerCellsMax);
+    if (oldest !== undefined) store.drop(oldest);
+    workers.add(key);
+  }
+  return store.cell(key, () => delegation(settings.delegation).initial(0), store.shared?.workers.cell);
+}

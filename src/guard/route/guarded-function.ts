@@ -1,0 +1,175 @@
+/** Runs a guarded function: rounds on the route, the call itself outside any lock, and one settlement from any exit. */
+
+import { type Outcome, type Permit, success } from '../../core/action.ts';
+import type { Ending } from '../../core/classify.ts';
+import type { Refusal } from '../../core/refusal.ts';
+import { isThenable } from '../../core/thenable.ts';
+import type { Stop } from '../../core/verdict.ts';
+import { actionOf, noteMissingTask } from './proposal.ts';
+import { applyInside, frameOf } from '../runtime/async-context.ts';
+import { outcomeOf, settlingOf } from './outcome.ts';
+import type { AnyFunction, GuardOptions } from '../api.ts';
+import { type Admission, comesBack, conclude, isStop, keep, refusalOf, type Settling, tell } from './admission.ts';
+import { type Lane, laneOf, type Target } from './call-site.ts';
+import { failureOfTimeout, finish, LiveCall } from './live-call.ts';
+import { countError } from '../journal/journal.ts';
+import { withNote } from './refusal-delivery.ts';
+import { answer, broken } from './refusing.ts';
+import { observes, type Works } from '../runtime/runtime.ts';
+
+/** The function, guarded. */
+export function guardFunction<F extends AnyFunction>(
+  works: Works,
+  target: Target,
+  fn: F,
+  options: GuardOptions<F>,
+): AnyFunction {
+  const { clock } = works;
+  const { name } = target;
+  const loose = options as GuardOptions;
+  let lane: Lane | undefined;
+  let isAsync = options.async ?? isAsyncFunction(fn);
+
+  function guarded(this: unknown, ...args: unknown[]): unknown {
+    let current: Lane | undefined;
+    let admission: Admission;
+    const atMs = clock.nowMs();
+    try {
+      const task = frameOf(works)?.task;
+      if (lane === undefined || lane.task !== task || lane.epoch !== works.epoch) lane = laneOf(works, target, task);
+      current = lane;
+      if (task === undefined) noteMissingTask(works, name, atMs);
+      const action = actionOf(works, current, args, loose);
+      admission = works.admit(works, current, action, atMs);
+      // In its own tick nobody can wait.
+      if (isStop(admission) && comesBack(admission) && !(isAsync && works.rounds)) {
+        admission = conclude(works, current, action, admission);
+      }
+    } catch (error) {
+      return deliver(broken(works, 'admit', name, error), undefined, args);
+    }
+    if (!isStop(admission)) return execute(this, current, admission, args);
+    return comesBack(admission)
+      ? roundsOf(this, current, admission, args)
+      : deliver(refusalOf(admission, current, atMs), current, args);
+  }
+
+  async function roundsOf(self: unknown, current: Lane, first: Stop, args: readonly unknown[]): Promise<unknown> {
+    let admission: Admission;
+    try {
+      admission = await works.rounds!(works, current, args, first, () => actionOf(works, current, args, loose));
+    } catch (error) {
+      return deliver(broken(works, 'admit', name, error), current, args);
+    }
+    return isStop(admission)
+      ? deliver(refusalOf(admission, current, clock.nowMs()), current, args)
+      : execute(self, current, admission, args);
+  }
+
+  function deliver(refusal: Refusal, current: Lane | undefined, args: readonly unknown[]): unknown {
+    if (options.fallback !== undefined && refusal.code === 'circuit_open') {
+      return options.fallback(refusal, ...(args as Parameters<F>));
+    }
+    return isAsync
+      ? new Promise((resolve) => resolve(answer(works, refusal, current)))
+      : answer(works, refusal, current);
+  }
+
+  function execute(self: unknown, current: Lane, permit: Permit, args: readonly unknown[]): unknown {
+    const call = new LiveCall(works, current, permit);
+    let result: unknown;
+    try {
+      result = applyInside(call, fn, self, args);
+    } catch (error) {
+      settleWith(call, { error }, true);
+      throw error;
+    }
+    if (!isThenable(result)) {
+      settleWith(call, { value: result }, true);
+      return withNote(current, result);
+    }
+    isAsync = true;
+    const promise = result instanceof Promise ? result : Promise.resolve(result);
+    // A gear that only observes cuts nothing: past its time a call is a failure when it ends.
+    return current.timeoutMs > 0 && !observes(works) ? raced(call, promise) : observed(call, promise);
+  }
+
+  /** The derived promise, so that a failure nobody awaits still warns as Node does. */
+  function observed(call: LiveCall, promise: Promise<unknown>): Promise<unknown> {
+    return promise.then(
+      (value) => {
+        settleWith(call, { value }, false);
+        return withNote(call.lane, value);
+      },
+      (error) => {
+        settleWith(call, { error }, false);
+        throw error;
+      },
+    );
+  }
+
+  /** Ends with the work, or when its time is up. */
+  function raced(call: LiveCall, promise: Promise<unknown>): Promise<unknown> {
+    return new Promise((resolve, reject) => {
+      call.limit(reject);
+      promise.then(
+        (value) => {
+          settleWith(call, { value }, false);
+          resolve(withNote(call.lane, value));
+        },
+        (error) => {
+          settleWith(call, { error }, false);
+          reject(error);
+        },
+      );
+    });
+  }
+
+  function settleWith(call: LiveCall, ending: Ending, sync: boolean): void {
+    call.unlimit();
+    if (call.settled) {
+      endWork(call, ending);
+      return;
+    }
+    const { lane: current, permit } = call;
+    let outcome: Outcome;
+    let settling: Settling;
+    let atMs = permit.atMs;
+    try {
+      atMs = clock.nowMs();
+      const cannotCut = sync || observes(works);
+      const late = cannotCut && current.timeoutMs > 0 && atMs - permit.atMs > current.timeoutMs;
+      outcome = late ? failureOfTimeout : outcomeOf(call, ending, loose, atMs);
+      settling = settlingOf(works, current, ending, loose, outcome);
+    } catch (error) {
+      countError(works, 'settle', error);
+      // The host's classify or usage broke: the slot is free, and what it may have cost is taken as spent.
+      const { worstMicros: micros, worstTokens: tokens } = permit.action;
+      outcome = { kind: 'neutral', why: 'ignored' };
+      settling = { cost: { micros, tokens } };
+    }
+    finish(works, call, outcome, settling, atMs);
+  }
+
+  /** The work of a call that was given up ended: its slot is free, and what it cost is spent all the same. */
+  function endWork({ lane: current, permit }: LiveCall, ending: Ending): void {
+    try {
+      keep(works, 'work-ended', current, permit);
+      const { cost } = settlingOf(works, current, ending, loose, success);
+      if (cost === undefined || current.task === undefined) return;
+      tell(works, current.task, { type: 'usage-observed', model: name, cost, basis: name }, clock.nowMs());
+    } catch (error) {
+      countError(works, 'settle', error);
+    }
+  }
+
+  return guarded;
+}
+
+function isAsyncFunction(fn: AnyFunction): boolean {
+  try {
+    return Object.prototype.toString.call(fn) === '[object AsyncFunction]';
+  } catch {
+    return false; // A function that does not want to be looked at shows itself when it returns.
+  }
+}

@@ -1,0 +1,131 @@
+/** Calls that are out: their signals, their progress, their time, and their one settlement. */
+
+import type { Outcome, Permit } from '../../core/action.ts';
+import { type Frame, outerOf } from '../runtime/async-context.ts';
+import type { Call } from '../api.ts';
+import { keep, type Settling, settle } from './admission.ts';
+import type { Lane } from './call-site.ts';
+import { countError } from '../journal/journal.ts';
+import { wake } from '../tasks/sweep.ts';
+import { atHalt, type TaskNode } from '../tasks/task.ts';
+import type { Queue, Timeout } from '../runtime/timeouts.ts';
+import type { Works } from '../runtime/runtime.ts';
+
+/** A call that is out, as far as its settlement goes. */
+export interface Leased {
+  readonly lane: Lane;
+  readonly permit: Permit;
+  settled: boolean;
+  /** Takes back what its task's halt would do to it. */
+  forget?: (() => void) | undefined;
+}
+
+/** Remembers a call whose lease has to be renewed: it holds a probe. */
+export function lease(works: Works, call: Leased): void {
+  works.probes.add(call);
+  wake(works);
+}
+
+/** Settles a call, once and whatever happens on the way. */
+export function finish(works: Works, call: Leased, outcome: Outcome, settling: Settling = {}, atMs?: number): void {
+  const { lane, permit } = call;
+  call.settled = true;
+  if (permit.probe) works.probes.delete(call);
+  call.forget?.();
+  try {
+    settle(works, lane, permit, outcome, atMs ?? works.clock.nowMs(), settling);
+  } catch (error) {
+    countError(works, 'settle', error);
+  }
+}
+
+/**
+ * The one hot object of a call: the frame it runs in, its link among the timeouts, what its function may ask for.
+ * Signals are made only when the function asks for one.
+ */
+export class LiveCall implements Leased, Call, Frame, Timeout {
+  readonly works: Works;
+  readonly lane: Lane;
+  readonly permit: Permit;
+  readonly outer: Frame | undefined;
+  settled = false;
+  controller: AbortController | undefined = undefined;
+  reason: unknown = undefined;
+  forget: (() => void) | undefined = undefined;
+  reject: ((error: unknown) => void) | undefined = undefined;
+  previous: Timeout | undefined = undefined;
+  next: Timeout | undefined = undefined;
+  queue: Queue | undefined = undefined;
+
+  constructor(works: Works, lane: Lane, permit: Permit) {
+    this.works = works;
+    this.lane = lane;
+    this.permit = permit;
+    this.outer = outerOf(works);
+    if (permit.probe) lease(works, this);
+  }
+
+  get name(): string {
+    return this.lane.target.name;
+  }
+
+  get task(): TaskNode | undefined {
+    return this.lane.task;
+  }
+
+  get call(): Call {
+    return this;
+  }
+
+  get dueMs(): number {
+    return this.permit.atMs + this.lane.timeoutMs;
+  }
+
+  get aborted(): boolean {
+    return this.controller?.signal.aborted ?? this.lane.task?.halt !== undefined;
+  }
+
+  get signal(): AbortSignal {
+    if (this.controller === undefined) {
+      const controller = new AbortController();
+      this.controller = controller;
+      const { task } = this.lane;
+      if (this.reason !== undefined) controller.abort(this.reason);
+      else if (task?.halt !== undefined) controller.abort();
+      else if (!this.settled) this.forget = atHalt(task, () => controller.abort());
+    }
+    return this.controller.signal;
+  }
+
+  /** Its promise is rejected when its time is up; the slot is kept until the work really ends. */
+  limit(reject: (error: unknown) => void): void {
+    this.reject = reject;
+    this.works.timeouts.add(this.lane.timeoutMs, this);
+  }
+
+  /** It came back. Its promise is let go: in some engines that holds the call around this one, and so on. */
+  unlimit(): void {
+    this.works.timeouts.remove(this);
+    this.reject = undefined;
+  }
+
+  fire(): void {
+    const { name, works, lane } = this;
+    const error = timeoutError(name, lane.timeoutMs / 1000);
+    finish(works, this, failureOfTimeout, { stillRuns: true });
+    this.reason = error;
+    this.controller?.abort(error);
+    this.reject?.(error);
+  }
+
+  progress(): void {
+    if (!this.settled) keep(this.works, 'permit-renewed', this.lane, this.permit);
+  }
+}
+
+/** Whatever kept it, nobody waits any longer: to its tool that is like a network that does not answer. */
+export const failureOfTimeout: Outcome = Object.freeze({ kind: 'failure', error: 'NetworkError', errorFingerprint: 1 });
+
+export function timeoutError(name: string, secs: number): DOMException {
+  return new DOMException(`'${name}' took longer than ${secs} s`, 'TimeoutError');
+}

@@ -1,0 +1,56 @@
+/** Reads how a guarded call ended. */
+
+import { cancelled, type Outcome } from '../../core/action.ts';
+import type { Ending } from '../../core/classify.ts';
+import { classify, readError } from '../../core/classify.ts';
+import { markValue } from '../../core/controls/loop/result-mark.ts';
+import { errorFingerprint } from '../runtime/fingerprint.ts';
+import type { GuardOptions } from '../api.ts';
+import type { Settling } from './admission.ts';
+import type { Lane } from './call-site.ts';
+import type { LiveCall } from './live-call.ts';
+import { costOf } from '../tasks/cost.ts';
+import type { Works } from '../runtime/runtime.ts';
+
+/** Where there is no breaker, no error is on a list. */
+export const noLists = { countErrors: [], ignoreErrors: [], sameErrorOnly: false };
+
+/** What the ending of a call means for its tool. */
+export function outcomeOf(call: LiveCall, ending: Ending, options: GuardOptions, atMs: number): Outcome {
+  const { breaker, task } = call.lane;
+  const said = options.classify?.(ending);
+  if (said === 'success') return { kind: 'success' };
+  if (said === 'neutral') return { kind: 'neutral', why: 'ignored' };
+  if (said === 'failure') {
+    const { names, message } = 'error' in ending ? readError(ending.error) : { names: ['ToolError'], message: '' };
+    return { kind: 'failure', error: names[0]!, errorFingerprint: errorFingerprint(names[0]!, message) };
+  }
+  // A task that was halted has cancelled its calls: their errors say nothing about the tool.
+  if ('error' in ending && task?.halt !== undefined && call.aborted) return cancelled;
+  return classify(ending, breaker?.settings ?? noLists, atMs, errorFingerprint);
+}
+
+/** The mark of a success that brings nothing: of many tools, every one. */
+const nothing = markValue(undefined, true);
+
+/** What a call brings along when it ends: its cost, the mark of its result, the rules on it that hold. */
+export function settlingOf(
+  works: Works,
+  lane: Lane,
+  ending: Ending,
+  options: GuardOptions,
+  { kind }: Pick<Outcome, 'kind'>,
+): Settling {
+  const { task, target, agent, place } = lane;
+  const isMarked = task !== undefined && target.kind === 'tool';
+  if (!('value' in ending)) return isMarked ? { result: markValue(ending.error, false) } : {};
+  const { value } = ending;
+  const ok = kind === 'success';
+  const hits = works.rules?.matchResult(target.name, agent, value);
+  const usage = options.usage?.(value as never);
+  return {
+    cost: usage && costOf(works, usage, place),
+    result: isMarked ? (ok && value === undefined ? nothing : markValue(value, ok)) : undefined,
+    resultHits: hits?.length ? hits : undefined,
+  };
+}

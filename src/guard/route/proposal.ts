@@ -1,0 +1,60 @@
+/** The action of a call: features of its arguments, never the arguments. */
+
+import type { Action } from '../../core/action.ts';
+import { microsPerCent } from '../../core/controls/budget/budget.ts';
+import { callKey, fingerprint } from '../runtime/fingerprint.ts';
+import type { GuardOptions } from '../api.ts';
+import type { Lane } from './call-site.ts';
+import { write } from '../journal/journal.ts';
+import { noteCall } from '../tasks/recent-output.ts';
+import type { Works } from '../runtime/runtime.ts';
+
+export function actionOf(
+  works: Works,
+  lane: Lane,
+  args: readonly unknown[],
+  options: GuardOptions,
+  id?: string,
+  turnId?: string,
+): Action {
+  const { target, task } = lane;
+  const worst = typeof options.worst === 'function' ? options.worst(...args) : options.worst;
+  const plain = {
+    id: id ?? (works.store.shared === undefined ? ++works.ids : `${works.idStem}-${++works.ids}`),
+    kind: target.kind,
+    name: target.name,
+    agent: lane.agent,
+    session: lane.session,
+    fingerprint: task === undefined ? 0 : fingerprint(target.name, args),
+    worstMicros: worst === undefined ? 0 : boundedCost(worst.cents) * microsPerCent,
+    worstTokens: worst === undefined ? 0 : boundedCost(worst.tokens),
+    patienceMs: lane.patienceMs,
+    task: task?.id as string, // Absent and undefined are the same to whoever reads it; one shape is faster.
+  };
+  works.content?.note(plain.id, args);
+  const call = task && callKey(target.name, args);
+  if (task?.talk !== undefined) noteCall(task, plain.id, target.name, args);
+  const chances = task && lane.breaker?.settings.failureThreshold;
+  const isPatient = chances !== undefined && chances > works.settings.loop.failedRepeats;
+  if (works.rules === undefined && turnId === undefined && call === undefined && !isPatient) return plain;
+  const hits = target.match?.(args) ?? works.rules?.matchCall(target.name, lane.agent, args) ?? [];
+  return {
+    ...plain,
+    ...(hits.length > 0 && { hits }),
+    ...(turnId !== undefined && { turnId }),
+    ...(call !== undefined && { call }),
+    ...(isPatient && { chances }),
+  };
+}
+
+function boundedCost(value: number | undefined): number {
+  return value !== undefined && value > 0 ? Math.min(value, 1e12) : 0;
+}
+
+/** Says once that calls are made outside any task, where most limits do not hold. */
+export function noteMissingTask(works: Works, name: string, atMs: number): void {
+  if (works.told.has('task-missing')) return;
+  works.told.add('task-missing');
+  const { session, agent } = works;
+  write(works, { type: 'task-missing', name }, { session, agent }, atMs);
+}

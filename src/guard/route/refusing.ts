@@ -1,0 +1,26 @@
+/** How a refusal reaches the caller, and the one that no control spoke: a bug of ours. */
+
+import { readError } from '../../core/classify.ts';
+import { explain } from '../../core/messages/explain.ts';
+import { type Refusal, type Refused, RefusedError, refused } from '../../core/refusal.ts';
+import type { Lane } from './call-site.ts';
+import { countError } from '../journal/journal.ts';
+import type { Works } from '../runtime/runtime.ts';
+
+/** The refused value, thrown where the gear or the breaker is asked to. */
+export function answer(works: Works, refusal: Refusal, lane: Lane | undefined): Refused {
+  if (works.throws || lane?.breaker?.settings.gracefulDegradation === false) throw new RefusedError(refusal);
+  return refused(refusal, lane?.agent ?? '', lane?.session ?? '');
+}
+
+/** What could not be decided is refused, and counted. */
+export function broken(works: Works, where: string, name: string, error: unknown): Refusal {
+  countError(works, where, error);
+  return undecided(name, readError(error).message);
+}
+
+/** The refusal of what nobody can decide on. */
+export function undecided(name: string, reason: string): Refusal {
+  const stop = { kind: 'deny', code: 'internal_error', control: 'guard', counters: {} } as const;
+  return explain({ ...stop, reason }, { name, agent: '', atMs: 0 });
+}

@@ -1,0 +1,56 @@
+/** Rounds on the route: a wait or a question brings an action back to be judged again, at most so many times. */
+
+import type { Action } from '../../core/action.ts';
+import { roundsMax } from '../../core/limits.ts';
+import type { Stop } from '../../core/verdict.ts';
+import { askPerson } from './approval.ts';
+import { fingerprint } from '../runtime/fingerprint.ts';
+import { type Admission, comesBack, conclude, isStop } from './admission.ts';
+import type { Lane } from './call-site.ts';
+import { atHalt } from '../tasks/task.ts';
+import type { Works } from '../runtime/runtime.ts';
+
+/** The permit that came of it, or the last word against it. `act` makes the action anew, `ask` puts the question. */
+export async function laterRounds(
+  works: Works,
+  lane: Lane,
+  args: readonly unknown[],
+  first: Stop,
+  act: () => Action,
+  ask = askPerson,
+): Promise<Admission> {
+  let stop = first;
+  let approvedBy: string | undefined;
+  for (let round = 1; round < roundsMax; round++) {
+    if (stop.kind === 'wait') await sleepUntil(works, lane, stop.retryAtMs ?? 0);
+    else if (stop.kind === 'ask') {
+      const asked = fingerprint('', args);
+      const said = await ask(works, lane, stop);
+      if (typeof said !== 'string') return conclude(works, lane, act(), said, 'ask');
+      // A yes is for the arguments as they were: changed meanwhile, they are asked about anew.
+      approvedBy = fingerprint('', args) === asked ? said : undefined;
+    } else return stop;
+    if (works.rounds === undefined) break; // The gear was disposed of: nobody comes back to it.
+    const action = act();
+    const again = approvedBy === undefined ? action : { ...action, approvedBy };
+    const admission = works.admit(works, lane, again, works.clock.nowMs());
+    if (!isStop(admission)) return admission;
+    stop = admission;
+  }
+  return comesBack(stop) ? conclude(works, lane, act(), stop) : stop;
+}
+
+/** Waits until a time of the gear's clock, until the task ends, or until nobody waits here any more. */
+function sleepUntil({ clock, waiting }: Works, { task }: Lane, untilMs: number): Promise<void> {
+  return new Promise((resolve) => {
+    const wake = () => {
+      waiting.delete(wake);
+      stop();
+      forget();
+      resolve();
+    };
+    const stop = clock.after(Math.max(0, untilMs - clock.nowMs()), wake, true);
+    const forget = atHalt(task, wake);
+    waiting.set(wake, wake);
+  });
+}

@@ -1,0 +1,37 @@
+/** What the code around a tool says about it: checked, and written down for a replay. */
+
+import { checkPart } from '../../core/setting-overrides.ts';
+import type { BreakerSettings } from '../../core/settings.ts';
+import { amount, type Checks, choices, fn, isA, name as isName, kind, options, timeoutOf } from '../runtime/option-checks.ts';
+import type { GuardOptions } from '../api.ts';
+import type { Target } from './call-site.ts';
+import { write } from '../journal/journal.ts';
+import type { Works } from '../runtime/runtime.ts';
+
+const checks: Checks = {
+  kind,
+  breaker: isA,
+  timeoutSecs: isA,
+  fallback: fn,
+  classify: fn,
+  // Upper bounds that nobody could reserve would leave the limit without them.
+  worst: (what, value) => typeof value === 'function' || options(what, value, { cents: amount, tokens: amount }),
+  usage: fn,
+  async: choices(true, false),
+};
+
+export function targetOf(works: Works, name: string, given: GuardOptions): Target {
+  options('guard options', given, checks);
+  const { kind = 'tool', breaker, timeoutSecs } = given;
+  const overrides: Partial<BreakerSettings> = {
+    ...(breaker !== undefined && checkPart(works.settings.circuitBreaker, breaker, 'breaker')),
+    ...(timeoutSecs !== undefined && { timeoutSecs: timeoutOf('guard options', timeoutSecs) as number }),
+  };
+  isName('the name of a tool', name);
+  if (Object.keys(overrides).length > 0) noteTuning(works, name, overrides);
+  return { name, kind, overrides };
+}
+
+export function noteTuning(works: Works, name: string, overrides: Partial<BreakerSettings>): void {
+  write(works, { type: 'breaker-tuned', name, overrides: { ...overrides } });
+}

@@ -1,0 +1,30 @@
+/** The cards of a gear: opened when something halted or asks, turned by answers and by time. */
+
+import { type Card, type CardEvent, changeCard } from '../../core/card.ts';
+import { holdsWords, write } from '../journal/journal.ts';
+import { placeOf, type TaskNode } from './task.ts';
+import type { Works } from '../runtime/runtime.ts';
+
+/** Opens a card; it comes back whole, for whoever is asked, and is kept without words that nobody wants held. */
+export function openCard(
+  works: Works,
+  given: Omit<Card, 'id' | 'state'>,
+  task: TaskNode | undefined,
+  atMs: number,
+): Card {
+  const card: Card = { id: `card-${works.idStem}-${++works.ids}`, ...given, state: 'open' };
+  works.store.putCard(holdsWords(works) ? card : (works.rules?.hide(card) ?? card));
+  write(works, { type: 'card-changed', card }, task && placeOf(task), atMs);
+  return card;
+}
+
+/** The card after an event, or as it was; undefined where there is none. */
+export function turnCard(works: Works, id: string, event: CardEvent): Card | undefined {
+  const before = works.store.card(id);
+  const card = before && changeCard(before, event);
+  if (card !== undefined && card !== before) {
+    works.store.putCard(card);
+    write(works, { type: 'card-changed', card }, { task: card.task }, event.atMs);
+  }
+  return card;
+}

@@ -1,0 +1,39 @@
+/** A halted task as it can be carried to another process, to be tried again there with what it had used. */
+
+import type { BudgetState } from '../../core/controls/budget/budget.ts';
+import type { TaskSettings } from '../../core/settings.ts';
+import type { Stop } from '../../core/verdict.ts';
+import type { Switchgear } from '../api.ts';
+import type { TaskNode } from './task.ts';
+import { worksOf } from '../runtime/works-of.ts';
+
+/** Plain JSON. */
+export interface Carried {
+  readonly limits: TaskSettings;
+  readonly raises: number;
+  readonly budget: BudgetState;
+  /** What halted it; absent where it was not halted, as when its process was killed. */
+  readonly stop?: Stop;
+}
+
+/** What a task has used so far, and why it was halted; undefined for one that nobody knows. */
+export function carriedFrom(gear: Switchgear, task: string): Carried | undefined {
+  const works = worksOf(gear);
+  const node = works.tasks.get(task) ?? works.halted.get(task);
+  if (node === undefined) return undefined;
+  const { limits, raises, haltStop: stop, cells } = node;
+  return { limits, raises, budget: { ...cells.budget.state }, ...(stop && { stop }) };
+}
+
+/** Has this gear know a task of another process, as if it had been halted here. */
+export function carryOver(
+  gear: Switchgear,
+  { task: id, agent, session }: { readonly task: string; readonly agent: string; readonly session: string },
+  { limits, raises, budget, stop = lost }: Carried,
+): void {
+  const cells = { budget: { state: budget } };
+  worksOf(gear).halted.set(id, { id, agent, session, limits, raises, haltStop: stop, cells } as unknown as TaskNode);
+}
+
+/** One that was lost ran into no limit: none is raised. */
+const lost: Stop = { kind: 'halt', code: 'internal_error', control: 'supervisor', counters: {} };

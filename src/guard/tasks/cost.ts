@@ -1,0 +1,43 @@
+/** What model calls cost: priced one by one, and never at zero because a price is unknown. */
+
+import type { Cost } from '../../core/action.ts';
+import type { EntryPlace } from '../../core/event.ts';
+import { nameLengthMax, toldModelsMax } from '../../core/limits.ts';
+import type { Usage } from '../../ports/prices.ts';
+import { write } from '../journal/journal.ts';
+import type { Works } from '../runtime/runtime.ts';
+
+/** The cost of one model call; `costUsd` where the host knows it better. */
+export function costOf(
+  works: Works,
+  usage: Usage & { readonly costUsd?: number },
+  place: EntryPlace,
+  atMs?: number,
+): Cost {
+  const { prices, settings, told } = works;
+  const tokens = whole(usage.inputTokens) + whole(usage.outputTokens);
+  const { costUsd = -1 } = usage;
+  if (costUsd >= 0 && costUsd < 1e9) return { micros: Math.ceil(costUsd * 1_000_000), tokens };
+  const price = prices.price(usage);
+  // A price that is no number would switch the limit off for good: it is no price.
+  if (price !== undefined && price.micros >= 0) return { micros: price.micros, tokens };
+  const isFree = settings.prices.onUnknownPrice === 'token_cap_only';
+  const { basis, micros } = prices.dearest(usage);
+  const model = modelOf(usage.model ?? 'an unnamed model');
+  if (!told.has(model) && told.size < toldModelsMax) {
+    told.add(model);
+    const assumed = isFree ? 'only the token cap holds it' : `the dearest known rate is assumed (${basis})`;
+    write(works, { type: 'price-unknown', model, assumed }, place, atMs);
+  }
+  return { micros: isFree ? 0 : micros, tokens };
+}
+
+/** The name of a model, bounded. */
+export function modelOf(model: unknown): string {
+  return String(model ?? '').slice(0, nameLengthMax);
+}
+
+/** A count of tokens as it should be: whole and not negative, whatever came. */
+function whole(value: unknown): number {
+  return typeof value === 'number' && value > 0 && value < 1e15 ? Math.ceil(value) : 0;
+}

@@ -1,0 +1,104 @@
+/** What a task is told from outside: words, usage, calls that others let through, signs of life. It never throws. */
+
+import { countedIdsMax, nameLengthMax, promptsMax, textLengthMax } from '../../core/limits.ts';
+import { markValue } from '../../core/controls/loop/result-mark.ts';
+import type { Refusal } from '../../core/refusal.ts';
+import { over } from '../../core/verdict.ts';
+import { makeRoom } from '../../core/bounded.ts';
+import { callKey, fingerprint } from '../runtime/fingerprint.ts';
+import type { Observation } from '../api.ts';
+import { tell } from '../route/admission.ts';
+import { halt } from './halt.ts';
+import { countError } from '../journal/journal.ts';
+import { costOf, modelOf } from './cost.ts';
+import { closeCall, forgetTalk, hearText, likenessOf, noteCall, openCall, talkOf } from './recent-output.ts';
+import { placeOf, type TaskNode } from './task.ts';
+import type { Works } from '../runtime/runtime.ts';
+
+export function observe(works: Works, task: TaskNode, observation: Observation): Refusal | undefined {
+  try {
+    if (!task.ended && task.haltStop === undefined) take(works, task, observation, works.clock.nowMs());
+  } catch (error) {
+    countError(works, 'observe', error);
+  }
+  return task.halt;
+}
+
+function take(works: Works, task: TaskNode, observation: Observation, atMs: number): void {
+  const { settings, prices } = works;
+  switch (observation.type) {
+    case 'assistant': {
+      const text = textOf(observation.text);
+      if (text.trim() === '' && observation.toolUse === true) break; // A turn that only calls tools says nothing.
+      const heard = hearText(task, text, settings.loop);
+      const { toolUse } = observation;
+      tell(works, task, typeof toolUse === 'boolean' ? { ...heard, calls: toolUse } : heard, atMs);
+      return;
+    }
+    case 'tool_use': {
+      const { id, input } = observation;
+      if (isKnown(task, 'call', id)) break;
+      const name = textOf(observation.name).slice(0, nameLengthMax);
+      const call = input === undefined ? undefined : (callKey(name, input) ?? fingerprint(name, input));
+      if (call !== undefined && id && typeof id === 'string') {
+        openCall(task, id, { name, call });
+        noteCall(task, id, name, input);
+      }
+      tell(works, task, { type: 'call-observed', name, ...(call !== undefined && { call }) }, atMs);
+      return;
+    }
+    case 'tool_result': {
+      const seen = closeCall(task, observation.id);
+      if (seen === undefined) break; // A call of ours settles itself; one that nobody saw cannot be compared.
+      const result = markValue(observation.output, observation.ok !== false);
+      const likeness = likenessOf(task, observation.id, result);
+      if (result === undefined) break; // What it brought cannot be told.
+      tell(works, task, { type: 'result-observed', ...seen, result, ...(likeness > 0 && { likeness }) }, atMs);
+      return;
+    }
+    case 'progress':
+      tell(works, task, { type: 'progress-observed' }, atMs);
+      return;
+    case 'usage': {
+      if (isKnown(task, 'usage', observation.id)) break;
+      const cost = costOf(works, observation, placeOf(task), atMs);
+      const model = modelOf(observation.model);
+      tell(works, task, { type: 'usage-observed', model, cost, basis: model }, atMs);
+      if (settings.prices.onUnknownPrice === 'halt' && prices.price(observation) === undefined) {
+        const stop = over('budget', 'token_spend_limit', 'unknown', task.limits.maxSpendCents);
+        halt(works, task, { ...stop, counters: { ...stop.counters, model } }, model, atMs);
+      }
+      return;
+    }
+    case 'user': {
+      task.prompts ??= new Set();
+      const mark = fingerprint('user', textOf(observation.text));
+      if (task.prompts.has(mark)) {
+        talkOf(task).asked = true;
+        break; // A harness that says the same again is no person.
+      }
+      if (task.prompts.size < promptsMax) task.prompts.add(mark);
+      forgetTalk(task);
+      tell(works, task, { type: 'user-observed' }, atMs);
+      return;
+    }
+    case 'heartbeat':
+      break;
+  }
+  tell(works, task, { type: 'sign-observed' }, atMs);
+}
+
+function textOf(text: unknown): string {
+  return typeof text === 'string' ? text.slice(0, textLengthMax) : '';
+}
+
+/** Whether an id was counted before, by whomever; it is from now on. */
+export function isKnown(task: TaskNode, kind: 'call' | 'usage', id: string | undefined): boolean {
+  if (typeof id !== 'string' || id === '') return false; // Hosts write null or nothing where they have no id.
+  task.counted ??= new Set();
+  const key = `${kind}:${id}`;
+  if (task.counted.has(key)) return true;
+  makeRoom(task.counted, countedIdsMax);
+  task.counted.add(key);
+  return false;
+}

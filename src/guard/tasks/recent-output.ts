@@ -1,0 +1,154 @@
+/** What a task said and asked for lately, kept as numbers: to see words, and calls, that come again. */
+
+import type { TextObserved } from '../../core/event.ts';
+import {
+  countedIdsMax,
+  fingerprintDepthMax,
+  fingerprintEntriesMax,
+  markLengthMax,
+  wordsKeptMax,
+} from '../../core/limits.ts';
+import type { ResultMark } from '../../core/controls/loop/result-mark.ts';
+import { isKnownAnswer } from '../../core/controls/loop/score.ts';
+import type { LoopSettings } from '../../core/settings.ts';
+import { jaccard, likest, tokensOf } from '../../core/similarity.ts';
+import { makeRoom } from '../../core/bounded.ts';
+import type { TaskNode } from './task.ts';
+
+/** A call that was seen in a stream and has not come back yet. */
+export interface SeenCall {
+  readonly name: string;
+  readonly call: number;
+}
+
+interface KeptCall {
+  readonly id: string | number;
+  readonly name: string;
+  readonly text: string;
+  /** Whether the words before it had come before. */
+  readonly recurs: boolean;
+  /** Whether its result came: one that was refused, or asked about and made anew, is nothing to be like. */
+  answered: boolean;
+  words?: Int32Array;
+}
+
+export interface Talk {
+  /** The words of the last text, and of the last ones. */
+  words: Int32Array | undefined;
+  texts: Int32Array[];
+  /** Whether the last text was nearly the same as one before it. */
+  recurs: boolean;
+  /** The last calls; their words are taken apart only when they are compared. */
+  calls: KeptCall[];
+  /** A prompt that had been seen before came again since the last text. */
+  asked: boolean;
+  open: Map<string, SeenCall> | undefined;
+}
+
+/** Shorter texts, and calls, say too little to be compared. */
+const wordsMin = 4;
+
+export function talkOf(task: TaskNode): Talk {
+  task.talk ??= { words: undefined, texts: [], recurs: false, calls: [], asked: false, open: undefined };
+  return task.talk;
+}
+
+/** What is to be known of a text: how alike it is to the one before it, and whether it came before. */
+export function hearText(task: TaskNode, text: string, settings: LoopSettings): Omit<TextObserved, 'atMs'> {
+  const talk = talkOf(task);
+  const words = tokensOf(text, settings.tokenCap);
+  const similarity = talk.words === undefined ? -1 : jaccard(talk.words, words);
+  const { nearThreshold } = settings;
+  const recurs = words.length >= wordsMin && likest(words, talk.texts, nearThreshold) >= nearThreshold;
+  if (words.length >= wordsMin) keep(talk.texts, words);
+  const { asked } = talk;
+  talk.words = words;
+  talk.recurs = recurs;
+  talk.asked = false;
+  return { type: 'text-observed', similarity, ...(recurs && { recurs }), ...(asked && { asked }) };
+}
+
+/** Keeps a call, to compare later ones with; only where texts are heard, too. */
+export function noteCall(task: TaskNode, id: string | number, name: string, args: unknown): void {
+  const talk = task.talk;
+  if (talk !== undefined) keep(talk.calls, { id, name, text: textOf(args), recurs: talk.recurs, answered: false });
+}
+
+/**
+ * How alike a call is to the likest of those of its tool before it. Asked only where that may tell something: the words
+ * before it had come again, or its answer had.
+ */
+export function likenessOf(task: TaskNode, id: string | number, mark: ResultMark | undefined): number {
+  const calls = task.talk?.calls ?? [];
+  const at = calls.findLastIndex((call) => call.id === id);
+  const call = calls[at];
+  if (call === undefined) return 0;
+  call.answered = true;
+  if (mark === undefined) return 0;
+  if (!call.recurs && !isKnownAnswer(task.cells.loop.state.memory, call.name, mark)) return 0;
+  const words = wordsOf(call);
+  if (words.length < wordsMin) return 0;
+  const others = calls.slice(0, at).filter(({ name, answered }) => answered && name === call.name);
+  return likest(words, others.map(wordsOf), 0);
+}
+
+function wordsOf(call: KeptCall): Int32Array {
+  call.words ??= tokensOf(call.text, undefined, true);
+  return call.words;
+}
+
+/** A call was seen whose result is yet to come. */
+export function openCall(task: TaskNode, id: string, call: SeenCall): void {
+  const talk = talkOf(task);
+  talk.open ??= new Map();
+  makeRoom(talk.open, countedIdsMax);
+  talk.open.set(id, call);
+}
+
+/** The call that a result belongs to, once. */
+export function closeCall(task: TaskNode, id: unknown): SeenCall | undefined {
+  const call = task.talk?.open?.get(id as string);
+  if (call === undefined) return undefined;
+  task.talk?.open?.delete(id as string);
+  task.counted?.delete(`call:${id}`); // Some hosts number their calls anew each turn: the next one is another.
+  return call;
+}
+
+/** Genuinely new words of a person: what was said before is no measure for what comes. */
+export function forgetTalk(task: TaskNode): void {
+  const open = task.talk?.open;
+  task.talk = undefined;
+  if (open?.size) talkOf(task).open = open;
+}
+
+function keep<T>(kept: T[], item: T): void {
+  kept.push(item);
+  if (kept.length > wordsKeptMax) kept.shift();
+}
+
+/** Arguments as text, as far as they are compared. */
+function textOf(args: unknown): string {
+  const parts: string[] = [];
+  try {
+    collect(args, parts, { left: markLengthMax }, 0);
+  } catch {
+    return ''; // A getter that throws, a revoked proxy: it is compared by its fingerprint alone.
+  }
+  // Joined, it is a string of its own: a piece of a long one would keep the whole of it in memory.
+  return parts.join(' ');
+}
+
+function collect(value: unknown, parts: string[], room: { left: number }, depth: number): void {
+  if (room.left <= 0 || depth > fingerprintDepthMax) return;
+  if (typeof value === 'object' && value !== null) {
+    // Names of fields say nothing: every call of a batch has them. A list is cut before its keys are asked for.
+    const shown = ArrayBuffer.isView(value) ? [] : Array.isArray(value) ? value.slice(0, fingerprintEntriesMax) : value;
+    for (const key of Object.keys(shown).slice(0, fingerprintEntriesMax)) {
+      collect((shown as Record<string, unknown>)[key], parts, room, depth + 1);
+    }
+    return;
+  }
+  const text = typeof value === 'string' ? value.slice(0, room.left) : String(value);
+  room.left -= text.length + 1;
+  parts.push(text, '');
+}

@@ -1,0 +1,84 @@
+/** A task as its user holds it: thin, so that a hundred thousand idle ones cost little. */
+
+import type { Refusal } from '../../core/refusal.ts';
+import { fn as isFunction } from '../runtime/option-checks.ts';
+import { runInside } from '../runtime/async-context.ts';
+import type { Observation, Task, TaskSnapshot } from '../api.ts';
+import { observe } from './observe.ts';
+import { signalOf, type TaskNode } from './task.ts';
+import { endTask, pauseTask, resumeTask, snapshotTask } from './task-tree.ts';
+import type { Works } from '../runtime/runtime.ts';
+
+export function faceOf(works: Works, node: TaskNode): Task {
+  node.face ??= new TaskFace(works, node);
+  return node.face;
+}
+
+class TaskFace implements Task {
+  readonly #works: Works;
+  readonly #node: TaskNode;
+
+  constructor(works: Works, node: TaskNode) {
+    this.#works = works;
+    this.#node = node;
+  }
+
+  get id(): string {
+    return this.#node.id;
+  }
+
+  get agent(): string {
+    return this.#node.agent;
+  }
+
+  get session(): string {
+    return this.#node.session;
+  }
+
+  get parent(): string | undefined {
+    return this.#node.parent?.id;
+  }
+
+  get signal(): AbortSignal {
+    return signalOf(this.#node);
+  }
+
+  get halt(): Refusal | undefined {
+    return this.#node.halt;
+  }
+
+  observe(observation: Observation): Refusal | undefined {
+    return observe(this.#works, this.#node, observation);
+  }
+
+  note(): string | undefined {
+    const { note } = this.#node;
+    this.#node.note = undefined;
+    return note;
+  }
+
+  run<T>(fn: () => T): T {
+    isFunction('the function to run', fn);
+    return runInside(this.#works, this.#node, fn);
+  }
+
+  pause(): void {
+    pauseTask(this.#works, this.#node);
+  }
+
+  resume(): void {
+    resumeTask(this.#works, this.#node);
+  }
+
+  end(how?: 'done' | 'error'): void {
+    endTask(this.#works, this.#node, how);
+  }
+
+  snapshot(): TaskSnapshot {
+    return snapshotTask(this.#works, this.#node, this.#works.clock.nowMs());
+  }
+
+  [Symbol.dispose](): void {
+    this.end();
+  }
+}

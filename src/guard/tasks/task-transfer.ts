@@ -1,0 +1,86 @@
+/**
+ * A task between two processes, where none outlives a call: everything of it that decides, as plain JSON. What it said
+ * is not kept, since nobody who works so hears its words.
+ */
+
+import { hookAgentsMax } from '../../core/limits.ts';
+import { initialTaskCells, type TaskCells } from '../../core/controls/panel.ts';
+import type { Refusal } from '../../core/refusal.ts';
+import type { TaskSettings } from '../../core/settings.ts';
+import type { Stop } from '../../core/verdict.ts';
+import { resolveTask } from '../../core/resolve-settings.ts';
+import type { TaskNode } from './task.ts';
+import { controlsOf, placeTask, resumeTask } from './task-tree.ts';
+import type { Works } from '../runtime/runtime.ts';
+
+/** Plain JSON. */
+export interface FrozenTask {
+  readonly id: string;
+  readonly agent: string;
+  readonly session: string;
+  readonly parent?: string;
+  readonly limits: TaskSettings;
+  readonly cells: TaskCells;
+  readonly raises: number;
+  readonly suspected: boolean;
+  readonly note?: string;
+  readonly haltStop?: Stop;
+  readonly halt?: Refusal;
+  readonly booked: readonly string[];
+  readonly noticed: readonly string[];
+}
+
+/** The task as it can be kept. What an operator's pause holds is let go: whoever thaws it looks at the orders anew. */
+export function freeze(works: Works, node: TaskNode): FrozenTask {
+  while (node.pauses > 0) resumeTask(works, node);
+  const { id, agent, session, parent, limits, cells, raises, suspected, note, haltStop, halt } = node;
+  return {
+    id,
+    agent,
+    session,
+    ...(parent && { parent: parent.id }),
+    limits,
+    cells,
+    raises,
+    suspected,
+    ...(note !== undefined && { note }),
+    ...(haltStop && { haltStop }),
+    ...(halt && { halt }),
+    booked: [...(node.booked ?? [])].slice(0, hookAgentsMax),
+    noticed: [...(node.noticed ?? [])],
+  };
+}
+
+/** The task as it was, below its parent. It goes on: nothing is said of it. */
+export function thaw(works: Works, frozen: FrozenTask, parent: TaskNode | undefined): TaskNode {
+  const { id, agent, session, limits, raises, suspected, note, haltStop, halt, booked, noticed } = frozen;
+  const cells = structuredClone(frozen.cells); // What it becomes must not be seen where it was read.
+  const depth = parent === undefined ? 0 : parent.depth + 1;
+  const controls = controlsOf(works, limits);
+  const node = placeTask(works, {
+    ...{ id, agent, session, parent, depth, limits, said: limits, controls, raises },
+    cells: { ...cells, own: cells.own },
+  });
+  node.suspected = suspected;
+  node.note = note;
+  node.haltStop ??= haltStop;
+  node.halt ??= halt;
+  if (booked.length > 0) node.booked = new Set(booked);
+  if (noticed.length > 0) node.noticed = new Set(noticed);
+  if (node.haltStop !== undefined) works.halted.set(id, node);
+  return node;
+}
+
+/** A task that another process began and told of: this one counts along with it. */
+export function joinTask(
+  works: Works,
+  given: Pick<TaskNode, 'id' | 'agent' | 'session' | 'parent'>,
+  said: Partial<TaskSettings>,
+): TaskNode {
+  const { agent, parent } = given;
+  const limits = resolveTask(works.settings, agent, said);
+  const controls = controlsOf(works, limits);
+  const cells = initialTaskCells(controls, works.clock.nowMs());
+  const depth = parent === undefined ? 0 : parent.depth + 1;
+  return placeTask(works, { ...given, depth, limits, said, controls, cells, raises: 0 });
+}

@@ -1,0 +1,203 @@
+/** The tree of tasks: how one starts, stands still, ends, and what it looks like. */
+
+import { carryOn, microsPerCent } from '../../core/controls/budget/budget.ts';
+import { durationOf, idleOf } from '../../core/controls/deadline.ts';
+import { SwitchgearError } from '../../core/error.ts';
+import { sharedSettingsMax, taskDepthMax, tasksMax } from '../../core/limits.ts';
+import { initialTaskCells, type TaskCells, type TaskControls, taskControls } from '../../core/controls/panel.ts';
+import { checkPart } from '../../core/setting-overrides.ts';
+import { quoted } from '../../core/quote.ts';
+import type { TaskSettings } from '../../core/settings.ts';
+import { resolveTask } from '../../core/resolve-settings.ts';
+import { type Checks, isA, signal as isSignal, name, options } from '../runtime/option-checks.ts';
+import { remembered } from '../../core/bounded.ts';
+import { dropBreaker } from '../breakers/breaker-registry.ts';
+import type { TaskOptions, TaskSnapshot } from '../api.ts';
+import { tell } from '../route/admission.ts';
+import { haltByHand, signOf } from './halt.ts';
+import { pathOf } from '../route/call-site.ts';
+import { write } from '../journal/journal.ts';
+import { isWanted, stopSweep, wake } from './sweep.ts';
+import { placeOf, seatsOf, type TaskNode } from './task.ts';
+import type { Works } from '../runtime/runtime.ts';
+
+const checks: Checks = {
+  id: name,
+  agent: name,
+  session: name,
+  parent: isA,
+  limits: isA,
+  signal: isSignal,
+  retryOf: isA,
+};
+
+/** What a task is from its first moment on. */
+type PlacedTask = Pick<
+  TaskNode,
+  'id' | 'agent' | 'session' | 'parent' | 'depth' | 'limits' | 'said' | 'controls' | 'cells' | 'raises'
+>;
+
+/** Starts a task: checked, placed in the tree, with the limits of its agent and its own. */
+export function startTask(
+  works: Works,
+  given: TaskOptions & { readonly retryOf?: string },
+  around: TaskNode | undefined,
+): TaskNode {
+  const { settings, tasks, clock, store } = works;
+  options('task options', given, checks);
+  const { signal } = given;
+  const said = given.limits === undefined ? undefined : checkPart(settings.task, given.limits, 'limits');
+  const parent = parentOf(works, given, around);
+  const id = given.id ?? `t-${works.idStem}-${++works.ids}`;
+  const agent = given.agent ?? (parent ?? works).agent;
+  const session = given.session ?? (parent ?? works).session;
+  const depth = parent === undefined ? 0 : parent.depth + 1;
+  if (tasks.has(id)) throw new SwitchgearError('task_exists', `a task with the id ${quoted(id)} is running`);
+  if (tasks.size >= tasksMax) throw new SwitchgearError('too_many_tasks', `at most ${tasksMax} tasks can run at once`);
+  if (depth >= taskDepthMax) {
+    throw new SwitchgearError('too_deep', `tasks can be nested ${taskDepthMax} deep at most`);
+  }
+  const before = given.retryOf === undefined ? undefined : works.halted.get(given.retryOf);
+  const limits = resolveTask(settings, agent, said);
+  const controls = controlsOf(works, limits);
+  const atMs = clock.nowMs();
+  const { state: cells } = store.cell<TaskCells>(pathOf('task', id), () => initialTaskCells(controls, atMs));
+  if (before !== undefined) carryOn(cells.budget.state, before.cells.budget.state);
+  const raises = before === undefined ? 0 : before.raises + 1;
+  const node = placeTask(works, { id, agent, session, parent, depth, limits, said, controls, cells, raises });
+  const started = { type: 'task-started', limits, ...(parent && { parent: parent.id }) } as const;
+  write(works, before === undefined ? started : { ...started, retryOf: before.id }, placeOf(node), atMs);
+  if (signal !== undefined) {
+    const abort = () => haltByHand(works, [node], 'the caller cancelled it', 'signal');
+    if (signal.aborted) abort();
+    else {
+      signal.addEventListener('abort', abort, { once: true });
+      node.letGo = () => signal.removeEventListener('abort', abort); // A signal may outlive many tasks.
+    }
+  }
+  return node;
+}
+
+/** Places a task in the tree; whoever begins one says so. */
+export function placeTask(works: Works, given: PlacedTask): TaskNode {
+  const { id, parent, limits } = given;
+  const node: TaskNode = {
+    ...given,
+    seats: undefined,
+    lanes: undefined,
+    breakers: undefined,
+    children: undefined,
+    // Born below a halted task it has ended before it began.
+    haltStop: parent?.haltStop,
+    halt: parent?.halt,
+    ended: false,
+    ending: undefined,
+    letGo: undefined,
+    signal: undefined,
+    talk: undefined,
+    note: undefined,
+    suspected: false,
+    prompts: undefined,
+    counted: undefined,
+    booked: undefined,
+    noticed: undefined,
+    noticeCalls: noticeCalls(limits),
+    pauses: 0,
+    face: undefined,
+  };
+  if (works.own !== undefined) seatsOf(works, node);
+  if (parent !== undefined) {
+    parent.children ??= new Set();
+    parent.children.add(node);
+  }
+  works.tasks.set(id, node);
+  wake(works);
+  return node;
+}
+
+/** By its id, or else the nearest task around that has not ended: below one that has, a halt would not reach it. */
+function parentOf({ tasks }: Works, { parent }: TaskOptions, around: TaskNode | undefined): TaskNode | undefined {
+  if (parent === null) return undefined;
+  if (parent === undefined) {
+    let living = around;
+    while (living?.ended && living.parent !== undefined) living = living.parent;
+    return living;
+  }
+  const found = tasks.get(parent);
+  if (found === undefined) throw new SwitchgearError('unknown_task', unknownTask(parent));
+  return found;
+}
+
+export function unknownTask(id: unknown): string {
+  return `no task with the id ${quoted(id)} is running`;
+}
+
+/** Tasks of equal limits share one set of controls. */
+export function controlsOf(works: Works, limits: TaskSettings): TaskControls {
+  const make = () => taskControls(limits, works.settings.loop);
+  return remembered(works.taskControls, JSON.stringify(limits), sharedSettingsMax, make);
+}
+
+export function noticeCalls(limits: TaskSettings): number {
+  return limits.maxToolCalls * limits.noticeShare;
+}
+
+/** Neither idle nor duration go on. */
+export function pauseTask(works: Works, task: TaskNode): void {
+  if (task.ended) return;
+  task.pauses++;
+  tell(works, task, { type: 'task-stopped' }, works.clock.nowMs());
+}
+
+export function resumeTask(works: Works, task: TaskNode): void {
+  if (task.pauses === 0) return; // Somebody else's pause is not this one's to end.
+  task.pauses--;
+  tell(works, task, { type: 'task-resumed' }, works.clock.nowMs());
+}
+
+export function endTask(works: Works, task: TaskNode, how: 'done' | 'error' = 'done'): void {
+  if (task.ended) return;
+  leave(works, task);
+  end(works, task, how);
+  if (task.parent !== undefined) signOf(works, task.parent, works.clock.nowMs());
+  if (!isWanted(works)) stopSweep(works);
+}
+
+/** What a task holds is let go before it ends: those above it do not stand still for its pauses. */
+function leave(works: Works, task: TaskNode): void {
+  for (const child of task.children ?? []) leave(works, child);
+  while (task.pauses > 0) resumeTask(works, task);
+  for (const key of task.breakers ?? []) dropBreaker(works, key);
+}
+
+function end(works: Works, task: TaskNode, how: 'done' | 'error'): void {
+  if (task.ended) return;
+  for (const child of task.children ?? []) end(works, child, how);
+  task.ended = true;
+  works.tasks.delete(task.id);
+  task.parent?.children?.delete(task);
+  task.letGo?.();
+  works.store.drop(pathOf('task', task.id));
+  write(works, { type: 'task-ended', how: task.haltStop === undefined ? how : 'halted' }, placeOf(task));
+}
+
+export function snapshotTask(works: Works, task: TaskNode, atMs: number): TaskSnapshot {
+  const { id, agent, session, parent, halt, cells } = task;
+  const budget = cells.budget.state;
+  const deadline = cells.deadline.state;
+  return {
+    id,
+    agent,
+    session,
+    ...(parent && { parent: parent.id }),
+    toolCalls: budget.calls,
+    spendCents: budget.micros / microsPerCent,
+    tokens: budget.tokens,
+    durationMs: durationOf(deadline, atMs),
+    idleMs: idleOf(deadline, atMs),
+    gauges: seatsOf(works, task).flatMap(
+      ({ control, cell, place }) => (place === 'self' && control.gauges?.(cell.state, atMs)) || [],
+    ),
+    ...(halt && { halt }),
+  };
+}

@@ -1,0 +1,112 @@
+/** A task as the gear keeps it: its place in the tree, its state, and what has to end with it. */
+
+import type { Seat } from '../../core/decide.ts';
+import type { EntryPlace } from '../../core/event.ts';
+import { type TaskCells, type TaskControls, type TaskSeats, taskSeats } from '../../core/controls/panel.ts';
+import type { Refusal } from '../../core/refusal.ts';
+import type { TaskSettings } from '../../core/settings.ts';
+import type { Stop } from '../../core/verdict.ts';
+import type { Wallet } from '../../ports/policy.ts';
+import type { Task } from '../api.ts';
+import type { Lane, Target } from '../route/call-site.ts';
+import type { Talk } from './recent-output.ts';
+import type { Works } from '../runtime/runtime.ts';
+
+export interface TaskNode extends TaskSeats {
+  readonly id: string;
+  readonly agent: string;
+  readonly session: string;
+  readonly parent: TaskNode | undefined;
+  readonly depth: number;
+  limits: TaskSettings;
+  /** The limits that its starter gave, to be kept when the policy changes. */
+  readonly said: Partial<TaskSettings> | undefined;
+  controls: TaskControls;
+  readonly cells: TaskCells;
+  /** Its own seats and, after them, those of its ancestors; made when it first acts. */
+  seats: readonly Seat[] | undefined;
+  /** What each tool needs in this task, resolved once. */
+  lanes: Map<Target, Lane> | undefined;
+  /** The keys of breakers that end with it. */
+  breakers: Set<string> | undefined;
+  children: Set<TaskNode> | undefined;
+  haltStop: Stop | undefined;
+  halt: Refusal | undefined;
+  ended: boolean;
+  /** Ends signals and waits; run once, when the task halts. */
+  ending: Set<() => void> | undefined;
+  /** Lets go of what it held outside; run when it ends. */
+  letGo: (() => void) | undefined;
+  signal: AbortSignal | undefined;
+  /** What it said and asked for lately. */
+  talk: Talk | undefined;
+  /** What the model should be told with the next result, and whether it was told before. */
+  note: string | undefined;
+  suspected: boolean;
+  /** Fingerprints of what a person said, to tell new words from a prompt seen before. */
+  prompts: Set<number> | undefined;
+  /** Ids of calls and usage reports that were counted. */
+  counted: Set<string> | undefined;
+  /** Workers whose failure, or that of one below them, was booked and has not come right since. */
+  booked: Set<string> | undefined;
+  /** Gauges a notice was written for, and codes reported while only observing. */
+  noticed: Set<string> | undefined;
+  /** From how many calls on the gauges are looked at. */
+  noticeCalls: number;
+  readonly raises: number;
+  /** Pauses by hand that were not taken back. */
+  pauses: number;
+  face: Task | undefined;
+}
+
+/** Where the entries of a task belong. */
+export function placeOf(task: TaskNode): EntryPlace {
+  return { task: task.id, session: task.session, agent: task.agent };
+}
+
+/** The seats of a task. One that only waits has none yet: a hundred thousand idle tasks cost little. */
+export function seatsOf(works: Works, task: TaskNode): readonly Seat[] {
+  if (task.seats === undefined) {
+    const seats = taskSeats(task);
+    const more = [...(walletOf(works, task)?.seats ?? []), ...(works.own?.ofTask(task) ?? [])];
+    const isOwn = ({ place }: Seat) => place === 'self';
+    task.seats = more.length ? [...seats.filter(isOwn), ...more, ...seats.filter((seat) => !isOwn(seat))] : seats;
+  }
+  return task.seats;
+}
+
+/** The budgets beyond one task that somebody spends from. */
+export function walletOf(works: Works, who: Pick<TaskNode, 'agent' | 'session'>): Wallet | undefined {
+  return works.budgets?.at(works, who);
+}
+
+/** A task that ended, or began below one that had, is out of reach when those above it halt: it looks up itself. */
+export function inheritHalt(task: TaskNode): void {
+  for (let above = task.parent; above !== undefined && task.haltStop === undefined; above = above.parent) {
+    task.haltStop = above.haltStop;
+    task.halt = above.halt;
+  }
+}
+
+/** Runs something once when the task halts; the result takes it back. */
+export function atHalt(task: TaskNode | undefined, end: () => void): () => void {
+  if (task !== undefined) task.ending ??= new Set();
+  task?.ending?.add(end);
+  return () => task?.ending?.delete(end);
+}
+
+/** The signal of a task, made when somebody asks: most never do. */
+export function signalOf(task: TaskNode): AbortSignal {
+  if (task.signal === undefined) {
+    const controller = new AbortController();
+    task.signal = controller.signal;
+    const abort = () => {
+      const error = new Error(task.halt?.message ?? 'halted');
+      error.name = 'AbortError';
+      controller.abort(error);
+    };
+    if (task.halt === undefined) atHalt(task, abort);
+    else abort();
+  }
+  return task.signal;
+}

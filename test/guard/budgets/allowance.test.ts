@@ -1,0 +1,78 @@
+/** What a process asks of a budget that others spend from, too: as much as its calls need, however late the answer. */
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { setImmediate as turn } from 'node:timers/promises';
+import { emptyWindow } from '../../../src/core/controls/budget/joint-budget.ts';
+import type { Deal, Dealt, Shared } from '../../../src/ports/store.ts';
+import { simulatedClock } from '../../../src/testing/simulated-clock.ts';
+import { createPurse } from '../../../src/guard/budgets/allowance.ts';
+
+/** A purse on a store that answers when it is told to. */
+function pursed() {
+  const clock = simulatedClock();
+  const cell = { key: 'budget', state: emptyWindow(), version: 1 };
+  const questions: (() => void)[] = [];
+  function carryOut({ changes = [] }: Deal): Dealt {
+    for (const { step } of changes) {
+      const next = step(structuredClone(cell.state));
+      if (next === 'refuse') return { status: 'refused', by: 'cell', key: cell.key };
+      if (next !== 'keep') cell.state = next.state as typeof cell.state;
+    }
+    return { status: 'done', totals: [], marked: [] };
+  }
+  const shared = {
+    health: { state: 'shared' },
+    now: (deal: Deal) => (deal.mustArrive ? carryOut(deal) : { status: 'away', reason: 'it takes a moment' }),
+    soon: (deal: Deal) => new Promise((resolve) => questions.push(() => resolve(carryOut(deal)))),
+  } as unknown as Shared;
+  const options = { keepMs: undefined, notes: () => [], say() {} };
+  const purse = createPurse(shared, clock, { scope: 'global', unit: 'calls', limit: 30 }, cell, options);
+  return {
+    /** A call comes; true where it may pass. */
+    async call(atMs: number): Promise<boolean> {
+      clock.advance(atMs - clock.nowMs());
+      const stop = purse.take(1, clock.nowMs(), 'halt');
+      await turn();
+      return stop === undefined;
+    },
+    async answer(): Promise<void> {
+      questions.shift()!();
+      await turn();
+    },
+    asked: () => questions.length,
+    booked: () => cell.state.sums[0],
+  };
+}
+
+test('a call that is back before the answer is not asked for twice', async () => {
+  const { call, answer, asked, booked } = pursed();
+  for (const atMs of [0, 10, 19.5, 40]) assert.equal(await call(atMs), false);
+  await answer();
+  assert.deepEqual([asked(), booked()], [0, 1]);
+  assert.equal(await call(80), true);
+});
+
+test('of calls that wait each is asked for, whichever takes what the other waited for', async () => {
+  const { call, answer, asked, booked } = pursed();
+  const [first, second] = [call, call];
+  assert.equal(await first(0), false);
+  assert.equal(await second(4), false);
+  assert.equal(await first(10), false);
+  await answer();
+  assert.deepEqual([asked(), booked()], [1, 1]);
+  assert.equal(await second(15), true);
+  assert.equal(await first(20), false);
+  await answer();
+  assert.deepEqual([asked(), booked()], [0, 2]);
+  assert.equal(await first(40), true);
+});
+
+test('calls that start together are asked for together', async () => {
+  const { call, answer, asked, booked } = pursed();
+  const waiting = [call(0), call(0), call(0)];
+  assert.deepEqual(await Promise.all(waiting), [false, false, false]);
+  await answer();
+  assert.deepEqual([asked(), booked()], [0, 3]);
+  for (let at = 0; at < 3; at++) assert.equal(await call(10), true);
+});

@@ -1,0 +1,152 @@
+/** Calls of frameworks: under the host's id, with its signal, asked about in its own way. */
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { promisesSettled, simulatedClock } from '../../../src/testing/simulated-clock.ts';
+import type { PolicyInput } from '../../../src/guard/api.ts';
+import { bookUsage, hostCall, wouldAsk } from '../../../src/guard/entries/host-call.ts';
+import { openCall } from '../../../src/guard/entries/open-call.ts';
+import { createSwitchgear } from '../../../src/guard/create-switchgear.ts';
+
+function stage(policy: PolicyInput = {}) {
+  const clock = simulatedClock();
+  const gear = createSwitchgear({ clock, log: 'silent', env: {}, policy });
+  return { clock, gear, task: gear.startTask() };
+}
+
+const confirm = { rules: [{ target: 'tool:pay', condition: 'amount>500', action: 'confirm' }] };
+const big = [{ amount: 750 }];
+
+/** The code of a refusal, or what was returned. */
+async function outcome(answer: ReturnType<typeof hostCall>): Promise<unknown> {
+  const said = await answer;
+  return 'refusal' in said ? said.refusal.code : said.value;
+}
+
+test('a call is admitted in its own tick: parallel calls cannot pass a limit together', async () => {
+  const { gear, task } = stage({ task: { max_tool_calls: 2 } });
+  let reached = 0;
+  const calls = [1, 2, 3].map((page) => outcome(hostCall(gear, 'read', [page], async () => ++reached, { task })));
+  assert.equal(reached, 2);
+  assert.deepEqual(await Promise.all(calls), [1, 2, 'tool_call_limit']);
+});
+
+test('a call whose time is up is cut and is one failure, however it ends', async () => {
+  const { gear, task, clock } = stage();
+  const work = Promise.withResolvers<string>();
+  let aborted = false;
+  const call = hostCall(
+    gear,
+    'slow',
+    [],
+    ({ signal }) => {
+      signal.addEventListener('abort', () => {
+        aborted = true;
+      });
+      return work.promise;
+    },
+    { task },
+  );
+  clock.advance(30_000);
+  await assert.rejects(call, { name: 'TimeoutError' });
+  work.resolve('late');
+  await promisesSettled();
+  const { totalFailures, totalSuccesses, inFlight } = gear.breaker('slow').stats;
+  assert.deepEqual([aborted, totalFailures, totalSuccesses, inFlight], [true, 1, 0, 0]);
+});
+
+test('what the host’s own signal ended is no failure, whatever was thrown', async () => {
+  const { gear, task } = stage();
+  const stop = new AbortController();
+  const fails = () => {
+    stop.abort();
+    throw new RangeError('cut');
+  };
+  await assert.rejects(hostCall(gear, 'read', [], fails, { task, signal: stop.signal }), RangeError);
+  const { totalFailures, totalNeutrals } = gear.breaker('read').stats;
+  assert.deepEqual([totalFailures, totalNeutrals], [0, 1]);
+});
+
+test('a call that the halt of its task cuts short ends as one more refused call', async () => {
+  const { gear, task } = stage();
+  const call = hostCall(
+    gear,
+    'read',
+    [],
+    ({ signal }) => new Promise((_, reject) => signal.addEventListener('abort', () => reject(new Error('gone')))),
+    { task },
+  );
+  gear.halt(task.id, 'enough');
+  assert.equal(await outcome(call), 'rule_abort');
+});
+
+test('the host asks in its own way: a yes runs the call, a no refuses it and counts', async () => {
+  const { gear, task } = stage(confirm);
+  const asked: string[] = [];
+  const answer = (approved: boolean) => (question: string) => {
+    asked.push(question);
+    return { approved, by: 'ann' };
+  };
+  assert.equal(await outcome(hostCall(gear, 'pay', big, () => 'paid', { task, ask: answer(true) })), 'paid');
+  assert.equal(await outcome(hostCall(gear, 'pay', big, () => 'paid', { task, ask: answer(false) })), 'rule_declined');
+  assert.match(asked[0] ?? '', /wants to call pay/);
+  assert.equal(task.snapshot().toolCalls, 2);
+});
+
+test('what the host throws to stop and ask passes, and nothing is counted until it comes back', async () => {
+  const { gear, task } = stage(confirm);
+  const interrupt = () => {
+    throw new Error('interrupted');
+  };
+  await assert.rejects(
+    hostCall(gear, 'pay', big, () => 'paid', { task, ask: interrupt }),
+    /interrupted/,
+  );
+  assert.equal(task.snapshot().toolCalls, 0);
+});
+
+test('whether a person would be asked is known before, and asking that changes nothing', async () => {
+  const { gear, task } = stage(confirm);
+  assert.equal(wouldAsk(gear, 'pay', big, { task }), true);
+  assert.equal(wouldAsk(gear, 'pay', [{ amount: 5 }], { task }), false);
+  assert.equal(wouldAsk(gear, 'read', big, { task }), false);
+  assert.equal(task.snapshot().toolCalls, 0);
+  const approver = { name: 'ann', ask: async () => ({ approved: true, by: 'ann' }) };
+  const asking = createSwitchgear({ log: 'silent', env: {}, policy: confirm, approver });
+  assert.equal(wouldAsk(asking, 'pay', big), false);
+});
+
+test('a call that the host runs itself is open until its ending is told, for as long as it takes', async () => {
+  const { gear, task, clock } = stage();
+  const call = await openCall(gear, 'read', [], { task });
+  assert.ok(call.refusal === undefined);
+  clock.advance(120_000);
+  assert.equal(gear.breaker('read').stats.inFlight, 1);
+  call.settle({ error: new Error('down') });
+  call.settle({ value: 'up again' });
+  await promisesSettled();
+  const { inFlight, totalFailures, totalSuccesses } = gear.breaker('read').stats;
+  assert.deepEqual([inFlight, totalFailures, totalSuccesses], [0, 1, 0]);
+});
+
+test('a refused call that the host would run itself is not opened', async () => {
+  const { gear, task } = stage();
+  gear.breaker('read').trip();
+  const { refusal } = await openCall(gear, 'read', [], { task });
+  assert.equal(refusal?.code, 'circuit_open');
+});
+
+test('what a halted task still spends is booked', () => {
+  const { gear, task } = stage();
+  bookUsage(gear, task, { model: 'm', inputTokens: 10, outputTokens: 5 });
+  gear.halt(task.id, 'enough');
+  bookUsage(gear, task, { model: 'm', inputTokens: 10, outputTokens: 5 });
+  assert.equal(task.snapshot().tokens, 30);
+});
+
+test('the same call observed under its id is not counted again', async () => {
+  const { gear, task } = stage();
+  await hostCall(gear, 'read', [], () => 'page', { task, id: 'call-1' });
+  task.observe({ type: 'tool_use', id: 'call-1', name: 'read' });
+  assert.equal(task.snapshot().toolCalls, 1);
+});
