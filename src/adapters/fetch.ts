@@ -5,9 +5,9 @@ import type { Refusal } from '../core/refusal.ts';
 import { defaultSwitchgear } from '../guard/default-switchgear.ts';
 import type { Switchgear, Task } from '../guard/api.ts';
 import { bookUsage, hostCall } from '../guard/entries/host-call.ts';
-import { haltFacts, told } from './host-run.ts';
-import { once } from './once.ts';
-import { usageReader } from './provider-usage.ts';
+import { haltFacts, told } from './host/host-run.ts';
+import { once } from './host/guard-once.ts';
+import { usageReader } from './host/provider-usage.ts';
 
 export interface FetchOptions {
   /** The gear that guards; the one of the process unless said. */

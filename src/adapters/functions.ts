@@ -5,8 +5,8 @@ import { isThenable } from '../core/thenable.ts';
 import { invalid } from '../guard/runtime/option-checks.ts';
 import { defaultSwitchgear } from '../guard/default-switchgear.ts';
 import type { AnyFunction, Switchgear, Task } from '../guard/api.ts';
-import { refusedError } from './host-run.ts';
-import { once } from './once.ts';
+import { refusedError } from './host/host-run.ts';
+import { once } from './host/guard-once.ts';
 
 export interface FunctionsOptions {
   /** The gear that guards; the one of the process unless said. */

@@ -4,9 +4,9 @@ import { defaultSwitchgear } from '../guard/default-switchgear.ts';
 import type { Task } from '../guard/api.ts';
 import { bookUsage } from '../guard/entries/host-call.ts';
 import { type OpenCall, openCall } from '../guard/entries/open-call.ts';
-import { type HostRun, haltFacts, hostRun, type ProtectOptions, told } from './host-run.ts';
-import { isGuarded, once } from './once.ts';
-import { openWorker } from './open-worker.ts';
+import { type HostRun, haltFacts, hostRun, type ProtectOptions, told } from './host/host-run.ts';
+import { isGuarded, once } from './host/guard-once.ts';
+import { openWorker } from './host/open-worker.ts';
 
 /** The part of an agent's settings that is read: everything else passes as it is. */
 export interface MastraSettings {

@@ -4,9 +4,9 @@ import type { Refusal } from '../core/refusal.ts';
 import { defaultSwitchgear } from '../guard/default-switchgear.ts';
 import type { Switchgear, Task } from '../guard/api.ts';
 import { hostCall } from '../guard/entries/host-call.ts';
-import { haltFacts, told } from './host-run.ts';
-import { once } from './once.ts';
-import { withMethods } from './with-methods.ts';
+import { haltFacts, told } from './host/host-run.ts';
+import { once } from './host/guard-once.ts';
+import { withMethods } from './host/override-methods.ts';
 
 /** The subset of a client that is used. */
 export interface McpClientLike {

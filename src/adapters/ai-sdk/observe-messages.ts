@@ -1,9 +1,9 @@
 /** What a task hears of a model of the AI SDK: what it says and costs, new words of the user, calls that others ran. */
 
-import type { Task } from '../guard/api.ts';
-import { bookUsage } from '../guard/entries/host-call.ts';
-import type { Usage } from '../ports/prices.ts';
-import type { HostRun } from './host-run.ts';
+import type { Task } from '../../guard/api.ts';
+import { bookUsage } from '../../guard/entries/host-call.ts';
+import type { Usage } from '../../ports/prices.ts';
+import type { HostRun } from '../host/host-run.ts';
 
 /** A piece of content, of a stream or of a message. */
 export type Part = Readonly<Record<string, unknown>> & { readonly type: string };

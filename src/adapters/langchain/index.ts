@@ -1,12 +1,12 @@
 /** LangChain 1.x: the settings of `createAgent`, with a middleware that guards every tool call and model call. */
 
-import { defaultSwitchgear } from '../guard/default-switchgear.ts';
-import { type HostAnswer, type HostCall, hostCall } from '../guard/entries/host-call.ts';
-import { type HidingOptions, type HostRun, hostRuns, sendOut, told, turnOf } from './host-run.ts';
-import { callModel } from './langchain-model.ts';
-import { type Handler, type ModelRequest, runNames, type ToolRequest, threadOf } from './langchain-shapes.ts';
-import { askBy, isBubble, refusedMessage, withNote } from './langchain-tool.ts';
-import { isGuarded, once } from './once.ts';
+import { defaultSwitchgear } from '../../guard/default-switchgear.ts';
+import { type HostAnswer, type HostCall, hostCall } from '../../guard/entries/host-call.ts';
+import { type HidingOptions, type HostRun, hostRuns, sendOut, told, turnOf } from '../host/host-run.ts';
+import { callModel } from './model.ts';
+import { type Handler, type ModelRequest, runNames, type ToolRequest, threadOf } from './shapes.ts';
+import { askBy, isBubble, refusedMessage, withNote } from './tool.ts';
+import { isGuarded, once } from '../host/guard-once.ts';
 
 /** The part of an agent's settings that is read: everything else passes as it is. */
 export interface LangChainSettings {

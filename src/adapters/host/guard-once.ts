@@ -1,6 +1,6 @@
 /** What a gear guards already: protected again it stays as it is, and nothing is counted twice. */
 
-import type { Switchgear } from '../guard/api.ts';
+import type { Switchgear } from '../../guard/api.ts';
 
 const guards = new WeakMap<object, ReadonlySet<Switchgear>>();
 

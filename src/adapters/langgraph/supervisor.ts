@@ -1,16 +1,16 @@
 /** Delegation limits that live in a graph's own state: for supervisors that are nodes and send work to other nodes. */
 
-import { type FailureCounts, failuresOf, workerLimit } from '../core/controls/delegation/delegation.ts';
-import { blockReason, failureLines, tripLine, userMessage } from '../core/controls/delegation/messages.ts';
-import { workersMax } from '../core/limits.ts';
-import { delegationPolicyPrompt } from '../core/messages/prompts.ts';
-import { causeHint, workerFailure } from '../core/controls/delegation/worker-failure.ts';
-import { wait } from '../platform/system-clock.ts';
-import { defaultSwitchgear } from '../guard/default-switchgear.ts';
-import type { Switchgear } from '../guard/api.ts';
-import { worksOf } from '../guard/runtime/works-of.ts';
-import type { MessageLike } from './langchain-shapes.ts';
-import { isYes } from './langchain-tool.ts';
+import { type FailureCounts, failuresOf, workerLimit } from '../../core/controls/delegation/delegation.ts';
+import { blockReason, failureLines, tripLine, userMessage } from '../../core/controls/delegation/messages.ts';
+import { workersMax } from '../../core/limits.ts';
+import { delegationPolicyPrompt } from '../../core/messages/prompts.ts';
+import { causeHint, workerFailure } from '../../core/controls/delegation/worker-failure.ts';
+import { wait } from '../../platform/system-clock.ts';
+import { defaultSwitchgear } from '../../guard/default-switchgear.ts';
+import type { Switchgear } from '../../guard/api.ts';
+import { worksOf } from '../../guard/runtime/works-of.ts';
+import type { MessageLike } from '../langchain/shapes.ts';
+import { isYes } from '../langchain/tool.ts';
 
 /** What is remembered beside the counts: what was counted already, when and why. */
 export interface DelegationNotes {

@@ -1,7 +1,7 @@
 /** How a person is asked in the AI SDK: by the approval of a tool, or of the whole call where there is one already. */
 
-import { mayAsk, wouldAsk } from '../guard/entries/host-call.ts';
-import type { AiSdkRuns } from './ai-sdk-runs.ts';
+import { mayAsk, wouldAsk } from '../../guard/entries/host-call.ts';
+import type { AiSdkRuns } from './runs.ts';
 
 type Status = string | { readonly type?: string } | undefined;
 

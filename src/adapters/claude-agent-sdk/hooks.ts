@@ -1,13 +1,13 @@
 /** The hooks of a guarded Claude: every tool call comes to the gate before it runs, and its ending is told after. */
 
-import type { Ending } from '../core/classify.ts';
-import type { Refusal } from '../core/refusal.ts';
-import { fingerprint } from '../guard/runtime/fingerprint.ts';
-import type { Switchgear, Task } from '../guard/api.ts';
-import { type HostCall, wouldAsk } from '../guard/entries/host-call.ts';
-import { type OpenCall, openCall } from '../guard/entries/open-call.ts';
-import { told } from './host-run.ts';
-import { type OpenWorker, openWorker } from './open-worker.ts';
+import type { Ending } from '../../core/classify.ts';
+import type { Refusal } from '../../core/refusal.ts';
+import { fingerprint } from '../../guard/runtime/fingerprint.ts';
+import type { Switchgear, Task } from '../../guard/api.ts';
+import { type HostCall, wouldAsk } from '../../guard/entries/host-call.ts';
+import { type OpenCall, openCall } from '../../guard/entries/open-call.ts';
+import { told } from '../host/host-run.ts';
+import { type OpenWorker, openWorker } from '../host/open-worker.ts';
 
 interface HookInput {
   readonly agent_id?: string;

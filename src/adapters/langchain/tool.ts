@@ -1,9 +1,9 @@
 /** What guarded tools of LangChain and LangGraph have in common: how a person is asked and how a refusal is told. */
 
-import type { Task } from '../guard/api.ts';
-import type { HostCall } from '../guard/entries/host-call.ts';
-import type { Answer } from '../ports/approver.ts';
-import { messageClasses, type Runtime, type ToolCallLike } from './langchain-shapes.ts';
+import type { Task } from '../../guard/api.ts';
+import type { HostCall } from '../../guard/entries/host-call.ts';
+import type { Answer } from '../../ports/approver.ts';
+import { messageClasses, type Runtime, type ToolCallLike } from './shapes.ts';
 
 /** Asks by an interrupt, as LangChain's own middleware does; where a graph keeps nothing, nobody can be asked. */
 export function askBy({ name, args }: ToolCallLike, runtime: Runtime, waits: () => void): HostCall['ask'] {

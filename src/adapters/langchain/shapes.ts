@@ -1,6 +1,6 @@
 /** The subset of LangChain that its adapter reads, and the two classes that it needs from it. */
 
-import { SwitchgearError } from '../core/error.ts';
+import { SwitchgearError } from '../../core/error.ts';
 
 export interface MessageLike {
   readonly id?: string;

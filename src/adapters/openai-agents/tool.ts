@@ -1,10 +1,10 @@
 /** A tool of the OpenAI Agents SDK between two guardrails: what it is called with, and what came of it. */
 
-import type { Switchgear, Task } from '../guard/api.ts';
-import { wouldAsk } from '../guard/entries/host-call.ts';
-import { type OpenCall, openCall } from '../guard/entries/open-call.ts';
-import { told, turnOf } from './host-run.ts';
-import { openWorker } from './open-worker.ts';
+import type { Switchgear, Task } from '../../guard/api.ts';
+import { wouldAsk } from '../../guard/entries/host-call.ts';
+import { type OpenCall, openCall } from '../../guard/entries/open-call.ts';
+import { told, turnOf } from '../host/host-run.ts';
+import { openWorker } from '../host/open-worker.ts';
 
 /** Calls that are out, by their tasks, tools and ids: some providers give the same ids to the calls of every run. */
 export type Calls = Map<string, { readonly task: Task | undefined; readonly settle: OpenCall['settle'] }>;

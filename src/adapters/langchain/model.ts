@@ -1,11 +1,11 @@
 /** A model call in LangChain: metered and heard, and after a halt one closing answer instead of the next turn. */
 
-import type { Refusal } from '../core/refusal.ts';
-import type { Task } from '../guard/api.ts';
-import { bookUsage, hostCall } from '../guard/entries/host-call.ts';
-import { beginTurn, type HostRun, haltFacts, mayClose, refusedError, told } from './host-run.ts';
-import { type AiMessageLike, type Handler, type ModelRequest, messageClasses, textOf } from './langchain-shapes.ts';
-import { shownTools } from './shown-tools.ts';
+import type { Refusal } from '../../core/refusal.ts';
+import type { Task } from '../../guard/api.ts';
+import { bookUsage, hostCall } from '../../guard/entries/host-call.ts';
+import { beginTurn, type HostRun, haltFacts, mayClose, refusedError, told } from '../host/host-run.ts';
+import { type AiMessageLike, type Handler, type ModelRequest, messageClasses, textOf } from './shapes.ts';
+import { shownTools } from '../host/visible-tools.ts';
 
 export async function callModel(
   run: HostRun,

@@ -1,14 +1,14 @@
 /** LangGraph: compiled graphs as tasks, and the tools and chat models of their nodes, guarded. */
 
-import { defaultSwitchgear } from '../guard/default-switchgear.ts';
-import { hostCall } from '../guard/entries/host-call.ts';
-import { hostRun, isTask, type ProtectOptions, refusedError, told } from './host-run.ts';
-import { callModel } from './langchain-model.ts';
-import type { MessageLike, Runtime, ToolCallLike } from './langchain-shapes.ts';
-import { askBy, isBubble, refusedMessage, withNote } from './langchain-tool.ts';
-import { protectGraph } from './langgraph-run.ts';
-import { once } from './once.ts';
-import { withMethods } from './with-methods.ts';
+import { defaultSwitchgear } from '../../guard/default-switchgear.ts';
+import { hostCall } from '../../guard/entries/host-call.ts';
+import { hostRun, isTask, type ProtectOptions, refusedError, told } from '../host/host-run.ts';
+import { callModel } from '../langchain/model.ts';
+import type { MessageLike, Runtime, ToolCallLike } from '../langchain/shapes.ts';
+import { askBy, isBubble, refusedMessage, withNote } from '../langchain/tool.ts';
+import { protectGraph } from './run.ts';
+import { once } from '../host/guard-once.ts';
+import { withMethods } from '../host/override-methods.ts';
 
 export {
   type Choose,
@@ -19,7 +19,7 @@ export {
   type Supervisor,
   type SupervisorOptions,
   supervisor,
-} from './langgraph-supervisor.ts';
+} from './supervisor.ts';
 
 type Invoke = (input: unknown, config?: unknown) => Promise<unknown>;
 

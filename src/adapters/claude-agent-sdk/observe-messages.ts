@@ -1,7 +1,7 @@
 /** What the messages of Claude tell its tasks: words and costs of each model call, once, when it is complete. */
 
-import type { Switchgear, Task } from '../guard/api.ts';
-import { bookUsage } from '../guard/entries/host-call.ts';
+import type { Switchgear, Task } from '../../guard/api.ts';
+import { bookUsage } from '../../guard/entries/host-call.ts';
 
 interface Message {
   readonly type?: unknown;

@@ -1,6 +1,6 @@
 /** Reads what a model call cost out of a provider's answer, whole or streamed, as Anthropic and OpenAI write them. */
 
-import type { Usage } from '../ports/prices.ts';
+import type { Usage } from '../../ports/prices.ts';
 
 export interface UsageReader {
   take(text: string): void;

@@ -1,10 +1,10 @@
 /** A model of the OpenAI Agents SDK, guarded: metered and heard, and after a halt it gives one closing answer. */
 
-import type { Refusal } from '../core/refusal.ts';
-import type { Switchgear, Task } from '../guard/api.ts';
-import { bookUsage, hostCall } from '../guard/entries/host-call.ts';
-import { beginTurn, mayClose, refusedError, told } from './host-run.ts';
-import { withMethods } from './with-methods.ts';
+import type { Refusal } from '../../core/refusal.ts';
+import type { Switchgear, Task } from '../../guard/api.ts';
+import { bookUsage, hostCall } from '../../guard/entries/host-call.ts';
+import { beginTurn, mayClose, refusedError, told } from '../host/host-run.ts';
+import { withMethods } from '../host/override-methods.ts';
 
 /** The subset of a model that is used. */
 export interface ModelLike {

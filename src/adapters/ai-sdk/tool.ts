@@ -1,11 +1,11 @@
 /** A tool of the AI SDK, guarded: values, promises and streams stay what they are, and a refusal is a tool error. */
 
 import { AsyncLocalStorage } from 'node:async_hooks';
-import type { Call } from '../guard/api.ts';
-import { type HostCall, hostCall } from '../guard/entries/host-call.ts';
-import { mustAsk, wasApproved } from './ai-sdk-approval.ts';
-import type { AiSdkRuns } from './ai-sdk-runs.ts';
-import { refusedError, sendOut, turnOf } from './host-run.ts';
+import type { Call } from '../../guard/api.ts';
+import { type HostCall, hostCall } from '../../guard/entries/host-call.ts';
+import { mustAsk, wasApproved } from './approval.ts';
+import type { AiSdkRuns } from './runs.ts';
+import { refusedError, sendOut, turnOf } from '../host/host-run.ts';
 
 interface ToolLike {
   readonly execute?: (input: unknown, options: ToolCallOptions) => unknown;

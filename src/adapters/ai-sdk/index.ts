@@ -1,12 +1,12 @@
 /** The Vercel AI SDK, 6 and 7: the model and the tools of one call, agent or chat, guarded. */
 
-import type { Refusal } from '../core/refusal.ts';
-import { defaultSwitchgear } from '../guard/default-switchgear.ts';
-import { protectApproval } from './ai-sdk-approval.ts';
-import { protectModel } from './ai-sdk-model.ts';
-import { type AiSdkRuns, aiSdkRuns } from './ai-sdk-runs.ts';
-import { isTool, protectTool } from './ai-sdk-tool.ts';
-import type { HidingOptions } from './host-run.ts';
+import type { Refusal } from '../../core/refusal.ts';
+import { defaultSwitchgear } from '../../guard/default-switchgear.ts';
+import { protectApproval } from './approval.ts';
+import { protectModel } from './model.ts';
+import { type AiSdkRuns, aiSdkRuns } from './runs.ts';
+import { isTool, protectTool } from './tool.ts';
+import type { HidingOptions } from '../host/host-run.ts';
 
 /** The part of a call's settings that is read: everything else passes as it is. */
 export interface AiSdkCall {
