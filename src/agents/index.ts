@@ -1,7 +1,7 @@
 /** The door `switchgear/agents`: what agent programs say, read into one vocabulary. */
 
 export type { EventMapping, Mapping } from '../core/event-mapping.ts';
-export type { AgentCommand } from './agent-command.ts';
+export type { AgentCommand } from './reading/agent-command.ts';
 export type {
   AgentEvent,
   AssistantEvent,
@@ -19,22 +19,22 @@ export type {
   TotalEvent,
   UsageEvent,
   UserEvent,
-} from './agent-event.ts';
-export { type Booking, type BookingOptions, bookOn } from './booking.ts';
-export { boundedLines, type Lines, type LineTaker } from './bounded-lines.ts';
-export { claudeCodeReader } from './claude-code.ts';
-export { codexReader } from './codex.ts';
-export { type FileTail, type FileTailOptions, fileTail } from './file-tail.ts';
-export { geminiReader } from './gemini.ts';
-export { genericReader } from './generic.ts';
-export { heartbeatReader } from './heartbeat.ts';
-export { opencodeReader } from './opencode.ts';
-export { plainReader } from './plain.ts';
-export type { Reader } from './reader.ts';
+} from './reading/agent-event.ts';
+export { type Booking, type BookingOptions, bookOn } from './accounting/account-events.ts';
+export { boundedLines, type Lines, type LineTaker } from './reading/bounded-lines.ts';
+export { claudeCodeReader } from './claude-code/stream.ts';
+export { codexReader } from './codex/stream.ts';
+export { type FileTail, type FileTailOptions, fileTail } from './reading/file-tail.ts';
+export { geminiReader } from './gemini/stream.ts';
+export { genericReader } from './other/mapped-json.ts';
+export { heartbeatReader } from './other/heartbeat.ts';
+export { opencodeReader } from './opencode/stream.ts';
+export { plainReader } from './other/plain-text.ts';
+export type { Reader } from './reading/reader.ts';
 export { type ReaderForOptions, readerFor, textReader } from './reader-for.ts';
-export { claudeSessionReader, type SessionReaderOptions } from './session-claude.ts';
-export { type CodexSessionReader, codexSessionReader } from './session-codex.ts';
-export { type GeminiSessionOptions, geminiSessionReader } from './session-gemini.ts';
-export { readOpencodeExport } from './session-opencode.ts';
+export { claudeSessionReader, type SessionReaderOptions } from './claude-code/session-file.ts';
+export { type CodexSessionReader, codexSessionReader } from './codex/session-file.ts';
+export { type GeminiSessionOptions, geminiSessionReader } from './gemini/session-file.ts';
+export { readOpencodeExport } from './opencode/session.ts';
 export { type SessionWatch, type SessionWatchOptions, sessionWatch } from './session-watch.ts';
-export type { Spent } from './usage-ledger.ts';
+export type { Spent } from './accounting/usage-ledger.ts';

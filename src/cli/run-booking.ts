@@ -1,7 +1,7 @@
 /** What an agent does, booked on its task from its stream and its session files, and kept so that it can go on. */
 
 import { homedir } from 'node:os';
-import { type Booking, bookOn } from '../agents/booking.ts';
+import { type Booking, bookOn } from '../agents/accounting/account-events.ts';
 import type { AgentEvent, ResultEvent } from '../agents/index.ts';
 import { type SessionWatch, sessionWatch } from '../agents/session-watch.ts';
 import { microsPerCent } from '../core/controls/budget/budget.ts';

@@ -1,7 +1,7 @@
 /** How the command is started: which way, as which task, with a watchdog; before anything is loaded that can wait. */
 
 import { basename } from 'node:path';
-import type { AgentCommand } from '../agents/agent-command.ts';
+import type { AgentCommand } from '../agents/reading/agent-command.ts';
 import { readerFor } from '../agents/reader-for.ts';
 import { agentGraceMs } from '../core/limits.ts';
 import type { Mapping } from '../core/event-mapping.ts';

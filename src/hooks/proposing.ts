@@ -1,6 +1,6 @@
 /** A call before it runs: let through, refused, made to wait, or asked about; the same answer under the same id. */
 
-import { workerOf } from '../agents/subagent-tasks.ts';
+import { workerOf } from '../agents/accounting/subagent-tasks.ts';
 import type { Permit } from '../core/action.ts';
 import {
   answerPollMs,

@@ -1,7 +1,7 @@
 /** Bytes into lines, with bounded memory: half lines wait, a line that is too long is left out and counted. */
 
 import { StringDecoder } from 'node:string_decoder';
-import { agentLineMax } from '../core/limits.ts';
+import { agentLineMax } from '../../core/limits.ts';
 
 export interface Lines {
   /** Takes what came, and says each line that it completes. */

@@ -3,9 +3,9 @@
  * program prints. What names a task is that task's; the rest belongs to the one that started last.
  */
 
-import { workersMax } from '../core/limits.ts';
-import type { AgentEvent } from './agent-event.ts';
-import { type Fields, fieldsOf, type Reader, textOf } from './reader.ts';
+import { workersMax } from '../../core/limits.ts';
+import type { AgentEvent } from '../reading/agent-event.ts';
+import { type Fields, fieldsOf, type Reader, textOf } from '../reading/reader.ts';
 
 const mark = /^\s*\[heartbeat\]\s*(.*)$/s;
 const pair = /(\w+)\s*[=:]\s*("[^"]*"|\S+)/g;

@@ -1,27 +1,27 @@
 /** Books what an agent says on the tasks of a gear: each call, model call and subagent once, whoever tells it first. */
 
-import { SwitchgearError } from '../core/error.ts';
-import { countedIdsMax, signEveryMs } from '../core/limits.ts';
-import type { Refusal } from '../core/refusal.ts';
-import type { TaskSettings } from '../core/settings.ts';
-import type { Stop } from '../core/verdict.ts';
-import type { Switchgear, Task } from '../guard/api.ts';
-import { halt } from '../guard/tasks/halt.ts';
-import { countError } from '../guard/journal/journal.ts';
-import { costOf } from '../guard/tasks/cost.ts';
-import { placeOf } from '../guard/tasks/task.ts';
-import { unknownTask } from '../guard/tasks/task-tree.ts';
-import { worksOf } from '../guard/runtime/works-of.ts';
-import type { AgentEvent, AssistantEvent, ResultEvent, ToolResultEvent, ToolUseEvent } from './agent-event.ts';
-import { leaveLoops } from './left-loops.ts';
-import { outCalls } from './out-calls.ts';
-import { nameOf } from './reader.ts';
-import { recent } from '../core/recent.ts';
-import { readsFailed } from './shell-failure.ts';
+import { SwitchgearError } from '../../core/error.ts';
+import { countedIdsMax, signEveryMs } from '../../core/limits.ts';
+import type { Refusal } from '../../core/refusal.ts';
+import type { TaskSettings } from '../../core/settings.ts';
+import type { Stop } from '../../core/verdict.ts';
+import type { Switchgear, Task } from '../../guard/api.ts';
+import { halt } from '../../guard/tasks/halt.ts';
+import { countError } from '../../guard/journal/journal.ts';
+import { costOf } from '../../guard/tasks/cost.ts';
+import { placeOf } from '../../guard/tasks/task.ts';
+import { unknownTask } from '../../guard/tasks/task-tree.ts';
+import { worksOf } from '../../guard/runtime/works-of.ts';
+import type { AgentEvent, AssistantEvent, ResultEvent, ToolResultEvent, ToolUseEvent } from '../reading/agent-event.ts';
+import { leaveLoops } from './loops-left-to-hooks.ts';
+import { outCalls } from './open-calls.ts';
+import { nameOf } from '../reading/reader.ts';
+import { recent } from '../../core/recent.ts';
+import { readsFailed } from '../reading/shell-failure.ts';
 import { subagentTasks } from './subagent-tasks.ts';
 import { type Charge, type Spent, usageLedger } from './usage-ledger.ts';
-import { callWatch } from './watched-call.ts';
-import { wholeTexts } from './whole-texts.ts';
+import { callWatch } from './observed-call.ts';
+import { wholeTexts } from './joined-texts.ts';
 
 export interface BookingOptions {
   /** Called once, at whatever moment a limit is reached: the process has to be ended. */

@@ -1,9 +1,9 @@
 /** Follows a file as somebody writes it: from where the last look ended, bounded, whatever happens to the file. */
 
 import { closeSync, readSync } from 'node:fs';
-import { tailBytesMax } from '../core/limits.ts';
+import { tailBytesMax } from '../../core/limits.ts';
 import { boundedLines } from './bounded-lines.ts';
-import { openPlain } from './plain-file.ts';
+import { openPlain } from './regular-file.ts';
 
 export interface FileTail {
   /** Reads what is new, up to a bound, and says each line. False where the file is not there or cannot be read. */

@@ -1,10 +1,10 @@
 /** Reads `codex exec --json`: items that start, change and complete. */
 
-import { openCallsMax } from '../core/limits.ts';
-import type { AgentEvent, ToolResultEvent } from './agent-event.ts';
-import { codexCollab } from './codex-collab.ts';
-import { type Draft, type Fields, fieldsOf, jsonReader, listOf, nothing, type Reader, textOf } from './reader.ts';
-import { isNothing, openaiTokens } from './tokens.ts';
+import { openCallsMax } from '../../core/limits.ts';
+import type { AgentEvent, ToolResultEvent } from '../reading/agent-event.ts';
+import { codexCollab } from './subagents.ts';
+import { type Draft, type Fields, fieldsOf, jsonReader, listOf, nothing, type Reader, textOf } from '../reading/reader.ts';
+import { isNothing, openaiTokens } from '../reading/tokens.ts';
 
 export interface CodexOptions {
   /** As the command line says; the stream does not tell it. */

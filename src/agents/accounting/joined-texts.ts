@@ -1,7 +1,7 @@
 /** Texts that are told in pieces, joined: they are compared with others as what they are, one text. */
 
-import { textLengthMax } from '../core/limits.ts';
-import type { AssistantEvent } from './agent-event.ts';
+import { textLengthMax } from '../../core/limits.ts';
+import type { AssistantEvent } from '../reading/agent-event.ts';
 
 export interface WholeTexts {
   add(event: AssistantEvent): void;

@@ -1,8 +1,8 @@
 /** Reads text: every line is a sign of life, and what stands between blank lines is compared with what stood before. */
 
-import { plainWordsMin, textLengthMax } from '../core/limits.ts';
-import type { AgentEvent } from './agent-event.ts';
-import { alive, nothing, type Reader } from './reader.ts';
+import { plainWordsMin, textLengthMax } from '../../core/limits.ts';
+import type { AgentEvent } from '../reading/agent-event.ts';
+import { alive, nothing, type Reader } from '../reading/reader.ts';
 
 export function plainReader(): Reader {
   let paragraph = '';

@@ -1,8 +1,8 @@
 /** Codex's threads of its own kind: the stream tells that they were sent and how they stand, not what they do. */
 
-import { workersMax } from '../core/limits.ts';
-import type { AgentEvent } from './agent-event.ts';
-import { type Fields, fieldsOf, listOf, textOf } from './reader.ts';
+import { workersMax } from '../../core/limits.ts';
+import type { AgentEvent } from '../reading/agent-event.ts';
+import { type Fields, fieldsOf, listOf, textOf } from '../reading/reader.ts';
 
 export interface CodexCollab {
   take(item: Fields, isOver: boolean, events: AgentEvent[]): void;

@@ -3,11 +3,11 @@
  * the same where they let it go on.
  */
 
-import type { Control } from '../core/control.ts';
-import { leftCallsMax, leftGapMax } from '../core/limits.ts';
-import type { Evidence, LoopState } from '../core/controls/loop/state.ts';
-import { allow, type Verdict } from '../core/verdict.ts';
-import type { TaskNode } from '../guard/tasks/task.ts';
+import type { Control } from '../../core/control.ts';
+import { leftCallsMax, leftGapMax } from '../../core/limits.ts';
+import type { Evidence, LoopState } from '../../core/controls/loop/state.ts';
+import { allow, type Verdict } from '../../core/verdict.ts';
+import type { TaskNode } from '../../guard/tasks/task.ts';
 
 /** What shows by the words of the agent, which only a watcher hears. */
 const byWords: ReadonlySet<unknown> = new Set<Evidence>(['near_call', 'near_error', 'same_words']);

@@ -1,9 +1,9 @@
 /** Reads `gemini --output-format stream-json`. */
 
-import { openCallsMax } from '../core/limits.ts';
-import type { AgentEvent, ToolResultEvent } from './agent-event.ts';
-import { type Draft, type Fields, fieldsOf, jsonReader, nothing, type Reader, textOf } from './reader.ts';
-import { geminiStats, isNothing } from './tokens.ts';
+import { openCallsMax } from '../../core/limits.ts';
+import type { AgentEvent, ToolResultEvent } from '../reading/agent-event.ts';
+import { type Draft, type Fields, fieldsOf, jsonReader, nothing, type Reader, textOf } from '../reading/reader.ts';
+import { geminiStats, isNothing } from '../reading/tokens.ts';
 
 /** The shell: its calls are told as successes whatever their exit code was. */
 export const geminiShell = 'run_shell_command';

@@ -1,11 +1,11 @@
 /** Reads the rollout files of Codex: one per thread, with the tokens of each model call and the calls of subagents. */
 
-import { openCallsMax } from '../core/limits.ts';
-import type { AgentEvent } from './agent-event.ts';
-import { type Fields, fieldsOf, jsonReader, listOf, nothing, type Reader, textOf } from './reader.ts';
-import { recent } from '../core/recent.ts';
-import type { SessionReaderOptions } from './session-claude.ts';
-import { isNothing, openaiTokens } from './tokens.ts';
+import { openCallsMax } from '../../core/limits.ts';
+import type { AgentEvent } from '../reading/agent-event.ts';
+import { type Fields, fieldsOf, jsonReader, listOf, nothing, type Reader, textOf } from '../reading/reader.ts';
+import { recent } from '../../core/recent.ts';
+import type { SessionReaderOptions } from '../claude-code/session-file.ts';
+import { isNothing, openaiTokens } from '../reading/tokens.ts';
 
 export interface CodexSessionReader extends Reader {
   /** The thread it is about, and the one that sent it, once its first line was read. */

@@ -1,9 +1,9 @@
 /** Which subagents of Claude Code are out: by the call that sent them, and by the id they have everywhere else. */
 
-import { workersMax } from '../core/limits.ts';
-import type { AgentEvent } from './agent-event.ts';
-import type { SentAgent } from './claude-message.ts';
-import { type Fields, nothing, textOf } from './reader.ts';
+import { workersMax } from '../../core/limits.ts';
+import type { AgentEvent } from '../reading/agent-event.ts';
+import type { SentAgent } from './messages.ts';
+import { type Fields, nothing, textOf } from '../reading/reader.ts';
 
 export interface ClaudeSubagents {
   /** Whose line it is; a subagent that nobody told of begins here. */

@@ -1,6 +1,6 @@
 /** What every reader is: lines in, events out. It keeps only what later lines need, and it never throws. */
 
-import { nameLengthMax } from '../core/limits.ts';
+import { nameLengthMax } from '../../core/limits.ts';
 import type { AgentEvent } from './agent-event.ts';
 
 export interface Reader {

@@ -1,8 +1,8 @@
 /** The parts of opencode's messages, which its stream, its database and its export share. */
 
-import type { AgentEvent } from './agent-event.ts';
-import { type Fields, fieldsOf, textOf } from './reader.ts';
-import { isNothing, opencodeTokens } from './tokens.ts';
+import type { AgentEvent } from '../reading/agent-event.ts';
+import { type Fields, fieldsOf, textOf } from '../reading/reader.ts';
+import { isNothing, opencodeTokens } from '../reading/tokens.ts';
 
 /** A tool: called, and done as far as its state says so. A command that failed is `completed` like any other. */
 export function opencodeTool(part: Fields, agent: string | undefined, events: AgentEvent[]): void {

@@ -1,8 +1,8 @@
 /** The messages of Claude Code, which its stream and its session files share. */
 
-import type { AgentEvent, ToolResultEvent, UsageEvent, UserEvent } from './agent-event.ts';
-import { type Draft, type Fields, fieldsOf, listOf, textOf } from './reader.ts';
-import { anthropicTokens, isNothing } from './tokens.ts';
+import type { AgentEvent, ToolResultEvent, UsageEvent, UserEvent } from '../reading/agent-event.ts';
+import { type Draft, type Fields, fieldsOf, listOf, textOf } from '../reading/reader.ts';
+import { anthropicTokens, isNothing } from '../reading/tokens.ts';
 
 /** Whether a usage is what was told of the same message just before: most lines repeat it. */
 export function lastUsage(): (message: string, usage: Fields) => boolean {
