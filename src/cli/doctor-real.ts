@@ -5,8 +5,8 @@ import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { hookTimeoutMs } from '../core/limits.ts';
-import type { HostName } from '../hooks/hook-event.ts';
-import { probeModel } from '../hooks/probe-model.ts';
+import type { HostName } from '../hooks/hosts/hook-event.ts';
+import { probeModel } from '../hooks/install/scripted-model.ts';
 import type { Terminal } from './command.ts';
 
 export async function tryReal(

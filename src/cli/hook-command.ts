@@ -2,8 +2,8 @@
 
 import { readSync } from 'node:fs';
 import { hookMarginMs, hookPayloadBytesMax, hookTimeoutMs } from '../core/limits.ts';
-import type { HookAnswer, HookDecision, HookEvent, Payload } from '../hooks/hook-event.ts';
-import { hostOf, hosts } from '../hooks/hosts.ts';
+import type { HookAnswer, HookDecision, HookEvent, Payload } from '../hooks/hosts/hook-event.ts';
+import { hostOf, hosts } from '../hooks/hosts/index.ts';
 import { type Command, exitCodes, readArgs, type Terminal, usageError } from './command.ts';
 
 export const command: Command = {

@@ -2,8 +2,8 @@
 
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import type { HookDecision, HookEvent } from '../../src/hooks/hook-event.ts';
-import { hosts } from '../../src/hooks/hosts.ts';
+import type { HookDecision, HookEvent } from '../../src/hooks/hosts/hook-event.ts';
+import { hosts } from '../../src/hooks/hosts/index.ts';
 import { type Event, type HookSession, newSession } from './session.ts';
 
 function session(context: TestContext, host: string): HookSession {

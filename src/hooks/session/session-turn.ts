@@ -3,17 +3,17 @@
  * in the deal that ends its turn. One that dies leaves things as they were; its turn is over when its lease is.
  */
 
-import { SwitchgearError } from '../core/error.ts';
-import { hookKeepMs, hookLeaseMs, hookTurnMaxMs, hookTurnMinMs } from '../core/limits.ts';
-import { systemClock, wait } from '../platform/system-clock.ts';
-import { freeze, thaw } from '../guard/tasks/task-transfer.ts';
-import { holdsWords } from '../guard/journal/journal.ts';
-import { stopSweep } from '../guard/tasks/sweep.ts';
-import type { TaskNode } from '../guard/tasks/task.ts';
-import { endTask } from '../guard/tasks/task-tree.ts';
-import type { Works } from '../guard/runtime/runtime.ts';
-import type { Cell, Change, Shared, Store } from '../ports/store.ts';
-import { freshName } from '../platform/unique-id.ts';
+import { SwitchgearError } from '../../core/error.ts';
+import { hookKeepMs, hookLeaseMs, hookTurnMaxMs, hookTurnMinMs } from '../../core/limits.ts';
+import { systemClock, wait } from '../../platform/system-clock.ts';
+import { freeze, thaw } from '../../guard/tasks/task-transfer.ts';
+import { holdsWords } from '../../guard/journal/journal.ts';
+import { stopSweep } from '../../guard/tasks/sweep.ts';
+import type { TaskNode } from '../../guard/tasks/task.ts';
+import { endTask } from '../../guard/tasks/task-tree.ts';
+import type { Works } from '../../guard/runtime/runtime.ts';
+import type { Cell, Change, Shared, Store } from '../../ports/store.ts';
+import { freshName } from '../../platform/unique-id.ts';
 import { type HookTask, noSession, type SessionState, sessionKey, taskKey } from './session-state.ts';
 
 /** A task in hand, with what hooks keep beside it. */

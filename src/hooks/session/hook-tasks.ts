@@ -1,15 +1,15 @@
 /** Which task an event belongs to: that of the prompt at hand, or the child task of the subagent it happened in. */
 
-import { countMax, hookAgentsMax, secsMax } from '../core/limits.ts';
-import type { Refusal } from '../core/refusal.ts';
-import type { TaskSettings } from '../core/settings.ts';
-import { joinTask } from '../guard/tasks/task-transfer.ts';
-import { halt } from '../guard/tasks/halt.ts';
-import type { TaskNode } from '../guard/tasks/task.ts';
-import { startTask } from '../guard/tasks/task-tree.ts';
-import type { BelowLimits } from '../supervisor/run-record.ts';
-import type { Desk, DeskOptions, Held } from './desk.ts';
-import type { HookDecision } from './hook-event.ts';
+import { countMax, hookAgentsMax, secsMax } from '../../core/limits.ts';
+import type { Refusal } from '../../core/refusal.ts';
+import type { TaskSettings } from '../../core/settings.ts';
+import { joinTask } from '../../guard/tasks/task-transfer.ts';
+import { halt } from '../../guard/tasks/halt.ts';
+import type { TaskNode } from '../../guard/tasks/task.ts';
+import { startTask } from '../../guard/tasks/task-tree.ts';
+import type { BelowLimits } from '../../supervisor/run-record.ts';
+import type { Desk, DeskOptions, Held } from './session-turn.ts';
+import type { HookDecision } from '../hosts/hook-event.ts';
 import type { Errand } from './session-state.ts';
 
 export interface HookWorld extends DeskOptions {

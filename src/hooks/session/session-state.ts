@@ -1,9 +1,9 @@
 /** What hooks know of a session between two processes: one small cell for it, and one for each of its tasks. */
 
-import type { Permit } from '../core/action.ts';
-import type { FrozenTask } from '../guard/tasks/task-transfer.ts';
-import { pathOf } from '../guard/route/call-site.ts';
-import type { ReadMark } from './transcript.ts';
+import type { Permit } from '../../core/action.ts';
+import type { FrozenTask } from '../../guard/tasks/task-transfer.ts';
+import { pathOf } from '../../guard/route/call-site.ts';
+import type { ReadMark } from '../spend/transcript.ts';
 
 export interface SessionState {
   /** The hook whose turn it is, and until when it is believed to live. */

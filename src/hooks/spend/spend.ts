@@ -3,14 +3,14 @@
  * keeps them. Below a run they are the run's to count.
  */
 
-import { hookAgentsMax, hookRatesKeepMs } from '../core/limits.ts';
-import { observe } from '../guard/tasks/observe.ts';
-import type { Prices } from '../ports/prices.ts';
-import type { Change } from '../ports/store.ts';
-import type { Desk } from './desk.ts';
-import type { Transcript } from './hook-event.ts';
-import { type HookWorld, spreadHalt } from './hook-tasks.ts';
-import type { KeptRates, RateKeeper } from './kept-rates.ts';
+import { hookAgentsMax, hookRatesKeepMs } from '../../core/limits.ts';
+import { observe } from '../../guard/tasks/observe.ts';
+import type { Prices } from '../../ports/prices.ts';
+import type { Change } from '../../ports/store.ts';
+import type { Desk } from '../session/session-turn.ts';
+import type { Transcript } from '../hosts/hook-event.ts';
+import { type HookWorld, spreadHalt } from '../session/hook-tasks.ts';
+import type { KeptRates, RateKeeper } from './price-cache.ts';
 import { type NewUsage, readOn } from './transcript.ts';
 
 /** Whose usage is counted, where it is found, and what it costs: the rates that are known, or else the book. */

@@ -3,8 +3,8 @@
  * depend on the size of a request, so they are kept for each size by itself, as the book tells sizes apart.
  */
 
-import { hookRatesMax } from '../core/limits.ts';
-import type { Price, Prices, Usage } from '../ports/prices.ts';
+import { hookRatesMax } from '../../core/limits.ts';
+import type { Price, Prices, Usage } from '../../ports/prices.ts';
 
 /** Micro-dollars for a token of each kind, and the model whose rates they are; null = the book does not know it. */
 export type KeptRates = Readonly<Record<string, Kept | null>>;

@@ -1,9 +1,9 @@
 /** Which hooks a host has to call, where its settings lie, and how ours are put in and taken out again. */
 
 import { join } from 'node:path';
-import { SwitchgearError } from '../core/error.ts';
-import type { HostName } from './hook-event.ts';
-import { type Place, placesOf, withoutPart, withPart } from './json-text.ts';
+import { SwitchgearError } from '../../core/error.ts';
+import type { HostName } from '../hosts/hook-event.ts';
+import { type Place, placesOf, withoutPart, withPart } from './json-edit.ts';
 
 export interface HookPlan {
   /** The command line up to `hook` and what comes after it, or the address of a server. */

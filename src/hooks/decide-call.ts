@@ -20,10 +20,10 @@ import { tell } from '../guard/route/admission.ts';
 import { type Target, targetFor } from '../guard/route/call-site.ts';
 import type { Works } from '../guard/runtime/runtime.ts';
 import { freshName } from '../platform/unique-id.ts';
-import { type Desk, type Held, inTurn } from './desk.ts';
-import { type CallProposedEvent, type HookDecision, pass } from './hook-event.ts';
-import { type HookWorld, halted, spreadHalt, taskOf } from './hook-tasks.ts';
-import { ask } from './question.ts';
+import { type Desk, type Held, inTurn } from './session/session-turn.ts';
+import { type CallProposedEvent, type HookDecision, pass } from './hosts/hook-event.ts';
+import { type HookWorld, halted, spreadHalt, taskOf } from './session/hook-tasks.ts';
+import { ask } from './question-card.ts';
 
 /** An answer, or until when to come back, and for which card. */
 type Said = { readonly decision: HookDecision } | Later;

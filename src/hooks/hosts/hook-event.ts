@@ -1,8 +1,8 @@
 /** What happens in an agent that calls hooks, and what a hook may answer; the same for every host. */
 
-import type { Reader } from '../agents/reading/reader.ts';
-import type { Ending } from '../core/classify.ts';
-import type { HookHalt } from '../supervisor/hooked-run.ts';
+import type { Reader } from '../../agents/reading/reader.ts';
+import type { Ending } from '../../core/classify.ts';
+import type { HookHalt } from '../../supervisor/hooked-run.ts';
 
 interface InSession {
   /** The host's own name of the conversation. */

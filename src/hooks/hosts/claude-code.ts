@@ -1,7 +1,7 @@
 /** The hooks of Claude Code. A halt is a deny and `continue: false` together: either alone lets something go on. */
 
 import { basename } from 'node:path';
-import { claudeSessionReader } from '../agents/claude-code/session-file.ts';
+import { claudeSessionReader } from '../../agents/claude-code/session-file.ts';
 import {
   type CallEndedEvent,
   type Delegation,

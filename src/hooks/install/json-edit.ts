@@ -1,7 +1,7 @@
 /** A JSON text with its places: what is put in and taken out leaves comments, order and spaces as they were. */
 
-import { SwitchgearError } from '../core/error.ts';
-import { policyDepthMax } from '../core/limits.ts';
+import { SwitchgearError } from '../../core/error.ts';
+import { policyDepthMax } from '../../core/limits.ts';
 
 /** One value of a text: where it stands, and what it holds. */
 export interface Place {

@@ -3,8 +3,8 @@
  * and a broken hook lets the call run: a halt refuses each call, and ends the turn after one that ran.
  */
 
-import { codexSessionReader } from '../agents/codex/session-file.ts';
-import { readsFailed } from '../agents/reading/shell-failure.ts';
+import { codexSessionReader } from '../../agents/codex/session-file.ts';
+import { readsFailed } from '../../agents/reading/shell-failure.ts';
 import { callOf, claudeCode, judged } from './claude-code.ts';
 import {
   failed,

@@ -1,6 +1,6 @@
 /** The hooks of Gemini CLI. Its calls have no ids: an ending belongs to the oldest open call of the same arguments. */
 
-import { geminiSessionReader } from '../agents/gemini/session-file.ts';
+import { geminiSessionReader } from '../../agents/gemini/session-file.ts';
 import {
   type CallEndedEvent,
   failed,

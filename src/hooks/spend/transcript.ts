@@ -1,10 +1,10 @@
 /** What an agent used since the last look, from the file in which its host keeps the conversation. */
 
 import { closeSync, readSync } from 'node:fs';
-import type { Tokens } from '../agents/reading/agent-event.ts';
-import { openPlain } from '../agents/reading/regular-file.ts';
-import type { Reader } from '../agents/reading/reader.ts';
-import { hookTranscriptBytesMax, hookUsagesMax } from '../core/limits.ts';
+import type { Tokens } from '../../agents/reading/agent-event.ts';
+import { openPlain } from '../../agents/reading/regular-file.ts';
+import type { Reader } from '../../agents/reading/reader.ts';
+import { hookTranscriptBytesMax, hookUsagesMax } from '../../core/limits.ts';
 
 /** How far a file was read, and what the last messages in it had used by then. Plain JSON. */
 export interface ReadMark {
