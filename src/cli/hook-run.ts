@@ -18,7 +18,7 @@ import { rateKeeper } from '../hooks/spend/price-cache.ts';
 import { bookUsage } from '../hooks/spend/spend.ts';
 import type { CheckedPolicy } from '../policy/check/check-policy.ts';
 import type { Prices } from '../ports/prices.ts';
-import { tellHalt, tellTool } from '../supervisor/hooked-run.ts';
+import { tellHalt, tellTool } from '../supervisor/hook-mailbox.ts';
 import { isAlive, storedRun } from '../supervisor/run-record.ts';
 import type { Said, Terminal } from './command.ts';
 import { type SharedStore, storePlace, withStore } from './open-store.ts';

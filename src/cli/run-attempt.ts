@@ -7,7 +7,7 @@ import { sweep } from '../guard/tasks/sweep.ts';
 import { worksOf } from '../guard/runtime/works-of.ts';
 import type { Clock } from '../ports/clock.ts';
 import { codeOf } from '../supervisor/child.ts';
-import { type Ended, endTree, stopOrGo } from '../supervisor/ending.ts';
+import { type Ended, endTree, stopOrGo } from '../supervisor/end-tree.ts';
 import type { ProcessTree } from '../supervisor/process-tree.ts';
 import { type Booked, type RunTask, runBooking } from './run-booking.ts';
 import { runFeed } from './run-feed.ts';

@@ -4,7 +4,7 @@ import type { Switchgear, Task } from '../guard/api.ts';
 import { halt } from '../guard/tasks/halt.ts';
 import { worksOf } from '../guard/runtime/works-of.ts';
 import type { Store } from '../ports/store.ts';
-import { forgetHooks, hookedRun } from '../supervisor/hooked-run.ts';
+import { forgetHooks, hookedRun } from '../supervisor/hook-mailbox.ts';
 
 export interface RunHooks {
   /** Whether they are asked about a tool. */

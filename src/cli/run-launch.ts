@@ -9,7 +9,7 @@ import { systemClock } from '../platform/system-clock.ts';
 import type { Store } from '../ports/store.ts';
 import { freshName } from '../platform/unique-id.ts';
 import { type Child, type NotStarted, startChild } from '../supervisor/child.ts';
-import { endTree } from '../supervisor/ending.ts';
+import { endTree } from '../supervisor/end-tree.ts';
 import { markOf, type ProcessTree, processTree } from '../supervisor/process-tree.ts';
 import { keepRun, type RunRecord, thisProcess } from '../supervisor/run-record.ts';
 import { startWatchdog, type Watchdog } from '../supervisor/watchdog.ts';

@@ -5,7 +5,7 @@ import type { Refusal } from '../core/refusal.ts';
 import type { Code } from '../core/verdict.ts';
 import { createSwitchgear, type Switchgear, type SwitchgearOptions, type TaskResult } from '../index.ts';
 import { type Line, type SimulatedClock, simulatedClock, type Transcript } from '../testing/index.ts';
-import type { Theatre, WatchedEnd } from './watched.ts';
+import type { Theatre, WatchedEnd } from './run-scene.ts';
 
 /** How one attempt of the agent ended. */
 export type Mark = 'ran' | 'failed' | 'refused' | 'halted' | 'said';

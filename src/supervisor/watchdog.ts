@@ -4,7 +4,7 @@
  */
 
 import { type ChildProcess, spawn } from 'node:child_process';
-import { dismissed, standWatch, type Watch, watchFile } from './stand-watch.ts';
+import { dismissed, standWatch, type Watch, watchFile } from './watchdog-process.ts';
 
 export interface Watchdog {
   /** Says which process the command is. */

@@ -5,7 +5,7 @@ import { describe, test } from 'node:test';
 import type { Card } from '../core/card.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Store } from '../ports/store.ts';
-import { dealSuite } from './deal-suite.ts';
+import { dealSuite } from './transaction-suite.ts';
 import { type SimulatedClock, simulatedClock } from './simulated-clock.ts';
 
 /**

@@ -9,7 +9,7 @@ import { type TestContext, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { hookPayloadBytesMax, lockPatienceMs } from '../../src/core/limits.ts';
 import { sqliteStore } from '../../src/stores/sqlite/index.ts';
-import { hookedRun } from '../../src/supervisor/hooked-run.ts';
+import { hookedRun } from '../../src/supervisor/hook-mailbox.ts';
 import { thisProcess } from '../../src/supervisor/run-record.ts';
 import { outputOf } from '../child-output.ts';
 import { bash, type Event, type HookSession, newSession, runAround, type Said, stop } from './session.ts';

@@ -14,7 +14,7 @@ import type { Clock } from '../../src/ports/clock.ts';
 import { ordersOf } from '../../src/coordination/operator-orders.ts';
 import { redisStore } from '../../src/stores/redis/index.ts';
 import { type SqliteStore, sqliteStore } from '../../src/stores/sqlite/index.ts';
-import { askCard } from '../../src/testing/deals.ts';
+import { askCard } from '../../src/testing/transactions.ts';
 import { simulatedClock } from '../../src/testing/index.ts';
 import { storePlace, until } from './both-stores.ts';
 

@@ -5,7 +5,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { test } from 'node:test';
 import { systemClock } from '../../src/platform/system-clock.ts';
-import { endTree, stopOrGo } from '../../src/supervisor/ending.ts';
+import { endTree, stopOrGo } from '../../src/supervisor/end-tree.ts';
 import { processAt, processes } from '../../src/supervisor/process-table.ts';
 import { markOf, type ProcessTree, processTree } from '../../src/supervisor/process-tree.ts';
 import { marked, until } from './processes.ts';

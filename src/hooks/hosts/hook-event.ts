@@ -2,7 +2,7 @@
 
 import type { Reader } from '../../agents/reading/reader.ts';
 import type { Ending } from '../../core/classify.ts';
-import type { HookHalt } from '../../supervisor/hooked-run.ts';
+import type { HookHalt } from '../../supervisor/hook-mailbox.ts';
 
 interface InSession {
   /** The host's own name of the conversation. */

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { promisesSettled, simulatedClock, simulatedWallMs } from './simulated-clock.ts';
+import { promisesSettled, simulatedClock, simulatedWallMs } from '../../src/testing/simulated-clock.ts';
 
 test('time stands still until somebody moves it', () => {
   const clock = simulatedClock(100);

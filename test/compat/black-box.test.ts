@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { simulatedClock } from '../testing/simulated-clock.ts';
+import { simulatedClock } from '../../src/testing/simulated-clock.ts';
 import {
   type BreakerConfig,
   configFromEnv,
   DEFAULT_BREAKER_CONFIG,
   SessionBreaker,
   type SessionBreakerOptions,
-} from './black-box.ts';
-import type { HaltReason } from './halt-reason.ts';
+} from '../../src/compat/black-box.ts';
+import type { HaltReason } from '../../src/compat/halt-reason.ts';
 
 function session(config: Partial<BreakerConfig> = {}, options: SessionBreakerOptions = {}) {
   const clock = simulatedClock();

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { findProvider } from '@pydantic/genai-prices';
-import { priceBook, type Usage } from './index.ts';
+import { priceBook, type Usage } from '../../src/prices/index.ts';
 
 const book = priceBook();
 const call = (model: string, change: Partial<Usage> = {}): Usage => ({

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Code } from '../core/verdict.ts';
 import type { Mark } from './scene.ts';
-import { playScript, type Step, standInFile } from './stand-in.ts';
+import { playScript, type Step, standInFile } from './fake-agent.ts';
 
 /** What is to be run. */
 export interface Watched {

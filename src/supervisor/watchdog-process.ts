@@ -2,7 +2,7 @@
 
 import { watchdogGraceMs } from '../core/limits.ts';
 import { systemClock } from '../platform/system-clock.ts';
-import { endTree } from './ending.ts';
+import { endTree } from './end-tree.ts';
 import { processTree } from './process-tree.ts';
 
 /** What a watchdog is told when it starts. */

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { type Refusal, RefusedError, refused } from '../core/refusal.ts';
-import type { Observation, Task } from '../guard/api.ts';
-import { scriptedAgent } from './scripted-agent.ts';
-import { simulatedClock } from './simulated-clock.ts';
+import { type Refusal, RefusedError, refused } from '../../src/core/refusal.ts';
+import type { Observation, Task } from '../../src/guard/api.ts';
+import { scriptedAgent } from '../../src/testing/scripted-agent.ts';
+import { simulatedClock } from '../../src/testing/simulated-clock.ts';
 
 const refusal = (kind: Refusal['kind']): Refusal => ({
   code: kind === 'halt' ? 'tool_call_limit' : 'circuit_open',

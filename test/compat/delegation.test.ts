@@ -5,7 +5,7 @@ import {
   delegationBreaker,
   MAX_DELEGATION_FAILURES,
   recordDelegationFailure,
-} from './delegation.ts';
+} from '../../src/compat/delegation.ts';
 
 const quiet = () => {};
 
