@@ -1,7 +1,7 @@
 /** The door `switchgear/chains`: chain files, their rules and parameters, and their runs. */
 
-export type { Ability, AbilityCall, AbilitySource } from './ability.ts';
-export { AbilityError, type AbilityFacts } from './ability-error.ts';
+export type { Ability, AbilityCall, AbilitySource } from './abilities/ability.ts';
+export { AbilityError, type AbilityFacts } from './abilities/ability-error.ts';
 export type {
   Chain,
   ChainStep,
@@ -10,20 +10,20 @@ export type {
   ParamValues,
   StepCondition,
   StepOp,
-} from './chain.ts';
-export { type Chains, type ChainsOptions, createChains, type ResolveOptions, type RunOptions } from './chains.ts';
-export { holds } from './condition.ts';
-export { type AbilityFunction, functions } from './functions.ts';
-export { graphOf } from './graph.ts';
-export { type HttpOptions, http } from './http.ts';
-export { type McpOptions, mcpServers } from './mcp.ts';
-export { readParams } from './params.ts';
-export type { Problem } from './problem.ts';
-export { type ChainReading, loadChain, readChain } from './read.ts';
-export { rulesOf } from './rules-of.ts';
-export type { OnRun, RuleSeen, RunEvent } from './run-event.ts';
-export type { RunLine } from './run-keeping.ts';
-export type { RunEnd, RunOwner, RunState, RunStatus, StepState, StepStatus } from './run-state.ts';
-export { chainSchema } from './schema.ts';
-export { type ShellOptions, shell } from './shell.ts';
-export { fillTemplates, type Scope } from './template.ts';
+} from './file/chain.ts';
+export { type Chains, type ChainsOptions, createChains, type ResolveOptions, type RunOptions } from './run/chains.ts';
+export { holds } from './file/condition.ts';
+export { type AbilityFunction, functions } from './abilities/functions.ts';
+export { graphOf } from './file/graph.ts';
+export { type HttpOptions, http } from './abilities/http.ts';
+export { type McpOptions, mcpServers } from './abilities/mcp/index.ts';
+export { readParams } from './file/params.ts';
+export type { Problem } from './file/problem.ts';
+export { type ChainReading, loadChain, readChain } from './file/read-chain.ts';
+export { rulesOf } from './file/chain-rules.ts';
+export type { OnRun, RuleSeen, RunEvent } from './run/state/run-event.ts';
+export type { RunLine } from './run/storage/runs.ts';
+export type { RunEnd, RunOwner, RunState, RunStatus, StepState, StepStatus } from './run/state/run-state.ts';
+export { chainSchema } from './file/schema.ts';
+export { type ShellOptions, shell } from './abilities/shell.ts';
+export { fillTemplates, type Scope } from './file/template.ts';

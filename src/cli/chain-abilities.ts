@@ -2,10 +2,10 @@
 
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
-import type { AbilitySource } from '../chains/ability.ts';
-import { http } from '../chains/http.ts';
-import { mcpServers } from '../chains/mcp.ts';
-import { shell } from '../chains/shell.ts';
+import type { AbilitySource } from '../chains/abilities/ability.ts';
+import { http } from '../chains/abilities/http.ts';
+import { mcpServers } from '../chains/abilities/mcp/index.ts';
+import { shell } from '../chains/abilities/shell.ts';
 import { SwitchgearError } from '../core/error.ts';
 import { policyBytesMax } from '../core/limits.ts';
 import type { AbilitySettings } from '../core/settings.ts';

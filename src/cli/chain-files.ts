@@ -1,9 +1,9 @@
 /** `switchgear chain lint` and `chain graph`: chain files, looked at without running anything. */
 
 import { resolve } from 'node:path';
-import { graphOf } from '../chains/graph.ts';
-import { lineOf } from '../chains/problem.ts';
-import { type ChainReading, loadChain, readChain, readText } from '../chains/read.ts';
+import { graphOf } from '../chains/file/graph.ts';
+import { lineOf } from '../chains/file/problem.ts';
+import { type ChainReading, loadChain, readChain, readText } from '../chains/file/read-chain.ts';
 import { SwitchgearError } from '../core/error.ts';
 import { exitCodes, readArgs, type Terminal, usageError } from './command.ts';
 import { effectivePolicy } from './policy-file.ts';

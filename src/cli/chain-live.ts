@@ -1,6 +1,6 @@
 /** A run as it happens: one line for each thing that happens to a step. */
 
-import type { RuleSeen, RunEvent } from '../chains/run-event.ts';
+import type { RuleSeen, RunEvent } from '../chains/run/state/run-event.ts';
 import { duration } from './chain-page.ts';
 import type { Terminal } from './command.ts';
 import { type Cell, painter, plain, span, table } from './sheet.ts';

@@ -1,6 +1,6 @@
 /** Runs of chains in words: how each ended, what to do next, and with which exit code. */
 
-import type { RunState, StepState } from '../chains/run-state.ts';
+import type { RunState, StepState } from '../chains/run/state/run-state.ts';
 import type { Clock } from '../ports/clock.ts';
 import { type Cell, type Paint, plain, type Style, span, table } from './sheet.ts';
 

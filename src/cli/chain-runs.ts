@@ -1,8 +1,8 @@
 /** `switchgear chain list`, `show`, `cancel` and `resolve`: the runs on a store. */
 
 import { userName } from '../approvers/user-name.ts';
-import { type Chains, createChains } from '../chains/chains.ts';
-import { isOver } from '../chains/run-transitions.ts';
+import { type Chains, createChains } from '../chains/run/chains.ts';
+import { isOver } from '../chains/run/state/transitions.ts';
 import { SwitchgearError } from '../core/error.ts';
 import type { Clock } from '../ports/clock.ts';
 import { duration, lastWords, type Reach, runPage, statusCell } from './chain-page.ts';

@@ -1,13 +1,13 @@
 /** `switchgear inbox`: who waits for an answer and what was halted, and how one says yes or no. */
 
 import { userName } from '../approvers/user-name.ts';
-import { answerQuestion, argsLine } from '../chains/ask-card.ts';
-import { unveilOf } from '../chains/rule-veil.ts';
-import { loadRun } from '../chains/run-keeping.ts';
-import { argsOf } from '../chains/run-outputs.ts';
-import { isGone } from '../chains/run-owner.ts';
-import type { RunState } from '../chains/run-state.ts';
-import { dropStanding, listStanding, type Standing } from '../chains/standing.ts';
+import { answerQuestion, argsLine } from '../chains/run/approval/answer-card.ts';
+import { unveilOf } from '../chains/run/parameter-redaction.ts';
+import { loadRun } from '../chains/run/storage/runs.ts';
+import { argsOf } from '../chains/run/storage/run-outputs.ts';
+import { isGone } from '../chains/run/ownership.ts';
+import type { RunState } from '../chains/run/state/run-state.ts';
+import { dropStanding, listStanding, type Standing } from '../chains/run/approval/standing-approvals.ts';
 import type { Card, CardAction } from '../core/card.ts';
 import { SwitchgearError } from '../core/error.ts';
 import { reasonLengthMax } from '../core/limits.ts';

@@ -2,11 +2,11 @@
 
 import { readFileSync, statSync } from 'node:fs';
 import { extname, resolve } from 'node:path';
-import type { Chain } from '../chains/chain.ts';
-import { readParams } from '../chains/params.ts';
-import { lineOf } from '../chains/problem.ts';
-import { readChain } from '../chains/read.ts';
-import { rulesOf } from '../chains/rules-of.ts';
+import type { Chain } from '../chains/file/chain.ts';
+import { readParams } from '../chains/file/params.ts';
+import { lineOf } from '../chains/file/problem.ts';
+import { readChain } from '../chains/file/read-chain.ts';
+import { rulesOf } from '../chains/file/chain-rules.ts';
 import { SwitchgearError } from '../core/error.ts';
 import { policyBytesMax, rulesMax } from '../core/limits.ts';
 import { operatorRules } from '../core/controls/rules/engine.ts';

@@ -8,10 +8,10 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { type TestContext, test } from 'node:test';
-import { functions } from '../../src/chains/functions.ts';
-import { http } from '../../src/chains/http.ts';
-import { allowedAt, hostPatterns } from '../../src/chains/http-address.ts';
-import { shell } from '../../src/chains/shell.ts';
+import { functions } from '../../src/chains/abilities/functions.ts';
+import { http } from '../../src/chains/abilities/http.ts';
+import { allowedAt, hostPatterns } from '../../src/chains/abilities/http-address.ts';
+import { shell } from '../../src/chains/abilities/shell.ts';
 import { defaultBreaker } from '../../src/core/controls/breaker/defaults.ts';
 import { classifyError } from '../../src/core/classify.ts';
 import { call, gone, isAlive } from './calling.ts';

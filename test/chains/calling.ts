@@ -1,6 +1,6 @@
 /** Calls an ability as a step would. */
 
-import type { AbilitySource } from '../../src/chains/ability.ts';
+import type { AbilitySource } from '../../src/chains/abilities/ability.ts';
 
 /** Finds and runs an ability; a name that nobody knows is an error. */
 export async function call(

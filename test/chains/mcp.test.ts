@@ -11,8 +11,8 @@ import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { createMcpHandler } from '@modelcontextprotocol/server';
-import type { AbilitySource } from '../../src/chains/ability.ts';
-import { mcpServers } from '../../src/chains/mcp.ts';
+import type { AbilitySource } from '../../src/chains/abilities/ability.ts';
+import { mcpServers } from '../../src/chains/abilities/mcp/index.ts';
 import { defaultBreaker } from '../../src/core/controls/breaker/defaults.ts';
 import { classifyError } from '../../src/core/classify.ts';
 import { call, gone, isAlive } from './calling.ts';
@@ -169,7 +169,7 @@ test('closing ends a server, what it started, and one that does not listen', { t
 
 test('a program that crashes leaves no server behind', { timeout: 30_000 }, async () => {
   const program = `
-    import { mcpServers } from ${JSON.stringify(new URL('../../src/chains/mcp.ts', import.meta.url).href)};
+    import { mcpServers } from ${JSON.stringify(new URL('../../src/chains/abilities/mcp/index.ts', import.meta.url).href)};
     const source = mcpServers(${JSON.stringify({ mcpServers: { deaf: server('deaf') } })});
     const { run } = await source.find('deaf.pid');
     const call = { name: 'deaf.pid', args: {}, signal: new AbortController().signal, attemptKey: 'k' };

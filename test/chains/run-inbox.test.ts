@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { createChains } from '../../src/chains/chains.ts';
+import { createChains } from '../../src/chains/run/chains.ts';
 import { main } from '../../src/cli/main.ts';
 import type { Store } from '../../src/ports/store.ts';
 import { redisStore } from '../../src/stores/redis/index.ts';

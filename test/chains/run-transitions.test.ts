@@ -3,8 +3,8 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
-import type { RunOwner, RunState, StepState } from '../../src/chains/run-state.ts';
-import { isOver, moveRun, type RunMove } from '../../src/chains/run-transitions.ts';
+import type { RunOwner, RunState, StepState } from '../../src/chains/run/state/run-state.ts';
+import { isOver, moveRun, type RunMove } from '../../src/chains/run/state/transitions.ts';
 
 const me: RunOwner = { process: 'me', untilMs: 100, pid: 1, machine: 'here' };
 const other: RunOwner = { process: 'other', untilMs: 50, pid: 2, machine: 'here' };

@@ -1,7 +1,7 @@
 /** What tests of runs need: chains from a few words, abilities that count, and somebody who answers. */
 
-import type { AbilityCall, AbilitySource } from '../../src/chains/ability.ts';
-import type { Chain, ChainStep } from '../../src/chains/chain.ts';
+import type { AbilityCall, AbilitySource } from '../../src/chains/abilities/ability.ts';
+import type { Chain, ChainStep } from '../../src/chains/file/chain.ts';
 import type { Card } from '../../src/core/card.ts';
 import type { RuleText } from '../../src/core/settings.ts';
 import type { Answer, Approver } from '../../src/ports/approver.ts';

@@ -2,8 +2,8 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { createChains } from '../../src/chains/chains.ts';
-import type { RunEvent } from '../../src/chains/run-event.ts';
+import { createChains } from '../../src/chains/run/chains.ts';
+import type { RunEvent } from '../../src/chains/run/state/run-event.ts';
 import type { PolicyInput } from '../../src/guard/api.ts';
 import { memoryStore } from '../../src/stores/memory.ts';
 import { simulatedClock } from '../../src/testing/simulated-clock.ts';

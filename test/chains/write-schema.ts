@@ -2,7 +2,7 @@
 
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { chainSchema } from '../../src/chains/schema.ts';
+import { chainSchema } from '../../src/chains/file/schema.ts';
 import { root } from '../source.ts';
 
 writeFileSync(join(root, 'chain.schema.json'), `${JSON.stringify(chainSchema(), null, 2)}\n`);

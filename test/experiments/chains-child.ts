@@ -2,9 +2,9 @@
 
 import { appendFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { createChains } from '../../src/chains/chains.ts';
-import { functions } from '../../src/chains/functions.ts';
-import type { RunState } from '../../src/chains/run-state.ts';
+import { createChains } from '../../src/chains/run/chains.ts';
+import { functions } from '../../src/chains/abilities/functions.ts';
+import type { RunState } from '../../src/chains/run/state/run-state.ts';
 import { openStore, type Where } from './breaker-deals.ts';
 import { chain } from './chains-plan.ts';
 

@@ -1,6 +1,6 @@
 /** The chain of the experiment: six steps that count their executions, one of which may run twice. */
 
-import type { Chain } from '../../src/chains/chain.ts';
+import type { Chain } from '../../src/chains/file/chain.ts';
 
 export const stepIds = ['a', 'b', 'c', 'd', 'e', 'f'] as const;
 /** The one that is marked idempotent. */

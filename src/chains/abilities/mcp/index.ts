@@ -1,0 +1,58 @@
+/** Abilities that are tools of MCP servers: `trading.get_price` is the tool `get_price` of the server `trading`. */
+
+import { SwitchgearError } from '../../../core/error.ts';
+import type { AbilitySource } from '../ability.ts';
+import { readMcpConfig } from './config.ts';
+import type { McpServer, McpWorld } from './server.ts';
+
+/** Where the servers of a configuration are started; the working folder and environment of this process unless said. */
+export type McpOptions = Partial<McpWorld>;
+
+/** The servers of an `mcpServers` configuration. Each is started when a step first asks for one of its tools. */
+export function mcpServers(config: unknown, options: McpOptions = {}): AbilitySource {
+  const { cwd = process.cwd(), env = process.env, heard } = options;
+  const world = { cwd, env, heard };
+  const configs = readMcpConfig(config);
+  const servers = new Map<string, Promise<McpServer>>();
+
+  /** A server is made when it is first asked for; until then nobody needs the client. */
+  const serverNamed = (name: string): Promise<McpServer> => {
+    const known = servers.get(name);
+    if (known) return known;
+    const made = import('./server.ts').then(({ mcpServer }) => mcpServer(name, configs.get(name)!, world));
+    servers.set(name, made);
+    return made;
+  };
+
+  return {
+    async find(name) {
+      const found = serverOf(name, [...configs.keys()]);
+      if (found === undefined) return undefined;
+      const server = await serverNamed(found);
+      const tool = name.slice(found.length + 1);
+      const tools = await server.tools().catch((error: Error) => {
+        // Nothing is begun that cannot be done.
+        throw error instanceof SwitchgearError
+          ? error
+          : new SwitchgearError('ability_unavailable', error.message, { cause: error });
+      });
+      return tools.includes(tool) ? { name, scope: 'shared', run: (call) => server.call(tool, call) } : undefined;
+    },
+    async names() {
+      const lists = [...configs.keys()].map(async (name) => {
+        const tools = await servers.get(name)?.then((server) => server.tools().catch(() => ['…']));
+        return (tools ?? ['…']).map((tool) => `${name}.${tool}`);
+      });
+      return (await Promise.all(lists)).flat();
+    },
+    async close() {
+      await Promise.all([...servers.values()].map(async (server) => (await server).close()));
+    },
+  };
+}
+
+/** The longest name of a server that an ability begins with: both may have dots. */
+function serverOf(ability: string, servers: readonly string[]): string | undefined {
+  const fitting = servers.filter((name) => ability.startsWith(`${name}.`) && ability.length > name.length + 1);
+  return fitting.toSorted((one, other) => other.length - one.length)[0];
+}

@@ -1,0 +1,95 @@
+/** The line to an MCP server that is a process of ours: messages through its stdin and stdout. */
+
+import { spawn } from 'node:child_process';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type JSONRPCMessage, ReadBuffer, serializeMessage, type Transport } from '@modelcontextprotocol/client';
+import { mcpMessageBytesMax, mcpStopMs } from '../../../core/limits.ts';
+import { cleanEnvironment, type Environment, endGroup, endWithUs, lastWords } from '../child-process.ts';
+import type { McpServerConfig } from './config.ts';
+import { excessOf } from './bounded-fetch.ts';
+
+/** A line that can say how its process ended. */
+export interface ProcessLine {
+  readonly transport: Transport;
+  /** Absent while it runs, or where it never did. */
+  ending(): string | undefined;
+}
+
+type ProcessConfig = Extract<McpServerConfig, { readonly kind: 'process' }>;
+
+/** A process that is started with the first message; `heard` gets the lines of its stderr. */
+export function processLine(config: ProcessConfig, env: Environment, heard?: (line: string) => void): ProcessLine {
+  const { command, args, cwd } = config;
+  const buffer = new ReadBuffer({ maxBufferSize: mcpMessageBytesMax });
+  let child: ReturnType<typeof start> | undefined;
+  let words: (() => string) | undefined;
+  let isOver = false;
+  let excess: string | undefined;
+  const over = Promise.withResolvers<void>();
+
+  const start = () =>
+    spawn(command, args, { cwd, env: cleanEnvironment(env, config.env), stdio: 'pipe', detached: true });
+
+  const read = (chunk: Buffer) => {
+    try {
+      buffer.append(chunk);
+    } catch (error) {
+      transport.onerror?.(error as Error);
+      excess = excessOf;
+      child?.stdout.destroy(); // Whatever else it has to say is not heard.
+      void transport.close();
+      return;
+    }
+    for (let message = next(); message !== null; message = next()) transport.onmessage?.(message);
+  };
+
+  /** The next message; a line that is none is told, and passed over. */
+  const next = (): JSONRPCMessage | null => {
+    for (;;) {
+      try {
+        return buffer.readMessage();
+      } catch (error) {
+        transport.onerror?.(error as Error);
+      }
+    }
+  };
+
+  const transport: Transport = {
+    start: () =>
+      new Promise<void>((resolve, reject) => {
+        child = start();
+        endWithUs(child);
+        words = lastWords(child, heard);
+        child.once('spawn', resolve).once('error', reject);
+        // What it said last is still on its way when it ends, and somebody else may hold the line open.
+        const ended = Promise.withResolvers<void>();
+        child.once('close', ended.resolve);
+        child.once('exit', async () => {
+          await Promise.race([ended.promise, sleep(mcpStopMs, undefined, { ref: false })]);
+          isOver = true;
+          over.resolve();
+          transport.onclose?.();
+        });
+        child.stdout.on('data', read);
+        // A process that goes away while it is written to says so by its exit.
+        child.stdin.on('error', () => {});
+      }),
+    send: (message) =>
+      new Promise<void>((resolve, reject) => {
+        if (child === undefined || isOver) reject(new Error('the process has ended'));
+        else if (child.stdin.write(serializeMessage(message))) resolve();
+        else child.stdin.once('drain', resolve);
+      }),
+    async close() {
+      if (child?.pid === undefined || isOver) return;
+      child.stdin.end();
+      for (const signal of ['SIGTERM', 'SIGKILL'] as const) {
+        await Promise.race([over.promise, sleep(mcpStopMs, undefined, { ref: false })]);
+        if (isOver) return;
+        endGroup(child, signal);
+      }
+      await over.promise;
+    },
+  };
+  return { transport, ending: () => (isOver ? (excess ?? words?.()) : undefined) };
+}

@@ -1,0 +1,122 @@
+/**
+ * The rules of a chain. They are written with `{{…}}` in them and filled from the parameters when a run starts.
+ * A parameter fills a piece of a condition (a key, a number, a window, a name, a text), never the line: it cannot bring
+ * another condition or action, or a second rule.
+ */
+
+import { SwitchgearError } from '../../core/error.ts';
+import { reasonLengthMax } from '../../core/limits.ts';
+import { type Condition, parseCondition, printCondition } from '../../core/controls/rules/condition.ts';
+import { ruleOf } from '../../core/controls/rules/rule.ts';
+import type { RuleText } from '../../core/settings.ts';
+import { quote } from '../../core/plain-copy.ts';
+import type { Chain, ParamValues } from './chain.ts';
+import { fillTemplates, namesIn, parseTemplate } from './template.ts';
+
+/** A condition in its pieces, each of which may hold `{{…}}`. */
+export interface Shape {
+  readonly kind: Condition['kind'];
+  readonly parts: readonly string[];
+}
+
+/** The pieces of a condition, or undefined where it is none. */
+export function shapeOf(text: string): Shape | undefined {
+  const line = text.trim();
+  if (line.startsWith('ability:')) return { kind: 'ability', parts: [line.slice(8).trim()] };
+  if (line.startsWith('output:')) {
+    const [key, rest] = cut(line.slice(7), '|');
+    return rest?.startsWith('contains:') ? { kind: 'output', parts: [key, rest.slice(9).trim()] } : undefined;
+  }
+  const [key, value] = cut(line, '>');
+  if (value === undefined) return undefined;
+  if (key !== 'frequency') return { kind: 'threshold', parts: [key, value] };
+  const [count, window] = cut(value, '/');
+  return { kind: 'frequency', parts: window === undefined ? [count] : [count, window] };
+}
+
+/** The rules of a run, for this chain alone. Throws `invalid_params` where one can no longer be read. */
+export function rulesOf(chain: Pick<Chain, 'id' | 'rules'>, params: ParamValues): readonly RuleText[] {
+  return chain.rules.map((rule, index) => {
+    const filled = fill({ ...rule, target: `chain:${chain.id}` }, params);
+    const problem = 'error' in filled ? filled.error : ruleOf(filled).error;
+    if (problem === undefined) return filled as RuleText;
+    throw new SwitchgearError('invalid_params', `circuit_breakers[${index}] cannot be filled in: ${problem}`);
+  });
+}
+
+/** Why a rule cannot be used whatever the parameters are; undefined when it can. */
+export function ruleProblem({ target, condition, action, reason }: RuleText): string | undefined {
+  const bad = [condition, reason ?? ''].map(parseTemplate).find(({ error }) => error !== undefined);
+  if (bad !== undefined) return bad.error;
+  const sample = sampleOf(condition);
+  const { error } = ruleOf({ target, condition: sample, action });
+  return error === undefined ? undefined : `is no rule: ${error.replace(sample, () => condition)}`;
+}
+
+function fill(rule: RuleText, params: ParamValues): RuleText | { readonly error: string } {
+  const scope = { params, outputs: {} };
+  try {
+    const reason = rule.reason && String(fillTemplates(rule.reason, scope)).slice(0, reasonLengthMax);
+    const condition = fillCondition(rule.condition, params);
+    return { ...rule, condition, ...(reason !== undefined && { reason }) };
+  } catch (error) {
+    if (error instanceof SwitchgearError) return { error: error.message };
+    throw error;
+  }
+}
+
+function fillCondition(text: string, params: ParamValues): string {
+  const names = namesIn(text);
+  if (names.length === 0) return text;
+  for (const name of names) {
+    const value = Object.hasOwn(params, name) ? String(params[name]) : '';
+    if (/[|"'\p{Cc}]/u.test(value) || value.trim() === '')
+      throw refused(
+        `${name} stands in the condition of a rule and must be a text without | and quotes, got ${quote(value)}`,
+      );
+  }
+  const shape = shapeOf(text);
+  const parts = shape?.parts.map((part) => String(fillTemplates(part, { params, outputs: {} })).trim());
+  if (shape === undefined || parts === undefined) throw refused(`${quote(text)} is no condition`);
+  const filled = joined(shape.kind, parts);
+  const again = shapeOf(filled);
+  // What was filled in must fall apart into the same pieces, else it brought more than a piece.
+  if (again?.kind !== shape.kind || again.parts.join('|') !== parts.join('|'))
+    throw refused(`${quote(filled)} is another condition than ${quote(text)}`);
+  const { condition, error } = parseCondition(filled) as { condition: Condition; error?: string };
+  if (error !== undefined) throw refused(error);
+  return printCondition(condition);
+}
+
+function refused(message: string): SwitchgearError {
+  return new SwitchgearError('invalid_params', message);
+}
+
+function joined(kind: Shape['kind'], [first = '', second]: readonly string[]): string {
+  switch (kind) {
+    case 'ability':
+      return `ability:${first}`;
+    case 'output':
+      return `output:${first}|contains:${second}`;
+    case 'threshold':
+      return `${first}>${second}`;
+    case 'frequency':
+      return second === undefined ? `frequency>${first}` : `frequency>${first}/${second}`;
+  }
+}
+
+/** A condition with something that fits in place of each name. */
+function sampleOf(condition: string): string {
+  const shape = shapeOf(condition);
+  if (shape === undefined) return condition;
+  const parts = shape.parts.map((part, at) => {
+    const isWindow = shape.kind === 'frequency' && at === 1 && /^\{\{[^{}]*\}\}$/.test(part);
+    return part.replace(/\{\{[^{}]*\}\}/g, isWindow ? '1h' : '1');
+  });
+  return joined(shape.kind, parts);
+}
+
+function cut(text: string, at: string): [string, string | undefined] {
+  const found = text.indexOf(at);
+  return found < 0 ? [text.trim(), undefined] : [text.slice(0, found).trim(), text.slice(found + 1).trim()];
+}

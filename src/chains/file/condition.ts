@@ -1,0 +1,140 @@
+/** When a step runs: an earlier output or a parameter, compared with a value. What is not there fits no comparison. */
+
+import { isMatch } from '../../core/glob.ts';
+import { numberOf, textOf } from '../../core/controls/rules/lookup.ts';
+import { quote } from '../../core/plain-copy.ts';
+import type { StepCondition, StepOp } from './chain.ts';
+import { fillTemplates, lookUp, type Scope } from './template.ts';
+
+/** Every way to write a comparison, with the one it means. */
+export const ops: Readonly<Record<string, StepOp>> = {
+  equals: 'equals',
+  not_equals: 'not_equals',
+  less_than: 'less_than',
+  less_or_equal: 'less_or_equal',
+  greater_than: 'greater_than',
+  greater_or_equal: 'greater_or_equal',
+  contains: 'contains',
+  not_contains: 'not_contains',
+  starts_with: 'starts_with',
+  ends_with: 'ends_with',
+  matches: 'matches',
+  in: 'in',
+  exists: 'exists',
+  not_exists: 'not_exists',
+  is_empty: 'is_empty',
+  is_not_empty: 'is_not_empty',
+  '==': 'equals',
+  '!=': 'not_equals',
+  '<': 'less_than',
+  '<=': 'less_or_equal',
+  '>': 'greater_than',
+  '>=': 'greater_or_equal',
+  eq: 'equals',
+  ne: 'not_equals',
+  lt: 'less_than',
+  lte: 'less_or_equal',
+  gt: 'greater_than',
+  gte: 'greater_or_equal',
+};
+
+const alone: ReadonlySet<StepOp> = new Set(['exists', 'not_exists', 'is_empty', 'is_not_empty']);
+
+/** Whether an op looks at one side only, and so has no value. */
+export function isAlone(op: StepOp): boolean {
+  return alone.has(op);
+}
+
+/** Whether a step may run. Throws `unfilled_template` where the value it compares with cannot be filled. */
+export function holds(condition: StepCondition, scope: Scope): boolean {
+  const seen = lookUp(condition.refKey, scope);
+  if (seen.kind === 'unreadable') return false;
+  const there = seen.kind === 'value';
+  const left = there ? seen.value : undefined;
+  switch (condition.op) {
+    case 'exists':
+      return there;
+    case 'not_exists':
+      return !there;
+    case 'is_empty':
+      return isEmpty(left);
+    case 'is_not_empty':
+      return !isEmpty(left);
+  }
+  return there && compares(condition.op, left, fillTemplates(condition.value, scope));
+}
+
+/** A condition that does not hold, in a sentence. */
+export function whySkipped(condition: StepCondition, scope: Scope): string {
+  const { refKey, op, value } = condition;
+  const seen = lookUp(refKey, scope);
+  const came = seen.kind === 'value' ? quote(seen.value) : seen.kind;
+  return `${refKey} (${came}) ${op}${isAlone(op) ? '' : ` ${quote(fillTemplates(value, scope))}`} does not hold`;
+}
+
+type Comparison = Exclude<StepOp, 'exists' | 'not_exists' | 'is_empty' | 'is_not_empty'>;
+
+function compares(op: Comparison, left: unknown, right: unknown): boolean {
+  switch (op) {
+    case 'equals':
+      return isSame(left, right);
+    case 'not_equals':
+      return !isSame(left, right);
+    case 'less_than':
+      return inNumbers(left, right, (a, b) => a < b);
+    case 'less_or_equal':
+      return inNumbers(left, right, (a, b) => a <= b);
+    case 'greater_than':
+      return inNumbers(left, right, (a, b) => a > b);
+    case 'greater_or_equal':
+      return inNumbers(left, right, (a, b) => a >= b);
+    case 'contains':
+      return hasIn(left, right);
+    case 'not_contains':
+      return !hasIn(left, right);
+    case 'starts_with':
+      return inTexts(left, right, (text, part) => text.startsWith(part));
+    case 'ends_with':
+      return inTexts(left, right, (text, part) => text.endsWith(part));
+    case 'matches':
+      return inTexts(left, right, (text, pattern) => isMatch(pattern, text));
+    case 'in':
+      return choicesOf(right).some((choice) => isSame(left, choice));
+  }
+}
+
+/** Two values that both read as numbers are compared as such: outputs are often text. */
+function isSame(left: unknown, right: unknown): boolean {
+  const a = numberOf(left);
+  const b = numberOf(right);
+  return a !== undefined && b !== undefined ? a === b : inTexts(left, right, (text, other) => text === other);
+}
+
+function inNumbers(left: unknown, right: unknown, fits: (a: number, b: number) => boolean): boolean {
+  const a = numberOf(left);
+  const b = numberOf(right);
+  return a !== undefined && b !== undefined && fits(a, b);
+}
+
+function inTexts(left: unknown, right: unknown, fits: (text: string, other: string) => boolean): boolean {
+  const text = textOf(left);
+  const other = textOf(right);
+  return text !== undefined && other !== undefined && fits(text, other);
+}
+
+/** A list has its items, anything else the parts of its text. */
+function hasIn(left: unknown, right: unknown): boolean {
+  if (Array.isArray(left)) return left.some((item) => isSame(item, right));
+  return inTexts(left, right, (text, part) => text.includes(part));
+}
+
+/** A list, or a text with commas, as a parameter holds it. */
+function choicesOf(value: unknown): readonly unknown[] {
+  if (Array.isArray(value)) return value;
+  return typeof value === 'string' ? value.split(',').map((part) => part.trim()) : [value];
+}
+
+function isEmpty(value: unknown): boolean {
+  if (value === undefined || value === null || value === '') return true;
+  return typeof value === 'object' && Object.keys(value).length === 0;
+}

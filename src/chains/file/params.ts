@@ -1,0 +1,65 @@
+/** What a run is given: texts from a command line or values from code, read by the types that the chain declares. */
+
+import { SwitchgearError } from '../../core/error.ts';
+import { chainTextMax } from '../../core/limits.ts';
+import { numberOf } from '../../core/controls/rules/lookup.ts';
+import { nearest } from '../../core/names.ts';
+import { quote } from '../../core/plain-copy.ts';
+import type { Chain, ParamType, ParamValues } from './chain.ts';
+import { undeclaredOf } from './template-names.ts';
+
+/** The parameters of a run. Throws `invalid_params` with everything that is wrong. */
+export function readParams(chain: Chain, given: Readonly<Record<string, unknown>> = {}): ParamValues {
+  const problems: string[] = [];
+  const values: [string, string | number | boolean][] = [];
+  const said = new Map(Object.entries(given).filter(([, value]) => value !== undefined));
+  const take = (name: string, type: ParamType | undefined) => {
+    const value = said.get(name);
+    const read = type === undefined ? plainValue(value) : typedValue(type, value);
+    if (read === undefined) problems.push(`${name} must be ${wordsOf(type)}, got ${quote(value)}`);
+    else values.push([name, read]);
+    said.delete(name);
+  };
+  for (const { name, type, required, default: initial } of chain.params) {
+    if (said.has(name)) take(name, type);
+    else if (initial !== undefined) values.push([name, initial]);
+    else if (required) problems.push(`${name} is required: give it a ${type}`);
+  }
+  const undeclared = undeclaredOf(chain);
+  for (const { name, isNeeded } of undeclared) {
+    if (said.has(name)) take(name, undefined);
+    else if (isNeeded) problems.push(`${name} is used but not declared as a parameter, and was not given`);
+  }
+  const known = [...chain.params, ...undeclared].map(({ name }) => name);
+  for (const name of said.keys()) {
+    const near = nearest(name, known);
+    const hint = near === undefined ? `it has ${known.join(', ') || 'none'}` : `did you mean ${near}?`;
+    problems.push(`${quote(name)} is no parameter of ${chain.id}; ${hint}`);
+  }
+  if (problems.length > 0) throw new SwitchgearError('invalid_params', problems.join('\n'));
+  return Object.fromEntries(values);
+}
+
+/** A value of the type, from the value itself or its text; undefined where it is none. */
+export function typedValue(type: ParamType, value: unknown): string | number | boolean | undefined {
+  switch (type) {
+    case 'text': {
+      const text = plainValue(value);
+      return text === undefined ? undefined : String(text);
+    }
+    case 'number':
+      return typeof value === 'bigint' ? undefined : numberOf(value);
+    case 'boolean':
+      return value === true || value === 'true' ? true : value === false || value === 'false' ? false : undefined;
+  }
+}
+
+function plainValue(value: unknown): string | number | boolean | undefined {
+  if (typeof value === 'string') return value.length <= chainTextMax ? value : undefined;
+  return typeof value === 'boolean' || Number.isFinite(value) ? (value as number | boolean) : undefined;
+}
+
+function wordsOf(type: ParamType | undefined): string {
+  if (type === 'number') return 'a number';
+  return type === 'boolean' ? 'true or false' : `a text of at most ${chainTextMax} characters`;
+}

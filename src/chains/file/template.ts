@@ -1,0 +1,116 @@
+/**
+ * `{{name}}` in the texts of a chain. A name is an output, a parameter, or a path into an output (`{{order.amount}}`).
+ * Nothing is evaluated, only own properties are seen, and what is filled in is never looked at again.
+ */
+
+import { SwitchgearError } from '../../core/error.ts';
+import { chainFilledMax } from '../../core/limits.ts';
+import { look, type Seen, textOf } from '../../core/controls/rules/lookup.ts';
+import { quote } from '../../core/plain-copy.ts';
+import type { ParamValues } from './chain.ts';
+
+/** What a name may mean at a step. */
+export interface Scope {
+  readonly params: ParamValues;
+  /** Outputs of the steps so far, by output key. */
+  readonly outputs: Readonly<Record<string, unknown>>;
+}
+
+/** Text as it is, or a name to be filled in. */
+export type Piece = string | { readonly name: string };
+
+/** A text in its pieces, or in words why it is no template. */
+export type ParsedTemplate =
+  | { readonly pieces: readonly Piece[]; readonly error?: undefined }
+  | { readonly error: string };
+
+const nameOf = /^[\p{L}\p{N}_-]+(?:\.[\p{L}\p{N}_-]+)*$/u;
+
+/** Takes a text apart, in one pass. */
+export function parseTemplate(text: string): ParsedTemplate {
+  const pieces: Piece[] = [];
+  let from = 0;
+  for (;;) {
+    const open = text.indexOf('{{', from);
+    if (open < 0) break;
+    const close = text.indexOf('}}', open + 2);
+    if (close < 0) return { error: `has {{ without }}: ${quote(text.slice(open))}` };
+    const name = text.slice(open + 2, close).trim();
+    if (name === '') return { error: 'has an empty {{}}: put a name into it' };
+    if (!nameOf.test(name)) return { error: `has {{${quote(name).slice(1, -1)}}}, which is no name` };
+    if (open > from) pieces.push(text.slice(from, open));
+    pieces.push({ name });
+    from = close + 2;
+  }
+  if (from < text.length) pieces.push(text.slice(from));
+  return { pieces };
+}
+
+/** Every name that the texts of a value use. */
+export function namesIn(value: unknown): readonly string[] {
+  if (typeof value === 'string') {
+    const { pieces = [] } = parseTemplate(value) as { pieces?: readonly Piece[] };
+    return pieces.flatMap((piece) => (typeof piece === 'string' ? [] : piece.name));
+  }
+  if (typeof value !== 'object' || value === null) return [];
+  return Object.values(value).flatMap(namesIn);
+}
+
+/** What a name, or the reference of a condition, means: outputs before parameters. */
+export function lookUp(name: string, { outputs, params }: Scope): Seen {
+  const seen = look(outputs, name);
+  return seen.kind === 'missing' ? look(params, name) : seen;
+}
+
+/**
+ * The value with every name filled in. `{{name}}` alone keeps the type of what it stands for, inside text it is text.
+ * Throws `unfilled_template` where a name means nothing, or the whole would be too large.
+ */
+export function fillTemplates<T>(value: T, scope: Scope): T {
+  const sizes = new Map<string, number>();
+  let left = chainFilledMax;
+  const spend = (length: number) => {
+    left -= length;
+    if (left < 0) throw unfilled(`what {{…}} stands for is longer than ${chainFilledMax} characters`);
+  };
+  const meant = (name: string): unknown => {
+    const seen = lookUp(name, scope);
+    if (seen.kind === 'value') return seen.value;
+    throw unfilled(`{{${name}}} stands for nothing: no step has output it and no parameter of that name was given`);
+  };
+  const asText = (name: string): string => {
+    const found = meant(name);
+    const text = textOf(found);
+    if (text === undefined) throw unfilled(`{{${name}}} cannot be written as text`);
+    return text;
+  };
+  const fillText = (text: string): unknown => {
+    const { pieces, error } = parseTemplate(text) as { pieces: readonly Piece[]; error?: string };
+    if (error !== undefined) throw unfilled(`the text ${error}`);
+    const [only] = pieces;
+    if (pieces.length === 1 && typeof only === 'object') {
+      const size = sizes.get(only.name) ?? asText(only.name).length;
+      sizes.set(only.name, size);
+      spend(size);
+      return meant(only.name);
+    }
+    let filled = '';
+    for (const piece of pieces) {
+      const part = typeof piece === 'string' ? piece : asText(piece.name);
+      spend(part.length);
+      filled += part;
+    }
+    return filled;
+  };
+  const fill = (part: unknown): unknown => {
+    if (typeof part === 'string') return part.includes('{{') ? fillText(part) : part;
+    if (Array.isArray(part)) return part.map(fill);
+    if (typeof part !== 'object' || part === null) return part;
+    return Object.fromEntries(Object.entries(part).map(([key, inner]) => [key, fill(inner)]));
+  };
+  return fill(value) as T;
+}
+
+function unfilled(message: string): SwitchgearError {
+  return new SwitchgearError('unfilled_template', message);
+}

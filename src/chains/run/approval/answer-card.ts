@@ -1,0 +1,55 @@
+/** Cards in the store: answered for whoever waits for them in any process, or closed when nobody will answer. */
+
+import { type Card, type CardAction, changeCard } from '../../../core/card.ts';
+import { askedArgsMax } from '../../../core/limits.ts';
+import type { Store } from '../../../ports/store.ts';
+import { change } from '../storage/values.ts';
+
+/** How an answer was taken: `late` where somebody was faster, its time is over, or it was not offered. */
+export interface Answered {
+  readonly status: 'taken' | 'late' | 'away' | 'unknown';
+  readonly card?: Card;
+}
+
+/** Answers a card in the store, for whoever waits for it in any process. */
+export async function answerQuestion(store: Store, id: string, answer: CardAction, by: string): Promise<Answered> {
+  const atMs = store.clock.nowMs();
+  let before: Card | undefined;
+  let card: Card | undefined;
+  const step = (stored: Card | undefined) => {
+    before = stored;
+    card = stored && changeCard(stored, { type: 'card-answered', atMs, answer, by });
+    return card;
+  };
+  const known = store.card(id);
+  const shown = known && changeCard(known, { type: 'card-answered', atMs, answer, by });
+  const notes =
+    shown === undefined
+      ? []
+      : [{ body: { type: 'card-changed', card: shown } as const, place: { task: shown.task }, atMs }];
+  const changed = await change(store, { card: { id, step }, notes });
+  if (changed.status === 'away') return { status: 'away' };
+  if (card === undefined) return { status: 'unknown' };
+  return { status: card === before ? 'late' : 'taken', card };
+}
+
+/** The arguments as a person is shown them: nobody can say yes to what they do not see. Undefined for none. */
+export function argsLine(args: unknown): string | undefined {
+  const text = JSON.stringify(args) ?? '{}';
+  if (text === '{}') return undefined;
+  const rest = text.length - askedArgsMax;
+  return `with ${rest > 0 ? `${text.slice(0, askedArgsMax)}… and ${rest} characters more` : text}`;
+}
+
+/** Closes a question that nobody will answer any more. */
+export async function expire(store: Store, id: string): Promise<void> {
+  const step = (stored: Card | undefined) =>
+    stored?.state === 'open' ? ({ ...stored, state: 'expired' } as const) : stored;
+  const known = store.card(id);
+  if (known?.state !== 'open') return;
+  const body = { type: 'card-changed', card: { ...known, state: 'expired' } } as const;
+  await change(store, {
+    card: { id, step },
+    notes: [{ body, place: { task: known.task }, atMs: store.clock.nowMs() }],
+  });
+}

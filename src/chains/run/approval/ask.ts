@@ -1,0 +1,171 @@
+/**
+ * A question to a person that outlives its process: one card for a run, a step, its attempt and its arguments. Whoever
+ * takes the run on finds it again, with the answer that came meanwhile or with its time over.
+ */
+
+import type { Card, CardAction } from '../../../core/card.ts';
+import { answerPollMs, storeRetryMinMs } from '../../../core/limits.ts';
+import type { Stop } from '../../../core/verdict.ts';
+import type { askPerson } from '../../../guard/route/approval.ts';
+import { wait } from '../../../platform/system-clock.ts';
+import { tell } from '../../../guard/route/admission.ts';
+import type { Lane } from '../../../guard/route/call-site.ts';
+import { holdsWords } from '../../../guard/journal/journal.ts';
+import { atHalt } from '../../../guard/tasks/task.ts';
+import type { Works } from '../../../guard/runtime/runtime.ts';
+import type { Answer } from '../../../ports/approver.ts';
+import { answerQuestion, expire } from './answer-card.ts';
+import { cardId, openQuestion } from './question-card.ts';
+import { type Desk, write } from '../storage/run-context.ts';
+import { sameRules } from '../state/transitions.ts';
+import { findStanding, giveStanding } from './standing-approvals.ts';
+
+/** How a run asks: who approved it comes back, or the word against it. */
+export function askInStore(desk: Desk): typeof askPerson {
+  return async (works, lane, stop) => {
+    const no = (code: 'rule_declined' | 'rule_unanswered', more = ''): Stop => {
+      return { ...stop, kind: 'deny', code, reason: [stop.reason, more].filter(Boolean).join('; ') };
+    };
+    const rules = [...(stop.rules ?? [])].sort();
+    const found = await approvalOf(desk, rules);
+    if (found !== undefined) {
+      desk.show({ type: 'approval-found', run: desk.run.id, step: desk.subject.step, ...found });
+      return approvedBy(desk, found.by);
+    }
+    const isAnswered = desk.store.card(cardId(desk, rules))?.state === 'answered';
+    if (!isAnswered && !isThere(desk)) return no('rule_unanswered', 'there is nobody to ask');
+    const card = await openQuestion(desk, works, lane, stop, rules);
+    if (card === undefined) return no('rule_unanswered', 'the question could not be kept');
+    if (card.state === 'open') desk.show(asked(desk, card));
+    if (card.state === 'open' && !desk.wait) {
+      desk.parked = true;
+      return no('rule_unanswered', 'nobody has answered yet');
+    }
+    const turned = card.state === 'open' ? await standStill(works, lane, () => answerTo(desk, lane, card)) : card;
+    if (turned === undefined || turned.state === 'expired' || turned.answer === undefined) {
+      await expire(desk.store, card.id);
+      return no('rule_unanswered', desk.signal.aborted ? '' : whySilent(desk, works, card));
+    }
+    desk.show({ type: 'question-answered', run: desk.run.id, step: desk.subject.step, card: turned });
+    const who = turned.by ?? 'somebody';
+    if (turned.answer === 'decline') return no('rule_declined', `declined by ${who}`);
+    await remember(desk, works, turned, rules, who);
+    desk.answered = turned.id;
+    return approvedBy(desk, who);
+  };
+}
+
+function approvedBy(desk: Desk, who: string): string {
+  desk.approvedBy = who;
+  return who;
+}
+
+/** The yes that somebody gave before, for all of the run or for good. */
+async function approvalOf({ run, store }: Desk, rules: readonly string[]) {
+  const given = run.approved.find((each) => sameRules(each.rules, rules));
+  if (given !== undefined) return { by: given.by, for: 'run' } as const;
+  const standing = await findStanding(store, run.chain, rules);
+  return standing && ({ by: standing.by, for: 'always' } as const);
+}
+
+function whySilent({ clock }: Desk, { settings }: Works, { expiresAtMs = 0 }: Card): string {
+  if (clock.nowMs() < expiresAtMs) return 'nobody could be reached';
+  return `no answer within ${settings.approval.timeoutSecs} s`;
+}
+
+/** Whether anybody can be asked; a question that nobody here waits for only needs a store that others see. */
+function isThere({ approver, wait, store }: Desk): boolean {
+  if (!wait && store.shared !== undefined) return true;
+  return approver !== undefined && approver.isThere?.() !== false;
+}
+
+function asked(desk: Desk, card: Card) {
+  const { run, subject, clock } = desk;
+  const waitMs = Math.max(0, (card.expiresAtMs ?? 0) - clock.nowMs());
+  return { type: 'question-asked', run: run.id, step: subject.step, card, waitMs } as const;
+}
+
+/** The clocks of the task stand still while a person is asked. */
+async function standStill<T>(works: Works, { task }: Lane, wait: () => Promise<T>): Promise<T> {
+  if (task !== undefined) tell(works, task, { type: 'task-stopped' }, works.clock.nowMs());
+  const result = await wait();
+  if (task !== undefined) tell(works, task, { type: 'task-resumed' }, works.clock.nowMs());
+  return result;
+}
+
+/** The card once it is answered, or undefined when its time is up, the run ends, or nobody can be reached. */
+function answerTo(desk: Desk, { task }: Lane, card: Card): Promise<Card | undefined> {
+  const { store, clock, approver, signal } = desk;
+  return new Promise((resolve) => {
+    const controller = new AbortController();
+    let poll = () => {};
+    let isOver = false;
+    const end = (turned?: Card) => {
+      isOver = true;
+      for (const undo of [poll, expiry, forget, unwatch]) undo?.();
+      signal.removeEventListener('abort', leave);
+      controller.abort();
+      resolve(turned);
+    };
+    const leave = () => end();
+    const look = () => {
+      try {
+        store.shared?.refresh();
+        const now = store.card(card.id);
+        if (now !== undefined && now.state !== 'open') end(now);
+      } catch {
+        end(); // The store was closed under us: nobody can answer.
+      }
+    };
+    const again = () => {
+      look();
+      if (!isOver) poll = clock.after(answerPollMs, again, true);
+    };
+    const expiry = clock.after(Math.max(0, (card.expiresAtMs ?? 0) - clock.nowMs()), leave, true);
+    const forget = atHalt(task, leave);
+    const unwatch = store.shared?.watch((hint) => {
+      if (hint.type === 'cell-changed' && hint.key === `card/${card.id}`) look();
+    });
+    signal.addEventListener('abort', leave, { once: true });
+    again();
+    if (signal.aborted) leave();
+    if (isOver) return;
+    const heard = async (answer: Answer) => {
+      if (typeof answer?.approved !== 'boolean') return leave();
+      const by = typeof answer.by === 'string' ? answer.by : String(approver!.name);
+      // An answer that the store has not heard of is none yet; the first that it hears stands, whoever gave it.
+      while (!isOver) {
+        const { status, card: turned } = await answerQuestion(store, card.id, actionOf(answer), by);
+        if (status !== 'away') return end(turned);
+        await wait(clock, storeRetryMinMs, controller.signal);
+      }
+    };
+    Promise.resolve()
+      .then(() => approver!.ask(card, controller.signal))
+      .then(heard)
+      .catch(leave);
+  });
+}
+
+function actionOf({ approved, for: lasts }: Answer): CardAction {
+  if (!approved) return 'decline';
+  return lasts === 'run' ? 'approve_run' : lasts === 'always' ? 'approve_always' : 'approve';
+}
+
+/** Keeps what was said for more than this one step. */
+async function remember(
+  desk: Desk,
+  works: Works,
+  { answer }: Card,
+  rules: readonly string[],
+  who: string,
+): Promise<void> {
+  const { by, store, run } = desk;
+  const { chain } = run;
+  const approved = answer === 'approve_run' ? { approved: { rules, by: who } } : {};
+  await write(desk, { type: 'answered', by, ...approved });
+  if (answer !== 'approve_always') return;
+  const given = { type: 'standing-given', chain: chain.id, rules, by: who } as const;
+  const shown = holdsWords(works) ? given : (works.rules?.hide(given) ?? given);
+  await giveStanding(store, chain, rules, shown.rules, who);
+}

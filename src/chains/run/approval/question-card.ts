@@ -1,0 +1,61 @@
+/** The card of a question: made where there is none, and found again by whoever asks the same. */
+
+import { createHmac } from 'node:crypto';
+import type { Card, CardAction } from '../../../core/card.ts';
+import type { Stop } from '../../../core/verdict.ts';
+import type { Lane } from '../../../guard/route/call-site.ts';
+import { holdsWords } from '../../../guard/journal/journal.ts';
+import type { Works } from '../../../guard/runtime/runtime.ts';
+import { argsLine, expire } from './answer-card.ts';
+import { type Desk, write } from '../storage/run-context.ts';
+
+const actions: readonly CardAction[] = ['approve', 'approve_run', 'approve_always', 'decline'];
+
+/** The card of the question as it is now, made where there is none; undefined where the store does not take it. */
+export async function openQuestion(
+  desk: Desk,
+  works: Works,
+  { target }: Lane,
+  { code, counters, reason }: Stop,
+  rules: readonly string[],
+): Promise<Card | undefined> {
+  const { run, subject, store, clock, by } = desk;
+  const id = cardId(desk, rules);
+  if (run.card !== undefined && run.card !== id) await expire(store, run.card); // Rules or arguments are others now.
+  const what =
+    subject.step === '' ? run.chain.id : `${run.chain.id}: step ${subject.step} wants to call ${target.name}`;
+  const fresh: Card = {
+    id,
+    kind: 'ask',
+    task: run.id,
+    code,
+    counters,
+    evidence: [what, ...(reason === undefined ? [] : [reason])],
+    actions,
+    state: 'open',
+    expiresAtMs: clock.nowMs() + works.settings.approval.timeoutSecs * 1000,
+    step: { run: run.id, chain: run.chain.id, id: subject.step, rules },
+  };
+  const kept = holdsWords(works) ? fresh : (works.rules?.hide(fresh) ?? fresh);
+  let shown: Card | undefined;
+  const step = (stored: Card | undefined) => {
+    shown = stored ?? kept;
+    return shown;
+  };
+  const notes = [{ type: 'card-changed', card: kept }] as const;
+  const moved = await write(desk, { type: 'asked', by, card: id }, { card: { id, step }, notes });
+  if (moved.status !== 'done' || shown === undefined) return undefined;
+  // Whoever is asked here and now sees the values, too; what is kept does not hold them.
+  const line = argsLine(subject.args);
+  return { ...shown, evidence: line === undefined ? fresh.evidence : [...fresh.evidence, line] };
+}
+
+/** Nothing of what is asked about can be read from it, and equal questions have equal ones. */
+export function cardId({ run, subject, store }: Desk, rules: readonly string[]): string {
+  const key = store.shared?.secret ?? run.id;
+  const { step, attempt, args } = subject;
+  const mark = createHmac('sha256', key)
+    .update(JSON.stringify([run.id, step, attempt, args, rules]))
+    .digest('hex');
+  return `ask-${mark.slice(0, 16)}`;
+}

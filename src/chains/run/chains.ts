@@ -1,0 +1,215 @@
+/** Chains that run: started, gone on with, looked at, cancelled and settled, on one store. */
+
+import { randomBytes } from 'node:crypto';
+import { SwitchgearError } from '../../core/error.ts';
+import { abilityOutputBytesMax } from '../../core/limits.ts';
+import { quoted } from '../../core/quote.ts';
+import { parseNyaya } from '../../core/controls/rules/nyaya.ts';
+import { printRule } from '../../core/controls/rules/rule.ts';
+import { systemClock } from '../../platform/system-clock.ts';
+import type { SwitchgearOptions } from '../../guard/api.ts';
+import { createSwitchgear } from '../../guard/create-switchgear.ts';
+import type { Clock } from '../../ports/clock.ts';
+import { memoryStore } from '../../stores/memory.ts';
+import type { AbilitySource } from '../abilities/ability.ts';
+import { expire } from './approval/answer-card.ts';
+import type { Chain } from '../file/chain.ts';
+import { readParams } from '../file/params.ts';
+import { findAbilities } from './find-abilities.ts';
+import type { OnRun } from './state/run-event.ts';
+import { createRun, keepMove, listRuns, loadRun, type Moved, type RunLine, readOutput } from './storage/runs.ts';
+import { isGone, newOwner } from './ownership.ts';
+import type { RunState } from './state/run-state.ts';
+import { isOver, openStep } from './state/transitions.ts';
+import { goOn, ownRules, type Runner } from './runner.ts';
+
+export interface ChainsOptions extends SwitchgearOptions {
+  /** Where abilities come from; the first source that has one is asked. */
+  readonly abilities: readonly AbilitySource[];
+  /** Told what happens in runs, as it happens. */
+  readonly onRun?: OnRun;
+}
+
+export interface RunOptions {
+  /** A name of your own for the run; one that was used before is refused. */
+  readonly id?: string;
+  /** A text of a model with a `<nyaya>` block: its rules may only tighten. */
+  readonly modelText?: string;
+  /** Where the chain came from, kept for whoever goes on with it. */
+  readonly origin?: string;
+  /** Cancels the run. */
+  readonly signal?: AbortSignal;
+  /** False leaves a run that asks a person as `waiting`, to be resumed when the answer is there. */
+  readonly wait?: boolean;
+}
+
+export interface ResolveOptions {
+  /** Who says so. */
+  readonly by: string;
+  /** What the step gave, where it was done. */
+  readonly output?: unknown;
+}
+
+export interface Chains {
+  /** Runs a chain to its end, or to where it has to stop: the state says how far it came. */
+  run(chain: Chain, params?: Readonly<Record<string, unknown>>, options?: RunOptions): Promise<RunState>;
+  /** Goes on with a run whose process is gone, that waits for an answer, or that was throttled. */
+  resume(id: string, options?: Pick<RunOptions, 'signal' | 'wait'>): Promise<RunState>;
+  list(): Promise<readonly RunLine[]>;
+  show(id: string): Promise<RunState>;
+  /** What the steps of a run gave, by step. */
+  outputs(id: string): Promise<Readonly<Record<string, unknown>>>;
+  /** Stops a run, wherever it runs. */
+  cancel(id: string, by: string): Promise<RunState>;
+  /** Settles a step in doubt: it was done, or is to be done again. The run can be resumed then. */
+  resolve(id: string, how: 'done' | 'redo', options: ResolveOptions): Promise<RunState>;
+  /** Ends what abilities have started. The store stays open. */
+  close(): Promise<void>;
+}
+
+export function createChains(options: ChainsOptions): Chains {
+  const { abilities: sources, onRun, ...gearOptions } = options;
+  const clock = options.store?.clock ?? options.clock ?? systemClock; // The store owns the time: others read it there.
+  const store = options.store ?? memoryStore(clock);
+  checkOptions(gearOptions, clock);
+  const runner: Runner = { options: gearOptions, store, clock, show: shownTo(onRun) };
+
+  async function run(chain: Chain, given: Readonly<Record<string, unknown>> = {}, said: RunOptions = {}) {
+    const params = readParams(chain, given);
+    const modelRules = said.modelText === undefined ? [] : rulesIn(said.modelText, chain);
+    ownRules(chain, params, modelRules); // Rules that cannot be filled refuse the run before anything is started.
+    const found = await findAbilities(sources, chain, () => true);
+    const id = said.id ?? newId(clock.wallMs());
+    const first: RunState = {
+      format: 1,
+      id: idOf(id),
+      status: 'running',
+      chain,
+      params,
+      modelRules,
+      ...(said.origin !== undefined && { origin: said.origin }),
+      startedWallMs: clock.wallMs(),
+      steps: chain.steps.map((step) => ({ id: step.id, status: 'pending', attempts: 0 })),
+      owner: newOwner(store),
+      approved: [],
+    };
+    const created = await createRun(store, first);
+    if (created.status === 'refused' && !created.full) {
+      throw new SwitchgearError('run_exists', `there is a run ${quoted(id)} already: resume it, or use another id`);
+    }
+    const mine = taken(created, id);
+    runner.show({ type: 'run-started', run: mine });
+    return goOn(runner, mine, { ...said, wait: said.wait ?? true, abilities: found });
+  }
+
+  async function resume(id: string, said: Pick<RunOptions, 'signal' | 'wait'> = {}) {
+    const known = await loadRun(store, id);
+    if (known.status === 'in-doubt') return known;
+    if (isOver(known)) throw new SwitchgearError('run_over', `the run ${quoted(id)} is over: it is ${known.status}`);
+    const { owner: over } = known;
+    if (over !== undefined && !isGone(over, store.clock.nowMs())) throw busy(id, over.untilMs - store.clock.nowMs());
+    const found = await findAbilities(sources, known.chain, (at) => known.steps[at]?.status !== 'done');
+    const move = { type: 'taken', owner: newOwner(store), over } as const;
+    const notes = [{ type: 'run-resumed', run: id, chain: known.chain.id } as const];
+    const moved = await keepMove(store, known, move, { notes });
+    if (moved.status === 'refused' && !moved.full) throw busy(id, 0);
+    const mine = taken(moved, id);
+    runner.show({ type: 'run-resumed', run: mine });
+    if (mine.status === 'in-doubt') return mine;
+    return goOn(runner, mine, { ...said, wait: said.wait ?? true, abilities: found });
+  }
+
+  async function resolve(id: string, how: 'done' | 'redo', { by, output }: ResolveOptions) {
+    const known = await loadRun(store, id);
+    const step = openStep(known);
+    if (known.status !== 'in-doubt' || step < 0) {
+      throw new SwitchgearError('not_in_doubt', `no step of the run ${quoted(id)} is in doubt: it is ${known.status}`);
+    }
+    const text = JSON.stringify(output ?? null);
+    const outputBytes = Buffer.byteLength(text);
+    if (outputBytes > abilityOutputBytesMax) {
+      throw new SwitchgearError('invalid_argument', `an output has at most ${abilityOutputBytesMax} bytes`);
+    }
+    const move = { type: 'resolved', how, outputBytes, wallMs: clock.wallMs() } as const;
+    const notes = [{ type: 'run-resolved', run: id, chain: known.chain.id, by, how } as const];
+    const kept = how === 'done' ? { output: { step, text } } : {};
+    return taken(await keepMove(store, known, move, { notes, ...kept }), id);
+  }
+
+  return {
+    run,
+    resume,
+    resolve,
+    list: () => listRuns(store),
+    show: (id) => loadRun(store, id),
+    async outputs(id) {
+      const { chain, steps } = await loadRun(store, id);
+      const found: [string, unknown][] = [];
+      for (const [at, step] of chain.steps.entries()) {
+        if (steps[at]?.status === 'done') found.push([step.id, await readOutput(store, id, at)]);
+      }
+      return Object.fromEntries(found);
+    },
+    async cancel(id, by) {
+      const known = await loadRun(store, id);
+      if (isOver(known)) throw new SwitchgearError('run_over', `the run ${quoted(id)} is over: it is ${known.status}`);
+      const end = { code: 'cancelled', message: `cancelled by ${by}` } as const;
+      const notes = [{ type: 'run-cancelled', run: id, chain: known.chain.id, by } as const];
+      const move = { type: 'cancelled', wallMs: clock.wallMs(), end } as const;
+      const run = taken(await keepMove(store, known, move, { notes }), id);
+      if (known.card !== undefined) await expire(store, known.card); // Nobody is to answer what nobody asks any more.
+      return run;
+    },
+    async close() {
+      await Promise.all(sources.map((source) => source.close()));
+    },
+  };
+}
+
+/** A policy or an option that cannot be is said at once, and not by a run that has begun. */
+function checkOptions(options: SwitchgearOptions, clock: Clock): void {
+  createSwitchgear({ ...options, clock, store: memoryStore(clock), log: 'silent' }).dispose();
+}
+
+/** Whoever looks on cannot stop a run. */
+function shownTo(onRun: OnRun | undefined): OnRun {
+  return (event) => {
+    try {
+      onRun?.(event);
+    } catch {
+      // What happened has happened.
+    }
+  };
+}
+
+/** The lines of a model's rules. One that cannot be read would be a hole: it refuses the run. */
+function rulesIn(text: string, chain: Chain): readonly string[] {
+  const { rules, errors } = parseNyaya(text, `chain:${chain.id}`);
+  if (errors.length > 0)
+    throw new SwitchgearError('invalid_plan', `the plan of the model cannot be used: ${errors[0]}`);
+  return rules.map(printRule);
+}
+
+/** Newer ones sort later, and two of one moment differ. */
+function newId(wallMs: number): string {
+  return `${wallMs.toString(36)}-${randomBytes(3).toString('hex')}`;
+}
+
+function idOf(id: string): string {
+  if (typeof id === 'string' && /^[\w.-]{1,64}$/.test(id)) return id;
+  throw new SwitchgearError(
+    'invalid_argument',
+    `the id of a run must be 1 to 64 letters, digits, . _ or -, got ${quoted(id)}`,
+  );
+}
+
+function busy(id: string, leftMs: number): SwitchgearError {
+  const wait = leftMs > 0 ? `; if its process is gone, try again in ${Math.ceil(leftMs / 1000)} s` : '';
+  return new SwitchgearError('run_busy', `the run ${quoted(id)} is being run by another process${wait}`);
+}
+
+function taken(moved: Moved, id: string): RunState {
+  if (moved.status === 'done') return moved.run;
+  const why = moved.status === 'away' ? moved.reason : moved.full ? 'it does not fit' : 'it has changed meanwhile';
+  throw new SwitchgearError('store_away', `the store did not take the run ${quoted(id)}: ${why}`);
+}

@@ -1,0 +1,32 @@
+/** Who does what in a run: found before anything runs, so that nothing runs where one of them is missing. */
+
+import { SwitchgearError } from '../../core/error.ts';
+import { quoted } from '../../core/quote.ts';
+import type { Ability, AbilitySource } from '../abilities/ability.ts';
+import type { Chain } from '../file/chain.ts';
+
+/** The abilities of the steps that are wanted, by name; of several sources the first that has one. */
+export async function findAbilities(
+  sources: readonly AbilitySource[],
+  { steps }: Chain,
+  isWanted: (step: number) => boolean,
+): Promise<ReadonlyMap<string, Ability>> {
+  const found = new Map<string, Ability>();
+  for (const [at, { ability: name, id }] of steps.entries()) {
+    if (found.has(name) || !isWanted(at)) continue;
+    for (const source of sources) {
+      const ability = await source.find(name);
+      if (ability === undefined) continue;
+      found.set(name, ability);
+      break;
+    }
+    if (!found.has(name)) throw await unknownAbility(sources, name, id);
+  }
+  return found;
+}
+
+async function unknownAbility(sources: readonly AbilitySource[], name: string, step: string): Promise<SwitchgearError> {
+  const names = (await Promise.all(sources.map((source) => source.names()))).flat();
+  const known = names.length === 0 ? 'there are none' : `there are ${names.slice(0, 20).join(', ')}`;
+  return new SwitchgearError('unknown_ability', `step ${step}: nobody has the ability ${quoted(name)}: ${known}`);
+}

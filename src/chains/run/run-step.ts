@@ -1,0 +1,199 @@
+/** One step of a run: filled, checked, begun in the store, run, and its result kept. What is not begun never runs. */
+
+import { readError } from '../../core/classify.ts';
+import { abilityOutputBytesMax, reasonLengthMax, resultPatienceMs, stepStoreWaitMs, sweepMs } from '../../core/limits.ts';
+import { refusalOf } from '../../core/refusal.ts';
+import { wait } from '../../platform/system-clock.ts';
+import type { Task } from '../../guard/api.ts';
+import type { ChainStep } from '../file/chain.ts';
+import { holds, whySkipped } from '../file/condition.ts';
+import { type Bench, tellRules } from './storage/run-bench.ts';
+import { stepEnded, useOf, writeWithin } from './storage/run-context.ts';
+import type { Moved } from './storage/runs.ts';
+import { checkRules } from './state/check-rules.ts';
+import type { RunEnd, RunState } from './state/run-state.ts';
+import { type Stopped, stoppedBy, storeStop } from './stop-reason.ts';
+import { fillTemplates, namesIn } from '../file/template.ts';
+
+/** The step never began: what went wrong says nothing about its ability. */
+class NotBegunError extends Error {
+  readonly moved: Moved;
+
+  constructor(moved: Moved) {
+    super('the step was not begun');
+    this.name = 'NotBegunError';
+    this.moved = moved;
+  }
+}
+
+/** Runs the step at a place; undefined where the run goes on. */
+export async function runStep(bench: Bench, at: number, task: Task): Promise<Stopped | undefined> {
+  const { desk, outputs } = bench;
+  const step = desk.run.chain.steps[at]!;
+  const scope = { params: desk.run.params, outputs };
+  let args: Readonly<Record<string, unknown>>;
+  try {
+    if (step.condition !== undefined && !holds(step.condition, scope)) {
+      return await skip(bench, at, step, whySkipped(step.condition, scope));
+    }
+    args = fillTemplates(step.args, scope);
+  } catch (error) {
+    const message = `${step.id}: ${readError(error).message}${whoWasSkipped(desk.run, step)}`;
+    return { status: 'failed', end: { code: 'ability_failed', message } };
+  }
+  for (;;) {
+    const stopped = await attempt(bench, at, step, args, task);
+    if (stopped !== 'paused') return stopped;
+    await wait(desk.clock, sweepMs, desk.signal); // An operator paused it; its clocks stand still.
+  }
+}
+
+/** The steps that were to output what a step uses, and were skipped. */
+function whoWasSkipped({ chain, steps }: RunState, { args, condition }: ChainStep): string {
+  const roots = new Set(namesIn([args, condition?.value]).map((name) => name.split('.')[0]));
+  const skipped = chain.steps.filter(({ outputKey }, at) => steps[at]?.status === 'skipped' && roots.has(outputKey));
+  return skipped.map(({ id, outputKey }) => `; ${id}, which outputs ${outputKey}, was skipped`).join('');
+}
+
+async function skip(bench: Bench, at: number, step: ChainStep, reason: string): Promise<Stopped | undefined> {
+  const { desk } = bench;
+  const { by, clock, run } = desk;
+  const move = { type: 'skipped', by, step: at, wallMs: clock.wallMs(), reason } as const;
+  const moved = await writeWithin(desk, stepStoreWaitMs, move, { notes: [stepEnded(run.id, step.id, 'skipped')] });
+  if (moved.status !== 'done') return storeStop(moved);
+  desk.show({ type: 'step-ended', run: run.id, step: desk.run.steps[at]!, ability: step.ability });
+  return undefined;
+}
+
+async function attempt(
+  bench: Bench,
+  at: number,
+  step: ChainStep,
+  args: Readonly<Record<string, unknown>>,
+  task: Task,
+): Promise<Stopped | 'paused' | undefined> {
+  const { desk, gear, gate, outputs, rules } = bench;
+  const { run, by, clock } = desk;
+  const ability = bench.abilities.get(step.ability)!;
+  const number = run.steps[at]!.attempts + 1;
+  const checked = checkRules(rules, run, { ability: step.ability, agent: gear.agent, args, outputs });
+  tellRules(bench, step.id, checked);
+  desk.subject = { step: step.id, attempt: number, args };
+  desk.approvedBy = undefined;
+  let ran = false;
+  let work: Promise<unknown> | undefined;
+  const perform = async (): Promise<unknown> => {
+    const { signal } = gear.call()!;
+    signal.throwIfAborted();
+    const move = { type: 'begun', by, step: at, attempt: number, wallMs: clock.wallMs() } as const;
+    const { approvedBy } = desk;
+    const note = {
+      ...({ type: 'step-started', run: run.id, step: step.id, attempt: number } as const),
+      ...(approvedBy !== undefined && { approvedBy }),
+    };
+    const begun = await writeWithin(desk, stepStoreWaitMs, move, { ...useOf(desk), notes: [note] }, signal);
+    if (begun.status !== 'done') throw new NotBegunError(begun);
+    desk.answered = undefined;
+    signal.throwIfAborted();
+    ran = true;
+    desk.show({ type: 'step-started', run: run.id, step: desk.run.steps[at]!, ability: step.ability });
+    return ability.run({ name: step.ability, args, signal, attemptKey: `${run.id}/${step.id}` });
+  };
+  const guarded = gate.guard(
+    step.ability,
+    () => {
+      work = perform();
+      return work;
+    },
+    {
+      match: () => checked.hits,
+      breaker: { ...(ability.scope === 'shared' && { scope: 'shared' }), ...step.circuitBreaker },
+      ...(step.timeoutSecs !== undefined && { timeoutSecs: step.timeoutSecs }),
+      classify: (ending) => ('error' in ending && ending.error instanceof NotBegunError ? 'neutral' : undefined),
+    },
+  );
+  let value: unknown;
+  try {
+    value = await task.run(() => guarded(args));
+  } catch (error) {
+    if (!ran) await work?.catch(() => {}); // Its time was up before it began: it must not begin now.
+    return failure(bench, at, step, number, task, error, ran);
+  }
+  const refusal = refusalOf(value);
+  if (refusal === undefined) return keepResult(bench, at, step, number, value);
+  if (refusal.code === 'task_paused') {
+    desk.show({ type: 'step-held', run: run.id, step: step.id, reason: refusal.explanation });
+    return 'paused';
+  }
+  return desk.parked ? 'parked' : stoppedBy(desk, refusal, checked);
+}
+
+async function failure(
+  bench: Bench,
+  at: number,
+  step: ChainStep,
+  number: number,
+  task: Task,
+  error: unknown,
+  ran: boolean,
+): Promise<Stopped> {
+  const { desk } = bench;
+  if (desk.lost) return 'lost';
+  const refusal = task.halt ?? refusalOf(error);
+  if (refusal !== undefined) return stoppedBy(desk, refusal, bench.lastChecked);
+  if (error instanceof NotBegunError) return storeStop(error.moved);
+  const { names, message } = readError(error);
+  const text = `${step.id}: ${names[0] ?? 'Error'}: ${message}`.slice(0, reasonLengthMax);
+  const end: RunEnd = { code: 'ability_failed', message: text };
+  return ran ? fail(bench, at, step, number, end) : { status: 'failed', end };
+}
+
+/** A step that ran and failed: that is known, so it is not in doubt. */
+async function fail(bench: Bench, at: number, step: ChainStep, number: number, end: RunEnd): Promise<Stopped> {
+  const { desk } = bench;
+  const { by, clock, run } = desk;
+  const move = { type: 'failed', by, step: at, attempt: number, wallMs: clock.wallMs(), end } as const;
+  const notes = [
+    stepEnded(run.id, step.id, 'failed'),
+    { type: 'run-ended', run: run.id, chain: run.chain.id, status: 'failed', code: end.code } as const,
+  ];
+  const moved = await writeWithin(desk, resultPatienceMs, move, { notes }, desk.signal);
+  if (moved.status === 'done') {
+    desk.show({ type: 'step-ended', run: run.id, step: desk.run.steps[at]!, ability: step.ability });
+  }
+  return { status: 'failed', end };
+}
+
+async function keepResult(
+  bench: Bench,
+  at: number,
+  step: ChainStep,
+  number: number,
+  value: unknown,
+): Promise<Stopped | undefined> {
+  const { desk, outputs } = bench;
+  const { by, clock, run } = desk;
+  const text = jsonOf(value);
+  const outputBytes = Buffer.byteLength(text ?? '');
+  if (text === undefined || outputBytes > abilityOutputBytesMax) {
+    const what = text === undefined ? 'is no plain data' : `has ${outputBytes} bytes, at most ${abilityOutputBytesMax}`;
+    return fail(bench, at, step, number, { code: 'ability_failed', message: `${step.id}: its output ${what}` });
+  }
+  const wallMs = clock.wallMs();
+  const move = { type: 'finished', by, step: at, attempt: number, wallMs, outputBytes } as const;
+  const notes = [stepEnded(run.id, step.id, 'done')];
+  const beside = { output: { step: at, text }, notes };
+  const moved = await writeWithin(desk, resultPatienceMs, move, beside, desk.signal);
+  if (moved.status !== 'done') return storeStop(moved);
+  if (step.outputKey !== undefined) outputs[step.outputKey] = JSON.parse(text) as unknown; // As it is read later.
+  desk.show({ type: 'step-ended', run: run.id, step: desk.run.steps[at]!, ability: step.ability });
+  return desk.run.owner?.process === by ? undefined : 'lost';
+}
+
+function jsonOf(value: unknown): string | undefined {
+  try {
+    return JSON.stringify(value ?? null);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,64 @@
+/** The two ends of a run: it is let start, which is what frequency counts, and what came out is looked at. */
+
+import { stepStoreWaitMs } from '../../core/limits.ts';
+import { refusalOf } from '../../core/refusal.ts';
+import { chainRun, type RulesState } from '../../core/controls/rules/control.ts';
+import { explainRules } from '../../core/controls/rules/evaluate.ts';
+import { countIn } from '../../core/controls/rules/history.ts';
+import { type Bench, tellRules } from './storage/run-bench.ts';
+import { useOf, writeWithin } from './storage/run-context.ts';
+import { type Checked, checkRules } from './state/check-rules.ts';
+import { type Stopped, stoppedBy, storeStop } from './stop-reason.ts';
+
+/** The run as a whole is judged once, when it starts: that is what frequency counts. */
+export async function admitRun(bench: Bench): Promise<Stopped | undefined> {
+  const { desk, gate } = bench;
+  const { run, by } = desk;
+  if (run.admitted) return undefined;
+  desk.subject = { step: '', attempt: 0, args: {} };
+  tellRules(bench, '', { hits: [], rows: frequencyRows(bench) });
+  const refusal = refusalOf(await gate.guard(chainRun(run.chain.id), async () => {}, { match: () => [] })());
+  if (refusal !== undefined) return desk.parked ? 'parked' : stoppedBy(desk, refusal, bench.lastChecked);
+  const moved = await writeWithin(desk, stepStoreWaitMs, { type: 'admitted', by }, useOf(desk));
+  desk.answered = undefined;
+  return moved.status === 'done' ? undefined : storeStop(moved);
+}
+
+function frequencyRows({ desk, gate, gear, rules }: Bench): Checked['rows'] {
+  const { works } = gate;
+  const { chain } = desk.run;
+  const all = [...rules.policy, ...rules.own];
+  const counted = works.store.cell('rules', () => works.rules!.control.initial(0)).state as RulesState;
+  const atMs = works.clock.nowMs();
+  return all.flatMap((rule) => {
+    if (rule.condition.kind !== 'frequency') return [];
+    const key = `${rule.id}@${chain.id}`;
+    const history = counted.times.items[key];
+    const before = (windowMs: number) =>
+      works.store.shared?.marked(`frequency//${encodeURIComponent(key)}`, atMs, windowMs).count ??
+      (history === undefined ? 0 : countIn(history, windowMs, atMs));
+    const runs = (windowMs: number) => 1 + before(windowMs);
+    const step = { chain: chain.id, ability: '', outputs: {}, agent: gear.agent };
+    return explainRules([rule], step, works.settings.ruleSettings, runs).map(({ fired, value, limit }) => {
+      const { id, action, reason } = rule;
+      return { rule: id, action, fired, value, limit, ...(reason !== undefined && { reason }) };
+    });
+  });
+}
+
+/** After the last step: what it brought may still fire. What fired before it has had its say. */
+export async function checkEnd(bench: Bench): Promise<Stopped | undefined> {
+  const { desk, gate, gear, outputs, rules } = bench;
+  const { run } = desk;
+  const before = new Set(bench.lastChecked.hits.map(({ rule, seen }) => `${rule}\n${seen}`));
+  const checked = checkRules(rules, run, { ability: '', agent: gear.agent, args: {}, outputs });
+  tellRules(bench, '', checked);
+  const slow = new Set(checked.rows.flatMap(({ rule, action }) => (action === 'throttle' ? rule : [])));
+  const hits = checked.hits.filter(({ rule, seen }) => !slow.has(rule) && !before.has(`${rule}\n${seen}`));
+  if (hits.length === 0) return undefined;
+  desk.subject = { step: '', attempt: 1, args: {} };
+  const end = gate.guard(`the end of ${run.chain.id}`, async () => {}, { match: () => hits });
+  const refusal = refusalOf(await end());
+  if (refusal === undefined) return undefined;
+  return desk.parked ? 'parked' : stoppedBy(desk, refusal, checked);
+}

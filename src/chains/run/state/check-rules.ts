@@ -1,0 +1,89 @@
+/** Which rules fire before a step of a chain, and what each of them saw. */
+
+import type { RuleHit } from '../../../core/action.ts';
+import { explainRules, matchCall, matchStep, type Step } from '../../../core/controls/rules/evaluate.ts';
+import type { Rule } from '../../../core/controls/rules/rule.ts';
+import { isFor } from '../../../core/controls/rules/target.ts';
+import type { RuleSettings } from '../../../core/settings.ts';
+import type { RuleSeen } from './run-event.ts';
+import type { RunState } from './run-state.ts';
+
+/** Rules that look at chains: those of the policy and those of the chain, each with its own settings. */
+export interface RunRules {
+  readonly policy: readonly Rule[];
+  readonly own: readonly Rule[];
+  readonly settings: RuleSettings;
+  readonly ownSettings: RuleSettings;
+}
+
+/** What is about to happen; `ability` is empty after the last step. */
+export interface Coming {
+  readonly ability: string;
+  readonly agent: string;
+  readonly args: Readonly<Record<string, unknown>>;
+  readonly outputs: Readonly<Record<string, unknown>>;
+}
+
+export interface Checked {
+  readonly hits: readonly RuleHit[];
+  readonly rows: readonly RuleSeen[];
+}
+
+/** Everything that looks at what is coming, and what of it fires. */
+export function checkRules(rules: RunRules, run: RunState, coming: Coming): Checked {
+  const step: Step = { chain: run.chain.id, params: run.params, ...coming };
+  const isEnd = coming.ability === '';
+  const seen = new Map<string, { readonly row: RuleSeen; readonly hit: RuleHit | undefined }>();
+  const add = (rule: Rule, hit: RuleHit | undefined, value: string, limit: string) => {
+    if (seen.get(rule.id)?.hit !== undefined) return;
+    const { id, action, reason } = rule;
+    const row = { rule: id, action, fired: hit !== undefined, value, limit, ...(reason !== undefined && { reason }) };
+    seen.set(id, { row, hit });
+  };
+  const lists = [
+    [rules.own, rules.ownSettings],
+    [rules.policy.filter(({ target }) => looksAtChains(target)), rules.settings],
+  ] as const;
+  for (const [list, settings] of lists) {
+    for (const rule of list) {
+      if (isEnd && rule.condition.kind === 'ability') continue;
+      const own = missingSettings(rule, run, settings);
+      const [row] = explainRules([rule], step, own);
+      if (row !== undefined) add(rule, matchStep([rule], step, own)[0], row.value, row.limit);
+    }
+  }
+  if (!isEnd) addCallRules(rules, coming, add);
+  const all = [...seen.values()];
+  return { hits: all.flatMap(({ hit }) => hit ?? []), rows: all.map(({ row }) => row) };
+}
+
+/** Rules on calls hold for steps, too: they look at the arguments, as they do everywhere. */
+function addCallRules(
+  { policy, settings }: RunRules,
+  { ability, agent, args }: Coming,
+  add: (rule: Rule, hit: RuleHit | undefined, value: string, limit: string) => void,
+): void {
+  for (const rule of policy) {
+    if (rule.target !== '*' && looksAtChains(rule.target)) continue;
+    if (!isFor(rule.target, { tool: ability, agent })) continue;
+    const [hit] = matchCall([rule], { tool: ability, agent, args }, settings);
+    const asStep = { chain: '', ability, agent, outputs: args };
+    const [row] = explainRules([rule], asStep, { ...settings, lookup: ['outputs'] });
+    if (row !== undefined && (hit !== undefined || rule.target !== '*')) add(rule, hit, row.value, row.limit);
+  }
+}
+
+function looksAtChains(target: string): boolean {
+  return !target.startsWith('tool:') && !target.startsWith('agent:');
+}
+
+/** A rule that waits for its key fires once a step that was to bring it has been passed. */
+function missingSettings({ condition }: Rule, { chain, steps }: RunState, settings: RuleSettings): RuleSettings {
+  if (settings.onMissing === 'fire' || condition.kind !== 'threshold') return settings;
+  const [root] = condition.key.split('.');
+  const isPassed = chain.steps.some(({ outputKey }, at) => {
+    const status = steps[at]?.status;
+    return (outputKey === condition.key || outputKey === root) && (status === 'done' || status === 'skipped');
+  });
+  return isPassed ? { ...settings, onMissing: 'fire' } : settings;
+}

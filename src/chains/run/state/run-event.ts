@@ -1,0 +1,44 @@
+/** What happens in a run, as it happens: for whoever shows it. It changes nothing. */
+
+import type { Card } from '../../../core/card.ts';
+import type { RunState, StepState } from './run-state.ts';
+
+/** What one rule saw before a step. */
+export interface RuleSeen {
+  readonly rule: string;
+  readonly action: 'abort' | 'confirm' | 'throttle';
+  readonly fired: boolean;
+  readonly value: string;
+  readonly limit: string;
+  readonly reason?: string;
+}
+
+export type RunEvent =
+  | { readonly type: 'run-started' | 'run-resumed' | 'run-ended'; readonly run: RunState }
+  /** `step` is empty for the start of the run and after its last step. */
+  | { readonly type: 'rules-checked'; readonly run: string; readonly step: string; readonly rows: readonly RuleSeen[] }
+  | { readonly type: 'step-started'; readonly run: string; readonly step: StepState; readonly ability: string }
+  | { readonly type: 'step-ended'; readonly run: string; readonly step: StepState; readonly ability: string }
+  /** A person is asked; the card names the rules, and until when it waits in store time. */
+  | {
+      readonly type: 'question-asked';
+      readonly run: string;
+      readonly step: string;
+      readonly card: Card;
+      readonly waitMs: number;
+    }
+  /** Nobody is asked: somebody said yes for all of the run, or for good. */
+  | {
+      readonly type: 'approval-found';
+      readonly run: string;
+      readonly step: string;
+      readonly by: string;
+      readonly for: 'run' | 'always';
+    }
+  | { readonly type: 'question-answered'; readonly run: string; readonly step: string; readonly card: Card }
+  /** A throttle, or a pause by an operator, holds it up. */
+  | { readonly type: 'step-held'; readonly run: string; readonly step: string; readonly reason: string }
+  | { readonly type: 'store-away'; readonly run: string; readonly reason: string }
+  | { readonly type: 'store-back'; readonly run: string };
+
+export type OnRun = (event: RunEvent) => void;

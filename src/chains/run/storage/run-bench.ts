@@ -1,0 +1,33 @@
+/** What a run works with: its gear and gate, its rules, who does what, and what came out so far. */
+
+import type { ChainGate } from '../../../guard/entries/chain-step.ts';
+import type { Switchgear } from '../../../guard/api.ts';
+import { holdsWords, write } from '../../../guard/journal/journal.ts';
+import type { Ability } from '../../abilities/ability.ts';
+import type { Desk } from './run-context.ts';
+import type { Checked, RunRules } from '../state/check-rules.ts';
+
+export interface Bench {
+  readonly desk: Desk;
+  readonly gear: Switchgear;
+  readonly gate: ChainGate;
+  readonly rules: RunRules;
+  readonly abilities: ReadonlyMap<string, Ability>;
+  /** By output key. */
+  readonly outputs: Record<string, unknown>;
+  /** What fired before the step that came last. */
+  lastChecked: Checked;
+}
+
+/** Says what each rule saw; the journal holds the values only where content is held. */
+export function tellRules(bench: Bench, step: string, checked: Checked): void {
+  bench.lastChecked = checked;
+  const { desk, gate } = bench;
+  const { rows } = checked;
+  if (rows.length === 0) return;
+  const { id: run } = desk.run;
+  desk.show({ type: 'rules-checked', run, step, rows });
+  const held = holdsWords(gate.works);
+  const kept = rows.map(({ rule, fired, limit, value }) => ({ rule, fired, limit, ...(held && { value }) }));
+  write(gate.works, { type: 'rules-checked', run, step, rows: kept }, { task: run, agent: bench.gear.agent });
+}

@@ -1,0 +1,33 @@
+/** What a run knows so far: the outputs of its steps by their keys, and what the next step would be called with. */
+
+import type { Store } from '../../../ports/store.ts';
+import { readOutput } from './runs.ts';
+import type { RunState } from '../state/run-state.ts';
+import { fillTemplates } from '../../file/template.ts';
+
+/** Reads what the steps gave into `outputs`; the id of a step whose output is not there, or undefined. */
+export async function readOutputs(
+  store: Store,
+  { id, chain, steps }: RunState,
+  outputs: Record<string, unknown>,
+): Promise<string | undefined> {
+  for (const [at, { id: step, outputKey }] of chain.steps.entries()) {
+    if (outputKey === undefined || steps[at]?.status !== 'done') continue;
+    const output = await readOutput(store, id, at);
+    if (output === undefined) return step;
+    outputs[outputKey] = output;
+  }
+  return undefined;
+}
+
+/** The arguments of a step of a run, as far as they can be said now. */
+export async function argsOf(store: Store, run: RunState, step: string): Promise<unknown> {
+  const outputs = Object.create(null) as Record<string, unknown>;
+  const args = run.chain.steps.find(({ id }) => id === step)?.args;
+  try {
+    await readOutputs(store, run, outputs);
+    return fillTemplates(args, { params: run.params, outputs });
+  } catch {
+    return args; // As they are written is better than nothing.
+  }
+}

@@ -1,0 +1,137 @@
+/** Values that are kept in a store, whichever it is: in cells that processes share, or in this process's memory. */
+
+import type { Card } from '../../../core/card.ts';
+import type { Entry } from '../../../core/event.ts';
+import type { Change, Next, Note, Store } from '../../../ports/store.ts';
+
+/** A value in its cell; null where there is none. */
+interface Kept<T> {
+  value: T | null;
+}
+
+/** One value that changes. `step` gives the next one, the same one where nothing changes, or undefined: not at all. */
+export interface ValueChange<T = unknown> {
+  readonly key: string;
+  readonly keepMs?: number;
+  /** It is written and then read by others, or later: nobody here goes on looking at it. */
+  readonly letGo?: true;
+  step(value: T | null): T | null | undefined;
+}
+
+export interface CardChange {
+  readonly id: string;
+  step(card: Card | undefined): Card | undefined;
+}
+
+/** What becomes true together, or not at all. */
+export interface Changes {
+  readonly values?: readonly ValueChange[];
+  readonly card?: CardChange | undefined;
+  /** Written where the last of them really changes something: a change that is repeated is not told twice. */
+  readonly notes?: readonly Note[];
+}
+
+/** `refused`: a step said no, or it does not fit. `away`: nobody can say more now. */
+export type Changed =
+  | { readonly status: 'done' }
+  | { readonly status: 'refused'; readonly full: boolean }
+  | { readonly status: 'away'; readonly reason: string };
+
+export type Tell = (entry: Entry) => void;
+
+/** Carries out changes. What was written into the journal because of them is told. */
+export async function change(store: Store, changes: Changes, tell: Tell = () => {}): Promise<Changed> {
+  const { shared } = store;
+  if (shared === undefined) return changeHere(store, changes, tell);
+  const { values = [], card, notes = [] } = changes;
+  const all: Change[] = values.map(({ key, keepMs, step }) => ({
+    cell: store.cell<Kept<unknown>>(key, () => ({ value: null }), keepMs === undefined ? {} : { keepMs }),
+    step: (state) => nextOf((state as Kept<unknown>).value, step, (value) => ({ value })),
+  }));
+  if (card !== undefined) {
+    store.card(card.id); // Opens it as the store wants its cards to be seen.
+    all.push({
+      cell: store.cell<Card | null>(`card/${card.id}`, () => null),
+      step: (state) => nextOf((state ?? undefined) as Card | undefined, card.step, (next) => next),
+    });
+  }
+  const last = all.pop();
+  if (last === undefined) return { status: 'done' };
+  all.push({
+    cell: last.cell,
+    step(state) {
+      const next = last.step(state);
+      return typeof next === 'object' ? { ...next, notes } : next;
+    },
+  });
+  const dealt = await shared.soon({ changes: all, arrived: (entries) => entries.forEach(tell) });
+  for (const { key, letGo } of values) if (letGo) shared.letGo?.(key);
+  switch (dealt.status) {
+    case 'done':
+      return { status: 'done' };
+    case 'refused':
+      return { status: 'refused', full: dealt.by === 'full' };
+    case 'kept':
+      return { status: 'away', reason: 'the store is away' };
+    case 'away':
+      return dealt;
+  }
+}
+
+function nextOf<T>(before: T, step: (value: T) => T | undefined, stateOf: (next: T) => unknown): Next<unknown> {
+  const next = step(before);
+  if (next === undefined) return 'refuse';
+  return next === before ? 'keep' : { state: stateOf(next) };
+}
+
+function changeHere(store: Store, { values = [], card, notes = [] }: Changes, tell: Tell): Changed {
+  const before = values.map(({ key }) => valueHere(store, key));
+  const next = values.map(({ step }, at) => step(before[at]));
+  const shown = card && store.card(card.id);
+  const turned = card?.step(shown);
+  if (next.includes(undefined) || (card !== undefined && turned === undefined))
+    return { status: 'refused', full: false };
+  values.forEach(({ key }, at) => {
+    cellHere(store, key).value = next[at];
+  });
+  if (turned !== undefined && turned !== shown) store.putCard(turned);
+  const isNew = card === undefined ? next.at(-1) !== before.at(-1) : turned !== shown;
+  if (isNew) for (const { body, place, atMs } of notes) tell(store.append(body, place, atMs));
+  return { status: 'done' };
+}
+
+function cellHere(store: Store, key: string): Kept<unknown> {
+  return store.cell<Kept<unknown>>(key, () => ({ value: null })).state;
+}
+
+/** A look leaves no empty cell behind. */
+function valueHere(store: Store, key: string): unknown {
+  const { value } = cellHere(store, key);
+  if (value === null) store.drop(key);
+  return value;
+}
+
+/** The value under a key, as the store has it now. */
+export async function readValue<T>(store: Store, key: string): Promise<T | undefined> {
+  if (store.shared === undefined) return (valueHere(store, key) ?? undefined) as T | undefined;
+  const found = (await readValues<T>(store, key, 1)).find((each) => each.key === key);
+  return found?.value;
+}
+
+/** Every value whose key begins so. */
+export async function readValues<T>(
+  store: Store,
+  prefix: string,
+  most: number,
+): Promise<readonly { readonly key: string; readonly value: T }[]> {
+  const stored =
+    store.shared === undefined
+      ? [...store.keys()]
+          .filter((key) => key.startsWith(prefix))
+          .map((key) => ({ key, state: cellHere(store, key) as unknown }))
+      : await store.shared.read(prefix, most);
+  return stored.flatMap(({ key, state }) => {
+    const { value } = (state ?? { value: null }) as Kept<T>;
+    return value === null || value === undefined ? [] : [{ key, value }];
+  });
+}

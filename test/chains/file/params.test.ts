@@ -1,0 +1,86 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { chainTextMax } from '../../../src/core/limits.ts';
+import { readParams } from '../../../src/chains/file/params.ts';
+import { readChain } from '../../../src/chains/file/read-chain.ts';
+
+function chainWith(params: string, use = 'x'): NonNullable<ReturnType<typeof readChain>['chain']> {
+  const { chain, problems } = readChain(
+    `id: c\nparams:\n${params}\nsteps:\n  - { id: s, ability: a, args: { v: "${use}" } }\n`,
+  );
+  assert.deepEqual(problems, []);
+  assert.ok(chain);
+  return chain;
+}
+
+const wrong = (chain: ReturnType<typeof chainWith>, given: Record<string, unknown>, message: RegExp) =>
+  assert.throws(() => readParams(chain, given), { name: 'SwitchgearError', code: 'invalid_params', message });
+
+const all = chainWith(`
+  - { name: t, param_type: text }
+  - { name: n, param_type: number }
+  - { name: b, param_type: boolean, default: false }
+  - { name: o, required: false }`);
+
+test('texts from a command line and values from code are read by the declared type', () => {
+  assert.deepEqual(readParams(all, { t: 'x', n: '1.5', b: 'true' }), { t: 'x', n: 1.5, b: true });
+  assert.deepEqual(readParams(all, { t: 7, n: 2, o: '' }), { t: '7', n: 2, b: false, o: '' });
+});
+
+test('a number is a plain decimal: no hex, no words, no unit, nothing empty', () => {
+  for (const n of ['', ' ', '0x10', '750abc', 'NaN', 'Infinity', Number.NaN, null, true, [], {}, 5n, '1e999'])
+    wrong(all, { t: 'x', n }, /^n must be a number, got /);
+  assert.equal(readParams(all, { t: 'x', n: ' -1e3 ' }).n, -1000);
+});
+
+test('a boolean is true or false', () => {
+  for (const b of ['yes', 1, '', 'TRUE', null]) wrong(all, { t: 'x', n: 1, b }, /^b must be true or false, got /);
+});
+
+test('a text has a bound, and a table is none', () => {
+  wrong(all, { t: 'x'.repeat(chainTextMax + 1), n: 1 }, /^t must be a text of at most/);
+  wrong(all, { t: {}, n: 1 }, /^t must be a text/);
+});
+
+test('everything wrong is told at once, with what there is', () => {
+  wrong(
+    all,
+    { n: 'x', zzzz: 1, tt: 2 },
+    new RegExp(
+      [
+        '^t is required: give it a text',
+        'n must be a number, got "x"',
+        '"zzzz" is no parameter of c; it has t, n, b, o',
+        '"tt" is no parameter of c; did you mean t\\?$',
+      ].join('\n'),
+    ),
+  );
+});
+
+test('a default stands in; an optional parameter without one is left out', () => {
+  const chain = chainWith('  - { name: a, param_type: number, default: 5 }\n  - { name: b, required: false }');
+  assert.deepEqual(readParams(chain), { a: 5 });
+  assert.deepEqual(readParams(chain, { a: '6', b: undefined }), { a: 6 });
+});
+
+test('a name that is used but not declared is taken when given, and missed when not', () => {
+  const chain = chainWith('  - { name: a, default: x }', '{{used}}');
+  assert.deepEqual(readParams(chain, { used: '5' }), { a: 'x', used: '5' });
+  assert.deepEqual(readParams(chain, { used: 5 }), { a: 'x', used: 5 });
+  wrong(chain, {}, /^used is used but not declared as a parameter, and was not given$/);
+  wrong(chain, { used: null }, /^used must be a text/);
+});
+
+test('a name that a condition only asks for need not be given', () => {
+  const { chain } = readChain(
+    'id: c\nsteps:\n  - id: s\n    ability: a\n    condition: { ref_key: maybe, op: exists }\n',
+  );
+  assert.ok(chain);
+  assert.deepEqual(readParams(chain), {});
+  assert.deepEqual(readParams(chain, { maybe: true }), { maybe: true });
+});
+
+test('names of a prototype are no parameters', () => {
+  for (const name of ['__proto__', 'constructor', 'toString'])
+    wrong(all, JSON.parse(`{"t":"x","n":1,"${name}":"x"}`), /is no parameter of c/);
+});
