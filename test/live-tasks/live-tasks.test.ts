@@ -5,7 +5,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { knownTasks } from '../../src/cli/known-tasks.ts';
+import { knownTasks } from '../../src/operator/tasks.ts';
 import { leaseMs, liveWritesMax } from '../../src/core/limits.ts';
 import { createSwitchgear } from '../../src/index.ts';
 import { livePrefix } from '../../src/ports/published-tasks.ts';

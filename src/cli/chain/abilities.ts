@@ -1,0 +1,48 @@
+/** What the steps of a chain can do when the command runs it: MCP servers, and what the policy turns on. */
+
+import { existsSync, readFileSync, statSync } from 'node:fs';
+import { dirname, join, relative, resolve } from 'node:path';
+import type { AbilitySource } from '../../chains/abilities/ability.ts';
+import { http } from '../../chains/abilities/http.ts';
+import { mcpServers } from '../../chains/abilities/mcp/index.ts';
+import { shell } from '../../chains/abilities/shell.ts';
+import { SwitchgearError } from '../../core/error.ts';
+import { policyBytesMax } from '../../core/limits.ts';
+import type { AbilitySettings } from '../../core/settings.ts';
+import type { Terminal } from '../command.ts';
+import { plain } from '../terminal-table.ts';
+
+/** Where hosts keep the servers of a folder. */
+const mcpFiles = ['.mcp.json', 'mcp.json'];
+
+/** The servers of the file that was given, else of the folder; they start in the folder of their file. */
+export function findAbilities(
+  given: string | undefined,
+  folder: string,
+  settings: AbilitySettings,
+  isVerbose: boolean,
+  { cwd, env, err }: Terminal,
+): readonly AbilitySource[] {
+  const found = mcpFiles.map((name) => join(folder, name)).find((path) => existsSync(path));
+  const path = given === undefined ? found : resolve(cwd, given);
+  const heard = isVerbose ? (server: string, line: string) => err(plain(`[${server}] ${line}`)) : undefined;
+  const servers = path === undefined ? [] : [serversIn(path, given ?? relative(cwd, path), { env, heard })];
+  return [...servers, http(settings), shell(settings, { cwd: folder, env })];
+}
+
+function serversIn(path: string, name: string, more: Omit<NonNullable<Parameters<typeof mcpServers>[1]>, 'cwd'>) {
+  const wrong = (why: string) => new SwitchgearError('invalid_mcp_config', `${name}: ${why}`);
+  let config: unknown;
+  try {
+    const { size } = statSync(path);
+    if (size > policyBytesMax) throw new Error(`it has ${size} bytes, at most ${policyBytesMax}`);
+    config = JSON.parse(readFileSync(path, 'utf8'));
+  } catch (error) {
+    throw wrong(`the file cannot be read: ${(error as Error).message}`);
+  }
+  try {
+    return mcpServers(config, { ...more, cwd: dirname(path) });
+  } catch (error) {
+    throw error instanceof SwitchgearError ? wrong(error.message) : error;
+  }
+}

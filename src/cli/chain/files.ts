@@ -1,0 +1,50 @@
+/** `switchgear chain lint` and `chain graph`: chain files, looked at without running anything. */
+
+import { resolve } from 'node:path';
+import { graphOf } from '../../chains/file/graph.ts';
+import { lineOf } from '../../chains/file/problem.ts';
+import { type ChainReading, loadChain, readChain, readText } from '../../chains/file/read-chain.ts';
+import { SwitchgearError } from '../../core/error.ts';
+import { exitCodes, readArgs, type Terminal, usageError } from '../command.ts';
+import { effectivePolicy } from '../policy-option.ts';
+import { count, plain } from '../terminal-table.ts';
+
+const filesMax = 1_000;
+
+/** Exits with 2 where a file cannot be used; what only looks wrong is told, and is no error. */
+export function lintChains(args: readonly string[], terminal: Terminal): number {
+  const { words: files, on, given } = readArgs(args, ['--json'], filesMax, ['--policy']);
+  if (files.length === 0) throw usageError('chain lint: say which files');
+  const { ruleSettings } = effectivePolicy(given.get('--policy'), terminal).policy.settings;
+  const found = files.map((file) => ({ file, ...readingOf(file, terminal.cwd, ruleSettings) }));
+  if (on.has('--json')) {
+    const shown = found.map(({ file, problems, warnings }) => ({ file, problems, warnings }));
+    terminal.out(JSON.stringify(shown, null, 2));
+  } else for (const each of found) tell(each, terminal);
+  return found.some(({ problems }) => problems.length > 0) ? exitCodes.usage : exitCodes.ok;
+}
+
+function readingOf(file: string, cwd: string, settings: Parameters<typeof readChain>[2]): ChainReading {
+  try {
+    return readChain(readText(resolve(cwd, file), file), file, settings);
+  } catch (error) {
+    if (!(error instanceof SwitchgearError)) throw error;
+    const message = error.message.replace(`${file}:1:1: `, '');
+    return { problems: [{ line: 1, column: 1, path: '', message }], warnings: [] };
+  }
+}
+
+function tell({ file, problems, warnings }: ChainReading & { readonly file: string }, { out }: Terminal): void {
+  for (const problem of problems) out(plain(lineOf(problem, file)));
+  for (const warning of warnings) out(plain(lineOf({ ...warning, message: `warning: ${warning.message}` }, file)));
+  if (problems.length > 0) out(`${plain(file)} cannot be used: ${count(problems.length, 'problem')}.`);
+  else if (warnings.length > 0) out(`${plain(file)} can be run, with ${count(warnings.length, 'warning')}.`);
+  else out(`${plain(file)} is right.`);
+}
+
+export function graphChain(args: readonly string[], { cwd, out }: Terminal): number {
+  const [file] = readArgs(args, [], 1).words;
+  if (file === undefined) throw usageError('chain graph: say which file');
+  out(graphOf(loadChain(resolve(cwd, file), file)).trimEnd());
+  return exitCodes.ok;
+}

@@ -1,0 +1,84 @@
+/** A run as it happens: one line for each thing that happens to a step. */
+
+import type { RuleSeen, RunEvent } from '../../chains/run/state/run-event.ts';
+import { duration } from './report.ts';
+import type { Terminal } from '../command.ts';
+import { type Cell, painter, plain, span, table } from '../terminal-table.ts';
+
+export interface LiveOptions {
+  /** Shows what every rule saw before each step. */
+  readonly explain: boolean;
+  /** Options that the commands it names need, too. */
+  readonly options: string;
+}
+
+/** Prints what happens in a run. */
+export function liveLines(terminal: Terminal, { explain, options }: LiveOptions): (event: RunEvent) => void {
+  const paint = painter(terminal);
+  const say = (step: string, ...cells: readonly Cell[]) => {
+    const words = cells.map(({ text, style }) => paint(plain(text), style)).join('  ');
+    terminal.out(`  ${plain(step)}  ${words}`);
+  };
+  return (event) => {
+    switch (event.type) {
+      case 'run-started':
+      case 'run-resumed': {
+        const { chain, id } = event.run;
+        const word = event.type === 'run-started' ? '' : ' goes on';
+        return terminal.out(paint(`${plain(chain.name ?? chain.id)}, run ${id}${word}`, 'bold'));
+      }
+      case 'rules-checked':
+        if (explain) for (const line of explained(event.step, event.rows)) terminal.out(line);
+        return;
+      case 'step-ended': {
+        const { id, status, reason, startedWallMs = 0, endedWallMs = 0 } = event.step;
+        if (status === 'skipped') return say(id, { text: `skipped: ${reason ?? ''}`, style: 'dim' });
+        const took = { text: `in ${duration(endedWallMs - startedWallMs)}`, style: 'dim' as const };
+        if (status === 'done') return say(id, { text: event.ability }, { text: 'done', style: 'green' }, took);
+        return say(id, { text: event.ability }, { text: status, style: 'red' }, took);
+      }
+      case 'question-asked': {
+        const { card, step, waitMs } = event;
+        const [what = '', reason = what, ...more] = card.evidence;
+        say(step || 'the run', { text: `asks: ${reason}`, style: 'yellow' });
+        for (const line of more) terminal.out(`    ${plain(line)}`);
+        const answer = `switchgear inbox approve ${card.id}${options}`;
+        return terminal.out(`    answer within ${span(waitMs)}: ${answer} (or decline)`);
+      }
+      case 'approval-found': {
+        const lasts = event.for === 'run' ? 'for this run' : 'for good: switchgear inbox standing shows it';
+        return say(event.step || 'the run', { text: `approved by ${event.by} ${lasts}`, style: 'green' });
+      }
+      case 'question-answered': {
+        const { by = 'somebody', answer } = event.card;
+        const word = answer === 'decline' ? 'declined' : 'approved';
+        return say(event.step || 'the run', {
+          text: `${word} by ${by}`,
+          style: answer === 'decline' ? 'red' : 'green',
+        });
+      }
+      case 'step-held':
+        return say(event.step || 'the run', { text: `held up: ${event.reason}`, style: 'yellow' });
+      case 'store-away':
+        return terminal.err(`warning: ${plain(event.reason)}; waiting for the store`);
+      case 'store-back':
+        return terminal.err('The store is back.');
+      case 'step-started':
+      case 'run-ended':
+        return;
+    }
+  };
+
+  function explained(step: string, rows: readonly RuleSeen[]): readonly string[] {
+    const cells = rows.map(({ rule, action, fired, value, limit }) => [
+      fired ? { text: 'fired', style: 'red' as const } : { text: 'passed', style: 'dim' as const },
+      { text: action },
+      { text: rule.replace(/^chain:[^|]*\|/, '').replace(/\|\w+$/, '') },
+      { text: `${value} (limit ${limit})` },
+    ]);
+    return [
+      `  rules ${step === '' ? 'of the run' : `before ${plain(step)}`}:`,
+      ...table(cells, paint).map((line) => `  ${line}`),
+    ];
+  }
+}

@@ -1,0 +1,136 @@
+/** Runs of chains in words: how each ended, what to do next, and with which exit code. */
+
+import type { RunState, StepState } from '../../chains/run/state/run-state.ts';
+import type { Clock } from '../../ports/clock.ts';
+import { type Cell, type Paint, plain, type Style, span, table } from '../terminal-table.ts';
+
+/** Exit codes of `chain run` and `chain resume`; 2 is a command or a file that is wrong. */
+const exits: Readonly<Record<RunState['status'], number>> = {
+  done: 0,
+  running: 1,
+  failed: 1,
+  aborted: 3,
+  cancelled: 3,
+  throttled: 4,
+  'in-doubt': 5,
+  waiting: 6,
+};
+
+export function exitOf({ status, end }: RunState): number {
+  return end?.code === 'store_away' ? 1 : exits[status];
+}
+
+const styles: Readonly<Record<RunState['status'] | StepState['status'], Style>> = {
+  done: 'green',
+  running: 'cyan',
+  pending: 'dim',
+  skipped: 'dim',
+  failed: 'red',
+  aborted: 'red',
+  cancelled: 'yellow',
+  throttled: 'yellow',
+  'in-doubt': 'yellow',
+  waiting: 'yellow',
+};
+
+/** What is known about where a run can be reached from. */
+export interface Reach {
+  readonly clock: Clock;
+  /** Options that commands about this run need, too. */
+  readonly options: string;
+  /** Those that going on with it needs. */
+  readonly more: string;
+}
+
+/** A status as a cell of a table. */
+export function statusCell(status: RunState['status'] | StepState['status']): Cell {
+  return { text: status === 'in-doubt' ? 'in doubt' : status, style: styles[status] };
+}
+
+/** How a run stands, in a sentence, and the next command to type. */
+export function lastWords(run: RunState, { clock, options, more }: Reach): string {
+  const command = (words: string, rest = options) => `switchgear ${words}${rest}`;
+  const resume = command(`chain resume ${run.id}`, options + more);
+  const said = plain(run.end?.message ?? '');
+  const open = run.steps.find(({ status }) => status === 'in-doubt' || status === 'running')?.id ?? '';
+  const settle = `Say so: ${command(`chain resolve ${run.id} done|redo`)}`;
+  const tookMs = (run.endedWallMs ?? clock.wallMs()) - run.startedWallMs;
+  switch (run.status) {
+    case 'done':
+      return `Done in ${duration(tookMs)}. What came out: ${command(`chain show ${run.id} --outputs`)}`;
+    case 'failed':
+      return `Failed: ${said}. What happened: ${command(`chain show ${run.id}`)}`;
+    case 'aborted':
+      if (run.end?.code === 'store_away') return `Stopped: ${said}. Go on: ${resume}`;
+      return `Stopped: ${said}. What happened: ${command(`chain show ${run.id}`)}`;
+    case 'cancelled':
+      return `Cancelled: ${said}. What happened: ${command(`chain show ${run.id}`)}`;
+    case 'throttled':
+      return `Throttled: ${said}. ${whenOf(run, clock)}: ${resume}`;
+    case 'in-doubt':
+      return `In doubt: nobody knows whether the step ${open} was done. ${settle}`;
+    case 'waiting':
+      return `Waiting for an answer: ${command(`inbox approve ${run.card ?? 'ID'}`)} (or decline), then ${resume}`;
+    case 'running':
+      return `It is run by another process now. How far it is: ${command(`chain show ${run.id}`)}`;
+  }
+}
+
+/** When a throttled run may go on; the store's time is put into that of the wall. */
+function whenOf({ end }: RunState, clock: Clock): string {
+  if (end?.retryAtMs === undefined) return 'Try again later';
+  const leftMs = Math.max(0, end.retryAtMs - clock.nowMs());
+  return `Try again in ${span(leftMs)}, at ${timeOf(clock.wallMs() + leftMs)}`;
+}
+
+/** `2026-11-15 12:30:05`, in local time. */
+export function timeOf(wallMs: number): string {
+  return new Date(wallMs).toLocaleString('sv-SE');
+}
+
+/** A duration as precise as somebody wants to know it. */
+export function duration(ms: number): string {
+  if (ms < 1000) return `${Math.max(0, Math.round(ms))} ms`;
+  return ms < 100_000 ? `${(ms / 1000).toFixed(1)} s` : span(ms);
+}
+
+/** A run as a page: what it was given, its steps, and how it stands. */
+export function runPage(
+  run: RunState,
+  outputs: Readonly<Record<string, unknown>> | undefined,
+  reach: Reach,
+  paint: Paint,
+) {
+  const { chain, params, startedWallMs, steps, modelRules } = run;
+  const given = Object.entries(params).map(([name, value]) => `${name}=${JSON.stringify(value)}`);
+  const rows = steps.map((step, at) => [
+    { text: step.startedWallMs === undefined ? '' : timeOf(step.startedWallMs).slice(11) },
+    { text: step.id },
+    statusCell(step.status),
+    { text: chain.steps[at]?.ability ?? '' },
+    { text: detailsOf(step), style: 'dim' as const },
+  ]);
+  const head = [
+    paint(`${plain(chain.name ?? chain.id)}, run ${run.id}`, 'bold'),
+    `  started ${timeOf(startedWallMs)}${given.length === 0 ? '' : plain(` with ${given.join(', ')}`)}`,
+    ...modelRules.map((line) => plain(`  rule of the model: ${line}`)),
+    ...run.approved.map(({ rules, by }) => plain(`  ${by} approved for this run: ${rules.join(', ')}`)),
+  ];
+  const came = Object.entries(outputs ?? {}).flatMap(([id, value]) => [
+    paint(plain(`${id}:`), 'bold'),
+    ...JSON.stringify(value, null, 2).split('\n').map(plain),
+  ]);
+  return [...head, '', ...table(rows, paint), '', ...(came.length === 0 ? [] : [...came, '']), lastWords(run, reach)];
+}
+
+function detailsOf({ status, attempts, startedWallMs, endedWallMs, outputBytes, reason }: StepState): string {
+  const took = startedWallMs !== undefined && endedWallMs !== undefined && `${duration(endedWallMs - startedWallMs)}`;
+  return [
+    took,
+    attempts > 1 && `attempt ${attempts}`,
+    status === 'done' && outputBytes !== undefined && `${outputBytes} bytes`,
+    reason,
+  ]
+    .filter(Boolean)
+    .join(', ');
+}

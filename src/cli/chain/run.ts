@@ -1,0 +1,204 @@
+/** `switchgear chain run` and `chain resume`: a run at the terminal, told as it happens. */
+
+import { existsSync, readFileSync } from 'node:fs';
+import { dirname, resolve } from 'node:path';
+import { cards } from '../../approvers/cards.ts';
+import { firstOf } from '../../approvers/first-of.ts';
+import { terminal as atTerminal } from '../../approvers/terminal.ts';
+import type { AbilitySource } from '../../chains/abilities/ability.ts';
+import { type Chains, createChains } from '../../chains/run/chains.ts';
+import { chainError, lineOf } from '../../chains/file/problem.ts';
+import { readChain, readText } from '../../chains/file/read-chain.ts';
+import type { RunState } from '../../chains/run/state/run-state.ts';
+import { SwitchgearError } from '../../core/error.ts';
+import type { PolicyInput } from '../../guard/api.ts';
+import type { CheckedPolicy } from '../../policy/index.ts';
+import type { Approver } from '../../ports/approver.ts';
+import { findAbilities } from './abilities.ts';
+import { liveLines } from './live-output.ts';
+import { exitOf, lastWords } from './report.ts';
+import { fullId, reachOf, withoutAbilities } from './runs.ts';
+import { exitCodes, readArgs, type Said, type Terminal, usageError } from '../command.ts';
+import { type SharedStore, storePlace, withStore } from '../store-option.ts';
+import { effectivePolicy } from '../policy-option.ts';
+import { plain } from '../terminal-table.ts';
+
+const switches = ['--json', '--explain', '--no-wait', '--verbose'];
+
+/** What can be wrong with how a run was asked for: nothing ran. */
+const askedWrongly = new Set([
+  'ability_off',
+  'invalid_argument',
+  'invalid_chain',
+  'invalid_mcp_config',
+  'invalid_params',
+  'invalid_plan',
+  'invalid_policy',
+  'run_exists',
+  'run_over',
+  'unknown_ability',
+  'unknown_run',
+]);
+
+export async function runChain(args: readonly string[], terminal: Terminal): Promise<number> {
+  const { params, rest } = takeParams(args);
+  const said = readArgs(rest, switches, 1, ['--store', '--policy', '--mcp', '--plan', '--id']);
+  const [file] = said.words;
+  if (file === undefined) throw usageError('chain run: say which file');
+  return toldWrong(terminal, async () => {
+    const path = resolve(terminal.cwd, file);
+    const { policy } = effectivePolicy(said.given.get('--policy'), terminal);
+    const { chain, problems, warnings } = readChain(readText(path, file), file, policy.settings.ruleSettings);
+    if (chain === undefined) throw chainError(file, problems);
+    for (const each of warnings) terminal.err(plain(`warning: ${lineOf(each, file)}`));
+    const modelText = planOf(said, terminal);
+    const id = said.given.get('--id');
+    const sources = sourcesIn(said, terminal, policy, dirname(path));
+    const more = { ...(id !== undefined && { id }), ...(modelText && { modelText }), origin: path };
+    return begin(
+      said,
+      terminal,
+      policy,
+      async () => sources,
+      (chains, signal, wait) => chains.run(chain, params, { ...more, signal, wait }),
+    );
+  });
+}
+
+export async function resumeChain(args: readonly string[], terminal: Terminal): Promise<number> {
+  const said = readArgs(args, switches, 1, ['--store', '--policy', '--mcp']);
+  const [id] = said.words;
+  if (id === undefined) throw usageError('chain resume: say which run; switchgear chain list names them');
+  return toldWrong(terminal, () => {
+    const { policy } = effectivePolicy(said.given.get('--policy'), terminal);
+    const sources = async (store: SharedStore) => {
+      const { origin } = await withoutAbilities(store).show(await fullId(withoutAbilities(store), id));
+      return sourcesIn(said, terminal, policy, folderOf(origin, terminal));
+    };
+    return begin(said, terminal, policy, sources, async (chains, signal, wait) =>
+      chains.resume(await fullId(chains, id), { signal, wait }),
+    );
+  });
+}
+
+/** Where the chain of a run lies: its servers are named there, and its commands run there. */
+function folderOf(origin: string | undefined, { cwd, err }: Terminal): string {
+  if (origin === undefined) return cwd;
+  const folder = dirname(origin);
+  if (existsSync(folder)) return folder;
+  err(plain(`warning: there is no folder ${folder} here, where the chain was: going on in ${cwd}`));
+  return cwd;
+}
+
+function sourcesIn({ given, on }: Said, terminal: Terminal, { settings }: CheckedPolicy, folder: string) {
+  return findAbilities(given.get('--mcp'), folder, settings.abilities, on.has('--verbose'), terminal);
+}
+
+/** Sets up what a run needs, has it run, and tells how it ended. */
+async function begin(
+  said: Said,
+  terminal: Terminal,
+  policy: CheckedPolicy,
+  sources: (store: SharedStore) => Promise<readonly AbilitySource[]>,
+  go: (chains: Chains, signal: AbortSignal, wait: boolean) => Promise<RunState>,
+): Promise<number> {
+  const { on } = said;
+  const isTold = !on.has('--json');
+  return withStore(storePlace(said, terminal), async (store) => {
+    const stop = new AbortController();
+    const reach = reachOf(said, store.clock);
+    const abilities = await sources(store);
+    const chains = createChains({
+      policy: policy as unknown as PolicyInput,
+      env: terminal.env,
+      store,
+      approver: approverAt(terminal, store, stop),
+      log: on.has('--verbose') ? terminal.err : 'silent',
+      abilities,
+      ...(isTold && { onRun: liveLines(terminal, { explain: on.has('--explain'), options: reach.options }) }),
+    });
+    const hear = listen(stop, terminal);
+    try {
+      const run = await go(chains, stop.signal, !on.has('--no-wait'));
+      terminal.out(isTold ? lastWords(run, reach) : JSON.stringify(run, null, 2));
+      return exitOf(run);
+    } finally {
+      await chains.close();
+      hear();
+    }
+  });
+}
+
+/** At the terminal where somebody sits there, and in the inbox. Who leaves the terminal at a question ends the run. */
+function approverAt({ input, err }: Terminal, store: SharedStore, stop: AbortController): Approver {
+  if (input === undefined) return cards({ store });
+  const here = atTerminal({ input });
+  return firstOf(
+    {
+      ...here,
+      ask: (card, signal) =>
+        here.ask(card, signal).catch((error: unknown) => {
+          if (signal.aborted) throw error;
+          err(''); // The question stands there without an answer.
+          stop.abort(new Error('whoever was asked has left'));
+          throw error;
+        }),
+    },
+    cards({ store }),
+  );
+}
+
+/** Ctrl-C and its like cancel the run, and everything it started ends; a second one does not wait for that. */
+function listen(stop: AbortController, { err }: Terminal): () => void {
+  const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
+  const hear = (signal: NodeJS.Signals) => {
+    if (stop.signal.aborted) process.exit(exitCodes.error);
+    err(`${signal}: the run is being cancelled.`);
+    stop.abort(new Error(`cancelled by ${signal}`));
+  };
+  for (const signal of signals) process.on(signal, hear);
+  return () => {
+    for (const signal of signals) process.off(signal, hear);
+  };
+}
+
+/** Tells what was asked wrongly with the exit code for that; other errors are not ours to tell. */
+async function toldWrong(terminal: Terminal, work: () => Promise<number>): Promise<number> {
+  try {
+    return await work();
+  } catch (error) {
+    if (!(error instanceof SwitchgearError) || !askedWrongly.has(error.code)) throw error;
+    for (const line of error.message.split('\n')) terminal.err(`switchgear: ${plain(line)}`);
+    return exitCodes.usage;
+  }
+}
+
+/** Takes `--param name=value` out of the arguments; it may be said more than once. */
+function takeParams(args: readonly string[]) {
+  const params: Record<string, string> = Object.create(null) as Record<string, string>;
+  const rest: string[] = [];
+  for (let at = 0; at < args.length; at++) {
+    const arg = args[at]!;
+    if (arg !== '--param' && !arg.startsWith('--param=')) {
+      rest.push(arg);
+      continue;
+    }
+    const text = arg === '--param' ? args[++at] : arg.slice('--param='.length);
+    const [, name, value = ''] = /^([^=]+)=(.*)$/s.exec(text ?? '') ?? [];
+    if (name === undefined) throw usageError(`--param needs NAME=VALUE, got ${JSON.stringify(text ?? '')}`);
+    if (Object.hasOwn(params, name)) throw usageError(`--param ${name} is given twice`);
+    params[name] = value;
+  }
+  return { params, rest };
+}
+
+/** The text of the model that made the plan; its rules may only tighten. */
+function planOf({ given }: Said, { cwd }: Terminal): string | undefined {
+  const file = given.get('--plan');
+  if (file === undefined) return undefined;
+  try {
+    return readFileSync(resolve(cwd, file), 'utf8');
+  } catch (error) {
+    throw new SwitchgearError('invalid_plan', `${file}: the file cannot be read: ${(error as Error).message}`);
+  }
+}

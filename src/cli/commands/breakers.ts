@@ -1,0 +1,143 @@
+/** `switchgear trip` and `switchgear reset`: a hand on the breakers of every process on a store. */
+
+import { defaultBreaker } from '../../core/controls/breaker/defaults.ts';
+import { openBreaker, resetBreaker } from '../../core/controls/breaker/phases.ts';
+import { type BreakerState, initialBreaker } from '../../core/controls/breaker/state.ts';
+import { SwitchgearError } from '../../core/error.ts';
+import type { EntryBody } from '../../core/event.ts';
+import { secsMax, storeBatchMax } from '../../core/limits.ts';
+import type { BreakerSettings } from '../../core/settings.ts';
+import { resolveBreaker } from '../../core/resolve-settings.ts';
+import type { Change } from '../../ports/store.ts';
+import { handTrip, openFor, withOrder, withoutTarget } from '../../coordination/operator-orders.ts';
+import { type Command, exitCodes, readArgs, type Said, type Terminal, usageError } from '../command.ts';
+import { give, givenOrder, reasonOf, targetOf } from './send-order.ts';
+import { type SharedStore, storePlace, withStore } from '../store-option.ts';
+import { effectivePolicy } from '../policy-option.ts';
+import { count, plain, span } from '../terminal-table.ts';
+import { hasCounted, type StoredBreaker, storedBreakers } from '../../operator/breakers.ts';
+
+export const trip: Command = {
+  usage: ['trip TOOL [--for SECS]           open the breakers of a tool by hand, in every process on a store'],
+  async run(args, terminal) {
+    const said = readArgs(args, ['--json'], 1, ['--store', '--for', '--reason']);
+    const [tool] = said.words;
+    if (tool === undefined || tool === '') throw usageError('trip: say which tool');
+    const settings = tripSettings(said, tool, terminal);
+    const place = storePlace(said, terminal);
+    return withStore(place, async (store) => {
+      const atMs = store.clock.nowMs();
+      const lasts = settings.recovery === 'timed' ? { untilMs: atMs + settings.recoveryTimeoutSecs * 1000 } : {};
+      const found = (await storedBreakers(store)).filter(({ name }) => name === tool);
+      const reason = reasonOf(said);
+      await give(
+        store,
+        place,
+        givenOrder('trip', tool, reason),
+        (orders) => ({ ...orders, trips: withOrder(orders.trips, { target: tool, atMs, reason, ...lasts }) }),
+        found.slice(0, storeBatchMax).map((each) => tripStep(store, each, openFor(settings, lasts, atMs), atMs)),
+      );
+      if (said.on.has('--json')) {
+        const opened = found.map(({ key }) => key);
+        terminal.out(JSON.stringify({ tool, ...lasts, opened }, null, 2));
+      } else {
+        const lasting = lasts.untilMs === undefined ? 'until it is reset' : `for ${span(lasts.untilMs - atMs)}`;
+        terminal.out(`${plain(tool)} is tripped ${lasting}. ${whichOpened(found.length)}`);
+      }
+      return exitCodes.ok;
+    });
+  },
+};
+
+function whichOpened(many: number): string {
+  const others = 'open when they are called next';
+  return many === 0
+    ? `None of its breakers is stored yet; they ${others}.`
+    : `${count(many, 'breaker')} opened; others of that name ${others}.`;
+}
+
+/** How long: as said, else as the policy here has it. */
+function tripSettings({ given }: Said, tool: string, terminal: Terminal): BreakerSettings {
+  const secs = given.get('--for');
+  if (secs === undefined) return resolveBreaker(effectivePolicy(undefined, terminal).policy.settings, { tool });
+  const recoveryTimeoutSecs = /^\d+(\.\d+)?$/.test(secs) ? Number(secs) : 0;
+  if (recoveryTimeoutSecs <= 0 || recoveryTimeoutSecs > secsMax) {
+    throw usageError(`--for must be seconds, more than 0 and at most ${secsMax}, got ${JSON.stringify(secs)}`);
+  }
+  return { ...defaultBreaker, recoveryTimeoutSecs };
+}
+
+function tripStep(store: SharedStore, { key, name }: StoredBreaker, settings: BreakerSettings, atMs: number): Change {
+  return changeOf(store, key, (state) => {
+    openBreaker(state, settings, atMs, handTrip);
+    const { generation, cause, openUntilMs: untilMs, trips } = state;
+    const counters = { limit: settings.failureThreshold, trips };
+    return { body: { type: 'breaker-opened', key, name, generation, cause, untilMs, counters }, atMs };
+  });
+}
+
+export const reset: Command = {
+  usage: [
+    'reset TOOL|--all                 close the breakers of a tool, or all of them, and forget what they counted',
+  ],
+  async run(args, terminal) {
+    const said = readArgs(args, ['--json', '--all'], 1, ['--store']);
+    const tool = targetOf(said, 'a tool');
+    const place = storePlace(said, terminal);
+    return withStore(place, async (store) => {
+      const all = await storedBreakers(store);
+      const found = all.filter((each) => (tool ?? each.name) === each.name && hasCounted(each));
+      const atMs = store.clock.nowMs();
+      const steps = found.map(({ key, name }) => resetStep(store, key, name, atMs));
+      const ordered = await give(store, place, givenOrder('reset', tool, ''), (orders) => {
+        const trips = tool === null ? [] : withoutTarget(orders.trips, tool);
+        return trips.length === orders.trips.length && steps.length === 0 ? undefined : { ...orders, trips };
+      });
+      // A deal for some at a time: a thousand breakers need not be reset in one step.
+      for (let at = 0; at < steps.length; at += storeBatchMax) {
+        await give(store, place, undefined, () => undefined, steps.slice(at, at + storeBatchMax));
+      }
+      if (!ordered) {
+        const whose = tool === null ? 'no breaker' : `no breaker of ${JSON.stringify(tool)}`;
+        throw new SwitchgearError('not_found', `${whose} has counted anything on ${place.name}: nothing to reset`);
+      }
+      report(found, tool, said, terminal);
+      return exitCodes.ok;
+    });
+  },
+};
+
+function report(found: readonly StoredBreaker[], tool: string | null, { on }: Said, { out }: Terminal): void {
+  if (on.has('--json')) {
+    out(JSON.stringify({ tool, reset: found.map(({ key }) => key) }, null, 2));
+    return;
+  }
+  const names = [...new Set(found.map(({ name }) => plain(name)))].toSorted().join(', ');
+  if (found.length === 0) out(`${plain(tool ?? 'all')}: the trip by hand is taken back.`);
+  else out(`${count(found.length, 'breaker')} reset: ${names}`);
+  const held = found.filter((each) => each.held);
+  if (held.length > 0) out(`${count(held.length, 'breaker')} held by a program: calls stay refused until it lets go.`);
+}
+
+function resetStep(store: SharedStore, key: string, name: string, atMs: number): Change {
+  return changeOf(store, key, (state) => {
+    resetBreaker(state);
+    return { body: { type: 'breaker-reset', key, name, generation: state.generation }, atMs };
+  });
+}
+
+function changeOf(
+  store: SharedStore,
+  key: string,
+  step: (state: BreakerState) => { readonly body: EntryBody; readonly atMs: number },
+): Change {
+  const cell = store.cell(key, () => initialBreaker(defaultBreaker), store.shared.breakers.cell);
+  const change: Change<BreakerState> = {
+    cell,
+    step(state) {
+      const note = step(state);
+      return { state, notes: [{ ...note, place: { breaker: key } }] };
+    },
+  };
+  return change as unknown as Change;
+}

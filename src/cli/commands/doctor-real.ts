@@ -1,0 +1,63 @@
+/** A real agent with its real settings before a scripted model: one call may run, the next must not. */
+
+import { spawn } from 'node:child_process';
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { hookTimeoutMs } from '../../core/limits.ts';
+import type { HostName } from '../../hooks/hosts/hook-event.ts';
+import { probeModel } from '../../hooks/install/scripted-model.ts';
+import type { Terminal } from '../command.ts';
+
+export async function tryReal(
+  host: HostName,
+  terminal: Terminal,
+): Promise<{ readonly ok: boolean; readonly says: string }> {
+  if (host === 'gemini')
+    return { ok: true, says: 'gemini: the real program cannot be sent to another model; not tried' };
+  const folder = mkdtempSync(join(tmpdir(), 'switchgear-doctor-'));
+  const model = await probeModel(['echo one > one', 'echo two > two']);
+  try {
+    const [program, args, env] = commandFor(host, model.url);
+    const own = { SWITCHGEAR_STORE: `sqlite:${join(folder, 'state.db')}`, SWITCHGEAR_TASK: '', SWITCHGEAR_SESSION: '' };
+    const limit = { SWITCHGEAR_TASK_MAX_TOOL_CALLS: '1', SWITCHGEAR_MODE: 'enforce' };
+    const ran = await run(program, args, folder, { ...terminal.env, ...own, ...limit, ...env });
+    const [one, two] = ['one', 'two'].map((name) => existsSync(join(folder, name)));
+    if (one && !two)
+      return { ok: true, says: `${host}: the real program ran a first call, and was kept from a second` };
+    if (two)
+      return { ok: false, says: `${host}: the real program ran a call that was refused: its hooks are not asked` };
+    const why = ran.trim().split('\n').at(-1)?.slice(0, 300) ?? '';
+    return { ok: false, says: `${host}: the real program ran no call at all: ${why}` };
+  } finally {
+    model.close();
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+function commandFor(host: 'claude-code' | 'codex', url: string): [string, readonly string[], Terminal['env']] {
+  if (host === 'claude-code') {
+    const quiet = { DISABLE_TELEMETRY: '1', CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1' };
+    const env = { ANTHROPIC_BASE_URL: url, ANTHROPIC_API_KEY: 'doctor', ...quiet };
+    return ['claude', ['-p', 'switchgear doctor', '--allowedTools', 'Bash'], env];
+  }
+  const provider = `{name="doctor",base_url="${url}/v1",wire_api="responses",env_key="SWITCHGEAR_DOCTOR_KEY"}`;
+  const config = ['-c', 'model_provider="doctor"', '-c', `model_providers.doctor=${provider}`, '-c', 'model="probe"'];
+  const free = ['--skip-git-repo-check', '--dangerously-bypass-approvals-and-sandbox'];
+  return ['codex', ['exec', ...config, ...free, 'switchgear doctor'], { SWITCHGEAR_DOCTOR_KEY: 'doctor' }];
+}
+
+/** What it printed, or why it could not be started. */
+function run(program: string, args: readonly string[], cwd: string, env: Terminal['env']): Promise<string> {
+  return new Promise((resolve) => {
+    const child = spawn(program, [...args], { cwd, env, stdio: ['ignore', 'pipe', 'pipe'], timeout: hookTimeoutMs });
+    let text = '';
+    const hear = (data: Buffer) => {
+      text = (text + data.toString('utf8')).slice(-4_096);
+    };
+    child.stdout.on('data', hear);
+    child.stderr.on('data', hear);
+    child.on('error', (error) => resolve(error.message));
+    child.on('close', () => resolve(text));
+  });
+}

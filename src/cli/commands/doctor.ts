@@ -1,0 +1,156 @@
+/** `switchgear doctor`: whether the hooks of an agent CLI are there, can decide, and really refuse a call. */
+
+import { spawnSync } from 'node:child_process';
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { SwitchgearError } from '../../core/error.ts';
+import { webhookTimeoutMs } from '../../core/limits.ts';
+import type { HostName } from '../../hooks/hosts/hook-event.ts';
+import { guardEvent, hooksIn, settingsPath, wantedEvents } from '../../hooks/install/settings-files.ts';
+import { hosts } from '../../hooks/hosts/index.ts';
+import { type Command, exitCodes, readArgs, type Terminal, usageError } from '../command.ts';
+import { codexGoesOn, homesOf } from './init.ts';
+import { storePlace, withStore } from '../store-option.ts';
+
+export const command: Command = {
+  usage: ['doctor [claude-code|codex|gemini]  whether hooks are installed, can decide, and really block a call'],
+  details: [
+    '',
+    'It runs the installed command itself, with one call more than a limit allows, in a store of its own: nothing of',
+    'yours is touched. --real starts the program itself, too (Claude Code and Codex), before a model of our own on',
+    'this machine, and sees whether a refused call is run. Exit codes: 0 all is well, 1 something is wrong.',
+  ],
+  async run(args, terminal) {
+    const said = readArgs(args, ['--real'], 1, ['--store']);
+    const [named] = said.words;
+    if (named !== undefined && !Object.hasOwn(hosts, named)) {
+      throw usageError(`doctor: say one of ${Object.keys(hosts).join(', ')}, or nothing`);
+    }
+    const wanted = named === undefined ? (Object.keys(hosts) as HostName[]) : [named as HostName];
+    const place = storePlace(said, terminal);
+    const findings: Finding[] = [{ ok: true, says: `Node ${process.versions.node}` }];
+    try {
+      await withStore(place, async () => {});
+      findings.push({ ok: true, says: `the store ${place.name} answers` });
+    } catch (error) {
+      if (!(error instanceof SwitchgearError)) throw error;
+      findings.push({ ok: false, says: `${error.message}: every call is refused until it can be used` });
+    }
+    for (const host of wanted) {
+      const { isInstalled, found } = examine(host, named !== undefined, terminal);
+      findings.push(...found);
+      if (!isInstalled || !said.on.has('--real')) continue;
+      const { tryReal } = await import('./doctor-real.ts');
+      findings.push(await tryReal(host, terminal));
+    }
+    for (const { ok, says } of findings) terminal.out(`${ok ? 'ok   ' : 'WRONG'} ${says}`);
+    return findings.every(({ ok }) => ok) ? exitCodes.ok : exitCodes.error;
+  },
+};
+
+interface Finding {
+  readonly ok: boolean;
+  readonly says: string;
+}
+
+interface Examined {
+  readonly isInstalled: boolean;
+  readonly found: readonly Finding[];
+}
+
+function examine(host: HostName, isNamed: boolean, terminal: Terminal): Examined {
+  const homes = homesOf(terminal);
+  const both = [settingsPath(host, false, homes), settingsPath(host, true, homes)];
+  const paths = [...new Set(both)].filter((path) => existsSync(path));
+  const found = paths
+    .map((path) => ({ path, ...readHooks(path, host) }))
+    .filter(({ problem, hooks }) => problem || hooks);
+  if (found.length === 0) {
+    const says = `${host}: no hooks of ours; switchgear init ${host} writes them`;
+    return { isInstalled: false, found: [{ ok: !isNamed, says }] };
+  }
+  const findings = found.flatMap(({ path, problem, hooks }) =>
+    hooks === undefined
+      ? [{ ok: false, says: `${host}: ${path}: ${problem}` }]
+      : installed(host, path, hooks, terminal),
+  );
+  return { isInstalled: found.some(({ hooks }) => hooks !== undefined), found: findings };
+}
+
+type Hooks = ReturnType<typeof hooksIn>;
+
+function readHooks(path: string, host: HostName): { readonly hooks?: Hooks; readonly problem?: string } {
+  try {
+    const hooks = hooksIn(readFileSync(path, 'utf8'), host);
+    return hooks.size === 0 ? {} : { hooks };
+  } catch (error) {
+    return { problem: `it cannot be read: ${(error as Error).message}` };
+  }
+}
+
+function installed(host: HostName, path: string, hooks: Hooks, terminal: Terminal): readonly Finding[] {
+  const missing = wantedEvents(host).filter((event) => !hooks.has(event));
+  const guard = hooks.get(guardEvent[host]);
+  const findings: Finding[] = [
+    missing.length === 0
+      ? { ok: true, says: `${host}: ${path} calls us for all ${hooks.size} events` }
+      : { ok: false, says: `${host}: ${path} lacks ${missing.join(', ')}; switchgear init ${host} mends it` },
+  ];
+  if (host === 'claude-code' && guard !== undefined && guard.onFailure !== 'block') {
+    findings.push({
+      ok: false,
+      says: `${host}: a hook that breaks lets the call run; switchgear init ${host} mends it`,
+    });
+  }
+  if (guard?.command !== undefined) findings.push(tried(host, guard.command, terminal));
+  if (host === 'codex') {
+    const says = 'codex: it runs only hooks that you trusted; enter /hooks in codex to see that these are';
+    findings.push({ ok: true, says }, { ok: true, says: `codex: ${codexGoesOn}` });
+  }
+  return findings;
+}
+
+/** Runs the installed command as the host does, on a call that must be refused and on one that must not. */
+function tried(host: HostName, line: string, terminal: Terminal): Finding {
+  const folder = mkdtempSync(join(tmpdir(), 'switchgear-doctor-'));
+  try {
+    const own = line.replace(/ --(store|policy) ('[^']*'|\S+)/g, '');
+    const event = { session_id: 'doctor', cwd: folder, hook_event_name: guardEvent[host], permission_mode: 'default' };
+    const call = { ...event, tool_name: 'doctor_probe', tool_input: {} };
+    const env = { ...terminal.env, SWITCHGEAR_STORE: `sqlite:${join(folder, 'state.db')}`, SWITCHGEAR_TASK: '' };
+    const limit = { SWITCHGEAR_TASK_MAX_TOOL_CALLS: '1', SWITCHGEAR_SESSION: '', SWITCHGEAR_MODE: 'enforce' };
+    const project = { CLAUDE_PROJECT_DIR: folder, GEMINI_PROJECT_DIR: folder };
+    const send = (id: string) =>
+      spawnSync('/bin/sh', ['-c', own], {
+        cwd: folder,
+        env: { ...env, ...limit, ...project },
+        input: JSON.stringify({ ...call, tool_use_id: id }),
+        encoding: 'utf8',
+        timeout: webhookTimeoutMs,
+      });
+    const first = send('one');
+    if (first.status !== 0 || first.stdout !== '') {
+      const why = first.stderr.trim() || first.stdout.trim() || `exit code ${first.status}`;
+      return { ok: false, says: `${host}: a call that nothing stands against did not pass: ${why.slice(0, 300)}` };
+    }
+    const second = send('two');
+    return isDenied(host, second.stdout)
+      ? { ok: true, says: `${host}: the installed hook lets a first call pass and refuses one beyond its limit` }
+      : { ok: false, says: `${host}: a call beyond its limit was not refused: ${second.stdout.slice(0, 300)}` };
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+function isDenied(host: HostName, stdout: string): boolean {
+  try {
+    const said = JSON.parse(stdout) as {
+      readonly decision?: string;
+      readonly hookSpecificOutput?: { readonly permissionDecision?: string };
+    };
+    return (host === 'gemini' ? said.decision : said.hookSpecificOutput?.permissionDecision) === 'deny';
+  } catch {
+    return false;
+  }
+}

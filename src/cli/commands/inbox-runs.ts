@@ -1,0 +1,100 @@
+/** `switchgear inbox retry|narrow|pause|dismiss`: what a person wants of a run that was halted, paused or lost. */
+
+import { userName } from '../../approvers/user-name.ts';
+import { answerQuestion } from '../../chains/run/approval/answer-card.ts';
+import type { Card, CardAction } from '../../core/card.ts';
+import { SwitchgearError } from '../../core/error.ts';
+import { reasonLengthMax } from '../../core/limits.ts';
+import { forgetRun, isAlive, type RunRecord, runsIn, turnRun } from '../../supervisor/run-record.ts';
+import { exitCodes, type Said, type Terminal, usageError } from '../command.ts';
+import { cardsOf, oneOf } from '../../operator/cards.ts';
+import { notDone, type SharedStore, type StorePlace } from '../store-option.ts';
+import { goOnWith } from '../run/resume.ts';
+import { pauseRun } from '../run/run-pause.ts';
+import type { Wish } from '../run/halt-prompt.ts';
+import { plain } from '../terminal-table.ts';
+
+type Verb = (store: SharedStore, said: Said, terminal: Terminal, place: StorePlace) => Promise<number>;
+
+const actionOf = { retry: 'retry_raised', narrow: 'narrow_scope', pause: 'pause', dismiss: 'dismiss' } as const;
+
+export const runVerbs: Readonly<Record<keyof typeof actionOf, Verb>> = {
+  retry: (store, said, terminal, place) => decide(store, said, terminal, place, { act: 'retry' }),
+  narrow(store, said, terminal, place) {
+    const prompt = said.words[2]?.trim();
+    if (!prompt) throw usageError('say what it should do instead: switchgear inbox narrow ID "a smaller request"');
+    return decide(store, said, terminal, place, { act: 'narrow', prompt });
+  },
+  pause: (store, said, terminal, place) => decide(store, said, terminal, place, { act: 'pause' }),
+  dismiss: (store, said, terminal, place) => decide(store, said, terminal, place, { act: 'dismiss' }),
+};
+
+export const runUsage = [
+  'inbox retry ID                   have a halted run go on, with the limit that it reached doubled',
+  'inbox narrow ID "REQUEST"        have it start anew with a smaller request',
+  'inbox pause ID                   leave it as it is, until somebody has it go on',
+  'inbox dismiss ID                 close the card, and forget the run',
+];
+
+async function decide(
+  store: SharedStore,
+  { words, given, on }: Said,
+  terminal: Terminal,
+  place: StorePlace,
+  wish: Exclude<Wish, { readonly act: 'leave' }>,
+): Promise<number> {
+  const card = oneOf(await cardsOf(store), words[1]!, 'card');
+  const run = (await runsIn(store)).find((each) => each.card === card.id);
+  const isWaitedFor = run?.state === 'waiting' && isAlive(run.owner);
+  if (run === undefined && (wish.act === 'retry' || wish.act === 'narrow')) {
+    throw new SwitchgearError('not_kept', `nothing is kept of what ${plain(card.id)} is about: start it again by hand`);
+  }
+  // The process that waits reads the new request there, once it sees the answer.
+  if (isWaitedFor && wish.act === 'narrow') await turnRun(store, run.task, 'waiting', { prompt: wish.prompt });
+  const by = (given.get('--by') ?? userName()).slice(0, reasonLengthMax);
+  const turned = await answer(store, card, actionOf[wish.act], by, place);
+  await store.shared.settled();
+  if (on.has('--json')) terminal.out(JSON.stringify(turned, null, 2));
+  const say = on.has('--json') ? () => undefined : terminal.out;
+  if (isWaitedFor) {
+    say(`${plain(card.id)}: told to the process that waits for it`);
+    return exitCodes.ok;
+  }
+  switch (wish.act) {
+    case 'retry':
+    case 'narrow':
+      return goOnWith(store, run!, wish, terminal);
+    case 'pause': {
+      if (run !== undefined) say(`paused; its card is ${plain(pauseAgain(store, run, card).id)}`);
+      return exitCodes.ok;
+    }
+    case 'dismiss':
+      if (run !== undefined) forgetRun(store, run.task);
+      say(`dismissed ${plain(card.id)}`);
+      return exitCodes.ok;
+  }
+}
+
+function pauseAgain(store: SharedStore, run: RunRecord, { actions }: Card): Card {
+  return pauseRun(store, run, { retry: actions.includes('retry_raised'), narrow: actions.includes('narrow_scope') });
+}
+
+async function answer(
+  store: SharedStore,
+  card: Card,
+  action: CardAction,
+  by: string,
+  place: StorePlace,
+): Promise<Card | undefined> {
+  const id = plain(card.id);
+  const { status, card: turned } = await answerQuestion(store, card.id, action, by);
+  if (status === 'taken') return turned;
+  if (status === 'away') throw notDone(place, 'it is away');
+  const { answer: before, by: who = 'somebody', actions = [] } = turned ?? {};
+  throw new SwitchgearError(
+    'not_answered',
+    before === undefined
+      ? `${id} can be answered with ${actions.join(', ') || 'nothing any more'}, not with ${action}`
+      : `${id} was answered already: ${before} by ${plain(who)}`,
+  );
+}

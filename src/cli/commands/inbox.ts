@@ -1,0 +1,197 @@
+/** `switchgear inbox`: who waits for an answer and what was halted, and how one says yes or no. */
+
+import { userName } from '../../approvers/user-name.ts';
+import { answerQuestion, argsLine } from '../../chains/run/approval/answer-card.ts';
+import { unveilOf } from '../../chains/run/parameter-redaction.ts';
+import { loadRun } from '../../chains/run/storage/runs.ts';
+import { argsOf } from '../../chains/run/storage/run-outputs.ts';
+import { isGone } from '../../chains/run/ownership.ts';
+import type { RunState } from '../../chains/run/state/run-state.ts';
+import { dropStanding, listStanding, type Standing } from '../../chains/run/approval/standing-approvals.ts';
+import type { Card, CardAction } from '../../core/card.ts';
+import { SwitchgearError } from '../../core/error.ts';
+import { reasonLengthMax } from '../../core/limits.ts';
+import { reachOf } from '../chain/runs.ts';
+import { type Command, exitCodes, readArgs, type Said, type Terminal, usageError } from '../command.ts';
+import { cardsOf, inOrder, isOpen, oneOf, stateOf, subjectOf } from '../../operator/cards.ts';
+import { runUsage, runVerbs } from './inbox-runs.ts';
+import { isThere, notDone, type SharedStore, type StorePlace, storePlace, withStore } from '../store-option.ts';
+import { painter, plain, span, table } from '../terminal-table.ts';
+
+const lasting: Readonly<Record<string, CardAction>> = {
+  once: 'approve',
+  run: 'approve_run',
+  always: 'approve_always',
+};
+
+type Verb = (store: SharedStore, said: Said, terminal: Terminal, place: StorePlace) => Promise<number>;
+
+const verbs: Readonly<Record<string, Verb>> = { list, show, approve, decline, standing, ...runVerbs };
+
+export const command: Command = {
+  usage: [
+    'inbox list [--all]               show who waits for an answer, and what was halted',
+    'inbox show ID                    show one card in full; a few letters of an id are enough',
+    'inbox approve ID [--for F]       say yes: F is once (unless said), run or always',
+    'inbox decline ID                 say no; --by NAME says who, also with approve',
+    'inbox standing [--drop ID]       show what was approved for good, or take one back',
+    ...runUsage,
+  ],
+  async run(args, terminal) {
+    const said = readArgs(args, ['--json', '--all'], args[0] === 'narrow' ? 3 : 2, [
+      '--store',
+      '--for',
+      '--by',
+      '--drop',
+    ]);
+    const [word = 'list', id] = said.words;
+    const verb = Object.hasOwn(verbs, word) ? verbs[word] : undefined;
+    if (verb === undefined) throw usageError(`inbox ${word} is not known: use ${Object.keys(verbs).join(', ')}`);
+    const isMeant = verb === show || verb === approve || verb === decline || Object.hasOwn(runVerbs, word);
+    if (isMeant && !id) throw usageError(`say which card: switchgear inbox ${word} ID`);
+    if (!isMeant && id !== undefined) throw usageError(`inbox ${word} takes no ${JSON.stringify(id)}`);
+    const place = storePlace(said, terminal);
+    if (isThere(place)) return withStore(place, (store) => verb(store, said, terminal, place));
+    if (isMeant || said.given.has('--drop')) {
+      throw new SwitchgearError('not_found', `nobody has used the store ${place.name} yet`);
+    }
+    terminal.out(said.on.has('--json') ? '[]' : 'Nobody waits for an answer: nobody has used this store yet.');
+    return exitCodes.ok;
+  },
+};
+
+async function list(store: SharedStore, { on }: Said, terminal: Terminal): Promise<number> {
+  const atMs = store.clock.nowMs();
+  const all = inOrder(await cardsOf(store));
+  const cards = on.has('--all') ? all : all.filter((card) => isOpen(card, atMs));
+  if (on.has('--json')) terminal.out(JSON.stringify(cards, null, 2));
+  else if (cards.length === 0) terminal.out('Nobody waits for an answer.');
+  else {
+    const shown = await Promise.all(cards.map(async (card) => (await lookAt(store, card)).card));
+    const rows = shown.map((card) => [
+      { text: card.id },
+      { text: card.kind, style: card.kind === 'ask' ? ('yellow' as const) : undefined },
+      { text: subjectOf(card) },
+      stateOf(card, atMs),
+      { text: card.evidence.at(-1) ?? card.code, style: 'dim' as const },
+    ]);
+    for (const line of table(rows, painter(terminal))) terminal.out(line);
+  }
+  return exitCodes.ok;
+}
+
+async function show(store: SharedStore, { words, on }: Said, terminal: Terminal): Promise<number> {
+  const kept = oneOf(await cardsOf(store), words[1]!, 'card');
+  if (on.has('--json')) {
+    terminal.out(JSON.stringify(kept, null, 2));
+    return exitCodes.ok;
+  }
+  const { card, run } = await lookAt(store, kept);
+  const line = run && argsLine(await argsOf(store, run, card.step?.id ?? ''));
+  const atMs = store.clock.nowMs();
+  const rows = [
+    ['card', card.id],
+    ['about', subjectOf(card)],
+    ...(card.kind === 'ask' ? [] : [['code', card.code]]), // Of a question it says what a no would be.
+    ['state', stateOf(card, atMs).text],
+    ...card.evidence.map((line) => ['', line]),
+    ...(line === undefined ? [] : [['', line]]),
+    ...(card.step?.rules ?? []).map((rule) => ['rule', rule]),
+    ...(isOpen(card, atMs) ? [['answers', card.actions.join(', ')]] : []),
+  ].map(([name = '', text = '']) => [{ text: name, style: 'dim' as const }, { text }]);
+  for (const line of table(rows, painter(terminal))) terminal.out(line);
+  return exitCodes.ok;
+}
+
+/** A card as a person may see it who sees the run: the card does not hold what its rules were filled with. */
+async function lookAt(store: SharedStore, card: Card): Promise<{ readonly card: Card; readonly run?: RunState }> {
+  const run = card.step && (await loadRun(store, card.step.run).catch((): undefined => undefined));
+  return run === undefined ? { card } : { card: unveilOf(run.chain, run.params)(card), run };
+}
+
+function approve(store: SharedStore, said: Said, terminal: Terminal, place: StorePlace): Promise<number> {
+  const how = said.given.get('--for') ?? 'once';
+  const answer = Object.hasOwn(lasting, how) ? lasting[how] : undefined;
+  if (answer === undefined) throw usageError(`--for must be once, run or always, got ${JSON.stringify(how)}`);
+  return say(store, said, terminal, place, answer);
+}
+
+function decline(store: SharedStore, said: Said, terminal: Terminal, place: StorePlace): Promise<number> {
+  return say(store, said, terminal, place, 'decline');
+}
+
+async function say(
+  store: SharedStore,
+  said: Said,
+  terminal: Terminal,
+  place: StorePlace,
+  answer: CardAction,
+): Promise<number> {
+  const { words, given, on } = said;
+  const atMs = store.clock.nowMs();
+  const card = oneOf(await cardsOf(store), words[1]!, 'card', (one) => isOpen(one, atMs));
+  const by = (given.get('--by') ?? userName()).slice(0, reasonLengthMax);
+  const against = objection(card, answer, atMs);
+  if (against !== undefined) throw new SwitchgearError('not_answered', against);
+  const { status, card: turned } = await answerQuestion(store, card.id, answer, by);
+  if (status === 'away') throw notDone(place, 'it is away');
+  if (status !== 'taken' || turned === undefined) {
+    const late = turned && objection(turned, answer, store.clock.nowMs());
+    throw new SwitchgearError('not_answered', late ?? `the card ${plain(card.id)} is gone`);
+  }
+  await store.shared.settled();
+  if (on.has('--json')) terminal.out(JSON.stringify(turned, null, 2));
+  else {
+    terminal.out(`${answer === 'decline' ? 'declined' : 'approved'} ${plain(card.id)}: ${plain(subjectOf(card))}`);
+    const next = await nextStep(store, said, turned);
+    if (next !== undefined) terminal.out(next);
+  }
+  return exitCodes.ok;
+}
+
+/** Why a card takes no such answer, or undefined. */
+function objection(card: Card, answer: CardAction, atMs: number): string | undefined {
+  const id = plain(card.id);
+  if (card.answer !== undefined) return `${id} was answered already: ${card.answer} by ${plain(card.by ?? 'somebody')}`;
+  if (!isOpen(card, atMs)) {
+    const ago = card.expiresAtMs === undefined ? '' : `, ${span(atMs - card.expiresAtMs)} ago`;
+    return `${id} has expired${ago}: whoever asked did not go on`;
+  }
+  if (card.actions.includes(answer)) return undefined;
+  if (card.kind !== 'ask') return `${id} asks nothing: it tells that ${plain(card.evidence[0] ?? card.code)}`;
+  return `${id} can be answered with ${card.actions.join(', ')}, not with ${answer}`;
+}
+
+/** What to type next where nobody waits for the answer any more. */
+async function nextStep(store: SharedStore, said: Said, { step }: Card): Promise<string | undefined> {
+  if (step === undefined) return undefined;
+  const run = await loadRun(store, step.run).catch((): undefined => undefined);
+  if (run?.status !== 'waiting') return undefined;
+  const isLeft = run.owner === undefined || isGone(run.owner, store.clock.nowMs());
+  const { options } = reachOf(said, store.clock);
+  return isLeft ? `Nobody runs it now; go on with: switchgear chain resume ${plain(run.id)}${options}` : undefined;
+}
+
+async function standing(store: SharedStore, { given, on }: Said, terminal: Terminal): Promise<number> {
+  const all = await listStanding(store);
+  const wanted = given.get('--drop');
+  if (wanted !== undefined) {
+    const one = oneOf(all, wanted, 'standing approval');
+    await dropStanding(store, one, (given.get('--by') ?? userName()).slice(0, reasonLengthMax));
+    await store.shared.settled();
+    terminal.out(on.has('--json') ? JSON.stringify(one, null, 2) : `dropped ${one.id}: ${plain(one.chain)} asks again`);
+  } else if (on.has('--json')) terminal.out(JSON.stringify(all, null, 2));
+  else if (all.length === 0) terminal.out('Nothing was approved for good.');
+  else for (const line of table(all.map(standingRow), painter(terminal))) terminal.out(line);
+  return exitCodes.ok;
+}
+
+function standingRow({ id, chain, rules, by, givenWallMs }: Standing) {
+  return [
+    { text: id },
+    { text: chain },
+    { text: `by ${by}` },
+    { text: new Date(givenWallMs).toISOString().slice(0, 16).replace('T', ' ') },
+    { text: rules.join('; '), style: 'dim' as const },
+  ];
+}

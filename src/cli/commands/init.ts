@@ -1,0 +1,137 @@
+/** `switchgear init HOST`: writes our hooks into the settings of an agent CLI, and takes them out again. */
+
+import { existsSync, readFileSync, realpathSync } from 'node:fs';
+import { homedir } from 'node:os';
+import { delimiter, join, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { SwitchgearError } from '../../core/error.ts';
+import { hookTimeoutMs } from '../../core/limits.ts';
+import type { HostName } from '../../hooks/hosts/hook-event.ts';
+import { type Homes, type HookPlan, settingsPath, withHooks, withoutHooks } from '../../hooks/install/settings-files.ts';
+import { hostOf, hosts } from '../../hooks/hosts/index.ts';
+import { type Command, exitCodes, readArgs, type Said, type Terminal, usageError } from '../command.ts';
+import { keepBefore, keptFor, show, writeSettings } from './init-file.ts';
+
+/** What a halt cannot do in Codex, for whoever installs or checks its hooks. */
+export const codexGoesOn =
+  'Codex does not end a run that a hook halts before a call: each further call is refused until it gives up.';
+
+export const command: Command = {
+  usage: ['init claude-code|codex|gemini    have an agent CLI ask before every call; --undo takes it back'],
+  details: [
+    '',
+    '  --user          in your own settings (unless said)',
+    "  --project       in this folder's settings, for everybody who works in it",
+    '  --undo          take our hooks out and leave the rest as it is',
+    '  --dry-run       only show what would change',
+    '  --http URL      Claude Code: ask a running server instead of a command; while it is down every call is blocked',
+    '  --store STORE   --policy FILE   what the hooks are to use',
+  ],
+  run(args, terminal) {
+    const said = readArgs(args, ['--user', '--project', '--undo', '--dry-run'], 1, ['--http', '--store', '--policy']);
+    const host = hostOf(said.words[0])?.name;
+    if (host === undefined) throw usageError(`init: say one of ${Object.keys(hosts).join(', ')}`);
+    if (said.on.has('--user') && said.on.has('--project')) throw usageError('init: say --user or --project, not both');
+    const named = settingsPath(host, said.on.has('--project'), homesOf(terminal));
+    const path = existsSync(named) ? realpathSync(named) : named; // A link stays a link.
+    const before = existsSync(path) ? readFileSync(path, 'utf8') : undefined;
+    const after = changed(path, () =>
+      said.on.has('--undo') ? undone(path, before, host, terminal) : done(before, host, said, terminal),
+    );
+    if (after === before) {
+      terminal.out(`${path}: nothing to change`);
+      return exitCodes.ok;
+    }
+    show(path, before ?? '', after ?? '', terminal);
+    if (said.on.has('--dry-run')) return exitCodes.ok;
+    keepBefore(path, said.on.has('--undo') ? undefined : { before: before ?? null, after: after ?? '' }, terminal);
+    writeSettings(path, after);
+    for (const line of said.on.has('--undo') ? [] : adviceFor(host, said)) terminal.out(line);
+    return exitCodes.ok;
+  },
+};
+
+/** What is told where the hooks ask a server: that it has to be there, in one sentence. */
+function adviceFor(host: HostName, { given }: Said): readonly string[] {
+  const url = given.get('--http');
+  if (url === undefined) return advice[host];
+  const where = `${url.replace(/\/$/, '')}/hooks/${host}`;
+  return [
+    `Every call is blocked unless a server of yours answers at ${where} as switchgear hook does: none comes with it.`,
+  ];
+}
+
+const advice: Readonly<Record<HostName, readonly string[]>> = {
+  'claude-code': ['Sessions that begin from now on ask first. To see that a refusal really blocks: switchgear doctor'],
+  codex: [
+    'Codex runs a hook only once you have trusted it: start codex, enter /hooks, and trust those of switchgear.',
+    'Codex lets a call run when a hook breaks; nothing here can change that.',
+    codexGoesOn,
+    'To see whether all is well: switchgear doctor',
+  ],
+  gemini: [
+    'Gemini CLI lets a call run when a hook breaks; nothing here can change that.',
+    'To see whether all is well: switchgear doctor',
+  ],
+};
+
+export function homesOf({ env, cwd }: Terminal): Homes {
+  return { home: env.HOME || homedir(), project: cwd, env };
+}
+
+function changed<T>(path: string, change: () => T): T {
+  try {
+    return change();
+  } catch (error) {
+    if (!(error instanceof SwitchgearError) || error.code !== 'invalid_json') throw error;
+    throw new SwitchgearError(error.code, `${path} cannot be changed: ${error.message}`, { cause: error });
+  }
+}
+
+function done(before: string | undefined, host: HostName, said: Said, terminal: Terminal): string {
+  return withHooks(before ?? '', host, planOf(host, said, terminal));
+}
+
+/** What was there before, byte for byte, where nobody changed anything since; else the rest of what is there now. */
+function undone(path: string, now: string | undefined, host: HostName, terminal: Terminal): string | undefined {
+  if (now === undefined) return undefined;
+  const kept = keptFor(path, terminal);
+  if (kept?.after === now) return kept.before ?? undefined;
+  const left = withoutHooks(now, host);
+  return left === now || left.trim() !== '{}' || kept?.before !== null ? left : undefined;
+}
+
+export function planOf(host: HostName, { given, on }: Said, terminal: Terminal): HookPlan {
+  const timeoutSecs = hookTimeoutMs / 1000;
+  const url = given.get('--http');
+  if (url !== undefined) {
+    if (host !== 'claude-code') throw usageError(`init: ${host} knows no hooks over HTTP`);
+    if (!/^https?:$/.test(URL.parse(url)?.protocol ?? '')) throw usageError(`--http must be an address, got ${url}`);
+    return { run: { url: `${url.replace(/\/$/, '')}/hooks/${host}` }, timeoutSecs };
+  }
+  const program = on.has('--project') ? onPath(terminal) : `${quoted(process.execPath)} ${quoted(binPath())}`;
+  const more = ['--store', '--policy'].flatMap((name) => {
+    const value = given.get(name);
+    return value === undefined
+      ? []
+      : [` ${name} ${quoted(name === '--policy' ? resolve(terminal.cwd, value) : value)}`];
+  });
+  return { run: { command: program, more: more.join('') }, timeoutSecs };
+}
+
+/** Settings that others read, too, cannot name a folder of this machine. */
+function onPath({ env, err }: Terminal): string {
+  const folders = (env.PATH ?? '').split(delimiter);
+  if (!folders.some((folder) => existsSync(join(folder, 'switchgear')))) {
+    err('warning: switchgear is not on your PATH; without it every call is blocked, or runs unprotected');
+  }
+  return 'switchgear';
+}
+
+function binPath(): string {
+  return fileURLToPath(new URL('../../../bin/switchgear.cjs', import.meta.url));
+}
+
+function quoted(word: string): string {
+  return /^[\w@%+=:,./\\-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
+}

@@ -1,0 +1,120 @@
+/** Rules wherever they are written: lines, a text with a `<nyaya>` block, a policy file or a chain file. */
+
+import { readFileSync, statSync } from 'node:fs';
+import { extname, resolve } from 'node:path';
+import type { Chain } from '../../chains/file/chain.ts';
+import { readParams } from '../../chains/file/params.ts';
+import { lineOf } from '../../chains/file/problem.ts';
+import { readChain } from '../../chains/file/read-chain.ts';
+import { rulesOf } from '../../chains/file/chain-rules.ts';
+import { SwitchgearError } from '../../core/error.ts';
+import { policyBytesMax, rulesMax } from '../../core/limits.ts';
+import { operatorRules } from '../../core/controls/rules/engine.ts';
+import { parseNyaya } from '../../core/controls/rules/nyaya.ts';
+import { ruleSet } from '../../core/controls/rules/rule-set.ts';
+import { parseRule, type Rule } from '../../core/controls/rules/rule.ts';
+import type { RuleSettings } from '../../core/settings.ts';
+import { checkPolicy, parsePolicy } from '../../policy/index.ts';
+import type { Terminal } from '../command.ts';
+
+/** The rules of a file. */
+export interface RuleFile {
+  readonly kind: 'lines' | 'nyaya block' | 'policy' | 'chain';
+  /** How many rules there are; those of a chain need its parameters. */
+  readonly count: number;
+  readonly rules: (params: Readonly<Record<string, unknown>>) => readonly Rule[];
+  readonly settings: RuleSettings;
+  readonly chain?: Chain;
+  /** One line each, with the place where one is known. */
+  readonly problems: readonly string[];
+  readonly warnings: readonly string[];
+}
+
+/** The chain that rules are for which name none. */
+export const planId = 'plan';
+
+const { ruleSettings: defaults } = checkPolicy({}).settings;
+
+/** Reads a file of rules; what is wrong with them is collected, a file that cannot be read throws. */
+export function readRuleFile(name: string, { cwd }: Terminal): RuleFile {
+  const text = readWhole(resolve(cwd, name), name);
+  const end = extname(name).toLowerCase();
+  if (/^\.(ya?ml|json)$/.test(end) && /^\s*["']?(steps|circuit_breakers)["']?\s*:/m.test(text))
+    return ofChain(text, name);
+  if (/^\.(toml|ya?ml|json)$/.test(end)) return ofPolicy(text, name);
+  return /<nyaya>/i.test(text) ? ofBlock(text, name) : ofLines(text, name);
+}
+
+function ofChain(text: string, name: string): RuleFile {
+  const { chain, problems, warnings } = readChain(text, name);
+  return {
+    kind: 'chain',
+    count: chain?.rules.length ?? 0,
+    rules: (params) => (chain === undefined ? [] : operatorRules(rulesOf(chain, readParams(chain, params)))),
+    settings: { ...defaults, ...chain?.ruleSettings },
+    ...(chain && { chain }),
+    problems: problems.map((problem) => lineOf(problem, name)),
+    warnings: warnings.map((warning) => lineOf(warning, name)),
+  };
+}
+
+function ofPolicy(text: string, name: string): RuleFile {
+  try {
+    const { settings } = parsePolicy(text, name);
+    return fixed('policy', operatorRules(settings.rules), [], [], settings.ruleSettings);
+  } catch (error) {
+    if (!(error instanceof SwitchgearError)) throw error;
+    return fixed('policy', [], error.message.split('\n'), []);
+  }
+}
+
+/** Rules of a model, as they would be taken for a chain of its own. */
+function ofBlock(text: string, name: string): RuleFile {
+  const { rules, errors } = parseNyaya(text, `chain:${planId}`);
+  const problems = errors.map((error) => `${name}: ${error}`);
+  return fixed('nyaya block', rules, problems, twice(rules, name));
+}
+
+/** One rule a line; `#` begins a remark. */
+function ofLines(text: string, name: string): RuleFile {
+  const rules: Rule[] = [];
+  const problems: string[] = [];
+  const lines = text.split('\n');
+  if (lines.length > rulesMax) problems.push(`${name}:${rulesMax + 1}:1: there are more than ${rulesMax} lines`);
+  lines.slice(0, rulesMax).forEach((line, index) => {
+    if (/^\s*(#|$)/.test(line)) return;
+    const { rule, error } = parseRule(line);
+    if (rule === undefined) problems.push(`${name}:${index + 1}:1: ${error}`);
+    else rules.push(rule);
+  });
+  return fixed('lines', rules, problems, twice(rules, name));
+}
+
+function fixed(
+  kind: RuleFile['kind'],
+  rules: readonly Rule[],
+  problems: readonly string[],
+  warnings: readonly string[],
+  settings: RuleSettings = defaults,
+): RuleFile {
+  return { kind, count: rules.length, rules: () => ruleSet(rules).rules, settings, problems, warnings };
+}
+
+function twice(rules: readonly Rule[], name: string): readonly string[] {
+  const seen = new Set<string>();
+  return rules.flatMap(({ id }) => {
+    const isNew = !seen.has(id);
+    seen.add(id);
+    return isNew ? [] : [`${name}: ${id} stands twice: the later reason holds`];
+  });
+}
+
+function readWhole(path: string, name: string): string {
+  try {
+    const { size } = statSync(path);
+    if (size > policyBytesMax) throw new Error(`it has ${size} bytes, more than ${policyBytesMax}`);
+    return readFileSync(path, 'utf8');
+  } catch (error) {
+    throw new SwitchgearError('rules_unreadable', `cannot read ${name}: ${(error as Error).message}`, { cause: error });
+  }
+}

@@ -1,0 +1,128 @@
+/** `switchgear rules`: are these rules right, and what would each of them say to a call or a step. */
+
+import { explainCall, explainRules, type Row } from '../../core/controls/rules/evaluate.ts';
+import { printRule, type Rule } from '../../core/controls/rules/rule.ts';
+import { type Command, exitCodes, readArgs, type Terminal, usageError } from '../command.ts';
+import { planId, type RuleFile, readRuleFile } from './rules-file.ts';
+import { count, painter, plain, table } from '../terminal-table.ts';
+
+const options = ['--tool', '--args', '--outputs', '--params', '--agent', '--chain'];
+
+export const command: Command = {
+  usage: [
+    'rules lint FILE [--json]         say whether rules are right: lines, a <nyaya> block, a policy or a chain',
+    'rules explain FILE --tool NAME   print what each rule says to a call [--args JSON] [--agent NAME] [--json]',
+    'rules explain FILE --tool NAME --outputs JSON   the same for a step of a chain [--params JSON] [--chain ID]',
+  ],
+  run([verb, ...args], terminal) {
+    if (verb === 'lint') return lint(args, terminal);
+    if (verb === 'explain') return explain(args, terminal);
+    throw usageError(verb === undefined ? 'rules: say lint or explain' : `rules: unknown word ${verb}`);
+  },
+};
+
+function lint(args: readonly string[], terminal: Terminal): number {
+  const { words, on } = readArgs(args, ['--json'], 1);
+  const name = nameOf(words);
+  const { kind, count: rules, problems, warnings } = readRuleFile(name, terminal);
+  if (on.has('--json')) terminal.out(JSON.stringify({ file: name, kind, rules, problems, warnings }, null, 2));
+  else {
+    for (const line of problems) terminal.out(plain(line));
+    for (const line of warnings) terminal.out(`warning: ${plain(line)}`);
+    if (problems.length === 0) terminal.out(`${name} is right: ${count(rules, 'rule')} (${kind}).`);
+  }
+  return problems.length === 0 ? exitCodes.ok : exitCodes.error;
+}
+
+function explain(args: readonly string[], terminal: Terminal): number {
+  const { words, on, given } = readArgs(args, ['--json'], 1, options);
+  const name = nameOf(words);
+  const tool = given.get('--tool');
+  if (tool === undefined)
+    throw usageError('rules explain: say --tool NAME, the tool or ability that is about to be called');
+  const file = readRuleFile(name, terminal);
+  if (file.problems.length > 0) {
+    for (const line of file.problems) terminal.err(plain(line));
+    return exitCodes.error;
+  }
+  const rules = file.rules(objectOf(given, '--params') ?? {});
+  const rows = rowsOf(rules, file, tool, given);
+  // How often something ran is known to a store, not to a file.
+  const uncounted = rules.filter(({ condition }) => condition.kind === 'frequency');
+  if (on.has('--json'))
+    terminal.out(JSON.stringify({ file: name, tool, ...verdictOf(rows), rules: rows.map(rowData) }, null, 2));
+  else for (const line of sheetOf(rows, uncounted, terminal)) terminal.out(line);
+  return exitCodes.ok;
+}
+
+/** A chain's rules, or outputs that are given, make it a step; else it is a call by itself. */
+function rowsOf(
+  rules: readonly Rule[],
+  { kind, chain, settings }: RuleFile,
+  tool: string,
+  given: ReadonlyMap<string, string>,
+): readonly Row[] {
+  const args = objectOf(given, '--args') ?? {};
+  const outputs = objectOf(given, '--outputs');
+  const agent = given.get('--agent');
+  const isStep = kind === 'nyaya block' || outputs !== undefined;
+  const inChain = given.get('--chain') ?? chain?.id ?? (isStep ? planId : undefined);
+  if (inChain === undefined) return explainCall(rules, { tool, agent: agent ?? 'agent', args: [args] }, settings);
+  const params = objectOf(given, '--params') ?? {};
+  return explainRules(rules, { chain: inChain, ability: tool, outputs: outputs ?? {}, args, params, agent }, settings);
+}
+
+function verdictOf(rows: readonly Row[]): { readonly verdict: string; readonly fired: number } {
+  const fired = rows.filter((row) => row.fired).map((row) => row.rule.action);
+  const verdict = (['abort', 'confirm', 'throttle'] as const).find((action) => fired.includes(action)) ?? 'pass';
+  return { verdict, fired: fired.length };
+}
+
+function rowData({ rule, fired, value, limit }: Row) {
+  return {
+    rule: rule.id,
+    action: rule.action,
+    fired,
+    value,
+    limit,
+    ...(rule.reason !== undefined && { reason: rule.reason }),
+  };
+}
+
+function sheetOf(rows: readonly Row[], uncounted: readonly Rule[], terminal: Terminal): readonly string[] {
+  const head = ['', 'rule', 'value', 'limit', 'target'].map((text) => ({ text, style: 'dim' }) as const);
+  const body = rows.map(({ rule, fired, value, limit }) => [
+    { text: fired ? 'FIRED' : 'passed', style: fired ? ('red' as const) : ('green' as const) },
+    { text: printRule({ ...rule, reason: undefined }) },
+    { text: value },
+    { text: limit },
+    { text: rule.target },
+  ]);
+  const { verdict, fired } = verdictOf(rows);
+  const reasons = rows
+    .filter((row) => row.fired && row.rule.action === verdict)
+    .flatMap((row) => row.rule.reason ?? []);
+  return [
+    ...(rows.length > 0 ? table([head, ...body], painter(terminal)) : []),
+    ...uncounted.map((rule) => `  not counted here: ${plain(printRule(rule))}`),
+    `${count(rows.length, 'rule')} looked, ${fired} fired: ${[verdict, ...reasons.map(plain)].join('; ')}`,
+  ];
+}
+
+function nameOf(words: readonly string[]): string {
+  const [name] = words;
+  if (name === undefined) throw usageError('rules: say which FILE');
+  return name;
+}
+
+function objectOf(given: ReadonlyMap<string, string>, option: string): Readonly<Record<string, unknown>> | undefined {
+  const text = given.get(option);
+  if (text === undefined) return undefined;
+  try {
+    const value: unknown = JSON.parse(text);
+    if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Record<string, unknown>;
+  } catch {
+    // Said below.
+  }
+  throw usageError(`${option} must be a JSON object, as in '{"amount": 750}', got ${text.slice(0, 60)}`);
+}

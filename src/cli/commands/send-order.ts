@@ -1,0 +1,60 @@
+/** How a command changes a store: in deals that name who gave the order, tried until they are in. */
+
+import { userName } from '../../approvers/user-name.ts';
+import { SwitchgearError } from '../../core/error.ts';
+import type { EntryBody } from '../../core/event.ts';
+import { ordersMax, reasonLengthMax } from '../../core/limits.ts';
+import type { Change, Note } from '../../ports/store.ts';
+import { type Orders, ordersOf, standing } from '../../coordination/operator-orders.ts';
+import { type Said, usageError } from '../command.ts';
+import { notDone, type SharedStore, type StorePlace } from '../store-option.ts';
+
+export type Given = Extract<EntryBody, { readonly type: 'order-given' }>;
+
+/** The task or tool that is meant: one word, or `--all`, which is null. */
+export function targetOf({ words, on }: Said, what: string): string | null {
+  const [target] = words;
+  if (on.has('--all')) {
+    if (target !== undefined) throw usageError(`say ${what} or --all, not both`);
+    return null;
+  }
+  if (target === undefined || target === '') throw usageError(`say ${what} or --all`);
+  return target;
+}
+
+export function reasonOf({ given }: Said): string {
+  return (given.get('--reason') ?? '').slice(0, reasonLengthMax);
+}
+
+/** The entry that says who wanted what. */
+export function givenOrder(order: Given['order'], target: string | null, reason: string): Given {
+  return { type: 'order-given', order, target, reason, by: userName() };
+}
+
+/** Changes the orders of a store, with other cells in the same deal; false where there was nothing to change. */
+export async function give(
+  store: SharedStore,
+  place: StorePlace,
+  body: Given | undefined,
+  change: (orders: Orders, atMs: number) => Orders | undefined,
+  others: readonly Change[] = [],
+): Promise<boolean> {
+  const atMs = store.clock.nowMs();
+  const notes: readonly Note[] = body === undefined ? [] : [{ body, place: {}, atMs }];
+  let isFull = false;
+  const orders: Change<Orders> = {
+    cell: ordersOf(store),
+    step(state) {
+      const next = change({ ...state, halts: standing(state.halts, atMs), trips: standing(state.trips, atMs) }, atMs);
+      isFull = next !== undefined && next.pauses.length > ordersMax;
+      if (isFull) return 'refuse'; // One that is paused must not go on because others are, too.
+      if (next === undefined) return others.length > 0 ? 'keep' : 'refuse';
+      return { state: { ...next, halts: next.halts.slice(-ordersMax), trips: next.trips.slice(-ordersMax) } };
+    },
+  };
+  const dealt = await store.shared.soon({ changes: [orders as Change, ...others], notes });
+  if (dealt.status === 'done') return true;
+  if (isFull) throw new SwitchgearError('orders_full', `${ordersMax} tasks are paused one by one: use pause --all`);
+  if (dealt.status === 'refused' && dealt.by === 'cell') return false;
+  throw notDone(place, dealt.status === 'away' ? dealt.reason : 'it is full');
+}

@@ -1,0 +1,104 @@
+/** `switchgear hook HOST`: an event of an agent CLI on stdin, an answer on stdout; what decides is loaded if needed. */
+
+import { readSync } from 'node:fs';
+import { hookMarginMs, hookPayloadBytesMax, hookTimeoutMs } from '../../core/limits.ts';
+import type { HookAnswer, HookDecision, HookEvent, Payload } from '../../hooks/hosts/hook-event.ts';
+import { hostOf, hosts } from '../../hooks/hosts/index.ts';
+import { type Command, exitCodes, readArgs, type Terminal, usageError } from '../command.ts';
+
+export const command: Command = {
+  usage: ['hook claude-code|codex|gemini    answer one hook event on stdin; init writes the settings that call it'],
+  details: [
+    '',
+    '  --timeout 60     seconds that the host gives it: it answers 5 s before',
+    '  --policy FILE    the policy; else the one of the project folder',
+    '  --store STORE    as everywhere',
+    '',
+    'It prints one JSON object or nothing. Exit codes: 0, or 2 where the host has to block whatever it was.',
+  ],
+  async run(args, terminal) {
+    const said = readArgs(args, [], 1, ['--timeout', '--policy', '--store']);
+    const host = hostOf(said.words[0]);
+    if (host === undefined) throw usageError(`hook: say one of ${Object.keys(hosts).join(', ')}`);
+    const payload = await readPayload(terminal);
+    if (typeof payload === 'string') {
+      // Not 2: at the end of a turn that would have the agent go on.
+      terminal.err(`switchgear: hook: ${payload}`);
+      return exitCodes.error;
+    }
+    const event = host.read(payload);
+    if (event.type === 'other' || event.type === 'session-started') return exitCodes.ok;
+    const decision = await decided(event, async () => {
+      const timeoutMs = timeoutOf(said.given.get('--timeout'));
+      const { runHook } = await import('./run-hook.ts');
+      const untilMs = Math.max(timeoutMs / 2, timeoutMs - hookMarginMs);
+      return runHook({ host, payload, event, said, terminal, untilMs });
+    });
+    return told(host.answer(event, decision), terminal);
+  },
+};
+
+/** A call on which nobody could decide is refused; everything else goes on. */
+async function decided(event: HookEvent, decide: () => Promise<HookDecision>): Promise<HookDecision> {
+  try {
+    return await decide();
+  } catch (error) {
+    if (event.type !== 'call-proposed') return { kind: 'pass' };
+    const why = error instanceof Error ? error.message : String(error);
+    const help = 'switchgear doctor says what is wrong, switchgear init --undo takes the hooks out';
+    return { kind: 'deny', reason: `Switchgear could not decide on this call: ${why} (${help})` };
+  }
+}
+
+function told({ stdout, stderr, code }: HookAnswer, terminal: Terminal): number {
+  if (stdout !== undefined) terminal.out(JSON.stringify(stdout));
+  if (stderr !== undefined) terminal.err(stderr);
+  return code;
+}
+
+function timeoutOf(text: string | undefined): number {
+  if (text === undefined) return hookTimeoutMs;
+  const secs = Number(text);
+  if (!(secs >= 1 && secs <= 3_600)) throw usageError(`--timeout must be seconds from 1 to 3600, got ${text}`);
+  return secs * 1000;
+}
+
+/** What came, or what is wrong with it. */
+async function readPayload({ input }: Terminal): Promise<Payload | string> {
+  const parts: Buffer[] = [];
+  const isAll = input === undefined && readNow(parts);
+  let bytes = parts.reduce((sum, { length }) => sum + length, 0);
+  for await (const part of isAll ? [] : (input ?? process.stdin)) {
+    parts.push(Buffer.from(part as Buffer));
+    bytes += parts.at(-1)!.length;
+    if (bytes > hookPayloadBytesMax) break;
+  }
+  if (bytes > hookPayloadBytesMax) return 'what came on stdin is too long';
+  const text = Buffer.concat(parts).toString('utf8');
+  try {
+    const payload: unknown = JSON.parse(text);
+    if (typeof payload === 'object' && payload !== null && !Array.isArray(payload)) return payload as Payload;
+  } catch {
+    // Said below: what is no JSON and what is no object are the same mistake.
+  }
+  return `stdin must be one JSON object, got ${JSON.stringify(text.slice(0, 60))}`;
+}
+
+/** Reads stdin as a file, which needs no stream, up to what is too long; false where it has to be waited for. */
+function readNow(parts: Buffer[]): boolean {
+  try {
+    for (let read = 0; read <= hookPayloadBytesMax; ) {
+      const part = Buffer.alloc(65_536);
+      const bytes = readSync(0, part);
+      if (bytes === 0) return true;
+      parts.push(part.subarray(0, bytes));
+      read += bytes;
+    }
+    return true;
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === 'EOF') return true;
+    if (code === 'EAGAIN') return false;
+    throw error;
+  }
+}

@@ -1,0 +1,142 @@
+/** What a hook works with: the store, the policy of the project, the run around it; opened for one event. */
+
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Card } from '../../core/card.ts';
+import { SwitchgearError } from '../../core/error.ts';
+import { hookTurnMaxMs, storePollMs } from '../../core/limits.ts';
+import type { Settings } from '../../core/settings.ts';
+import { systemClock, wait } from '../../platform/system-clock.ts';
+import { countError } from '../../guard/journal/journal.ts';
+import { createSwitchgear } from '../../guard/create-switchgear.ts';
+import { worksOf } from '../../guard/runtime/works-of.ts';
+import { type Desk, veiled } from '../../hooks/session/session-turn.ts';
+import { handle } from '../../hooks/handle-event.ts';
+import type { HookDecision, HookEvent, HookHost, Payload } from '../../hooks/hosts/hook-event.ts';
+import type { HookWorld } from '../../hooks/session/hook-tasks.ts';
+import { rateKeeper } from '../../hooks/spend/price-cache.ts';
+import { bookUsage } from '../../hooks/spend/spend.ts';
+import type { CheckedPolicy } from '../../policy/check/check-policy.ts';
+import type { Prices } from '../../ports/prices.ts';
+import { tellHalt, tellTool } from '../../supervisor/hook-mailbox.ts';
+import { isAlive, storedRun } from '../../supervisor/run-record.ts';
+import type { Said, Terminal } from '../command.ts';
+import { type SharedStore, storePlace, withStore } from '../store-option.ts';
+
+export interface HookRun {
+  readonly host: HookHost;
+  readonly payload: Payload;
+  readonly event: Exclude<HookEvent, { readonly type: 'other' }>;
+  readonly said: Said;
+  readonly terminal: Terminal;
+  readonly untilMs: number;
+}
+
+export async function runHook(run: HookRun): Promise<HookDecision> {
+  const { host, payload, event, said, terminal, untilMs } = run;
+  const { env } = terminal;
+  const project = env.CLAUDE_PROJECT_DIR || env.GEMINI_PROJECT_DIR || event.cwd || terminal.cwd;
+  const policy = await policyOf(said.given.get('--policy'), { ...terminal, cwd: project });
+  const work = async (store: SharedStore) => {
+    const joined = await joinedRun(store, env);
+    const isWatched = joined?.isWatched === true;
+    if (joined !== undefined && event.type === 'call-proposed') {
+      await tellTool(store, joined.task, host.streamNames?.[event.tool] ?? event.tool);
+    }
+    const session = env.SWITCHGEAR_SESSION || event.session;
+    // Below a run the run counts what was used.
+    const found = isWatched ? undefined : host.transcript(payload);
+    const rates = found && rateKeeper();
+    const gear = createSwitchgear({
+      agent: host.name,
+      ...(rates && { prices: rates.prices }),
+      session,
+      store: isWatched ? withoutHalts(store) : store,
+      ...(policy && { policy }),
+      ...(isWatched && joined?.observes && { mode: 'observe' }),
+      env: {},
+      // The run feeds breakers of its own with the same calls: they must not count twice.
+      project: isWatched ? `${project}#hooks` : project,
+      log: 'silent',
+    });
+    const works = worksOf(gear);
+    // Its tasks outlive this process: nobody must take them for lost.
+    works.showing = undefined;
+    works.listeners = [];
+    works.settings = withJournal(works.settings, policy, isWatched);
+    // Budgets that many tasks share count each call once: the run sees all of them.
+    if (isWatched) works.budgets = undefined;
+    const { name: agent, tellsTurns } = host;
+    const isAttended = host.isAttended(payload, env);
+    // A run that is tried again is another task, and begins anew.
+    const desk = joined === undefined ? event.session : `${joined.task} ${event.session}`;
+    const isSilent = joined !== undefined;
+    const about = { agent, session, tellsTurns, isAttended, joined };
+    const spending = found && rates && { ...found, agent: event.agent, rates, openBook };
+    // A call is not refused because its cost could not be read.
+    const swallow = (error: unknown) => countError(works, 'spending', error);
+    const begin = spending && ((at: Desk) => bookUsage(world, at, spending).catch(swallow));
+    const world: HookWorld = { works, store, desk, isSilent, untilMs, ...about, ...(begin && { begin }) };
+    const decision = await handle(world, event);
+    if (decision.kind === 'halt' && decision.halt !== undefined && joined !== undefined) {
+      await tellHalt(store, joined.task, veiled(works, decision.halt));
+    }
+    // Nobody waits for the end of a session: there the store has a moment to look after its journal.
+    if (event.type === 'session-ended') await wait(systemClock, storePollMs * 1.1);
+    return decision;
+  };
+  for (;;) {
+    try {
+      // A hook has no time to read the whole file.
+      return await withStore(storePlace(said, terminal), work, { verify: false, isBrief: terminal.isBrief === true });
+    } catch (error) {
+      const isBusy = error instanceof SwitchgearError && error.code === 'store_busy';
+      if (!isBusy || systemClock.nowMs() >= untilMs) throw error;
+      await wait(systemClock, hookTurnMaxMs);
+    }
+  }
+}
+
+/** The book of rates takes longer to load than a hook has: it is asked once for each model. */
+async function openBook(): Promise<Prices> {
+  const { priceBook } = await import('../../prices/index.ts');
+  return priceBook();
+}
+
+/** The store of a hook below a run: that a task is halted is told by the run, with a card of its own. */
+function withoutHalts(store: SharedStore): SharedStore {
+  const append: SharedStore['append'] = (body, place, atMs) => {
+    const isHalt = body.type === 'task-halted' || (body.type === 'card-changed' && body.card.kind === 'halt');
+    return isHalt ? { ...body, ...place, seq: 0, atMs, wallMs: store.clock.wallMs() } : store.append(body, place, atMs);
+  };
+  const putCard = (card: Card) => (card.kind === 'halt' ? undefined : store.putCard(card));
+  return Object.create(store, { append: { value: append }, putCard: { value: putCard } }) as SharedStore;
+}
+
+/** What a run around it counts is written down by the run; without one everything that replay needs is kept. */
+function withJournal(settings: Settings, policy: CheckedPolicy | undefined, isJoined: boolean): Settings {
+  const isSaid = (policy?.provenance.get('journal.level')?.source ?? 'default') !== 'default';
+  if (isSaid && !isJoined) return settings;
+  return { ...settings, journal: { ...settings.journal, level: isJoined ? 'refusals' : 'all' } };
+}
+
+/** The run around it. What it left behind when it ended, or what cannot hear of it, is watched by hooks alone. */
+async function joinedRun(store: SharedStore, { SWITCHGEAR_TASK: task }: Terminal['env']): Promise<HookWorld['joined']> {
+  if (task === undefined || task === '') return undefined;
+  const run = await storedRun(store, task);
+  const { carried, below, options } = run ?? {};
+  const isWatched = run?.state === 'running' && isAlive(run.owner);
+  return { task, limits: carried?.limits, below, observes: options?.includes('--observe') === true, isWatched };
+}
+
+/** The policy in force; undefined where nobody wrote one, so that its parsers need not be loaded. */
+async function policyOf(given: string | undefined, terminal: Terminal): Promise<CheckedPolicy | undefined> {
+  const own = /^SWITCHGEAR_(STORE|TASK|SESSION|RUN_\w+)$/;
+  const isNamed = (name: string) => /^(SWITCHGEAR|BB_CIRCUIT_BREAKER)_/.test(name) && !own.test(name);
+  const files = ['toml', 'yaml', 'yml', 'json'].map((end) => join(terminal.cwd, `switchgear.${end}`));
+  if (given === undefined && !Object.keys(terminal.env).some(isNamed) && !files.some((path) => existsSync(path))) {
+    return undefined;
+  }
+  const { effectivePolicy } = await import('../policy-option.ts');
+  return effectivePolicy(given, { ...terminal, err: () => {} }).policy;
+}

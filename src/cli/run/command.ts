@@ -1,0 +1,92 @@
+/** `switchgear run`: any agent command on a breaker. What judges it is loaded while it starts. */
+
+import { readdirSync } from 'node:fs';
+import { SwitchgearError } from '../../core/error.ts';
+import { systemClock } from '../../platform/system-clock.ts';
+import type { Store } from '../../ports/store.ts';
+import { freshName } from '../../platform/unique-id.ts';
+import { memoryStore } from '../../stores/memory.ts';
+import { keepHeapSmall } from '../../supervisor/small-heap.ts';
+import type { Command, Terminal } from '../command.ts';
+import { storePlace, withStore } from '../store-option.ts';
+import { launch, orEnd } from './launch.ts';
+import { type RunOptions, runOptions, withMapping } from './options.ts';
+
+export const command: Command = {
+  usage: ['run [options] -- COMMAND …       run an agent, watch it, and end it when it spirals; see run --help'],
+  details: [
+    '',
+    'Limits of the task and of each subagent; else those of the policy, else these:',
+    '  --max-calls 50   --max-spend 50.00 (dollars)   --max-tokens N (none)   --max-duration 30m   --max-idle 5m',
+    'How it is shown:',
+    '  --raw           pass everything on as it is, and ask the agent for nothing',
+    '  --json          print our own event stream, one JSON object per line',
+    '  --quiet         no status line and no progress on stderr',
+    '  --interactive   leave the terminal to the agent; so it is anyway for one that talks to a person',
+    'What happens at a limit:',
+    '  --observe       only report: nothing is ended',
+    '  --no-ask        do not ask at the terminal how to go on',
+    '  --wait 10m      wait for an answer in the inbox where nobody sits at a terminal',
+    '  --grace 5s      how long the agent may take to end before it is killed',
+    'Where from:',
+    '  --policy FILE   --store STORE (or memory: nothing is kept)   --agent NAME   --session NAME',
+    '  --mapping FILE  how to read the JSON lines of a program that is none of the known ones',
+    '',
+    "Exit codes: the agent's own where it ended by itself (128 + N by a signal); 75 halted by Switchgear,",
+    '126 it cannot be run, 127 it was not found, 129 hung up, 130 Ctrl-C, 141 nobody reads the output, 143 terminated;',
+    '1 and 2 where Switchgear itself could not begin.',
+  ],
+  async run(args, terminal) {
+    const options = runOptions(args, terminal);
+    return inStore(options, terminal, (store) => start(store, options, terminal));
+  },
+};
+
+async function start(store: Store, given: RunOptions, terminal: Terminal): Promise<number> {
+  const session = given.session ?? (terminal.env.SWITCHGEAR_SESSION || `s-${freshName()}`);
+  // A policy that is wrong must be told before anything runs; where there is none, nothing can be wrong.
+  const written = hasPolicy(given, terminal) ? await policyOf(given, terminal) : undefined;
+  const options = written === undefined ? given : withMapping(given, written);
+  const launched = await launch(store, options, terminal, options.command, session);
+  return orEnd(launched, async () => {
+    keepHeapSmall();
+    const { runSession } = await import('./session.ts');
+    const policy = written ?? (await policyOf(options, terminal));
+    const { agent } = launched.record;
+    const begin = () => ({ command: options.command, task: { parent: null, limits: options.limits }, launched });
+    return runSession({ store, options, terminal, policy, agent, session, begin });
+  });
+}
+
+export async function policyOf(options: RunOptions, terminal: Terminal) {
+  const { effectivePolicy } = await import('../policy-option.ts');
+  return effectivePolicy(options.policy, terminal).policy;
+}
+
+function hasPolicy({ policy }: RunOptions, { cwd }: Terminal): boolean {
+  if (policy !== undefined) return true;
+  try {
+    return readdirSync(cwd).some((name) => /^switchgear\.(toml|ya?ml|json)$/.test(name));
+  } catch {
+    return true; // Whoever reads it says what is wrong.
+  }
+}
+
+async function inStore(
+  { said }: RunOptions,
+  terminal: Terminal,
+  work: (store: Store) => Promise<number>,
+): Promise<number> {
+  if ((said.given.get('--store') ?? terminal.env.SWITCHGEAR_STORE) === 'memory') return work(memoryStore(systemClock));
+  let isOpen = false;
+  try {
+    const open = (store: Store) => {
+      isOpen = true;
+      return work(store);
+    };
+    return await withStore(storePlace(said, terminal), open, { verify: false });
+  } catch (error) {
+    if (isOpen || !(error instanceof SwitchgearError) || !error.code.startsWith('store_')) throw error;
+    throw new SwitchgearError(error.code, `${error.message}; or run without one: --store memory`, { cause: error });
+  }
+}

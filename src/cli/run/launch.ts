@@ -1,0 +1,131 @@
+/** How the command is started: which way, as which task, with a watchdog; before anything is loaded that can wait. */
+
+import { basename } from 'node:path';
+import type { AgentCommand } from '../../agents/reading/agent-command.ts';
+import { readerFor } from '../../agents/reader-for.ts';
+import { agentGraceMs } from '../../core/limits.ts';
+import type { Mapping } from '../../core/event-mapping.ts';
+import { systemClock } from '../../platform/system-clock.ts';
+import type { Store } from '../../ports/store.ts';
+import { freshName } from '../../platform/unique-id.ts';
+import { type Child, type NotStarted, startChild } from '../../supervisor/child.ts';
+import { endTree } from '../../supervisor/end-tree.ts';
+import { markOf, type ProcessTree, processTree } from '../../supervisor/process-tree.ts';
+import { keepRun, type RunRecord, thisProcess } from '../../supervisor/run-record.ts';
+import { startWatchdog, type Watchdog } from '../../supervisor/watchdog.ts';
+import type { Terminal } from '../command.ts';
+import { storePlace } from '../store-option.ts';
+import type { RunOptions } from './options.ts';
+import { rememberTerminal } from './terminal-state.ts';
+
+/**
+ * How a command is run. `interactive`: the terminal is its own. `pass`: as it was given, its output passed on.
+ * `show`: it was asked for events, and they are shown in words. `events`: they are printed as ours.
+ */
+export type Way = 'interactive' | 'pass' | 'show' | 'events';
+
+export interface Launched {
+  /** The run as the store knows it from now on. */
+  readonly record: RunRecord;
+  /** What is known of its command. */
+  readonly agent: AgentCommand;
+  readonly way: Way;
+  /** The agent's own name of its conversation, where that is known before it says so. */
+  readonly conversation: string | undefined;
+  /** When it began, by the wall clock. */
+  readonly wallMs: number;
+  /** What asks it to end: at a terminal Ctrl-C is only a word in the conversation. */
+  readonly signal: 'SIGINT' | 'SIGTERM';
+  /** Sets the terminal as it was, where the command had it to itself. */
+  restoreTerminal(): void;
+  readonly tree: ProcessTree;
+  readonly watchdog: Watchdog;
+  readonly child: Child | NotStarted;
+}
+
+export async function launch(
+  store: Store,
+  options: RunOptions,
+  terminal: Terminal,
+  command: readonly string[],
+  session: string,
+): Promise<Launched> {
+  const agent = readerFor(command, options.mapping === undefined ? {} : { mapping: options.mapping as Mapping });
+  const way = wayOf(agent, options);
+  const ownsTerminal = way === 'interactive';
+  const task = `t-${freshName()}`;
+  const mark = markOf(freshName());
+  const tree = processTree(mark, !ownsTerminal);
+  const signal = ownsTerminal ? 'SIGTERM' : agent.signal;
+  const restoreTerminal = ownsTerminal ? rememberTerminal() : () => undefined;
+  const watchdog = startWatchdog({ mark, ownsSession: !ownsTerminal, signal });
+  const known = conversationOf(agent, way, options);
+  const record: RunRecord = {
+    task,
+    agent: options.agent ?? nameOf(agent.cli, command),
+    session,
+    command,
+    options: options.words,
+    cwd: terminal.cwd,
+    state: 'running',
+    owner: thisProcess(),
+  };
+  // Not after the start: the first hook below must find that somebody watches.
+  keepRun(store, record);
+  const child = await startChild({
+    command: [...(way === 'show' || way === 'events' ? agent.command : command), ...known.added],
+    cwd: terminal.cwd,
+    env: {
+      ...terminal.env,
+      ...storeFor(options, terminal),
+      SWITCHGEAR_SESSION: session,
+      SWITCHGEAR_TASK: task,
+      [mark]: '1',
+    },
+    ownsTerminal,
+  });
+  if ('pid' in child) {
+    tree.plant(child.pid);
+    watchdog.plant(child.pid);
+  }
+  const about = { record, agent, way, conversation: known.conversation, wallMs: Date.now() };
+  return { ...about, signal, restoreTerminal, tree, watchdog, child };
+}
+
+/** Who the agent is: the known program, or the command. */
+function nameOf(cli: string, [program = '']: readonly string[]): string {
+  return cli === 'other' ? basename(program) : cli;
+}
+
+/** Does what follows a launch. Where that breaks, nobody watches the agent: it is ended before that is told. */
+export async function orEnd<T>({ child, tree, signal, watchdog }: Launched, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if ('pid' in child) await endTree(tree, systemClock, { signal, graceMs: agentGraceMs });
+    watchdog.dismiss();
+    throw error;
+  }
+}
+
+/** Where hooks below find the run, if a file was named for it; an address may hold a password, and stays here. */
+function storeFor({ said }: RunOptions, terminal: Terminal): Terminal['env'] {
+  if (said.given.get('--store')?.startsWith('sqlite:')) return { SWITCHGEAR_STORE: storePlace(said, terminal).name };
+  // Memory is this process's alone: hooks that were sent there would have to refuse every call.
+  return terminal.env.SWITCHGEAR_STORE === 'memory' ? { SWITCHGEAR_STORE: undefined } : {};
+}
+
+/** One that talks to a person prints no events: it is told how to call its conversation, if it can be told. */
+function conversationOf({ cli, session, command }: AgentCommand, way: Way, { raw }: RunOptions) {
+  const goesOn = session !== undefined || command.some((word) => /^(-c|--continue|-r|--resume)$/.test(word));
+  if (way !== 'interactive' || cli !== 'claude-code' || goesOn || raw) return { conversation: session, added: [] };
+  const conversation = process.getBuiltinModule('node:crypto').randomUUID();
+  return { conversation, added: ['--session-id', conversation] };
+}
+
+function wayOf({ headless, stream }: AgentCommand, { raw, json, interactive }: RunOptions): Way {
+  const isAtTerminal = process.stdin.isTTY === true && process.stdout.isTTY === true;
+  if (interactive || (!headless && isAtTerminal && !json)) return 'interactive';
+  if (json) return 'events';
+  return !raw && stream === 'asked' ? 'show' : 'pass';
+}

@@ -1,0 +1,43 @@
+/** A run that was halted, paused or lost goes on: in this process, with what it had used. */
+
+import { SwitchgearError } from '../../core/error.ts';
+import { retryOf } from '../../guard/extras/answer-card.ts';
+import { carryOver } from '../../guard/tasks/carried.ts';
+import type { Store } from '../../ports/store.ts';
+import { forgetRun, type RunRecord } from '../../supervisor/run-record.ts';
+import { keepHeapSmall } from '../../supervisor/small-heap.ts';
+import type { Terminal } from '../command.ts';
+import { policyOf } from './command.ts';
+import { startOf } from './attempts.ts';
+import { runOptions, withMapping } from './options.ts';
+import type { Wish } from './halt-prompt.ts';
+import { runSession } from './session.ts';
+
+/** Runs it to its end here, and gives the exit code. */
+export async function goOnWith(store: Store, run: RunRecord, wish: Wish, here: Terminal): Promise<number> {
+  if (run.command.length === 0) {
+    throw new SwitchgearError('not_kept', 'its command was too long to be kept: start it again by hand');
+  }
+  keepHeapSmall();
+  const terminal = { ...here, cwd: run.cwd };
+  const given = runOptions([...run.options, '--', ...run.command], terminal);
+  const policy = await policyOf(given, terminal);
+  const options = withMapping(given, policy);
+  const { agent, session, task, carried } = run;
+  return runSession({
+    store,
+    options,
+    terminal,
+    policy,
+    agent,
+    session,
+    begin({ gear }) {
+      if (carried !== undefined) carryOver(gear, run, carried);
+      const start = startOf({ wish }, run, retryOf(gear, task), { parent: null, limits: options.limits });
+      if (start === undefined)
+        throw new SwitchgearError('not_kept', 'it cannot go on by itself: start it again by hand');
+      forgetRun(store, task);
+      return start;
+    },
+  });
+}

@@ -1,0 +1,21 @@
+/** What a halted run carries to its next attempt: what it had used, and which limit is raised. */
+
+import type { Refusal } from '../../core/refusal.ts';
+import type { TaskSettings } from '../../core/settings.ts';
+import { retryOf } from '../../guard/extras/answer-card.ts';
+import type { Carried } from '../../guard/tasks/carried.ts';
+import type { Switchgear } from '../../guard/api.ts';
+import type { BelowLimits } from '../../supervisor/run-record.ts';
+
+/** What a subagent may have next time that ran into its own limit. */
+export function raisedBelow(gear: Switchgear, root: string, { task = root }: Refusal): BelowLimits | undefined {
+  const again = task === root ? undefined : retryOf(gear, task);
+  return again?.agent && again.limits ? { [again.agent]: again.limits as TaskSettings } : undefined;
+}
+
+/** What it had used, with what came in after the halt; a subagent's leaves the limits of the run as they are. */
+export function withLate({ budget, stop: own, ...rest }: Carried, halt: Refusal, lateMicros: number): Carried {
+  const { code, control, counters } = halt;
+  const stop = own ?? { kind: 'halt', code, control, counters: { ...counters, scope: 'subagent' } };
+  return { ...rest, stop, budget: { ...budget, micros: budget.micros + lateMicros } };
+}

@@ -1,0 +1,71 @@
+/** Budgets beyond one task as they lie in a store: whose they are, what is booked of them now, and of how much. */
+
+import { microsPerCent } from '../core/controls/budget/budget.ts';
+import { type BudgetWindow, usedAt } from '../core/controls/budget/joint-budget.ts';
+import type { JointBudget } from '../core/settings.ts';
+import type { Stored } from '../ports/store.ts';
+import type { SharedStore } from '../cli/store-option.ts';
+import { count, span } from '../cli/terminal-table.ts';
+import { decode } from './breakers.ts';
+
+/** Budgets that one command looks at. */
+const budgetsShown = 10_000;
+
+export interface StoredBudget {
+  readonly key: string;
+  readonly scope: JointBudget['scope'];
+  /** The session or the agent; absent where it is everybody's. */
+  readonly of?: string;
+  readonly project?: string;
+  readonly unit: JointBudget['unit'];
+  readonly windowSecs?: number;
+  /** What processes have spent or hold in hand, in the unit. */
+  readonly used: number;
+  /** As whoever spent last had it; absent where nobody has yet. */
+  readonly limit?: number;
+}
+
+/** Those of which something is booked. */
+export async function storedBudgets(store: SharedStore): Promise<readonly StoredBudget[]> {
+  const atMs = store.clock.nowMs();
+  const found = await store.shared.read('budget/', budgetsShown);
+  return found.flatMap((stored) => readBudget(stored, atMs)).filter(({ used }) => used > 0);
+}
+
+const scopes: readonly string[] = ['session', 'agent', 'project', 'global'] satisfies JointBudget['scope'][];
+const units: readonly string[] = ['calls', 'tokens', 'spend_cents'] satisfies JointBudget['unit'][];
+
+function readBudget({ key, state }: Stored, atMs: number): readonly StoredBudget[] {
+  const [, scope = '', unit = '', window = '', ...whose] = key.split('/').map(decode);
+  const booked = state as BudgetWindow;
+  if (!scopes.includes(scope) || !units.includes(unit) || !Array.isArray(booked?.sums)) return []; // None of ours.
+  const { limit } = booked;
+  const of = scope === 'session' || scope === 'agent' ? whose.at(-1) : undefined;
+  const project = scope === 'session' ? undefined : whose[0];
+  const budget = {
+    scope: scope as JointBudget['scope'],
+    unit: unit as JointBudget['unit'],
+    ...(window !== 'ever' && { windowSecs: Number(window) }),
+  };
+  const used = usedAt(booked, { ...budget, limit: limit ?? 0 }, atMs);
+  return [
+    {
+      key,
+      ...budget,
+      ...(of !== undefined && { of }),
+      ...(project !== undefined && { project }),
+      used: unit === 'spend_cents' ? Math.ceil(used / microsPerCent) : used,
+      ...(limit !== undefined && { limit }),
+    },
+  ];
+}
+
+/** What is used, of how much and in which time, as a person reads it. */
+export function budgetWords({ unit, used, limit, windowSecs }: StoredBudget): readonly [string, string] {
+  const shown = (amount: number) => (unit === 'spend_cents' ? `$${(amount / 100).toFixed(2)}` : `${amount}`);
+  const most = limit === undefined ? '' : ` of ${shown(limit)}`;
+  const what = unit === 'calls' && limit === undefined ? count(used, 'call') : `${shown(used)}${most}${words[unit]}`;
+  return [what, windowSecs === undefined ? '' : `in any ${span(windowSecs * 1000)}`];
+}
+
+const words = { calls: ' calls', tokens: ' tokens', spend_cents: '' } as const;

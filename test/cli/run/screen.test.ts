@@ -1,0 +1,134 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { simulatedClock } from '../../../src/testing/index.ts';
+import { oneLine, runScreen, type Sink } from '../../../src/cli/run/screen.ts';
+
+const erase = '\r\u001b[2K';
+
+/** Two streams that share one window, and what was written there. */
+function window(isTTY: boolean, columns = 80) {
+  const clock = simulatedClock();
+  let text = '';
+  let free = () => {};
+  let isFull = false;
+  const sink = (): Sink => ({
+    isTTY,
+    columns,
+    write(data) {
+      text += typeof data === 'string' ? data : Buffer.from(data).toString();
+      return !isFull;
+    },
+    once(event, listener) {
+      if (event === 'drain') free = listener;
+    },
+    removeListener: () => undefined,
+  });
+  let status = 'calls 1 of 50';
+  const screen = runScreen({ stdout: sink(), stderr: sink(), clock, status: () => status });
+  return {
+    clock,
+    screen,
+    say: (now: string) => {
+      status = now;
+    },
+    fill: (now: boolean) => {
+      isFull = now;
+    },
+    free: () => free(),
+    take: () => {
+      const taken = text;
+      text = '';
+      return taken;
+    },
+  };
+}
+
+test('the status line is drawn after a quarter of a second, and again only when it says something else', () => {
+  const { clock, take, say } = window(true);
+  clock.advance(249);
+  assert.equal(take(), '');
+  clock.advance(1);
+  assert.equal(take(), `${erase}calls 1 of 50`);
+  clock.advance(1_000);
+  assert.equal(take(), '');
+  say('calls 2 of 50');
+  clock.advance(1_000);
+  assert.equal(take(), `${erase}calls 2 of 50`);
+});
+
+test('the status line goes before the agent prints, and stays away from a line that it has begun', () => {
+  const { clock, take, screen } = window(true);
+  clock.advance(250);
+  take();
+  void screen.out('half a ');
+  assert.equal(take(), `${erase}half a `);
+  clock.advance(10_000);
+  assert.equal(take(), '');
+  void screen.out(Buffer.from('line\n'));
+  clock.advance(250);
+  assert.equal(take(), `line\n${erase}calls 1 of 50`);
+  screen.say('switchgear: something');
+  assert.equal(take(), `${erase}switchgear: something\n`);
+});
+
+test('what we say begins on a line of its own', () => {
+  const { take, screen } = window(true);
+  void screen.out('half a line');
+  screen.say('switchgear: something');
+  assert.equal(take(), 'half a line\nswitchgear: something\n');
+});
+
+test('without a terminal there is no status line, and output passes byte by byte', () => {
+  const { clock, take, screen } = window(false);
+  void screen.out('half a ');
+  clock.advance(10_000);
+  void screen.err('line\n');
+  screen.close();
+  assert.equal(take(), 'half a line\n');
+});
+
+test('a line longer than the window is cut', () => {
+  const { clock, take } = window(true, 8);
+  clock.advance(250);
+  assert.equal(take(), `${erase}calls 1`);
+});
+
+test('closed, it takes its line away and draws no other', () => {
+  const { clock, take, screen } = window(true);
+  clock.advance(250);
+  take();
+  screen.close();
+  clock.advance(10_000);
+  assert.equal(take(), erase);
+});
+
+test('a stream that is full has the agent wait until it takes more', async () => {
+  const { screen, fill, free } = window(false);
+  assert.equal(screen.out('a little'), undefined);
+  fill(true);
+  let isFree = false;
+  const waiting = screen.out('a lot')?.then(() => {
+    isFree = true;
+  });
+  await Promise.resolve();
+  assert.equal(isFree, false);
+  free();
+  await waiting;
+  assert.equal(isFree, true);
+});
+
+test('what is told on stderr is waited for, too', async () => {
+  const { screen, fill, free } = window(false);
+  fill(true);
+  screen.say('→ Read page-1.md');
+  const waiting = screen.full();
+  assert.notEqual(waiting, undefined);
+  free();
+  await waiting;
+  assert.equal(screen.full(), undefined);
+});
+
+test('what an agent says cannot steer the terminal from a line of ours', () => {
+  assert.equal(oneLine('rm \u001b[31m-rf\u001b[0m\r\n\u202Etxt\tnow', 80), 'rm -rf txt now');
+  assert.equal(oneLine('x'.repeat(500), 10), `${'x'.repeat(9)}…`);
+});

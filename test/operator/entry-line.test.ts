@@ -1,0 +1,51 @@
+import assert from 'node:assert/strict';
+import test from 'node:test';
+import type { Entry, EntryBody } from '../../src/core/event.ts';
+import { entryLine } from '../../src/operator/entry-line.ts';
+
+const line = (body: EntryBody, task?: string) =>
+  entryLine({ seq: 1, atMs: 0, wallMs: 0, ...(task && { task }), ...body } as Entry, (text) => text).slice(10);
+
+test('a line says when, what, and of which task', () => {
+  const failed = { type: 'failure-counted', name: 'search', error: 'NetworkError', actual: 2, limit: 5 } as const;
+  assert.equal(line(failed, 't-1'), 'failure-counted      search: NetworkError, 2 of 5  t-1');
+  assert.equal(line({ type: 'task-stopped' }, 't-1'), 'task-stopped         t-1');
+  const opened = { type: 'breaker-opened', key: 'k', name: 'search', generation: 2, cause: 'failures' } as const;
+  assert.equal(
+    line({ ...opened, untilMs: 60_000, counters: {} }),
+    'breaker-opened       search: failures; refused for 60 s',
+  );
+  assert.match(line({ ...opened, untilMs: -1, counters: {} }), /refused until it is reset$/);
+  const order = { type: 'order-given', order: 'halt', target: null, by: 'ann', reason: 'enough' } as const;
+  assert.equal(line(order), 'order-given          halt all by ann: enough');
+});
+
+test('what happens in a run of a chain is told in words', () => {
+  const rows = [
+    { rule: 'chain:c|a>1|abort', fired: false, limit: '1' },
+    { rule: 'chain:c|ability:pay|confirm', fired: true, limit: 'pay' },
+  ];
+  const checked = { type: 'rules-checked', run: 'r', step: 'pay', rows } as const;
+  assert.equal(line(checked, 'r'), 'rules-checked        pay: fired chain:c|ability:pay|confirm  r');
+  assert.equal(line({ ...checked, step: '', rows: rows.slice(0, 1) }), 'rules-checked        1 rule passed');
+  assert.equal(line({ type: 'run-started', run: 'r', chain: 'c' }, 'r'), 'run-started          chain c  r');
+  const resolved = { type: 'run-resolved', run: 'r', chain: 'c', by: 'ann', how: 'redo' } as const;
+  assert.equal(line(resolved), 'run-resolved         chain c: redo by ann');
+  const ended = { type: 'run-ended', run: 'r', chain: 'c', status: 'aborted', code: 'rule_abort' } as const;
+  assert.equal(line(ended), 'run-ended            chain c: aborted (rule_abort)');
+  assert.equal(line({ type: 'step-started', run: 'r', step: 's', attempt: 2 }), 'step-started         s, attempt 2');
+  const approved = { type: 'step-started', run: 'r', step: 's', attempt: 1, approvedBy: 'ann' } as const;
+  assert.equal(line(approved), 'step-started         s, approved by ann');
+  assert.equal(line({ type: 'step-ended', run: 'r', step: 's', status: 'done' }), 'step-ended           s: done');
+  const standing = { type: 'standing-given', chain: 'c', rules: ['x'], by: 'ann' } as const;
+  assert.equal(line(standing), 'standing-given       chain c by ann: x');
+});
+
+test('what comes from outside cannot steer a terminal', () => {
+  const told = line({ type: 'task-missing', name: 'a\u001b[2Jb\r\n\u202ec' }, 't\u0007');
+  assert.equal(told, 'task-missing         a·[2Jb·c  t·');
+});
+
+test('an entry of a newer Switchgear is a line, too', () => {
+  assert.equal(line({ type: 'moon-landed' } as unknown as EntryBody), 'moon-landed');
+});

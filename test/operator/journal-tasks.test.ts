@@ -1,0 +1,69 @@
+import assert from 'node:assert/strict';
+import test from 'node:test';
+import type { Entry, EntryBody } from '../../src/core/event.ts';
+import { patienceMaxMs } from '../../src/core/limits.ts';
+import { tasksIn } from '../../src/operator/journal-tasks.ts';
+
+const limits = { maxToolCalls: 50, maxSpendCents: 5_000, maxDurationSecs: 100, maxIdleSecs: 30, maxDenials: 5 };
+const started = { type: 'task-started', limits: { ...limits, noticeShare: 0.8 } } as const;
+const stop = { kind: 'halt', code: 'tool_call_limit', control: 'budget', counters: {} } as const;
+const halted = { type: 'task-halted', stop, message: 'tool calls: 51 of 50' } as const;
+const longest = 100_000 + patienceMaxMs;
+
+type Row = readonly [number, string, EntryBody];
+
+/** A journal as a table: when, which task, what. */
+function journal(...rows: readonly Row[]): readonly Entry[] {
+  return rows.map(([atMs, task, body], at) => ({
+    seq: at + 1,
+    atMs,
+    wallMs: atMs,
+    task,
+    agent: 'a',
+    session: 's',
+    ...body,
+  }));
+}
+
+const states = (atMs: number, ...rows: readonly Row[]) =>
+  tasksIn(journal(...rows), atMs).map(({ id, state }) => `${id} ${state}`);
+
+test('a task runs from its start to its end', () => {
+  assert.deepEqual(states(5, [1, 'x', started], [2, 'y', started], [3, 'x', { type: 'task-ended', how: 'done' }]), [
+    'y running',
+  ]);
+  assert.deepEqual(tasksIn(journal([1, 'x', started]), 5), [
+    { id: 'x', agent: 'a', session: 's', state: 'running', startedWallMs: 1, ageMs: 4 },
+  ]);
+});
+
+test('a task is paused until every stop is taken back', () => {
+  const stopped = [2, 'x', { type: 'task-stopped' }] as const;
+  const resumed = [3, 'x', { type: 'task-resumed' }] as const;
+  assert.deepEqual(states(5, [1, 'x', started], stopped, stopped, resumed), ['x paused']);
+  assert.deepEqual(states(5, [1, 'x', started], stopped, stopped, resumed, resumed, resumed), ['x running']);
+});
+
+test('a halt is told with its reason; one that was only observed is none', () => {
+  assert.deepEqual(states(5, [1, 'x', started], [2, 'x', { ...halted, enforced: false }]), ['x running']);
+  const [task] = tasksIn(journal([1, 'x', started], [2, 'x', { ...halted, enforced: true }]), 5);
+  assert.deepEqual([task?.state, task?.halt], ['halted', { code: 'tool_call_limit', message: 'tool calls: 51 of 50' }]);
+});
+
+test('a task that is past its longest duration without the time it stood still is lost', () => {
+  assert.deepEqual(states(longest, [0, 'x', started]), ['x running']);
+  assert.deepEqual(states(longest + 1, [0, 'x', started]), ['x lost']);
+  const still = [
+    [0, 'x', { type: 'task-stopped' }],
+    [500, 'x', { type: 'task-resumed' }],
+  ] as const;
+  assert.deepEqual(states(longest + 500, [0, 'x', started], ...still), ['x running']);
+  assert.deepEqual(states(longest + 501, [0, 'x', started], ...still), ['x lost']);
+  assert.deepEqual(states(10 * longest, [0, 'x', started], still[0]), ['x paused']);
+});
+
+test('an id that is used again is the later task', () => {
+  assert.deepEqual(states(5, [1, 'x', started], [2, 'x', { ...halted, enforced: true }], [3, 'x', started]), [
+    'x running',
+  ]);
+});

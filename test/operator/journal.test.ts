@@ -1,0 +1,36 @@
+import assert from 'node:assert/strict';
+import test from 'node:test';
+import type { Entry } from '../../src/core/event.ts';
+import type { Shared } from '../../src/ports/store.ts';
+import { lastSeq, newest } from '../../src/operator/journal.ts';
+
+/** A journal with the given numbers, that counts how often it is asked. */
+function journal(seqs: readonly number[]) {
+  const asked = { times: 0 };
+  const entries = async (from: number, most: number) => {
+    asked.times++;
+    return seqs
+      .filter((seq) => seq >= from)
+      .slice(0, most)
+      .map((seq) => ({ seq }) as Entry);
+  };
+  return { shared: { entries } as unknown as Shared, asked };
+}
+
+for (const seqs of [[], [1], [1, 2], [7], [1, 2, 3, 900, 901], Array.from({ length: 3_000 }, (_, at) => at + 5)]) {
+  test(`the last of ${seqs.length} entries up to ${seqs.at(-1) ?? 0} is found in few questions`, async () => {
+    const { shared, asked } = journal(seqs);
+    assert.equal(await lastSeq(shared), seqs.at(-1) ?? 0);
+    assert.ok(asked.times <= 30, `${asked.times} questions`);
+  });
+}
+
+test('the newest entries come in their order, over several pages', async () => {
+  const seqs = Array.from({ length: 3_000 }, (_, at) => at + 1);
+  const found = await newest(journal(seqs).shared, 2_500);
+  assert.deepEqual(
+    found.map(({ seq }) => seq),
+    seqs.slice(-2_500),
+  );
+  assert.deepEqual(await newest(journal([]).shared, 10), []);
+});
