@@ -1,11 +1,13 @@
 /** The door `switchgear/breaker`: the breaker alone, for one service, without tasks, policy or store. */
 
-import { BreakerAlone } from './standalone/breaker.ts';
-import type { Breaker, BreakerOptions } from './standalone/api.ts';
-import { modelOf } from './standalone/options.ts';
 import { exportBreaker, importBreaker, type SavedBreaker } from './core/controls/breaker/saved.ts';
 import { initialBreaker } from './core/controls/breaker/state.ts';
+import type { Breaker, BreakerOptions } from './standalone/api.ts';
+import { BreakerAlone } from './standalone/breaker.ts';
+import { modelOf } from './standalone/options.ts';
 
+export type { Outcome } from './core/action.ts';
+export type { SavedBreaker } from './core/controls/breaker/saved.ts';
 export {
   type Breaker,
   type BreakerChange,
@@ -14,8 +16,6 @@ export {
   type BreakerRefusal,
   CircuitOpenError,
 } from './standalone/api.ts';
-export type { Outcome } from './core/action.ts';
-export type { SavedBreaker } from './core/controls/breaker/saved.ts';
 
 /** A breaker of its own. */
 export function createBreaker(options: BreakerOptions = {}): Breaker {

@@ -3,18 +3,16 @@
 import './platform/node-version.ts';
 
 export type { Action, ActionKind, Cost, Outcome, Permit, RuleHit } from './core/action.ts';
-export type { BreakerMetrics } from './core/controls/breaker/metrics.ts';
+export { estimateUsageCents } from './core/builtin-prices.ts';
 export type { Card, CardAction } from './core/card.ts';
 export type { Ending } from './core/classify.ts';
 export type { Control, Gauge, Place, Scope } from './core/control.ts';
+export type { BreakerMetrics } from './core/controls/breaker/metrics.ts';
 export { SwitchgearError } from './core/error.ts';
 export type { ActionProposed, ControlEvent, Entry, EntryBody, EntryType } from './core/event.ts';
-export { estimateUsageCents } from './core/builtin-prices.ts';
 export { isRefused, type Refusal, type Refused, RefusedError, refusalOf } from './core/refusal.ts';
 export type { BreakerSettings, Settings, TaskSettings } from './core/settings.ts';
 export { allow, type Code, type Counters, type Decision, type Stop, type Verdict, type Vote } from './core/verdict.ts';
-export { answerCard, retryOf } from './guard/extras/answer-card.ts';
-export { defaultSwitchgear } from './guard/default-switchgear.ts';
 export type {
   Admission,
   AdmitOptions,
@@ -42,13 +40,15 @@ export type {
   Watch,
   WatchOptions,
 } from './guard/api.ts';
+export { createSwitchgear } from './guard/create-switchgear.ts';
+export { defaultSwitchgear } from './guard/default-switchgear.ts';
+export { admit } from './guard/entries/two-step.ts';
+export { answerCard, retryOf } from './guard/extras/answer-card.ts';
+export { addControl } from './guard/extras/custom-controls.ts';
 export { checkHealth } from './guard/extras/health-checks.ts';
 export { metricsOf } from './guard/extras/metrics.ts';
-export { addControl } from './guard/extras/custom-controls.ts';
 export { reload, tighten } from './guard/extras/reload.ts';
 export { retry } from './guard/extras/retry.ts';
-export { createSwitchgear } from './guard/create-switchgear.ts';
-export { admit } from './guard/entries/two-step.ts';
 export { watch } from './guard/extras/watch.ts';
 export type { Answer, Approver } from './ports/approver.ts';
 export type { Clock } from './ports/clock.ts';

@@ -39,9 +39,7 @@ test('the reference names every code, every type of entry, every member of gear 
     .join('\n');
   const types = [...union.matchAll(/'([a-z]+(?:-[a-z]+)+|notice)'/g)].map(([, type = '']) => type);
   const members = ['Switchgear', 'Task'].flatMap((name) => {
-    const body = new RegExp(`export interface ${name} \\{\n([\\s\\S]*?)\n\\}`).exec(
-      read('src/guard/api.ts'),
-    )?.[1];
+    const body = new RegExp(`export interface ${name} \\{\n([\\s\\S]*?)\n\\}`).exec(read('src/guard/api.ts'))?.[1];
     return [...(body ?? '').matchAll(/^ {2}(?:readonly )?(\w+)[<(:]/gm)].map(([, member = '']) => member);
   });
   assert.ok(types.length > 30 && members.length > 25, `${types.length} types, ${members.length} members`);

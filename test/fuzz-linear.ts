@@ -1,9 +1,9 @@
 /** Whether reading takes time in proportion: inputs of every shape, each measured at a size and at twice the size. */
 
 import { fillTemplates, graphOf, holds, readChain, readParams, rulesOf } from '../src/chains/index.ts';
-import { ruleLengthMax } from '../src/core/limits.ts';
 import { parseNyaya } from '../src/core/controls/rules/nyaya.ts';
 import { parseRule } from '../src/core/controls/rules/rule.ts';
+import { ruleLengthMax } from '../src/core/limits.ts';
 
 /** How much more a doubled input may cost. */
 const ratioMax = 2.5;

@@ -3,17 +3,18 @@
 import assert from 'node:assert/strict';
 import { after, type TestContext, test } from 'node:test';
 import fc from 'fast-check';
+import { enlist, noOrders, withOrder, withoutTarget } from '../src/coordination/operator-orders.ts';
 import type { Action, Outcome, Permit } from '../src/core/action.ts';
 import { defaultBreaker } from '../src/core/controls/breaker/defaults.ts';
 import { initialBreaker } from '../src/core/controls/breaker/state.ts';
-import { applyAll, checkAll, decide, type Panel, type Seat } from '../src/core/decide.ts';
 import { delegation } from '../src/core/controls/delegation/delegation.ts';
-import type { ControlEvent } from '../src/core/event.ts';
 import { breakerSeat, delegationSeat, initialTaskCells, taskControls, taskSeats } from '../src/core/controls/panel.ts';
 import { rulesControl } from '../src/core/controls/rules/control.ts';
 import { matchCall } from '../src/core/controls/rules/evaluate.ts';
-import { addRules, ruleSet } from '../src/core/controls/rules/rule-set.ts';
 import { parseRule, type Rule } from '../src/core/controls/rules/rule.ts';
+import { addRules, ruleSet } from '../src/core/controls/rules/rule-set.ts';
+import { applyAll, checkAll, decide, type Panel, type Seat } from '../src/core/decide.ts';
+import type { ControlEvent } from '../src/core/event.ts';
 import type { BreakerSettings } from '../src/core/settings.ts';
 import { type Code, codes, type Verdict } from '../src/core/verdict.ts';
 import {
@@ -27,7 +28,6 @@ import {
   watch,
 } from '../src/index.ts';
 import { checkPolicy } from '../src/policy/check/check-policy.ts';
-import { enlist, noOrders, withOrder, withoutTarget } from '../src/coordination/operator-orders.ts';
 import { promisesSettled, simulatedClock } from '../src/testing/index.ts';
 import { simulate } from './simulation/world.ts';
 

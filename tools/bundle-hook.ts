@@ -12,16 +12,16 @@ const cli = fileURLToPath(new URL('../dist/cli/', import.meta.url));
 
 /** What every hook needs; elsewhere it is loaded when it is asked for. */
 const needed: Readonly<Record<string, string>> = {
-  'cli/main.js': './hook-command.js',
-  'cli/hook-command.js': './hook-run.js',
-  'cli/open-store.js': '../stores/sqlite.js',
+  'cli/main.js': './hook/command.js',
+  'cli/hook/command.js': './run-hook.js',
+  'cli/store-option.js': '../stores/sqlite/index.js',
 };
 
 /** What few of them need: of the parsers of policies that of the file at hand. */
-const seldom = { file: 'policy/files.js', imports: /^import \{ (.*) \} from '(\.\/parse-\w+\.js)';$/gm };
+const seldom = { file: 'policy/file/files.js', imports: /^import \{ (.*) \} from '(\.\/parse-\w+\.js)';$/gm };
 
 /** The other commands stay the files they are. */
-const command = /^\.\/[\w-]+-commands?\.js$/;
+const command = /^\.\/(?:commands|chain|run)\/[\w-]+\.js$/;
 
 const oneFile: Plugin = {
   name: 'one-file',

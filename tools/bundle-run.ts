@@ -11,20 +11,20 @@ import { build, type Plugin } from 'esbuild';
 const cli = fileURLToPath(new URL('../dist/cli/', import.meta.url));
 
 /** The other commands stay the files they are. */
-const command = /^\.\/[\w-]+-commands?\.js$/;
+const command = /^\.\/(?:commands|chain|hook)\/[\w-]+\.js$/;
 
 /** The file of the watchdog, which another process runs, says where it is. */
-const watch = { file: /\/supervisor\/stand-watch\.js$/, from: 'import.meta.url' };
+const watch = { file: /\/supervisor\/watchdog-process\.js$/, from: 'import.meta.url' };
 
 const fewFiles: Plugin = {
   name: 'few-files',
   setup({ onLoad, onResolve }) {
     onResolve({ filter: command }, ({ path, kind }) =>
-      kind === 'dynamic-import' && path !== './run-command.js' ? { path, external: true } : undefined,
+      kind === 'dynamic-import' ? { path, external: true } : undefined,
     );
     onLoad({ filter: watch.file }, async ({ path }) => {
       const text = await readFile(path, 'utf8');
-      const contents = text.replace(watch.from, "new URL('../supervisor/stand-watch.js', import.meta.url).href");
+      const contents = text.replace(watch.from, "new URL('../supervisor/watchdog-process.js', import.meta.url).href");
       if (contents === text) throw new Error(`${path} does not say any more where it is`);
       return { contents };
     });

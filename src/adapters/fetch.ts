@@ -2,11 +2,11 @@
 
 import { fetchBodyMax, nameLengthMax } from '../core/limits.ts';
 import type { Refusal } from '../core/refusal.ts';
-import { defaultSwitchgear } from '../guard/default-switchgear.ts';
 import type { Switchgear, Task } from '../guard/api.ts';
+import { defaultSwitchgear } from '../guard/default-switchgear.ts';
 import { bookUsage, hostCall } from '../guard/entries/host-call.ts';
-import { haltFacts, told } from './host/host-run.ts';
 import { once } from './host/guard-once.ts';
+import { haltFacts, told } from './host/host-run.ts';
 import { usageReader } from './host/provider-usage.ts';
 
 export interface FetchOptions {

@@ -2,11 +2,11 @@
 
 import { isRefused, refusalOf } from '../core/refusal.ts';
 import { isThenable } from '../core/thenable.ts';
-import { invalid } from '../guard/runtime/option-checks.ts';
-import { defaultSwitchgear } from '../guard/default-switchgear.ts';
 import type { AnyFunction, Switchgear, Task } from '../guard/api.ts';
-import { refusedError } from './host/host-run.ts';
+import { defaultSwitchgear } from '../guard/default-switchgear.ts';
+import { invalid } from '../guard/runtime/option-checks.ts';
 import { once } from './host/guard-once.ts';
+import { refusedError } from './host/host-run.ts';
 
 export interface FunctionsOptions {
   /** The gear that guards; the one of the process unless said. */

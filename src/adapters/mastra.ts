@@ -1,11 +1,11 @@
 /** Mastra: the settings of an agent, with hooks around its tools and processors around its model. */
 
-import { defaultSwitchgear } from '../guard/default-switchgear.ts';
 import type { Task } from '../guard/api.ts';
+import { defaultSwitchgear } from '../guard/default-switchgear.ts';
 import { bookUsage } from '../guard/entries/host-call.ts';
 import { type OpenCall, openCall } from '../guard/entries/open-call.ts';
-import { type HostRun, haltFacts, hostRun, type ProtectOptions, told } from './host/host-run.ts';
 import { isGuarded, once } from './host/guard-once.ts';
+import { type HostRun, haltFacts, hostRun, type ProtectOptions, told } from './host/host-run.ts';
 import { openWorker } from './host/open-worker.ts';
 
 /** The part of an agent's settings that is read: everything else passes as it is. */

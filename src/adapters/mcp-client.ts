@@ -1,11 +1,11 @@
 /** An MCP client, 1.x and 2.x: its tool calls guarded. A refused call comes back as a result that says so. */
 
 import type { Refusal } from '../core/refusal.ts';
-import { defaultSwitchgear } from '../guard/default-switchgear.ts';
 import type { Switchgear, Task } from '../guard/api.ts';
+import { defaultSwitchgear } from '../guard/default-switchgear.ts';
 import { hostCall } from '../guard/entries/host-call.ts';
-import { haltFacts, told } from './host/host-run.ts';
 import { once } from './host/guard-once.ts';
+import { haltFacts, told } from './host/host-run.ts';
 import { withMethods } from './host/override-methods.ts';
 
 /** The subset of a client that is used. */

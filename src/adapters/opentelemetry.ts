@@ -1,10 +1,10 @@
 /** OpenTelemetry: tasks, calls and refusals of a gear as spans, in the words of its conventions for generative AI. */
 
 import type { Action, ActionKind } from '../core/action.ts';
+import { makeRoom } from '../core/bounded.ts';
 import type { Entry } from '../core/event.ts';
 import { hostRunsMax } from '../core/limits.ts';
 import type { Stop } from '../core/verdict.ts';
-import { makeRoom } from '../core/bounded.ts';
 import type { Switchgear } from '../guard/api.ts';
 
 type Attributes = Record<string, string | number | boolean>;

@@ -1,6 +1,20 @@
 /** The door `switchgear/agents`: what agent programs say, read into one vocabulary. */
 
 export type { EventMapping, Mapping } from '../core/event-mapping.ts';
+export { type Booking, type BookingOptions, bookOn } from './accounting/account-events.ts';
+export type { Spent } from './accounting/usage-ledger.ts';
+export { claudeSessionReader, type SessionReaderOptions } from './claude-code/session-file.ts';
+export { claudeCodeReader } from './claude-code/stream.ts';
+export { type CodexSessionReader, codexSessionReader } from './codex/session-file.ts';
+export { codexReader } from './codex/stream.ts';
+export { type GeminiSessionOptions, geminiSessionReader } from './gemini/session-file.ts';
+export { geminiReader } from './gemini/stream.ts';
+export { readOpencodeExport } from './opencode/session.ts';
+export { opencodeReader } from './opencode/stream.ts';
+export { heartbeatReader } from './other/heartbeat.ts';
+export { genericReader } from './other/mapped-json.ts';
+export { plainReader } from './other/plain-text.ts';
+export { type ReaderForOptions, readerFor, textReader } from './reader-for.ts';
 export type { AgentCommand } from './reading/agent-command.ts';
 export type {
   AgentEvent,
@@ -20,21 +34,7 @@ export type {
   UsageEvent,
   UserEvent,
 } from './reading/agent-event.ts';
-export { type Booking, type BookingOptions, bookOn } from './accounting/account-events.ts';
 export { boundedLines, type Lines, type LineTaker } from './reading/bounded-lines.ts';
-export { claudeCodeReader } from './claude-code/stream.ts';
-export { codexReader } from './codex/stream.ts';
 export { type FileTail, type FileTailOptions, fileTail } from './reading/file-tail.ts';
-export { geminiReader } from './gemini/stream.ts';
-export { genericReader } from './other/mapped-json.ts';
-export { heartbeatReader } from './other/heartbeat.ts';
-export { opencodeReader } from './opencode/stream.ts';
-export { plainReader } from './other/plain-text.ts';
 export type { Reader } from './reading/reader.ts';
-export { type ReaderForOptions, readerFor, textReader } from './reader-for.ts';
-export { claudeSessionReader, type SessionReaderOptions } from './claude-code/session-file.ts';
-export { type CodexSessionReader, codexSessionReader } from './codex/session-file.ts';
-export { type GeminiSessionOptions, geminiSessionReader } from './gemini/session-file.ts';
-export { readOpencodeExport } from './opencode/session.ts';
 export { type SessionWatch, type SessionWatchOptions, sessionWatch } from './session-watch.ts';
-export type { Spent } from './accounting/usage-ledger.ts';

@@ -1,16 +1,24 @@
 /** Which agent a command starts, how to have it print events, and who reads them. */
 
 import type { Mapping } from '../core/event-mapping.ts';
-import type { AgentCommand } from './reading/agent-command.ts';
 import { claudeCodeReader } from './claude-code/stream.ts';
 import { codexReader } from './codex/stream.ts';
-import { type Argument, argumentsOf, flagOf, flagsWithout, type Grammar, placeOf, wordsOf } from './reading/command-line.ts';
 import { geminiReader } from './gemini/stream.ts';
-import { genericReader } from './other/mapped-json.ts';
-import { heartbeatReader } from './other/heartbeat.ts';
 import { opencodeReader } from './opencode/stream.ts';
-import type { Reader } from './reading/reader.ts';
+import { heartbeatReader } from './other/heartbeat.ts';
+import { genericReader } from './other/mapped-json.ts';
 import { seedReader } from './other/seed-events.ts';
+import type { AgentCommand } from './reading/agent-command.ts';
+import {
+  type Argument,
+  argumentsOf,
+  flagOf,
+  flagsWithout,
+  type Grammar,
+  placeOf,
+  wordsOf,
+} from './reading/command-line.ts';
+import type { Reader } from './reading/reader.ts';
 
 export interface ReaderForOptions {
   /** How to read a program that is none of the known ones. */

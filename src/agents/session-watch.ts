@@ -3,15 +3,15 @@
 import { closeSync, readdirSync, readFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { sessionFilesMax, tailBytesMax } from '../core/limits.ts';
-import type { AgentCommand } from './reading/agent-command.ts';
-import type { AgentEvent } from './reading/agent-event.ts';
-import { fileTail } from './reading/file-tail.ts';
-import { opencodeWatch } from './opencode/database.ts';
-import { openPlain } from './reading/regular-file.ts';
-import { fieldsOf, type Reader, textOf } from './reading/reader.ts';
 import { claudeSessionReader } from './claude-code/session-file.ts';
 import { codexSessionReader } from './codex/session-file.ts';
 import { geminiSessionReader } from './gemini/session-file.ts';
+import { opencodeWatch } from './opencode/database.ts';
+import type { AgentCommand } from './reading/agent-command.ts';
+import type { AgentEvent } from './reading/agent-event.ts';
+import { fileTail } from './reading/file-tail.ts';
+import { fieldsOf, type Reader, textOf } from './reading/reader.ts';
+import { openPlain } from './reading/regular-file.ts';
 
 export interface SessionWatchOptions {
   /** The agent's own id of the session, as its stream or a hook tells it. */

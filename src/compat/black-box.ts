@@ -3,9 +3,9 @@
 import { nameLengthMax } from '../core/limits.ts';
 import type { Settings } from '../core/settings.ts';
 import type { Switchgear, SwitchgearOptions, Task } from '../guard/api.ts';
-import { sweep } from '../guard/tasks/sweep.ts';
 import { createSwitchgear } from '../guard/create-switchgear.ts';
 import { worksOf } from '../guard/runtime/works-of.ts';
+import { sweep } from '../guard/tasks/sweep.ts';
 import { checkPolicy } from '../policy/check/check-policy.ts';
 import { applyEnvironment } from '../policy/environment.ts';
 import { type HaltReason, haltReasonOf, haltSlug } from './halt-reason.ts';

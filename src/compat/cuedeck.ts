@@ -2,8 +2,8 @@
 
 import { RefusedError } from '../core/refusal.ts';
 import type { SwitchgearOptions } from '../guard/api.ts';
-import { messageOf } from '../guard/journal/journal.ts';
 import { createSwitchgear } from '../guard/create-switchgear.ts';
+import { messageOf } from '../guard/journal/journal.ts';
 
 /** The operation ran and failed; `cause` is what it threw. A call that was rejected throws a `RefusedError` instead. */
 export class OperationFailed extends Error {

@@ -1,9 +1,9 @@
 /** The door `switchgear/compat`: the names of the five seed documents, each a thin face on the rest. */
 
-export { delegationPolicyPrompt, protocolPrompt } from '../core/messages/prompts.ts';
 export { type AnthropicUsage, estimateUsageCents } from '../core/builtin-prices.ts';
 export { type Nyaya, parseNyaya } from '../core/controls/rules/nyaya.ts';
 export { type ParsedRule, parseRule, type Rule } from '../core/controls/rules/rule.ts';
+export { delegationPolicyPrompt, protocolPrompt } from '../core/messages/prompts.ts';
 export { defaultSwitchgear } from '../guard/default-switchgear.ts';
 export {
   type BreakerConfig,

@@ -1,13 +1,20 @@
 /** NabaOS's registry of chain breakers, by its own name; `parseRule` and `parseNyaya` are those of the core. */
 
 import type { RuleHit } from '../core/action.ts';
-import { SwitchgearError } from '../core/error.ts';
-import { frequencyHistoryMax, ruleCellsMax } from '../core/limits.ts';
 import { explainRules, lookAtCount, matchStep, type Row, type Step } from '../core/controls/rules/evaluate.ts';
 import { countIn, freeAtMs, type History, newHistory, remember, sizeOf } from '../core/controls/rules/history.ts';
+import {
+  type ParsedRule,
+  parseRule,
+  type Rule,
+  type RuleAction,
+  retarget,
+  ruleOf,
+} from '../core/controls/rules/rule.ts';
 import { addRules } from '../core/controls/rules/rule-set.ts';
-import { type ParsedRule, parseRule, type Rule, type RuleAction, retarget, ruleOf } from '../core/controls/rules/rule.ts';
 import { isFor, parseTarget } from '../core/controls/rules/target.ts';
+import { SwitchgearError } from '../core/error.ts';
+import { frequencyHistoryMax, ruleCellsMax } from '../core/limits.ts';
 import type { RuleSettings, RuleText } from '../core/settings.ts';
 
 /** A step about to run. */

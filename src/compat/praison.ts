@@ -1,8 +1,8 @@
 /** PraisonAI's own names for the breakers of tools: live views of the one gear of the process. */
 
 import type { BreakerSettings } from '../core/settings.ts';
-import { settingsOf, tune } from '../guard/extras/tune-breaker.ts';
 import { defaultSwitchgear } from '../guard/default-switchgear.ts';
+import { settingsOf, tune } from '../guard/extras/tune-breaker.ts';
 import { checkBreaker } from '../policy/check/check-policy.ts';
 
 /** The eight settings in their own spelling; seconds are seconds. */

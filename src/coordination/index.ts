@@ -1,11 +1,11 @@
-/** The door `switchgear/stores/sharing`: what every shared store offers on top of its two doors, made for it. */
+/** The door `switchgear/coordination`: what every shared store offers on top of its two doors, made for it. */
 
 import type { Clock } from '../ports/clock.ts';
 import type { Deal, Dealt, Health, Marked, Shared, Store } from '../ports/store.ts';
-import { shareBreakers } from './shared-breaker.ts';
 import { createLeases } from '../stores/leases.ts';
-import { showTasks } from './published-tasks.ts';
 import { enlist, ordersOf } from './operator-orders.ts';
+import { showTasks } from './published-tasks.ts';
+import { shareBreakers } from './shared-breaker.ts';
 import { shareRules } from './shared-rules.ts';
 import { shareWorkers } from './shared-workers.ts';
 

@@ -1,11 +1,10 @@
 /** A breaker that processes have in common: each decides on its view, and what changes more than counts is a deal. */
 
 import type { Action } from '../core/action.ts';
+import type { Control } from '../core/control.ts';
 import { refusalAt, renewProbe } from '../core/controls/breaker/breaker.ts';
 import type { BreakerState } from '../core/controls/breaker/state.ts';
 import { beginRunning } from '../core/controls/breaker/window.ts';
-import { comeBackAt } from '../core/retry-delay.ts';
-import type { Control } from '../core/control.ts';
 import type { ActionDecided, ControlEvent, Entry, EntryBody } from '../core/event.ts';
 import {
   aloneAfterMs,
@@ -15,6 +14,7 @@ import {
   roundsMax,
   slowGrantKeepMs,
 } from '../core/limits.ts';
+import { comeBackAt } from '../core/retry-delay.ts';
 import type { BreakerSettings } from '../core/settings.ts';
 import type { Stop } from '../core/verdict.ts';
 import type { Clock } from '../ports/clock.ts';

@@ -4,11 +4,11 @@
  */
 
 import type { Action } from '../core/action.ts';
-import { comeBackAt, isBack } from '../core/retry-delay.ts';
 import type { Control } from '../core/control.ts';
+import { type Counted, isChainRun, type RulesControl } from '../core/controls/rules/control.ts';
 import type { ControlEvent } from '../core/event.ts';
 import { frequencyHistoryMax, grantKeepMs, ruleCellsMax } from '../core/limits.ts';
-import { type Counted, isChainRun, type RulesControl } from '../core/controls/rules/control.ts';
+import { comeBackAt, isBack } from '../core/retry-delay.ts';
 import type { Stop } from '../core/verdict.ts';
 import type { RuleSharing, SharedRules } from '../ports/sharing.ts';
 import type { Deal, Dealt, Health, Marked } from '../ports/store.ts';

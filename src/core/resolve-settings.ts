@@ -1,7 +1,7 @@
 /** From the policy to one breaker and one task: general settings first, the most particular last. */
 
-import { isOptional } from './setting-overrides.ts';
 import { isMatch } from './glob.ts';
+import { isOptional } from './setting-overrides.ts';
 import type { BreakerSettings, Settings, TaskSettings } from './settings.ts';
 
 type Mutable<T> = { -readonly [K in keyof T]: T[K] };

@@ -1,11 +1,11 @@
 /** Plays the demo, scene by scene, and says whether everything came as it should. */
 
-import { createPage } from './render.ts';
-import { runs } from './runs.ts';
-import { createStage, faultsOf, type Played, type Scene } from './scene.ts';
 import { spirals } from './failing-tools.ts';
 import { trespasses } from './forbidden-actions.ts';
+import { createPage } from './render.ts';
 import { openTheatre, type Theatre } from './run-scene.ts';
+import { runs } from './runs.ts';
+import { createStage, faultsOf, type Played, type Scene } from './scene.ts';
 
 interface Act {
   readonly heading: string;

@@ -2,8 +2,8 @@
 
 import { styleText } from 'node:util';
 import type { Entry } from '../core/event.ts';
-import { codeOf, type Mark, type Played, type Scene } from './scene.ts';
 import type { WatchedEnd } from './run-scene.ts';
+import { codeOf, type Mark, type Played, type Scene } from './scene.ts';
 
 const columns = 80;
 const indent = '   ';

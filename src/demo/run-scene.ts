@@ -6,8 +6,8 @@ import { homedir, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Code } from '../core/verdict.ts';
-import type { Mark } from './scene.ts';
 import { playScript, type Step, standInFile } from './fake-agent.ts';
+import type { Mark } from './scene.ts';
 
 /** What is to be run. */
 export interface Watched {

@@ -1,8 +1,8 @@
 /** Agents that somebody else wrote, under `switchgear run`: six that spiral, and two that are left alone. */
 
-import { type Played, ranOf, type Scene } from './scene.ts';
 import type { Call } from './fake-agent.ts';
 import type { Watched, WatchedEnd } from './run-scene.ts';
+import { type Played, ranOf, type Scene } from './scene.ts';
 
 interface WatchedScene extends Omit<Scene, 'play'>, Watched {
   /** Under what its marks are shown. */

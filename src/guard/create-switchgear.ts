@@ -1,22 +1,22 @@
 /** The gear: the library's front door, a thin face on its works. */
 
 import { quoted } from '../core/quote.ts';
-import { entries, fn as isFunction, name as isName, options, whole } from './runtime/option-checks.ts';
-import { breakerHandle, reset } from './extras/breaker-handle.ts';
-import { frameOf } from './runtime/async-context.ts';
-import { delegate, delegateChecks } from './entries/delegate.ts';
 import type { AnyFunction, GuardOptions, Switchgear, SwitchgearOptions } from './api.ts';
-import { haltByHand } from './tasks/halt.ts';
+import { delegate, delegateChecks } from './entries/delegate.ts';
+import { breakerHandle, reset } from './extras/breaker-handle.ts';
+import { snapshotOf } from './extras/snapshot.ts';
 import { listen } from './journal/journal.ts';
 import { guardFunction } from './route/guarded-function.ts';
-import { snapshotOf } from './extras/snapshot.ts';
-import { stopSweep } from './tasks/sweep.ts';
-import { faceOf } from './tasks/task-handle.ts';
-import { runTask } from './tasks/run-task.ts';
-import { endTask, startTask } from './tasks/task-tree.ts';
 import { targetOf } from './route/target.ts';
+import { frameOf } from './runtime/async-context.ts';
+import { entries, fn as isFunction, name as isName, options, whole } from './runtime/option-checks.ts';
 import { createWorks } from './runtime/runtime.ts';
 import { keepWorks } from './runtime/works-of.ts';
+import { haltByHand } from './tasks/halt.ts';
+import { runTask } from './tasks/run-task.ts';
+import { stopSweep } from './tasks/sweep.ts';
+import { faceOf } from './tasks/task-handle.ts';
+import { endTask, startTask } from './tasks/task-tree.ts';
 
 /** A new gear: every protection on, unless the policy says otherwise. */
 export function createSwitchgear(given: SwitchgearOptions = {}): Switchgear {

@@ -14,16 +14,16 @@ import {
 import type { Refusal } from '../core/refusal.ts';
 import type { Stop } from '../core/verdict.ts';
 import { type ProposedCall, propose, refuse } from '../guard/entries/detached-call.ts';
-import { systemClock, wait } from '../platform/system-clock.ts';
-import { fingerprint } from '../guard/runtime/fingerprint.ts';
 import { tell } from '../guard/route/admission.ts';
 import { type Target, targetFor } from '../guard/route/call-site.ts';
+import { fingerprint } from '../guard/runtime/fingerprint.ts';
 import type { Works } from '../guard/runtime/runtime.ts';
+import { systemClock, wait } from '../platform/system-clock.ts';
 import { freshName } from '../platform/unique-id.ts';
-import { type Desk, type Held, inTurn } from './session/session-turn.ts';
 import { type CallProposedEvent, type HookDecision, pass } from './hosts/hook-event.ts';
-import { type HookWorld, halted, spreadHalt, taskOf } from './session/hook-tasks.ts';
 import { ask } from './question-card.ts';
+import { type HookWorld, halted, spreadHalt, taskOf } from './session/hook-tasks.ts';
+import { type Desk, type Held, inTurn } from './session/session-turn.ts';
 
 /** An answer, or until when to come back, and for which card. */
 type Said = { readonly decision: HookDecision } | Later;

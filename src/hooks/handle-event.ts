@@ -3,7 +3,7 @@
 import { hookPromptsMax } from '../core/limits.ts';
 import { propose, settle } from '../guard/entries/detached-call.ts';
 import { fingerprint } from '../guard/runtime/fingerprint.ts';
-import { type Desk, type Held, inTurn } from './session/session-turn.ts';
+import { callOf, decideCall, keep, targetOf } from './decide-call.ts';
 import {
   type CallEndedEvent,
   type HookDecision,
@@ -13,7 +13,7 @@ import {
   type StoppedEvent,
 } from './hosts/hook-event.ts';
 import { agentTask, beginTask, type HookWorld, haltOf, noteOf, spreadHalt, taskOf } from './session/hook-tasks.ts';
-import { callOf, decideCall, keep, targetOf } from './decide-call.ts';
+import { type Desk, type Held, inTurn } from './session/session-turn.ts';
 import { endAgent, errandReturned } from './subagents.ts';
 
 export async function handle(world: HookWorld, event: HookEvent): Promise<HookDecision> {

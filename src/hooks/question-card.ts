@@ -6,10 +6,10 @@
 import type { Card } from '../core/card.ts';
 import { questionTriesMax } from '../core/limits.ts';
 import type { Stop } from '../core/verdict.ts';
-import { turnCard } from '../guard/tasks/cards.ts';
 import { holdsWords, write } from '../guard/journal/journal.ts';
-import { placeOf, type TaskNode } from '../guard/tasks/task.ts';
 import type { Works } from '../guard/runtime/runtime.ts';
+import { turnCard } from '../guard/tasks/cards.ts';
+import { placeOf, type TaskNode } from '../guard/tasks/task.ts';
 
 /** Who approved it; the word against it; or the card that is open. */
 export type Asked =

@@ -2,13 +2,13 @@
 
 import type { Ending } from '../core/classify.ts';
 import { hookAgentsMax } from '../core/limits.ts';
-import { settle } from '../guard/entries/detached-call.ts';
 import { book } from '../guard/entries/delegate.ts';
+import { settle } from '../guard/entries/detached-call.ts';
 import { laneOf, targetFor } from '../guard/route/call-site.ts';
-import type { Desk } from './session/session-turn.ts';
 import type { CallEndedEvent } from './hosts/hook-event.ts';
 import type { HookWorld } from './session/hook-tasks.ts';
 import type { Errand, Return } from './session/session-state.ts';
+import type { Desk } from './session/session-turn.ts';
 
 /** A subagent is over. Whose errand it was may be told later. */
 export async function endAgent(world: HookWorld, desk: Desk, id: string, isFailed: boolean): Promise<void> {

@@ -1,8 +1,8 @@
 /** Breakers as they lie in a store: found by name, told as they are now. */
 
+import type { SharedStore } from '../cli/store-option.ts';
 import type { BreakerState } from '../core/controls/breaker/state.ts';
 import type { Stored } from '../ports/store.ts';
-import type { SharedStore } from '../cli/store-option.ts';
 
 /** Breakers that one command looks at. */
 const breakersShown = 10_000;

@@ -1,11 +1,11 @@
 /** Budgets beyond one task as they lie in a store: whose they are, what is booked of them now, and of how much. */
 
+import type { SharedStore } from '../cli/store-option.ts';
+import { count, span } from '../cli/terminal-table.ts';
 import { microsPerCent } from '../core/controls/budget/budget.ts';
 import { type BudgetWindow, usedAt } from '../core/controls/budget/joint-budget.ts';
 import type { JointBudget } from '../core/settings.ts';
 import type { Stored } from '../ports/store.ts';
-import type { SharedStore } from '../cli/store-option.ts';
-import { count, span } from '../cli/terminal-table.ts';
 import { decode } from './breakers.ts';
 
 /** Budgets that one command looks at. */

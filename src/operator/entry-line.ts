@@ -1,8 +1,8 @@
 /** One entry of the journal as one line for a person. */
 
+import { count, type Paint, plain, type Style, span } from '../cli/terminal-table.ts';
 import type { Entry, EntryType } from '../core/event.ts';
 import type { Stop } from '../core/verdict.ts';
-import { count, type Paint, plain, type Style, span } from '../cli/terminal-table.ts';
 
 const typeWidth = 19;
 

@@ -1,7 +1,8 @@
 /** The tasks of all processes on a store: those that they show, and those that only the journal tells of. */
 
-import { microsPerCent } from '../core/controls/budget/budget.ts';
+import type { SharedStore } from '../cli/store-option.ts';
 import type { Card } from '../core/card.ts';
+import { microsPerCent } from '../core/controls/budget/budget.ts';
 import type { EntryBody } from '../core/event.ts';
 import { journalEntriesMax, leaseMs, lostKeepMs } from '../core/limits.ts';
 import { type LiveTask, livePrefix, type Owner, ownerPrefix } from '../ports/published-tasks.ts';
@@ -9,7 +10,6 @@ import type { Change, Next } from '../ports/store.ts';
 import { type RunRecord, runsIn } from '../supervisor/run-record.ts';
 import { newest } from './journal.ts';
 import { type JournalTask, tasksIn } from './journal-tasks.ts';
-import type { SharedStore } from '../cli/store-option.ts';
 
 /** Tasks and owners that a command looks at. */
 const shownMax = 10_000;

@@ -4,13 +4,13 @@
  */
 
 import { quoteLengthMax } from '../core/limits.ts';
+import { edits, shortened } from '../core/names.ts';
+import { quote } from '../core/plain-copy.ts';
 import type { Settings } from '../core/settings.ts';
 import { type CheckedPolicy, checked } from './check/check-policy.ts';
 import { conflictsOf } from './check/conflicts.ts';
-import { edits, shortened } from '../core/names.ts';
-import { quote } from '../core/plain-copy.ts';
-import type { Provenance } from './check/report.ts';
 import { readVariable, variables, withValue } from './check/environment-names.ts';
+import type { Provenance } from './check/report.ts';
 
 /** A variable that was not taken. */
 export interface IgnoredVariable {

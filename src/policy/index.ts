@@ -1,8 +1,9 @@
 /** The door `switchgear/policy`: policies as documents, files, explanations and schema. */
 
+export { type BreakerQuery, resolveBreaker, resolveTask } from '../core/resolve-settings.ts';
 export { type CheckedPolicy, checkBreaker, checkPolicy, checkTask } from './check/check-policy.ts';
+export type { PolicySource, Provenance } from './check/report.ts';
 export { applyEnvironment, type IgnoredVariable } from './environment.ts';
-export { adviceOn, explainPolicy } from './pages/explain.ts';
 export {
   findPolicy,
   loadPolicy,
@@ -11,8 +12,7 @@ export {
   type WatchPolicyOptions,
   watchPolicy,
 } from './file/files.ts';
-export { presets } from './table/presets.ts';
-export { settingsReference } from './pages/reference-page.ts';
-export type { PolicySource, Provenance } from './check/report.ts';
-export { type BreakerQuery, resolveBreaker, resolveTask } from '../core/resolve-settings.ts';
+export { adviceOn, explainPolicy } from './pages/explain.ts';
 export { policySchema } from './pages/json-schema.ts';
+export { settingsReference } from './pages/reference-page.ts';
+export { presets } from './table/presets.ts';

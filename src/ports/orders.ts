@@ -1,7 +1,7 @@
 /** What an operator says from outside, and what a gear needs to carry it out. */
 
-import type { BreakerState } from '../core/controls/breaker/state.ts';
 import type { Control } from '../core/control.ts';
+import type { BreakerState } from '../core/controls/breaker/state.ts';
 import type { BreakerSettings } from '../core/settings.ts';
 import type { Stop } from '../core/verdict.ts';
 import type { SharedBreaker } from './sharing.ts';

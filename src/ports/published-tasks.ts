@@ -1,7 +1,7 @@
 /** Tasks as other processes see them: what their own process wrote down last, and whether that process still lives. */
 
-import type { Entry } from '../core/event.ts';
 import type { TaskCells } from '../core/controls/panel.ts';
+import type { Entry } from '../core/event.ts';
 import type { Refusal } from '../core/refusal.ts';
 import type { TaskSettings } from '../core/settings.ts';
 import type { Clock } from './clock.ts';

@@ -1,8 +1,8 @@
 /** What a gear needs to have a breaker in common with other processes. */
 
 import type { Action, Permit } from '../core/action.ts';
-import type { BreakerState } from '../core/controls/breaker/state.ts';
 import type { Control } from '../core/control.ts';
+import type { BreakerState } from '../core/controls/breaker/state.ts';
 import type { DelegationState } from '../core/controls/delegation/delegation.ts';
 import type { Entry, EntryBody, EntryPlace } from '../core/event.ts';
 import type { BreakerSettings, DelegationSettings } from '../core/settings.ts';

@@ -3,8 +3,8 @@
 import type { Card } from '../core/card.ts';
 import type { Entry, EntryBody, EntryPlace } from '../core/event.ts';
 import type { Clock } from './clock.ts';
-import type { Showing, ShownGear } from './published-tasks.ts';
 import type { Hands, Obey, OrderedTask } from './orders.ts';
+import type { Showing, ShownGear } from './published-tasks.ts';
 import type { BreakerSharing, RuleSharing, WorkerSharing } from './sharing.ts';
 
 /** The local view of one piece of state; `state` is plain JSON. */

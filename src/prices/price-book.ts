@@ -1,9 +1,9 @@
 /** Prices of models of all vendors, from the data bundled with @pydantic/genai-prices. It never asks a network. */
 
 import { calcPrice, findProvider, type MatchLogic, type PriceCalculation } from '@pydantic/genai-prices';
+import { microsOf, type Rates, type TokenParts, tokenParts } from '../core/builtin-prices.ts';
 import { SwitchgearError } from '../core/error.ts';
 import { nameLengthMax, toldModelsMax } from '../core/limits.ts';
-import { microsOf, type Rates, type TokenParts, tokenParts } from '../core/builtin-prices.ts';
 import type { Prices, Usage } from '../ports/prices.ts';
 import { type Dearest, dearestRates } from './dearest.ts';
 import { isSameVersion, type Lookup, lookupsOf } from './model-name.ts';

@@ -1,6 +1,7 @@
 /** The breaker alone: one small object on the same machine that the gear runs. */
 
 import { cancelled, type Outcome, success } from '../core/action.ts';
+import { classifyError, classifyValue, peek } from '../core/classify.ts';
 import {
   type Admitted,
   admitCall,
@@ -14,7 +15,6 @@ import {
 import { halfOpenBreaker, openBreaker, resetBreaker } from '../core/controls/breaker/phases.ts';
 import { type BreakerState, none } from '../core/controls/breaker/state.ts';
 import { beginRunning, countRunning } from '../core/controls/breaker/window.ts';
-import { classifyError, classifyValue, peek } from '../core/classify.ts';
 import type { Breaker, BreakerChange, BreakerPermit, BreakerRefusal } from './api.ts';
 import { tellAll } from './listeners.ts';
 import { check, type Model } from './options.ts';

@@ -3,8 +3,8 @@
 import { defaultBreaker } from '../core/controls/breaker/defaults.ts';
 import { SwitchgearError } from '../core/error.ts';
 import { sharedSettingsMax } from '../core/limits.ts';
-import { checkPart } from '../core/setting-overrides.ts';
 import { quoted } from '../core/quote.ts';
+import { checkPart } from '../core/setting-overrides.ts';
 import type { BreakerSettings } from '../core/settings.ts';
 import { coarseClock, systemClock } from '../platform/system-clock.ts';
 import type { Clock } from '../ports/clock.ts';

@@ -5,8 +5,8 @@ import { describe, test } from 'node:test';
 import type { Card } from '../core/card.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Store } from '../ports/store.ts';
-import { dealSuite } from './transaction-suite.ts';
 import { type SimulatedClock, simulatedClock } from './simulated-clock.ts';
+import { dealSuite } from './transaction-suite.ts';
 
 /**
  * Makes a store on a clock. `place` names its state: stores of one place share it, where the store can be shared;

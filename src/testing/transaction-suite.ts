@@ -6,9 +6,20 @@ import type { Action } from '../core/action.ts';
 import type { Card } from '../core/card.ts';
 import type { Entry } from '../core/event.ts';
 import type { Cell, Deal, Dealt, Next } from '../ports/store.ts';
-import { askCard, type Count, counter, doors, nowDoor, plus, type Shop, seeded, seen, soonDoor } from './transactions.ts';
 import { simulatedClock } from './simulated-clock.ts';
 import type { MakeStore } from './store-suite.ts';
+import {
+  askCard,
+  type Count,
+  counter,
+  doors,
+  nowDoor,
+  plus,
+  type Shop,
+  seeded,
+  seen,
+  soonDoor,
+} from './transactions.ts';
 
 export function dealSuite(makeStore: MakeStore, nextPlace: () => string): void {
   /** Tells a story about stores that share one place. */

@@ -3,16 +3,16 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from 'node:net';
 import { PassThrough } from 'node:stream';
 import { test } from 'node:test';
-import type { Card, CardAction } from '../../src/core/card.ts';
-import type { Approver } from '../../src/ports/approver.ts';
-import { memoryStore } from '../../src/stores/memory.ts';
-import { approverSuite, questionCard } from '../../src/testing/approver-suite.ts';
-import { simulatedClock } from '../../src/testing/simulated-clock.ts';
 import { cards } from '../../src/approvers/cards.ts';
 import { firstOf } from '../../src/approvers/first-of.ts';
 import { nobody } from '../../src/approvers/nobody.ts';
 import { terminal } from '../../src/approvers/terminal.ts';
 import { webhook } from '../../src/approvers/webhook.ts';
+import type { Card, CardAction } from '../../src/core/card.ts';
+import type { Approver } from '../../src/ports/approver.ts';
+import { memoryStore } from '../../src/stores/memory.ts';
+import { approverSuite, questionCard } from '../../src/testing/approver-suite.ts';
+import { simulatedClock } from '../../src/testing/simulated-clock.ts';
 
 const words: Readonly<Record<string, string>> = {
   approve: 'y',

@@ -12,8 +12,8 @@ import { functions } from '../../src/chains/abilities/functions.ts';
 import { http } from '../../src/chains/abilities/http.ts';
 import { allowedAt, hostPatterns } from '../../src/chains/abilities/http-address.ts';
 import { shell } from '../../src/chains/abilities/shell.ts';
-import { defaultBreaker } from '../../src/core/controls/breaker/defaults.ts';
 import { classifyError } from '../../src/core/classify.ts';
+import { defaultBreaker } from '../../src/core/controls/breaker/defaults.ts';
 import { call, gone, isAlive } from './calling.ts';
 
 type Answer = (request: IncomingMessage, response: ServerResponse, body: string) => void;

@@ -5,8 +5,8 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { loadChain, readChain } from '../../src/chains/index.ts';
 import { lineOf } from '../../src/chains/file/problem.ts';
+import { loadChain, readChain } from '../../src/chains/index.ts';
 import { read } from '../source.ts';
 
 const seed = read('test/fixtures/seed-chain.yaml');

@@ -13,8 +13,8 @@ import { fileURLToPath } from 'node:url';
 import { createMcpHandler } from '@modelcontextprotocol/server';
 import type { AbilitySource } from '../../src/chains/abilities/ability.ts';
 import { mcpServers } from '../../src/chains/abilities/mcp/index.ts';
-import { defaultBreaker } from '../../src/core/controls/breaker/defaults.ts';
 import { classifyError } from '../../src/core/classify.ts';
+import { defaultBreaker } from '../../src/core/controls/breaker/defaults.ts';
 import { call, gone, isAlive } from './calling.ts';
 import { toolServer } from './tool-server.ts';
 

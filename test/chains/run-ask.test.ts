@@ -3,9 +3,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { answerQuestion } from '../../src/chains/run/approval/answer-card.ts';
+import { dropStanding, listStanding } from '../../src/chains/run/approval/standing-approvals.ts';
 import { type ChainsOptions, createChains, type RunOptions } from '../../src/chains/run/chains.ts';
 import type { RunEvent } from '../../src/chains/run/state/run-event.ts';
-import { dropStanding, listStanding } from '../../src/chains/run/approval/standing-approvals.ts';
 import { memoryStore } from '../../src/stores/memory.ts';
 import { promisesSettled, simulatedClock } from '../../src/testing/simulated-clock.ts';
 import { bothStores } from '../stores/both-stores.ts';

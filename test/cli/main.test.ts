@@ -5,8 +5,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test, { type TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { policySchema } from '../../src/policy/index.ts';
 import { main } from '../../src/cli/main.ts';
+import { policySchema } from '../../src/policy/index.ts';
 
 function folderWith(context: TestContext, files: Readonly<Record<string, string>>): string {
   const folder = mkdtempSync(join(tmpdir(), 'switchgear-cli-'));

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { simulatedClock } from '../../src/testing/simulated-clock.ts';
 import {
   type BreakerConfig,
   configFromEnv,
@@ -9,6 +8,7 @@ import {
   type SessionBreakerOptions,
 } from '../../src/compat/black-box.ts';
 import type { HaltReason } from '../../src/compat/halt-reason.ts';
+import { simulatedClock } from '../../src/testing/simulated-clock.ts';
 
 function session(config: Partial<BreakerConfig> = {}, options: SessionBreakerOptions = {}) {
   const clock = simulatedClock();

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { createCircuitBreaker, OperationFailed } from '../../src/compat/cuedeck.ts';
 import { refusalOf } from '../../src/core/refusal.ts';
 import { simulatedClock } from '../../src/testing/simulated-clock.ts';
-import { createCircuitBreaker, OperationFailed } from '../../src/compat/cuedeck.ts';
 
 const fail = () => {
   throw new Error('down');

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { SwitchgearError } from '../../src/core/error.ts';
-import { parseNyaya } from '../../src/core/controls/rules/nyaya.ts';
 import { BreakerRegistry, type BreakerStep, type RuleInput } from '../../src/compat/nabaos.ts';
+import { parseNyaya } from '../../src/core/controls/rules/nyaya.ts';
+import { SwitchgearError } from '../../src/core/error.ts';
 
 function step(more: Partial<BreakerStep> = {}): BreakerStep {
   return { chainId: 'trade', ability: 'trading.execute', outputs: {}, atMs: 0, ...more };

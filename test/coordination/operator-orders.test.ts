@@ -1,11 +1,18 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
+import {
+  enlist,
+  handTrip,
+  noOrders,
+  type Orders,
+  standing,
+  withOrder,
+} from '../../src/coordination/operator-orders.ts';
 import { breaker } from '../../src/core/controls/breaker/control.ts';
 import { defaultBreaker } from '../../src/core/controls/breaker/defaults.ts';
 import { resetBreaker } from '../../src/core/controls/breaker/phases.ts';
 import { initialBreaker } from '../../src/core/controls/breaker/state.ts';
 import { orderKeepMs } from '../../src/core/limits.ts';
-import { enlist, handTrip, noOrders, type Orders, standing, withOrder } from '../../src/coordination/operator-orders.ts';
 
 const taskAt = (id: string, startedAtMs: number) => ({
   id,

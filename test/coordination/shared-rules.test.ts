@@ -2,10 +2,10 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { shareRules } from '../../src/coordination/shared-rules.ts';
 import type { Action } from '../../src/core/action.ts';
 import type { RulesControl } from '../../src/core/controls/rules/control.ts';
 import type { Deal } from '../../src/ports/store.ts';
-import { shareRules } from '../../src/coordination/shared-rules.ts';
 
 /** A rule that counts every call, on a store that does not answer. */
 function marking() {

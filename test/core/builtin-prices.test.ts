@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Prices } from '../../src/ports/prices.ts';
 import { estimateUsageCents, sonnetPrices, type TokenUsage } from '../../src/core/builtin-prices.ts';
+import type { Prices } from '../../src/ports/prices.ts';
 
 const prices: Prices = sonnetPrices;
 const million = 1_000_000;

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { actionOf, stopOf } from '../control-story.ts';
 import type { Control } from '../../src/core/control.ts';
 import { allowed, applyAll, checkAll, decide, type Panel, type Seat } from '../../src/core/decide.ts';
 import type { ControlEvent } from '../../src/core/event.ts';
 import { allow, type Stop, type Verdict } from '../../src/core/verdict.ts';
+import { actionOf, stopOf } from '../control-story.ts';
 
 interface Said {
   readonly judge?: Verdict;

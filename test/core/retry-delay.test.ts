@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { comeBackAt, isBack } from '../../src/core/retry-delay.ts';
 import { comeBackMs } from '../../src/core/limits.ts';
+import { comeBackAt, isBack } from '../../src/core/retry-delay.ts';
 
 test('a call comes back after a moment, and the later the longer the store takes', () => {
   assert.equal(comeBackAt(5_000, 5_000), 5_000 + comeBackMs);

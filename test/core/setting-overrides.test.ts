@@ -4,8 +4,8 @@ import { defaultBreaker } from '../../src/core/controls/breaker/defaults.ts';
 import { defaultSettings } from '../../src/core/controls/defaults.ts';
 import { SwitchgearError } from '../../src/core/error.ts';
 import { halfOpenPermitsMax, secsMax, windowCallsMax } from '../../src/core/limits.ts';
-import { checkPart, isOptional } from '../../src/core/setting-overrides.ts';
 import { quoted } from '../../src/core/quote.ts';
+import { checkPart, isOptional } from '../../src/core/setting-overrides.ts';
 
 const check = (input: unknown) => checkPart(defaultBreaker, input, 'circuitBreaker');
 

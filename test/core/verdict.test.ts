@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { stopOf } from '../control-story.ts';
 import { allow, codes, over, stricter, type Verdict } from '../../src/core/verdict.ts';
+import { stopOf } from '../control-story.ts';
 
 const ladder: readonly Verdict[] = [allow, stopOf('wait'), stopOf('ask'), stopOf('deny'), stopOf('halt')];
 

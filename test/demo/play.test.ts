@@ -4,10 +4,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { stripVTControlCharacters } from 'node:util';
-import { createPage } from '../../src/demo/render.ts';
-import { playDemo } from '../../src/demo/play.ts';
-import { createStage, faultsOf, type Scene } from '../../src/demo/scene.ts';
 import { spirals } from '../../src/demo/failing-tools.ts';
+import { playDemo } from '../../src/demo/play.ts';
+import { createPage } from '../../src/demo/render.ts';
+import { createStage, faultsOf, type Scene } from '../../src/demo/scene.ts';
 
 // A folder for temporary files of its own, to see what stays in it.
 const folder = mkdtempSync(join(tmpdir(), 'switchgear-demo-test-'));

@@ -2,8 +2,8 @@
 
 import { appendFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { createChains } from '../../src/chains/run/chains.ts';
 import { functions } from '../../src/chains/abilities/functions.ts';
+import { createChains } from '../../src/chains/run/chains.ts';
 import type { RunState } from '../../src/chains/run/state/run-state.ts';
 import { openStore, type Where } from './breaker-deals.ts';
 import { chain } from './chains-plan.ts';

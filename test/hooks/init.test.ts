@@ -6,8 +6,8 @@ import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { main } from '../../src/cli/main.ts';
-import { withHooks, withoutHooks } from '../../src/hooks/install/settings-files.ts';
 import { probeModel } from '../../src/hooks/install/scripted-model.ts';
+import { withHooks, withoutHooks } from '../../src/hooks/install/settings-files.ts';
 
 function home(context: TestContext) {
   const folder = mkdtempSync(join(tmpdir(), 'switchgear-init-'));

@@ -51,5 +51,7 @@ test('the tests beside a file come first, then those that reach it', () => {
   assert.ok(far.includes('test/clauses/b-halts.test.ts'));
   assert.ok(!far.includes('test/core/controls/budget/budget.test.ts'));
   assert.ok(!far.includes('test/core/similarity.test.ts'));
-  assert.ok(stagesOf('src/core/controls/breaker/phases.ts').near.includes('test/core/controls/breaker/half-open.test.ts'));
+  assert.ok(
+    stagesOf('src/core/controls/breaker/phases.ts').near.includes('test/core/controls/breaker/half-open.test.ts'),
+  );
 });

@@ -4,7 +4,8 @@ import { posix } from 'node:path';
 import { codeOf, filesUnder, read } from '../source.ts';
 
 /** Properties, simulations and fuzzing are left out: what only chance finds wants a plain test beside it. */
-const wide = /^(?:src\/(?!cli|demo|prices|policy\/(?!settings-table)).*|test\/(?:clauses|traps|issues)\/.*)\.test\.ts$/;
+const wide =
+  /^test\/(?:(?:core|guard|policy\/table|coordination|stores|standalone|clauses|traps|issues)\/.*|[\w-]+)\.test\.ts$/;
 
 export interface Stages {
   readonly near: readonly string[];
@@ -12,14 +13,14 @@ export interface Stages {
 }
 
 export function stagesOf(file: string): Stages {
-  const folder = posix.dirname(file);
+  const folder = posix.dirname(file).replace(/^src/, 'test');
   const name = posix.basename(file, '.ts');
   const tests = filesUnder().filter((path) => wide.test(path));
   const near = tests.filter((path) => {
     if (posix.dirname(path) !== folder) return false;
     // In a folder of its own a mechanism is tested as a whole.
     const other = posix.basename(path, '.test.ts');
-    return folder !== 'src/core' || name.startsWith(other) || other.startsWith(name);
+    return folder !== 'test/core' || name.startsWith(other) || other.startsWith(name);
   });
   return { near, far: tests.filter((path) => !near.includes(path) && reached(path).has(file)) };
 }

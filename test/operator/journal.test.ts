@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import type { Entry } from '../../src/core/event.ts';
-import type { Shared } from '../../src/ports/store.ts';
 import { lastSeq, newest } from '../../src/operator/journal.ts';
+import type { Shared } from '../../src/ports/store.ts';
 
 /** A journal with the given numbers, that counts how often it is asked. */
 function journal(seqs: readonly number[]) {

@@ -3,9 +3,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { timerMaxMs } from '../../src/core/limits.ts';
+import { coarseClock, systemClock } from '../../src/platform/system-clock.ts';
 import type { Clock } from '../../src/ports/clock.ts';
 import { promisesSettled, simulatedClock } from '../../src/testing/simulated-clock.ts';
-import { coarseClock, systemClock } from '../../src/platform/system-clock.ts';
 
 /** A simulated clock that counts how often it is looked at and how many timers are set. */
 function counted() {

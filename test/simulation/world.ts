@@ -1,6 +1,7 @@
 /** A world made from a seed: agents and tasks in parallel, tools that fail, hang and lie, and a clock that jumps. */
 
 import { replay } from '../../src/core/replay/replay.ts';
+import { resolveBreaker } from '../../src/core/resolve-settings.ts';
 import {
   admit,
   answerCard,
@@ -12,7 +13,6 @@ import {
   type Switchgear,
   type Task,
 } from '../../src/index.ts';
-import { resolveBreaker } from '../../src/core/resolve-settings.ts';
 import { promisesSettled, type SimulatedClock, simulatedClock } from '../../src/testing/index.ts';
 import { type Checker, checker, fail, type SimulatedCall, Violation } from './checker.ts';
 import { type Draw, draw, policyOf, redraw } from './policy.ts';

@@ -7,15 +7,15 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
 import { createClient } from 'redis';
+import { ordersOf } from '../../src/coordination/operator-orders.ts';
 import type { BreakerState } from '../../src/core/controls/breaker/state.ts';
 import { aloneAfterMs } from '../../src/core/limits.ts';
 import { createSwitchgear, refusalOf, type Switchgear } from '../../src/index.ts';
 import type { Clock } from '../../src/ports/clock.ts';
-import { ordersOf } from '../../src/coordination/operator-orders.ts';
 import { redisStore } from '../../src/stores/redis/index.ts';
 import { type SqliteStore, sqliteStore } from '../../src/stores/sqlite/index.ts';
-import { askCard } from '../../src/testing/transactions.ts';
 import { simulatedClock } from '../../src/testing/index.ts';
+import { askCard } from '../../src/testing/transactions.ts';
 import { storePlace, until } from './both-stores.ts';
 
 const { folder, server } = storePlace();

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { cardsMax, journalEntriesMax } from '../../src/core/limits.ts';
-import { simulatedClock, storeSuite } from '../../src/testing/index.ts';
 import { memoryStore } from '../../src/stores/memory.ts';
+import { simulatedClock, storeSuite } from '../../src/testing/index.ts';
 
 storeSuite('in memory', memoryStore);
 

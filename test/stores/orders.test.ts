@@ -5,9 +5,9 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { type Order, type Orders, ordersOf } from '../../src/coordination/operator-orders.ts';
 import { createSwitchgear, refusalOf } from '../../src/index.ts';
 import type { Change } from '../../src/ports/store.ts';
-import { type Order, type Orders, ordersOf } from '../../src/coordination/operator-orders.ts';
 import { sqliteStore } from '../../src/stores/sqlite/index.ts';
 
 test('a pause, a trip and a halt hold from the next call on, and are over when they are taken back', (context) => {

@@ -2,11 +2,11 @@
 
 import type { Refusal } from '../../core/refusal.ts';
 import { defaultSwitchgear } from '../../guard/default-switchgear.ts';
+import type { HidingOptions } from '../host/host-run.ts';
 import { protectApproval } from './approval.ts';
 import { protectModel } from './model.ts';
 import { type AiSdkRuns, aiSdkRuns } from './runs.ts';
 import { isTool, protectTool } from './tool.ts';
-import type { HidingOptions } from '../host/host-run.ts';
 
 /** The part of a call's settings that is read: everything else passes as it is. */
 export interface AiSdkCall {

@@ -3,14 +3,14 @@
 import { ReadableStream } from 'node:stream/web';
 import { textLengthMax } from '../../core/limits.ts';
 import type { Refusal } from '../../core/refusal.ts';
-import { invalid } from '../../guard/runtime/option-checks.ts';
 import type { Task } from '../../guard/api.ts';
 import { hostCall } from '../../guard/entries/host-call.ts';
-import type { AiSdkRuns } from './runs.ts';
-import { callIds, hear, hearPrompt, type Part, type Prompt } from './observe-messages.ts';
+import { invalid } from '../../guard/runtime/option-checks.ts';
 import { beginTurn, type HostRun, haltFacts, mayClose, refusedError, told } from '../host/host-run.ts';
-import { shownTools } from '../host/visible-tools.ts';
 import { withMethods } from '../host/override-methods.ts';
+import { shownTools } from '../host/visible-tools.ts';
+import { callIds, hear, hearPrompt, type Part, type Prompt } from './observe-messages.ts';
+import type { AiSdkRuns } from './runs.ts';
 
 /** The subset of the SDK's model that is used; the same in its specifications 2, 3 and 4. */
 interface ModelLike {

@@ -1,10 +1,10 @@
 /** Which run of the AI SDK a call belongs to: the SDK names none, but calls have ids, and the next prompt has them. */
 
-import { countedIdsMax } from '../../core/limits.ts';
 import { makeRoom } from '../../core/bounded.ts';
+import { countedIdsMax } from '../../core/limits.ts';
 import type { Switchgear, Task } from '../../guard/api.ts';
-import type { Part, Prompt } from './observe-messages.ts';
 import { type HostRun, hostRun, type ProtectOptions } from '../host/host-run.ts';
+import type { Part, Prompt } from './observe-messages.ts';
 
 export interface AiSdkRuns {
   readonly gear: Switchgear;

@@ -3,9 +3,9 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Call } from '../../guard/api.ts';
 import { type HostCall, hostCall } from '../../guard/entries/host-call.ts';
+import { refusedError, sendOut, turnOf } from '../host/host-run.ts';
 import { mustAsk, wasApproved } from './approval.ts';
 import type { AiSdkRuns } from './runs.ts';
-import { refusedError, sendOut, turnOf } from '../host/host-run.ts';
 
 interface ToolLike {
   readonly execute?: (input: unknown, options: ToolCallOptions) => unknown;

@@ -2,10 +2,10 @@
 
 import type { Ending } from '../../core/classify.ts';
 import type { Refusal } from '../../core/refusal.ts';
-import { fingerprint } from '../../guard/runtime/fingerprint.ts';
 import type { Switchgear, Task } from '../../guard/api.ts';
 import { type HostCall, wouldAsk } from '../../guard/entries/host-call.ts';
 import { type OpenCall, openCall } from '../../guard/entries/open-call.ts';
+import { fingerprint } from '../../guard/runtime/fingerprint.ts';
 import { told } from '../host/host-run.ts';
 import { type OpenWorker, openWorker } from '../host/open-worker.ts';
 

@@ -1,12 +1,12 @@
 /** Claude Agent SDK: `query` with hooks that fail closed, budgets from its messages, and subagents as workers. */
 
-import { defaultSwitchgear } from '../../guard/default-switchgear.ts';
 import type { Task, TaskOptions } from '../../guard/api.ts';
+import { defaultSwitchgear } from '../../guard/default-switchgear.ts';
+import { once } from '../host/guard-once.ts';
+import { haltFacts, isTask, type ProtectOptions } from '../host/host-run.ts';
+import { withMethods } from '../host/override-methods.ts';
 import { claudeHooks } from './hooks.ts';
 import { claudeListener } from './observe-messages.ts';
-import { haltFacts, isTask, type ProtectOptions } from '../host/host-run.ts';
-import { once } from '../host/guard-once.ts';
-import { withMethods } from '../host/override-methods.ts';
 
 interface QueryParams {
   readonly options?: { readonly hooks?: Readonly<Record<string, readonly unknown[] | undefined>> };

@@ -1,10 +1,10 @@
 /** Whose task the calls of a framework belong to: the one handed in, the one around, or one of our own for each run. */
 
+import { makeRoom } from '../../core/bounded.ts';
 import { hostRestMs, hostRunsMax } from '../../core/limits.ts';
 import { isRefused, type Refusal, RefusedError, refusalOf } from '../../core/refusal.ts';
-import { makeRoom } from '../../core/bounded.ts';
-import { defaultSwitchgear } from '../../guard/default-switchgear.ts';
 import type { Switchgear, Task, TaskOptions } from '../../guard/api.ts';
+import { defaultSwitchgear } from '../../guard/default-switchgear.ts';
 import type { HostAnswer } from '../../guard/entries/host-call.ts';
 import { worksOf } from '../../guard/runtime/works-of.ts';
 import { structureOf } from './open-worker.ts';

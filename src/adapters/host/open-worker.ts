@@ -1,8 +1,8 @@
 /** A worker that the host runs itself: sent out when it starts, booked when it comes back. */
 
+import { type WorkerFailure, workerFailure } from '../../core/controls/delegation/worker-failure.ts';
 import type { Refusal } from '../../core/refusal.ts';
 import { isRefused, refusalOf } from '../../core/refusal.ts';
-import { type WorkerFailure, workerFailure } from '../../core/controls/delegation/worker-failure.ts';
 import type { Switchgear, Task } from '../../guard/api.ts';
 import { endingOf, type OpenCall } from '../../guard/entries/open-call.ts';
 

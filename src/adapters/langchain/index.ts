@@ -2,11 +2,11 @@
 
 import { defaultSwitchgear } from '../../guard/default-switchgear.ts';
 import { type HostAnswer, type HostCall, hostCall } from '../../guard/entries/host-call.ts';
+import { isGuarded, once } from '../host/guard-once.ts';
 import { type HidingOptions, type HostRun, hostRuns, sendOut, told, turnOf } from '../host/host-run.ts';
 import { callModel } from './model.ts';
 import { type Handler, type ModelRequest, runNames, type ToolRequest, threadOf } from './shapes.ts';
 import { askBy, isBubble, refusedMessage, withNote } from './tool.ts';
-import { isGuarded, once } from '../host/guard-once.ts';
 
 /** The part of an agent's settings that is read: everything else passes as it is. */
 export interface LangChainSettings {

@@ -4,8 +4,8 @@ import type { Refusal } from '../../core/refusal.ts';
 import type { Task } from '../../guard/api.ts';
 import { bookUsage, hostCall } from '../../guard/entries/host-call.ts';
 import { beginTurn, type HostRun, haltFacts, mayClose, refusedError, told } from '../host/host-run.ts';
-import { type AiMessageLike, type Handler, type ModelRequest, messageClasses, textOf } from './shapes.ts';
 import { shownTools } from '../host/visible-tools.ts';
+import { type AiMessageLike, type Handler, type ModelRequest, messageClasses, textOf } from './shapes.ts';
 
 export async function callModel(
   run: HostRun,

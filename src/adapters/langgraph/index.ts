@@ -2,13 +2,13 @@
 
 import { defaultSwitchgear } from '../../guard/default-switchgear.ts';
 import { hostCall } from '../../guard/entries/host-call.ts';
+import { once } from '../host/guard-once.ts';
 import { hostRun, isTask, type ProtectOptions, refusedError, told } from '../host/host-run.ts';
+import { withMethods } from '../host/override-methods.ts';
 import { callModel } from '../langchain/model.ts';
 import type { MessageLike, Runtime, ToolCallLike } from '../langchain/shapes.ts';
 import { askBy, isBubble, refusedMessage, withNote } from '../langchain/tool.ts';
 import { protectGraph } from './run.ts';
-import { once } from '../host/guard-once.ts';
-import { withMethods } from '../host/override-methods.ts';
 
 export {
   type Choose,

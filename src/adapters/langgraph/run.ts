@@ -1,14 +1,14 @@
 /** A compiled graph whose runs are tasks: from the first step to the last, across interrupts of the same thread. */
 
-import { hostRunsMax } from '../../core/limits.ts';
 import { makeRoom } from '../../core/bounded.ts';
-import { defaultSwitchgear } from '../../guard/default-switchgear.ts';
+import { hostRunsMax } from '../../core/limits.ts';
 import type { Task, TaskOptions } from '../../guard/api.ts';
+import { defaultSwitchgear } from '../../guard/default-switchgear.ts';
 import { worksOf } from '../../guard/runtime/works-of.ts';
-import { isTask, type ProtectOptions } from '../host/host-run.ts';
-import { type Runtime, threadOf } from '../langchain/shapes.ts';
 import { once } from '../host/guard-once.ts';
+import { isTask, type ProtectOptions } from '../host/host-run.ts';
 import { withMethods } from '../host/override-methods.ts';
+import { type Runtime, threadOf } from '../langchain/shapes.ts';
 
 interface GraphLike {
   invoke(input: unknown, config?: unknown): Promise<unknown>;

@@ -2,13 +2,13 @@
 
 import { type FailureCounts, failuresOf, workerLimit } from '../../core/controls/delegation/delegation.ts';
 import { blockReason, failureLines, tripLine, userMessage } from '../../core/controls/delegation/messages.ts';
+import { causeHint, workerFailure } from '../../core/controls/delegation/worker-failure.ts';
 import { workersMax } from '../../core/limits.ts';
 import { delegationPolicyPrompt } from '../../core/messages/prompts.ts';
-import { causeHint, workerFailure } from '../../core/controls/delegation/worker-failure.ts';
-import { wait } from '../../platform/system-clock.ts';
-import { defaultSwitchgear } from '../../guard/default-switchgear.ts';
 import type { Switchgear } from '../../guard/api.ts';
+import { defaultSwitchgear } from '../../guard/default-switchgear.ts';
 import { worksOf } from '../../guard/runtime/works-of.ts';
+import { wait } from '../../platform/system-clock.ts';
 import type { MessageLike } from '../langchain/shapes.ts';
 import { isYes } from '../langchain/tool.ts';
 

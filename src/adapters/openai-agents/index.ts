@@ -1,15 +1,15 @@
 /** OpenAI Agents: a runner whose runs are tasks, with guardrails around every tool and a metered model. */
 
-import { countedIdsMax } from '../../core/limits.ts';
-import { invalid } from '../../guard/runtime/option-checks.ts';
 import { makeRoom } from '../../core/bounded.ts';
-import { defaultSwitchgear } from '../../guard/default-switchgear.ts';
+import { countedIdsMax } from '../../core/limits.ts';
 import type { Task, TaskOptions } from '../../guard/api.ts';
-import { haltFacts, isTask, type ProtectOptions } from '../host/host-run.ts';
+import { defaultSwitchgear } from '../../guard/default-switchgear.ts';
+import { invalid } from '../../guard/runtime/option-checks.ts';
 import { isGuarded, once } from '../host/guard-once.ts';
+import { haltFacts, isTask, type ProtectOptions } from '../host/host-run.ts';
+import { withMethods } from '../host/override-methods.ts';
 import { type ModelLike, protectModel } from './model.ts';
 import { type Calls, guardTool, type Shop } from './tool.ts';
-import { withMethods } from '../host/override-methods.ts';
 
 export interface OpenAiAgentsOptions extends ProtectOptions {
   /** Tools that are agents themselves, such as those of `agent.asTool`. */

@@ -2,26 +2,26 @@
 
 import { SwitchgearError } from '../../core/error.ts';
 import { countedIdsMax, signEveryMs } from '../../core/limits.ts';
+import { recent } from '../../core/recent.ts';
 import type { Refusal } from '../../core/refusal.ts';
 import type { TaskSettings } from '../../core/settings.ts';
 import type { Stop } from '../../core/verdict.ts';
 import type { Switchgear, Task } from '../../guard/api.ts';
-import { halt } from '../../guard/tasks/halt.ts';
 import { countError } from '../../guard/journal/journal.ts';
+import { worksOf } from '../../guard/runtime/works-of.ts';
 import { costOf } from '../../guard/tasks/cost.ts';
+import { halt } from '../../guard/tasks/halt.ts';
 import { placeOf } from '../../guard/tasks/task.ts';
 import { unknownTask } from '../../guard/tasks/task-tree.ts';
-import { worksOf } from '../../guard/runtime/works-of.ts';
 import type { AgentEvent, AssistantEvent, ResultEvent, ToolResultEvent, ToolUseEvent } from '../reading/agent-event.ts';
-import { leaveLoops } from './loops-left-to-hooks.ts';
-import { outCalls } from './open-calls.ts';
 import { nameOf } from '../reading/reader.ts';
-import { recent } from '../../core/recent.ts';
 import { readsFailed } from '../reading/shell-failure.ts';
+import { wholeTexts } from './joined-texts.ts';
+import { leaveLoops } from './loops-left-to-hooks.ts';
+import { callWatch } from './observed-call.ts';
+import { outCalls } from './open-calls.ts';
 import { subagentTasks } from './subagent-tasks.ts';
 import { type Charge, type Spent, usageLedger } from './usage-ledger.ts';
-import { callWatch } from './observed-call.ts';
-import { wholeTexts } from './joined-texts.ts';
 
 export interface BookingOptions {
   /** Called once, at whatever moment a limit is reached: the process has to be ended. */

@@ -4,8 +4,8 @@
  */
 
 import type { Control } from '../../core/control.ts';
-import { leftCallsMax, leftGapMax } from '../../core/limits.ts';
 import type { Evidence, LoopState } from '../../core/controls/loop/state.ts';
+import { leftCallsMax, leftGapMax } from '../../core/limits.ts';
 import { allow, type Verdict } from '../../core/verdict.ts';
 import type { TaskNode } from '../../guard/tasks/task.ts';
 

@@ -4,17 +4,17 @@
  */
 
 import { cancelled, type Outcome } from '../../core/action.ts';
+import { remembered } from '../../core/bounded.ts';
 import { classify } from '../../core/classify.ts';
 import { lanesMax, othersLookMs } from '../../core/limits.ts';
 import type { Stop } from '../../core/verdict.ts';
-import { actionOf } from '../../guard/route/proposal.ts';
-import { remembered } from '../../core/bounded.ts';
-import { noLists, settlingOf } from '../../guard/route/outcome.ts';
-import { errorFingerprint } from '../../guard/runtime/fingerprint.ts';
 import { isStop } from '../../guard/route/admission.ts';
 import { type Lane, laneOf, type Target } from '../../guard/route/call-site.ts';
 import { finish } from '../../guard/route/live-call.ts';
+import { noLists, settlingOf } from '../../guard/route/outcome.ts';
+import { actionOf } from '../../guard/route/proposal.ts';
 import { noteTuning } from '../../guard/route/target.ts';
+import { errorFingerprint } from '../../guard/runtime/fingerprint.ts';
 import type { Works } from '../../guard/runtime/runtime.ts';
 
 /** A call that was seen: what stands against its task going on, and how to say what it brought. */

@@ -1,7 +1,7 @@
 /** Calls that are out, and steps in which some may be: their tasks are not idle, as long as that can be believed. */
 
-import { openCallsMax, patienceMaxMs, sweepMs } from '../../core/limits.ts';
 import { makeRoom } from '../../core/bounded.ts';
+import { openCallsMax, patienceMaxMs, sweepMs } from '../../core/limits.ts';
 import type { Task } from '../../guard/api.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { WatchedCall } from './observed-call.ts';

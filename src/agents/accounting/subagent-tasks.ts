@@ -3,12 +3,12 @@
 import { sessionLookMs, workersMax } from '../../core/limits.ts';
 import type { TaskSettings } from '../../core/settings.ts';
 import type { Stop } from '../../core/verdict.ts';
-import { book } from '../../guard/entries/delegate.ts';
-import { fingerprint } from '../../guard/runtime/fingerprint.ts';
 import type { Switchgear, Task } from '../../guard/api.ts';
+import { book } from '../../guard/entries/delegate.ts';
 import { laneOf, targetFor } from '../../guard/route/call-site.ts';
-import type { TaskNode } from '../../guard/tasks/task.ts';
+import { fingerprint } from '../../guard/runtime/fingerprint.ts';
 import type { Works } from '../../guard/runtime/runtime.ts';
+import type { TaskNode } from '../../guard/tasks/task.ts';
 import type { SubagentEndedEvent, SubagentStartedEvent } from '../reading/agent-event.ts';
 import { nameOf } from '../reading/reader.ts';
 

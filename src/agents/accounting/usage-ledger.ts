@@ -3,11 +3,11 @@
  * totals, of which only what no call has told yet is added.
  */
 
-import { countedIdsMax } from '../../core/limits.ts';
 import { makeRoom } from '../../core/bounded.ts';
+import { countedIdsMax } from '../../core/limits.ts';
+import { recent } from '../../core/recent.ts';
 import type { Tokens, TotalEvent, UsageEvent } from '../reading/agent-event.ts';
 import type { Draft } from '../reading/reader.ts';
-import { recent } from '../../core/recent.ts';
 
 /** Tokens and what they cost. */
 export interface Spent extends Tokens {

@@ -1,9 +1,9 @@
 /** Reads the session files of Claude Code: what its stream says, with the tokens that every message had in the end. */
 
 import type { AgentEvent, UserEvent } from '../reading/agent-event.ts';
+import { type Fields, fieldsOf, jsonReader, nothing, type Reader, textOf } from '../reading/reader.ts';
 import { claudeMessage, claudeResults, lastUsage } from './messages.ts';
 import { claudeSubagents } from './subagents.ts';
-import { type Fields, fieldsOf, jsonReader, nothing, type Reader, textOf } from '../reading/reader.ts';
 
 export interface SessionReaderOptions {
   /** A stream is read, too: what that shows is left to it. */

@@ -1,10 +1,10 @@
 /** Reads `claude -p --output-format stream-json --verbose`, with or without `--include-partial-messages`. */
 
 import type { AgentEvent, UserEvent } from '../reading/agent-event.ts';
-import { claudeMessage, claudeResults, lastUsage } from './messages.ts';
-import { claudeSubagents } from './subagents.ts';
 import { alive, countOf, type Fields, fieldsOf, jsonReader, nothing, type Reader, textOf } from '../reading/reader.ts';
 import { anthropicTokens, claudeModelTokens, isNothing } from '../reading/tokens.ts';
+import { claudeMessage, claudeResults, lastUsage } from './messages.ts';
+import { claudeSubagents } from './subagents.ts';
 
 /** What the program says of itself that is of interest. */
 const systemTold = new Set(['init', 'task_started', 'task_notification', 'api_retry']);

@@ -2,8 +2,8 @@
 
 import { workersMax } from '../../core/limits.ts';
 import type { AgentEvent } from '../reading/agent-event.ts';
-import type { SentAgent } from './messages.ts';
 import { type Fields, nothing, textOf } from '../reading/reader.ts';
+import type { SentAgent } from './messages.ts';
 
 export interface ClaudeSubagents {
   /** Whose line it is; a subagent that nobody told of begins here. */

@@ -1,10 +1,10 @@
 /** Reads the rollout files of Codex: one per thread, with the tokens of each model call and the calls of subagents. */
 
 import { openCallsMax } from '../../core/limits.ts';
-import type { AgentEvent } from '../reading/agent-event.ts';
-import { type Fields, fieldsOf, jsonReader, listOf, nothing, type Reader, textOf } from '../reading/reader.ts';
 import { recent } from '../../core/recent.ts';
 import type { SessionReaderOptions } from '../claude-code/session-file.ts';
+import type { AgentEvent } from '../reading/agent-event.ts';
+import { type Fields, fieldsOf, jsonReader, listOf, nothing, type Reader, textOf } from '../reading/reader.ts';
 import { isNothing, openaiTokens } from '../reading/tokens.ts';
 
 export interface CodexSessionReader extends Reader {

@@ -2,9 +2,18 @@
 
 import { openCallsMax } from '../../core/limits.ts';
 import type { AgentEvent, ToolResultEvent } from '../reading/agent-event.ts';
-import { codexCollab } from './subagents.ts';
-import { type Draft, type Fields, fieldsOf, jsonReader, listOf, nothing, type Reader, textOf } from '../reading/reader.ts';
+import {
+  type Draft,
+  type Fields,
+  fieldsOf,
+  jsonReader,
+  listOf,
+  nothing,
+  type Reader,
+  textOf,
+} from '../reading/reader.ts';
 import { isNothing, openaiTokens } from '../reading/tokens.ts';
+import { codexCollab } from './subagents.ts';
 
 export interface CodexOptions {
   /** As the command line says; the stream does not tell it. */

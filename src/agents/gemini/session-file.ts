@@ -1,12 +1,12 @@
 /** Reads the chat files of Gemini CLI: tokens per message, and the exit codes that its stream hides. */
 
 import { countedIdsMax } from '../../core/limits.ts';
-import type { AgentEvent } from '../reading/agent-event.ts';
-import { geminiAgentTool, geminiShell } from './stream.ts';
-import { type Fields, fieldsOf, jsonReader, listOf, nothing, type Reader, textOf } from '../reading/reader.ts';
 import { recent } from '../../core/recent.ts';
 import type { SessionReaderOptions } from '../claude-code/session-file.ts';
+import type { AgentEvent } from '../reading/agent-event.ts';
+import { type Fields, fieldsOf, jsonReader, listOf, nothing, type Reader, textOf } from '../reading/reader.ts';
 import { geminiTokens, isNothing } from '../reading/tokens.ts';
+import { geminiAgentTool, geminiShell } from './stream.ts';
 
 export interface GeminiSessionOptions extends SessionReaderOptions {
   /** The subagent whose chat it is. */

@@ -4,11 +4,11 @@ import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
 import { countedIdsMax, sessionFilesMax } from '../../core/limits.ts';
+import { recent } from '../../core/recent.ts';
 import type { AgentEvent } from '../reading/agent-event.ts';
 import { type Fields, fieldsOf, textOf } from '../reading/reader.ts';
-import { recent } from '../../core/recent.ts';
-import { opencodePartEvents } from './session.ts';
 import type { SessionWatch, SessionWatchOptions } from '../session-watch.ts';
+import { opencodePartEvents } from './session.ts';
 
 const childrenOf = 'SELECT id FROM session WHERE parent_id = ? LIMIT ?';
 const partsSince = `SELECT p.id AS id, p.data AS data, p.time_updated AS changed, m.data AS message

@@ -1,9 +1,9 @@
 /** Reads what opencode keeps in its database, or prints as an export: parts of messages, also those of subagents. */
 
-import type { AgentEvent } from '../reading/agent-event.ts';
-import { opencodeStep, opencodeTool } from './message-parts.ts';
-import { type Fields, fieldsOf, listOf, textOf } from '../reading/reader.ts';
 import type { SessionReaderOptions } from '../claude-code/session-file.ts';
+import type { AgentEvent } from '../reading/agent-event.ts';
+import { type Fields, fieldsOf, listOf, textOf } from '../reading/reader.ts';
+import { opencodeStep, opencodeTool } from './message-parts.ts';
 
 /** A part as it is stored, and what its message says of it. */
 export interface StoredPart {

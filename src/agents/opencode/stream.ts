@@ -1,8 +1,8 @@
 /** Reads `opencode run --format json`: steps, and in them what was said and which tools are done. */
 
 import type { AgentEvent } from '../reading/agent-event.ts';
-import { opencodeStep, opencodeTool } from './message-parts.ts';
 import { type Fields, fieldsOf, jsonReader, nothing, type Reader, textOf } from '../reading/reader.ts';
+import { opencodeStep, opencodeTool } from './message-parts.ts';
 
 export interface OpencodeOptions {
   /** As the command line says; the stream does not tell it. */

@@ -1,8 +1,14 @@
 /** Reads JSON lines of any program, by a mapping that says where things stand in them. */
 
 import { SwitchgearError } from '../../core/error.ts';
+import {
+  type EventMapping,
+  type MappedField,
+  type Mapping,
+  mappedFields,
+  mappedKinds,
+} from '../../core/event-mapping.ts';
 import { openCallsMax } from '../../core/limits.ts';
-import { type EventMapping, type MappedField, type Mapping, mappedFields, mappedKinds } from '../../core/event-mapping.ts';
 import { quoted } from '../../core/quote.ts';
 import type { AgentEvent } from '../reading/agent-event.ts';
 import { countOf, type Fields, fieldsOf, jsonReader, nothing, type Reader, textOf } from '../reading/reader.ts';

@@ -1,9 +1,9 @@
 /** Reads programs that nobody knows: JSON lines of type `assistant`, `tool_use`, `tool_result`, `usage`; else text. */
 
 import type { AgentEvent } from '../reading/agent-event.ts';
-import { plainReader } from './plain-text.ts';
 import { type Fields, fieldsOf, jsonReader, nothing, type Reader, textOf } from '../reading/reader.ts';
 import { anthropicTokens } from '../reading/tokens.ts';
+import { plainReader } from './plain-text.ts';
 
 export function seedReader(): Reader {
   const text = plainReader();

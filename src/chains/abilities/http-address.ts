@@ -2,8 +2,8 @@
 
 import { BlockList, isIP } from 'node:net';
 import { SwitchgearError } from '../../core/error.ts';
-import { quoted } from '../../core/quote.ts';
 import { isMatch } from '../../core/glob.ts';
+import { quoted } from '../../core/quote.ts';
 import { AbilityError } from './ability-error.ts';
 
 /** Ranges that are nobody's on the internet: private, local, reserved, or other addresses in disguise. */

@@ -4,12 +4,12 @@
  * another condition or action, or a second rule.
  */
 
-import { SwitchgearError } from '../../core/error.ts';
-import { reasonLengthMax } from '../../core/limits.ts';
 import { type Condition, parseCondition, printCondition } from '../../core/controls/rules/condition.ts';
 import { ruleOf } from '../../core/controls/rules/rule.ts';
-import type { RuleText } from '../../core/settings.ts';
+import { SwitchgearError } from '../../core/error.ts';
+import { reasonLengthMax } from '../../core/limits.ts';
 import { quote } from '../../core/plain-copy.ts';
+import type { RuleText } from '../../core/settings.ts';
 import type { Chain, ParamValues } from './chain.ts';
 import { fillTemplates, namesIn, parseTemplate } from './template.ts';
 

@@ -1,7 +1,7 @@
 /** When a step runs: an earlier output or a parameter, compared with a value. What is not there fits no comparison. */
 
-import { isMatch } from '../../core/glob.ts';
 import { numberOf, textOf } from '../../core/controls/rules/lookup.ts';
+import { isMatch } from '../../core/glob.ts';
 import { quote } from '../../core/plain-copy.ts';
 import type { StepCondition, StepOp } from './chain.ts';
 import { fillTemplates, lookUp, type Scope } from './template.ts';

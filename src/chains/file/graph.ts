@@ -1,11 +1,11 @@
 /** A chain as a Mermaid flowchart: steps in their order, conditions as forks, rules beside what they look at. */
 
-import { isMatch } from '../../core/glob.ts';
 import { textOf } from '../../core/controls/rules/lookup.ts';
+import { isMatch } from '../../core/glob.ts';
 import { shortened } from '../../core/names.ts';
 import type { Chain, StepCondition } from './chain.ts';
-import { isAlone } from './condition.ts';
 import { type Shape, shapeOf } from './chain-rules.ts';
+import { isAlone } from './condition.ts';
 
 const labelLengthMax = 120;
 

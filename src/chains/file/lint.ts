@@ -1,12 +1,12 @@
 /** What a chain says that is seldom meant: rules that always fire or never can, and values that are programs. */
 
-import { isMatch } from '../../core/glob.ts';
 import { look } from '../../core/controls/rules/lookup.ts';
+import { isMatch } from '../../core/glob.ts';
 import type { RuleSettings } from '../../core/settings.ts';
 import type { Path } from '../../policy/check/report.ts';
 import type { Chain } from './chain.ts';
-import { type Place, type Problem, problemAt } from './problem.ts';
 import { shapeOf } from './chain-rules.ts';
+import { type Place, type Problem, problemAt } from './problem.ts';
 import { namesIn } from './template.ts';
 
 const does: Readonly<Record<string, string>> = { abort: 'abort', confirm: 'ask', throttle: 'throttle' };

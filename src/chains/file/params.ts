@@ -1,8 +1,8 @@
 /** What a run is given: texts from a command line or values from code, read by the types that the chain declares. */
 
+import { numberOf } from '../../core/controls/rules/lookup.ts';
 import { SwitchgearError } from '../../core/error.ts';
 import { chainTextMax } from '../../core/limits.ts';
-import { numberOf } from '../../core/controls/rules/lookup.ts';
 import { nearest } from '../../core/names.ts';
 import { quote } from '../../core/plain-copy.ts';
 import type { Chain, ParamType, ParamValues } from './chain.ts';

@@ -3,8 +3,8 @@
 import { readFileSync, statSync } from 'node:fs';
 import { chainBytesMax } from '../../core/limits.ts';
 import type { RuleSettings } from '../../core/settings.ts';
-import { valueProblem } from '../../policy/check/value.ts';
 import type { Path } from '../../policy/check/report.ts';
+import { valueProblem } from '../../policy/check/value.ts';
 import { sections } from '../../policy/table/settings.ts';
 import type { Chain } from './chain.ts';
 import { lintChain } from './lint.ts';
@@ -12,8 +12,8 @@ import { chainError, inOrder, type Place, type Problem, problemAt } from './prob
 import { readParamList } from './read-params.ts';
 import { readRules } from './read-rules.ts';
 import { readSteps } from './read-step.ts';
-import { plainOf, readTable, type TableReader } from './table-reader.ts';
 import { readTree, type Written, type WrittenEntry } from './source-tree.ts';
+import { plainOf, readTable, type TableReader } from './table-reader.ts';
 import { checkNames } from './template-names.ts';
 
 /** What reading a file gave: a chain, or problems. Warnings are things that can be meant and seldom are. */

@@ -1,11 +1,11 @@
 /** `circuit_breakers` of a chain file: tables of condition, action and reason, or lines `condition|action|"reason"`. */
 
-import { chainRulesMax, ruleLengthMax } from '../../core/limits.ts';
 import { unquote } from '../../core/controls/rules/condition.ts';
+import { chainRulesMax, ruleLengthMax } from '../../core/limits.ts';
 import type { RuleText } from '../../core/settings.ts';
+import { ruleProblem } from './chain-rules.ts';
 import { type Problem, problemAt } from './problem.ts';
 import { readTable, type Spot, shown, type TableReader } from './table-reader.ts';
-import { ruleProblem } from './chain-rules.ts';
 
 const ruleKeys: readonly string[] = ['condition', 'action', 'reason'];
 

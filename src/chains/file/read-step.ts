@@ -2,9 +2,9 @@
 
 import { SwitchgearError } from '../../core/error.ts';
 import { chainNameMax, chainStepsMax, secsMax } from '../../core/limits.ts';
+import { quote } from '../../core/plain-copy.ts';
 import type { BreakerSettings } from '../../core/settings.ts';
 import { checkBreaker } from '../../policy/check/check-policy.ts';
-import { quote } from '../../core/plain-copy.ts';
 import type { ChainStep, StepCondition } from './chain.ts';
 import { isAlone, ops } from './condition.ts';
 import { type Problem, problemAt } from './problem.ts';

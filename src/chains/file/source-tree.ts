@@ -22,8 +22,8 @@ import {
 import { shortened } from '../../core/names.ts';
 import { reservedNames } from '../../core/plain-copy.ts';
 import type { Path } from '../../policy/check/report.ts';
-import { type Place, type Problem, problemAt } from './problem.ts';
 import { jsonProblem } from './json-errors.ts';
+import { type Place, type Problem, problemAt } from './problem.ts';
 
 /** A value of the file; `wrong` = a problem was told already. */
 export type Written = WrittenTable | WrittenList | WrittenValue | (Place & { readonly kind: 'wrong' });

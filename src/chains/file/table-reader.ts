@@ -1,10 +1,10 @@
 /** Reading one table of a chain file: known keys only, each of its kind; what is wrong is collected, not thrown. */
 
 import { chainNameMax, chainTextMax } from '../../core/limits.ts';
-import { words } from '../../policy/check/value.ts';
 import { nearest } from '../../core/names.ts';
 import { quote, reservedNames } from '../../core/plain-copy.ts';
 import type { Path } from '../../policy/check/report.ts';
+import { words } from '../../policy/check/value.ts';
 import { type Place, type Problem, problemAt } from './problem.ts';
 import type { Written, WrittenEntry, WrittenList, WrittenTable } from './source-tree.ts';
 

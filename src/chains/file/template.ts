@@ -3,9 +3,9 @@
  * Nothing is evaluated, only own properties are seen, and what is filled in is never looked at again.
  */
 
+import { look, type Seen, textOf } from '../../core/controls/rules/lookup.ts';
 import { SwitchgearError } from '../../core/error.ts';
 import { chainFilledMax } from '../../core/limits.ts';
-import { look, type Seen, textOf } from '../../core/controls/rules/lookup.ts';
 import { quote } from '../../core/plain-copy.ts';
 import type { ParamValues } from './chain.ts';
 

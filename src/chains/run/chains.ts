@@ -1,27 +1,27 @@
 /** Chains that run: started, gone on with, looked at, cancelled and settled, on one store. */
 
 import { randomBytes } from 'node:crypto';
+import { parseNyaya } from '../../core/controls/rules/nyaya.ts';
+import { printRule } from '../../core/controls/rules/rule.ts';
 import { SwitchgearError } from '../../core/error.ts';
 import { abilityOutputBytesMax } from '../../core/limits.ts';
 import { quoted } from '../../core/quote.ts';
-import { parseNyaya } from '../../core/controls/rules/nyaya.ts';
-import { printRule } from '../../core/controls/rules/rule.ts';
-import { systemClock } from '../../platform/system-clock.ts';
 import type { SwitchgearOptions } from '../../guard/api.ts';
 import { createSwitchgear } from '../../guard/create-switchgear.ts';
+import { systemClock } from '../../platform/system-clock.ts';
 import type { Clock } from '../../ports/clock.ts';
 import { memoryStore } from '../../stores/memory.ts';
 import type { AbilitySource } from '../abilities/ability.ts';
-import { expire } from './approval/answer-card.ts';
 import type { Chain } from '../file/chain.ts';
 import { readParams } from '../file/params.ts';
+import { expire } from './approval/answer-card.ts';
 import { findAbilities } from './find-abilities.ts';
-import type { OnRun } from './state/run-event.ts';
-import { createRun, keepMove, listRuns, loadRun, type Moved, type RunLine, readOutput } from './storage/runs.ts';
 import { isGone, newOwner } from './ownership.ts';
+import { goOn, ownRules, type Runner } from './runner.ts';
+import type { OnRun } from './state/run-event.ts';
 import type { RunState } from './state/run-state.ts';
 import { isOver, openStep } from './state/transitions.ts';
-import { goOn, ownRules, type Runner } from './runner.ts';
+import { createRun, keepMove, listRuns, loadRun, type Moved, type RunLine, readOutput } from './storage/runs.ts';
 
 export interface ChainsOptions extends SwitchgearOptions {
   /** Where abilities come from; the first source that has one is asked. */

@@ -1,19 +1,25 @@
 /** One step of a run: filled, checked, begun in the store, run, and its result kept. What is not begun never runs. */
 
 import { readError } from '../../core/classify.ts';
-import { abilityOutputBytesMax, reasonLengthMax, resultPatienceMs, stepStoreWaitMs, sweepMs } from '../../core/limits.ts';
+import {
+  abilityOutputBytesMax,
+  reasonLengthMax,
+  resultPatienceMs,
+  stepStoreWaitMs,
+  sweepMs,
+} from '../../core/limits.ts';
 import { refusalOf } from '../../core/refusal.ts';
-import { wait } from '../../platform/system-clock.ts';
 import type { Task } from '../../guard/api.ts';
+import { wait } from '../../platform/system-clock.ts';
 import type { ChainStep } from '../file/chain.ts';
 import { holds, whySkipped } from '../file/condition.ts';
-import { type Bench, tellRules } from './storage/run-bench.ts';
-import { stepEnded, useOf, writeWithin } from './storage/run-context.ts';
-import type { Moved } from './storage/runs.ts';
+import { fillTemplates, namesIn } from '../file/template.ts';
 import { checkRules } from './state/check-rules.ts';
 import type { RunEnd, RunState } from './state/run-state.ts';
 import { type Stopped, stoppedBy, storeStop } from './stop-reason.ts';
-import { fillTemplates, namesIn } from '../file/template.ts';
+import { type Bench, tellRules } from './storage/run-bench.ts';
+import { stepEnded, useOf, writeWithin } from './storage/run-context.ts';
+import type { Moved } from './storage/runs.ts';
 
 /** The step never began: what went wrong says nothing about its ability. */
 class NotBegunError extends Error {

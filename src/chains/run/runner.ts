@@ -1,32 +1,32 @@
 /** Runs a run from where it is to its end, or to where it has to stop. Every effect of chains is begun here. */
 
 import { carryOn } from '../../core/controls/budget/budget.ts';
-import { stepStoreWaitMs } from '../../core/limits.ts';
 import { parseRule, type Rule, ruleOf } from '../../core/controls/rules/rule.ts';
-import { chainGate } from '../../guard/entries/chain-step.ts';
+import { stepStoreWaitMs } from '../../core/limits.ts';
 import type { SwitchgearOptions } from '../../guard/api.ts';
-import { announce, write as writeEntry } from '../../guard/journal/journal.ts';
 import { createSwitchgear } from '../../guard/create-switchgear.ts';
+import { chainGate } from '../../guard/entries/chain-step.ts';
+import { announce, write as writeEntry } from '../../guard/journal/journal.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Store } from '../../ports/store.ts';
 import type { Ability } from '../abilities/ability.ts';
-import { askInStore } from './approval/ask.ts';
-import { expire } from './approval/answer-card.ts';
 import type { Chain, ParamValues } from '../file/chain.ts';
-import { veilOf } from './parameter-redaction.ts';
 import { rulesOf } from '../file/chain-rules.ts';
-import type { Bench } from './storage/run-bench.ts';
-import { admitRun, checkEnd } from './start-and-end-checks.ts';
-import { type Desk, useOf, write, writeWithin } from './storage/run-context.ts';
-import type { OnRun } from './state/run-event.ts';
-import { lookAtRun, runKey } from './storage/runs.ts';
+import { expire } from './approval/answer-card.ts';
+import { askInStore } from './approval/ask.ts';
+import { veilOf } from './parameter-redaction.ts';
 import { keepLease } from './run-lease.ts';
-import { readOutputs } from './storage/run-outputs.ts';
-import type { RunState } from './state/run-state.ts';
 import { runStep } from './run-step.ts';
+import { admitRun, checkEnd } from './start-and-end-checks.ts';
+import type { OnRun } from './state/run-event.ts';
+import type { RunState } from './state/run-state.ts';
+import { isOver } from './state/transitions.ts';
 import { type Stopped, stoppedBy, storeStop } from './stop-reason.ts';
 import { lendStore } from './storage/borrowed-store.ts';
-import { isOver } from './state/transitions.ts';
+import type { Bench } from './storage/run-bench.ts';
+import { type Desk, useOf, write, writeWithin } from './storage/run-context.ts';
+import { readOutputs } from './storage/run-outputs.ts';
+import { lookAtRun, runKey } from './storage/runs.ts';
 
 /** What runs have in common. */
 export interface Runner {

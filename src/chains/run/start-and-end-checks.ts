@@ -1,14 +1,14 @@
 /** The two ends of a run: it is let start, which is what frequency counts, and what came out is looked at. */
 
-import { stepStoreWaitMs } from '../../core/limits.ts';
-import { refusalOf } from '../../core/refusal.ts';
 import { chainRun, type RulesState } from '../../core/controls/rules/control.ts';
 import { explainRules } from '../../core/controls/rules/evaluate.ts';
 import { countIn } from '../../core/controls/rules/history.ts';
-import { type Bench, tellRules } from './storage/run-bench.ts';
-import { useOf, writeWithin } from './storage/run-context.ts';
+import { stepStoreWaitMs } from '../../core/limits.ts';
+import { refusalOf } from '../../core/refusal.ts';
 import { type Checked, checkRules } from './state/check-rules.ts';
 import { type Stopped, stoppedBy, storeStop } from './stop-reason.ts';
+import { type Bench, tellRules } from './storage/run-bench.ts';
+import { useOf, writeWithin } from './storage/run-context.ts';
 
 /** The run as a whole is judged once, when it starts: that is what frequency counts. */
 export async function admitRun(bench: Bench): Promise<Stopped | undefined> {

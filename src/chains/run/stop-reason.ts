@@ -1,10 +1,10 @@
 /** How a run stops before its last step: a rule, a person, a limit, a failure, or a store that does not take it. */
 
 import type { Refusal } from '../../core/refusal.ts';
-import type { Desk } from './storage/run-context.ts';
-import type { Moved } from './storage/runs.ts';
 import type { Checked } from './state/check-rules.ts';
 import type { RunEnd } from './state/run-state.ts';
+import type { Desk } from './storage/run-context.ts';
+import type { Moved } from './storage/runs.ts';
 
 /** How a run ends before its last step; `parked` is left as it is, for its answer to come. */
 export type Stopped =

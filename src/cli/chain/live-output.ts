@@ -1,9 +1,9 @@
 /** A run as it happens: one line for each thing that happens to a step. */
 
 import type { RuleSeen, RunEvent } from '../../chains/run/state/run-event.ts';
-import { duration } from './report.ts';
 import type { Terminal } from '../command.ts';
 import { type Cell, painter, plain, span, table } from '../terminal-table.ts';
+import { duration } from './report.ts';
 
 export interface LiveOptions {
   /** Shows what every rule saw before each step. */

@@ -6,22 +6,22 @@ import { cards } from '../../approvers/cards.ts';
 import { firstOf } from '../../approvers/first-of.ts';
 import { terminal as atTerminal } from '../../approvers/terminal.ts';
 import type { AbilitySource } from '../../chains/abilities/ability.ts';
-import { type Chains, createChains } from '../../chains/run/chains.ts';
 import { chainError, lineOf } from '../../chains/file/problem.ts';
 import { readChain, readText } from '../../chains/file/read-chain.ts';
+import { type Chains, createChains } from '../../chains/run/chains.ts';
 import type { RunState } from '../../chains/run/state/run-state.ts';
 import { SwitchgearError } from '../../core/error.ts';
 import type { PolicyInput } from '../../guard/api.ts';
 import type { CheckedPolicy } from '../../policy/index.ts';
 import type { Approver } from '../../ports/approver.ts';
+import { exitCodes, readArgs, type Said, type Terminal, usageError } from '../command.ts';
+import { effectivePolicy } from '../policy-option.ts';
+import { type SharedStore, storePlace, withStore } from '../store-option.ts';
+import { plain } from '../terminal-table.ts';
 import { findAbilities } from './abilities.ts';
 import { liveLines } from './live-output.ts';
 import { exitOf, lastWords } from './report.ts';
 import { fullId, reachOf, withoutAbilities } from './runs.ts';
-import { exitCodes, readArgs, type Said, type Terminal, usageError } from '../command.ts';
-import { type SharedStore, storePlace, withStore } from '../store-option.ts';
-import { effectivePolicy } from '../policy-option.ts';
-import { plain } from '../terminal-table.ts';
 
 const switches = ['--json', '--explain', '--no-wait', '--verbose'];
 

@@ -5,10 +5,10 @@ import { type Chains, createChains } from '../../chains/run/chains.ts';
 import { isOver } from '../../chains/run/state/transitions.ts';
 import { SwitchgearError } from '../../core/error.ts';
 import type { Clock } from '../../ports/clock.ts';
-import { duration, lastWords, type Reach, runPage, statusCell } from './report.ts';
 import { exitCodes, readArgs, type Said, type Terminal, usageError } from '../command.ts';
 import { isThere, type SharedStore, storePlace, withStore } from '../store-option.ts';
 import { painter, plain, table } from '../terminal-table.ts';
+import { duration, lastWords, type Reach, runPage, statusCell } from './report.ts';
 
 /** How a run on this store is reached again: with what was said, which a shell must take as one word. */
 export function reachOf({ given }: Said, clock: Clock): Reach {

@@ -1,21 +1,21 @@
 /** `switchgear trip` and `switchgear reset`: a hand on the breakers of every process on a store. */
 
+import { handTrip, openFor, withOrder, withoutTarget } from '../../coordination/operator-orders.ts';
 import { defaultBreaker } from '../../core/controls/breaker/defaults.ts';
 import { openBreaker, resetBreaker } from '../../core/controls/breaker/phases.ts';
 import { type BreakerState, initialBreaker } from '../../core/controls/breaker/state.ts';
 import { SwitchgearError } from '../../core/error.ts';
 import type { EntryBody } from '../../core/event.ts';
 import { secsMax, storeBatchMax } from '../../core/limits.ts';
-import type { BreakerSettings } from '../../core/settings.ts';
 import { resolveBreaker } from '../../core/resolve-settings.ts';
-import type { Change } from '../../ports/store.ts';
-import { handTrip, openFor, withOrder, withoutTarget } from '../../coordination/operator-orders.ts';
-import { type Command, exitCodes, readArgs, type Said, type Terminal, usageError } from '../command.ts';
-import { give, givenOrder, reasonOf, targetOf } from './send-order.ts';
-import { type SharedStore, storePlace, withStore } from '../store-option.ts';
-import { effectivePolicy } from '../policy-option.ts';
-import { count, plain, span } from '../terminal-table.ts';
+import type { BreakerSettings } from '../../core/settings.ts';
 import { hasCounted, type StoredBreaker, storedBreakers } from '../../operator/breakers.ts';
+import type { Change } from '../../ports/store.ts';
+import { type Command, exitCodes, readArgs, type Said, type Terminal, usageError } from '../command.ts';
+import { effectivePolicy } from '../policy-option.ts';
+import { type SharedStore, storePlace, withStore } from '../store-option.ts';
+import { count, plain, span } from '../terminal-table.ts';
+import { give, givenOrder, reasonOf, targetOf } from './send-order.ts';
 
 export const trip: Command = {
   usage: ['trip TOOL [--for SECS]           open the breakers of a tool by hand, in every process on a store'],

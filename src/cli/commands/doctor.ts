@@ -7,11 +7,11 @@ import { join } from 'node:path';
 import { SwitchgearError } from '../../core/error.ts';
 import { webhookTimeoutMs } from '../../core/limits.ts';
 import type { HostName } from '../../hooks/hosts/hook-event.ts';
-import { guardEvent, hooksIn, settingsPath, wantedEvents } from '../../hooks/install/settings-files.ts';
 import { hosts } from '../../hooks/hosts/index.ts';
+import { guardEvent, hooksIn, settingsPath, wantedEvents } from '../../hooks/install/settings-files.ts';
 import { type Command, exitCodes, readArgs, type Terminal, usageError } from '../command.ts';
-import { codexGoesOn, homesOf } from './init.ts';
 import { storePlace, withStore } from '../store-option.ts';
+import { codexGoesOn, homesOf } from './init.ts';
 
 export const command: Command = {
   usage: ['doctor [claude-code|codex|gemini]  whether hooks are installed, can decide, and really block a call'],

@@ -5,13 +5,13 @@ import { answerQuestion } from '../../chains/run/approval/answer-card.ts';
 import type { Card, CardAction } from '../../core/card.ts';
 import { SwitchgearError } from '../../core/error.ts';
 import { reasonLengthMax } from '../../core/limits.ts';
+import { cardsOf, oneOf } from '../../operator/cards.ts';
 import { forgetRun, isAlive, type RunRecord, runsIn, turnRun } from '../../supervisor/run-record.ts';
 import { exitCodes, type Said, type Terminal, usageError } from '../command.ts';
-import { cardsOf, oneOf } from '../../operator/cards.ts';
-import { notDone, type SharedStore, type StorePlace } from '../store-option.ts';
+import type { Wish } from '../run/halt-prompt.ts';
 import { goOnWith } from '../run/resume.ts';
 import { pauseRun } from '../run/run-pause.ts';
-import type { Wish } from '../run/halt-prompt.ts';
+import { notDone, type SharedStore, type StorePlace } from '../store-option.ts';
 import { plain } from '../terminal-table.ts';
 
 type Verb = (store: SharedStore, said: Said, terminal: Terminal, place: StorePlace) => Promise<number>;

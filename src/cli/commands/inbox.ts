@@ -2,21 +2,21 @@
 
 import { userName } from '../../approvers/user-name.ts';
 import { answerQuestion, argsLine } from '../../chains/run/approval/answer-card.ts';
-import { unveilOf } from '../../chains/run/parameter-redaction.ts';
-import { loadRun } from '../../chains/run/storage/runs.ts';
-import { argsOf } from '../../chains/run/storage/run-outputs.ts';
-import { isGone } from '../../chains/run/ownership.ts';
-import type { RunState } from '../../chains/run/state/run-state.ts';
 import { dropStanding, listStanding, type Standing } from '../../chains/run/approval/standing-approvals.ts';
+import { isGone } from '../../chains/run/ownership.ts';
+import { unveilOf } from '../../chains/run/parameter-redaction.ts';
+import type { RunState } from '../../chains/run/state/run-state.ts';
+import { argsOf } from '../../chains/run/storage/run-outputs.ts';
+import { loadRun } from '../../chains/run/storage/runs.ts';
 import type { Card, CardAction } from '../../core/card.ts';
 import { SwitchgearError } from '../../core/error.ts';
 import { reasonLengthMax } from '../../core/limits.ts';
+import { cardsOf, inOrder, isOpen, oneOf, stateOf, subjectOf } from '../../operator/cards.ts';
 import { reachOf } from '../chain/runs.ts';
 import { type Command, exitCodes, readArgs, type Said, type Terminal, usageError } from '../command.ts';
-import { cardsOf, inOrder, isOpen, oneOf, stateOf, subjectOf } from '../../operator/cards.ts';
-import { runUsage, runVerbs } from './inbox-runs.ts';
 import { isThere, notDone, type SharedStore, type StorePlace, storePlace, withStore } from '../store-option.ts';
 import { painter, plain, span, table } from '../terminal-table.ts';
+import { runUsage, runVerbs } from './inbox-runs.ts';
 
 const lasting: Readonly<Record<string, CardAction>> = {
   once: 'approve',

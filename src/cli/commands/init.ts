@@ -7,8 +7,14 @@ import { fileURLToPath } from 'node:url';
 import { SwitchgearError } from '../../core/error.ts';
 import { hookTimeoutMs } from '../../core/limits.ts';
 import type { HostName } from '../../hooks/hosts/hook-event.ts';
-import { type Homes, type HookPlan, settingsPath, withHooks, withoutHooks } from '../../hooks/install/settings-files.ts';
 import { hostOf, hosts } from '../../hooks/hosts/index.ts';
+import {
+  type Homes,
+  type HookPlan,
+  settingsPath,
+  withHooks,
+  withoutHooks,
+} from '../../hooks/install/settings-files.ts';
 import { type Command, exitCodes, readArgs, type Said, type Terminal, usageError } from '../command.ts';
 import { keepBefore, keptFor, show, writeSettings } from './init-file.ts';
 

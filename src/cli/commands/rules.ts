@@ -3,8 +3,8 @@
 import { explainCall, explainRules, type Row } from '../../core/controls/rules/evaluate.ts';
 import { printRule, type Rule } from '../../core/controls/rules/rule.ts';
 import { type Command, exitCodes, readArgs, type Terminal, usageError } from '../command.ts';
-import { planId, type RuleFile, readRuleFile } from './rules-file.ts';
 import { count, painter, plain, table } from '../terminal-table.ts';
+import { planId, type RuleFile, readRuleFile } from './rules-file.ts';
 
 const options = ['--tool', '--args', '--outputs', '--params', '--agent', '--chain'];
 

@@ -1,11 +1,11 @@
 /** How a command changes a store: in deals that name who gave the order, tried until they are in. */
 
 import { userName } from '../../approvers/user-name.ts';
+import { type Orders, ordersOf, standing } from '../../coordination/operator-orders.ts';
 import { SwitchgearError } from '../../core/error.ts';
 import type { EntryBody } from '../../core/event.ts';
 import { ordersMax, reasonLengthMax } from '../../core/limits.ts';
 import type { Change, Note } from '../../ports/store.ts';
-import { type Orders, ordersOf, standing } from '../../coordination/operator-orders.ts';
 import { type Said, usageError } from '../command.ts';
 import { notDone, type SharedStore, type StorePlace } from '../store-option.ts';
 

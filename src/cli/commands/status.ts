@@ -1,15 +1,15 @@
 /** `switchgear status`: breakers, tasks, budgets, orders and open cards of every process on a store. */
 
-import type { Card } from '../../core/card.ts';
-import type { Health } from '../../ports/store.ts';
 import { noOrders, type Order, type Orders, ordersOf, standing } from '../../coordination/operator-orders.ts';
-import { closeLost } from '../../supervisor/lost-runs.ts';
-import { type Command, exitCodes, readArgs, type Terminal } from '../command.ts';
-import { type KnownTask, knownTasks } from '../../operator/tasks.ts';
-import { isThere, type SharedStore, type StorePlace, storePlace, withStore } from '../store-option.ts';
-import { type Cell, count, type Paint, painter, type Style, span, table } from '../terminal-table.ts';
+import type { Card } from '../../core/card.ts';
 import { hasCounted, type StoredBreaker, storedBreakers } from '../../operator/breakers.ts';
 import { budgetWords, type StoredBudget, storedBudgets } from '../../operator/budgets.ts';
+import { type KnownTask, knownTasks } from '../../operator/tasks.ts';
+import type { Health } from '../../ports/store.ts';
+import { closeLost } from '../../supervisor/lost-runs.ts';
+import { type Command, exitCodes, readArgs, type Terminal } from '../command.ts';
+import { isThere, type SharedStore, type StorePlace, storePlace, withStore } from '../store-option.ts';
+import { type Cell, count, type Paint, painter, type Style, span, table } from '../terminal-table.ts';
 
 const cardsShown = 1_000;
 

@@ -3,9 +3,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Entry } from '../../core/event.ts';
 import { journalEntriesMax } from '../../core/limits.ts';
-import { type Command, exitCodes, readArgs, type Terminal, usageError } from '../command.ts';
 import { entryLine } from '../../operator/entry-line.ts';
 import { entriesFrom, newest } from '../../operator/journal.ts';
+import { type Command, exitCodes, readArgs, type Terminal, usageError } from '../command.ts';
 import { isThere, type SharedStore, storePlace, withStore } from '../store-option.ts';
 import { painter } from '../terminal-table.ts';
 

@@ -1,16 +1,16 @@
 /** `switchgear halt`, `pause` and `resume`: orders to the tasks of every process on a store. */
 
 import { setTimeout as sleep } from 'node:timers/promises';
+import { type Orders, ordersOf, withOrder, withoutTarget } from '../../coordination/operator-orders.ts';
 import { SwitchgearError } from '../../core/error.ts';
 import type { EntryType } from '../../core/event.ts';
 import { journalEntriesMax } from '../../core/limits.ts';
-import { type Orders, ordersOf, withOrder, withoutTarget } from '../../coordination/operator-orders.ts';
-import { type Command, exitCodes, readArgs, type Terminal } from '../command.ts';
-import { type Given, give, givenOrder, reasonOf, targetOf } from './send-order.ts';
 import { entriesFrom, lastSeq } from '../../operator/journal.ts';
 import { type KnownTask, knownTasks } from '../../operator/tasks.ts';
+import { type Command, exitCodes, readArgs, type Terminal } from '../command.ts';
 import { type SharedStore, storePlace, withStore } from '../store-option.ts';
 import { plain } from '../terminal-table.ts';
+import { type Given, give, givenOrder, reasonOf, targetOf } from './send-order.ts';
 
 /** How long a command looks for what its order did. Gears look at least once a second. */
 const answerMs = 1_500;

@@ -8,15 +8,15 @@ import { microsPerCent } from '../../core/controls/budget/budget.ts';
 import { runKeptEachMs, secsMax, sessionLookMs, sessionNewsMs } from '../../core/limits.ts';
 import type { Refusal } from '../../core/refusal.ts';
 import type { TaskSettings } from '../../core/settings.ts';
+import type { Task, TaskOptions, TaskSnapshot } from '../../guard/api.ts';
 import { answerCard } from '../../guard/extras/answer-card.ts';
 import { carriedFrom, carryOver } from '../../guard/tasks/carried.ts';
-import type { Task, TaskOptions, TaskSnapshot } from '../../guard/api.ts';
 import { type BelowLimits, forgetRun, keepRun, type RunRecord } from '../../supervisor/run-record.ts';
-import { raisedBelow, withLate } from './run-carried.ts';
+import type { RunWorld } from './context.ts';
 import { evidence } from './evidence.ts';
 import { runHooks } from './hook-reports.ts';
 import type { Launched } from './launch.ts';
-import type { RunWorld } from './context.ts';
+import { raisedBelow, withLate } from './run-carried.ts';
 
 /** What is known of a run at its end. */
 export interface Booked {

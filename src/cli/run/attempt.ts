@@ -2,18 +2,18 @@
 
 import { haltedDrainMs, leftBehindMs } from '../../core/limits.ts';
 import type { Refusal } from '../../core/refusal.ts';
-import { wait } from '../../platform/system-clock.ts';
-import { sweep } from '../../guard/tasks/sweep.ts';
 import { worksOf } from '../../guard/runtime/works-of.ts';
+import { sweep } from '../../guard/tasks/sweep.ts';
+import { wait } from '../../platform/system-clock.ts';
 import type { Clock } from '../../ports/clock.ts';
 import { codeOf } from '../../supervisor/child.ts';
 import { type Ended, endTree, stopOrGo } from '../../supervisor/end-tree.ts';
 import type { ProcessTree } from '../../supervisor/process-tree.ts';
 import { type Booked, type RunTask, runBooking } from './accounting.ts';
-import { runFeed } from './output-reader.ts';
-import type { Launched } from './launch.ts';
-import { listenOutside } from './signals.ts';
 import type { RunWorld } from './context.ts';
+import type { Launched } from './launch.ts';
+import { runFeed } from './output-reader.ts';
+import { listenOutside } from './signals.ts';
 
 /** How an attempt ended. */
 export type End =

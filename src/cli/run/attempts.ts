@@ -4,17 +4,17 @@ import { readerFor } from '../../agents/index.ts';
 import { userName } from '../../approvers/user-name.ts';
 import type { Card, CardAction } from '../../core/card.ts';
 import { raisesMax } from '../../core/limits.ts';
-import { answerCard, retryOf } from '../../guard/extras/answer-card.ts';
 import type { TaskOptions } from '../../guard/api.ts';
+import { answerCard, retryOf } from '../../guard/extras/answer-card.ts';
 import { forgetRun, keepRun, type RunRecord, runOf } from '../../supervisor/run-record.ts';
-import { type Attempt, attempt, type End } from './attempt.ts';
+import { count } from '../terminal-table.ts';
 import type { RunTask } from './accounting.ts';
+import { type Attempt, attempt, type End } from './attempt.ts';
+import type { RunWorld } from './context.ts';
+import { type Answered, whatNext } from './halt-prompt.ts';
 import { type Choices, nextSteps, openHaltCard, tellHalt } from './halt-report.ts';
 import { type Launched, launch, orEnd } from './launch.ts';
 import { pauseRun } from './run-pause.ts';
-import { type Answered, whatNext } from './halt-prompt.ts';
-import type { RunWorld } from './context.ts';
-import { count } from '../terminal-table.ts';
 
 /** Exit codes of `switchgear run` that are its own; else it ends with the code of the agent. */
 const runCodes = { halted: 75, interrupted: 130, hungUp: 129, terminated: 143, readerGone: 141 } as const;

@@ -3,8 +3,8 @@
 import { readdirSync } from 'node:fs';
 import { SwitchgearError } from '../../core/error.ts';
 import { systemClock } from '../../platform/system-clock.ts';
-import type { Store } from '../../ports/store.ts';
 import { freshName } from '../../platform/unique-id.ts';
+import type { Store } from '../../ports/store.ts';
 import { memoryStore } from '../../stores/memory.ts';
 import { keepHeapSmall } from '../../supervisor/small-heap.ts';
 import type { Command, Terminal } from '../command.ts';

@@ -2,8 +2,8 @@
 
 import type { Card, CardAction } from '../../core/card.ts';
 import type { Attempt, End } from './attempt.ts';
-import { countersLine } from './status-line.ts';
 import type { RunWorld } from './context.ts';
+import { countersLine } from './status-line.ts';
 
 type Halted = Attempt & { readonly end: Extract<End, { readonly how: 'halted' }> };
 

@@ -1,8 +1,8 @@
 /** Hooks of an agent as the run around it hears them: which calls they can refuse, and what they halted. */
 
 import type { Switchgear, Task } from '../../guard/api.ts';
-import { halt } from '../../guard/tasks/halt.ts';
 import { worksOf } from '../../guard/runtime/works-of.ts';
+import { halt } from '../../guard/tasks/halt.ts';
 import type { Store } from '../../ports/store.ts';
 import { forgetHooks, hookedRun } from '../../supervisor/hook-mailbox.ts';
 

@@ -1,13 +1,13 @@
 /** How the command is started: which way, as which task, with a watchdog; before anything is loaded that can wait. */
 
 import { basename } from 'node:path';
-import type { AgentCommand } from '../../agents/reading/agent-command.ts';
 import { readerFor } from '../../agents/reader-for.ts';
-import { agentGraceMs } from '../../core/limits.ts';
+import type { AgentCommand } from '../../agents/reading/agent-command.ts';
 import type { Mapping } from '../../core/event-mapping.ts';
+import { agentGraceMs } from '../../core/limits.ts';
 import { systemClock } from '../../platform/system-clock.ts';
-import type { Store } from '../../ports/store.ts';
 import { freshName } from '../../platform/unique-id.ts';
+import type { Store } from '../../ports/store.ts';
 import { type Child, type NotStarted, startChild } from '../../supervisor/child.ts';
 import { endTree } from '../../supervisor/end-tree.ts';
 import { markOf, type ProcessTree, processTree } from '../../supervisor/process-tree.ts';

@@ -1,10 +1,10 @@
 /** What an agent prints on its way through: passed on or shown, read into events, and told to whoever wants to know. */
 
 import { type AgentCommand, type AgentEvent, boundedLines, textReader } from '../../agents/index.ts';
+import { painter } from '../terminal-table.ts';
+import type { RunWorld } from './context.ts';
 import type { Way } from './launch.ts';
 import { renderer } from './render-events.ts';
-import type { RunWorld } from './context.ts';
-import { painter } from '../terminal-table.ts';
 
 export interface Feed {
   take(piece: Buffer): Promise<void> | undefined;

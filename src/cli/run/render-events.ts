@@ -5,8 +5,8 @@
 
 import type { AgentEvent } from '../../agents/index.ts';
 import { answerLengthMax, progressLengthMax } from '../../core/limits.ts';
-import { oneLine, type Screen } from './screen.ts';
 import type { Paint } from '../terminal-table.ts';
+import { oneLine, type Screen } from './screen.ts';
 
 export interface Renderer {
   show(event: AgentEvent): void;

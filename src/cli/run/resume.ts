@@ -7,10 +7,10 @@ import type { Store } from '../../ports/store.ts';
 import { forgetRun, type RunRecord } from '../../supervisor/run-record.ts';
 import { keepHeapSmall } from '../../supervisor/small-heap.ts';
 import type { Terminal } from '../command.ts';
-import { policyOf } from './command.ts';
 import { startOf } from './attempts.ts';
-import { runOptions, withMapping } from './options.ts';
+import { policyOf } from './command.ts';
 import type { Wish } from './halt-prompt.ts';
+import { runOptions, withMapping } from './options.ts';
 import { runSession } from './session.ts';
 
 /** Runs it to its end here, and gives the exit code. */

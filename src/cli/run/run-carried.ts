@@ -2,9 +2,9 @@
 
 import type { Refusal } from '../../core/refusal.ts';
 import type { TaskSettings } from '../../core/settings.ts';
+import type { Switchgear } from '../../guard/api.ts';
 import { retryOf } from '../../guard/extras/answer-card.ts';
 import type { Carried } from '../../guard/tasks/carried.ts';
-import type { Switchgear } from '../../guard/api.ts';
 import type { BelowLimits } from '../../supervisor/run-record.ts';
 
 /** What a subagent may have next time that ran into its own limit. */

@@ -1,18 +1,18 @@
 /** A run on an open store: the gear that judges it, the screen that shows it, and what became of earlier runs. */
 
-import { systemClock } from '../../platform/system-clock.ts';
 import type { Task, TaskOptions } from '../../guard/api.ts';
 import { createSwitchgear } from '../../guard/create-switchgear.ts';
+import { systemClock } from '../../platform/system-clock.ts';
 import { type CheckedPolicy, checked } from '../../policy/check/check-policy.ts';
 import type { Store } from '../../ports/store.ts';
 import { priceBook } from '../../prices/index.ts';
 import { closeLost } from '../../supervisor/lost-runs.ts';
 import type { Terminal } from '../command.ts';
 import { runUntilOver, type Start } from './attempts.ts';
+import type { RunWorld } from './context.ts';
 import type { RunOptions } from './options.ts';
 import { runScreen } from './screen.ts';
 import { runTally } from './status-line.ts';
-import type { RunWorld } from './context.ts';
 
 export interface SessionOptions {
   readonly store: Store;

@@ -2,8 +2,8 @@
 
 import { secsMax } from '../../core/limits.ts';
 import type { TaskSettings } from '../../core/settings.ts';
-import { carriedFrom } from '../../guard/tasks/carried.ts';
 import type { Switchgear, Task, TaskSnapshot } from '../../guard/api.ts';
+import { carriedFrom } from '../../guard/tasks/carried.ts';
 import { count } from '../terminal-table.ts';
 
 /** The counters of a task against its limits. */

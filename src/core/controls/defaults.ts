@@ -1,8 +1,8 @@
 /** The settings of a gear that nobody told anything. The policy's table says the same: a test holds them together. */
 
-import { defaultBreaker } from './breaker/defaults.ts';
 import { tokensMax } from '../limits.ts';
 import type { Settings } from '../settings.ts';
+import { defaultBreaker } from './breaker/defaults.ts';
 
 export const defaultSettings: Settings = {
   mode: 'enforce',

@@ -1,16 +1,16 @@
 /** Which controls judge what: made from the settings alone, so that a replay seats the same panel. */
 
+import type { Control } from '../control.ts';
+import type { Panel, Seat } from '../decide.ts';
+import type { BreakerSettings, DelegationSettings, LoopSettings, TaskSettings } from '../settings.ts';
 import { breaker } from './breaker/control.ts';
 import type { BreakerState } from './breaker/state.ts';
 import { type BudgetState, budget } from './budget/budget.ts';
-import type { Control } from '../control.ts';
 import { type DeadlineState, deadline } from './deadline.ts';
-import type { Panel, Seat } from '../decide.ts';
 import { delegation } from './delegation/delegation.ts';
 import { type DenialsState, denials } from './denials.ts';
 import { loop } from './loop/loop.ts';
 import { initialLoop, type LoopState } from './loop/state.ts';
-import type { BreakerSettings, DelegationSettings, LoopSettings, TaskSettings } from '../settings.ts';
 
 /** A place for the state of one control. */
 export interface Holder<S = unknown> {

@@ -1,12 +1,12 @@
 /** Repeats a journal of level `refusals`: what passed is not in it, so trips and halts are judged by their counters. */
 
+import { overBudget } from '../controls/budget/joint-budget.ts';
 import { workerLimit } from '../controls/delegation/delegation.ts';
 import type { Entry } from '../event.ts';
-import { overBudget } from '../controls/budget/joint-budget.ts';
-import type { Difference } from './replay.ts';
-import { agentOf, breakerSettingsOf, type ReplayOptions } from './state.ts';
 import type { BreakerSettings, Settings, TaskSettings } from '../settings.ts';
 import type { Stop } from '../verdict.ts';
+import type { Difference } from './replay.ts';
+import { agentOf, breakerSettingsOf, type ReplayOptions } from './state.ts';
 
 /** What is known of a breaker: whether it refuses, and until when; -1 = not by time. */
 interface Known {

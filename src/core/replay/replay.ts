@@ -4,11 +4,11 @@ import type { Action } from '../action.ts';
 import { halfOpenBreaker, openBreaker, resetBreaker } from '../controls/breaker/phases.ts';
 import { applyAll, checkAll, decide } from '../decide.ts';
 import type { ControlEvent, Entry } from '../event.ts';
+import type { BreakerSettings, Settings } from '../settings.ts';
+import { allow, type Stop, type Verdict } from '../verdict.ts';
 import { repeatRecords } from './records.ts';
 import { type ReplayOptions, replayState } from './state.ts';
 import type { ReplayTask } from './tasks.ts';
-import type { BreakerSettings, Settings } from '../settings.ts';
-import { allow, type Stop, type Verdict } from '../verdict.ts';
 
 /** A line that came out differently. */
 export interface Difference {

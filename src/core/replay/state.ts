@@ -1,17 +1,17 @@
 /** The state that a replay builds up: breakers, cells and tasks, seated as the guard seats them. */
 
 import type { Action } from '../action.ts';
-import { type BreakerState, initialBreaker } from '../controls/breaker/state.ts';
 import type { Control } from '../control.ts';
-import type { Seat } from '../decide.ts';
-import { type DelegationState, delegation, isCounted } from '../controls/delegation/delegation.ts';
+import { type BreakerState, initialBreaker } from '../controls/breaker/state.ts';
 import { jointBudget } from '../controls/budget/joint-budget.ts';
+import { type DelegationState, delegation, isCounted } from '../controls/delegation/delegation.ts';
 import { breakerSeat, delegationSeat, type Holder } from '../controls/panel.ts';
-import { type ReplayTasks, replayTasks } from './tasks.ts';
 import { rulesControl } from '../controls/rules/control.ts';
-import { ruleSet } from '../controls/rules/rule-set.ts';
 import { type Rule, ruleOf } from '../controls/rules/rule.ts';
+import { ruleSet } from '../controls/rules/rule-set.ts';
+import type { Seat } from '../decide.ts';
 import type { BreakerSettings, Settings } from '../settings.ts';
+import { type ReplayTasks, replayTasks } from './tasks.ts';
 
 /** What a journal does not hold and the gear that wrote it had. */
 export interface ReplayOptions {

@@ -1,10 +1,10 @@
 /** The tasks of a replay: the tree that the journal tells of, each task with its own state and its halt. */
 
-import { carryOn } from '../controls/budget/budget.ts';
 import type { Control } from '../control.ts';
+import { carryOn } from '../controls/budget/budget.ts';
+import { initialTaskCells, type TaskControls, type TaskSeats, taskControls, taskSeats } from '../controls/panel.ts';
 import type { Panel, Seat } from '../decide.ts';
 import type { Entry } from '../event.ts';
-import { initialTaskCells, type TaskControls, type TaskSeats, taskControls, taskSeats } from '../controls/panel.ts';
 import type { Settings } from '../settings.ts';
 import type { Code, Stop } from '../verdict.ts';
 

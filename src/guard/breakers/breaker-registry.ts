@@ -1,15 +1,15 @@
 /** The breakers of a gear: found by key, fitted to their settings, evicted when idle, told of in entries. */
 
+import { remembered } from '../../core/bounded.ts';
+import type { Control } from '../../core/control.ts';
 import { refusalAt } from '../../core/controls/breaker/breaker.ts';
 import { breaker } from '../../core/controls/breaker/control.ts';
 import { type BreakerState, initialBreaker } from '../../core/controls/breaker/state.ts';
-import type { Control } from '../../core/control.ts';
 import type { EntryPlace } from '../../core/event.ts';
 import { breakersMax, sharedSettingsMax } from '../../core/limits.ts';
 import type { BreakerSettings } from '../../core/settings.ts';
 import type { SharedBreaker } from '../../ports/sharing.ts';
 import type { Cell } from '../../ports/store.ts';
-import { remembered } from '../../core/bounded.ts';
 import type { BreakerSnapshot, BreakerStats } from '../api.ts';
 import { announce, write } from '../journal/journal.ts';
 import type { Works } from '../runtime/runtime.ts';

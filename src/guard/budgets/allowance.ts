@@ -3,10 +3,18 @@
  * processes together never pass the limit, one that dies overspends nothing, and most calls ask nobody.
  */
 
-import { comeBackAt, isBack } from '../../core/retry-delay.ts';
+import {
+  type BudgetWindow,
+  book,
+  type Charge,
+  limitOf,
+  overBudget,
+  sliceOf,
+  usedAt,
+} from '../../core/controls/budget/joint-budget.ts';
 import type { Entry } from '../../core/event.ts';
-import { type BudgetWindow, book, type Charge, limitOf, overBudget, sliceOf, usedAt } from '../../core/controls/budget/joint-budget.ts';
 import { storeRetryMaxMs } from '../../core/limits.ts';
+import { comeBackAt, isBack } from '../../core/retry-delay.ts';
 import type { JointBudget } from '../../core/settings.ts';
 import type { Stop } from '../../core/verdict.ts';
 import type { Clock } from '../../ports/clock.ts';

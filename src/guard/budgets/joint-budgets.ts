@@ -1,8 +1,6 @@
 /** Budgets beyond one task, seated: on exact sums in one process, on what is in hand where processes share a store. */
 
 import type { Action } from '../../core/action.ts';
-import type { Seat } from '../../core/decide.ts';
-import type { EntryPlace } from '../../core/event.ts';
 import {
   type BudgetWindow,
   chargeOf,
@@ -15,14 +13,16 @@ import {
   overBudget,
   usedAt,
 } from '../../core/controls/budget/joint-budget.ts';
+import type { Seat } from '../../core/decide.ts';
+import type { EntryPlace } from '../../core/event.ts';
 import { budgetSeatsMax, budgetSlices, sessionBudgetKeepMs } from '../../core/limits.ts';
 import type { JointBudget } from '../../core/settings.ts';
 import { allow, type Stop } from '../../core/verdict.ts';
 import type { Budgets, Wallet } from '../../ports/policy.ts';
 import type { CellOptions } from '../../ports/store.ts';
-import { createPurse } from './allowance.ts';
 import { announce, write } from '../journal/journal.ts';
 import type { Works } from '../runtime/runtime.ts';
+import { createPurse } from './allowance.ts';
 
 /** Who acts, and in which gear. */
 interface Spender {

@@ -2,13 +2,13 @@
 
 import type { RuleHit } from '../../core/action.ts';
 import { type RulesInForce, ruleEngine } from '../../core/controls/rules/engine.ts';
-import { addRules } from '../../core/controls/rules/rule-set.ts';
 import type { Rule } from '../../core/controls/rules/rule.ts';
-import type { askPerson } from '../route/approval.ts';
+import { addRules } from '../../core/controls/rules/rule-set.ts';
 import type { AnyFunction, GuardOptions, Switchgear } from '../api.ts';
+import type { askPerson } from '../route/approval.ts';
 import { renewLanes } from '../route/call-site.ts';
-import { laterRounds } from '../route/rounds.ts';
 import { guardFunction } from '../route/guarded-function.ts';
+import { laterRounds } from '../route/rounds.ts';
 import { targetOf } from '../route/target.ts';
 import type { Works } from '../runtime/runtime.ts';
 import { worksOf } from '../runtime/works-of.ts';

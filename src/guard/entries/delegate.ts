@@ -1,30 +1,30 @@
 /** Sends work to a worker: counted against its limit, run as a child task, its failure booked once and on the leaf. */
 
 import { type Action, givenBack, type Outcome, success } from '../../core/action.ts';
+import { makeRoom } from '../../core/bounded.ts';
 import { classify, readError } from '../../core/classify.ts';
-import { applyAll } from '../../core/decide.ts';
 import { workerLimit } from '../../core/controls/delegation/delegation.ts';
+import { textOf, type WorkerFailure, workerFailure } from '../../core/controls/delegation/worker-failure.ts';
+import { applyAll } from '../../core/decide.ts';
 import { reasonLengthMax, workersMax } from '../../core/limits.ts';
 import { isRefused, type Refused } from '../../core/refusal.ts';
 import { over, type Stop } from '../../core/verdict.ts';
-import { textOf, type WorkerFailure, workerFailure } from '../../core/controls/delegation/worker-failure.ts';
-import { actionOf } from '../route/proposal.ts';
-import { type Checks, fn, isA, timeoutOf } from '../runtime/option-checks.ts';
-import { makeRoom } from '../../core/bounded.ts';
-import { frameOf } from '../runtime/async-context.ts';
-import { noLists, settlingOf } from '../route/outcome.ts';
-import { fingerprint } from '../runtime/fingerprint.ts';
 import type { DelegateOptions, Task, TaskResult } from '../api.ts';
+import { countError, write } from '../journal/journal.ts';
 import { type Admission, comesBack, conclude, isStop, refusalOf } from '../route/admission.ts';
-import { halt } from '../tasks/halt.ts';
 import { type Lane, laneOf, targetFor, workerCell } from '../route/call-site.ts';
 import { finish, timeoutError } from '../route/live-call.ts';
-import { countError, write } from '../journal/journal.ts';
+import { noLists, settlingOf } from '../route/outcome.ts';
+import { actionOf } from '../route/proposal.ts';
 import { answer, broken } from '../route/refusing.ts';
-import type { TaskNode } from '../tasks/task.ts';
-import { runTask } from '../tasks/run-task.ts';
-import { startTask } from '../tasks/task-tree.ts';
+import { frameOf } from '../runtime/async-context.ts';
+import { fingerprint } from '../runtime/fingerprint.ts';
+import { type Checks, fn, isA, timeoutOf } from '../runtime/option-checks.ts';
 import { observes, type Works } from '../runtime/runtime.ts';
+import { halt } from '../tasks/halt.ts';
+import { runTask } from '../tasks/run-task.ts';
+import type { TaskNode } from '../tasks/task.ts';
+import { startTask } from '../tasks/task-tree.ts';
 
 export const delegateChecks: Checks = { limits: isA, judge: fn, timeoutSecs: isA, request: isA };
 

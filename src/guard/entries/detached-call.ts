@@ -4,14 +4,14 @@ import { cancelled, type Outcome, type Permit } from '../../core/action.ts';
 import { classify, type Ending } from '../../core/classify.ts';
 import type { Refusal } from '../../core/refusal.ts';
 import type { Stop } from '../../core/verdict.ts';
-import { actionOf } from '../route/proposal.ts';
-import { noLists, settlingOf } from '../route/outcome.ts';
-import { errorFingerprint } from '../runtime/fingerprint.ts';
 import { comesBack, conclude, isStop, refusalOf } from '../route/admission.ts';
 import { type Lane, laneOf, type Target } from '../route/call-site.ts';
 import { finish } from '../route/live-call.ts';
-import type { TaskNode } from '../tasks/task.ts';
+import { noLists, settlingOf } from '../route/outcome.ts';
+import { actionOf } from '../route/proposal.ts';
+import { errorFingerprint } from '../runtime/fingerprint.ts';
 import type { Works } from '../runtime/runtime.ts';
+import type { TaskNode } from '../tasks/task.ts';
 
 /** A call as its host proposes it. */
 export interface ProposedCall {

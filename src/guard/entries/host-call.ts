@@ -1,6 +1,7 @@
 /** A call that a framework makes, guarded under its own id, turn and signal, and asked about in its own way. */
 
 import type { Action } from '../../core/action.ts';
+import { remembered } from '../../core/bounded.ts';
 import type { Ending } from '../../core/classify.ts';
 import { decide } from '../../core/decide.ts';
 import { lanesMax } from '../../core/limits.ts';
@@ -9,22 +10,21 @@ import type { BreakerSettings } from '../../core/settings.ts';
 import type { Stop } from '../../core/verdict.ts';
 import type { Answer } from '../../ports/approver.ts';
 import type { Usage } from '../../ports/prices.ts';
-import { actionOf, noteMissingTask } from '../route/proposal.ts';
-import { remembered } from '../../core/bounded.ts';
-import { applyInside, frameOf } from '../runtime/async-context.ts';
-import { outcomeOf, settlingOf } from '../route/outcome.ts';
 import type { Call, GuardOptions, Switchgear, Task } from '../api.ts';
+import { countError } from '../journal/journal.ts';
 import { type Admission, comesBack, conclude, isStop, keep, refusalOf, tell } from '../route/admission.ts';
 import { type Lane, laneOf, type Target } from '../route/call-site.ts';
 import { finish, LiveCall } from '../route/live-call.ts';
-import { countError } from '../journal/journal.ts';
+import { outcomeOf, settlingOf } from '../route/outcome.ts';
+import { actionOf, noteMissingTask } from '../route/proposal.ts';
 import { withNote } from '../route/refusal-delivery.ts';
-import { isKnown } from '../tasks/observe.ts';
 import { broken } from '../route/refusing.ts';
-import { costOf, modelOf } from '../tasks/cost.ts';
-import { placeOf, type TaskNode } from '../tasks/task.ts';
+import { applyInside, frameOf } from '../runtime/async-context.ts';
 import { observes, type Works } from '../runtime/runtime.ts';
 import { worksOf } from '../runtime/works-of.ts';
+import { costOf, modelOf } from '../tasks/cost.ts';
+import { isKnown } from '../tasks/observe.ts';
+import { placeOf, type TaskNode } from '../tasks/task.ts';
 
 /** What the host knows of a call. */
 export interface HostCall {

@@ -1,27 +1,27 @@
 /** A guarded call in two steps, for hosts that run it themselves: admitted now, settled later, once. */
 
 import { cancelled, type Outcome, type Permit } from '../../core/action.ts';
+import { makeRoom } from '../../core/bounded.ts';
 import type { Ending } from '../../core/classify.ts';
 import { classify } from '../../core/classify.ts';
 import { countedIdsMax, patienceMaxMs } from '../../core/limits.ts';
 import { type Refusal, refused } from '../../core/refusal.ts';
-import { actionOf, noteMissingTask } from '../route/proposal.ts';
-import { type Checks, isA, name as isName, kind, options, text } from '../runtime/option-checks.ts';
-import { makeRoom } from '../../core/bounded.ts';
-import { frameOf } from '../runtime/async-context.ts';
-import { noLists, settlingOf } from '../route/outcome.ts';
-import { errorFingerprint, fingerprint } from '../runtime/fingerprint.ts';
 import type { Admission, AdmitOptions, Switchgear } from '../api.ts';
+import { countError } from '../journal/journal.ts';
 import { comesBack, conclude, isStop, refusalOf, type Settling } from '../route/admission.ts';
 import { type Lane, laneOf, targetFor } from '../route/call-site.ts';
 import { finish, type Leased, lease } from '../route/live-call.ts';
-import { countError } from '../journal/journal.ts';
-import { isKnown } from '../tasks/observe.ts';
+import { noLists, settlingOf } from '../route/outcome.ts';
+import { actionOf, noteMissingTask } from '../route/proposal.ts';
 import { broken, undecided } from '../route/refusing.ts';
-import type { TaskNode } from '../tasks/task.ts';
-import { unknownTask } from '../tasks/task-tree.ts';
+import { frameOf } from '../runtime/async-context.ts';
+import { errorFingerprint, fingerprint } from '../runtime/fingerprint.ts';
+import { type Checks, isA, name as isName, kind, options, text } from '../runtime/option-checks.ts';
 import type { Works } from '../runtime/runtime.ts';
 import { worksOf } from '../runtime/works-of.ts';
+import { isKnown } from '../tasks/observe.ts';
+import type { TaskNode } from '../tasks/task.ts';
+import { unknownTask } from '../tasks/task-tree.ts';
 
 const checks: Checks = { id: text, kind, turnId: text, task: isA };
 

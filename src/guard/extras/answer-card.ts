@@ -4,9 +4,9 @@ import type { Card, CardAction } from '../../core/card.ts';
 import { raisesMax } from '../../core/limits.ts';
 import type { TaskSettings } from '../../core/settings.ts';
 import type { Code } from '../../core/verdict.ts';
-import { turnCard } from '../tasks/cards.ts';
 import type { Switchgear, TaskOptions } from '../api.ts';
 import { worksOf } from '../runtime/works-of.ts';
+import { turnCard } from '../tasks/cards.ts';
 
 /** Answers a card: approve or decline a question, pick up a halt. */
 export function answerCard(gear: Switchgear, card: string, answer: CardAction, by: string): Card | undefined {

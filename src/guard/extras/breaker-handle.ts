@@ -2,8 +2,15 @@
 
 import { openBreaker, resetBreaker } from '../../core/controls/breaker/phases.ts';
 import type { BreakerState } from '../../core/controls/breaker/state.ts';
-import { type BreakerEntry, breakersOf, changeBreaker, holdBreaker, stateName, statsOf } from '../breakers/breaker-registry.ts';
 import type { BreakerHandle } from '../api.ts';
+import {
+  type BreakerEntry,
+  breakersOf,
+  changeBreaker,
+  holdBreaker,
+  stateName,
+  statsOf,
+} from '../breakers/breaker-registry.ts';
 import { laneOf } from '../route/call-site.ts';
 import { targetOf } from '../route/target.ts';
 import type { Works } from '../runtime/runtime.ts';

@@ -4,12 +4,12 @@ import { givenBack } from '../../core/action.ts';
 import type { Control } from '../../core/control.ts';
 import type { Seat } from '../../core/decide.ts';
 import { allow } from '../../core/verdict.ts';
-import { choices, methods, name } from '../runtime/option-checks.ts';
 import type { Switchgear } from '../api.ts';
+import { countError } from '../journal/journal.ts';
 import { admit, isStop, settle } from '../route/admission.ts';
 import { pathOf, renewLanes } from '../route/call-site.ts';
-import { countError } from '../journal/journal.ts';
 import { laterRounds } from '../route/rounds.ts';
+import { choices, methods, name } from '../runtime/option-checks.ts';
 import type { OwnSeats, Works } from '../runtime/runtime.ts';
 import { worksOf } from '../runtime/works-of.ts';
 

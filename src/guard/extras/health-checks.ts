@@ -1,13 +1,13 @@
 /** Asks callees of open breakers now and then how they are, on the sweep's own timer. Without a check nothing runs. */
 
 import { halfOpenBreaker } from '../../core/controls/breaker/phases.ts';
-import { fn, name as isName } from '../runtime/option-checks.ts';
-import { type BreakerEntry, breakersOf, changeBreaker } from '../breakers/breaker-registry.ts';
 import type { Switchgear } from '../api.ts';
+import { type BreakerEntry, breakersOf, changeBreaker } from '../breakers/breaker-registry.ts';
 import { countError, write } from '../journal/journal.ts';
-import { wake } from '../tasks/sweep.ts';
+import { fn, name as isName } from '../runtime/option-checks.ts';
 import type { Works } from '../runtime/runtime.ts';
 import { worksOf } from '../runtime/works-of.ts';
+import { wake } from '../tasks/sweep.ts';
 
 /** What a gear with health checks keeps. */
 export interface HealthChecks {

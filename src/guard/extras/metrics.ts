@@ -1,8 +1,8 @@
 /** The three numbers to watch, for all breakers of a name. */
 
 import { type BreakerMetrics, breakerMetrics } from '../../core/controls/breaker/metrics.ts';
-import { breakersOf } from '../breakers/breaker-registry.ts';
 import type { Switchgear } from '../api.ts';
+import { breakersOf } from '../breakers/breaker-registry.ts';
 import { worksOf } from '../runtime/works-of.ts';
 
 /** Trips, failure rate and time spent open of the breakers of a name: sums, the worst rate, the longest time. */

@@ -1,17 +1,17 @@
 /** Another policy, or a model's rules, without a restart: counts stay, what was resolved is resolved again. */
 
 import { quoted } from '../../core/quote.ts';
-import type { Settings } from '../../core/settings.ts';
 import { resolveTask } from '../../core/resolve-settings.ts';
-import { list } from '../runtime/option-checks.ts';
+import type { Settings } from '../../core/settings.ts';
 import type { PolicyInput, Switchgear } from '../api.ts';
-import { renewLanes } from '../route/call-site.ts';
 import { write } from '../journal/journal.ts';
 import { policyEngineOf, takePolicy } from '../policy/policy-engine.ts';
+import { renewLanes } from '../route/call-site.ts';
 import { laterRounds } from '../route/rounds.ts';
+import { list } from '../runtime/option-checks.ts';
+import { worksOf } from '../runtime/works-of.ts';
 import { seatsOf } from '../tasks/task.ts';
 import { controlsOf, noticeCalls } from '../tasks/task-tree.ts';
-import { worksOf } from '../runtime/works-of.ts';
 
 /** Takes another policy without a restart; counters stay. */
 export function reload(gear: Switchgear, policy: PolicyInput): void {

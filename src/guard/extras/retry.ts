@@ -2,9 +2,9 @@
 
 import { retryAttemptsMax } from '../../core/limits.ts';
 import { isRefused, refusalOf } from '../../core/refusal.ts';
-import { amount, type Checks, fn, signal as isSignal, options, whole } from '../runtime/option-checks.ts';
 import { wait } from '../../platform/system-clock.ts';
 import type { RetryOptions, Switchgear } from '../api.ts';
+import { amount, type Checks, fn, signal as isSignal, options, whole } from '../runtime/option-checks.ts';
 import { worksOf } from '../runtime/works-of.ts';
 
 const checks: Checks = {

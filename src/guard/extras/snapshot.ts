@@ -1,10 +1,10 @@
 /** Everything as it is now. */
 
-import { snapshotBreaker } from '../breakers/breaker-registry.ts';
 import type { Snapshot } from '../api.ts';
+import { snapshotBreaker } from '../breakers/breaker-registry.ts';
 import { workerCell } from '../route/call-site.ts';
-import { snapshotTask } from '../tasks/task-tree.ts';
 import { observes, type Works } from '../runtime/runtime.ts';
+import { snapshotTask } from '../tasks/task-tree.ts';
 
 export function snapshotOf(works: Works): Snapshot {
   const { clock, tasks, breakers, store, errors } = works;

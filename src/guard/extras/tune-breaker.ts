@@ -2,8 +2,8 @@
 
 import { checkPart } from '../../core/setting-overrides.ts';
 import type { BreakerSettings } from '../../core/settings.ts';
-import { breakerAt, breakersOf } from '../breakers/breaker-registry.ts';
 import type { Switchgear } from '../api.ts';
+import { breakerAt, breakersOf } from '../breakers/breaker-registry.ts';
 import { laneOf, renewLanes, targetFor } from '../route/call-site.ts';
 import { noteTuning } from '../route/target.ts';
 import { worksOf } from '../runtime/works-of.ts';

@@ -1,12 +1,12 @@
 /** Guards a watcher: anything that emits events in the manner of `fs.watch` or chokidar. */
 
+import { countEvent, initialStorm } from '../../core/controls/storm.ts';
 import { explain } from '../../core/messages/explain.ts';
 import { quoted } from '../../core/quote.ts';
-import { countEvent, initialStorm } from '../../core/controls/storm.ts';
 import type { Stop } from '../../core/verdict.ts';
-import { type Checks, fn, name as isName, list, methods, options, whole } from '../runtime/option-checks.ts';
 import type { EventSource, Switchgear, Watch, WatchOptions } from '../api.ts';
 import { countError, write } from '../journal/journal.ts';
+import { type Checks, fn, name as isName, list, methods, options, whole } from '../runtime/option-checks.ts';
 import { observes } from '../runtime/runtime.ts';
 import { worksOf } from '../runtime/works-of.ts';
 

@@ -5,9 +5,9 @@ import { type Entry, type EntryBody, type EntryPlace, isTrace } from '../../core
 import { listenersMax } from '../../core/limits.ts';
 import type { Listener } from '../../ports/journal.ts';
 import { fn } from '../runtime/option-checks.ts';
-import { heldBody } from './redaction.ts';
-import { lineOf, warning } from './log.ts';
 import type { Works } from '../runtime/runtime.ts';
+import { lineOf, warning } from './log.ts';
+import { heldBody } from './redaction.ts';
 
 /** Whether plain allows and settlements are written, too. */
 export function wantsTraces({ settings }: Works): boolean {

@@ -1,12 +1,12 @@
 /** The policy as a gear takes it: checked, with the environment's word, and its rules ready. */
 
 import { operatorRules, ruleEngine } from '../../core/controls/rules/engine.ts';
+import { checkPolicy } from '../../policy/check/check-policy.ts';
+import { applyEnvironment } from '../../policy/environment.ts';
+import type { PolicyEngine } from '../../ports/policy.ts';
 import { budgetsOf } from '../budgets/joint-budgets.ts';
 import { laterRounds } from '../route/rounds.ts';
-import type { PolicyEngine } from '../../ports/policy.ts';
-import { checkPolicy } from '../../policy/check/check-policy.ts';
 import { contentOf } from './argument-content.ts';
-import { applyEnvironment } from '../../policy/environment.ts';
 
 export const policyEngine: PolicyEngine = {
   take(input, env) {

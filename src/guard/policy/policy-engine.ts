@@ -15,7 +15,7 @@ export function policyEngineOf(input: unknown): PolicyEngine {
   try {
     const own = (input as { [engineKey]?: PolicyEngine } | undefined)?.[engineKey];
     if (own !== undefined) return own;
-    const door = import.meta.url.endsWith('.ts') ? './apply-policy.ts' : '../policy/engine.js';
+    const door = import.meta.url.endsWith('.ts') ? './apply-policy.ts' : './apply-policy.js';
     return (createRequire(import.meta.url)(door) as { policyEngine: PolicyEngine }).policyEngine;
   } catch (error) {
     throw new SwitchgearError('policy_unavailable', bundled, { cause: error });

@@ -5,19 +5,19 @@
 
 import type { Action, Cost, Outcome, Permit, RuleHit } from '../../core/action.ts';
 import { countedFailures, refusalAt } from '../../core/controls/breaker/breaker.ts';
+import type { ResultMark } from '../../core/controls/loop/result-mark.ts';
 import { applyAll, checkAll, decide } from '../../core/decide.ts';
 import type { ActionSettled, ControlEvent, EntryBody } from '../../core/event.ts';
 import { explain } from '../../core/messages/explain.ts';
-import type { ResultMark } from '../../core/controls/loop/result-mark.ts';
 import type { Refusal } from '../../core/refusal.ts';
 import { allow, type Decision, type Stop, stricter } from '../../core/verdict.ts';
 import { reportBreaker } from '../breakers/breaker-registry.ts';
-import { halt, notice, suspect } from '../tasks/halt.ts';
-import type { Lane } from './call-site.ts';
 import { wantsTraces, write } from '../journal/journal.ts';
+import { observes, type Works } from '../runtime/runtime.ts';
+import { halt, notice, suspect } from '../tasks/halt.ts';
 import { likenessOf } from '../tasks/recent-output.ts';
 import { inheritHalt, placeOf, seatsOf, type TaskNode } from '../tasks/task.ts';
-import { observes, type Works } from '../runtime/runtime.ts';
+import type { Lane } from './call-site.ts';
 
 /** What settling an action may bring along. */
 export interface Settling {

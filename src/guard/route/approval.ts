@@ -3,11 +3,11 @@
 import type { Card } from '../../core/card.ts';
 import type { Stop } from '../../core/verdict.ts';
 import type { Answer, Approver } from '../../ports/approver.ts';
+import type { Works } from '../runtime/runtime.ts';
 import { openCard, turnCard } from '../tasks/cards.ts';
+import { atHalt } from '../tasks/task.ts';
 import { tell } from './admission.ts';
 import type { Lane } from './call-site.ts';
-import { atHalt } from '../tasks/task.ts';
-import type { Works } from '../runtime/runtime.ts';
 
 /** Who approved it, or the word against it. */
 export async function askPerson(works: Works, lane: Lane, stop: Stop): Promise<string | Stop> {

@@ -1,20 +1,20 @@
 /** What one target needs in one task, resolved once and kept until the settings change: panel, breaker, patience. */
 
 import type { ActionKind, RuleHit } from '../../core/action.ts';
-import type { Panel, Seat } from '../../core/decide.ts';
+import { makeRoom, remembered } from '../../core/bounded.ts';
 import { type DelegationState, delegation, isCounted } from '../../core/controls/delegation/delegation.ts';
+import type { Panel, Seat } from '../../core/decide.ts';
 import type { EntryPlace } from '../../core/event.ts';
 import { lanesMax, patienceMaxMs, workerCellsMax } from '../../core/limits.ts';
-import type { BreakerSettings } from '../../core/settings.ts';
 import { resolveBreaker } from '../../core/resolve-settings.ts';
+import type { BreakerSettings } from '../../core/settings.ts';
 import type { Wallet } from '../../ports/policy.ts';
 import type { Cell } from '../../ports/store.ts';
-import { makeRoom, remembered } from '../../core/bounded.ts';
 import { type BreakerEntry, breakerAt } from '../breakers/breaker-registry.ts';
-import { halt } from '../tasks/halt.ts';
 import { announce, held } from '../journal/journal.ts';
-import { seatsOf, type TaskNode, walletOf } from '../tasks/task.ts';
 import type { Works } from '../runtime/runtime.ts';
+import { halt } from '../tasks/halt.ts';
+import { seatsOf, type TaskNode, walletOf } from '../tasks/task.ts';
 
 /** A name that is called, with what the code around it says. */
 export interface Target {

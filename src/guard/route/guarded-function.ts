@@ -5,17 +5,17 @@ import type { Ending } from '../../core/classify.ts';
 import type { Refusal } from '../../core/refusal.ts';
 import { isThenable } from '../../core/thenable.ts';
 import type { Stop } from '../../core/verdict.ts';
-import { actionOf, noteMissingTask } from './proposal.ts';
-import { applyInside, frameOf } from '../runtime/async-context.ts';
-import { outcomeOf, settlingOf } from './outcome.ts';
 import type { AnyFunction, GuardOptions } from '../api.ts';
+import { countError } from '../journal/journal.ts';
+import { applyInside, frameOf } from '../runtime/async-context.ts';
+import { observes, type Works } from '../runtime/runtime.ts';
 import { type Admission, comesBack, conclude, isStop, keep, refusalOf, type Settling, tell } from './admission.ts';
 import { type Lane, laneOf, type Target } from './call-site.ts';
 import { failureOfTimeout, finish, LiveCall } from './live-call.ts';
-import { countError } from '../journal/journal.ts';
+import { outcomeOf, settlingOf } from './outcome.ts';
+import { actionOf, noteMissingTask } from './proposal.ts';
 import { withNote } from './refusal-delivery.ts';
 import { answer, broken } from './refusing.ts';
-import { observes, type Works } from '../runtime/runtime.ts';
 
 /** The function, guarded. */
 export function guardFunction<F extends AnyFunction>(

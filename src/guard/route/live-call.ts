@@ -1,15 +1,15 @@
 /** Calls that are out: their signals, their progress, their time, and their one settlement. */
 
 import type { Outcome, Permit } from '../../core/action.ts';
-import { type Frame, outerOf } from '../runtime/async-context.ts';
 import type { Call } from '../api.ts';
-import { keep, type Settling, settle } from './admission.ts';
-import type { Lane } from './call-site.ts';
 import { countError } from '../journal/journal.ts';
+import { type Frame, outerOf } from '../runtime/async-context.ts';
+import type { Works } from '../runtime/runtime.ts';
+import type { Queue, Timeout } from '../runtime/timeouts.ts';
 import { wake } from '../tasks/sweep.ts';
 import { atHalt, type TaskNode } from '../tasks/task.ts';
-import type { Queue, Timeout } from '../runtime/timeouts.ts';
-import type { Works } from '../runtime/runtime.ts';
+import { keep, type Settling, settle } from './admission.ts';
+import type { Lane } from './call-site.ts';
 
 /** A call that is out, as far as its settlement goes. */
 export interface Leased {

@@ -4,13 +4,13 @@ import { cancelled, type Outcome } from '../../core/action.ts';
 import type { Ending } from '../../core/classify.ts';
 import { classify, readError } from '../../core/classify.ts';
 import { markValue } from '../../core/controls/loop/result-mark.ts';
-import { errorFingerprint } from '../runtime/fingerprint.ts';
 import type { GuardOptions } from '../api.ts';
+import { errorFingerprint } from '../runtime/fingerprint.ts';
+import type { Works } from '../runtime/runtime.ts';
+import { costOf } from '../tasks/cost.ts';
 import type { Settling } from './admission.ts';
 import type { Lane } from './call-site.ts';
 import type { LiveCall } from './live-call.ts';
-import { costOf } from '../tasks/cost.ts';
-import type { Works } from '../runtime/runtime.ts';
 
 /** Where there is no breaker, no error is on a list. */
 export const noLists = { countErrors: [], ignoreErrors: [], sameErrorOnly: false };

@@ -2,12 +2,12 @@
 
 import type { Action } from '../../core/action.ts';
 import { microsPerCent } from '../../core/controls/budget/budget.ts';
-import { callKey, fingerprint } from '../runtime/fingerprint.ts';
 import type { GuardOptions } from '../api.ts';
-import type { Lane } from './call-site.ts';
 import { write } from '../journal/journal.ts';
-import { noteCall } from '../tasks/recent-output.ts';
+import { callKey, fingerprint } from '../runtime/fingerprint.ts';
 import type { Works } from '../runtime/runtime.ts';
+import { noteCall } from '../tasks/recent-output.ts';
+import type { Lane } from './call-site.ts';
 
 export function actionOf(
   works: Works,

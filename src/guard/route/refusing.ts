@@ -3,9 +3,9 @@
 import { readError } from '../../core/classify.ts';
 import { explain } from '../../core/messages/explain.ts';
 import { type Refusal, type Refused, RefusedError, refused } from '../../core/refusal.ts';
-import type { Lane } from './call-site.ts';
 import { countError } from '../journal/journal.ts';
 import type { Works } from '../runtime/runtime.ts';
+import type { Lane } from './call-site.ts';
 
 /** The refused value, thrown where the gear or the breaker is asked to. */
 export function answer(works: Works, refusal: Refusal, lane: Lane | undefined): Refused {

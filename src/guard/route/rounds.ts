@@ -3,12 +3,12 @@
 import type { Action } from '../../core/action.ts';
 import { roundsMax } from '../../core/limits.ts';
 import type { Stop } from '../../core/verdict.ts';
-import { askPerson } from './approval.ts';
 import { fingerprint } from '../runtime/fingerprint.ts';
-import { type Admission, comesBack, conclude, isStop } from './admission.ts';
-import type { Lane } from './call-site.ts';
-import { atHalt } from '../tasks/task.ts';
 import type { Works } from '../runtime/runtime.ts';
+import { atHalt } from '../tasks/task.ts';
+import { type Admission, comesBack, conclude, isStop } from './admission.ts';
+import { askPerson } from './approval.ts';
+import type { Lane } from './call-site.ts';
 
 /** The permit that came of it, or the last word against it. `act` makes the action anew, `ask` puts the question. */
 export async function laterRounds(

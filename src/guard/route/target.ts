@@ -2,11 +2,21 @@
 
 import { checkPart } from '../../core/setting-overrides.ts';
 import type { BreakerSettings } from '../../core/settings.ts';
-import { amount, type Checks, choices, fn, isA, name as isName, kind, options, timeoutOf } from '../runtime/option-checks.ts';
 import type { GuardOptions } from '../api.ts';
-import type { Target } from './call-site.ts';
 import { write } from '../journal/journal.ts';
+import {
+  amount,
+  type Checks,
+  choices,
+  fn,
+  isA,
+  name as isName,
+  kind,
+  options,
+  timeoutOf,
+} from '../runtime/option-checks.ts';
 import type { Works } from '../runtime/runtime.ts';
+import type { Target } from './call-site.ts';
 
 const checks: Checks = {
   kind,

@@ -1,7 +1,7 @@
 /** Equal values, equal numbers: one bounded pass over a value, in any order of its keys. Never 0, never a throw. */
 
-import { fingerprintDepthMax, fingerprintEntriesMax, fingerprintLengthMax } from '../../core/limits.ts';
 import { markValue } from '../../core/controls/loop/result-mark.ts';
+import { fingerprintDepthMax, fingerprintEntriesMax, fingerprintLengthMax } from '../../core/limits.ts';
 
 const prime = 0x01000193;
 const basis = 0x811c9dc5 | 0;

@@ -3,8 +3,8 @@
 import { defaultBreaker } from '../../core/controls/breaker/defaults.ts';
 import { SwitchgearError } from '../../core/error.ts';
 import { nameLengthMax } from '../../core/limits.ts';
-import { checkPart } from '../../core/setting-overrides.ts';
 import { quoted } from '../../core/quote.ts';
+import { checkPart } from '../../core/setting-overrides.ts';
 
 /** Throws unless the value may be what it is called. */
 export type Check = (what: string, value: unknown) => unknown;

@@ -1,34 +1,34 @@
 /** The works of a gear: one record of everything that it holds. The files beside this one are functions over it. */
 
-import type { Seat } from '../../core/decide.ts';
-import type { TaskControls } from '../../core/controls/panel.ts';
 import { sonnetPrices } from '../../core/builtin-prices.ts';
+import type { TaskControls } from '../../core/controls/panel.ts';
+import type { Seat } from '../../core/decide.ts';
 import type { RuleEngine } from '../../core/rule-engine.ts';
 import type { BreakerSettings, Settings } from '../../core/settings.ts';
+import { systemClock } from '../../platform/system-clock.ts';
 import type { Answer, Approver } from '../../ports/approver.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Listener } from '../../ports/journal.ts';
-import type { Showing } from '../../ports/published-tasks.ts';
 import type { Obey } from '../../ports/orders.ts';
 import type { Budgets, Content } from '../../ports/policy.ts';
 import type { Prices } from '../../ports/prices.ts';
+import type { Showing } from '../../ports/published-tasks.ts';
 import type { SharedRules } from '../../ports/sharing.ts';
 import type { Shared, Store } from '../../ports/store.ts';
 import { memoryStore } from '../../stores/memory.ts';
-import { type Checks, options as checkOptions, choices, entries, fn, isA, methods, name } from './option-checks.ts';
-import type { BreakerControl, BreakerEntry } from '../breakers/breaker-registry.ts';
-import { systemClock } from '../../platform/system-clock.ts';
 import type { PolicyInput, SwitchgearOptions } from '../api.ts';
-import { admit } from '../route/admission.ts';
+import type { BreakerControl, BreakerEntry } from '../breakers/breaker-registry.ts';
 import type { HealthChecks } from '../extras/health-checks.ts';
+import { write } from '../journal/journal.ts';
+import { type LogLevel, logLevelOf } from '../journal/log.ts';
+import { takePolicy } from '../policy/policy-engine.ts';
+import { admit } from '../route/admission.ts';
 import type { Lane, Target } from '../route/call-site.ts';
 import type { Leased } from '../route/live-call.ts';
-import { type LogLevel, logLevelOf } from '../journal/log.ts';
-import { write } from '../journal/journal.ts';
-import { obeyOrders } from '../tasks/operator-orders.ts';
-import { takePolicy } from '../policy/policy-engine.ts';
 import type { laterRounds } from '../route/rounds.ts';
+import { obeyOrders } from '../tasks/operator-orders.ts';
 import type { TaskNode } from '../tasks/task.ts';
+import { type Checks, options as checkOptions, choices, entries, fn, isA, methods, name } from './option-checks.ts';
 import { type Timeouts, timeouts } from './timeouts.ts';
 
 export interface Works {

@@ -1,8 +1,8 @@
 /** The one door to the inside of a gear, for functions that take a gear. */
 
 import { quoted } from '../../core/quote.ts';
-import { invalid } from './option-checks.ts';
 import type { Switchgear } from '../api.ts';
+import { invalid } from './option-checks.ts';
 import type { Works } from './runtime.ts';
 
 const insides = new WeakMap<object, Works>();

@@ -2,8 +2,8 @@
 
 import { type Card, type CardEvent, changeCard } from '../../core/card.ts';
 import { holdsWords, write } from '../journal/journal.ts';
-import { placeOf, type TaskNode } from './task.ts';
 import type { Works } from '../runtime/runtime.ts';
+import { placeOf, type TaskNode } from './task.ts';
 
 /** Opens a card; it comes back whole, for whoever is asked, and is kept without words that nobody wants held. */
 export function openCard(

@@ -4,8 +4,8 @@ import type { BudgetState } from '../../core/controls/budget/budget.ts';
 import type { TaskSettings } from '../../core/settings.ts';
 import type { Stop } from '../../core/verdict.ts';
 import type { Switchgear } from '../api.ts';
-import type { TaskNode } from './task.ts';
 import { worksOf } from '../runtime/works-of.ts';
+import type { TaskNode } from './task.ts';
 
 /** Plain JSON. */
 export interface Carried {

@@ -1,18 +1,18 @@
 /** How a task is ended by a control, once and with all below it, and how it is told that it is on its way there. */
 
-import { actionsFor, explain } from '../../core/messages/explain.ts';
-import { haltedTasksMax, reasonLengthMax } from '../../core/limits.ts';
-import { pointsOf } from '../../core/controls/loop/turns.ts';
+import { makeRoom } from '../../core/bounded.ts';
 import { moveOn, whatRepeats } from '../../core/controls/loop/messages.ts';
+import { pointsOf } from '../../core/controls/loop/turns.ts';
+import { haltedTasksMax, reasonLengthMax } from '../../core/limits.ts';
+import { actionsFor, explain } from '../../core/messages/explain.ts';
 import { quoted } from '../../core/quote.ts';
 import type { Refusal } from '../../core/refusal.ts';
 import type { Stop } from '../../core/verdict.ts';
-import { makeRoom } from '../../core/bounded.ts';
-import { openCard } from './cards.ts';
-import { hear } from '../route/admission.ts';
 import { countError, write } from '../journal/journal.ts';
-import { placeOf, seatsOf, type TaskNode } from './task.ts';
+import { hear } from '../route/admission.ts';
 import { observes, type Works } from '../runtime/runtime.ts';
+import { openCard } from './cards.ts';
+import { placeOf, seatsOf, type TaskNode } from './task.ts';
 
 /** Ends a task and everything below it; never its parent. */
 export function halt(works: Works, task: TaskNode, stop: Stop, name: string, atMs: number): void {

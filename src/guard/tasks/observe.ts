@@ -1,19 +1,19 @@
 /** What a task is told from outside: words, usage, calls that others let through, signs of life. It never throws. */
 
-import { countedIdsMax, nameLengthMax, promptsMax, textLengthMax } from '../../core/limits.ts';
+import { makeRoom } from '../../core/bounded.ts';
 import { markValue } from '../../core/controls/loop/result-mark.ts';
+import { countedIdsMax, nameLengthMax, promptsMax, textLengthMax } from '../../core/limits.ts';
 import type { Refusal } from '../../core/refusal.ts';
 import { over } from '../../core/verdict.ts';
-import { makeRoom } from '../../core/bounded.ts';
-import { callKey, fingerprint } from '../runtime/fingerprint.ts';
 import type { Observation } from '../api.ts';
-import { tell } from '../route/admission.ts';
-import { halt } from './halt.ts';
 import { countError } from '../journal/journal.ts';
+import { tell } from '../route/admission.ts';
+import { callKey, fingerprint } from '../runtime/fingerprint.ts';
+import type { Works } from '../runtime/runtime.ts';
 import { costOf, modelOf } from './cost.ts';
+import { halt } from './halt.ts';
 import { closeCall, forgetTalk, hearText, likenessOf, noteCall, openCall, talkOf } from './recent-output.ts';
 import { placeOf, type TaskNode } from './task.ts';
-import type { Works } from '../runtime/runtime.ts';
 
 export function observe(works: Works, task: TaskNode, observation: Observation): Refusal | undefined {
   try {

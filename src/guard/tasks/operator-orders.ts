@@ -1,10 +1,10 @@
 /** Orders of an operator reach a gear here, where others share its store. */
 
 import type { Obey } from '../../ports/orders.ts';
+import type { Works } from '../runtime/runtime.ts';
 import { haltByHand } from './halt.ts';
 import type { TaskNode } from './task.ts';
 import { pauseTask, resumeTask } from './task-tree.ts';
-import type { Works } from '../runtime/runtime.ts';
 
 /** How this gear obeys; undefined where nobody else can say anything. */
 export function obeyOrders(works: Works): Obey | undefined {

@@ -1,5 +1,8 @@
 /** What a task said and asked for lately, kept as numbers: to see words, and calls, that come again. */
 
+import { makeRoom } from '../../core/bounded.ts';
+import type { ResultMark } from '../../core/controls/loop/result-mark.ts';
+import { isKnownAnswer } from '../../core/controls/loop/score.ts';
 import type { TextObserved } from '../../core/event.ts';
 import {
   countedIdsMax,
@@ -8,11 +11,8 @@ import {
   markLengthMax,
   wordsKeptMax,
 } from '../../core/limits.ts';
-import type { ResultMark } from '../../core/controls/loop/result-mark.ts';
-import { isKnownAnswer } from '../../core/controls/loop/score.ts';
 import type { LoopSettings } from '../../core/settings.ts';
 import { jaccard, likest, tokensOf } from '../../core/similarity.ts';
-import { makeRoom } from '../../core/bounded.ts';
 import type { TaskNode } from './task.ts';
 
 /** A call that was seen in a stream and has not come back yet. */

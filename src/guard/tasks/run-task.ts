@@ -3,12 +3,12 @@
 import { readError } from '../../core/classify.ts';
 import { haltGraceMs } from '../../core/limits.ts';
 import { refusalOf } from '../../core/refusal.ts';
-import { runInside } from '../runtime/async-context.ts';
 import type { Task, TaskResult } from '../api.ts';
-import { faceOf } from './task-handle.ts';
-import { atHalt, type TaskNode } from './task.ts';
-import { endTask } from './task-tree.ts';
+import { runInside } from '../runtime/async-context.ts';
 import type { Works } from '../runtime/runtime.ts';
+import { atHalt, type TaskNode } from './task.ts';
+import { faceOf } from './task-handle.ts';
+import { endTask } from './task-tree.ts';
 
 /**
  * The result of a task: done with its value, or halted. Foreign errors pass through.

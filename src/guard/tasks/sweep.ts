@@ -1,10 +1,10 @@
 /** The sweep: one look a second at silent tasks, leases and callees, alive only while there is something to look at. */
 
 import { patienceMaxMs, sweepMs } from '../../core/limits.ts';
-import { keep, look } from '../route/admission.ts';
 import { countError } from '../journal/journal.ts';
-import type { TaskNode } from './task.ts';
+import { keep, look } from '../route/admission.ts';
 import type { Works } from '../runtime/runtime.ts';
+import type { TaskNode } from './task.ts';
 
 /** Makes sure that the sweep runs. */
 export function wake(works: Works): void {

@@ -1,13 +1,13 @@
 /** A task as its user holds it: thin, so that a hundred thousand idle ones cost little. */
 
 import type { Refusal } from '../../core/refusal.ts';
-import { fn as isFunction } from '../runtime/option-checks.ts';
-import { runInside } from '../runtime/async-context.ts';
 import type { Observation, Task, TaskSnapshot } from '../api.ts';
+import { runInside } from '../runtime/async-context.ts';
+import { fn as isFunction } from '../runtime/option-checks.ts';
+import type { Works } from '../runtime/runtime.ts';
 import { observe } from './observe.ts';
 import { signalOf, type TaskNode } from './task.ts';
 import { endTask, pauseTask, resumeTask, snapshotTask } from './task-tree.ts';
-import type { Works } from '../runtime/runtime.ts';
 
 export function faceOf(works: Works, node: TaskNode): Task {
   node.face ??= new TaskFace(works, node);

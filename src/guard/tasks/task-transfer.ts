@@ -3,15 +3,15 @@
  * is not kept, since nobody who works so hears its words.
  */
 
-import { hookAgentsMax } from '../../core/limits.ts';
 import { initialTaskCells, type TaskCells } from '../../core/controls/panel.ts';
+import { hookAgentsMax } from '../../core/limits.ts';
 import type { Refusal } from '../../core/refusal.ts';
+import { resolveTask } from '../../core/resolve-settings.ts';
 import type { TaskSettings } from '../../core/settings.ts';
 import type { Stop } from '../../core/verdict.ts';
-import { resolveTask } from '../../core/resolve-settings.ts';
+import type { Works } from '../runtime/runtime.ts';
 import type { TaskNode } from './task.ts';
 import { controlsOf, placeTask, resumeTask } from './task-tree.ts';
-import type { Works } from '../runtime/runtime.ts';
 
 /** Plain JSON. */
 export interface FrozenTask {

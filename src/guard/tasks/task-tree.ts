@@ -1,25 +1,25 @@
 /** The tree of tasks: how one starts, stands still, ends, and what it looks like. */
 
+import { remembered } from '../../core/bounded.ts';
 import { carryOn, microsPerCent } from '../../core/controls/budget/budget.ts';
 import { durationOf, idleOf } from '../../core/controls/deadline.ts';
+import { initialTaskCells, type TaskCells, type TaskControls, taskControls } from '../../core/controls/panel.ts';
 import { SwitchgearError } from '../../core/error.ts';
 import { sharedSettingsMax, taskDepthMax, tasksMax } from '../../core/limits.ts';
-import { initialTaskCells, type TaskCells, type TaskControls, taskControls } from '../../core/controls/panel.ts';
-import { checkPart } from '../../core/setting-overrides.ts';
 import { quoted } from '../../core/quote.ts';
-import type { TaskSettings } from '../../core/settings.ts';
 import { resolveTask } from '../../core/resolve-settings.ts';
-import { type Checks, isA, signal as isSignal, name, options } from '../runtime/option-checks.ts';
-import { remembered } from '../../core/bounded.ts';
-import { dropBreaker } from '../breakers/breaker-registry.ts';
+import { checkPart } from '../../core/setting-overrides.ts';
+import type { TaskSettings } from '../../core/settings.ts';
 import type { TaskOptions, TaskSnapshot } from '../api.ts';
-import { tell } from '../route/admission.ts';
-import { haltByHand, signOf } from './halt.ts';
-import { pathOf } from '../route/call-site.ts';
+import { dropBreaker } from '../breakers/breaker-registry.ts';
 import { write } from '../journal/journal.ts';
+import { tell } from '../route/admission.ts';
+import { pathOf } from '../route/call-site.ts';
+import { type Checks, isA, signal as isSignal, name, options } from '../runtime/option-checks.ts';
+import type { Works } from '../runtime/runtime.ts';
+import { haltByHand, signOf } from './halt.ts';
 import { isWanted, stopSweep, wake } from './sweep.ts';
 import { placeOf, seatsOf, type TaskNode } from './task.ts';
-import type { Works } from '../runtime/runtime.ts';
 
 const checks: Checks = {
   id: name,

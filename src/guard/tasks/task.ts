@@ -1,16 +1,16 @@
 /** A task as the gear keeps it: its place in the tree, its state, and what has to end with it. */
 
+import { type TaskCells, type TaskControls, type TaskSeats, taskSeats } from '../../core/controls/panel.ts';
 import type { Seat } from '../../core/decide.ts';
 import type { EntryPlace } from '../../core/event.ts';
-import { type TaskCells, type TaskControls, type TaskSeats, taskSeats } from '../../core/controls/panel.ts';
 import type { Refusal } from '../../core/refusal.ts';
 import type { TaskSettings } from '../../core/settings.ts';
 import type { Stop } from '../../core/verdict.ts';
 import type { Wallet } from '../../ports/policy.ts';
 import type { Task } from '../api.ts';
 import type { Lane, Target } from '../route/call-site.ts';
-import type { Talk } from './recent-output.ts';
 import type { Works } from '../runtime/runtime.ts';
+import type { Talk } from './recent-output.ts';
 
 export interface TaskNode extends TaskSeats {
   readonly id: string;

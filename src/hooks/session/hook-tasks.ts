@@ -3,14 +3,14 @@
 import { countMax, hookAgentsMax, secsMax } from '../../core/limits.ts';
 import type { Refusal } from '../../core/refusal.ts';
 import type { TaskSettings } from '../../core/settings.ts';
-import { joinTask } from '../../guard/tasks/task-transfer.ts';
 import { halt } from '../../guard/tasks/halt.ts';
 import type { TaskNode } from '../../guard/tasks/task.ts';
+import { joinTask } from '../../guard/tasks/task-transfer.ts';
 import { startTask } from '../../guard/tasks/task-tree.ts';
 import type { BelowLimits } from '../../supervisor/run-record.ts';
-import type { Desk, DeskOptions, Held } from './session-turn.ts';
 import type { HookDecision } from '../hosts/hook-event.ts';
 import type { Errand } from './session-state.ts';
+import type { Desk, DeskOptions, Held } from './session-turn.ts';
 
 export interface HookWorld extends DeskOptions {
   /** The agent's name and its session, which its tasks have. */

@@ -1,8 +1,8 @@
 /** What hooks know of a session between two processes: one small cell for it, and one for each of its tasks. */
 
 import type { Permit } from '../../core/action.ts';
-import type { FrozenTask } from '../../guard/tasks/task-transfer.ts';
 import { pathOf } from '../../guard/route/call-site.ts';
+import type { FrozenTask } from '../../guard/tasks/task-transfer.ts';
 import type { ReadMark } from '../spend/transcript.ts';
 
 export interface SessionState {

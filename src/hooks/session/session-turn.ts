@@ -5,15 +5,15 @@
 
 import { SwitchgearError } from '../../core/error.ts';
 import { hookKeepMs, hookLeaseMs, hookTurnMaxMs, hookTurnMinMs } from '../../core/limits.ts';
-import { systemClock, wait } from '../../platform/system-clock.ts';
-import { freeze, thaw } from '../../guard/tasks/task-transfer.ts';
 import { holdsWords } from '../../guard/journal/journal.ts';
+import type { Works } from '../../guard/runtime/runtime.ts';
 import { stopSweep } from '../../guard/tasks/sweep.ts';
 import type { TaskNode } from '../../guard/tasks/task.ts';
+import { freeze, thaw } from '../../guard/tasks/task-transfer.ts';
 import { endTask } from '../../guard/tasks/task-tree.ts';
-import type { Works } from '../../guard/runtime/runtime.ts';
-import type { Cell, Change, Shared, Store } from '../../ports/store.ts';
+import { systemClock, wait } from '../../platform/system-clock.ts';
 import { freshName } from '../../platform/unique-id.ts';
+import type { Cell, Change, Shared, Store } from '../../ports/store.ts';
 import { type HookTask, noSession, type SessionState, sessionKey, taskKey } from './session-state.ts';
 
 /** A task in hand, with what hooks keep beside it. */

@@ -7,9 +7,9 @@ import { hookAgentsMax, hookRatesKeepMs } from '../../core/limits.ts';
 import { observe } from '../../guard/tasks/observe.ts';
 import type { Prices } from '../../ports/prices.ts';
 import type { Change } from '../../ports/store.ts';
-import type { Desk } from '../session/session-turn.ts';
 import type { Transcript } from '../hosts/hook-event.ts';
 import { type HookWorld, spreadHalt } from '../session/hook-tasks.ts';
+import type { Desk } from '../session/session-turn.ts';
 import type { KeptRates, RateKeeper } from './price-cache.ts';
 import { type NewUsage, readOn } from './transcript.ts';
 

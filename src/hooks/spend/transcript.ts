@@ -2,8 +2,8 @@
 
 import { closeSync, readSync } from 'node:fs';
 import type { Tokens } from '../../agents/reading/agent-event.ts';
-import { openPlain } from '../../agents/reading/regular-file.ts';
 import type { Reader } from '../../agents/reading/reader.ts';
+import { openPlain } from '../../agents/reading/regular-file.ts';
 import { hookTranscriptBytesMax, hookUsagesMax } from '../../core/limits.ts';
 
 /** How far a file was read, and what the last messages in it had used by then. Plain JSON. */

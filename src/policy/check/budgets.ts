@@ -1,11 +1,11 @@
 /** Written budgets beyond one task: each says whose, of what and how much, and maybe in which window. */
 
 import { budgetsMax } from '../../core/limits.ts';
-import type { JointBudget } from '../../core/settings.ts';
-import { checkSection, type Entry } from './section.ts';
 import { isTable, quote, type Table } from '../../core/plain-copy.ts';
-import { addProblem, type Path, type Report } from './report.ts';
+import type { JointBudget } from '../../core/settings.ts';
 import { budgetFields } from '../table/settings.ts';
+import { addProblem, type Path, type Report } from './report.ts';
+import { checkSection, type Entry } from './section.ts';
 
 /** The budgets of a document, in their order. One that cannot be read is a problem, never left out. */
 export function takeBudgets(report: Report, { value, path }: Entry): readonly JointBudget[] {

@@ -1,18 +1,18 @@
 /** The checker: from any document to complete settings, or to every reason why not. */
 
+import { camelOf, nearest, snakeOf } from '../../core/names.ts';
+import { emptyTable, plainCopy, type Table } from '../../core/plain-copy.ts';
 import type { BreakerSettings, Settings, TaskSettings } from '../../core/settings.ts';
+import { policyEngine } from '../../guard/policy/apply-policy.ts';
 import { engineKey } from '../../ports/policy.ts';
+import { presets } from '../table/presets.ts';
+import type { Fields } from '../table/setting.ts';
+import { breakerFields, sections, taskFields, topFields } from '../table/settings.ts';
 import { takeBudgets } from './budgets.ts';
+import { conflictsOf } from './conflicts.ts';
 import { takeMappings } from './mappings.ts';
 import { takeAgents, takeTools } from './overrides.ts';
 import { takePreset } from './preset.ts';
-import { takeRules } from './rules.ts';
-import { checkSection, type Entry, entriesOf, topNames } from './section.ts';
-import { conflictsOf } from './conflicts.ts';
-import { policyEngine } from '../../guard/policy/apply-policy.ts';
-import { camelOf, nearest, snakeOf } from '../../core/names.ts';
-import { emptyTable, plainCopy, type Table } from '../../core/plain-copy.ts';
-import { presets } from '../table/presets.ts';
 import {
   addProblem,
   type PolicySource,
@@ -22,8 +22,8 @@ import {
   reportOn,
   throwProblems,
 } from './report.ts';
-import type { Fields } from '../table/setting.ts';
-import { breakerFields, sections, taskFields, topFields } from '../table/settings.ts';
+import { takeRules } from './rules.ts';
+import { checkSection, type Entry, entriesOf, topNames } from './section.ts';
 
 /** Settings that passed the checker, and where each of them came from, by its path in files. */
 export type CheckedPolicy = {

@@ -1,8 +1,8 @@
 /** Settings that are possible one by one but together would leave a limit that can never be reached. */
 
-import type { Settings } from '../../core/settings.ts';
 import { pathText } from '../../core/names.ts';
 import { resolveBreaker, resolveTask } from '../../core/resolve-settings.ts';
+import type { Settings } from '../../core/settings.ts';
 
 /** What does not go together: the names of the settings involved, and the sentence that says so. */
 export interface Conflict {

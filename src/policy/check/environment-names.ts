@@ -1,10 +1,10 @@
 /** The names under which the environment can say a setting, and how what it says is read. */
 
-import type { Settings } from '../../core/settings.ts';
-import { valueProblem } from './value.ts';
 import { camelOf } from '../../core/names.ts';
+import type { Settings } from '../../core/settings.ts';
 import type { Fields, Setting } from '../table/setting.ts';
 import { sections, topFields } from '../table/settings.ts';
+import { valueProblem } from './value.ts';
 
 /** The setting that a name means: its own, or one that has it as an alias. */
 export function fieldOf(fields: Fields, name: string): string | undefined {

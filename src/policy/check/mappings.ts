@@ -1,11 +1,11 @@
 /** Written mappings: how `switchgear run` reads the lines of programs that it does not know, by their names. */
 
 import { type Mapping, mappedFields, mappedKinds } from '../../core/event-mapping.ts';
-import { type Entry, entriesOf } from './section.ts';
-import { textProblem } from './value.ts';
 import { nearest } from '../../core/names.ts';
 import { emptyTable, quote, type Table } from '../../core/plain-copy.ts';
 import { addProblem, type Report } from './report.ts';
+import { type Entry, entriesOf } from './section.ts';
+import { textProblem } from './value.ts';
 
 export function takeMappings(report: Report, { value, path }: Entry): Readonly<Record<string, Mapping>> {
   const mappings = emptyTable();

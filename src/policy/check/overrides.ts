@@ -1,12 +1,12 @@
 /** Settings of single tools and agents. */
 
-import { presetOf } from './preset.ts';
-import { checkSection, type Entry, entriesOf } from './section.ts';
 import { camelOf, snakeOf } from '../../core/names.ts';
 import { emptyTable, isTable, quote, type Table } from '../../core/plain-copy.ts';
 import { presets } from '../table/presets.ts';
-import { addProblem, type Report, reportOfPreset } from './report.ts';
 import { breakerFields, taskFields } from '../table/settings.ts';
+import { presetOf } from './preset.ts';
+import { addProblem, type Report, reportOfPreset } from './report.ts';
+import { checkSection, type Entry, entriesOf } from './section.ts';
 
 /** The overrides of tools, by name, the least specific name first. */
 export function takeTools(report: Report, entry: Entry | undefined): Table {

@@ -1,11 +1,11 @@
 /** Which preset a document starts from: the one it names, or the one that its spelling gives away. */
 
-import type { Entry } from './section.ts';
-import { words } from './value.ts';
 import { snakeOf } from '../../core/names.ts';
 import { isTable, quote } from '../../core/plain-copy.ts';
 import { presetBySpelling, presets } from '../table/presets.ts';
 import { addProblem, type Report } from './report.ts';
+import type { Entry } from './section.ts';
+import { words } from './value.ts';
 
 /** The preset that an entry names. */
 export function presetOf(report: Report, { value, path }: Entry): string | undefined {

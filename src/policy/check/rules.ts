@@ -1,13 +1,13 @@
 /** Written rules: a table with target, condition, action and reason, or a line `condition|action|"reason"`. */
 
-import { ruleLengthMax, rulesMax } from '../../core/limits.ts';
 import { printCondition } from '../../core/controls/rules/condition.ts';
 import { parseRule, ruleOf } from '../../core/controls/rules/rule.ts';
+import { ruleLengthMax, rulesMax } from '../../core/limits.ts';
+import { isTable, quote, type Table } from '../../core/plain-copy.ts';
 import type { RuleText } from '../../core/settings.ts';
+import { addProblem, type Path, type Report } from './report.ts';
 import { type Entry, entriesOf } from './section.ts';
 import { textProblem, words } from './value.ts';
-import { isTable, quote, type Table } from '../../core/plain-copy.ts';
-import { addProblem, type Path, type Report } from './report.ts';
 
 const names = ['target', 'condition', 'action', 'reason'];
 

@@ -1,13 +1,13 @@
 /** One table of a document against the fields it may have. */
 
 import { nameLengthMax } from '../../core/limits.ts';
-import { textProblem, valueProblem } from './value.ts';
 import { camelOf, nearest, pathText, shortened, snakeOf } from '../../core/names.ts';
 import { isTable, quote, reservedNames, type Table } from '../../core/plain-copy.ts';
-import { addProblem, type Path, type Provenance, type Report } from './report.ts';
 import type { Fields } from '../table/setting.ts';
 import { sections, topFields } from '../table/settings.ts';
 import { fieldOf } from './environment-names.ts';
+import { addProblem, type Path, type Provenance, type Report } from './report.ts';
+import { textProblem, valueProblem } from './value.ts';
 
 /** An entry of a table under its name in files, with the path as it was written. */
 export interface Entry {

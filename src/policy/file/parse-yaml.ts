@@ -2,8 +2,8 @@
 
 import { type Document, isMap, isScalar, isSeq, LineCounter, type Node, parseDocument } from 'yaml';
 import { policyAliasesMax } from '../../core/limits.ts';
-import { type Parsed, parseProblem } from './parsed.ts';
 import type { Path } from '../check/report.ts';
+import { type Parsed, parseProblem } from './parsed.ts';
 
 /** Reads a YAML document: one document, known tags, no key twice, few aliases. */
 export function parseYaml(text: string, file: string): Parsed {

@@ -2,8 +2,8 @@
 
 import type { Settings } from '../../core/settings.ts';
 import type { CheckedPolicy } from '../check/check-policy.ts';
-import { unitOf } from './reference-page.ts';
 import type { Provenance } from '../check/report.ts';
+import { unitOf } from './reference-page.ts';
 
 const valueWidth = 28;
 

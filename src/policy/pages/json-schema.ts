@@ -1,11 +1,11 @@
 /** The JSON Schema of a policy document, made from the table, for editors. Names are those of files. */
 
-import { budgetsMax, nameLengthMax, ruleLengthMax, rulesMax } from '../../core/limits.ts';
 import { mappedFields, mappedKinds } from '../../core/event-mapping.ts';
+import { budgetsMax, nameLengthMax, ruleLengthMax, rulesMax } from '../../core/limits.ts';
 import { presets } from '../table/presets.ts';
 import type { Fields, Setting } from '../table/setting.ts';
-import { budgetDocs, sectionDocs, settingDocs } from './setting-docs.ts';
 import { breakerFields, budgetFields, sections, taskFields, topFields } from '../table/settings.ts';
+import { budgetDocs, sectionDocs, settingDocs } from './setting-docs.ts';
 
 export type JsonSchema = Readonly<Record<string, unknown>>;
 

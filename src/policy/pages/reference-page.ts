@@ -1,11 +1,11 @@
 /** The reference page of settings, made from the table: `switchgear policy reference` prints it. */
 
+import { variables } from '../check/environment-names.ts';
 import { numberWords } from '../check/value.ts';
 import { presets } from '../table/presets.ts';
 import type { Fields, Setting } from '../table/setting.ts';
-import { budgetDocs, sectionDocs, settingDocs } from './setting-docs.ts';
 import { budgetFields, sections, topFields } from '../table/settings.ts';
-import { variables } from '../check/environment-names.ts';
+import { budgetDocs, sectionDocs, settingDocs } from './setting-docs.ts';
 
 /** The page as Markdown. */
 export function settingsReference(): string {

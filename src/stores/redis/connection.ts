@@ -2,8 +2,8 @@
 
 import { SwitchgearError } from '../../core/error.ts';
 import { storeDeadlineMs, storeRetryMaxMs, storeRetryMinMs } from '../../core/limits.ts';
-import { createDeadlines } from './call-deadlines.ts';
 import { machineClock } from '../../platform/machine-clock.ts';
+import { createDeadlines } from './call-deadlines.ts';
 import type { Script } from './scripts.ts';
 
 /** What is used of the official client, `redis`. */

@@ -1,27 +1,27 @@
 /** The door `switchgear/stores/redis`: state that many machines share, through the official client. */
 
 import { randomBytes, randomUUID } from 'node:crypto';
+import { createSharing } from '../../coordination/index.ts';
 import type { Card } from '../../core/card.ts';
 import { SwitchgearError } from '../../core/error.ts';
 import type { Entry } from '../../core/event.ts';
 import { cardKeepMs, storedEntriesMax, storedKeysMax, storeGraceMs, storePollMs } from '../../core/limits.ts';
+import { every, machineClock } from '../../platform/machine-clock.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { CellOptions, Deal, Marked, Shared, Store } from '../../ports/store.ts';
-import { every, machineClock } from '../../platform/machine-clock.ts';
-import { cardPrefix, laterCard, putStep } from '../cells/transaction-plan.ts';
+import { createViews, readText } from '../cells/cell-views.ts';
 import { createPulse, sayUnreadable } from '../cells/store-health.ts';
+import { cardPrefix, laterCard, putStep } from '../cells/transaction-plan.ts';
 import { officialClient } from './client.ts';
-import { pollStore, type Reading, readCells, tellAgain } from './restore.ts';
+import { createLink, defaultDeadlineMs, type Link, type RedisClient, type Reply, type Run } from './connection.ts';
 import { createHints } from './hints.ts';
 import { createJournal } from './journal.ts';
-import { createLink, defaultDeadlineMs, type Link, type RedisClient, type Reply, type Run } from './connection.ts';
-import { createMemory } from './known-state.ts';
 import { namesOf } from './keys.ts';
+import { createMemory } from './known-state.ts';
+import { pollStore, type Reading, readCells, tellAgain } from './restore.ts';
 import { helloScript } from './scripts.ts';
 import { redisTime } from './server-clock.ts';
 import { createRedisWriter } from './writer.ts';
-import { createSharing } from '../../coordination/index.ts';
-import { createViews, readText } from '../cells/cell-views.ts';
 
 export type { RedisClient } from './connection.ts';
 

@@ -2,9 +2,9 @@
 
 import { knownCellsMax } from '../../core/limits.ts';
 import type { Marked } from '../../ports/store.ts';
+import type { Known, Views } from '../cells/cell-views.ts';
 import { createMadeMarks, type MadeMarks } from '../cells/own-marks.ts';
 import type { Pulse } from '../cells/store-health.ts';
-import type { Known, Views } from '../cells/cell-views.ts';
 
 export interface Memory {
   readonly cells: ReadonlyMap<string, Known>;

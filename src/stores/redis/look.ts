@@ -2,8 +2,8 @@
 
 import type { Deal } from '../../ports/store.ts';
 import type { Link } from './connection.ts';
-import type { Memory } from './known-state.ts';
 import type { Names } from './keys.ts';
+import type { Memory } from './known-state.ts';
 
 /** `same` where nobody wrote the cells of the deal; undefined where nobody answered. */
 export async function lookAgain(

@@ -1,9 +1,9 @@
 /** What the answer to a deal says about cells, sums and marks, noted where this process looks. */
 
 import type { Deal, Dealt, Marked } from '../../ports/store.ts';
+import { keepSpare, type Views } from '../cells/cell-views.ts';
 import type { Plan } from '../cells/transaction-plan.ts';
 import type { Memory } from './known-state.ts';
-import { keepSpare, type Views } from '../cells/cell-views.ts';
 
 /** Why nobody knows what became of a deal, or why nothing did. */
 export const unanswered = 'the store did not answer';

@@ -1,16 +1,16 @@
 /** How a process catches up with the store, and how a store that forgot catches up with those who remember. */
 
 import { storeBatchMax } from '../../core/limits.ts';
-import type { Stored } from '../../ports/store.ts';
 import { machineClock } from '../../platform/machine-clock.ts';
+import type { Stored } from '../../ports/store.ts';
+import { readText, type Views } from '../cells/cell-views.ts';
 import { cardPrefix, laterCard } from '../cells/transaction-plan.ts';
 import type { Reply, Run } from './connection.ts';
-import type { Memory } from './known-state.ts';
 import type { Names } from './keys.ts';
+import type { Memory } from './known-state.ts';
 import type { Offer } from './script-arguments.ts';
 import { pollScript, readScript } from './scripts.ts';
 import type { RedisWriter } from './writer.ts';
-import { readText, type Views } from '../cells/cell-views.ts';
 
 export interface Reading {
   readonly run: Run;

@@ -2,11 +2,11 @@
 
 import { cardsMax } from '../../core/limits.ts';
 import type { Deal, Marking } from '../../ports/store.ts';
+import type { View } from '../cells/cell-views.ts';
 import { keyed } from '../cells/keyed-fingerprints.ts';
 import { isForPeople, isGuarded, type Plan } from '../cells/transaction-plan.ts';
-import type { Memory } from './known-state.ts';
 import type { Names } from './keys.ts';
-import type { View } from '../cells/cell-views.ts';
+import type { Memory } from './known-state.ts';
 
 /** A cell to be written. */
 export interface Offer {

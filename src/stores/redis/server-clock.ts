@@ -1,7 +1,7 @@
 /** The time of a store that machines share: the server's, advanced by this machine, and never turned back. */
 
-import type { Clock } from '../../ports/clock.ts';
 import { machineClock } from '../../platform/machine-clock.ts';
+import type { Clock } from '../../ports/clock.ts';
 
 export interface RedisTime {
   readonly clock: Clock;

@@ -5,13 +5,13 @@
 
 import { cellBytesMax } from '../../core/limits.ts';
 import type { Deal, Dealt } from '../../ports/store.ts';
+import { keepSpare, stateFor, type Views } from '../cells/cell-views.ts';
 import { isForPeople, type PlannedCell } from '../cells/transaction-plan.ts';
-import { forgotten, outrun, unanswered } from './replies.ts';
-import type { Out } from './unconfirmed.ts';
 import type { Link, Reply } from './connection.ts';
+import { forgotten, outrun, unanswered } from './replies.ts';
 import { expectedOf, type Sender } from './script-arguments.ts';
 import { swapScript } from './scripts.ts';
-import { keepSpare, stateFor, type Views } from '../cells/cell-views.ts';
+import type { Out } from './unconfirmed.ts';
 
 export interface SwapOptions {
   readonly link: () => Link;

@@ -1,19 +1,19 @@
 /** Deals over the line: planned on what is known, compared by the server, done again where somebody was faster. */
 
 import { dealTriesMax, keptDealsMax } from '../../core/limits.ts';
-import type { Deal, Dealt } from '../../ports/store.ts';
 import { machineClock, pause } from '../../platform/machine-clock.ts';
+import type { Deal, Dealt } from '../../ports/store.ts';
+import type { Views } from '../cells/cell-views.ts';
 import { arrived, countHere, isEmpty, type Plan, planDeal, type Refused } from '../cells/transaction-plan.ts';
-import { carriedOut, forgotten, outrun, unanswered } from './replies.ts';
 import { entriesOf, type Numbered, together } from './batch.ts';
-import { createLimbo, type Out } from './unconfirmed.ts';
 import type { Link, Reply } from './connection.ts';
 import { lookAgain } from './look.ts';
-import { expectedOf, offering, outMax, requestOf, type Sender, trimEvery, written } from './script-arguments.ts';
 import { createRoom } from './overflow.ts';
+import { carriedOut, forgotten, outrun, unanswered } from './replies.ts';
+import { expectedOf, offering, outMax, requestOf, type Sender, trimEvery, written } from './script-arguments.ts';
 import { dealScript } from './scripts.ts';
 import { createSwap } from './swap.ts';
-import type { Views } from '../cells/cell-views.ts';
+import { createLimbo, type Out } from './unconfirmed.ts';
 
 export interface RedisWriter {
   soon(deal: Deal): Promise<Dealt>;

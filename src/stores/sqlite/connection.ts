@@ -2,16 +2,16 @@
 
 import type { DatabaseSync } from 'node:sqlite';
 import type { Entry } from '../../core/event.ts';
-import type { Clock } from '../../ports/clock.ts';
-import type { Stored } from '../../ports/store.ts';
 import { machineClock } from '../../platform/machine-clock.ts';
 import { machineTime, type SavedTime } from '../../platform/machine-time.ts';
+import type { Clock } from '../../ports/clock.ts';
+import type { Stored } from '../../ports/store.ts';
+import { readText, type Views } from '../cells/cell-views.ts';
 import type { Pulse } from '../cells/store-health.ts';
-import { createDeals, type Deals, secretKey } from './transactions.ts';
 import { sentenceOf, troubleOf } from './errors.ts';
 import { inodeOf, type OpenFile, openFile, setAside, sumOf } from './file.ts';
 import { entriesOf } from './journal-rows.ts';
-import { readText, type Views } from '../cells/cell-views.ts';
+import { createDeals, type Deals, secretKey } from './transactions.ts';
 
 export interface Session {
   readonly clock: Clock;

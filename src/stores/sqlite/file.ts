@@ -15,8 +15,8 @@ import {
 import { dirname } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { SwitchgearError } from '../../core/error.ts';
-import { crc32 } from '../cells/checksums.ts';
 import { machineClock, standStill } from '../../platform/machine-clock.ts';
+import { crc32 } from '../cells/checksums.ts';
 import { codeOf, DamagedRow, openError, troubleOf } from './errors.ts';
 import { applicationId, blockOf, migrate, migrations, newerThan, versionOf } from './schema.ts';
 

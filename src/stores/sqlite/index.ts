@@ -1,21 +1,21 @@
 /** The door `switchgear/stores/sqlite`: state in one file that the processes of one machine share. */
 
+import { createSharing } from '../../coordination/index.ts';
 import type { Card } from '../../core/card.ts';
 import { SwitchgearError } from '../../core/error.ts';
 import { type Entry, type EntryBody, type EntryPlace, isTrace } from '../../core/event.ts';
 import { journalEntriesMax, lockWaitMs, storedKeysMax, storePollMs } from '../../core/limits.ts';
+import { every } from '../../platform/machine-clock.ts';
+import { freshName } from '../../platform/unique-id.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { CellOptions, Deal, Marked, Shared, Store } from '../../ports/store.ts';
-import { freshName } from '../../platform/unique-id.ts';
-import { every } from '../../platform/machine-clock.ts';
-import { cardPrefix, laterCard, putStep } from '../cells/transaction-plan.ts';
-import { createPulse, sayUnreadable } from '../cells/store-health.ts';
-import { createSharing } from '../../coordination/index.ts';
-import { createCheckpoints } from './checkpoint.ts';
-import { secretKey } from './transactions.ts';
-import { createSession } from './connection.ts';
-import { createWriter } from './writer.ts';
 import { createViews } from '../cells/cell-views.ts';
+import { createPulse, sayUnreadable } from '../cells/store-health.ts';
+import { cardPrefix, laterCard, putStep } from '../cells/transaction-plan.ts';
+import { createCheckpoints } from './checkpoint.ts';
+import { createSession } from './connection.ts';
+import { secretKey } from './transactions.ts';
+import { createWriter } from './writer.ts';
 
 export interface SqliteOptions {
   /** The file; it and its folder are made where they are missing, for this user alone. */

@@ -1,8 +1,8 @@
 /** The one lock of a file: taken in this tick, or not at all. */
 
 import { machineClock, standStill } from '../../platform/machine-clock.ts';
-import { troubleOf } from './errors.ts';
 import type { Session } from './connection.ts';
+import { troubleOf } from './errors.ts';
 
 const pauseMinMs = 0.2;
 

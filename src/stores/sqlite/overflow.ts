@@ -2,9 +2,9 @@
 
 import { keptDealsMax } from '../../core/limits.ts';
 import type { Deal, Dealt } from '../../ports/store.ts';
-import { countHere, type Refused } from '../cells/transaction-plan.ts';
-import type { Pulse } from '../cells/store-health.ts';
 import type { Views } from '../cells/cell-views.ts';
+import type { Pulse } from '../cells/store-health.ts';
+import { countHere, type Refused } from '../cells/transaction-plan.ts';
 
 export interface FileRoom {
   /** What a deal comes to on a cell for which there is no room; undefined where it may be tried. */

@@ -1,8 +1,8 @@
 /** A file that began anew is told what this process knows: cells it knows less of, sums that were higher, and marks. */
 
 import type { Marking } from '../../ports/store.ts';
-import type { Session } from './connection.ts';
 import { readText, stateOf, type Views } from '../cells/cell-views.ts';
+import type { Session } from './connection.ts';
 
 /** To be called in an open transaction. */
 export function tellFile(

@@ -1,8 +1,8 @@
 /** Traces on their way into a file: nobody waits for them, so those of about the same time are one commit. */
 
 import { journalEntriesMax } from '../../core/limits.ts';
-import type { Note } from '../../ports/store.ts';
 import { machineClock } from '../../platform/machine-clock.ts';
+import type { Note } from '../../ports/store.ts';
 
 export interface Traces {
   add(note: Note): void;

@@ -6,6 +6,7 @@ import type { Entry } from '../../core/event.ts';
 import { cardsMax } from '../../core/limits.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Addition, Deal, Dealt, Marked, Marking, Note } from '../../ports/store.ts';
+import { type Known, keepSpare, type View, type Views } from '../cells/cell-views.ts';
 import { cardPrefix, isForPeople, planDeal, type Refused } from '../cells/transaction-plan.ts';
 import { DamagedRow } from './errors.ts';
 import { sumOf } from './file.ts';
@@ -13,7 +14,6 @@ import { journalLines } from './journal-rows.ts';
 import { dropOldest } from './retention.ts';
 import { blockOf, migrations, newerThan } from './schema.ts';
 import { statementsOf } from './statements.ts';
-import { type Known, keepSpare, type View, type Views } from '../cells/cell-views.ts';
 
 /** What became of one deal, and what has to be learnt once it is committed. */
 export interface Ran {

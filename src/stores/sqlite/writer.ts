@@ -2,19 +2,19 @@
 
 import type { Entry } from '../../core/event.ts';
 import { keptDealsMax, lockPatienceMs } from '../../core/limits.ts';
-import type { Deal, Dealt, Note } from '../../ports/store.ts';
 import { machineClock } from '../../platform/machine-clock.ts';
+import type { Deal, Dealt, Note } from '../../ports/store.ts';
+import type { Views } from '../cells/cell-views.ts';
 import { createMadeMarks } from '../cells/own-marks.ts';
-import { arrived, countHere, isBehind, touchesCards } from '../cells/transaction-plan.ts';
 import type { Pulse } from '../cells/store-health.ts';
-import type { Ran, Retain } from './transactions.ts';
+import { arrived, countHere, isBehind, touchesCards } from '../cells/transaction-plan.ts';
+import type { Session } from './connection.ts';
 import { codeOf, sentenceOf, troubleOf } from './errors.ts';
-import { tellFile } from './restore.ts';
 import { takeLock } from './lock.ts';
 import { createFileRoom } from './overflow.ts';
-import type { Session } from './connection.ts';
+import { tellFile } from './restore.ts';
 import { createTraces } from './trace-buffer.ts';
-import type { Views } from '../cells/cell-views.ts';
+import type { Ran, Retain } from './transactions.ts';
 
 export interface Writer {
   now(deal: Deal): Ran;

@@ -2,8 +2,8 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { createSwitchgear } from '../../../src/guard/create-switchgear.ts';
 import { protect } from '../../../src/adapters/langchain/index.ts';
+import { createSwitchgear } from '../../../src/guard/create-switchgear.ts';
 
 test('without its package the adapter says which one to install, and nothing runs unguarded', async () => {
   const gear = createSwitchgear({ log: 'silent', env: {} });

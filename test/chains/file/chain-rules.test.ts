@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { ruleOf } from '../../../src/core/controls/rules/rule.ts';
 import type { ParamValues } from '../../../src/chains/file/chain.ts';
 import { ruleProblem, rulesOf, shapeOf } from '../../../src/chains/file/chain-rules.ts';
+import { ruleOf } from '../../../src/core/controls/rules/rule.ts';
 
 const target = 'chain:c';
 const chainWith = (condition: string, action = 'abort', reason?: string) => ({

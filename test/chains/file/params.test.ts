@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { chainTextMax } from '../../../src/core/limits.ts';
 import { readParams } from '../../../src/chains/file/params.ts';
 import { readChain } from '../../../src/chains/file/read-chain.ts';
+import { chainTextMax } from '../../../src/core/limits.ts';
 
 function chainWith(params: string, use = 'x'): NonNullable<ReturnType<typeof readChain>['chain']> {
   const { chain, problems } = readChain(

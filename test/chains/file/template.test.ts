@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { chainFilledMax } from '../../../src/core/limits.ts';
 import { fillTemplates, namesIn, parseTemplate, type Scope } from '../../../src/chains/file/template.ts';
+import { chainFilledMax } from '../../../src/core/limits.ts';
 
 const scope: Scope = {
   params: { ticker: 'ACME', max: 500, dry: false, price: 1 },

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { RuleText } from '../../../src/core/settings.ts';
 import { unveilOf, veilOf } from '../../../src/chains/run/parameter-redaction.ts';
+import type { RuleText } from '../../../src/core/settings.ts';
 
 const rule = (condition: string, reason?: string): RuleText => ({
   target: 'chain:c',

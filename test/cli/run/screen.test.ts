@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { simulatedClock } from '../../../src/testing/index.ts';
 import { oneLine, runScreen, type Sink } from '../../../src/cli/run/screen.ts';
+import { simulatedClock } from '../../../src/testing/index.ts';
 
 const erase = '\r\u001b[2K';
 

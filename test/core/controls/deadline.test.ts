@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { actionOf, limitsOf, permitOf, seated, stopOf } from '../../control-story.ts';
 import { success } from '../../../src/core/action.ts';
 import { deadline, durationOf, idleOf } from '../../../src/core/controls/deadline.ts';
 import { allow, type Code, type Verdict } from '../../../src/core/verdict.ts';
+import { actionOf, limitsOf, permitOf, seated, stopOf } from '../../control-story.ts';
 
 const limits = limitsOf({ maxDurationSecs: 100, maxIdleSecs: 10 });
 const halt = (code: Code, actual: number, limit: number): Verdict => ({

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { limitsOf, seated, stopOf } from '../../control-story.ts';
 import { cancelled, success } from '../../../src/core/action.ts';
 import { denials } from '../../../src/core/controls/denials.ts';
 import { allow } from '../../../src/core/verdict.ts';
+import { limitsOf, seated, stopOf } from '../../control-story.ts';
 
 const control = denials(limitsOf({ maxDenials: 2 }));
 const deny = stopOf('deny');

@@ -1,10 +1,17 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { limitsOf } from '../../control-story.ts';
 import { initialBreaker } from '../../../src/core/controls/breaker/state.ts';
 import { defaultSettings } from '../../../src/core/controls/defaults.ts';
 import { delegation } from '../../../src/core/controls/delegation/delegation.ts';
-import { breakerSeat, delegationSeat, initialTaskCells, type TaskSeats, taskControls, taskSeats } from '../../../src/core/controls/panel.ts';
+import {
+  breakerSeat,
+  delegationSeat,
+  initialTaskCells,
+  type TaskSeats,
+  taskControls,
+  taskSeats,
+} from '../../../src/core/controls/panel.ts';
+import { limitsOf } from '../../control-story.ts';
 
 function taskOf(id: string, parent: TaskSeats | undefined, loops = true): TaskSeats {
   const controls = taskControls(limitsOf(), { ...defaultSettings.loop, enabled: loops });

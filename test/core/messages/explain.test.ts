@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { stopOf } from '../../control-story.ts';
 import { actionsFor, explain } from '../../../src/core/messages/explain.ts';
 import type { Stop } from '../../../src/core/verdict.ts';
+import { stopOf } from '../../control-story.ts';
 
 const told = (stop: Stop) => explain(stop, { name: 'search', agent: 'a', atMs: 1_000 });
 const words = (stop: Stop) => {

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { actionOf, limitsOf, stopOf } from '../../control-story.ts';
 import { defaultSettings } from '../../../src/core/controls/defaults.ts';
 import type { Entry, EntryBody, EntryPlace } from '../../../src/core/event.ts';
 import { repeatRecords } from '../../../src/core/replay/records.ts';
 import type { ReplayOptions } from '../../../src/core/replay/state.ts';
 import type { Settings } from '../../../src/core/settings.ts';
 import { allow, type Code, type Counters, type Verdict } from '../../../src/core/verdict.ts';
+import { actionOf, limitsOf, stopOf } from '../../control-story.ts';
 
 type Line = EntryBody & EntryPlace & { readonly atMs?: number };
 

@@ -2,7 +2,6 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { actionOf, limitsOf, stopOf } from '../../control-story.ts';
 import { type Action, cancelled, type Outcome, success } from '../../../src/core/action.ts';
 import { defaultSettings } from '../../../src/core/controls/defaults.ts';
 import type { Entry, EntryBody, EntryPlace } from '../../../src/core/event.ts';
@@ -10,6 +9,7 @@ import { replay } from '../../../src/core/replay/replay.ts';
 import type { ReplayOptions } from '../../../src/core/replay/state.ts';
 import type { BreakerSettings, Settings, TaskSettings } from '../../../src/core/settings.ts';
 import type { Stop, Verdict } from '../../../src/core/verdict.ts';
+import { actionOf, limitsOf, stopOf } from '../../control-story.ts';
 
 type Line = EntryBody & EntryPlace & { readonly atMs: number };
 type Refused = Extract<EntryBody, { type: 'action-refused' }>;

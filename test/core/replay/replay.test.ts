@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { reload } from '../../../src/guard/extras/reload.ts';
-import { createSwitchgear } from '../../../src/guard/create-switchgear.ts';
-import { resolveBreaker } from '../../../src/core/resolve-settings.ts';
-import { simulatedClock } from '../../../src/testing/index.ts';
 import type { Entry } from '../../../src/core/event.ts';
 import { replay } from '../../../src/core/replay/replay.ts';
+import { resolveBreaker } from '../../../src/core/resolve-settings.ts';
+import { createSwitchgear } from '../../../src/guard/create-switchgear.ts';
+import { reload } from '../../../src/guard/extras/reload.ts';
+import { simulatedClock } from '../../../src/testing/index.ts';
 
 type Policy = Readonly<Record<string, unknown>>;
 

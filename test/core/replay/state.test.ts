@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { actionOf, limitsOf } from '../../control-story.ts';
 import type { Control } from '../../../src/core/control.ts';
 import { defaultSettings } from '../../../src/core/controls/defaults.ts';
+import { ruleOf } from '../../../src/core/controls/rules/rule.ts';
 import type { Entry } from '../../../src/core/event.ts';
 import { agentOf, breakerSettingsOf, type ReplayOptions, replayState } from '../../../src/core/replay/state.ts';
-import { ruleOf } from '../../../src/core/controls/rules/rule.ts';
 import type { BreakerSettings } from '../../../src/core/settings.ts';
+import { actionOf, limitsOf } from '../../control-story.ts';
 
 const rule = { target: '*', condition: 'amount>5', action: 'abort' };
 const own = (name: string, scope: Control['scope']) =>

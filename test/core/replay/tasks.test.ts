@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { limitsOf, stopOf } from '../../control-story.ts';
 import type { Control } from '../../../src/core/control.ts';
 import { defaultSettings } from '../../../src/core/controls/defaults.ts';
 import type { Entry } from '../../../src/core/event.ts';
 import { replayTasks } from '../../../src/core/replay/tasks.ts';
+import { limitsOf, stopOf } from '../../control-story.ts';
 
 const start = (task: string, said: { parent?: string; retryOf?: string } = {}) =>
   ({ seq: 1, atMs: 5, wallMs: 0, type: 'task-started', task, limits: limitsOf(), ...said }) as Extract<

@@ -4,9 +4,9 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
 import { emptyWindow } from '../../../src/core/controls/budget/joint-budget.ts';
+import { createPurse } from '../../../src/guard/budgets/allowance.ts';
 import type { Deal, Dealt, Shared } from '../../../src/ports/store.ts';
 import { simulatedClock } from '../../../src/testing/simulated-clock.ts';
-import { createPurse } from '../../../src/guard/budgets/allowance.ts';
 
 /** A purse on a store that answers when it is told to. */
 function pursed() {

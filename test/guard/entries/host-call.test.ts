@@ -2,11 +2,11 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { promisesSettled, simulatedClock } from '../../../src/testing/simulated-clock.ts';
 import type { PolicyInput } from '../../../src/guard/api.ts';
+import { createSwitchgear } from '../../../src/guard/create-switchgear.ts';
 import { bookUsage, hostCall, wouldAsk } from '../../../src/guard/entries/host-call.ts';
 import { openCall } from '../../../src/guard/entries/open-call.ts';
-import { createSwitchgear } from '../../../src/guard/create-switchgear.ts';
+import { promisesSettled, simulatedClock } from '../../../src/testing/simulated-clock.ts';
 
 function stage(policy: PolicyInput = {}) {
   const clock = simulatedClock();

@@ -4,9 +4,9 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { fullContentMax, redactedContentMax } from '../../../src/core/limits.ts';
 import { createSwitchgear } from '../../../src/guard/create-switchgear.ts';
+import { textOf } from '../../../src/guard/policy/argument-content.ts';
 import { reload } from '../../../src/index.ts';
 import { simulatedClock } from '../../../src/testing/simulated-clock.ts';
-import { textOf } from '../../../src/guard/policy/argument-content.ts';
 
 const key = 'sk-proj-4fGh82hdJx0aPq77';
 

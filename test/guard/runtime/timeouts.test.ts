@@ -2,9 +2,9 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { type Timeout, timeouts } from '../../../src/guard/runtime/timeouts.ts';
 import type { Clock } from '../../../src/ports/clock.ts';
 import { simulatedClock } from '../../../src/testing/simulated-clock.ts';
-import { type Timeout, timeouts } from '../../../src/guard/runtime/timeouts.ts';
 
 /** A clock that counts the timers that were ever asked for. */
 function counting() {

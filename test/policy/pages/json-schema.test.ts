@@ -3,11 +3,11 @@ import { readFileSync } from 'node:fs';
 import test from 'node:test';
 import { checkPolicy } from '../../../src/policy/check/check-policy.ts';
 import { parsePolicy } from '../../../src/policy/file/files.ts';
-import { presets } from '../../../src/policy/table/presets.ts';
-import { settingsReference } from '../../../src/policy/pages/reference-page.ts';
 import { type JsonSchema, policySchema } from '../../../src/policy/pages/json-schema.ts';
+import { settingsReference } from '../../../src/policy/pages/reference-page.ts';
+import { presets } from '../../../src/policy/table/presets.ts';
 
-const root = new URL('../../', import.meta.url);
+const root = new URL('../../../', import.meta.url);
 
 test('policy.schema.json is current: npx switchgear policy schema > policy.schema.json, then npm run format', () => {
   const written: unknown = JSON.parse(readFileSync(new URL('policy.schema.json', root), 'utf8'));

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
+import { resolveBreaker } from '../../../src/core/resolve-settings.ts';
 import { checkPolicy } from '../../../src/policy/check/check-policy.ts';
 import { presets } from '../../../src/policy/table/presets.ts';
-import { resolveBreaker } from '../../../src/core/resolve-settings.ts';
 
 const numbers: readonly (readonly [string, readonly unknown[]])[] = [
   ['default', ['timed', 5, 60, 2, true, 30]],

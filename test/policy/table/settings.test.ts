@@ -2,13 +2,13 @@ import assert from 'node:assert/strict';
 import test from 'node:test';
 import { defaultBreaker } from '../../../src/core/controls/breaker/defaults.ts';
 import { defaultSettings } from '../../../src/core/controls/defaults.ts';
+import { camelOf, snakeOf } from '../../../src/core/names.ts';
 import { checkPolicy } from '../../../src/policy/check/check-policy.ts';
+import { variables } from '../../../src/policy/check/environment-names.ts';
 import { namesOf } from '../../../src/policy/check/section.ts';
 import { valueProblem } from '../../../src/policy/check/value.ts';
-import { camelOf, snakeOf } from '../../../src/core/names.ts';
 import { sectionDocs, settingDocs } from '../../../src/policy/pages/setting-docs.ts';
 import { sections, topFields } from '../../../src/policy/table/settings.ts';
-import { variables } from '../../../src/policy/check/environment-names.ts';
 
 const all = [
   ...Object.entries(topFields).map(([name, setting]) => ({ path: name, name, setting })),

@@ -5,11 +5,11 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { after, test } from 'node:test';
 import { SwitchgearError } from '../../../src/core/error.ts';
-import type { Change, Hint } from '../../../src/ports/store.ts';
-import { simulatedClock, storeSuite } from '../../../src/testing/index.ts';
 import { machineTime } from '../../../src/platform/machine-time.ts';
+import type { Change, Hint } from '../../../src/ports/store.ts';
 import { sqliteStore } from '../../../src/stores/sqlite/index.ts';
 import { migrate, migrations, versionOf } from '../../../src/stores/sqlite/schema.ts';
+import { simulatedClock, storeSuite } from '../../../src/testing/index.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'switchgear-sqlite-'));
 after(() => rmSync(folder, { recursive: true, force: true }));

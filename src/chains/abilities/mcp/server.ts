@@ -14,10 +14,10 @@ import { mcpStartMs, reasonLengthMax, timerMaxMs } from '../../../core/limits.ts
 import type { AbilityCall } from '../ability.ts';
 import { AbilityError } from '../ability-error.ts';
 import type { Environment } from '../child-process.ts';
-import { type McpServerConfig, startable } from './config.ts';
 import { boundedFetch, excessOf } from './bounded-fetch.ts';
-import { processLine } from './stdio-transport.ts';
+import { type McpServerConfig, startable } from './config.ts';
 import { toolOutput } from './result.ts';
+import { processLine } from './stdio-transport.ts';
 
 export interface McpServer {
   /** Starts it if need be, and asks for its tools. */

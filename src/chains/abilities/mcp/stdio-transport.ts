@@ -5,8 +5,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type JSONRPCMessage, ReadBuffer, serializeMessage, type Transport } from '@modelcontextprotocol/client';
 import { mcpMessageBytesMax, mcpStopMs } from '../../../core/limits.ts';
 import { cleanEnvironment, type Environment, endGroup, endWithUs, lastWords } from '../child-process.ts';
-import type { McpServerConfig } from './config.ts';
 import { excessOf } from './bounded-fetch.ts';
+import type { McpServerConfig } from './config.ts';
 
 /** A line that can say how its process ended. */
 export interface ProcessLine {

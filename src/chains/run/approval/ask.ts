@@ -6,18 +6,18 @@
 import type { Card, CardAction } from '../../../core/card.ts';
 import { answerPollMs, storeRetryMinMs } from '../../../core/limits.ts';
 import type { Stop } from '../../../core/verdict.ts';
-import type { askPerson } from '../../../guard/route/approval.ts';
-import { wait } from '../../../platform/system-clock.ts';
-import { tell } from '../../../guard/route/admission.ts';
-import type { Lane } from '../../../guard/route/call-site.ts';
 import { holdsWords } from '../../../guard/journal/journal.ts';
-import { atHalt } from '../../../guard/tasks/task.ts';
+import { tell } from '../../../guard/route/admission.ts';
+import type { askPerson } from '../../../guard/route/approval.ts';
+import type { Lane } from '../../../guard/route/call-site.ts';
 import type { Works } from '../../../guard/runtime/runtime.ts';
+import { atHalt } from '../../../guard/tasks/task.ts';
+import { wait } from '../../../platform/system-clock.ts';
 import type { Answer } from '../../../ports/approver.ts';
+import { sameRules } from '../state/transitions.ts';
+import { type Desk, write } from '../storage/run-context.ts';
 import { answerQuestion, expire } from './answer-card.ts';
 import { cardId, openQuestion } from './question-card.ts';
-import { type Desk, write } from '../storage/run-context.ts';
-import { sameRules } from '../state/transitions.ts';
 import { findStanding, giveStanding } from './standing-approvals.ts';
 
 /** How a run asks: who approved it comes back, or the word against it. */

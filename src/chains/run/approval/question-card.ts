@@ -3,11 +3,11 @@
 import { createHmac } from 'node:crypto';
 import type { Card, CardAction } from '../../../core/card.ts';
 import type { Stop } from '../../../core/verdict.ts';
-import type { Lane } from '../../../guard/route/call-site.ts';
 import { holdsWords } from '../../../guard/journal/journal.ts';
+import type { Lane } from '../../../guard/route/call-site.ts';
 import type { Works } from '../../../guard/runtime/runtime.ts';
-import { argsLine, expire } from './answer-card.ts';
 import { type Desk, write } from '../storage/run-context.ts';
+import { argsLine, expire } from './answer-card.ts';
 
 const actions: readonly CardAction[] = ['approve', 'approve_run', 'approve_always', 'decline'];
 

@@ -1,11 +1,11 @@
 /** What a run works with: its gear and gate, its rules, who does what, and what came out so far. */
 
-import type { ChainGate } from '../../../guard/entries/chain-step.ts';
 import type { Switchgear } from '../../../guard/api.ts';
+import type { ChainGate } from '../../../guard/entries/chain-step.ts';
 import { holdsWords, write } from '../../../guard/journal/journal.ts';
 import type { Ability } from '../../abilities/ability.ts';
-import type { Desk } from './run-context.ts';
 import type { Checked, RunRules } from '../state/check-rules.ts';
+import type { Desk } from './run-context.ts';
 
 export interface Bench {
   readonly desk: Desk;

@@ -6,11 +6,11 @@ import { wait } from '../../../platform/system-clock.ts';
 import type { Approver } from '../../../ports/approver.ts';
 import type { Clock } from '../../../ports/clock.ts';
 import type { Store } from '../../../ports/store.ts';
-import type { CardChange, Tell } from './values.ts';
 import type { RunEvent } from '../state/run-event.ts';
-import { type Beside, keepMove, type Moved } from './runs.ts';
 import type { RunState } from '../state/run-state.ts';
 import type { RunMove } from '../state/transitions.ts';
+import { type Beside, keepMove, type Moved } from './runs.ts';
+import type { CardChange, Tell } from './values.ts';
 
 export interface Desk {
   readonly store: Store;

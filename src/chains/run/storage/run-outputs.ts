@@ -1,9 +1,9 @@
 /** What a run knows so far: the outputs of its steps by their keys, and what the next step would be called with. */
 
 import type { Store } from '../../../ports/store.ts';
-import { readOutput } from './runs.ts';
-import type { RunState } from '../state/run-state.ts';
 import { fillTemplates } from '../../file/template.ts';
+import type { RunState } from '../state/run-state.ts';
+import { readOutput } from './runs.ts';
 
 /** Reads what the steps gave into `outputs`; the id of a step whose output is not there, or undefined. */
 export async function readOutputs(

@@ -5,10 +5,10 @@ import type { EntryBody } from '../../../core/event.ts';
 import { chainRunsMax, journalEntriesMax, runKeepMs } from '../../../core/limits.ts';
 import { quoted } from '../../../core/quote.ts';
 import type { Note, Store } from '../../../ports/store.ts';
-import { dropTexts, readText, textChanges, textKey } from './outputs.ts';
-import { type CardChange, type Changed, change, readValue, readValues, type Tell } from './values.ts';
 import type { RunState, StepState } from '../state/run-state.ts';
 import { isOver, moveRun, type RunMove } from '../state/transitions.ts';
+import { dropTexts, readText, textChanges, textKey } from './outputs.ts';
+import { type CardChange, type Changed, change, readValue, readValues, type Tell } from './values.ts';
 
 const prefix = 'chain/';
 

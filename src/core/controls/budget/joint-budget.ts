@@ -1,12 +1,12 @@
 /** Caps what a session, an agent, a project or everybody may use: for good, or in any stretch of a rolling window. */
 
 import type { Action, Cost } from '../../action.ts';
-import { microsPerCent } from './budget.ts';
 import type { Control } from '../../control.ts';
 import type { ControlEvent, EntryBody } from '../../event.ts';
 import { budgetSlices } from '../../limits.ts';
 import type { JointBudget } from '../../settings.ts';
 import { allow, type Stop, type Verdict } from '../../verdict.ts';
+import { microsPerCent } from './budget.ts';
 
 /**
  * What is booked, in slices of the window, the newest first; without a window there is one slice.

@@ -1,10 +1,10 @@
 /** Whether a worker came back with a failure: its status first, its words last. */
 
 import { isDenial, peek } from '../../classify.ts';
-import { isOwnMessage, oneLine } from './messages.ts';
 import { reasonLengthMax, textLengthMax } from '../../limits.ts';
 import { jaccard, tokensOf } from '../../similarity.ts';
 import { codes } from '../../verdict.ts';
+import { isOwnMessage, oneLine } from './messages.ts';
 
 export interface WorkerReading {
   /** Read inability from the worker's words, too. */

@@ -3,15 +3,15 @@
 import type { Action } from '../../action.ts';
 import type { Control } from '../../control.ts';
 import type { ActionSettled } from '../../event.ts';
-import { loopHabitsMax } from '../../limits.ts';
 import { isMatch } from '../../glob.ts';
+import { loopHabitsMax } from '../../limits.ts';
 import type { LoopSettings } from '../../settings.ts';
 import { allow, type Counters, type Stop, type Verdict } from '../../verdict.ts';
-import { forget, remember, timesRefused } from './refused-call.ts';
 import { countOutput, endRow } from './output-streak.ts';
+import { forget, remember, timesRefused } from './refused-call.ts';
+import type { Habit } from './score.ts';
 import { initialLoop, type LoopState, type Memory, memoryOf, type Repeated } from './state.ts';
 import { hasFailure, isRipe, openText, openTurn, pointsOf, repeatOf, settleCall } from './turns.ts';
-import type { Habit } from './score.ts';
 
 /** What the agent is told before anything is refused. */
 export interface Suspicion {

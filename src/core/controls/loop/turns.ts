@@ -3,8 +3,8 @@
 import { seenCallsMax } from '../../limits.ts';
 import type { LoopSettings } from '../../settings.ts';
 import { nothingNew, something } from './output-streak.ts';
-import { type LoopState, type Memory, memoryOf, type Repeated, type SeenCall, type Turn } from './state.ts';
 import { type Habit, type Settled, weigh } from './score.ts';
+import { type LoopState, type Memory, memoryOf, type Repeated, type SeenCall, type Turn } from './state.ts';
 
 /** A call is proposed. After an answer it begins a new turn; before one it is a parallel twin. */
 export function openTurn(memory: Memory): void {

@@ -8,8 +8,8 @@ import type { RuleSettings, RuleText } from '../../settings.ts';
 import { rulesControl } from './control.ts';
 import { matchCall, matchResult } from './evaluate.ts';
 import { hide } from './redaction.ts';
-import { addRules, ruleSet } from './rule-set.ts';
 import { parseRule, type Rule, ruleOf } from './rule.ts';
+import { addRules, ruleSet } from './rule-set.ts';
 
 /** The engine of some rules. */
 export interface RulesInForce extends RuleEngine {

@@ -1,10 +1,10 @@
 /** Which rules fire on what is at hand: a step, a single call, or its result. Frequency is counted elsewhere. */
 
 import type { RuleHit } from '../../action.ts';
+import { isMatch } from '../../glob.ts';
 import { textLengthMax } from '../../limits.ts';
 import type { RuleSettings } from '../../settings.ts';
 import type { Condition, Frequency } from './condition.ts';
-import { isMatch } from '../../glob.ts';
 import { look, lookInArgs, numberOf, type Seen, textOf } from './lookup.ts';
 import type { Rule } from './rule.ts';
 import { isFor, namesTool } from './target.ts';

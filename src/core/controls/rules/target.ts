@@ -5,8 +5,8 @@
  * No chain id holds a star, so a bare word with one is a tool glob.
  */
 
-import { nameLengthMax } from '../../limits.ts';
 import { isMatch } from '../../glob.ts';
+import { nameLengthMax } from '../../limits.ts';
 
 /** What a rule may be about; `chain` is set inside chains only. */
 export interface Subject {

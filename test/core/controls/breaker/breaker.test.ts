@@ -2,9 +2,6 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { judged, neutral, type Row, settingsOf, story } from '../../../breaker/story.ts';
-import { tripTimesMax } from '../../../../src/core/limits.ts';
-import type { BreakerSettings } from '../../../../src/core/settings.ts';
 import {
   admitCall,
   advanceBreaker,
@@ -17,6 +14,9 @@ import {
 } from '../../../../src/core/controls/breaker/breaker.ts';
 import { openBreaker, openForMs, resetBreaker, waitMs } from '../../../../src/core/controls/breaker/phases.ts';
 import { initialBreaker } from '../../../../src/core/controls/breaker/state.ts';
+import { tripTimesMax } from '../../../../src/core/limits.ts';
+import type { BreakerSettings } from '../../../../src/core/settings.ts';
+import { judged, neutral, type Row, settingsOf, story } from '../../../breaker/story.ts';
 
 const rows = (count: number, ...row: Row): readonly Row[] => Array.from({ length: count }, () => row);
 

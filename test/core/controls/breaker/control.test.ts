@@ -2,12 +2,12 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { failure, settingsOf } from '../../../breaker/story.ts';
 import type { Action, Outcome, Permit } from '../../../../src/core/action.ts';
-import type { ControlEvent } from '../../../../src/core/event.ts';
-import { allow, type Stop } from '../../../../src/core/verdict.ts';
 import { breaker } from '../../../../src/core/controls/breaker/control.ts';
 import type { BreakerState } from '../../../../src/core/controls/breaker/state.ts';
+import type { ControlEvent } from '../../../../src/core/event.ts';
+import { allow, type Stop } from '../../../../src/core/verdict.ts';
+import { failure, settingsOf } from '../../../breaker/story.ts';
 
 const action = (id: number): Action => ({
   id,

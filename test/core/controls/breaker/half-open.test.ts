@@ -2,9 +2,15 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { failure, judged, settingsOf, story } from '../../../breaker/story.ts';
-import { admitCall, advanceBreaker, judgeBreaker, renewProbe, settleCall } from '../../../../src/core/controls/breaker/breaker.ts';
+import {
+  admitCall,
+  advanceBreaker,
+  judgeBreaker,
+  renewProbe,
+  settleCall,
+} from '../../../../src/core/controls/breaker/breaker.ts';
 import { initialBreaker } from '../../../../src/core/controls/breaker/state.ts';
+import { failure, judged, settingsOf, story } from '../../../breaker/story.ts';
 
 const quick = { failureThreshold: 1 };
 

@@ -2,10 +2,10 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { settingsOf, story } from '../../../breaker/story.ts';
 import { breakerMetrics } from '../../../../src/core/controls/breaker/metrics.ts';
 import { openBreaker } from '../../../../src/core/controls/breaker/phases.ts';
 import { initialBreaker } from '../../../../src/core/controls/breaker/state.ts';
+import { settingsOf, story } from '../../../breaker/story.ts';
 
 const alert = { tripsPerHour: 5, failureRate: 0.1, timeInOpenSecs: 300 };
 const settings = settingsOf({});

@@ -2,10 +2,17 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { settingsOf } from '../../../breaker/story.ts';
-import { bucketsPerWindow } from '../../../../src/core/limits.ts';
 import { type BreakerState, initialBreaker } from '../../../../src/core/controls/breaker/state.ts';
-import { bucketCount, bucketSums, clearWindows, record, ringSums, ringWords } from '../../../../src/core/controls/breaker/window.ts';
+import {
+  bucketCount,
+  bucketSums,
+  clearWindows,
+  record,
+  ringSums,
+  ringWords,
+} from '../../../../src/core/controls/breaker/window.ts';
+import { bucketsPerWindow } from '../../../../src/core/limits.ts';
+import { settingsOf } from '../../../breaker/story.ts';
 
 /** Numbers that look random and are the same in every run. */
 function numbers(seed: number): () => number {

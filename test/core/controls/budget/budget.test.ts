@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { actionOf, limitsOf, permitOf, seated, stopOf } from '../../../control-story.ts';
 import { success } from '../../../../src/core/action.ts';
 import { budget, carryOn, microsPerCent } from '../../../../src/core/controls/budget/budget.ts';
 import { allow, type Code, type Verdict } from '../../../../src/core/verdict.ts';
+import { actionOf, limitsOf, permitOf, seated, stopOf } from '../../../control-story.ts';
 
 const halt = (code: Code, actual: number, limit: number): Verdict => ({
   kind: 'halt',

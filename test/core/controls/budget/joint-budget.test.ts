@@ -1,11 +1,19 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { actionOf, permitOf, seated, stopOf } from '../../../control-story.ts';
 import { givenBack, success } from '../../../../src/core/action.ts';
-import { type BudgetWindow, book, emptyWindow, jointBudget, noticeDue, overBudget, usedAt } from '../../../../src/core/controls/budget/joint-budget.ts';
+import {
+  type BudgetWindow,
+  book,
+  emptyWindow,
+  jointBudget,
+  noticeDue,
+  overBudget,
+  usedAt,
+} from '../../../../src/core/controls/budget/joint-budget.ts';
 import { budgetSlices } from '../../../../src/core/limits.ts';
 import type { JointBudget } from '../../../../src/core/settings.ts';
 import { allow, type Stop } from '../../../../src/core/verdict.ts';
+import { actionOf, permitOf, seated, stopOf } from '../../../control-story.ts';
 
 const inTask = { task: 't' };
 const calls = (limit: number, said: Partial<JointBudget> = {}): JointBudget => ({

@@ -2,7 +2,14 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Action, Outcome } from '../../../../src/core/action.ts';
 import type { Control } from '../../../../src/core/control.ts';
-import { type DelegationState, delegation, failuresOf, isCounted, mayDelegate, recordFailure } from '../../../../src/core/controls/delegation/delegation.ts';
+import {
+  type DelegationState,
+  delegation,
+  failuresOf,
+  isCounted,
+  mayDelegate,
+  recordFailure,
+} from '../../../../src/core/controls/delegation/delegation.ts';
 import type { ControlEvent } from '../../../../src/core/event.ts';
 import { workersMax } from '../../../../src/core/limits.ts';
 import type { DelegationSettings } from '../../../../src/core/settings.ts';

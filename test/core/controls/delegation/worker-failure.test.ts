@@ -2,8 +2,12 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { runInNewContext } from 'node:vm';
 import { blockReason, shortMessage, userMessage } from '../../../../src/core/controls/delegation/messages.ts';
+import {
+  causeHint,
+  type WorkerReading,
+  workerFailure,
+} from '../../../../src/core/controls/delegation/worker-failure.ts';
 import { reasonLengthMax } from '../../../../src/core/limits.ts';
-import { causeHint, type WorkerReading, workerFailure } from '../../../../src/core/controls/delegation/worker-failure.ts';
 
 const read = (result: unknown, reading: Partial<WorkerReading> = {}) =>
   workerFailure(result, { phrases: true, ...reading });

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { seated } from '../../../control-story.ts';
 import { defaultSettings } from '../../../../src/core/controls/defaults.ts';
+import { loop } from '../../../../src/core/controls/loop/loop.ts';
+import { whatRepeats } from '../../../../src/core/controls/loop/messages.ts';
+import { markValue, type ResultMark } from '../../../../src/core/controls/loop/result-mark.ts';
 import { seenCallsMax } from '../../../../src/core/limits.ts';
 import type { LoopSettings } from '../../../../src/core/settings.ts';
 import { allow, type Stop } from '../../../../src/core/verdict.ts';
-import { loop } from '../../../../src/core/controls/loop/loop.ts';
-import { markValue, type ResultMark } from '../../../../src/core/controls/loop/result-mark.ts';
-import { whatRepeats } from '../../../../src/core/controls/loop/messages.ts';
+import { seated } from '../../../control-story.ts';
 
 const markText = (text: string, ok = true): ResultMark => markValue(text, ok)!;
 

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { seated, stopOf } from '../../../control-story.ts';
 import { defaultSettings } from '../../../../src/core/controls/defaults.ts';
+import { loop } from '../../../../src/core/controls/loop/loop.ts';
 import { refusedCallsMax } from '../../../../src/core/limits.ts';
 import { allow, type Stop } from '../../../../src/core/verdict.ts';
-import { loop } from '../../../../src/core/controls/loop/loop.ts';
+import { seated, stopOf } from '../../../control-story.ts';
 
 const control = loop({ ...defaultSettings.loop, similarityJaccardThreshold: 0.9, windowSize: 3, refusedRepeats: 2 });
 const deny = stopOf('deny');

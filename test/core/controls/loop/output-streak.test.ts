@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { seated } from '../../../control-story.ts';
 import { defaultSettings } from '../../../../src/core/controls/defaults.ts';
 import { loop } from '../../../../src/core/controls/loop/loop.ts';
 import { markValue } from '../../../../src/core/controls/loop/result-mark.ts';
+import { seated } from '../../../control-story.ts';
 
 function speaker(rowAcrossCalls = true) {
   const task = seated(loop({ ...defaultSettings.loop, rowAcrossCalls }));

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { fingerprintDepthMax, fingerprintEntriesMax, markLengthMax } from '../../../../src/core/limits.ts';
 import { markValue } from '../../../../src/core/controls/loop/result-mark.ts';
+import { fingerprintDepthMax, fingerprintEntriesMax, markLengthMax } from '../../../../src/core/limits.ts';
 
 const exact = (value: unknown) => markValue(value, true)!.exact;
 const loose = (value: unknown) => markValue(value, true)!.loose;

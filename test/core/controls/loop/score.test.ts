@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { defaultSettings } from '../../../../src/core/controls/defaults.ts';
-import type { LoopSettings } from '../../../../src/core/settings.ts';
-import { initialLoop, memoryOf, type SeenCall } from '../../../../src/core/controls/loop/state.ts';
 import { type Habit, isKnownAnswer, type Settled, weigh } from '../../../../src/core/controls/loop/score.ts';
+import { initialLoop, memoryOf, type SeenCall } from '../../../../src/core/controls/loop/state.ts';
+import type { LoopSettings } from '../../../../src/core/settings.ts';
 
 const length = 80;
 const seenOf = (said: Partial<SeenCall>): SeenCall => ({

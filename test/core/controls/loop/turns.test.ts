@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { seated, stopOf } from '../../../control-story.ts';
 import { defaultSettings } from '../../../../src/core/controls/defaults.ts';
-import type { LoopSettings } from '../../../../src/core/settings.ts';
-import { allow, type Counters, type Stop } from '../../../../src/core/verdict.ts';
 import { loop } from '../../../../src/core/controls/loop/loop.ts';
 import { markValue } from '../../../../src/core/controls/loop/result-mark.ts';
+import type { LoopSettings } from '../../../../src/core/settings.ts';
+import { allow, type Counters, type Stop } from '../../../../src/core/verdict.ts';
+import { seated, stopOf } from '../../../control-story.ts';
 
 /** A watched agent, a second per turn unless told otherwise. */
 function watched(said: Partial<LoopSettings> = {}, turnMs = 1_000) {

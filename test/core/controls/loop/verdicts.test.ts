@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { seated, stopOf } from '../../../control-story.ts';
 import type { Action } from '../../../../src/core/action.ts';
 import { defaultSettings } from '../../../../src/core/controls/defaults.ts';
-import type { LoopSettings } from '../../../../src/core/settings.ts';
-import { allow, type Stop } from '../../../../src/core/verdict.ts';
 import { loop } from '../../../../src/core/controls/loop/loop.ts';
 import { markValue } from '../../../../src/core/controls/loop/result-mark.ts';
+import type { LoopSettings } from '../../../../src/core/settings.ts';
+import { allow, type Stop } from '../../../../src/core/verdict.ts';
+import { seated, stopOf } from '../../../control-story.ts';
 
 /** A guarded agent: what is decided about its calls, and what they bring. */
 function guarded(said: Partial<LoopSettings> = {}) {

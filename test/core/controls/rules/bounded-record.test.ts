@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { ruleCellsMax } from '../../../../src/core/limits.ts';
 import { drop, newBag, put } from '../../../../src/core/controls/rules/bounded-record.ts';
+import { ruleCellsMax } from '../../../../src/core/limits.ts';
 
 test('a bag counts what it holds, whatever is put again or dropped twice', () => {
   const bag = newBag<number>();

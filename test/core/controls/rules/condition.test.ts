@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { frequencyHistoryMax, frequencyWindowMaxMs } from '../../../../src/core/limits.ts';
 import { failed, parseCondition, unquote } from '../../../../src/core/controls/rules/condition.ts';
+import { frequencyHistoryMax, frequencyWindowMaxMs } from '../../../../src/core/limits.ts';
 
 const error = (text: string) => parseCondition(text).error;
 

@@ -2,11 +2,16 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Action } from '../../../../src/core/action.ts';
 import { success } from '../../../../src/core/action.ts';
+import {
+  chainRun,
+  type RulesControl,
+  type RulesState,
+  rulesControl,
+} from '../../../../src/core/controls/rules/control.ts';
+import { parseRule, type Rule } from '../../../../src/core/controls/rules/rule.ts';
 import { ruleCellsMax } from '../../../../src/core/limits.ts';
 import type { RuleSettings } from '../../../../src/core/settings.ts';
 import { allow, type Stop, type Verdict } from '../../../../src/core/verdict.ts';
-import { chainRun, type RulesControl, type RulesState, rulesControl } from '../../../../src/core/controls/rules/control.ts';
-import { parseRule, type Rule } from '../../../../src/core/controls/rules/rule.ts';
 
 const settings: RuleSettings = {
   onMissing: 'fire',

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { defaultSettings } from '../../../../src/core/controls/defaults.ts';
+import { operatorRules, type RulesInForce, ruleEngine } from '../../../../src/core/controls/rules/engine.ts';
 import { reasonLengthMax } from '../../../../src/core/limits.ts';
 import type { RuleText } from '../../../../src/core/settings.ts';
-import { operatorRules, type RulesInForce, ruleEngine } from '../../../../src/core/controls/rules/engine.ts';
 
 const settings = defaultSettings.ruleSettings;
 const confirm: RuleText = { target: 'tool:pay', condition: 'amount>500', action: 'confirm' };

@@ -1,10 +1,16 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import {
+  explainRules,
+  matchCall,
+  matchResult,
+  matchStep,
+  type Step,
+} from '../../../../src/core/controls/rules/evaluate.ts';
+import { parseRule, type Rule } from '../../../../src/core/controls/rules/rule.ts';
+import { isMatch } from '../../../../src/core/glob.ts';
 import { textLengthMax } from '../../../../src/core/limits.ts';
 import type { RuleSettings } from '../../../../src/core/settings.ts';
-import { explainRules, matchCall, matchResult, matchStep, type Step } from '../../../../src/core/controls/rules/evaluate.ts';
-import { isMatch } from '../../../../src/core/glob.ts';
-import { parseRule, type Rule } from '../../../../src/core/controls/rules/rule.ts';
 
 const settings: RuleSettings = {
   onMissing: 'fire',

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { fingerprintEntriesMax } from '../../../../src/core/limits.ts';
 import { look, lookInArgs, numberOf, textOf } from '../../../../src/core/controls/rules/lookup.ts';
+import { fingerprintEntriesMax } from '../../../../src/core/limits.ts';
 
 const value = (of: unknown) => ({ kind: 'value', value: of });
 const missing = { kind: 'missing' };

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { actionOf, permitOf, stopOf } from '../../../control-story.ts';
 import { type Outcome, success } from '../../../../src/core/action.ts';
 import type { Card } from '../../../../src/core/card.ts';
-import type { EntryBody } from '../../../../src/core/event.ts';
 import { hide } from '../../../../src/core/controls/rules/redaction.ts';
+import type { EntryBody } from '../../../../src/core/event.ts';
+import { actionOf, permitOf, stopOf } from '../../../control-story.ts';
 
 const told = 'amount 750 exceeds threshold 500';
 const bare = 'amount exceeds threshold 500';

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { rulesMax } from '../../../../src/core/limits.ts';
-import { addRules, ruleSet } from '../../../../src/core/controls/rules/rule-set.ts';
 import { type Origin, parseRule, type Rule } from '../../../../src/core/controls/rules/rule.ts';
+import { addRules, ruleSet } from '../../../../src/core/controls/rules/rule-set.ts';
+import { rulesMax } from '../../../../src/core/limits.ts';
 
 function rule(text: string, target = 'chain:trade', origin: Origin = 'operator'): Rule {
   const parsed = parseRule(text, { target, origin });

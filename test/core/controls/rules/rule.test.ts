@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
+import { parseRule, printRule, type Rule, retarget, ruleOf } from '../../../../src/core/controls/rules/rule.ts';
 import { ruleLengthMax } from '../../../../src/core/limits.ts';
 import type { RuleText } from '../../../../src/core/settings.ts';
-import { parseRule, printRule, type Rule, retarget, ruleOf } from '../../../../src/core/controls/rules/rule.ts';
 
 function rule(text: string, target?: string): Rule {
   const parsed = parseRule(text, target === undefined ? {} : { target });

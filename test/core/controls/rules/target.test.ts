@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { nameLengthMax } from '../../../../src/core/limits.ts';
 import { isFor, isNarrow, namesTool, parseTarget } from '../../../../src/core/controls/rules/target.ts';
+import { nameLengthMax } from '../../../../src/core/limits.ts';
 
 test('a target has one spelling, or is none', () => {
   const rows: readonly [unknown, string | undefined][] = [

@@ -13,9 +13,9 @@ import {
   restoreBreaker,
   type SavedBreaker,
   saveBreaker,
-} from './breaker.ts';
-import type { Outcome } from './core/action.ts';
-import { promisesSettled, simulatedClock } from './testing/simulated-clock.ts';
+} from '../src/breaker.ts';
+import type { Outcome } from '../src/core/action.ts';
+import { promisesSettled, simulatedClock } from '../src/testing/simulated-clock.ts';
 
 const failed: Outcome = { kind: 'failure', error: 'ToolError', errorFingerprint: 0 };
 const cancelled: Outcome = { kind: 'neutral', why: 'cancelled' };
