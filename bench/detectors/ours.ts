@@ -2,7 +2,7 @@
 
 import type { Action } from '../../src/core/action.ts';
 import { fingerprint } from '../../src/guard/runtime/fingerprint.ts';
-import { worksOf } from '../../src/guard/runtime/works-of.ts';
+import { runtimeOf } from '../../src/guard/runtime/works-of.ts';
 import { createSwitchgear, type Switchgear, type Task } from '../../src/index.ts';
 import { simulatedClock } from '../../src/testing/index.ts';
 import type { Detector, Watch } from './detector.ts';
@@ -52,7 +52,7 @@ function openTask(gear: Switchgear): Task {
 
 /** Whether a gate would have refused the call. */
 function wouldRefuse(gear: Switchgear, task: Task, { name, args }: Extract<RunEvent, { type: 'tool_call' }>): boolean {
-  const node = worksOf(gear).tasks.get(task.id);
+  const node = runtimeOf(gear).tasks.get(task.id);
   const { loop } = node!.controls;
   const action = { kind: 'tool', name, fingerprint: fingerprint(name, args) } as Action;
   return loop?.judge(node!.cells.loop.state, { type: 'action-proposed', atMs: 0, action }, 'self').kind === 'deny';

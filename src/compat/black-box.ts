@@ -4,7 +4,7 @@ import { nameLengthMax } from '../core/limits.ts';
 import type { Settings } from '../core/settings.ts';
 import type { Switchgear, SwitchgearOptions, Task } from '../guard/api.ts';
 import { createSwitchgear } from '../guard/create-switchgear.ts';
-import { worksOf } from '../guard/runtime/works-of.ts';
+import { runtimeOf } from '../guard/runtime/works-of.ts';
 import { sweep } from '../guard/tasks/sweep.ts';
 import { checkPolicy } from '../policy/check/check-policy.ts';
 import { applyEnvironment } from '../policy/environment.ts';
@@ -131,7 +131,7 @@ export class SessionBreaker {
   /** Looks for tasks that ran too long or went silent, and gives back halts that no call has given back yet. */
   sweep(nowMs?: number): readonly TaskHalt[] {
     return this.#guarded([], () => {
-      sweep(worksOf(this.#gear), Number.isFinite(nowMs) ? nowMs : undefined);
+      sweep(runtimeOf(this.#gear), Number.isFinite(nowMs) ? nowMs : undefined);
       return this.#stack.flatMap((bucket) => {
         const halt = bucket.told ? null : latched(bucket);
         if (halt === null) return [];

@@ -10,8 +10,8 @@ import { guardFunction } from './route/guarded-function.ts';
 import { targetOf } from './route/target.ts';
 import { frameOf } from './runtime/async-context.ts';
 import { entries, fn as isFunction, name as isName, options, whole } from './runtime/option-checks.ts';
-import { createWorks } from './runtime/runtime.ts';
-import { keepWorks } from './runtime/works-of.ts';
+import { createRuntime } from './runtime/runtime.ts';
+import { registerRuntime } from './runtime/works-of.ts';
 import { haltByHand } from './tasks/halt.ts';
 import { runTask } from './tasks/run-task.ts';
 import { stopSweep } from './tasks/sweep.ts';
@@ -20,23 +20,23 @@ import { endTask, startTask } from './tasks/task-tree.ts';
 
 /** A new gear: every protection on, unless the policy says otherwise. */
 export function createSwitchgear(given: SwitchgearOptions = {}): Switchgear {
-  const works = createWorks(given);
-  const { agent, session, store, breakers, tasks } = works;
-  const around = () => frameOf(works)?.task;
+  const runtime = createRuntime(given);
+  const { agent, session, store, breakers, tasks } = runtime;
+  const around = () => frameOf(runtime)?.task;
 
   function guard(name: string, fn: AnyFunction, said: GuardOptions = {}): AnyFunction {
     isFunction(`the tool ${quoted(name)}`, fn);
-    return guardFunction(works, targetOf(works, name, said), fn, said);
+    return guardFunction(runtime, targetOf(runtime, name, said), fn, said);
   }
 
   function dispose(): void {
-    for (const task of [...tasks.values()]) endTask(works, task);
-    stopSweep(works);
-    works.timeouts.close();
-    works.rounds = undefined; // What comes back from a wait, or was asked about, is refused.
-    for (const end of [...works.waiting.values()]) end();
-    works.health = undefined;
-    works.budgets?.close();
+    for (const task of [...tasks.values()]) endTask(runtime, task);
+    stopSweep(runtime);
+    runtime.timeouts.close();
+    runtime.rounds = undefined; // What comes back from a wait, or was asked about, is refused.
+    for (const end of [...runtime.waiting.values()]) end();
+    runtime.health = undefined;
+    runtime.budgets?.close();
     store.close();
   }
 
@@ -44,40 +44,40 @@ export function createSwitchgear(given: SwitchgearOptions = {}): Switchgear {
     agent,
     session,
     get settings() {
-      return works.settings;
+      return runtime.settings;
     },
     guard,
     guardAll: (tools, said) =>
       Object.fromEntries(entries('the tools', tools).map(([name, fn]) => [name, guard(name, fn as AnyFunction, said)])),
     task(said, run) {
       isFunction('the task function', run);
-      return runTask(works, startTask(works, said ?? {}, around()), run);
+      return runTask(runtime, startTask(runtime, said ?? {}, around()), run);
     },
-    startTask: (said = {}) => faceOf(works, startTask(works, said, around())),
+    startTask: (said = {}) => faceOf(runtime, startTask(runtime, said, around())),
     currentTask() {
       const task = around();
-      return task && faceOf(works, task);
+      return task && faceOf(runtime, task);
     },
-    call: () => frameOf(works)?.call,
+    call: () => frameOf(runtime)?.call,
     delegate(worker, run, said = {}) {
       isFunction('the worker function', run);
       options('delegate options', said, delegateChecks);
-      return delegate(works, isName('the name of a worker', worker), run, said);
+      return delegate(runtime, isName('the name of a worker', worker), run, said);
     },
-    breaker: (name) => breakerHandle(works, isName('the name of a breaker', name)),
-    snapshot: () => snapshotOf(works),
-    on: (listener) => listen(works, listener),
+    breaker: (name) => breakerHandle(runtime, isName('the name of a breaker', name)),
+    snapshot: () => snapshotOf(runtime),
+    on: (listener) => listen(runtime, listener),
     journal: (fromSeq = 0) => store.tail(whole('fromSeq', fromSeq, 0)),
     halt(id, reason) {
       const task = id === undefined ? undefined : tasks.get(id);
-      haltByHand(works, id === undefined ? tasks.values() : task === undefined ? [] : [task], reason);
+      haltByHand(runtime, id === undefined ? tasks.values() : task === undefined ? [] : [task], reason);
     },
     resetAll() {
-      for (const entry of breakers.values()) reset(works, entry);
+      for (const entry of breakers.values()) reset(runtime, entry);
     },
     dispose,
     [Symbol.dispose]: dispose,
   } as Switchgear;
-  keepWorks(gear, works);
+  registerRuntime(gear, runtime);
   return gear;
 }

@@ -17,7 +17,7 @@ import { type ProposedCall, propose, refuse } from '../guard/entries/detached-ca
 import { tell } from '../guard/route/admission.ts';
 import { type Target, targetFor } from '../guard/route/call-site.ts';
 import { fingerprint } from '../guard/runtime/fingerprint.ts';
-import type { Works } from '../guard/runtime/runtime.ts';
+import type { Runtime } from '../guard/runtime/runtime.ts';
 import { systemClock, wait } from '../platform/system-clock.ts';
 import { freshName } from '../platform/unique-id.ts';
 import { type CallProposedEvent, type HookDecision, pass } from './hosts/hook-event.ts';
@@ -46,17 +46,17 @@ export async function decideCall(world: HookWorld, event: CallProposedEvent): Pr
 const pending = 'Approval pending: a person has been asked. Call again unchanged to learn the answer.';
 
 async function say(world: HookWorld, desk: Desk, event: CallProposedEvent & { readonly id: string }): Promise<Said> {
-  const { works } = world;
+  const { runtime } = world;
   const task = await taskOf(world, desk, event.agent, event.agentType);
   // Somebody was asked meanwhile: the clocks go on.
   while (task.node.cells.deadline.state.stops > 0)
-    tell(works, task.node, { type: 'task-resumed' }, works.clock.nowMs());
+    tell(runtime, task.node, { type: 'task-resumed' }, runtime.clock.nowMs());
   const given = task.answers.find(({ id }) => id === event.id);
   if (given !== undefined) return { decision: given };
   if (task.open.some(({ id }) => id === event.id) || desk.state.errands[event.id] !== undefined)
     return { decision: pass };
   const call = callOf(world, task, event);
-  const answered = propose(works, task.node, call);
+  const answered = propose(runtime, task.node, call);
   const said =
     'later' in answered
       ? later(world, desk, task, event, call, answered.later)
@@ -71,15 +71,15 @@ export function callOf(
   event: CallProposedEvent & { readonly id: string },
 ): ProposedCall {
   const turnId = world.tellsTurns ? String(round) : undefined;
-  return { id: event.id, target: targetOf(world.works, event), args: [event.input], turnId };
+  return { id: event.id, target: targetOf(world.runtime, event), args: [event.input], turnId };
 }
 
 /** What is called. A tool of the agent's own is down for this session at most, one of a server for everybody. */
 export function targetOf(
-  works: Works,
+  runtime: Runtime,
   { tool, isShared, delegation }: Pick<CallProposedEvent, 'tool' | 'isShared' | 'delegation'>,
 ): Target {
-  if (delegation !== undefined) return targetFor(works, workerOf(delegation.type, delegation.prompt), 'delegation');
+  if (delegation !== undefined) return targetFor(runtime, workerOf(delegation.type, delegation.prompt), 'delegation');
   // Nobody renews a lease between two hooks: a probe may take as long as a tool may.
   const overrides = { scope: isShared ? 'shared' : 'session', leaseSecs: 600, leaseExpiry: 'neutral' } as const;
   return { name: tool, kind: 'tool', overrides };
@@ -135,10 +135,10 @@ function later(
   call: ProposedCall,
   stop: Stop,
 ): Said {
-  const { works } = world;
-  const atMs = works.clock.nowMs();
+  const { runtime } = world;
+  const atMs = runtime.clock.nowMs();
   const no = (code?: 'rule_declined' | 'rule_unanswered'): Said => ({
-    decision: refused(task, event.id, refuse(works, task.node, call, stop, code)),
+    decision: refused(task, event.id, refuse(runtime, task.node, call, stop, code)),
   });
   if (stop.kind === 'wait') {
     const waitMs = Math.max(0, (stop.retryAtMs ?? 0) - atMs);
@@ -148,14 +148,14 @@ function later(
     const why = stop.reason === undefined ? '' : `: ${stop.reason}`;
     return { decision: answer(task, event.id, { kind: 'ask', reason: `Switchgear asks about ${event.tool}${why}` }) };
   }
-  const asked = ask(works, task.node, event.tool, fingerprint(event.tool, [event.input]), stop);
+  const asked = ask(runtime, task.node, event.tool, fingerprint(event.tool, [event.input]), stop);
   if ('no' in asked) return no(asked.no);
   if ('open' in asked) {
-    tell(works, task.node, { type: 'task-stopped' }, atMs); // Its clocks stand still while a person is asked.
+    tell(runtime, task.node, { type: 'task-stopped' }, atMs); // Its clocks stand still while a person is asked.
     return { waitMs: Math.max(0, world.untilMs - systemClock.nowMs()), card: asked.open };
   }
   const approved = { ...call, approvedBy: asked.by };
-  const again = propose(works, task.node, approved);
+  const again = propose(runtime, task.node, approved);
   return 'later' in again ? no() : settled(desk, task, event, approved, again);
 }
 

@@ -75,7 +75,7 @@ async function prompted(world: HookWorld, desk: Desk, { text, by, failed = [] }:
 }
 
 async function callEnded(world: HookWorld, desk: Desk, event: CallEndedEvent): Promise<HookDecision> {
-  const { works } = world;
+  const { runtime } = world;
   if (event.delegation !== undefined) await errandReturned(world, desk, event);
   const task = await taskOf(world, desk, event.agent, event.agentType);
   const asked = task.answers.find(({ id, kind }) => id === event.id && kind === 'ask');
@@ -84,7 +84,7 @@ async function callEnded(world: HookWorld, desk: Desk, event: CallEndedEvent): P
     task.answers = task.answers.filter((each) => each !== asked);
     const proposed = { ...event, type: 'call-proposed', id: asked.id } as const;
     const call = { ...callOf(world, task, proposed), approvedBy: 'the terminal' };
-    const answered = propose(works, task.node, call);
+    const answered = propose(runtime, task.node, call);
     if ('permit' in answered) keep(desk, task, proposed, call, answered.permit);
   }
   const open = task.open.find((each) =>
@@ -94,7 +94,7 @@ async function callEnded(world: HookWorld, desk: Desk, event: CallEndedEvent): P
   );
   if (open !== undefined) {
     task.open = task.open.filter((each) => each !== open);
-    settle(works, task.node, targetOf(works, event), open.permit, event.ending);
+    settle(runtime, task.node, targetOf(runtime, event), open.permit, event.ending);
   }
   spreadHalt(world, task, event.tool);
   // Where the end of a turn is told, a note waits for it: it reaches the model whether or not the call failed.
@@ -115,10 +115,10 @@ async function stopped(world: HookWorld, desk: Desk, { background }: StoppedEven
 }
 
 /** Calls of which nobody said how they ended: a person at the host's terminal did not let them run. */
-function giveUpOpen({ works }: HookWorld, task: Held): void {
+function giveUpOpen({ runtime }: HookWorld, task: Held): void {
   const { open } = task;
   task.open = [];
   for (const { name: tool, isShared, permit } of open) {
-    settle(works, task.node, targetOf(works, { tool, isShared }), permit, { cancelled: true });
+    settle(runtime, task.node, targetOf(runtime, { tool, isShared }), permit, { cancelled: true });
   }
 }

@@ -7,7 +7,7 @@ import type { Card } from '../core/card.ts';
 import { questionTriesMax } from '../core/limits.ts';
 import type { Stop } from '../core/verdict.ts';
 import { holdsWords, write } from '../guard/journal/journal.ts';
-import type { Works } from '../guard/runtime/runtime.ts';
+import type { Runtime } from '../guard/runtime/runtime.ts';
 import { turnCard } from '../guard/tasks/cards.ts';
 import { placeOf, type TaskNode } from '../guard/tasks/task.ts';
 
@@ -17,34 +17,34 @@ export type Asked =
   | { readonly no: 'rule_declined' | 'rule_unanswered' }
   | { readonly open: string };
 
-export function ask(works: Works, task: TaskNode, tool: string, mark: number, stop: Stop): Asked {
-  const { store, clock, settings } = works;
+export function ask(runtime: Runtime, task: TaskNode, tool: string, mark: number, stop: Stop): Asked {
+  const { store, clock, settings } = runtime;
   const atMs = clock.nowMs();
-  const stem = stemOf(works, task, tool, mark);
+  const stem = stemOf(runtime, task, tool, mark);
   for (let tries = 1; tries <= questionTriesMax; tries++) {
     const id = `${stem}-${tries}`;
     const card = store.card(id);
     if (card === undefined) {
       const expiresAtMs = atMs + settings.approval.timeoutSecs * 1000;
-      open(works, task, { ...about(task, tool, stop), id, expiresAtMs }, atMs);
+      open(runtime, task, { ...about(task, tool, stop), id, expiresAtMs }, atMs);
       return { open: id };
     }
     if (card.state === 'used') continue; // An earlier call had it; a card is for one.
     const isPast = card.expiresAtMs !== undefined && atMs >= card.expiresAtMs;
     if (card.state === 'expired') continue;
     if (isPast) {
-      turnCard(works, id, { type: 'card-expired', atMs });
+      turnCard(runtime, id, { type: 'card-expired', atMs });
       return { no: 'rule_unanswered' };
     }
     if (card.state === 'open') return { open: id };
-    turnCard(works, id, { type: 'card-used', atMs });
+    turnCard(runtime, id, { type: 'card-used', atMs });
     return card.answer === 'approve' ? { by: card.by ?? 'somebody' } : { no: 'rule_declined' };
   }
   return { no: 'rule_unanswered' };
 }
 
 /** Nothing of what is asked about can be read from it, and equal questions have equal ones. */
-function stemOf({ store }: Works, { id }: TaskNode, tool: string, mark: number): string {
+function stemOf({ store }: Runtime, { id }: TaskNode, tool: string, mark: number): string {
   const key = store.shared?.secret ?? '';
   // Loaded where somebody is asked: it takes longer than a hook that asks nobody.
   const { createHmac } = process.getBuiltinModule('node:crypto');
@@ -59,7 +59,7 @@ function about(task: TaskNode, tool: string, { code, counters, reason }: Stop): 
   return { kind: 'ask', task: task.id, code, counters, evidence, actions: ['approve', 'decline'], state: 'open' };
 }
 
-function open(works: Works, task: TaskNode, card: Card, atMs: number): void {
-  works.store.putCard(holdsWords(works) ? card : (works.rules?.hide(card) ?? card));
-  write(works, { type: 'card-changed', card }, placeOf(task), atMs);
+function open(runtime: Runtime, task: TaskNode, card: Card, atMs: number): void {
+  runtime.store.putCard(holdsWords(runtime) ? card : (runtime.rules?.hide(card) ?? card));
+  write(runtime, { type: 'card-changed', card }, placeOf(task), atMs);
 }

@@ -69,20 +69,20 @@ function wordsOf(ending: Ending): string {
   return message ?? 'it failed';
 }
 
-async function settleErrand({ works }: HookWorld, desk: Desk, id: string, result: Return): Promise<void> {
+async function settleErrand({ runtime }: HookWorld, desk: Desk, id: string, result: Return): Promise<void> {
   const { [id]: errand, ...errands } = desk.state.errands as Readonly<Record<string, Errand>>;
   if (errand === undefined) return;
   desk.state = { ...desk.state, errands };
   const task = await desk.task(errand.task);
   if (task === undefined) return;
-  const target = targetFor(works, errand.worker, 'delegation');
-  settle(works, task.node, target, errand.permit, { value: '' });
+  const target = targetFor(runtime, errand.worker, 'delegation');
+  settle(runtime, task.node, target, errand.permit, { value: '' });
   // It ended along with those above it, and has not failed.
   if (task.node.haltStop !== undefined) return;
   const { failed, reason, isBooked } = result;
   book(
-    works,
-    laneOf(works, target, task.node),
+    runtime,
+    laneOf(runtime, target, task.node),
     { booked: isBooked ? new Set(['below']) : undefined },
     { failed, reason },
   );

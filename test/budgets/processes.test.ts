@@ -245,14 +245,14 @@ test('8 processes of which 2 are killed never pass a limit', { timeout: 120_000 
     const ledgers = Array.from({ length: 8 }, (_, at) => join(folder, `${name}-ledger-${at}`));
     const children = await Promise.all(ledgers.map(() => startChild('../budgets/spender-child.ts', {})));
     const ran = (path: string) => statSync(path, { throwIfNoEntry: false })?.size ?? 0;
-    const works = children.map((child, at) =>
+    const runtime = children.map((child, at) =>
       child.ask<Spent>({ where, budget: calls(4_000), ledger: ledgers[at]! }).catch(() => undefined),
     );
     for (const at of [0, 1]) {
       while (ran(ledgers[at]!) === 0) await pause(1);
       await children[at]!.kill();
     }
-    await Promise.all(works);
+    await Promise.all(runtime);
     await Promise.all(children.slice(2).map((child) => child.kill()));
     const total = ledgers.reduce((sum, path) => sum + ran(path), 0);
     assert.ok(total <= 4_000 && total >= 0.95 * 4_000, `${name}: ${total} of 4000`);

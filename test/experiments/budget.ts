@@ -51,7 +51,7 @@ async function round(
   const ledgers = Array.from({ length: processes }, (_, at) => join(folder, `${name}-${at}`));
   const children = await Promise.all(ledgers.map(() => startChild('budget-child.ts', {})));
   const doomed = Math.max(1, Math.round(processes * killedShare));
-  const works = children.map((child, at) => {
+  const runtime = children.map((child, at) => {
     const role: Round = { where, name, ceilings, large: 1, ledger: ledgers[at]!, seed: form.seed + at };
     return child.ask<Spent>(role).catch(() => undefined); // Killed.
   });
@@ -61,7 +61,7 @@ async function round(
     await children[at]!.kill();
     total.kills++;
   }
-  for (const spent of await Promise.all(works)) {
+  for (const spent of await Promise.all(runtime)) {
     total.calls += spent?.calls ?? 0;
     total.asks += spent?.asks ?? 0;
   }

@@ -31,14 +31,14 @@ export async function outage(form: Form): Promise<Verdict> {
   const told = report(form);
   const random = seeded(form.seed);
   const suffered = form.short ? (['stopped', 'garbage'] as const) : faults;
-  const works = [
+  const runtime = [
     ...suffered.map((fault) => (server: RedisServer) => suffer(fault, server, random, form, told)),
     (server: RedisServer) => amnesia('flushed', server, form, told),
     (server: RedisServer) => amnesia('fallen back', server, form, told),
   ];
   // Most of it is waiting; only where times count, nothing else may run meanwhile.
-  if (form.short) await Promise.all(works.map(onServer));
-  else for (const work of works) await onServer(work);
+  if (form.short) await Promise.all(runtime.map(onServer));
+  else for (const work of runtime) await onServer(work);
   return verdictOf('outage', form, told);
 }
 

@@ -6,7 +6,7 @@ import { isRefused, type Refusal, RefusedError, refusalOf } from '../../core/ref
 import type { Switchgear, Task, TaskOptions } from '../../guard/api.ts';
 import { defaultSwitchgear } from '../../guard/default-switchgear.ts';
 import type { HostAnswer } from '../../guard/entries/host-call.ts';
-import { worksOf } from '../../guard/runtime/works-of.ts';
+import { runtimeOf } from '../../guard/runtime/works-of.ts';
 import { structureOf } from './open-worker.ts';
 
 /** What every `protect` takes. */
@@ -43,7 +43,7 @@ export interface HostRun {
 }
 
 export function hostRun({ gear = defaultSwitchgear(), task: given }: ProtectOptions = {}): HostRun {
-  const { clock } = worksOf(gear);
+  const { clock } = runtimeOf(gear);
   let own: Task | undefined;
   let latest: Task | undefined;
   let out = 0;

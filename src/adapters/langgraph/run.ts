@@ -4,7 +4,7 @@ import { makeRoom } from '../../core/bounded.ts';
 import { hostRunsMax } from '../../core/limits.ts';
 import type { Task, TaskOptions } from '../../guard/api.ts';
 import { defaultSwitchgear } from '../../guard/default-switchgear.ts';
-import { worksOf } from '../../guard/runtime/works-of.ts';
+import { runtimeOf } from '../../guard/runtime/works-of.ts';
 import { once } from '../host/guard-once.ts';
 import { isTask, type ProtectOptions } from '../host/host-run.ts';
 import { withMethods } from '../host/override-methods.ts';
@@ -24,7 +24,7 @@ interface Stream {
 /** The graph, with a task around each run. */
 export function protectGraph<G extends object>(graph: G, options: ProtectOptions): G {
   const { gear = defaultSwitchgear(), task: given } = options;
-  const { clock } = worksOf(gear);
+  const { clock } = runtimeOf(gear);
   const target = graph as G & GraphLike;
   /** Tasks of threads that wait for a person. */
   const waiting = new Map<string, { readonly task: Task; readonly stay: () => void }>();

@@ -7,7 +7,7 @@ import { workersMax } from '../../core/limits.ts';
 import { delegationPolicyPrompt } from '../../core/messages/prompts.ts';
 import type { Switchgear } from '../../guard/api.ts';
 import { defaultSwitchgear } from '../../guard/default-switchgear.ts';
-import { worksOf } from '../../guard/runtime/works-of.ts';
+import { runtimeOf } from '../../guard/runtime/works-of.ts';
 import { wait } from '../../platform/system-clock.ts';
 import type { MessageLike } from '../langchain/shapes.ts';
 import { isYes } from '../langchain/tool.ts';
@@ -79,7 +79,7 @@ interface Channel<T> {
 
 /** The functions of a supervisor, with the limits of a gear. */
 export function supervisor({ gear = defaultSwitchgear(), workers, ask, log }: SupervisorOptions): Supervisor {
-  const { clock } = worksOf(gear);
+  const { clock } = runtimeOf(gear);
   const { delegation } = gear.settings;
   const limitOf = (worker: string) => workerLimit(gear.settings.delegation, worker);
 

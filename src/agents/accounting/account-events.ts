@@ -8,7 +8,7 @@ import type { TaskSettings } from '../../core/settings.ts';
 import type { Stop } from '../../core/verdict.ts';
 import type { Switchgear, Task } from '../../guard/api.ts';
 import { countError } from '../../guard/journal/journal.ts';
-import { worksOf } from '../../guard/runtime/works-of.ts';
+import { runtimeOf } from '../../guard/runtime/works-of.ts';
 import { costOf } from '../../guard/tasks/cost.ts';
 import { halt } from '../../guard/tasks/halt.ts';
 import { placeOf } from '../../guard/tasks/task.ts';
@@ -60,18 +60,18 @@ const told: ReadonlySet<AgentEvent['type']> = new Set(['session', 'usage', 'tota
 
 /** Begins to book on a task, which its owner started and ends. */
 export function bookOn(gear: Switchgear, task: Task, { onHalt, isTheirs, below }: BookingOptions = {}): Booking {
-  const works = worksOf(gear);
-  const { clock } = works;
-  const rootNode = works.tasks.get(task.id);
+  const runtime = runtimeOf(gear);
+  const { clock } = runtime;
+  const rootNode = runtime.tasks.get(task.id);
   if (rootNode === undefined) throw new SwitchgearError('unknown_task', unknownTask(task.id));
   const root = rootNode;
   const place = placeOf(root);
   const seen = recent<true>(countedIdsMax);
   const texts = wholeTexts(speak);
   const signs = new WeakMap<Task, number>();
-  const watch = callWatch(works);
+  const watch = callWatch(runtime);
   const out = outCalls(clock);
-  const ledger = usageLedger((usage) => costOf(works, usage, place).micros);
+  const ledger = usageLedger((usage) => costOf(runtime, usage, place).micros);
   let halted: Refusal | undefined;
   let paused: readonly Task[] = [];
   let session: string | undefined;
@@ -84,23 +84,23 @@ export function bookOn(gear: Switchgear, task: Task, { onHalt, isTheirs, below }
     try {
       onHalt?.(halted);
     } catch (error) {
-      countError(works, 'onHalt', error);
+      countError(runtime, 'onHalt', error);
     }
   }
 
   const heed = (each: Task) => {
-    const node = works.tasks.get(each.id);
+    const node = runtime.tasks.get(each.id);
     if (node !== undefined && isTheirs !== undefined) leaveLoops(node, isTheirs);
     if (each.halt !== undefined) noteHalt(each);
     else each.signal.addEventListener('abort', () => noteHalt(each), { once: true });
   };
-  const subagents = subagentTasks({ gear, works, root: task, rootNode: root, below }, heed, (id) =>
+  const subagents = subagentTasks({ gear, runtime, root: task, rootNode: root, below }, heed, (id) =>
     out.step(id, task, false),
   );
   heed(task);
 
   function stop(due: Stop | undefined, name: string): void {
-    if (due !== undefined) halt(works, root, due, name, clock.nowMs());
+    if (due !== undefined) halt(runtime, root, due, name, clock.nowMs());
   }
 
   /** One sign of life is like another: a flood of them is told now and then. */
@@ -227,7 +227,7 @@ export function bookOn(gear: Switchgear, task: Task, { onHalt, isTheirs, below }
         // After a halt only what it cost, and how it ended, is of interest.
         if (halted === undefined || told.has(event.type)) take(event);
       } catch (error) {
-        countError(works, 'agents', error);
+        countError(runtime, 'agents', error);
       }
       return halted;
     },

@@ -15,7 +15,7 @@ import { noLists, settlingOf } from '../../guard/route/outcome.ts';
 import { actionOf } from '../../guard/route/proposal.ts';
 import { noteTuning } from '../../guard/route/target.ts';
 import { errorFingerprint } from '../../guard/runtime/fingerprint.ts';
-import type { Works } from '../../guard/runtime/runtime.ts';
+import type { Runtime } from '../../guard/runtime/runtime.ts';
 
 /** A call that was seen: what stands against its task going on, and how to say what it brought. */
 export interface WatchedCall {
@@ -29,18 +29,18 @@ export type CallWatch = (id: string, name: string, input: unknown) => WatchedCal
 /** A tool of the agent's own is down for this session at most, and is never refused here. */
 const overrides = { scope: 'session', mode: 'observe' } as const;
 
-export function callWatch(works: Works): CallWatch {
+export function callWatch(runtime: Runtime): CallWatch {
   const targets = new Map<string, Target>();
   const targetOf = (name: string): Target =>
     remembered(targets, name, lanesMax, () => {
-      noteTuning(works, name, overrides);
+      noteTuning(runtime, name, overrides);
       return { name, kind: 'tool', overrides };
     });
 
   const lanes = new WeakMap<Lane, Lane>();
   /** The task counts what it observes; here it is only about what is called. */
   function laneFor(name: string): Lane {
-    const whole = laneOf(works, targetOf(name), undefined);
+    const whole = laneOf(runtime, targetOf(name), undefined);
     let lane = lanes.get(whole);
     if (lane === undefined) {
       const panel = whole.panel.slice(0, whole.sharedSeats);
@@ -55,14 +55,14 @@ export function callWatch(works: Works): CallWatch {
   function lookAround(nowMs: number): void {
     if (nowMs - lookedMs < othersLookMs) return;
     lookedMs = nowMs;
-    works.store.shared?.refresh();
+    runtime.store.shared?.refresh();
   }
 
   return (id, name, input) => {
     const lane = laneFor(name);
-    const nowMs = works.clock.nowMs();
+    const nowMs = runtime.clock.nowMs();
     lookAround(nowMs);
-    const said = works.admit(works, lane, actionOf(works, lane, [input], {}, id), nowMs);
+    const said = runtime.admit(runtime, lane, actionOf(runtime, lane, [input], {}, id), nowMs);
     if (isStop(said)) return { stop: stopOf(said), settle() {} };
     const call = { lane, permit: said, settled: false };
     return {
@@ -70,13 +70,13 @@ export function callWatch(works: Works): CallWatch {
       settle(ending) {
         if (call.settled) return;
         if (ending === undefined) {
-          finish(works, call, cancelled);
+          finish(runtime, call, cancelled);
           return;
         }
         const read = ending.ok ? { value: ending.output } : { error: failure(ending.output) };
         const lists = lane.breaker?.settings ?? noLists;
-        const outcome: Outcome = classify(read, lists, works.clock.nowMs(), errorFingerprint);
-        finish(works, call, outcome, settlingOf(works, lane, read, {}, outcome));
+        const outcome: Outcome = classify(read, lists, runtime.clock.nowMs(), errorFingerprint);
+        finish(runtime, call, outcome, settlingOf(runtime, lane, read, {}, outcome));
       },
     };
   };

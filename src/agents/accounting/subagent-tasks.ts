@@ -7,7 +7,7 @@ import type { Switchgear, Task } from '../../guard/api.ts';
 import { book } from '../../guard/entries/delegate.ts';
 import { laneOf, targetFor } from '../../guard/route/call-site.ts';
 import { fingerprint } from '../../guard/runtime/fingerprint.ts';
-import type { Works } from '../../guard/runtime/runtime.ts';
+import type { Runtime } from '../../guard/runtime/runtime.ts';
 import type { TaskNode } from '../../guard/tasks/task.ts';
 import type { SubagentEndedEvent, SubagentStartedEvent } from '../reading/agent-event.ts';
 import { nameOf } from '../reading/reader.ts';
@@ -34,7 +34,7 @@ interface Subagent {
 /** The run that they are part of. */
 export interface Household {
   readonly gear: Switchgear;
-  readonly works: Works;
+  readonly runtime: Runtime;
   readonly root: Task;
   readonly rootNode: TaskNode;
   /** Limits by the name of a subagent. */
@@ -61,7 +61,7 @@ const catchAlls = new Set(['general-purpose', 'default', 'claude', 'general']);
 const lateMs = 2 * sessionLookMs;
 
 export function subagentTasks(
-  { gear, works, root, rootNode, below }: Household,
+  { gear, runtime, root, rootNode, below }: Household,
   born: (task: Task) => void,
   gone: (id: string) => void,
 ): SubagentTasks {
@@ -90,7 +90,7 @@ export function subagentTasks(
       session: root.session,
       ...(limits && { limits }),
     });
-    const node = works.tasks.get(task.id);
+    const node = runtime.tasks.get(task.id);
     if (node === undefined) return undefined;
     const state = { hidden, how: undefined, ended: false };
     const subagent: Subagent = { id, call, task, node, above, parentNode, worker: workerOf(name, prompt), ...state };
@@ -101,7 +101,7 @@ export function subagentTasks(
 
   function freeId(wanted: string): string {
     let id = wanted;
-    for (let round = 2; works.tasks.has(id); round++) id = `${wanted}#${round}`;
+    for (let round = 2; runtime.tasks.has(id); round++) id = `${wanted}#${round}`;
     return id;
   }
 
@@ -128,11 +128,11 @@ export function subagentTasks(
     const { node, parentNode, worker, hidden } = subagent;
     const halted = node.haltStop !== undefined;
     subagent.how = ok && !halted ? 'done' : 'error';
-    if (hidden && !halted) works.clock.after(lateMs, () => close(subagent));
+    if (hidden && !halted) runtime.clock.after(lateMs, () => close(subagent));
     else close(subagent);
     if (parentNode.haltStop !== undefined) return; // It ended along with those above it, and has not failed.
-    const lane = laneOf(works, targetFor(works, worker, 'delegation'), parentNode);
-    book(works, lane, node, { failed: !ok || halted, reason: halted ? (node.halt?.message ?? reason) : reason });
+    const lane = laneOf(runtime, targetFor(runtime, worker, 'delegation'), parentNode);
+    book(runtime, lane, node, { failed: !ok || halted, reason: halted ? (node.halt?.message ?? reason) : reason });
   }
 
   function close(subagent: Subagent): void {
@@ -165,9 +165,9 @@ export function subagentTasks(
       const subagent = begin(event);
       if (subagent === undefined) return undefined;
       // One that failed too often before must not be sent again.
-      const { panel } = laneOf(works, targetFor(works, subagent.worker, 'delegation'), subagent.parentNode);
+      const { panel } = laneOf(runtime, targetFor(runtime, subagent.worker, 'delegation'), subagent.parentNode);
       const seat = panel.find(({ control }) => control.name === 'delegation');
-      const due = seat?.control.check?.(seat.cell.state, works.clock.nowMs());
+      const due = seat?.control.check?.(seat.cell.state, runtime.clock.nowMs());
       return due?.kind === 'halt' ? due : undefined;
     },
     end({ id, ok, reason = ok ? '' : 'it failed' }) {

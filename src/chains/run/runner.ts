@@ -70,7 +70,7 @@ export async function goOn(runner: Runner, start: RunState, how: RunHow): Promis
     parked: false,
     lost: false,
     show: runner.show,
-    tell: (entry) => announce(gate.works, entry),
+    tell: (entry) => announce(gate.runtime, entry),
   };
   const lent = lendStore(store);
   const { chain, params, modelRules } = start;
@@ -85,7 +85,7 @@ export async function goOn(runner: Runner, start: RunState, how: RunHow): Promis
   const own = ownRules(chain, params, modelRules);
   const gate = chainGate(gear, own, askInStore(desk), veilOf(chain, params));
   for (const { rule, reason } of gate.rejected) {
-    writeEntry(gate.works, { type: 'rule-rejected', line: rule.id, reason });
+    writeEntry(gate.runtime, { type: 'rule-rejected', line: rule.id, reason });
   }
   const dropped = gate.rejected.find(({ rule }) => rule.origin === 'operator');
   const { ruleSettings: settings } = gear.settings;
@@ -126,7 +126,7 @@ function haltCards({ gear, desk }: Bench): ReadonlySet<string> {
 
 /** How often steps of a run were begun before: a run that is gone on with has no fresh budget. */
 function carryCalls({ gate, desk }: Bench): void {
-  const { budget } = gate.works.tasks.get(desk.run.id)!.cells;
+  const { budget } = gate.runtime.tasks.get(desk.run.id)!.cells;
   const calls = desk.run.steps.reduce((sum, { attempts }) => sum + attempts, 0);
   carryOn(budget.state, { ...budget.state, calls });
 }

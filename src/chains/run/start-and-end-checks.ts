@@ -25,21 +25,21 @@ export async function admitRun(bench: Bench): Promise<Stopped | undefined> {
 }
 
 function frequencyRows({ desk, gate, gear, rules }: Bench): Checked['rows'] {
-  const { works } = gate;
+  const { runtime } = gate;
   const { chain } = desk.run;
   const all = [...rules.policy, ...rules.own];
-  const counted = works.store.cell('rules', () => works.rules!.control.initial(0)).state as RulesState;
-  const atMs = works.clock.nowMs();
+  const counted = runtime.store.cell('rules', () => runtime.rules!.control.initial(0)).state as RulesState;
+  const atMs = runtime.clock.nowMs();
   return all.flatMap((rule) => {
     if (rule.condition.kind !== 'frequency') return [];
     const key = `${rule.id}@${chain.id}`;
     const history = counted.times.items[key];
     const before = (windowMs: number) =>
-      works.store.shared?.marked(`frequency//${encodeURIComponent(key)}`, atMs, windowMs).count ??
+      runtime.store.shared?.marked(`frequency//${encodeURIComponent(key)}`, atMs, windowMs).count ??
       (history === undefined ? 0 : countIn(history, windowMs, atMs));
     const runs = (windowMs: number) => 1 + before(windowMs);
     const step = { chain: chain.id, ability: '', outputs: {}, agent: gear.agent };
-    return explainRules([rule], step, works.settings.ruleSettings, runs).map(({ fired, value, limit }) => {
+    return explainRules([rule], step, runtime.settings.ruleSettings, runs).map(({ fired, value, limit }) => {
       const { id, action, reason } = rule;
       return { rule: id, action, fired, value, limit, ...(reason !== undefined && { reason }) };
     });

@@ -8,7 +8,7 @@ import { hookTurnMaxMs, storePollMs } from '../../core/limits.ts';
 import type { Settings } from '../../core/settings.ts';
 import { createSwitchgear } from '../../guard/create-switchgear.ts';
 import { countError } from '../../guard/journal/journal.ts';
-import { worksOf } from '../../guard/runtime/works-of.ts';
+import { runtimeOf } from '../../guard/runtime/works-of.ts';
 import { handle } from '../../hooks/handle-event.ts';
 import type { HookDecision, HookEvent, HookHost, Payload } from '../../hooks/hosts/hook-event.ts';
 import type { HookWorld } from '../../hooks/session/hook-tasks.ts';
@@ -59,13 +59,13 @@ export async function runHook(run: HookRun): Promise<HookDecision> {
       project: isWatched ? `${project}#hooks` : project,
       log: 'silent',
     });
-    const works = worksOf(gear);
+    const runtime = runtimeOf(gear);
     // Its tasks outlive this process: nobody must take them for lost.
-    works.showing = undefined;
-    works.listeners = [];
-    works.settings = withJournal(works.settings, policy, isWatched);
+    runtime.showing = undefined;
+    runtime.listeners = [];
+    runtime.settings = withJournal(runtime.settings, policy, isWatched);
     // Budgets that many tasks share count each call once: the run sees all of them.
-    if (isWatched) works.budgets = undefined;
+    if (isWatched) runtime.budgets = undefined;
     const { name: agent, tellsTurns } = host;
     const isAttended = host.isAttended(payload, env);
     // A run that is tried again is another task, and begins anew.
@@ -74,12 +74,12 @@ export async function runHook(run: HookRun): Promise<HookDecision> {
     const about = { agent, session, tellsTurns, isAttended, joined };
     const spending = found && rates && { ...found, agent: event.agent, rates, openBook };
     // A call is not refused because its cost could not be read.
-    const swallow = (error: unknown) => countError(works, 'spending', error);
+    const swallow = (error: unknown) => countError(runtime, 'spending', error);
     const begin = spending && ((at: Desk) => bookUsage(world, at, spending).catch(swallow));
-    const world: HookWorld = { works, store, desk, isSilent, untilMs, ...about, ...(begin && { begin }) };
+    const world: HookWorld = { runtime, store, desk, isSilent, untilMs, ...about, ...(begin && { begin }) };
     const decision = await handle(world, event);
     if (decision.kind === 'halt' && decision.halt !== undefined && joined !== undefined) {
-      await tellHalt(store, joined.task, veiled(works, decision.halt));
+      await tellHalt(store, joined.task, veiled(runtime, decision.halt));
     }
     // Nobody waits for the end of a session: there the store has a moment to look after its journal.
     if (event.type === 'session-ended') await wait(systemClock, storePollMs * 1.1);

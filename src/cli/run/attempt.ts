@@ -2,7 +2,7 @@
 
 import { haltedDrainMs, leftBehindMs } from '../../core/limits.ts';
 import type { Refusal } from '../../core/refusal.ts';
-import { worksOf } from '../../guard/runtime/works-of.ts';
+import { runtimeOf } from '../../guard/runtime/works-of.ts';
 import { sweep } from '../../guard/tasks/sweep.ts';
 import { wait } from '../../platform/system-clock.ts';
 import type { Clock } from '../../ports/clock.ts';
@@ -78,7 +78,7 @@ export async function attempt(world: RunWorld, launched: Launched, given: RunTas
     feed.end(ending === undefined);
     // What a hook of the agent or an operator said last may not have been heard of yet.
     booking.look();
-    sweep(worksOf(world.gear));
+    sweep(runtimeOf(world.gear));
     const ended = await ending; // The last line that it printed may have been one too many.
     if (ended !== undefined) {
       launched.restoreTerminal();

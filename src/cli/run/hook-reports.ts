@@ -1,7 +1,7 @@
 /** Hooks of an agent as the run around it hears them: which calls they can refuse, and what they halted. */
 
 import type { Switchgear, Task } from '../../guard/api.ts';
-import { worksOf } from '../../guard/runtime/works-of.ts';
+import { runtimeOf } from '../../guard/runtime/works-of.ts';
 import { halt } from '../../guard/tasks/halt.ts';
 import type { Store } from '../../ports/store.ts';
 import { forgetHooks, hookedRun } from '../../supervisor/hook-mailbox.ts';
@@ -20,14 +20,14 @@ export interface RunHooks {
 /** Hooks know a run by the task that it began with. */
 export function runHooks(gear: Switchgear, store: Store, first: string): RunHooks {
   const said = hookedRun(store, first);
-  const works = worksOf(gear);
+  const runtime = runtimeOf(gear);
   return {
     ask: (tool) => said.state.tools.includes(tool),
     heed({ id }) {
       store.shared?.refresh();
-      const node = works.tasks.get(id);
+      const node = runtime.tasks.get(id);
       const { halt: due } = said.state;
-      if (due !== null && node !== undefined) halt(works, node, due.stop, due.name, works.clock.nowMs());
+      if (due !== null && node !== undefined) halt(runtime, node, due.stop, due.name, runtime.clock.nowMs());
     },
     get halted() {
       return said.state.halt !== null;

@@ -12,7 +12,7 @@ import type { SharedBreaker } from '../../ports/sharing.ts';
 import type { Cell } from '../../ports/store.ts';
 import type { BreakerSnapshot, BreakerStats } from '../api.ts';
 import { announce, write } from '../journal/journal.ts';
-import type { Works } from '../runtime/runtime.ts';
+import type { Runtime } from '../runtime/runtime.ts';
 
 /** The control of one set of settings: breakers of equal settings share it, only their cells differ. */
 export interface BreakerControl extends Control<BreakerState> {
@@ -37,49 +37,49 @@ export interface BreakerEntry {
 
 /** The breaker of a key, made where there is none; its settings are those given last. */
 export function breakerAt(
-  works: Works,
+  runtime: Runtime,
   key: string,
   name: string,
   agent: string,
   wanted: BreakerSettings,
 ): BreakerEntry {
-  const { breakers, breakerControls } = works;
+  const { breakers, breakerControls } = runtime;
   const make = () => ({ ...breaker(wanted), settings: wanted });
   const own = remembered(breakerControls, JSON.stringify(wanted), sharedSettingsMax, make);
   const { settings } = own;
   let entry = breakers.get(key);
-  if (entry === undefined && breakers.size >= breakersMax) evict(works);
-  const sharing = works.store.shared?.breakers;
-  const cell = works.store.cell(key, () => initialBreaker(settings), sharing?.cell);
-  const control = sharing?.seat(own, cell, settings, name, (entry) => announce(works, entry)) ?? own;
+  if (entry === undefined && breakers.size >= breakersMax) evict(runtime);
+  const sharing = runtime.store.shared?.breakers;
+  const cell = runtime.store.cell(key, () => initialBreaker(settings), sharing?.cell);
+  const control = sharing?.seat(own, cell, settings, name, (entry) => announce(runtime, entry)) ?? own;
   if (entry === undefined) {
     entry = { name, agent, cell, place: 'self', control, settings, shadowed: 0 };
     breakers.set(key, entry);
-    if (works.heldNames.has(name)) holdBreaker(works, entry);
+    if (runtime.heldNames.has(name)) holdBreaker(runtime, entry);
   } else if (entry.control !== control) {
     const before = entry.settings;
     entry.settings = settings;
     entry.control = control;
-    changeBreaker(works, entry, (state) => adapt(state, settings, before));
+    changeBreaker(runtime, entry, (state) => adapt(state, settings, before));
   }
   return entry;
 }
 
-export function breakersOf(works: Works, name: string): readonly BreakerEntry[] {
-  return [...works.breakers.values()].filter((entry) => entry.name === name);
+export function breakersOf(runtime: Runtime, name: string): readonly BreakerEntry[] {
+  return [...runtime.breakers.values()].filter((entry) => entry.name === name);
 }
 
-export function dropBreaker({ breakers, store }: Works, key: string): void {
+export function dropBreaker({ breakers, store }: Runtime, key: string): void {
   breakers.delete(key);
   store.drop(key);
 }
 
 /** Makes room: the first closed breaker with nothing in flight goes; nobody would miss it. */
-function evict(works: Works): void {
-  for (const [key, { cell }] of works.breakers) {
+function evict(runtime: Runtime): void {
+  for (const [key, { cell }] of runtime.breakers) {
     const { phase, inFlight, heldAtMs } = cell.state;
     if (phase === 'closed' && inFlight === 0 && heldAtMs < 0) {
-      dropBreaker(works, key);
+      dropBreaker(runtime, key);
       return;
     }
   }
@@ -101,7 +101,7 @@ function adapt(state: BreakerState, settings: BreakerSettings, before: BreakerSe
 
 /** A hand on a breaker, wherever it lies: what it did is said, or else what came of it. */
 export function changeBreaker(
-  works: Works,
+  runtime: Runtime,
   entry: BreakerEntry,
   step: (state: BreakerState) => void,
   did?: 'held' | 'released' | 'reset',
@@ -109,14 +109,14 @@ export function changeBreaker(
   const { cell, control, name } = entry;
   const before = cell.state.generation;
   if (control.change === undefined) step(cell.state);
-  else control.change(step, works.clock.nowMs());
-  if (did === undefined) reportBreaker(works, entry, before);
-  else write(works, { type: `breaker-${did}`, key: cell.key, name, generation: cell.state.generation });
+  else control.change(step, runtime.clock.nowMs());
+  if (did === undefined) reportBreaker(runtime, entry, before);
+  else write(runtime, { type: `breaker-${did}`, key: cell.key, name, generation: cell.state.generation });
 }
 
 /** Says what a breaker became, if it became anything; a shared one is told of where the change is stored. */
 export function reportBreaker(
-  works: Works,
+  runtime: Runtime,
   entry: BreakerEntry,
   before: number,
   place?: EntryPlace,
@@ -125,22 +125,22 @@ export function reportBreaker(
   const { name, cell, settings } = entry;
   const { generation, phase, cause, openUntilMs: untilMs, trips } = cell.state;
   if (generation === before) return;
-  if (phase === 'open') works.health?.opened(works, entry);
+  if (phase === 'open') runtime.health?.opened(runtime, entry);
   if (entry.control.change !== undefined) return;
   const body = { key: cell.key, name, generation };
   if (phase !== 'open') {
-    write(works, { type: phase === 'closed' ? 'breaker-closed' : 'breaker-half-opened', ...body }, place, atMs);
+    write(runtime, { type: phase === 'closed' ? 'breaker-closed' : 'breaker-half-opened', ...body }, place, atMs);
     return;
   }
   const counters = { limit: settings.failureThreshold, trips };
-  write(works, { type: 'breaker-opened', ...body, cause, untilMs, counters }, place, atMs);
+  write(runtime, { type: 'breaker-opened', ...body, cause, untilMs, counters }, place, atMs);
 }
 
-export function holdBreaker(works: Works, entry: BreakerEntry): void {
+export function holdBreaker(runtime: Runtime, entry: BreakerEntry): void {
   const hold = (state: BreakerState) => {
-    state.heldAtMs = Math.max(0, works.clock.nowMs());
+    state.heldAtMs = Math.max(0, runtime.clock.nowMs());
   };
-  changeBreaker(works, entry, hold, 'held');
+  changeBreaker(runtime, entry, hold, 'held');
 }
 
 const stateNames = { closed: 'CLOSED', open: 'OPEN', 'half-open': 'HALF_OPEN' } as const;
@@ -180,7 +180,7 @@ export function statsOf(entries: readonly BreakerEntry[]): BreakerStats {
   };
 }
 
-export function snapshotBreaker(works: Works, entry: BreakerEntry, atMs: number): BreakerSnapshot {
+export function snapshotBreaker(runtime: Runtime, entry: BreakerEntry, atMs: number): BreakerSnapshot {
   const { name, agent, settings, cell } = entry;
   const { heldAtMs, phase, openUntilMs } = cell.state;
   return {
@@ -190,7 +190,7 @@ export function snapshotBreaker(works: Works, entry: BreakerEntry, atMs: number)
     state: stateName(entry, atMs),
     held: heldAtMs >= 0,
     ...(phase === 'open' && openUntilMs >= 0 && { openUntilMs }),
-    healthCheck: !works.health?.checks.has(name) ? 'none' : settings.enableHealthCheck ? 'on' : 'off',
+    healthCheck: !runtime.health?.checks.has(name) ? 'none' : settings.enableHealthCheck ? 'on' : 'off',
     ...statsOf([entry]),
   };
 }

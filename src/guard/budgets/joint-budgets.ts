@@ -21,12 +21,12 @@ import { allow, type Stop } from '../../core/verdict.ts';
 import type { Budgets, Wallet } from '../../ports/policy.ts';
 import type { CellOptions } from '../../ports/store.ts';
 import { announce, write } from '../journal/journal.ts';
-import type { Works } from '../runtime/runtime.ts';
+import type { Runtime } from '../runtime/runtime.ts';
 import { createPurse } from './allowance.ts';
 
 /** Who acts, and in which gear. */
 interface Spender {
-  readonly works: Works;
+  readonly runtime: Runtime;
   readonly agent: string;
   readonly session: string;
 }
@@ -50,13 +50,13 @@ export function budgetsOf(list: readonly JointBudget[]): Budgets | undefined {
     // Whoever was not needed for longest goes first.
     if (known === undefined) makeRoomFor(spender);
     else places.delete(key);
-    const make = spender.works.store.shared === undefined ? seatAlone : seatShared;
+    const make = spender.runtime.store.shared === undefined ? seatAlone : seatShared;
     const place = known ?? make(budget, key, spender);
     places.set(key, place);
     return place;
   }
 
-  function makeRoomFor({ works: { store } }: Spender): void {
+  function makeRoomFor({ runtime: { store } }: Spender): void {
     const [key, place] = places.size < budgetSeatsMax ? [] : places.entries().next().value!;
     if (key === undefined) return;
     places.delete(key);
@@ -66,8 +66,8 @@ export function budgetsOf(list: readonly JointBudget[]): Budgets | undefined {
 
   return {
     at(gear, { agent, session }): Wallet {
-      const works = gear as Works; // No other gear has budgets.
-      const all = list.map((budget) => placeOf(budget, { works, agent, session }));
+      const runtime = gear as Runtime; // No other gear has budgets.
+      const all = list.map((budget) => placeOf(budget, { runtime, agent, session }));
       return {
         seats: all.map(({ seat }) => seat),
         take(action, atMs) {
@@ -89,7 +89,7 @@ export function budgetsOf(list: readonly JointBudget[]): Budgets | undefined {
 }
 
 /** The limit is not part of it: a raised one goes on from what was spent. */
-function keyOf({ scope, unit, windowSecs }: JointBudget, { works: { project }, agent, session }: Spender): string {
+function keyOf({ scope, unit, windowSecs }: JointBudget, { runtime: { project }, agent, session }: Spender): string {
   const whose = { session: [session], agent: [project, agent], project: [project], global: [] }[scope];
   return ['budget', scope, unit, `${windowSecs ?? 'ever'}`, ...whose].map(encodeURIComponent).join('/');
 }
@@ -100,32 +100,32 @@ function placeFor({ scope }: JointBudget, { agent, session }: Spender): EntryPla
 }
 
 function seatAlone(budget: JointBudget, key: string, spender: Spender): Place {
-  const { works } = spender;
+  const { runtime } = spender;
   const control = jointBudget(budget);
   const telling: typeof control = {
     ...control,
     apply(window, event, place) {
       const next = control.apply(window, event, place);
-      const notice = noticeDue(next, budget, works.settings.task.noticeShare, event.atMs);
-      if (notice !== undefined) write(works, notice, placeFor(budget, spender), event.atMs);
+      const notice = noticeDue(next, budget, runtime.settings.task.noticeShare, event.atMs);
+      if (notice !== undefined) write(runtime, notice, placeFor(budget, spender), event.atMs);
       return next;
     },
   };
-  return { seat: { control: telling, cell: works.store.cell(key, emptyWindow), place: 'self' } as unknown as Seat };
+  return { seat: { control: telling, cell: runtime.store.cell(key, emptyWindow), place: 'self' } as unknown as Seat };
 }
 
 function seatShared(budget: JointBudget, key: string, spender: Spender): Place {
-  const { works } = spender;
-  const { store, clock } = works;
+  const { runtime } = spender;
+  const { store, clock } = runtime;
   const options = optionsOf(budget);
   const cell = store.cell(key, emptyWindow, options);
   const purse = createPurse(store.shared!, clock, budget, cell, {
     keepMs: options.keepMs,
     notes(window, atMs) {
-      const body = noticeDue(window, budget, works.settings.task.noticeShare, atMs);
+      const body = noticeDue(window, budget, runtime.settings.task.noticeShare, atMs);
       return body === undefined ? [] : [{ body, place: placeFor(budget, spender), atMs }];
     },
-    say: (entry) => announce(works, entry),
+    say: (entry) => announce(runtime, entry),
   });
   const control = jointBudget(budget);
   /** The call that was last let through here, until everybody has heard of it. */

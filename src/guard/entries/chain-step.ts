@@ -10,11 +10,11 @@ import { renewLanes } from '../route/call-site.ts';
 import { guardFunction } from '../route/guarded-function.ts';
 import { laterRounds } from '../route/rounds.ts';
 import { targetOf } from '../route/target.ts';
-import type { Works } from '../runtime/runtime.ts';
-import { worksOf } from '../runtime/works-of.ts';
+import type { Runtime } from '../runtime/runtime.ts';
+import { runtimeOf } from '../runtime/works-of.ts';
 
 export interface ChainGate {
-  readonly works: Works;
+  readonly runtime: Runtime;
   /** The rules of the policy, as they were before the chain's. */
   readonly policyRules: readonly Rule[];
   /** Rules that were not taken, and why. */
@@ -30,21 +30,21 @@ export function chainGate(
   ask: typeof askPerson,
   veil: <T>(kept: T) => T,
 ): ChainGate {
-  const works = worksOf(gear);
-  const policyRules = (works.rules as RulesInForce | undefined)?.rules ?? [];
+  const runtime = runtimeOf(gear);
+  const policyRules = (runtime.rules as RulesInForce | undefined)?.rules ?? [];
   const { rules: all, rejected } = addRules(policyRules, rules);
-  const engine = ruleEngine(all, works.settings.ruleSettings);
-  works.rules = { ...engine, hide: (kept) => veil(engine.hide(kept)) };
-  works.rounds = (route, lane, args, first, act) => laterRounds(route, lane, args, first, act, ask);
-  works.told.add('task-missing'); // The run as a whole is judged outside its task, and counts in no budget.
-  renewLanes(works);
+  const engine = ruleEngine(all, runtime.settings.ruleSettings);
+  runtime.rules = { ...engine, hide: (kept) => veil(engine.hide(kept)) };
+  runtime.rounds = (route, lane, args, first, act) => laterRounds(route, lane, args, first, act, ask);
+  runtime.told.add('task-missing'); // The run as a whole is judged outside its task, and counts in no budget.
+  renewLanes(runtime);
   return {
-    works,
+    runtime,
     policyRules,
     rejected,
     guard(name, fn, { match, ...options }) {
-      const target = { ...targetOf(works, name, { ...options, kind: 'step', async: true }), match };
-      return guardFunction(works, target, fn, { ...options, async: true });
+      const target = { ...targetOf(runtime, name, { ...options, kind: 'step', async: true }), match };
+      return guardFunction(runtime, target, fn, { ...options, async: true });
     },
   };
 }

@@ -20,7 +20,7 @@ import { answer, broken } from '../route/refusing.ts';
 import { frameOf } from '../runtime/async-context.ts';
 import { fingerprint } from '../runtime/fingerprint.ts';
 import { type Checks, fn, isA, timeoutOf } from '../runtime/option-checks.ts';
-import { observes, type Works } from '../runtime/runtime.ts';
+import { observes, type Runtime } from '../runtime/runtime.ts';
 import { halt } from '../tasks/halt.ts';
 import { runTask } from '../tasks/run-task.ts';
 import type { TaskNode } from '../tasks/task.ts';
@@ -31,70 +31,70 @@ export const delegateChecks: Checks = { limits: isA, judge: fn, timeoutSecs: isA
 const ignored: Outcome = Object.freeze({ kind: 'neutral', why: 'ignored' });
 
 export async function delegate<T>(
-  works: Works,
+  runtime: Runtime,
   worker: string,
   run: (task: Task) => T | Promise<T>,
   { limits, judge, request, timeoutSecs }: DelegateOptions<T>,
 ): Promise<T | Refused> {
-  const { clock } = works;
+  const { clock } = runtime;
   const secs = timeoutOf('delegate options', timeoutSecs);
-  const parent = frameOf(works)?.task;
+  const parent = frameOf(runtime)?.task;
   const args = request === undefined ? [] : [request];
   let lane: Lane | undefined;
   let admission: Admission;
   try {
-    const current = laneOf(works, targetFor(works, worker, 'delegation'), parent);
+    const current = laneOf(runtime, targetFor(runtime, worker, 'delegation'), parent);
     lane = current;
-    const act = () => ({ ...actionOf(works, current, args, {}), fingerprint: 0 });
-    const said = tooDeep(works, current, act) ?? works.admit(works, current, act(), clock.nowMs());
+    const act = () => ({ ...actionOf(runtime, current, args, {}), fingerprint: 0 });
+    const said = tooDeep(runtime, current, act) ?? runtime.admit(runtime, current, act(), clock.nowMs());
     // A worker is sent out in a tick of its own, whatever was said.
     admission = await (isStop(said) && comesBack(said)
-      ? (works.rounds?.(works, current, args, said, act) ?? conclude(works, current, act(), said))
+      ? (runtime.rounds?.(runtime, current, args, said, act) ?? conclude(runtime, current, act(), said))
       : said);
   } catch (error) {
-    return answer(works, broken(works, 'delegate', worker, error), lane);
+    return answer(runtime, broken(runtime, 'delegate', worker, error), lane);
   }
-  if (isStop(admission)) return answer(works, refusalOf(admission, lane, clock.nowMs()), lane);
+  if (isStop(admission)) return answer(runtime, refusalOf(admission, lane, clock.nowMs()), lane);
   const call = { lane, permit: admission, settled: false };
   if (parent?.halt !== undefined) {
-    finish(works, call, givenBack); // Halted since: the worker is not sent out any more.
-    return answer(works, parent.halt, lane);
+    finish(runtime, call, givenBack); // Halted since: the worker is not sent out any more.
+    return answer(runtime, parent.halt, lane);
   }
   let child: TaskNode | undefined;
   let result: TaskResult<T>;
   try {
-    child = startTask(works, { agent: worker, ...(limits !== undefined && { limits }) }, parent);
-    result = await inTime(works, child, secs, runTask(works, child, run));
+    child = startTask(runtime, { agent: worker, ...(limits !== undefined && { limits }) }, parent);
+    result = await inTime(runtime, child, secs, runTask(runtime, child, run));
   } catch (error) {
-    finish(works, call, ignored);
+    finish(runtime, call, ignored);
     const { names, message } = readError(error);
     const { kind } = classify({ error }, noLists, clock.nowMs(), () => 0);
     // Without a child it never ran, and whoever sent it got it wrong.
-    if (kind === 'failure' && child !== undefined) book(works, lane, child, failure(message || names[0]!));
+    if (kind === 'failure' && child !== undefined) book(runtime, lane, child, failure(message || names[0]!));
     throw error;
   }
   if (result.status === 'halted') {
-    finish(works, call, ignored);
+    finish(runtime, call, ignored);
     const { task, control, message } = result.halt;
     // Stopped by a person, or along with a task above it, a worker has not failed.
-    if (task === child.id && control !== 'operator') book(works, lane, child, failure(message));
-    return answer(works, result.halt, lane);
+    if (task === child.id && control !== 'operator') book(runtime, lane, child, failure(message));
+    return answer(runtime, result.halt, lane);
   }
   const { value } = result;
-  finish(works, call, success, settlingOf(works, lane, { value }, {}, success));
-  book(works, lane, child, readReturn(works, lane, value, judge, request));
+  finish(runtime, call, success, settlingOf(runtime, lane, { value }, {}, success));
+  book(runtime, lane, child, readReturn(runtime, lane, value, judge, request));
   return value;
 }
 
 /** The work, or the end of its time: then the child is halted, so that nothing goes on in its name. */
-function inTime<T>(works: Works, child: TaskNode, secs: number | undefined, work: Promise<T>): Promise<T> {
-  const { clock, timeouts } = works;
+function inTime<T>(runtime: Runtime, child: TaskNode, secs: number | undefined, work: Promise<T>): Promise<T> {
+  const { clock, timeouts } = runtime;
   if (secs === undefined) return work;
   return new Promise((resolve, reject) => {
     const timeout = {
       dueMs: clock.nowMs() + secs * 1000,
       fire() {
-        halt(works, child, over('deadline', 'duration_limit', secs, secs), child.agent, clock.nowMs());
+        halt(runtime, child, over('deadline', 'duration_limit', secs, secs), child.agent, clock.nowMs());
         reject(timeoutError(child.agent, secs));
       },
     };
@@ -104,13 +104,13 @@ function inTime<T>(works: Works, child: TaskNode, secs: number | undefined, work
 }
 
 /** The word against a delegation below the depth that the settings allow. */
-function tooDeep(works: Works, lane: Lane, act: () => Action): Stop | undefined {
-  const { maxDepth: limit = Number.POSITIVE_INFINITY } = works.settings.delegation;
+function tooDeep(runtime: Runtime, lane: Lane, act: () => Action): Stop | undefined {
+  const { maxDepth: limit = Number.POSITIVE_INFINITY } = runtime.settings.delegation;
   const depth = lane.task === undefined ? 0 : lane.task.depth + 1;
-  if (depth <= limit || lane.task === undefined || observes(works)) return undefined;
+  if (depth <= limit || lane.task === undefined || observes(runtime)) return undefined;
   const counters = { worker: lane.target.name, depth, limit };
   return conclude(
-    works,
+    runtime,
     lane,
     act(),
     { kind: 'deny', code: 'delegation_limit', control: 'delegation', counters },
@@ -124,7 +124,7 @@ function failure(reason: string): WorkerFailure {
 
 /** What a return means: the caller's judgement, or else what the detectors read. */
 function readReturn<T>(
-  works: Works,
+  runtime: Runtime,
   lane: Lane,
   value: T,
   judge: DelegateOptions<T>['judge'],
@@ -135,17 +135,17 @@ function readReturn<T>(
     const said = judge?.(value);
     if (said !== undefined) return { failed: said.failed === true, reason: String(said.reason ?? 'judged a failure') };
   } catch (error) {
-    countError(works, 'judge', error);
+    countError(runtime, 'judge', error);
   }
   if (isRefused(value)) return failure(value.error);
-  const previous = request === undefined ? undefined : swapReturn(works, lane, request, value);
-  const { phrases } = works.settings.delegation;
+  const previous = request === undefined ? undefined : swapReturn(runtime, lane, request, value);
+  const { phrases } = runtime.settings.delegation;
   return workerFailure(value, { phrases, worker, ...(previous !== undefined && { previous }) });
 }
 
 /** Remembers what a worker said, and gives back what it said to the same request before. */
 function swapReturn(
-  { returns }: Works,
+  { returns }: Runtime,
   { session, target }: Lane,
   request: unknown,
   value: unknown,
@@ -160,7 +160,7 @@ function swapReturn(
 
 /** Books how a delegation came back, unless the same failure was booked further down. */
 export function book(
-  works: Works,
+  runtime: Runtime,
   lane: Lane,
   child: Pick<TaskNode, 'booked'>,
   { failed, reason: said }: WorkerFailure,
@@ -179,16 +179,16 @@ export function book(
   } else {
     task.booked?.delete(target.name); // It came right: what fails above from now on has failed by itself.
   }
-  const atMs = works.clock.nowMs();
+  const atMs = runtime.clock.nowMs();
   const worker = target.name;
   const body = { type: 'delegation-returned', worker, failed, reason: said.slice(0, reasonLengthMax) } as const;
   applyAll(panel, { ...body, atMs });
-  if (!failed || works.store.shared === undefined) {
-    const actual = workerCell(works, session, worker).state.failures;
-    write(works, { ...body, actual, limit: workerLimit(works.settings.delegation, worker) }, place, atMs);
+  if (!failed || runtime.store.shared === undefined) {
+    const actual = workerCell(runtime, session, worker).state.failures;
+    write(runtime, { ...body, actual, limit: workerLimit(runtime.settings.delegation, worker) }, place, atMs);
   } // A shared failure is told of where it is stored.
   if (!failed) return;
   const seat = panel.find(({ control }) => control.name === 'delegation');
   const due = seat?.control.check?.(seat.cell.state, atMs);
-  if (due?.kind === 'halt') halt(works, task, due, worker, atMs);
+  if (due?.kind === 'halt') halt(runtime, task, due, worker, atMs);
 }

@@ -10,7 +10,7 @@ import { finish } from '../route/live-call.ts';
 import { noLists, settlingOf } from '../route/outcome.ts';
 import { actionOf } from '../route/proposal.ts';
 import { errorFingerprint } from '../runtime/fingerprint.ts';
-import type { Works } from '../runtime/runtime.ts';
+import type { Runtime } from '../runtime/runtime.ts';
 import type { TaskNode } from '../tasks/task.ts';
 
 /** A call as its host proposes it. */
@@ -30,47 +30,47 @@ export type Answered =
   | { readonly refusal: Refusal; readonly stop: Stop }
   | { readonly later: Stop };
 
-export function propose(works: Works, task: TaskNode, call: ProposedCall): Answered {
-  const atMs = works.clock.nowMs();
-  const lane = laneOf(works, call.target, task);
-  const admission = works.admit(works, lane, proposed(works, lane, call), atMs);
+export function propose(runtime: Runtime, task: TaskNode, call: ProposedCall): Answered {
+  const atMs = runtime.clock.nowMs();
+  const lane = laneOf(runtime, call.target, task);
+  const admission = runtime.admit(runtime, lane, proposed(runtime, lane, call), atMs);
   if (!isStop(admission)) return { permit: known(lane, admission) };
   return comesBack(admission) ? { later: admission } : { refusal: refusalOf(admission, lane, atMs), stop: admission };
 }
 
 /** The last word on a call that waited or was asked about. */
 export function refuse(
-  works: Works,
+  runtime: Runtime,
   task: TaskNode,
   call: ProposedCall,
   later: Stop,
   code?: 'rule_declined' | 'rule_unanswered',
 ): Refusal {
-  const lane = laneOf(works, call.target, task);
+  const lane = laneOf(runtime, call.target, task);
   const said: Stop = code === undefined ? later : { ...later, kind: 'deny', code };
-  const stop = conclude(works, lane, proposed(works, lane, call), said, later.kind === 'wait' ? 'wait' : 'ask');
-  return refusalOf(stop, lane, works.clock.nowMs());
+  const stop = conclude(runtime, lane, proposed(runtime, lane, call), said, later.kind === 'wait' ? 'wait' : 'ask');
+  return refusalOf(stop, lane, runtime.clock.nowMs());
 }
 
 /** Says how a call ended, once: whoever kept the permit forgets it. */
 export function settle(
-  works: Works,
+  runtime: Runtime,
   task: TaskNode,
   target: Target,
   permit: Permit,
   ending: Ending | { readonly cancelled: true },
 ): void {
-  const lane = laneOf(works, target, task);
+  const lane = laneOf(runtime, target, task);
   let outcome: Outcome = cancelled;
   if (!('cancelled' in ending)) {
-    outcome = classify(ending, lane.breaker?.settings ?? noLists, works.clock.nowMs(), errorFingerprint);
+    outcome = classify(ending, lane.breaker?.settings ?? noLists, runtime.clock.nowMs(), errorFingerprint);
   }
-  const brought = 'cancelled' in ending ? {} : settlingOf(works, lane, ending, {}, outcome);
-  finish(works, { lane, permit, settled: false }, outcome, brought);
+  const brought = 'cancelled' in ending ? {} : settlingOf(runtime, lane, ending, {}, outcome);
+  finish(runtime, { lane, permit, settled: false }, outcome, brought);
 }
 
-function proposed(works: Works, lane: Lane, { id, args, turnId, approvedBy }: ProposedCall) {
-  const action = actionOf(works, lane, args, {}, id, turnId);
+function proposed(runtime: Runtime, lane: Lane, { id, args, turnId, approvedBy }: ProposedCall) {
+  const action = actionOf(runtime, lane, args, {}, id, turnId);
   // Work that is sent out again is no repeated call: how it comes back is what counts.
   const plain = lane.target.kind === 'delegation' ? { ...action, fingerprint: 0 } : action;
   return approvedBy === undefined ? plain : { ...plain, approvedBy };

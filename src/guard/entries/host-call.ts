@@ -20,8 +20,8 @@ import { actionOf, noteMissingTask } from '../route/proposal.ts';
 import { withNote } from '../route/refusal-delivery.ts';
 import { broken } from '../route/refusing.ts';
 import { applyInside, frameOf } from '../runtime/async-context.ts';
-import { observes, type Works } from '../runtime/runtime.ts';
-import { worksOf } from '../runtime/works-of.ts';
+import { observes, type Runtime } from '../runtime/runtime.ts';
+import { runtimeOf } from '../runtime/works-of.ts';
 import { costOf, modelOf } from '../tasks/cost.ts';
 import { isKnown } from '../tasks/observe.ts';
 import { placeOf, type TaskNode } from '../tasks/task.ts';
@@ -55,31 +55,31 @@ export async function hostCall<T>(
   run: (call: Call) => T | PromiseLike<T>,
   host: HostCall = {},
 ): Promise<HostAnswer<T>> {
-  const works = worksOf(gear);
-  const { clock } = works;
+  const runtime = runtimeOf(gear);
+  const { clock } = runtime;
   let lane: Lane;
   let admission: Admission;
   let act: () => Action;
   try {
-    [lane, act] = proposalOf(works, name, args, host);
-    if (lane.task === undefined) noteMissingTask(works, name, clock.nowMs());
+    [lane, act] = proposalOf(runtime, name, args, host);
+    if (lane.task === undefined) noteMissingTask(runtime, name, clock.nowMs());
     else isKnown(lane.task, 'call', host.id);
-    admission = works.admit(works, lane, act(), clock.nowMs());
+    admission = runtime.admit(runtime, lane, act(), clock.nowMs());
   } catch (error) {
-    return { refusal: broken(works, 'admit', name, error) };
+    return { refusal: broken(runtime, 'admit', name, error) };
   }
   if (isStop(admission) && comesBack(admission)) {
-    const question = admission.kind === 'ask' && works.approver === undefined ? host.ask : undefined;
+    const question = admission.kind === 'ask' && runtime.approver === undefined ? host.ask : undefined;
     const why = admission.reason === undefined ? '' : `: ${admission.reason}`;
     const answer = await question?.(`${lane.agent} wants to call ${name}${why}`);
     try {
-      admission = await laterAdmission(works, lane, args, act, admission, answer);
+      admission = await laterAdmission(runtime, lane, args, act, admission, answer);
     } catch (error) {
-      return { refusal: broken(works, 'admit', name, error) };
+      return { refusal: broken(runtime, 'admit', name, error) };
     }
   }
   if (isStop(admission)) return { refusal: refusalOf(admission, lane, clock.nowMs()) };
-  const call = new LiveCall(works, lane, admission);
+  const call = new LiveCall(runtime, lane, admission);
   try {
     return { value: await perform(call, run, host) };
   } catch (error) {
@@ -92,7 +92,7 @@ export async function hostCall<T>(
 
 /** What came of a wait or a question: judged again with the person's answer, if the host has asked for one. */
 async function laterAdmission(
-  works: Works,
+  runtime: Runtime,
   lane: Lane,
   args: readonly unknown[],
   plain: () => Action,
@@ -100,76 +100,76 @@ async function laterAdmission(
   answer: Answer | undefined,
 ): Promise<Admission> {
   if (answer?.approved === false) {
-    return conclude(works, lane, plain(), { ...first, kind: 'deny', code: 'rule_declined' }, 'ask');
+    return conclude(runtime, lane, plain(), { ...first, kind: 'deny', code: 'rule_declined' }, 'ask');
   }
   const act = answer === undefined ? plain : () => ({ ...plain(), approvedBy: answer.by });
-  const said = answer === undefined ? first : works.admit(works, lane, act(), works.clock.nowMs());
+  const said = answer === undefined ? first : runtime.admit(runtime, lane, act(), runtime.clock.nowMs());
   if (!isStop(said) || !comesBack(said)) return said;
-  return works.rounds?.(works, lane, args, said, act) ?? conclude(works, lane, act(), said);
+  return runtime.rounds?.(runtime, lane, args, said, act) ?? conclude(runtime, lane, act(), said);
 }
 
 /** Whether the host may have to put a question to a person. */
 export function mayAsk(gear: Switchgear): boolean {
-  const { approver, rounds } = worksOf(gear);
+  const { approver, rounds } = runtimeOf(gear);
   return approver === undefined && rounds !== undefined;
 }
 
 /** Whether a person would be asked about a call that nobody but the host can ask about. It takes and counts nothing. */
 export function wouldAsk(gear: Switchgear, name: string, args: readonly unknown[], host: HostCall = {}): boolean {
-  const works = worksOf(gear);
+  const runtime = runtimeOf(gear);
   if (!mayAsk(gear)) return false;
   try {
-    const [lane, act] = proposalOf(works, name, args, host);
-    const proposal = { type: 'action-proposed', atMs: works.clock.nowMs(), action: act() } as const;
+    const [lane, act] = proposalOf(runtime, name, args, host);
+    const proposal = { type: 'action-proposed', atMs: runtime.clock.nowMs(), action: act() } as const;
     return lane.task?.haltStop === undefined && decide(lane.panel, proposal).verdict.kind === 'ask';
   } catch (error) {
-    countError(works, 'admit', error);
+    countError(runtime, 'admit', error);
     return false; // The call itself comes to the gate, which fails closed.
   }
 }
 
 /** Whether a tool's circuit would refuse a call now. It takes and counts nothing. */
 export function isShut(gear: Switchgear, name: string, task: Task): boolean {
-  const works = worksOf(gear);
-  if (observes(works)) return false;
+  const runtime = runtimeOf(gear);
+  if (observes(runtime)) return false;
   try {
-    const [lane, act] = proposalOf(works, name, [], { task });
-    const { verdict } = decide(lane.panel, { type: 'action-proposed', atMs: works.clock.nowMs(), action: act() });
+    const [lane, act] = proposalOf(runtime, name, [], { task });
+    const { verdict } = decide(lane.panel, { type: 'action-proposed', atMs: runtime.clock.nowMs(), action: act() });
     return 'code' in verdict && verdict.code === 'circuit_open';
   } catch (error) {
-    countError(works, 'admit', error);
+    countError(runtime, 'admit', error);
     return false; // The call itself comes to the gate, which fails closed.
   }
 }
 
 /** Books what a model call of a host cost, also that of a halted task: its closing answer is not free. */
 export function bookUsage(gear: Switchgear, task: Task, usage: Usage): void {
-  const works = worksOf(gear);
-  const node = task.halt === undefined ? undefined : nodeOf(works, task);
+  const runtime = runtimeOf(gear);
+  const node = task.halt === undefined ? undefined : nodeOf(runtime, task);
   if (node === undefined) {
     task.observe({ type: 'usage', ...usage });
     return;
   }
   try {
-    const atMs = works.clock.nowMs();
+    const atMs = runtime.clock.nowMs();
     const model = modelOf(usage.model);
-    const cost = costOf(works, usage, placeOf(node), atMs);
-    tell(works, node, { type: 'usage-observed', model, cost, basis: model }, atMs);
+    const cost = costOf(runtime, usage, placeOf(node), atMs);
+    tell(runtime, node, { type: 'usage-observed', model, cost, basis: model }, atMs);
   } catch (error) {
-    countError(works, 'observe', error);
+    countError(runtime, 'observe', error);
   }
 }
 
-function proposalOf(works: Works, name: string, args: readonly unknown[], host: HostCall): [Lane, () => Action] {
+function proposalOf(runtime: Runtime, name: string, args: readonly unknown[], host: HostCall): [Lane, () => Action] {
   const { id, turnId, task, kind = 'tool', breaker } = host;
-  const node = task === undefined ? frameOf(works)?.task : nodeOf(works, task);
+  const node = task === undefined ? frameOf(runtime)?.task : nodeOf(runtime, task);
   const key = breaker === undefined ? `${kind} ${name}` : `${kind} ${name} ${JSON.stringify(breaker)}`;
   const make = (): Target => ({ name, kind, ...(breaker && { overrides: breaker }) });
-  const lane = laneOf(works, remembered(works.targets, key, lanesMax, make), node);
-  return [lane, () => actionOf(works, lane, args, {}, id, turnId)];
+  const lane = laneOf(runtime, remembered(runtime.targets, key, lanesMax, make), node);
+  return [lane, () => actionOf(runtime, lane, args, {}, id, turnId)];
 }
 
-function nodeOf({ tasks, halted }: Works, { id }: Task): TaskNode | undefined {
+function nodeOf({ tasks, halted }: Runtime, { id }: Task): TaskNode | undefined {
   return tasks.get(id) ?? halted.get(id);
 }
 
@@ -179,7 +179,7 @@ function perform<T>(
   run: (call: Call) => T | PromiseLike<T>,
   { signal, classify, shown }: HostCall,
 ): Promise<T> {
-  const { works, lane, permit } = call;
+  const { runtime, lane, permit } = call;
   const options: GuardOptions = {
     classify: (ending) => classify?.(ending) ?? ('error' in ending && signal?.aborted ? 'neutral' : undefined),
   };
@@ -187,20 +187,20 @@ function perform<T>(
   function settle(ending: Ending): void {
     try {
       if (call.settled) {
-        keep(works, 'work-ended', lane, permit); // It was given up when its time was over.
+        keep(runtime, 'work-ended', lane, permit); // It was given up when its time was over.
         return;
       }
-      const outcome = outcomeOf(call, ending, options, works.clock.nowMs());
+      const outcome = outcomeOf(call, ending, options, runtime.clock.nowMs());
       const read = shown !== undefined && 'value' in ending ? { value: shown(ending.value) } : ending;
-      finish(works, call, outcome, settlingOf(works, lane, read, {}, outcome));
+      finish(runtime, call, outcome, settlingOf(runtime, lane, read, {}, outcome));
     } catch (error) {
-      countError(works, 'settle', error);
-      if (!call.settled) finish(works, call, { kind: 'neutral', why: 'ignored' });
+      countError(runtime, 'settle', error);
+      if (!call.settled) finish(runtime, call, { kind: 'neutral', why: 'ignored' });
     }
   }
 
   return new Promise<T>((resolve, reject) => {
-    if (lane.timeoutMs > 0 && !observes(works)) call.limit(reject); // A gear that only observes cuts nothing.
+    if (lane.timeoutMs > 0 && !observes(runtime)) call.limit(reject); // A gear that only observes cuts nothing.
     const ended = (ending: Ending) => {
       call.unlimit();
       settle(ending);

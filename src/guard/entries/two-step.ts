@@ -17,8 +17,8 @@ import { broken, undecided } from '../route/refusing.ts';
 import { frameOf } from '../runtime/async-context.ts';
 import { errorFingerprint, fingerprint } from '../runtime/fingerprint.ts';
 import { type Checks, isA, name as isName, kind, options, text } from '../runtime/option-checks.ts';
-import type { Works } from '../runtime/runtime.ts';
-import { worksOf } from '../runtime/works-of.ts';
+import type { Runtime } from '../runtime/runtime.ts';
+import { runtimeOf } from '../runtime/works-of.ts';
 import { isKnown } from '../tasks/observe.ts';
 import type { TaskNode } from '../tasks/task.ts';
 import { unknownTask } from '../tasks/task-tree.ts';
@@ -26,27 +26,28 @@ import { unknownTask } from '../tasks/task-tree.ts';
 const checks: Checks = { id: text, kind, turnId: text, task: isA };
 
 /** Admissions by task and call id: a host that enters again for the same call gets the same answer. */
-const admissions = new WeakMap<Works, Map<string, Admission>>();
+const admissions = new WeakMap<Runtime, Map<string, Admission>>();
 
 /** Decides on a call that the host runs itself; it says later how that ended. */
 export function admit(gear: Switchgear, name: string, args: readonly unknown[], given: AdmitOptions = {}): Admission {
-  const works = worksOf(gear);
+  const runtime = runtimeOf(gear);
   isName('the name of a tool', name);
   options('admit options', given, checks);
   const { id, task: wanted } = given;
-  const task = wanted === undefined ? frameOf(works)?.task : (works.tasks.get(wanted) ?? works.halted.get(wanted));
+  const task =
+    wanted === undefined ? frameOf(runtime)?.task : (runtime.tasks.get(wanted) ?? runtime.halted.get(wanted));
   if (wanted !== undefined && task === undefined) {
     // Nobody can be charged for it: a call that names a task we do not know is not let through unprotected.
     return refusedCall(undecided(name, unknownTask(wanted)), undefined);
   }
-  if (id === undefined) return decide(works, task, name, args, given, () => {});
-  const admitted = admissions.get(works) ?? new Map<string, Admission>();
-  admissions.set(works, admitted);
+  if (id === undefined) return decide(runtime, task, name, args, given, () => {});
+  const admitted = admissions.get(runtime) ?? new Map<string, Admission>();
+  admissions.set(runtime, admitted);
   const key = keyOf(task, id, name, args);
   // What was let through before its task was halted is not let through again.
   const known = task?.haltStop === undefined ? admitted.get(key) : undefined;
   if (known !== undefined) return known;
-  const admission = decide(works, task, name, args, given, () => admitted.delete(key));
+  const admission = decide(runtime, task, name, args, given, () => admitted.delete(key));
   if (admission.refused === undefined) {
     makeRoom(admitted, countedIdsMax);
     admitted.set(key, admission);
@@ -61,26 +62,26 @@ function keyOf(task: TaskNode | undefined, id: string, name: string, args: reado
 }
 
 function decide(
-  works: Works,
+  runtime: Runtime,
   task: TaskNode | undefined,
   name: string,
   args: readonly unknown[],
   given: AdmitOptions,
   settled: () => void,
 ): Admission {
-  const atMs = works.clock.nowMs();
+  const atMs = runtime.clock.nowMs();
   let lane: Lane | undefined;
   try {
-    lane = laneOf(works, targetFor(works, name, given.kind ?? 'tool'), task);
-    if (task === undefined) noteMissingTask(works, name, atMs);
-    const action = actionOf(works, lane, args, {}, given.id, given.turnId);
-    const admission = works.admit(works, lane, action, atMs);
-    if (!isStop(admission)) return { refused: undefined, settle: settling(works, lane, admission, settled) };
+    lane = laneOf(runtime, targetFor(runtime, name, given.kind ?? 'tool'), task);
+    if (task === undefined) noteMissingTask(runtime, name, atMs);
+    const action = actionOf(runtime, lane, args, {}, given.id, given.turnId);
+    const admission = runtime.admit(runtime, lane, action, atMs);
+    if (!isStop(admission)) return { refused: undefined, settle: settling(runtime, lane, admission, settled) };
     // A host that runs calls itself neither waits nor asks here.
-    const last = comesBack(admission) ? conclude(works, lane, action, admission) : admission;
+    const last = comesBack(admission) ? conclude(runtime, lane, action, admission) : admission;
     return refusedCall(refusalOf(last, lane, atMs), lane);
   } catch (error) {
-    return refusedCall(broken(works, 'admit', name, error), lane);
+    return refusedCall(broken(runtime, 'admit', name, error), lane);
   }
 }
 
@@ -92,18 +93,18 @@ function refusedCall(refusal: Refusal, lane: Lane | undefined): Admission {
  * The host's word on how it ended. Where it stays away that says nothing about the tool, but what the call holds is
  * given back: its slot, its probe, the patience of its task.
  */
-function settling(works: Works, lane: Lane, permit: Permit, settled: () => void) {
+function settling(runtime: Runtime, lane: Lane, permit: Permit, settled: () => void) {
   const call: Leased = { lane, permit, settled: false };
   const end = (outcome: Outcome, brought?: Settling) => {
-    works.timeouts.remove(timeout);
+    runtime.timeouts.remove(timeout);
     settled();
-    finish(works, call, outcome, brought);
+    finish(runtime, call, outcome, brought);
   };
   const dueMs = permit.atMs + patienceMaxMs;
   const timeout = { dueMs, fire: () => end({ kind: 'neutral', why: 'lease-expired' }) };
-  works.timeouts.add(patienceMaxMs, timeout);
+  runtime.timeouts.add(patienceMaxMs, timeout);
   // Its lease goes on while this process lives. Where an expired lease is no failure, it may simply expire.
-  if (permit.probe && lane.breaker?.settings.leaseExpiry === 'failure') lease(works, call);
+  if (permit.probe && lane.breaker?.settings.leaseExpiry === 'failure') lease(runtime, call);
 
   return (ending: Ending | { readonly cancelled: true }): void => {
     if (call.settled) return;
@@ -111,11 +112,11 @@ function settling(works: Works, lane: Lane, permit: Permit, settled: () => void)
     let brought: Settling = {};
     try {
       if (!('cancelled' in ending)) {
-        outcome = classify(ending, lane.breaker?.settings ?? noLists, works.clock.nowMs(), errorFingerprint);
-        brought = settlingOf(works, lane, ending, {}, outcome);
+        outcome = classify(ending, lane.breaker?.settings ?? noLists, runtime.clock.nowMs(), errorFingerprint);
+        brought = settlingOf(runtime, lane, ending, {}, outcome);
       }
     } catch (error) {
-      countError(works, 'settle', error);
+      countError(runtime, 'settle', error);
     }
     end(outcome, brought);
   };

@@ -5,15 +5,15 @@ import { raisesMax } from '../../core/limits.ts';
 import type { TaskSettings } from '../../core/settings.ts';
 import type { Code } from '../../core/verdict.ts';
 import type { Switchgear, TaskOptions } from '../api.ts';
-import { worksOf } from '../runtime/works-of.ts';
+import { runtimeOf } from '../runtime/works-of.ts';
 import { turnCard } from '../tasks/cards.ts';
 
 /** Answers a card: approve or decline a question, pick up a halt. */
 export function answerCard(gear: Switchgear, card: string, answer: CardAction, by: string): Card | undefined {
-  const works = worksOf(gear);
-  const answers = works.store.card(card)?.kind === 'ask' && (answer === 'approve' || answer === 'decline');
-  if (answers) works.waiting.get(card)?.({ approved: answer === 'approve', by });
-  return turnCard(works, card, { type: 'card-answered', atMs: works.clock.nowMs(), answer, by });
+  const runtime = runtimeOf(gear);
+  const answers = runtime.store.card(card)?.kind === 'ask' && (answer === 'approve' || answer === 'decline');
+  if (answers) runtime.waiting.get(card)?.({ approved: answer === 'approve', by });
+  return turnCard(runtime, card, { type: 'card-answered', atMs: runtime.clock.nowMs(), answer, by });
 }
 
 /** The limit that each code speaks of. */
@@ -31,7 +31,7 @@ const limitOf: { readonly [code in Code]?: keyof TaskSettings } = {
  * Undefined where it was not halted, or was raised too often.
  */
 export function retryOf(gear: Switchgear, task: string): TaskOptions | undefined {
-  const node = worksOf(gear).halted.get(task);
+  const node = runtimeOf(gear).halted.get(task);
   if (node?.haltStop === undefined || node.raises >= raisesMax) return undefined;
   const { agent, session } = node;
   const { code, counters } = node.haltStop;

@@ -13,14 +13,14 @@ import {
 } from '../breakers/breaker-registry.ts';
 import { laneOf } from '../route/call-site.ts';
 import { targetOf } from '../route/target.ts';
-import type { Works } from '../runtime/runtime.ts';
+import type { Runtime } from '../runtime/runtime.ts';
 
-export function breakerHandle(works: Works, name: string): BreakerHandle {
-  const { clock, heldNames } = works;
-  const all = () => breakersOf(works, name);
+export function breakerHandle(runtime: Runtime, name: string): BreakerHandle {
+  const { clock, heldNames } = runtime;
+  const all = () => breakersOf(runtime, name);
   const each = (act: (entry: BreakerEntry) => void) => {
     // There has to be one, for a hand that wants to hold or trip it before the first call.
-    if (all().length === 0) laneOf(works, targetOf(works, name, {}), undefined);
+    if (all().length === 0) laneOf(runtime, targetOf(runtime, name, {}), undefined);
     all().forEach(act);
   };
   return {
@@ -32,27 +32,27 @@ export function breakerHandle(works: Works, name: string): BreakerHandle {
     get stats() {
       return statsOf(all());
     },
-    reset: () => each((entry) => reset(works, entry)),
+    reset: () => each((entry) => reset(runtime, entry)),
     trip: (untilMs) =>
       each((entry) => {
-        changeBreaker(works, entry, (state) =>
+        changeBreaker(runtime, entry, (state) =>
           openBreaker(state, entry.settings, clock.nowMs(), 'a trip by hand', untilMs),
         );
       }),
     hold() {
       heldNames.add(name);
-      each((entry) => holdBreaker(works, entry));
+      each((entry) => holdBreaker(runtime, entry));
     },
     release() {
       heldNames.delete(name);
       const release = (state: BreakerState) => {
         state.heldAtMs = -1;
       };
-      each((entry) => changeBreaker(works, entry, release, 'released'));
+      each((entry) => changeBreaker(runtime, entry, release, 'released'));
     },
   };
 }
 
-export function reset(works: Works, entry: BreakerEntry): void {
-  changeBreaker(works, entry, resetBreaker, 'reset');
+export function reset(runtime: Runtime, entry: BreakerEntry): void {
+  changeBreaker(runtime, entry, resetBreaker, 'reset');
 }

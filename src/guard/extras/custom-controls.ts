@@ -10,8 +10,8 @@ import { admit, isStop, settle } from '../route/admission.ts';
 import { pathOf, renewLanes } from '../route/call-site.ts';
 import { laterRounds } from '../route/rounds.ts';
 import { choices, methods, name } from '../runtime/option-checks.ts';
-import type { OwnSeats, Works } from '../runtime/runtime.ts';
-import { worksOf } from '../runtime/works-of.ts';
+import type { OwnSeats, Runtime } from '../runtime/runtime.ts';
+import { runtimeOf } from '../runtime/works-of.ts';
 
 /** What controls threw while they learnt, until somebody looks. */
 interface Harm {
@@ -21,27 +21,27 @@ interface Harm {
 /** Adds a control of your own, beside the built-in ones; for the calls and tasks that begin from now on. */
 // biome-ignore lint/suspicious/noExplicitAny: each control knows its own state, and nobody else looks into it.
 export function addControl(gear: Switchgear, control: Control<any>): void {
-  const works = worksOf(gear);
+  const runtime = runtimeOf(gear);
   methods('initial', 'judge', 'apply')('a control', control);
   name('the name of a control', control.name);
   choices('task', 'chain', 'target', 'session', 'gear')('the scope of a control', control.scope);
-  const own = (works.own ?? seatOwnControls(works)) as ReturnType<typeof seatOwnControls>;
-  works.own = own;
-  works.rounds ??= laterRounds;
-  own.add(tolerant(works, own.harm, control as Control<never>));
-  renewLanes(works);
+  const own = (runtime.own ?? seatOwnControls(runtime)) as ReturnType<typeof seatOwnControls>;
+  runtime.own = own;
+  runtime.rounds ??= laterRounds;
+  own.add(tolerant(runtime, own.harm, control as Control<never>));
+  renewLanes(runtime);
 }
 
 /** Seats for them, and a gate that fails closed where one could not learn of an admission: it is taken back. */
-function seatOwnControls(works: Works) {
+function seatOwnControls(runtime: Runtime) {
   const harm: Harm = { error: undefined };
   const controls: Control<never>[] = [];
-  works.admit = (_, lane, action, atMs) => {
+  runtime.admit = (_, lane, action, atMs) => {
     harm.error = undefined;
-    const admission = admit(works, lane, action, atMs);
+    const admission = admit(runtime, lane, action, atMs);
     if (harm.error === undefined || isStop(admission)) return admission;
     const { error } = harm;
-    settle(works, lane, admission, givenBack, atMs, {});
+    settle(runtime, lane, admission, givenBack, atMs, {});
     throw error;
   };
   const isOfTask = ({ scope }: Control<never>) => scope === 'task' || scope === 'chain';
@@ -66,13 +66,13 @@ function seatOwnControls(works: Works) {
 }
 
 /** The control as the panel sees it. What throws while it learns must not keep the others from learning. */
-function tolerant(works: Works, harm: Harm, control: Control<never>): Control<never> {
+function tolerant(runtime: Runtime, harm: Harm, control: Control<never>): Control<never> {
   const guarded = <T>(where: string, instead: T, run: () => T): T => {
     try {
       return run();
     } catch (error) {
       harm.error = error ?? true;
-      countError(works, `control ${control.name}: ${where}`, error);
+      countError(runtime, `control ${control.name}: ${where}`, error);
       return instead;
     }
   };

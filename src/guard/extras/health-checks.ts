@@ -5,8 +5,8 @@ import type { Switchgear } from '../api.ts';
 import { type BreakerEntry, breakersOf, changeBreaker } from '../breakers/breaker-registry.ts';
 import { countError, write } from '../journal/journal.ts';
 import { fn, name as isName } from '../runtime/option-checks.ts';
-import type { Works } from '../runtime/runtime.ts';
-import { worksOf } from '../runtime/works-of.ts';
+import type { Runtime } from '../runtime/runtime.ts';
+import { runtimeOf } from '../runtime/works-of.ts';
 import { wake } from '../tasks/sweep.ts';
 
 /** What a gear with health checks keeps. */
@@ -15,8 +15,8 @@ export interface HealthChecks {
   readonly checks: Map<string, () => boolean | Promise<boolean>>;
   /** Open breakers whose callees are asked. */
   readonly open: Map<BreakerEntry, Asking>;
-  readonly opened: (works: Works, entry: BreakerEntry) => void;
-  readonly sweep: (works: Works, atMs: number) => void;
+  readonly opened: (runtime: Runtime, entry: BreakerEntry) => void;
+  readonly sweep: (runtime: Runtime, atMs: number) => void;
 }
 
 interface Asking {
@@ -27,62 +27,62 @@ interface Asking {
 
 /** Has a callee asked while its circuit is open; true leads to half-open, never to closed. */
 export function checkHealth(gear: Switchgear, name: string, check: () => boolean | Promise<boolean>): void {
-  const works = worksOf(gear);
+  const runtime = runtimeOf(gear);
   isName('the name of a tool', name);
   fn('the health check', check);
-  works.health ??= { checks: new Map(), open: new Map(), opened, sweep };
-  works.health.checks.set(name, check);
-  for (const entry of breakersOf(works, name)) if (entry.cell.state.phase === 'open') opened(works, entry);
+  runtime.health ??= { checks: new Map(), open: new Map(), opened, sweep };
+  runtime.health.checks.set(name, check);
+  for (const entry of breakersOf(runtime, name)) if (entry.cell.state.phase === 'open') opened(runtime, entry);
 }
 
 /** It may open outside any task, when no sweep is running that would ask after its callee. */
-function opened(works: Works, entry: BreakerEntry): void {
+function opened(runtime: Runtime, entry: BreakerEntry): void {
   const { settings, cell } = entry;
-  if (!settings.enableHealthCheck || !works.health?.checks.has(entry.name)) return;
-  works.health.open.set(entry, { nextMs: cell.state.openedAtMs + settings.healthCheckIntervalSecs * 1000, out: 0 });
-  wake(works);
+  if (!settings.enableHealthCheck || !runtime.health?.checks.has(entry.name)) return;
+  runtime.health.open.set(entry, { nextMs: cell.state.openedAtMs + settings.healthCheckIntervalSecs * 1000, out: 0 });
+  wake(runtime);
 }
 
 /** Starts the checks that are due. */
-function sweep(works: Works, atMs: number): void {
-  const { open } = works.health!;
+function sweep(runtime: Runtime, atMs: number): void {
+  const { open } = runtime.health!;
   for (const [entry, asking] of open) {
     if (entry.cell.state.phase !== 'open') open.delete(entry);
     else if (entry.settings.enableHealthCheck && atMs >= asking.nextMs) {
       // One that has not come back by now says no; its answer would be too old.
-      if (asking.out !== 0) answered(works, entry, false);
+      if (asking.out !== 0) answered(runtime, entry, false);
       asking.nextMs = atMs + entry.settings.healthCheckIntervalSecs * 1000;
-      void ask(works, entry, asking);
+      void ask(runtime, entry, asking);
     }
   }
 }
 
-async function ask(works: Works, entry: BreakerEntry, asking: Asking): Promise<void> {
+async function ask(runtime: Runtime, entry: BreakerEntry, asking: Asking): Promise<void> {
   const { generation } = entry.cell.state;
-  const asked = ++works.ids;
+  const asked = ++runtime.ids;
   asking.out = asked;
   let healthy = false;
   try {
-    healthy = (await works.health?.checks.get(entry.name)?.()) === true;
+    healthy = (await runtime.health?.checks.get(entry.name)?.()) === true;
   } catch {
     healthy = false; // A check that throws says that the callee is not well.
   }
   if (asking.out !== asked) return; // Given up meanwhile: another one was asked.
   asking.out = 0;
-  if (works.health === undefined) return; // The gear was disposed of meanwhile.
+  if (runtime.health === undefined) return; // The gear was disposed of meanwhile.
   try {
-    if (entry.cell.state.generation === generation) answered(works, entry, healthy);
+    if (entry.cell.state.generation === generation) answered(runtime, entry, healthy);
   } catch (error) {
-    countError(works, 'health check', error);
+    countError(runtime, 'health check', error);
   }
 }
 
-function answered(works: Works, entry: BreakerEntry, healthy: boolean): void {
+function answered(runtime: Runtime, entry: BreakerEntry, healthy: boolean): void {
   const { cell, name } = entry;
   const { generation, phase } = cell.state;
-  write(works, { type: 'health-checked', key: cell.key, name, healthy });
+  write(runtime, { type: 'health-checked', key: cell.key, name, healthy });
   if (!healthy || phase !== 'open') return;
-  changeBreaker(works, entry, (state) => {
-    if (state.generation === generation) halfOpenBreaker(state, works.clock.nowMs());
+  changeBreaker(runtime, entry, (state) => {
+    if (state.generation === generation) halfOpenBreaker(state, runtime.clock.nowMs());
   });
 }

@@ -3,14 +3,14 @@
 import { type BreakerMetrics, breakerMetrics } from '../../core/controls/breaker/metrics.ts';
 import type { Switchgear } from '../api.ts';
 import { breakersOf } from '../breakers/breaker-registry.ts';
-import { worksOf } from '../runtime/works-of.ts';
+import { runtimeOf } from '../runtime/works-of.ts';
 
 /** Trips, failure rate and time spent open of the breakers of a name: sums, the worst rate, the longest time. */
 export function metricsOf(gear: Switchgear, name: string): BreakerMetrics {
-  const works = worksOf(gear);
-  const atMs = works.clock.nowMs();
-  const found = breakersOf(works, name).map(({ cell, settings }) =>
-    breakerMetrics(cell.state, settings, works.settings.alerts, atMs),
+  const runtime = runtimeOf(gear);
+  const atMs = runtime.clock.nowMs();
+  const found = breakersOf(runtime, name).map(({ cell, settings }) =>
+    breakerMetrics(cell.state, settings, runtime.settings.alerts, atMs),
   );
   const sum = (part: 'breaker_trip_count' | 'trips_per_hour') => found.reduce((total, one) => total + one[part], 0);
   const rates = found.flatMap(({ failure_rate }) => failure_rate ?? []);

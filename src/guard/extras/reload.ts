@@ -9,53 +9,53 @@ import { policyEngineOf, takePolicy } from '../policy/policy-engine.ts';
 import { renewLanes } from '../route/call-site.ts';
 import { laterRounds } from '../route/rounds.ts';
 import { list } from '../runtime/option-checks.ts';
-import { worksOf } from '../runtime/works-of.ts';
+import { runtimeOf } from '../runtime/works-of.ts';
 import { seatsOf } from '../tasks/task.ts';
 import { controlsOf, noticeCalls } from '../tasks/task-tree.ts';
 
 /** Takes another policy without a restart; counters stay. */
 export function reload(gear: Switchgear, policy: PolicyInput): void {
-  const works = worksOf(gear);
-  const before = works.settings;
-  const next = takePolicy(policy, works.env);
+  const runtime = runtimeOf(gear);
+  const before = runtime.settings;
+  const next = takePolicy(policy, runtime.env);
   const { settings } = next;
   const names = Object.keys(settings) as (keyof Settings)[];
   const changed = names.filter((name) => JSON.stringify(settings[name]) !== JSON.stringify(before[name]));
-  works.settings = settings;
-  works.rounds ??= next.rounds as typeof works.rounds;
-  works.budgets?.close();
-  works.budgets = next.budgets;
-  works.content = next.content;
-  if (works.rules !== undefined || next.rules !== undefined) {
+  runtime.settings = settings;
+  runtime.rounds ??= next.rounds as typeof runtime.rounds;
+  runtime.budgets?.close();
+  runtime.budgets = next.budgets;
+  runtime.content = next.content;
+  if (runtime.rules !== undefined || next.rules !== undefined) {
     const engine = next.rules ?? policyEngineOf(policy).noRules(settings);
-    works.rules = engine.with(works.rules, settings.ruleSettings);
+    runtime.rules = engine.with(runtime.rules, settings.ruleSettings);
   }
-  works.taskControls.clear();
-  for (const task of works.tasks.values()) {
+  runtime.taskControls.clear();
+  for (const task of runtime.tasks.values()) {
     task.limits = resolveTask(settings, task.agent, task.said);
-    task.controls = controlsOf(works, task.limits);
+    task.controls = controlsOf(runtime, task.limits);
     task.noticeCalls = noticeCalls(task.limits);
     task.lanes = undefined;
   }
   // Seats follow once every task has its controls: a task sits with those of its ancestors, too.
-  for (const task of works.tasks.values()) {
+  for (const task of runtime.tasks.values()) {
     if (task.seats === undefined) continue;
     task.seats = undefined;
-    seatsOf(works, task);
+    seatsOf(runtime, task);
   }
-  renewLanes(works);
-  write(works, { type: 'policy-reloaded', changed });
+  renewLanes(runtime);
+  write(runtime, { type: 'policy-reloaded', changed });
 }
 
 /** Adds rules written by a model: they may only tighten. The ids of those taken come back. */
 export function tighten(gear: Switchgear, lines: readonly string[], chain?: string): readonly string[] {
-  const works = worksOf(gear);
-  const engine = works.rules ?? policyEngineOf(works.policy).noRules(works.settings);
+  const runtime = runtimeOf(gear);
+  const engine = runtime.rules ?? policyEngineOf(runtime.policy).noRules(runtime.settings);
   const written = list('the rules', lines).map((line) => (typeof line === 'string' ? line : quoted(line)));
-  const { rejected, taken, engine: tightened } = engine.tighten(written, chain ?? `agent:${works.agent}`);
-  for (const one of rejected) write(works, { type: 'rule-rejected', ...one });
-  works.rounds ??= laterRounds; // A model's rule may ask, too.
-  works.rules = tightened;
-  renewLanes(works);
+  const { rejected, taken, engine: tightened } = engine.tighten(written, chain ?? `agent:${runtime.agent}`);
+  for (const one of rejected) write(runtime, { type: 'rule-rejected', ...one });
+  runtime.rounds ??= laterRounds; // A model's rule may ask, too.
+  runtime.rules = tightened;
+  renewLanes(runtime);
   return taken;
 }

@@ -5,7 +5,7 @@ import { isRefused, refusalOf } from '../../core/refusal.ts';
 import { wait } from '../../platform/system-clock.ts';
 import type { RetryOptions, Switchgear } from '../api.ts';
 import { amount, type Checks, fn, signal as isSignal, options, whole } from '../runtime/option-checks.ts';
-import { worksOf } from '../runtime/works-of.ts';
+import { runtimeOf } from '../runtime/works-of.ts';
 
 const checks: Checks = {
   retries: (what, value) => whole(what, value, 0),
@@ -16,7 +16,7 @@ const checks: Checks = {
 
 /** Tries again after 1, 2, 4 seconds of the gear's clock; a refusal comes back at once. */
 export async function retry<T>(gear: Switchgear, run: () => T | Promise<T>, given: RetryOptions = {}): Promise<T> {
-  const { clock } = worksOf(gear);
+  const { clock } = runtimeOf(gear);
   fn('the function to retry', run);
   options('retry options', given, checks);
   const { when, signal, retries: wanted = 3, baseSecs = 1 } = given;

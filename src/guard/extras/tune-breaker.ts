@@ -6,23 +6,23 @@ import type { Switchgear } from '../api.ts';
 import { breakerAt, breakersOf } from '../breakers/breaker-registry.ts';
 import { laneOf, renewLanes, targetFor } from '../route/call-site.ts';
 import { noteTuning } from '../route/target.ts';
-import { worksOf } from '../runtime/works-of.ts';
+import { runtimeOf } from '../runtime/works-of.ts';
 
 export function tune(gear: Switchgear, name: string, overrides: Readonly<Record<string, unknown>>): void {
-  const works = worksOf(gear);
-  const { settings, tunings } = works;
+  const runtime = runtimeOf(gear);
+  const { settings, tunings } = runtime;
   const checked = checkPart(settings.circuitBreaker, overrides, 'breaker');
   tunings.set(name, { ...tunings.get(name), ...checked });
-  noteTuning(works, name, checked);
-  renewLanes(works);
-  for (const entry of breakersOf(works, name)) {
-    breakerAt(works, entry.cell.key, name, entry.agent, { ...entry.settings, ...checked });
+  noteTuning(runtime, name, checked);
+  renewLanes(runtime);
+  for (const entry of breakersOf(runtime, name)) {
+    breakerAt(runtime, entry.cell.key, name, entry.agent, { ...entry.settings, ...checked });
   }
 }
 
 /** The settings that breakers of a name run by. */
 export function settingsOf(gear: Switchgear, name: string): BreakerSettings {
-  const works = worksOf(gear);
-  const known = breakersOf(works, name)[0] ?? laneOf(works, targetFor(works, name, 'tool'), undefined).breaker;
-  return known?.settings ?? works.settings.circuitBreaker;
+  const runtime = runtimeOf(gear);
+  const known = breakersOf(runtime, name)[0] ?? laneOf(runtime, targetFor(runtime, name, 'tool'), undefined).breaker;
+  return known?.settings ?? runtime.settings.circuitBreaker;
 }

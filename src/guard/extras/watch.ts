@@ -8,7 +8,7 @@ import type { EventSource, Switchgear, Watch, WatchOptions } from '../api.ts';
 import { countError, write } from '../journal/journal.ts';
 import { type Checks, fn, name as isName, list, methods, options, whole } from '../runtime/option-checks.ts';
 import { observes } from '../runtime/runtime.ts';
-import { worksOf } from '../runtime/works-of.ts';
+import { runtimeOf } from '../runtime/works-of.ts';
 
 const count = (what: string, value: unknown) => whole(what, value, 1);
 const checks: Checks = {
@@ -26,8 +26,8 @@ export function watch(
   listener: (event: string, ...args: unknown[]) => void,
   given: WatchOptions = {},
 ): Watch {
-  const works = worksOf(gear);
-  const { clock, agent } = works;
+  const runtime = runtimeOf(gear);
+  const { clock, agent } = runtime;
   isName('the name of a watch', name);
   options('watch options', given, checks);
   methods('on')(`the source of watch ${quoted(name)}`, source);
@@ -41,19 +41,19 @@ export function watch(
     const atMs = clock.nowMs();
     const was = state.tripped;
     const verdict = countEvent(state, { maxEvents, windowSecs }, atMs);
-    const observed = observes(works);
+    const observed = observes(runtime);
     if (verdict.kind !== 'allow' && !was) tell(verdict, observed, atMs); // Paused: told once.
     if (verdict.kind === 'allow' || observed) listener(event, ...args);
   }
 
   function tell(verdict: Stop, observed: boolean, atMs: number): void {
     const counters = observed ? { ...verdict.counters, observed: 1 } : verdict.counters;
-    write(works, { type: 'storm-tripped', name, counters }, { agent }, atMs);
+    write(runtime, { type: 'storm-tripped', name, counters }, { agent }, atMs);
     if (observed) return; // Nothing is paused, so nobody is told to pause it for real.
     try {
       onTrip?.(explain(verdict, { name, agent, atMs }));
     } catch (error) {
-      countError(works, 'onTrip', error);
+      countError(runtime, 'onTrip', error);
     }
   }
 
@@ -67,14 +67,14 @@ export function watch(
   };
   return {
     get paused() {
-      return state.tripped && !observes(works);
+      return state.tripped && !observes(runtime);
     },
     restart() {
       const atMs = clock.nowMs();
       if (!state.tripped) return;
       const counters = { dropped: state.dropped };
       state = initialStorm(atMs);
-      write(works, { type: 'storm-restarted', name, counters }, { agent }, atMs);
+      write(runtime, { type: 'storm-restarted', name, counters }, { agent }, atMs);
     },
     close,
     [Symbol.dispose]: close,

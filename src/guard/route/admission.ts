@@ -13,7 +13,7 @@ import type { Refusal } from '../../core/refusal.ts';
 import { allow, type Decision, type Stop, stricter } from '../../core/verdict.ts';
 import { reportBreaker } from '../breakers/breaker-registry.ts';
 import { wantsTraces, write } from '../journal/journal.ts';
-import { observes, type Works } from '../runtime/runtime.ts';
+import { observes, type Runtime } from '../runtime/runtime.ts';
 import { halt, notice, suspect } from '../tasks/halt.ts';
 import { likenessOf } from '../tasks/recent-output.ts';
 import { inheritHalt, placeOf, seatsOf, type TaskNode } from '../tasks/task.ts';
@@ -42,34 +42,34 @@ export function comesBack({ kind }: Stop): boolean {
   return kind === 'wait' || kind === 'ask';
 }
 
-export function admit(works: Works, lane: Lane, action: Action, atMs: number): Admission {
+export function admit(runtime: Runtime, lane: Lane, action: Action, atMs: number): Admission {
   const task = lane.task;
-  if (!lane.isPast) works.store.shared?.refresh();
-  const paused = works.obey?.(atMs, lane);
+  if (!lane.isPast) runtime.store.shared?.refresh();
+  const paused = runtime.obey?.(atMs, lane);
   if (task?.ended === true) inheritHalt(task);
   if (task?.haltStop !== undefined) return task.haltStop; // Latched: one refusal for every later call.
-  if (paused !== undefined && !observes(works)) return paused; // It counts nowhere: the order was written down.
+  if (paused !== undefined && !observes(runtime)) return paused; // It counts nowhere: the order was written down.
   const decision = decide(lane.panel, { type: 'action-proposed', atMs, action });
-  if (decision.verdict.kind === 'allow') return allowAction(works, lane, action, atMs);
-  if (!observes(works)) return refuse(works, lane, action, decision, atMs);
+  if (decision.verdict.kind === 'allow') return allowAction(runtime, lane, action, atMs);
+  if (!observes(runtime)) return refuse(runtime, lane, action, decision, atMs);
   // The gear only observes: what would have been refused is written down and passes.
-  writeRefusal(works, lane, action, decision, atMs, { enforced: false });
-  return allowAction(works, lane, action, atMs);
+  writeRefusal(runtime, lane, action, decision, atMs, { enforced: false });
+  return allowAction(runtime, lane, action, atMs);
 }
 
-function allowAction(works: Works, lane: Lane, action: Action, atMs: number): Admission {
+function allowAction(runtime: Runtime, lane: Lane, action: Action, atMs: number): Admission {
   const { breaker, task, wallet } = lane;
   // What only a shared store can grant is asked for last: nobody else is against the call.
   const taken =
-    !observes(works) &&
-    (works.rulesSeat?.control.take?.(action, atMs) ??
+    !observes(runtime) &&
+    (runtime.rulesSeat?.control.take?.(action, atMs) ??
       wallet?.take(action, atMs) ??
       breaker?.control.take?.(action, atMs));
   if (typeof taken === 'object') {
-    return refuse(works, lane, action, byOne(taken), atMs);
+    return refuse(runtime, lane, action, byOne(taken), atMs);
   }
   const before = breaker?.cell.state.generation ?? 0;
-  if (breaker !== undefined && breaker.settings.mode === 'observe') noteShadow(works, lane, atMs);
+  if (breaker !== undefined && breaker.settings.mode === 'observe') noteShadow(runtime, lane, atMs);
   applyAll(lane.panel, { type: 'action-decided', atMs, action, verdict: allow });
   let generation = 0;
   let probe = false;
@@ -78,33 +78,33 @@ function allowAction(works: Works, lane: Lane, action: Action, atMs: number): Ad
     generation = state.generation;
     // The last probe is this one, if it is one: counting them would miss a slot that an expired lease made free.
     probe = taken === true || (state.phase === 'half-open' && state.probes.at(-1)?.id === action.id);
-    if (generation !== before) reportBreaker(works, breaker, before, lane.place, atMs);
+    if (generation !== before) reportBreaker(runtime, breaker, before, lane.place, atMs);
   }
-  if (wantsTraces(works)) write(works, { type: 'action-allowed', action, probe }, lane.place, atMs);
-  if (task !== undefined && task.cells.budget.state.calls >= task.noticeCalls) notice(works, task, atMs);
+  if (wantsTraces(runtime)) write(runtime, { type: 'action-allowed', action, probe }, lane.place, atMs);
+  if (task !== undefined && task.cells.budget.state.calls >= task.noticeCalls) notice(runtime, task, atMs);
   return { action, atMs, generation, probe };
 }
 
-function refuse(works: Works, lane: Lane, action: Action, decision: Decision, atMs: number, after?: Before): Stop {
+function refuse(runtime: Runtime, lane: Lane, action: Action, decision: Decision, atMs: number, after?: Before): Stop {
   const { breaker, task } = lane;
   const verdict = decision.verdict as Stop;
   const before = breaker?.cell.state.generation ?? 0;
   applyAll(lane.panel, { type: 'action-decided', atMs, action, verdict });
-  if (breaker !== undefined) reportBreaker(works, breaker, before, lane.place, atMs);
+  if (breaker !== undefined) reportBreaker(runtime, breaker, before, lane.place, atMs);
   if (comesBack(verdict)) {
     const type = verdict.kind === 'wait' ? 'action-waited' : 'action-asked';
-    if (!verdict.pending) write(works, { type, action, decision }, lane.place, atMs);
+    if (!verdict.pending) write(runtime, { type, action, decision }, lane.place, atMs);
     return verdict;
   }
-  writeRefusal(works, lane, action, decision, atMs, { enforced: true, ...(after && { after }) });
+  writeRefusal(runtime, lane, action, decision, atMs, { enforced: true, ...(after && { after }) });
   if (task === undefined) return verdict;
-  if (verdict.kind === 'halt') halt(works, task, verdict, action.name, atMs);
-  else look(works, task, atMs); // One refusal more may be one too many.
+  if (verdict.kind === 'halt') halt(runtime, task, verdict, action.name, atMs);
+  else look(runtime, task, atMs); // One refusal more may be one too many.
   return task.haltStop ?? verdict;
 }
 
 function writeRefusal(
-  works: Works,
+  runtime: Runtime,
   lane: Lane,
   action: Action,
   decision: Decision,
@@ -112,14 +112,14 @@ function writeRefusal(
   how: { readonly enforced: boolean; readonly after?: Before },
 ): void {
   const { message } = refusalOf(decision.verdict as Stop, lane, atMs);
-  write(works, { type: 'action-refused', action, decision, message, ...how }, lane.place, atMs);
+  write(runtime, { type: 'action-refused', action, decision, message, ...how }, lane.place, atMs);
 }
 
 /** The last word on an action that waited or was asked about, or could not be: it counts like any other refusal. */
-export function conclude(works: Works, lane: Lane, action: Action, said: Stop, after = said.kind as Before): Stop {
+export function conclude(runtime: Runtime, lane: Lane, action: Action, said: Stop, after = said.kind as Before): Stop {
   if (lane.task?.haltStop !== undefined) return lane.task.haltStop;
   const verdict: Stop = { ...said, kind: 'deny', code: said.kind === 'ask' ? 'rule_unanswered' : said.code };
-  return refuse(works, lane, action, byOne(verdict), works.clock.nowMs(), after);
+  return refuse(runtime, lane, action, byOne(verdict), runtime.clock.nowMs(), after);
 }
 
 /** A decision that one voice made. */
@@ -128,7 +128,7 @@ function byOne(verdict: Stop): Decision {
 }
 
 export function settle(
-  works: Works,
+  runtime: Runtime,
   lane: Lane,
   permit: Permit,
   outcome: Outcome,
@@ -153,19 +153,19 @@ export function settle(
     stillRuns,
   } as ActionSettled;
   applyAll(lane.panel, event);
-  if (wantsTraces(works)) write(works, { ...event, durationMs: atMs - permit.atMs }, lane.place, atMs);
+  if (wantsTraces(runtime)) write(runtime, { ...event, durationMs: atMs - permit.atMs }, lane.place, atMs);
   if (breaker !== undefined) {
     const { cell, settings, name } = breaker;
     const { generation, late } = cell.state;
     if (failed && late === lateBefore && settings.mode !== 'off') {
       const limit = settings.failureThreshold;
       const actual = generation === before ? countedFailures(cell.state, settings, atMs) : limit;
-      write(works, { type: 'failure-counted', name, error: outcome.error, actual, limit }, lane.place, atMs);
+      write(runtime, { type: 'failure-counted', name, error: outcome.error, actual, limit }, lane.place, atMs);
     }
-    if (generation !== before) reportBreaker(works, breaker, before, lane.place, atMs);
+    if (generation !== before) reportBreaker(runtime, breaker, before, lane.place, atMs);
   }
   if (failed || cost !== undefined || resultHits !== undefined || lane.task?.suspected || isStale(lane.task)) {
-    lookAfter(works, lane, permit.action, atMs);
+    lookAfter(runtime, lane, permit.action, atMs);
   }
 }
 
@@ -184,55 +184,55 @@ function isStale(task: TaskNode | undefined): boolean {
 }
 
 /** What the ending of an action made due: money spent, an output rule, a tool that failed once too often. */
-function lookAfter(works: Works, lane: Lane, action: Action, atMs: number): void {
+function lookAfter(runtime: Runtime, lane: Lane, action: Action, atMs: number): void {
   const task = lane.task;
   if (task === undefined || task.haltStop !== undefined || task.ended) return;
   const shared = checkAll(lane.panel.slice(0, lane.sharedSeats), atMs, action);
   // The task's limits as they are now, not as it began.
-  const due = stricter(shared, checkAll(seatsOf(works, task), atMs));
-  if (due.kind === 'halt') halt(works, task, due, action.name, atMs);
-  else suspect(works, task, atMs);
+  const due = stricter(shared, checkAll(seatsOf(runtime, task), atMs));
+  if (due.kind === 'halt') halt(runtime, task, due, action.name, atMs);
+  else suspect(runtime, task, atMs);
 }
 
 /** The work of a call that was given up ended, or its owner still lives. */
-export function keep(works: Works, type: 'work-ended' | 'permit-renewed', lane: Lane, permit: Permit): void {
-  const atMs = works.clock.nowMs();
+export function keep(runtime: Runtime, type: 'work-ended' | 'permit-renewed', lane: Lane, permit: Permit): void {
+  const atMs = runtime.clock.nowMs();
   applyAll(lane.panel, { type, atMs, permit });
-  write(works, { type, permit }, lane.place, atMs);
+  write(runtime, { type, permit }, lane.place, atMs);
 }
 
-function noteShadow(works: Works, lane: Lane, atMs: number): void {
+function noteShadow(runtime: Runtime, lane: Lane, atMs: number): void {
   const breaker = lane.breaker!;
   const { name, settings, cell } = breaker;
   const { generation } = cell.state;
   if (breaker.shadowed === generation || refusalAt(cell.state, settings, atMs) === undefined) return;
   breaker.shadowed = generation;
-  write(works, { type: 'breaker-shadowed', key: cell.key, name, generation }, lane.place, atMs);
+  write(runtime, { type: 'breaker-shadowed', key: cell.key, name, generation }, lane.place, atMs);
 }
 
 /** What a task can be told: the entry says at least what its controls learn. */
 type Told = Extract<EntryBody, { type: Exclude<ControlEvent['type'], `action-${string}` | 'delegation-returned'> }>;
 
 /** Writes down what a task is told, and has its controls learn it. */
-export function hear(works: Works, task: TaskNode, told: Told, atMs: number): void {
-  write(works, told, placeOf(task), atMs);
-  applyAll(seatsOf(works, task), { ...told, atMs });
+export function hear(runtime: Runtime, task: TaskNode, told: Told, atMs: number): void {
+  write(runtime, told, placeOf(task), atMs);
+  applyAll(seatsOf(runtime, task), { ...told, atMs });
 }
 
 /** Tells a task what happened and looks at what is due. */
-export function tell(works: Works, task: TaskNode, told: Told, atMs: number): void {
-  hear(works, task, told, atMs);
-  look(works, task, atMs);
+export function tell(runtime: Runtime, task: TaskNode, told: Told, atMs: number): void {
+  hear(runtime, task, told, atMs);
+  look(runtime, task, atMs);
 }
 
 /** Looks at what is due in a task without any event. */
-export function look(works: Works, task: TaskNode, atMs: number): void {
+export function look(runtime: Runtime, task: TaskNode, atMs: number): void {
   if (task.haltStop !== undefined || task.ended) return;
-  const due = checkAll(seatsOf(works, task), atMs);
-  if (due.kind === 'halt') halt(works, task, due, due.control, atMs);
+  const due = checkAll(seatsOf(runtime, task), atMs);
+  if (due.kind === 'halt') halt(runtime, task, due, due.control, atMs);
   else {
-    notice(works, task, atMs);
-    if (task.suspected || isStale(task)) suspect(works, task, atMs);
+    notice(runtime, task, atMs);
+    if (task.suspected || isStale(task)) suspect(runtime, task, atMs);
   }
 }
 

@@ -3,15 +3,15 @@
 import type { Card } from '../../core/card.ts';
 import type { Stop } from '../../core/verdict.ts';
 import type { Answer, Approver } from '../../ports/approver.ts';
-import type { Works } from '../runtime/runtime.ts';
+import type { Runtime } from '../runtime/runtime.ts';
 import { openCard, turnCard } from '../tasks/cards.ts';
 import { atHalt } from '../tasks/task.ts';
 import { tell } from './admission.ts';
 import type { Lane } from './call-site.ts';
 
 /** Who approved it, or the word against it. */
-export async function askPerson(works: Works, lane: Lane, stop: Stop): Promise<string | Stop> {
-  const { clock, approver, settings } = works;
+export async function askPerson(runtime: Runtime, lane: Lane, stop: Stop): Promise<string | Stop> {
+  const { clock, approver, settings } = runtime;
   const no = (code: 'rule_declined' | 'rule_unanswered'): Stop => ({ ...stop, kind: 'deny', code });
   if (approver === undefined || approver.isThere?.() === false) return no('rule_unanswered');
   const { task, target, agent, session } = lane;
@@ -20,27 +20,27 @@ export async function askPerson(works: Works, lane: Lane, stop: Stop): Promise<s
   const { code, counters, reason } = stop;
   const evidence = [`${agent} wants to call ${target.name}`, ...(reason === undefined ? [] : [reason])];
   const about = { kind: 'ask', task: task?.id ?? session, code, counters, evidence, expiresAtMs } as const;
-  const card = openCard(works, { ...about, actions: ['approve', 'decline'] }, task, askedAtMs);
-  if (task !== undefined) tell(works, task, { type: 'task-stopped' }, askedAtMs);
-  const answer = await firstAnswer(works, lane, card, approver, expiresAtMs);
+  const card = openCard(runtime, { ...about, actions: ['approve', 'decline'] }, task, askedAtMs);
+  if (task !== undefined) tell(runtime, task, { type: 'task-stopped' }, askedAtMs);
+  const answer = await firstAnswer(runtime, lane, card, approver, expiresAtMs);
   const atMs = clock.nowMs();
-  if (task !== undefined) tell(works, task, { type: 'task-resumed' }, atMs);
+  if (task !== undefined) tell(runtime, task, { type: 'task-resumed' }, atMs);
   // An answer after its time is none: a machine that slept may hear it before its own alarm.
   if (answer === undefined || atMs >= expiresAtMs) {
-    turnCard(works, card.id, { type: 'card-expired', atMs });
+    turnCard(runtime, card.id, { type: 'card-expired', atMs });
     return no('rule_unanswered');
   }
   const by = typeof answer.by === 'string' ? answer.by : String(approver.name);
   const said = answer.approved ? 'approve' : 'decline';
-  turnCard(works, card.id, { type: 'card-answered', atMs, answer: said, by });
+  turnCard(runtime, card.id, { type: 'card-answered', atMs, answer: said, by });
   if (!answer.approved) return no('rule_declined');
-  turnCard(works, card.id, { type: 'card-used', atMs }); // Single use: the very call that asked goes on, and no other.
+  turnCard(runtime, card.id, { type: 'card-used', atMs }); // Single use: the very call that asked goes on, and no other.
   return by;
 }
 
 /** The approver's answer, an answer given by hand, or undefined when time is up or the task ends. */
 function firstAnswer(
-  { clock, waiting }: Works,
+  { clock, waiting }: Runtime,
   lane: Lane,
   card: Card,
   approver: Approver,

@@ -12,7 +12,7 @@ import type { Wallet } from '../../ports/policy.ts';
 import type { Cell } from '../../ports/store.ts';
 import { type BreakerEntry, breakerAt } from '../breakers/breaker-registry.ts';
 import { announce, held } from '../journal/journal.ts';
-import type { Works } from '../runtime/runtime.ts';
+import type { Runtime } from '../runtime/runtime.ts';
 import { halt } from '../tasks/halt.ts';
 import { seatsOf, type TaskNode, walletOf } from '../tasks/task.ts';
 
@@ -46,63 +46,63 @@ export interface Lane {
 }
 
 /** The target of a name about which the code says nothing: one for all calls, so that its lane is found again. */
-export function targetFor({ targets }: Works, name: string, kind: ActionKind): Target {
+export function targetFor({ targets }: Runtime, name: string, kind: ActionKind): Target {
   return remembered(targets, `${kind} ${name}`, lanesMax, () => ({ name, kind }));
 }
 
-export function laneOf(works: Works, target: Target, task: TaskNode | undefined): Lane {
+export function laneOf(runtime: Runtime, target: Target, task: TaskNode | undefined): Lane {
   if (task !== undefined) task.lanes ??= new Map();
-  const lanes = task?.lanes ?? works.lanes;
+  const lanes = task?.lanes ?? runtime.lanes;
   let lane = lanes.get(target);
-  if (lane?.epoch !== works.epoch) {
+  if (lane?.epoch !== runtime.epoch) {
     if (lanes.size >= lanesMax) lanes.clear();
-    lane = makeLane(works, target, task);
+    lane = makeLane(runtime, target, task);
     lanes.set(target, lane);
   }
   return lane!;
 }
 
 /** Forgets what was resolved: settings, rules or controls changed. */
-export function renewLanes(works: Works): void {
-  works.epoch++;
-  works.rulesSeat = undefined;
-  works.lanes.clear();
+export function renewLanes(runtime: Runtime): void {
+  runtime.epoch++;
+  runtime.rulesSeat = undefined;
+  runtime.lanes.clear();
 }
 
-function makeLane(works: Works, target: Target, task: TaskNode | undefined): Lane {
-  const { settings, tunings } = works;
+function makeLane(runtime: Runtime, target: Target, task: TaskNode | undefined): Lane {
+  const { settings, tunings } = runtime;
   const { name, kind } = target;
-  const { agent, session } = task ?? works;
+  const { agent, session } = task ?? runtime;
   const overrides = { ...target.overrides, ...tunings.get(name) };
   const own = resolveBreaker(settings, { tool: name, agent, overrides });
   const isWorker = kind === 'delegation';
   const breaker = isWorker
     ? undefined
-    : breakerAt(works, breakerKey(works, target, own.scope, agent, session, task), name, agent, own);
+    : breakerAt(runtime, breakerKey(runtime, target, own.scope, agent, session, task), name, agent, own);
   const place = { ...(task && { task: task.id }), session, agent, ...(breaker && { breaker: breaker.cell.key }) };
-  const shared = [breaker, rulesSeat(works), ...(works.own?.beside(works, target, session) ?? [])];
+  const shared = [breaker, rulesSeat(runtime), ...(runtime.own?.beside(runtime, target, session) ?? [])];
   if (task !== undefined && isCounted(settings.delegation, target)) {
-    const cell = workerCell(works, session, name);
+    const cell = workerCell(runtime, session, name);
     const counting = delegation(settings.delegation);
     const control =
-      works.store.shared?.workers.seat(counting, cell, settings.delegation, place, {
-        held: (body) => held(works, body),
+      runtime.store.shared?.workers.seat(counting, cell, settings.delegation, place, {
+        held: (body) => held(runtime, body),
         say(entry, body) {
-          announce(works, entry, body);
+          announce(runtime, entry, body);
           // Others may have failed at the same moment: their count is known with the answer of the store.
           const due = counting.check!(cell.state, entry.atMs);
-          if (due.kind === 'halt') halt(works, task, due, name, entry.atMs);
+          if (due.kind === 'halt') halt(runtime, task, due, name, entry.atMs);
         },
       }) ?? counting;
     shared.push({ control, cell, place: 'self' } as unknown as Seat);
   }
   const seats = shared.filter((seat) => seat !== undefined) as unknown as Seat[];
-  const wallet = walletOf(works, task ?? works);
+  const wallet = walletOf(runtime, task ?? runtime);
   const timeoutMs = isWorker || kind === 'model' ? 0 : (own.timeoutSecs ?? 0) * 1000;
   return {
     target,
     task,
-    panel: [...seats, ...(task === undefined ? (wallet?.seats ?? []) : seatsOf(works, task))],
+    panel: [...seats, ...(task === undefined ? (wallet?.seats ?? []) : seatsOf(runtime, task))],
     sharedSeats: seats.length,
     breaker,
     wallet,
@@ -111,13 +111,13 @@ function makeLane(works: Works, target: Target, task: TaskNode | undefined): Lan
     place,
     agent,
     session,
-    epoch: works.epoch,
+    epoch: runtime.epoch,
   };
 }
 
 /** The key of the breaker that a call shares with others: by its scope, and models by themselves. */
 function breakerKey(
-  works: Works,
+  runtime: Runtime,
   { name, kind }: Target,
   scope: BreakerSettings['scope'],
   agent: string,
@@ -126,8 +126,8 @@ function breakerKey(
 ): string {
   if (kind === 'model') return pathOf('breaker', 'shared', 'model', name);
   if (scope === 'shared') return pathOf('breaker', 'shared', 'tool', name);
-  if (scope === 'project') return pathOf('breaker', works.project, 'tool', name);
-  const key = pathOf('breaker', works.project, scope, { agent, session, task: task?.id ?? session }[scope], name);
+  if (scope === 'project') return pathOf('breaker', runtime.project, 'tool', name);
+  const key = pathOf('breaker', runtime.project, scope, { agent, session, task: task?.id ?? session }[scope], name);
   if (scope === 'task' && task !== undefined) {
     task.breakers ??= new Set();
     task.breakers.add(key); // It ends with its task.
@@ -140,21 +140,21 @@ export function pathOf(...parts: readonly string[]): string {
   return parts.map(encodeURIComponent).join('/');
 }
 
-function rulesSeat(works: Works): Seat | undefined {
-  const control = works.rules?.control;
+function rulesSeat(runtime: Runtime): Seat | undefined {
+  const control = runtime.rules?.control;
   if (control === undefined) return undefined;
-  const cell = works.store.cell('rules', () => control.initial(0));
-  works.rulesSeat ??= {
-    control: works.store.shared?.rules.seat(control, works.project) ?? control,
+  const cell = runtime.store.cell('rules', () => control.initial(0));
+  runtime.rulesSeat ??= {
+    control: runtime.store.shared?.rules.seat(control, runtime.project) ?? control,
     cell,
     place: 'self',
   };
-  return works.rulesSeat;
+  return runtime.rulesSeat;
 }
 
 /** The cell of a worker's failures in a session. */
-export function workerCell(works: Works, session: string, worker: string): Cell<DelegationState> {
-  const { workers, store, settings } = works;
+export function workerCell(runtime: Runtime, session: string, worker: string): Cell<DelegationState> {
+  const { workers, store, settings } = runtime;
   const key = pathOf('worker', session, worker);
   if (!workers.has(key)) {
     const oldest = makeRoom(workers, workerCellsMax);

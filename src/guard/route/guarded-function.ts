@@ -8,7 +8,7 @@ import type { Stop } from '../../core/verdict.ts';
 import type { AnyFunction, GuardOptions } from '../api.ts';
 import { countError } from '../journal/journal.ts';
 import { applyInside, frameOf } from '../runtime/async-context.ts';
-import { observes, type Works } from '../runtime/runtime.ts';
+import { observes, type Runtime } from '../runtime/runtime.ts';
 import { type Admission, comesBack, conclude, isStop, keep, refusalOf, type Settling, tell } from './admission.ts';
 import { type Lane, laneOf, type Target } from './call-site.ts';
 import { failureOfTimeout, finish, LiveCall } from './live-call.ts';
@@ -19,12 +19,12 @@ import { answer, broken } from './refusing.ts';
 
 /** The function, guarded. */
 export function guardFunction<F extends AnyFunction>(
-  works: Works,
+  runtime: Runtime,
   target: Target,
   fn: F,
   options: GuardOptions<F>,
 ): AnyFunction {
-  const { clock } = works;
+  const { clock } = runtime;
   const { name } = target;
   const loose = options as GuardOptions;
   let lane: Lane | undefined;
@@ -35,18 +35,19 @@ export function guardFunction<F extends AnyFunction>(
     let admission: Admission;
     const atMs = clock.nowMs();
     try {
-      const task = frameOf(works)?.task;
-      if (lane === undefined || lane.task !== task || lane.epoch !== works.epoch) lane = laneOf(works, target, task);
+      const task = frameOf(runtime)?.task;
+      if (lane === undefined || lane.task !== task || lane.epoch !== runtime.epoch)
+        lane = laneOf(runtime, target, task);
       current = lane;
-      if (task === undefined) noteMissingTask(works, name, atMs);
-      const action = actionOf(works, current, args, loose);
-      admission = works.admit(works, current, action, atMs);
+      if (task === undefined) noteMissingTask(runtime, name, atMs);
+      const action = actionOf(runtime, current, args, loose);
+      admission = runtime.admit(runtime, current, action, atMs);
       // In its own tick nobody can wait.
-      if (isStop(admission) && comesBack(admission) && !(isAsync && works.rounds)) {
-        admission = conclude(works, current, action, admission);
+      if (isStop(admission) && comesBack(admission) && !(isAsync && runtime.rounds)) {
+        admission = conclude(runtime, current, action, admission);
       }
     } catch (error) {
-      return deliver(broken(works, 'admit', name, error), undefined, args);
+      return deliver(broken(runtime, 'admit', name, error), undefined, args);
     }
     if (!isStop(admission)) return execute(this, current, admission, args);
     return comesBack(admission)
@@ -57,9 +58,9 @@ export function guardFunction<F extends AnyFunction>(
   async function roundsOf(self: unknown, current: Lane, first: Stop, args: readonly unknown[]): Promise<unknown> {
     let admission: Admission;
     try {
-      admission = await works.rounds!(works, current, args, first, () => actionOf(works, current, args, loose));
+      admission = await runtime.rounds!(runtime, current, args, first, () => actionOf(runtime, current, args, loose));
     } catch (error) {
-      return deliver(broken(works, 'admit', name, error), current, args);
+      return deliver(broken(runtime, 'admit', name, error), current, args);
     }
     return isStop(admission)
       ? deliver(refusalOf(admission, current, clock.nowMs()), current, args)
@@ -71,12 +72,12 @@ export function guardFunction<F extends AnyFunction>(
       return options.fallback(refusal, ...(args as Parameters<F>));
     }
     return isAsync
-      ? new Promise((resolve) => resolve(answer(works, refusal, current)))
-      : answer(works, refusal, current);
+      ? new Promise((resolve) => resolve(answer(runtime, refusal, current)))
+      : answer(runtime, refusal, current);
   }
 
   function execute(self: unknown, current: Lane, permit: Permit, args: readonly unknown[]): unknown {
-    const call = new LiveCall(works, current, permit);
+    const call = new LiveCall(runtime, current, permit);
     let result: unknown;
     try {
       result = applyInside(call, fn, self, args);
@@ -91,7 +92,7 @@ export function guardFunction<F extends AnyFunction>(
     isAsync = true;
     const promise = result instanceof Promise ? result : Promise.resolve(result);
     // A gear that only observes cuts nothing: past its time a call is a failure when it ends.
-    return current.timeoutMs > 0 && !observes(works) ? raced(call, promise) : observed(call, promise);
+    return current.timeoutMs > 0 && !observes(runtime) ? raced(call, promise) : observed(call, promise);
   }
 
   /** The derived promise, so that a failure nobody awaits still warns as Node does. */
@@ -137,29 +138,29 @@ export function guardFunction<F extends AnyFunction>(
     let atMs = permit.atMs;
     try {
       atMs = clock.nowMs();
-      const cannotCut = sync || observes(works);
+      const cannotCut = sync || observes(runtime);
       const late = cannotCut && current.timeoutMs > 0 && atMs - permit.atMs > current.timeoutMs;
       outcome = late ? failureOfTimeout : outcomeOf(call, ending, loose, atMs);
-      settling = settlingOf(works, current, ending, loose, outcome);
+      settling = settlingOf(runtime, current, ending, loose, outcome);
     } catch (error) {
-      countError(works, 'settle', error);
+      countError(runtime, 'settle', error);
       // The host's classify or usage broke: the slot is free, and what it may have cost is taken as spent.
       const { worstMicros: micros, worstTokens: tokens } = permit.action;
       outcome = { kind: 'neutral', why: 'ignored' };
       settling = { cost: { micros, tokens } };
     }
-    finish(works, call, outcome, settling, atMs);
+    finish(runtime, call, outcome, settling, atMs);
   }
 
   /** The work of a call that was given up ended: its slot is free, and what it cost is spent all the same. */
   function endWork({ lane: current, permit }: LiveCall, ending: Ending): void {
     try {
-      keep(works, 'work-ended', current, permit);
-      const { cost } = settlingOf(works, current, ending, loose, success);
+      keep(runtime, 'work-ended', current, permit);
+      const { cost } = settlingOf(runtime, current, ending, loose, success);
       if (cost === undefined || current.task === undefined) return;
-      tell(works, current.task, { type: 'usage-observed', model: name, cost, basis: name }, clock.nowMs());
+      tell(runtime, current.task, { type: 'usage-observed', model: name, cost, basis: name }, clock.nowMs());
     } catch (error) {
-      countError(works, 'settle', error);
+      countError(runtime, 'settle', error);
     }
   }
 

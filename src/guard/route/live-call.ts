@@ -4,7 +4,7 @@ import type { Outcome, Permit } from '../../core/action.ts';
 import type { Call } from '../api.ts';
 import { countError } from '../journal/journal.ts';
 import { type Frame, outerOf } from '../runtime/async-context.ts';
-import type { Works } from '../runtime/runtime.ts';
+import type { Runtime } from '../runtime/runtime.ts';
 import type { Queue, Timeout } from '../runtime/timeouts.ts';
 import { wake } from '../tasks/sweep.ts';
 import { atHalt, type TaskNode } from '../tasks/task.ts';
@@ -21,21 +21,21 @@ export interface Leased {
 }
 
 /** Remembers a call whose lease has to be renewed: it holds a probe. */
-export function lease(works: Works, call: Leased): void {
-  works.probes.add(call);
-  wake(works);
+export function lease(runtime: Runtime, call: Leased): void {
+  runtime.probes.add(call);
+  wake(runtime);
 }
 
 /** Settles a call, once and whatever happens on the way. */
-export function finish(works: Works, call: Leased, outcome: Outcome, settling: Settling = {}, atMs?: number): void {
+export function finish(runtime: Runtime, call: Leased, outcome: Outcome, settling: Settling = {}, atMs?: number): void {
   const { lane, permit } = call;
   call.settled = true;
-  if (permit.probe) works.probes.delete(call);
+  if (permit.probe) runtime.probes.delete(call);
   call.forget?.();
   try {
-    settle(works, lane, permit, outcome, atMs ?? works.clock.nowMs(), settling);
+    settle(runtime, lane, permit, outcome, atMs ?? runtime.clock.nowMs(), settling);
   } catch (error) {
-    countError(works, 'settle', error);
+    countError(runtime, 'settle', error);
   }
 }
 
@@ -44,7 +44,7 @@ export function finish(works: Works, call: Leased, outcome: Outcome, settling: S
  * Signals are made only when the function asks for one.
  */
 export class LiveCall implements Leased, Call, Frame, Timeout {
-  readonly works: Works;
+  readonly runtime: Runtime;
   readonly lane: Lane;
   readonly permit: Permit;
   readonly outer: Frame | undefined;
@@ -57,12 +57,12 @@ export class LiveCall implements Leased, Call, Frame, Timeout {
   next: Timeout | undefined = undefined;
   queue: Queue | undefined = undefined;
 
-  constructor(works: Works, lane: Lane, permit: Permit) {
-    this.works = works;
+  constructor(runtime: Runtime, lane: Lane, permit: Permit) {
+    this.runtime = runtime;
     this.lane = lane;
     this.permit = permit;
-    this.outer = outerOf(works);
-    if (permit.probe) lease(works, this);
+    this.outer = outerOf(runtime);
+    if (permit.probe) lease(runtime, this);
   }
 
   get name(): string {
@@ -100,26 +100,26 @@ export class LiveCall implements Leased, Call, Frame, Timeout {
   /** Its promise is rejected when its time is up; the slot is kept until the work really ends. */
   limit(reject: (error: unknown) => void): void {
     this.reject = reject;
-    this.works.timeouts.add(this.lane.timeoutMs, this);
+    this.runtime.timeouts.add(this.lane.timeoutMs, this);
   }
 
   /** It came back. Its promise is let go: in some engines that holds the call around this one, and so on. */
   unlimit(): void {
-    this.works.timeouts.remove(this);
+    this.runtime.timeouts.remove(this);
     this.reject = undefined;
   }
 
   fire(): void {
-    const { name, works, lane } = this;
+    const { name, runtime, lane } = this;
     const error = timeoutError(name, lane.timeoutMs / 1000);
-    finish(works, this, failureOfTimeout, { stillRuns: true });
+    finish(runtime, this, failureOfTimeout, { stillRuns: true });
     this.reason = error;
     this.controller?.abort(error);
     this.reject?.(error);
   }
 
   progress(): void {
-    if (!this.settled) keep(this.works, 'permit-renewed', this.lane, this.permit);
+    if (!this.settled) keep(this.runtime, 'permit-renewed', this.lane, this.permit);
   }
 }
 

@@ -6,7 +6,7 @@ import { classify, readError } from '../../core/classify.ts';
 import { markValue } from '../../core/controls/loop/result-mark.ts';
 import type { GuardOptions } from '../api.ts';
 import { errorFingerprint } from '../runtime/fingerprint.ts';
-import type { Works } from '../runtime/runtime.ts';
+import type { Runtime } from '../runtime/runtime.ts';
 import { costOf } from '../tasks/cost.ts';
 import type { Settling } from './admission.ts';
 import type { Lane } from './call-site.ts';
@@ -35,7 +35,7 @@ const nothing = markValue(undefined, true);
 
 /** What a call brings along when it ends: its cost, the mark of its result, the rules on it that hold. */
 export function settlingOf(
-  works: Works,
+  runtime: Runtime,
   lane: Lane,
   ending: Ending,
   options: GuardOptions,
@@ -46,10 +46,10 @@ export function settlingOf(
   if (!('value' in ending)) return isMarked ? { result: markValue(ending.error, false) } : {};
   const { value } = ending;
   const ok = kind === 'success';
-  const hits = works.rules?.matchResult(target.name, agent, value);
+  const hits = runtime.rules?.matchResult(target.name, agent, value);
   const usage = options.usage?.(value as never);
   return {
-    cost: usage && costOf(works, usage, place),
+    cost: usage && costOf(runtime, usage, place),
     result: isMarked ? (ok && value === undefined ? nothing : markValue(value, ok)) : undefined,
     resultHits: hits?.length ? hits : undefined,
   };

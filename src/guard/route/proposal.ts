@@ -5,12 +5,12 @@ import { microsPerCent } from '../../core/controls/budget/budget.ts';
 import type { GuardOptions } from '../api.ts';
 import { write } from '../journal/journal.ts';
 import { callKey, fingerprint } from '../runtime/fingerprint.ts';
-import type { Works } from '../runtime/runtime.ts';
+import type { Runtime } from '../runtime/runtime.ts';
 import { noteCall } from '../tasks/recent-output.ts';
 import type { Lane } from './call-site.ts';
 
 export function actionOf(
-  works: Works,
+  runtime: Runtime,
   lane: Lane,
   args: readonly unknown[],
   options: GuardOptions,
@@ -20,7 +20,7 @@ export function actionOf(
   const { target, task } = lane;
   const worst = typeof options.worst === 'function' ? options.worst(...args) : options.worst;
   const plain = {
-    id: id ?? (works.store.shared === undefined ? ++works.ids : `${works.idStem}-${++works.ids}`),
+    id: id ?? (runtime.store.shared === undefined ? ++runtime.ids : `${runtime.idStem}-${++runtime.ids}`),
     kind: target.kind,
     name: target.name,
     agent: lane.agent,
@@ -31,13 +31,13 @@ export function actionOf(
     patienceMs: lane.patienceMs,
     task: task?.id as string, // Absent and undefined are the same to whoever reads it; one shape is faster.
   };
-  works.content?.note(plain.id, args);
+  runtime.content?.note(plain.id, args);
   const call = task && callKey(target.name, args);
   if (task?.talk !== undefined) noteCall(task, plain.id, target.name, args);
   const chances = task && lane.breaker?.settings.failureThreshold;
-  const isPatient = chances !== undefined && chances > works.settings.loop.failedRepeats;
-  if (works.rules === undefined && turnId === undefined && call === undefined && !isPatient) return plain;
-  const hits = target.match?.(args) ?? works.rules?.matchCall(target.name, lane.agent, args) ?? [];
+  const isPatient = chances !== undefined && chances > runtime.settings.loop.failedRepeats;
+  if (runtime.rules === undefined && turnId === undefined && call === undefined && !isPatient) return plain;
+  const hits = target.match?.(args) ?? runtime.rules?.matchCall(target.name, lane.agent, args) ?? [];
   return {
     ...plain,
     ...(hits.length > 0 && { hits }),
@@ -52,9 +52,9 @@ function boundedCost(value: number | undefined): number {
 }
 
 /** Says once that calls are made outside any task, where most limits do not hold. */
-export function noteMissingTask(works: Works, name: string, atMs: number): void {
-  if (works.told.has('task-missing')) return;
-  works.told.add('task-missing');
-  const { session, agent } = works;
-  write(works, { type: 'task-missing', name }, { session, agent }, atMs);
+export function noteMissingTask(runtime: Runtime, name: string, atMs: number): void {
+  if (runtime.told.has('task-missing')) return;
+  runtime.told.add('task-missing');
+  const { session, agent } = runtime;
+  write(runtime, { type: 'task-missing', name }, { session, agent }, atMs);
 }

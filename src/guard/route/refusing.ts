@@ -4,18 +4,18 @@ import { readError } from '../../core/classify.ts';
 import { explain } from '../../core/messages/explain.ts';
 import { type Refusal, type Refused, RefusedError, refused } from '../../core/refusal.ts';
 import { countError } from '../journal/journal.ts';
-import type { Works } from '../runtime/runtime.ts';
+import type { Runtime } from '../runtime/runtime.ts';
 import type { Lane } from './call-site.ts';
 
 /** The refused value, thrown where the gear or the breaker is asked to. */
-export function answer(works: Works, refusal: Refusal, lane: Lane | undefined): Refused {
-  if (works.throws || lane?.breaker?.settings.gracefulDegradation === false) throw new RefusedError(refusal);
+export function answer(runtime: Runtime, refusal: Refusal, lane: Lane | undefined): Refused {
+  if (runtime.throws || lane?.breaker?.settings.gracefulDegradation === false) throw new RefusedError(refusal);
   return refused(refusal, lane?.agent ?? '', lane?.session ?? '');
 }
 
 /** What could not be decided is refused, and counted. */
-export function broken(works: Works, where: string, name: string, error: unknown): Refusal {
-  countError(works, where, error);
+export function broken(runtime: Runtime, where: string, name: string, error: unknown): Refusal {
+  countError(runtime, where, error);
   return undecided(name, readError(error).message);
 }
 

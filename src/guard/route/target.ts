@@ -15,7 +15,7 @@ import {
   options,
   timeoutOf,
 } from '../runtime/option-checks.ts';
-import type { Works } from '../runtime/runtime.ts';
+import type { Runtime } from '../runtime/runtime.ts';
 import type { Target } from './call-site.ts';
 
 const checks: Checks = {
@@ -30,18 +30,18 @@ const checks: Checks = {
   async: choices(true, false),
 };
 
-export function targetOf(works: Works, name: string, given: GuardOptions): Target {
+export function targetOf(runtime: Runtime, name: string, given: GuardOptions): Target {
   options('guard options', given, checks);
   const { kind = 'tool', breaker, timeoutSecs } = given;
   const overrides: Partial<BreakerSettings> = {
-    ...(breaker !== undefined && checkPart(works.settings.circuitBreaker, breaker, 'breaker')),
+    ...(breaker !== undefined && checkPart(runtime.settings.circuitBreaker, breaker, 'breaker')),
     ...(timeoutSecs !== undefined && { timeoutSecs: timeoutOf('guard options', timeoutSecs) as number }),
   };
   isName('the name of a tool', name);
-  if (Object.keys(overrides).length > 0) noteTuning(works, name, overrides);
+  if (Object.keys(overrides).length > 0) noteTuning(runtime, name, overrides);
   return { name, kind, overrides };
 }
 
-export function noteTuning(works: Works, name: string, overrides: Partial<BreakerSettings>): void {
-  write(works, { type: 'breaker-tuned', name, overrides: { ...overrides } });
+export function noteTuning(runtime: Runtime, name: string, overrides: Partial<BreakerSettings>): void {
+  write(runtime, { type: 'breaker-tuned', name, overrides: { ...overrides } });
 }

@@ -3,11 +3,11 @@
 import { AsyncLocalStorage, AsyncResource } from 'node:async_hooks';
 import type { Call } from '../api.ts';
 import type { TaskNode } from '../tasks/task.ts';
-import type { Works } from './runtime.ts';
+import type { Runtime } from './runtime.ts';
 
 /** One level of nesting. Gears do not see each other's frames. */
 export interface Frame {
-  readonly works: Works;
+  readonly runtime: Runtime;
   readonly task: TaskNode | undefined;
   readonly call: Call | undefined;
   readonly outer: Frame | undefined;
@@ -16,9 +16,9 @@ export interface Frame {
 const storage = new AsyncLocalStorage<Frame>();
 
 /** The innermost frame of a gear. */
-export function frameOf(works: Works): Frame | undefined {
+export function frameOf(runtime: Runtime): Frame | undefined {
   let frame = storage.getStore();
-  while (frame !== undefined && frame.works !== works) frame = frame.outer;
+  while (frame !== undefined && frame.runtime !== runtime) frame = frame.outer;
   return frame;
 }
 
@@ -40,12 +40,12 @@ function enter(this: unknown, frame: Frame, fn: (...args: never[]) => unknown, a
   return Reflect.apply(fn, this, args);
 }
 
-export function runInside<T>(works: Works, task: TaskNode, run: () => T): T {
-  return storage.run({ works, task, call: undefined, outer: outerOf(works) }, run);
+export function runInside<T>(runtime: Runtime, task: TaskNode, run: () => T): T {
+  return storage.run({ runtime, task, call: undefined, outer: outerOf(runtime) }, run);
 }
 
 /** The frame around a new one. Of one gear only the innermost counts: calls that begin one another hold no row. */
-export function outerOf(works: Works): Frame | undefined {
+export function outerOf(runtime: Runtime): Frame | undefined {
   const around = storage.getStore();
-  return around?.works === works ? around.outer : around;
+  return around?.runtime === runtime ? around.outer : around;
 }

@@ -31,7 +31,7 @@ import type { TaskNode } from '../tasks/task.ts';
 import { type Checks, options as checkOptions, choices, entries, fn, isA, methods, name } from './option-checks.ts';
 import { type Timeouts, timeouts } from './timeouts.ts';
 
-export interface Works {
+export interface Runtime {
   readonly agent: string;
   readonly session: string;
   readonly project: string;
@@ -108,7 +108,7 @@ export interface Works {
 /** Where controls of the user sit. */
 export interface OwnSeats {
   readonly ofTask: (task: TaskNode) => readonly Seat[];
-  readonly beside: (works: Works, target: Target, session: string) => readonly Seat[];
+  readonly beside: (runtime: Runtime, target: Target, session: string) => readonly Seat[];
 }
 
 const checks: Checks = {
@@ -128,7 +128,7 @@ const checks: Checks = {
 
 let gears = 0;
 
-export function createWorks(options: SwitchgearOptions): Works {
+export function createRuntime(options: SwitchgearOptions): Runtime {
   checkOptions('createSwitchgear', options, checks);
   const { log, policy } = options;
   const env = options.env ?? process.env;
@@ -137,7 +137,7 @@ export function createWorks(options: SwitchgearOptions): Works {
   const shared = options.store?.shared;
   const unique = `${shared?.process ?? process.pid}-${++gears}`;
   const session = options.session ?? `s-${unique}`;
-  const works: Works = {
+  const runtime: Runtime = {
     agent: options.agent ?? 'agent',
     session,
     project: options.project ?? process.cwd(),
@@ -151,7 +151,7 @@ export function createWorks(options: SwitchgearOptions): Works {
     env,
     settings,
     rules,
-    rounds: (rounds ?? shared?.breakers.rounds) as Works['rounds'],
+    rounds: (rounds ?? shared?.breakers.rounds) as Runtime['rounds'],
     budgets,
     content,
     admit,
@@ -185,32 +185,32 @@ export function createWorks(options: SwitchgearOptions): Works {
     ids: 0,
     idStem: shared === undefined ? session : unique,
   };
-  works.obey = obeyOrders(works);
+  runtime.obey = obeyOrders(runtime);
   for (const { name, value, used = 'no such setting' } of ignored) {
-    write(works, { type: 'setting-ignored', name, value, used: String(used) });
+    write(runtime, { type: 'setting-ignored', name, value, used: String(used) });
   }
-  if (shared !== undefined) watchStore(works, shared);
-  return works;
+  if (shared !== undefined) watchStore(runtime, shared);
+  return runtime;
 }
 
 /** What happens in a shared store: being away is said, and answers from elsewhere reach whoever asked. */
-function watchStore(works: Works, shared: Shared): void {
-  const showing = shared.show?.(works);
-  if (showing !== undefined) works.listeners = [showing.heard];
-  works.showing = showing;
+function watchStore(runtime: Runtime, shared: Shared): void {
+  const showing = shared.show?.(runtime);
+  if (showing !== undefined) runtime.listeners = [showing.heard];
+  runtime.showing = showing;
   const { state, reason } = shared.health;
-  if (state === 'degraded') write(works, { type: 'store-degraded', reason });
+  if (state === 'degraded') write(runtime, { type: 'store-degraded', reason });
   shared.watch((hint) => {
-    if (hint.type !== 'cell-changed') write(works, { type: `store-${hint.type}`, reason: hint.reason });
+    if (hint.type !== 'cell-changed') write(runtime, { type: `store-${hint.type}`, reason: hint.reason });
     else if (hint.key.startsWith('card/')) {
-      const card = works.store.card(hint.key.slice(5));
+      const card = runtime.store.card(hint.key.slice(5));
       if (card?.state !== 'answered') return;
-      works.waiting.get(card.id)?.({ approved: card.answer === 'approve', by: card.by ?? '' });
+      runtime.waiting.get(card.id)?.({ approved: card.answer === 'approve', by: card.by ?? '' });
     }
   });
 }
 
 /** Whether the gear only reports. */
-export function observes({ mode, settings }: Works): boolean {
+export function observes({ mode, settings }: Runtime): boolean {
   return (mode ?? settings.mode) === 'observe';
 }

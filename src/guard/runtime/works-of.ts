@@ -3,16 +3,16 @@
 import { quoted } from '../../core/quote.ts';
 import type { Switchgear } from '../api.ts';
 import { invalid } from './option-checks.ts';
-import type { Works } from './runtime.ts';
+import type { Runtime } from './runtime.ts';
 
-const insides = new WeakMap<object, Works>();
+const insides = new WeakMap<object, Runtime>();
 
-export function worksOf(gear: Switchgear): Works {
-  const works = insides.get(gear);
-  if (works === undefined) throw invalid(`the gear must be one that createSwitchgear made, got ${quoted(gear)}`);
-  return works;
+export function runtimeOf(gear: Switchgear): Runtime {
+  const runtime = insides.get(gear);
+  if (runtime === undefined) throw invalid(`the gear must be one that createSwitchgear made, got ${quoted(gear)}`);
+  return runtime;
 }
 
-export function keepWorks(gear: Switchgear, works: Works): void {
-  insides.set(gear, works);
+export function registerRuntime(gear: Switchgear, runtime: Runtime): void {
+  insides.set(gear, runtime);
 }

@@ -2,29 +2,29 @@
 
 import { type Card, type CardEvent, changeCard } from '../../core/card.ts';
 import { holdsWords, write } from '../journal/journal.ts';
-import type { Works } from '../runtime/runtime.ts';
+import type { Runtime } from '../runtime/runtime.ts';
 import { placeOf, type TaskNode } from './task.ts';
 
 /** Opens a card; it comes back whole, for whoever is asked, and is kept without words that nobody wants held. */
 export function openCard(
-  works: Works,
+  runtime: Runtime,
   given: Omit<Card, 'id' | 'state'>,
   task: TaskNode | undefined,
   atMs: number,
 ): Card {
-  const card: Card = { id: `card-${works.idStem}-${++works.ids}`, ...given, state: 'open' };
-  works.store.putCard(holdsWords(works) ? card : (works.rules?.hide(card) ?? card));
-  write(works, { type: 'card-changed', card }, task && placeOf(task), atMs);
+  const card: Card = { id: `card-${runtime.idStem}-${++runtime.ids}`, ...given, state: 'open' };
+  runtime.store.putCard(holdsWords(runtime) ? card : (runtime.rules?.hide(card) ?? card));
+  write(runtime, { type: 'card-changed', card }, task && placeOf(task), atMs);
   return card;
 }
 
 /** The card after an event, or as it was; undefined where there is none. */
-export function turnCard(works: Works, id: string, event: CardEvent): Card | undefined {
-  const before = works.store.card(id);
+export function turnCard(runtime: Runtime, id: string, event: CardEvent): Card | undefined {
+  const before = runtime.store.card(id);
   const card = before && changeCard(before, event);
   if (card !== undefined && card !== before) {
-    works.store.putCard(card);
-    write(works, { type: 'card-changed', card }, { task: card.task }, event.atMs);
+    runtime.store.putCard(card);
+    write(runtime, { type: 'card-changed', card }, { task: card.task }, event.atMs);
   }
   return card;
 }

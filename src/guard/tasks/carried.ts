@@ -4,7 +4,7 @@ import type { BudgetState } from '../../core/controls/budget/budget.ts';
 import type { TaskSettings } from '../../core/settings.ts';
 import type { Stop } from '../../core/verdict.ts';
 import type { Switchgear } from '../api.ts';
-import { worksOf } from '../runtime/works-of.ts';
+import { runtimeOf } from '../runtime/works-of.ts';
 import type { TaskNode } from './task.ts';
 
 /** Plain JSON. */
@@ -18,8 +18,8 @@ export interface Carried {
 
 /** What a task has used so far, and why it was halted; undefined for one that nobody knows. */
 export function carriedFrom(gear: Switchgear, task: string): Carried | undefined {
-  const works = worksOf(gear);
-  const node = works.tasks.get(task) ?? works.halted.get(task);
+  const runtime = runtimeOf(gear);
+  const node = runtime.tasks.get(task) ?? runtime.halted.get(task);
   if (node === undefined) return undefined;
   const { limits, raises, haltStop: stop, cells } = node;
   return { limits, raises, budget: { ...cells.budget.state }, ...(stop && { stop }) };
@@ -32,7 +32,7 @@ export function carryOver(
   { limits, raises, budget, stop = lost }: Carried,
 ): void {
   const cells = { budget: { state: budget } };
-  worksOf(gear).halted.set(id, { id, agent, session, limits, raises, haltStop: stop, cells } as unknown as TaskNode);
+  runtimeOf(gear).halted.set(id, { id, agent, session, limits, raises, haltStop: stop, cells } as unknown as TaskNode);
 }
 
 /** One that was lost ran into no limit: none is raised. */

@@ -5,16 +5,16 @@ import type { EntryPlace } from '../../core/event.ts';
 import { nameLengthMax, toldModelsMax } from '../../core/limits.ts';
 import type { Usage } from '../../ports/prices.ts';
 import { write } from '../journal/journal.ts';
-import type { Works } from '../runtime/runtime.ts';
+import type { Runtime } from '../runtime/runtime.ts';
 
 /** The cost of one model call; `costUsd` where the host knows it better. */
 export function costOf(
-  works: Works,
+  runtime: Runtime,
   usage: Usage & { readonly costUsd?: number },
   place: EntryPlace,
   atMs?: number,
 ): Cost {
-  const { prices, settings, told } = works;
+  const { prices, settings, told } = runtime;
   const tokens = whole(usage.inputTokens) + whole(usage.outputTokens);
   const { costUsd = -1 } = usage;
   if (costUsd >= 0 && costUsd < 1e9) return { micros: Math.ceil(costUsd * 1_000_000), tokens };
@@ -27,7 +27,7 @@ export function costOf(
   if (!told.has(model) && told.size < toldModelsMax) {
     told.add(model);
     const assumed = isFree ? 'only the token cap holds it' : `the dearest known rate is assumed (${basis})`;
-    write(works, { type: 'price-unknown', model, assumed }, place, atMs);
+    write(runtime, { type: 'price-unknown', model, assumed }, place, atMs);
   }
   return { micros: isFree ? 0 : micros, tokens };
 }

@@ -10,12 +10,12 @@ import type { Refusal } from '../../core/refusal.ts';
 import type { Stop } from '../../core/verdict.ts';
 import { countError, write } from '../journal/journal.ts';
 import { hear } from '../route/admission.ts';
-import { observes, type Works } from '../runtime/runtime.ts';
+import { observes, type Runtime } from '../runtime/runtime.ts';
 import { openCard } from './cards.ts';
 import { placeOf, seatsOf, type TaskNode } from './task.ts';
 
 /** Ends a task and everything below it; never its parent. */
-export function halt(works: Works, task: TaskNode, stop: Stop, name: string, atMs: number): void {
+export function halt(runtime: Runtime, task: TaskNode, stop: Stop, name: string, atMs: number): void {
   const { ends, code, counters } = stop;
   let ended = task;
   while (ends && (ends === 'root' || ended.id !== ends) && ended.parent !== undefined) ended = ended.parent;
@@ -23,27 +23,32 @@ export function halt(works: Works, task: TaskNode, stop: Stop, name: string, atM
   if (code === 'idle_timeout' && hasLivingChild(ended)) return; // Not idle while one below it is not.
   const { id, agent, parent } = ended;
   const refusal = explain(stop, { name, agent, task: id, atMs });
-  if (observes(works)) {
+  if (observes(runtime)) {
     if (isNews(ended, code)) {
-      write(works, { type: 'task-halted', stop, message: refusal.explanation, enforced: false }, placeOf(ended), atMs);
+      write(
+        runtime,
+        { type: 'task-halted', stop, message: refusal.explanation, enforced: false },
+        placeOf(ended),
+        atMs,
+      );
     }
     return;
   }
-  latch(works, ended, stop, refusal, undefined, atMs);
-  if (parent !== undefined) signOf(works, parent, atMs);
+  latch(runtime, ended, stop, refusal, undefined, atMs);
+  if (parent !== undefined) signOf(runtime, parent, atMs);
   const evidence = [refusal.explanation];
-  openCard(works, { kind: 'halt', task: id, code, counters, evidence, actions: actionsFor(code) }, ended, atMs);
+  openCard(runtime, { kind: 'halt', task: id, code, counters, evidence, actions: actionsFor(code) }, ended, atMs);
 }
 
 /** Ends a task, or every task, as a person says. */
-export function haltByHand(works: Works, tasks: Iterable<TaskNode>, said: string, name = 'operator'): void {
+export function haltByHand(runtime: Runtime, tasks: Iterable<TaskNode>, said: string, name = 'operator'): void {
   const reason = typeof said === 'string' ? said.slice(0, reasonLengthMax) : quoted(said);
   const stop: Stop = { kind: 'halt', code: 'rule_abort', control: 'operator', counters: {}, reason };
-  for (const task of [...tasks]) halt(works, task, stop, name, works.clock.nowMs());
+  for (const task of [...tasks]) halt(runtime, task, stop, name, runtime.clock.nowMs());
 }
 
 function latch(
-  works: Works,
+  runtime: Runtime,
   task: TaskNode,
   stop: Stop,
   refusal: Refusal,
@@ -54,51 +59,51 @@ function latch(
   task.haltStop = stop;
   task.halt = refusal;
   const body = { type: 'task-halted', stop, message: refusal.explanation, enforced: true } as const;
-  write(works, cause === undefined ? body : { ...body, cause }, placeOf(task), atMs);
-  for (const child of task.children ?? []) latch(works, child, stop, refusal, cause ?? task.id, atMs);
-  makeRoom(works.halted, haltedTasksMax);
-  works.halted.set(task.id, task);
+  write(runtime, cause === undefined ? body : { ...body, cause }, placeOf(task), atMs);
+  for (const child of task.children ?? []) latch(runtime, child, stop, refusal, cause ?? task.id, atMs);
+  makeRoom(runtime.halted, haltedTasksMax);
+  runtime.halted.set(task.id, task);
   const ending = task.ending;
   task.ending = undefined;
   for (const end of ending ?? []) {
     try {
       end();
     } catch (error) {
-      countError(works, 'signal', error);
+      countError(runtime, 'signal', error);
     }
   }
 }
 
 /** Says once that a task is on its way to a limit. */
-export function notice(works: Works, task: TaskNode, atMs: number): void {
-  for (const { control, cell, place } of seatsOf(works, task)) {
+export function notice(runtime: Runtime, task: TaskNode, atMs: number): void {
+  for (const { control, cell, place } of seatsOf(runtime, task)) {
     if (place !== 'self') break; // Those above it are told themselves.
     for (const gauge of control.gauges?.(cell.state, atMs) ?? []) {
       const { name, limit } = gauge;
       if (gauge.actual < limit * task.limits.noticeShare || !isNews(task, name)) continue;
       const actual = Math.round(gauge.actual * 100) / 100;
       const message = `${task.agent}: ${name.replaceAll('_', ' ')}: ${actual} of ${limit}`;
-      write(works, { type: 'notice', gauge, message }, placeOf(task), atMs);
+      write(runtime, { type: 'notice', gauge, message }, placeOf(task), atMs);
       const card = { kind: 'notice', task: task.id, code: 'notice', counters: { actual, limit } } as const;
-      openCard(works, { ...card, evidence: [message], actions: ['pause', 'dismiss'] }, task, atMs);
+      openCard(runtime, { ...card, evidence: [message], actions: ['pause', 'dismiss'] }, task, atMs);
     }
   }
   if (task.noticed?.has('tool_calls')) task.noticeCalls = Number.POSITIVE_INFINITY;
 }
 
 /** Tells the model once that it seems to go in circles, before anything is refused; again if it had moved on. */
-export function suspect(works: Works, task: TaskNode, atMs: number): void {
+export function suspect(runtime: Runtime, task: TaskNode, atMs: number): void {
   const counters = task.controls.loop?.hint?.(task.cells.loop.state)?.counters;
   if (counters === undefined) {
     const { memory } = task.cells.loop.state;
-    if (memory !== null && pointsOf(memory) >= works.settings.loop.notePoints) return;
+    if (memory !== null && pointsOf(memory) >= runtime.settings.loop.notePoints) return;
     task.suspected = false;
     task.note = undefined; // It moved on before it was told.
   } else if (!task.suspected) {
     task.suspected = true;
     const message = whatRepeats(counters);
     task.note = `${message}. ${moveOn}`;
-    write(works, { type: 'loop-suspected', counters, message }, placeOf(task), atMs);
+    write(runtime, { type: 'loop-suspected', counters, message }, placeOf(task), atMs);
   }
 }
 
@@ -114,6 +119,6 @@ function hasLivingChild({ children }: TaskNode): boolean {
 }
 
 /** A child that ends or is halted is a sign of life to its parent, which now has to go on without it. */
-export function signOf(works: Works, task: TaskNode, atMs: number): void {
-  if (task.haltStop === undefined && !task.ended) hear(works, task, { type: 'sign-observed' }, atMs);
+export function signOf(runtime: Runtime, task: TaskNode, atMs: number): void {
+  if (task.haltStop === undefined && !task.ended) hear(runtime, task, { type: 'sign-observed' }, atMs);
 }

@@ -9,30 +9,30 @@ import type { Observation } from '../api.ts';
 import { countError } from '../journal/journal.ts';
 import { tell } from '../route/admission.ts';
 import { callKey, fingerprint } from '../runtime/fingerprint.ts';
-import type { Works } from '../runtime/runtime.ts';
+import type { Runtime } from '../runtime/runtime.ts';
 import { costOf, modelOf } from './cost.ts';
 import { halt } from './halt.ts';
 import { closeCall, forgetTalk, hearText, likenessOf, noteCall, openCall, talkOf } from './recent-output.ts';
 import { placeOf, type TaskNode } from './task.ts';
 
-export function observe(works: Works, task: TaskNode, observation: Observation): Refusal | undefined {
+export function observe(runtime: Runtime, task: TaskNode, observation: Observation): Refusal | undefined {
   try {
-    if (!task.ended && task.haltStop === undefined) take(works, task, observation, works.clock.nowMs());
+    if (!task.ended && task.haltStop === undefined) take(runtime, task, observation, runtime.clock.nowMs());
   } catch (error) {
-    countError(works, 'observe', error);
+    countError(runtime, 'observe', error);
   }
   return task.halt;
 }
 
-function take(works: Works, task: TaskNode, observation: Observation, atMs: number): void {
-  const { settings, prices } = works;
+function take(runtime: Runtime, task: TaskNode, observation: Observation, atMs: number): void {
+  const { settings, prices } = runtime;
   switch (observation.type) {
     case 'assistant': {
       const text = textOf(observation.text);
       if (text.trim() === '' && observation.toolUse === true) break; // A turn that only calls tools says nothing.
       const heard = hearText(task, text, settings.loop);
       const { toolUse } = observation;
-      tell(works, task, typeof toolUse === 'boolean' ? { ...heard, calls: toolUse } : heard, atMs);
+      tell(runtime, task, typeof toolUse === 'boolean' ? { ...heard, calls: toolUse } : heard, atMs);
       return;
     }
     case 'tool_use': {
@@ -44,7 +44,7 @@ function take(works: Works, task: TaskNode, observation: Observation, atMs: numb
         openCall(task, id, { name, call });
         noteCall(task, id, name, input);
       }
-      tell(works, task, { type: 'call-observed', name, ...(call !== undefined && { call }) }, atMs);
+      tell(runtime, task, { type: 'call-observed', name, ...(call !== undefined && { call }) }, atMs);
       return;
     }
     case 'tool_result': {
@@ -53,20 +53,20 @@ function take(works: Works, task: TaskNode, observation: Observation, atMs: numb
       const result = markValue(observation.output, observation.ok !== false);
       const likeness = likenessOf(task, observation.id, result);
       if (result === undefined) break; // What it brought cannot be told.
-      tell(works, task, { type: 'result-observed', ...seen, result, ...(likeness > 0 && { likeness }) }, atMs);
+      tell(runtime, task, { type: 'result-observed', ...seen, result, ...(likeness > 0 && { likeness }) }, atMs);
       return;
     }
     case 'progress':
-      tell(works, task, { type: 'progress-observed' }, atMs);
+      tell(runtime, task, { type: 'progress-observed' }, atMs);
       return;
     case 'usage': {
       if (isKnown(task, 'usage', observation.id)) break;
-      const cost = costOf(works, observation, placeOf(task), atMs);
+      const cost = costOf(runtime, observation, placeOf(task), atMs);
       const model = modelOf(observation.model);
-      tell(works, task, { type: 'usage-observed', model, cost, basis: model }, atMs);
+      tell(runtime, task, { type: 'usage-observed', model, cost, basis: model }, atMs);
       if (settings.prices.onUnknownPrice === 'halt' && prices.price(observation) === undefined) {
         const stop = over('budget', 'token_spend_limit', 'unknown', task.limits.maxSpendCents);
-        halt(works, task, { ...stop, counters: { ...stop.counters, model } }, model, atMs);
+        halt(runtime, task, { ...stop, counters: { ...stop.counters, model } }, model, atMs);
       }
       return;
     }
@@ -79,13 +79,13 @@ function take(works: Works, task: TaskNode, observation: Observation, atMs: numb
       }
       if (task.prompts.size < promptsMax) task.prompts.add(mark);
       forgetTalk(task);
-      tell(works, task, { type: 'user-observed' }, atMs);
+      tell(runtime, task, { type: 'user-observed' }, atMs);
       return;
     }
     case 'heartbeat':
       break;
   }
-  tell(works, task, { type: 'sign-observed' }, atMs);
+  tell(runtime, task, { type: 'sign-observed' }, atMs);
 }
 
 function textOf(text: unknown): string {

@@ -5,7 +5,7 @@ import { haltGraceMs } from '../../core/limits.ts';
 import { refusalOf } from '../../core/refusal.ts';
 import type { Task, TaskResult } from '../api.ts';
 import { runInside } from '../runtime/async-context.ts';
-import type { Works } from '../runtime/runtime.ts';
+import type { Runtime } from '../runtime/runtime.ts';
 import { atHalt, type TaskNode } from './task.ts';
 import { faceOf } from './task-handle.ts';
 import { endTask } from './task-tree.ts';
@@ -15,11 +15,11 @@ import { endTask } from './task-tree.ts';
  * A function that does not come back after its task was halted is given up after a while.
  */
 export async function runTask<T>(
-  works: Works,
+  runtime: Runtime,
   node: TaskNode,
   run: (task: Task) => T | Promise<T>,
 ): Promise<TaskResult<T>> {
-  const { clock, waiting } = works;
+  const { clock, waiting } = runtime;
   let forget = () => {};
   const givenUp = new Promise<undefined>((resolve) => {
     const wait = () => {
@@ -30,14 +30,14 @@ export async function runTask<T>(
     if (node.halt === undefined) forget = atHalt(node, wait);
     else wait(); // Born below a halted task: nothing will tell it once more.
   });
-  const inside = async () => ({ value: await runInside(works, node, () => run(faceOf(works, node))) });
+  const inside = async () => ({ value: await runInside(runtime, node, () => run(faceOf(runtime, node))) });
   try {
     const outcome = await Promise.race([inside(), givenUp]);
-    endTask(works, node);
+    endTask(runtime, node);
     const { halt } = node;
     return halt === undefined ? { status: 'done', ...outcome! } : { status: 'halted', halt, ...outcome };
   } catch (error) {
-    endTask(works, node, 'error');
+    endTask(runtime, node, 'error');
     const { halt } = node;
     const isOurs = refusalOf(error) !== undefined || readError(error).names.includes('AbortError');
     if (halt !== undefined && isOurs) return { status: 'halted', halt };

@@ -4,22 +4,22 @@ import type { Refusal } from '../../core/refusal.ts';
 import type { Observation, Task, TaskSnapshot } from '../api.ts';
 import { runInside } from '../runtime/async-context.ts';
 import { fn as isFunction } from '../runtime/option-checks.ts';
-import type { Works } from '../runtime/runtime.ts';
+import type { Runtime } from '../runtime/runtime.ts';
 import { observe } from './observe.ts';
 import { signalOf, type TaskNode } from './task.ts';
 import { endTask, pauseTask, resumeTask, snapshotTask } from './task-tree.ts';
 
-export function faceOf(works: Works, node: TaskNode): Task {
-  node.face ??= new TaskFace(works, node);
+export function faceOf(runtime: Runtime, node: TaskNode): Task {
+  node.face ??= new TaskFace(runtime, node);
   return node.face;
 }
 
 class TaskFace implements Task {
-  readonly #works: Works;
+  readonly #works: Runtime;
   readonly #node: TaskNode;
 
-  constructor(works: Works, node: TaskNode) {
-    this.#works = works;
+  constructor(runtime: Runtime, node: TaskNode) {
+    this.#works = runtime;
     this.#node = node;
   }
 

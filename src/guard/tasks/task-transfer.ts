@@ -9,7 +9,7 @@ import type { Refusal } from '../../core/refusal.ts';
 import { resolveTask } from '../../core/resolve-settings.ts';
 import type { TaskSettings } from '../../core/settings.ts';
 import type { Stop } from '../../core/verdict.ts';
-import type { Works } from '../runtime/runtime.ts';
+import type { Runtime } from '../runtime/runtime.ts';
 import type { TaskNode } from './task.ts';
 import { controlsOf, placeTask, resumeTask } from './task-tree.ts';
 
@@ -31,8 +31,8 @@ export interface FrozenTask {
 }
 
 /** The task as it can be kept. What an operator's pause holds is let go: whoever thaws it looks at the orders anew. */
-export function freeze(works: Works, node: TaskNode): FrozenTask {
-  while (node.pauses > 0) resumeTask(works, node);
+export function freeze(runtime: Runtime, node: TaskNode): FrozenTask {
+  while (node.pauses > 0) resumeTask(runtime, node);
   const { id, agent, session, parent, limits, cells, raises, suspected, note, haltStop, halt } = node;
   return {
     id,
@@ -52,12 +52,12 @@ export function freeze(works: Works, node: TaskNode): FrozenTask {
 }
 
 /** The task as it was, below its parent. It goes on: nothing is said of it. */
-export function thaw(works: Works, frozen: FrozenTask, parent: TaskNode | undefined): TaskNode {
+export function thaw(runtime: Runtime, frozen: FrozenTask, parent: TaskNode | undefined): TaskNode {
   const { id, agent, session, limits, raises, suspected, note, haltStop, halt, booked, noticed } = frozen;
   const cells = structuredClone(frozen.cells); // What it becomes must not be seen where it was read.
   const depth = parent === undefined ? 0 : parent.depth + 1;
-  const controls = controlsOf(works, limits);
-  const node = placeTask(works, {
+  const controls = controlsOf(runtime, limits);
+  const node = placeTask(runtime, {
     ...{ id, agent, session, parent, depth, limits, said: limits, controls, raises },
     cells: { ...cells, own: cells.own },
   });
@@ -67,20 +67,20 @@ export function thaw(works: Works, frozen: FrozenTask, parent: TaskNode | undefi
   node.halt ??= halt;
   if (booked.length > 0) node.booked = new Set(booked);
   if (noticed.length > 0) node.noticed = new Set(noticed);
-  if (node.haltStop !== undefined) works.halted.set(id, node);
+  if (node.haltStop !== undefined) runtime.halted.set(id, node);
   return node;
 }
 
 /** A task that another process began and told of: this one counts along with it. */
 export function joinTask(
-  works: Works,
+  runtime: Runtime,
   given: Pick<TaskNode, 'id' | 'agent' | 'session' | 'parent'>,
   said: Partial<TaskSettings>,
 ): TaskNode {
   const { agent, parent } = given;
-  const limits = resolveTask(works.settings, agent, said);
-  const controls = controlsOf(works, limits);
-  const cells = initialTaskCells(controls, works.clock.nowMs());
+  const limits = resolveTask(runtime.settings, agent, said);
+  const controls = controlsOf(runtime, limits);
+  const cells = initialTaskCells(controls, runtime.clock.nowMs());
   const depth = parent === undefined ? 0 : parent.depth + 1;
-  return placeTask(works, { ...given, depth, limits, said, controls, cells, raises: 0 });
+  return placeTask(runtime, { ...given, depth, limits, said, controls, cells, raises: 0 });
 }

@@ -16,7 +16,7 @@ import { write } from '../journal/journal.ts';
 import { tell } from '../route/admission.ts';
 import { pathOf } from '../route/call-site.ts';
 import { type Checks, isA, signal as isSignal, name, options } from '../runtime/option-checks.ts';
-import type { Works } from '../runtime/runtime.ts';
+import type { Runtime } from '../runtime/runtime.ts';
 import { haltByHand, signOf } from './halt.ts';
 import { isWanted, stopSweep, wake } from './sweep.ts';
 import { placeOf, seatsOf, type TaskNode } from './task.ts';
@@ -39,36 +39,36 @@ type PlacedTask = Pick<
 
 /** Starts a task: checked, placed in the tree, with the limits of its agent and its own. */
 export function startTask(
-  works: Works,
+  runtime: Runtime,
   given: TaskOptions & { readonly retryOf?: string },
   around: TaskNode | undefined,
 ): TaskNode {
-  const { settings, tasks, clock, store } = works;
+  const { settings, tasks, clock, store } = runtime;
   options('task options', given, checks);
   const { signal } = given;
   const said = given.limits === undefined ? undefined : checkPart(settings.task, given.limits, 'limits');
-  const parent = parentOf(works, given, around);
-  const id = given.id ?? `t-${works.idStem}-${++works.ids}`;
-  const agent = given.agent ?? (parent ?? works).agent;
-  const session = given.session ?? (parent ?? works).session;
+  const parent = parentOf(runtime, given, around);
+  const id = given.id ?? `t-${runtime.idStem}-${++runtime.ids}`;
+  const agent = given.agent ?? (parent ?? runtime).agent;
+  const session = given.session ?? (parent ?? runtime).session;
   const depth = parent === undefined ? 0 : parent.depth + 1;
   if (tasks.has(id)) throw new SwitchgearError('task_exists', `a task with the id ${quoted(id)} is running`);
   if (tasks.size >= tasksMax) throw new SwitchgearError('too_many_tasks', `at most ${tasksMax} tasks can run at once`);
   if (depth >= taskDepthMax) {
     throw new SwitchgearError('too_deep', `tasks can be nested ${taskDepthMax} deep at most`);
   }
-  const before = given.retryOf === undefined ? undefined : works.halted.get(given.retryOf);
+  const before = given.retryOf === undefined ? undefined : runtime.halted.get(given.retryOf);
   const limits = resolveTask(settings, agent, said);
-  const controls = controlsOf(works, limits);
+  const controls = controlsOf(runtime, limits);
   const atMs = clock.nowMs();
   const { state: cells } = store.cell<TaskCells>(pathOf('task', id), () => initialTaskCells(controls, atMs));
   if (before !== undefined) carryOn(cells.budget.state, before.cells.budget.state);
   const raises = before === undefined ? 0 : before.raises + 1;
-  const node = placeTask(works, { id, agent, session, parent, depth, limits, said, controls, cells, raises });
+  const node = placeTask(runtime, { id, agent, session, parent, depth, limits, said, controls, cells, raises });
   const started = { type: 'task-started', limits, ...(parent && { parent: parent.id }) } as const;
-  write(works, before === undefined ? started : { ...started, retryOf: before.id }, placeOf(node), atMs);
+  write(runtime, before === undefined ? started : { ...started, retryOf: before.id }, placeOf(node), atMs);
   if (signal !== undefined) {
-    const abort = () => haltByHand(works, [node], 'the caller cancelled it', 'signal');
+    const abort = () => haltByHand(runtime, [node], 'the caller cancelled it', 'signal');
     if (signal.aborted) abort();
     else {
       signal.addEventListener('abort', abort, { once: true });
@@ -79,7 +79,7 @@ export function startTask(
 }
 
 /** Places a task in the tree; whoever begins one says so. */
-export function placeTask(works: Works, given: PlacedTask): TaskNode {
+export function placeTask(runtime: Runtime, given: PlacedTask): TaskNode {
   const { id, parent, limits } = given;
   const node: TaskNode = {
     ...given,
@@ -105,18 +105,18 @@ export function placeTask(works: Works, given: PlacedTask): TaskNode {
     pauses: 0,
     face: undefined,
   };
-  if (works.own !== undefined) seatsOf(works, node);
+  if (runtime.own !== undefined) seatsOf(runtime, node);
   if (parent !== undefined) {
     parent.children ??= new Set();
     parent.children.add(node);
   }
-  works.tasks.set(id, node);
-  wake(works);
+  runtime.tasks.set(id, node);
+  wake(runtime);
   return node;
 }
 
 /** By its id, or else the nearest task around that has not ended: below one that has, a halt would not reach it. */
-function parentOf({ tasks }: Works, { parent }: TaskOptions, around: TaskNode | undefined): TaskNode | undefined {
+function parentOf({ tasks }: Runtime, { parent }: TaskOptions, around: TaskNode | undefined): TaskNode | undefined {
   if (parent === null) return undefined;
   if (parent === undefined) {
     let living = around;
@@ -133,9 +133,9 @@ export function unknownTask(id: unknown): string {
 }
 
 /** Tasks of equal limits share one set of controls. */
-export function controlsOf(works: Works, limits: TaskSettings): TaskControls {
-  const make = () => taskControls(limits, works.settings.loop);
-  return remembered(works.taskControls, JSON.stringify(limits), sharedSettingsMax, make);
+export function controlsOf(runtime: Runtime, limits: TaskSettings): TaskControls {
+  const make = () => taskControls(limits, runtime.settings.loop);
+  return remembered(runtime.taskControls, JSON.stringify(limits), sharedSettingsMax, make);
 }
 
 export function noticeCalls(limits: TaskSettings): number {
@@ -143,45 +143,45 @@ export function noticeCalls(limits: TaskSettings): number {
 }
 
 /** Neither idle nor duration go on. */
-export function pauseTask(works: Works, task: TaskNode): void {
+export function pauseTask(runtime: Runtime, task: TaskNode): void {
   if (task.ended) return;
   task.pauses++;
-  tell(works, task, { type: 'task-stopped' }, works.clock.nowMs());
+  tell(runtime, task, { type: 'task-stopped' }, runtime.clock.nowMs());
 }
 
-export function resumeTask(works: Works, task: TaskNode): void {
+export function resumeTask(runtime: Runtime, task: TaskNode): void {
   if (task.pauses === 0) return; // Somebody else's pause is not this one's to end.
   task.pauses--;
-  tell(works, task, { type: 'task-resumed' }, works.clock.nowMs());
+  tell(runtime, task, { type: 'task-resumed' }, runtime.clock.nowMs());
 }
 
-export function endTask(works: Works, task: TaskNode, how: 'done' | 'error' = 'done'): void {
+export function endTask(runtime: Runtime, task: TaskNode, how: 'done' | 'error' = 'done'): void {
   if (task.ended) return;
-  leave(works, task);
-  end(works, task, how);
-  if (task.parent !== undefined) signOf(works, task.parent, works.clock.nowMs());
-  if (!isWanted(works)) stopSweep(works);
+  leave(runtime, task);
+  end(runtime, task, how);
+  if (task.parent !== undefined) signOf(runtime, task.parent, runtime.clock.nowMs());
+  if (!isWanted(runtime)) stopSweep(runtime);
 }
 
 /** What a task holds is let go before it ends: those above it do not stand still for its pauses. */
-function leave(works: Works, task: TaskNode): void {
-  for (const child of task.children ?? []) leave(works, child);
-  while (task.pauses > 0) resumeTask(works, task);
-  for (const key of task.breakers ?? []) dropBreaker(works, key);
+function leave(runtime: Runtime, task: TaskNode): void {
+  for (const child of task.children ?? []) leave(runtime, child);
+  while (task.pauses > 0) resumeTask(runtime, task);
+  for (const key of task.breakers ?? []) dropBreaker(runtime, key);
 }
 
-function end(works: Works, task: TaskNode, how: 'done' | 'error'): void {
+function end(runtime: Runtime, task: TaskNode, how: 'done' | 'error'): void {
   if (task.ended) return;
-  for (const child of task.children ?? []) end(works, child, how);
+  for (const child of task.children ?? []) end(runtime, child, how);
   task.ended = true;
-  works.tasks.delete(task.id);
+  runtime.tasks.delete(task.id);
   task.parent?.children?.delete(task);
   task.letGo?.();
-  works.store.drop(pathOf('task', task.id));
-  write(works, { type: 'task-ended', how: task.haltStop === undefined ? how : 'halted' }, placeOf(task));
+  runtime.store.drop(pathOf('task', task.id));
+  write(runtime, { type: 'task-ended', how: task.haltStop === undefined ? how : 'halted' }, placeOf(task));
 }
 
-export function snapshotTask(works: Works, task: TaskNode, atMs: number): TaskSnapshot {
+export function snapshotTask(runtime: Runtime, task: TaskNode, atMs: number): TaskSnapshot {
   const { id, agent, session, parent, halt, cells } = task;
   const budget = cells.budget.state;
   const deadline = cells.deadline.state;
@@ -195,7 +195,7 @@ export function snapshotTask(works: Works, task: TaskNode, atMs: number): TaskSn
     tokens: budget.tokens,
     durationMs: durationOf(deadline, atMs),
     idleMs: idleOf(deadline, atMs),
-    gauges: seatsOf(works, task).flatMap(
+    gauges: seatsOf(runtime, task).flatMap(
       ({ control, cell, place }) => (place === 'self' && control.gauges?.(cell.state, atMs)) || [],
     ),
     ...(halt && { halt }),

@@ -9,7 +9,7 @@ import type { Stop } from '../../core/verdict.ts';
 import type { Wallet } from '../../ports/policy.ts';
 import type { Task } from '../api.ts';
 import type { Lane, Target } from '../route/call-site.ts';
-import type { Works } from '../runtime/runtime.ts';
+import type { Runtime } from '../runtime/runtime.ts';
 import type { Talk } from './recent-output.ts';
 
 export interface TaskNode extends TaskSeats {
@@ -65,10 +65,10 @@ export function placeOf(task: TaskNode): EntryPlace {
 }
 
 /** The seats of a task. One that only waits has none yet: a hundred thousand idle tasks cost little. */
-export function seatsOf(works: Works, task: TaskNode): readonly Seat[] {
+export function seatsOf(runtime: Runtime, task: TaskNode): readonly Seat[] {
   if (task.seats === undefined) {
     const seats = taskSeats(task);
-    const more = [...(walletOf(works, task)?.seats ?? []), ...(works.own?.ofTask(task) ?? [])];
+    const more = [...(walletOf(runtime, task)?.seats ?? []), ...(runtime.own?.ofTask(task) ?? [])];
     const isOwn = ({ place }: Seat) => place === 'self';
     task.seats = more.length ? [...seats.filter(isOwn), ...more, ...seats.filter((seat) => !isOwn(seat))] : seats;
   }
@@ -76,8 +76,8 @@ export function seatsOf(works: Works, task: TaskNode): readonly Seat[] {
 }
 
 /** The budgets beyond one task that somebody spends from. */
-export function walletOf(works: Works, who: Pick<TaskNode, 'agent' | 'session'>): Wallet | undefined {
-  return works.budgets?.at(works, who);
+export function walletOf(runtime: Runtime, who: Pick<TaskNode, 'agent' | 'session'>): Wallet | undefined {
+  return runtime.budgets?.at(runtime, who);
 }
 
 /** A task that ended, or began below one that had, is out of reach when those above it halt: it looks up itself. */

@@ -93,19 +93,19 @@ function errandOf(
 
 /** A task of a run is told of by the run, which also says when it is on its way to a limit. */
 function begin(
-  { works, joined }: HookWorld,
+  { runtime, joined }: HookWorld,
   given: Pick<TaskNode, 'id' | 'agent' | 'session' | 'parent'>,
   limits: Partial<TaskSettings>,
 ): TaskNode {
-  if (joined !== undefined) return joinTask(works, given, { ...limits, noticeShare: countMax });
-  return startTask(works, { ...given, parent: given.parent?.id ?? null, limits }, undefined);
+  if (joined !== undefined) return joinTask(runtime, given, { ...limits, noticeShare: countMax });
+  return startTask(runtime, { ...given, parent: given.parent?.id ?? null, limits }, undefined);
 }
 
 /** A subagent cannot be ended without its parent, which would take it for finished: the whole task is halted. */
-export function spreadHalt({ works }: HookWorld, { node }: Held, name: string): void {
+export function spreadHalt({ runtime }: HookWorld, { node }: Held, name: string): void {
   const { haltStop, parent } = node;
   if (haltStop === undefined || parent === undefined) return;
-  halt(works, node, { ...haltStop, ends: 'root' }, name, works.clock.nowMs());
+  halt(runtime, node, { ...haltStop, ends: 'root' }, name, runtime.clock.nowMs());
 }
 
 /** What a halted task answers to everything. */

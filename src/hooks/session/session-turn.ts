@@ -6,7 +6,7 @@
 import { SwitchgearError } from '../../core/error.ts';
 import { hookKeepMs, hookLeaseMs, hookTurnMaxMs, hookTurnMinMs } from '../../core/limits.ts';
 import { holdsWords } from '../../guard/journal/journal.ts';
-import type { Works } from '../../guard/runtime/runtime.ts';
+import type { Runtime } from '../../guard/runtime/runtime.ts';
 import { stopSweep } from '../../guard/tasks/sweep.ts';
 import type { TaskNode } from '../../guard/tasks/task.ts';
 import { freeze, thaw } from '../../guard/tasks/task-transfer.ts';
@@ -35,7 +35,7 @@ export interface Desk {
 export type Held = { -readonly [K in keyof HeldTask]: HeldTask[K] };
 
 export interface DeskOptions {
-  readonly works: Works;
+  readonly runtime: Runtime;
   readonly store: Store & { readonly shared: Shared };
   /** What the state of this conversation is kept under. */
   readonly desk: string;
@@ -51,7 +51,7 @@ const owner = freshName();
 
 /** Does some work when it is this hook's turn. */
 export async function inTurn<T>(options: DeskOptions, work: (desk: Desk) => Promise<T>): Promise<T> {
-  const { works, store, desk: name, isSilent } = options;
+  const { runtime, store, desk: name, isSilent } = options;
   const cell = store.cell<SessionState>(sessionKey(name), () => noSession, { keepMs: hookKeepMs });
   const state = await takeTurn(options, cell);
   const held = new Map<string, Held>();
@@ -65,7 +65,7 @@ export async function inTurn<T>(options: DeskOptions, work: (desk: Desk) => Prom
     if (row?.key !== key || row.state === null) return undefined;
     const { frozen, round, open, answers } = row.state as HookTask;
     const parent = frozen.parent === undefined ? undefined : await load(frozen.parent);
-    const task: Held = { node: thaw(works, frozen, parent?.node), round, open, answers };
+    const task: Held = { node: thaw(runtime, frozen, parent?.node), round, open, answers };
     held.set(id, task);
     return task;
   }
@@ -82,7 +82,7 @@ export async function inTurn<T>(options: DeskOptions, work: (desk: Desk) => Prom
       const task = await load(id);
       if (task === undefined) return;
       if (isSilent) task.node.ended = true;
-      else endTask(works, task.node, how);
+      else endTask(runtime, task.node, how);
       ended.add(id);
     },
   };
@@ -95,8 +95,8 @@ export async function inTurn<T>(options: DeskOptions, work: (desk: Desk) => Prom
     await giveBack(options, cell);
     throw error;
   } finally {
-    works.tasks.clear(); // The next turn reads what the others made of them.
-    stopSweep(works);
+    runtime.tasks.clear(); // The next turn reads what the others made of them.
+    stopSweep(runtime);
   }
 }
 
@@ -122,7 +122,7 @@ async function takeTurn({ store, untilMs }: DeskOptions, cell: Cell<SessionState
 
 /** Writes everything down and ends the turn, in one deal. */
 async function leave(
-  { works, store, desk: name }: DeskOptions,
+  { runtime, store, desk: name }: DeskOptions,
   cell: Cell<SessionState>,
   state: SessionState,
   held: ReadonlyMap<string, Held>,
@@ -133,7 +133,7 @@ async function leave(
   ];
   for (const [id, { node, round, open, answers }] of held) {
     if (ended.has(id) || node.ended) continue;
-    const kept = veiled(works, { frozen: freeze(works, node), round, open, answers });
+    const kept = veiled(runtime, { frozen: freeze(runtime, node), round, open, answers });
     const own = store.cell<HookTask | null>(taskKey(name, id), () => null, { keepMs: hookKeepMs });
     changes.push(ofCell(own, () => kept));
   }
@@ -149,8 +149,8 @@ async function leave(
 }
 
 /** What is kept holds no values that rules saw, unless somebody wants words held. */
-export function veiled<T>(works: Works, kept: T): T {
-  return holdsWords(works) ? kept : (works.rules?.hide(kept as never) ?? kept);
+export function veiled<T>(runtime: Runtime, kept: T): T {
+  return holdsWords(runtime) ? kept : (runtime.rules?.hide(kept as never) ?? kept);
 }
 
 function ofCell<S>(cell: Cell<S>, next: (stored: S) => S | undefined): Change {

@@ -40,7 +40,7 @@ export async function bookUsage(world: HookWorld, desk: Desk, spending: Spending
   if (task === undefined) return; // Nobody is left who could be charged.
   const used = found.used.map((usage) => (model === undefined ? usage : { model, ...usage }));
   await learn(world, spending, used);
-  for (const usage of used) observe(world.works, task.node, { type: 'usage', ...usage });
+  for (const usage of used) observe(world.runtime, task.node, { type: 'usage', ...usage });
   spreadHalt(world, task, 'model');
 }
 

@@ -23,7 +23,7 @@ function recorded(policy: Policy, options: { readonly mode?: 'observe' } = {}) {
 
 /** A tool that fails until it is told otherwise. */
 function flaky() {
-  const tool = { works: false, run: async () => (tool.works ? 'fine' : Promise.reject(new Error('down'))) };
+  const tool = { runtime: false, run: async () => (tool.runtime ? 'fine' : Promise.reject(new Error('down'))) };
   return tool;
 }
 
@@ -39,7 +39,7 @@ async function breakerStory(policy: Policy) {
   await tries(7);
   await clock.elapse(60_000);
   await tries(2);
-  tool.works = true;
+  tool.runtime = true;
   await clock.elapse(60_000);
   await tries(3);
   handle.hold();

@@ -10,7 +10,7 @@ import { holdsWords } from '../../../guard/journal/journal.ts';
 import { tell } from '../../../guard/route/admission.ts';
 import type { askPerson } from '../../../guard/route/approval.ts';
 import type { Lane } from '../../../guard/route/call-site.ts';
-import type { Works } from '../../../guard/runtime/runtime.ts';
+import type { Runtime } from '../../../guard/runtime/runtime.ts';
 import { atHalt } from '../../../guard/tasks/task.ts';
 import { wait } from '../../../platform/system-clock.ts';
 import type { Answer } from '../../../ports/approver.ts';
@@ -22,7 +22,7 @@ import { findStanding, giveStanding } from './standing-approvals.ts';
 
 /** How a run asks: who approved it comes back, or the word against it. */
 export function askInStore(desk: Desk): typeof askPerson {
-  return async (works, lane, stop) => {
+  return async (runtime, lane, stop) => {
     const no = (code: 'rule_declined' | 'rule_unanswered', more = ''): Stop => {
       return { ...stop, kind: 'deny', code, reason: [stop.reason, more].filter(Boolean).join('; ') };
     };
@@ -34,22 +34,22 @@ export function askInStore(desk: Desk): typeof askPerson {
     }
     const isAnswered = desk.store.card(cardId(desk, rules))?.state === 'answered';
     if (!isAnswered && !isThere(desk)) return no('rule_unanswered', 'there is nobody to ask');
-    const card = await openQuestion(desk, works, lane, stop, rules);
+    const card = await openQuestion(desk, runtime, lane, stop, rules);
     if (card === undefined) return no('rule_unanswered', 'the question could not be kept');
     if (card.state === 'open') desk.show(asked(desk, card));
     if (card.state === 'open' && !desk.wait) {
       desk.parked = true;
       return no('rule_unanswered', 'nobody has answered yet');
     }
-    const turned = card.state === 'open' ? await standStill(works, lane, () => answerTo(desk, lane, card)) : card;
+    const turned = card.state === 'open' ? await standStill(runtime, lane, () => answerTo(desk, lane, card)) : card;
     if (turned === undefined || turned.state === 'expired' || turned.answer === undefined) {
       await expire(desk.store, card.id);
-      return no('rule_unanswered', desk.signal.aborted ? '' : whySilent(desk, works, card));
+      return no('rule_unanswered', desk.signal.aborted ? '' : whySilent(desk, runtime, card));
     }
     desk.show({ type: 'question-answered', run: desk.run.id, step: desk.subject.step, card: turned });
     const who = turned.by ?? 'somebody';
     if (turned.answer === 'decline') return no('rule_declined', `declined by ${who}`);
-    await remember(desk, works, turned, rules, who);
+    await remember(desk, runtime, turned, rules, who);
     desk.answered = turned.id;
     return approvedBy(desk, who);
   };
@@ -68,7 +68,7 @@ async function approvalOf({ run, store }: Desk, rules: readonly string[]) {
   return standing && ({ by: standing.by, for: 'always' } as const);
 }
 
-function whySilent({ clock }: Desk, { settings }: Works, { expiresAtMs = 0 }: Card): string {
+function whySilent({ clock }: Desk, { settings }: Runtime, { expiresAtMs = 0 }: Card): string {
   if (clock.nowMs() < expiresAtMs) return 'nobody could be reached';
   return `no answer within ${settings.approval.timeoutSecs} s`;
 }
@@ -86,10 +86,10 @@ function asked(desk: Desk, card: Card) {
 }
 
 /** The clocks of the task stand still while a person is asked. */
-async function standStill<T>(works: Works, { task }: Lane, wait: () => Promise<T>): Promise<T> {
-  if (task !== undefined) tell(works, task, { type: 'task-stopped' }, works.clock.nowMs());
+async function standStill<T>(runtime: Runtime, { task }: Lane, wait: () => Promise<T>): Promise<T> {
+  if (task !== undefined) tell(runtime, task, { type: 'task-stopped' }, runtime.clock.nowMs());
   const result = await wait();
-  if (task !== undefined) tell(works, task, { type: 'task-resumed' }, works.clock.nowMs());
+  if (task !== undefined) tell(runtime, task, { type: 'task-resumed' }, runtime.clock.nowMs());
   return result;
 }
 
@@ -155,7 +155,7 @@ function actionOf({ approved, for: lasts }: Answer): CardAction {
 /** Keeps what was said for more than this one step. */
 async function remember(
   desk: Desk,
-  works: Works,
+  runtime: Runtime,
   { answer }: Card,
   rules: readonly string[],
   who: string,
@@ -166,6 +166,6 @@ async function remember(
   await write(desk, { type: 'answered', by, ...approved });
   if (answer !== 'approve_always') return;
   const given = { type: 'standing-given', chain: chain.id, rules, by: who } as const;
-  const shown = holdsWords(works) ? given : (works.rules?.hide(given) ?? given);
+  const shown = holdsWords(runtime) ? given : (runtime.rules?.hide(given) ?? given);
   await giveStanding(store, chain, rules, shown.rules, who);
 }

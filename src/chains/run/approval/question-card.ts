@@ -5,7 +5,7 @@ import type { Card, CardAction } from '../../../core/card.ts';
 import type { Stop } from '../../../core/verdict.ts';
 import { holdsWords } from '../../../guard/journal/journal.ts';
 import type { Lane } from '../../../guard/route/call-site.ts';
-import type { Works } from '../../../guard/runtime/runtime.ts';
+import type { Runtime } from '../../../guard/runtime/runtime.ts';
 import { type Desk, write } from '../storage/run-context.ts';
 import { argsLine, expire } from './answer-card.ts';
 
@@ -14,7 +14,7 @@ const actions: readonly CardAction[] = ['approve', 'approve_run', 'approve_alway
 /** The card of the question as it is now, made where there is none; undefined where the store does not take it. */
 export async function openQuestion(
   desk: Desk,
-  works: Works,
+  runtime: Runtime,
   { target }: Lane,
   { code, counters, reason }: Stop,
   rules: readonly string[],
@@ -33,10 +33,10 @@ export async function openQuestion(
     evidence: [what, ...(reason === undefined ? [] : [reason])],
     actions,
     state: 'open',
-    expiresAtMs: clock.nowMs() + works.settings.approval.timeoutSecs * 1000,
+    expiresAtMs: clock.nowMs() + runtime.settings.approval.timeoutSecs * 1000,
     step: { run: run.id, chain: run.chain.id, id: subject.step, rules },
   };
-  const kept = holdsWords(works) ? fresh : (works.rules?.hide(fresh) ?? fresh);
+  const kept = holdsWords(runtime) ? fresh : (runtime.rules?.hide(fresh) ?? fresh);
   let shown: Card | undefined;
   const step = (stored: Card | undefined) => {
     shown = stored ?? kept;

@@ -27,7 +27,7 @@ export function tellRules(bench: Bench, step: string, checked: Checked): void {
   if (rows.length === 0) return;
   const { id: run } = desk.run;
   desk.show({ type: 'rules-checked', run, step, rows });
-  const held = holdsWords(gate.works);
+  const held = holdsWords(gate.runtime);
   const kept = rows.map(({ rule, fired, limit, value }) => ({ rule, fired, limit, ...(held && { value }) }));
-  write(gate.works, { type: 'rules-checked', run, step, rows: kept }, { task: run, agent: bench.gear.agent });
+  write(gate.runtime, { type: 'rules-checked', run, step, rows: kept }, { task: run, agent: bench.gear.agent });
 }
