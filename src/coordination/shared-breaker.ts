@@ -35,14 +35,14 @@ export function shareBreakers(common: Common): BreakerSharing {
   const seats = new WeakMap<Cell<BreakerState>, { readonly control: unknown; readonly seat: SharedBreaker }>();
   return {
     cell: breakerCell,
-    async rounds(gate, lane, _args, first, act) {
+    async rounds(gate, site, _args, first, act) {
       let stop = first;
       for (let round = 1; round < roundsMax && stop.kind === 'wait'; round++) {
         const waitMs = (stop.retryAtMs ?? 0) - gate.clock.nowMs();
         await new Promise<void>((resolve) => void gate.clock.after(Math.max(0, waitMs), resolve, true));
         // In the last round there is no patience left: whoever would have it wait refuses it.
         const action = round + 1 < roundsMax ? act() : { ...act(), patienceMs: 0 };
-        const admission = gate.admit(gate, lane, action, gate.clock.nowMs());
+        const admission = gate.admit(gate, site, action, gate.clock.nowMs());
         if (!('code' in admission)) return admission;
         stop = admission;
       }

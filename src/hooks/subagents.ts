@@ -4,7 +4,7 @@ import type { Ending } from '../core/classify.ts';
 import { hookAgentsMax } from '../core/limits.ts';
 import { book } from '../guard/entries/delegate.ts';
 import { settle } from '../guard/entries/detached-call.ts';
-import { laneOf, targetFor } from '../guard/route/call-site.ts';
+import { callSiteFor, targetFor } from '../guard/route/call-site.ts';
 import type { CallEndedEvent } from './hosts/hook-event.ts';
 import type { HookWorld } from './session/hook-tasks.ts';
 import type { Errand, Return } from './session/session-state.ts';
@@ -82,7 +82,7 @@ async function settleErrand({ runtime }: HookWorld, desk: Desk, id: string, resu
   const { failed, reason, isBooked } = result;
   book(
     runtime,
-    laneOf(runtime, target, task.node),
+    callSiteFor(runtime, target, task.node),
     { booked: isBooked ? new Set(['below']) : undefined },
     { failed, reason },
   );

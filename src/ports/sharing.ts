@@ -35,7 +35,7 @@ export interface BreakerSharing {
   /** How a call comes back that was sent away because its request was out. */
   rounds<G extends Gate<L>, L>(
     gate: G,
-    lane: L,
+    site: L,
     args: readonly unknown[],
     first: Stop,
     act: () => Action,
@@ -76,5 +76,5 @@ export interface Told {
 /** What a round needs of a gear. */
 export interface Gate<L> {
   readonly clock: Clock;
-  admit(gate: this, lane: L, action: Action, atMs: number): Permit | Stop;
+  admit(gate: this, site: L, action: Action, atMs: number): Permit | Stop;
 }

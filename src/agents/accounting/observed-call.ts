@@ -9,7 +9,7 @@ import { classify } from '../../core/classify.ts';
 import { lanesMax, othersLookMs } from '../../core/limits.ts';
 import type { Stop } from '../../core/verdict.ts';
 import { isStop } from '../../guard/route/admission.ts';
-import { type Lane, laneOf, type Target } from '../../guard/route/call-site.ts';
+import { type CallSite, callSiteFor, type Target } from '../../guard/route/call-site.ts';
 import { finish } from '../../guard/route/live-call.ts';
 import { noLists, settlingOf } from '../../guard/route/outcome.ts';
 import { actionOf } from '../../guard/route/proposal.ts';
@@ -37,17 +37,17 @@ export function callWatch(runtime: Runtime): CallWatch {
       return { name, kind: 'tool', overrides };
     });
 
-  const lanes = new WeakMap<Lane, Lane>();
+  const callSites = new WeakMap<CallSite, CallSite>();
   /** The task counts what it observes; here it is only about what is called. */
-  function laneFor(name: string): Lane {
-    const whole = laneOf(runtime, targetOf(name), undefined);
-    let lane = lanes.get(whole);
-    if (lane === undefined) {
+  function laneFor(name: string): CallSite {
+    const whole = callSiteFor(runtime, targetOf(name), undefined);
+    let site = callSites.get(whole);
+    if (site === undefined) {
       const panel = whole.panel.slice(0, whole.sharedSeats);
-      lane = Object.assign({}, whole, { panel, wallet: undefined, isPast: true });
-      lanes.set(whole, lane);
+      site = Object.assign({}, whole, { panel, wallet: undefined, isPast: true });
+      callSites.set(whole, site);
     }
-    return lane;
+    return site;
   }
 
   let lookedMs = Number.NEGATIVE_INFINITY;
@@ -59,12 +59,12 @@ export function callWatch(runtime: Runtime): CallWatch {
   }
 
   return (id, name, input) => {
-    const lane = laneFor(name);
+    const site = laneFor(name);
     const nowMs = runtime.clock.nowMs();
     lookAround(nowMs);
-    const said = runtime.admit(runtime, lane, actionOf(runtime, lane, [input], {}, id), nowMs);
+    const said = runtime.admit(runtime, site, actionOf(runtime, site, [input], {}, id), nowMs);
     if (isStop(said)) return { stop: stopOf(said), settle() {} };
-    const call = { lane, permit: said, settled: false };
+    const call = { site, permit: said, settled: false };
     return {
       stop: undefined,
       settle(ending) {
@@ -74,9 +74,9 @@ export function callWatch(runtime: Runtime): CallWatch {
           return;
         }
         const read = ending.ok ? { value: ending.output } : { error: failure(ending.output) };
-        const lists = lane.breaker?.settings ?? noLists;
+        const lists = site.breaker?.settings ?? noLists;
         const outcome: Outcome = classify(read, lists, runtime.clock.nowMs(), errorFingerprint);
-        finish(runtime, call, outcome, settlingOf(runtime, lane, read, {}, outcome));
+        finish(runtime, call, outcome, settlingOf(runtime, site, read, {}, outcome));
       },
     };
   };

@@ -5,7 +5,7 @@ import type { TaskSettings } from '../../core/settings.ts';
 import type { Stop } from '../../core/verdict.ts';
 import type { Switchgear, Task } from '../../guard/api.ts';
 import { book } from '../../guard/entries/delegate.ts';
-import { laneOf, targetFor } from '../../guard/route/call-site.ts';
+import { callSiteFor, targetFor } from '../../guard/route/call-site.ts';
 import { fingerprint } from '../../guard/runtime/fingerprint.ts';
 import type { Runtime } from '../../guard/runtime/runtime.ts';
 import type { TaskNode } from '../../guard/tasks/task.ts';
@@ -131,8 +131,8 @@ export function subagentTasks(
     if (hidden && !halted) runtime.clock.after(lateMs, () => close(subagent));
     else close(subagent);
     if (parentNode.haltStop !== undefined) return; // It ended along with those above it, and has not failed.
-    const lane = laneOf(runtime, targetFor(runtime, worker, 'delegation'), parentNode);
-    book(runtime, lane, node, { failed: !ok || halted, reason: halted ? (node.halt?.message ?? reason) : reason });
+    const site = callSiteFor(runtime, targetFor(runtime, worker, 'delegation'), parentNode);
+    book(runtime, site, node, { failed: !ok || halted, reason: halted ? (node.halt?.message ?? reason) : reason });
   }
 
   function close(subagent: Subagent): void {
@@ -141,7 +141,7 @@ export function subagentTasks(
     subagent.task.end(subagent.how ?? 'error');
     // Its counts may still be asked for; what its next calls would be compared with is not needed any more.
     const { node } = subagent;
-    node.talk = node.lanes = node.counted = node.seats = undefined;
+    node.talk = node.callSites = node.counted = node.seats = undefined;
     gone(subagent.id);
   }
 
@@ -165,7 +165,7 @@ export function subagentTasks(
       const subagent = begin(event);
       if (subagent === undefined) return undefined;
       // One that failed too often before must not be sent again.
-      const { panel } = laneOf(runtime, targetFor(runtime, subagent.worker, 'delegation'), subagent.parentNode);
+      const { panel } = callSiteFor(runtime, targetFor(runtime, subagent.worker, 'delegation'), subagent.parentNode);
       const seat = panel.find(({ control }) => control.name === 'delegation');
       const due = seat?.control.check?.(seat.cell.state, runtime.clock.nowMs());
       return due?.kind === 'halt' ? due : undefined;

@@ -35,7 +35,7 @@ export function chainGate(
   const { rules: all, rejected } = addRules(policyRules, rules);
   const engine = ruleEngine(all, runtime.settings.ruleSettings);
   runtime.rules = { ...engine, hide: (kept) => veil(engine.hide(kept)) };
-  runtime.rounds = (route, lane, args, first, act) => laterRounds(route, lane, args, first, act, ask);
+  runtime.rounds = (route, site, args, first, act) => laterRounds(route, site, args, first, act, ask);
   runtime.told.add('task-missing'); // The run as a whole is judged outside its task, and counts in no budget.
   renewLanes(runtime);
   return {

@@ -11,8 +11,8 @@ import { isRefused, type Refused } from '../../core/refusal.ts';
 import { over, type Stop } from '../../core/verdict.ts';
 import type { DelegateOptions, Task, TaskResult } from '../api.ts';
 import { countError, write } from '../journal/journal.ts';
-import { type Admission, comesBack, conclude, isStop, refusalOf } from '../route/admission.ts';
-import { type Lane, laneOf, targetFor, workerCell } from '../route/call-site.ts';
+import { type Admission, isStop, needsAnotherRound, refusalOf, refuseForGood } from '../route/admission.ts';
+import { type CallSite, callSiteFor, targetFor, workerCell } from '../route/call-site.ts';
 import { finish, timeoutError } from '../route/live-call.ts';
 import { noLists, settlingOf } from '../route/outcome.ts';
 import { actionOf } from '../route/proposal.ts';
@@ -40,25 +40,25 @@ export async function delegate<T>(
   const secs = timeoutOf('delegate options', timeoutSecs);
   const parent = frameOf(runtime)?.task;
   const args = request === undefined ? [] : [request];
-  let lane: Lane | undefined;
+  let site: CallSite | undefined;
   let admission: Admission;
   try {
-    const current = laneOf(runtime, targetFor(runtime, worker, 'delegation'), parent);
-    lane = current;
+    const current = callSiteFor(runtime, targetFor(runtime, worker, 'delegation'), parent);
+    site = current;
     const act = () => ({ ...actionOf(runtime, current, args, {}), fingerprint: 0 });
     const said = tooDeep(runtime, current, act) ?? runtime.admit(runtime, current, act(), clock.nowMs());
     // A worker is sent out in a tick of its own, whatever was said.
-    admission = await (isStop(said) && comesBack(said)
-      ? (runtime.rounds?.(runtime, current, args, said, act) ?? conclude(runtime, current, act(), said))
+    admission = await (isStop(said) && needsAnotherRound(said)
+      ? (runtime.rounds?.(runtime, current, args, said, act) ?? refuseForGood(runtime, current, act(), said))
       : said);
   } catch (error) {
-    return answer(runtime, broken(runtime, 'delegate', worker, error), lane);
+    return answer(runtime, broken(runtime, 'delegate', worker, error), site);
   }
-  if (isStop(admission)) return answer(runtime, refusalOf(admission, lane, clock.nowMs()), lane);
-  const call = { lane, permit: admission, settled: false };
+  if (isStop(admission)) return answer(runtime, refusalOf(admission, site, clock.nowMs()), site);
+  const call = { site, permit: admission, settled: false };
   if (parent?.halt !== undefined) {
     finish(runtime, call, givenBack); // Halted since: the worker is not sent out any more.
-    return answer(runtime, parent.halt, lane);
+    return answer(runtime, parent.halt, site);
   }
   let child: TaskNode | undefined;
   let result: TaskResult<T>;
@@ -70,19 +70,19 @@ export async function delegate<T>(
     const { names, message } = readError(error);
     const { kind } = classify({ error }, noLists, clock.nowMs(), () => 0);
     // Without a child it never ran, and whoever sent it got it wrong.
-    if (kind === 'failure' && child !== undefined) book(runtime, lane, child, failure(message || names[0]!));
+    if (kind === 'failure' && child !== undefined) book(runtime, site, child, failure(message || names[0]!));
     throw error;
   }
   if (result.status === 'halted') {
     finish(runtime, call, ignored);
     const { task, control, message } = result.halt;
     // Stopped by a person, or along with a task above it, a worker has not failed.
-    if (task === child.id && control !== 'operator') book(runtime, lane, child, failure(message));
-    return answer(runtime, result.halt, lane);
+    if (task === child.id && control !== 'operator') book(runtime, site, child, failure(message));
+    return answer(runtime, result.halt, site);
   }
   const { value } = result;
-  finish(runtime, call, success, settlingOf(runtime, lane, { value }, {}, success));
-  book(runtime, lane, child, readReturn(runtime, lane, value, judge, request));
+  finish(runtime, call, success, settlingOf(runtime, site, { value }, {}, success));
+  book(runtime, site, child, readReturn(runtime, site, value, judge, request));
   return value;
 }
 
@@ -104,14 +104,14 @@ function inTime<T>(runtime: Runtime, child: TaskNode, secs: number | undefined, 
 }
 
 /** The word against a delegation below the depth that the settings allow. */
-function tooDeep(runtime: Runtime, lane: Lane, act: () => Action): Stop | undefined {
+function tooDeep(runtime: Runtime, site: CallSite, act: () => Action): Stop | undefined {
   const { maxDepth: limit = Number.POSITIVE_INFINITY } = runtime.settings.delegation;
-  const depth = lane.task === undefined ? 0 : lane.task.depth + 1;
-  if (depth <= limit || lane.task === undefined || observes(runtime)) return undefined;
-  const counters = { worker: lane.target.name, depth, limit };
-  return conclude(
+  const depth = site.task === undefined ? 0 : site.task.depth + 1;
+  if (depth <= limit || site.task === undefined || observes(runtime)) return undefined;
+  const counters = { worker: site.target.name, depth, limit };
+  return refuseForGood(
     runtime,
-    lane,
+    site,
     act(),
     { kind: 'deny', code: 'delegation_limit', control: 'delegation', counters },
     'depth',
@@ -125,12 +125,12 @@ function failure(reason: string): WorkerFailure {
 /** What a return means: the caller's judgement, or else what the detectors read. */
 function readReturn<T>(
   runtime: Runtime,
-  lane: Lane,
+  site: CallSite,
   value: T,
   judge: DelegateOptions<T>['judge'],
   request: unknown,
 ): WorkerFailure {
-  const worker = lane.target.name;
+  const worker = site.target.name;
   try {
     const said = judge?.(value);
     if (said !== undefined) return { failed: said.failed === true, reason: String(said.reason ?? 'judged a failure') };
@@ -138,7 +138,7 @@ function readReturn<T>(
     countError(runtime, 'judge', error);
   }
   if (isRefused(value)) return failure(value.error);
-  const previous = request === undefined ? undefined : swapReturn(runtime, lane, request, value);
+  const previous = request === undefined ? undefined : swapReturn(runtime, site, request, value);
   const { phrases } = runtime.settings.delegation;
   return workerFailure(value, { phrases, worker, ...(previous !== undefined && { previous }) });
 }
@@ -146,7 +146,7 @@ function readReturn<T>(
 /** Remembers what a worker said, and gives back what it said to the same request before. */
 function swapReturn(
   { returns }: Runtime,
-  { session, target }: Lane,
+  { session, target }: CallSite,
   request: unknown,
   value: unknown,
 ): string | undefined {
@@ -161,11 +161,11 @@ function swapReturn(
 /** Books how a delegation came back, unless the same failure was booked further down. */
 export function book(
   runtime: Runtime,
-  lane: Lane,
+  site: CallSite,
   child: Pick<TaskNode, 'booked'>,
   { failed, reason: said }: WorkerFailure,
 ): void {
-  const { task, target, session, panel, place } = lane;
+  const { task, target, session, panel, place } = site;
   if (task === undefined) return; // Outside any task nobody counts delegations.
   if (failed) {
     const isBooked = (child.booked?.size ?? 0) > 0;

@@ -4,8 +4,8 @@ import { cancelled, type Outcome, type Permit } from '../../core/action.ts';
 import { classify, type Ending } from '../../core/classify.ts';
 import type { Refusal } from '../../core/refusal.ts';
 import type { Stop } from '../../core/verdict.ts';
-import { comesBack, conclude, isStop, refusalOf } from '../route/admission.ts';
-import { type Lane, laneOf, type Target } from '../route/call-site.ts';
+import { isStop, needsAnotherRound, refusalOf, refuseForGood } from '../route/admission.ts';
+import { type CallSite, callSiteFor, type Target } from '../route/call-site.ts';
 import { finish } from '../route/live-call.ts';
 import { noLists, settlingOf } from '../route/outcome.ts';
 import { actionOf } from '../route/proposal.ts';
@@ -32,10 +32,12 @@ export type Answered =
 
 export function propose(runtime: Runtime, task: TaskNode, call: ProposedCall): Answered {
   const atMs = runtime.clock.nowMs();
-  const lane = laneOf(runtime, call.target, task);
-  const admission = runtime.admit(runtime, lane, proposed(runtime, lane, call), atMs);
-  if (!isStop(admission)) return { permit: known(lane, admission) };
-  return comesBack(admission) ? { later: admission } : { refusal: refusalOf(admission, lane, atMs), stop: admission };
+  const site = callSiteFor(runtime, call.target, task);
+  const admission = runtime.admit(runtime, site, proposed(runtime, site, call), atMs);
+  if (!isStop(admission)) return { permit: known(site, admission) };
+  return needsAnotherRound(admission)
+    ? { later: admission }
+    : { refusal: refusalOf(admission, site, atMs), stop: admission };
 }
 
 /** The last word on a call that waited or was asked about. */
@@ -46,10 +48,16 @@ export function refuse(
   later: Stop,
   code?: 'rule_declined' | 'rule_unanswered',
 ): Refusal {
-  const lane = laneOf(runtime, call.target, task);
+  const site = callSiteFor(runtime, call.target, task);
   const said: Stop = code === undefined ? later : { ...later, kind: 'deny', code };
-  const stop = conclude(runtime, lane, proposed(runtime, lane, call), said, later.kind === 'wait' ? 'wait' : 'ask');
-  return refusalOf(stop, lane, runtime.clock.nowMs());
+  const stop = refuseForGood(
+    runtime,
+    site,
+    proposed(runtime, site, call),
+    said,
+    later.kind === 'wait' ? 'wait' : 'ask',
+  );
+  return refusalOf(stop, site, runtime.clock.nowMs());
 }
 
 /** Says how a call ended, once: whoever kept the permit forgets it. */
@@ -60,24 +68,24 @@ export function settle(
   permit: Permit,
   ending: Ending | { readonly cancelled: true },
 ): void {
-  const lane = laneOf(runtime, target, task);
+  const site = callSiteFor(runtime, target, task);
   let outcome: Outcome = cancelled;
   if (!('cancelled' in ending)) {
-    outcome = classify(ending, lane.breaker?.settings ?? noLists, runtime.clock.nowMs(), errorFingerprint);
+    outcome = classify(ending, site.breaker?.settings ?? noLists, runtime.clock.nowMs(), errorFingerprint);
   }
-  const brought = 'cancelled' in ending ? {} : settlingOf(runtime, lane, ending, {}, outcome);
-  finish(runtime, { lane, permit, settled: false }, outcome, brought);
+  const brought = 'cancelled' in ending ? {} : settlingOf(runtime, site, ending, {}, outcome);
+  finish(runtime, { site, permit, settled: false }, outcome, brought);
 }
 
-function proposed(runtime: Runtime, lane: Lane, { id, args, turnId, approvedBy }: ProposedCall) {
-  const action = actionOf(runtime, lane, args, {}, id, turnId);
+function proposed(runtime: Runtime, site: CallSite, { id, args, turnId, approvedBy }: ProposedCall) {
+  const action = actionOf(runtime, site, args, {}, id, turnId);
   // Work that is sent out again is no repeated call: how it comes back is what counts.
-  const plain = lane.target.kind === 'delegation' ? { ...action, fingerprint: 0 } : action;
+  const plain = site.target.kind === 'delegation' ? { ...action, fingerprint: 0 } : action;
   return approvedBy === undefined ? plain : { ...plain, approvedBy };
 }
 
 /** A probe is known to others by its own id: whoever settles it elsewhere has no other. */
-function known({ breaker }: Lane, permit: Permit): Permit {
+function known({ breaker }: CallSite, permit: Permit): Permit {
   const { action, probe } = permit;
   const held = probe ? breaker?.cell.state.probes.find(({ id }) => String(id).endsWith(`/${action.id}`)) : undefined;
   return held === undefined ? permit : { ...permit, action: { ...action, id: held.id } };

@@ -12,8 +12,8 @@ import type { Answer } from '../../ports/approver.ts';
 import type { Usage } from '../../ports/prices.ts';
 import type { Call, GuardOptions, Switchgear, Task } from '../api.ts';
 import { countError } from '../journal/journal.ts';
-import { type Admission, comesBack, conclude, isStop, keep, refusalOf, tell } from '../route/admission.ts';
-import { type Lane, laneOf, type Target } from '../route/call-site.ts';
+import { type Admission, isStop, keep, needsAnotherRound, refusalOf, refuseForGood, tell } from '../route/admission.ts';
+import { type CallSite, callSiteFor, type Target } from '../route/call-site.ts';
 import { finish, LiveCall } from '../route/live-call.ts';
 import { outcomeOf, settlingOf } from '../route/outcome.ts';
 import { actionOf, noteMissingTask } from '../route/proposal.ts';
@@ -57,33 +57,33 @@ export async function hostCall<T>(
 ): Promise<HostAnswer<T>> {
   const runtime = runtimeOf(gear);
   const { clock } = runtime;
-  let lane: Lane;
+  let site: CallSite;
   let admission: Admission;
   let act: () => Action;
   try {
-    [lane, act] = proposalOf(runtime, name, args, host);
-    if (lane.task === undefined) noteMissingTask(runtime, name, clock.nowMs());
-    else isKnown(lane.task, 'call', host.id);
-    admission = runtime.admit(runtime, lane, act(), clock.nowMs());
+    [site, act] = proposalOf(runtime, name, args, host);
+    if (site.task === undefined) noteMissingTask(runtime, name, clock.nowMs());
+    else isKnown(site.task, 'call', host.id);
+    admission = runtime.admit(runtime, site, act(), clock.nowMs());
   } catch (error) {
     return { refusal: broken(runtime, 'admit', name, error) };
   }
-  if (isStop(admission) && comesBack(admission)) {
+  if (isStop(admission) && needsAnotherRound(admission)) {
     const question = admission.kind === 'ask' && runtime.approver === undefined ? host.ask : undefined;
     const why = admission.reason === undefined ? '' : `: ${admission.reason}`;
-    const answer = await question?.(`${lane.agent} wants to call ${name}${why}`);
+    const answer = await question?.(`${site.agent} wants to call ${name}${why}`);
     try {
-      admission = await laterAdmission(runtime, lane, args, act, admission, answer);
+      admission = await laterAdmission(runtime, site, args, act, admission, answer);
     } catch (error) {
       return { refusal: broken(runtime, 'admit', name, error) };
     }
   }
-  if (isStop(admission)) return { refusal: refusalOf(admission, lane, clock.nowMs()) };
-  const call = new LiveCall(runtime, lane, admission);
+  if (isStop(admission)) return { refusal: refusalOf(admission, site, clock.nowMs()) };
+  const call = new LiveCall(runtime, site, admission);
   try {
     return { value: await perform(call, run, host) };
   } catch (error) {
-    const halt = lane.task?.halt;
+    const halt = site.task?.halt;
     // Cut short by the halt of its task, it ends as one more refused call, whatever the client made of the signal.
     if (halt !== undefined && call.controller?.signal.aborted && !host.signal?.aborted) return { refusal: halt };
     throw error;
@@ -93,19 +93,19 @@ export async function hostCall<T>(
 /** What came of a wait or a question: judged again with the person's answer, if the host has asked for one. */
 async function laterAdmission(
   runtime: Runtime,
-  lane: Lane,
+  site: CallSite,
   args: readonly unknown[],
   plain: () => Action,
   first: Stop,
   answer: Answer | undefined,
 ): Promise<Admission> {
   if (answer?.approved === false) {
-    return conclude(runtime, lane, plain(), { ...first, kind: 'deny', code: 'rule_declined' }, 'ask');
+    return refuseForGood(runtime, site, plain(), { ...first, kind: 'deny', code: 'rule_declined' }, 'ask');
   }
   const act = answer === undefined ? plain : () => ({ ...plain(), approvedBy: answer.by });
-  const said = answer === undefined ? first : runtime.admit(runtime, lane, act(), runtime.clock.nowMs());
-  if (!isStop(said) || !comesBack(said)) return said;
-  return runtime.rounds?.(runtime, lane, args, said, act) ?? conclude(runtime, lane, act(), said);
+  const said = answer === undefined ? first : runtime.admit(runtime, site, act(), runtime.clock.nowMs());
+  if (!isStop(said) || !needsAnotherRound(said)) return said;
+  return runtime.rounds?.(runtime, site, args, said, act) ?? refuseForGood(runtime, site, act(), said);
 }
 
 /** Whether the host may have to put a question to a person. */
@@ -119,9 +119,9 @@ export function wouldAsk(gear: Switchgear, name: string, args: readonly unknown[
   const runtime = runtimeOf(gear);
   if (!mayAsk(gear)) return false;
   try {
-    const [lane, act] = proposalOf(runtime, name, args, host);
+    const [site, act] = proposalOf(runtime, name, args, host);
     const proposal = { type: 'action-proposed', atMs: runtime.clock.nowMs(), action: act() } as const;
-    return lane.task?.haltStop === undefined && decide(lane.panel, proposal).verdict.kind === 'ask';
+    return site.task?.haltStop === undefined && decide(site.panel, proposal).verdict.kind === 'ask';
   } catch (error) {
     countError(runtime, 'admit', error);
     return false; // The call itself comes to the gate, which fails closed.
@@ -133,8 +133,8 @@ export function isShut(gear: Switchgear, name: string, task: Task): boolean {
   const runtime = runtimeOf(gear);
   if (observes(runtime)) return false;
   try {
-    const [lane, act] = proposalOf(runtime, name, [], { task });
-    const { verdict } = decide(lane.panel, { type: 'action-proposed', atMs: runtime.clock.nowMs(), action: act() });
+    const [site, act] = proposalOf(runtime, name, [], { task });
+    const { verdict } = decide(site.panel, { type: 'action-proposed', atMs: runtime.clock.nowMs(), action: act() });
     return 'code' in verdict && verdict.code === 'circuit_open';
   } catch (error) {
     countError(runtime, 'admit', error);
@@ -160,13 +160,18 @@ export function bookUsage(gear: Switchgear, task: Task, usage: Usage): void {
   }
 }
 
-function proposalOf(runtime: Runtime, name: string, args: readonly unknown[], host: HostCall): [Lane, () => Action] {
+function proposalOf(
+  runtime: Runtime,
+  name: string,
+  args: readonly unknown[],
+  host: HostCall,
+): [CallSite, () => Action] {
   const { id, turnId, task, kind = 'tool', breaker } = host;
   const node = task === undefined ? frameOf(runtime)?.task : nodeOf(runtime, task);
   const key = breaker === undefined ? `${kind} ${name}` : `${kind} ${name} ${JSON.stringify(breaker)}`;
   const make = (): Target => ({ name, kind, ...(breaker && { overrides: breaker }) });
-  const lane = laneOf(runtime, remembered(runtime.targets, key, lanesMax, make), node);
-  return [lane, () => actionOf(runtime, lane, args, {}, id, turnId)];
+  const site = callSiteFor(runtime, remembered(runtime.targets, key, lanesMax, make), node);
+  return [site, () => actionOf(runtime, site, args, {}, id, turnId)];
 }
 
 function nodeOf({ tasks, halted }: Runtime, { id }: Task): TaskNode | undefined {
@@ -179,7 +184,7 @@ function perform<T>(
   run: (call: Call) => T | PromiseLike<T>,
   { signal, classify, shown }: HostCall,
 ): Promise<T> {
-  const { runtime, lane, permit } = call;
+  const { runtime, site, permit } = call;
   const options: GuardOptions = {
     classify: (ending) => classify?.(ending) ?? ('error' in ending && signal?.aborted ? 'neutral' : undefined),
   };
@@ -187,12 +192,12 @@ function perform<T>(
   function settle(ending: Ending): void {
     try {
       if (call.settled) {
-        keep(runtime, 'work-ended', lane, permit); // It was given up when its time was over.
+        keep(runtime, 'work-ended', site, permit); // It was given up when its time was over.
         return;
       }
       const outcome = outcomeOf(call, ending, options, runtime.clock.nowMs());
       const read = shown !== undefined && 'value' in ending ? { value: shown(ending.value) } : ending;
-      finish(runtime, call, outcome, settlingOf(runtime, lane, read, {}, outcome));
+      finish(runtime, call, outcome, settlingOf(runtime, site, read, {}, outcome));
     } catch (error) {
       countError(runtime, 'settle', error);
       if (!call.settled) finish(runtime, call, { kind: 'neutral', why: 'ignored' });
@@ -200,7 +205,7 @@ function perform<T>(
   }
 
   return new Promise<T>((resolve, reject) => {
-    if (lane.timeoutMs > 0 && !observes(runtime)) call.limit(reject); // A gear that only observes cuts nothing.
+    if (site.timeoutMs > 0 && !observes(runtime)) call.limit(reject); // A gear that only observes cuts nothing.
     const ended = (ending: Ending) => {
       call.unlimit();
       settle(ending);
@@ -209,7 +214,7 @@ function perform<T>(
     work().then(
       (value) => {
         ended({ value });
-        resolve(withNote(lane, value) as T);
+        resolve(withNote(site, value) as T);
       },
       (error) => {
         ended({ error });

@@ -8,8 +8,8 @@ import { countedIdsMax, patienceMaxMs } from '../../core/limits.ts';
 import { type Refusal, refused } from '../../core/refusal.ts';
 import type { Admission, AdmitOptions, Switchgear } from '../api.ts';
 import { countError } from '../journal/journal.ts';
-import { comesBack, conclude, isStop, refusalOf, type Settling } from '../route/admission.ts';
-import { type Lane, laneOf, targetFor } from '../route/call-site.ts';
+import { isStop, needsAnotherRound, refusalOf, refuseForGood, type Settling } from '../route/admission.ts';
+import { type CallSite, callSiteFor, targetFor } from '../route/call-site.ts';
 import { finish, type Leased, lease } from '../route/live-call.ts';
 import { noLists, settlingOf } from '../route/outcome.ts';
 import { actionOf, noteMissingTask } from '../route/proposal.ts';
@@ -70,31 +70,31 @@ function decide(
   settled: () => void,
 ): Admission {
   const atMs = runtime.clock.nowMs();
-  let lane: Lane | undefined;
+  let site: CallSite | undefined;
   try {
-    lane = laneOf(runtime, targetFor(runtime, name, given.kind ?? 'tool'), task);
+    site = callSiteFor(runtime, targetFor(runtime, name, given.kind ?? 'tool'), task);
     if (task === undefined) noteMissingTask(runtime, name, atMs);
-    const action = actionOf(runtime, lane, args, {}, given.id, given.turnId);
-    const admission = runtime.admit(runtime, lane, action, atMs);
-    if (!isStop(admission)) return { refused: undefined, settle: settling(runtime, lane, admission, settled) };
+    const action = actionOf(runtime, site, args, {}, given.id, given.turnId);
+    const admission = runtime.admit(runtime, site, action, atMs);
+    if (!isStop(admission)) return { refused: undefined, settle: settling(runtime, site, admission, settled) };
     // A host that runs calls itself neither waits nor asks here.
-    const last = comesBack(admission) ? conclude(runtime, lane, action, admission) : admission;
-    return refusedCall(refusalOf(last, lane, atMs), lane);
+    const last = needsAnotherRound(admission) ? refuseForGood(runtime, site, action, admission) : admission;
+    return refusedCall(refusalOf(last, site, atMs), site);
   } catch (error) {
-    return refusedCall(broken(runtime, 'admit', name, error), lane);
+    return refusedCall(broken(runtime, 'admit', name, error), site);
   }
 }
 
-function refusedCall(refusal: Refusal, lane: Lane | undefined): Admission {
-  return { refused: refused(refusal, lane?.agent ?? '', lane?.session ?? ''), refusal };
+function refusedCall(refusal: Refusal, site: CallSite | undefined): Admission {
+  return { refused: refused(refusal, site?.agent ?? '', site?.session ?? ''), refusal };
 }
 
 /**
  * The host's word on how it ended. Where it stays away that says nothing about the tool, but what the call holds is
  * given back: its slot, its probe, the patience of its task.
  */
-function settling(runtime: Runtime, lane: Lane, permit: Permit, settled: () => void) {
-  const call: Leased = { lane, permit, settled: false };
+function settling(runtime: Runtime, site: CallSite, permit: Permit, settled: () => void) {
+  const call: Leased = { site, permit, settled: false };
   const end = (outcome: Outcome, brought?: Settling) => {
     runtime.timeouts.remove(timeout);
     settled();
@@ -104,7 +104,7 @@ function settling(runtime: Runtime, lane: Lane, permit: Permit, settled: () => v
   const timeout = { dueMs, fire: () => end({ kind: 'neutral', why: 'lease-expired' }) };
   runtime.timeouts.add(patienceMaxMs, timeout);
   // Its lease goes on while this process lives. Where an expired lease is no failure, it may simply expire.
-  if (permit.probe && lane.breaker?.settings.leaseExpiry === 'failure') lease(runtime, call);
+  if (permit.probe && site.breaker?.settings.leaseExpiry === 'failure') lease(runtime, call);
 
   return (ending: Ending | { readonly cancelled: true }): void => {
     if (call.settled) return;
@@ -112,8 +112,8 @@ function settling(runtime: Runtime, lane: Lane, permit: Permit, settled: () => v
     let brought: Settling = {};
     try {
       if (!('cancelled' in ending)) {
-        outcome = classify(ending, lane.breaker?.settings ?? noLists, runtime.clock.nowMs(), errorFingerprint);
-        brought = settlingOf(runtime, lane, ending, {}, outcome);
+        outcome = classify(ending, site.breaker?.settings ?? noLists, runtime.clock.nowMs(), errorFingerprint);
+        brought = settlingOf(runtime, site, ending, {}, outcome);
       }
     } catch (error) {
       countError(runtime, 'settle', error);

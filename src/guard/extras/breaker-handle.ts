@@ -11,7 +11,7 @@ import {
   stateName,
   statsOf,
 } from '../breakers/breaker-registry.ts';
-import { laneOf } from '../route/call-site.ts';
+import { callSiteFor } from '../route/call-site.ts';
 import { targetOf } from '../route/target.ts';
 import type { Runtime } from '../runtime/runtime.ts';
 
@@ -20,7 +20,7 @@ export function breakerHandle(runtime: Runtime, name: string): BreakerHandle {
   const all = () => breakersOf(runtime, name);
   const each = (act: (entry: BreakerEntry) => void) => {
     // There has to be one, for a hand that wants to hold or trip it before the first call.
-    if (all().length === 0) laneOf(runtime, targetOf(runtime, name, {}), undefined);
+    if (all().length === 0) callSiteFor(runtime, targetOf(runtime, name, {}), undefined);
     all().forEach(act);
   };
   return {

@@ -36,12 +36,12 @@ export function addControl(gear: Switchgear, control: Control<any>): void {
 function seatOwnControls(runtime: Runtime) {
   const harm: Harm = { error: undefined };
   const controls: Control<never>[] = [];
-  runtime.admit = (_, lane, action, atMs) => {
+  runtime.admit = (_, site, action, atMs) => {
     harm.error = undefined;
-    const admission = admit(runtime, lane, action, atMs);
+    const admission = admit(runtime, site, action, atMs);
     if (harm.error === undefined || isStop(admission)) return admission;
     const { error } = harm;
-    settle(runtime, lane, admission, givenBack, atMs, {});
+    settle(runtime, site, admission, givenBack, atMs, {});
     throw error;
   };
   const isOfTask = ({ scope }: Control<never>) => scope === 'task' || scope === 'chain';

@@ -35,7 +35,7 @@ export function reload(gear: Switchgear, policy: PolicyInput): void {
     task.limits = resolveTask(settings, task.agent, task.said);
     task.controls = controlsOf(runtime, task.limits);
     task.noticeCalls = noticeCalls(task.limits);
-    task.lanes = undefined;
+    task.callSites = undefined;
   }
   // Seats follow once every task has its controls: a task sits with those of its ancestors, too.
   for (const task of runtime.tasks.values()) {

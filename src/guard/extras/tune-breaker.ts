@@ -4,7 +4,7 @@ import { checkPart } from '../../core/setting-overrides.ts';
 import type { BreakerSettings } from '../../core/settings.ts';
 import type { Switchgear } from '../api.ts';
 import { breakerAt, breakersOf } from '../breakers/breaker-registry.ts';
-import { laneOf, renewLanes, targetFor } from '../route/call-site.ts';
+import { callSiteFor, renewLanes, targetFor } from '../route/call-site.ts';
 import { noteTuning } from '../route/target.ts';
 import { runtimeOf } from '../runtime/works-of.ts';
 
@@ -23,6 +23,7 @@ export function tune(gear: Switchgear, name: string, overrides: Readonly<Record<
 /** The settings that breakers of a name run by. */
 export function settingsOf(gear: Switchgear, name: string): BreakerSettings {
   const runtime = runtimeOf(gear);
-  const known = breakersOf(runtime, name)[0] ?? laneOf(runtime, targetFor(runtime, name, 'tool'), undefined).breaker;
+  const known =
+    breakersOf(runtime, name)[0] ?? callSiteFor(runtime, targetFor(runtime, name, 'tool'), undefined).breaker;
   return known?.settings ?? runtime.settings.circuitBreaker;
 }

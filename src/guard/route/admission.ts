@@ -17,7 +17,7 @@ import { observes, type Runtime } from '../runtime/runtime.ts';
 import { halt, notice, suspect } from '../tasks/halt.ts';
 import { likenessOf } from '../tasks/recent-output.ts';
 import { inheritHalt, placeOf, seatsOf, type TaskNode } from '../tasks/task.ts';
-import type { Lane } from './call-site.ts';
+import type { CallSite } from './call-site.ts';
 
 /** What settling an action may bring along. */
 export interface Settling {
@@ -38,27 +38,27 @@ export function isStop(admission: Admission): admission is Stop {
 }
 
 /** Whether a verdict is not the last word. */
-export function comesBack({ kind }: Stop): boolean {
+export function needsAnotherRound({ kind }: Stop): boolean {
   return kind === 'wait' || kind === 'ask';
 }
 
-export function admit(runtime: Runtime, lane: Lane, action: Action, atMs: number): Admission {
-  const task = lane.task;
-  if (!lane.isPast) runtime.store.shared?.refresh();
-  const paused = runtime.obey?.(atMs, lane);
+export function admit(runtime: Runtime, site: CallSite, action: Action, atMs: number): Admission {
+  const task = site.task;
+  if (!site.isPast) runtime.store.shared?.refresh();
+  const paused = runtime.obey?.(atMs, site);
   if (task?.ended === true) inheritHalt(task);
   if (task?.haltStop !== undefined) return task.haltStop; // Latched: one refusal for every later call.
   if (paused !== undefined && !observes(runtime)) return paused; // It counts nowhere: the order was written down.
-  const decision = decide(lane.panel, { type: 'action-proposed', atMs, action });
-  if (decision.verdict.kind === 'allow') return allowAction(runtime, lane, action, atMs);
-  if (!observes(runtime)) return refuse(runtime, lane, action, decision, atMs);
+  const decision = decide(site.panel, { type: 'action-proposed', atMs, action });
+  if (decision.verdict.kind === 'allow') return allowAction(runtime, site, action, atMs);
+  if (!observes(runtime)) return refuse(runtime, site, action, decision, atMs);
   // The gear only observes: what would have been refused is written down and passes.
-  writeRefusal(runtime, lane, action, decision, atMs, { enforced: false });
-  return allowAction(runtime, lane, action, atMs);
+  writeRefusal(runtime, site, action, decision, atMs, { enforced: false });
+  return allowAction(runtime, site, action, atMs);
 }
 
-function allowAction(runtime: Runtime, lane: Lane, action: Action, atMs: number): Admission {
-  const { breaker, task, wallet } = lane;
+function allowAction(runtime: Runtime, site: CallSite, action: Action, atMs: number): Admission {
+  const { breaker, task, wallet } = site;
   // What only a shared store can grant is asked for last: nobody else is against the call.
   const taken =
     !observes(runtime) &&
@@ -66,11 +66,11 @@ function allowAction(runtime: Runtime, lane: Lane, action: Action, atMs: number)
       wallet?.take(action, atMs) ??
       breaker?.control.take?.(action, atMs));
   if (typeof taken === 'object') {
-    return refuse(runtime, lane, action, byOne(taken), atMs);
+    return refuse(runtime, site, action, byOne(taken), atMs);
   }
   const before = breaker?.cell.state.generation ?? 0;
-  if (breaker !== undefined && breaker.settings.mode === 'observe') noteShadow(runtime, lane, atMs);
-  applyAll(lane.panel, { type: 'action-decided', atMs, action, verdict: allow });
+  if (breaker !== undefined && breaker.settings.mode === 'observe') noteShadow(runtime, site, atMs);
+  applyAll(site.panel, { type: 'action-decided', atMs, action, verdict: allow });
   let generation = 0;
   let probe = false;
   if (breaker !== undefined) {
@@ -78,25 +78,32 @@ function allowAction(runtime: Runtime, lane: Lane, action: Action, atMs: number)
     generation = state.generation;
     // The last probe is this one, if it is one: counting them would miss a slot that an expired lease made free.
     probe = taken === true || (state.phase === 'half-open' && state.probes.at(-1)?.id === action.id);
-    if (generation !== before) reportBreaker(runtime, breaker, before, lane.place, atMs);
+    if (generation !== before) reportBreaker(runtime, breaker, before, site.place, atMs);
   }
-  if (wantsTraces(runtime)) write(runtime, { type: 'action-allowed', action, probe }, lane.place, atMs);
+  if (wantsTraces(runtime)) write(runtime, { type: 'action-allowed', action, probe }, site.place, atMs);
   if (task !== undefined && task.cells.budget.state.calls >= task.noticeCalls) notice(runtime, task, atMs);
   return { action, atMs, generation, probe };
 }
 
-function refuse(runtime: Runtime, lane: Lane, action: Action, decision: Decision, atMs: number, after?: Before): Stop {
-  const { breaker, task } = lane;
+function refuse(
+  runtime: Runtime,
+  site: CallSite,
+  action: Action,
+  decision: Decision,
+  atMs: number,
+  after?: Before,
+): Stop {
+  const { breaker, task } = site;
   const verdict = decision.verdict as Stop;
   const before = breaker?.cell.state.generation ?? 0;
-  applyAll(lane.panel, { type: 'action-decided', atMs, action, verdict });
-  if (breaker !== undefined) reportBreaker(runtime, breaker, before, lane.place, atMs);
-  if (comesBack(verdict)) {
+  applyAll(site.panel, { type: 'action-decided', atMs, action, verdict });
+  if (breaker !== undefined) reportBreaker(runtime, breaker, before, site.place, atMs);
+  if (needsAnotherRound(verdict)) {
     const type = verdict.kind === 'wait' ? 'action-waited' : 'action-asked';
-    if (!verdict.pending) write(runtime, { type, action, decision }, lane.place, atMs);
+    if (!verdict.pending) write(runtime, { type, action, decision }, site.place, atMs);
     return verdict;
   }
-  writeRefusal(runtime, lane, action, decision, atMs, { enforced: true, ...(after && { after }) });
+  writeRefusal(runtime, site, action, decision, atMs, { enforced: true, ...(after && { after }) });
   if (task === undefined) return verdict;
   if (verdict.kind === 'halt') halt(runtime, task, verdict, action.name, atMs);
   else look(runtime, task, atMs); // One refusal more may be one too many.
@@ -105,21 +112,27 @@ function refuse(runtime: Runtime, lane: Lane, action: Action, decision: Decision
 
 function writeRefusal(
   runtime: Runtime,
-  lane: Lane,
+  site: CallSite,
   action: Action,
   decision: Decision,
   atMs: number,
   how: { readonly enforced: boolean; readonly after?: Before },
 ): void {
-  const { message } = refusalOf(decision.verdict as Stop, lane, atMs);
-  write(runtime, { type: 'action-refused', action, decision, message, ...how }, lane.place, atMs);
+  const { message } = refusalOf(decision.verdict as Stop, site, atMs);
+  write(runtime, { type: 'action-refused', action, decision, message, ...how }, site.place, atMs);
 }
 
 /** The last word on an action that waited or was asked about, or could not be: it counts like any other refusal. */
-export function conclude(runtime: Runtime, lane: Lane, action: Action, said: Stop, after = said.kind as Before): Stop {
-  if (lane.task?.haltStop !== undefined) return lane.task.haltStop;
+export function refuseForGood(
+  runtime: Runtime,
+  site: CallSite,
+  action: Action,
+  said: Stop,
+  after = said.kind as Before,
+): Stop {
+  if (site.task?.haltStop !== undefined) return site.task.haltStop;
   const verdict: Stop = { ...said, kind: 'deny', code: said.kind === 'ask' ? 'rule_unanswered' : said.code };
-  return refuse(runtime, lane, action, byOne(verdict), runtime.clock.nowMs(), after);
+  return refuse(runtime, site, action, byOne(verdict), runtime.clock.nowMs(), after);
 }
 
 /** A decision that one voice made. */
@@ -129,13 +142,13 @@ function byOne(verdict: Stop): Decision {
 
 export function settle(
   runtime: Runtime,
-  lane: Lane,
+  site: CallSite,
   permit: Permit,
   outcome: Outcome,
   atMs: number,
   { cost, result, resultHits, stillRuns }: Settling,
 ): void {
-  const breaker = lane.breaker;
+  const breaker = site.breaker;
   const failed = outcome.kind === 'failure';
   const before = breaker?.cell.state.generation ?? 0;
   const lateBefore = breaker?.cell.state.late;
@@ -148,24 +161,24 @@ export function settle(
     outcome,
     cost,
     result: mark,
-    likeness: lane.task?.talk === undefined ? undefined : likenessOf(lane.task, permit.action.id, mark),
+    likeness: site.task?.talk === undefined ? undefined : likenessOf(site.task, permit.action.id, mark),
     resultHits,
     stillRuns,
   } as ActionSettled;
-  applyAll(lane.panel, event);
-  if (wantsTraces(runtime)) write(runtime, { ...event, durationMs: atMs - permit.atMs }, lane.place, atMs);
+  applyAll(site.panel, event);
+  if (wantsTraces(runtime)) write(runtime, { ...event, durationMs: atMs - permit.atMs }, site.place, atMs);
   if (breaker !== undefined) {
     const { cell, settings, name } = breaker;
     const { generation, late } = cell.state;
     if (failed && late === lateBefore && settings.mode !== 'off') {
       const limit = settings.failureThreshold;
       const actual = generation === before ? countedFailures(cell.state, settings, atMs) : limit;
-      write(runtime, { type: 'failure-counted', name, error: outcome.error, actual, limit }, lane.place, atMs);
+      write(runtime, { type: 'failure-counted', name, error: outcome.error, actual, limit }, site.place, atMs);
     }
-    if (generation !== before) reportBreaker(runtime, breaker, before, lane.place, atMs);
+    if (generation !== before) reportBreaker(runtime, breaker, before, site.place, atMs);
   }
-  if (failed || cost !== undefined || resultHits !== undefined || lane.task?.suspected || isStale(lane.task)) {
-    lookAfter(runtime, lane, permit.action, atMs);
+  if (failed || cost !== undefined || resultHits !== undefined || site.task?.suspected || isStale(site.task)) {
+    lookAfter(runtime, site, permit.action, atMs);
   }
 }
 
@@ -184,10 +197,10 @@ function isStale(task: TaskNode | undefined): boolean {
 }
 
 /** What the ending of an action made due: money spent, an output rule, a tool that failed once too often. */
-function lookAfter(runtime: Runtime, lane: Lane, action: Action, atMs: number): void {
-  const task = lane.task;
+function lookAfter(runtime: Runtime, site: CallSite, action: Action, atMs: number): void {
+  const task = site.task;
   if (task === undefined || task.haltStop !== undefined || task.ended) return;
-  const shared = checkAll(lane.panel.slice(0, lane.sharedSeats), atMs, action);
+  const shared = checkAll(site.panel.slice(0, site.sharedSeats), atMs, action);
   // The task's limits as they are now, not as it began.
   const due = stricter(shared, checkAll(seatsOf(runtime, task), atMs));
   if (due.kind === 'halt') halt(runtime, task, due, action.name, atMs);
@@ -195,19 +208,19 @@ function lookAfter(runtime: Runtime, lane: Lane, action: Action, atMs: number): 
 }
 
 /** The work of a call that was given up ended, or its owner still lives. */
-export function keep(runtime: Runtime, type: 'work-ended' | 'permit-renewed', lane: Lane, permit: Permit): void {
+export function keep(runtime: Runtime, type: 'work-ended' | 'permit-renewed', site: CallSite, permit: Permit): void {
   const atMs = runtime.clock.nowMs();
-  applyAll(lane.panel, { type, atMs, permit });
-  write(runtime, { type, permit }, lane.place, atMs);
+  applyAll(site.panel, { type, atMs, permit });
+  write(runtime, { type, permit }, site.place, atMs);
 }
 
-function noteShadow(runtime: Runtime, lane: Lane, atMs: number): void {
-  const breaker = lane.breaker!;
+function noteShadow(runtime: Runtime, site: CallSite, atMs: number): void {
+  const breaker = site.breaker!;
   const { name, settings, cell } = breaker;
   const { generation } = cell.state;
   if (breaker.shadowed === generation || refusalAt(cell.state, settings, atMs) === undefined) return;
   breaker.shadowed = generation;
-  write(runtime, { type: 'breaker-shadowed', key: cell.key, name, generation }, lane.place, atMs);
+  write(runtime, { type: 'breaker-shadowed', key: cell.key, name, generation }, site.place, atMs);
 }
 
 /** What a task can be told: the entry says at least what its controls learn. */
@@ -236,7 +249,7 @@ export function look(runtime: Runtime, task: TaskNode, atMs: number): void {
   }
 }
 
-export function refusalOf(stop: Stop, lane: Lane, atMs: number): Refusal {
-  const { task, target, agent } = lane;
+export function refusalOf(stop: Stop, site: CallSite, atMs: number): Refusal {
+  const { task, target, agent } = site;
   return task?.halt ?? explain(stop, { name: target.name, agent, atMs, ...(task && { task: task.id }) });
 }

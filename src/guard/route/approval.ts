@@ -7,14 +7,14 @@ import type { Runtime } from '../runtime/runtime.ts';
 import { openCard, turnCard } from '../tasks/cards.ts';
 import { atHalt } from '../tasks/task.ts';
 import { tell } from './admission.ts';
-import type { Lane } from './call-site.ts';
+import type { CallSite } from './call-site.ts';
 
 /** Who approved it, or the word against it. */
-export async function askPerson(runtime: Runtime, lane: Lane, stop: Stop): Promise<string | Stop> {
+export async function askPerson(runtime: Runtime, site: CallSite, stop: Stop): Promise<string | Stop> {
   const { clock, approver, settings } = runtime;
   const no = (code: 'rule_declined' | 'rule_unanswered'): Stop => ({ ...stop, kind: 'deny', code });
   if (approver === undefined || approver.isThere?.() === false) return no('rule_unanswered');
-  const { task, target, agent, session } = lane;
+  const { task, target, agent, session } = site;
   const askedAtMs = clock.nowMs();
   const expiresAtMs = askedAtMs + settings.approval.timeoutSecs * 1000;
   const { code, counters, reason } = stop;
@@ -22,7 +22,7 @@ export async function askPerson(runtime: Runtime, lane: Lane, stop: Stop): Promi
   const about = { kind: 'ask', task: task?.id ?? session, code, counters, evidence, expiresAtMs } as const;
   const card = openCard(runtime, { ...about, actions: ['approve', 'decline'] }, task, askedAtMs);
   if (task !== undefined) tell(runtime, task, { type: 'task-stopped' }, askedAtMs);
-  const answer = await firstAnswer(runtime, lane, card, approver, expiresAtMs);
+  const answer = await firstAnswer(runtime, site, card, approver, expiresAtMs);
   const atMs = clock.nowMs();
   if (task !== undefined) tell(runtime, task, { type: 'task-resumed' }, atMs);
   // An answer after its time is none: a machine that slept may hear it before its own alarm.
@@ -41,7 +41,7 @@ export async function askPerson(runtime: Runtime, lane: Lane, stop: Stop): Promi
 /** The approver's answer, an answer given by hand, or undefined when time is up or the task ends. */
 function firstAnswer(
   { clock, waiting }: Runtime,
-  lane: Lane,
+  site: CallSite,
   card: Card,
   approver: Approver,
   expiresAtMs: number,
@@ -56,7 +56,7 @@ function firstAnswer(
       resolve(answer);
     };
     const stop = clock.after(expiresAtMs - clock.nowMs(), finish, true);
-    const forget = atHalt(lane.task, finish);
+    const forget = atHalt(site.task, finish);
     waiting.set(card.id, finish);
     Promise.resolve()
       .then(() => approver.ask(card, controller.signal))

@@ -25,7 +25,7 @@ export interface Target {
   match?(args: readonly unknown[]): readonly RuleHit[];
 }
 
-export interface Lane {
+export interface CallSite {
   readonly target: Target;
   readonly task: TaskNode | undefined;
   readonly panel: Panel;
@@ -50,26 +50,26 @@ export function targetFor({ targets }: Runtime, name: string, kind: ActionKind):
   return remembered(targets, `${kind} ${name}`, lanesMax, () => ({ name, kind }));
 }
 
-export function laneOf(runtime: Runtime, target: Target, task: TaskNode | undefined): Lane {
-  if (task !== undefined) task.lanes ??= new Map();
-  const lanes = task?.lanes ?? runtime.lanes;
-  let lane = lanes.get(target);
-  if (lane?.epoch !== runtime.epoch) {
-    if (lanes.size >= lanesMax) lanes.clear();
-    lane = makeLane(runtime, target, task);
-    lanes.set(target, lane);
+export function callSiteFor(runtime: Runtime, target: Target, task: TaskNode | undefined): CallSite {
+  if (task !== undefined) task.callSites ??= new Map();
+  const callSites = task?.callSites ?? runtime.callSites;
+  let site = callSites.get(target);
+  if (site?.epoch !== runtime.epoch) {
+    if (callSites.size >= lanesMax) callSites.clear();
+    site = makeCallSite(runtime, target, task);
+    callSites.set(target, site);
   }
-  return lane!;
+  return site!;
 }
 
 /** Forgets what was resolved: settings, rules or controls changed. */
 export function renewLanes(runtime: Runtime): void {
   runtime.epoch++;
   runtime.rulesSeat = undefined;
-  runtime.lanes.clear();
+  runtime.callSites.clear();
 }
 
-function makeLane(runtime: Runtime, target: Target, task: TaskNode | undefined): Lane {
+function makeCallSite(runtime: Runtime, target: Target, task: TaskNode | undefined): CallSite {
   const { settings, tunings } = runtime;
   const { name, kind } = target;
   const { agent, session } = task ?? runtime;

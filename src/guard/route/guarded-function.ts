@@ -9,8 +9,17 @@ import type { AnyFunction, GuardOptions } from '../api.ts';
 import { countError } from '../journal/journal.ts';
 import { applyInside, frameOf } from '../runtime/async-context.ts';
 import { observes, type Runtime } from '../runtime/runtime.ts';
-import { type Admission, comesBack, conclude, isStop, keep, refusalOf, type Settling, tell } from './admission.ts';
-import { type Lane, laneOf, type Target } from './call-site.ts';
+import {
+  type Admission,
+  isStop,
+  keep,
+  needsAnotherRound,
+  refusalOf,
+  refuseForGood,
+  type Settling,
+  tell,
+} from './admission.ts';
+import { type CallSite, callSiteFor, type Target } from './call-site.ts';
 import { failureOfTimeout, finish, LiveCall } from './live-call.ts';
 import { outcomeOf, settlingOf } from './outcome.ts';
 import { actionOf, noteMissingTask } from './proposal.ts';
@@ -27,35 +36,35 @@ export function guardFunction<F extends AnyFunction>(
   const { clock } = runtime;
   const { name } = target;
   const loose = options as GuardOptions;
-  let lane: Lane | undefined;
+  let site: CallSite | undefined;
   let isAsync = options.async ?? isAsyncFunction(fn);
 
   function guarded(this: unknown, ...args: unknown[]): unknown {
-    let current: Lane | undefined;
+    let current: CallSite | undefined;
     let admission: Admission;
     const atMs = clock.nowMs();
     try {
       const task = frameOf(runtime)?.task;
-      if (lane === undefined || lane.task !== task || lane.epoch !== runtime.epoch)
-        lane = laneOf(runtime, target, task);
-      current = lane;
+      if (site === undefined || site.task !== task || site.epoch !== runtime.epoch)
+        site = callSiteFor(runtime, target, task);
+      current = site;
       if (task === undefined) noteMissingTask(runtime, name, atMs);
       const action = actionOf(runtime, current, args, loose);
       admission = runtime.admit(runtime, current, action, atMs);
       // In its own tick nobody can wait.
-      if (isStop(admission) && comesBack(admission) && !(isAsync && runtime.rounds)) {
-        admission = conclude(runtime, current, action, admission);
+      if (isStop(admission) && needsAnotherRound(admission) && !(isAsync && runtime.rounds)) {
+        admission = refuseForGood(runtime, current, action, admission);
       }
     } catch (error) {
       return deliver(broken(runtime, 'admit', name, error), undefined, args);
     }
     if (!isStop(admission)) return execute(this, current, admission, args);
-    return comesBack(admission)
+    return needsAnotherRound(admission)
       ? roundsOf(this, current, admission, args)
       : deliver(refusalOf(admission, current, atMs), current, args);
   }
 
-  async function roundsOf(self: unknown, current: Lane, first: Stop, args: readonly unknown[]): Promise<unknown> {
+  async function roundsOf(self: unknown, current: CallSite, first: Stop, args: readonly unknown[]): Promise<unknown> {
     let admission: Admission;
     try {
       admission = await runtime.rounds!(runtime, current, args, first, () => actionOf(runtime, current, args, loose));
@@ -67,7 +76,7 @@ export function guardFunction<F extends AnyFunction>(
       : execute(self, current, admission, args);
   }
 
-  function deliver(refusal: Refusal, current: Lane | undefined, args: readonly unknown[]): unknown {
+  function deliver(refusal: Refusal, current: CallSite | undefined, args: readonly unknown[]): unknown {
     if (options.fallback !== undefined && refusal.code === 'circuit_open') {
       return options.fallback(refusal, ...(args as Parameters<F>));
     }
@@ -76,7 +85,7 @@ export function guardFunction<F extends AnyFunction>(
       : answer(runtime, refusal, current);
   }
 
-  function execute(self: unknown, current: Lane, permit: Permit, args: readonly unknown[]): unknown {
+  function execute(self: unknown, current: CallSite, permit: Permit, args: readonly unknown[]): unknown {
     const call = new LiveCall(runtime, current, permit);
     let result: unknown;
     try {
@@ -100,7 +109,7 @@ export function guardFunction<F extends AnyFunction>(
     return promise.then(
       (value) => {
         settleWith(call, { value }, false);
-        return withNote(call.lane, value);
+        return withNote(call.site, value);
       },
       (error) => {
         settleWith(call, { error }, false);
@@ -116,7 +125,7 @@ export function guardFunction<F extends AnyFunction>(
       promise.then(
         (value) => {
           settleWith(call, { value }, false);
-          resolve(withNote(call.lane, value));
+          resolve(withNote(call.site, value));
         },
         (error) => {
           settleWith(call, { error }, false);
@@ -132,7 +141,7 @@ export function guardFunction<F extends AnyFunction>(
       endWork(call, ending);
       return;
     }
-    const { lane: current, permit } = call;
+    const { site: current, permit } = call;
     let outcome: Outcome;
     let settling: Settling;
     let atMs = permit.atMs;
@@ -153,7 +162,7 @@ export function guardFunction<F extends AnyFunction>(
   }
 
   /** The work of a call that was given up ended: its slot is free, and what it cost is spent all the same. */
-  function endWork({ lane: current, permit }: LiveCall, ending: Ending): void {
+  function endWork({ site: current, permit }: LiveCall, ending: Ending): void {
     try {
       keep(runtime, 'work-ended', current, permit);
       const { cost } = settlingOf(runtime, current, ending, loose, success);

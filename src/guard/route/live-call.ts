@@ -9,11 +9,11 @@ import type { Queue, Timeout } from '../runtime/timeouts.ts';
 import { wake } from '../tasks/sweep.ts';
 import { atHalt, type TaskNode } from '../tasks/task.ts';
 import { keep, type Settling, settle } from './admission.ts';
-import type { Lane } from './call-site.ts';
+import type { CallSite } from './call-site.ts';
 
 /** A call that is out, as far as its settlement goes. */
 export interface Leased {
-  readonly lane: Lane;
+  readonly site: CallSite;
   readonly permit: Permit;
   settled: boolean;
   /** Takes back what its task's halt would do to it. */
@@ -28,12 +28,12 @@ export function lease(runtime: Runtime, call: Leased): void {
 
 /** Settles a call, once and whatever happens on the way. */
 export function finish(runtime: Runtime, call: Leased, outcome: Outcome, settling: Settling = {}, atMs?: number): void {
-  const { lane, permit } = call;
+  const { site, permit } = call;
   call.settled = true;
   if (permit.probe) runtime.probes.delete(call);
   call.forget?.();
   try {
-    settle(runtime, lane, permit, outcome, atMs ?? runtime.clock.nowMs(), settling);
+    settle(runtime, site, permit, outcome, atMs ?? runtime.clock.nowMs(), settling);
   } catch (error) {
     countError(runtime, 'settle', error);
   }
@@ -45,7 +45,7 @@ export function finish(runtime: Runtime, call: Leased, outcome: Outcome, settlin
  */
 export class LiveCall implements Leased, Call, Frame, Timeout {
   readonly runtime: Runtime;
-  readonly lane: Lane;
+  readonly site: CallSite;
   readonly permit: Permit;
   readonly outer: Frame | undefined;
   settled = false;
@@ -57,20 +57,20 @@ export class LiveCall implements Leased, Call, Frame, Timeout {
   next: Timeout | undefined = undefined;
   queue: Queue | undefined = undefined;
 
-  constructor(runtime: Runtime, lane: Lane, permit: Permit) {
+  constructor(runtime: Runtime, site: CallSite, permit: Permit) {
     this.runtime = runtime;
-    this.lane = lane;
+    this.site = site;
     this.permit = permit;
     this.outer = outerOf(runtime);
     if (permit.probe) lease(runtime, this);
   }
 
   get name(): string {
-    return this.lane.target.name;
+    return this.site.target.name;
   }
 
   get task(): TaskNode | undefined {
-    return this.lane.task;
+    return this.site.task;
   }
 
   get call(): Call {
@@ -78,18 +78,18 @@ export class LiveCall implements Leased, Call, Frame, Timeout {
   }
 
   get dueMs(): number {
-    return this.permit.atMs + this.lane.timeoutMs;
+    return this.permit.atMs + this.site.timeoutMs;
   }
 
   get aborted(): boolean {
-    return this.controller?.signal.aborted ?? this.lane.task?.halt !== undefined;
+    return this.controller?.signal.aborted ?? this.site.task?.halt !== undefined;
   }
 
   get signal(): AbortSignal {
     if (this.controller === undefined) {
       const controller = new AbortController();
       this.controller = controller;
-      const { task } = this.lane;
+      const { task } = this.site;
       if (this.reason !== undefined) controller.abort(this.reason);
       else if (task?.halt !== undefined) controller.abort();
       else if (!this.settled) this.forget = atHalt(task, () => controller.abort());
@@ -100,7 +100,7 @@ export class LiveCall implements Leased, Call, Frame, Timeout {
   /** Its promise is rejected when its time is up; the slot is kept until the work really ends. */
   limit(reject: (error: unknown) => void): void {
     this.reject = reject;
-    this.runtime.timeouts.add(this.lane.timeoutMs, this);
+    this.runtime.timeouts.add(this.site.timeoutMs, this);
   }
 
   /** It came back. Its promise is let go: in some engines that holds the call around this one, and so on. */
@@ -110,8 +110,8 @@ export class LiveCall implements Leased, Call, Frame, Timeout {
   }
 
   fire(): void {
-    const { name, runtime, lane } = this;
-    const error = timeoutError(name, lane.timeoutMs / 1000);
+    const { name, runtime, site } = this;
+    const error = timeoutError(name, site.timeoutMs / 1000);
     finish(runtime, this, failureOfTimeout, { stillRuns: true });
     this.reason = error;
     this.controller?.abort(error);
@@ -119,7 +119,7 @@ export class LiveCall implements Leased, Call, Frame, Timeout {
   }
 
   progress(): void {
-    if (!this.settled) keep(this.runtime, 'permit-renewed', this.lane, this.permit);
+    if (!this.settled) keep(this.runtime, 'permit-renewed', this.site, this.permit);
   }
 }
 

@@ -9,7 +9,7 @@ import { errorFingerprint } from '../runtime/fingerprint.ts';
 import type { Runtime } from '../runtime/runtime.ts';
 import { costOf } from '../tasks/cost.ts';
 import type { Settling } from './admission.ts';
-import type { Lane } from './call-site.ts';
+import type { CallSite } from './call-site.ts';
 import type { LiveCall } from './live-call.ts';
 
 /** Where there is no breaker, no error is on a list. */
@@ -17,7 +17,7 @@ export const noLists = { countErrors: [], ignoreErrors: [], sameErrorOnly: false
 
 /** What the ending of a call means for its tool. */
 export function outcomeOf(call: LiveCall, ending: Ending, options: GuardOptions, atMs: number): Outcome {
-  const { breaker, task } = call.lane;
+  const { breaker, task } = call.site;
   const said = options.classify?.(ending);
   if (said === 'success') return { kind: 'success' };
   if (said === 'neutral') return { kind: 'neutral', why: 'ignored' };
@@ -36,12 +36,12 @@ const nothing = markValue(undefined, true);
 /** What a call brings along when it ends: its cost, the mark of its result, the rules on it that hold. */
 export function settlingOf(
   runtime: Runtime,
-  lane: Lane,
+  site: CallSite,
   ending: Ending,
   options: GuardOptions,
   { kind }: Pick<Outcome, 'kind'>,
 ): Settling {
-  const { task, target, agent, place } = lane;
+  const { task, target, agent, place } = site;
   const isMarked = task !== undefined && target.kind === 'tool';
   if (!('value' in ending)) return isMarked ? { result: markValue(ending.error, false) } : {};
   const { value } = ending;

@@ -7,37 +7,37 @@ import { write } from '../journal/journal.ts';
 import { callKey, fingerprint } from '../runtime/fingerprint.ts';
 import type { Runtime } from '../runtime/runtime.ts';
 import { noteCall } from '../tasks/recent-output.ts';
-import type { Lane } from './call-site.ts';
+import type { CallSite } from './call-site.ts';
 
 export function actionOf(
   runtime: Runtime,
-  lane: Lane,
+  site: CallSite,
   args: readonly unknown[],
   options: GuardOptions,
   id?: string,
   turnId?: string,
 ): Action {
-  const { target, task } = lane;
+  const { target, task } = site;
   const worst = typeof options.worst === 'function' ? options.worst(...args) : options.worst;
   const plain = {
     id: id ?? (runtime.store.shared === undefined ? ++runtime.ids : `${runtime.idStem}-${++runtime.ids}`),
     kind: target.kind,
     name: target.name,
-    agent: lane.agent,
-    session: lane.session,
+    agent: site.agent,
+    session: site.session,
     fingerprint: task === undefined ? 0 : fingerprint(target.name, args),
     worstMicros: worst === undefined ? 0 : boundedCost(worst.cents) * microsPerCent,
     worstTokens: worst === undefined ? 0 : boundedCost(worst.tokens),
-    patienceMs: lane.patienceMs,
+    patienceMs: site.patienceMs,
     task: task?.id as string, // Absent and undefined are the same to whoever reads it; one shape is faster.
   };
   runtime.content?.note(plain.id, args);
   const call = task && callKey(target.name, args);
   if (task?.talk !== undefined) noteCall(task, plain.id, target.name, args);
-  const chances = task && lane.breaker?.settings.failureThreshold;
+  const chances = task && site.breaker?.settings.failureThreshold;
   const isPatient = chances !== undefined && chances > runtime.settings.loop.failedRepeats;
   if (runtime.rules === undefined && turnId === undefined && call === undefined && !isPatient) return plain;
-  const hits = target.match?.(args) ?? runtime.rules?.matchCall(target.name, lane.agent, args) ?? [];
+  const hits = target.match?.(args) ?? runtime.rules?.matchCall(target.name, site.agent, args) ?? [];
   return {
     ...plain,
     ...(hits.length > 0 && { hits }),

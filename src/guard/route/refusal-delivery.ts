@@ -1,9 +1,9 @@
 /** Adds what the model should be told to a result it will read: to plain text, and to content as MCP has it. */
 
-import type { Lane } from './call-site.ts';
+import type { CallSite } from './call-site.ts';
 
 /** The value, with the note that its task holds; one that cannot carry it stays as it is, and the note waits. */
-export function withNote({ task, target }: Lane, value: unknown): unknown {
+export function withNote({ task, target }: CallSite, value: unknown): unknown {
   const note = task?.note;
   if (task === undefined || note === undefined || target.kind !== 'tool') return value; // A model's words are its own.
   try {

@@ -5,12 +5,12 @@ import { explain } from '../../core/messages/explain.ts';
 import { type Refusal, type Refused, RefusedError, refused } from '../../core/refusal.ts';
 import { countError } from '../journal/journal.ts';
 import type { Runtime } from '../runtime/runtime.ts';
-import type { Lane } from './call-site.ts';
+import type { CallSite } from './call-site.ts';
 
 /** The refused value, thrown where the gear or the breaker is asked to. */
-export function answer(runtime: Runtime, refusal: Refusal, lane: Lane | undefined): Refused {
-  if (runtime.throws || lane?.breaker?.settings.gracefulDegradation === false) throw new RefusedError(refusal);
-  return refused(refusal, lane?.agent ?? '', lane?.session ?? '');
+export function answer(runtime: Runtime, refusal: Refusal, site: CallSite | undefined): Refused {
+  if (runtime.throws || site?.breaker?.settings.gracefulDegradation === false) throw new RefusedError(refusal);
+  return refused(refusal, site?.agent ?? '', site?.session ?? '');
 }
 
 /** What could not be decided is refused, and counted. */

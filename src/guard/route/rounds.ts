@@ -6,14 +6,14 @@ import type { Stop } from '../../core/verdict.ts';
 import { fingerprint } from '../runtime/fingerprint.ts';
 import type { Runtime } from '../runtime/runtime.ts';
 import { atHalt } from '../tasks/task.ts';
-import { type Admission, comesBack, conclude, isStop } from './admission.ts';
+import { type Admission, isStop, needsAnotherRound, refuseForGood } from './admission.ts';
 import { askPerson } from './approval.ts';
-import type { Lane } from './call-site.ts';
+import type { CallSite } from './call-site.ts';
 
 /** The permit that came of it, or the last word against it. `act` makes the action anew, `ask` puts the question. */
 export async function laterRounds(
   runtime: Runtime,
-  lane: Lane,
+  site: CallSite,
   args: readonly unknown[],
   first: Stop,
   act: () => Action,
@@ -22,26 +22,26 @@ export async function laterRounds(
   let stop = first;
   let approvedBy: string | undefined;
   for (let round = 1; round < roundsMax; round++) {
-    if (stop.kind === 'wait') await sleepUntil(runtime, lane, stop.retryAtMs ?? 0);
+    if (stop.kind === 'wait') await sleepUntil(runtime, site, stop.retryAtMs ?? 0);
     else if (stop.kind === 'ask') {
       const asked = fingerprint('', args);
-      const said = await ask(runtime, lane, stop);
-      if (typeof said !== 'string') return conclude(runtime, lane, act(), said, 'ask');
+      const said = await ask(runtime, site, stop);
+      if (typeof said !== 'string') return refuseForGood(runtime, site, act(), said, 'ask');
       // A yes is for the arguments as they were: changed meanwhile, they are asked about anew.
       approvedBy = fingerprint('', args) === asked ? said : undefined;
     } else return stop;
     if (runtime.rounds === undefined) break; // The gear was disposed of: nobody comes back to it.
     const action = act();
     const again = approvedBy === undefined ? action : { ...action, approvedBy };
-    const admission = runtime.admit(runtime, lane, again, runtime.clock.nowMs());
+    const admission = runtime.admit(runtime, site, again, runtime.clock.nowMs());
     if (!isStop(admission)) return admission;
     stop = admission;
   }
-  return comesBack(stop) ? conclude(runtime, lane, act(), stop) : stop;
+  return needsAnotherRound(stop) ? refuseForGood(runtime, site, act(), stop) : stop;
 }
 
 /** Waits until a time of the gear's clock, until the task ends, or until nobody waits here any more. */
-function sleepUntil({ clock, waiting }: Runtime, { task }: Lane, untilMs: number): Promise<void> {
+function sleepUntil({ clock, waiting }: Runtime, { task }: CallSite, untilMs: number): Promise<void> {
   return new Promise((resolve) => {
     const wake = () => {
       waiting.delete(wake);

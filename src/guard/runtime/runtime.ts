@@ -23,7 +23,7 @@ import { write } from '../journal/journal.ts';
 import { type LogLevel, logLevelOf } from '../journal/log.ts';
 import { takePolicy } from '../policy/policy-engine.ts';
 import { admit } from '../route/admission.ts';
-import type { Lane, Target } from '../route/call-site.ts';
+import type { CallSite, Target } from '../route/call-site.ts';
 import type { Leased } from '../route/live-call.ts';
 import type { laterRounds } from '../route/rounds.ts';
 import { obeyOrders } from '../tasks/operator-orders.ts';
@@ -76,7 +76,7 @@ export interface Runtime {
   epoch: number;
   rulesSeat: (Seat & { readonly control: Partial<Pick<SharedRules, 'take'>> }) | undefined;
   /** The lanes outside any task. */
-  readonly lanes: Map<Target, Lane>;
+  readonly callSites: Map<Target, CallSite>;
   readonly targets: Map<string, Target>;
   readonly workers: Set<string>;
   /** What each worker said last, and to which request. */
@@ -168,7 +168,7 @@ export function createRuntime(options: SwitchgearOptions): Runtime {
     health: undefined,
     epoch: 1,
     rulesSeat: undefined,
-    lanes: new Map(),
+    callSites: new Map(),
     targets: new Map(),
     workers: new Set(),
     returns: new Map(),

@@ -51,7 +51,7 @@ function sweepTask(runtime: Runtime, task: TaskNode, atMs: number): void {
 function renewLeases(runtime: Runtime, atMs: number): void {
   for (const call of runtime.probes) {
     // A lease says that the owner lives, not that the call may take for ever.
-    if (atMs - call.permit.atMs <= patienceMaxMs) keep(runtime, 'permit-renewed', call.lane, call.permit);
+    if (atMs - call.permit.atMs <= patienceMaxMs) keep(runtime, 'permit-renewed', call.site, call.permit);
     else runtime.probes.delete(call);
   }
 }

@@ -84,7 +84,7 @@ export function placeTask(runtime: Runtime, given: PlacedTask): TaskNode {
   const node: TaskNode = {
     ...given,
     seats: undefined,
-    lanes: undefined,
+    callSites: undefined,
     breakers: undefined,
     children: undefined,
     // Born below a halted task it has ended before it began.

@@ -8,7 +8,7 @@ import type { TaskSettings } from '../../core/settings.ts';
 import type { Stop } from '../../core/verdict.ts';
 import type { Wallet } from '../../ports/policy.ts';
 import type { Task } from '../api.ts';
-import type { Lane, Target } from '../route/call-site.ts';
+import type { CallSite, Target } from '../route/call-site.ts';
 import type { Runtime } from '../runtime/runtime.ts';
 import type { Talk } from './recent-output.ts';
 
@@ -26,7 +26,7 @@ export interface TaskNode extends TaskSeats {
   /** Its own seats and, after them, those of its ancestors; made when it first acts. */
   seats: readonly Seat[] | undefined;
   /** What each tool needs in this task, resolved once. */
-  lanes: Map<Target, Lane> | undefined;
+  callSites: Map<Target, CallSite> | undefined;
   /** The keys of breakers that end with it. */
   breakers: Set<string> | undefined;
   children: Set<TaskNode> | undefined;

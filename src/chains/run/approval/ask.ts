@@ -9,7 +9,7 @@ import type { Stop } from '../../../core/verdict.ts';
 import { holdsWords } from '../../../guard/journal/journal.ts';
 import { tell } from '../../../guard/route/admission.ts';
 import type { askPerson } from '../../../guard/route/approval.ts';
-import type { Lane } from '../../../guard/route/call-site.ts';
+import type { CallSite } from '../../../guard/route/call-site.ts';
 import type { Runtime } from '../../../guard/runtime/runtime.ts';
 import { atHalt } from '../../../guard/tasks/task.ts';
 import { wait } from '../../../platform/system-clock.ts';
@@ -22,7 +22,7 @@ import { findStanding, giveStanding } from './standing-approvals.ts';
 
 /** How a run asks: who approved it comes back, or the word against it. */
 export function askInStore(desk: Desk): typeof askPerson {
-  return async (runtime, lane, stop) => {
+  return async (runtime, site, stop) => {
     const no = (code: 'rule_declined' | 'rule_unanswered', more = ''): Stop => {
       return { ...stop, kind: 'deny', code, reason: [stop.reason, more].filter(Boolean).join('; ') };
     };
@@ -34,14 +34,14 @@ export function askInStore(desk: Desk): typeof askPerson {
     }
     const isAnswered = desk.store.card(cardId(desk, rules))?.state === 'answered';
     if (!isAnswered && !isThere(desk)) return no('rule_unanswered', 'there is nobody to ask');
-    const card = await openQuestion(desk, runtime, lane, stop, rules);
+    const card = await openQuestion(desk, runtime, site, stop, rules);
     if (card === undefined) return no('rule_unanswered', 'the question could not be kept');
     if (card.state === 'open') desk.show(asked(desk, card));
     if (card.state === 'open' && !desk.wait) {
       desk.parked = true;
       return no('rule_unanswered', 'nobody has answered yet');
     }
-    const turned = card.state === 'open' ? await standStill(runtime, lane, () => answerTo(desk, lane, card)) : card;
+    const turned = card.state === 'open' ? await standStill(runtime, site, () => answerTo(desk, site, card)) : card;
     if (turned === undefined || turned.state === 'expired' || turned.answer === undefined) {
       await expire(desk.store, card.id);
       return no('rule_unanswered', desk.signal.aborted ? '' : whySilent(desk, runtime, card));
@@ -86,7 +86,7 @@ function asked(desk: Desk, card: Card) {
 }
 
 /** The clocks of the task stand still while a person is asked. */
-async function standStill<T>(runtime: Runtime, { task }: Lane, wait: () => Promise<T>): Promise<T> {
+async function standStill<T>(runtime: Runtime, { task }: CallSite, wait: () => Promise<T>): Promise<T> {
   if (task !== undefined) tell(runtime, task, { type: 'task-stopped' }, runtime.clock.nowMs());
   const result = await wait();
   if (task !== undefined) tell(runtime, task, { type: 'task-resumed' }, runtime.clock.nowMs());
@@ -94,7 +94,7 @@ async function standStill<T>(runtime: Runtime, { task }: Lane, wait: () => Promi
 }
 
 /** The card once it is answered, or undefined when its time is up, the run ends, or nobody can be reached. */
-function answerTo(desk: Desk, { task }: Lane, card: Card): Promise<Card | undefined> {
+function answerTo(desk: Desk, { task }: CallSite, card: Card): Promise<Card | undefined> {
   const { store, clock, approver, signal } = desk;
   return new Promise((resolve) => {
     const controller = new AbortController();

@@ -4,7 +4,7 @@ import { createHmac } from 'node:crypto';
 import type { Card, CardAction } from '../../../core/card.ts';
 import type { Stop } from '../../../core/verdict.ts';
 import { holdsWords } from '../../../guard/journal/journal.ts';
-import type { Lane } from '../../../guard/route/call-site.ts';
+import type { CallSite } from '../../../guard/route/call-site.ts';
 import type { Runtime } from '../../../guard/runtime/runtime.ts';
 import { type Desk, write } from '../storage/run-context.ts';
 import { argsLine, expire } from './answer-card.ts';
@@ -15,7 +15,7 @@ const actions: readonly CardAction[] = ['approve', 'approve_run', 'approve_alway
 export async function openQuestion(
   desk: Desk,
   runtime: Runtime,
-  { target }: Lane,
+  { target }: CallSite,
   { code, counters, reason }: Stop,
   rules: readonly string[],
 ): Promise<Card | undefined> {
