@@ -40,8 +40,7 @@ export type {
   Watch,
   WatchOptions,
 } from './guard/api.ts';
-export { createSwitchgear } from './guard/create-switchgear.ts';
-export { defaultSwitchgear } from './guard/default-switchgear.ts';
+export { createSwitchgear, defaultSwitchgear } from './guard/create-switchgear.ts';
 export { admit } from './guard/entries/two-step.ts';
 export { answerCard, retryOf } from './guard/extras/answer-card.ts';
 export { addControl } from './guard/extras/custom-controls.ts';

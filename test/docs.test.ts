@@ -34,8 +34,8 @@ test('the reference names every code, every type of entry, every member of gear 
       .filter((name) => !new RegExp(`\`${name}[\`(]`).test(text))
       .map((name) => `${path}: ${name}`);
   };
-  const union = ['event', 'run-entry']
-    .map((file) => /export type (?:Run)?EntryBody =([\s\S]*?)(?:\n\n|$)/.exec(read(`src/core/${file}.ts`))?.[1] ?? '')
+  const union = [...read('src/core/event.ts').matchAll(/export type (?:Run)?EntryBody =([\s\S]*?)(?:\n\n|$)/g)]
+    .map(([, text = '']) => text)
     .join('\n');
   const types = [...union.matchAll(/'([a-z]+(?:-[a-z]+)+|notice)'/g)].map(([, type = '']) => type);
   const members = ['Switchgear', 'Task'].flatMap((name) => {

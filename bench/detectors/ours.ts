@@ -2,7 +2,7 @@
 
 import type { Action } from '../../src/core/action.ts';
 import { fingerprint } from '../../src/guard/runtime/fingerprint.ts';
-import { runtimeOf } from '../../src/guard/runtime/works-of.ts';
+import { runtimeOf } from '../../src/guard/runtime/runtime.ts';
 import { createSwitchgear, type Switchgear, type Task } from '../../src/index.ts';
 import { simulatedClock } from '../../src/testing/index.ts';
 import type { Detector, Watch } from './detector.ts';

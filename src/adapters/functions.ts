@@ -3,7 +3,7 @@
 import { isRefused, refusalOf } from '../core/refusal.ts';
 import { isThenable } from '../core/thenable.ts';
 import type { AnyFunction, Switchgear, Task } from '../guard/api.ts';
-import { defaultSwitchgear } from '../guard/default-switchgear.ts';
+import { defaultSwitchgear } from '../guard/create-switchgear.ts';
 import { invalid } from '../guard/runtime/option-checks.ts';
 import { once } from './host/guard-once.ts';
 import { refusedError } from './host/host-run.ts';

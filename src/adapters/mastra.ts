@@ -1,7 +1,7 @@
 /** Mastra: the settings of an agent, with hooks around its tools and processors around its model. */
 
 import type { Task } from '../guard/api.ts';
-import { defaultSwitchgear } from '../guard/default-switchgear.ts';
+import { defaultSwitchgear } from '../guard/create-switchgear.ts';
 import { bookUsage } from '../guard/entries/host-call.ts';
 import { type OpenCall, openCall } from '../guard/entries/open-call.ts';
 import { isGuarded, once } from './host/guard-once.ts';

@@ -2,7 +2,7 @@
 
 import type { Refusal } from '../core/refusal.ts';
 import type { Switchgear, Task } from '../guard/api.ts';
-import { defaultSwitchgear } from '../guard/default-switchgear.ts';
+import { defaultSwitchgear } from '../guard/create-switchgear.ts';
 import { hostCall } from '../guard/entries/host-call.ts';
 import { once } from './host/guard-once.ts';
 import { haltFacts, told } from './host/host-run.ts';

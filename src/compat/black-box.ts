@@ -4,7 +4,7 @@ import { nameLengthMax } from '../core/limits.ts';
 import type { Settings } from '../core/settings.ts';
 import type { Switchgear, SwitchgearOptions, Task } from '../guard/api.ts';
 import { createSwitchgear } from '../guard/create-switchgear.ts';
-import { runtimeOf } from '../guard/runtime/works-of.ts';
+import { runtimeOf } from '../guard/runtime/runtime.ts';
 import { sweep } from '../guard/tasks/sweep.ts';
 import { checkPolicy } from '../policy/check/check-policy.ts';
 import { applyEnvironment } from '../policy/environment.ts';

@@ -4,7 +4,7 @@ export { type AnthropicUsage, estimateUsageCents } from '../core/builtin-prices.
 export { type Nyaya, parseNyaya } from '../core/controls/rules/nyaya.ts';
 export { type ParsedRule, parseRule, type Rule } from '../core/controls/rules/rule.ts';
 export { delegationPolicyPrompt, protocolPrompt } from '../core/messages/prompts.ts';
-export { defaultSwitchgear } from '../guard/default-switchgear.ts';
+export { defaultSwitchgear } from '../guard/create-switchgear.ts';
 export {
   type BreakerConfig,
   configFromEnv,

@@ -1,7 +1,7 @@
 /** PraisonAI's own names for the breakers of tools: live views of the one gear of the process. */
 
 import type { BreakerSettings } from '../core/settings.ts';
-import { defaultSwitchgear } from '../guard/default-switchgear.ts';
+import { defaultSwitchgear } from '../guard/create-switchgear.ts';
 import { settingsOf, tune } from '../guard/extras/tune-breaker.ts';
 import { checkBreaker } from '../policy/check/check-policy.ts';
 

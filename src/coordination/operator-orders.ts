@@ -3,9 +3,8 @@
 import { openBreaker } from '../core/controls/breaker/phases.ts';
 import { orderKeepMs } from '../core/limits.ts';
 import type { Stop } from '../core/verdict.ts';
-import type { Hands, Obey, OrderedCall, OrderedTask } from '../ports/orders.ts';
+import { type Hands, type Obey, type OrderedCall, type OrderedTask, ordersKey } from '../ports/orders.ts';
 import type { Cell, Store } from '../ports/store.ts';
-import { ordersKey } from '../stores/cells/transaction-plan.ts';
 
 /** One order. */
 export interface Order {

@@ -6,14 +6,7 @@ import { refusalAt, renewProbe } from '../core/controls/breaker/breaker.ts';
 import type { BreakerState } from '../core/controls/breaker/state.ts';
 import { beginRunning } from '../core/controls/breaker/window.ts';
 import type { ActionDecided, ControlEvent, Entry, EntryBody } from '../core/event.ts';
-import {
-  aloneAfterMs,
-  grantKeepMaxMs,
-  grantKeepMs,
-  pendingSuccessesMax,
-  roundsMax,
-  slowGrantKeepMs,
-} from '../core/limits.ts';
+import { aloneAfterMs, grantKeepMaxMs, grantKeepMs, pendingSuccessesMax, slowGrantKeepMs } from '../core/limits.ts';
 import { comeBackAt } from '../core/retry-delay.ts';
 import type { BreakerSettings } from '../core/settings.ts';
 import type { Stop } from '../core/verdict.ts';
@@ -35,19 +28,6 @@ export function shareBreakers(common: Common): BreakerSharing {
   const seats = new WeakMap<Cell<BreakerState>, { readonly control: unknown; readonly seat: SharedBreaker }>();
   return {
     cell: breakerCell,
-    async rounds(gate, site, _args, first, act) {
-      let stop = first;
-      for (let round = 1; round < roundsMax && stop.kind === 'wait'; round++) {
-        const waitMs = (stop.retryAtMs ?? 0) - gate.clock.nowMs();
-        await new Promise<void>((resolve) => void gate.clock.after(Math.max(0, waitMs), resolve, true));
-        // In the last round there is no patience left: whoever would have it wait refuses it.
-        const action = round + 1 < roundsMax ? act() : { ...act(), patienceMs: 0 };
-        const admission = gate.admit(gate, site, action, gate.clock.nowMs());
-        if (!('code' in admission)) return admission;
-        stop = admission;
-      }
-      return stop.kind === 'wait' || stop.kind === 'ask' ? { ...stop, kind: 'deny' } : stop;
-    },
     seat(control, cell, settings, name, say) {
       const known = seats.get(cell);
       if (known?.control === control) return known.seat;

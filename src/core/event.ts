@@ -4,7 +4,6 @@ import type { Action, Cost, Outcome, Permit, RuleHit } from './action.ts';
 import type { Card } from './card.ts';
 import type { Gauge } from './control.ts';
 import type { ResultMark } from './controls/loop/result-mark.ts';
-import type { RunEntryBody } from './run-entry.ts';
 import type { TaskSettings } from './settings.ts';
 import type { Code, Counters, Decision, Stop, Verdict } from './verdict.ts';
 
@@ -274,3 +273,45 @@ const traces: ReadonlySet<EntryType> = new Set(['action-allowed', 'action-settle
 export function isTrace(type: EntryType): boolean {
   return traces.has(type) || type.endsWith('-observed');
 }
+
+/** What one rule saw before a step of a chain; the value only where content is held. */
+export interface RuleRow {
+  readonly rule: string;
+  readonly fired: boolean;
+  readonly limit: string;
+  readonly value?: string;
+}
+
+/** Entries about runs of chains: progress, rules checked, standing approvals. */
+export type RunEntryBody =
+  | { readonly type: 'rules-checked'; readonly run: string; readonly step: string; readonly rows: readonly RuleRow[] }
+  | {
+      readonly type: 'run-started' | 'run-resumed' | 'run-cancelled' | 'run-resolved';
+      readonly run: string;
+      readonly chain: string;
+      /** Who said so, and how a step in doubt was settled. */
+      readonly by?: string;
+      readonly how?: 'done' | 'redo';
+    }
+  | {
+      readonly type: 'run-ended';
+      readonly run: string;
+      readonly chain: string;
+      readonly status: string;
+      readonly code?: string;
+    }
+  | {
+      readonly type: 'step-started';
+      readonly run: string;
+      readonly step: string;
+      readonly attempt: number;
+      /** Who approved it, now or before, where a rule asked. */
+      readonly approvedBy?: string;
+    }
+  | { readonly type: 'step-ended'; readonly run: string; readonly step: string; readonly status: string }
+  | {
+      readonly type: 'standing-given' | 'standing-dropped';
+      readonly chain: string;
+      readonly rules: readonly string[];
+      readonly by: string;
+    };

@@ -1,83 +1,18 @@
-/** The gear: the library's front door, a thin face on its works. */
+/** The gear of the library: with the checker of policies. */
 
-import { quoted } from '../core/quote.ts';
-import type { AnyFunction, GuardOptions, Switchgear, SwitchgearOptions } from './api.ts';
-import { delegate, delegateChecks } from './entries/delegate.ts';
-import { breakerHandle, reset } from './extras/breaker-handle.ts';
-import { snapshotOf } from './extras/snapshot.ts';
-import { listen } from './journal/journal.ts';
-import { guardFunction } from './route/guarded-function.ts';
-import { targetOf } from './route/target.ts';
-import { frameOf } from './runtime/async-context.ts';
-import { entries, fn as isFunction, name as isName, options, whole } from './runtime/option-checks.ts';
-import { createRuntime } from './runtime/runtime.ts';
-import { registerRuntime } from './runtime/works-of.ts';
-import { haltByHand } from './tasks/halt.ts';
-import { runTask } from './tasks/run-task.ts';
-import { stopSweep } from './tasks/sweep.ts';
-import { faceOf } from './tasks/task-handle.ts';
-import { endTask, startTask } from './tasks/task-tree.ts';
+import type { Switchgear, SwitchgearOptions } from './api.ts';
+import { assembleSwitchgear } from './assemble-switchgear.ts';
+import { policyEngine } from './policy/apply-policy.ts';
 
-/** A new gear: every protection on, unless the policy says otherwise. */
-export function createSwitchgear(given: SwitchgearOptions = {}): Switchgear {
-  const runtime = createRuntime(given);
-  const { agent, session, store, breakers, tasks } = runtime;
-  const around = () => frameOf(runtime)?.task;
+/** Creates a gear with every protection on, unless the policy turns one off. */
+export function createSwitchgear(options: SwitchgearOptions = {}): Switchgear {
+  return assembleSwitchgear(options, { policyEngine });
+}
 
-  function guard(name: string, fn: AnyFunction, said: GuardOptions = {}): AnyFunction {
-    isFunction(`the tool ${quoted(name)}`, fn);
-    return guardFunction(runtime, targetOf(runtime, name, said), fn, said);
-  }
+let shared: Switchgear | undefined;
 
-  function dispose(): void {
-    for (const task of [...tasks.values()]) endTask(runtime, task);
-    stopSweep(runtime);
-    runtime.timeouts.close();
-    runtime.rounds = undefined; // What comes back from a wait, or was asked about, is refused.
-    for (const end of [...runtime.waiting.values()]) end();
-    runtime.health = undefined;
-    runtime.budgets?.close();
-    store.close();
-  }
-
-  const gear = {
-    agent,
-    session,
-    get settings() {
-      return runtime.settings;
-    },
-    guard,
-    guardAll: (tools, said) =>
-      Object.fromEntries(entries('the tools', tools).map(([name, fn]) => [name, guard(name, fn as AnyFunction, said)])),
-    task(said, run) {
-      isFunction('the task function', run);
-      return runTask(runtime, startTask(runtime, said ?? {}, around()), run);
-    },
-    startTask: (said = {}) => faceOf(runtime, startTask(runtime, said, around())),
-    currentTask() {
-      const task = around();
-      return task && faceOf(runtime, task);
-    },
-    call: () => frameOf(runtime)?.call,
-    delegate(worker, run, said = {}) {
-      isFunction('the worker function', run);
-      options('delegate options', said, delegateChecks);
-      return delegate(runtime, isName('the name of a worker', worker), run, said);
-    },
-    breaker: (name) => breakerHandle(runtime, isName('the name of a breaker', name)),
-    snapshot: () => snapshotOf(runtime),
-    on: (listener) => listen(runtime, listener),
-    journal: (fromSeq = 0) => store.tail(whole('fromSeq', fromSeq, 0)),
-    halt(id, reason) {
-      const task = id === undefined ? undefined : tasks.get(id);
-      haltByHand(runtime, id === undefined ? tasks.values() : task === undefined ? [] : [task], reason);
-    },
-    resetAll() {
-      for (const entry of breakers.values()) reset(runtime, entry);
-    },
-    dispose,
-    [Symbol.dispose]: dispose,
-  } as Switchgear;
-  registerRuntime(gear, runtime);
-  return gear;
+/** The one gear of the process, for adapters and code that is given none. */
+export function defaultSwitchgear(): Switchgear {
+  shared ??= createSwitchgear();
+  return shared;
 }

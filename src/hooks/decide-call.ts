@@ -14,10 +14,10 @@ import {
 import type { Refusal } from '../core/refusal.ts';
 import type { Stop } from '../core/verdict.ts';
 import { type ProposedCall, propose, refuse } from '../guard/entries/detached-call.ts';
-import { tell } from '../guard/route/admission.ts';
 import { type Target, targetFor } from '../guard/route/call-site.ts';
 import { fingerprint } from '../guard/runtime/fingerprint.ts';
 import type { Runtime } from '../guard/runtime/runtime.ts';
+import { tell } from '../guard/tasks/task-events.ts';
 import { systemClock, wait } from '../platform/system-clock.ts';
 import { freshName } from '../platform/unique-id.ts';
 import { type CallProposedEvent, type HookDecision, pass } from './hosts/hook-event.ts';

@@ -7,6 +7,9 @@ import type { Stop } from '../core/verdict.ts';
 import type { SharedBreaker } from './sharing.ts';
 import type { Cell } from './store.ts';
 
+/** The key of the cell that holds an operator's orders. */
+export const ordersKey = 'orders';
+
 /** A task, as far as orders go. */
 export interface OrderedTask {
   readonly id: string;

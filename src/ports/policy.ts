@@ -9,9 +9,6 @@ import type { Stop } from '../core/verdict.ts';
 import type { Clock } from './clock.ts';
 import type { Store } from './store.ts';
 
-/** How an action that waits or is asked about comes back: only a policy, or a control of the user, makes it so. */
-export type Rounds = (...route: never[]) => Promise<unknown>;
-
 /** A gear whose tasks spend from budgets beyond one task. */
 export interface SpendingGear {
   readonly store: Store;
@@ -44,7 +41,6 @@ export interface Content {
 export interface TakenPolicy {
   readonly settings: Settings;
   readonly rules?: RuleEngine | undefined;
-  readonly rounds?: Rounds | undefined;
   readonly budgets?: Budgets | undefined;
   readonly content?: Content | undefined;
   /** Variables of the environment that could not be taken. */
@@ -56,6 +52,3 @@ export interface PolicyEngine {
   /** An engine without rules, for a gear whose first ones a model writes. */
   noRules(settings: Settings): RuleEngine;
 }
-
-/** Under this key a checked policy carries its engine. */
-export const engineKey = Symbol.for('switchgear.policy');

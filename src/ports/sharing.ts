@@ -1,13 +1,12 @@
 /** What a gear needs to have a breaker in common with other processes. */
 
-import type { Action, Permit } from '../core/action.ts';
+import type { Action } from '../core/action.ts';
 import type { Control } from '../core/control.ts';
 import type { BreakerState } from '../core/controls/breaker/state.ts';
 import type { DelegationState } from '../core/controls/delegation/delegation.ts';
 import type { Entry, EntryBody, EntryPlace } from '../core/event.ts';
 import type { BreakerSettings, DelegationSettings } from '../core/settings.ts';
 import type { Stop } from '../core/verdict.ts';
-import type { Clock } from './clock.ts';
 import type { Cell, CellOptions } from './store.ts';
 
 /** One breaker, in its control's place: what it learns, the others learn. */
@@ -32,14 +31,6 @@ export interface BreakerSharing {
     name: string,
     say: (entry: Entry) => void,
   ): SharedBreaker;
-  /** How a call comes back that was sent away because its request was out. */
-  rounds<G extends Gate<L>, L>(
-    gate: G,
-    site: L,
-    args: readonly unknown[],
-    first: Stop,
-    act: () => Action,
-  ): Promise<Permit | Stop>;
 }
 
 /** What a gear needs to count the failures of a worker in a session together with other processes. */
@@ -71,10 +62,4 @@ export interface RuleSharing {
 export interface Told {
   held(body: EntryBody): EntryBody;
   say(entry: Entry, body: EntryBody): void;
-}
-
-/** What a round needs of a gear. */
-export interface Gate<L> {
-  readonly clock: Clock;
-  admit(gate: this, site: L, action: Action, atMs: number): Permit | Stop;
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { getCircuitBreaker, resetAllCircuitBreakers } from '../../src/compat/praison.ts';
-import { defaultSwitchgear } from '../../src/guard/default-switchgear.ts';
+import { defaultSwitchgear } from '../../src/guard/create-switchgear.ts';
 
 function failing(name: string, calls: number): void {
   const tool = defaultSwitchgear().guard(name, () => {

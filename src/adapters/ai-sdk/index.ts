@@ -1,7 +1,7 @@
 /** The Vercel AI SDK, 6 and 7: the model and the tools of one call, agent or chat, guarded. */
 
 import type { Refusal } from '../../core/refusal.ts';
-import { defaultSwitchgear } from '../../guard/default-switchgear.ts';
+import { defaultSwitchgear } from '../../guard/create-switchgear.ts';
 import type { HidingOptions } from '../host/host-run.ts';
 import { protectApproval } from './approval.ts';
 import { protectModel } from './model.ts';

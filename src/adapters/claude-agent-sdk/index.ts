@@ -1,7 +1,7 @@
 /** Claude Agent SDK: `query` with hooks that fail closed, budgets from its messages, and subagents as workers. */
 
 import type { Task, TaskOptions } from '../../guard/api.ts';
-import { defaultSwitchgear } from '../../guard/default-switchgear.ts';
+import { defaultSwitchgear } from '../../guard/create-switchgear.ts';
 import { once } from '../host/guard-once.ts';
 import { haltFacts, isTask, type ProtectOptions } from '../host/host-run.ts';
 import { withMethods } from '../host/override-methods.ts';

@@ -4,9 +4,9 @@ import { makeRoom } from '../../core/bounded.ts';
 import { hostRestMs, hostRunsMax } from '../../core/limits.ts';
 import { isRefused, type Refusal, RefusedError, refusalOf } from '../../core/refusal.ts';
 import type { Switchgear, Task, TaskOptions } from '../../guard/api.ts';
-import { defaultSwitchgear } from '../../guard/default-switchgear.ts';
+import { defaultSwitchgear } from '../../guard/create-switchgear.ts';
 import type { HostAnswer } from '../../guard/entries/host-call.ts';
-import { runtimeOf } from '../../guard/runtime/works-of.ts';
+import { runtimeOf } from '../../guard/runtime/runtime.ts';
 import { structureOf } from './open-worker.ts';
 
 /** What every `protect` takes. */

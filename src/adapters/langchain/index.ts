@@ -1,6 +1,6 @@
 /** LangChain 1.x: the settings of `createAgent`, with a middleware that guards every tool call and model call. */
 
-import { defaultSwitchgear } from '../../guard/default-switchgear.ts';
+import { defaultSwitchgear } from '../../guard/create-switchgear.ts';
 import { type HostAnswer, type HostCall, hostCall } from '../../guard/entries/host-call.ts';
 import { isGuarded, once } from '../host/guard-once.ts';
 import { type HidingOptions, type HostRun, hostRuns, sendOut, told, turnOf } from '../host/host-run.ts';

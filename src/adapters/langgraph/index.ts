@@ -1,6 +1,6 @@
 /** LangGraph: compiled graphs as tasks, and the tools and chat models of their nodes, guarded. */
 
-import { defaultSwitchgear } from '../../guard/default-switchgear.ts';
+import { defaultSwitchgear } from '../../guard/create-switchgear.ts';
 import { hostCall } from '../../guard/entries/host-call.ts';
 import { once } from '../host/guard-once.ts';
 import { hostRun, isTask, type ProtectOptions, refusedError, told } from '../host/host-run.ts';

@@ -3,8 +3,8 @@
 import { makeRoom } from '../../core/bounded.ts';
 import { hostRunsMax } from '../../core/limits.ts';
 import type { Task, TaskOptions } from '../../guard/api.ts';
-import { defaultSwitchgear } from '../../guard/default-switchgear.ts';
-import { runtimeOf } from '../../guard/runtime/works-of.ts';
+import { defaultSwitchgear } from '../../guard/create-switchgear.ts';
+import { runtimeOf } from '../../guard/runtime/runtime.ts';
 import { once } from '../host/guard-once.ts';
 import { isTask, type ProtectOptions } from '../host/host-run.ts';
 import { withMethods } from '../host/override-methods.ts';

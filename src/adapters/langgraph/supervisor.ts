@@ -6,8 +6,8 @@ import { causeHint, workerFailure } from '../../core/controls/delegation/worker-
 import { workersMax } from '../../core/limits.ts';
 import { delegationPolicyPrompt } from '../../core/messages/prompts.ts';
 import type { Switchgear } from '../../guard/api.ts';
-import { defaultSwitchgear } from '../../guard/default-switchgear.ts';
-import { runtimeOf } from '../../guard/runtime/works-of.ts';
+import { defaultSwitchgear } from '../../guard/create-switchgear.ts';
+import { runtimeOf } from '../../guard/runtime/runtime.ts';
 import { wait } from '../../platform/system-clock.ts';
 import type { MessageLike } from '../langchain/shapes.ts';
 import { isYes } from '../langchain/tool.ts';

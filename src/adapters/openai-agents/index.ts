@@ -3,7 +3,7 @@
 import { makeRoom } from '../../core/bounded.ts';
 import { countedIdsMax } from '../../core/limits.ts';
 import type { Task, TaskOptions } from '../../guard/api.ts';
-import { defaultSwitchgear } from '../../guard/default-switchgear.ts';
+import { defaultSwitchgear } from '../../guard/create-switchgear.ts';
 import { invalid } from '../../guard/runtime/option-checks.ts';
 import { isGuarded, once } from '../host/guard-once.ts';
 import { haltFacts, isTask, type ProtectOptions } from '../host/host-run.ts';

@@ -1,14 +1,14 @@
 /** Books what an agent says on the tasks of a gear: each call, model call and subagent once, whoever tells it first. */
 
+import { recent } from '../../core/bounded.ts';
 import { SwitchgearError } from '../../core/error.ts';
 import { countedIdsMax, signEveryMs } from '../../core/limits.ts';
-import { recent } from '../../core/recent.ts';
 import type { Refusal } from '../../core/refusal.ts';
 import type { TaskSettings } from '../../core/settings.ts';
 import type { Stop } from '../../core/verdict.ts';
 import type { Switchgear, Task } from '../../guard/api.ts';
 import { countError } from '../../guard/journal/journal.ts';
-import { runtimeOf } from '../../guard/runtime/works-of.ts';
+import { runtimeOf } from '../../guard/runtime/runtime.ts';
 import { costOf } from '../../guard/tasks/cost.ts';
 import { halt } from '../../guard/tasks/halt.ts';
 import { placeOf } from '../../guard/tasks/task.ts';

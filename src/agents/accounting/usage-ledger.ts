@@ -3,9 +3,8 @@
  * totals, of which only what no call has told yet is added.
  */
 
-import { makeRoom } from '../../core/bounded.ts';
+import { makeRoom, recent } from '../../core/bounded.ts';
 import { countedIdsMax } from '../../core/limits.ts';
-import { recent } from '../../core/recent.ts';
 import type { Tokens, TotalEvent, UsageEvent } from '../reading/agent-event.ts';
 import type { Draft } from '../reading/reader.ts';
 

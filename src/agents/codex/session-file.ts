@@ -1,7 +1,7 @@
 /** Reads the rollout files of Codex: one per thread, with the tokens of each model call and the calls of subagents. */
 
+import { recent } from '../../core/bounded.ts';
 import { openCallsMax } from '../../core/limits.ts';
-import { recent } from '../../core/recent.ts';
 import type { SessionReaderOptions } from '../claude-code/session-file.ts';
 import type { AgentEvent } from '../reading/agent-event.ts';
 import { type Fields, fieldsOf, jsonReader, listOf, nothing, type Reader, textOf } from '../reading/reader.ts';

@@ -1,7 +1,7 @@
 /** Reads the chat files of Gemini CLI: tokens per message, and the exit codes that its stream hides. */
 
+import { recent } from '../../core/bounded.ts';
 import { countedIdsMax } from '../../core/limits.ts';
-import { recent } from '../../core/recent.ts';
 import type { SessionReaderOptions } from '../claude-code/session-file.ts';
 import type { AgentEvent } from '../reading/agent-event.ts';
 import { type Fields, fieldsOf, jsonReader, listOf, nothing, type Reader, textOf } from '../reading/reader.ts';

@@ -3,8 +3,8 @@
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
+import { recent } from '../../core/bounded.ts';
 import { countedIdsMax, sessionFilesMax } from '../../core/limits.ts';
-import { recent } from '../../core/recent.ts';
 import type { AgentEvent } from '../reading/agent-event.ts';
 import { type Fields, fieldsOf, textOf } from '../reading/reader.ts';
 import type { SessionWatch, SessionWatchOptions } from '../session-watch.ts';

@@ -6,9 +6,9 @@ import type { Card } from '../../core/card.ts';
 import { SwitchgearError } from '../../core/error.ts';
 import { hookTurnMaxMs, storePollMs } from '../../core/limits.ts';
 import type { Settings } from '../../core/settings.ts';
-import { createSwitchgear } from '../../guard/create-switchgear.ts';
+import { assembleSwitchgear } from '../../guard/assemble-switchgear.ts';
 import { countError } from '../../guard/journal/journal.ts';
-import { runtimeOf } from '../../guard/runtime/works-of.ts';
+import { runtimeOf } from '../../guard/runtime/runtime.ts';
 import { handle } from '../../hooks/handle-event.ts';
 import type { HookDecision, HookEvent, HookHost, Payload } from '../../hooks/hosts/hook-event.ts';
 import type { HookWorld } from '../../hooks/session/hook-tasks.ts';
@@ -47,25 +47,29 @@ export async function runHook(run: HookRun): Promise<HookDecision> {
     // Below a run the run counts what was used.
     const found = isWatched ? undefined : host.transcript(payload);
     const rates = found && rateKeeper();
-    const gear = createSwitchgear({
-      agent: host.name,
-      ...(rates && { prices: rates.prices }),
-      session,
-      store: isWatched ? withoutHalts(store) : store,
-      ...(policy && { policy }),
-      ...(isWatched && joined?.observes && { mode: 'observe' }),
-      env: {},
-      // The run feeds breakers of its own with the same calls: they must not count twice.
-      project: isWatched ? `${project}#hooks` : project,
-      log: 'silent',
-    });
+    const gear = assembleSwitchgear(
+      {
+        agent: host.name,
+        ...(rates && { prices: rates.prices }),
+        session,
+        store: isWatched ? withoutHalts(store) : store,
+        ...(policy && { policy }),
+        ...(isWatched && joined?.observes && { mode: 'observe' }),
+        env: {},
+        // The run feeds breakers of its own with the same calls: they must not count twice.
+        project: isWatched ? `${project}#hooks` : project,
+        log: 'silent',
+      },
+      {
+        ...(policy && { policyEngine: (await import('../../guard/policy/apply-policy.ts')).policyEngine }),
+        settings: (settings) => withJournal(settings, policy, isWatched),
+        // Its tasks outlive this process: nobody must take them for lost.
+        publishTasks: false,
+        // Budgets that many tasks share count each call once: the run sees all of them.
+        spendsJointBudgets: !isWatched,
+      },
+    );
     const runtime = runtimeOf(gear);
-    // Its tasks outlive this process: nobody must take them for lost.
-    runtime.showing = undefined;
-    runtime.listeners = [];
-    runtime.settings = withJournal(runtime.settings, policy, isWatched);
-    // Budgets that many tasks share count each call once: the run sees all of them.
-    if (isWatched) runtime.budgets = undefined;
     const { name: agent, tellsTurns } = host;
     const isAttended = host.isAttended(payload, env);
     // A run that is tried again is another task, and begins anew.

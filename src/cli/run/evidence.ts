@@ -1,8 +1,8 @@
 /** What a halted agent did last and how often: quoted at the terminal of whoever runs it, and kept nowhere else. */
 
 import type { AgentEvent } from '../../agents/index.ts';
+import { recent } from '../../core/bounded.ts';
 import { callsKeptMax, countedIdsMax, progressLengthMax } from '../../core/limits.ts';
-import { recent } from '../../core/recent.ts';
 import { inputText } from './render-events.ts';
 import { oneLine } from './screen.ts';
 

@@ -1,7 +1,7 @@
 /** Hooks of an agent as the run around it hears them: which calls they can refuse, and what they halted. */
 
 import type { Switchgear, Task } from '../../guard/api.ts';
-import { runtimeOf } from '../../guard/runtime/works-of.ts';
+import { runtimeOf } from '../../guard/runtime/runtime.ts';
 import { halt } from '../../guard/tasks/halt.ts';
 import type { Store } from '../../ports/store.ts';
 import { forgetHooks, hookedRun } from '../../supervisor/hook-mailbox.ts';

@@ -8,10 +8,9 @@ import type { AnyFunction, GuardOptions, Switchgear } from '../api.ts';
 import type { askPerson } from '../route/approval.ts';
 import { renewLanes } from '../route/call-site.ts';
 import { guardFunction } from '../route/guarded-function.ts';
-import { laterRounds } from '../route/rounds.ts';
 import { targetOf } from '../route/target.ts';
 import type { Runtime } from '../runtime/runtime.ts';
-import { runtimeOf } from '../runtime/works-of.ts';
+import { runtimeOf } from '../runtime/runtime.ts';
 
 export interface ChainGate {
   readonly runtime: Runtime;
@@ -35,7 +34,7 @@ export function chainGate(
   const { rules: all, rejected } = addRules(policyRules, rules);
   const engine = ruleEngine(all, runtime.settings.ruleSettings);
   runtime.rules = { ...engine, hide: (kept) => veil(engine.hide(kept)) };
-  runtime.rounds = (route, site, args, first, act) => laterRounds(route, site, args, first, act, ask);
+  runtime.ask = ask;
   runtime.told.add('task-missing'); // The run as a whole is judged outside its task, and counts in no budget.
   renewLanes(runtime);
   return {

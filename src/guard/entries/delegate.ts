@@ -17,6 +17,7 @@ import { finish, timeoutError } from '../route/live-call.ts';
 import { noLists, settlingOf } from '../route/outcome.ts';
 import { actionOf } from '../route/proposal.ts';
 import { answer, broken } from '../route/refusing.ts';
+import { laterRounds } from '../route/rounds.ts';
 import { frameOf } from '../runtime/async-context.ts';
 import { fingerprint } from '../runtime/fingerprint.ts';
 import { type Checks, fn, isA, timeoutOf } from '../runtime/option-checks.ts';
@@ -48,9 +49,7 @@ export async function delegate<T>(
     const act = () => ({ ...actionOf(runtime, current, args, {}), fingerprint: 0 });
     const said = tooDeep(runtime, current, act) ?? runtime.admit(runtime, current, act(), clock.nowMs());
     // A worker is sent out in a tick of its own, whatever was said.
-    admission = await (isStop(said) && needsAnotherRound(said)
-      ? (runtime.rounds?.(runtime, current, args, said, act) ?? refuseForGood(runtime, current, act(), said))
-      : said);
+    admission = await (isStop(said) && needsAnotherRound(said) ? laterRounds(runtime, current, args, said, act) : said);
   } catch (error) {
     return answer(runtime, broken(runtime, 'delegate', worker, error), site);
   }

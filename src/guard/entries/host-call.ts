@@ -12,19 +12,20 @@ import type { Answer } from '../../ports/approver.ts';
 import type { Usage } from '../../ports/prices.ts';
 import type { Call, GuardOptions, Switchgear, Task } from '../api.ts';
 import { countError } from '../journal/journal.ts';
-import { type Admission, isStop, keep, needsAnotherRound, refusalOf, refuseForGood, tell } from '../route/admission.ts';
+import { type Admission, isStop, needsAnotherRound, refusalOf, refuseForGood } from '../route/admission.ts';
 import { type CallSite, callSiteFor, type Target } from '../route/call-site.ts';
 import { finish, LiveCall } from '../route/live-call.ts';
 import { outcomeOf, settlingOf } from '../route/outcome.ts';
 import { actionOf, noteMissingTask } from '../route/proposal.ts';
 import { withNote } from '../route/refusal-delivery.ts';
 import { broken } from '../route/refusing.ts';
+import { laterRounds } from '../route/rounds.ts';
 import { applyInside, frameOf } from '../runtime/async-context.ts';
-import { observes, type Runtime } from '../runtime/runtime.ts';
-import { runtimeOf } from '../runtime/works-of.ts';
+import { observes, type Runtime, runtimeOf } from '../runtime/runtime.ts';
 import { costOf, modelOf } from '../tasks/cost.ts';
 import { isKnown } from '../tasks/observe.ts';
 import { placeOf, type TaskNode } from '../tasks/task.ts';
+import { keep, tell } from '../tasks/task-events.ts';
 
 /** What the host knows of a call. */
 export interface HostCall {
@@ -105,13 +106,13 @@ async function laterAdmission(
   const act = answer === undefined ? plain : () => ({ ...plain(), approvedBy: answer.by });
   const said = answer === undefined ? first : runtime.admit(runtime, site, act(), runtime.clock.nowMs());
   if (!isStop(said) || !needsAnotherRound(said)) return said;
-  return runtime.rounds?.(runtime, site, args, said, act) ?? refuseForGood(runtime, site, act(), said);
+  return laterRounds(runtime, site, args, said, act);
 }
 
 /** Whether the host may have to put a question to a person. */
 export function mayAsk(gear: Switchgear): boolean {
-  const { approver, rounds } = runtimeOf(gear);
-  return approver === undefined && rounds !== undefined;
+  const { approver, rules, own } = runtimeOf(gear);
+  return approver === undefined && (rules !== undefined || own !== undefined);
 }
 
 /** Whether a person would be asked about a call that nobody but the host can ask about. It takes and counts nothing. */

@@ -18,7 +18,7 @@ import { frameOf } from '../runtime/async-context.ts';
 import { errorFingerprint, fingerprint } from '../runtime/fingerprint.ts';
 import { type Checks, isA, name as isName, kind, options, text } from '../runtime/option-checks.ts';
 import type { Runtime } from '../runtime/runtime.ts';
-import { runtimeOf } from '../runtime/works-of.ts';
+import { runtimeOf } from '../runtime/runtime.ts';
 import { isKnown } from '../tasks/observe.ts';
 import type { TaskNode } from '../tasks/task.ts';
 import { unknownTask } from '../tasks/task-tree.ts';

@@ -5,7 +5,7 @@ import { raisesMax } from '../../core/limits.ts';
 import type { TaskSettings } from '../../core/settings.ts';
 import type { Code } from '../../core/verdict.ts';
 import type { Switchgear, TaskOptions } from '../api.ts';
-import { runtimeOf } from '../runtime/works-of.ts';
+import { runtimeOf } from '../runtime/runtime.ts';
 import { turnCard } from '../tasks/cards.ts';
 
 /** Answers a card: approve or decline a question, pick up a halt. */

@@ -1,17 +1,17 @@
 /** Controls of the user, kept from harm: one that throws at the gate refuses the call, elsewhere it is passed over. */
 
 import { givenBack } from '../../core/action.ts';
+import { cellKey } from '../../core/cell-key.ts';
 import type { Control } from '../../core/control.ts';
 import type { Seat } from '../../core/decide.ts';
 import { allow } from '../../core/verdict.ts';
 import type { Switchgear } from '../api.ts';
 import { countError } from '../journal/journal.ts';
 import { admit, isStop, settle } from '../route/admission.ts';
-import { pathOf, renewLanes } from '../route/call-site.ts';
-import { laterRounds } from '../route/rounds.ts';
+import { renewLanes } from '../route/call-site.ts';
 import { choices, methods, name } from '../runtime/option-checks.ts';
 import type { OwnSeats, Runtime } from '../runtime/runtime.ts';
-import { runtimeOf } from '../runtime/works-of.ts';
+import { runtimeOf } from '../runtime/runtime.ts';
 
 /** What controls threw while they learnt, until somebody looks. */
 interface Harm {
@@ -27,7 +27,6 @@ export function addControl(gear: Switchgear, control: Control<any>): void {
   choices('task', 'chain', 'target', 'session', 'gear')('the scope of a control', control.scope);
   const own = (runtime.own ?? seatOwnControls(runtime)) as ReturnType<typeof seatOwnControls>;
   runtime.own = own;
-  runtime.rounds ??= laterRounds;
   own.add(tolerant(runtime, own.harm, control as Control<never>));
   renewLanes(runtime);
 }
@@ -58,7 +57,7 @@ function seatOwnControls(runtime: Runtime) {
         .map((control) => {
           const { scope } = control;
           const whose = scope === 'target' ? [scope, target.name] : scope === 'session' ? [scope, session] : [];
-          const cell = store.cell(pathOf('own', control.name, ...whose), () => control.initial(0));
+          const cell = store.cell(cellKey('own', control.name, ...whose), () => control.initial(0));
           return { control, cell, place: 'self' } as unknown as Seat;
         }),
   };

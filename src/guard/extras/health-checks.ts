@@ -6,7 +6,7 @@ import { type BreakerEntry, breakersOf, changeBreaker } from '../breakers/breake
 import { countError, write } from '../journal/journal.ts';
 import { fn, name as isName } from '../runtime/option-checks.ts';
 import type { Runtime } from '../runtime/runtime.ts';
-import { runtimeOf } from '../runtime/works-of.ts';
+import { runtimeOf } from '../runtime/runtime.ts';
 import { wake } from '../tasks/sweep.ts';
 
 /** What a gear with health checks keeps. */

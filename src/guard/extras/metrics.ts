@@ -3,7 +3,7 @@
 import { type BreakerMetrics, breakerMetrics } from '../../core/controls/breaker/metrics.ts';
 import type { Switchgear } from '../api.ts';
 import { breakersOf } from '../breakers/breaker-registry.ts';
-import { runtimeOf } from '../runtime/works-of.ts';
+import { runtimeOf } from '../runtime/runtime.ts';
 
 /** Trips, failure rate and time spent open of the breakers of a name: sums, the worst rate, the longest time. */
 export function metricsOf(gear: Switchgear, name: string): BreakerMetrics {

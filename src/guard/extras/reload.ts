@@ -3,13 +3,12 @@
 import { quoted } from '../../core/quote.ts';
 import { resolveTask } from '../../core/resolve-settings.ts';
 import type { Settings } from '../../core/settings.ts';
+import type { PolicyEngine } from '../../ports/policy.ts';
 import type { PolicyInput, Switchgear } from '../api.ts';
 import { write } from '../journal/journal.ts';
-import { policyEngineOf, takePolicy } from '../policy/policy-engine.ts';
 import { renewLanes } from '../route/call-site.ts';
-import { laterRounds } from '../route/rounds.ts';
-import { list } from '../runtime/option-checks.ts';
-import { runtimeOf } from '../runtime/works-of.ts';
+import { invalid, list } from '../runtime/option-checks.ts';
+import { type Runtime, runtimeOf } from '../runtime/runtime.ts';
 import { seatsOf } from '../tasks/task.ts';
 import { controlsOf, noticeCalls } from '../tasks/task-tree.ts';
 
@@ -17,17 +16,17 @@ import { controlsOf, noticeCalls } from '../tasks/task-tree.ts';
 export function reload(gear: Switchgear, policy: PolicyInput): void {
   const runtime = runtimeOf(gear);
   const before = runtime.settings;
-  const next = takePolicy(policy, runtime.env);
+  const engineOfPolicies = policyEngineOf(runtime);
+  const next = engineOfPolicies.take(policy, runtime.env);
   const { settings } = next;
   const names = Object.keys(settings) as (keyof Settings)[];
   const changed = names.filter((name) => JSON.stringify(settings[name]) !== JSON.stringify(before[name]));
   runtime.settings = settings;
-  runtime.rounds ??= next.rounds as typeof runtime.rounds;
   runtime.budgets?.close();
   runtime.budgets = next.budgets;
   runtime.content = next.content;
   if (runtime.rules !== undefined || next.rules !== undefined) {
-    const engine = next.rules ?? policyEngineOf(policy).noRules(settings);
+    const engine = next.rules ?? engineOfPolicies.noRules(settings);
     runtime.rules = engine.with(runtime.rules, settings.ruleSettings);
   }
   runtime.taskControls.clear();
@@ -47,14 +46,19 @@ export function reload(gear: Switchgear, policy: PolicyInput): void {
   write(runtime, { type: 'policy-reloaded', changed });
 }
 
+/** The checker of policies; only the hooks' own gears have none. */
+function policyEngineOf({ policyEngine }: Runtime): PolicyEngine {
+  if (policyEngine === undefined) throw invalid('this gear takes no policy');
+  return policyEngine;
+}
+
 /** Adds rules written by a model: they may only tighten. The ids of those taken come back. */
 export function tighten(gear: Switchgear, lines: readonly string[], chain?: string): readonly string[] {
   const runtime = runtimeOf(gear);
-  const engine = runtime.rules ?? policyEngineOf(runtime.policy).noRules(runtime.settings);
+  const engine = runtime.rules ?? policyEngineOf(runtime).noRules(runtime.settings);
   const written = list('the rules', lines).map((line) => (typeof line === 'string' ? line : quoted(line)));
   const { rejected, taken, engine: tightened } = engine.tighten(written, chain ?? `agent:${runtime.agent}`);
   for (const one of rejected) write(runtime, { type: 'rule-rejected', ...one });
-  runtime.rounds ??= laterRounds; // A model's rule may ask, too.
   runtime.rules = tightened;
   renewLanes(runtime);
   return taken;

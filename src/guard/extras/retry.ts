@@ -5,7 +5,7 @@ import { isRefused, refusalOf } from '../../core/refusal.ts';
 import { wait } from '../../platform/system-clock.ts';
 import type { RetryOptions, Switchgear } from '../api.ts';
 import { amount, type Checks, fn, signal as isSignal, options, whole } from '../runtime/option-checks.ts';
-import { runtimeOf } from '../runtime/works-of.ts';
+import { runtimeOf } from '../runtime/runtime.ts';
 
 const checks: Checks = {
   retries: (what, value) => whole(what, value, 0),

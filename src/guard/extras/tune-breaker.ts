@@ -6,7 +6,7 @@ import type { Switchgear } from '../api.ts';
 import { breakerAt, breakersOf } from '../breakers/breaker-registry.ts';
 import { callSiteFor, renewLanes, targetFor } from '../route/call-site.ts';
 import { noteTuning } from '../route/target.ts';
-import { runtimeOf } from '../runtime/works-of.ts';
+import { runtimeOf } from '../runtime/runtime.ts';
 
 export function tune(gear: Switchgear, name: string, overrides: Readonly<Record<string, unknown>>): void {
   const runtime = runtimeOf(gear);

@@ -7,8 +7,7 @@ import type { Stop } from '../../core/verdict.ts';
 import type { EventSource, Switchgear, Watch, WatchOptions } from '../api.ts';
 import { countError, write } from '../journal/journal.ts';
 import { type Checks, fn, name as isName, list, methods, options, whole } from '../runtime/option-checks.ts';
-import { observes } from '../runtime/runtime.ts';
-import { runtimeOf } from '../runtime/works-of.ts';
+import { observes, runtimeOf } from '../runtime/runtime.ts';
 
 const count = (what: string, value: unknown) => whole(what, value, 1);
 const checks: Checks = {

@@ -1,21 +1,22 @@
-/** The policy as a gear takes it: checked, with the environment's word, and its rules ready. */
+/** Turns a policy and the environment into settings, rules and budgets of a gear. */
 
+import { defaultSettings } from '../../core/controls/defaults.ts';
 import { operatorRules, ruleEngine } from '../../core/controls/rules/engine.ts';
 import { checkPolicy } from '../../policy/check/check-policy.ts';
 import { applyEnvironment } from '../../policy/environment.ts';
 import type { PolicyEngine } from '../../ports/policy.ts';
 import { budgetsOf } from '../budgets/joint-budgets.ts';
-import { laterRounds } from '../route/rounds.ts';
 import { contentOf } from './argument-content.ts';
 
 export const policyEngine: PolicyEngine = {
   take(input, env) {
-    const { settings, ignored } = applyEnvironment(checkPolicy(input), env);
+    const isNamed = Object.keys(env).some((name) => /^(SWITCHGEAR|BB_CIRCUIT_BREAKER)_/.test(name));
+    if (input === undefined && !isNamed) return { settings: defaultSettings, ignored: [] };
+    const { settings, ignored } = applyEnvironment(checkPolicy(input ?? {}), env);
     const rules = operatorRules(settings.rules);
     return {
       settings,
       ignored,
-      rounds: laterRounds,
       budgets: budgetsOf(settings.budgets),
       content: contentOf(settings.journal),
       rules: rules.length === 0 ? undefined : ruleEngine(rules, settings.ruleSettings),

@@ -7,7 +7,7 @@ import type { Action, Cost, Outcome, Permit, RuleHit } from '../../core/action.t
 import { countedFailures, refusalAt } from '../../core/controls/breaker/breaker.ts';
 import type { ResultMark } from '../../core/controls/loop/result-mark.ts';
 import { applyAll, checkAll, decide } from '../../core/decide.ts';
-import type { ActionSettled, ControlEvent, EntryBody } from '../../core/event.ts';
+import type { ActionSettled } from '../../core/event.ts';
 import { explain } from '../../core/messages/explain.ts';
 import type { Refusal } from '../../core/refusal.ts';
 import { allow, type Decision, type Stop, stricter } from '../../core/verdict.ts';
@@ -16,7 +16,8 @@ import { wantsTraces, write } from '../journal/journal.ts';
 import { observes, type Runtime } from '../runtime/runtime.ts';
 import { halt, notice, suspect } from '../tasks/halt.ts';
 import { likenessOf } from '../tasks/recent-output.ts';
-import { inheritHalt, placeOf, seatsOf, type TaskNode } from '../tasks/task.ts';
+import { inheritHalt, seatsOf } from '../tasks/task.ts';
+import { isStale, look } from '../tasks/task-events.ts';
 import type { CallSite } from './call-site.ts';
 
 /** What settling an action may bring along. */
@@ -191,11 +192,6 @@ function markOf(outcome: Outcome, result: ResultMark | undefined): ResultMark | 
   return retryable ? { ...known, retryable } : known;
 }
 
-/** Whether the last turn of a task brought nothing new. */
-function isStale(task: TaskNode | undefined): boolean {
-  return (task?.cells.loop.state.memory?.turns.at(-1)?.points ?? 0) > 0;
-}
-
 /** What the ending of an action made due: money spent, an output rule, a tool that failed once too often. */
 function lookAfter(runtime: Runtime, site: CallSite, action: Action, atMs: number): void {
   const task = site.task;
@@ -207,13 +203,6 @@ function lookAfter(runtime: Runtime, site: CallSite, action: Action, atMs: numbe
   else suspect(runtime, task, atMs);
 }
 
-/** The work of a call that was given up ended, or its owner still lives. */
-export function keep(runtime: Runtime, type: 'work-ended' | 'permit-renewed', site: CallSite, permit: Permit): void {
-  const atMs = runtime.clock.nowMs();
-  applyAll(site.panel, { type, atMs, permit });
-  write(runtime, { type, permit }, site.place, atMs);
-}
-
 function noteShadow(runtime: Runtime, site: CallSite, atMs: number): void {
   const breaker = site.breaker!;
   const { name, settings, cell } = breaker;
@@ -221,32 +210,6 @@ function noteShadow(runtime: Runtime, site: CallSite, atMs: number): void {
   if (breaker.shadowed === generation || refusalAt(cell.state, settings, atMs) === undefined) return;
   breaker.shadowed = generation;
   write(runtime, { type: 'breaker-shadowed', key: cell.key, name, generation }, site.place, atMs);
-}
-
-/** What a task can be told: the entry says at least what its controls learn. */
-type Told = Extract<EntryBody, { type: Exclude<ControlEvent['type'], `action-${string}` | 'delegation-returned'> }>;
-
-/** Writes down what a task is told, and has its controls learn it. */
-export function hear(runtime: Runtime, task: TaskNode, told: Told, atMs: number): void {
-  write(runtime, told, placeOf(task), atMs);
-  applyAll(seatsOf(runtime, task), { ...told, atMs });
-}
-
-/** Tells a task what happened and looks at what is due. */
-export function tell(runtime: Runtime, task: TaskNode, told: Told, atMs: number): void {
-  hear(runtime, task, told, atMs);
-  look(runtime, task, atMs);
-}
-
-/** Looks at what is due in a task without any event. */
-export function look(runtime: Runtime, task: TaskNode, atMs: number): void {
-  if (task.haltStop !== undefined || task.ended) return;
-  const due = checkAll(seatsOf(runtime, task), atMs);
-  if (due.kind === 'halt') halt(runtime, task, due, due.control, atMs);
-  else {
-    notice(runtime, task, atMs);
-    if (task.suspected || isStale(task)) suspect(runtime, task, atMs);
-  }
 }
 
 export function refusalOf(stop: Stop, site: CallSite, atMs: number): Refusal {

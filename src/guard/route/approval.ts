@@ -6,7 +6,7 @@ import type { Answer, Approver } from '../../ports/approver.ts';
 import type { Runtime } from '../runtime/runtime.ts';
 import { openCard, turnCard } from '../tasks/cards.ts';
 import { atHalt } from '../tasks/task.ts';
-import { tell } from './admission.ts';
+import { tell } from '../tasks/task-events.ts';
 import type { CallSite } from './call-site.ts';
 
 /** Who approved it, or the word against it. */

@@ -2,6 +2,7 @@
 
 import type { ActionKind, RuleHit } from '../../core/action.ts';
 import { makeRoom, remembered } from '../../core/bounded.ts';
+import { cellKey } from '../../core/cell-key.ts';
 import { type DelegationState, delegation, isCounted } from '../../core/controls/delegation/delegation.ts';
 import type { Panel, Seat } from '../../core/decide.ts';
 import type { EntryPlace } from '../../core/event.ts';
@@ -124,20 +125,15 @@ function breakerKey(
   session: string,
   task: TaskNode | undefined,
 ): string {
-  if (kind === 'model') return pathOf('breaker', 'shared', 'model', name);
-  if (scope === 'shared') return pathOf('breaker', 'shared', 'tool', name);
-  if (scope === 'project') return pathOf('breaker', runtime.project, 'tool', name);
-  const key = pathOf('breaker', runtime.project, scope, { agent, session, task: task?.id ?? session }[scope], name);
+  if (kind === 'model') return cellKey('breaker', 'shared', 'model', name);
+  if (scope === 'shared') return cellKey('breaker', 'shared', 'tool', name);
+  if (scope === 'project') return cellKey('breaker', runtime.project, 'tool', name);
+  const key = cellKey('breaker', runtime.project, scope, { agent, session, task: task?.id ?? session }[scope], name);
   if (scope === 'task' && task !== undefined) {
     task.breakers ??= new Set();
     task.breakers.add(key); // It ends with its task.
   }
   return key;
-}
-
-/** The key of a cell: parts that come from outside cannot be taken for others. */
-export function pathOf(...parts: readonly string[]): string {
-  return parts.map(encodeURIComponent).join('/');
 }
 
 function rulesSeat(runtime: Runtime): Seat | undefined {
@@ -155,7 +151,7 @@ function rulesSeat(runtime: Runtime): Seat | undefined {
 /** The cell of a worker's failures in a session. */
 export function workerCell(runtime: Runtime, session: string, worker: string): Cell<DelegationState> {
   const { workers, store, settings } = runtime;
-  const key = pathOf('worker', session, worker);
+  const key = cellKey('worker', session, worker);
   if (!workers.has(key)) {
     const oldest = makeRoom(workers, workerCellsMax);
     if (oldest !== undefined) store.drop(oldest);

@@ -9,22 +9,15 @@ import type { AnyFunction, GuardOptions } from '../api.ts';
 import { countError } from '../journal/journal.ts';
 import { applyInside, frameOf } from '../runtime/async-context.ts';
 import { observes, type Runtime } from '../runtime/runtime.ts';
-import {
-  type Admission,
-  isStop,
-  keep,
-  needsAnotherRound,
-  refusalOf,
-  refuseForGood,
-  type Settling,
-  tell,
-} from './admission.ts';
+import { keep, tell } from '../tasks/task-events.ts';
+import { type Admission, isStop, needsAnotherRound, refusalOf, refuseForGood, type Settling } from './admission.ts';
 import { type CallSite, callSiteFor, type Target } from './call-site.ts';
 import { failureOfTimeout, finish, LiveCall } from './live-call.ts';
 import { outcomeOf, settlingOf } from './outcome.ts';
 import { actionOf, noteMissingTask } from './proposal.ts';
 import { withNote } from './refusal-delivery.ts';
 import { answer, broken } from './refusing.ts';
+import { laterRounds } from './rounds.ts';
 
 /** The function, guarded. */
 export function guardFunction<F extends AnyFunction>(
@@ -52,7 +45,7 @@ export function guardFunction<F extends AnyFunction>(
       const action = actionOf(runtime, current, args, loose);
       admission = runtime.admit(runtime, current, action, atMs);
       // In its own tick nobody can wait.
-      if (isStop(admission) && needsAnotherRound(admission) && !(isAsync && runtime.rounds)) {
+      if (isStop(admission) && needsAnotherRound(admission) && !(isAsync && !runtime.isDisposed)) {
         admission = refuseForGood(runtime, current, action, admission);
       }
     } catch (error) {
@@ -67,7 +60,7 @@ export function guardFunction<F extends AnyFunction>(
   async function roundsOf(self: unknown, current: CallSite, first: Stop, args: readonly unknown[]): Promise<unknown> {
     let admission: Admission;
     try {
-      admission = await runtime.rounds!(runtime, current, args, first, () => actionOf(runtime, current, args, loose));
+      admission = await laterRounds(runtime, current, args, first, () => actionOf(runtime, current, args, loose));
     } catch (error) {
       return deliver(broken(runtime, 'admit', name, error), current, args);
     }

@@ -8,7 +8,8 @@ import type { Runtime } from '../runtime/runtime.ts';
 import type { Queue, Timeout } from '../runtime/timeouts.ts';
 import { wake } from '../tasks/sweep.ts';
 import { atHalt, type TaskNode } from '../tasks/task.ts';
-import { keep, type Settling, settle } from './admission.ts';
+import { keep } from '../tasks/task-events.ts';
+import { type Settling, settle } from './admission.ts';
 import type { CallSite } from './call-site.ts';
 
 /** A call that is out, as far as its settlement goes. */

@@ -7,30 +7,28 @@ import { fingerprint } from '../runtime/fingerprint.ts';
 import type { Runtime } from '../runtime/runtime.ts';
 import { atHalt } from '../tasks/task.ts';
 import { type Admission, isStop, needsAnotherRound, refuseForGood } from './admission.ts';
-import { askPerson } from './approval.ts';
 import type { CallSite } from './call-site.ts';
 
-/** The permit that came of it, or the last word against it. `act` makes the action anew, `ask` puts the question. */
+/** The permit that came of it, or the last word against it. `act` makes the action anew. */
 export async function laterRounds(
   runtime: Runtime,
   site: CallSite,
   args: readonly unknown[],
   first: Stop,
   act: () => Action,
-  ask = askPerson,
 ): Promise<Admission> {
   let stop = first;
   let approvedBy: string | undefined;
-  for (let round = 1; round < roundsMax; round++) {
+  for (let round = 1; round < roundsMax && !runtime.isDisposed; round++) {
     if (stop.kind === 'wait') await sleepUntil(runtime, site, stop.retryAtMs ?? 0);
     else if (stop.kind === 'ask') {
       const asked = fingerprint('', args);
-      const said = await ask(runtime, site, stop);
+      const said = await runtime.ask(runtime, site, stop);
       if (typeof said !== 'string') return refuseForGood(runtime, site, act(), said, 'ask');
       // A yes is for the arguments as they were: changed meanwhile, they are asked about anew.
       approvedBy = fingerprint('', args) === asked ? said : undefined;
     } else return stop;
-    if (runtime.rounds === undefined) break; // The gear was disposed of: nobody comes back to it.
+    if (runtime.isDisposed) break;
     const action = act();
     const again = approvedBy === undefined ? action : { ...action, approvedBy };
     const admission = runtime.admit(runtime, site, again, runtime.clock.nowMs());

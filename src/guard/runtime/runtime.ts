@@ -1,35 +1,30 @@
 /** The works of a gear: one record of everything that it holds. The files beside this one are functions over it. */
 
-import { sonnetPrices } from '../../core/builtin-prices.ts';
 import type { TaskControls } from '../../core/controls/panel.ts';
 import type { Seat } from '../../core/decide.ts';
+import { quoted } from '../../core/quote.ts';
 import type { RuleEngine } from '../../core/rule-engine.ts';
 import type { BreakerSettings, Settings } from '../../core/settings.ts';
-import { systemClock } from '../../platform/system-clock.ts';
 import type { Answer, Approver } from '../../ports/approver.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Listener } from '../../ports/journal.ts';
 import type { Obey } from '../../ports/orders.ts';
-import type { Budgets, Content } from '../../ports/policy.ts';
+import type { Budgets, Content, PolicyEngine } from '../../ports/policy.ts';
 import type { Prices } from '../../ports/prices.ts';
 import type { Showing } from '../../ports/published-tasks.ts';
 import type { SharedRules } from '../../ports/sharing.ts';
-import type { Shared, Store } from '../../ports/store.ts';
-import { memoryStore } from '../../stores/memory.ts';
-import type { PolicyInput, SwitchgearOptions } from '../api.ts';
+import type { Store } from '../../ports/store.ts';
+import type { Switchgear, SwitchgearOptions } from '../api.ts';
 import type { BreakerControl, BreakerEntry } from '../breakers/breaker-registry.ts';
 import type { HealthChecks } from '../extras/health-checks.ts';
-import { write } from '../journal/journal.ts';
-import { type LogLevel, logLevelOf } from '../journal/log.ts';
-import { takePolicy } from '../policy/policy-engine.ts';
-import { admit } from '../route/admission.ts';
+import type { LogLevel } from '../journal/log.ts';
+import type { admit } from '../route/admission.ts';
+import type { askPerson } from '../route/approval.ts';
 import type { CallSite, Target } from '../route/call-site.ts';
 import type { Leased } from '../route/live-call.ts';
-import type { laterRounds } from '../route/rounds.ts';
-import { obeyOrders } from '../tasks/operator-orders.ts';
 import type { TaskNode } from '../tasks/task.ts';
-import { type Checks, options as checkOptions, choices, entries, fn, isA, methods, name } from './option-checks.ts';
-import { type Timeouts, timeouts } from './timeouts.ts';
+import { invalid } from './option-checks.ts';
+import type { Timeouts } from './timeouts.ts';
 
 export interface Runtime {
   readonly agent: string;
@@ -41,13 +36,15 @@ export interface Runtime {
   readonly approver: Approver | undefined;
   readonly mode: SwitchgearOptions['mode'];
   readonly throws: boolean;
-  readonly policy: PolicyInput | undefined;
+  readonly policyEngine: PolicyEngine | undefined;
   readonly env: Readonly<Record<string, string | undefined>>;
   /** In force now; a reload replaces them. */
   settings: Settings;
   rules: RuleEngine | undefined;
-  /** How actions come back that wait or are asked about; absent where nothing makes them. */
-  rounds: typeof laterRounds | undefined;
+  /** Asks a person about a call. Chains ask in their own way. */
+  ask: typeof askPerson;
+  /** After `dispose`: a call that waited or was asked about is refused. */
+  isDisposed: boolean;
   /** Budgets beyond one task. */
   budgets: Budgets | undefined;
   /** Where the journal holds arguments. */
@@ -105,112 +102,43 @@ export interface Runtime {
   readonly idStem: string;
 }
 
+/** What hooks, chains and the supervisor set on a gear of theirs, beyond the options of the library. */
+export interface RuntimeOverrides {
+  /** Checks policies and makes their rules. Without it a gear takes no policy and reads no environment. */
+  readonly policyEngine?: PolicyEngine;
+  /** Changes the settings of the policy before they are in force. */
+  readonly settings?: (settings: Settings) => Settings;
+  /**
+   * Whether other processes see the tasks of the gear.
+   * @default true
+   */
+  readonly publishTasks?: boolean;
+  /**
+   * Whether calls spend from the joint budgets of the policy.
+   * @default true
+   */
+  readonly spendsJointBudgets?: boolean;
+}
+
 /** Where controls of the user sit. */
 export interface OwnSeats {
   readonly ofTask: (task: TaskNode) => readonly Seat[];
   readonly beside: (runtime: Runtime, target: Target, session: string) => readonly Seat[];
 }
 
-const checks: Checks = {
-  agent: name,
-  session: name,
-  policy: isA,
-  store: methods('cell', 'drop', 'keys', 'append', 'tail', 'putCard', 'card', 'cards', 'close'),
-  clock: methods('nowMs', 'wallMs', 'after'),
-  prices: methods('price', 'dearest'),
-  approver: methods('ask'),
-  mode: choices('enforce', 'observe'),
-  onRefusal: choices('return', 'throw'),
-  log: (what, value) => (typeof value === 'function' ? fn : choices('silent', 'trips', 'info'))(what, value),
-  project: name,
-  env: entries,
-};
-
-let gears = 0;
-
-export function createRuntime(options: SwitchgearOptions): Runtime {
-  checkOptions('createSwitchgear', options, checks);
-  const { log, policy } = options;
-  const env = options.env ?? process.env;
-  const { settings, rules, rounds, budgets, content, ignored } = takePolicy(policy, env);
-  const clock = options.clock ?? options.store?.clock ?? systemClock;
-  const shared = options.store?.shared;
-  const unique = `${shared?.process ?? process.pid}-${++gears}`;
-  const session = options.session ?? `s-${unique}`;
-  const runtime: Runtime = {
-    agent: options.agent ?? 'agent',
-    session,
-    project: options.project ?? process.cwd(),
-    clock,
-    store: options.store ?? memoryStore(clock),
-    prices: options.prices ?? sonnetPrices,
-    approver: options.approver,
-    mode: options.mode,
-    throws: options.onRefusal === 'throw',
-    policy,
-    env,
-    settings,
-    rules,
-    rounds: (rounds ?? shared?.breakers.rounds) as Runtime['rounds'],
-    budgets,
-    content,
-    admit,
-    own: undefined,
-    logLevel: logLevelOf(log),
-    print: typeof log === 'function' ? log : (line) => process.stderr.write(`${line}\n`),
-    listeners: [],
-    errors: 0,
-    telling: false,
-    breakers: new Map(),
-    breakerControls: new Map(),
-    tunings: new Map(),
-    heldNames: new Set(),
-    health: undefined,
-    epoch: 1,
-    rulesSeat: undefined,
-    callSites: new Map(),
-    targets: new Map(),
-    workers: new Set(),
-    returns: new Map(),
-    tasks: new Map(),
-    taskControls: new Map(),
-    halted: new Map(),
-    disarm: undefined,
-    timeouts: timeouts(clock),
-    probes: new Set(),
-    waiting: new Map(),
-    told: new Set(),
-    obey: undefined,
-    showing: undefined,
-    ids: 0,
-    idStem: shared === undefined ? session : unique,
-  };
-  runtime.obey = obeyOrders(runtime);
-  for (const { name, value, used = 'no such setting' } of ignored) {
-    write(runtime, { type: 'setting-ignored', name, value, used: String(used) });
-  }
-  if (shared !== undefined) watchStore(runtime, shared);
-  return runtime;
-}
-
-/** What happens in a shared store: being away is said, and answers from elsewhere reach whoever asked. */
-function watchStore(runtime: Runtime, shared: Shared): void {
-  const showing = shared.show?.(runtime);
-  if (showing !== undefined) runtime.listeners = [showing.heard];
-  runtime.showing = showing;
-  const { state, reason } = shared.health;
-  if (state === 'degraded') write(runtime, { type: 'store-degraded', reason });
-  shared.watch((hint) => {
-    if (hint.type !== 'cell-changed') write(runtime, { type: `store-${hint.type}`, reason: hint.reason });
-    else if (hint.key.startsWith('card/')) {
-      const card = runtime.store.card(hint.key.slice(5));
-      if (card?.state !== 'answered') return;
-      runtime.waiting.get(card.id)?.({ approved: card.answer === 'approve', by: card.by ?? '' });
-    }
-  });
-}
-
 /** Whether the gear only reports. */
 export function observes({ mode, settings }: Runtime): boolean {
   return (mode ?? settings.mode) === 'observe';
+}
+
+const insides = new WeakMap<object, Runtime>();
+
+export function runtimeOf(gear: Switchgear): Runtime {
+  const runtime = insides.get(gear);
+  if (runtime === undefined) throw invalid(`the gear must be one that createSwitchgear made, got ${quoted(gear)}`);
+  return runtime;
+}
+
+export function registerRuntime(gear: Switchgear, runtime: Runtime): void {
+  insides.set(gear, runtime);
 }

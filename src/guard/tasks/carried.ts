@@ -4,7 +4,7 @@ import type { BudgetState } from '../../core/controls/budget/budget.ts';
 import type { TaskSettings } from '../../core/settings.ts';
 import type { Stop } from '../../core/verdict.ts';
 import type { Switchgear } from '../api.ts';
-import { runtimeOf } from '../runtime/works-of.ts';
+import { runtimeOf } from '../runtime/runtime.ts';
 import type { TaskNode } from './task.ts';
 
 /** Plain JSON. */

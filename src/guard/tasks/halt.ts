@@ -9,10 +9,10 @@ import { quoted } from '../../core/quote.ts';
 import type { Refusal } from '../../core/refusal.ts';
 import type { Stop } from '../../core/verdict.ts';
 import { countError, write } from '../journal/journal.ts';
-import { hear } from '../route/admission.ts';
 import { observes, type Runtime } from '../runtime/runtime.ts';
 import { openCard } from './cards.ts';
 import { placeOf, seatsOf, type TaskNode } from './task.ts';
+import { hear } from './task-events.ts';
 
 /** Ends a task and everything below it; never its parent. */
 export function halt(runtime: Runtime, task: TaskNode, stop: Stop, name: string, atMs: number): void {

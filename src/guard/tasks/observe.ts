@@ -7,13 +7,13 @@ import type { Refusal } from '../../core/refusal.ts';
 import { over } from '../../core/verdict.ts';
 import type { Observation } from '../api.ts';
 import { countError } from '../journal/journal.ts';
-import { tell } from '../route/admission.ts';
 import { callKey, fingerprint } from '../runtime/fingerprint.ts';
 import type { Runtime } from '../runtime/runtime.ts';
 import { costOf, modelOf } from './cost.ts';
 import { halt } from './halt.ts';
 import { closeCall, forgetTalk, hearText, likenessOf, noteCall, openCall, talkOf } from './recent-output.ts';
 import { placeOf, type TaskNode } from './task.ts';
+import { tell } from './task-events.ts';
 
 export function observe(runtime: Runtime, task: TaskNode, observation: Observation): Refusal | undefined {
   try {

@@ -2,9 +2,9 @@
 
 import { patienceMaxMs, sweepMs } from '../../core/limits.ts';
 import { countError } from '../journal/journal.ts';
-import { keep, look } from '../route/admission.ts';
 import type { Runtime } from '../runtime/runtime.ts';
 import type { TaskNode } from './task.ts';
+import { keep, look } from './task-events.ts';
 
 /** Makes sure that the sweep runs. */
 export function wake(runtime: Runtime): void {

@@ -1,6 +1,7 @@
 /** The tree of tasks: how one starts, stands still, ends, and what it looks like. */
 
 import { remembered } from '../../core/bounded.ts';
+import { cellKey } from '../../core/cell-key.ts';
 import { carryOn, microsPerCent } from '../../core/controls/budget/budget.ts';
 import { durationOf, idleOf } from '../../core/controls/deadline.ts';
 import { initialTaskCells, type TaskCells, type TaskControls, taskControls } from '../../core/controls/panel.ts';
@@ -13,13 +14,12 @@ import type { TaskSettings } from '../../core/settings.ts';
 import type { TaskOptions, TaskSnapshot } from '../api.ts';
 import { dropBreaker } from '../breakers/breaker-registry.ts';
 import { write } from '../journal/journal.ts';
-import { tell } from '../route/admission.ts';
-import { pathOf } from '../route/call-site.ts';
 import { type Checks, isA, signal as isSignal, name, options } from '../runtime/option-checks.ts';
 import type { Runtime } from '../runtime/runtime.ts';
 import { haltByHand, signOf } from './halt.ts';
 import { isWanted, stopSweep, wake } from './sweep.ts';
 import { placeOf, seatsOf, type TaskNode } from './task.ts';
+import { tell } from './task-events.ts';
 
 const checks: Checks = {
   id: name,
@@ -61,7 +61,7 @@ export function startTask(
   const limits = resolveTask(settings, agent, said);
   const controls = controlsOf(runtime, limits);
   const atMs = clock.nowMs();
-  const { state: cells } = store.cell<TaskCells>(pathOf('task', id), () => initialTaskCells(controls, atMs));
+  const { state: cells } = store.cell<TaskCells>(cellKey('task', id), () => initialTaskCells(controls, atMs));
   if (before !== undefined) carryOn(cells.budget.state, before.cells.budget.state);
   const raises = before === undefined ? 0 : before.raises + 1;
   const node = placeTask(runtime, { id, agent, session, parent, depth, limits, said, controls, cells, raises });
@@ -177,7 +177,7 @@ function end(runtime: Runtime, task: TaskNode, how: 'done' | 'error'): void {
   runtime.tasks.delete(task.id);
   task.parent?.children?.delete(task);
   task.letGo?.();
-  runtime.store.drop(pathOf('task', task.id));
+  runtime.store.drop(cellKey('task', task.id));
   write(runtime, { type: 'task-ended', how: task.haltStop === undefined ? how : 'halted' }, placeOf(task));
 }
 

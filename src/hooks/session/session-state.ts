@@ -1,7 +1,7 @@
 /** What hooks know of a session between two processes: one small cell for it, and one for each of its tasks. */
 
 import type { Permit } from '../../core/action.ts';
-import { pathOf } from '../../guard/route/call-site.ts';
+import { cellKey } from '../../core/cell-key.ts';
 import type { FrozenTask } from '../../guard/tasks/task-transfer.ts';
 import type { ReadMark } from '../spend/transcript.ts';
 
@@ -85,9 +85,9 @@ export interface Given {
 }
 
 export function sessionKey(session: string): string {
-  return pathOf('hook', session);
+  return cellKey('hook', session);
 }
 
 export function taskKey(session: string, task: string): string {
-  return pathOf('hook', session, task);
+  return cellKey('hook', session, task);
 }

@@ -3,8 +3,6 @@
 import { camelOf, nearest, snakeOf } from '../../core/names.ts';
 import { emptyTable, plainCopy, type Table } from '../../core/plain-copy.ts';
 import type { BreakerSettings, Settings, TaskSettings } from '../../core/settings.ts';
-import { policyEngine } from '../../guard/policy/apply-policy.ts';
-import { engineKey } from '../../ports/policy.ts';
 import { presets } from '../table/presets.ts';
 import type { Fields } from '../table/setting.ts';
 import { breakerFields, sections, taskFields, topFields } from '../table/settings.ts';
@@ -55,8 +53,6 @@ export function checkPolicy(input: unknown, source: PolicySource = {}): CheckedP
 /** Marks settings as checked and makes them unchangeable. */
 export function checked(settings: Settings, provenance: ReadonlyMap<string, Provenance>): CheckedPolicy {
   const policy: CheckedPolicy = { settings: frozen(settings), provenance };
-  // It brings its engine along, so that a gear can take it up in a bundled program, too.
-  Object.defineProperty(policy, engineKey, { value: policyEngine });
   checkedOnes.add(policy);
   return policy;
 }

@@ -3,6 +3,7 @@
 import type { Card } from '../../core/card.ts';
 import type { Entry } from '../../core/event.ts';
 import { cellBytesMax, keptDealsMax } from '../../core/limits.ts';
+import { ordersKey } from '../../ports/orders.ts';
 import type { Deal, Dealt, Next, Note } from '../../ports/store.ts';
 import { nothingPending, show, showOneMore, stateFor, type View, type Views } from './cell-views.ts';
 
@@ -124,9 +125,6 @@ export function putStep(card: Card): (stored: Card | null) => Next<Card | null> 
     return isNew || laterCard(card, stored) === card ? { state: card } : 'keep';
   };
 }
-
-/** The cell of what an operator orders. */
-export const ordersKey = 'orders';
 
 /** Whether it is what people say or are asked: a store that is full has room for that. */
 export function isForPeople(key: string): boolean {

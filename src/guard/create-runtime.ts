@@ -1,0 +1,128 @@
+/** Creates the runtime of a gear from its options. */
+
+import { sonnetPrices } from '../core/builtin-prices.ts';
+import { defaultSettings } from '../core/controls/defaults.ts';
+import { systemClock } from '../platform/system-clock.ts';
+import type { Shared } from '../ports/store.ts';
+import { memoryStore } from '../stores/memory.ts';
+import type { SwitchgearOptions } from './api.ts';
+import { write } from './journal/journal.ts';
+import { logLevelOf } from './journal/log.ts';
+import { admit } from './route/admission.ts';
+import { askPerson } from './route/approval.ts';
+import {
+  type Checks,
+  options as checkOptions,
+  choices,
+  entries,
+  fn,
+  isA,
+  methods,
+  name,
+} from './runtime/option-checks.ts';
+import type { Runtime, RuntimeOverrides } from './runtime/runtime.ts';
+import { timeouts } from './runtime/timeouts.ts';
+import { obeyOrders } from './tasks/operator-orders.ts';
+
+const checks: Checks = {
+  agent: name,
+  session: name,
+  policy: isA,
+  store: methods('cell', 'drop', 'keys', 'append', 'tail', 'putCard', 'card', 'cards', 'close'),
+  clock: methods('nowMs', 'wallMs', 'after'),
+  prices: methods('price', 'dearest'),
+  approver: methods('ask'),
+  mode: choices('enforce', 'observe'),
+  onRefusal: choices('return', 'throw'),
+  log: (what, value) => (typeof value === 'function' ? fn : choices('silent', 'trips', 'info'))(what, value),
+  project: name,
+  env: entries,
+};
+
+let gears = 0;
+
+export function createRuntime(options: SwitchgearOptions, overrides: RuntimeOverrides): Runtime {
+  checkOptions('createSwitchgear', options, checks);
+  const { log, policy } = options;
+  const env = options.env ?? process.env;
+  const { policyEngine, publishTasks = true, spendsJointBudgets = true } = overrides;
+  const taken = policyEngine?.take(policy, env) ?? { settings: defaultSettings, ignored: [] };
+  const { rules, budgets, content, ignored } = taken;
+  const settings = overrides.settings?.(taken.settings) ?? taken.settings;
+  const clock = options.clock ?? options.store?.clock ?? systemClock;
+  const shared = options.store?.shared;
+  const unique = `${shared?.process ?? process.pid}-${++gears}`;
+  const session = options.session ?? `s-${unique}`;
+  const runtime: Runtime = {
+    agent: options.agent ?? 'agent',
+    session,
+    project: options.project ?? process.cwd(),
+    clock,
+    store: options.store ?? memoryStore(clock),
+    prices: options.prices ?? sonnetPrices,
+    approver: options.approver,
+    mode: options.mode,
+    throws: options.onRefusal === 'throw',
+    policyEngine,
+    env,
+    settings,
+    rules,
+    ask: askPerson,
+    isDisposed: false,
+    budgets: spendsJointBudgets ? budgets : undefined,
+    content,
+    admit,
+    own: undefined,
+    logLevel: logLevelOf(log),
+    print: typeof log === 'function' ? log : (line) => process.stderr.write(`${line}\n`),
+    listeners: [],
+    errors: 0,
+    telling: false,
+    breakers: new Map(),
+    breakerControls: new Map(),
+    tunings: new Map(),
+    heldNames: new Set(),
+    health: undefined,
+    epoch: 1,
+    rulesSeat: undefined,
+    callSites: new Map(),
+    targets: new Map(),
+    workers: new Set(),
+    returns: new Map(),
+    tasks: new Map(),
+    taskControls: new Map(),
+    halted: new Map(),
+    disarm: undefined,
+    timeouts: timeouts(clock),
+    probes: new Set(),
+    waiting: new Map(),
+    told: new Set(),
+    obey: undefined,
+    showing: undefined,
+    ids: 0,
+    idStem: shared === undefined ? session : unique,
+  };
+  runtime.obey = obeyOrders(runtime);
+  for (const { name, value, used = 'no such setting' } of ignored) {
+    write(runtime, { type: 'setting-ignored', name, value, used: String(used) });
+  }
+  if (shared !== undefined) watchStore(runtime, shared, publishTasks);
+  return runtime;
+}
+
+/** What happens in a shared store: being away is said, and answers from elsewhere reach whoever asked. */
+function watchStore(runtime: Runtime, shared: Shared, publishTasks: boolean): void {
+  const showing = publishTasks ? shared.show?.(runtime) : undefined;
+  if (showing !== undefined) runtime.listeners = [showing.heard];
+  runtime.showing = showing;
+  const { state, reason } = shared.health;
+  if (state === 'degraded') write(runtime, { type: 'store-degraded', reason });
+  shared.watch((hint) => {
+    if (hint.type !== 'cell-changed') write(runtime, { type: `store-${hint.type}`, reason: hint.reason });
+    else if (hint.key.startsWith('card/')) {
+      const card = runtime.store.card(hint.key.slice(5));
+      if (card?.state !== 'answered') return;
+      runtime.waiting.get(card.id)?.({ approved: card.answer === 'approve', by: card.by ?? '' });
+    }
+  });
+}
