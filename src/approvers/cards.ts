@@ -4,39 +4,39 @@ import { answerPollMs } from '../core/limits.ts';
 import type { Answer, Approver } from '../ports/approver.ts';
 import type { Store } from '../ports/store.ts';
 
-export function cards({ store }: { readonly store: Store }): Approver {
+export function cardApprover({ store }: { readonly store: Store }): Approver {
   return {
     name: 'inbox',
     ask: (card, signal) =>
       new Promise((resolve, reject) => {
-        let disarm = () => {};
-        const end = (settle: () => void) => {
-          disarm();
-          forget?.();
-          signal.removeEventListener('abort', leave);
+        let stopPolling = () => {};
+        const finish = (settle: () => void) => {
+          stopPolling();
+          unwatch?.();
+          signal.removeEventListener('abort', onAbort);
           settle();
         };
-        const leave = () => end(() => reject(new Error('nobody waits for an answer any more')));
-        const look = () => {
-          const answer = answerIn(store, card.id);
-          if (answer !== undefined) end(() => resolve(answer));
+        const onAbort = () => finish(() => reject(new Error('nobody waits for an answer any more')));
+        const checkAnswer = () => {
+          const answer = readAnswer(store, card.id);
+          if (answer !== undefined) finish(() => resolve(answer));
           return answer !== undefined;
         };
         // Hints may be late or missing: a look each second is what counts.
         const poll = () => {
-          if (!look()) disarm = store.clock.after(answerPollMs, poll, true);
+          if (!checkAnswer()) stopPolling = store.clock.after(answerPollMs, poll, true);
         };
-        const forget = store.shared?.watch((hint) => {
-          if (hint.type === 'cell-changed' && hint.key === `card/${card.id}`) look();
+        const unwatch = store.shared?.watch((hint) => {
+          if (hint.type === 'cell-changed' && hint.key === `card/${card.id}`) checkAnswer();
         });
-        if (signal.aborted) return leave();
-        signal.addEventListener('abort', leave, { once: true });
+        if (signal.aborted) return onAbort();
+        signal.addEventListener('abort', onAbort, { once: true });
         poll();
       }),
   };
 }
 
-function answerIn(store: Store, id: string): Answer | undefined {
+function readAnswer(store: Store, id: string): Answer | undefined {
   store.shared?.refresh();
   const { state, answer, by = '' } = store.card(id) ?? {};
   if (state !== 'answered' && state !== 'used') return undefined;

@@ -3,24 +3,26 @@
 import type { Answer, Approver } from '../ports/approver.ts';
 
 /** Asks through all of them that are there. One that breaks leaves it to the others. */
-export function firstOf(...approvers: readonly Approver[]): Approver {
-  const there = () => approvers.filter((each) => each.isThere?.() !== false);
+export function firstAnswer(...approvers: readonly Approver[]): Approver {
+  const availableApprovers = () => approvers.filter((approver) => approver.isThere?.() !== false);
   return {
     name: approvers.map(({ name }) => name).join(', '),
-    isThere: () => there().length > 0,
+    isThere: () => availableApprovers().length > 0,
     async ask(card, signal) {
-      const over = new AbortController();
-      const both = AbortSignal.any([signal, over.signal]);
+      const controller = new AbortController();
+      const signals = AbortSignal.any([signal, controller.signal]);
       try {
-        return await Promise.any(there().map((each) => heard(each, () => each.ask(card, both))));
+        return await Promise.any(
+          availableApprovers().map((approver) => askOne(approver, () => approver.ask(card, signals))),
+        );
       } finally {
-        over.abort();
+        controller.abort();
       }
     },
   };
 }
 
-async function heard({ name }: Approver, ask: () => Promise<Answer>): Promise<Answer> {
+async function askOne({ name }: Approver, ask: () => Promise<Answer>): Promise<Answer> {
   const answer = await ask();
   if (typeof answer?.approved !== 'boolean') throw new Error(`${name} gave no answer`);
   return answer;

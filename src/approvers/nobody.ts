@@ -2,7 +2,7 @@
 
 import type { Approver } from '../ports/approver.ts';
 
-export const nobody: Approver = {
+export const noApprover: Approver = {
   name: 'nobody',
   isThere: () => false,
   ask: () => Promise.reject(new Error('nobody is there to ask')),

@@ -13,7 +13,7 @@ export interface TerminalOptions {
   readonly output?: NodeJS.WritableStream;
 }
 
-const words: Readonly<Record<string, Pick<Answer, 'approved' | 'for'>>> = {
+const answersByWord: Readonly<Record<string, Pick<Answer, 'approved' | 'for'>>> = {
   y: { approved: true },
   yes: { approved: true },
   n: { approved: false },
@@ -22,7 +22,7 @@ const words: Readonly<Record<string, Pick<Answer, 'approved' | 'for'>>> = {
   always: { approved: true, for: 'always' },
 };
 
-export function terminal({ input = process.stdin, output = process.stderr }: TerminalOptions = {}): Approver {
+export function terminalApprover({ input = process.stdin, output = process.stderr }: TerminalOptions = {}): Approver {
   return {
     name: 'terminal',
     isThere: () => input.isTTY === true,
@@ -30,25 +30,25 @@ export function terminal({ input = process.stdin, output = process.stderr }: Ter
       if (input.isTTY !== true) throw new Error('there is no terminal to ask at');
       signal.throwIfAborted();
       const lines = createInterface({ input, output });
-      const leave = () => lines.close();
-      signal.addEventListener('abort', leave, { once: true });
+      const onAbort = () => lines.close();
+      signal.addEventListener('abort', onAbort, { once: true });
       try {
-        const offered = wordsOf(card);
-        lines.setPrompt(`${card.evidence.map(plain).join('\n')}\nGo on? [${offered.join('/')}] `);
+        const words = listWords(card);
+        lines.setPrompt(`${card.evidence.map(stripControls).join('\n')}\nGo on? [${words.join('/')}] `);
         lines.prompt();
         let tries = 0;
         for await (const line of lines) {
           if (signal.aborted) break;
-          const said = line.trim().toLowerCase();
-          const answer = offered.includes(said) || said === 'yes' || said === 'no' ? words[said] : undefined;
+          const word = line.trim().toLowerCase();
+          const answer = words.includes(word) || word === 'yes' || word === 'no' ? answersByWord[word] : undefined;
           if (answer !== undefined) return { ...answer, by: userName() };
           if (++tries >= questionTriesMax) break;
-          output.write(`Please say ${offered.join(', ')}.\n`);
+          output.write(`Please say ${words.join(', ')}.\n`);
           lines.prompt();
         }
         throw new Error('nobody at the terminal said yes or no');
       } finally {
-        signal.removeEventListener('abort', leave);
+        signal.removeEventListener('abort', onAbort);
         lines.close();
       }
     },
@@ -56,7 +56,7 @@ export function terminal({ input = process.stdin, output = process.stderr }: Ter
 }
 
 /** What can be said to a card. */
-function wordsOf({ actions }: Card): readonly string[] {
+function listWords({ actions }: Card): readonly string[] {
   return [
     'y',
     'n',
@@ -66,6 +66,6 @@ function wordsOf({ actions }: Card): readonly string[] {
 }
 
 /** Reasons come from files and models: nothing of them may steer a terminal. */
-function plain(text: string): string {
+function stripControls(text: string): string {
   return text.replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+/gu, '·');
 }

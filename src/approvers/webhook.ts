@@ -11,8 +11,8 @@ export interface WebhookOptions {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-export function webhook({ url, headers = {} }: WebhookOptions): Approver {
-  const address = addressOf(url);
+export function webhookApprover({ url, headers = {} }: WebhookOptions): Approver {
+  const address = parseUrl(url);
   return {
     name: `webhook ${address.host}`,
     async ask(card, signal) {
@@ -23,17 +23,17 @@ export function webhook({ url, headers = {} }: WebhookOptions): Approver {
         redirect: 'error', // An answer from elsewhere is none.
         signal: AbortSignal.any([signal, AbortSignal.timeout(webhookTimeoutMs)]),
       });
-      if (response.status === 202) return later(signal);
+      if (response.status === 202) return waitForAbort(signal);
       if (!response.ok) throw new Error(`${address.host} answered ${response.status}`);
-      return answerOf(JSON.parse(await textOf(response)), address.host);
+      return parseAnswer(JSON.parse(await readBody(response)), address.host);
     },
   };
 }
 
-function addressOf(url: string): URL {
+function parseUrl(url: string): URL {
   const address = URL.canParse(url) ? new URL(url) : undefined;
-  const isHere = /^(localhost|127(\.\d+){3}|\[::1\])$/.test(address?.hostname ?? '');
-  if (address?.protocol === 'https:' || (address?.protocol === 'http:' && isHere)) return address;
+  const isLoopback = /^(localhost|127(\.\d+){3}|\[::1\])$/.test(address?.hostname ?? '');
+  if (address?.protocol === 'https:' || (address?.protocol === 'http:' && isLoopback)) return address;
   throw new SwitchgearError(
     'invalid_argument',
     `the url of a webhook must be https or of this machine, got ${quoted(url)}`,
@@ -41,15 +41,15 @@ function addressOf(url: string): URL {
 }
 
 /** Somebody answers later, in the store: whoever waits there hears it. */
-function later(signal: AbortSignal): Promise<never> {
+function waitForAbort(signal: AbortSignal): Promise<never> {
   return new Promise((_, reject) => {
-    const leave = () => reject(new Error('nobody waits for an answer any more'));
-    if (signal.aborted) leave();
-    else signal.addEventListener('abort', leave, { once: true });
+    const onAbort = () => reject(new Error('nobody waits for an answer any more'));
+    if (signal.aborted) onAbort();
+    else signal.addEventListener('abort', onAbort, { once: true });
   });
 }
 
-async function textOf(response: Response): Promise<string> {
+async function readBody(response: Response): Promise<string> {
   const parts: Uint8Array[] = [];
   let bytes = 0;
   for await (const part of response.body ?? []) {
@@ -60,9 +60,9 @@ async function textOf(response: Response): Promise<string> {
   return Buffer.concat(parts).toString('utf8');
 }
 
-function answerOf(said: unknown, host: string): Answer {
-  const { approved, by, for: lasts } = (said ?? {}) as Partial<Answer>;
+function parseAnswer(body: unknown, host: string): Answer {
+  const { approved, by, for: duration } = (body ?? {}) as Partial<Answer>;
   if (typeof approved !== 'boolean') throw new Error(`${host} gave no answer`);
-  const who = typeof by === 'string' && by !== '' ? by : host;
-  return { approved, by: who, ...((lasts === 'run' || lasts === 'always') && { for: lasts }) };
+  const answeredBy = typeof by === 'string' && by !== '' ? by : host;
+  return { approved, by: answeredBy, ...((duration === 'run' || duration === 'always') && { for: duration }) };
 }

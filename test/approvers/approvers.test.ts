@@ -3,11 +3,11 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from 'node:net';
 import { PassThrough } from 'node:stream';
 import { test } from 'node:test';
-import { cards } from '../../src/approvers/cards.ts';
-import { firstOf } from '../../src/approvers/first-of.ts';
-import { nobody } from '../../src/approvers/nobody.ts';
-import { terminal } from '../../src/approvers/terminal.ts';
-import { webhook } from '../../src/approvers/webhook.ts';
+import { cardApprover } from '../../src/approvers/cards.ts';
+import { firstAnswer } from '../../src/approvers/first-of.ts';
+import { noApprover } from '../../src/approvers/nobody.ts';
+import { terminalApprover } from '../../src/approvers/terminal.ts';
+import { webhookApprover } from '../../src/approvers/webhook.ts';
 import type { Card, CardAction } from '../../src/core/card.ts';
 import type { Approver } from '../../src/ports/approver.ts';
 import { memoryStore } from '../../src/stores/memory.ts';
@@ -27,7 +27,7 @@ function typing(isTTY = true) {
   const output = new PassThrough();
   const shown: string[] = [];
   output.on('data', (data) => shown.push(String(data)));
-  return { input, output, shown, approver: terminal({ input, output }) };
+  return { input, output, shown, approver: terminalApprover({ input, output }) };
 }
 
 function store() {
@@ -88,13 +88,13 @@ approverSuite('terminal', () => {
 
 approverSuite('cards', () => {
   const { kept, answer } = store();
-  return { approver: cards({ store: kept }), answer };
+  return { approver: cardApprover({ store: kept }), answer };
 });
 
 approverSuite('webhook', async () => {
   const { url, responseTo, close } = await serving();
   return {
-    approver: webhook({ url }),
+    approver: webhookApprover({ url }),
     answer: async (card, action) => void (await responseTo(card)).end(JSON.stringify({ ...said[action], by: 'bob' })),
     close,
   };
@@ -102,14 +102,17 @@ approverSuite('webhook', async () => {
 
 approverSuite('first of several', () => {
   const { kept, answer } = store();
-  return { approver: firstOf(nobody, typing(false).approver, cards({ store: kept }), typing().approver), answer };
+  return {
+    approver: firstAnswer(noApprover, typing(false).approver, cardApprover({ store: kept }), typing().approver),
+    answer,
+  };
 });
 
 const signal = () => new AbortController().signal;
 
 test('nobody is not there, and does not answer', async () => {
-  assert.equal(nobody.isThere?.(), false);
-  await assert.rejects(nobody.ask(questionCard(), signal()));
+  assert.equal(noApprover.isThere?.(), false);
+  await assert.rejects(noApprover.ask(questionCard(), signal()));
 });
 
 test('without a terminal nobody is asked there', async () => {
@@ -164,7 +167,7 @@ test('a webhook is sent the card with the headers, and its answer must be one', 
   for (const answer of bad) {
     const { url, close, asked } = await serving(answer);
     const card = questionCard();
-    await assert.rejects(webhook({ url, headers: { authorization: 'Bearer t' } }).ask(card, signal()));
+    await assert.rejects(webhookApprover({ url, headers: { authorization: 'Bearer t' } }).ask(card, signal()));
     assert.equal(asked[0]?.headers.authorization, 'Bearer t');
     assert.deepEqual(asked[0]?.card, card);
     close();
@@ -175,7 +178,7 @@ test('after a 202 a webhook leaves the answer to others', async () => {
   const { url, close } = await serving((response) => response.writeHead(202).end());
   const { kept, answer } = store();
   const card = questionCard();
-  const asked = firstOf(webhook({ url }), cards({ store: kept })).ask(card, signal());
+  const asked = firstAnswer(webhookApprover({ url }), cardApprover({ store: kept })).ask(card, signal());
   await answer(card, 'approve');
   assert.deepEqual(await asked, { approved: true, by: 'bob' });
   close();
@@ -183,10 +186,10 @@ test('after a 202 a webhook leaves the answer to others', async () => {
 
 test('a webhook goes to this machine or over https', () => {
   for (const url of ['https://example.com/a', 'http://localhost:1', 'http://127.0.0.1', 'http://[::1]:2/x']) {
-    assert.ok(webhook({ url }).name.startsWith('webhook '));
+    assert.ok(webhookApprover({ url }).name.startsWith('webhook '));
   }
   for (const url of ['http://example.com', 'ftp://localhost', 'nonsense', 'http://127.0.0.1.example.com']) {
-    assert.throws(() => webhook({ url }), { code: 'invalid_argument' });
+    assert.throws(() => webhookApprover({ url }), { code: 'invalid_argument' });
   }
 });
 
@@ -210,11 +213,11 @@ test('of several the first answer counts, the others are let go, and where all b
       throw new Error('at once');
     },
   };
-  const several = firstOf(broken, odd, silent, ready);
+  const several = firstAnswer(broken, odd, silent, ready);
   assert.equal(several.name, 'broken, odd, silent, ready');
   assert.deepEqual(await several.ask(questionCard(), signal()), { approved: false, by: 'ann' });
   assert.equal(wasLetGo, true);
-  await assert.rejects(firstOf(broken, odd).ask(questionCard(), signal()));
-  assert.equal(firstOf(nobody, typing(false).approver).isThere?.(), false);
-  assert.equal(firstOf(nobody, ready).isThere?.(), true);
+  await assert.rejects(firstAnswer(broken, odd).ask(questionCard(), signal()));
+  assert.equal(firstAnswer(noApprover, typing(false).approver).isThere?.(), false);
+  assert.equal(firstAnswer(noApprover, ready).isThere?.(), true);
 });

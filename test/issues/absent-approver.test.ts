@@ -2,12 +2,12 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { nobody } from '../../src/approvers/index.ts';
+import { noApprover } from '../../src/approvers/index.ts';
 import { createSwitchgear, refusalOf } from '../../src/index.ts';
 
 test('where the approver is not there, the call is refused and no card is left open', async () => {
   const policy = { rules: [{ target: 'tool:pay', condition: 'ability:pay', action: 'confirm' }] };
-  const gear = createSwitchgear({ approver: nobody, policy, log: 'silent', env: {} });
+  const gear = createSwitchgear({ approver: noApprover, policy, log: 'silent', env: {} });
   const pay = gear.guard('pay', async () => 'paid');
   assert.equal(refusalOf(await pay())?.code, 'rule_unanswered');
   assert.deepEqual(gear.snapshot().cards, []);

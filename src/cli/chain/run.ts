@@ -2,9 +2,9 @@
 
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
-import { cards } from '../../approvers/cards.ts';
-import { firstOf } from '../../approvers/first-of.ts';
-import { terminal as atTerminal } from '../../approvers/terminal.ts';
+import { cardApprover } from '../../approvers/cards.ts';
+import { firstAnswer } from '../../approvers/first-of.ts';
+import { terminalApprover as atTerminal } from '../../approvers/terminal.ts';
 import type { AbilitySource } from '../../chains/abilities/ability.ts';
 import { chainError, lineOf } from '../../chains/file/problem.ts';
 import { readChain, readText } from '../../chains/file/read-chain.ts';
@@ -131,9 +131,9 @@ async function begin(
 
 /** At the terminal where somebody sits there, and in the inbox. Who leaves the terminal at a question ends the run. */
 function approverAt({ input, err }: Terminal, store: SharedStore, stop: AbortController): Approver {
-  if (input === undefined) return cards({ store });
+  if (input === undefined) return cardApprover({ store });
   const here = atTerminal({ input });
-  return firstOf(
+  return firstAnswer(
     {
       ...here,
       ask: (card, signal) =>
@@ -144,7 +144,7 @@ function approverAt({ input, err }: Terminal, store: SharedStore, stop: AbortCon
           throw error;
         }),
     },
-    cards({ store }),
+    cardApprover({ store }),
   );
 }
 
