@@ -5,9 +5,9 @@ import type { Refusal } from '../core/refusal.ts';
 import type { Switchgear, Task } from '../guard/api.ts';
 import { defaultSwitchgear } from '../guard/create-switchgear.ts';
 import { bookUsage, hostCall } from '../guard/entries/host-call.ts';
-import { once } from './host/guard-once.ts';
-import { haltFacts, told } from './host/host-run.ts';
-import { usageReader } from './host/provider-usage.ts';
+import { guardOnce } from './host/guard-once.ts';
+import { makeHaltFacts, refusalText } from './host/host-run.ts';
+import { createUsageReader } from './host/provider-usage.ts';
 
 export interface FetchOptions {
   /** The gear that guards; the one of the process unless said. */
@@ -33,7 +33,7 @@ export function protect<F>(fetch: F, options: FetchOptions = {}): F {
     if ('refusal' in answer) return refusedResponse(answer.refusal);
     return answer.value.ok && task !== undefined ? metered(answer.value, gear, task, model) : answer.value;
   };
-  return once(fetch, gear, () => guarded as F & object);
+  return guardOnce(fetch, gear, () => guarded as F & object);
 }
 
 /** What a status says of the provider: its own errors count, those of the request do not. */
@@ -46,13 +46,13 @@ function classify(ending: object): 'failure' | 'neutral' | undefined {
 /** The answer, read on its way: what it cost is booked when it ends, or when nobody reads on. */
 function metered(response: Response, gear: Switchgear, task: Task, asked: string): Response {
   if (response.body === null) return response;
-  const reader = usageReader(fetchBodyMax);
+  const reader = createUsageReader(fetchBodyMax);
   const decoder = new TextDecoder();
   const source = response.body;
   const passing = async function* () {
     try {
       for await (const chunk of source) {
-        reader.take(decoder.decode(chunk, { stream: true }));
+        reader.append(decoder.decode(chunk, { stream: true }));
         yield chunk;
       }
     } finally {
@@ -67,7 +67,7 @@ function metered(response: Response, gear: Switchgear, task: Task, asked: string
 
 /** A refusal in the form that the SDKs turn into an error of theirs; the header says that trying again is no use. */
 function refusedResponse(refusal: Refusal): Response {
-  const error = { ...haltFacts(refusal), type: 'switchgear_refused', message: told(refusal) };
+  const error = { ...makeHaltFacts(refusal), type: 'switchgear_refused', message: refusalText(refusal) };
   const headers = { 'content-type': 'application/json', 'x-should-retry': 'false' };
   return new Response(JSON.stringify({ type: 'error', error }), { status: 403, headers });
 }

@@ -5,8 +5,8 @@ import { isThenable } from '../core/thenable.ts';
 import type { AnyFunction, Switchgear, Task } from '../guard/api.ts';
 import { defaultSwitchgear } from '../guard/create-switchgear.ts';
 import { invalid } from '../guard/runtime/option-checks.ts';
-import { once } from './host/guard-once.ts';
-import { refusedError } from './host/host-run.ts';
+import { guardOnce } from './host/guard-once.ts';
+import { makeRefusedError } from './host/host-run.ts';
 
 export interface FunctionsOptions {
   /** The gear that guards; the one of the process unless said. */
@@ -19,7 +19,7 @@ export interface FunctionsOptions {
 export function protect<T extends object>(functions: T, options: FunctionsOptions = {}): T {
   const { gear = defaultSwitchgear(), task } = options;
   const guarded = (name: string, value: unknown) =>
-    typeof value === 'function' ? once(value, gear, () => guard(gear, task, name, value as AnyFunction)) : value;
+    typeof value === 'function' ? guardOnce(value, gear, () => guard(gear, task, name, value as AnyFunction)) : value;
   if (typeof functions !== 'function') {
     return Object.fromEntries(Object.entries(functions).map(([name, value]) => [name, guarded(name, value)])) as T;
   }
@@ -40,6 +40,6 @@ function guard(gear: Switchgear, task: Task | undefined, name: string, fn: AnyFu
 /** The value, unless it is a refusal. */
 function passed(value: unknown): unknown {
   const refusal = isRefused(value) ? refusalOf(value) : undefined;
-  if (refusal !== undefined) throw refusedError(refusal);
+  if (refusal !== undefined) throw makeRefusedError(refusal);
   return value;
 }

@@ -4,8 +4,8 @@ import type { Task } from '../guard/api.ts';
 import { defaultSwitchgear } from '../guard/create-switchgear.ts';
 import { bookUsage } from '../guard/entries/host-call.ts';
 import { type OpenCall, openCall } from '../guard/entries/open-call.ts';
-import { isGuarded, once } from './host/guard-once.ts';
-import { type HostRun, haltFacts, hostRun, type ProtectOptions, told } from './host/host-run.ts';
+import { guardOnce, isGuardedBy } from './host/guard-once.ts';
+import { createHostRun, type HostRun, makeHaltFacts, type ProtectOptions, refusalText } from './host/host-run.ts';
 import { openWorker } from './host/open-worker.ts';
 
 /** The part of an agent's settings that is read: everything else passes as it is. */
@@ -69,10 +69,10 @@ export function protect<S extends MastraSettings>(settings: S, options: MastraOp
   const fallback = {};
   const { gear = defaultSwitchgear() } = options;
   const hooks = (settings.hooks ?? {}) as Hooks;
-  if (isGuarded(hooks, gear)) return settings;
+  if (isGuardedBy(hooks, gear)) return settings;
 
   function runOf(context: object = fallback): Run {
-    const run = runs.get(context) ?? { ...fresh, host: hostRun(options), calls: new Map() };
+    const run = runs.get(context) ?? { ...fresh, host: createHostRun(options), calls: new Map() };
     runs.set(context, run);
     return run;
   }
@@ -83,7 +83,7 @@ export function protect<S extends MastraSettings>(settings: S, options: MastraOp
       if ((said as { readonly proceed?: unknown } | undefined)?.proceed === false) return said;
       const { toolName: name, input, context = {} } = call;
       const run = runOf(context.requestContext);
-      const task = run.host.begin();
+      const task = run.host.beginCall();
       const worker = workerOf(name, options.workers);
       const host = {
         id: context.toolCallId,
@@ -95,10 +95,10 @@ export function protect<S extends MastraSettings>(settings: S, options: MastraOp
       const answer = await (worker === undefined
         ? openCall(run.host.gear, name, [input], host)
         : openWorker(run.host.gear, task, worker, input));
-      const rest = () => run.host.rest(task);
+      const rest = () => run.host.endCall(task);
       if (answer.refusal !== undefined) {
         rest();
-        return { proceed: false, output: told(answer.refusal) };
+        return { proceed: false, output: refusalText(answer.refusal) };
       }
       run.calls.set(context.toolCallId ?? name, (ending) => {
         answer.settle(ending);
@@ -127,7 +127,7 @@ export function protect<S extends MastraSettings>(settings: S, options: MastraOp
   };
   return {
     ...settings,
-    hooks: once(hooks, gear, () => ({ ...hooks, ...guard })),
+    hooks: guardOnce(hooks, gear, () => ({ ...hooks, ...guard })),
     inputProcessors: withOne(settings.inputProcessors, before),
     outputProcessors: withOne(settings.outputProcessors, after),
   };
@@ -137,7 +137,7 @@ const fresh = { task: undefined, model: '', turn: 0 };
 
 /** Before each model call. A halted run ends here, in the host's own form: as a result with a tripwire. */
 function beginStep(run: Run, { stepNumber, messages = [], model, abort }: Step): object {
-  const task = run.host.begin();
+  const task = run.host.beginCall();
   run.task = task;
   run.model = model?.modelId ?? '';
   run.turn++;
@@ -150,7 +150,7 @@ function beginStep(run: Run, { stepNumber, messages = [], model, abort }: Step):
   const { halt } = task;
   if (halt === undefined) return {};
   leave(run, task);
-  return abort(told(halt), { metadata: { switchgear: haltFacts(halt) } });
+  return abort(refusalText(halt), { metadata: { switchgear: makeHaltFacts(halt) } });
 }
 
 /** After each model call, before its tools run. */
@@ -168,7 +168,7 @@ function endStep(run: Run, { text = '', toolCalls = [], usage = {}, messages }: 
     cacheReadTokens: usage.cachedInputTokens ?? 0,
     cacheWriteTokens: usage.cacheCreationInputTokens ?? 0,
   });
-  host.rest(task);
+  host.endCall(task);
   if (toolCalls.length === 0) leave(run, task);
   return messages;
 }

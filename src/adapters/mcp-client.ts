@@ -4,9 +4,9 @@ import type { Refusal } from '../core/refusal.ts';
 import type { Switchgear, Task } from '../guard/api.ts';
 import { defaultSwitchgear } from '../guard/create-switchgear.ts';
 import { hostCall } from '../guard/entries/host-call.ts';
-import { once } from './host/guard-once.ts';
-import { haltFacts, told } from './host/host-run.ts';
-import { withMethods } from './host/override-methods.ts';
+import { guardOnce } from './host/guard-once.ts';
+import { makeHaltFacts, refusalText } from './host/host-run.ts';
+import { overrideMethods } from './host/override-methods.ts';
 
 /** The subset of a client that is used. */
 export interface McpClientLike {
@@ -58,7 +58,7 @@ export function protect<C extends McpClientLike>(client: C, options: McpClientOp
     return 'value' in answer ? answer.value : refusedResult(answer.refusal);
   }
 
-  return once(client, gear, () => withMethods(client, { callTool }));
+  return guardOnce(client, gear, () => overrideMethods(client, { callTool }));
 }
 
 /** Where the request options stand: after the parameters in 2.x, behind a schema of the result in 1.x. */
@@ -78,6 +78,6 @@ function withAt(args: readonly unknown[], at: number, value: unknown): unknown[]
 
 /** A refusal as the model of any host gets to read it; code finds it under `_meta`. */
 function refusedResult(refusal: Refusal) {
-  const facts = { ...haltFacts(refusal), kind: refusal.kind };
-  return { isError: true, content: [{ type: 'text', text: told(refusal) }], _meta: { switchgear: facts } };
+  const facts = { ...makeHaltFacts(refusal), kind: refusal.kind };
+  return { isError: true, content: [{ type: 'text', text: refusalText(refusal) }], _meta: { switchgear: facts } };
 }

@@ -13,13 +13,13 @@ interface AskedCall {
 export function mustAsk(runs: AiSdkRuns, name: string, input: unknown, id = ''): boolean {
   if (!mayAsk(runs.gear)) return false;
   const run = runs.ofCall(id);
-  const task = run.begin();
+  const task = run.beginCall();
   try {
     const isAsked = wouldAsk(run.gear, name, [input], { id, task });
-    if (isAsked) run.wait(task);
+    if (isAsked) run.awaitApproval(task);
     return isAsked;
   } finally {
-    run.rest(task);
+    run.endCall(task);
   }
 }
 

@@ -6,9 +6,16 @@ import type { Refusal } from '../../core/refusal.ts';
 import type { Task } from '../../guard/api.ts';
 import { hostCall } from '../../guard/entries/host-call.ts';
 import { invalid } from '../../guard/runtime/option-checks.ts';
-import { beginTurn, type HostRun, haltFacts, mayClose, refusedError, told } from '../host/host-run.ts';
-import { withMethods } from '../host/override-methods.ts';
-import { shownTools } from '../host/visible-tools.ts';
+import {
+  beginTurn,
+  claimClosingAnswer,
+  type HostRun,
+  makeHaltFacts,
+  makeRefusedError,
+  refusalText,
+} from '../host/host-run.ts';
+import { overrideMethods } from '../host/override-methods.ts';
+import { visibleTools } from '../host/visible-tools.ts';
 import { callIds, hear, hearPrompt, type Part, type Prompt } from './observe-messages.ts';
 import type { AiSdkRuns } from './runs.ts';
 
@@ -46,7 +53,7 @@ export function protectModel<M>(model: M, runs: AiSdkRuns, hides = false): M {
       `protect needs a model object, got ${JSON.stringify(model)}: make one with a provider, such as gateway(…)`,
     );
   }
-  return withMethods(model, { doGenerate: generate(model, runs, hides), doStream: stream(model, runs, hides) });
+  return overrideMethods(model, { doGenerate: generate(model, runs, hides), doStream: stream(model, runs, hides) });
 }
 
 function isModel(model: unknown): model is ModelLike & object {
@@ -56,7 +63,7 @@ function isModel(model: unknown): model is ModelLike & object {
 function generate(model: ModelLike, runs: AiSdkRuns, hides: boolean) {
   return async (given: Params): Promise<Generated> => {
     const run = runs.ofPrompt(given.prompt ?? []);
-    const task = run.begin();
+    const task = run.beginCall();
     try {
       const params = hides ? hiding(given, run, task) : given;
       const { halt, value } = await callModel(model, run, task, params, (now) => model.doGenerate(now));
@@ -71,10 +78,10 @@ function generate(model: ModelLike, runs: AiSdkRuns, hides: boolean) {
         warnings: [],
         ...value,
         ...end,
-        content: isEmpty ? [...said, { type: 'text', text: told(halt) }] : said,
+        content: isEmpty ? [...said, { type: 'text', text: refusalText(halt) }] : said,
       };
     } finally {
-      run.rest(task);
+      run.endCall(task);
     }
   };
 }
@@ -82,13 +89,13 @@ function generate(model: ModelLike, runs: AiSdkRuns, hides: boolean) {
 function stream(model: ModelLike, runs: AiSdkRuns, hides: boolean) {
   return async (given: Params): Promise<Streamed> => {
     const run = runs.ofPrompt(given.prompt ?? []);
-    const task = run.begin();
+    const task = run.beginCall();
     try {
       const params = hides ? hiding(given, run, task) : given;
       const { halt, value } = await callModel(model, run, task, params, (now) => model.doStream(now));
       return { ...value, stream: ReadableStream.from(listen(value?.stream ?? silence, model, runs, run, task, halt)) };
     } catch (error) {
-      run.rest(task);
+      run.endCall(task);
       throw error;
     }
   };
@@ -118,14 +125,14 @@ async function* listen(
       else if (part.type !== 'finish') {
         if (!isCall(part)) yield part;
       } else {
-        if (text === '') yield* inParts(told(halt));
+        if (text === '') yield* inParts(refusalText(halt));
         yield { ...part, ...ending(model, halt, part.usage, part.providerMetadata) };
       }
     }
   } finally {
     hear(model.modelId, run, task, [{ type: 'text', text }, ...calls], usage);
     runs.asked(run, task, halt === undefined ? callIds(calls) : []);
-    run.rest(task); // Also where the stream broke off, or nobody read on.
+    run.endCall(task); // Also where the stream broke off, or nobody read on.
   }
 }
 
@@ -146,7 +153,7 @@ function isCall({ type }: Part): boolean {
 function hiding(params: Params, run: HostRun, task: Task): Params {
   const { tools = [], toolChoice } = params;
   const isForced = (toolChoice as { readonly type?: unknown } | undefined)?.type === 'tool';
-  const shown = isForced ? tools : shownTools(tools, run.gear, task);
+  const shown = isForced ? tools : visibleTools(tools, run.gear, task);
   if (shown === tools) return params;
   return shown.length > 0 ? { ...params, tools: shown } : { ...params, tools: undefined, toolChoice: undefined };
 }
@@ -168,8 +175,8 @@ async function callModel<T>(
       : { refusal: task.halt };
   if ('value' in answer) return { value: answer.value };
   const { refusal: halt } = answer;
-  if (halt.kind !== 'halt') throw refusedError(halt);
-  if (!mayClose(task, halt)) return { halt };
+  if (halt.kind !== 'halt') throw makeRefusedError(halt);
+  if (!claimClosingAnswer(task, halt)) return { halt };
   try {
     return { halt, value: await call(params.tools ? { ...params, toolChoice: { type: 'none' } } : params) };
   } catch (error) {
@@ -188,6 +195,6 @@ function ending({ specificationVersion }: ModelLike, halt: Refusal, usage: unkno
   return {
     finishReason: isFlat ? 'stop' : { unified: 'stop', raw: halt.code },
     usage: usage ?? none,
-    providerMetadata: { ...(metadata as object | undefined), switchgear: haltFacts(halt) },
+    providerMetadata: { ...(metadata as object | undefined), switchgear: makeHaltFacts(halt) },
   };
 }

@@ -3,7 +3,7 @@
 import { makeRoom } from '../../core/bounded.ts';
 import { countedIdsMax } from '../../core/limits.ts';
 import type { Switchgear, Task } from '../../guard/api.ts';
-import { type HostRun, hostRun, type ProtectOptions } from '../host/host-run.ts';
+import { createHostRun, type HostRun, type ProtectOptions } from '../host/host-run.ts';
 import type { Part, Prompt } from './observe-messages.ts';
 
 export interface AiSdkRuns {
@@ -20,7 +20,7 @@ export interface AiSdkRuns {
 
 export function aiSdkRuns(options: ProtectOptions): AiSdkRuns {
   /** For calls that no model of ours asked for: those of one that is not guarded, or of an earlier process. */
-  const lone = hostRun(options);
+  const lone = createHostRun(options);
   const byCall = new Map<string, HostRun>();
   const byPrompt = new WeakMap<Prompt, HostRun>();
   let latest = lone;
@@ -37,7 +37,7 @@ export function aiSdkRuns(options: ProtectOptions): AiSdkRuns {
     },
     ofPrompt(prompt) {
       // The SDK tries a model that failed again with the prompt it has.
-      latest = byPrompt.get(prompt) ?? toldOf(prompt, byCall) ?? hostRun(options);
+      latest = byPrompt.get(prompt) ?? toldOf(prompt, byCall) ?? createHostRun(options);
       byPrompt.set(prompt, latest);
       return latest;
     },

@@ -3,7 +3,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Call } from '../../guard/api.ts';
 import { type HostCall, hostCall } from '../../guard/entries/host-call.ts';
-import { refusedError, sendOut, turnOf } from '../host/host-run.ts';
+import { delegateToWorker, makeRefusedError, turnOf } from '../host/host-run.ts';
 import { mustAsk, wasApproved } from './approval.ts';
 import type { AiSdkRuns } from './runs.ts';
 
@@ -48,7 +48,7 @@ function callTool(
 ): unknown {
   const id = options.toolCallId;
   const run = runs.ofCall(id);
-  const task = run.begin();
+  const task = run.beginCall();
   const isApproved = () => asked.delete(id ?? '') || wasApproved(options.messages, id);
   const host: HostCall = {
     id,
@@ -75,10 +75,10 @@ function callTool(
   );
   isSync = false;
   const done = answered.then((answer) => {
-    if ('refusal' in answer) throw refusedError(answer.refusal);
+    if ('refusal' in answer) throw makeRefusedError(answer.refusal);
     return answer.value;
   });
-  const rest = () => run.rest(task);
+  const rest = () => run.endCall(task);
   done.then(rest, rest);
   return following ?? done;
 }
@@ -86,16 +86,16 @@ function callTool(
 /** An agent behind a tool: what it streams is awaited to its end. */
 async function sendTool(name: string, tool: ToolLike, runs: AiSdkRuns, input: unknown, options: ToolCallOptions) {
   const run = runs.ofCall(options.toolCallId);
-  const task = run.begin();
+  const task = run.beginCall();
   try {
-    const answer = await sendOut(run, task, name, input, async () => {
+    const answer = await delegateToWorker(run, task, name, input, async () => {
       const result = tool.execute?.(input, options);
       return isStream(result) ? lastOf(result) : result;
     });
-    if ('refusal' in answer) throw refusedError(answer.refusal);
+    if ('refusal' in answer) throw makeRefusedError(answer.refusal);
     return answer.value;
   } finally {
-    run.rest(task);
+    run.endCall(task);
   }
 }
 

@@ -6,7 +6,7 @@ import type { Switchgear, Task } from '../../guard/api.ts';
 import { type HostCall, wouldAsk } from '../../guard/entries/host-call.ts';
 import { type OpenCall, openCall } from '../../guard/entries/open-call.ts';
 import { fingerprint } from '../../guard/runtime/fingerprint.ts';
-import { told } from '../host/host-run.ts';
+import { refusalText } from '../host/host-run.ts';
 import { type OpenWorker, openWorker } from '../host/open-worker.ts';
 
 interface HookInput {
@@ -173,7 +173,7 @@ export function claudeHooks(gear: Switchgear, root: Task): ClaudeHooks {
 
 /** Denied and ended at once: `continue: false` alone would still run this call. */
 function refused(refusal: Refusal): object {
-  const said = decision('deny', told(refusal));
+  const said = decision('deny', refusalText(refusal));
   return refusal.kind === 'halt' ? { ...said, continue: false, stopReason: refusal.explanation } : said;
 }
 

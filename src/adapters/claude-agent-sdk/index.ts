@@ -2,9 +2,9 @@
 
 import type { Task, TaskOptions } from '../../guard/api.ts';
 import { defaultSwitchgear } from '../../guard/create-switchgear.ts';
-import { once } from '../host/guard-once.ts';
-import { haltFacts, isTask, type ProtectOptions } from '../host/host-run.ts';
-import { withMethods } from '../host/override-methods.ts';
+import { guardOnce } from '../host/guard-once.ts';
+import { isTask, makeHaltFacts, type ProtectOptions } from '../host/host-run.ts';
+import { overrideMethods } from '../host/override-methods.ts';
 import { claudeHooks } from './hooks.ts';
 import { claudeListener } from './observe-messages.ts';
 
@@ -45,7 +45,7 @@ export function protect<Q extends (params: never) => AsyncIterable<unknown>>(
       if (around === undefined) task.end();
     }
 
-    const running: QueryLike = withMethods(started, {
+    const running: QueryLike = overrideMethods(started, {
       async next() {
         try {
           const step = await started.next();
@@ -71,11 +71,11 @@ export function protect<Q extends (params: never) => AsyncIterable<unknown>>(
     function hear(message: unknown): void {
       listener.hear(message);
       const isResult = (message as { readonly type?: unknown } | null)?.type === 'result';
-      if (isResult && task.halt) Object.assign(message as object, { switchgear: haltFacts(task.halt) });
+      if (isResult && task.halt) Object.assign(message as object, { switchgear: makeHaltFacts(task.halt) });
     }
 
     return running;
   }
 
-  return once(query, gear, () => guarded as unknown as Q);
+  return guardOnce(query, gear, () => guarded as unknown as Q);
 }

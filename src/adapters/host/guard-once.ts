@@ -2,16 +2,16 @@
 
 import type { Switchgear } from '../../guard/api.ts';
 
-const guards = new WeakMap<object, ReadonlySet<Switchgear>>();
+const guardingGears = new WeakMap<object, ReadonlySet<Switchgear>>();
 
-export function isGuarded(thing: unknown, gear: Switchgear): boolean {
-  return guards.get(thing as object)?.has(gear) === true;
+export function isGuardedBy(thing: unknown, gear: Switchgear): boolean {
+  return guardingGears.get(thing as object)?.has(gear) === true;
 }
 
 /** Makes the guarded thing, unless it is one. */
-export function once<T>(thing: T, gear: Switchgear, make: () => T & object): T {
-  if (isGuarded(thing, gear)) return thing;
-  const made = make();
-  guards.set(made, new Set([...(guards.get(thing as object) ?? []), gear]));
-  return made;
+export function guardOnce<T>(thing: T, gear: Switchgear, make: () => T & object): T {
+  if (isGuardedBy(thing, gear)) return thing;
+  const guarded = make();
+  guardingGears.set(guarded, new Set([...(guardingGears.get(thing as object) ?? []), gear]));
+  return guarded;
 }

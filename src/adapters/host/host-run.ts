@@ -7,7 +7,7 @@ import type { Switchgear, Task, TaskOptions } from '../../guard/api.ts';
 import { defaultSwitchgear } from '../../guard/create-switchgear.ts';
 import type { HostAnswer } from '../../guard/entries/host-call.ts';
 import { runtimeOf } from '../../guard/runtime/runtime.ts';
-import { structureOf } from './open-worker.ts';
+import { judgeByStructure } from './open-worker.ts';
 
 /** What every `protect` takes. */
 export interface ProtectOptions {
@@ -24,92 +24,92 @@ export interface HidingOptions extends ProtectOptions {
 }
 
 /** Whether it is a task that runs, and not options for one. */
-export function isTask(given: Task | TaskOptions | undefined): given is Task {
-  return given !== undefined && 'observe' in given;
+export function isTask(taskOrOptions: Task | TaskOptions | undefined): taskOrOptions is Task {
+  return taskOrOptions !== undefined && 'observe' in taskOrOptions;
 }
 
 export interface HostRun {
   readonly gear: Switchgear;
   /** The task of a call that begins now. */
-  begin(): Task;
+  beginCall(): Task;
   /** The call is over. A run of ours that nothing follows ends by itself. */
-  rest(task: Task): void;
+  endCall(task: Task): void;
   /** A person is being asked, outside of the run: its task stands still until the next call. */
-  wait(task: Task): void;
+  awaitApproval(task: Task): void;
   /** The run came to its answer. */
   end(task: Task): void;
   /** The halt of the latest run. */
   readonly halt: Refusal | undefined;
 }
 
-export function hostRun({ gear = defaultSwitchgear(), task: given }: ProtectOptions = {}): HostRun {
+export function createHostRun({ gear = defaultSwitchgear(), task: taskOrOptions }: ProtectOptions = {}): HostRun {
   const { clock } = runtimeOf(gear);
-  let own: Task | undefined;
-  let latest: Task | undefined;
-  let out = 0;
+  let ownTask: Task | undefined;
+  let latestTask: Task | undefined;
+  let runningCalls = 0;
   let isWaiting = false;
   /** Since when nothing is out. */
-  let restsSinceMs: number | undefined;
+  let idleSinceMs: number | undefined;
   let cancel: (() => void) | undefined;
 
   /** One timer for the whole run: whoever looks too early looks again. */
-  function look(): void {
+  function endIfIdle(): void {
     cancel = undefined;
-    if (own === undefined || restsSinceMs === undefined) return;
-    const restMs = isWaiting ? 1000 * gear.settings.approval.timeoutSecs : hostRestMs;
-    const leftMs = restsSinceMs + restMs - clock.nowMs();
-    if (leftMs <= 0) end(own);
-    else cancel = clock.after(leftMs, look);
+    if (ownTask === undefined || idleSinceMs === undefined) return;
+    const idleLimitMs = isWaiting ? 1000 * gear.settings.approval.timeoutSecs : hostRestMs;
+    const leftMs = idleSinceMs + idleLimitMs - clock.nowMs();
+    if (leftMs <= 0) end(ownTask);
+    else cancel = clock.after(leftMs, endIfIdle);
   }
 
   function end(task: Task): void {
-    if (task !== own) return;
+    if (task !== ownTask) return;
     cancel?.();
     cancel = undefined;
-    own = undefined;
+    ownTask = undefined;
     isWaiting = false;
     task.end();
   }
 
   return {
     gear,
-    begin() {
-      latest = isTask(given) ? given : gear.currentTask();
-      if (latest !== undefined) return latest;
-      if (own === undefined) out = 0;
-      own ??= gear.startTask(given as TaskOptions | undefined);
-      if (isWaiting) own.resume();
+    beginCall() {
+      latestTask = isTask(taskOrOptions) ? taskOrOptions : gear.currentTask();
+      if (latestTask !== undefined) return latestTask;
+      if (ownTask === undefined) runningCalls = 0;
+      ownTask ??= gear.startTask(taskOrOptions as TaskOptions | undefined);
+      if (isWaiting) ownTask.resume();
       isWaiting = false;
-      restsSinceMs = undefined;
-      out++;
-      latest = own;
-      return own;
+      idleSinceMs = undefined;
+      runningCalls++;
+      latestTask = ownTask;
+      return ownTask;
     },
-    rest(task) {
-      if (task !== own || --out > 0) return;
+    endCall(task) {
+      if (task !== ownTask || --runningCalls > 0) return;
       if (isWaiting) task.pause();
-      restsSinceMs = clock.nowMs();
+      idleSinceMs = clock.nowMs();
       // A host that stops at its own limit of steps tells nobody, and its task would be taken for a silent one.
-      cancel ??= clock.after(hostRestMs, look);
+      cancel ??= clock.after(hostRestMs, endIfIdle);
     },
-    wait(task) {
-      isWaiting ||= task === own;
+    awaitApproval(task) {
+      isWaiting ||= task === ownTask;
     },
     end,
     get halt() {
-      return latest?.halt;
+      return latestTask?.halt;
     },
   };
 }
 
 /** The runs of a host, each under all its names, with a task of its own in the session of its conversation. */
-export function hostRuns(options: ProtectOptions): (names: readonly string[], session?: string) => HostRun {
+export function createHostRuns(options: ProtectOptions): (names: readonly string[], session?: string) => HostRun {
   const runs = new Map<string, HostRun>();
   const { task } = options;
   return (names, session) => {
-    const said = isTask(task) || session === undefined ? options : { ...options, task: { session, ...task } };
-    const known = names.find((name) => runs.has(name));
-    const run = (known === undefined ? undefined : runs.get(known)) ?? hostRun(said);
+    const runOptions = isTask(task) || session === undefined ? options : { ...options, task: { session, ...task } };
+    const knownName = names.find((name) => runs.has(name));
+    const run = (knownName === undefined ? undefined : runs.get(knownName)) ?? createHostRun(runOptions);
     for (const name of names) {
       if (!runs.has(name)) makeRoom(runs, hostRunsMax);
       runs.set(name, run);
@@ -119,30 +119,30 @@ export function hostRuns(options: ProtectOptions): (names: readonly string[], se
 }
 
 /** An agent behind a tool is a worker: counted against its limit, its failures booked on itself. */
-export async function sendOut<T>(
+export async function delegateToWorker<T>(
   { gear }: HostRun,
   task: Task,
   worker: string,
   request: unknown,
   work: () => T | Promise<T>,
 ): Promise<HostAnswer<T>> {
-  const value = await task.run(() => gear.delegate(worker, work, { request, judge: structureOf(worker) }));
+  const value = await task.run(() => gear.delegate(worker, work, { request, judge: judgeByStructure(worker) }));
   const refusal = isRefused(value) ? refusalOf(value) : undefined;
   return refusal === undefined ? { value: value as T } : { refusal };
 }
 
 /** A refusal as one text for the model: what happened, what to do instead and when to try again. */
-export function told({ message, remediation }: Refusal): string {
+export function refusalText({ message, remediation }: Refusal): string {
   return `${message.replace(/[.\s]+$/, '')}. ${remediation}`;
 }
 
 /** A refusal for hosts that show the model what was thrown. */
-export function refusedError(refusal: Refusal): RefusedError {
-  return Object.assign(new RefusedError(refusal), { message: told(refusal) });
+export function makeRefusedError(refusal: Refusal): RefusedError {
+  return Object.assign(new RefusedError(refusal), { message: refusalText(refusal) });
 }
 
 const turns = new WeakMap<Task, number>();
-const closed = new WeakSet<Task>();
+const closedTasks = new WeakSet<Task>();
 
 /** The model turn that a task is in. */
 export function turnOf(task: Task): string | undefined {
@@ -155,10 +155,10 @@ export function beginTurn(task: Task): void {
 }
 
 /** Whether a halted task may have its one closing answer from the model: not where money or time is what ran out. */
-export function mayClose(task: Task, { code, control }: Refusal): boolean {
+export function claimClosingAnswer(task: Task, { code, control }: Refusal): boolean {
   const isSpent = code === 'token_spend_limit' || code === 'token_limit';
-  if (isSpent || control === 'deadline' || control === 'operator' || closed.has(task)) return false;
-  closed.add(task);
+  if (isSpent || control === 'deadline' || control === 'operator' || closedTasks.has(task)) return false;
+  closedTasks.add(task);
   return true;
 }
 
@@ -169,6 +169,6 @@ export interface HaltFacts {
   readonly explanation: string;
 }
 
-export function haltFacts({ code, message, explanation }: Refusal): HaltFacts {
+export function makeHaltFacts({ code, message, explanation }: Refusal): HaltFacts {
   return { code, message, explanation };
 }

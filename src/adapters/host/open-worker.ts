@@ -23,15 +23,15 @@ export async function openWorker(
     opened.resolve(task);
     return work.promise;
   };
-  const answered = parent.run(() => gear.delegate(worker, run, { request, judge: structureOf(worker) }));
-  answered.catch(() => {}); // How it ended is told to the host by whoever ran it.
-  const first = await Promise.race([opened.promise.then((task) => ({ task })), answered]);
+  const delegation = parent.run(() => gear.delegate(worker, run, { request, judge: judgeByStructure(worker) }));
+  delegation.catch(() => {}); // How it ended is told to the host by whoever ran it.
+  const first = await Promise.race([opened.promise.then((task) => ({ task })), delegation]);
   const refusal = isRefused(first) ? refusalOf(first) : undefined;
   if (refusal !== undefined) return { refusal };
   return { refusal: undefined, task: (first as { readonly task: Task }).task, settle: endingOf(work) };
 }
 
 /** Of a host's agents only structure counts: words like "cannot" may be a good answer to whoever asked. */
-export function structureOf(worker: string): (result: unknown) => WorkerFailure {
+export function judgeByStructure(worker: string): (result: unknown) => WorkerFailure {
   return (result) => workerFailure(result, { phrases: false, worker });
 }

@@ -1,7 +1,7 @@
 /** Objects of frameworks with some of their methods replaced: everything else is theirs, and so is their type. */
 
 /** The others are called on the object itself, because it may have private fields. */
-export function withMethods<T extends object>(thing: T, methods: Readonly<Record<PropertyKey, unknown>>): T {
+export function overrideMethods<T extends object>(thing: T, methods: Readonly<Record<PropertyKey, unknown>>): T {
   return new Proxy(thing, {
     get(target, key) {
       if (Object.hasOwn(methods, key)) return methods[key];

@@ -3,7 +3,7 @@
 import type { Usage } from '../../ports/prices.ts';
 
 export interface UsageReader {
-  take(text: string): void;
+  append(text: string): void;
   /** What was found, once the answer has ended. */
   end(): Usage | undefined;
 }
@@ -11,7 +11,7 @@ export interface UsageReader {
 type Fields = Readonly<Record<string, unknown>>;
 
 /** A reader of one answer. What is longer than the limit and no stream is not read. */
-export function usageReader(lengthMax: number): UsageReader {
+export function createUsageReader(lengthMax: number): UsageReader {
   let text = '';
   let isStream: boolean | undefined;
   let isTooLong = false;
@@ -22,11 +22,12 @@ export function usageReader(lengthMax: number): UsageReader {
   function read(json: string): void {
     if (!json.includes('"usage"')) return;
     try {
-      const said = fieldsOf(JSON.parse(json));
-      const about = [said, fieldsOf(said.response), fieldsOf(said.message)].find((each) => each.usage) ?? said;
-      if (typeof about.model === 'string') model = about.model;
-      const known = Object.entries(fieldsOf(about.usage)).filter(([, value]) => value !== null);
-      usage = { ...usage, ...Object.fromEntries(known) };
+      const payload = asFields(JSON.parse(json));
+      const source =
+        [payload, asFields(payload.response), asFields(payload.message)].find((each) => each.usage) ?? payload;
+      if (typeof source.model === 'string') model = source.model;
+      const counts = Object.entries(asFields(source.usage)).filter(([, value]) => value !== null);
+      usage = { ...usage, ...Object.fromEntries(counts) };
     } catch {
       // Half an event, or none of these formats: nothing is learned from it.
     }
@@ -37,8 +38,8 @@ export function usageReader(lengthMax: number): UsageReader {
   }
 
   return {
-    take(more) {
-      text += more;
+    append(chunk) {
+      text += chunk;
       if (isStream === undefined && text.trim() !== '') isStream = /^\s*(event|data|id|retry|:)/.test(text);
       if (isStream) {
         const lines = text.split('\n');
@@ -52,30 +53,30 @@ export function usageReader(lengthMax: number): UsageReader {
     end() {
       if (isStream) readLine(text);
       else if (!isTooLong) read(text);
-      return usage && { ...tokensOf(usage), ...(model !== undefined && { model }) };
+      return usage && { ...readTokens(usage), ...(model !== undefined && { model }) };
     },
   };
 }
 
 /** Anthropic leaves the cached part out of its input; the others have it in. */
-function tokensOf(usage: Fields): Usage {
-  const details = fieldsOf(usage.input_tokens_details ?? usage.prompt_tokens_details);
-  const isApart = 'cache_read_input_tokens' in usage || 'cache_creation_input_tokens' in usage;
-  const cacheReadTokens = countOf(usage.cache_read_input_tokens ?? details.cached_tokens);
-  const cacheWriteTokens = countOf(usage.cache_creation_input_tokens ?? details.cache_write_tokens);
-  const input = countOf(usage.input_tokens ?? usage.prompt_tokens);
+function readTokens(usage: Fields): Usage {
+  const details = asFields(usage.input_tokens_details ?? usage.prompt_tokens_details);
+  const isCacheSeparate = 'cache_read_input_tokens' in usage || 'cache_creation_input_tokens' in usage;
+  const cacheReadTokens = asCount(usage.cache_read_input_tokens ?? details.cached_tokens);
+  const cacheWriteTokens = asCount(usage.cache_creation_input_tokens ?? details.cache_write_tokens);
+  const input = asCount(usage.input_tokens ?? usage.prompt_tokens);
   return {
-    inputTokens: isApart ? input + cacheReadTokens + cacheWriteTokens : input,
-    outputTokens: countOf(usage.output_tokens ?? usage.completion_tokens),
+    inputTokens: isCacheSeparate ? input + cacheReadTokens + cacheWriteTokens : input,
+    outputTokens: asCount(usage.output_tokens ?? usage.completion_tokens),
     cacheReadTokens,
     cacheWriteTokens,
   };
 }
 
-function fieldsOf(value: unknown): Fields {
+function asFields(value: unknown): Fields {
   return typeof value === 'object' && value !== null ? (value as Fields) : {};
 }
 
-function countOf(value: unknown): number {
+function asCount(value: unknown): number {
   return typeof value === 'number' && value > 0 ? value : 0;
 }

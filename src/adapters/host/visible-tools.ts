@@ -4,7 +4,7 @@ import type { Switchgear, Task } from '../../guard/api.ts';
 import { isShut } from '../../guard/entries/host-call.ts';
 
 /** The tools without those whose circuit is open; a list of which nothing is hidden stays itself. */
-export function shownTools<T>(tools: readonly T[], gear: Switchgear, task: Task): readonly T[] {
-  const shown = tools.filter((tool) => !isShut(gear, String((tool as { readonly name?: unknown }).name), task));
-  return shown.length < tools.length ? shown : tools;
+export function visibleTools<T>(tools: readonly T[], gear: Switchgear, task: Task): readonly T[] {
+  const visible = tools.filter((tool) => !isShut(gear, String((tool as { readonly name?: unknown }).name), task));
+  return visible.length < tools.length ? visible : tools;
 }

@@ -2,8 +2,15 @@
 
 import { defaultSwitchgear } from '../../guard/create-switchgear.ts';
 import { type HostAnswer, type HostCall, hostCall } from '../../guard/entries/host-call.ts';
-import { isGuarded, once } from '../host/guard-once.ts';
-import { type HidingOptions, type HostRun, hostRuns, sendOut, told, turnOf } from '../host/host-run.ts';
+import { guardOnce, isGuardedBy } from '../host/guard-once.ts';
+import {
+  createHostRuns,
+  delegateToWorker,
+  type HidingOptions,
+  type HostRun,
+  refusalText,
+  turnOf,
+} from '../host/host-run.ts';
 import { callModel } from './model.ts';
 import { type Handler, type ModelRequest, runNames, type ToolRequest, threadOf } from './shapes.ts';
 import { askBy, isBubble, refusedMessage, withNote } from './tool.ts';
@@ -24,10 +31,10 @@ type Given<S> = { -readonly [K in keyof S]: S[K] extends readonly [...infer L] ?
 
 /** The settings of an agent, guarded; hand them to `createAgent`. */
 export function protect<const S extends LangChainSettings>(settings: S, options: LangChainOptions = {}): Given<S> {
-  const runOf = hostRuns(options);
+  const runOf = createHostRuns(options);
   const { middleware = [] } = settings;
   const { gear = defaultSwitchgear(), workers = [], hideOpenTools } = options;
-  if (middleware.some((each) => isGuarded(each, gear))) return settings as Given<S>;
+  if (middleware.some((each) => isGuardedBy(each, gear))) return settings as Given<S>;
   const isAlone = !middleware.some((other) => (other as { wrapToolCall?: unknown } | null)?.wrapToolCall);
   const guard = {
     name: 'switchgear',
@@ -37,7 +44,7 @@ export function protect<const S extends LangChainSettings>(settings: S, options:
     wrapToolCall: (request: ToolRequest, handler: Handler<ToolRequest>) =>
       callTool(runOf(runNames(request.state), threadOf(request.runtime)), request, handler, workers, isAlone),
   };
-  return { ...settings, middleware: [...middleware, once({}, gear, () => guard)] } as Given<S>;
+  return { ...settings, middleware: [...middleware, guardOnce({}, gear, () => guard)] } as Given<S>;
 }
 
 async function callTool(
@@ -49,7 +56,7 @@ async function callTool(
 ): Promise<unknown> {
   const { toolCall, runtime } = request;
   const { id, name, args } = toolCall;
-  const task = run.begin();
+  const task = run.beginCall();
   const host: HostCall = {
     id,
     task,
@@ -57,13 +64,13 @@ async function callTool(
     signal: runtime.signal,
     classify: (ending) => outcomeOf(request, 'error' in ending ? ending.error : ending.value),
     shown: (value) => (value as { readonly content?: unknown } | null | undefined)?.content ?? value,
-    ask: askBy(toolCall, runtime, () => run.wait(task)),
+    ask: askBy(toolCall, runtime, () => run.awaitApproval(task)),
   };
   try {
     const answer: HostAnswer<unknown> = workers.includes(name)
-      ? await sendOut(run, task, name, args, () => handler(request))
+      ? await delegateToWorker(run, task, name, args, () => handler(request))
       : await hostCall(run.gear, name, [args], () => handler(request), host);
-    if ('refusal' in answer) return await refusedMessage(toolCall, told(answer.refusal));
+    if ('refusal' in answer) return await refusedMessage(toolCall, refusalText(answer.refusal));
     return withNote(answer.value, task);
   } catch (error) {
     // What the graph steers by is not for us, and with other such middleware an error ends the run without us, too.
@@ -72,7 +79,7 @@ async function callTool(
     // A hook of any kind takes the place of the agent's own handling of errors; this is its wording.
     return await refusedMessage(toolCall, `${error}\n Please fix your mistakes.`);
   } finally {
-    run.rest(task);
+    run.endCall(task);
   }
 }
 

@@ -3,8 +3,15 @@
 import type { Refusal } from '../../core/refusal.ts';
 import type { Task } from '../../guard/api.ts';
 import { bookUsage, hostCall } from '../../guard/entries/host-call.ts';
-import { beginTurn, type HostRun, haltFacts, mayClose, refusedError, told } from '../host/host-run.ts';
-import { shownTools } from '../host/visible-tools.ts';
+import {
+  beginTurn,
+  claimClosingAnswer,
+  type HostRun,
+  makeHaltFacts,
+  makeRefusedError,
+  refusalText,
+} from '../host/host-run.ts';
+import { visibleTools } from '../host/visible-tools.ts';
 import { type AiMessageLike, type Handler, type ModelRequest, messageClasses, textOf } from './shapes.ts';
 
 export async function callModel(
@@ -13,9 +20,9 @@ export async function callModel(
   handler: Handler<ModelRequest>,
   hides = false,
 ): Promise<unknown> {
-  const task = run.begin();
+  const task = run.beginCall();
   try {
-    const request = hides ? { ...given, tools: shownTools(given.tools ?? [], run.gear, task) } : given;
+    const request = hides ? { ...given, tools: visibleTools(given.tools ?? [], run.gear, task) } : given;
     const last = request.messages.at(-1);
     if (last?.type === 'human') task.observe({ type: 'user', text: textOf(last) });
     beginTurn(task);
@@ -29,10 +36,10 @@ export async function callModel(
       if (!hear(run, task, answer.value, name)) run.end(task);
       return answer.value;
     }
-    if (answer.refusal.kind !== 'halt') throw refusedError(answer.refusal);
+    if (answer.refusal.kind !== 'halt') throw makeRefusedError(answer.refusal);
     return await close(run, task, answer.refusal, request, handler);
   } finally {
-    run.rest(task);
+    run.endCall(task);
   }
 }
 
@@ -45,7 +52,7 @@ async function close(
   handler: Handler<ModelRequest>,
 ): Promise<unknown> {
   let said: AiMessageLike | undefined;
-  if (mayClose(task, halt)) {
+  if (claimClosingAnswer(task, halt)) {
     try {
       const value = await handler({ ...request, toolChoice: 'none', responseFormat: undefined });
       said = messageOf(value);
@@ -59,10 +66,10 @@ async function close(
   const { AIMessage } = await messageClasses();
   const { id, usage_metadata, response_metadata } = said ?? {};
   return new AIMessage({
-    content: (said && textOf(said)) || told(halt),
+    content: (said && textOf(said)) || refusalText(halt),
     ...(id !== undefined && { id }),
     ...(usage_metadata && { usage_metadata }),
-    response_metadata: { ...response_metadata, switchgear: haltFacts(halt) },
+    response_metadata: { ...response_metadata, switchgear: makeHaltFacts(halt) },
   });
 }
 

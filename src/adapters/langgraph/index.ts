@@ -2,9 +2,9 @@
 
 import { defaultSwitchgear } from '../../guard/create-switchgear.ts';
 import { hostCall } from '../../guard/entries/host-call.ts';
-import { once } from '../host/guard-once.ts';
-import { hostRun, isTask, type ProtectOptions, refusedError, told } from '../host/host-run.ts';
-import { withMethods } from '../host/override-methods.ts';
+import { guardOnce } from '../host/guard-once.ts';
+import { createHostRun, isTask, makeRefusedError, type ProtectOptions, refusalText } from '../host/host-run.ts';
+import { overrideMethods } from '../host/override-methods.ts';
 import { callModel } from '../langchain/model.ts';
 import type { MessageLike, Runtime, ToolCallLike } from '../langchain/shapes.ts';
 import { askBy, isBubble, refusedMessage, withNote } from '../langchain/tool.ts';
@@ -56,11 +56,11 @@ function protectTool<T extends Invokable & object>(tool: T, options: ProtectOpti
       ask: askBy(call, runtime, () => {}),
     });
     if ('value' in answer) return withNote(answer.value, task);
-    if (isCall) return refusedMessage(call, told(answer.refusal));
-    throw refusedError(answer.refusal);
+    if (isCall) return refusedMessage(call, refusalText(answer.refusal));
+    throw makeRefusedError(answer.refusal);
   }
 
-  return once(tool, gear, () => withMethods(tool, { invoke }));
+  return guardOnce(tool, gear, () => overrideMethods(tool, { invoke }));
 }
 
 function statusOf(ending: object): 'failure' | undefined {
@@ -70,7 +70,7 @@ function statusOf(ending: object): 'failure' | undefined {
 
 /** A chat model, also once tools are bound to it. */
 function protectModel<T extends Invokable & object>(model: T, options: ProtectOptions, named: unknown = model): T {
-  const run = hostRun(options);
+  const run = createHostRun(options);
 
   function invoke(input: unknown, config: unknown): Promise<unknown> {
     const messages = (Array.isArray(input) ? input : []) as readonly MessageLike[];
@@ -87,5 +87,5 @@ function protectModel<T extends Invokable & object>(model: T, options: ProtectOp
       return protectModel(derive.apply(model, args), options, named);
     };
   const methods = { invoke, bindTools: bound('bindTools'), withConfig: bound('withConfig') };
-  return once(model, run.gear, () => withMethods(model, methods));
+  return guardOnce(model, run.gear, () => overrideMethods(model, methods));
 }

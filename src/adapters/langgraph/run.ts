@@ -5,9 +5,9 @@ import { hostRunsMax } from '../../core/limits.ts';
 import type { Task, TaskOptions } from '../../guard/api.ts';
 import { defaultSwitchgear } from '../../guard/create-switchgear.ts';
 import { runtimeOf } from '../../guard/runtime/runtime.ts';
-import { once } from '../host/guard-once.ts';
+import { guardOnce } from '../host/guard-once.ts';
 import { isTask, type ProtectOptions } from '../host/host-run.ts';
-import { withMethods } from '../host/override-methods.ts';
+import { overrideMethods } from '../host/override-methods.ts';
 import { type Runtime, threadOf } from '../langchain/shapes.ts';
 
 interface GraphLike {
@@ -108,7 +108,7 @@ export function protectGraph<G extends object>(graph: G, options: ProtectOptions
     }
   }
 
-  return once(graph, gear, () => withMethods(graph, { invoke, stream }));
+  return guardOnce(graph, gear, () => overrideMethods(graph, { invoke, stream }));
 }
 
 /** Whether a state, or a chunk of any stream mode, tells of an interrupt. */

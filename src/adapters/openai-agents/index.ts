@@ -5,9 +5,9 @@ import { countedIdsMax } from '../../core/limits.ts';
 import type { Task, TaskOptions } from '../../guard/api.ts';
 import { defaultSwitchgear } from '../../guard/create-switchgear.ts';
 import { invalid } from '../../guard/runtime/option-checks.ts';
-import { isGuarded, once } from '../host/guard-once.ts';
-import { haltFacts, isTask, type ProtectOptions } from '../host/host-run.ts';
-import { withMethods } from '../host/override-methods.ts';
+import { guardOnce, isGuardedBy } from '../host/guard-once.ts';
+import { isTask, makeHaltFacts, type ProtectOptions } from '../host/host-run.ts';
+import { overrideMethods } from '../host/override-methods.ts';
 import { type ModelLike, protectModel } from './model.ts';
 import { type Calls, guardTool, type Shop } from './tool.ts';
 
@@ -78,7 +78,7 @@ function tellingErrors<T extends { execute: Execute }>(tool: T): T {
 
 function protectRunner<R extends RunnerLike & object>(runner: R, options: OpenAiAgentsOptions): R {
   const { gear = defaultSwitchgear(), task: given, workers = [] } = options;
-  if (isGuarded(runner, gear)) return runner;
+  if (isGuardedBy(runner, gear)) return runner;
   const calls: Calls = new Map();
   const signals = new WeakMap<Task, AbortSignal>();
   const guardAgent = agentGuard({ gear, calls, errors, signals, workers });
@@ -102,7 +102,7 @@ function protectRunner<R extends RunnerLike & object>(runner: R, options: OpenAi
     if (said?.signal) signals.set(task, said.signal);
     const over = (result?: RunResult, error?: unknown) => {
       settleRest(calls, task, error);
-      if (result !== undefined && task.halt) Object.assign(result, { switchgear: haltFacts(task.halt) });
+      if (result !== undefined && task.halt) Object.assign(result, { switchgear: makeHaltFacts(task.halt) });
       if (!isOwn) return;
       if (result?.state === undefined || !result.interruptions?.length) task.end();
       else {
@@ -121,7 +121,7 @@ function protectRunner<R extends RunnerLike & object>(runner: R, options: OpenAi
     }
   }
 
-  return once(runner, gear, () => withMethods(inner, { run }));
+  return guardOnce(runner, gear, () => overrideMethods(inner, { run }));
 }
 
 /** Makes guarded twins of agents: the same twin for the same agent, also around a circle of handoffs. */
@@ -150,7 +150,7 @@ function agentGuard(shop: Shop) {
       if (!('onInvokeHandoff' in (each as object))) return guardAgent(each as AgentLike);
       const handoff = each as HandoffLike;
       const onInvokeHandoff = async (...args: unknown[]) => guardAgent(await handoff.onInvokeHandoff(...args));
-      return withMethods(handoff, { onInvokeHandoff, agent: guardAgent(handoff.agent) });
+      return overrideMethods(handoff, { onInvokeHandoff, agent: guardAgent(handoff.agent) });
     });
     return twin;
   };

@@ -3,8 +3,8 @@
 import type { Refusal } from '../../core/refusal.ts';
 import type { Switchgear, Task } from '../../guard/api.ts';
 import { bookUsage, hostCall } from '../../guard/entries/host-call.ts';
-import { beginTurn, mayClose, refusedError, told } from '../host/host-run.ts';
-import { withMethods } from '../host/override-methods.ts';
+import { beginTurn, claimClosingAnswer, makeRefusedError, refusalText } from '../host/host-run.ts';
+import { overrideMethods } from '../host/override-methods.ts';
 
 /** The subset of a model that is used. */
 export interface ModelLike {
@@ -49,7 +49,7 @@ export function protectModel<M extends object>(model: M, gear: Switchgear, name:
       hear(gear, task, request, answer.value, name);
       return answer.value;
     }
-    if (answer.refusal.kind !== 'halt' || task === undefined) throw refusedError(answer.refusal);
+    if (answer.refusal.kind !== 'halt' || task === undefined) throw makeRefusedError(answer.refusal);
     return close(gear, task, answer.refusal, target, request, name);
   }
 
@@ -62,14 +62,14 @@ export function protectModel<M extends object>(model: M, gear: Switchgear, name:
     }
     const call = () => target.getStreamedResponse(request);
     const answer = await hostCall(gear, name, [], call, { kind: 'model', task, signal: request.signal });
-    if ('refusal' in answer) throw refusedError(answer.refusal);
+    if ('refusal' in answer) throw makeRefusedError(answer.refusal);
     for await (const event of answer.value) {
       if (event.type === 'response_done' && event.response) hear(gear, task, request, event.response, name);
       yield event;
     }
   }
 
-  return withMethods(model, { getResponse, getStreamedResponse });
+  return overrideMethods(model, { getResponse, getStreamedResponse });
 }
 
 function begin(gear: Switchgear, { input }: Request): Task | undefined {
@@ -120,7 +120,7 @@ async function close(
   request: Request,
   name: string,
 ): Promise<Response> {
-  if (!mayClose(task, halt)) return answerOf(request, halt);
+  if (!claimClosingAnswer(task, halt)) return answerOf(request, halt);
   try {
     const asked = { ...request, modelSettings: { ...request.modelSettings, toolChoice: 'none' } };
     const said = await model.getResponse(asked);
@@ -135,8 +135,8 @@ async function close(
 
 /** Our own words as an answer; where the agent has to answer in a form, there is none, and it is thrown. */
 function answerOf({ outputType = 'text' }: Request, halt: Refusal): Response {
-  if (outputType !== 'text') throw refusedError(halt);
-  const content = [{ type: 'output_text', text: told(halt) }];
+  if (outputType !== 'text') throw makeRefusedError(halt);
+  const content = [{ type: 'output_text', text: refusalText(halt) }];
   const counts = { requests: 0, inputTokens: 0, outputTokens: 0, totalTokens: 0 };
   return {
     usage: { ...counts, inputTokensDetails: [], outputTokensDetails: [] },

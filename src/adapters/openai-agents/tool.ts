@@ -3,7 +3,7 @@
 import type { Switchgear, Task } from '../../guard/api.ts';
 import { wouldAsk } from '../../guard/entries/host-call.ts';
 import { type OpenCall, openCall } from '../../guard/entries/open-call.ts';
-import { told, turnOf } from '../host/host-run.ts';
+import { refusalText, turnOf } from '../host/host-run.ts';
 import { openWorker } from '../host/open-worker.ts';
 
 /** Calls that are out, by their tasks, tools and ids: some providers give the same ids to the calls of every run. */
@@ -64,7 +64,8 @@ export function guardTool(tool: object, { gear, calls, errors, signals, workers 
               signal: task && signals.get(task),
               ask,
             });
-      if (answer.refusal !== undefined) return { behavior: { type: 'rejectContent', message: told(answer.refusal) } };
+      if (answer.refusal !== undefined)
+        return { behavior: { type: 'rejectContent', message: refusalText(answer.refusal) } };
       calls.set(key, { task, settle: answer.settle });
       return allow;
     },
