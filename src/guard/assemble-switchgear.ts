@@ -12,10 +12,10 @@ import { targetOf } from './route/target.ts';
 import { frameOf } from './runtime/async-context.ts';
 import { entries, fn as isFunction, name as isName, options, whole } from './runtime/option-checks.ts';
 import { type RuntimeOverrides, registerRuntime } from './runtime/runtime.ts';
-import { haltByHand } from './tasks/halt.ts';
+import { haltByOperator } from './tasks/halt.ts';
 import { runTask } from './tasks/run-task.ts';
 import { stopSweep } from './tasks/sweep.ts';
-import { faceOf } from './tasks/task-handle.ts';
+import { taskHandle } from './tasks/task-handle.ts';
 import { endTask, startTask } from './tasks/task-tree.ts';
 
 /** A gear with overrides that only the product itself sets. */
@@ -53,10 +53,10 @@ export function assembleSwitchgear(given: SwitchgearOptions, overrides: RuntimeO
       isFunction('the task function', run);
       return runTask(runtime, startTask(runtime, said ?? {}, around()), run);
     },
-    startTask: (said = {}) => faceOf(runtime, startTask(runtime, said, around())),
+    startTask: (said = {}) => taskHandle(runtime, startTask(runtime, said, around())),
     currentTask() {
       const task = around();
-      return task && faceOf(runtime, task);
+      return task && taskHandle(runtime, task);
     },
     call: () => frameOf(runtime)?.call,
     delegate(worker, run, said = {}) {
@@ -70,7 +70,7 @@ export function assembleSwitchgear(given: SwitchgearOptions, overrides: RuntimeO
     journal: (fromSeq = 0) => store.tail(whole('fromSeq', fromSeq, 0)),
     halt(id, reason) {
       const task = id === undefined ? undefined : tasks.get(id);
-      haltByHand(runtime, id === undefined ? tasks.values() : task === undefined ? [] : [task], reason);
+      haltByOperator(runtime, id === undefined ? tasks.values() : task === undefined ? [] : [task], reason);
     },
     resetAll() {
       for (const entry of breakers.values()) reset(runtime, entry);

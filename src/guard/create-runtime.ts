@@ -22,7 +22,7 @@ import {
 } from './runtime/option-checks.ts';
 import type { Runtime, RuntimeOverrides } from './runtime/runtime.ts';
 import { timeouts } from './runtime/timeouts.ts';
-import { obeyOrders } from './tasks/operator-orders.ts';
+import { subscribeToOrders } from './tasks/operator-orders.ts';
 
 const checks: Checks = {
   agent: name,
@@ -102,7 +102,7 @@ export function createRuntime(options: SwitchgearOptions, overrides: RuntimeOver
     ids: 0,
     idStem: shared === undefined ? session : unique,
   };
-  runtime.obey = obeyOrders(runtime);
+  runtime.obey = subscribeToOrders(runtime);
   for (const { name, value, used = 'no such setting' } of ignored) {
     write(runtime, { type: 'setting-ignored', name, value, used: String(used) });
   }

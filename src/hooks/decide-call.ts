@@ -17,7 +17,7 @@ import { type ProposedCall, propose, refuse } from '../guard/entries/detached-ca
 import { type Target, targetFor } from '../guard/route/call-site.ts';
 import { fingerprint } from '../guard/runtime/fingerprint.ts';
 import type { Runtime } from '../guard/runtime/runtime.ts';
-import { tell } from '../guard/tasks/task-events.ts';
+import { applyAndCheck } from '../guard/tasks/task-events.ts';
 import { systemClock, wait } from '../platform/system-clock.ts';
 import { freshName } from '../platform/unique-id.ts';
 import { type CallProposedEvent, type HookDecision, pass } from './hosts/hook-event.ts';
@@ -50,7 +50,7 @@ async function say(world: HookWorld, desk: Desk, event: CallProposedEvent & { re
   const task = await taskOf(world, desk, event.agent, event.agentType);
   // Somebody was asked meanwhile: the clocks go on.
   while (task.node.cells.deadline.state.stops > 0)
-    tell(runtime, task.node, { type: 'task-resumed' }, runtime.clock.nowMs());
+    applyAndCheck(runtime, task.node, { type: 'task-resumed' }, runtime.clock.nowMs());
   const given = task.answers.find(({ id }) => id === event.id);
   if (given !== undefined) return { decision: given };
   if (task.open.some(({ id }) => id === event.id) || desk.state.errands[event.id] !== undefined)
@@ -151,7 +151,7 @@ function later(
   const asked = ask(runtime, task.node, event.tool, fingerprint(event.tool, [event.input]), stop);
   if ('no' in asked) return no(asked.no);
   if ('open' in asked) {
-    tell(runtime, task.node, { type: 'task-stopped' }, atMs); // Its clocks stand still while a person is asked.
+    applyAndCheck(runtime, task.node, { type: 'task-stopped' }, atMs); // Its clocks stand still while a person is asked.
     return { waitMs: Math.max(0, world.untilMs - systemClock.nowMs()), card: asked.open };
   }
   const approved = { ...call, approvedBy: asked.by };

@@ -8,8 +8,8 @@ import { questionTriesMax } from '../core/limits.ts';
 import type { Stop } from '../core/verdict.ts';
 import { holdsWords, write } from '../guard/journal/journal.ts';
 import type { Runtime } from '../guard/runtime/runtime.ts';
-import { turnCard } from '../guard/tasks/cards.ts';
-import { placeOf, type TaskNode } from '../guard/tasks/task.ts';
+import { updateCard } from '../guard/tasks/cards.ts';
+import { entryPlace, type TaskState } from '../guard/tasks/task.ts';
 
 /** Who approved it; the word against it; or the card that is open. */
 export type Asked =
@@ -17,7 +17,7 @@ export type Asked =
   | { readonly no: 'rule_declined' | 'rule_unanswered' }
   | { readonly open: string };
 
-export function ask(runtime: Runtime, task: TaskNode, tool: string, mark: number, stop: Stop): Asked {
+export function ask(runtime: Runtime, task: TaskState, tool: string, mark: number, stop: Stop): Asked {
   const { store, clock, settings } = runtime;
   const atMs = clock.nowMs();
   const stem = stemOf(runtime, task, tool, mark);
@@ -33,18 +33,18 @@ export function ask(runtime: Runtime, task: TaskNode, tool: string, mark: number
     const isPast = card.expiresAtMs !== undefined && atMs >= card.expiresAtMs;
     if (card.state === 'expired') continue;
     if (isPast) {
-      turnCard(runtime, id, { type: 'card-expired', atMs });
+      updateCard(runtime, id, { type: 'card-expired', atMs });
       return { no: 'rule_unanswered' };
     }
     if (card.state === 'open') return { open: id };
-    turnCard(runtime, id, { type: 'card-used', atMs });
+    updateCard(runtime, id, { type: 'card-used', atMs });
     return card.answer === 'approve' ? { by: card.by ?? 'somebody' } : { no: 'rule_declined' };
   }
   return { no: 'rule_unanswered' };
 }
 
 /** Nothing of what is asked about can be read from it, and equal questions have equal ones. */
-function stemOf({ store }: Runtime, { id }: TaskNode, tool: string, mark: number): string {
+function stemOf({ store }: Runtime, { id }: TaskState, tool: string, mark: number): string {
   const key = store.shared?.secret ?? '';
   // Loaded where somebody is asked: it takes longer than a hook that asks nobody.
   const { createHmac } = process.getBuiltinModule('node:crypto');
@@ -54,12 +54,12 @@ function stemOf({ store }: Runtime, { id }: TaskNode, tool: string, mark: number
   return `hook-${digest.slice(0, 16)}`;
 }
 
-function about(task: TaskNode, tool: string, { code, counters, reason }: Stop): Omit<Card, 'id' | 'expiresAtMs'> {
+function about(task: TaskState, tool: string, { code, counters, reason }: Stop): Omit<Card, 'id' | 'expiresAtMs'> {
   const evidence = [`${task.agent} wants to call ${tool}`, ...(reason === undefined ? [] : [reason])];
   return { kind: 'ask', task: task.id, code, counters, evidence, actions: ['approve', 'decline'], state: 'open' };
 }
 
-function open(runtime: Runtime, task: TaskNode, card: Card, atMs: number): void {
+function open(runtime: Runtime, task: TaskState, card: Card, atMs: number): void {
   runtime.store.putCard(holdsWords(runtime) ? card : (runtime.rules?.hide(card) ?? card));
-  write(runtime, { type: 'card-changed', card }, placeOf(task), atMs);
+  write(runtime, { type: 'card-changed', card }, entryPlace(task), atMs);
 }

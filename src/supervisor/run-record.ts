@@ -6,7 +6,7 @@
 import { hostname } from 'node:os';
 import { agentRunKeepMs, agentRunsMax } from '../core/limits.ts';
 import type { TaskSettings } from '../core/settings.ts';
-import type { Carried } from '../guard/tasks/carried.ts';
+import type { CarriedTask } from '../guard/tasks/carried.ts';
 import type { Cell, Store } from '../ports/store.ts';
 import { bootId, processAt } from './process-table.ts';
 
@@ -35,7 +35,7 @@ export interface RunRecord {
   readonly state: 'running' | 'waiting' | 'paused' | 'halted' | 'lost';
   readonly owner: RunOwner;
   /** What the task had used, and its limits. */
-  readonly carried?: Carried;
+  readonly carried?: CarriedTask;
   /** Limits of subagents that were halted, raised, by their names. */
   readonly below?: BelowLimits;
   /** The card that asks about it. */

@@ -7,13 +7,13 @@ import type { Control } from '../../core/control.ts';
 import type { Evidence, LoopState } from '../../core/controls/loop/state.ts';
 import { leftCallsMax, leftGapMax } from '../../core/limits.ts';
 import { allow, type Verdict } from '../../core/verdict.ts';
-import type { TaskNode } from '../../guard/tasks/task.ts';
+import type { TaskState } from '../../guard/tasks/task.ts';
 
 /** What shows by the words of the agent, which only a watcher hears. */
 const byWords: ReadonlySet<unknown> = new Set<Evidence>(['near_call', 'near_error', 'same_words']);
 
 /** Has a task leave loops of some tools to others. */
-export function leaveLoops(node: TaskNode, isTheirs: (tool: string) => boolean): void {
+export function leaveLoops(node: TaskState, isTheirs: (tool: string) => boolean): void {
   const { loop } = node.controls;
   if (loop?.check === undefined) return;
   const check = loop.check.bind(loop);

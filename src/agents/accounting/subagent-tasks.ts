@@ -8,7 +8,7 @@ import { book } from '../../guard/entries/delegate.ts';
 import { callSiteFor, targetFor } from '../../guard/route/call-site.ts';
 import { fingerprint } from '../../guard/runtime/fingerprint.ts';
 import type { Runtime } from '../../guard/runtime/runtime.ts';
-import type { TaskNode } from '../../guard/tasks/task.ts';
+import type { TaskState } from '../../guard/tasks/task.ts';
 import type { SubagentEndedEvent, SubagentStartedEvent } from '../reading/agent-event.ts';
 import { nameOf } from '../reading/reader.ts';
 
@@ -18,10 +18,10 @@ interface Subagent {
   /** The call that sent it, once that is known. */
   call: string | undefined;
   readonly task: Task;
-  readonly node: TaskNode;
+  readonly node: TaskState;
   /** The subagent that sent it, if it was one. */
   readonly above: Subagent | undefined;
-  readonly parentNode: TaskNode;
+  readonly parentNode: TaskState;
   readonly worker: string;
   /** Told of under one id, and of what it does under another, if at all. */
   hidden: boolean;
@@ -36,7 +36,7 @@ export interface Household {
   readonly gear: Switchgear;
   readonly runtime: Runtime;
   readonly root: Task;
-  readonly rootNode: TaskNode;
+  readonly rootNode: TaskState;
   /** Limits by the name of a subagent. */
   readonly below: Readonly<Record<string, Partial<TaskSettings>>> | undefined;
 }
@@ -141,7 +141,7 @@ export function subagentTasks(
     subagent.task.end(subagent.how ?? 'error');
     // Its counts may still be asked for; what its next calls would be compared with is not needed any more.
     const { node } = subagent;
-    node.talk = node.callSites = node.counted = node.seats = undefined;
+    node.recentOutput = node.callSites = node.counted = node.seats = undefined;
     gone(subagent.id);
   }
 

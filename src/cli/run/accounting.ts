@@ -10,7 +10,7 @@ import type { Refusal } from '../../core/refusal.ts';
 import type { TaskSettings } from '../../core/settings.ts';
 import type { Task, TaskOptions, TaskSnapshot } from '../../guard/api.ts';
 import { answerCard } from '../../guard/extras/answer-card.ts';
-import { carriedFrom, carryOver } from '../../guard/tasks/carried.ts';
+import { adoptHaltedTask, captureTask } from '../../guard/tasks/carried.ts';
 import { type BelowLimits, forgetRun, keepRun, type RunRecord } from '../../supervisor/run-record.ts';
 import type { RunWorld } from './context.ts';
 import { evidence } from './evidence.ts';
@@ -98,7 +98,7 @@ export function runBooking(
 
   function keep(change: Partial<RunRecord>): void {
     keptMs = clock.nowMs();
-    const carried = carriedFrom(gear, task.id);
+    const carried = captureTask(gear, task.id);
     record = { ...record, ...change, ...(carried && { carried }) };
     keepRun(store, record);
   }
@@ -180,7 +180,7 @@ export function runBooking(
       look();
       watch?.close();
       booking.end();
-      const carried = carriedFrom(gear, task.id);
+      const carried = captureTask(gear, task.id);
       const lateMicros = halt === undefined ? 0 : booking.spent.micros - microsAtHalt;
       const { spendCents, ...rest } = task.snapshot();
       const snapshot = { ...rest, spendCents: spendCents + lateMicros / microsPerCent };
@@ -194,7 +194,7 @@ export function runBooking(
         const whole = withLate(carried, halt, lateMicros);
         const below = raisedBelow(gear, task.id, halt);
         record = { ...record, state: 'halted', carried: whole, ...(below && { below: { ...record.below, ...below } }) };
-        carryOver(gear, record, whole);
+        adoptHaltedTask(gear, record, whole);
         keepRun(store, record);
       }
       const limits = carried?.limits ?? gear.settings.task;

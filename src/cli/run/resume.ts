@@ -2,7 +2,7 @@
 
 import { SwitchgearError } from '../../core/error.ts';
 import { retryOf } from '../../guard/extras/answer-card.ts';
-import { carryOver } from '../../guard/tasks/carried.ts';
+import { adoptHaltedTask } from '../../guard/tasks/carried.ts';
 import type { Store } from '../../ports/store.ts';
 import { forgetRun, type RunRecord } from '../../supervisor/run-record.ts';
 import { keepHeapSmall } from '../../supervisor/small-heap.ts';
@@ -32,7 +32,7 @@ export async function goOnWith(store: Store, run: RunRecord, wish: Wish, here: T
     agent,
     session,
     begin({ gear }) {
-      if (carried !== undefined) carryOver(gear, run, carried);
+      if (carried !== undefined) adoptHaltedTask(gear, run, carried);
       const start = startOf({ wish }, run, retryOf(gear, task), { parent: null, limits: options.limits });
       if (start === undefined)
         throw new SwitchgearError('not_kept', 'it cannot go on by itself: start it again by hand');

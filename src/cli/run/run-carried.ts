@@ -4,7 +4,7 @@ import type { Refusal } from '../../core/refusal.ts';
 import type { TaskSettings } from '../../core/settings.ts';
 import type { Switchgear } from '../../guard/api.ts';
 import { retryOf } from '../../guard/extras/answer-card.ts';
-import type { Carried } from '../../guard/tasks/carried.ts';
+import type { CarriedTask } from '../../guard/tasks/carried.ts';
 import type { BelowLimits } from '../../supervisor/run-record.ts';
 
 /** What a subagent may have next time that ran into its own limit. */
@@ -14,7 +14,7 @@ export function raisedBelow(gear: Switchgear, root: string, { task = root }: Ref
 }
 
 /** What it had used, with what came in after the halt; a subagent's leaves the limits of the run as they are. */
-export function withLate({ budget, stop: own, ...rest }: Carried, halt: Refusal, lateMicros: number): Carried {
+export function withLate({ budget, stop: own, ...rest }: CarriedTask, halt: Refusal, lateMicros: number): CarriedTask {
   const { code, control, counters } = halt;
   const stop = own ?? { kind: 'halt', code, control, counters: { ...counters, scope: 'subagent' } };
   return { ...rest, stop, budget: { ...budget, micros: budget.micros + lateMicros } };

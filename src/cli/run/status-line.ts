@@ -3,7 +3,7 @@
 import { secsMax } from '../../core/limits.ts';
 import type { TaskSettings } from '../../core/settings.ts';
 import type { Switchgear, Task, TaskSnapshot } from '../../guard/api.ts';
-import { carriedFrom } from '../../guard/tasks/carried.ts';
+import { captureTask } from '../../guard/tasks/carried.ts';
 import { count } from '../terminal-table.ts';
 
 /** The counters of a task against its limits. */
@@ -46,7 +46,7 @@ export function runTally(gear: Switchgear): Tally {
   });
   return {
     line(task) {
-      const { limits } = carriedFrom(gear, task.id) ?? {};
+      const { limits } = captureTask(gear, task.id) ?? {};
       if (limits === undefined) return '';
       const now = task.snapshot();
       return [

@@ -24,7 +24,7 @@ import { type Checks, fn, isA, timeoutOf } from '../runtime/option-checks.ts';
 import { observes, type Runtime } from '../runtime/runtime.ts';
 import { halt } from '../tasks/halt.ts';
 import { runTask } from '../tasks/run-task.ts';
-import type { TaskNode } from '../tasks/task.ts';
+import type { TaskState } from '../tasks/task.ts';
 import { startTask } from '../tasks/task-tree.ts';
 
 export const delegateChecks: Checks = { limits: isA, judge: fn, timeoutSecs: isA, request: isA };
@@ -59,7 +59,7 @@ export async function delegate<T>(
     finish(runtime, call, givenBack); // Halted since: the worker is not sent out any more.
     return answer(runtime, parent.halt, site);
   }
-  let child: TaskNode | undefined;
+  let child: TaskState | undefined;
   let result: TaskResult<T>;
   try {
     child = startTask(runtime, { agent: worker, ...(limits !== undefined && { limits }) }, parent);
@@ -86,7 +86,7 @@ export async function delegate<T>(
 }
 
 /** The work, or the end of its time: then the child is halted, so that nothing goes on in its name. */
-function inTime<T>(runtime: Runtime, child: TaskNode, secs: number | undefined, work: Promise<T>): Promise<T> {
+function inTime<T>(runtime: Runtime, child: TaskState, secs: number | undefined, work: Promise<T>): Promise<T> {
   const { clock, timeouts } = runtime;
   if (secs === undefined) return work;
   return new Promise((resolve, reject) => {
@@ -161,7 +161,7 @@ function swapReturn(
 export function book(
   runtime: Runtime,
   site: CallSite,
-  child: Pick<TaskNode, 'booked'>,
+  child: Pick<TaskState, 'booked'>,
   { failed, reason: said }: WorkerFailure,
 ): void {
   const { task, target, session, panel, place } = site;
@@ -169,7 +169,7 @@ export function book(
   if (failed) {
     const isBooked = (child.booked?.size ?? 0) > 0;
     let via = target.name;
-    for (let node: TaskNode | undefined = task; node !== undefined; node = node.parent) {
+    for (let node: TaskState | undefined = task; node !== undefined; node = node.parent) {
       node.booked ??= new Set();
       if (node.booked.size < workersMax) node.booked.add(via);
       via = node.agent;

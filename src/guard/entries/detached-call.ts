@@ -11,7 +11,7 @@ import { noLists, settlingOf } from '../route/outcome.ts';
 import { actionOf } from '../route/proposal.ts';
 import { errorFingerprint } from '../runtime/fingerprint.ts';
 import type { Runtime } from '../runtime/runtime.ts';
-import type { TaskNode } from '../tasks/task.ts';
+import type { TaskState } from '../tasks/task.ts';
 
 /** A call as its host proposes it. */
 export interface ProposedCall {
@@ -30,7 +30,7 @@ export type Answered =
   | { readonly refusal: Refusal; readonly stop: Stop }
   | { readonly later: Stop };
 
-export function propose(runtime: Runtime, task: TaskNode, call: ProposedCall): Answered {
+export function propose(runtime: Runtime, task: TaskState, call: ProposedCall): Answered {
   const atMs = runtime.clock.nowMs();
   const site = callSiteFor(runtime, call.target, task);
   const admission = runtime.admit(runtime, site, proposed(runtime, site, call), atMs);
@@ -43,7 +43,7 @@ export function propose(runtime: Runtime, task: TaskNode, call: ProposedCall): A
 /** The last word on a call that waited or was asked about. */
 export function refuse(
   runtime: Runtime,
-  task: TaskNode,
+  task: TaskState,
   call: ProposedCall,
   later: Stop,
   code?: 'rule_declined' | 'rule_unanswered',
@@ -63,7 +63,7 @@ export function refuse(
 /** Says how a call ended, once: whoever kept the permit forgets it. */
 export function settle(
   runtime: Runtime,
-  task: TaskNode,
+  task: TaskState,
   target: Target,
   permit: Permit,
   ending: Ending | { readonly cancelled: true },

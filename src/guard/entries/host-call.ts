@@ -22,10 +22,10 @@ import { broken } from '../route/refusing.ts';
 import { laterRounds } from '../route/rounds.ts';
 import { applyInside, frameOf } from '../runtime/async-context.ts';
 import { observes, type Runtime, runtimeOf } from '../runtime/runtime.ts';
-import { costOf, modelOf } from '../tasks/cost.ts';
-import { isKnown } from '../tasks/observe.ts';
-import { placeOf, type TaskNode } from '../tasks/task.ts';
-import { keep, tell } from '../tasks/task-events.ts';
+import { boundedModelName, priceUsage } from '../tasks/cost.ts';
+import { wasCounted } from '../tasks/observe.ts';
+import { entryPlace, type TaskState } from '../tasks/task.ts';
+import { applyAndCheck, recordPermitEvent } from '../tasks/task-events.ts';
 
 /** What the host knows of a call. */
 export interface HostCall {
@@ -64,7 +64,7 @@ export async function hostCall<T>(
   try {
     [site, act] = proposalOf(runtime, name, args, host);
     if (site.task === undefined) noteMissingTask(runtime, name, clock.nowMs());
-    else isKnown(site.task, 'call', host.id);
+    else wasCounted(site.task, 'call', host.id);
     admission = runtime.admit(runtime, site, act(), clock.nowMs());
   } catch (error) {
     return { refusal: broken(runtime, 'admit', name, error) };
@@ -153,9 +153,9 @@ export function bookUsage(gear: Switchgear, task: Task, usage: Usage): void {
   }
   try {
     const atMs = runtime.clock.nowMs();
-    const model = modelOf(usage.model);
-    const cost = costOf(runtime, usage, placeOf(node), atMs);
-    tell(runtime, node, { type: 'usage-observed', model, cost, basis: model }, atMs);
+    const model = boundedModelName(usage.model);
+    const cost = priceUsage(runtime, usage, entryPlace(node), atMs);
+    applyAndCheck(runtime, node, { type: 'usage-observed', model, cost, basis: model }, atMs);
   } catch (error) {
     countError(runtime, 'observe', error);
   }
@@ -175,7 +175,7 @@ function proposalOf(
   return [site, () => actionOf(runtime, site, args, {}, id, turnId)];
 }
 
-function nodeOf({ tasks, halted }: Runtime, { id }: Task): TaskNode | undefined {
+function nodeOf({ tasks, halted }: Runtime, { id }: Task): TaskState | undefined {
   return tasks.get(id) ?? halted.get(id);
 }
 
@@ -193,7 +193,7 @@ function perform<T>(
   function settle(ending: Ending): void {
     try {
       if (call.settled) {
-        keep(runtime, 'work-ended', site, permit); // It was given up when its time was over.
+        recordPermitEvent(runtime, 'work-ended', site, permit); // It was given up when its time was over.
         return;
       }
       const outcome = outcomeOf(call, ending, options, runtime.clock.nowMs());

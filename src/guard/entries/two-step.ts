@@ -19,9 +19,9 @@ import { errorFingerprint, fingerprint } from '../runtime/fingerprint.ts';
 import { type Checks, isA, name as isName, kind, options, text } from '../runtime/option-checks.ts';
 import type { Runtime } from '../runtime/runtime.ts';
 import { runtimeOf } from '../runtime/runtime.ts';
-import { isKnown } from '../tasks/observe.ts';
-import type { TaskNode } from '../tasks/task.ts';
-import { unknownTask } from '../tasks/task-tree.ts';
+import { wasCounted } from '../tasks/observe.ts';
+import type { TaskState } from '../tasks/task.ts';
+import { unknownTaskMessage } from '../tasks/task-tree.ts';
 
 const checks: Checks = { id: text, kind, turnId: text, task: isA };
 
@@ -38,7 +38,7 @@ export function admit(gear: Switchgear, name: string, args: readonly unknown[], 
     wanted === undefined ? frameOf(runtime)?.task : (runtime.tasks.get(wanted) ?? runtime.halted.get(wanted));
   if (wanted !== undefined && task === undefined) {
     // Nobody can be charged for it: a call that names a task we do not know is not let through unprotected.
-    return refusedCall(undecided(name, unknownTask(wanted)), undefined);
+    return refusedCall(undecided(name, unknownTaskMessage(wanted)), undefined);
   }
   if (id === undefined) return decide(runtime, task, name, args, given, () => {});
   const admitted = admissions.get(runtime) ?? new Map<string, Admission>();
@@ -51,19 +51,19 @@ export function admit(gear: Switchgear, name: string, args: readonly unknown[], 
   if (admission.refused === undefined) {
     makeRoom(admitted, countedIdsMax);
     admitted.set(key, admission);
-    if (task !== undefined) isKnown(task, 'call', id);
+    if (task !== undefined) wasCounted(task, 'call', id);
   }
   return admission;
 }
 
 /** The same id with another tool or other arguments is another call: some hosts number their calls anew each turn. */
-function keyOf(task: TaskNode | undefined, id: string, name: string, args: readonly unknown[]): string {
+function keyOf(task: TaskState | undefined, id: string, name: string, args: readonly unknown[]): string {
   return `${task?.id ?? ''}\n${id}\n${name}\n${fingerprint(name, args)}`;
 }
 
 function decide(
   runtime: Runtime,
-  task: TaskNode | undefined,
+  task: TaskState | undefined,
   name: string,
   args: readonly unknown[],
   given: AdmitOptions,

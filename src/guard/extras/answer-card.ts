@@ -6,14 +6,14 @@ import type { TaskSettings } from '../../core/settings.ts';
 import type { Code } from '../../core/verdict.ts';
 import type { Switchgear, TaskOptions } from '../api.ts';
 import { runtimeOf } from '../runtime/runtime.ts';
-import { turnCard } from '../tasks/cards.ts';
+import { updateCard } from '../tasks/cards.ts';
 
 /** Answers a card: approve or decline a question, pick up a halt. */
 export function answerCard(gear: Switchgear, card: string, answer: CardAction, by: string): Card | undefined {
   const runtime = runtimeOf(gear);
   const answers = runtime.store.card(card)?.kind === 'ask' && (answer === 'approve' || answer === 'decline');
   if (answers) runtime.waiting.get(card)?.({ approved: answer === 'approve', by });
-  return turnCard(runtime, card, { type: 'card-answered', atMs: runtime.clock.nowMs(), answer, by });
+  return updateCard(runtime, card, { type: 'card-answered', atMs: runtime.clock.nowMs(), answer, by });
 }
 
 /** The limit that each code speaks of. */

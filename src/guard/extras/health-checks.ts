@@ -7,7 +7,7 @@ import { countError, write } from '../journal/journal.ts';
 import { fn, name as isName } from '../runtime/option-checks.ts';
 import type { Runtime } from '../runtime/runtime.ts';
 import { runtimeOf } from '../runtime/runtime.ts';
-import { wake } from '../tasks/sweep.ts';
+import { ensureSweep } from '../tasks/sweep.ts';
 
 /** What a gear with health checks keeps. */
 export interface HealthChecks {
@@ -40,7 +40,7 @@ function opened(runtime: Runtime, entry: BreakerEntry): void {
   const { settings, cell } = entry;
   if (!settings.enableHealthCheck || !runtime.health?.checks.has(entry.name)) return;
   runtime.health.open.set(entry, { nextMs: cell.state.openedAtMs + settings.healthCheckIntervalSecs * 1000, out: 0 });
-  wake(runtime);
+  ensureSweep(runtime);
 }
 
 /** Starts the checks that are due. */

@@ -10,7 +10,7 @@ import { renewLanes } from '../route/call-site.ts';
 import { invalid, list } from '../runtime/option-checks.ts';
 import { type Runtime, runtimeOf } from '../runtime/runtime.ts';
 import { seatsOf } from '../tasks/task.ts';
-import { controlsOf, noticeCalls } from '../tasks/task-tree.ts';
+import { noticeCalls, taskControlsFor } from '../tasks/task-tree.ts';
 
 /** Takes another policy without a restart; counters stay. */
 export function reload(gear: Switchgear, policy: PolicyInput): void {
@@ -31,8 +31,8 @@ export function reload(gear: Switchgear, policy: PolicyInput): void {
   }
   runtime.taskControls.clear();
   for (const task of runtime.tasks.values()) {
-    task.limits = resolveTask(settings, task.agent, task.said);
-    task.controls = controlsOf(runtime, task.limits);
+    task.limits = resolveTask(settings, task.agent, task.givenLimits);
+    task.controls = taskControlsFor(runtime, task.limits);
     task.noticeCalls = noticeCalls(task.limits);
     task.callSites = undefined;
   }

@@ -14,10 +14,10 @@ import { allow, type Decision, type Stop, stricter } from '../../core/verdict.ts
 import { reportBreaker } from '../breakers/breaker-registry.ts';
 import { wantsTraces, write } from '../journal/journal.ts';
 import { observes, type Runtime } from '../runtime/runtime.ts';
-import { halt, notice, suspect } from '../tasks/halt.ts';
-import { likenessOf } from '../tasks/recent-output.ts';
+import { halt, hintLoop, warnNearLimit } from '../tasks/halt.ts';
+import { compareCall } from '../tasks/recent-output.ts';
 import { inheritHalt, seatsOf } from '../tasks/task.ts';
-import { isStale, look } from '../tasks/task-events.ts';
+import { checkLimits, isStale } from '../tasks/task-events.ts';
 import type { CallSite } from './call-site.ts';
 
 /** What settling an action may bring along. */
@@ -82,7 +82,7 @@ function allowAction(runtime: Runtime, site: CallSite, action: Action, atMs: num
     if (generation !== before) reportBreaker(runtime, breaker, before, site.place, atMs);
   }
   if (wantsTraces(runtime)) write(runtime, { type: 'action-allowed', action, probe }, site.place, atMs);
-  if (task !== undefined && task.cells.budget.state.calls >= task.noticeCalls) notice(runtime, task, atMs);
+  if (task !== undefined && task.cells.budget.state.calls >= task.noticeCalls) warnNearLimit(runtime, task, atMs);
   return { action, atMs, generation, probe };
 }
 
@@ -107,7 +107,7 @@ function refuse(
   writeRefusal(runtime, site, action, decision, atMs, { enforced: true, ...(after && { after }) });
   if (task === undefined) return verdict;
   if (verdict.kind === 'halt') halt(runtime, task, verdict, action.name, atMs);
-  else look(runtime, task, atMs); // One refusal more may be one too many.
+  else checkLimits(runtime, task, atMs); // One refusal more may be one too many.
   return task.haltStop ?? verdict;
 }
 
@@ -162,7 +162,7 @@ export function settle(
     outcome,
     cost,
     result: mark,
-    likeness: site.task?.talk === undefined ? undefined : likenessOf(site.task, permit.action.id, mark),
+    likeness: site.task?.recentOutput === undefined ? undefined : compareCall(site.task, permit.action.id, mark),
     resultHits,
     stillRuns,
   } as ActionSettled;
@@ -200,7 +200,7 @@ function lookAfter(runtime: Runtime, site: CallSite, action: Action, atMs: numbe
   // The task's limits as they are now, not as it began.
   const due = stricter(shared, checkAll(seatsOf(runtime, task), atMs));
   if (due.kind === 'halt') halt(runtime, task, due, action.name, atMs);
-  else suspect(runtime, task, atMs);
+  else hintLoop(runtime, task, atMs);
 }
 
 function noteShadow(runtime: Runtime, site: CallSite, atMs: number): void {

@@ -4,9 +4,9 @@ import type { Card } from '../../core/card.ts';
 import type { Stop } from '../../core/verdict.ts';
 import type { Answer, Approver } from '../../ports/approver.ts';
 import type { Runtime } from '../runtime/runtime.ts';
-import { openCard, turnCard } from '../tasks/cards.ts';
-import { atHalt } from '../tasks/task.ts';
-import { tell } from '../tasks/task-events.ts';
+import { openCard, updateCard } from '../tasks/cards.ts';
+import { onHalt } from '../tasks/task.ts';
+import { applyAndCheck } from '../tasks/task-events.ts';
 import type { CallSite } from './call-site.ts';
 
 /** Who approved it, or the word against it. */
@@ -21,20 +21,20 @@ export async function askPerson(runtime: Runtime, site: CallSite, stop: Stop): P
   const evidence = [`${agent} wants to call ${target.name}`, ...(reason === undefined ? [] : [reason])];
   const about = { kind: 'ask', task: task?.id ?? session, code, counters, evidence, expiresAtMs } as const;
   const card = openCard(runtime, { ...about, actions: ['approve', 'decline'] }, task, askedAtMs);
-  if (task !== undefined) tell(runtime, task, { type: 'task-stopped' }, askedAtMs);
+  if (task !== undefined) applyAndCheck(runtime, task, { type: 'task-stopped' }, askedAtMs);
   const answer = await firstAnswer(runtime, site, card, approver, expiresAtMs);
   const atMs = clock.nowMs();
-  if (task !== undefined) tell(runtime, task, { type: 'task-resumed' }, atMs);
+  if (task !== undefined) applyAndCheck(runtime, task, { type: 'task-resumed' }, atMs);
   // An answer after its time is none: a machine that slept may hear it before its own alarm.
   if (answer === undefined || atMs >= expiresAtMs) {
-    turnCard(runtime, card.id, { type: 'card-expired', atMs });
+    updateCard(runtime, card.id, { type: 'card-expired', atMs });
     return no('rule_unanswered');
   }
   const by = typeof answer.by === 'string' ? answer.by : String(approver.name);
   const said = answer.approved ? 'approve' : 'decline';
-  turnCard(runtime, card.id, { type: 'card-answered', atMs, answer: said, by });
+  updateCard(runtime, card.id, { type: 'card-answered', atMs, answer: said, by });
   if (!answer.approved) return no('rule_declined');
-  turnCard(runtime, card.id, { type: 'card-used', atMs }); // Single use: the very call that asked goes on, and no other.
+  updateCard(runtime, card.id, { type: 'card-used', atMs }); // Single use: the very call that asked goes on, and no other.
   return by;
 }
 
@@ -56,7 +56,7 @@ function firstAnswer(
       resolve(answer);
     };
     const stop = clock.after(expiresAtMs - clock.nowMs(), finish, true);
-    const forget = atHalt(site.task, finish);
+    const forget = onHalt(site.task, finish);
     waiting.set(card.id, finish);
     Promise.resolve()
       .then(() => approver.ask(card, controller.signal))

@@ -15,7 +15,7 @@ import { type BreakerEntry, breakerAt } from '../breakers/breaker-registry.ts';
 import { announce, held } from '../journal/journal.ts';
 import type { Runtime } from '../runtime/runtime.ts';
 import { halt } from '../tasks/halt.ts';
-import { seatsOf, type TaskNode, walletOf } from '../tasks/task.ts';
+import { seatsOf, type TaskState, walletOf } from '../tasks/task.ts';
 
 /** A name that is called, with what the code around it says. */
 export interface Target {
@@ -28,7 +28,7 @@ export interface Target {
 
 export interface CallSite {
   readonly target: Target;
-  readonly task: TaskNode | undefined;
+  readonly task: TaskState | undefined;
   readonly panel: Panel;
   /** How many seats of the panel come before those of the task, which a reload may have made anew. */
   readonly sharedSeats: number;
@@ -51,7 +51,7 @@ export function targetFor({ targets }: Runtime, name: string, kind: ActionKind):
   return remembered(targets, `${kind} ${name}`, lanesMax, () => ({ name, kind }));
 }
 
-export function callSiteFor(runtime: Runtime, target: Target, task: TaskNode | undefined): CallSite {
+export function callSiteFor(runtime: Runtime, target: Target, task: TaskState | undefined): CallSite {
   if (task !== undefined) task.callSites ??= new Map();
   const callSites = task?.callSites ?? runtime.callSites;
   let site = callSites.get(target);
@@ -70,7 +70,7 @@ export function renewLanes(runtime: Runtime): void {
   runtime.callSites.clear();
 }
 
-function makeCallSite(runtime: Runtime, target: Target, task: TaskNode | undefined): CallSite {
+function makeCallSite(runtime: Runtime, target: Target, task: TaskState | undefined): CallSite {
   const { settings, tunings } = runtime;
   const { name, kind } = target;
   const { agent, session } = task ?? runtime;
@@ -123,7 +123,7 @@ function breakerKey(
   scope: BreakerSettings['scope'],
   agent: string,
   session: string,
-  task: TaskNode | undefined,
+  task: TaskState | undefined,
 ): string {
   if (kind === 'model') return cellKey('breaker', 'shared', 'model', name);
   if (scope === 'shared') return cellKey('breaker', 'shared', 'tool', name);

@@ -9,7 +9,7 @@ import type { AnyFunction, GuardOptions } from '../api.ts';
 import { countError } from '../journal/journal.ts';
 import { applyInside, frameOf } from '../runtime/async-context.ts';
 import { observes, type Runtime } from '../runtime/runtime.ts';
-import { keep, tell } from '../tasks/task-events.ts';
+import { applyAndCheck, recordPermitEvent } from '../tasks/task-events.ts';
 import { type Admission, isStop, needsAnotherRound, refusalOf, refuseForGood, type Settling } from './admission.ts';
 import { type CallSite, callSiteFor, type Target } from './call-site.ts';
 import { failureOfTimeout, finish, LiveCall } from './live-call.ts';
@@ -157,10 +157,10 @@ export function guardFunction<F extends AnyFunction>(
   /** The work of a call that was given up ended: its slot is free, and what it cost is spent all the same. */
   function endWork({ site: current, permit }: LiveCall, ending: Ending): void {
     try {
-      keep(runtime, 'work-ended', current, permit);
+      recordPermitEvent(runtime, 'work-ended', current, permit);
       const { cost } = settlingOf(runtime, current, ending, loose, success);
       if (cost === undefined || current.task === undefined) return;
-      tell(runtime, current.task, { type: 'usage-observed', model: name, cost, basis: name }, clock.nowMs());
+      applyAndCheck(runtime, current.task, { type: 'usage-observed', model: name, cost, basis: name }, clock.nowMs());
     } catch (error) {
       countError(runtime, 'settle', error);
     }

@@ -6,9 +6,9 @@ import { countError } from '../journal/journal.ts';
 import { type Frame, outerOf } from '../runtime/async-context.ts';
 import type { Runtime } from '../runtime/runtime.ts';
 import type { Queue, Timeout } from '../runtime/timeouts.ts';
-import { wake } from '../tasks/sweep.ts';
-import { atHalt, type TaskNode } from '../tasks/task.ts';
-import { keep } from '../tasks/task-events.ts';
+import { ensureSweep } from '../tasks/sweep.ts';
+import { onHalt, type TaskState } from '../tasks/task.ts';
+import { recordPermitEvent } from '../tasks/task-events.ts';
 import { type Settling, settle } from './admission.ts';
 import type { CallSite } from './call-site.ts';
 
@@ -24,7 +24,7 @@ export interface Leased {
 /** Remembers a call whose lease has to be renewed: it holds a probe. */
 export function lease(runtime: Runtime, call: Leased): void {
   runtime.probes.add(call);
-  wake(runtime);
+  ensureSweep(runtime);
 }
 
 /** Settles a call, once and whatever happens on the way. */
@@ -70,7 +70,7 @@ export class LiveCall implements Leased, Call, Frame, Timeout {
     return this.site.target.name;
   }
 
-  get task(): TaskNode | undefined {
+  get task(): TaskState | undefined {
     return this.site.task;
   }
 
@@ -93,7 +93,7 @@ export class LiveCall implements Leased, Call, Frame, Timeout {
       const { task } = this.site;
       if (this.reason !== undefined) controller.abort(this.reason);
       else if (task?.halt !== undefined) controller.abort();
-      else if (!this.settled) this.forget = atHalt(task, () => controller.abort());
+      else if (!this.settled) this.forget = onHalt(task, () => controller.abort());
     }
     return this.controller.signal;
   }
@@ -120,7 +120,7 @@ export class LiveCall implements Leased, Call, Frame, Timeout {
   }
 
   progress(): void {
-    if (!this.settled) keep(this.runtime, 'permit-renewed', this.site, this.permit);
+    if (!this.settled) recordPermitEvent(this.runtime, 'permit-renewed', this.site, this.permit);
   }
 }
 

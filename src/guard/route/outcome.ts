@@ -7,7 +7,7 @@ import { markValue } from '../../core/controls/loop/result-mark.ts';
 import type { GuardOptions } from '../api.ts';
 import { errorFingerprint } from '../runtime/fingerprint.ts';
 import type { Runtime } from '../runtime/runtime.ts';
-import { costOf } from '../tasks/cost.ts';
+import { priceUsage } from '../tasks/cost.ts';
 import type { Settling } from './admission.ts';
 import type { CallSite } from './call-site.ts';
 import type { LiveCall } from './live-call.ts';
@@ -49,7 +49,7 @@ export function settlingOf(
   const hits = runtime.rules?.matchResult(target.name, agent, value);
   const usage = options.usage?.(value as never);
   return {
-    cost: usage && costOf(runtime, usage, place),
+    cost: usage && priceUsage(runtime, usage, place),
     result: isMarked ? (ok && value === undefined ? nothing : markValue(value, ok)) : undefined,
     resultHits: hits?.length ? hits : undefined,
   };

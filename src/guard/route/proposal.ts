@@ -6,7 +6,7 @@ import type { GuardOptions } from '../api.ts';
 import { write } from '../journal/journal.ts';
 import { callKey, fingerprint } from '../runtime/fingerprint.ts';
 import type { Runtime } from '../runtime/runtime.ts';
-import { noteCall } from '../tasks/recent-output.ts';
+import { recordCall } from '../tasks/recent-output.ts';
 import type { CallSite } from './call-site.ts';
 
 export function actionOf(
@@ -33,7 +33,7 @@ export function actionOf(
   };
   runtime.content?.note(plain.id, args);
   const call = task && callKey(target.name, args);
-  if (task?.talk !== undefined) noteCall(task, plain.id, target.name, args);
+  if (task?.recentOutput !== undefined) recordCall(task, plain.id, target.name, args);
   const chances = task && site.breaker?.settings.failureThreshold;
   const isPatient = chances !== undefined && chances > runtime.settings.loop.failedRepeats;
   if (runtime.rules === undefined && turnId === undefined && call === undefined && !isPatient) return plain;

@@ -4,11 +4,11 @@ import type { CallSite } from './call-site.ts';
 
 /** The value, with the note that its task holds; one that cannot carry it stays as it is, and the note waits. */
 export function withNote({ task, target }: CallSite, value: unknown): unknown {
-  const note = task?.note;
+  const note = task?.loopHint;
   if (task === undefined || note === undefined || target.kind !== 'tool') return value; // A model's words are its own.
   try {
     const noted = add(value, note);
-    if (noted !== value) task.note = undefined;
+    if (noted !== value) task.loopHint = undefined;
     return noted;
   } catch {
     return value; // A value that does not want to be looked at.

@@ -5,7 +5,7 @@ import { roundsMax } from '../../core/limits.ts';
 import type { Stop } from '../../core/verdict.ts';
 import { fingerprint } from '../runtime/fingerprint.ts';
 import type { Runtime } from '../runtime/runtime.ts';
-import { atHalt } from '../tasks/task.ts';
+import { onHalt } from '../tasks/task.ts';
 import { type Admission, isStop, needsAnotherRound, refuseForGood } from './admission.ts';
 import type { CallSite } from './call-site.ts';
 
@@ -48,7 +48,7 @@ function sleepUntil({ clock, waiting }: Runtime, { task }: CallSite, untilMs: nu
       resolve();
     };
     const stop = clock.after(Math.max(0, untilMs - clock.nowMs()), wake, true);
-    const forget = atHalt(task, wake);
+    const forget = onHalt(task, wake);
     waiting.set(wake, wake);
   });
 }

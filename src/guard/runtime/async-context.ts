@@ -2,13 +2,13 @@
 
 import { AsyncLocalStorage, AsyncResource } from 'node:async_hooks';
 import type { Call } from '../api.ts';
-import type { TaskNode } from '../tasks/task.ts';
+import type { TaskState } from '../tasks/task.ts';
 import type { Runtime } from './runtime.ts';
 
 /** One level of nesting. Gears do not see each other's frames. */
 export interface Frame {
   readonly runtime: Runtime;
-  readonly task: TaskNode | undefined;
+  readonly task: TaskState | undefined;
   readonly call: Call | undefined;
   readonly outer: Frame | undefined;
 }
@@ -40,7 +40,7 @@ function enter(this: unknown, frame: Frame, fn: (...args: never[]) => unknown, a
   return Reflect.apply(fn, this, args);
 }
 
-export function runInside<T>(runtime: Runtime, task: TaskNode, run: () => T): T {
+export function runInside<T>(runtime: Runtime, task: TaskState, run: () => T): T {
   return storage.run({ runtime, task, call: undefined, outer: outerOf(runtime) }, run);
 }
 

@@ -22,7 +22,7 @@ import type { admit } from '../route/admission.ts';
 import type { askPerson } from '../route/approval.ts';
 import type { CallSite, Target } from '../route/call-site.ts';
 import type { Leased } from '../route/live-call.ts';
-import type { TaskNode } from '../tasks/task.ts';
+import type { TaskState } from '../tasks/task.ts';
 import { invalid } from './option-checks.ts';
 import type { Timeouts } from './timeouts.ts';
 
@@ -79,10 +79,10 @@ export interface Runtime {
   /** What each worker said last, and to which request. */
   readonly returns: Map<string, { readonly request: number; readonly text: string }>;
 
-  readonly tasks: Map<string, TaskNode>;
+  readonly tasks: Map<string, TaskState>;
   readonly taskControls: Map<string, TaskControls>;
   /** Tasks that were halted and may be tried again. */
-  readonly halted: Map<string, TaskNode>;
+  readonly halted: Map<string, TaskState>;
   /** Ends the wait for the next sweep, while there is one. */
   disarm: (() => void) | undefined;
 
@@ -122,7 +122,7 @@ export interface RuntimeOverrides {
 
 /** Where controls of the user sit. */
 export interface OwnSeats {
-  readonly ofTask: (task: TaskNode) => readonly Seat[];
+  readonly ofTask: (task: TaskState) => readonly Seat[];
   readonly beside: (runtime: Runtime, target: Target, session: string) => readonly Seat[];
 }
 

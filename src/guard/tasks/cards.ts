@@ -3,23 +3,23 @@
 import { type Card, type CardEvent, changeCard } from '../../core/card.ts';
 import { holdsWords, write } from '../journal/journal.ts';
 import type { Runtime } from '../runtime/runtime.ts';
-import { placeOf, type TaskNode } from './task.ts';
+import { entryPlace, type TaskState } from './task.ts';
 
 /** Opens a card; it comes back whole, for whoever is asked, and is kept without words that nobody wants held. */
 export function openCard(
   runtime: Runtime,
-  given: Omit<Card, 'id' | 'state'>,
-  task: TaskNode | undefined,
+  content: Omit<Card, 'id' | 'state'>,
+  task: TaskState | undefined,
   atMs: number,
 ): Card {
-  const card: Card = { id: `card-${runtime.idStem}-${++runtime.ids}`, ...given, state: 'open' };
+  const card: Card = { id: `card-${runtime.idStem}-${++runtime.ids}`, ...content, state: 'open' };
   runtime.store.putCard(holdsWords(runtime) ? card : (runtime.rules?.hide(card) ?? card));
-  write(runtime, { type: 'card-changed', card }, task && placeOf(task), atMs);
+  write(runtime, { type: 'card-changed', card }, task && entryPlace(task), atMs);
   return card;
 }
 
 /** The card after an event, or as it was; undefined where there is none. */
-export function turnCard(runtime: Runtime, id: string, event: CardEvent): Card | undefined {
+export function updateCard(runtime: Runtime, id: string, event: CardEvent): Card | undefined {
   const before = runtime.store.card(id);
   const card = before && changeCard(before, event);
   if (card !== undefined && card !== before) {

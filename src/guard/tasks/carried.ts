@@ -5,10 +5,10 @@ import type { TaskSettings } from '../../core/settings.ts';
 import type { Stop } from '../../core/verdict.ts';
 import type { Switchgear } from '../api.ts';
 import { runtimeOf } from '../runtime/runtime.ts';
-import type { TaskNode } from './task.ts';
+import type { TaskState } from './task.ts';
 
 /** Plain JSON. */
-export interface Carried {
+export interface CarriedTask {
   readonly limits: TaskSettings;
   readonly raises: number;
   readonly budget: BudgetState;
@@ -17,7 +17,7 @@ export interface Carried {
 }
 
 /** What a task has used so far, and why it was halted; undefined for one that nobody knows. */
-export function carriedFrom(gear: Switchgear, task: string): Carried | undefined {
+export function captureTask(gear: Switchgear, task: string): CarriedTask | undefined {
   const runtime = runtimeOf(gear);
   const node = runtime.tasks.get(task) ?? runtime.halted.get(task);
   if (node === undefined) return undefined;
@@ -26,13 +26,13 @@ export function carriedFrom(gear: Switchgear, task: string): Carried | undefined
 }
 
 /** Has this gear know a task of another process, as if it had been halted here. */
-export function carryOver(
+export function adoptHaltedTask(
   gear: Switchgear,
   { task: id, agent, session }: { readonly task: string; readonly agent: string; readonly session: string },
-  { limits, raises, budget, stop = lost }: Carried,
+  { limits, raises, budget, stop = lost }: CarriedTask,
 ): void {
   const cells = { budget: { state: budget } };
-  runtimeOf(gear).halted.set(id, { id, agent, session, limits, raises, haltStop: stop, cells } as unknown as TaskNode);
+  runtimeOf(gear).halted.set(id, { id, agent, session, limits, raises, haltStop: stop, cells } as unknown as TaskState);
 }
 
 /** One that was lost ran into no limit: none is raised. */

@@ -8,7 +8,7 @@ import { write } from '../journal/journal.ts';
 import type { Runtime } from '../runtime/runtime.ts';
 
 /** The cost of one model call; `costUsd` where the host knows it better. */
-export function costOf(
+export function priceUsage(
   runtime: Runtime,
   usage: Usage & { readonly costUsd?: number },
   place: EntryPlace,
@@ -23,7 +23,7 @@ export function costOf(
   if (price !== undefined && price.micros >= 0) return { micros: price.micros, tokens };
   const isFree = settings.prices.onUnknownPrice === 'token_cap_only';
   const { basis, micros } = prices.dearest(usage);
-  const model = modelOf(usage.model ?? 'an unnamed model');
+  const model = boundedModelName(usage.model ?? 'an unnamed model');
   if (!told.has(model) && told.size < toldModelsMax) {
     told.add(model);
     const assumed = isFree ? 'only the token cap holds it' : `the dearest known rate is assumed (${basis})`;
@@ -33,7 +33,7 @@ export function costOf(
 }
 
 /** The name of a model, bounded. */
-export function modelOf(model: unknown): string {
+export function boundedModelName(model: unknown): string {
   return String(model ?? '').slice(0, nameLengthMax);
 }
 

@@ -11,11 +11,11 @@ import type { Stop } from '../../core/verdict.ts';
 import { countError, write } from '../journal/journal.ts';
 import { observes, type Runtime } from '../runtime/runtime.ts';
 import { openCard } from './cards.ts';
-import { placeOf, seatsOf, type TaskNode } from './task.ts';
-import { hear } from './task-events.ts';
+import { entryPlace, seatsOf, type TaskState } from './task.ts';
+import { applyEvent } from './task-events.ts';
 
 /** Ends a task and everything below it; never its parent. */
-export function halt(runtime: Runtime, task: TaskNode, stop: Stop, name: string, atMs: number): void {
+export function halt(runtime: Runtime, task: TaskState, stop: Stop, name: string, atMs: number): void {
   const { ends, code, counters } = stop;
   let ended = task;
   while (ends && (ends === 'root' || ended.id !== ends) && ended.parent !== undefined) ended = ended.parent;
@@ -28,28 +28,33 @@ export function halt(runtime: Runtime, task: TaskNode, stop: Stop, name: string,
       write(
         runtime,
         { type: 'task-halted', stop, message: refusal.explanation, enforced: false },
-        placeOf(ended),
+        entryPlace(ended),
         atMs,
       );
     }
     return;
   }
   latch(runtime, ended, stop, refusal, undefined, atMs);
-  if (parent !== undefined) signOf(runtime, parent, atMs);
+  if (parent !== undefined) touchParent(runtime, parent, atMs);
   const evidence = [refusal.explanation];
   openCard(runtime, { kind: 'halt', task: id, code, counters, evidence, actions: actionsFor(code) }, ended, atMs);
 }
 
 /** Ends a task, or every task, as a person says. */
-export function haltByHand(runtime: Runtime, tasks: Iterable<TaskNode>, said: string, name = 'operator'): void {
-  const reason = typeof said === 'string' ? said.slice(0, reasonLengthMax) : quoted(said);
+export function haltByOperator(
+  runtime: Runtime,
+  tasks: Iterable<TaskState>,
+  reasonGiven: string,
+  name = 'operator',
+): void {
+  const reason = typeof reasonGiven === 'string' ? reasonGiven.slice(0, reasonLengthMax) : quoted(reasonGiven);
   const stop: Stop = { kind: 'halt', code: 'rule_abort', control: 'operator', counters: {}, reason };
   for (const task of [...tasks]) halt(runtime, task, stop, name, runtime.clock.nowMs());
 }
 
 function latch(
   runtime: Runtime,
-  task: TaskNode,
+  task: TaskState,
   stop: Stop,
   refusal: Refusal,
   cause: string | undefined,
@@ -59,7 +64,7 @@ function latch(
   task.haltStop = stop;
   task.halt = refusal;
   const body = { type: 'task-halted', stop, message: refusal.explanation, enforced: true } as const;
-  write(runtime, cause === undefined ? body : { ...body, cause }, placeOf(task), atMs);
+  write(runtime, cause === undefined ? body : { ...body, cause }, entryPlace(task), atMs);
   for (const child of task.children ?? []) latch(runtime, child, stop, refusal, cause ?? task.id, atMs);
   makeRoom(runtime.halted, haltedTasksMax);
   runtime.halted.set(task.id, task);
@@ -75,7 +80,7 @@ function latch(
 }
 
 /** Says once that a task is on its way to a limit. */
-export function notice(runtime: Runtime, task: TaskNode, atMs: number): void {
+export function warnNearLimit(runtime: Runtime, task: TaskState, atMs: number): void {
   for (const { control, cell, place } of seatsOf(runtime, task)) {
     if (place !== 'self') break; // Those above it are told themselves.
     for (const gauge of control.gauges?.(cell.state, atMs) ?? []) {
@@ -83,7 +88,7 @@ export function notice(runtime: Runtime, task: TaskNode, atMs: number): void {
       if (gauge.actual < limit * task.limits.noticeShare || !isNews(task, name)) continue;
       const actual = Math.round(gauge.actual * 100) / 100;
       const message = `${task.agent}: ${name.replaceAll('_', ' ')}: ${actual} of ${limit}`;
-      write(runtime, { type: 'notice', gauge, message }, placeOf(task), atMs);
+      write(runtime, { type: 'notice', gauge, message }, entryPlace(task), atMs);
       const card = { kind: 'notice', task: task.id, code: 'notice', counters: { actual, limit } } as const;
       openCard(runtime, { ...card, evidence: [message], actions: ['pause', 'dismiss'] }, task, atMs);
     }
@@ -92,33 +97,33 @@ export function notice(runtime: Runtime, task: TaskNode, atMs: number): void {
 }
 
 /** Tells the model once that it seems to go in circles, before anything is refused; again if it had moved on. */
-export function suspect(runtime: Runtime, task: TaskNode, atMs: number): void {
+export function hintLoop(runtime: Runtime, task: TaskState, atMs: number): void {
   const counters = task.controls.loop?.hint?.(task.cells.loop.state)?.counters;
   if (counters === undefined) {
     const { memory } = task.cells.loop.state;
     if (memory !== null && pointsOf(memory) >= runtime.settings.loop.notePoints) return;
     task.suspected = false;
-    task.note = undefined; // It moved on before it was told.
+    task.loopHint = undefined; // It moved on before it was told.
   } else if (!task.suspected) {
     task.suspected = true;
     const message = whatRepeats(counters);
-    task.note = `${message}. ${moveOn}`;
-    write(runtime, { type: 'loop-suspected', counters, message }, placeOf(task), atMs);
+    task.loopHint = `${message}. ${moveOn}`;
+    write(runtime, { type: 'loop-suspected', counters, message }, entryPlace(task), atMs);
   }
 }
 
 /** Whether something is said of a task for the first time. */
-function isNews(task: TaskNode, what: string): boolean {
+function isNews(task: TaskState, what: string): boolean {
   task.noticed ??= new Set();
   return task.noticed.size < task.noticed.add(what).size;
 }
 
 /** A child that is silent for too long is halted itself, so one that is not halted is not idle. */
-function hasLivingChild({ children }: TaskNode): boolean {
+function hasLivingChild({ children }: TaskState): boolean {
   return [...(children ?? [])].some((child) => child.haltStop === undefined && !child.noticed?.has('idle_timeout'));
 }
 
 /** A child that ends or is halted is a sign of life to its parent, which now has to go on without it. */
-export function signOf(runtime: Runtime, task: TaskNode, atMs: number): void {
-  if (task.haltStop === undefined && !task.ended) hear(runtime, task, { type: 'sign-observed' }, atMs);
+export function touchParent(runtime: Runtime, task: TaskState, atMs: number): void {
+  if (task.haltStop === undefined && !task.ended) applyEvent(runtime, task, { type: 'sign-observed' }, atMs);
 }

@@ -9,61 +9,74 @@ import type { Observation } from '../api.ts';
 import { countError } from '../journal/journal.ts';
 import { callKey, fingerprint } from '../runtime/fingerprint.ts';
 import type { Runtime } from '../runtime/runtime.ts';
-import { costOf, modelOf } from './cost.ts';
+import { boundedModelName, priceUsage } from './cost.ts';
 import { halt } from './halt.ts';
-import { closeCall, forgetTalk, hearText, likenessOf, noteCall, openCall, talkOf } from './recent-output.ts';
-import { placeOf, type TaskNode } from './task.ts';
-import { tell } from './task-events.ts';
+import {
+  clearRecentOutput,
+  compareCall,
+  recentOutputOf,
+  recordCall,
+  recordText,
+  takeTrackedCall,
+  trackCall,
+} from './recent-output.ts';
+import { entryPlace, type TaskState } from './task.ts';
+import { applyAndCheck } from './task-events.ts';
 
-export function observe(runtime: Runtime, task: TaskNode, observation: Observation): Refusal | undefined {
+export function observe(runtime: Runtime, task: TaskState, observation: Observation): Refusal | undefined {
   try {
-    if (!task.ended && task.haltStop === undefined) take(runtime, task, observation, runtime.clock.nowMs());
+    if (!task.ended && task.haltStop === undefined) applyObservation(runtime, task, observation, runtime.clock.nowMs());
   } catch (error) {
     countError(runtime, 'observe', error);
   }
   return task.halt;
 }
 
-function take(runtime: Runtime, task: TaskNode, observation: Observation, atMs: number): void {
+function applyObservation(runtime: Runtime, task: TaskState, observation: Observation, atMs: number): void {
   const { settings, prices } = runtime;
   switch (observation.type) {
     case 'assistant': {
-      const text = textOf(observation.text);
+      const text = boundedText(observation.text);
       if (text.trim() === '' && observation.toolUse === true) break; // A turn that only calls tools says nothing.
-      const heard = hearText(task, text, settings.loop);
+      const heard = recordText(task, text, settings.loop);
       const { toolUse } = observation;
-      tell(runtime, task, typeof toolUse === 'boolean' ? { ...heard, calls: toolUse } : heard, atMs);
+      applyAndCheck(runtime, task, typeof toolUse === 'boolean' ? { ...heard, calls: toolUse } : heard, atMs);
       return;
     }
     case 'tool_use': {
       const { id, input } = observation;
-      if (isKnown(task, 'call', id)) break;
-      const name = textOf(observation.name).slice(0, nameLengthMax);
+      if (wasCounted(task, 'call', id)) break;
+      const name = boundedText(observation.name).slice(0, nameLengthMax);
       const call = input === undefined ? undefined : (callKey(name, input) ?? fingerprint(name, input));
       if (call !== undefined && id && typeof id === 'string') {
-        openCall(task, id, { name, call });
-        noteCall(task, id, name, input);
+        trackCall(task, id, { name, call });
+        recordCall(task, id, name, input);
       }
-      tell(runtime, task, { type: 'call-observed', name, ...(call !== undefined && { call }) }, atMs);
+      applyAndCheck(runtime, task, { type: 'call-observed', name, ...(call !== undefined && { call }) }, atMs);
       return;
     }
     case 'tool_result': {
-      const seen = closeCall(task, observation.id);
+      const seen = takeTrackedCall(task, observation.id);
       if (seen === undefined) break; // A call of ours settles itself; one that nobody saw cannot be compared.
       const result = markValue(observation.output, observation.ok !== false);
-      const likeness = likenessOf(task, observation.id, result);
+      const likeness = compareCall(task, observation.id, result);
       if (result === undefined) break; // What it brought cannot be told.
-      tell(runtime, task, { type: 'result-observed', ...seen, result, ...(likeness > 0 && { likeness }) }, atMs);
+      applyAndCheck(
+        runtime,
+        task,
+        { type: 'result-observed', ...seen, result, ...(likeness > 0 && { likeness }) },
+        atMs,
+      );
       return;
     }
     case 'progress':
-      tell(runtime, task, { type: 'progress-observed' }, atMs);
+      applyAndCheck(runtime, task, { type: 'progress-observed' }, atMs);
       return;
     case 'usage': {
-      if (isKnown(task, 'usage', observation.id)) break;
-      const cost = costOf(runtime, observation, placeOf(task), atMs);
-      const model = modelOf(observation.model);
-      tell(runtime, task, { type: 'usage-observed', model, cost, basis: model }, atMs);
+      if (wasCounted(task, 'usage', observation.id)) break;
+      const cost = priceUsage(runtime, observation, entryPlace(task), atMs);
+      const model = boundedModelName(observation.model);
+      applyAndCheck(runtime, task, { type: 'usage-observed', model, cost, basis: model }, atMs);
       if (settings.prices.onUnknownPrice === 'halt' && prices.price(observation) === undefined) {
         const stop = over('budget', 'token_spend_limit', 'unknown', task.limits.maxSpendCents);
         halt(runtime, task, { ...stop, counters: { ...stop.counters, model } }, model, atMs);
@@ -72,28 +85,28 @@ function take(runtime: Runtime, task: TaskNode, observation: Observation, atMs: 
     }
     case 'user': {
       task.prompts ??= new Set();
-      const mark = fingerprint('user', textOf(observation.text));
+      const mark = fingerprint('user', boundedText(observation.text));
       if (task.prompts.has(mark)) {
-        talkOf(task).asked = true;
+        recentOutputOf(task).asked = true;
         break; // A harness that says the same again is no person.
       }
       if (task.prompts.size < promptsMax) task.prompts.add(mark);
-      forgetTalk(task);
-      tell(runtime, task, { type: 'user-observed' }, atMs);
+      clearRecentOutput(task);
+      applyAndCheck(runtime, task, { type: 'user-observed' }, atMs);
       return;
     }
     case 'heartbeat':
       break;
   }
-  tell(runtime, task, { type: 'sign-observed' }, atMs);
+  applyAndCheck(runtime, task, { type: 'sign-observed' }, atMs);
 }
 
-function textOf(text: unknown): string {
+function boundedText(text: unknown): string {
   return typeof text === 'string' ? text.slice(0, textLengthMax) : '';
 }
 
 /** Whether an id was counted before, by whomever; it is from now on. */
-export function isKnown(task: TaskNode, kind: 'call' | 'usage', id: string | undefined): boolean {
+export function wasCounted(task: TaskState, kind: 'call' | 'usage', id: string | undefined): boolean {
   if (typeof id !== 'string' || id === '') return false; // Hosts write null or nothing where they have no id.
   task.counted ??= new Set();
   const key = `${kind}:${id}`;

@@ -13,10 +13,10 @@ import {
 } from '../../core/limits.ts';
 import type { LoopSettings } from '../../core/settings.ts';
 import { jaccard, likest, tokensOf } from '../../core/similarity.ts';
-import type { TaskNode } from './task.ts';
+import type { TaskState } from './task.ts';
 
 /** A call that was seen in a stream and has not come back yet. */
-export interface SeenCall {
+export interface TrackedCall {
   readonly name: string;
   readonly call: number;
 }
@@ -32,7 +32,7 @@ interface KeptCall {
   words?: Int32Array;
 }
 
-export interface Talk {
+export interface RecentOutput {
   /** The words of the last text, and of the last ones. */
   words: Int32Array | undefined;
   texts: Int32Array[];
@@ -42,25 +42,25 @@ export interface Talk {
   calls: KeptCall[];
   /** A prompt that had been seen before came again since the last text. */
   asked: boolean;
-  open: Map<string, SeenCall> | undefined;
+  open: Map<string, TrackedCall> | undefined;
 }
 
 /** Shorter texts, and calls, say too little to be compared. */
 const wordsMin = 4;
 
-export function talkOf(task: TaskNode): Talk {
-  task.talk ??= { words: undefined, texts: [], recurs: false, calls: [], asked: false, open: undefined };
-  return task.talk;
+export function recentOutputOf(task: TaskState): RecentOutput {
+  task.recentOutput ??= { words: undefined, texts: [], recurs: false, calls: [], asked: false, open: undefined };
+  return task.recentOutput;
 }
 
 /** What is to be known of a text: how alike it is to the one before it, and whether it came before. */
-export function hearText(task: TaskNode, text: string, settings: LoopSettings): Omit<TextObserved, 'atMs'> {
-  const talk = talkOf(task);
+export function recordText(task: TaskState, text: string, settings: LoopSettings): Omit<TextObserved, 'atMs'> {
+  const talk = recentOutputOf(task);
   const words = tokensOf(text, settings.tokenCap);
   const similarity = talk.words === undefined ? -1 : jaccard(talk.words, words);
   const { nearThreshold } = settings;
   const recurs = words.length >= wordsMin && likest(words, talk.texts, nearThreshold) >= nearThreshold;
-  if (words.length >= wordsMin) keep(talk.texts, words);
+  if (words.length >= wordsMin) pushBounded(talk.texts, words);
   const { asked } = talk;
   talk.words = words;
   talk.recurs = recurs;
@@ -69,65 +69,66 @@ export function hearText(task: TaskNode, text: string, settings: LoopSettings): 
 }
 
 /** Keeps a call, to compare later ones with; only where texts are heard, too. */
-export function noteCall(task: TaskNode, id: string | number, name: string, args: unknown): void {
-  const talk = task.talk;
-  if (talk !== undefined) keep(talk.calls, { id, name, text: textOf(args), recurs: talk.recurs, answered: false });
+export function recordCall(task: TaskState, id: string | number, name: string, args: unknown): void {
+  const talk = task.recentOutput;
+  if (talk !== undefined)
+    pushBounded(talk.calls, { id, name, text: argumentsAsText(args), recurs: talk.recurs, answered: false });
 }
 
 /**
  * How alike a call is to the likest of those of its tool before it. Asked only where that may tell something: the words
  * before it had come again, or its answer had.
  */
-export function likenessOf(task: TaskNode, id: string | number, mark: ResultMark | undefined): number {
-  const calls = task.talk?.calls ?? [];
+export function compareCall(task: TaskState, id: string | number, mark: ResultMark | undefined): number {
+  const calls = task.recentOutput?.calls ?? [];
   const at = calls.findLastIndex((call) => call.id === id);
   const call = calls[at];
   if (call === undefined) return 0;
   call.answered = true;
   if (mark === undefined) return 0;
   if (!call.recurs && !isKnownAnswer(task.cells.loop.state.memory, call.name, mark)) return 0;
-  const words = wordsOf(call);
+  const words = callWords(call);
   if (words.length < wordsMin) return 0;
   const others = calls.slice(0, at).filter(({ name, answered }) => answered && name === call.name);
-  return likest(words, others.map(wordsOf), 0);
+  return likest(words, others.map(callWords), 0);
 }
 
-function wordsOf(call: KeptCall): Int32Array {
+function callWords(call: KeptCall): Int32Array {
   call.words ??= tokensOf(call.text, undefined, true);
   return call.words;
 }
 
 /** A call was seen whose result is yet to come. */
-export function openCall(task: TaskNode, id: string, call: SeenCall): void {
-  const talk = talkOf(task);
+export function trackCall(task: TaskState, id: string, call: TrackedCall): void {
+  const talk = recentOutputOf(task);
   talk.open ??= new Map();
   makeRoom(talk.open, countedIdsMax);
   talk.open.set(id, call);
 }
 
 /** The call that a result belongs to, once. */
-export function closeCall(task: TaskNode, id: unknown): SeenCall | undefined {
-  const call = task.talk?.open?.get(id as string);
+export function takeTrackedCall(task: TaskState, id: unknown): TrackedCall | undefined {
+  const call = task.recentOutput?.open?.get(id as string);
   if (call === undefined) return undefined;
-  task.talk?.open?.delete(id as string);
+  task.recentOutput?.open?.delete(id as string);
   task.counted?.delete(`call:${id}`); // Some hosts number their calls anew each turn: the next one is another.
   return call;
 }
 
 /** Genuinely new words of a person: what was said before is no measure for what comes. */
-export function forgetTalk(task: TaskNode): void {
-  const open = task.talk?.open;
-  task.talk = undefined;
-  if (open?.size) talkOf(task).open = open;
+export function clearRecentOutput(task: TaskState): void {
+  const open = task.recentOutput?.open;
+  task.recentOutput = undefined;
+  if (open?.size) recentOutputOf(task).open = open;
 }
 
-function keep<T>(kept: T[], item: T): void {
-  kept.push(item);
-  if (kept.length > wordsKeptMax) kept.shift();
+function pushBounded<T>(items: T[], item: T): void {
+  items.push(item);
+  if (items.length > wordsKeptMax) items.shift();
 }
 
 /** Arguments as text, as far as they are compared. */
-function textOf(args: unknown): string {
+function argumentsAsText(args: unknown): string {
   const parts: string[] = [];
   try {
     collect(args, parts, { left: markLengthMax }, 0);

@@ -6,8 +6,8 @@ import { refusalOf } from '../../core/refusal.ts';
 import type { Task, TaskResult } from '../api.ts';
 import { runInside } from '../runtime/async-context.ts';
 import type { Runtime } from '../runtime/runtime.ts';
-import { atHalt, type TaskNode } from './task.ts';
-import { faceOf } from './task-handle.ts';
+import { onHalt, type TaskState } from './task.ts';
+import { taskHandle } from './task-handle.ts';
 import { endTask } from './task-tree.ts';
 
 /**
@@ -16,7 +16,7 @@ import { endTask } from './task-tree.ts';
  */
 export async function runTask<T>(
   runtime: Runtime,
-  node: TaskNode,
+  node: TaskState,
   run: (task: Task) => T | Promise<T>,
 ): Promise<TaskResult<T>> {
   const { clock, waiting } = runtime;
@@ -27,10 +27,10 @@ export async function runTask<T>(
       forget = clock.after(haltGraceMs, giveUp);
       waiting.set(node, giveUp);
     };
-    if (node.halt === undefined) forget = atHalt(node, wait);
+    if (node.halt === undefined) forget = onHalt(node, wait);
     else wait(); // Born below a halted task: nothing will tell it once more.
   });
-  const inside = async () => ({ value: await runInside(runtime, node, () => run(faceOf(runtime, node))) });
+  const inside = async () => ({ value: await runInside(runtime, node, () => run(taskHandle(runtime, node))) });
   try {
     const outcome = await Promise.race([inside(), givenUp]);
     endTask(runtime, node);

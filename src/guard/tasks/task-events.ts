@@ -6,43 +6,51 @@ import type { ControlEvent, EntryBody } from '../../core/event.ts';
 import { write } from '../journal/journal.ts';
 import type { CallSite } from '../route/call-site.ts';
 import type { Runtime } from '../runtime/runtime.ts';
-import { halt, notice, suspect } from './halt.ts';
-import { placeOf, seatsOf, type TaskNode } from './task.ts';
+import { halt, hintLoop, warnNearLimit } from './halt.ts';
+import { entryPlace, seatsOf, type TaskState } from './task.ts';
 
 /** What a task can be told: the entry says at least what its controls learn. */
-type Told = Extract<EntryBody, { type: Exclude<ControlEvent['type'], `action-${string}` | 'delegation-returned'> }>;
+type TaskEvent = Extract<
+  EntryBody,
+  { type: Exclude<ControlEvent['type'], `action-${string}` | 'delegation-returned'> }
+>;
 
 /** Writes down what a task is told, and has its controls learn it. */
-export function hear(runtime: Runtime, task: TaskNode, told: Told, atMs: number): void {
-  write(runtime, told, placeOf(task), atMs);
-  applyAll(seatsOf(runtime, task), { ...told, atMs });
+export function applyEvent(runtime: Runtime, task: TaskState, event: TaskEvent, atMs: number): void {
+  write(runtime, event, entryPlace(task), atMs);
+  applyAll(seatsOf(runtime, task), { ...event, atMs });
 }
 
 /** Tells a task what happened and looks at what is due. */
-export function tell(runtime: Runtime, task: TaskNode, told: Told, atMs: number): void {
-  hear(runtime, task, told, atMs);
-  look(runtime, task, atMs);
+export function applyAndCheck(runtime: Runtime, task: TaskState, event: TaskEvent, atMs: number): void {
+  applyEvent(runtime, task, event, atMs);
+  checkLimits(runtime, task, atMs);
 }
 
 /** Looks at what is due in a task without any event. */
-export function look(runtime: Runtime, task: TaskNode, atMs: number): void {
+export function checkLimits(runtime: Runtime, task: TaskState, atMs: number): void {
   if (task.haltStop !== undefined || task.ended) return;
   const due = checkAll(seatsOf(runtime, task), atMs);
   if (due.kind === 'halt') halt(runtime, task, due, due.control, atMs);
   else {
-    notice(runtime, task, atMs);
-    if (task.suspected || isStale(task)) suspect(runtime, task, atMs);
+    warnNearLimit(runtime, task, atMs);
+    if (task.suspected || isStale(task)) hintLoop(runtime, task, atMs);
   }
 }
 
 /** The work of a call that was given up ended, or its owner still lives. */
-export function keep(runtime: Runtime, type: 'work-ended' | 'permit-renewed', site: CallSite, permit: Permit): void {
+export function recordPermitEvent(
+  runtime: Runtime,
+  type: 'work-ended' | 'permit-renewed',
+  site: CallSite,
+  permit: Permit,
+): void {
   const atMs = runtime.clock.nowMs();
   applyAll(site.panel, { type, atMs, permit });
   write(runtime, { type, permit }, site.place, atMs);
 }
 
 /** Whether the last turn of a task brought nothing new. */
-export function isStale(task: TaskNode | undefined): boolean {
+export function isStale(task: TaskState | undefined): boolean {
   return (task?.cells.loop.state.memory?.turns.at(-1)?.points ?? 0) > 0;
 }

@@ -6,19 +6,19 @@ import { runInside } from '../runtime/async-context.ts';
 import { fn as isFunction } from '../runtime/option-checks.ts';
 import type { Runtime } from '../runtime/runtime.ts';
 import { observe } from './observe.ts';
-import { signalOf, type TaskNode } from './task.ts';
+import { signalOf, type TaskState } from './task.ts';
 import { endTask, pauseTask, resumeTask, snapshotTask } from './task-tree.ts';
 
-export function faceOf(runtime: Runtime, node: TaskNode): Task {
-  node.face ??= new TaskFace(runtime, node);
-  return node.face;
+export function taskHandle(runtime: Runtime, node: TaskState): Task {
+  node.handle ??= new TaskHandle(runtime, node);
+  return node.handle;
 }
 
-class TaskFace implements Task {
+class TaskHandle implements Task {
   readonly #works: Runtime;
-  readonly #node: TaskNode;
+  readonly #node: TaskState;
 
-  constructor(runtime: Runtime, node: TaskNode) {
+  constructor(runtime: Runtime, node: TaskState) {
     this.#works = runtime;
     this.#node = node;
   }
@@ -52,8 +52,8 @@ class TaskFace implements Task {
   }
 
   note(): string | undefined {
-    const { note } = this.#node;
-    this.#node.note = undefined;
+    const { loopHint: note } = this.#node;
+    this.#node.loopHint = undefined;
     return note;
   }
 

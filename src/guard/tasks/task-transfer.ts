@@ -10,8 +10,8 @@ import { resolveTask } from '../../core/resolve-settings.ts';
 import type { TaskSettings } from '../../core/settings.ts';
 import type { Stop } from '../../core/verdict.ts';
 import type { Runtime } from '../runtime/runtime.ts';
-import type { TaskNode } from './task.ts';
-import { controlsOf, placeTask, resumeTask } from './task-tree.ts';
+import type { TaskState } from './task.ts';
+import { placeTask, resumeTask, taskControlsFor } from './task-tree.ts';
 
 /** Plain JSON. */
 export interface FrozenTask {
@@ -31,9 +31,9 @@ export interface FrozenTask {
 }
 
 /** The task as it can be kept. What an operator's pause holds is let go: whoever thaws it looks at the orders anew. */
-export function freeze(runtime: Runtime, node: TaskNode): FrozenTask {
+export function freezeTask(runtime: Runtime, node: TaskState): FrozenTask {
   while (node.pauses > 0) resumeTask(runtime, node);
-  const { id, agent, session, parent, limits, cells, raises, suspected, note, haltStop, halt } = node;
+  const { id, agent, session, parent, limits, cells, raises, suspected, loopHint: note, haltStop, halt } = node;
   return {
     id,
     agent,
@@ -52,17 +52,17 @@ export function freeze(runtime: Runtime, node: TaskNode): FrozenTask {
 }
 
 /** The task as it was, below its parent. It goes on: nothing is said of it. */
-export function thaw(runtime: Runtime, frozen: FrozenTask, parent: TaskNode | undefined): TaskNode {
+export function thawTask(runtime: Runtime, frozen: FrozenTask, parent: TaskState | undefined): TaskState {
   const { id, agent, session, limits, raises, suspected, note, haltStop, halt, booked, noticed } = frozen;
   const cells = structuredClone(frozen.cells); // What it becomes must not be seen where it was read.
   const depth = parent === undefined ? 0 : parent.depth + 1;
-  const controls = controlsOf(runtime, limits);
+  const controls = taskControlsFor(runtime, limits);
   const node = placeTask(runtime, {
-    ...{ id, agent, session, parent, depth, limits, said: limits, controls, raises },
+    ...{ id, agent, session, parent, depth, limits, givenLimits: limits, controls, raises },
     cells: { ...cells, own: cells.own },
   });
   node.suspected = suspected;
-  node.note = note;
+  node.loopHint = note;
   node.haltStop ??= haltStop;
   node.halt ??= halt;
   if (booked.length > 0) node.booked = new Set(booked);
@@ -74,13 +74,13 @@ export function thaw(runtime: Runtime, frozen: FrozenTask, parent: TaskNode | un
 /** A task that another process began and told of: this one counts along with it. */
 export function joinTask(
   runtime: Runtime,
-  given: Pick<TaskNode, 'id' | 'agent' | 'session' | 'parent'>,
-  said: Partial<TaskSettings>,
-): TaskNode {
-  const { agent, parent } = given;
-  const limits = resolveTask(runtime.settings, agent, said);
-  const controls = controlsOf(runtime, limits);
+  task: Pick<TaskState, 'id' | 'agent' | 'session' | 'parent'>,
+  limitOverrides: Partial<TaskSettings>,
+): TaskState {
+  const { agent, parent } = task;
+  const limits = resolveTask(runtime.settings, agent, limitOverrides);
+  const controls = taskControlsFor(runtime, limits);
   const cells = initialTaskCells(controls, runtime.clock.nowMs());
   const depth = parent === undefined ? 0 : parent.depth + 1;
-  return placeTask(runtime, { ...given, depth, limits, said, controls, cells, raises: 0 });
+  return placeTask(runtime, { ...task, depth, limits, givenLimits: limitOverrides, controls, cells, raises: 0 });
 }

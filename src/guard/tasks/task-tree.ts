@@ -16,10 +16,10 @@ import { dropBreaker } from '../breakers/breaker-registry.ts';
 import { write } from '../journal/journal.ts';
 import { type Checks, isA, signal as isSignal, name, options } from '../runtime/option-checks.ts';
 import type { Runtime } from '../runtime/runtime.ts';
-import { haltByHand, signOf } from './halt.ts';
-import { isWanted, stopSweep, wake } from './sweep.ts';
-import { placeOf, seatsOf, type TaskNode } from './task.ts';
-import { tell } from './task-events.ts';
+import { haltByOperator, touchParent } from './halt.ts';
+import { ensureSweep, hasWork, stopSweep } from './sweep.ts';
+import { entryPlace, seatsOf, type TaskState } from './task.ts';
+import { applyAndCheck } from './task-events.ts';
 
 const checks: Checks = {
   id: name,
@@ -33,56 +33,67 @@ const checks: Checks = {
 
 /** What a task is from its first moment on. */
 type PlacedTask = Pick<
-  TaskNode,
-  'id' | 'agent' | 'session' | 'parent' | 'depth' | 'limits' | 'said' | 'controls' | 'cells' | 'raises'
+  TaskState,
+  'id' | 'agent' | 'session' | 'parent' | 'depth' | 'limits' | 'givenLimits' | 'controls' | 'cells' | 'raises'
 >;
 
 /** Starts a task: checked, placed in the tree, with the limits of its agent and its own. */
 export function startTask(
   runtime: Runtime,
-  given: TaskOptions & { readonly retryOf?: string },
-  around: TaskNode | undefined,
-): TaskNode {
+  taskOptions: TaskOptions & { readonly retryOf?: string },
+  around: TaskState | undefined,
+): TaskState {
   const { settings, tasks, clock, store } = runtime;
-  options('task options', given, checks);
-  const { signal } = given;
-  const said = given.limits === undefined ? undefined : checkPart(settings.task, given.limits, 'limits');
-  const parent = parentOf(runtime, given, around);
-  const id = given.id ?? `t-${runtime.idStem}-${++runtime.ids}`;
-  const agent = given.agent ?? (parent ?? runtime).agent;
-  const session = given.session ?? (parent ?? runtime).session;
+  options('task options', taskOptions, checks);
+  const { signal } = taskOptions;
+  const said = taskOptions.limits === undefined ? undefined : checkPart(settings.task, taskOptions.limits, 'limits');
+  const parent = parentOf(runtime, taskOptions, around);
+  const id = taskOptions.id ?? `t-${runtime.idStem}-${++runtime.ids}`;
+  const agent = taskOptions.agent ?? (parent ?? runtime).agent;
+  const session = taskOptions.session ?? (parent ?? runtime).session;
   const depth = parent === undefined ? 0 : parent.depth + 1;
   if (tasks.has(id)) throw new SwitchgearError('task_exists', `a task with the id ${quoted(id)} is running`);
   if (tasks.size >= tasksMax) throw new SwitchgearError('too_many_tasks', `at most ${tasksMax} tasks can run at once`);
   if (depth >= taskDepthMax) {
     throw new SwitchgearError('too_deep', `tasks can be nested ${taskDepthMax} deep at most`);
   }
-  const before = given.retryOf === undefined ? undefined : runtime.halted.get(given.retryOf);
+  const before = taskOptions.retryOf === undefined ? undefined : runtime.halted.get(taskOptions.retryOf);
   const limits = resolveTask(settings, agent, said);
-  const controls = controlsOf(runtime, limits);
+  const controls = taskControlsFor(runtime, limits);
   const atMs = clock.nowMs();
   const { state: cells } = store.cell<TaskCells>(cellKey('task', id), () => initialTaskCells(controls, atMs));
   if (before !== undefined) carryOn(cells.budget.state, before.cells.budget.state);
   const raises = before === undefined ? 0 : before.raises + 1;
-  const node = placeTask(runtime, { id, agent, session, parent, depth, limits, said, controls, cells, raises });
+  const node = placeTask(runtime, {
+    id,
+    agent,
+    session,
+    parent,
+    depth,
+    limits,
+    givenLimits: said,
+    controls,
+    cells,
+    raises,
+  });
   const started = { type: 'task-started', limits, ...(parent && { parent: parent.id }) } as const;
-  write(runtime, before === undefined ? started : { ...started, retryOf: before.id }, placeOf(node), atMs);
+  write(runtime, before === undefined ? started : { ...started, retryOf: before.id }, entryPlace(node), atMs);
   if (signal !== undefined) {
-    const abort = () => haltByHand(runtime, [node], 'the caller cancelled it', 'signal');
+    const abort = () => haltByOperator(runtime, [node], 'the caller cancelled it', 'signal');
     if (signal.aborted) abort();
     else {
       signal.addEventListener('abort', abort, { once: true });
-      node.letGo = () => signal.removeEventListener('abort', abort); // A signal may outlive many tasks.
+      node.removeAbortListener = () => signal.removeEventListener('abort', abort); // A signal may outlive many tasks.
     }
   }
   return node;
 }
 
 /** Places a task in the tree; whoever begins one says so. */
-export function placeTask(runtime: Runtime, given: PlacedTask): TaskNode {
-  const { id, parent, limits } = given;
-  const node: TaskNode = {
-    ...given,
+export function placeTask(runtime: Runtime, taskOptions: PlacedTask): TaskState {
+  const { id, parent, limits } = taskOptions;
+  const node: TaskState = {
+    ...taskOptions,
     seats: undefined,
     callSites: undefined,
     breakers: undefined,
@@ -92,10 +103,10 @@ export function placeTask(runtime: Runtime, given: PlacedTask): TaskNode {
     halt: parent?.halt,
     ended: false,
     ending: undefined,
-    letGo: undefined,
+    removeAbortListener: undefined,
     signal: undefined,
-    talk: undefined,
-    note: undefined,
+    recentOutput: undefined,
+    loopHint: undefined,
     suspected: false,
     prompts: undefined,
     counted: undefined,
@@ -103,7 +114,7 @@ export function placeTask(runtime: Runtime, given: PlacedTask): TaskNode {
     noticed: undefined,
     noticeCalls: noticeCalls(limits),
     pauses: 0,
-    face: undefined,
+    handle: undefined,
   };
   if (runtime.own !== undefined) seatsOf(runtime, node);
   if (parent !== undefined) {
@@ -111,12 +122,12 @@ export function placeTask(runtime: Runtime, given: PlacedTask): TaskNode {
     parent.children.add(node);
   }
   runtime.tasks.set(id, node);
-  wake(runtime);
+  ensureSweep(runtime);
   return node;
 }
 
 /** By its id, or else the nearest task around that has not ended: below one that has, a halt would not reach it. */
-function parentOf({ tasks }: Runtime, { parent }: TaskOptions, around: TaskNode | undefined): TaskNode | undefined {
+function parentOf({ tasks }: Runtime, { parent }: TaskOptions, around: TaskState | undefined): TaskState | undefined {
   if (parent === null) return undefined;
   if (parent === undefined) {
     let living = around;
@@ -124,16 +135,16 @@ function parentOf({ tasks }: Runtime, { parent }: TaskOptions, around: TaskNode 
     return living;
   }
   const found = tasks.get(parent);
-  if (found === undefined) throw new SwitchgearError('unknown_task', unknownTask(parent));
+  if (found === undefined) throw new SwitchgearError('unknown_task', unknownTaskMessage(parent));
   return found;
 }
 
-export function unknownTask(id: unknown): string {
+export function unknownTaskMessage(id: unknown): string {
   return `no task with the id ${quoted(id)} is running`;
 }
 
 /** Tasks of equal limits share one set of controls. */
-export function controlsOf(runtime: Runtime, limits: TaskSettings): TaskControls {
+export function taskControlsFor(runtime: Runtime, limits: TaskSettings): TaskControls {
   const make = () => taskControls(limits, runtime.settings.loop);
   return remembered(runtime.taskControls, JSON.stringify(limits), sharedSettingsMax, make);
 }
@@ -143,45 +154,45 @@ export function noticeCalls(limits: TaskSettings): number {
 }
 
 /** Neither idle nor duration go on. */
-export function pauseTask(runtime: Runtime, task: TaskNode): void {
+export function pauseTask(runtime: Runtime, task: TaskState): void {
   if (task.ended) return;
   task.pauses++;
-  tell(runtime, task, { type: 'task-stopped' }, runtime.clock.nowMs());
+  applyAndCheck(runtime, task, { type: 'task-stopped' }, runtime.clock.nowMs());
 }
 
-export function resumeTask(runtime: Runtime, task: TaskNode): void {
+export function resumeTask(runtime: Runtime, task: TaskState): void {
   if (task.pauses === 0) return; // Somebody else's pause is not this one's to end.
   task.pauses--;
-  tell(runtime, task, { type: 'task-resumed' }, runtime.clock.nowMs());
+  applyAndCheck(runtime, task, { type: 'task-resumed' }, runtime.clock.nowMs());
 }
 
-export function endTask(runtime: Runtime, task: TaskNode, how: 'done' | 'error' = 'done'): void {
+export function endTask(runtime: Runtime, task: TaskState, how: 'done' | 'error' = 'done'): void {
   if (task.ended) return;
-  leave(runtime, task);
-  end(runtime, task, how);
-  if (task.parent !== undefined) signOf(runtime, task.parent, runtime.clock.nowMs());
-  if (!isWanted(runtime)) stopSweep(runtime);
+  releaseHoldings(runtime, task);
+  markEnded(runtime, task, how);
+  if (task.parent !== undefined) touchParent(runtime, task.parent, runtime.clock.nowMs());
+  if (!hasWork(runtime)) stopSweep(runtime);
 }
 
 /** What a task holds is let go before it ends: those above it do not stand still for its pauses. */
-function leave(runtime: Runtime, task: TaskNode): void {
-  for (const child of task.children ?? []) leave(runtime, child);
+function releaseHoldings(runtime: Runtime, task: TaskState): void {
+  for (const child of task.children ?? []) releaseHoldings(runtime, child);
   while (task.pauses > 0) resumeTask(runtime, task);
   for (const key of task.breakers ?? []) dropBreaker(runtime, key);
 }
 
-function end(runtime: Runtime, task: TaskNode, how: 'done' | 'error'): void {
+function markEnded(runtime: Runtime, task: TaskState, how: 'done' | 'error'): void {
   if (task.ended) return;
-  for (const child of task.children ?? []) end(runtime, child, how);
+  for (const child of task.children ?? []) markEnded(runtime, child, how);
   task.ended = true;
   runtime.tasks.delete(task.id);
   task.parent?.children?.delete(task);
-  task.letGo?.();
+  task.removeAbortListener?.();
   runtime.store.drop(cellKey('task', task.id));
-  write(runtime, { type: 'task-ended', how: task.haltStop === undefined ? how : 'halted' }, placeOf(task));
+  write(runtime, { type: 'task-ended', how: task.haltStop === undefined ? how : 'halted' }, entryPlace(task));
 }
 
-export function snapshotTask(runtime: Runtime, task: TaskNode, atMs: number): TaskSnapshot {
+export function snapshotTask(runtime: Runtime, task: TaskState, atMs: number): TaskSnapshot {
   const { id, agent, session, parent, halt, cells } = task;
   const budget = cells.budget.state;
   const deadline = cells.deadline.state;

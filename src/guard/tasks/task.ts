@@ -10,17 +10,17 @@ import type { Wallet } from '../../ports/policy.ts';
 import type { Task } from '../api.ts';
 import type { CallSite, Target } from '../route/call-site.ts';
 import type { Runtime } from '../runtime/runtime.ts';
-import type { Talk } from './recent-output.ts';
+import type { RecentOutput } from './recent-output.ts';
 
-export interface TaskNode extends TaskSeats {
+export interface TaskState extends TaskSeats {
   readonly id: string;
   readonly agent: string;
   readonly session: string;
-  readonly parent: TaskNode | undefined;
+  readonly parent: TaskState | undefined;
   readonly depth: number;
   limits: TaskSettings;
   /** The limits that its starter gave, to be kept when the policy changes. */
-  readonly said: Partial<TaskSettings> | undefined;
+  readonly givenLimits: Partial<TaskSettings> | undefined;
   controls: TaskControls;
   readonly cells: TaskCells;
   /** Its own seats and, after them, those of its ancestors; made when it first acts. */
@@ -29,19 +29,19 @@ export interface TaskNode extends TaskSeats {
   callSites: Map<Target, CallSite> | undefined;
   /** The keys of breakers that end with it. */
   breakers: Set<string> | undefined;
-  children: Set<TaskNode> | undefined;
+  children: Set<TaskState> | undefined;
   haltStop: Stop | undefined;
   halt: Refusal | undefined;
   ended: boolean;
   /** Ends signals and waits; run once, when the task halts. */
   ending: Set<() => void> | undefined;
   /** Lets go of what it held outside; run when it ends. */
-  letGo: (() => void) | undefined;
+  removeAbortListener: (() => void) | undefined;
   signal: AbortSignal | undefined;
   /** What it said and asked for lately. */
-  talk: Talk | undefined;
+  recentOutput: RecentOutput | undefined;
   /** What the model should be told with the next result, and whether it was told before. */
-  note: string | undefined;
+  loopHint: string | undefined;
   suspected: boolean;
   /** Fingerprints of what a person said, to tell new words from a prompt seen before. */
   prompts: Set<number> | undefined;
@@ -56,16 +56,16 @@ export interface TaskNode extends TaskSeats {
   readonly raises: number;
   /** Pauses by hand that were not taken back. */
   pauses: number;
-  face: Task | undefined;
+  handle: Task | undefined;
 }
 
 /** Where the entries of a task belong. */
-export function placeOf(task: TaskNode): EntryPlace {
+export function entryPlace(task: TaskState): EntryPlace {
   return { task: task.id, session: task.session, agent: task.agent };
 }
 
 /** The seats of a task. One that only waits has none yet: a hundred thousand idle tasks cost little. */
-export function seatsOf(runtime: Runtime, task: TaskNode): readonly Seat[] {
+export function seatsOf(runtime: Runtime, task: TaskState): readonly Seat[] {
   if (task.seats === undefined) {
     const seats = taskSeats(task);
     const more = [...(walletOf(runtime, task)?.seats ?? []), ...(runtime.own?.ofTask(task) ?? [])];
@@ -76,12 +76,12 @@ export function seatsOf(runtime: Runtime, task: TaskNode): readonly Seat[] {
 }
 
 /** The budgets beyond one task that somebody spends from. */
-export function walletOf(runtime: Runtime, who: Pick<TaskNode, 'agent' | 'session'>): Wallet | undefined {
+export function walletOf(runtime: Runtime, who: Pick<TaskState, 'agent' | 'session'>): Wallet | undefined {
   return runtime.budgets?.at(runtime, who);
 }
 
 /** A task that ended, or began below one that had, is out of reach when those above it halt: it looks up itself. */
-export function inheritHalt(task: TaskNode): void {
+export function inheritHalt(task: TaskState): void {
   for (let above = task.parent; above !== undefined && task.haltStop === undefined; above = above.parent) {
     task.haltStop = above.haltStop;
     task.halt = above.halt;
@@ -89,14 +89,14 @@ export function inheritHalt(task: TaskNode): void {
 }
 
 /** Runs something once when the task halts; the result takes it back. */
-export function atHalt(task: TaskNode | undefined, end: () => void): () => void {
+export function onHalt(task: TaskState | undefined, end: () => void): () => void {
   if (task !== undefined) task.ending ??= new Set();
   task?.ending?.add(end);
   return () => task?.ending?.delete(end);
 }
 
 /** The signal of a task, made when somebody asks: most never do. */
-export function signalOf(task: TaskNode): AbortSignal {
+export function signalOf(task: TaskState): AbortSignal {
   if (task.signal === undefined) {
     const controller = new AbortController();
     task.signal = controller.signal;
@@ -105,7 +105,7 @@ export function signalOf(task: TaskNode): AbortSignal {
       error.name = 'AbortError';
       controller.abort(error);
     };
-    if (task.halt === undefined) atHalt(task, abort);
+    if (task.halt === undefined) onHalt(task, abort);
     else abort();
   }
   return task.signal;

@@ -4,7 +4,7 @@ import { countMax, hookAgentsMax, secsMax } from '../../core/limits.ts';
 import type { Refusal } from '../../core/refusal.ts';
 import type { TaskSettings } from '../../core/settings.ts';
 import { halt } from '../../guard/tasks/halt.ts';
-import type { TaskNode } from '../../guard/tasks/task.ts';
+import type { TaskState } from '../../guard/tasks/task.ts';
 import { joinTask } from '../../guard/tasks/task-transfer.ts';
 import { startTask } from '../../guard/tasks/task-tree.ts';
 import type { BelowLimits } from '../../supervisor/run-record.ts';
@@ -94,9 +94,9 @@ function errandOf(
 /** A task of a run is told of by the run, which also says when it is on its way to a limit. */
 function begin(
   { runtime, joined }: HookWorld,
-  given: Pick<TaskNode, 'id' | 'agent' | 'session' | 'parent'>,
+  given: Pick<TaskState, 'id' | 'agent' | 'session' | 'parent'>,
   limits: Partial<TaskSettings>,
-): TaskNode {
+): TaskState {
   if (joined !== undefined) return joinTask(runtime, given, { ...limits, noticeShare: countMax });
   return startTask(runtime, { ...given, parent: given.parent?.id ?? null, limits }, undefined);
 }
@@ -113,7 +113,7 @@ export function haltOf({ node }: Held): HookDecision | undefined {
   return node.halt && halted(node, node.halt);
 }
 
-export function halted({ haltStop: stop }: TaskNode, refusal: Refusal) {
+export function halted({ haltStop: stop }: TaskState, refusal: Refusal) {
   const { name } = refusal;
   return { kind: 'halt', reason: haltedWords(refusal), halt: stop && { stop, name } } as const;
 }
@@ -125,7 +125,7 @@ function haltedWords({ explanation, remediation }: Refusal): string {
 
 /** What the model should be told before anything is refused; once. */
 export function noteOf({ node }: Held): HookDecision | undefined {
-  const { note } = node;
-  node.note = undefined;
+  const { loopHint: note } = node;
+  node.loopHint = undefined;
   return note === undefined ? undefined : { kind: 'note', text: `[switchgear] ${note}` };
 }

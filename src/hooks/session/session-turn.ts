@@ -8,8 +8,8 @@ import { hookKeepMs, hookLeaseMs, hookTurnMaxMs, hookTurnMinMs } from '../../cor
 import { holdsWords } from '../../guard/journal/journal.ts';
 import type { Runtime } from '../../guard/runtime/runtime.ts';
 import { stopSweep } from '../../guard/tasks/sweep.ts';
-import type { TaskNode } from '../../guard/tasks/task.ts';
-import { freeze, thaw } from '../../guard/tasks/task-transfer.ts';
+import type { TaskState } from '../../guard/tasks/task.ts';
+import { freezeTask, thawTask } from '../../guard/tasks/task-transfer.ts';
 import { endTask } from '../../guard/tasks/task-tree.ts';
 import { systemClock, wait } from '../../platform/system-clock.ts';
 import { freshName } from '../../platform/unique-id.ts';
@@ -18,7 +18,7 @@ import { type HookTask, noSession, type SessionState, sessionKey, taskKey } from
 
 /** A task in hand, with what hooks keep beside it. */
 export interface HeldTask extends Omit<HookTask, 'frozen'> {
-  readonly node: TaskNode;
+  readonly node: TaskState;
 }
 
 export interface Desk {
@@ -27,7 +27,7 @@ export interface Desk {
   /** The task of an id, with those above it; undefined where it is not known any more. */
   task(id: string): Promise<Held | undefined>;
   /** Takes a task that was just begun. */
-  hold(node: TaskNode): Held;
+  hold(node: TaskState): Held;
   /** Ends a task, with everything below it. */
   end(id: string, how: 'done' | 'error'): Promise<void>;
 }
@@ -65,7 +65,7 @@ export async function inTurn<T>(options: DeskOptions, work: (desk: Desk) => Prom
     if (row?.key !== key || row.state === null) return undefined;
     const { frozen, round, open, answers } = row.state as HookTask;
     const parent = frozen.parent === undefined ? undefined : await load(frozen.parent);
-    const task: Held = { node: thaw(runtime, frozen, parent?.node), round, open, answers };
+    const task: Held = { node: thawTask(runtime, frozen, parent?.node), round, open, answers };
     held.set(id, task);
     return task;
   }
@@ -133,7 +133,7 @@ async function leave(
   ];
   for (const [id, { node, round, open, answers }] of held) {
     if (ended.has(id) || node.ended) continue;
-    const kept = veiled(runtime, { frozen: freeze(runtime, node), round, open, answers });
+    const kept = veiled(runtime, { frozen: freezeTask(runtime, node), round, open, answers });
     const own = store.cell<HookTask | null>(taskKey(name, id), () => null, { keepMs: hookKeepMs });
     changes.push(ofCell(own, () => kept));
   }

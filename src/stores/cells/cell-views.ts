@@ -88,7 +88,7 @@ const face = {
 export type Unreadable = (key: string, isKnown: boolean) => void;
 
 /** The face of the views of one store. */
-function faceOf(unreadable: Unreadable): object {
+function taskHandle(unreadable: Unreadable): object {
   const told = new WeakMap<CellView, number>();
   return {
     __proto__: face,
@@ -132,7 +132,7 @@ function look(view: CellView): void {
 
 export function createViews(unreadable: Unreadable): Views {
   const all = new Map<string, CellView>();
-  const own = faceOf(unreadable);
+  const own = taskHandle(unreadable);
 
   function learn(view: View, version: number, text: string | undefined): boolean {
     if (version <= view.cell.version) return false;

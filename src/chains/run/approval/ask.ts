@@ -10,8 +10,8 @@ import { holdsWords } from '../../../guard/journal/journal.ts';
 import type { askPerson } from '../../../guard/route/approval.ts';
 import type { CallSite } from '../../../guard/route/call-site.ts';
 import type { Runtime } from '../../../guard/runtime/runtime.ts';
-import { atHalt } from '../../../guard/tasks/task.ts';
-import { tell } from '../../../guard/tasks/task-events.ts';
+import { onHalt } from '../../../guard/tasks/task.ts';
+import { applyAndCheck } from '../../../guard/tasks/task-events.ts';
 import { wait } from '../../../platform/system-clock.ts';
 import type { Answer } from '../../../ports/approver.ts';
 import { sameRules } from '../state/transitions.ts';
@@ -87,9 +87,9 @@ function asked(desk: Desk, card: Card) {
 
 /** The clocks of the task stand still while a person is asked. */
 async function standStill<T>(runtime: Runtime, { task }: CallSite, wait: () => Promise<T>): Promise<T> {
-  if (task !== undefined) tell(runtime, task, { type: 'task-stopped' }, runtime.clock.nowMs());
+  if (task !== undefined) applyAndCheck(runtime, task, { type: 'task-stopped' }, runtime.clock.nowMs());
   const result = await wait();
-  if (task !== undefined) tell(runtime, task, { type: 'task-resumed' }, runtime.clock.nowMs());
+  if (task !== undefined) applyAndCheck(runtime, task, { type: 'task-resumed' }, runtime.clock.nowMs());
   return result;
 }
 
@@ -122,7 +122,7 @@ function answerTo(desk: Desk, { task }: CallSite, card: Card): Promise<Card | un
       if (!isOver) poll = clock.after(answerPollMs, again, true);
     };
     const expiry = clock.after(Math.max(0, (card.expiresAtMs ?? 0) - clock.nowMs()), leave, true);
-    const forget = atHalt(task, leave);
+    const forget = onHalt(task, leave);
     const unwatch = store.shared?.watch((hint) => {
       if (hint.type === 'cell-changed' && hint.key === `card/${card.id}`) look();
     });
