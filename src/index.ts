@@ -57,8 +57,6 @@ export type {
   Cell,
   CellOptions,
   Change,
-  Deal,
-  Dealt,
   Health,
   Hint,
   Lease,
@@ -69,5 +67,7 @@ export type {
   Shared,
   Store,
   Stored,
+  Transaction,
+  TransactionResult,
 } from './ports/store.ts';
 export { memoryStore } from './stores/memory.ts';

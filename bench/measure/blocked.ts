@@ -22,8 +22,8 @@ export async function blocked(): Promise<Figures> {
     const jobs = [['stall'], ...Array.from({ length: writers }, () => ['write', path])];
     const [idle, ...busy] = await Promise.all(jobs.map(childFigures));
     const longestMs = Math.max(...busy.map(({ stallMs }) => stallMs!));
-    const deals = busy.reduce((sum, { deals = 0 }) => sum + deals, 0);
-    return { longestMs, idleMs: idle!.stallMs!, perSecond: Math.round(deals / (writeMs / 1000)) };
+    const transactions = busy.reduce((sum, { transactions = 0 }) => sum + transactions, 0);
+    return { longestMs, idleMs: idle!.stallMs!, perSecond: Math.round(transactions / (writeMs / 1000)) };
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
@@ -49,18 +49,18 @@ export async function write([path = '']: readonly string[]): Promise<Figures> {
   const { sqliteStore } = await loadStores();
   const store = sqliteStore({ path });
   const { cell, step } = await changingCell(store);
-  let deals = 0;
+  let transactions = 0;
   const timer = setInterval(() => {
-    deals++;
-    const deal = { changes: [{ cell, step }], mustArrive: true };
-    if (deals % 2 === 0) store.shared.now(deal);
-    else void store.shared.soon(deal);
+    transactions++;
+    const transaction = { changes: [{ cell, step }], queueIfUnavailable: true };
+    if (transactions % 2 === 0) store.shared.commitNow(transaction);
+    else void store.shared.commit(transaction);
   }, 1);
   const figures = await stall();
   clearInterval(timer);
   await store.shared.settled();
   store.close();
-  return { ...figures, deals };
+  return { ...figures, transactions };
 }
 
 /** How long the event loop of this process stands still at most. */

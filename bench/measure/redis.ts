@@ -35,21 +35,21 @@ export async function redisSpeed(): Promise<Figures> {
     const get = ['GET', 'raw'];
     const { cell, step } = await changingCell(store);
     const decide = await decisionOn(store);
-    let deals = 0;
-    const deal = () => {
-      deals++;
-      return store.shared.soon({ changes: [{ cell, step }] });
+    let transactions = 0;
+    const commitChange = () => {
+      transactions++;
+      return store.shared.commit({ changes: [{ cell, step }] });
     };
-    const [getNs = 0, dealNs = 0, decideNs = 0] = await timeSides([
+    const [getNs = 0, transactionNs = 0, decideNs = 0] = await timeSides([
       { call: () => raw.sendCommand(get), shape: 'await' },
-      { call: deal, shape: 'await' },
+      { call: commitChange, shape: 'await' },
       { call: () => decide() || undefined, shape: 'sync' },
     ]);
-    if (cell.state.run !== deals) throw new Error(`${cell.state.run} of ${deals} deals were carried out`);
+    if (cell.state.run !== transactions) throw new Error(`${cell.state.run} of ${transactions} deals were carried out`);
     // Without a pause, so that nothing else of this process gets its turn to send.
     const before = commands;
     for (let at = 0; at < decisions; at++) if (!decide()) throw new Error('a closed breaker refused');
-    return { getNs, dealNs, decideNs, ratio: dealNs / getNs, commands: (commands - before) / decisions };
+    return { getNs, transactionNs, decideNs, ratio: transactionNs / getNs, commands: (commands - before) / decisions };
   } finally {
     raw.destroy();
     store.close();

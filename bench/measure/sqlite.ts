@@ -21,29 +21,29 @@ export async function sqliteSpeed(): Promise<Figures> {
     const { cell, step } = await changingCell(store);
     const decide = await decisionOn(store);
     let away = 0;
-    let deals = 0;
-    const deal = () => {
-      deals++;
+    let transactions = 0;
+    const commitChange = () => {
+      transactions++;
       for (;;) {
-        const dealt = store.shared.now({ changes: [{ cell, step }] });
-        if (dealt.status === 'done') return dealt;
+        const result = store.shared.commitNow({ changes: [{ cell, step }] });
+        if (result.status === 'committed') return result;
         away++; // The log is being copied: whoever must have it asks again.
       }
     };
-    const [bareNs = 0, dealNs = 0, decideNs = 0] = await timeSides([
+    const [bareNs = 0, transactionNs = 0, decideNs = 0] = await timeSides([
       { call: await bareChange(join(folder, 'bare.db')), shape: 'sync' },
-      { call: deal, shape: 'sync' },
+      { call: commitChange, shape: 'sync' },
       { call: () => decide() || undefined, shape: 'sync' },
     ]);
     tripElsewhere(path);
     const seen = decide() ? 0 : 1;
     return {
       bareNs,
-      dealNs,
+      transactionNs,
       decideNs,
-      speed: bareNs / dealNs,
+      speed: bareNs / transactionNs,
       faster: bareNs / decideNs,
-      awayShare: away / deals,
+      awayShare: away / transactions,
       seen,
     };
   } finally {
@@ -89,7 +89,7 @@ export async function trip([path = '']: readonly string[]): Promise<Figures> {
     openBreaker(state, defaultBreaker, store.clock.nowMs(), 'elsewhere');
     return { state };
   };
-  const { status } = store.shared.now({ changes: [{ cell, step }] });
+  const { status } = store.shared.commitNow({ changes: [{ cell, step }] });
   store.close();
-  return { tripped: status === 'done' ? 1 : 0 };
+  return { tripped: status === 'committed' ? 1 : 0 };
 }

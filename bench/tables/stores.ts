@@ -7,14 +7,14 @@ const head = ['', 'measured', 'goal', ''];
 
 export function sqliteTable(workshop: Workshop): string {
   const all = workshop.often('sqlite');
-  const { bareNs, dealNs, decideNs, awayShare } = all.middle;
+  const { bareNs, transactionNs, decideNs, awayShare } = all.middle;
   const seen = all.least.seen!;
   const { longestMs, idleMs, perSecond } = workshop.once('blocked');
   return [
     '## A file',
     'Below: a read-modify-write with `node:sqlite` in `BEGIN IMMEDIATE`, in WAL mode, which copies its log by itself:',
     `${time(bareNs!)}.`,
-    `A deal by the synchronous door takes ${time(dealNs!)}, a decision on a closed breaker ${time(decideNs!)}.`,
+    `A deal by the synchronous door takes ${time(transactionNs!)}, a decision on a closed breaker ${time(decideNs!)}.`,
     `While a thread copied the log, ${round(awayShare! * 100)} % of the deals had to ask again.`,
     `Eight processes write one cell of one file, by both doors in turn, ${round(perSecond!)} times a second in all;`,
     'a process that does nothing runs beside them, so that stalls of the machine are not taken for ours.',
@@ -40,10 +40,10 @@ export function sqliteTable(workshop: Workshop): string {
 
 export function redisTable(workshop: Workshop): string {
   const all = workshop.often('redis');
-  const { getNs, dealNs, decideNs } = all.middle;
+  const { getNs, transactionNs, decideNs } = all.middle;
   return [
     '## Redis',
-    `Below: one GET of the same state with the same client, awaited: ${time(getNs!)}. A deal takes ${time(dealNs!)},`,
+    `Below: one GET of the same state with the same client, awaited: ${time(getNs!)}. A deal takes ${time(transactionNs!)},`,
     `a decision on a closed breaker ${time(decideNs!)}.`,
     '',
     table(head, [

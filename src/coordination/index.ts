@@ -1,7 +1,7 @@
 /** The door `switchgear/coordination`: what every shared store offers on top of its two doors, made for it. */
 
 import type { Clock } from '../ports/clock.ts';
-import type { Deal, Dealt, Health, Marked, Shared, Store } from '../ports/store.ts';
+import type { Health, Marked, Shared, Store, Transaction, TransactionResult } from '../ports/store.ts';
 import { createLeases } from '../stores/leases.ts';
 import { enlist, ordersOf } from './operator-orders.ts';
 import { showTasks } from './published-tasks.ts';
@@ -16,8 +16,8 @@ export interface SharingOptions {
   readonly cell: Store['cell'];
   /** Whether the store answers: what only it may grant, a process grants itself after a while without it. */
   health(): Health;
-  now(deal: Deal): Dealt;
-  soon(deal: Deal): Promise<Dealt>;
+  commitNow(transaction: Transaction): TransactionResult;
+  commit(transaction: Transaction): Promise<TransactionResult>;
   sum(key: string): number;
   marked(key: string, atMs: number, keepMs: number): Marked;
 }

@@ -12,7 +12,7 @@ import type { BreakerSettings } from '../core/settings.ts';
 import type { Stop } from '../core/verdict.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { BreakerSharing, SharedBreaker } from '../ports/sharing.ts';
-import type { Cell, Deal, Dealt, Health, Next } from '../ports/store.ts';
+import type { Cell, Health, Next, Transaction, TransactionResult } from '../ports/store.ts';
 import { breakerCell } from './shared-breaker-cell.ts';
 
 /** What sharing needs of its store. */
@@ -20,8 +20,8 @@ export interface Common {
   readonly process: string;
   readonly clock: Clock;
   health(): Health;
-  now(deal: Deal): Dealt;
-  soon(deal: Deal): Promise<Dealt>;
+  commitNow(transaction: Transaction): TransactionResult;
+  commit(transaction: Transaction): Promise<TransactionResult>;
 }
 
 export function shareBreakers(common: Common): BreakerSharing {
@@ -65,7 +65,11 @@ function shareBreaker(
   const counted = counts || settings.failureRateThreshold !== undefined || settings.slowCallSecs !== undefined;
 
   /** A change of what is stored, with the entry that says so; once it is written it is said here, too. */
-  function dealOf(atMs: number, step: (state: BreakerState) => boolean, mustArrive: boolean): Deal {
+  function makeTransaction(
+    atMs: number,
+    step: (state: BreakerState) => boolean,
+    queueIfUnavailable: boolean,
+  ): Transaction {
     const stepped = (state: BreakerState): Next<BreakerState> => {
       const before = state.generation;
       state.running = null; // Who runs where is each process's own knowledge.
@@ -75,8 +79,8 @@ function shareBreaker(
     };
     return {
       changes: [{ cell, step: stepped }],
-      mustArrive,
-      arrived: (entries) => entries.forEach(say),
+      queueIfUnavailable,
+      onCommitted: (entries) => entries.forEach(say),
     };
   }
 
@@ -89,7 +93,7 @@ function shareBreaker(
   function tell(change: (state: BreakerState) => void, atMs: number): void {
     const before = successes;
     successes = [];
-    const deal = dealOf(
+    const transaction = makeTransaction(
       atMs,
       (state) => {
         for (const event of before) control.apply(state, event, 'self');
@@ -98,17 +102,17 @@ function shareBreaker(
       },
       true,
     );
-    common.now(deal);
+    common.commitNow(transaction);
   }
 
-  function takeDeal(id: string, atMs: number): Deal {
+  function makeProbeTransaction(id: string, atMs: number): Transaction {
     const event = (state: BreakerState) =>
       control.apply(
         state,
         { type: 'action-decided', atMs, action: { id }, verdict: { kind: 'allow' } } as ActionDecided,
         'self',
       );
-    return dealOf(
+    return makeTransaction(
       atMs,
       (state) => {
         if (refusalAt(state, settings, atMs) !== undefined) return false;
@@ -130,16 +134,16 @@ function shareBreaker(
   async function ask(atMs: number): Promise<void> {
     askedMs = atMs;
     const id = `${common.process}/g${++grants}`;
-    const deal = takeDeal(id, atMs);
+    const transaction = makeProbeTransaction(id, atMs);
     let isGivenUp = false;
-    const arrived = (entries: readonly Entry[]) => {
-      deal.arrived?.(entries);
+    const onCommitted = (entries: readonly Entry[]) => {
+      transaction.onCommitted?.(entries);
       if (isGivenUp) giveBack(id, cell.state.generation); // The answer was lost, and it was granted after all.
     };
-    const dealt = await common.soon({ ...deal, arrived });
+    const result = await common.commit({ ...transaction, onCommitted });
     askedMs = undefined;
-    const alone = isAlone(dealt);
-    isGivenUp = dealt.status !== 'done' && !(alone && takeAlone(id));
+    const alone = isAlone(result);
+    isGivenUp = result.status !== 'committed' && !(alone && takeAlone(id));
     if (isGivenUp) return;
     const { generation } = cell.state;
     granted = { id, generation, untilMs: common.clock.nowMs() + keepMs };
@@ -164,16 +168,16 @@ function shareBreaker(
   }
 
   /** Whether the store has been away so long that this process finds out for itself. */
-  function isAlone({ status }: Dealt): boolean {
+  function isAlone({ status }: TransactionResult): boolean {
     const atMs = common.clock.nowMs();
-    if (status !== 'away' || common.health().state === 'shared') unansweredMs = undefined;
+    if (status !== 'unavailable' || common.health().state === 'shared') unansweredMs = undefined;
     else unansweredMs ??= atMs;
     return unansweredMs !== undefined && atMs - unansweredMs >= aloneAfterMs;
   }
 
   /** Takes a probe of what this process knows; the store hears of it, if nobody else was faster there. */
   function takeAlone(id: string): boolean {
-    common.now({ ...takeDeal(id, common.clock.nowMs()), mustArrive: true });
+    common.commitNow({ ...makeProbeTransaction(id, common.clock.nowMs()), queueIfUnavailable: true });
     return cell.state.probes.some((probe) => probe.id === id);
   }
 
@@ -220,12 +224,12 @@ function shareBreaker(
         return true;
       }
       const id = `${common.process}/${action.id}`;
-      const dealt = common.now(takeDeal(id, atMs));
-      if (dealt.status === 'done') {
+      const result = common.commitNow(makeProbeTransaction(id, atMs));
+      if (result.status === 'committed') {
         held.set(action.id, id);
         return true;
       }
-      if (dealt.status !== 'away') return refusalAt(cell.state, settings, atMs) ?? waiting(action, atMs);
+      if (result.status !== 'unavailable') return refusalAt(cell.state, settings, atMs) ?? waiting(action, atMs);
       if (askedMs === undefined) void ask(atMs);
       return waiting(action, atMs);
     },

@@ -11,14 +11,14 @@ import { frequencyHistoryMax, grantKeepMs, ruleCellsMax } from '../core/limits.t
 import { comeBackAt, isBack } from '../core/retry-delay.ts';
 import type { Stop } from '../core/verdict.ts';
 import type { RuleSharing, SharedRules } from '../ports/sharing.ts';
-import type { Deal, Dealt, Health, Marked } from '../ports/store.ts';
+import type { Health, Marked, Transaction, TransactionResult } from '../ports/store.ts';
 
 /** What sharing needs of its store. */
 export interface Windows {
   readonly process: string;
   health(): Health;
-  now(deal: Deal): Dealt;
-  soon(deal: Deal): Promise<Dealt>;
+  commitNow(transaction: Transaction): TransactionResult;
+  commit(transaction: Transaction): Promise<TransactionResult>;
   marked(key: string, atMs: number, keepMs: number): Marked;
 }
 
@@ -59,7 +59,7 @@ export function shareRules(windows: Windows): RuleSharing {
 }
 
 function shareControl(windows: Windows, nextMark: () => string, control: RulesControl, project: string): SharedRules {
-  const { now, soon, marked, health } = windows;
+  const { commitNow, commit, marked, health } = windows;
   const groups = new Map<string, Group>();
   /** The last call that was marked, until everybody has heard of it. */
   let taken: { readonly id: Action['id']; readonly group: Group; readonly mark: Mark } | undefined;
@@ -79,12 +79,17 @@ function shareControl(windows: Windows, nextMark: () => string, control: RulesCo
     return group;
   }
 
-  function dealOf({ counted }: Group, action: Action, { id, sinceMs: atMs }: Mark, mustArrive: boolean): Deal {
+  function makeTransaction(
+    { counted }: Group,
+    action: Action,
+    { id, sinceMs: atMs }: Mark,
+    queueIfUnavailable: boolean,
+  ): Transaction {
     return {
-      mustArrive,
+      queueIfUnavailable,
       marks: counted.map(({ window, rule, condition: { count, windowMs } }) => {
         // One that a person allowed is made whatever the count says.
-        const isFree = mustArrive || (rule.action === 'confirm' && action.approvedBy !== undefined);
+        const isFree = queueIfUnavailable || (rule.action === 'confirm' && action.approvedBy !== undefined);
         const mark = { key: window, id, atMs, keepMs: windowMs, cap: frequencyHistoryMax };
         return isFree ? mark : { ...mark, most: count };
       }),
@@ -107,10 +112,10 @@ function shareControl(windows: Windows, nextMark: () => string, control: RulesCo
   async function ask(group: Group, action: Action, atMs: number): Promise<void> {
     if (group.asked++ === 0) group.sinceMs = atMs;
     const mark = { id: nextMark(), sinceMs: atMs };
-    const dealt = await soon(dealOf(group, action, mark, false));
+    const result = await commit(makeTransaction(group, action, mark, false));
     group.asked--;
-    if (dealt.status === 'done') group.ready.push(mark);
-    else if (dealt.status === 'refused' && dealt.by === 'mark') noteFull(group, dealt.key, atMs);
+    if (result.status === 'committed') group.ready.push(mark);
+    else if (result.status === 'rejected' && result.by === 'mark') noteFull(group, result.key, atMs);
   }
 
   /** Whether this is somebody who was sent away: they come back in the order they left in. */
@@ -127,7 +132,7 @@ function shareControl(windows: Windows, nextMark: () => string, control: RulesCo
   function passReady(action: Action, group: Group, mark: Mark, atMs: number): undefined {
     if (atMs - mark.sinceMs <= grantKeepMs) return pass(action, group, mark);
     const moved = { ...mark, sinceMs: atMs };
-    now(dealOf(group, action, moved, true));
+    commitNow(makeTransaction(group, action, moved, true));
     return pass(action, group, moved);
   }
 
@@ -142,10 +147,10 @@ function shareControl(windows: Windows, nextMark: () => string, control: RulesCo
       const against = tooMany(group, action, atMs);
       if (against !== undefined) return against;
       const mark = { id: nextMark(), sinceMs: atMs };
-      const dealt = now(dealOf(group, action, mark, health().state === 'degraded'));
-      if (dealt.status === 'done' || dealt.status === 'kept') return pass(action, group, mark);
-      if (dealt.status === 'refused' && dealt.by === 'mark') {
-        noteFull(group, dealt.key, atMs);
+      const result = commitNow(makeTransaction(group, action, mark, health().state === 'degraded'));
+      if (result.status === 'committed' || result.status === 'queued') return pass(action, group, mark);
+      if (result.status === 'rejected' && result.by === 'mark') {
+        noteFull(group, result.key, atMs);
         const stop = tooMany(group, action, atMs);
         if (stop !== undefined) return stop;
       }

@@ -4,7 +4,7 @@ import { type DelegationState, workerLimit } from '../core/controls/delegation/d
 import type { Entry, EntryBody } from '../core/event.ts';
 import { workerKeepMs } from '../core/limits.ts';
 import type { WorkerSharing } from '../ports/sharing.ts';
-import type { Deal, Dealt, Next } from '../ports/store.ts';
+import type { Next, Transaction, TransactionResult } from '../ports/store.ts';
 
 /** How the last try ended is the business of whoever made it, and its words do not leave the process. */
 function adopt({ lastReason, failedLast }: DelegationState, stored: DelegationState): DelegationState {
@@ -16,7 +16,7 @@ function join(known: DelegationState, stored: DelegationState): DelegationState 
   return known.failures > stored.failures ? known : stored;
 }
 
-export function shareWorkers(common: { now(deal: Deal): Dealt }): WorkerSharing {
+export function shareWorkers(common: { commitNow(transaction: Transaction): TransactionResult }): WorkerSharing {
   return {
     cell: { adopt, join, keepMs: workerKeepMs },
     seat: (control, cell, settings, place, { held, say }) => ({
@@ -33,9 +33,9 @@ export function shareWorkers(common: { now(deal: Deal): Dealt }): WorkerSharing 
           return { state: counted, notes: [{ body: held(full), place, atMs }] };
         };
         const reason = 'reason' in event ? { reason: event.reason } : {};
-        const arrived = (entries: readonly Entry[]) =>
+        const onCommitted = (entries: readonly Entry[]) =>
           entries.forEach((entry) => void say(entry, { ...entry, ...reason } as EntryBody));
-        common.now({ changes: [{ cell, step }], mustArrive: true, arrived });
+        common.commitNow({ changes: [{ cell, step }], queueIfUnavailable: true, onCommitted });
         return cell.state;
       },
     }),

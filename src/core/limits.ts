@@ -113,9 +113,9 @@ export const storedKeysMax = 1_000_000;
 export const storedEntriesMax = 100_000;
 export const cellBytesMax = 65_536;
 /** Deals that wait for a store that is away; the oldest goes first. */
-export const keptDealsMax = 10_000;
+export const queuedTransactionsMax = 10_000;
 /** How often a step is run again because somebody else was faster. */
-export const dealTriesMax = 32;
+export const transactionTriesMax = 32;
 /** How long a synchronous caller waits for a lock, an asynchronous one, and one operation of a remote store. */
 export const lockWaitMs = 5;
 export const lockPatienceMs = 2_000;

@@ -86,12 +86,12 @@ async function close(store: SharedStore, key: string, task: LiveTask, isTold: bo
     if (stored === null || stored.owner !== owner || stored.state === 'lost') return 'refuse';
     return { state: { ...stored, state: 'lost' }, notes: bodies.map((body) => ({ body, place, atMs })) };
   };
-  const dealt = await store.shared.soon({ changes: [{ cell, step } as unknown as Change] });
-  if (dealt.status === 'done' && card !== undefined) {
+  const result = await store.shared.commit({ changes: [{ cell, step } as unknown as Change] });
+  if (result.status === 'committed' && card !== undefined) {
     store.putCard(card);
     await store.shared.settled();
   }
-  return dealt.status === 'done' || cell.state?.state === 'lost';
+  return result.status === 'committed' || cell.state?.state === 'lost';
 }
 
 /** The same card whoever finds it. */

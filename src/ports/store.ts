@@ -83,15 +83,15 @@ export interface Marking {
 }
 
 /** Everything that has to become true together, or not at all. */
-export interface Deal {
+export interface Transaction {
   readonly changes?: readonly Change[];
   readonly sums?: readonly Addition[];
   readonly marks?: readonly Marking[];
   readonly notes?: readonly Note[];
   /** It happened and must be told: where the store is away or full it counts here, and is delivered later. */
-  readonly mustArrive?: boolean;
+  readonly queueIfUnavailable?: boolean;
   /** Called once it is in the store, which may be much later, with its notes as the journal has them. */
-  arrived?(entries: readonly Entry[]): void;
+  onCommitted?(entries: readonly Entry[]): void;
 }
 
 /** The marks of a window: how many, and when the oldest of them was made. */
@@ -105,11 +105,11 @@ export interface Marked {
  * `done`: it is in the store. `refused`: nothing changed, and the views are fresh: judge again.
  * `kept`: this process counts it, and the store will hear of it. `away`: nothing changed, and nobody can say more now.
  */
-export type Dealt =
-  | { readonly status: 'done'; readonly totals: readonly number[]; readonly marked: readonly Marked[] }
-  | { readonly status: 'refused'; readonly by: 'cell' | 'sum' | 'mark' | 'full'; readonly key: string }
-  | { readonly status: 'kept' }
-  | { readonly status: 'away'; readonly reason: string };
+export type TransactionResult =
+  | { readonly status: 'committed'; readonly totals: readonly number[]; readonly marked: readonly Marked[] }
+  | { readonly status: 'rejected'; readonly by: 'cell' | 'sum' | 'mark' | 'full'; readonly key: string }
+  | { readonly status: 'queued' }
+  | { readonly status: 'unavailable'; readonly reason: string };
 
 export interface Health {
   readonly state: 'shared' | 'degraded';
@@ -164,9 +164,9 @@ export interface Shared {
   /** Brings the views up to date as far as that costs no waiting. Asked before every decision. */
   refresh(): void;
   /** The synchronous door: in this tick, or not now. */
-  now(deal: Deal): Dealt;
+  commitNow(transaction: Transaction): TransactionResult;
   /** The asynchronous door: with the others of this tick, and again where somebody was faster. It never rejects. */
-  soon(deal: Deal): Promise<Dealt>;
+  commit(transaction: Transaction): Promise<TransactionResult>;
   /** Leases parts of a sum up to a ceiling: the same lease for the same key. */
   lease(key: string, ceiling: number): Lease;
   /** The last known total of a sum. */

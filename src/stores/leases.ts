@@ -1,12 +1,12 @@
 /** Leases: a sum is spent in small parts that each process has in hand, so that most spending asks nobody. */
 
 import { leasesMax } from '../core/limits.ts';
-import type { Deal, Dealt, Lease } from '../ports/store.ts';
+import type { Lease, Transaction, TransactionResult } from '../ports/store.ts';
 
 /** What a lease needs of its store. */
 export interface Bank {
-  now(deal: Deal): Dealt;
-  soon(deal: Deal): Promise<Dealt>;
+  commitNow(transaction: Transaction): TransactionResult;
+  commit(transaction: Transaction): Promise<TransactionResult>;
   sum(key: string): number;
 }
 
@@ -40,7 +40,7 @@ function createLease(bank: Bank, key: string, ceiling: number): Lease {
   let left = 0;
   let asking: Promise<boolean> | undefined;
 
-  function deal(amount: number): Deal {
+  function addTransaction(amount: number): Transaction {
     return { sums: [{ key, amount, ceiling }] };
   }
 
@@ -49,21 +49,21 @@ function createLease(bank: Bank, key: string, ceiling: number): Lease {
     return Math.max(missing, Math.floor((ceiling - bank.sum(key)) * part));
   }
 
-  function got(dealt: Dealt, amount: number): boolean {
-    if (dealt.status === 'done') left += amount;
-    return dealt.status === 'done';
+  function got(result: TransactionResult, amount: number): boolean {
+    if (result.status === 'committed') left += amount;
+    return result.status === 'committed';
   }
 
   async function ask(missing: number): Promise<boolean> {
     const amount = chunk(missing);
-    const dealt = await bank.soon(deal(amount));
-    if (got(dealt, amount)) return true;
+    const result = await bank.commit(addTransaction(amount));
+    if (got(result, amount)) return true;
     // A part is too much towards the end; what is missing may still be there.
-    return dealt.status === 'refused' && amount > missing && got(await bank.soon(deal(missing)), missing);
+    return result.status === 'rejected' && amount > missing && got(await bank.commit(addTransaction(missing)), missing);
   }
 
   function giveBack(amount: number): void {
-    if (amount !== 0) bank.now({ sums: [{ key, amount: -amount }], mustArrive: true });
+    if (amount !== 0) bank.commitNow({ sums: [{ key, amount: -amount }], queueIfUnavailable: true });
   }
 
   return {
@@ -79,9 +79,9 @@ function createLease(bank: Bank, key: string, ceiling: number): Lease {
       const missing = amount - left;
       if (missing <= 0) return true;
       const wanted = chunk(missing);
-      const dealt = bank.now(deal(wanted));
-      if (got(dealt, wanted)) return true;
-      return dealt.status === 'refused' && wanted > missing && got(bank.now(deal(missing)), missing);
+      const result = bank.commitNow(addTransaction(wanted));
+      if (got(result, wanted)) return true;
+      return result.status === 'rejected' && wanted > missing && got(bank.commitNow(addTransaction(missing)), missing);
     },
     async more(amount) {
       while (asking !== undefined) await asking;

@@ -51,7 +51,7 @@ async function change(store: Store, task: string, next: (state: HookedRun) => Ho
     const state = next(stored);
     return state === undefined ? ('keep' as const) : { state };
   };
-  await store.shared?.soon({ changes: [{ cell, step } as unknown as Change] });
+  await store.shared?.commit({ changes: [{ cell, step } as unknown as Change] });
 }
 
 function keyOf(task: string): string {

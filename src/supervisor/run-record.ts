@@ -78,9 +78,9 @@ export async function storedRun({ shared }: Store, task: string): Promise<RunRec
 export function keepRun(store: Store, record: RunRecord): void {
   const cell = cellOf(store, record.task);
   const put = (state: RunRecord) =>
-    store.shared?.now({ changes: [{ cell, step: () => ({ state }) } as never], mustArrive: true });
-  const dealt = put(record);
-  if (dealt?.status === 'refused' && dealt.by === 'full') put({ ...record, command: [], options: [] });
+    store.shared?.commitNow({ changes: [{ cell, step: () => ({ state }) } as never], queueIfUnavailable: true });
+  const result = put(record);
+  if (result?.status === 'rejected' && result.by === 'full') put({ ...record, command: [], options: [] });
 }
 
 /** Changes a run if it is still as `from` says; false where somebody was faster. */
@@ -93,7 +93,7 @@ export async function turnRun(
   const cell = cellOf(store, task);
   const step = (state: RunRecord | null) =>
     state === null || state.state !== from ? 'refuse' : { state: { ...state, ...to } };
-  return (await store.shared?.soon({ changes: [{ cell, step } as never] }))?.status === 'done';
+  return (await store.shared?.commit({ changes: [{ cell, step } as never] }))?.status === 'committed';
 }
 
 export function forgetRun(store: Store, task: string): void {

@@ -6,7 +6,7 @@ import type { Card } from '../core/card.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Store } from '../ports/store.ts';
 import { type SimulatedClock, simulatedClock } from './simulated-clock.ts';
-import { dealSuite } from './transaction-suite.ts';
+import { transactionSuite } from './transaction-suite.ts';
 
 /**
  * Makes a store on a clock. `place` names its state: stores of one place share it, where the store can be shared;
@@ -66,7 +66,7 @@ export function storeSuite(name: string, makeStore: MakeStore, kind: 'alone' | '
       two.close();
     });
 
-    if (kind === 'shared') dealSuite(makeStore, nextPlace);
+    if (kind === 'shared') transactionSuite(makeStore, nextPlace);
   });
 }
 

@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import type { Action } from '../core/action.ts';
 import type { Card } from '../core/card.ts';
 import type { Entry } from '../core/event.ts';
-import type { Cell, Deal, Dealt, Next } from '../ports/store.ts';
+import type { Cell, Next, Transaction, TransactionResult } from '../ports/store.ts';
 import { simulatedClock } from './simulated-clock.ts';
 import type { MakeStore } from './store-suite.ts';
 import {
@@ -21,7 +21,7 @@ import {
   soonDoor,
 } from './transactions.ts';
 
-export function dealSuite(makeStore: MakeStore, nextPlace: () => string): void {
+export function transactionSuite(makeStore: MakeStore, nextPlace: () => string): void {
   /** Tells a story about stores that share one place. */
   function story(title: string, many: number, tell: (...stores: Shop[]) => Promise<void>): void {
     test(title, async () => {
@@ -41,7 +41,7 @@ export function dealSuite(makeStore: MakeStore, nextPlace: () => string): void {
     story(`${name}: changes a cell by what the step returns, and its version grows`, 1, async (store) => {
       const cell = counter(store);
       assert.equal(cell.version, 0);
-      assert.equal((await door(store, plus(cell))).status, 'done');
+      assert.equal((await door(store, plus(cell))).status, 'committed');
       assert.deepEqual(cell.state, { count: 1 });
       const { version } = cell;
       assert.ok(version > 0);
@@ -59,14 +59,14 @@ export function dealSuite(makeStore: MakeStore, nextPlace: () => string): void {
       await door(store, plus(one));
       const { version } = one;
       const kept = await door(store, { changes: [{ cell: one, step: () => 'keep' }] });
-      assert.equal(kept.status, 'done');
+      assert.equal(kept.status, 'committed');
       assert.equal(one.version, version);
       const off = await door(store, {
         changes: [...plus(one).changes!, { cell: two, step: () => 'refuse' }],
         sums: [{ key: 'spend', amount: 5 }],
         notes: [{ body: { type: 'task-missing', name: 'x' }, place: {}, atMs: 1 }],
       });
-      assert.deepEqual(off, { status: 'refused', by: 'cell', key: 'two' });
+      assert.deepEqual(off, { status: 'rejected', by: 'cell', key: 'two' });
       assert.deepEqual(one.state, { count: 1 });
       assert.equal(store.shared.sum('spend'), 0);
       assert.deepEqual(await store.shared.entries(0, 10), []);
@@ -75,12 +75,12 @@ export function dealSuite(makeStore: MakeStore, nextPlace: () => string): void {
     story(`${name}: adds up to a ceiling and not beyond, and takes back whatever the ceiling`, 1, async (store) => {
       const add = (amount: number, ceiling?: number) =>
         door(store, { sums: [{ key: 'spend', amount, ...(ceiling === undefined ? {} : { ceiling }) }] });
-      assert.deepEqual(await add(60, 100), { status: 'done', totals: [60], marked: [] });
-      assert.deepEqual(await add(41, 100), { status: 'refused', by: 'sum', key: 'spend' });
-      assert.deepEqual(await add(40, 100), { status: 'done', totals: [100], marked: [] });
-      assert.deepEqual(await add(1, 100), { status: 'refused', by: 'sum', key: 'spend' });
-      assert.deepEqual(await add(5), { status: 'done', totals: [105], marked: [] });
-      assert.deepEqual(await add(-30, 50), { status: 'done', totals: [75], marked: [] });
+      assert.deepEqual(await add(60, 100), { status: 'committed', totals: [60], marked: [] });
+      assert.deepEqual(await add(41, 100), { status: 'rejected', by: 'sum', key: 'spend' });
+      assert.deepEqual(await add(40, 100), { status: 'committed', totals: [100], marked: [] });
+      assert.deepEqual(await add(1, 100), { status: 'rejected', by: 'sum', key: 'spend' });
+      assert.deepEqual(await add(5), { status: 'committed', totals: [105], marked: [] });
+      assert.deepEqual(await add(-30, 50), { status: 'committed', totals: [75], marked: [] });
       assert.equal(store.shared.sum('spend'), 75);
       assert.equal(store.shared.sum('other'), 0);
     });
@@ -91,29 +91,29 @@ export function dealSuite(makeStore: MakeStore, nextPlace: () => string): void {
       const cell = counter(store);
       await door(other, { notes: [note('of another')] });
       const step = ({ count }: Count): Next<Count> => ({ state: { count: count + 1 }, notes: [note('a step')] });
-      const arrived = (entries: readonly Entry[]) => void heard.push(...entries);
-      await door(store, { changes: [{ cell, step }], notes: [note('a deal')], mustArrive: true, arrived });
+      const onCommitted = (entries: readonly Entry[]) => void heard.push(...entries);
+      await door(store, { changes: [{ cell, step }], notes: [note('a deal')], queueIfUnavailable: true, onCommitted });
       assert.equal(heard.length, 2);
       assert.deepEqual(heard, await store.shared.entries(heard[0]!.seq, 10));
     });
 
     story(`${name}: one sum twice in a deal is held to its ceiling as a whole`, 1, async (store) => {
       const twice = { key: 'spend', amount: 6, ceiling: 10 };
-      assert.equal((await door(store, { sums: [twice, twice] })).status, 'refused');
+      assert.equal((await door(store, { sums: [twice, twice] })).status, 'rejected');
       assert.equal(store.shared.sum('spend'), 0);
     });
 
     story(`${name}: counts the marks of a window; one that is exactly a window old has left`, 1, async (store) => {
       const mark = async (id: string, atMs: number, most = 10) => {
-        const dealt = await door(store, { marks: [{ key: 'runs', id, atMs, keepMs: 1000, cap: 5, most }] });
-        return dealt.status === 'done' ? dealt.marked[0] : dealt.status;
+        const result = await door(store, { marks: [{ key: 'runs', id, atMs, keepMs: 1000, cap: 5, most }] });
+        return result.status === 'committed' ? result.marked[0] : result.status;
       };
       assert.deepEqual(await mark('a', 0), { count: 1, oldestMs: 0 });
       assert.deepEqual(await mark('b', 999), { count: 2, oldestMs: 0 });
       assert.deepEqual(await mark('b', 999), { count: 2, oldestMs: 0 }); // The same call is counted once.
       assert.deepEqual(await mark('c', 1000), { count: 2, oldestMs: 999 });
       assert.deepEqual(store.shared.marked('runs', 1000, 1000), { count: 2, oldestMs: 999 });
-      assert.equal(await mark('d', 1001, 2), 'refused');
+      assert.equal(await mark('d', 1001, 2), 'rejected');
       assert.deepEqual(await mark('d', 1001, 3), { count: 3, oldestMs: 999 });
       for (let at = 2; at <= 6; at++) await mark(`e${at}`, 1000 + at);
       assert.deepEqual(await mark('f', 1007), { count: 5, oldestMs: 1003 });
@@ -148,16 +148,16 @@ export function dealSuite(makeStore: MakeStore, nextPlace: () => string): void {
           return (await door(store, { changes: [{ cell, step }] })).status;
         }),
       );
-      assert.equal(uses.filter((status) => status === 'done').length, 1);
-      assert.equal(uses.filter((status) => status === 'refused').length, 11);
+      assert.equal(uses.filter((status) => status === 'committed').length, 1);
+      assert.equal(uses.filter((status) => status === 'rejected').length, 11);
     });
 
     story(`${name}: a thousand steps from four stores lose nothing`, 4, async (...stores) => {
       const cells = stores.map((store) => counter(store));
       const all = stores.map(async (store, at) => {
         for (let step = 0; step < 250; step++) {
-          const dealt = await door(store, plus(cells[at]!));
-          assert.equal(dealt.status, 'done');
+          const result = await door(store, plus(cells[at]!));
+          assert.equal(result.status, 'committed');
         }
       });
       await Promise.all(all);
@@ -171,7 +171,7 @@ export function dealSuite(makeStore: MakeStore, nextPlace: () => string): void {
     for (let at = 0; at < 300; at++) {
       const [a, b] = [random(3), random(9)];
       // The same deals on two sets of names, one through each door.
-      const dealOf = (store: Shop, set: string): Deal => ({
+      const makeTransaction = (store: Shop, set: string): Transaction => ({
         changes: [
           {
             cell: counter(store, `${set}/cell${a}`),
@@ -181,19 +181,19 @@ export function dealSuite(makeStore: MakeStore, nextPlace: () => string): void {
         sums: [{ key: `${set}/sum${b % 2}`, amount: b - 2, ceiling: 60 }],
         marks: [{ key: `${set}/marks${a}`, id: `${at}`, atMs: at, keepMs: 20, cap: 8, most: 6 }],
       });
-      const first = await nowDoor(one, dealOf(one, 'one'));
-      const second = await soonDoor(two, dealOf(two, 'two'));
-      const plain = (dealt: Dealt) => JSON.stringify(dealt).replaceAll(/"(one|two)\//g, '"');
+      const first = await nowDoor(one, makeTransaction(one, 'one'));
+      const second = await soonDoor(two, makeTransaction(two, 'two'));
+      const plain = (result: TransactionResult) => JSON.stringify(result).replaceAll(/"(one|two)\//g, '"');
       assert.equal(plain(first), plain(second), `deal ${at}`);
     }
   });
 
   story('sees what another wrote: a cell that is looked at, and one that is opened later', 2, async (one, two) => {
     const [mine, theirs] = [counter(one), counter(two)];
-    await one.shared.soon(plus(mine, 5));
+    await one.shared.commit(plus(mine, 5));
     await seen(two, () => theirs.state.count === 5);
     assert.equal(theirs.version, mine.version);
-    await two.shared.soon(plus(theirs, 1));
+    await two.shared.commit(plus(theirs, 1));
     assert.deepEqual(theirs.state, { count: 6 });
     await seen(one, () => mine.state.count === 6);
     assert.deepEqual((await two.shared.read('count', 5))[0]?.state, { count: 6 });
@@ -203,23 +203,23 @@ export function dealSuite(makeStore: MakeStore, nextPlace: () => string): void {
     const options = { adopt: (view: Count & { local?: number }, stored: Count) => ({ ...stored, local: view.local }) };
     const mine = one.cell<Count & { local?: number | undefined }>('counter', () => ({ count: 0 }), options as never);
     (mine.state as { local?: number }).local = 3;
-    await two.shared.soon(plus(counter(two), 4));
+    await two.shared.commit(plus(counter(two), 4));
     await seen(one, () => mine.state.count === 4);
     assert.equal(mine.state.local, 3);
-    await one.shared.soon(plus(mine as Cell<Count>, 1));
+    await one.shared.commit(plus(mine as Cell<Count>, 1));
     assert.deepEqual((await two.shared.read('counter', 1))[0]?.state, { count: 5 });
   });
 
   story('forgets a dropped cell everywhere, and its versions still grow', 2, async (one, two) => {
     const cell = counter(one);
-    await one.shared.soon(plus(cell));
+    await one.shared.commit(plus(cell));
     const { version } = cell;
     one.drop('counter');
     await one.shared.settled();
     assert.deepEqual(await two.shared.read('counter', 1), []);
     const again = counter(two);
     assert.deepEqual(again.state, { count: 0 });
-    await two.shared.soon(plus(again));
+    await two.shared.commit(plus(again));
     assert.ok(again.version > version);
   });
 
@@ -227,7 +227,7 @@ export function dealSuite(makeStore: MakeStore, nextPlace: () => string): void {
     const cell = counter(two);
     const hints: string[] = [];
     const stop = two.shared.watch((hint) => hints.push(hint.type));
-    await one.shared.soon(plus(counter(one)));
+    await one.shared.commit(plus(counter(one)));
     await seen(two, () => cell.state.count === 1);
     assert.ok(hints.includes('cell-changed'));
     stop();
@@ -267,8 +267,8 @@ export function dealSuite(makeStore: MakeStore, nextPlace: () => string): void {
     leases[0]!.back(2); // It cost one instead of three.
     for (const lease of leases) lease.close();
     await Promise.all([one.shared.settled(), two.shared.settled()]);
-    assert.deepEqual(await one.shared.soon({ sums: [{ key: 'budget', amount: 0 }] }), {
-      status: 'done',
+    assert.deepEqual(await one.shared.commit({ sums: [{ key: 'budget', amount: 0 }] }), {
+      status: 'committed',
       totals: [spent - 2],
       marked: [],
     });
@@ -303,8 +303,8 @@ export function dealSuite(makeStore: MakeStore, nextPlace: () => string): void {
       const step = () => {
         throw new Error('a bug');
       };
-      assert.equal((await door(store, { changes: [{ cell, step }] })).status, 'away');
+      assert.equal((await door(store, { changes: [{ cell, step }] })).status, 'unavailable');
     }
-    assert.equal((await soonDoor(store, plus(cell))).status, 'done');
+    assert.equal((await soonDoor(store, plus(cell))).status, 'committed');
   });
 }

@@ -2,28 +2,28 @@
 
 import assert from 'node:assert/strict';
 import type { Card } from '../core/card.ts';
-import type { Cell, Deal, Dealt, Next, Shared, Store } from '../ports/store.ts';
+import type { Cell, Next, Shared, Store, Transaction, TransactionResult } from '../ports/store.ts';
 
 export type Shop = Store & { readonly shared: Shared };
 export interface Count {
   count: number;
 }
-export type Door = (store: Shop, deal: Deal) => Promise<Dealt>;
+export type Door = (store: Shop, transaction: Transaction) => Promise<TransactionResult>;
 
 /** Through the synchronous door; where it cannot decide by itself, through the other. */
-export const nowDoor: Door = async ({ shared }, deal) => {
-  const dealt = shared.now(deal);
-  if (dealt.status === 'kept') await shared.settled();
-  return dealt.status === 'away' ? shared.soon(deal) : dealt;
+export const nowDoor: Door = async ({ shared }, transaction) => {
+  const result = shared.commitNow(transaction);
+  if (result.status === 'queued') await shared.settled();
+  return result.status === 'unavailable' ? shared.commit(transaction) : result;
 };
-export const soonDoor: Door = ({ shared }, deal) => shared.soon(deal);
+export const soonDoor: Door = ({ shared }, transaction) => shared.commit(transaction);
 export const doors: readonly (readonly [string, Door])[] = [
   ['now', nowDoor],
   ['soon', soonDoor],
 ];
 
 export const counter = (store: Store, key = 'counter'): Cell<Count> => store.cell(key, () => ({ count: 0 }));
-export const plus = (cell: Cell<Count>, by = 1): Deal => ({
+export const plus = (cell: Cell<Count>, by = 1): Transaction => ({
   changes: [{ cell, step: ({ count }: Count): Next<Count> => ({ state: { count: count + by } }) }],
 });
 

@@ -62,11 +62,11 @@ test('8 processes together never pass a limit, and use nearly all of it', { time
       const ran = spent.reduce((sum, each) => sum + each.calls, 0);
       const used = ran * (story.cents?.real ?? 1);
       const limit = Number(story.budget.limit);
-      const deals = spent.reduce((sum, each) => sum + each.deals, 0);
-      context.diagnostic(`${name} ${JSON.stringify(story.budget)}: ${used} of ${limit}, ${deals} deals`);
+      const transactions = spent.reduce((sum, each) => sum + each.transactions, 0);
+      context.diagnostic(`${name} ${JSON.stringify(story.budget)}: ${used} of ${limit}, ${transactions} deals`);
       assert.ok(used <= limit, `${name}: ${used} of ${limit}`);
       assert.ok(used >= 0.98 * limit, `${name}: ${used} of ${limit} could be used`);
-      assert.ok(deals < ran / 2, `${name}: ${deals} deals for ${ran} calls`);
+      assert.ok(transactions < ran / 2, `${name}: ${transactions} deals for ${ran} calls`);
       const code = story.cents === undefined ? 'tool_call_limit' : 'token_spend_limit';
       assert.deepEqual([...new Set(spent.flatMap(({ codes }) => codes))], [code]);
     }

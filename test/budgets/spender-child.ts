@@ -1,7 +1,7 @@
 /** A process that spends a budget together with others, through a gear, until its tasks are halted. */
 
 import { openSync, writeSync } from 'node:fs';
-import { createSwitchgear, type Deal, refusalOf } from '../../src/index.ts';
+import { createSwitchgear, refusalOf, type Transaction } from '../../src/index.ts';
 import { openStore, type Where } from '../experiments/breaker-deals.ts';
 
 export interface Spending {
@@ -18,7 +18,7 @@ export interface Spent {
   /** Codes of what was refused, each once. */
   readonly codes: readonly string[];
   /** How often the store was asked or told, by either door. */
-  readonly deals: number;
+  readonly transactions: number;
 }
 
 /** Halts in a row after which nothing is believed to be left. */
@@ -26,17 +26,17 @@ const haltsMax = 3;
 
 async function spend({ where, budget, cents, ledger }: Spending): Promise<Spent> {
   const store = await openStore(where);
-  let deals = 0;
-  const { now, soon } = store.shared;
+  let transactions = 0;
+  const { commitNow, commit } = store.shared;
   Object.assign(store.shared, {
-    now(deal: Deal) {
-      const dealt = now(deal);
-      if (dealt.status !== 'away') deals++; // Redis says at once that it cannot be asked so.
-      return dealt;
+    commitNow(transaction: Transaction) {
+      const result = commitNow(transaction);
+      if (result.status !== 'unavailable') transactions++; // Redis says at once that it cannot be asked so.
+      return result;
     },
-    soon(deal: Deal) {
-      deals++;
-      return soon(deal);
+    commit(transaction: Transaction) {
+      transactions++;
+      return commit(transaction);
     },
   });
   const policy = { budgets: [budget], loop: { enabled: false } };
@@ -68,7 +68,7 @@ async function spend({ where, budget, cents, ledger }: Spending): Promise<Spent>
     if (status === 'halted') halts++;
   }
   gear.dispose();
-  return { calls, codes: [...codes], deals };
+  return { calls, codes: [...codes], transactions };
 }
 
 process.on('message', async (spending: Spending) => {

@@ -304,7 +304,7 @@ test('an operator pauses a run and has it go on: the step is held, not refused',
   const { store, chains, abilities, clock } = side(newFile(), {}, { onRun });
   const order = (pauses: Orders['pauses']) => {
     const step = (orders: Orders) => ({ state: { ...orders, pauses } });
-    return store.shared.soon({ changes: [{ cell: ordersOf(store), step } as Change] });
+    return store.shared.commit({ changes: [{ cell: ordersOf(store), step } as Change] });
   };
   await order([{ target: 'r', atMs: 0, reason: 'wait for me' }]);
   const running = chains.run(chainOf(['one']), {}, { id: 'r' });
@@ -327,9 +327,11 @@ async function until(isSo: () => boolean): Promise<void> {
 function faulty(store: Store & { shared: object }): { readonly store: Store; away: boolean } {
   const { shared } = store as Required<Store>;
   const state = { away: false };
-  const soon: typeof shared.soon = async (deal) =>
-    state.away ? { status: 'away', reason: 'pulled' } : shared.soon(deal);
-  const lame = Object.create(store, { shared: { value: Object.create(shared, { soon: { value: soon } }) } }) as Store;
+  const commit: typeof shared.commit = async (transaction) =>
+    state.away ? { status: 'unavailable', reason: 'pulled' } : shared.commit(transaction);
+  const lame = Object.create(store, {
+    shared: { value: Object.create(shared, { commit: { value: commit } }) },
+  }) as Store;
   return Object.assign(state, { store: lame });
 }
 

@@ -5,17 +5,17 @@ import { test } from 'node:test';
 import { shareRules } from '../../src/coordination/shared-rules.ts';
 import type { Action } from '../../src/core/action.ts';
 import type { RulesControl } from '../../src/core/controls/rules/control.ts';
-import type { Deal } from '../../src/ports/store.ts';
+import type { Transaction } from '../../src/ports/store.ts';
 
 /** A rule that counts every call, on a store that does not answer. */
 function marking() {
-  const asked: Deal[] = [];
+  const asked: Transaction[] = [];
   const sharing = shareRules({
     process: 'p',
     health: () => ({ state: 'shared' }) as never,
-    now: () => ({ status: 'away', reason: 'it takes a moment' }),
-    soon: (deal) => {
-      asked.push(deal);
+    commitNow: () => ({ status: 'unavailable', reason: 'it takes a moment' }),
+    commit: (transaction) => {
+      asked.push(transaction);
       return new Promise(() => {});
     },
     marked: (_key, atMs) => ({ count: 0, oldestMs: atMs }),

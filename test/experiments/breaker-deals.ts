@@ -6,7 +6,7 @@ import { defaultBreaker } from '../../src/core/controls/breaker/defaults.ts';
 import { openBreaker } from '../../src/core/controls/breaker/phases.ts';
 import { type BreakerState, initialBreaker } from '../../src/core/controls/breaker/state.ts';
 import type { BreakerSettings } from '../../src/core/settings.ts';
-import type { Cell, Deal, Store } from '../../src/ports/store.ts';
+import type { Cell, Store, Transaction } from '../../src/ports/store.ts';
 import { redisStore } from '../../src/stores/redis/index.ts';
 import { type SqliteStore, sqliteStore } from '../../src/stores/sqlite/index.ts';
 
@@ -31,7 +31,7 @@ export function breakerCell(store: Store): Cell<BreakerState> {
 }
 
 /** Opens it anew, due at once: a round begins. */
-export function roundDeal(cell: Cell<BreakerState>, settings: BreakerSettings, atMs: number): Deal {
+export function roundTransaction(cell: Cell<BreakerState>, settings: BreakerSettings, atMs: number): Transaction {
   const step = (state: BreakerState) => {
     openBreaker(state, settings, atMs, 'a round');
     state.openUntilMs = 0;
@@ -41,7 +41,12 @@ export function roundDeal(cell: Cell<BreakerState>, settings: BreakerSettings, a
 }
 
 /** Asks for a probe: refused where the breaker says no. */
-export function probeDeal(cell: Cell<BreakerState>, settings: BreakerSettings, id: string, nowMs: () => number): Deal {
+export function probeTransaction(
+  cell: Cell<BreakerState>,
+  settings: BreakerSettings,
+  id: string,
+  nowMs: () => number,
+): Transaction {
   const step = (state: BreakerState) => {
     const atMs = nowMs();
     if (refusalAt(state, settings, atMs) !== undefined) return 'refuse';

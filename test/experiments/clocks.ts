@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { openBreaker } from '../../src/core/controls/breaker/phases.ts';
 import type { BreakerState } from '../../src/core/controls/breaker/state.ts';
 import { onBothStores } from './both-stores.ts';
-import { breakerCell, openStore, roundDeal, settingsOf, type Where } from './breaker-deals.ts';
+import { breakerCell, openStore, roundTransaction, settingsOf, type Where } from './breaker-deals.ts';
 import {
   type Child,
   type Form,
@@ -88,8 +88,8 @@ async function jump(
     state.openUntilMs = store.clock.nowMs() + openMs;
     return { state };
   };
-  const opened = await store.shared.soon({ changes: [{ cell, step }] });
-  told.fault(opened.status !== 'done', `${name}: the breaker could not be opened: ${opened.status}`);
+  const opened = await store.shared.commit({ changes: [{ cell, step }] });
+  told.fault(opened.status !== 'committed', `${name}: the breaker could not be opened: ${opened.status}`);
   const hereMs = store.clock.nowMs();
   let apartMs = 0;
   let seenMs = Number.NEGATIVE_INFINITY;
@@ -105,10 +105,10 @@ async function jump(
     );
     seenMs = Math.max(seenMs, atMs);
     told.fault(
-      status === 'done' && passedMs < openMs - toleranceMs,
+      status === 'committed' && passedMs < openMs - toleranceMs,
       `${name}: a probe after ${passedMs} of ${openMs} ms`,
     );
-    if (status === 'done') break;
+    if (status === 'committed') break;
     if (passedMs > 20 * openMs) {
       told.fault(true, `${name}: no probe after ${passedMs} of ${openMs} ms`);
       break;
@@ -125,22 +125,22 @@ async function freeze(name: string, where: Where, frozen: Child, steady: Child, 
   const ask = { permits: 1, leaseSecs: 0.3 };
   const settings = settingsOf(1, ask.leaseSecs);
   const store = await openStore(where);
-  await store.shared.soon(roundDeal(breakerCell(store), settings, store.clock.nowMs()));
+  await store.shared.commit(roundTransaction(breakerCell(store), settings, store.clock.nowMs()));
   const first = await frozen.ask<Asked>(ask);
-  told.fault(first.status !== 'done', `${name}: the first probe was ${first.status}`);
+  told.fault(first.status !== 'committed', `${name}: the first probe was ${first.status}`);
   frozen.process.kill('SIGSTOP');
   let second: Asked;
   do {
     await pause(10);
     second = await steady.ask<Asked>(ask);
-  } while (second.status !== 'done' && second.atMs < first.atMs + 20_000 * ask.leaseSecs);
+  } while (second.status !== 'committed' && second.atMs < first.atMs + 20_000 * ask.leaseSecs);
   const apartMs = second.atMs - first.atMs;
-  told.fault(second.status !== 'done', `${name}: no probe ${apartMs} ms after the one of a frozen process`);
+  told.fault(second.status !== 'committed', `${name}: no probe ${apartMs} ms after the one of a frozen process`);
   told.fault(apartMs < ask.leaseSecs * 1_000 - toleranceMs, `${name}: a second probe ${apartMs} ms after the first`);
   frozen.process.kill('SIGCONT');
   const third = await frozen.ask<Asked>(ask);
   const laterMs = third.atMs - second.atMs;
-  const isDouble = third.status === 'done' && laterMs < ask.leaseSecs * 1_000 - toleranceMs;
+  const isDouble = third.status === 'committed' && laterMs < ask.leaseSecs * 1_000 - toleranceMs;
   told.fault(isDouble, `${name}: a process that was frozen got a probe ${laterMs} ms after another`);
   told.fault(third.atMs < first.atMs, `${name}: time went back in a process that was frozen`);
   store.close();

@@ -28,7 +28,7 @@ function make(folder: string, part: 'log' | 'file'): void {
   const store = sqliteStore({ path: live });
   const cell = store.cell('history', () => ({ n: 0 }));
   for (let n = 1; n <= commits; n++) {
-    store.shared.now({
+    store.shared.commitNow({
       changes: [{ cell, step: () => ({ state: { n } }) }],
       sums: [{ key: 'history', amount: 1 }],
       notes: [{ body: { type: 'task-missing', name: `${n}` }, place: {}, atMs: n }],

@@ -2,7 +2,7 @@
 
 import { writeSync } from 'node:fs';
 import type { Card } from '../../src/core/card.ts';
-import type { Deal, Dealt } from '../../src/ports/store.ts';
+import type { Transaction, TransactionResult } from '../../src/ports/store.ts';
 import { openStore } from './breaker-deals.ts';
 
 const { path, slot, life, door } = JSON.parse(process.argv[2]!) as {
@@ -18,8 +18,8 @@ const note = (name: string) => ({
   place: {},
   atMs: store.clock.nowMs(),
 });
-const deal = async (given: Deal): Promise<Dealt> =>
-  door === 'now' ? store.shared.now(given) : store.shared.soon(given);
+const commitByDoor = async (transaction: Transaction): Promise<TransactionResult> =>
+  door === 'now' ? store.shared.commitNow(transaction) : store.shared.commit(transaction);
 /** Straight into the pipe: what was said stays said. */
 function say(name: string): void {
   for (const text = `${name}\n`; ; ) {
@@ -38,11 +38,11 @@ process.send?.('ready');
 for (let turn = 0; ; turn++) {
   const id = `${slot}.${life}.${turn}`;
   let name = '';
-  let dealt: Dealt;
+  let result: TransactionResult;
   switch (turn % 4) {
     case 0:
       name = `trip ${slot} ${id}`;
-      dealt = await deal({
+      result = await commitByDoor({
         changes: [
           {
             cell: trips,
@@ -59,17 +59,17 @@ for (let turn = 0; ; turn++) {
       const cell = store.cell<Card | null>(`card/${id}`, () => null);
       const used = { id, kind: 'ask', task: 't', code: 'notice', counters: {}, evidence: [], actions: [] } as const;
       const step = () => ({ state: { ...used, state: 'used' } as Card, notes: [note(name)] });
-      dealt = await deal({ changes: [{ cell, step }] });
+      result = await commitByDoor({ changes: [{ cell, step }] });
       break;
     }
     case 2:
       name = `spend ${1 + (turn % 5)} ${id}`;
-      dealt = await deal({ sums: [{ key: 'spend', amount: 1 + (turn % 5) }], notes: [note(name)] });
+      result = await commitByDoor({ sums: [{ key: 'spend', amount: 1 + (turn % 5) }], notes: [note(name)] });
       break;
     default:
       name = `record ${id}`;
-      dealt = await deal({ notes: [note(name)] });
+      result = await commitByDoor({ notes: [note(name)] });
   }
-  if (dealt.status === 'done') say(name);
+  if (result.status === 'committed') say(name);
   if (turn % 16 === 15) await new Promise((resolve) => setImmediate(resolve));
 }

@@ -26,12 +26,12 @@ async function decide(at: number): Promise<number> {
   shared.refresh();
   refusalAt(breaker.state, settings, store.clock.nowMs());
   if (at % 50 === 0) {
-    const dealt = await shared.soon({ sums: [{ key: 'money', amount: 1, ceiling: 1_000_000 }] });
-    if (dealt.status === 'done') granted++;
+    const result = await shared.commit({ sums: [{ key: 'money', amount: 1, ceiling: 1_000_000 }] });
+    if (result.status === 'committed') granted++;
   } else if (at % 50 === 25) {
     const step = ({ count }: { count: number }) => ({ state: { count: count + 1 } });
-    const dealt = await shared.soon({ changes: [{ cell: counter, step }], mustArrive: true });
-    if (dealt.status === 'done' || dealt.status === 'kept') counted++;
+    const result = await shared.commit({ changes: [{ cell: counter, step }], queueIfUnavailable: true });
+    if (result.status === 'committed' || result.status === 'queued') counted++;
   }
   return performance.now() - began;
 }
@@ -63,8 +63,8 @@ process.on(
       await healed();
       await shared.settled();
       const [stored] = await shared.read('counter', 1);
-      const probe = await shared.soon({ sums: [{ key: 'money', amount: 0 }] });
-      const money = probe.status === 'done' ? probe.totals[0] : -1;
+      const probe = await shared.commit({ sums: [{ key: 'money', amount: 0 }] });
+      const money = probe.status === 'committed' ? probe.totals[0] : -1;
       const count = (stored?.state as { count: number } | undefined)?.count ?? 0;
       process.send?.({ granted, counted, money, count, events, unhandled });
     }

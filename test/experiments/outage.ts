@@ -152,16 +152,16 @@ async function amnesia(
   one.putCard(card);
   await one.shared.settled();
   if (how === 'fallen back') await snapshot(server);
-  await one.shared.soon({ changes: [{ cell: open, step: () => ({ state: { open: true, generation: 2 } }) }] });
-  const spent = await one.shared.soon({ sums: [{ key: 'money', amount: 70, ceiling: 100 }] });
-  told.fault(spent.status !== 'done', say(`money was ${JSON.stringify(spent)}`));
+  await one.shared.commit({ changes: [{ cell: open, step: () => ({ state: { open: true, generation: 2 } }) }] });
+  const spent = await one.shared.commit({ sums: [{ key: 'money', amount: 70, ceiling: 100 }] });
+  told.fault(spent.status !== 'committed', say(`money was ${JSON.stringify(spent)}`));
   const use = async (store: typeof one) => {
     const cell = store.cell<Card | null>('card/c', () => null);
     const step = (now: Card | null) =>
       now?.state === 'answered' ? { state: { ...now, state: 'used' } as Card } : 'refuse';
-    return (await store.shared.soon({ changes: [{ cell, step }] })).status;
+    return (await store.shared.commit({ changes: [{ cell, step }] })).status;
   };
-  told.fault((await use(one)) !== 'done', say('the approval could not be used'));
+  told.fault((await use(one)) !== 'committed', say('the approval could not be used'));
   if (how === 'flushed') await flush(server);
   else {
     server.signal('SIGKILL');
@@ -171,7 +171,9 @@ async function amnesia(
   const began = performance.now();
   // One that knows nothing comes while the others remember.
   const fresh = await redisStore(options);
-  const spend = fresh.shared.soon({ sums: [{ key: 'money', amount: 31, ceiling: 100 }] }).then(({ status }) => status);
+  const spend = fresh.shared
+    .commit({ sums: [{ key: 'money', amount: 31, ceiling: 100 }] })
+    .then(({ status }) => status);
   const uses = Promise.all([use(fresh), use(two), use(one), spend]);
   let known = false;
   while (!known && performance.now() - began < 10_000) {
@@ -183,9 +185,9 @@ async function amnesia(
   told.fault(!known, say('the open breaker was forgotten'));
   told.late(tookMs > 2_000, say(`the open breaker was open again after ${tookMs} ms`));
   const used = await uses;
-  told.fault(used.includes('done'), say(`used or overspent after it forgot: ${used.join(', ')}`));
+  told.fault(used.includes('committed'), say(`used or overspent after it forgot: ${used.join(', ')}`));
   for (let attempt = 0; attempt < (short ? 5 : 100); attempt++) {
-    told.fault((await use(attempt % 2 ? two : fresh)) === 'done', say('the approval was used twice'));
+    told.fault((await use(attempt % 2 ? two : fresh)) === 'committed', say('the approval was used twice'));
   }
   told.figures[say('open again after ms')] = Math.round(tookMs);
   for (const store of [one, two, fresh]) store.close();

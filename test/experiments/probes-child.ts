@@ -1,6 +1,6 @@
 /** One of the processes that want to probe a half-open breaker. */
 
-import { breakerCell, openStore, probeDeal, settingsOf, type Where } from './breaker-deals.ts';
+import { breakerCell, openStore, probeTransaction, settingsOf, type Where } from './breaker-deals.ts';
 
 const role = JSON.parse(process.argv[2]!) as {
   readonly where: Where;
@@ -17,13 +17,14 @@ process.on('message', async ({ permits, leaseSecs }: { readonly permits: number;
   const began = performance.now();
   // When the step ran that was written in the end: the lease is counted from there.
   let atMs = 0;
-  const deal = probeDeal(cell, settings, id, () => {
+  const transaction = probeTransaction(cell, settings, id, () => {
     atMs = store.clock.nowMs();
     return atMs;
   });
-  let dealt = role.door === 'now' ? store.shared.now(deal) : await store.shared.soon(deal);
-  for (let tries = 0; dealt.status === 'away' && tries < 20; tries++) dealt = await store.shared.soon(deal);
-  process.send?.({ status: dealt.status, atMs, tookMs: performance.now() - began, state: dealt });
+  let result = role.door === 'now' ? store.shared.commitNow(transaction) : await store.shared.commit(transaction);
+  for (let tries = 0; result.status === 'unavailable' && tries < 20; tries++)
+    result = await store.shared.commit(transaction);
+  process.send?.({ status: result.status, atMs, tookMs: performance.now() - began, state: result });
 });
 process.on('disconnect', () => process.exit()); // Nobody is left to ask.
 process.send?.('ready');

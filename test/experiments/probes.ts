@@ -1,7 +1,7 @@
 /** Half-open, many processes, a few permits: exactly so many get one; after a kill -9 the next waits for the lease. */
 
 import { onBothStores } from './both-stores.ts';
-import { breakerCell, openStore, roundDeal, settingsOf, type Where } from './breaker-deals.ts';
+import { breakerCell, openStore, roundTransaction, settingsOf, type Where } from './breaker-deals.ts';
 import {
   type Child,
   type Form,
@@ -54,10 +54,10 @@ async function rounds(
   let slowest = 0;
   const began = performance.now();
   for (let round = 0; round < total; round++) {
-    const opened = await store.shared.soon(roundDeal(cell, settings, store.clock.nowMs()));
-    told.fault(opened.status !== 'done', `${name}: round ${round} could not begin: ${JSON.stringify(opened)}`);
+    const opened = await store.shared.commit(roundTransaction(cell, settings, store.clock.nowMs()));
+    told.fault(opened.status !== 'committed', `${name}: round ${round} could not begin: ${JSON.stringify(opened)}`);
     const answers = await Promise.all(children.map((child) => child.ask<Asked>({ permits, leaseSecs: 15 })));
-    const admitted = answers.filter(({ status }) => status === 'done').length;
+    const admitted = answers.filter(({ status }) => status === 'committed').length;
     slowest = Math.max(slowest, ...answers.map(({ tookMs }) => tookMs));
     if (admitted !== permits) wrong++;
   }
@@ -78,15 +78,15 @@ async function kills(name: string, where: Where, children: Child[], { short }: F
   let latest = 0;
   const stall = await idleTwin();
   for (let round = 0; round < total; round++) {
-    await store.shared.soon(roundDeal(cell, settings, store.clock.nowMs()));
+    await store.shared.commit(roundTransaction(cell, settings, store.clock.nowMs()));
     const owner = children.shift()!;
     const first = await owner.ask<Asked>(ask);
-    told.fault(first.status !== 'done', `${name}: the first probe was ${first.status}`);
+    told.fault(first.status !== 'committed', `${name}: the first probe was ${first.status}`);
     await owner.kill();
     let next: Asked | undefined;
     while (next === undefined) {
       const answers = await Promise.all(children.map((child) => child.ask<Asked>(ask)));
-      const admitted = answers.filter(({ status }) => status === 'done');
+      const admitted = answers.filter(({ status }) => status === 'committed');
       // A machine that stood still for a whole lease may see the next one in the same round of asking.
       const [earliest, second] = admitted.sort((a, b) => a.atMs - b.atMs);
       const apartMs = (second?.atMs ?? Number.POSITIVE_INFINITY) - (earliest?.atMs ?? 0);

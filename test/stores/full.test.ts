@@ -81,8 +81,8 @@ async function fullStore(make: (clock: Clock) => Promise<Place>) {
   // A file counts its cells once a second.
   await until(async () => {
     const cell = store.cell(`filling/${++cells}`, () => ({ n: 0 }));
-    const dealt = await store.shared.soon({ changes: [{ cell, step: one }] });
-    return dealt.status === 'refused' && dealt.by === 'full';
+    const result = await store.shared.commit({ changes: [{ cell, step: one }] });
+    return result.status === 'rejected' && result.by === 'full';
   });
   const gear = createSwitchgear({ store, project: 'p', session: 'talk', log: 'silent', env: {} });
   const heard: string[] = [];
@@ -160,7 +160,7 @@ for (const [name, make] of Object.entries(kinds)) {
     assert.equal((await store.shared.read('card/', 10)).length, 1);
     const pause = { target: null, atMs: 1, reason: 'enough' };
     const step = () => ({ state: { halts: [], trips: [], pauses: [pause] } });
-    assert.equal((await store.shared.soon({ changes: [{ cell: ordersOf(store), step }] })).status, 'done');
+    assert.equal((await store.shared.commit({ changes: [{ cell: ordersOf(store), step }] })).status, 'committed');
     assert.equal(store.shared.health.state, 'shared');
     gear.dispose();
   });

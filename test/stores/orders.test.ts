@@ -23,7 +23,7 @@ test('a pause, a trip and a halt hold from the next call on, and are over when t
     const given = orders.map((each) => ({ target: null, atMs: operator.clock.nowMs(), reason: 'by hand', ...each }));
     const step = (state: Orders) => ({ state: { ...state, [list]: given } });
     const change: Change<Orders> = { cell: ordersOf(operator), step };
-    assert.equal(operator.shared.now({ changes: [change as Change] }).status, 'done');
+    assert.equal(operator.shared.commitNow({ changes: [change as Change] }).status, 'committed');
   };
 
   assert.equal(code(), undefined);
@@ -58,7 +58,7 @@ test('a gear that only observes is not held back, and says what a halt would hav
   const search = gear.guard('search', () => 'found');
   const order = { target: null, atMs: store.clock.nowMs(), reason: 'by hand' };
   const step = (state: Orders) => ({ state: { ...state, pauses: [order], halts: [order] } });
-  store.shared.now({ changes: [{ cell: ordersOf(store), step } as unknown as Change] });
+  store.shared.commitNow({ changes: [{ cell: ordersOf(store), step } as unknown as Change] });
   assert.equal(task.run(search), 'found');
   const halted = gear.journal().find(({ type }) => type === 'task-halted');
   assert.equal(halted?.type === 'task-halted' && halted.enforced, false);

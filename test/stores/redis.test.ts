@@ -72,19 +72,19 @@ test('a store that is away from the start is degraded, says so, and is shared on
   assert.equal(store.shared.health.state, 'degraded');
   assert.equal(store.shared.health.reason, 'nobody answers at the address of Redis');
   const cell = counter(store);
-  assert.equal((await store.shared.soon({ changes: [{ cell, step: plusOne }] })).status, 'away');
+  assert.equal((await store.shared.commit({ changes: [{ cell, step: plusOne }] })).status, 'unavailable');
   const heard: Entry[] = [];
   const tell = (name: string) => {
     const note: Note = { body: { type: 'task-missing', name }, place: {}, atMs: 1 };
     const step = ({ n }: { n: number }) => ({ state: { n: n + 1 }, notes: [note] });
-    return store.shared.soon({
+    return store.shared.commit({
       changes: [{ cell, step }],
-      mustArrive: true,
-      arrived: (entries) => void heard.push(...entries),
+      queueIfUnavailable: true,
+      onCommitted: (entries) => void heard.push(...entries),
     });
   };
-  assert.equal((await tell('one')).status, 'kept');
-  assert.equal((await tell('two')).status, 'kept');
+  assert.equal((await tell('one')).status, 'queued');
+  assert.equal((await tell('two')).status, 'queued');
   assert.deepEqual(cell.state, { n: 2 });
   assert.deepEqual(heard, []);
   const hints: Hint[] = [];
@@ -123,29 +123,33 @@ for (const [lines, client] of [
     const store = await open({ client, prefix });
     const other = await open({ client, prefix });
     const cell = counter(store);
-    const deals: Promise<{ readonly status: string }>[] = [];
+    const transactions: Promise<{ readonly status: string }>[] = [];
     for (let at = 0; at < 300; at++) {
-      deals.push(
-        store.shared.soon({ changes: [{ cell, step: plusOne }], sums: [{ key: 's', amount: 1 }], mustArrive: true }),
+      transactions.push(
+        store.shared.commit({
+          changes: [{ cell, step: plusOne }],
+          sums: [{ key: 's', amount: 1 }],
+          queueIfUnavailable: true,
+        }),
       );
       if (at % 60 === 30) for (const type of ['normal', 'pubsub']) await command('CLIENT', 'KILL', 'TYPE', type);
       await new Promise((resolve) => setTimeout(resolve, at % 10 === 0 ? 2 : 0));
     }
-    const statuses = (await Promise.all(deals)).map(({ status }) => status);
-    assert.ok(statuses.every((status) => status === 'done' || status === 'kept'));
-    assert.ok(statuses.includes('kept'), 'no line broke');
+    const statuses = (await Promise.all(transactions)).map(({ status }) => status);
+    assert.ok(statuses.every((status) => status === 'committed' || status === 'queued'));
+    assert.ok(statuses.includes('queued'), 'no line broke');
     await until(() => store.shared.health.state === 'shared');
     await store.shared.settled();
     assert.deepEqual((await store.shared.read('c', 1))[0]?.state, { n: 300 });
     assert.deepEqual(cell.state, { n: 300 }); // Nor does anything count twice here.
-    assert.deepEqual(await store.shared.soon({ sums: [{ key: 's', amount: 0 }] }), {
-      status: 'done',
+    assert.deepEqual(await store.shared.commit({ sums: [{ key: 's', amount: 0 }] }), {
+      status: 'committed',
       totals: [300],
       marked: [],
     });
     await until(() => counter(other).state.n === 300);
     messages = 0;
-    await store.shared.soon({ changes: [{ cell: counter(store), step: plusOne }] });
+    await store.shared.commit({ changes: [{ cell: counter(store), step: plusOne }] });
     await until(() => counter(other).state.n === 301 && messages >= 2); // One for each of them, by whichever line.
     store.close();
     other.close();
@@ -156,10 +160,10 @@ test('a store that was flushed hears from those who remember', async () => {
   const prefix = `t${++prefixes}`;
   const [one, two] = [await open({ prefix }), await open({ prefix })];
   const cell = counter(one);
-  await one.shared.soon({ changes: [{ cell, step: plusOne }], sums: [{ key: 's', amount: 7 }] });
+  await one.shared.commit({ changes: [{ cell, step: plusOne }], sums: [{ key: 's', amount: 7 }] });
   const window = { key: 'm', keepMs: 60_000, cap: 10 };
   const atMs = one.clock.nowMs();
-  for (const store of [one, two]) await store.shared.soon({ marks: [{ ...window, id: store.shared.process, atMs }] });
+  for (const store of [one, two]) await store.shared.commit({ marks: [{ ...window, id: store.shared.process, atMs }] });
   const { secret } = one.shared;
   await command('FLUSHALL');
   // Without a time of grace money is given out at once: the sum has to be back, which only one of them knows.
@@ -168,11 +172,11 @@ test('a store that was flushed hears from those who remember', async () => {
   const fresh = await open({ prefix });
   await until(() => fresh.cell('c', () => ({ n: 0 })).state.n === 1);
   assert.equal(fresh.shared.secret, secret);
-  const dealt = await fresh.shared.soon({ sums: [{ key: 's', amount: 4, ceiling: 10 }] });
-  assert.deepEqual(dealt, { status: 'refused', by: 'sum', key: 's' });
+  const result = await fresh.shared.commit({ sums: [{ key: 's', amount: 4, ceiling: 10 }] });
+  assert.deepEqual(result, { status: 'rejected', by: 'sum', key: 's' });
   await until(async () => (await command('ZCARD', `{${prefix}}:m:m`)) === 2);
   const third = { ...window, id: 'third', atMs: atMs + 1, most: 2 };
-  assert.deepEqual(await fresh.shared.soon({ marks: [third] }), { status: 'refused', by: 'mark', key: 'm' });
+  assert.deepEqual(await fresh.shared.commit({ marks: [third] }), { status: 'rejected', by: 'mark', key: 'm' });
   for (const store of [one, two, fresh]) store.close();
 });
 
@@ -180,11 +184,11 @@ test('a store that gives out versions for the second time is noticed by the next
   const prefix = `t${++prefixes}`;
   const store = await open({ prefix });
   const cell = counter(store);
-  for (let at = 0; at < 3; at++) await store.shared.soon({ changes: [{ cell, step: plusOne }] });
+  for (let at = 0; at < 3; at++) await store.shared.commit({ changes: [{ cell, step: plusOne }] });
   const { version } = cell;
   await command('DEL', `{${prefix}}:store`);
-  const dealt = await store.shared.soon({ changes: [{ cell, step: plusOne }], mustArrive: true });
-  assert.equal(dealt.status, 'kept');
+  const result = await store.shared.commit({ changes: [{ cell, step: plusOne }], queueIfUnavailable: true });
+  assert.equal(result.status, 'queued');
   await until(() => store.shared.health.state === 'shared');
   await until(async () => (await store.shared.read('c', 1))[0]?.state !== undefined && cell.version > version);
   assert.deepEqual((await store.shared.read('c', 1))[0]?.state, { n: 4 });
@@ -198,7 +202,7 @@ test('a hint that never came is made good by the poll', async () => {
   const theirs = counter(two);
   await command('SET', 'elsewhere', '1');
   // Written past the store's own messages, as if they had been lost.
-  await one.shared.soon({ changes: [{ cell: counter(one), step: plusOne }] });
+  await one.shared.commit({ changes: [{ cell: counter(one), step: plusOne }] });
   await until(() => theirs.state.n === 1, 1_500);
   await command('HSET', `{${prefix}}:c:c`, 'v', '50', 's', '{"n":9}');
   await command('ZADD', `{${prefix}}:index`, '50', 'c:c');
@@ -212,17 +216,17 @@ test('keys of a task end with their time, and a prefix has only so many', async 
   const prefix = `t${++prefixes}`;
   const store = await open({ prefix, keysMax: 3 });
   const short = store.cell('task/1', () => ({ n: 0 }), { keepMs: 400 });
-  await store.shared.soon({ changes: [{ cell: short, step: plusOne }] });
+  await store.shared.commit({ changes: [{ cell: short, step: plusOne }] });
   assert.ok(Number(await command('PTTL', `{${prefix}}:c:task/1`)) > 0);
   for (const key of ['a', 'b']) {
     const cell = store.cell(key, () => ({ n: 0 }));
-    await store.shared.soon({ changes: [{ cell, step: plusOne }] });
+    await store.shared.commit({ changes: [{ cell, step: plusOne }] });
   }
   const more = store.cell('d', () => ({ n: 0 }));
-  const full = await store.shared.soon({ changes: [{ cell: more, step: plusOne }] });
-  assert.deepEqual(full, { status: 'refused', by: 'full', key: 'd' });
+  const full = await store.shared.commit({ changes: [{ cell: more, step: plusOne }] });
+  assert.deepEqual(full, { status: 'rejected', by: 'full', key: 'd' });
   await until(async () => (await command('ZCARD', `{${prefix}}:index`)) === 2, 3_000);
-  assert.equal((await store.shared.soon({ changes: [{ cell: more, step: plusOne }] })).status, 'done');
+  assert.equal((await store.shared.commit({ changes: [{ cell: more, step: plusOne }] })).status, 'committed');
   store.close();
 });
 
@@ -230,10 +234,10 @@ test('a cell that had its time is made again by those who knew it', async () => 
   const prefix = `t${++prefixes}`;
   const stores = [await open({ prefix }), await open({ prefix })] as const;
   const [one, two] = stores.map((store) => store.cell('k', () => ({ n: 0 }), { keepMs: 100 }));
-  await stores[0].shared.soon({ changes: [{ cell: one!, step: plusOne }] });
+  await stores[0].shared.commit({ changes: [{ cell: one!, step: plusOne }] });
   await until(() => two!.state.n === 1);
   await until(async () => (await command('EXISTS', `{${prefix}}:c:k`)) === 0);
-  assert.equal((await stores[1].shared.soon({ changes: [{ cell: two!, step: plusOne }] })).status, 'done');
+  assert.equal((await stores[1].shared.commit({ changes: [{ cell: two!, step: plusOne }] })).status, 'committed');
   assert.deepEqual(two!.state, { n: 1 });
   assert.equal(stores[1].shared.health.state, 'shared');
   for (const store of stores) store.close();
@@ -242,10 +246,10 @@ test('a cell that had its time is made again by those who knew it', async () => 
 test('a cell that is made again after it was dropped does not end with the one before', async () => {
   const prefix = `t${++prefixes}`;
   const store = await open({ prefix });
-  await store.shared.soon({ changes: [{ cell: counter(store), step: plusOne }] });
+  await store.shared.commit({ changes: [{ cell: counter(store), step: plusOne }] });
   store.drop('c');
   await until(async () => (await command('ZSCORE', `{${prefix}}:ends`, 'c:c')) !== null);
-  assert.equal((await store.shared.soon({ changes: [{ cell: counter(store), step: plusOne }] })).status, 'done');
+  assert.equal((await store.shared.commit({ changes: [{ cell: counter(store), step: plusOne }] })).status, 'committed');
   assert.equal(await command('ZSCORE', `{${prefix}}:ends`, 'c:c'), null);
   assert.deepEqual((await store.shared.read('c', 1))[0]?.state, { n: 1 });
   store.close();
@@ -255,7 +259,7 @@ test('all keys of a prefix have one hash tag, and no other key is written', asyn
   await command('FLUSHALL');
   const prefix = `t${++prefixes}`;
   const store = await open({ prefix });
-  await store.shared.soon({
+  await store.shared.commit({
     changes: [{ cell: counter(store), step: plusOne }],
     sums: [{ key: 's', amount: 1 }],
     marks: [{ key: 'm', id: '1', atMs: 1, keepMs: 60_000, cap: 5 }],
@@ -272,14 +276,14 @@ test('nobody is refused by a view that is a moment old, whatever else this proce
   const cell = counter(one);
   const theirs = two.cell('c', () => ({ n: 0 }));
   const other = two.cell('other', () => ({ n: 0 }));
-  await one.shared.soon({ changes: [{ cell, step: plusOne }] });
+  await one.shared.commit({ changes: [{ cell, step: plusOne }] });
   await until(() => theirs.state.n === 1);
   for (let at = 2; at < 20; at += 2) {
-    await one.shared.soon({ changes: [{ cell, step: plusOne }] });
-    await two.shared.soon({ changes: [{ cell: other, step: plusOne }] });
+    await one.shared.commit({ changes: [{ cell, step: plusOne }] });
+    await two.shared.commit({ changes: [{ cell: other, step: plusOne }] });
     const step = ({ n }: { n: number }) => (n === at ? { state: { n: n + 1 } } : 'refuse');
-    const dealt = await two.shared.soon({ changes: [{ cell: theirs, step }] });
-    assert.deepEqual([dealt.status, theirs.state.n], ['done', at + 1]);
+    const result = await two.shared.commit({ changes: [{ cell: theirs, step }] });
+    assert.deepEqual([result.status, theirs.state.n], ['committed', at + 1]);
     await until(() => cell.state.n === at + 1);
   }
   one.close();
@@ -300,7 +304,7 @@ test('a client that reads numbers as texts is as good as any', async () => {
   const store = await open({ client: clientWith((args, send) => send(args).then(asText)) });
   const cell = counter(store);
   for (let at = 1; at <= 3; at++) {
-    assert.equal((await store.shared.soon({ changes: [{ cell, step: plusOne }] })).status, 'done');
+    assert.equal((await store.shared.commit({ changes: [{ cell, step: plusOne }] })).status, 'committed');
   }
   assert.deepEqual([cell.state.n, store.shared.health.state], [3, 'shared']);
   store.close();
@@ -311,9 +315,9 @@ test('a change of which nobody is told is seen all the same, with the next look 
   const silent = clientWith(async (args, send) => (args[0] === 'PUBLISH' ? 0 : send(args)));
   const two = await open({ prefix: `t${prefixes}`, client: silent });
   const [cell, theirs] = [counter(one), counter(two)];
-  await one.shared.soon({ changes: [{ cell, step: plusOne }] });
+  await one.shared.commit({ changes: [{ cell, step: plusOne }] });
   await until(() => theirs.state.n === 1);
-  for (let at = 0; at < 3; at++) await two.shared.soon({ changes: [{ cell: theirs, step: plusOne }] });
+  for (let at = 0; at < 3; at++) await two.shared.commit({ changes: [{ cell: theirs, step: plusOne }] });
   await until(() => cell.state.n === 4);
   one.close();
   two.close();
@@ -331,11 +335,11 @@ test('a deal that others outran again and again arrives with a later look at the
   });
   const store = await open({ client: slow, deadlineMs: 5_000 });
   const cell = counter(store);
-  await store.shared.soon({ changes: [{ cell, step: plusOne }] });
+  await store.shared.commit({ changes: [{ cell, step: plusOne }] });
   isOutrun = true;
-  const dealt = await store.shared.soon({ changes: [{ cell, step: plusOne }], mustArrive: true });
+  const result = await store.shared.commit({ changes: [{ cell, step: plusOne }], queueIfUnavailable: true });
   isOutrun = false;
-  assert.equal(dealt.status, 'kept');
+  assert.equal(result.status, 'queued');
   await store.shared.settled();
   const other = await open({ prefix: `t${prefixes}` });
   assert.equal(counter(other).state.n, 2);
@@ -346,7 +350,7 @@ test('a deal that others outran again and again arrives with a later look at the
 test('the list of what a line did is cut, however many deals there are', async () => {
   const store = await open();
   const cell = counter(store);
-  for (let at = 0; at < 1_000; at++) await store.shared.soon({ changes: [{ cell, step: plusOne }] });
+  for (let at = 0; at < 1_000; at++) await store.shared.commit({ changes: [{ cell, step: plusOne }] });
   const [list] = (await command('KEYS', `{t${prefixes}}:p:*`)) as string[];
   const length = (await command('LLEN', list!)) as number;
   assert.equal(cell.state.n, 1_000);
@@ -357,9 +361,9 @@ test('the list of what a line did is cut, however many deals there are', async (
 test('a script that the server forgot is sent again', async () => {
   const store = await open();
   const cell = counter(store);
-  await store.shared.soon({ changes: [{ cell, step: plusOne }] });
+  await store.shared.commit({ changes: [{ cell, step: plusOne }] });
   await command('SCRIPT', 'FLUSH');
-  assert.equal((await store.shared.soon({ changes: [{ cell, step: plusOne }] })).status, 'done');
+  assert.equal((await store.shared.commit({ changes: [{ cell, step: plusOne }] })).status, 'committed');
   assert.deepEqual(cell.state, { n: 2 });
   store.close();
 });

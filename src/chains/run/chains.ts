@@ -94,7 +94,7 @@ export function createChains(options: ChainsOptions): Chains {
       approved: [],
     };
     const created = await createRun(store, first);
-    if (created.status === 'refused' && !created.full) {
+    if (created.status === 'rejected' && !created.full) {
       throw new SwitchgearError('run_exists', `there is a run ${quoted(id)} already: resume it, or use another id`);
     }
     const mine = taken(created, id);
@@ -112,7 +112,7 @@ export function createChains(options: ChainsOptions): Chains {
     const move = { type: 'taken', owner: newOwner(store), over } as const;
     const notes = [{ type: 'run-resumed', run: id, chain: known.chain.id } as const];
     const moved = await keepMove(store, known, move, { notes });
-    if (moved.status === 'refused' && !moved.full) throw busy(id, 0);
+    if (moved.status === 'rejected' && !moved.full) throw busy(id, 0);
     const mine = taken(moved, id);
     runner.show({ type: 'run-resumed', run: mine });
     if (mine.status === 'in-doubt') return mine;
@@ -209,7 +209,8 @@ function busy(id: string, leftMs: number): SwitchgearError {
 }
 
 function taken(moved: Moved, id: string): RunState {
-  if (moved.status === 'done') return moved.run;
-  const why = moved.status === 'away' ? moved.reason : moved.full ? 'it does not fit' : 'it has changed meanwhile';
+  if (moved.status === 'committed') return moved.run;
+  const why =
+    moved.status === 'unavailable' ? moved.reason : moved.full ? 'it does not fit' : 'it has changed meanwhile';
   throw new SwitchgearError('store_away', `the store did not take the run ${quoted(id)}: ${why}`);
 }

@@ -66,7 +66,7 @@ async function skip(bench: Bench, at: number, step: ChainStep, reason: string): 
   const { by, clock, run } = desk;
   const move = { type: 'skipped', by, step: at, wallMs: clock.wallMs(), reason } as const;
   const moved = await writeWithin(desk, stepStoreWaitMs, move, { notes: [stepEnded(run.id, step.id, 'skipped')] });
-  if (moved.status !== 'done') return storeStop(moved);
+  if (moved.status !== 'committed') return storeStop(moved);
   desk.show({ type: 'step-ended', run: run.id, step: desk.run.steps[at]!, ability: step.ability });
   return undefined;
 }
@@ -98,7 +98,7 @@ async function attempt(
       ...(approvedBy !== undefined && { approvedBy }),
     };
     const begun = await writeWithin(desk, stepStoreWaitMs, move, { ...useOf(desk), notes: [note] }, signal);
-    if (begun.status !== 'done') throw new NotBegunError(begun);
+    if (begun.status !== 'committed') throw new NotBegunError(begun);
     desk.answered = undefined;
     signal.throwIfAborted();
     ran = true;
@@ -164,7 +164,7 @@ async function fail(bench: Bench, at: number, step: ChainStep, number: number, e
     { type: 'run-ended', run: run.id, chain: run.chain.id, status: 'failed', code: end.code } as const,
   ];
   const moved = await writeWithin(desk, resultPatienceMs, move, { notes }, desk.signal);
-  if (moved.status === 'done') {
+  if (moved.status === 'committed') {
     desk.show({ type: 'step-ended', run: run.id, step: desk.run.steps[at]!, ability: step.ability });
   }
   return { status: 'failed', end };
@@ -190,7 +190,7 @@ async function keepResult(
   const notes = [stepEnded(run.id, step.id, 'done')];
   const beside = { output: { step: at, text }, notes };
   const moved = await writeWithin(desk, resultPatienceMs, move, beside, desk.signal);
-  if (moved.status !== 'done') return storeStop(moved);
+  if (moved.status !== 'committed') return storeStop(moved);
   if (step.outputKey !== undefined) outputs[step.outputKey] = JSON.parse(text) as unknown; // As it is read later.
   desk.show({ type: 'step-ended', run: run.id, step: desk.run.steps[at]!, ability: step.ability });
   return desk.run.owner?.process === by ? undefined : 'lost';

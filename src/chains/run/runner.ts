@@ -139,7 +139,9 @@ function unruled({ rule, reason }: { readonly rule: Rule; readonly reason: strin
 /** What the steps before gave, for a run that goes on; without all of it nothing runs. */
 async function rememberOutputs({ desk, outputs }: Bench): Promise<Stopped | undefined> {
   const lost = await readOutputs(desk.store, desk.run, outputs);
-  return lost === undefined ? undefined : storeStop({ status: 'away', reason: `the output of ${lost} is not there` });
+  return lost === undefined
+    ? undefined
+    : storeStop({ status: 'unavailable', reason: `the output of ${lost} is not there` });
 }
 
 /** All steps that are left, as one task. Undefined = the end was reached. */
@@ -184,7 +186,7 @@ async function finish({ desk }: Bench, stopped: Stopped | undefined): Promise<Ru
   const move = { type: 'ended', by, status, wallMs, ...(end && { end }) } as const;
   const note = { type: 'run-ended', run: run.id, chain: run.chain.id, status, ...(end && { code: end.code }) } as const;
   const moved = await writeWithin(desk, stepStoreWaitMs, move, { ...useOf(desk), notes: [note] });
-  if (moved.status === 'done') return ended(desk, moved.run);
+  if (moved.status === 'committed') return ended(desk, moved.run);
   return desk.lost ? ((await lookAtRun(store, run)) ?? local) : ended(desk, local);
 }
 

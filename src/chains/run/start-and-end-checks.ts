@@ -21,7 +21,7 @@ export async function admitRun(bench: Bench): Promise<Stopped | undefined> {
   if (refusal !== undefined) return desk.parked ? 'parked' : stoppedBy(desk, refusal, bench.lastChecked);
   const moved = await writeWithin(desk, stepStoreWaitMs, { type: 'admitted', by }, useOf(desk));
   desk.answered = undefined;
-  return moved.status === 'done' ? undefined : storeStop(moved);
+  return moved.status === 'committed' ? undefined : storeStop(moved);
 }
 
 function frequencyRows({ desk, gate, gear, rules }: Bench): Checked['rows'] {

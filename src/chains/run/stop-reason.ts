@@ -45,8 +45,8 @@ function whyCancelled({ signal }: Desk): string {
 
 /** The store did not take it: it is away, full, or somebody else has the run. */
 export function storeStop(moved: Moved): Stopped {
-  if (moved.status === 'refused' && !moved.full) return 'lost';
-  const why = moved.status === 'away' ? moved.reason : 'it is full';
+  if (moved.status === 'rejected' && !moved.full) return 'lost';
+  const why = moved.status === 'unavailable' ? moved.reason : 'it is full';
   const message = `the store did not take the state of the run (${why}): resume it when the store is back`;
   return { status: 'aborted', end: { code: 'store_away', message } };
 }

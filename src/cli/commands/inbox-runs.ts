@@ -89,7 +89,7 @@ async function answer(
   const id = plain(card.id);
   const { status, card: turned } = await answerQuestion(store, card.id, action, by);
   if (status === 'taken') return turned;
-  if (status === 'away') throw notDone(place, 'it is away');
+  if (status === 'unavailable') throw notDone(place, 'it is away');
   const { answer: before, by: who = 'somebody', actions = [] } = turned ?? {};
   throw new SwitchgearError(
     'not_answered',

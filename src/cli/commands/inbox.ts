@@ -134,7 +134,7 @@ async function say(
   const against = objection(card, answer, atMs);
   if (against !== undefined) throw new SwitchgearError('not_answered', against);
   const { status, card: turned } = await answerQuestion(store, card.id, answer, by);
-  if (status === 'away') throw notDone(place, 'it is away');
+  if (status === 'unavailable') throw notDone(place, 'it is away');
   if (status !== 'taken' || turned === undefined) {
     const late = turned && objection(turned, answer, store.clock.nowMs());
     throw new SwitchgearError('not_answered', late ?? `the card ${plain(card.id)} is gone`);

@@ -52,9 +52,9 @@ export async function give(
       return { state: { ...next, halts: next.halts.slice(-ordersMax), trips: next.trips.slice(-ordersMax) } };
     },
   };
-  const dealt = await store.shared.soon({ changes: [orders as Change, ...others], notes });
-  if (dealt.status === 'done') return true;
+  const result = await store.shared.commit({ changes: [orders as Change, ...others], notes });
+  if (result.status === 'committed') return true;
   if (isFull) throw new SwitchgearError('orders_full', `${ordersMax} tasks are paused one by one: use pause --all`);
-  if (dealt.status === 'refused' && dealt.by === 'cell') return false;
-  throw notDone(place, dealt.status === 'away' ? dealt.reason : 'it is full');
+  if (result.status === 'rejected' && result.by === 'cell') return false;
+  throw notDone(place, result.status === 'unavailable' ? result.reason : 'it is full');
 }

@@ -18,7 +18,7 @@ import { comeBackAt, isBack } from '../../core/retry-delay.ts';
 import type { JointBudget } from '../../core/settings.ts';
 import type { Stop } from '../../core/verdict.ts';
 import type { Clock } from '../../ports/clock.ts';
-import type { Cell, Change, Deal, Dealt, Next, Note, Shared } from '../../ports/store.ts';
+import type { Cell, Change, Next, Note, Shared, Transaction, TransactionResult } from '../../ports/store.ts';
 
 /** The share of what is left that is fetched at once: parts shrink towards the end, and a dead process loses little. */
 const part = 0.01;
@@ -76,8 +76,8 @@ export function createPurse(
     return Math.max(0, Math.floor(available(cell.state, atMs) * part));
   }
 
-  function change(step: (window: BudgetWindow) => Next<BudgetWindow>): Deal {
-    return { changes: [{ cell, step } as unknown as Change], arrived: (entries) => entries.forEach(say) };
+  function change(step: (window: BudgetWindow) => Next<BudgetWindow>): Transaction {
+    return { changes: [{ cell, step } as unknown as Change], onCommitted: (entries) => entries.forEach(say) };
   }
 
   function booked(window: BudgetWindow, charge: Charge): Next<BudgetWindow> {
@@ -87,7 +87,10 @@ export function createPurse(
   }
 
   /** Fetches an amount, or what is left of it. By the sum a store that just forgot knows that money is taken. */
-  function fetching(amount: number, atMs: number): { readonly deal: Deal; readonly brought: () => number } {
+  function fetching(
+    amount: number,
+    atMs: number,
+  ): { readonly transaction: Transaction; readonly brought: () => number } {
     let granted = 0;
     const step = (window: BudgetWindow): Next<BudgetWindow> => {
       granted = Math.min(amount, available(window, atMs));
@@ -96,15 +99,15 @@ export function createPurse(
     };
     const grant = { key: `${cell.key}/grants`, amount: 1, ceiling: Number.MAX_SAFE_INTEGER };
     const sums = [keepMs === undefined ? grant : { ...grant, keepMs }];
-    return { deal: { ...change(step), sums }, brought: () => granted };
+    return { transaction: { ...change(step), sums }, brought: () => granted };
   }
 
   /** Puts in hand what came of a deal, unless the slice it is booked in is over meanwhile. */
-  function fetched(dealt: Dealt, brought: number, needed: number, atMs: number): void {
-    const { status } = dealt;
+  function fetched(result: TransactionResult, brought: number, needed: number, atMs: number): void {
+    const { status } = result;
     // A store that is full says nothing about the budget.
-    if (status === 'done' ? brought < needed : status === 'refused' && dealt.by !== 'full') refusedAtMs = atMs;
-    if (status !== 'done') return;
+    if (status === 'committed' ? brought < needed : status === 'rejected' && result.by !== 'full') refusedAtMs = atMs;
+    if (status !== 'committed') return;
     promise(needed);
     if (!closed && sliceOf(budget, atMs) === sliceOf(budget, sinceMs)) left += brought;
     else write({ amount: -brought, atMs });
@@ -119,7 +122,7 @@ export function createPurse(
 
   /** Writes into the store what happened, whatever the limit says and whether or not the store is there now. */
   function write(charge: Charge): void {
-    shared.now({ ...change((window) => booked(window, charge)), mustArrive: true });
+    shared.commitNow({ ...change((window) => booked(window, charge)), queueIfUnavailable: true });
   }
 
   function giveBack(amount: number): void {
@@ -156,9 +159,9 @@ export function createPurse(
       const needed = wanted;
       wanted = 0;
       const question = ++questions;
-      const { deal, brought } = fetching(Math.max(needed, chunk(atMs)), atMs);
-      const dealt = await shared.soon(deal);
-      fetched(dealt, brought(), needed, atMs);
+      const { transaction, brought } = fetching(Math.max(needed, chunk(atMs)), atMs);
+      const result = await shared.commit(transaction);
+      fetched(result, brought(), needed, atMs);
       sentAway = sentAway.filter((call) => call.question > question);
     }
     asking = false;
@@ -214,9 +217,9 @@ export function createPurse(
         return undefined;
       }
       const missing = amount - left;
-      const { deal, brought } = fetching(Math.max(missing, chunk(atMs)), atMs);
-      const dealt = shared.now(deal);
-      fetched(dealt, brought(), missing, atMs);
+      const { transaction, brought } = fetching(Math.max(missing, chunk(atMs)), atMs);
+      const result = shared.commitNow(transaction);
+      fetched(result, brought(), missing, atMs);
       if (amount <= left) {
         use(amount);
         return undefined;

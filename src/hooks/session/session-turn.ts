@@ -110,10 +110,10 @@ async function takeTurn({ store, untilMs }: DeskOptions, cell: Cell<SessionState
       state = { ...stored, turn: { owner, untilMs: atMs + hookLeaseMs } };
       return { state };
     };
-    const dealt = await store.shared.soon({ changes: [{ cell, step } as unknown as Change] });
-    if (dealt.status === 'done') return state;
+    const result = await store.shared.commit({ changes: [{ cell, step } as unknown as Change] });
+    if (result.status === 'committed') return state;
     if (systemClock.nowMs() > untilMs) {
-      const why = dealt.status === 'away' ? dealt.reason : 'another hook of this session has the turn';
+      const why = result.status === 'unavailable' ? result.reason : 'another hook of this session has the turn';
       throw new SwitchgearError('store_unreachable', `it could not be decided in time: ${why}`);
     }
     await wait(systemClock, waitMs * (0.5 + Math.random()));
@@ -137,11 +137,11 @@ async function leave(
     const own = store.cell<HookTask | null>(taskKey(name, id), () => null, { keepMs: hookKeepMs });
     changes.push(ofCell(own, () => kept));
   }
-  const dealt = await store.shared.soon({ changes });
-  if (dealt.status !== 'done') {
-    const isFull = dealt.status === 'refused' && dealt.by === 'full';
+  const result = await store.shared.commit({ changes });
+  if (result.status !== 'committed') {
+    const isFull = result.status === 'rejected' && result.by === 'full';
     const refused = isFull ? 'the store has no room for it' : 'its turn was over before it had decided';
-    const why = dealt.status === 'away' ? dealt.reason : refused;
+    const why = result.status === 'unavailable' ? result.reason : refused;
     throw new SwitchgearError('store_unreachable', `what was decided could not be kept: ${why}`);
   }
   for (const [id, { node }] of held) if (ended.has(id) || node.ended) store.drop(taskKey(name, id));
@@ -163,5 +163,5 @@ function ofCell<S>(cell: Cell<S>, next: (stored: S) => S | undefined): Change {
 
 async function giveBack({ store }: DeskOptions, cell: Cell<SessionState>): Promise<void> {
   const back = (stored: SessionState) => (stored.turn?.owner === owner ? { ...stored, turn: null } : undefined);
-  await store.shared.soon({ changes: [ofCell(cell, back)] });
+  await store.shared.commit({ changes: [ofCell(cell, back)] });
 }

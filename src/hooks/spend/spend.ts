@@ -56,7 +56,7 @@ async function learn({ store }: HookWorld, { rates, openBook }: Spending, used: 
     rates.recall(stored);
     return { state: rates.kept };
   };
-  await store.shared.soon({ changes: [{ cell, step } as unknown as Change] });
+  await store.shared.commit({ changes: [{ cell, step } as unknown as Change] });
 }
 
 const ratesKey = 'hook-rates';

@@ -1,6 +1,6 @@
 /** What one process knows of the cells of a shared store: the text that is stored, and the state that is looked at. */
 
-import type { Cell, CellOptions, Deal, Note } from '../../ports/store.ts';
+import type { Cell, CellOptions, Note, Transaction } from '../../ports/store.ts';
 
 export interface View {
   readonly cell: { readonly key: string; state: unknown; version: number };
@@ -9,7 +9,7 @@ export interface View {
   /** As it is stored; undefined where it is not. */
   text: string | undefined;
   /** Deals that count here and that the store has not confirmed, in their order; and what they make of the text. */
-  pending: Set<Deal>;
+  pending: Set<Transaction>;
   own: string | undefined;
   /** What is known has changed: the state is made anew when somebody looks. */
   outdate(): void;
@@ -49,7 +49,7 @@ export interface Known {
 }
 
 /** What most views have: nothing is out. Never written into; whoever has a deal gets a set of its own. */
-export const nothingPending: Set<Deal> = new Set();
+export const nothingPending: Set<Transaction> = new Set();
 
 const noOptions: CellOptions<unknown> = Object.freeze({});
 
@@ -202,19 +202,19 @@ export function readText(text: string): unknown {
 /** Makes a view show what is stored, and on top of it what counts here already. */
 export function show(view: View): void {
   view.own = view.text;
-  for (const deal of view.pending) count(view, deal);
+  for (const transaction of view.pending) count(view, transaction);
   view.outdate();
 }
 
 /** The same, where one deal more counts: the others are not run again. What it says of it comes back. */
-export function showOneMore(view: View, deal: Deal): readonly Note[] {
-  const notes = count(view, deal);
+export function showOneMore(view: View, transaction: Transaction): readonly Note[] {
+  const notes = count(view, transaction);
   view.outdate();
   return notes;
 }
 
 /** Makes of a view what a deal makes of it. */
-function count(view: View, { changes = [] }: Deal): readonly Note[] {
+function count(view: View, { changes = [] }: Transaction): readonly Note[] {
   let said: readonly Note[] = [];
   for (const { cell, step } of changes) {
     if (cell.key !== view.cell.key) continue;

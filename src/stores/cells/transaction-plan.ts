@@ -2,9 +2,9 @@
 
 import type { Card } from '../../core/card.ts';
 import type { Entry } from '../../core/event.ts';
-import { cellBytesMax, keptDealsMax } from '../../core/limits.ts';
+import { cellBytesMax, queuedTransactionsMax } from '../../core/limits.ts';
 import { ordersKey } from '../../ports/orders.ts';
-import type { Deal, Dealt, Next, Note } from '../../ports/store.ts';
+import type { Next, Note, Transaction, TransactionResult } from '../../ports/store.ts';
 import { nothingPending, show, showOneMore, stateFor, type View, type Views } from './cell-views.ts';
 
 export interface PlannedCell {
@@ -19,92 +19,96 @@ export interface Plan {
   readonly notes: readonly Note[];
 }
 
-export type Refused = Extract<Dealt, { readonly status: 'refused' }>;
+export type Refused = Extract<TransactionResult, { readonly status: 'rejected' }>;
 
 /** The texts that cells would have, or who is against it. `textOf` says what each of them is now. */
-export function planDeal(deal: Deal, views: Views, textOf: (view: View) => string | undefined): Plan | Refused {
+export function planTransaction(
+  transaction: Transaction,
+  views: Views,
+  textOf: (view: View) => string | undefined,
+): Plan | Refused {
   const planned = new Map<View, PlannedCell>();
   const notes: Note[] = [];
-  for (const { cell, step } of deal.changes ?? []) {
+  for (const { cell, step } of transaction.changes ?? []) {
     const view = views.all.get(cell.key);
-    if (view === undefined) return { status: 'refused', by: 'cell', key: cell.key };
+    if (view === undefined) return { status: 'rejected', by: 'cell', key: cell.key };
     const before = planned.get(view);
     const state = stateFor(views, view, before === undefined ? textOf(view) : before.text);
     const next = step(state);
     if (next === 'keep') continue;
-    if (next === 'refuse') return { status: 'refused', by: 'cell', key: view.cell.key };
+    if (next === 'refuse') return { status: 'rejected', by: 'cell', key: view.cell.key };
     const text = JSON.stringify(next.state);
-    if (text.length > cellBytesMax) return { status: 'refused', by: 'full', key: view.cell.key };
+    if (text.length > cellBytesMax) return { status: 'rejected', by: 'full', key: view.cell.key };
     planned.set(view, { view, text, state: next.state === state ? state : undefined });
     if (next.notes !== undefined) notes.push(...next.notes);
   }
-  if (deal.notes !== undefined) notes.push(...deal.notes);
+  if (transaction.notes !== undefined) notes.push(...transaction.notes);
   return { cells: [...planned.values()], notes };
 }
 
 /** Whether a deal comes to nothing at all. */
-export function isEmpty(plan: Plan, { sums = [], marks = [] }: Deal): boolean {
+export function isEmpty(plan: Plan, { sums = [], marks = [] }: Transaction): boolean {
   return [plan.cells, plan.notes, sums, marks].every(({ length }) => length === 0);
 }
 
 /** What deals said when they were counted here. */
-const saidHere = new WeakMap<Deal, readonly Note[]>();
+const saidHere = new WeakMap<Transaction, readonly Note[]>();
 
 /** Counts a deal in this process, until the store has heard of it. */
-export function countHere(deal: Deal, views: Views): void {
-  for (const view of viewsOf(deal, views)) {
-    if (view.pending.has(deal)) continue;
+export function countHere(transaction: Transaction, views: Views): void {
+  for (const view of viewsOf(transaction, views)) {
+    if (view.pending.has(transaction)) continue;
     if (view.pending === nothingPending) view.pending = new Set();
-    view.pending.add(deal);
-    if (view.pending.size > keptDealsMax) view.pending.delete(view.pending.values().next().value!);
-    const notes = showOneMore(view, deal);
-    if (notes.length > 0) saidHere.set(deal, [...(saidHere.get(deal) ?? []), ...notes]);
+    view.pending.add(transaction);
+    if (view.pending.size > queuedTransactionsMax) view.pending.delete(view.pending.values().next().value!);
+    const notes = showOneMore(view, transaction);
+    if (notes.length > 0) saidHere.set(transaction, [...(saidHere.get(transaction) ?? []), ...notes]);
   }
 }
 
 /** What a deal that counts here says, as this process sees it. */
-export function notesHere(deal: Deal): readonly Note[] {
-  return [...(saidHere.get(deal) ?? []), ...(deal.notes ?? [])];
+export function notesHere(transaction: Transaction): readonly Note[] {
+  return [...(saidHere.get(transaction) ?? []), ...(transaction.notes ?? [])];
 }
 
 /** Whether deals that the store has not heard of count on a cell of this one: the store cannot judge it. */
-export function isBehind({ changes = [] }: Deal, views: Views): boolean {
+export function isBehind({ changes = [] }: Transaction, views: Views): boolean {
   return changes.some(({ cell }) => (views.all.get(cell.key)?.pending.size ?? 0) > 0);
 }
 
 /** The store has heard of deals: what it says counts; where they were carried out, whoever made them is told. */
-export function arrived(
-  deals: readonly Deal[],
+export function confirmTransactions(
+  transactions: readonly Transaction[],
   views: Views,
-  entriesOf: (deal: Deal) => readonly Entry[] | undefined,
+  entriesOf: (transaction: Transaction) => readonly Entry[] | undefined,
 ): void {
   const touched = new Set<View>();
-  for (const deal of deals) {
-    for (const { cell } of deal.changes ?? []) {
+  for (const transaction of transactions) {
+    for (const { cell } of transaction.changes ?? []) {
       const view = views.all.get(cell.key);
-      if (view?.pending.delete(deal)) touched.add(view);
+      if (view?.pending.delete(transaction)) touched.add(view);
     }
   }
   for (const view of touched) show(view);
-  for (const deal of deals) {
-    const entries = deal.arrived && entriesOf(deal);
+  for (const transaction of transactions) {
+    const entries = transaction.onCommitted && entriesOf(transaction);
     try {
-      if (entries !== undefined) deal.arrived?.(entries);
+      if (entries !== undefined) transaction.onCommitted?.(entries);
     } catch {
       // Whoever listens cannot undo what is stored.
     }
   }
 }
 
-function viewsOf({ changes = [] }: Deal, views: Views): ReadonlySet<View> {
+function viewsOf({ changes = [] }: Transaction, views: Views): ReadonlySet<View> {
   const found = changes.map(({ cell }) => views.all.get(cell.key));
   return new Set(found.filter((view) => view !== undefined));
 }
 
 /** Whether a deal takes something that a store which just forgot must not give. */
-export function isGuarded(deal: Deal): boolean {
-  const guarded = deal.sums?.some(({ amount, ceiling }) => ceiling !== undefined && amount > 0) === true;
-  return guarded || touchesCards(deal);
+export function isGuarded(transaction: Transaction): boolean {
+  const guarded = transaction.sums?.some(({ amount, ceiling }) => ceiling !== undefined && amount > 0) === true;
+  return guarded || touchesCards(transaction);
 }
 
 /** Cards are cells under this prefix; what is said about them is never lost, not even with the power. */
@@ -131,6 +135,6 @@ export function isForPeople(key: string): boolean {
   return key === ordersKey || key.startsWith(cardPrefix);
 }
 
-export function touchesCards(deal: Deal): boolean {
-  return deal.changes?.some(({ cell }) => cell.key.startsWith(cardPrefix)) === true;
+export function touchesCards(transaction: Transaction): boolean {
+  return transaction.changes?.some(({ cell }) => cell.key.startsWith(cardPrefix)) === true;
 }

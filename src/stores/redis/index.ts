@@ -8,7 +8,7 @@ import type { Entry } from '../../core/event.ts';
 import { cardKeepMs, storedEntriesMax, storedKeysMax, storeGraceMs, storePollMs } from '../../core/limits.ts';
 import { every, machineClock } from '../../platform/machine-clock.ts';
 import type { Clock } from '../../ports/clock.ts';
-import type { CellOptions, Deal, Marked, Shared, Store } from '../../ports/store.ts';
+import type { CellOptions, Marked, Shared, Store, Transaction } from '../../ports/store.ts';
 import { createViews, readText } from '../cells/cell-views.ts';
 import { createPulse, sayUnreadable } from '../cells/store-health.ts';
 import { cardPrefix, laterCard, putStep } from '../cells/transaction-plan.ts';
@@ -177,15 +177,15 @@ export async function redisStore(options: RedisOptions): Promise<RedisStore> {
   }
 
   const sum = (key: string) => memory.totals.get(key) ?? 0;
-  const journal = createJournal(memory, clock, writer.soon);
-  const now = (deal: Deal) => writer.now(journal.remembered(deal));
-  const soon = (deal: Deal) => writer.soon(journal.remembered(deal));
+  const journal = createJournal(memory, clock, writer.commit);
+  const commitNow = (transaction: Transaction) => writer.commitNow(journal.remembered(transaction));
+  const commit = (transaction: Transaction) => writer.commit(journal.remembered(transaction));
   const marked = (key: string, atMs: number, keepMs: number): Marked => {
     const known = memory.marks.get(key);
     return known === undefined || known.oldestMs <= atMs - keepMs - keepMs ? { count: 0, oldestMs: atMs } : known;
   };
   const health = () => pulse.health;
-  const sharing = createSharing({ process, clock, cell: open, health, now, soon, sum, marked });
+  const sharing = createSharing({ process, clock, cell: open, health, commitNow, commit, sum, marked });
 
   /** Whether nothing is on its way that could arrive now. */
   function isIdle(): boolean {
@@ -201,8 +201,8 @@ export async function redisStore(options: RedisOptions): Promise<RedisStore> {
       return pulse.health;
     },
     refresh() {},
-    now: writer.now,
-    soon: writer.soon,
+    commitNow: writer.commitNow,
+    commit: writer.commit,
     breakers: sharing.breakers,
     workers: sharing.workers,
     rules: sharing.rules,
@@ -264,7 +264,7 @@ export async function redisStore(options: RedisOptions): Promise<RedisStore> {
     tail: journal.tail,
     putCard(card) {
       const cell = cardCell(card.id);
-      writer.now({ changes: [{ cell, step: putStep(card) }], mustArrive: true });
+      writer.commitNow({ changes: [{ cell, step: putStep(card) }], queueIfUnavailable: true });
     },
     card: (id) => cardCell(id).state ?? undefined,
     cards() {

@@ -3,19 +3,19 @@
 import type { Entry, EntryBody, EntryPlace } from '../../core/event.ts';
 import { journalEntriesMax } from '../../core/limits.ts';
 import type { Clock } from '../../ports/clock.ts';
-import type { Deal, Note } from '../../ports/store.ts';
+import type { Note, Transaction } from '../../ports/store.ts';
 import type { Memory } from './known-state.ts';
 
 export interface Journal {
   append(body: EntryBody, place: EntryPlace, atMs: number): Entry;
   tail(fromSeq: number): readonly Entry[];
   /** The deal, whose entries this process can read again. */
-  remembered(deal: Deal): Deal;
+  remembered(transaction: Transaction): Transaction;
   /** Entries that are on their way. */
   readonly waiting: number;
 }
 
-export function createJournal(memory: Memory, clock: Clock, send: (deal: Deal) => unknown): Journal {
+export function createJournal(memory: Memory, clock: Clock, send: (transaction: Transaction) => unknown): Journal {
   let notes: Note[] = [];
   let entries: Entry[] = [];
 
@@ -27,7 +27,7 @@ export function createJournal(memory: Memory, clock: Clock, send: (deal: Deal) =
   function write(): void {
     const all = notes;
     notes = [];
-    send({ notes: all, mustArrive: true });
+    send({ notes: all, queueIfUnavailable: true });
   }
 
   return {
@@ -40,12 +40,12 @@ export function createJournal(memory: Memory, clock: Clock, send: (deal: Deal) =
       return entry;
     },
     tail: (fromSeq) => entries.slice(-journalEntriesMax).filter(({ seq }) => seq >= fromSeq),
-    remembered(deal) {
-      const arrived = (written: readonly Entry[]) => {
+    remembered(transaction) {
+      const onCommitted = (written: readonly Entry[]) => {
         written.forEach(remember);
-        deal.arrived?.(written);
+        transaction.onCommitted?.(written);
       };
-      return deal.arrived === undefined ? deal : { ...deal, arrived };
+      return transaction.onCommitted === undefined ? transaction : { ...transaction, onCommitted };
     },
     get waiting() {
       return notes.length;

@@ -1,18 +1,18 @@
 /** Asks whether cells are as they are known; for a step that said no to what may be out of date. */
 
-import type { Deal } from '../../ports/store.ts';
+import type { Transaction } from '../../ports/store.ts';
 import type { Link } from './connection.ts';
 import type { Names } from './keys.ts';
 import type { Memory } from './known-state.ts';
 
 /** `same` where nobody wrote the cells of the deal; undefined where nobody answered. */
 export async function lookAgain(
-  deal: Deal,
+  transaction: Transaction,
   link: Link,
   memory: Memory,
   names: Names,
 ): Promise<'same' | 'again' | undefined> {
-  const keys = [...new Set((deal.changes ?? []).map(({ cell }) => cell.key))];
+  const keys = [...new Set((transaction.changes ?? []).map(({ cell }) => cell.key))];
   const versions = keys.map((key) => memory.cells.get(key)?.version ?? 0);
   const lost = (): undefined => undefined;
   // The cells themselves are asked: of a change that others made a moment ago this process may not have heard.

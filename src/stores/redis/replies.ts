@@ -1,6 +1,6 @@
 /** What the answer to a deal says about cells, sums and marks, noted where this process looks. */
 
-import type { Deal, Dealt, Marked } from '../../ports/store.ts';
+import type { Marked, Transaction, TransactionResult } from '../../ports/store.ts';
 import { keepSpare, type Views } from '../cells/cell-views.ts';
 import type { Plan } from '../cells/transaction-plan.ts';
 import type { Memory } from './known-state.ts';
@@ -10,24 +10,30 @@ export const unanswered = 'the store did not answer';
 export const forgotten = 'the store forgot, and is told again';
 
 /** A deal was carried out: versions of its cells, totals of its sums, what its windows hold now. */
-export function carriedOut(deal: Deal, plan: Plan, rest: readonly string[], memory: Memory, views: Views): Dealt {
+export function carriedOut(
+  transaction: Transaction,
+  plan: Plan,
+  rest: readonly string[],
+  memory: Memory,
+  views: Views,
+): TransactionResult {
   let at = 0;
   for (const cell of plan.cells) {
     memory.learn(cell.view.cell.key, Number(rest[at++]), cell.text);
     keepSpare(views, cell);
   }
-  const totals = (deal.sums ?? []).map(({ key }) => {
+  const totals = (transaction.sums ?? []).map(({ key }) => {
     const total = Number(rest[at++]);
     memory.totals.set(key, total);
     return total;
   });
-  memory.made.note(deal.marks);
-  const marked = (deal.marks ?? []).map(({ key }): Marked => {
+  memory.made.note(transaction.marks);
+  const marked = (transaction.marks ?? []).map(({ key }): Marked => {
     const window = { count: Number(rest[at++]), oldestMs: Number(rest[at++]) };
     memory.marks.set(key, window);
     return window;
   });
-  return { status: 'done', totals, marked };
+  return { status: 'committed', totals, marked };
 }
 
 /** Somebody was faster: learns what the cells are now. False where the store knows less than it was told. */

@@ -1,7 +1,7 @@
 /** How a deal is written for the script that carries it out: its keys, and its arguments in their order. */
 
 import { cardsMax } from '../../core/limits.ts';
-import type { Deal, Marking } from '../../ports/store.ts';
+import type { Marking, Transaction } from '../../ports/store.ts';
 import type { View } from '../cells/cell-views.ts';
 import { keyed } from '../cells/keyed-fingerprints.ts';
 import { isForPeople, isGuarded, type Plan } from '../cells/transaction-plan.ts';
@@ -33,7 +33,7 @@ export interface Sender {
 export interface Request {
   readonly cells: readonly Offer[];
   readonly sums: readonly (readonly string[])[];
-  readonly marks: NonNullable<Deal['marks']>;
+  readonly marks: NonNullable<Transaction['marks']>;
   readonly notes: readonly string[];
   readonly guarded: boolean;
   /** Lost too often: asks for a turn. */
@@ -49,7 +49,13 @@ export function expectedOf(view: View): number {
   return view.text === undefined ? 0 : view.cell.version;
 }
 
-export function requestOf(deal: Deal, plan: Plan, secret: string, wallMs: number, turn: boolean): Request {
+export function requestOf(
+  transaction: Transaction,
+  plan: Plan,
+  secret: string,
+  wallMs: number,
+  turn: boolean,
+): Request {
   return {
     cells: plan.cells.map(({ view, text }) => ({
       key: view.cell.key,
@@ -58,18 +64,18 @@ export function requestOf(deal: Deal, plan: Plan, secret: string, wallMs: number
       text,
       keepMs: view.options.keepMs,
     })),
-    sums: (deal.sums ?? []).map(({ key, amount, ceiling, keepMs }) => [
+    sums: (transaction.sums ?? []).map(({ key, amount, ceiling, keepMs }) => [
       `s:${key}`,
       'add',
       String(Math.round(amount)),
       ceiling === undefined || !Number.isFinite(ceiling) ? '' : String(Math.floor(ceiling)),
       whole(keepMs),
     ]),
-    marks: deal.marks ?? [],
+    marks: transaction.marks ?? [],
     notes: plan.notes.map(({ body, place, atMs }) =>
       JSON.stringify({ atMs, wallMs, ...place, ...body }, keyed(secret)),
     ),
-    guarded: isGuarded(deal),
+    guarded: isGuarded(transaction),
     turn,
   };
 }

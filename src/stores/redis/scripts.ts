@@ -33,7 +33,7 @@ end`;
  * The server is asked for the time only where something depends on it. Nor is it asked who it is where cells get
  * versions: a store that gives out one that was given out before has forgotten.
  */
-export const dealScript = script(`
+export const transactionScript = script(`
 local s = {ARGV[1]}
 local function head() s = redis.call('HMGET', KEYS[1], 'born', 'bornMs', 'version', 'seq') end
 if ARGV[12] == '' then head() end

@@ -4,7 +4,7 @@
  */
 
 import { cellBytesMax } from '../../core/limits.ts';
-import type { Deal, Dealt } from '../../ports/store.ts';
+import type { Transaction, TransactionResult } from '../../ports/store.ts';
 import { keepSpare, stateFor, type Views } from '../cells/cell-views.ts';
 import { isForPeople, type PlannedCell } from '../cells/transaction-plan.ts';
 import type { Link, Reply } from './connection.ts';
@@ -20,24 +20,24 @@ export interface SwapOptions {
   /** What is out now. */
   readonly out: Set<Out>;
   /** It is in the store, and nobody else was told. */
-  done(deal: Deal, key: string, version: number): Dealt;
+  done(transaction: Transaction, key: string, version: number): TransactionResult;
   /** The number under which the next deal is noted. */
   number(): number;
   /** Nobody knows what became of it, or the store forgot. */
-  away(deal: Deal, counted: boolean, reason: string): Dealt;
+  away(transaction: Transaction, counted: boolean, reason: string): TransactionResult;
   /** Somebody was faster: the long way. */
-  again(deal: Deal, counted: boolean): Promise<Dealt>;
+  again(transaction: Transaction, counted: boolean): Promise<TransactionResult>;
 }
 
 /** Tries a deal; undefined where it has to go the long way. */
-export type Swap = (deal: Deal, counted: boolean) => Promise<Dealt> | undefined;
+export type Swap = (transaction: Transaction, counted: boolean) => Promise<TransactionResult> | undefined;
 
 export function createSwap(options: SwapOptions): Swap {
   const { views, sender, out } = options;
   const { names, memory } = sender;
 
-  return (deal, counted) => {
-    const cell = planned(deal, views);
+  return (transaction, counted) => {
+    const cell = planned(transaction, views);
     if (cell === undefined) return undefined;
     const number = options.number();
     const { view, text } = cell;
@@ -45,37 +45,37 @@ export function createSwap(options: SwapOptions): Swap {
     const name = `c:${key}`;
     const keys = [names.store, names.index, memory.line, names.part(name)] as const;
     const known = [`${number}`, `${version}`, `${memory.version}`] as const;
-    const one: Out = { number, parts: [deal], notes: [] };
+    const one: Out = { number, parts: [transaction], notes: [] };
     out.add(one);
     const answer = options.link().evaluate(swapScript, ['EVALSHA', swapScript.sha, '4', ...keys, ...known, name, text]);
     return answer.then(
       (reply) => {
         out.delete(one);
-        return hear(reply, deal, counted, cell, version);
+        return hear(reply, transaction, counted, cell, version);
       },
       () => {
         out.delete(one);
-        return options.away(deal, counted, unanswered);
+        return options.away(transaction, counted, unanswered);
       },
     );
   };
 
-  function hear(reply: Reply, deal: Deal, counted: boolean, cell: PlannedCell, expected: number) {
+  function hear(reply: Reply, transaction: Transaction, counted: boolean, cell: PlannedCell, expected: number) {
     const version = Number(reply[5]);
     if (version > memory.version) memory.version = version;
     if (reply[0] === 'done') {
       memory.learn(cell.view.cell.key, version, cell.text);
       keepSpare(views, cell);
-      return options.done(deal, cell.view.cell.key, version);
+      return options.done(transaction, cell.view.cell.key, version);
     }
     const hasForgotten = reply[0] !== 'lost' || reply[3] !== memory.born;
     if (hasForgotten || !outrun([cell], [expected], reply.slice(8), version, memory))
       options.link().renew('the store knows less than it was told');
-    return hasForgotten ? options.away(deal, counted, forgotten) : options.again(deal, counted);
+    return hasForgotten ? options.away(transaction, counted, forgotten) : options.again(transaction, counted);
   }
 }
 
-function planned({ changes, sums, marks, notes }: Deal, views: Views): PlannedCell | undefined {
+function planned({ changes, sums, marks, notes }: Transaction, views: Views): PlannedCell | undefined {
   if (changes?.length !== 1 || sums?.length || marks?.length || notes?.length) return undefined;
   const { cell, step } = changes[0]!;
   const view = views.all.get(cell.key);

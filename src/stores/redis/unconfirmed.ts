@@ -1,12 +1,12 @@
 /** Deals that were out when the line was lost: whether they happened is known when it is back. */
 
-import { keptDealsMax } from '../../core/limits.ts';
-import type { Deal, Note } from '../../ports/store.ts';
+import { queuedTransactionsMax } from '../../core/limits.ts';
+import type { Note, Transaction } from '../../ports/store.ts';
 
 /** A deal, or several in one, by the number under which the server notes it. */
 export interface Out {
   readonly number: number;
-  readonly parts: readonly Deal[];
+  readonly parts: readonly Transaction[];
   readonly notes: readonly Note[];
 }
 
@@ -28,7 +28,7 @@ export function createLimbo(): Limbo {
     out,
     lineLost() {
       limbo.push(...out);
-      if (limbo.length > keptDealsMax) limbo = limbo.slice(-keptDealsMax);
+      if (limbo.length > queuedTransactionsMax) limbo = limbo.slice(-queuedTransactionsMax);
     },
     lineBack(done) {
       const happened = limbo.filter((one) => done.has(one.number));

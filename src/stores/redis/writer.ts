@@ -1,23 +1,30 @@
 /** Deals over the line: planned on what is known, compared by the server, done again where somebody was faster. */
 
-import { dealTriesMax, keptDealsMax } from '../../core/limits.ts';
+import { queuedTransactionsMax, transactionTriesMax } from '../../core/limits.ts';
 import { machineClock, pause } from '../../platform/machine-clock.ts';
-import type { Deal, Dealt } from '../../ports/store.ts';
+import type { Transaction, TransactionResult } from '../../ports/store.ts';
 import type { Views } from '../cells/cell-views.ts';
-import { arrived, countHere, isEmpty, type Plan, planDeal, type Refused } from '../cells/transaction-plan.ts';
+import {
+  confirmTransactions,
+  countHere,
+  isEmpty,
+  type Plan,
+  planTransaction,
+  type Refused,
+} from '../cells/transaction-plan.ts';
 import { entriesOf, type Numbered, together } from './batch.ts';
 import type { Link, Reply } from './connection.ts';
 import { lookAgain } from './look.ts';
 import { createRoom } from './overflow.ts';
 import { carriedOut, forgotten, outrun, unanswered } from './replies.ts';
 import { expectedOf, offering, outMax, requestOf, type Sender, trimEvery, written } from './script-arguments.ts';
-import { dealScript } from './scripts.ts';
+import { transactionScript } from './scripts.ts';
 import { createSwap } from './swap.ts';
 import { createLimbo, type Out } from './unconfirmed.ts';
 
 export interface RedisWriter {
-  soon(deal: Deal): Promise<Dealt>;
-  now(deal: Deal): Dealt;
+  commit(transaction: Transaction): Promise<TransactionResult>;
+  commitNow(transaction: Transaction): TransactionResult;
   /** The line is lost: what is out is not known to have happened. */
   lineLost(): void;
   /** The line is back; these numbers of the line before were carried out. */
@@ -50,7 +57,7 @@ export interface RedisWriterOptions {
 
 /** What became of a deal, and where its notes went. */
 interface Answer {
-  readonly dealt: Dealt;
+  readonly result: TransactionResult;
   readonly numbered?: Numbered;
 }
 
@@ -65,7 +72,7 @@ export function createRedisWriter(options: RedisWriterOptions): RedisWriter {
   const { memory, names } = sender;
   const limbo = createLimbo();
   const { out } = limbo;
-  let kept: Deal[] = [];
+  let kept: Transaction[] = [];
   let numbers = 0;
   /** Deals that are on their way, also those that wait for others. */
   let active = 0;
@@ -73,62 +80,68 @@ export function createRedisWriter(options: RedisWriterOptions): RedisWriter {
   const tails = new Map<string, Promise<unknown>>();
   const room = createRoom({ attempt, changed: options.full });
 
-  function away(deals: readonly Deal[], counted: boolean, reason: string): Dealt {
-    if (deals.some(({ mustArrive }) => mustArrive !== true)) return { status: 'away', reason };
-    for (const deal of deals) {
-      if (!counted) countHere(deal, views);
-      keep(deal);
+  function away(transactions: readonly Transaction[], counted: boolean, reason: string): TransactionResult {
+    if (transactions.some(({ queueIfUnavailable }) => queueIfUnavailable !== true))
+      return { status: 'unavailable', reason };
+    for (const transaction of transactions) {
+      if (!counted) countHere(transaction, views);
+      keep(transaction);
     }
-    return { status: 'kept' };
+    return { status: 'queued' };
   }
 
-  function keep(deal: Deal): void {
-    kept.push(deal);
-    if (kept.length > keptDealsMax) kept.shift();
+  function keep(transaction: Transaction): void {
+    kept.push(transaction);
+    if (kept.length > queuedTransactionsMax) kept.shift();
   }
 
   /** There is no room for it. What has happened counts here; the parts of a batch are tried one by one. */
-  function noRoom(refused: Refused, parts: readonly Deal[], counted: boolean): Dealt {
-    const [deal] = parts;
-    if (deal === undefined || parts.length > 1) return refused;
-    if (deal.mustArrive !== true) return ended(parts, refused);
-    if (!counted) countHere(deal, views);
-    room.miss(refused.key, deal);
-    return { status: 'kept' };
+  function noRoom(refused: Refused, parts: readonly Transaction[], counted: boolean): TransactionResult {
+    const [transaction] = parts;
+    if (transaction === undefined || parts.length > 1) return refused;
+    if (transaction.queueIfUnavailable !== true) return ended(parts, refused);
+    if (!counted) countHere(transaction, views);
+    room.miss(refused.key, transaction);
+    return { status: 'queued' };
   }
 
   /** Tries a deal, which may stand for several; `counted` where this process shows it already. */
-  async function attempt(deal: Deal, counted = false, parts: readonly Deal[] = [deal]): Promise<Dealt> {
+  async function attempt(
+    transaction: Transaction,
+    counted = false,
+    parts: readonly Transaction[] = [transaction],
+  ): Promise<TransactionResult> {
     let verified = false;
-    for (let tries = 1; tries <= dealTriesMax; tries++) {
+    for (let tries = 1; tries <= transactionTriesMax; tries++) {
       if (!options.link().isUp) return away(parts, counted, 'the store is away');
-      const key = room.missedBy(deal);
+      const key = room.missedBy(transaction);
       if (key !== undefined) {
-        if (deal.mustArrive !== true) return { status: 'away', reason: 'the store is full, and has no such cell' };
-        return noRoom({ status: 'refused', by: 'full', key }, parts, counted);
+        if (transaction.queueIfUnavailable !== true)
+          return { status: 'unavailable', reason: 'the store is full, and has no such cell' };
+        return noRoom({ status: 'rejected', by: 'full', key }, parts, counted);
       }
-      let plan: ReturnType<typeof planDeal>;
+      let plan: ReturnType<typeof planTransaction>;
       try {
-        plan = planDeal(deal, views, (view) => view.text);
+        plan = planTransaction(transaction, views, (view) => view.text);
       } catch (error) {
-        return { status: 'away', reason: `a step failed: ${String(error)}` };
+        return { status: 'unavailable', reason: `a step failed: ${String(error)}` };
       }
       const refused = 'status' in plan ? plan : undefined;
       if (refused?.by === 'full') return noRoom(refused, parts, counted);
       if (refused !== undefined && (verified || refused.by !== 'cell')) return ended(parts, refused);
-      if (refused === undefined && isEmpty(plan as Plan, deal)) {
-        return ended(parts, { status: 'done', totals: [], marked: [] });
+      if (refused === undefined && isEmpty(plan as Plan, transaction)) {
+        return ended(parts, { status: 'committed', totals: [], marked: [] });
       }
       const answer =
         refused === undefined
-          ? await send(deal, parts, plan as Plan, tries)
-          : await lookAgain(deal, options.link(), memory, names);
+          ? await send(transaction, parts, plan as Plan, tries)
+          : await lookAgain(transaction, options.link(), memory, names);
       if (answer === undefined) return away(parts, counted, unanswered);
       if (refused !== undefined && answer === 'same') verified = true;
       if (typeof answer === 'object') {
-        const { dealt, numbered } = answer;
-        const isFull = dealt.status === 'refused' && dealt.by === 'full';
-        return isFull ? noRoom(dealt, parts, counted) : ended(parts, dealt, numbered);
+        const { result, numbered } = answer;
+        const isFull = result.status === 'rejected' && result.by === 'full';
+        return isFull ? noRoom(result, parts, counted) : ended(parts, result, numbered);
       }
       if (answer === 'forgot') return away(parts, counted, forgotten);
       if (typeof answer === 'number') await pause(answer);
@@ -138,14 +151,14 @@ export function createRedisWriter(options: RedisWriterOptions): RedisWriter {
   }
 
   /** It was carried out, or never will be: nothing of it is pending any more. */
-  function ended(parts: readonly Deal[], dealt: Dealt, numbered?: Numbered): Dealt {
-    arrived(parts, views, (part) => numbered && entriesOf(part, parts.length === 1, numbered));
-    return dealt;
+  function ended(parts: readonly Transaction[], result: TransactionResult, numbered?: Numbered): TransactionResult {
+    confirmTransactions(parts, views, (part) => numbered && entriesOf(part, parts.length === 1, numbered));
+    return result;
   }
 
   async function send(
-    deal: Deal,
-    parts: readonly Deal[],
+    transaction: Transaction,
+    parts: readonly Transaction[],
     plan: Plan,
     tries: number,
   ): Promise<Answer | 'again' | 'forgot' | number | undefined> {
@@ -153,13 +166,13 @@ export function createRedisWriter(options: RedisWriterOptions): RedisWriter {
     const one: Out = { number: ++numbers, parts, notes: plan.notes };
     const expected = plan.cells.map(({ view }) => expectedOf(view));
     const wallMs = sender.wallMs();
-    const request = requestOf(deal, plan, memory.secret, wallMs, tries > turnAfter);
+    const request = requestOf(transaction, plan, memory.secret, wallMs, tries > turnAfter);
     const [keys, args] = written(request, one.number, sender);
     const askedMs = machineClock.nowMs();
     out.add(one);
     let reply: Reply;
     try {
-      reply = await options.link().run(dealScript, keys, args);
+      reply = await options.link().run(transactionScript, keys, args);
     } catch {
       return undefined;
     } finally {
@@ -169,7 +182,7 @@ export function createRedisWriter(options: RedisWriterOptions): RedisWriter {
     switch (reply[0]) {
       case 'done':
         return {
-          dealt: carriedOut(deal, plan, rest, memory, views),
+          result: carriedOut(transaction, plan, rest, memory, views),
           numbered: { notes: plan.notes, lastSeq: Number(reply[6]), wallMs },
         };
       case 'lost':
@@ -177,18 +190,18 @@ export function createRedisWriter(options: RedisWriterOptions): RedisWriter {
           options.link().renew('the store knows less of a cell than it was told');
         return 'again';
       case 'sum': {
-        const { key } = deal.sums![Number(rest[0]) - 1]!;
+        const { key } = transaction.sums![Number(rest[0]) - 1]!;
         memory.totals.set(key, Number(rest[1]));
-        return { dealt: { status: 'refused', by: 'sum', key } };
+        return { result: { status: 'rejected', by: 'sum', key } };
       }
       case 'mark': {
-        const { key } = deal.marks![Number(rest[0]) - 1]!;
+        const { key } = transaction.marks![Number(rest[0]) - 1]!;
         memory.marks.set(key, { count: Number(rest[1]), oldestMs: Number(rest[2]) });
-        return { dealt: { status: 'refused', by: 'mark', key } };
+        return { result: { status: 'rejected', by: 'mark', key } };
       }
       case 'full': {
         const isNew = plan.cells.find((_, at) => expected[at] === 0);
-        return { dealt: { status: 'refused', by: 'full', key: isNew?.view.cell.key ?? '' } };
+        return { result: { status: 'rejected', by: 'full', key: isNew?.view.cell.key ?? '' } };
       }
       case 'grace':
         return Math.max(1, Number(rest[0]));
@@ -204,56 +217,57 @@ export function createRedisWriter(options: RedisWriterOptions): RedisWriter {
     sender,
     out,
     number: () => ++numbers,
-    done(deal, key, version) {
+    done(transaction, key, version) {
       options.changed(key, version);
-      return ended([deal], { status: 'done', totals: [], marked: [] }, nothingSaid);
+      return ended([transaction], { status: 'committed', totals: [], marked: [] }, nothingSaid);
     },
-    away: (deal, counted, reason) => away([deal], counted, reason),
+    away: (transaction, counted, reason) => away([transaction], counted, reason),
     again: attempt,
   });
 
   /** The short way, where there is one. The list of numbers is cut on the long one. */
-  function begin(deal: Deal, counted: boolean): Promise<Dealt> {
+  function begin(transaction: Transaction, counted: boolean): Promise<TransactionResult> {
     const isTrimmed = (numbers + 1) % trimEvery === 0;
     const isShort = !isTrimmed && options.link().isUp && room.size === 0 && out.size < outMax;
-    return (isShort ? swap(deal, counted) : undefined) ?? attempt(deal, counted);
+    return (isShort ? swap(transaction, counted) : undefined) ?? attempt(transaction, counted);
   }
 
   /** Waits for whoever is at the same cells; then nobody else of this process is. */
-  function soon(deal: Deal, counted = false): Promise<Dealt> {
-    const { changes = [] } = deal;
+  function commitInTurn(transaction: Transaction, counted = false): Promise<TransactionResult> {
+    const { changes = [] } = transaction;
     const before = changes.flatMap(({ cell }) => tails.get(cell.key) ?? []);
-    const result = before.length === 0 ? begin(deal, counted) : Promise.all(before).then(() => begin(deal, counted));
+    const promise =
+      before.length === 0 ? begin(transaction, counted) : Promise.all(before).then(() => begin(transaction, counted));
     active++;
-    for (const { cell } of changes) tails.set(cell.key, result);
-    void result.then(() => {
+    for (const { cell } of changes) tails.set(cell.key, promise);
+    void promise.then(() => {
       active--;
-      for (const { cell } of changes) if (tails.get(cell.key) === result) tails.delete(cell.key);
+      for (const { cell } of changes) if (tails.get(cell.key) === promise) tails.delete(cell.key);
     });
-    return result;
+    return promise;
   }
 
   return {
-    soon: (deal) => soon(deal),
-    now(deal) {
-      if (deal.mustArrive !== true)
-        return { status: 'away', reason: 'only Redis can grant it, and that takes a moment' };
-      countHere(deal, views);
-      void soon(deal, true);
-      return { status: 'kept' };
+    commit: (transaction) => commitInTurn(transaction),
+    commitNow(transaction) {
+      if (transaction.queueIfUnavailable !== true)
+        return { status: 'unavailable', reason: 'only Redis can grant it, and that takes a moment' };
+      countHere(transaction, views);
+      void commitInTurn(transaction, true);
+      return { status: 'queued' };
     },
     lineLost: limbo.lineLost,
     lineBack(done) {
       // What must arrive and did not was kept when its caller was told.
-      for (const deal of limbo.lineBack(done).flatMap(({ parts }) => parts)) {
-        if (deal.mustArrive !== true) giveBack(deal);
-        else if (kept.includes(deal)) kept.splice(kept.indexOf(deal), 1);
+      for (const transaction of limbo.lineBack(done).flatMap(({ parts }) => parts)) {
+        if (transaction.queueIfUnavailable !== true) giveBack(transaction);
+        else if (kept.includes(transaction)) kept.splice(kept.indexOf(transaction), 1);
       }
     },
     caughtUp() {
       for (const { parts, notes } of limbo.caughtUp()) {
         // The answer with the number was lost: it is not higher than this.
-        ended(parts, { status: 'kept' }, { notes, lastSeq: memory.seq, wallMs: sender.wallMs() });
+        ended(parts, { status: 'queued' }, { notes, lastSeq: memory.seq, wallMs: sender.wallMs() });
       }
     },
     async deliver() {
@@ -266,15 +280,15 @@ export function createRedisWriter(options: RedisWriterOptions): RedisWriter {
           break;
         }
         const batch = all.slice(at, at + batchMax);
-        const dealt = await attempt(together(batch), true, batch);
-        if (dealt.status === 'refused') for (const deal of batch) await attempt(deal, true);
+        const result = await attempt(together(batch), true, batch);
+        if (result.status === 'rejected') for (const transaction of batch) await attempt(transaction, true);
       }
       active--;
     },
     async offer(...what) {
       const [keys, args] = written(offering(...what), ++numbers, sender);
       const askedMs = machineClock.nowMs();
-      const reply = await options.link().run(dealScript, keys, args);
+      const reply = await options.link().run(transactionScript, keys, args);
       options.heard(reply, askedMs);
       return reply[0]!;
     },
@@ -291,8 +305,9 @@ export function createRedisWriter(options: RedisWriterOptions): RedisWriter {
   };
 
   /** It was granted after its caller had been told that it was not: the money goes back. */
-  function giveBack(deal: Deal): void {
-    const sums = (deal.sums ?? []).filter(({ amount }) => amount > 0);
-    if (sums.length > 0) keep({ sums: sums.map(({ key, amount }) => ({ key, amount: -amount })), mustArrive: true });
+  function giveBack(transaction: Transaction): void {
+    const sums = (transaction.sums ?? []).filter(({ amount }) => amount > 0);
+    if (sums.length > 0)
+      keep({ sums: sums.map(({ key, amount }) => ({ key, amount: -amount })), queueIfUnavailable: true });
   }
 }

@@ -11,14 +11,14 @@ import type { Pulse } from '../cells/store-health.ts';
 import { sentenceOf, troubleOf } from './errors.ts';
 import { inodeOf, type OpenFile, openFile, setAside, sumOf } from './file.ts';
 import { entriesOf } from './journal-rows.ts';
-import { createDeals, type Deals, secretKey } from './transactions.ts';
+import { createTransactionRunner, secretKey, type TransactionRunner } from './transactions.ts';
 
 export interface Session {
   readonly clock: Clock;
   readonly db: DatabaseSync;
-  readonly deals: Deals;
+  readonly runner: TransactionRunner;
   /** Asks something; undefined where the file does not answer, which is then known. */
-  attempt<T>(ask: (deals: Deals) => T): T | undefined;
+  attempt<T>(ask: (runner: TransactionRunner) => T): T | undefined;
   /** Deals with an error of the file; true where it was opened anew. */
   trouble(error: unknown): boolean;
   /** Opens the file anew where another lies under its name; true if so. */
@@ -47,12 +47,12 @@ export function createSession({ path, verify, views, pulse, clock: given }: Sess
   const saved = readTime();
   const time = machineTime(saved);
   const clock = given ?? time.clock;
-  let deals = makeDeals();
+  let runner = createRunner();
   let closed = false;
   if (file.aside !== undefined) sayAside(file.aside);
 
-  function makeDeals(): Deals {
-    return createDeals(file.db, views, clock, () => made.get(secretKey) ?? '');
+  function createRunner(): TransactionRunner {
+    return createTransactionRunner(file.db, views, clock, () => made.get(secretKey) ?? '');
   }
 
   function readTime(): SavedTime | undefined {
@@ -73,7 +73,7 @@ export function createSession({ path, verify, views, pulse, clock: given }: Sess
       // A file that is broken may refuse even this; what it held is lost to this handle alone.
     }
     file = openFile(path, verify);
-    deals = makeDeals();
+    runner = createRunner();
     if (file.aside !== undefined) sayAside(file.aside);
   }
 
@@ -94,9 +94,9 @@ export function createSession({ path, verify, views, pulse, clock: given }: Sess
     }
   }
 
-  function attempt<T>(ask: (deals: Deals) => T): T | undefined {
+  function attempt<T>(ask: (runner: TransactionRunner) => T): T | undefined {
     try {
-      return ask(deals);
+      return ask(runner);
     } catch (error) {
       if (troubleOf(error) !== 'busy') trouble(error);
       return undefined;
@@ -108,8 +108,8 @@ export function createSession({ path, verify, views, pulse, clock: given }: Sess
     get db() {
       return file.db;
     },
-    get deals() {
-      return deals;
+    get runner() {
+      return runner;
     },
     made,
     attempt,
@@ -127,14 +127,14 @@ export function createSession({ path, verify, views, pulse, clock: given }: Sess
     once(key, make) {
       const { db } = file;
       const isNew = saved === undefined || saved.boot !== time.save().boot;
-      let value = deals.meta(key);
+      let value = runner.meta(key);
       if (value !== undefined) made.set(key, value);
       if (value !== undefined && !isNew) return value;
       db.exec('PRAGMA busy_timeout = 2000; BEGIN IMMEDIATE');
       try {
-        value = deals.meta(key) ?? make();
-        deals.setMeta(key, value);
-        if (isNew) deals.setMeta('time', JSON.stringify(time.save()));
+        value = runner.meta(key) ?? make();
+        runner.setMeta(key, value);
+        if (isNew) runner.setMeta('time', JSON.stringify(time.save()));
         db.exec('COMMIT');
         made.set(key, value);
         return value;
@@ -146,7 +146,7 @@ export function createSession({ path, verify, views, pulse, clock: given }: Sess
       }
     },
     saveTime() {
-      deals.setMeta('time', JSON.stringify(time.save()));
+      runner.setMeta('time', JSON.stringify(time.save()));
     },
     read(prefix, most) {
       const rows = attempt(() =>

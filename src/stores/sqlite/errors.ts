@@ -2,7 +2,7 @@
 
 import { SwitchgearError } from '../../core/error.ts';
 
-export type Trouble = 'busy' | 'damaged' | 'away';
+export type Trouble = 'busy' | 'damaged' | 'unavailable';
 
 const busy = 5;
 const locked = 6;
@@ -28,7 +28,7 @@ export function troubleOf(error: unknown): Trouble {
   if (primary === busy || primary === locked) return 'busy';
   if (primary === corrupt || primary === notADatabase || code === shortRead) return 'damaged';
   if (error instanceof DamagedRow) return 'damaged';
-  return 'away';
+  return 'unavailable';
 }
 
 /** A row whose checksum does not fit: the disk says something that nobody wrote. */

@@ -8,7 +8,7 @@ import { journalEntriesMax, lockWaitMs, storedKeysMax, storePollMs } from '../..
 import { every } from '../../platform/machine-clock.ts';
 import { freshName } from '../../platform/unique-id.ts';
 import type { Clock } from '../../ports/clock.ts';
-import type { CellOptions, Deal, Marked, Shared, Store } from '../../ports/store.ts';
+import type { CellOptions, Marked, Shared, Store, Transaction } from '../../ports/store.ts';
 import { createViews } from '../cells/cell-views.ts';
 import { createPulse, sayUnreadable } from '../cells/store-health.ts';
 import { cardPrefix, laterCard, putStep } from '../cells/transaction-plan.ts';
@@ -59,7 +59,7 @@ export function sqliteStore(options: SqliteOptions): SqliteStore {
   }
 
   function open<S>(key: string, initial: () => S, given?: CellOptions<S>) {
-    return views.open(key, initial, given, () => session.attempt((deals) => deals.known(key))).cell;
+    return views.open(key, initial, given, () => session.attempt((runner) => runner.known(key))).cell;
   }
 
   function cardCell(id: string) {
@@ -71,13 +71,13 @@ export function sqliteStore(options: SqliteOptions): SqliteStore {
     return session.entries(fromSeq, journalEntriesMax, true);
   }
 
-  const sum = (key: string) => session.attempt((deals) => deals.sum(key)) ?? 0;
-  const now = (deal: Deal) => writer.now(deal).dealt;
+  const sum = (key: string) => session.attempt((runner) => runner.sum(key)) ?? 0;
+  const commitNow = (transaction: Transaction) => writer.commitNow(transaction).result;
   const { clock } = session;
   const health = () => pulse.health;
   const marked = (key: string, atMs: number, keepMs: number): Marked =>
-    session.attempt((deals) => deals.marked(key, atMs, keepMs)) ?? { count: 0, oldestMs: atMs };
-  const sharing = createSharing({ process, clock, cell: open, health, now, soon: writer.soon, sum, marked });
+    session.attempt((runner) => runner.marked(key, atMs, keepMs)) ?? { count: 0, oldestMs: atMs };
+  const sharing = createSharing({ process, clock, cell: open, health, commitNow, commit: writer.commit, sum, marked });
 
   const shared: Shared = {
     process,
@@ -86,8 +86,8 @@ export function sqliteStore(options: SqliteOptions): SqliteStore {
       return pulse.health;
     },
     refresh: writer.refresh,
-    now,
-    soon: writer.soon,
+    commitNow,
+    commit: writer.commit,
     breakers: sharing.breakers,
     workers: sharing.workers,
     rules: sharing.rules,
@@ -122,7 +122,7 @@ export function sqliteStore(options: SqliteOptions): SqliteStore {
     tail,
     putCard(card) {
       const cell = cardCell(card.id);
-      writer.now({ changes: [{ cell, step: putStep(card) }], mustArrive: true });
+      writer.commitNow({ changes: [{ cell, step: putStep(card) }], queueIfUnavailable: true });
     },
     card: (id) => cardCell(id).state ?? undefined,
     cards: () => session.read(cardPrefix, journalEntriesMax).map(({ state }) => state as Card),

@@ -7,12 +7,12 @@ import { troubleOf } from './errors.ts';
 const pauseMinMs = 0.2;
 
 /** Takes the lock, or waits at most so long for it. */
-export function takeLock({ db, deals }: Session, patienceMs: number, durable: boolean): boolean {
+export function takeLock({ db, runner }: Session, patienceMs: number, durable: boolean): boolean {
   const untilMs = machineClock.nowMs() + patienceMs;
   for (let pause = pauseMinMs; ; pause = Math.min(pause * 1.5, 1)) {
     try {
       if (durable) db.exec('PRAGMA synchronous = FULL');
-      deals.begin();
+      runner.begin();
       return true;
     } catch (error) {
       if (durable) db.exec('PRAGMA synchronous = NORMAL');

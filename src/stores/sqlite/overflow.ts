@@ -1,18 +1,18 @@
 /** Deals for which a file that is full has no room: they count in this process until it has some. */
 
-import { keptDealsMax } from '../../core/limits.ts';
-import type { Deal, Dealt } from '../../ports/store.ts';
+import { queuedTransactionsMax } from '../../core/limits.ts';
+import type { Transaction, TransactionResult } from '../../ports/store.ts';
 import type { Views } from '../cells/cell-views.ts';
 import type { Pulse } from '../cells/store-health.ts';
 import { countHere, type Refused } from '../cells/transaction-plan.ts';
 
 export interface FileRoom {
   /** What a deal comes to on a cell for which there is no room; undefined where it may be tried. */
-  without(deal: Deal): Dealt | undefined;
+  without(transaction: Transaction): TransactionResult | undefined;
   /** The deal as it ended; one that has happened and finds no room is kept. */
-  ended(deal: Deal, dealt: Dealt): Dealt;
+  ended(transaction: Transaction, result: TransactionResult): TransactionResult;
   /** Hands out all that is kept, to be tried again. */
-  again(): readonly Deal[];
+  again(): readonly Transaction[];
   readonly isMissed: boolean;
 }
 
@@ -21,24 +21,26 @@ const reason =
   'raise keysMax, or use another file';
 
 export function createFileRoom(views: Views, pulse: Pulse): FileRoom {
-  const missed = new Set<Deal>();
+  const missed = new Set<Transaction>();
   const keys = new Set<string>();
 
   return {
-    without(deal) {
+    without(transaction) {
       if (keys.size === 0) return undefined;
-      const key = deal.changes?.find(({ cell }) => keys.has(cell.key))?.cell.key;
+      const key = transaction.changes?.find(({ cell }) => keys.has(cell.key))?.cell.key;
       if (key === undefined) return undefined;
-      return deal.mustArrive === true ? { status: 'refused', by: 'full', key } : { status: 'away', reason };
+      return transaction.queueIfUnavailable === true
+        ? { status: 'rejected', by: 'full', key }
+        : { status: 'unavailable', reason };
     },
-    ended(deal, dealt) {
-      if (deal.mustArrive !== true || !isFull(dealt)) return dealt;
-      countHere(deal, views);
-      keys.add(dealt.key);
-      missed.add(deal);
-      if (missed.size > keptDealsMax) missed.delete(missed.values().next().value!);
+    ended(transaction, result) {
+      if (transaction.queueIfUnavailable !== true || !isFull(result)) return result;
+      countHere(transaction, views);
+      keys.add(result.key);
+      missed.add(transaction);
+      if (missed.size > queuedTransactionsMax) missed.delete(missed.values().next().value!);
       pulse.degrade(reason);
-      return { status: 'kept' };
+      return { status: 'queued' };
     },
     again() {
       const all = [...missed];
@@ -52,6 +54,6 @@ export function createFileRoom(views: Views, pulse: Pulse): FileRoom {
   };
 }
 
-function isFull(dealt: Dealt): dealt is Refused {
-  return dealt.status === 'refused' && dealt.by === 'full';
+function isFull(result: TransactionResult): result is Refused {
+  return result.status === 'rejected' && result.by === 'full';
 }

@@ -11,19 +11,19 @@ export function tellFile(
   totals: ReadonlyMap<string, number>,
   marks: readonly Marking[],
 ): void {
-  const { deals, made } = session;
-  for (const [key, value] of made) if (deals.meta(key) === undefined) deals.setMeta(key, value);
+  const { runner, made } = session;
+  for (const [key, value] of made) if (runner.meta(key) === undefined) runner.setMeta(key, value);
   for (const view of views.all.values()) {
     if (view.text === undefined) continue;
-    const stored = deals.known(view.cell.key);
+    const stored = runner.known(view.cell.key);
     if (stored !== undefined && stored.version >= view.cell.version) continue;
     const mine = stateOf(view, view.text);
     const theirs = stored?.text === undefined ? undefined : readText(stored.text);
     const { join } = view.options;
     const joined = theirs === undefined || join === undefined ? mine : join(mine, theirs);
-    deals.offer(view, view.cell.version, JSON.stringify(joined));
+    runner.offer(view, view.cell.version, JSON.stringify(joined));
   }
-  for (const [key, total] of totals) deals.raise(key, total);
-  deals.run({ marks });
+  for (const [key, total] of totals) runner.raise(key, total);
+  runner.run({ marks });
   session.saveTime();
 }

@@ -5,9 +5,9 @@ import { SwitchgearError } from '../../core/error.ts';
 import type { Entry } from '../../core/event.ts';
 import { cardsMax } from '../../core/limits.ts';
 import type { Clock } from '../../ports/clock.ts';
-import type { Addition, Deal, Dealt, Marked, Marking, Note } from '../../ports/store.ts';
+import type { Addition, Marked, Marking, Note, Transaction, TransactionResult } from '../../ports/store.ts';
 import { type Known, keepSpare, type View, type Views } from '../cells/cell-views.ts';
-import { cardPrefix, isForPeople, planDeal, type Refused } from '../cells/transaction-plan.ts';
+import { cardPrefix, isForPeople, planTransaction, type Refused } from '../cells/transaction-plan.ts';
 import { DamagedRow } from './errors.ts';
 import { sumOf } from './file.ts';
 import { journalLines } from './journal-rows.ts';
@@ -17,7 +17,7 @@ import { statementsOf } from './statements.ts';
 
 /** What became of one deal, and what has to be learnt once it is committed. */
 export interface Ran {
-  readonly dealt: Dealt;
+  readonly result: TransactionResult;
   readonly entries: readonly Entry[];
 }
 
@@ -33,11 +33,11 @@ const dayMs = 86_400_000;
 /** Where the secret of a file lies. */
 export const secretKey = 'secret';
 
-export interface Deals {
+export interface TransactionRunner {
   begin(): void;
   commit(): void;
   /** Runs a deal in the open transaction. Nothing is written where anything is against it. */
-  run(deal: Deal): Ran;
+  run(transaction: Transaction): Ran;
   /** Makes the views show what was committed. */
   committed(): void;
   rolledBack(): void;
@@ -63,7 +63,12 @@ export interface Deals {
   raise(key: string, atLeast: number): void;
 }
 
-export function createDeals(db: DatabaseSync, views: Views, { wallMs, nowMs }: Clock, secret: () => string): Deals {
+export function createTransactionRunner(
+  db: DatabaseSync,
+  views: Views,
+  { wallMs, nowMs }: Clock,
+  secret: () => string,
+): TransactionRunner {
   const lines = journalLines(() => metaOf(secretKey) ?? secret());
   const ask = statementsOf(db);
   let seenData = -1;
@@ -195,42 +200,45 @@ export function createDeals(db: DatabaseSync, views: Views, { wallMs, nowMs }: C
     if (typeof key === 'string') put(views.all.get(key), key, undefined, nowMs());
   }
 
-  function refusal(deal: Deal, sums: ReadonlyMap<string, number>): Refused | undefined {
-    for (const { key, id, atMs, keepMs, most } of deal.marks ?? []) {
+  function refusal(transaction: Transaction, sums: ReadonlyMap<string, number>): Refused | undefined {
+    for (const { key, id, atMs, keepMs, most } of transaction.marks ?? []) {
       if (most !== undefined && windowOf(key, id, atMs, keepMs).count + 1 > most)
-        return { status: 'refused', by: 'mark', key };
+        return { status: 'rejected', by: 'mark', key };
     }
     const added = new Map(sums);
-    for (const { key, amount, ceiling } of deal.sums ?? []) {
+    for (const { key, amount, ceiling } of transaction.sums ?? []) {
       const total = added.get(key)! + amount;
-      if (amount > 0 && ceiling !== undefined && total > ceiling) return { status: 'refused', by: 'sum', key };
+      if (amount > 0 && ceiling !== undefined && total > ceiling) return { status: 'rejected', by: 'sum', key };
       added.set(key, total);
     }
     return undefined;
   }
 
-  function run(deal: Deal): Ran {
-    const plan = planDeal(deal, views, (view) => (pending.has(view) ? pending.get(view)!.text : view.text));
-    if ('status' in plan) return { dealt: plan, entries: none };
-    const sums = new Map(deal.sums?.map(({ key }) => [key, totalOf(key)]));
-    const against = deal.sums === undefined && deal.marks === undefined ? undefined : refusal(deal, sums);
-    if (against !== undefined) return { dealt: against, entries: none };
+  function run(transaction: Transaction): Ran {
+    const plan = planTransaction(transaction, views, (view) =>
+      pending.has(view) ? pending.get(view)!.text : view.text,
+    );
+    if ('status' in plan) return { result: plan, entries: none };
+    const sums = new Map(transaction.sums?.map(({ key }) => [key, totalOf(key)]));
+    const against =
+      transaction.sums === undefined && transaction.marks === undefined ? undefined : refusal(transaction, sums);
+    if (against !== undefined) return { result: against, entries: none };
     for (const { view } of plan.cells) {
       if (isFull && view.text === undefined && !pending.has(view) && !isForPeople(view.cell.key))
-        return { dealt: { status: 'refused', by: 'full', key: view.cell.key }, entries: none };
+        return { result: { status: 'rejected', by: 'full', key: view.cell.key }, entries: none };
     }
     for (const { view, text, state } of plan.cells) {
       put(view, view.cell.key, text, endOf(view), state);
       if (view.cell.key.startsWith(cardPrefix)) makeRoomForCards();
     }
-    const totals = (deal.sums ?? none).map(({ key, amount, keepMs }: Addition) => {
+    const totals = (transaction.sums ?? none).map(({ key, amount, keepMs }: Addition) => {
       const total = sums.get(key)! + amount;
       sums.set(key, total);
       setTotal(key, total, keepMs);
       return total;
     });
-    const marked = (deal.marks ?? none).map(mark);
-    return { dealt: { status: 'done', totals, marked }, entries: plan.notes.map(write) };
+    const marked = (transaction.marks ?? none).map(mark);
+    return { result: { status: 'committed', totals, marked }, entries: plan.notes.map(write) };
   }
 
   return {

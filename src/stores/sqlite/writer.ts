@@ -1,13 +1,13 @@
 /** The two doors of a file: a transaction of one's own in this tick, or one for all deals of the tick. */
 
 import type { Entry } from '../../core/event.ts';
-import { keptDealsMax, lockPatienceMs } from '../../core/limits.ts';
+import { lockPatienceMs, queuedTransactionsMax } from '../../core/limits.ts';
 import { machineClock } from '../../platform/machine-clock.ts';
-import type { Deal, Dealt, Note } from '../../ports/store.ts';
+import type { Note, Transaction, TransactionResult } from '../../ports/store.ts';
 import type { Views } from '../cells/cell-views.ts';
 import { createMadeMarks } from '../cells/own-marks.ts';
 import type { Pulse } from '../cells/store-health.ts';
-import { arrived, countHere, isBehind, touchesCards } from '../cells/transaction-plan.ts';
+import { confirmTransactions, countHere, isBehind, touchesCards } from '../cells/transaction-plan.ts';
 import type { Session } from './connection.ts';
 import { codeOf, sentenceOf, troubleOf } from './errors.ts';
 import { takeLock } from './lock.ts';
@@ -17,8 +17,8 @@ import { createTraces } from './trace-buffer.ts';
 import type { Ran, Retain } from './transactions.ts';
 
 export interface Writer {
-  now(deal: Deal): Ran;
-  soon(deal: Deal): Promise<Dealt>;
+  commitNow(transaction: Transaction): Ran;
+  commit(transaction: Transaction): Promise<TransactionResult>;
   record(note: Note): Entry;
   trace(note: Note): Entry;
   drop(key: string): void;
@@ -42,16 +42,16 @@ export interface WriterOptions {
 }
 
 interface Waiting {
-  readonly deal: Deal;
+  readonly transaction: Transaction;
   readonly sinceMs: number;
-  readonly done: ((dealt: Dealt) => void) | undefined;
+  readonly done: ((result: TransactionResult) => void) | undefined;
 }
 
 const commitsPerLook = 64;
 
 /** A deal that nobody waits for any more. */
-function lateOne(deal: Deal): Waiting {
-  return { deal, sinceMs: machineClock.nowMs(), done: undefined };
+function lateOne(transaction: Transaction): Waiting {
+  return { transaction, sinceMs: machineClock.nowMs(), done: undefined };
 }
 
 export function createWriter({ session, views, pulse, waitMs, lookAfterLog }: WriterOptions): Writer {
@@ -69,21 +69,21 @@ export function createWriter({ session, views, pulse, waitMs, lookAfterLog }: Wr
   const made = createMadeMarks();
 
   /** Does something in one transaction; undefined where the lock was not to be had. */
-  function transaction<T>(patienceMs: number, durable: boolean, work: () => T): T | undefined {
-    const { db, deals } = session;
+  function inTransaction<T>(patienceMs: number, durable: boolean, work: () => T): T | undefined {
+    const { db, runner } = session;
     if (!takeLock(session, patienceMs, durable)) return undefined;
     try {
-      tell(deals.refresh());
+      tell(runner.refresh());
       const lines = traces.due();
-      deals.trace(lines); // What led to a change has lower numbers than what is said of it.
+      runner.trace(lines); // What led to a change has lower numbers than what is said of it.
       const result = work();
-      deals.commit();
-      deals.committed();
+      runner.commit();
+      runner.committed();
       traces.written(lines.length);
       if (++commits % commitsPerLook === 0 && lookAfterLog()) db.exec('PRAGMA wal_checkpoint(TRUNCATE)');
       return result;
     } catch (error) {
-      deals.rolledBack();
+      runner.rolledBack();
       if (db.isTransaction) db.exec('ROLLBACK');
       throw error;
     } finally {
@@ -95,55 +95,56 @@ export function createWriter({ session, views, pulse, waitMs, lookAfterLog }: Wr
     if (pulse.watched) for (const key of changed) pulse.hint({ type: 'cell-changed', key });
   }
 
-  function run(deal: Deal): Ran {
-    const dealt = room.without(deal);
-    if (dealt !== undefined) return { dealt, entries: [] };
+  function run(transaction: Transaction): Ran {
+    const result = room.without(transaction);
+    if (result !== undefined) return { result, entries: [] };
     try {
-      const ran = session.deals.run(deal);
-      if (ran.dealt.status === 'done') remember(deal, ran.dealt.totals);
+      const ran = session.runner.run(transaction);
+      if (ran.result.status === 'committed') remember(transaction, ran.result.totals);
       return ran;
     } catch (error) {
       // A step that throws is a fault of whoever wrote it; a statement that throws is one of the file.
       if (codeOf(error) > 0 || troubleOf(error) === 'damaged') throw error;
-      return { dealt: { status: 'away', reason: `a step failed: ${String(error)}` }, entries: [] };
+      return { result: { status: 'unavailable', reason: `a step failed: ${String(error)}` }, entries: [] };
     }
   }
 
-  function remember(deal: Deal, sums: readonly number[]): void {
-    made.note(deal.marks);
-    deal.sums?.forEach(({ key }, at) => void totals.set(key, sums[at]!));
-    if (totals.size > keptDealsMax) totals.delete(totals.keys().next().value!);
+  function remember(transaction: Transaction, sums: readonly number[]): void {
+    made.note(transaction.marks);
+    transaction.sums?.forEach(({ key }, at) => void totals.set(key, sums[at]!));
+    if (totals.size > queuedTransactionsMax) totals.delete(totals.keys().next().value!);
   }
 
-  function away(deal: Deal, reason: string): Dealt {
-    if (deal.mustArrive !== true) return { status: 'away', reason };
-    countHere(deal, views);
-    wait(lateOne(deal));
-    return { status: 'kept' };
+  function away(transaction: Transaction, reason: string): TransactionResult {
+    if (transaction.queueIfUnavailable !== true) return { status: 'unavailable', reason };
+    countHere(transaction, views);
+    wait(lateOne(transaction));
+    return { status: 'queued' };
   }
 
   function wait(one: Waiting): void {
     waiting.push(one);
-    if (waiting.length > keptDealsMax) {
+    if (waiting.length > queuedTransactionsMax) {
       const lost = waiting.shift();
-      lost?.done?.({ status: 'away', reason: 'too many deals wait for the store' });
+      lost?.done?.({ status: 'unavailable', reason: 'too many deals wait for the store' });
     }
     schedule(0);
   }
 
-  function now(deal: Deal): Ran {
-    if (closed) return { dealt: { status: 'away', reason: 'the store is closed' }, entries: [] };
+  function commitNow(transaction: Transaction): Ran {
+    if (closed) return { result: { status: 'unavailable', reason: 'the store is closed' }, entries: [] };
     // The file must not judge what it has not heard all of.
-    if (isBehind(deal, views)) return { dealt: away(deal, 'earlier changes of the cell wait'), entries: [] };
+    if (isBehind(transaction, views))
+      return { result: away(transaction, 'earlier changes of the cell wait'), entries: [] };
     try {
-      const ran = transaction(waitMs, touchesCards(deal), () => run(deal));
-      if (ran === undefined) return { dealt: away(deal, 'the lock was not free in time'), entries: [] };
+      const ran = inTransaction(waitMs, touchesCards(transaction), () => run(transaction));
+      if (ran === undefined) return { result: away(transaction, 'the lock was not free in time'), entries: [] };
       if (waiting.length === 0) recovered();
-      if (ran.dealt.status === 'done') arrived([deal], views, () => ran.entries);
-      return { ...ran, dealt: room.ended(deal, ran.dealt) };
+      if (ran.result.status === 'committed') confirmTransactions([transaction], views, () => ran.entries);
+      return { ...ran, result: room.ended(transaction, ran.result) };
     } catch (error) {
       failed(error);
-      return { dealt: away(deal, sentenceOf(error, 'of this gear')), entries: [] };
+      return { result: away(transaction, sentenceOf(error, 'of this gear')), entries: [] };
     }
   }
 
@@ -177,10 +178,10 @@ export function createWriter({ session, views, pulse, waitMs, lookAfterLog }: Wr
     const group = waiting;
     const dropped = drops;
     try {
-      const durable = group.some(({ deal }) => touchesCards(deal));
-      const ran = transaction(patienceMs, durable, () => {
-        for (const key of dropped) session.deals.drop(key, session.clock.nowMs());
-        return group.map(({ deal }) => run(deal));
+      const durable = group.some(({ transaction }) => touchesCards(transaction));
+      const ran = inTransaction(patienceMs, durable, () => {
+        for (const key of dropped) session.runner.drop(key, session.clock.nowMs());
+        return group.map(({ transaction }) => run(transaction));
       });
       if (ran === undefined) {
         giveUpOld('the lock was not free in time');
@@ -191,13 +192,13 @@ export function createWriter({ session, views, pulse, waitMs, lookAfterLog }: Wr
       waiting = waiting.slice(group.length);
       drops = drops.slice(dropped.length);
       recovered();
-      const ended = group.map(({ deal }, at) => room.ended(deal, ran[at]!.dealt));
-      const entries = new Map<Deal, readonly Entry[] | undefined>();
-      group.forEach(({ deal }, at) => {
+      const ended = group.map(({ transaction }, at) => room.ended(transaction, ran[at]!.result));
+      const entries = new Map<Transaction, readonly Entry[] | undefined>();
+      group.forEach(({ transaction }, at) => {
         const { status } = ended[at]!;
-        if (status !== 'kept') entries.set(deal, status === 'done' ? ran[at]!.entries : undefined);
+        if (status !== 'queued') entries.set(transaction, status === 'committed' ? ran[at]!.entries : undefined);
       });
-      arrived([...entries.keys()], views, (deal) => entries.get(deal));
+      confirmTransactions([...entries.keys()], views, (transaction) => entries.get(transaction));
       group.forEach(({ done }, at) => void done?.(ended[at]!));
     } catch (error) {
       failed(error);
@@ -214,11 +215,11 @@ export function createWriter({ session, views, pulse, waitMs, lookAfterLog }: Wr
         stay.push(one);
         continue;
       }
-      if (one.deal.mustArrive === true) {
-        countHere(one.deal, views);
+      if (one.transaction.queueIfUnavailable === true) {
+        countHere(one.transaction, views);
         stay.push({ ...one, done: undefined });
-        one.done({ status: 'kept' });
-      } else one.done({ status: 'away', reason });
+        one.done({ status: 'queued' });
+      } else one.done({ status: 'unavailable', reason });
       pulse.degrade(reason);
     }
     waiting = stay;
@@ -226,28 +227,28 @@ export function createWriter({ session, views, pulse, waitMs, lookAfterLog }: Wr
   }
 
   function provisionally({ body, place, atMs }: Note): Entry {
-    provisional = Math.max(provisional, session.deals.lastSeq) + 1;
+    provisional = Math.max(provisional, session.runner.lastSeq) + 1;
     return { seq: provisional, atMs, wallMs: session.clock.wallMs(), ...place, ...body } as Entry;
   }
 
   function heal(): void {
     try {
-      transaction(lockPatienceMs, true, () => tellFile(session, views, totals, made.standing()));
+      inTransaction(lockPatienceMs, true, () => tellFile(session, views, totals, made.standing()));
     } catch (error) {
       session.trouble(error);
     }
   }
 
   return {
-    now,
-    soon(deal) {
-      if (closed) return Promise.resolve({ status: 'away', reason: 'the store is closed' });
+    commitNow,
+    commit(transaction) {
+      if (closed) return Promise.resolve({ status: 'unavailable', reason: 'the store is closed' });
       return new Promise((resolve) => {
-        wait({ deal, sinceMs: machineClock.nowMs(), done: resolve });
+        wait({ transaction, sinceMs: machineClock.nowMs(), done: resolve });
       });
     },
     record(note) {
-      const { entries } = now({ notes: [note], mustArrive: true });
+      const { entries } = commitNow({ notes: [note], queueIfUnavailable: true });
       return entries[0] ?? provisionally(note);
     },
     trace(note) {
@@ -260,17 +261,17 @@ export function createWriter({ session, views, pulse, waitMs, lookAfterLog }: Wr
       schedule(0);
     },
     refresh() {
-      const changed = session.attempt((deals) => deals.refresh());
+      const changed = session.attempt((runner) => runner.refresh());
       if (changed !== undefined && changed.length > 0) tell(changed);
     },
     flush: () => flushAll(waitMs),
     sweep(retain) {
       try {
-        transaction(0, false, () => {
+        inTransaction(0, false, () => {
           session.saveTime();
-          session.deals.sweep(session.clock.nowMs(), session.clock.wallMs(), retain);
+          session.runner.sweep(session.clock.nowMs(), session.clock.wallMs(), retain);
         });
-        if (room.isMissed && !session.deals.isFull) waiting = [...room.again().map(lateOne), ...waiting];
+        if (room.isMissed && !session.runner.isFull) waiting = [...room.again().map(lateOne), ...waiting];
         schedule(0);
       } catch (error) {
         failed(error);
@@ -290,7 +291,7 @@ export function createWriter({ session, views, pulse, waitMs, lookAfterLog }: Wr
       if (closed) return;
       flushAll(lockPatienceMs);
       closed = true;
-      for (const { done } of waiting) done?.({ status: 'away', reason: 'the store was closed' });
+      for (const { done } of waiting) done?.({ status: 'unavailable', reason: 'the store was closed' });
     },
   };
 }

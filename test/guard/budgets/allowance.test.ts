@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
 import { emptyWindow } from '../../../src/core/controls/budget/joint-budget.ts';
 import { createPurse } from '../../../src/guard/budgets/allowance.ts';
-import type { Deal, Dealt, Shared } from '../../../src/ports/store.ts';
+import type { Shared, Transaction, TransactionResult } from '../../../src/ports/store.ts';
 import { simulatedClock } from '../../../src/testing/simulated-clock.ts';
 
 /** A purse on a store that answers when it is told to. */
@@ -13,18 +13,20 @@ function pursed() {
   const clock = simulatedClock();
   const cell = { key: 'budget', state: emptyWindow(), version: 1 };
   const questions: (() => void)[] = [];
-  function carryOut({ changes = [] }: Deal): Dealt {
+  function carryOut({ changes = [] }: Transaction): TransactionResult {
     for (const { step } of changes) {
       const next = step(structuredClone(cell.state));
-      if (next === 'refuse') return { status: 'refused', by: 'cell', key: cell.key };
+      if (next === 'refuse') return { status: 'rejected', by: 'cell', key: cell.key };
       if (next !== 'keep') cell.state = next.state as typeof cell.state;
     }
-    return { status: 'done', totals: [], marked: [] };
+    return { status: 'committed', totals: [], marked: [] };
   }
   const shared = {
     health: { state: 'shared' },
-    now: (deal: Deal) => (deal.mustArrive ? carryOut(deal) : { status: 'away', reason: 'it takes a moment' }),
-    soon: (deal: Deal) => new Promise((resolve) => questions.push(() => resolve(carryOut(deal)))),
+    commitNow: (transaction: Transaction) =>
+      transaction.queueIfUnavailable ? carryOut(transaction) : { status: 'unavailable', reason: 'it takes a moment' },
+    commit: (transaction: Transaction) =>
+      new Promise((resolve) => questions.push(() => resolve(carryOut(transaction)))),
   } as unknown as Shared;
   const options = { keepMs: undefined, notes: () => [], say() {} };
   const purse = createPurse(shared, clock, { scope: 'global', unit: 'calls', limit: 30 }, cell, options);

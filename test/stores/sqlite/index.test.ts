@@ -46,7 +46,7 @@ test('what was written is there after the store was closed and opened again', ()
   const path = newPath();
   const first = sqliteStore({ path });
   const cell = first.cell('breaker/a', () => ({ phase: 'closed' }));
-  first.shared.now({
+  first.shared.commitNow({
     changes: [{ cell, step: () => ({ state: { phase: 'open' } }) }],
     sums: [{ key: 's', amount: 3 }],
   });
@@ -85,8 +85,8 @@ test('a file that a newer version takes over while it is open is written no more
   db.exec(`BEGIN; PRAGMA user_version = 99; UPDATE meta SET value = '99' WHERE key = 'format'; COMMIT`);
   const step = ({ failures }: { readonly failures: number }) => ({ state: { failures: failures + 1 } });
   const change = { cell, step } as unknown as Change;
-  assert.equal(store.shared.now({ changes: [change] }).status, 'away');
-  assert.equal(store.shared.now({ changes: [change], mustArrive: true }).status, 'kept');
+  assert.equal(store.shared.commitNow({ changes: [change] }).status, 'unavailable');
+  assert.equal(store.shared.commitNow({ changes: [change], queueIfUnavailable: true }).status, 'queued');
   assert.deepEqual(cell.state, { failures: 1 });
   assert.equal(store.shared.health.state, 'degraded');
   assert.match(store.shared.health.reason, /it has version 99, and this Switchgear knows versions up to \d+: install/);
@@ -136,12 +136,15 @@ test('a file that is taken away is made anew, and told what this process knows',
   const path = newPath();
   const store = sqliteStore({ path });
   const cell = store.cell('breaker/a', () => ({ open: false }));
-  store.shared.now({ changes: [{ cell, step: () => ({ state: { open: true } }) }], sums: [{ key: 's', amount: 7 }] });
+  store.shared.commitNow({
+    changes: [{ cell, step: () => ({ state: { open: true } }) }],
+    sums: [{ key: 's', amount: 7 }],
+  });
   const ends = store.cell('worker/a', () => ({ failures: 0 }), { keepMs: 60_000 });
-  store.shared.now({ changes: [{ cell: ends, step: () => ({ state: { failures: 1 } }) }] });
+  store.shared.commitNow({ changes: [{ cell: ends, step: () => ({ state: { failures: 1 } }) }] });
   const window = { key: 'm', keepMs: 60_000, cap: 10 };
   const atMs = store.clock.nowMs();
-  for (const id of ['first', 'second']) store.shared.now({ marks: [{ ...window, id, atMs }] });
+  for (const id of ['first', 'second']) store.shared.commitNow({ marks: [{ ...window, id, atMs }] });
   for (const part of ['', '-wal', '-shm']) rmSync(path + part);
   for (let look = 0; look < 300 && !existsSync(path); look++) await new Promise((resolve) => setTimeout(resolve, 10));
   const other = sqliteStore({ path });
@@ -149,7 +152,7 @@ test('a file that is taken away is made anew, and told what this process knows',
   assert.equal(other.shared.sum('s'), 7);
   assert.equal(other.shared.secret, store.shared.secret);
   const third = { ...window, id: 'third', atMs: atMs + 1, most: 2 };
-  assert.deepEqual(other.shared.now({ marks: [third] }), { status: 'refused', by: 'mark', key: 'm' });
+  assert.deepEqual(other.shared.commitNow({ marks: [third] }), { status: 'rejected', by: 'mark', key: 'm' });
   const db = new DatabaseSync(path);
   const ending = db.prepare('SELECT key FROM cells WHERE untilMs IS NOT NULL').all();
   assert.deepEqual(
@@ -168,13 +171,13 @@ test('a lock that another holds keeps a caller a few milliseconds, and what must
   const step = ({ n }: { n: number }) => ({ state: { n: n + 1 } });
   const other = new DatabaseSync(path);
   other.exec('BEGIN IMMEDIATE');
-  assert.equal(store.shared.now({ changes: [{ cell, step }] }).status, 'away');
-  assert.equal(store.shared.now({ changes: [{ cell, step }], mustArrive: true }).status, 'kept');
+  assert.equal(store.shared.commitNow({ changes: [{ cell, step }] }).status, 'unavailable');
+  assert.equal(store.shared.commitNow({ changes: [{ cell, step }], queueIfUnavailable: true }).status, 'queued');
   assert.deepEqual(cell.state, { n: 1 }); // Counted here meanwhile.
-  const soon = store.shared.soon({ changes: [{ cell, step }] });
+  const pending = store.shared.commit({ changes: [{ cell, step }] });
   other.exec('COMMIT');
   other.close();
-  assert.equal((await soon).status, 'done');
+  assert.equal((await pending).status, 'committed');
   assert.deepEqual(cell.state, { n: 2 });
   store.close();
 });
@@ -183,7 +186,7 @@ test('the journal keeps so much and no more, and its numbers go on', async () =>
   const path = newPath();
   const store = sqliteStore({ path, retain: { megabytes: 0.25 } });
   const note = { body: { type: 'task-missing', name: 'x'.repeat(200) } as const, place: {}, atMs: 0 };
-  store.shared.now({ notes: Array.from({ length: 3_000 }, () => note) });
+  store.shared.commitNow({ notes: Array.from({ length: 3_000 }, () => note) });
   for (let look = 0; look < 300; look++) {
     const [first] = await store.shared.entries(0, 1);
     if (first!.seq > 1) break;

@@ -7,7 +7,7 @@ import { change } from '../storage/values.ts';
 
 /** How an answer was taken: `late` where somebody was faster, its time is over, or it was not offered. */
 export interface Answered {
-  readonly status: 'taken' | 'late' | 'away' | 'unknown';
+  readonly status: 'taken' | 'late' | 'unavailable' | 'unknown';
   readonly card?: Card;
 }
 
@@ -28,7 +28,7 @@ export async function answerQuestion(store: Store, id: string, answer: CardActio
       ? []
       : [{ body: { type: 'card-changed', card: shown } as const, place: { task: shown.task }, atMs }];
   const changed = await change(store, { card: { id, step }, notes });
-  if (changed.status === 'away') return { status: 'away' };
+  if (changed.status === 'unavailable') return { status: 'unavailable' };
   if (card === undefined) return { status: 'unknown' };
   return { status: card === before ? 'late' : 'taken', card };
 }

@@ -136,7 +136,7 @@ function answerTo(desk: Desk, { task }: CallSite, card: Card): Promise<Card | un
       // An answer that the store has not heard of is none yet; the first that it hears stands, whoever gave it.
       while (!isOver) {
         const { status, card: turned } = await answerQuestion(store, card.id, actionOf(answer), by);
-        if (status !== 'away') return end(turned);
+        if (status !== 'unavailable') return end(turned);
         await wait(clock, storeRetryMinMs, controller.signal);
       }
     };

@@ -44,7 +44,7 @@ export async function openQuestion(
   };
   const notes = [{ type: 'card-changed', card: kept }] as const;
   const moved = await write(desk, { type: 'asked', by, card: id }, { card: { id, step }, notes });
-  if (moved.status !== 'done' || shown === undefined) return undefined;
+  if (moved.status !== 'committed' || shown === undefined) return undefined;
   // Whoever is asked here and now sees the values, too; what is kept does not hold them.
   const line = argsLine(subject.args);
   return { ...shown, evidence: line === undefined ? fresh.evidence : [...fresh.evidence, line] };

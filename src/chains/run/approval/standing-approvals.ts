@@ -38,7 +38,9 @@ export async function giveStanding(
   const body = { type: 'standing-given', chain: chain.id, rules: shown, by } as const;
   const step = (before: unknown) => before ?? standing;
   const notes = [{ body, place: {}, atMs: clock.nowMs() }];
-  return (await change(store, { values: [{ key: keyOf(chain.id, id), letGo: true, step }], notes })).status === 'done';
+  return (
+    (await change(store, { values: [{ key: keyOf(chain.id, id), letGo: true, step }], notes })).status === 'committed'
+  );
 }
 
 export async function listStanding(store: Store): Promise<readonly Standing[]> {
@@ -52,7 +54,7 @@ export async function dropStanding(store: Store, standing: Standing, by: string)
   const body = { type: 'standing-dropped', chain, rules, by } as const;
   const notes = [{ body, place: {}, atMs: store.clock.nowMs() }];
   const changed = await change(store, { values: [{ key: keyOf(chain, id), letGo: true, step: () => null }], notes });
-  if (changed.status === 'done') return;
+  if (changed.status === 'committed') return;
   throw new SwitchgearError('store_unreachable', `the store did not take back the approval ${quoted(standing.id)}`);
 }
 

@@ -40,8 +40,9 @@ export interface Desk {
 export async function write(desk: Desk, move: RunMove, beside: Beside = {}): Promise<Moved> {
   const moved = await keepMove(desk.store, desk.run, move, beside, desk.tell);
   // A sign of life changes nothing else, and must not hide what was written after it.
-  if (moved.status === 'done') desk.run = move.type === 'renewed' ? { ...desk.run, ...ownerOf(moved.run) } : moved.run;
-  else if (moved.status === 'refused' && !moved.full) desk.lost = true;
+  if (moved.status === 'committed')
+    desk.run = move.type === 'renewed' ? { ...desk.run, ...ownerOf(moved.run) } : moved.run;
+  else if (moved.status === 'rejected' && !moved.full) desk.lost = true;
   return moved;
 }
 
@@ -61,7 +62,7 @@ export async function writeWithin(
   let told = false;
   for (;;) {
     const moved = await write(desk, move, beside);
-    if (moved.status !== 'away') {
+    if (moved.status !== 'unavailable') {
       if (told) desk.show({ type: 'store-back', run: desk.run.id });
       return moved;
     }

@@ -29,8 +29,8 @@ export interface Beside {
 }
 
 export type Moved =
-  | { readonly status: 'done'; readonly run: RunState }
-  | Extract<Changed, { readonly status: 'refused' | 'away' }>;
+  | { readonly status: 'committed'; readonly run: RunState }
+  | Extract<Changed, { readonly status: 'rejected' | 'unavailable' }>;
 
 /** A line of a list: enough to find a run again. */
 export type RunLine = Pick<RunState, 'id' | 'status' | 'startedWallMs' | 'endedWallMs' | 'end' | 'card' | 'owner'> & {
@@ -65,7 +65,7 @@ export async function createRun(store: Store, run: RunState, tell?: Tell): Promi
     },
     tell,
   );
-  return changed.status === 'done' ? { status: 'done', run } : changed;
+  return changed.status === 'committed' ? { status: 'committed', run } : changed;
 }
 
 /** Moves a run that is known; what it becomes is decided on what is stored, not on what is known. */
@@ -96,7 +96,7 @@ export async function keepMove(
     },
     tell,
   );
-  return changed.status === 'done' ? { status: 'done', run: next! } : changed;
+  return changed.status === 'committed' ? { status: 'committed', run: next! } : changed;
 }
 
 /** The run of an id, or an error that says why there is none. */

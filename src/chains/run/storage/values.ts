@@ -33,9 +33,9 @@ export interface Changes {
 
 /** `refused`: a step said no, or it does not fit. `away`: nobody can say more now. */
 export type Changed =
-  | { readonly status: 'done' }
-  | { readonly status: 'refused'; readonly full: boolean }
-  | { readonly status: 'away'; readonly reason: string };
+  | { readonly status: 'committed' }
+  | { readonly status: 'rejected'; readonly full: boolean }
+  | { readonly status: 'unavailable'; readonly reason: string };
 
 export type Tell = (entry: Entry) => void;
 
@@ -56,7 +56,7 @@ export async function change(store: Store, changes: Changes, tell: Tell = () => 
     });
   }
   const last = all.pop();
-  if (last === undefined) return { status: 'done' };
+  if (last === undefined) return { status: 'committed' };
   all.push({
     cell: last.cell,
     step(state) {
@@ -64,17 +64,17 @@ export async function change(store: Store, changes: Changes, tell: Tell = () => 
       return typeof next === 'object' ? { ...next, notes } : next;
     },
   });
-  const dealt = await shared.soon({ changes: all, arrived: (entries) => entries.forEach(tell) });
+  const result = await shared.commit({ changes: all, onCommitted: (entries) => entries.forEach(tell) });
   for (const { key, letGo } of values) if (letGo) shared.letGo?.(key);
-  switch (dealt.status) {
-    case 'done':
-      return { status: 'done' };
-    case 'refused':
-      return { status: 'refused', full: dealt.by === 'full' };
-    case 'kept':
-      return { status: 'away', reason: 'the store is away' };
-    case 'away':
-      return dealt;
+  switch (result.status) {
+    case 'committed':
+      return { status: 'committed' };
+    case 'rejected':
+      return { status: 'rejected', full: result.by === 'full' };
+    case 'queued':
+      return { status: 'unavailable', reason: 'the store is away' };
+    case 'unavailable':
+      return result;
   }
 }
 
@@ -90,14 +90,14 @@ function changeHere(store: Store, { values = [], card, notes = [] }: Changes, te
   const shown = card && store.card(card.id);
   const turned = card?.step(shown);
   if (next.includes(undefined) || (card !== undefined && turned === undefined))
-    return { status: 'refused', full: false };
+    return { status: 'rejected', full: false };
   values.forEach(({ key }, at) => {
     cellHere(store, key).value = next[at];
   });
   if (turned !== undefined && turned !== shown) store.putCard(turned);
   const isNew = card === undefined ? next.at(-1) !== before.at(-1) : turned !== shown;
   if (isNew) for (const { body, place, atMs } of notes) tell(store.append(body, place, atMs));
-  return { status: 'done' };
+  return { status: 'committed' };
 }
 
 function cellHere(store: Store, key: string): Kept<unknown> {
