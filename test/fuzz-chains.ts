@@ -7,7 +7,14 @@
 
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import { fillTemplates, graphOf, holds, readChain, readParams, rulesOf } from '../src/chains/index.ts';
+import {
+  chainRules,
+  evaluateCondition,
+  fillTemplates,
+  readChain,
+  readParams,
+  renderGraph,
+} from '../src/chains/index.ts';
 import type { Action } from '../src/core/action.ts';
 import { rulesControl } from '../src/core/controls/rules/control.ts';
 import { ruleEngine } from '../src/core/controls/rules/engine.ts';
@@ -249,7 +256,7 @@ export function fuzzFiles(count: number, seed: number): Tally {
       throw new Error(`no place: ${JSON.stringify(text)}`);
     tick(tally, chain === undefined ? 'refused' : 'read');
     if (chain === undefined) continue;
-    graphOf(chain);
+    renderGraph(chain);
     try {
       const given = Object.fromEntries(
         ['x', 'w', 'ticker', 'max_spend', 'buy_threshold'].map((name) => [
@@ -262,7 +269,7 @@ export function fuzzFiles(count: number, seed: number): Tally {
         chain,
         Object.fromEntries(Object.entries(given).filter(([name]) => known.has(name) || text.includes(`{{${name}}}`))),
       );
-      const rules = rulesOf(chain, params).map((rule) => ruleOf(rule).rule);
+      const rules = chainRules(chain, params).map((rule) => ruleOf(rule).rule);
       if (
         rules.length !== chain.rules.length ||
         rules.some((rule, index) => rule?.action !== chain.rules[index]?.action.trim())
@@ -276,7 +283,7 @@ export function fuzzFiles(count: number, seed: number): Tally {
         throw new Error(`the operator's rule is gone: ${JSON.stringify(text)}`);
       for (const { args, condition } of chain.steps) {
         const scope = { params, outputs: { k: { n: 5, text: 'x' }, current_price: '9' } };
-        if (condition !== undefined) holds(condition, scope);
+        if (condition !== undefined) evaluateCondition(condition, scope);
         fillTemplates(args, scope);
       }
       tick(tally, 'filled');

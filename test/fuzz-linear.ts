@@ -1,6 +1,13 @@
 /** Whether reading takes time in proportion: inputs of every shape, each measured at a size and at twice the size. */
 
-import { fillTemplates, graphOf, holds, readChain, readParams, rulesOf } from '../src/chains/index.ts';
+import {
+  chainRules,
+  evaluateCondition,
+  fillTemplates,
+  readChain,
+  readParams,
+  renderGraph,
+} from '../src/chains/index.ts';
 import { parseNyaya } from '../src/core/controls/rules/nyaya.ts';
 import { parseRule } from '../src/core/controls/rules/rule.ts';
 import { ruleLengthMax } from '../src/core/limits.ts';
@@ -149,7 +156,7 @@ export function shapes(): readonly Shape[] {
       size: 100,
       make: (size) => {
         const read = chain(size);
-        return () => graphOf(read);
+        return () => renderGraph(read);
       },
     },
     {
@@ -158,7 +165,7 @@ export function shapes(): readonly Shape[] {
       make: (size) => {
         const read = chain(size);
         const params = readParams(read, { x: 5 });
-        return () => rulesOf(read, params);
+        return () => chainRules(read, params);
       },
     },
     {
@@ -183,7 +190,7 @@ export function shapes(): readonly Shape[] {
       make: (size) => {
         const text = 'a'.repeat(size);
         const value = `${'*a'.repeat(size / 100)}b`;
-        return () => holds({ refKey: 't', op: 'matches', value }, { params: {}, outputs: { t: text } });
+        return () => evaluateCondition({ refKey: 't', op: 'matches', value }, { params: {}, outputs: { t: text } });
       },
     },
     ...rules.map((piece) => ({

@@ -217,9 +217,9 @@ export const delegationPolicyPrompt = (): string => '';
 
 export const readChain = (): Loose => ({ chain: undefined, problems: [], warnings: [] });
 export const readParams = (_chain: Loose, given: Loose): Loose => given;
-export const rulesOf = (): unknown[] => [];
+export const chainRules = (): unknown[] => [];
 export const fillTemplates = (value: unknown): unknown => value;
-export const holds = (): boolean => true;
+export const evaluateCondition = (): boolean => true;
 
 /** Runs every step, whatever rules say, and keeps nothing. */
 export function createChains({ abilities }: Loose): Loose {

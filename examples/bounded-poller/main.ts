@@ -3,13 +3,13 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { createChains, loadChain, mcpServers } from 'switchgear/chains';
+import { createChains, loadChain, mcpAbilities } from 'switchgear/chains';
 import { simulatedClock } from 'switchgear/testing';
 
 const here = import.meta.dirname;
 const clock = simulatedClock();
 const config: unknown = JSON.parse(readFileSync(join(here, 'mcp.json'), 'utf8'));
-const builds = mcpServers(config, { cwd: here, env: { ...process.env, EXAMPLE_NODE: process.execPath } });
+const builds = mcpAbilities(config, { cwd: here, env: { ...process.env, EXAMPLE_NODE: process.execPath } });
 const chains = createChains({ abilities: [builds], clock, log: 'silent' });
 const chain = loadChain(join(here, 'chain.yaml'));
 

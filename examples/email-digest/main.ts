@@ -5,7 +5,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Approver } from 'switchgear/approvers';
-import { createChains, functions, loadChain, mcpServers } from 'switchgear/chains';
+import { createChains, functionAbilities, loadChain, mcpAbilities } from 'switchgear/chains';
 
 const here = import.meta.dirname;
 const folder = mkdtempSync(join(tmpdir(), 'email-digest-'));
@@ -28,12 +28,15 @@ interface Letter {
 }
 
 /** What a model would write; here it is a list. */
-const digest = functions({
+const digest = functionAbilities({
   'digest.compose': ({ letters }) => (letters as Letter[]).map(({ from, subject }) => `${from}: ${subject}`).join('\n'),
 });
 
 const config: unknown = JSON.parse(readFileSync(join(here, 'mcp.json'), 'utf8'));
-const mail = mcpServers(config, { cwd: here, env: { ...process.env, EXAMPLE_NODE: process.execPath, OUTBOX: outbox } });
+const mail = mcpAbilities(config, {
+  cwd: here,
+  env: { ...process.env, EXAMPLE_NODE: process.execPath, OUTBOX: outbox },
+});
 const chains = createChains({ abilities: [mail, digest], approver: person, log: 'silent' });
 const chain = loadChain(join(here, 'chain.yaml'));
 

@@ -5,7 +5,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Approver } from 'switchgear/approvers';
-import { createChains, loadChain, mcpServers } from 'switchgear/chains';
+import { createChains, loadChain, mcpAbilities } from 'switchgear/chains';
 
 const here = import.meta.dirname;
 const folder = mkdtempSync(join(tmpdir(), 'price-alert-'));
@@ -23,7 +23,7 @@ const person: Approver = {
 
 const config: unknown = JSON.parse(readFileSync(join(here, 'mcp.json'), 'utf8'));
 const env = { ...process.env, EXAMPLE_NODE: process.execPath, TRADES: trades };
-const chains = createChains({ abilities: [mcpServers(config, { cwd: here, env })], approver: person, log: 'silent' });
+const chains = createChains({ abilities: [mcpAbilities(config, { cwd: here, env })], approver: person, log: 'silent' });
 const chain = loadChain(join(here, 'chain.yaml'));
 
 try {

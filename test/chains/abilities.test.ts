@@ -8,10 +8,10 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { type TestContext, test } from 'node:test';
-import { functions } from '../../src/chains/abilities/functions.ts';
-import { http } from '../../src/chains/abilities/http.ts';
+import { functionAbilities } from '../../src/chains/abilities/functions.ts';
+import { httpAbilities } from '../../src/chains/abilities/http.ts';
 import { allowedAt, hostPatterns } from '../../src/chains/abilities/http-address.ts';
-import { shell } from '../../src/chains/abilities/shell.ts';
+import { shellAbilities } from '../../src/chains/abilities/shell.ts';
 import { classifyError } from '../../src/core/classify.ts';
 import { defaultBreaker } from '../../src/core/controls/breaker/defaults.ts';
 import { call, gone, isAlive } from './calling.ts';
@@ -36,7 +36,7 @@ async function webOf(context: TestContext, pages: Readonly<Record<string, Answer
 const json = (response: ServerResponse, value: unknown) =>
   response.writeHead(200, { 'content-type': 'application/json; charset=utf-8' }).end(JSON.stringify(value));
 
-const on = http({ http: true, httpHosts: [] });
+const on = httpAbilities({ http: true, httpHosts: [] });
 
 /** How a breaker reads what was thrown. */
 async function outcomeOf(running: Promise<unknown>, atMs = 0) {
@@ -48,7 +48,7 @@ async function outcomeOf(running: Promise<unknown>, atMs = 0) {
 }
 
 test('functions are abilities by name; what they give is kept as JSON, what they throw is theirs', async () => {
-  const source = functions({
+  const source = functionAbilities({
     'mail.send': (args, { attemptKey }) => ({ args, attemptKey, at: new Date(0), none: undefined }),
     nothing: () => undefined,
     fail: () => {
@@ -72,7 +72,7 @@ test('functions are abilities by name; what they give is kept as JSON, what they
 });
 
 test('http and shell are off until the policy turns them on, and say which setting does', async () => {
-  const off = [http({ http: false, httpHosts: [] }), shell({ shell: false })];
+  const off = [httpAbilities({ http: false, httpHosts: [] }), shellAbilities({ shell: false })];
   const message = (name: string, setting: string) =>
     `the ability ${name} is off: to turn it on, set ${setting} = true in the section [abilities] of the policy`;
   await assert.rejects(off[0]!.find('http.get'), { code: 'ability_off', message: message('http.get', 'http') });
@@ -192,11 +192,11 @@ test('three redirects are followed and no more; secrets stay with their host, PO
 test('a host that is not in the list is not asked, and that counts against no breaker', async (context) => {
   let asked = 0;
   const base = await webOf(context, { '/': (_, response) => response.end(String(++asked)) });
-  const listed = http({ http: true, httpHosts: ['api.example.com', '*.example.org'] });
+  const listed = httpAbilities({ http: true, httpHosts: ['api.example.com', '*.example.org'] });
   const { error, outcome } = await outcomeOf(call(listed, 'http.get', { url: base }));
   assert.match(error.message, /^not requested: the host 127\.0\.0\.1:\d+ is not in abilities\.http_hosts$/);
   assert.deepEqual([outcome.kind, asked], ['neutral', 0]);
-  assert.equal(await call(http({ http: true, httpHosts: ['127.0.0.1'] }), 'http.get', { url: base }), '1');
+  assert.equal(await call(httpAbilities({ http: true, httpHosts: ['127.0.0.1'] }), 'http.get', { url: base }), '1');
 });
 
 test('a name that leads to a private address is not connected to unless it is listed in full', async (context) => {
@@ -205,14 +205,14 @@ test('a name that leads to a private address is not connected to unless it is li
   // A name server that somebody else runs may say what it likes.
   const lookup = ((_: string, __: unknown, done: (error: null, found: object[]) => void) =>
     done(null, [{ address: '127.0.0.1', family: 4 }])) as unknown as typeof systemLookup;
-  const wide = http({ http: true, httpHosts: ['http://*.example.com'] }, { lookup });
+  const wide = httpAbilities({ http: true, httpHosts: ['http://*.example.com'] }, { lookup });
   const { error, outcome } = await outcomeOf(call(wide, 'http.get', { url }));
   assert.match(
     error.message,
     /^not requested: intranet\.example\.com leads to 127\.0\.0\.1, which is a private address/,
   );
   assert.equal(outcome.kind, 'neutral');
-  const named = http({ http: true, httpHosts: ['http://intranet.example.com'] }, { lookup });
+  const named = httpAbilities({ http: true, httpHosts: ['http://intranet.example.com'] }, { lookup });
   assert.equal(await call(named, 'http.get', { url }), 'inside');
 });
 
@@ -263,14 +263,14 @@ for (const [url, hosts, mayBeLocal, answer] of addresses) {
 for (const host of ['', 'a b', 'http//x', 'ftp://x', 'https://x/path', 'x:99999', '[::1', 'u:p@x']) {
   test(`a policy that lists the host ${JSON.stringify(host)} is refused, not read as a host that nobody has`, () => {
     const wrong = { code: 'invalid_policy', message: /^abilities\.http_hosts\[1\] must be a host, / };
-    assert.throws(() => http({ http: true, httpHosts: ['example.com', host] }), wrong);
+    assert.throws(() => httpAbilities({ http: true, httpHosts: ['example.com', host] }), wrong);
   });
 }
 
 test('shell.execute runs a program without a shell, or a line with one', async (context) => {
   const folder = realpathSync(mkdtempSync(`${tmpdir()}/switchgear-shell-`));
   context.after(() => rmSync(folder, { recursive: true, force: true }));
-  const source = shell({ shell: true }, { cwd: folder, env: { PATH: process.env.PATH, SECRET: 'x' } });
+  const source = shellAbilities({ shell: true }, { cwd: folder, env: { PATH: process.env.PATH, SECRET: 'x' } });
   const run = (args: Record<string, unknown>) => call(source, 'shell.execute', args);
   assert.equal(await run({ command: 'echo', args: ['$HOME; rm -rf x', 2, true] }), '$HOME; rm -rf x 2 true');
   assert.equal(await run({ command: 'pwd; echo "$WORD"', env: { WORD: '$(exit 9)' } }), `${folder}\n$(exit 9)`);
@@ -285,7 +285,7 @@ test('shell.execute runs a program without a shell, or a line with one', async (
 });
 
 test('a command that is cut off ends with all that it started', { timeout: 30_000 }, async () => {
-  const source = shell({ shell: true });
+  const source = shellAbilities({ shell: true });
   const cut = new AbortController();
   const run = source.find('shell.execute').then((ability) =>
     ability!.run({

@@ -12,7 +12,7 @@ import { type TestContext, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { createMcpHandler } from '@modelcontextprotocol/server';
 import type { AbilitySource } from '../../src/chains/abilities/ability.ts';
-import { mcpServers } from '../../src/chains/abilities/mcp/index.ts';
+import { mcpAbilities } from '../../src/chains/abilities/mcp/index.ts';
 import { classifyError } from '../../src/core/classify.ts';
 import { defaultBreaker } from '../../src/core/controls/breaker/defaults.ts';
 import { call, gone, isAlive } from './calling.ts';
@@ -24,7 +24,7 @@ const file = (name: string) => fileURLToPath(new URL(name, import.meta.url));
 const server = (...args: readonly string[]) => ({ command: process.execPath, args: [file('tool-server.ts'), ...args] });
 
 function sourceOf(context: TestContext, servers: object, more: object = {}): AbilitySource {
-  const source = mcpServers({ mcpServers: servers }, more);
+  const source = mcpAbilities({ mcpServers: servers }, more);
   context.after(() => source.close());
   return source;
 }
@@ -157,7 +157,7 @@ test('a call that is cut off ends at once with the reason, and the server is sti
 });
 
 test('closing ends a server, what it started, and one that does not listen', { timeout: 30_000 }, async () => {
-  const source = mcpServers({ mcpServers: { t: server(), deaf: server('deaf') } });
+  const source = mcpAbilities({ mcpServers: { t: server(), deaf: server('deaf') } });
   const pids = await Promise.all(
     ['t.pid', 't.child', 'deaf.pid'].map(async (name) => ((await call(source, name)) as { pid: number }).pid),
   );
@@ -269,7 +269,7 @@ const wrong: readonly (readonly [config: unknown, message: RegExp])[] = [
 
 for (const [config, message] of wrong) {
   test(`${JSON.stringify(config)} is no configuration`, () => {
-    assert.throws(() => mcpServers(config), { code: 'invalid_mcp_config', message });
+    assert.throws(() => mcpAbilities(config), { code: 'invalid_mcp_config', message });
   });
 }
 

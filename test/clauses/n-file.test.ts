@@ -1,7 +1,14 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
-import { type Chain, fillTemplates, holds, readChain, readParams, rulesOf } from '../../src/chains/index.ts';
+import {
+  type Chain,
+  chainRules,
+  evaluateCondition,
+  fillTemplates,
+  readChain,
+  readParams,
+} from '../../src/chains/index.ts';
 import { BreakerRegistry } from '../../src/compat/index.ts';
 
 /** The file of the document, as it stands there. */
@@ -22,7 +29,7 @@ function guarded(maxSpend: unknown): BreakerRegistry {
   const chain = chainOf(sample);
   const registry = new BreakerRegistry();
   const params = readParams(chain, { ticker: 'ACME', max_spend: maxSpend, buy_threshold: 10 });
-  for (const rule of rulesOf(chain, params)) registry.register(chain.id, rule);
+  for (const rule of chainRules(chain, params)) registry.register(chain.id, rule);
   return registry;
 }
 
@@ -73,6 +80,6 @@ test('N42: every field of the sample file is read and means something', () => {
   assert.deepEqual(fillTemplates(fetch?.args, scope), { symbol: 'ACME' });
   assert.deepEqual(fillTemplates(trade?.args, scope), { symbol: 'ACME', amount: 500 });
   assert.deepEqual(trade?.condition, { refKey: 'current_price', op: 'less_than', value: '{{buy_threshold}}' });
-  assert.equal(holds(trade.condition, scope), true);
-  assert.equal(holds(trade.condition, { params, outputs: { current_price: '10' } }), false);
+  assert.equal(evaluateCondition(trade.condition, scope), true);
+  assert.equal(evaluateCondition(trade.condition, { params, outputs: { current_price: '10' } }), false);
 });

@@ -2,7 +2,7 @@
 
 import { appendFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { functions } from '../../src/chains/abilities/functions.ts';
+import { functionAbilities } from '../../src/chains/abilities/functions.ts';
 import { createChains } from '../../src/chains/run/chains.ts';
 import type { RunState } from '../../src/chains/run/state/run-state.ts';
 import { openStore, type Where } from './breaker-deals.ts';
@@ -15,7 +15,7 @@ const count = async ({ run, step, waitMs }: Readonly<Record<string, unknown>>) =
   await sleep(Number(waitMs));
   return { step };
 };
-const chains = createChains({ abilities: [functions({ count })], store, log: 'silent', env: {} });
+const chains = createChains({ abilities: [functionAbilities({ count })], store, log: 'silent', env: {} });
 
 /** What the parent wants done, and with which run. */
 interface Wanted {

@@ -10,7 +10,7 @@ export type AbilityFunction = (
 ) => unknown | Promise<unknown>;
 
 /** Abilities by name: `functions({ 'mail.send': send })` is what a step calls `mail.send`. */
-export function functions(table: Readonly<Record<string, AbilityFunction>>): AbilitySource {
+export function functionAbilities(table: Readonly<Record<string, AbilityFunction>>): AbilitySource {
   const known = new Map(Object.entries(table));
   return {
     async find(name) {

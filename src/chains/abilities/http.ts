@@ -21,7 +21,7 @@ type Send = (asked: Exchange, allowed: Allowed) => Promise<Answer>;
 type HttpSettings = Pick<AbilitySettings, 'http' | 'httpHosts'>;
 
 /** The abilities `http.get` and `http.post`, which are there only where `abilities.http` of the policy is true. */
-export function http(
+export function httpAbilities(
   { http: isOn, httpHosts }: HttpSettings,
   { lookup = systemLookup }: HttpOptions = {},
 ): AbilitySource {

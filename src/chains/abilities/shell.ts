@@ -20,7 +20,10 @@ export interface ShellOptions {
 }
 
 /** The ability `shell.execute`, which is there only where `abilities.shell` of the policy is true. */
-export function shell({ shell: isOn }: Pick<AbilitySettings, 'shell'>, options: ShellOptions = {}): AbilitySource {
+export function shellAbilities(
+  { shell: isOn }: Pick<AbilitySettings, 'shell'>,
+  options: ShellOptions = {},
+): AbilitySource {
   const { cwd = process.cwd(), env = process.env } = options;
   const run = (call: AbilityCall) => execute(call, cwd, env);
   return switched('shell', isOn, [{ name, scope: 'agent', run }]);

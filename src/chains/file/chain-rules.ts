@@ -35,7 +35,7 @@ export function shapeOf(text: string): Shape | undefined {
 }
 
 /** The rules of a run, for this chain alone. Throws `invalid_params` where one can no longer be read. */
-export function rulesOf(chain: Pick<Chain, 'id' | 'rules'>, params: ParamValues): readonly RuleText[] {
+export function chainRules(chain: Pick<Chain, 'id' | 'rules'>, params: ParamValues): readonly RuleText[] {
   return chain.rules.map((rule, index) => {
     const filled = fill({ ...rule, target: `chain:${chain.id}` }, params);
     const problem = 'error' in filled ? filled.error : ruleOf(filled).error;

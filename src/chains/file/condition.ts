@@ -4,7 +4,7 @@ import { numberOf, textOf } from '../../core/controls/rules/lookup.ts';
 import { isMatch } from '../../core/glob.ts';
 import { quote } from '../../core/plain-copy.ts';
 import type { StepCondition, StepOp } from './chain.ts';
-import { fillTemplates, lookUp, type Scope } from './template.ts';
+import { fillTemplates, lookUp, type TemplateScope } from './template.ts';
 
 /** Every way to write a comparison, with the one it means. */
 export const ops: Readonly<Record<string, StepOp>> = {
@@ -46,7 +46,7 @@ export function isAlone(op: StepOp): boolean {
 }
 
 /** Whether a step may run. Throws `unfilled_template` where the value it compares with cannot be filled. */
-export function holds(condition: StepCondition, scope: Scope): boolean {
+export function evaluateCondition(condition: StepCondition, scope: TemplateScope): boolean {
   const seen = lookUp(condition.refKey, scope);
   if (seen.kind === 'unreadable') return false;
   const there = seen.kind === 'value';
@@ -65,7 +65,7 @@ export function holds(condition: StepCondition, scope: Scope): boolean {
 }
 
 /** A condition that does not hold, in a sentence. */
-export function whySkipped(condition: StepCondition, scope: Scope): string {
+export function whySkipped(condition: StepCondition, scope: TemplateScope): string {
   const { refKey, op, value } = condition;
   const seen = lookUp(refKey, scope);
   const came = seen.kind === 'value' ? quote(seen.value) : seen.kind;

@@ -10,7 +10,7 @@ import { isAlone } from './condition.ts';
 const labelLengthMax = 120;
 
 /** The text of the diagram. Names of nodes are ours; whatever comes from the file stands in quoted labels. */
-export function graphOf(chain: Chain): string {
+export function renderGraph(chain: Chain): string {
   const lines = ['flowchart TD', `  start([${label(chain.name ?? chain.id)}])`];
   const entries = chain.steps.map(({ condition }, index) =>
     condition === undefined ? `s${index + 1}` : `c${index + 1}`,

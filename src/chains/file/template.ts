@@ -10,7 +10,7 @@ import { quote } from '../../core/plain-copy.ts';
 import type { ParamValues } from './chain.ts';
 
 /** What a name may mean at a step. */
-export interface Scope {
+export interface TemplateScope {
   readonly params: ParamValues;
   /** Outputs of the steps so far, by output key. */
   readonly outputs: Readonly<Record<string, unknown>>;
@@ -57,7 +57,7 @@ export function namesIn(value: unknown): readonly string[] {
 }
 
 /** What a name, or the reference of a condition, means: outputs before parameters. */
-export function lookUp(name: string, { outputs, params }: Scope): Seen {
+export function lookUp(name: string, { outputs, params }: TemplateScope): Seen {
   const seen = look(outputs, name);
   return seen.kind === 'missing' ? look(params, name) : seen;
 }
@@ -66,7 +66,7 @@ export function lookUp(name: string, { outputs, params }: Scope): Seen {
  * The value with every name filled in. `{{name}}` alone keeps the type of what it stands for, inside text it is text.
  * Throws `unfilled_template` where a name means nothing, or the whole would be too large.
  */
-export function fillTemplates<T>(value: T, scope: Scope): T {
+export function fillTemplates<T>(value: T, scope: TemplateScope): T {
   const sizes = new Map<string, number>();
   let left = chainFilledMax;
   const spend = (length: number) => {

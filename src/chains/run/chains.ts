@@ -18,16 +18,16 @@ import { expire } from './approval/answer-card.ts';
 import { findAbilities } from './find-abilities.ts';
 import { isGone, newOwner } from './ownership.ts';
 import { goOn, ownRules, type Runner } from './runner.ts';
-import type { OnRun } from './state/run-event.ts';
+import type { RunListener } from './state/run-event.ts';
 import type { RunState } from './state/run-state.ts';
 import { isOver, openStep } from './state/transitions.ts';
-import { createRun, keepMove, listRuns, loadRun, type Moved, type RunLine, readOutput } from './storage/runs.ts';
+import { createRun, keepMove, listRuns, loadRun, type Moved, type RunSummary, readOutput } from './storage/runs.ts';
 
 export interface ChainsOptions extends SwitchgearOptions {
   /** Where abilities come from; the first source that has one is asked. */
   readonly abilities: readonly AbilitySource[];
   /** Told what happens in runs, as it happens. */
-  readonly onRun?: OnRun;
+  readonly onRun?: RunListener;
 }
 
 export interface RunOptions {
@@ -55,7 +55,7 @@ export interface Chains {
   run(chain: Chain, params?: Readonly<Record<string, unknown>>, options?: RunOptions): Promise<RunState>;
   /** Goes on with a run whose process is gone, that waits for an answer, or that was throttled. */
   resume(id: string, options?: Pick<RunOptions, 'signal' | 'wait'>): Promise<RunState>;
-  list(): Promise<readonly RunLine[]>;
+  list(): Promise<readonly RunSummary[]>;
   show(id: string): Promise<RunState>;
   /** What the steps of a run gave, by step. */
   outputs(id: string): Promise<Readonly<Record<string, unknown>>>;
@@ -172,7 +172,7 @@ function checkOptions(options: SwitchgearOptions, clock: Clock): void {
 }
 
 /** Whoever looks on cannot stop a run. */
-function shownTo(onRun: OnRun | undefined): OnRun {
+function shownTo(onRun: RunListener | undefined): RunListener {
   return (event) => {
     try {
       onRun?.(event);

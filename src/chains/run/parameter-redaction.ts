@@ -9,7 +9,7 @@ import { numberOf } from '../../core/controls/rules/lookup.ts';
 import { type Rule, ruleOf } from '../../core/controls/rules/rule.ts';
 import type { RuleText } from '../../core/settings.ts';
 import type { Chain, ParamValues } from '../file/chain.ts';
-import { rulesOf } from '../file/chain-rules.ts';
+import { chainRules } from '../file/chain-rules.ts';
 
 /** Takes texts of parameters out of an entry or a card. */
 export type Veil = <T>(kept: T) => T;
@@ -63,7 +63,7 @@ function saidIn(chain: Pick<Chain, 'id' | 'rules'>, params: ParamValues): Said {
 
 function ruleIn(id: string, rule: RuleText, params: ParamValues): Rule | undefined {
   try {
-    return ruleOf(rulesOf({ id, rules: [rule] }, params)[0]!).rule;
+    return ruleOf(chainRules({ id, rules: [rule] }, params)[0]!).rule;
   } catch {
     return undefined;
   }

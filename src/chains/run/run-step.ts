@@ -12,7 +12,7 @@ import { refusalOf } from '../../core/refusal.ts';
 import type { Task } from '../../guard/api.ts';
 import { wait } from '../../platform/system-clock.ts';
 import type { ChainStep } from '../file/chain.ts';
-import { holds, whySkipped } from '../file/condition.ts';
+import { evaluateCondition, whySkipped } from '../file/condition.ts';
 import { fillTemplates, namesIn } from '../file/template.ts';
 import { checkRules } from './state/check-rules.ts';
 import type { RunEnd, RunState } from './state/run-state.ts';
@@ -39,7 +39,7 @@ export async function runStep(bench: Bench, at: number, task: Task): Promise<Sto
   const scope = { params: desk.run.params, outputs };
   let args: Readonly<Record<string, unknown>>;
   try {
-    if (step.condition !== undefined && !holds(step.condition, scope)) {
+    if (step.condition !== undefined && !evaluateCondition(step.condition, scope)) {
       return await skip(bench, at, step, whySkipped(step.condition, scope));
     }
     args = fillTemplates(step.args, scope);

@@ -11,14 +11,14 @@ import type { Clock } from '../../ports/clock.ts';
 import type { Store } from '../../ports/store.ts';
 import type { Ability } from '../abilities/ability.ts';
 import type { Chain, ParamValues } from '../file/chain.ts';
-import { rulesOf } from '../file/chain-rules.ts';
+import { chainRules } from '../file/chain-rules.ts';
 import { expire } from './approval/answer-card.ts';
 import { askInStore } from './approval/ask.ts';
 import { veilOf } from './parameter-redaction.ts';
 import { keepLease } from './run-lease.ts';
 import { runStep } from './run-step.ts';
 import { admitRun, checkEnd } from './start-and-end-checks.ts';
-import type { OnRun } from './state/run-event.ts';
+import type { RunListener } from './state/run-event.ts';
 import type { RunState } from './state/run-state.ts';
 import { isOver } from './state/transitions.ts';
 import { type Stopped, stoppedBy, storeStop } from './stop-reason.ts';
@@ -34,7 +34,7 @@ export interface Runner {
   readonly store: Store;
   readonly clock: Clock;
   /** Never throws. */
-  readonly show: OnRun;
+  readonly show: RunListener;
 }
 
 export interface RunHow {
@@ -47,7 +47,7 @@ export interface RunHow {
 /** The rules that a chain brings along, filled with what the run was given. */
 export function ownRules(chain: Chain, params: ParamValues, modelRules: readonly string[]): readonly Rule[] {
   const target = `chain:${chain.id}`;
-  const own = rulesOf(chain, params).map((text) => ruleOf(text));
+  const own = chainRules(chain, params).map((text) => ruleOf(text));
   const written = modelRules.map((line) => parseRule(line, { target, origin: 'model' }));
   return [...own, ...written].flatMap(({ rule }) => rule ?? []);
 }

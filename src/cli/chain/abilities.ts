@@ -3,9 +3,9 @@
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
 import type { AbilitySource } from '../../chains/abilities/ability.ts';
-import { http } from '../../chains/abilities/http.ts';
-import { mcpServers } from '../../chains/abilities/mcp/index.ts';
-import { shell } from '../../chains/abilities/shell.ts';
+import { httpAbilities } from '../../chains/abilities/http.ts';
+import { mcpAbilities } from '../../chains/abilities/mcp/index.ts';
+import { shellAbilities } from '../../chains/abilities/shell.ts';
 import { SwitchgearError } from '../../core/error.ts';
 import { policyBytesMax } from '../../core/limits.ts';
 import type { AbilitySettings } from '../../core/settings.ts';
@@ -27,10 +27,10 @@ export function findAbilities(
   const path = given === undefined ? found : resolve(cwd, given);
   const heard = isVerbose ? (server: string, line: string) => err(plain(`[${server}] ${line}`)) : undefined;
   const servers = path === undefined ? [] : [serversIn(path, given ?? relative(cwd, path), { env, heard })];
-  return [...servers, http(settings), shell(settings, { cwd: folder, env })];
+  return [...servers, httpAbilities(settings), shellAbilities(settings, { cwd: folder, env })];
 }
 
-function serversIn(path: string, name: string, more: Omit<NonNullable<Parameters<typeof mcpServers>[1]>, 'cwd'>) {
+function serversIn(path: string, name: string, more: Omit<NonNullable<Parameters<typeof mcpAbilities>[1]>, 'cwd'>) {
   const wrong = (why: string) => new SwitchgearError('invalid_mcp_config', `${name}: ${why}`);
   let config: unknown;
   try {
@@ -41,7 +41,7 @@ function serversIn(path: string, name: string, more: Omit<NonNullable<Parameters
     throw wrong(`the file cannot be read: ${(error as Error).message}`);
   }
   try {
-    return mcpServers(config, { ...more, cwd: dirname(path) });
+    return mcpAbilities(config, { ...more, cwd: dirname(path) });
   } catch (error) {
     throw error instanceof SwitchgearError ? wrong(error.message) : error;
   }

@@ -1,7 +1,7 @@
 /** `switchgear chain lint` and `chain graph`: chain files, looked at without running anything. */
 
 import { resolve } from 'node:path';
-import { graphOf } from '../../chains/file/graph.ts';
+import { renderGraph } from '../../chains/file/graph.ts';
 import { lineOf } from '../../chains/file/problem.ts';
 import { type ChainReading, loadChain, readChain, readText } from '../../chains/file/read-chain.ts';
 import { SwitchgearError } from '../../core/error.ts';
@@ -45,6 +45,6 @@ function tell({ file, problems, warnings }: ChainReading & { readonly file: stri
 export function graphChain(args: readonly string[], { cwd, out }: Terminal): number {
   const [file] = readArgs(args, [], 1).words;
   if (file === undefined) throw usageError('chain graph: say which file');
-  out(graphOf(loadChain(resolve(cwd, file), file)).trimEnd());
+  out(renderGraph(loadChain(resolve(cwd, file), file)).trimEnd());
   return exitCodes.ok;
 }

@@ -1,6 +1,6 @@
 /** A run as it happens: one line for each thing that happens to a step. */
 
-import type { RuleSeen, RunEvent } from '../../chains/run/state/run-event.ts';
+import type { RuleCheck, RunEvent } from '../../chains/run/state/run-event.ts';
 import type { Terminal } from '../command.ts';
 import { type Cell, painter, plain, span, table } from '../terminal-table.ts';
 import { duration } from './report.ts';
@@ -69,7 +69,7 @@ export function liveLines(terminal: Terminal, { explain, options }: LiveOptions)
     }
   };
 
-  function explained(step: string, rows: readonly RuleSeen[]): readonly string[] {
+  function explained(step: string, rows: readonly RuleCheck[]): readonly string[] {
     const cells = rows.map(({ rule, action, fired, value, limit }) => [
       fired ? { text: 'fired', style: 'red' as const } : { text: 'passed', style: 'dim' as const },
       { text: action },

@@ -3,7 +3,7 @@
 import { readFileSync, statSync } from 'node:fs';
 import { extname, resolve } from 'node:path';
 import type { Chain } from '../../chains/file/chain.ts';
-import { rulesOf } from '../../chains/file/chain-rules.ts';
+import { chainRules } from '../../chains/file/chain-rules.ts';
 import { readParams } from '../../chains/file/params.ts';
 import { lineOf } from '../../chains/file/problem.ts';
 import { readChain } from '../../chains/file/read-chain.ts';
@@ -50,7 +50,7 @@ function ofChain(text: string, name: string): RuleFile {
   return {
     kind: 'chain',
     count: chain?.rules.length ?? 0,
-    rules: (params) => (chain === undefined ? [] : operatorRules(rulesOf(chain, readParams(chain, params)))),
+    rules: (params) => (chain === undefined ? [] : operatorRules(chainRules(chain, readParams(chain, params)))),
     settings: { ...defaults, ...chain?.ruleSettings },
     ...(chain && { chain }),
     problems: problems.map((problem) => lineOf(problem, name)),

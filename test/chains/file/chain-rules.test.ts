@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import type { ParamValues } from '../../../src/chains/file/chain.ts';
-import { ruleProblem, rulesOf, shapeOf } from '../../../src/chains/file/chain-rules.ts';
+import { chainRules, ruleProblem, shapeOf } from '../../../src/chains/file/chain-rules.ts';
 import { ruleOf } from '../../../src/core/controls/rules/rule.ts';
 
 const target = 'chain:c';
@@ -10,9 +10,9 @@ const chainWith = (condition: string, action = 'abort', reason?: string) => ({
   id: 'c',
   rules: [{ target, condition, action, ...(reason !== undefined && { reason }) }],
 });
-const filled = (condition: string, params: ParamValues) => rulesOf(chainWith(condition), params)[0]?.condition;
+const filled = (condition: string, params: ParamValues) => chainRules(chainWith(condition), params)[0]?.condition;
 const refused = (condition: string, params: ParamValues, message = /^circuit_breakers\[0\] cannot be filled in: /) =>
-  assert.throws(() => rulesOf(chainWith(condition), params), { code: 'invalid_params', message });
+  assert.throws(() => chainRules(chainWith(condition), params), { code: 'invalid_params', message });
 
 test('a parameter fills any piece of a condition', () => {
   assert.equal(filled('amount>{{max}}', { max: 500 }), 'amount>500');
@@ -29,9 +29,9 @@ test('a parameter fills any piece of a condition', () => {
 });
 
 test('a reason is filled too, cut to its bound, on one line', () => {
-  const [rule] = rulesOf(chainWith('a>1', 'abort', 'at most {{max}} | "{{max}}"'), { max: 500 });
+  const [rule] = chainRules(chainWith('a>1', 'abort', 'at most {{max}} | "{{max}}"'), { max: 500 });
   assert.equal(rule?.reason, 'at most 500 | "500"');
-  const [long] = rulesOf(chainWith('a>1', 'abort', 'so: {{text}}'), { text: 'x\ny'.repeat(30_000) });
+  const [long] = chainRules(chainWith('a>1', 'abort', 'so: {{text}}'), { text: 'x\ny'.repeat(30_000) });
   assert.equal(ruleOf(long!).rule?.reason?.includes('\n'), false);
   assert.ok((long?.reason?.length ?? 0) <= 200);
 });
@@ -57,14 +57,14 @@ test('a value that would bring more than a piece refuses the run', () => {
 });
 
 test('rules are for the chain they stand in, whatever target they were given', () => {
-  const [rule] = rulesOf({ id: 'mine', rules: [{ target: '*', condition: 'a>1', action: 'abort' }] }, {});
+  const [rule] = chainRules({ id: 'mine', rules: [{ target: '*', condition: 'a>1', action: 'abort' }] }, {});
   assert.equal(rule?.target, 'chain:mine');
 });
 
 test('a parameter that is not there refuses the run', () => {
   refused('amount>{{max}}', {});
   refused('amount>{{constructor}}', {});
-  assert.throws(() => rulesOf(chainWith('a>1', 'abort', '{{max}}'), {}), { code: 'invalid_params', message: /max/ });
+  assert.throws(() => chainRules(chainWith('a>1', 'abort', '{{max}}'), {}), { code: 'invalid_params', message: /max/ });
 });
 
 test('no value of a parameter changes the action, the kind or the fixed pieces of a rule', () => {
@@ -124,9 +124,9 @@ test('no value of a parameter changes the action, the kind or the fixed pieces o
       fc.constantFrom('abort', 'confirm', 'throttle'),
       nasty,
       (condition, action, x) => {
-        let rules: ReturnType<typeof rulesOf>;
+        let rules: ReturnType<typeof chainRules>;
         try {
-          rules = rulesOf(chainWith(condition, action, 'because {{x}}'), { x });
+          rules = chainRules(chainWith(condition, action, 'because {{x}}'), { x });
         } catch (error) {
           assert.equal((error as { code?: string }).code, 'invalid_params');
           return;

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { StepOp } from '../../../src/chains/file/chain.ts';
-import { holds, ops, whySkipped } from '../../../src/chains/file/condition.ts';
+import { evaluateCondition, ops, whySkipped } from '../../../src/chains/file/condition.ts';
 
 const scope = {
   params: { limit: 10, tags: 'red, green' },
@@ -167,9 +167,9 @@ const table: Readonly<
 for (const [op, [yes, no]] of Object.entries(table) as [StepOp, (typeof table)[StepOp]][]) {
   test(`${op} holds where it should and nowhere else`, () => {
     for (const [refKey, value] of yes)
-      assert.equal(holds({ refKey, op, value }, scope), true, `${refKey} ${op} ${value}`);
+      assert.equal(evaluateCondition({ refKey, op, value }, scope), true, `${refKey} ${op} ${value}`);
     for (const [refKey, value] of no)
-      assert.equal(holds({ refKey, op, value }, scope), false, `${refKey} ${op} ${value}`);
+      assert.equal(evaluateCondition({ refKey, op, value }, scope), false, `${refKey} ${op} ${value}`);
   });
 }
 
@@ -196,11 +196,14 @@ test('signs and short words mean the ops that people expect', () => {
 test('a pattern of many stars is answered at once', () => {
   const refKey = 'text';
   const value = `${'*a'.repeat(1_000)}b`;
-  assert.equal(holds({ refKey, op: 'matches', value }, { params: {}, outputs: { text: 'a'.repeat(60_000) } }), false);
+  assert.equal(
+    evaluateCondition({ refKey, op: 'matches', value }, { params: {}, outputs: { text: 'a'.repeat(60_000) } }),
+    false,
+  );
 });
 
 test('a value that cannot be filled is an error, not a no', () => {
-  assert.throws(() => holds({ refKey: 'price', op: 'equals', value: '{{nobody}}' }, scope), {
+  assert.throws(() => evaluateCondition({ refKey: 'price', op: 'equals', value: '{{nobody}}' }, scope), {
     code: 'unfilled_template',
   });
 });

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Chain } from '../../../src/chains/file/chain.ts';
-import { graphOf } from '../../../src/chains/file/graph.ts';
+import { renderGraph } from '../../../src/chains/file/graph.ts';
 
 const chain: Chain = {
   id: 'c',
@@ -28,7 +28,7 @@ const chain: Chain = {
 
 test('steps follow each other, conditions fork, rules stand beside what they look at', () => {
   assert.equal(
-    graphOf(chain),
+    renderGraph(chain),
     `flowchart TD
   start(["c"])
   s1["fetch<br/>shop.price"]
@@ -56,7 +56,7 @@ test('steps follow each other, conditions fork, rules stand beside what they loo
 
 test('nothing from the file leaves its label', () => {
   const nasty = 'x"]\n  s9["boo"] --> s1; %%{init: {}}%% `a` #quot; <script> & ‮';
-  const text = graphOf({
+  const text = renderGraph({
     ...chain,
     name: nasty,
     rules: [{ target: 'chain:c', condition: nasty, action: 'abort' }],

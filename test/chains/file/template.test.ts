@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { fillTemplates, namesIn, parseTemplate, type Scope } from '../../../src/chains/file/template.ts';
+import { fillTemplates, namesIn, parseTemplate, type TemplateScope } from '../../../src/chains/file/template.ts';
 import { chainFilledMax } from '../../../src/core/limits.ts';
 
-const scope: Scope = {
+const scope: TemplateScope = {
   params: { ticker: 'ACME', max: 500, dry: false, price: 1 },
   outputs: { price: '12.5', order: { amount: 3, lines: [{ sku: 'a' }] }, none: null },
 };
@@ -34,7 +34,7 @@ test('values are filled at any depth; keys, numbers and other values stay', () =
 });
 
 test('what is filled in is not looked at again', () => {
-  const nested: Scope = { params: { a: '{{b}}', b: 'secret' }, outputs: {} };
+  const nested: TemplateScope = { params: { a: '{{b}}', b: 'secret' }, outputs: {} };
   assert.equal(fillTemplates('{{a}}', nested), '{{b}}');
   assert.equal(fillTemplates('<{{a}}>', nested), '<{{b}}>');
 });
@@ -77,7 +77,7 @@ test('a text that is no template says why', () => {
 });
 
 test('many copies of a large output are an error before they are made', () => {
-  const large: Scope = {
+  const large: TemplateScope = {
     params: {},
     outputs: { big: 'x'.repeat(chainFilledMax / 4), tree: { big: ['y'.repeat(chainFilledMax / 4)] } },
   };

@@ -9,7 +9,7 @@ import type { McpServer, McpWorld } from './server.ts';
 export type McpOptions = Partial<McpWorld>;
 
 /** The servers of an `mcpServers` configuration. Each is started when a step first asks for one of its tools. */
-export function mcpServers(config: unknown, options: McpOptions = {}): AbilitySource {
+export function mcpAbilities(config: unknown, options: McpOptions = {}): AbilitySource {
   const { cwd = process.cwd(), env = process.env, heard } = options;
   const world = { cwd, env, heard };
   const configs = readMcpConfig(config);

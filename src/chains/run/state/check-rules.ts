@@ -5,7 +5,7 @@ import { explainRules, matchCall, matchStep, type Step } from '../../../core/con
 import type { Rule } from '../../../core/controls/rules/rule.ts';
 import { isFor } from '../../../core/controls/rules/target.ts';
 import type { RuleSettings } from '../../../core/settings.ts';
-import type { RuleSeen } from './run-event.ts';
+import type { RuleCheck } from './run-event.ts';
 import type { RunState } from './run-state.ts';
 
 /** Rules that look at chains: those of the policy and those of the chain, each with its own settings. */
@@ -26,14 +26,14 @@ export interface Coming {
 
 export interface Checked {
   readonly hits: readonly RuleHit[];
-  readonly rows: readonly RuleSeen[];
+  readonly rows: readonly RuleCheck[];
 }
 
 /** Everything that looks at what is coming, and what of it fires. */
 export function checkRules(rules: RunRules, run: RunState, coming: Coming): Checked {
   const step: Step = { chain: run.chain.id, params: run.params, ...coming };
   const isEnd = coming.ability === '';
-  const seen = new Map<string, { readonly row: RuleSeen; readonly hit: RuleHit | undefined }>();
+  const seen = new Map<string, { readonly row: RuleCheck; readonly hit: RuleHit | undefined }>();
   const add = (rule: Rule, hit: RuleHit | undefined, value: string, limit: string) => {
     if (seen.get(rule.id)?.hit !== undefined) return;
     const { id, action, reason } = rule;

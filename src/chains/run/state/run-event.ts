@@ -4,7 +4,7 @@ import type { Card } from '../../../core/card.ts';
 import type { RunState, StepState } from './run-state.ts';
 
 /** What one rule saw before a step. */
-export interface RuleSeen {
+export interface RuleCheck {
   readonly rule: string;
   readonly action: 'abort' | 'confirm' | 'throttle';
   readonly fired: boolean;
@@ -16,7 +16,7 @@ export interface RuleSeen {
 export type RunEvent =
   | { readonly type: 'run-started' | 'run-resumed' | 'run-ended'; readonly run: RunState }
   /** `step` is empty for the start of the run and after its last step. */
-  | { readonly type: 'rules-checked'; readonly run: string; readonly step: string; readonly rows: readonly RuleSeen[] }
+  | { readonly type: 'rules-checked'; readonly run: string; readonly step: string; readonly rows: readonly RuleCheck[] }
   | { readonly type: 'step-started'; readonly run: string; readonly step: StepState; readonly ability: string }
   | { readonly type: 'step-ended'; readonly run: string; readonly step: StepState; readonly ability: string }
   /** A person is asked; the card names the rules, and until when it waits in store time. */
@@ -41,4 +41,4 @@ export type RunEvent =
   | { readonly type: 'store-away'; readonly run: string; readonly reason: string }
   | { readonly type: 'store-back'; readonly run: string };
 
-export type OnRun = (event: RunEvent) => void;
+export type RunListener = (event: RunEvent) => void;

@@ -33,7 +33,10 @@ export type Moved =
   | Extract<Changed, { readonly status: 'rejected' | 'unavailable' }>;
 
 /** A line of a list: enough to find a run again. */
-export type RunLine = Pick<RunState, 'id' | 'status' | 'startedWallMs' | 'endedWallMs' | 'end' | 'card' | 'owner'> & {
+export type RunSummary = Pick<
+  RunState,
+  'id' | 'status' | 'startedWallMs' | 'endedWallMs' | 'end' | 'card' | 'owner'
+> & {
   readonly chain: string;
   /** Steps that are over, of all. */
   readonly passed: number;
@@ -118,7 +121,7 @@ export async function lookAtRun(store: Store, run: RunState): Promise<RunState |
 }
 
 /** Runs of the store, the newest first. */
-export async function listRuns(store: Store): Promise<readonly RunLine[]> {
+export async function listRuns(store: Store): Promise<readonly RunSummary[]> {
   const all = await readValues<Stored>(store, prefix, journalEntriesMax);
   return all
     .map(({ value }) => lineOf(value))
@@ -157,7 +160,7 @@ function unpack({ chainId: _, steps, ...rest }: Stored, plan: Plan): RunState {
   };
 }
 
-function lineOf({ id, status, startedWallMs, endedWallMs, end, card, owner, steps, chainId }: Stored): RunLine {
+function lineOf({ id, status, startedWallMs, endedWallMs, end, card, owner, steps, chainId }: Stored): RunSummary {
   return {
     id,
     status,
