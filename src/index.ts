@@ -6,7 +6,7 @@ export type { Action, ActionKind, Cost, Outcome, Permit, RuleHit } from './core/
 export { estimateUsageCents } from './core/builtin-prices.ts';
 export type { Card, CardAction } from './core/card.ts';
 export type { Ending } from './core/classify.ts';
-export type { Control, Gauge, Place, Scope } from './core/control.ts';
+export type { CellOwner, Control, Gauge, Scope } from './core/control.ts';
 export type { BreakerMetrics } from './core/controls/breaker/metrics.ts';
 export { SwitchgearError } from './core/error.ts';
 export type { ActionProposed, ControlEvent, Entry, EntryBody, EntryType } from './core/event.ts';

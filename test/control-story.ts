@@ -1,7 +1,7 @@
 /** A control at one cell, told what happens event by event: what the tests of single controls are written with. */
 
 import type { Action, Outcome, Permit } from '../src/core/action.ts';
-import type { Control, Place } from '../src/core/control.ts';
+import type { CellOwner, Control } from '../src/core/control.ts';
 import { defaultSettings } from '../src/core/controls/defaults.ts';
 import type { ActionSettled, ControlEvent } from '../src/core/event.ts';
 import type { TaskSettings } from '../src/core/settings.ts';
@@ -34,18 +34,18 @@ export const stopOf = (kind: Stop['kind'], said: Partial<Stop> = {}): Stop => ({
 
 export const permitOf = (action: Action): Permit => ({ action, atMs: 0, generation: 1, probe: false });
 
-export function seated<S>(control: Control<S>, startMs = 0) {
+export function bindControl<S>(control: Control<S>, startMs = 0) {
   const cell = { state: control.initial(startMs) };
-  const tell = (event: ControlEvent, place: Place = 'self'): void => {
-    cell.state = control.apply(cell.state, event, place);
+  const tell = (event: ControlEvent, cellOwner: CellOwner = 'self'): void => {
+    cell.state = control.apply(cell.state, event, cellOwner);
   };
   return {
     cell,
     tell,
-    judge: (said: Partial<Action> = {}, atMs = 0, place: Place = 'self'): Verdict =>
-      control.judge(cell.state, { type: 'action-proposed', atMs, action: actionOf(said) }, place),
-    decided: (verdict: Verdict = allow, said: Partial<Action> = {}, atMs = 0, place: Place = 'self') =>
-      tell({ type: 'action-decided', atMs, action: actionOf(said), verdict }, place),
+    judge: (said: Partial<Action> = {}, atMs = 0, cellOwner: CellOwner = 'self'): Verdict =>
+      control.judge(cell.state, { type: 'action-proposed', atMs, action: actionOf(said) }, cellOwner),
+    decided: (verdict: Verdict = allow, said: Partial<Action> = {}, atMs = 0, cellOwner: CellOwner = 'self') =>
+      tell({ type: 'action-decided', atMs, action: actionOf(said), verdict }, cellOwner),
     settled: (outcome: Outcome, said: Partial<Action> = {}, more: Partial<ActionSettled> = {}) =>
       tell({ type: 'action-settled', atMs: 0, permit: permitOf(actionOf(said)), outcome, ...more }),
     check: (atMs = 0): Verdict => control.check?.(cell.state, atMs) ?? allow,

@@ -10,11 +10,17 @@ import { breakerMetrics } from '../src/core/controls/breaker/metrics.ts';
 import { halfOpenBreaker, openBreaker, resetBreaker } from '../src/core/controls/breaker/phases.ts';
 import { type BreakerState, initialBreaker } from '../src/core/controls/breaker/state.ts';
 import { delegation } from '../src/core/controls/delegation/delegation.ts';
-import { breakerSeat, delegationSeat, initialTaskCells, taskControls, taskSeats } from '../src/core/controls/panel.ts';
+import {
+  bindBreaker,
+  bindDelegation,
+  bindTaskControls,
+  createTaskControls,
+  initialTaskCells,
+} from '../src/core/controls/panel.ts';
 import { rulesControl } from '../src/core/controls/rules/control.ts';
 import { parseRule } from '../src/core/controls/rules/rule.ts';
 import { countEvent, initialStorm } from '../src/core/controls/storm.ts';
-import { applyAll, checkAll, decide, type Panel, type Seat } from '../src/core/decide.ts';
+import { applyAll, type BoundControl, checkAll, decide, type Panel } from '../src/core/decide.ts';
 import type { ControlEvent } from '../src/core/event.ts';
 import type { BreakerSettings } from '../src/core/settings.ts';
 import type { Code, Verdict } from '../src/core/verdict.ts';
@@ -59,16 +65,16 @@ function benches(): readonly Bench[] {
     const breaker = { state: initialBreaker(breakerSettings) };
     const limits = { ...settings.task, maxTokens: 1e9, maxToolCalls: 2_000 };
     // A task that has run too long is never found silent: every other one may run for ever.
-    const controls = taskControls(at % 2 === 0 ? limits : { ...limits, maxDurationSecs: 1e12 }, settings.loop);
+    const controls = createTaskControls(at % 2 === 0 ? limits : { ...limits, maxDurationSecs: 1e12 }, settings.loop);
     const parent = { id: 'parent', controls, cells: initialTaskCells(controls, 0), parent: undefined };
     const task = { id: 'task', controls, cells: initialTaskCells(controls, 0), parent };
     const ruled = rulesControl(rules, settings.ruleSettings);
     const worker = { ...settings.delegation, tools: true, resetAfterSecs: 30, backoff: true };
     const panel: Panel = [
-      breakerSeat(breakerSettings, breaker),
-      { control: ruled, cell: { state: ruled.initial(0) }, place: 'self' } as unknown as Seat,
-      delegationSeat(worker, { state: delegation(worker).initial(0) }),
-      ...taskSeats(task),
+      bindBreaker(breakerSettings, breaker),
+      { control: ruled, cell: { state: ruled.initial(0) }, cellOwner: 'self' } as unknown as BoundControl,
+      bindDelegation(worker, { state: delegation(worker).initial(0) }),
+      ...bindTaskControls(task),
     ];
     return { panel, breaker, settings: breakerSettings, out: [] };
   });

@@ -8,12 +8,18 @@ import type { Action, Outcome, Permit } from '../src/core/action.ts';
 import { defaultBreaker } from '../src/core/controls/breaker/defaults.ts';
 import { initialBreaker } from '../src/core/controls/breaker/state.ts';
 import { delegation } from '../src/core/controls/delegation/delegation.ts';
-import { breakerSeat, delegationSeat, initialTaskCells, taskControls, taskSeats } from '../src/core/controls/panel.ts';
+import {
+  bindBreaker,
+  bindDelegation,
+  bindTaskControls,
+  createTaskControls,
+  initialTaskCells,
+} from '../src/core/controls/panel.ts';
 import { rulesControl } from '../src/core/controls/rules/control.ts';
 import { matchCall } from '../src/core/controls/rules/evaluate.ts';
 import { parseRule, type Rule } from '../src/core/controls/rules/rule.ts';
 import { addRules, ruleSet } from '../src/core/controls/rules/rule-set.ts';
-import { applyAll, checkAll, decide, type Panel, type Seat } from '../src/core/decide.ts';
+import { applyAll, type BoundControl, checkAll, decide, type Panel } from '../src/core/decide.ts';
 import type { ControlEvent } from '../src/core/event.ts';
 import type { BreakerSettings } from '../src/core/settings.ts';
 import { type Code, codes, type Verdict } from '../src/core/verdict.ts';
@@ -153,16 +159,16 @@ function rulesOf(lines: readonly string[], origin: Rule['origin']): readonly Rul
 /** Every control at once: the breaker, rules, a worker, a task and its parent. */
 function panelOf(more: Partial<BreakerSettings>, rules: readonly Rule[] = operatorRules): Panel {
   const breaker = { ...defaultBreaker, failureThreshold: 3, recoveryTimeoutSecs: 10, ...more };
-  const controls = taskControls(limits, policy.loop);
+  const controls = createTaskControls(limits, policy.loop);
   const parent = { id: 'parent', controls, cells: initialTaskCells(controls, 0), parent: undefined };
   const task = { id: 'task', controls, cells: initialTaskCells(controls, 0), parent };
   const ruled = rulesControl(rules, policy.ruleSettings);
   const settings = { ...policy.delegation, tools: true, onTrip: 'deny', resetAfterSecs: 60 } as const;
   return [
-    breakerSeat(breaker, { state: initialBreaker(breaker) }),
-    { control: ruled, cell: { state: ruled.initial(0) }, place: 'self' } as unknown as Seat,
-    delegationSeat(settings, { state: delegation(settings).initial(0) }),
-    ...taskSeats(task),
+    bindBreaker(breaker, { state: initialBreaker(breaker) }),
+    { control: ruled, cell: { state: ruled.initial(0) }, cellOwner: 'self' } as unknown as BoundControl,
+    bindDelegation(settings, { state: delegation(settings).initial(0) }),
+    ...bindTaskControls(task),
   ];
 }
 
@@ -262,9 +268,9 @@ test('the order of the controls changes neither what is decided nor when to try 
         drive(panelOf(more), run, reached, {
           propose(panel, proposal) {
             const shuffled = panel
-              .map((seat, at) => ({ seat, rank: order[at % order.length]! }))
+              .map((bound, at) => ({ bound, rank: order[at % order.length]! }))
               .sort((one, two) => one.rank - two.rank)
-              .map(({ seat }) => seat);
+              .map(({ bound }) => bound);
             const [{ verdict: one }, { verdict: two }] = [decide(panel, proposal), decide(shuffled, proposal)];
             assert.equal(one.kind, two.kind);
             if (one.kind !== 'allow' && two.kind !== 'allow') assert.equal(one.retryAtMs, two.retryAtMs);
@@ -282,11 +288,11 @@ test('judging writes nothing, whatever the state', (context) =>
       fc.property(steps, trips, (run, more) => {
         drive(panelOf(more), run, reached, {
           propose(panel, proposal) {
-            for (const { control, cell, place } of panel) {
+            for (const { control, cell, cellOwner } of panel) {
               const frozen = freeze(structuredClone(cell.state));
               assert.deepEqual(
-                control.judge(frozen, proposal, place),
-                control.judge(cell.state, proposal, place),
+                control.judge(frozen, proposal, cellOwner),
+                control.judge(cell.state, proposal, cellOwner),
                 control.name,
               );
               control.check?.(frozen, proposal.atMs);
@@ -307,10 +313,10 @@ test('learning depends on state and event alone: a clone learns the same, and th
       fc.property(steps, trips, (run, more) => {
         drive(panelOf(more), run, reached, {
           event(panel, event) {
-            for (const { control, cell, place } of panel) {
+            for (const { control, cell, cellOwner } of panel) {
               const before = structuredClone(cell.state);
-              const one = control.apply(structuredClone(before), event, place);
-              const two = control.apply(structuredClone(before), freeze(structuredClone(event)), place);
+              const one = control.apply(structuredClone(before), event, cellOwner);
+              const two = control.apply(structuredClone(before), freeze(structuredClone(event)), cellOwner);
               assert.deepEqual(one, two, control.name);
               assert.deepEqual(JSON.parse(JSON.stringify(one)), one, control.name);
             }

@@ -17,8 +17,8 @@ export async function decisionOn(store: SharedStore): Promise<() => boolean> {
   const { breaker, defaultBreaker, initialBreaker, allow } = await loadCore();
   const { shared } = store;
   const cell = store.cell(breakerKey, () => initialBreaker(defaultBreaker), shared.breakers.cell);
-  const seat = shared.breakers.seat(breaker(defaultBreaker), cell, defaultBreaker, 'x', () => {});
-  return () => callThrough(store, seat, cell, allow, { kind: 'success' });
+  const sharedControl = shared.breakers.share(breaker(defaultBreaker), cell, defaultBreaker, 'x', () => {});
+  return () => callThrough(store, sharedControl, cell, allow, { kind: 'success' });
 }
 
 let calls = 0;
@@ -26,7 +26,7 @@ let calls = 0;
 /** One call through a shared breaker, as the guard does it; false where it is not let through. */
 export function callThrough(
   { shared, clock }: SharedStore,
-  seat: SharedBreaker,
+  sharedControl: SharedBreaker,
   cell: Cell<BreakerState>,
   allow: Verdict,
   outcome: Outcome,
@@ -35,12 +35,16 @@ export function callThrough(
   const atMs = clock.nowMs();
   shared.refresh();
   const action = { id: ++calls, name: 'x' } as unknown as Action;
-  if (seat.judge(cell.state, { type: 'action-proposed', atMs, action }, 'self') !== allow) return false;
-  const probe = seat.take(action, atMs);
+  if (sharedControl.judge(cell.state, { type: 'action-proposed', atMs, action }, 'self') !== allow) return false;
+  const probe = sharedControl.take(action, atMs);
   if (typeof probe === 'object') return false;
-  holder.state = seat.apply(cell.state, { type: 'action-decided', atMs, action, verdict: allow }, 'self');
+  holder.state = sharedControl.apply(cell.state, { type: 'action-decided', atMs, action, verdict: allow }, 'self');
   const permit = { action, atMs, generation: cell.state.generation, probe };
-  holder.state = seat.apply(cell.state, { type: 'action-settled', atMs: clock.nowMs(), permit, outcome }, 'self');
+  holder.state = sharedControl.apply(
+    cell.state,
+    { type: 'action-settled', atMs: clock.nowMs(), permit, outcome },
+    'self',
+  );
   return true;
 }
 

@@ -25,15 +25,18 @@ export interface Common {
 }
 
 export function shareBreakers(common: Common): BreakerSharing {
-  const seats = new WeakMap<Cell<BreakerState>, { readonly control: unknown; readonly seat: SharedBreaker }>();
+  const sharedControls = new WeakMap<
+    Cell<BreakerState>,
+    { readonly control: unknown; readonly sharedControl: SharedBreaker }
+  >();
   return {
     cell: breakerCell,
-    seat(control, cell, settings, name, say) {
-      const known = seats.get(cell);
-      if (known?.control === control) return known.seat;
-      const seat = shareBreaker(common, control, cell, settings, name, say);
-      seats.set(cell, { control, seat });
-      return seat;
+    share(control, cell, settings, name, say) {
+      const known = sharedControls.get(cell);
+      if (known?.control === control) return known.sharedControl;
+      const sharedControl = shareBreaker(common, control, cell, settings, name, say);
+      sharedControls.set(cell, { control, sharedControl });
+      return sharedControl;
     },
   };
 }
@@ -53,7 +56,7 @@ function shareBreaker(
   /** How long it waits for that one: the longer, the later those come who were sent away. */
   let keepMs = grantKeepMs;
   /** The call that was last told to wait. */
-  let sentAway: Action['id'] | undefined;
+  let waitingCaller: Action['id'] | undefined;
   /** Since when a request for a probe is out. */
   let askedMs: number | undefined;
   let grants = 0;
@@ -194,7 +197,7 @@ function shareBreaker(
     const retryAtMs = comeBackAt(atMs, askedMs ?? atMs);
     const stop = { code: 'circuit_open', control: 'breaker', counters, retryAtMs } as const;
     if (patienceMs === 0) return { ...stop, kind: 'deny' };
-    sentAway = id;
+    waitingCaller = id;
     return { ...stop, kind: 'wait', pending: true };
   }
 
@@ -210,10 +213,10 @@ function shareBreaker(
     name: control.name,
     scope: control.scope,
     initial: control.initial,
-    judge(state, proposal, place) {
+    judge(state, proposal, cellOwner) {
       // The slot that was granted for the next call is taken, but not against it.
       const others = isGranted(proposal.atMs) ? state.probes.filter((probe) => probe.id !== granted?.id) : state.probes;
-      return control.judge(others === state.probes ? state : { ...state, probes: others }, proposal, place);
+      return control.judge(others === state.probes ? state : { ...state, probes: others }, proposal, cellOwner);
     },
     take(action, atMs) {
       const { phase } = cell.state;
@@ -234,8 +237,8 @@ function shareBreaker(
       return waiting(action, atMs);
     },
     change: tell,
-    apply(state, event, place) {
-      if (event.type === 'action-decided' && event.action.id === sentAway && event.verdict.kind === 'deny') {
+    apply(state, event, cellOwner) {
+      if (event.type === 'action-decided' && event.action.id === waitingCaller && event.verdict.kind === 'deny') {
         keepMs = Math.max(keepMs, slowGrantKeepMs); // It could not wait: a program or a model tries again some time.
       }
       if (event.type === 'action-decided' && held.has(event.action.id)) {
@@ -247,7 +250,7 @@ function shareBreaker(
       }
       const known = renamed(event);
       const { generation, run, runError, probes } = state;
-      const next = control.apply(state, known, place);
+      const next = control.apply(state, known, cellOwner);
       const isProbe = 'permit' in known && known.permit.probe;
       if (event.type === 'action-settled' && isProbe) held.delete(event.permit.action.id);
       const same = next.generation === generation && next.run === run && next.runError === runError;
@@ -255,7 +258,7 @@ function shareBreaker(
         if (counted && event.type === 'action-settled' && successes.length < pendingSuccessesMax) successes.push(event);
         return next;
       }
-      tell((stored) => void control.apply(stored, known, place), event.atMs);
+      tell((stored) => void control.apply(stored, known, cellOwner), event.atMs);
       return cell.state;
     },
   };

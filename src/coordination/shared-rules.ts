@@ -43,17 +43,17 @@ interface Group {
 }
 
 export function shareRules(windows: Windows): RuleSharing {
-  const seats = new WeakMap<Control, SharedRules>();
+  const sharedControls = new WeakMap<Control, SharedRules>();
   let marks = 0;
   // One count for all gears of a process: the same mark twice would be one.
   const nextMark = () => `${windows.process}/${++marks}`;
   return {
-    seat(control, project) {
-      const known = seats.get(control);
+    share(control, project) {
+      const known = sharedControls.get(control);
       if (known !== undefined) return known;
-      const seat = shareControl(windows, nextMark, control as RulesControl, project);
-      seats.set(control, seat);
-      return seat;
+      const sharedControl = shareControl(windows, nextMark, control as RulesControl, project);
+      sharedControls.set(control, sharedControl);
+      return sharedControl;
     },
   };
 }
@@ -160,13 +160,13 @@ function shareControl(windows: Windows, nextMark: () => string, control: RulesCo
       const counters = { rule: group.counted[0]!.rule.id };
       return { kind: 'wait', code: 'rule_throttled', control: control.name, counters, retryAtMs, pending: true };
     },
-    apply(state, event: ControlEvent, place) {
+    apply(state, event: ControlEvent, cellOwner) {
       if (event.type === 'action-decided' && event.action.id === taken?.id) {
         // Somebody else was against it in the end: it may come back.
         if (event.verdict.kind !== 'allow') taken.group.ready.push(taken.mark);
         taken = undefined;
       }
-      return control.apply(state as never, event, place);
+      return control.apply(state as never, event, cellOwner);
     },
   } as SharedRules;
 }

@@ -19,7 +19,7 @@ function join(known: DelegationState, stored: DelegationState): DelegationState 
 export function shareWorkers(common: { commitNow(transaction: Transaction): TransactionResult }): WorkerSharing {
   return {
     cell: { adopt, join, keepMs: workerKeepMs },
-    seat: (control, cell, settings, place, { held, say }) => ({
+    share: (control, cell, settings, place, { held, say }) => ({
       ...control,
       apply(state, event, whose) {
         const { failures, lastFailureAtMs } = state;

@@ -12,7 +12,7 @@ import type { Counters, Verdict } from './verdict.ts';
 export type Scope = 'task' | 'chain' | 'target' | 'session' | 'gear';
 
 /** Whether the cell at hand belongs to the acting task itself or to an ancestor of it. */
-export type Place = 'self' | 'ancestor';
+export type CellOwner = 'self' | 'ancestor';
 
 /** A counter on its way to a limit, for snapshots, notices and cards. */
 export interface Gauge {
@@ -29,8 +29,8 @@ export interface Control<S = unknown> {
   readonly name: string;
   readonly scope: Scope;
   initial(atMs: number): S;
-  judge(state: S, proposal: ActionProposed, place: Place): Verdict;
-  apply(state: S, event: ControlEvent, place: Place): S;
+  judge(state: S, proposal: ActionProposed, cellOwner: CellOwner): Verdict;
+  apply(state: S, event: ControlEvent, cellOwner: CellOwner): S;
   /** What is due without any action: an overrun, a latched count. Asked after events and by the sweep. */
   check?(state: S, atMs: number): Verdict;
   /** What the ending of an action made due for its task, where the cell is not the task's own. */

@@ -153,7 +153,7 @@ export const budgetsMax = 100;
 export const budgetLimitMax = 100_000_000_000;
 export const budgetWindowMaxSecs = 366 * 86_400;
 /** Budgets of sessions and agents that a gear keeps; the oldest goes first. */
-export const budgetSeatsMax = 10_000;
+export const boundBudgetsMax = 10_000;
 /** How long a shared store keeps the budget of a session after it was last written: sessions come and go. */
 export const sessionBudgetKeepMs = 30 * 86_400_000;
 /** How long a store must be away before a process that is refused a probe takes one by itself. */

@@ -84,7 +84,7 @@ export function createRuntime(options: SwitchgearOptions, overrides: RuntimeOver
     heldNames: new Set(),
     health: undefined,
     epoch: 1,
-    rulesSeat: undefined,
+    boundRules: undefined,
     callSites: new Map(),
     targets: new Map(),
     workers: new Set(),

@@ -1,7 +1,7 @@
 /** What a gear needs of whoever checks a written policy. */
 
 import type { Action } from '../core/action.ts';
-import type { Seat } from '../core/decide.ts';
+import type { BoundControl } from '../core/decide.ts';
 import type { EntryBody } from '../core/event.ts';
 import type { RuleEngine } from '../core/rule-engine.ts';
 import type { Settings } from '../core/settings.ts';
@@ -17,14 +17,14 @@ export interface SpendingGear {
 }
 
 /** The budgets that one agent in one session spends from. */
-export interface Wallet {
-  readonly seats: readonly Seat[];
+export interface BudgetSet {
+  readonly boundControls: readonly BoundControl[];
   /** Takes what only a shared store can grant, after everybody allowed; or the word against it. */
   take(action: Action, atMs: number): Stop | undefined;
 }
 
 export interface Budgets {
-  at(gear: SpendingGear, who: { readonly agent: string; readonly session: string }): Wallet;
+  at(gear: SpendingGear, who: { readonly agent: string; readonly session: string }): BudgetSet;
   /** Gives back what this process has in hand. */
   close(): void;
 }

@@ -24,7 +24,7 @@ export interface BreakerSharing {
   /** How the cell of a breaker is looked at, and healed. */
   readonly cell: CellOptions<BreakerState>;
   /** The shared control of a cell. `say` hears what was written into the journal because of it. */
-  seat(
+  share(
     control: Control<BreakerState>,
     cell: Cell<BreakerState>,
     settings: BreakerSettings,
@@ -38,7 +38,7 @@ export interface WorkerSharing {
   /** How the cell of a worker is looked at, healed and kept. */
   readonly cell: CellOptions<DelegationState>;
   /** The shared control of a cell. A failure that came back is noted at the place, and heard of once it is written. */
-  seat(
+  share(
     control: Control<DelegationState>,
     cell: Cell<DelegationState>,
     settings: DelegationSettings,
@@ -55,7 +55,7 @@ export interface SharedRules extends Control {
 
 export interface RuleSharing {
   /** The shared control of a gear's rules; windows of calls belong to its project. */
-  seat(control: Control, project: string): SharedRules;
+  share(control: Control, project: string): SharedRules;
 }
 
 /** How a gear tells: what of an entry may be kept, and what it says where it was written, in full. */

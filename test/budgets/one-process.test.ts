@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { budgetSeatsMax } from '../../src/core/limits.ts';
+import { boundBudgetsMax } from '../../src/core/limits.ts';
 import { replay } from '../../src/core/replay/replay.ts';
 import { createSwitchgear, memoryStore, refusalOf, reload, retryOf } from '../../src/index.ts';
 import { simulatedClock } from '../../src/testing/index.ts';
@@ -133,14 +133,14 @@ test('a task that such a budget ended is tried again with the limits it had', as
 });
 
 test('a budget that is used stays, however many sessions have theirs', async () => {
-  const { gear, tool } = gearWith([calls('global', budgetSeatsMax + 1), calls('session', 5)]);
-  for (let at = 0; at <= budgetSeatsMax; at++) {
+  const { gear, tool } = gearWith([calls('global', boundBudgetsMax + 1), calls('session', 5)]);
+  for (let at = 0; at <= boundBudgetsMax; at++) {
     const task = gear.startTask({ session: `s${at}` });
     task.run(() => tool(at));
     task.end();
   }
   const { value } = await gear.task({}, () => refusalOf(tool(0))?.explanation);
-  assert.equal(value, `tool calls of all agents: ${budgetSeatsMax + 2} of ${budgetSeatsMax + 1}`);
+  assert.equal(value, `tool calls of all agents: ${boundBudgetsMax + 2} of ${boundBudgetsMax + 1}`);
 });
 
 test('a gear that only observes reports and lets everything pass', async () => {

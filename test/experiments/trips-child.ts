@@ -13,11 +13,11 @@ const store = await openStore(where);
 const { shared, clock } = store;
 const cell = store.cell('breaker/x', () => initialBreaker(defaultBreaker), shared.breakers.cell);
 let tripped = 0;
-const seat = shared.breakers.seat(breaker(defaultBreaker), cell, defaultBreaker, 'x', ({ type }) => {
+const sharedControl = shared.breakers.share(breaker(defaultBreaker), cell, defaultBreaker, 'x', ({ type }) => {
   if (type === 'breaker-opened') tripped++;
 });
 const outcome = { kind: 'failure', error: 'ToolError', errorFingerprint: 1 } as const;
-const call = () => callThrough(store, seat, cell, allow, outcome);
+const call = () => callThrough(store, sharedControl, cell, allow, outcome);
 
 interface Ask {
   readonly fire?: number;
@@ -26,7 +26,7 @@ interface Ask {
 
 process.on('message', async ({ fire, reset }: Ask) => {
   if (reset) {
-    seat.change((state) => resetBreaker(state), clock.nowMs());
+    sharedControl.change((state) => resetBreaker(state), clock.nowMs());
     await shared.settled();
     process.send?.(cell.state.generation);
     return;

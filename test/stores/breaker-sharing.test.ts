@@ -23,28 +23,32 @@ function side(store: SqliteStore) {
   const said: string[] = [];
   const cell = store.cell('breaker/x', () => initialBreaker(settings), shared.breakers.cell);
   const holder = cell as { state: typeof cell.state };
-  const seat = shared.breakers.seat(control, cell, settings, 'x', ({ type }) => said.push(type));
+  const sharedControl = shared.breakers.share(control, cell, settings, 'x', ({ type }) => said.push(type));
   let ids = 0;
   return {
     store,
     cell,
-    seat,
+    sharedControl,
     said,
     /** Lets a call in, or says why not. */
     admit() {
       const atMs = clock.nowMs();
       shared.refresh();
       const action = { id: ++ids, name: 'x' } as unknown as Action;
-      const verdict = seat.judge(cell.state, { type: 'action-proposed', atMs, action }, 'self');
+      const verdict = sharedControl.judge(cell.state, { type: 'action-proposed', atMs, action }, 'self');
       if (verdict !== allow) return verdict;
-      const probe = seat.take(action, atMs);
+      const probe = sharedControl.take(action, atMs);
       if (typeof probe === 'object') return probe;
-      holder.state = seat.apply(cell.state, { type: 'action-decided', atMs, action, verdict: allow }, 'self');
+      holder.state = sharedControl.apply(cell.state, { type: 'action-decided', atMs, action, verdict: allow }, 'self');
       return { action, atMs, generation: cell.state.generation, probe };
     },
     settle(permit: ReturnType<typeof this.admit>, outcome: Outcome) {
       assert.ok('action' in permit, JSON.stringify(permit));
-      holder.state = seat.apply(cell.state, { type: 'action-settled', atMs: clock.nowMs(), permit, outcome }, 'self');
+      holder.state = sharedControl.apply(
+        cell.state,
+        { type: 'action-settled', atMs: clock.nowMs(), permit, outcome },
+        'self',
+      );
     },
   };
 }
@@ -101,7 +105,7 @@ for (const [name, make] of Object.entries(kinds)) {
   });
 
   story('one probe for both, by whoever comes first; its success closes for both', async (one, two) => {
-    one.seat.change((state) => {
+    one.sharedControl.change((state) => {
       openBreaker(state, settings, 0, 'a trip by hand');
       state.openUntilMs = 1;
     }, 0);

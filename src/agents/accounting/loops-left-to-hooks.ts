@@ -37,5 +37,5 @@ export function leaveLoops(node: TaskState, isTheirs: (tool: string) => boolean)
     },
   };
   node.controls = { ...node.controls, loop: patient };
-  node.seats = undefined;
+  node.boundControls = undefined;
 }

@@ -43,8 +43,8 @@ export function callWatch(runtime: Runtime): CallWatch {
     const whole = callSiteFor(runtime, targetOf(name), undefined);
     let site = callSites.get(whole);
     if (site === undefined) {
-      const panel = whole.panel.slice(0, whole.sharedSeats);
-      site = Object.assign({}, whole, { panel, wallet: undefined, isPast: true });
+      const panel = whole.panel.slice(0, whole.sharedControlCount);
+      site = Object.assign({}, whole, { panel, budgetSet: undefined, isPast: true });
       callSites.set(whole, site);
     }
     return site;

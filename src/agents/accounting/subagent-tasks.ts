@@ -141,7 +141,7 @@ export function subagentTasks(
     subagent.task.end(subagent.how ?? 'error');
     // Its counts may still be asked for; what its next calls would be compared with is not needed any more.
     const { node } = subagent;
-    node.recentOutput = node.callSites = node.counted = node.seats = undefined;
+    node.recentOutput = node.callSites = node.counted = node.boundControls = undefined;
     gone(subagent.id);
   }
 
@@ -166,8 +166,8 @@ export function subagentTasks(
       if (subagent === undefined) return undefined;
       // One that failed too often before must not be sent again.
       const { panel } = callSiteFor(runtime, targetFor(runtime, subagent.worker, 'delegation'), subagent.parentNode);
-      const seat = panel.find(({ control }) => control.name === 'delegation');
-      const due = seat?.control.check?.(seat.cell.state, runtime.clock.nowMs());
+      const bound = panel.find(({ control }) => control.name === 'delegation');
+      const due = bound?.control.check?.(bound.cell.state, runtime.clock.nowMs());
       return due?.kind === 'halt' ? due : undefined;
     },
     end({ id, ok, reason = ok ? '' : 'it failed' }) {

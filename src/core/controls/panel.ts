@@ -1,7 +1,7 @@
 /** Which controls judge what: made from the settings alone, so that a replay seats the same panel. */
 
 import type { Control } from '../control.ts';
-import type { Panel, Seat } from '../decide.ts';
+import type { BoundControl, Panel } from '../decide.ts';
 import type { BreakerSettings, DelegationSettings, LoopSettings, TaskSettings } from '../settings.ts';
 import { breaker } from './breaker/control.ts';
 import type { BreakerState } from './breaker/state.ts';
@@ -13,18 +13,18 @@ import { loop } from './loop/loop.ts';
 import { initialLoop, type LoopState } from './loop/state.ts';
 
 /** A place for the state of one control. */
-export interface Holder<S = unknown> {
+export interface ControlCell<S = unknown> {
   state: S;
 }
 
 /** The state of a task: one small cell, with a holder per control. */
 export interface TaskCells {
-  readonly budget: Holder<BudgetState>;
-  readonly deadline: Holder<DeadlineState>;
-  readonly loop: Holder<LoopState>;
-  readonly denials: Holder<DenialsState>;
+  readonly budget: ControlCell<BudgetState>;
+  readonly deadline: ControlCell<DeadlineState>;
+  readonly loop: ControlCell<LoopState>;
+  readonly denials: ControlCell<DenialsState>;
   /** Of controls that the user added, by name. */
-  own: Record<string, Holder> | undefined;
+  own: Record<string, ControlCell> | undefined;
 }
 
 /** The controls of one set of limits; shared by all tasks that have it. */
@@ -35,7 +35,7 @@ export interface TaskControls {
   readonly denials: Control<DenialsState>;
 }
 
-export function taskControls(limits: TaskSettings, loopSettings: LoopSettings): TaskControls {
+export function createTaskControls(limits: TaskSettings, loopSettings: LoopSettings): TaskControls {
   return {
     budget: budget(limits),
     deadline: deadline(limits),
@@ -45,11 +45,11 @@ export function taskControls(limits: TaskSettings, loopSettings: LoopSettings): 
 }
 
 /** A task as the panel sees it. */
-export interface TaskSeats {
+export interface PanelTask {
   readonly id: string;
   readonly controls: TaskControls;
   readonly cells: TaskCells;
-  readonly parent: TaskSeats | undefined;
+  readonly parent: PanelTask | undefined;
 }
 
 export function initialTaskCells(controls: TaskControls, atMs: number): TaskCells {
@@ -63,29 +63,39 @@ export function initialTaskCells(controls: TaskControls, atMs: number): TaskCell
 }
 
 /** The seats of a task: its own controls, and the money and clocks of everyone above it. */
-export function taskSeats(task: TaskSeats): Panel {
+export function bindTaskControls(task: PanelTask): Panel {
   const { controls, cells } = task;
-  const seats: Seat<never>[] = [];
-  add(seats, controls.budget, cells.budget);
-  add(seats, controls.deadline, cells.deadline);
-  if (controls.loop !== undefined) add(seats, controls.loop, cells.loop);
-  add(seats, controls.denials, cells.denials);
+  const boundControls: BoundControl<never>[] = [];
+  addBound(boundControls, controls.budget, cells.budget);
+  addBound(boundControls, controls.deadline, cells.deadline);
+  if (controls.loop !== undefined) addBound(boundControls, controls.loop, cells.loop);
+  addBound(boundControls, controls.denials, cells.denials);
   for (let above = task.parent; above !== undefined; above = above.parent) {
-    add(seats, above.controls.budget, above.cells.budget, above.id);
-    add(seats, above.controls.deadline, above.cells.deadline, above.id);
+    addBound(boundControls, above.controls.budget, above.cells.budget, above.id);
+    addBound(boundControls, above.controls.deadline, above.cells.deadline, above.id);
   }
-  return seats as unknown as Panel;
+  return boundControls as unknown as Panel;
 }
 
-function add<S>(seats: Seat<never>[], control: Control<S>, cell: Holder<S>, owner?: string): void {
-  const place = owner === undefined ? 'self' : 'ancestor';
-  seats.push({ control, cell, place, ...(owner === undefined ? {} : { owner }) } as unknown as Seat<never>);
+function addBound<S>(
+  boundControls: BoundControl<never>[],
+  control: Control<S>,
+  cell: ControlCell<S>,
+  ancestorId?: string,
+): void {
+  const cellOwner = ancestorId === undefined ? 'self' : 'ancestor';
+  boundControls.push({
+    control,
+    cell,
+    cellOwner,
+    ...(ancestorId === undefined ? {} : { ancestorId }),
+  } as unknown as BoundControl<never>);
 }
 
-export function breakerSeat(settings: BreakerSettings, cell: Holder<BreakerState>): Seat {
-  return { control: breaker(settings), cell, place: 'self' } as unknown as Seat;
+export function bindBreaker(settings: BreakerSettings, cell: ControlCell<BreakerState>): BoundControl {
+  return { control: breaker(settings), cell, cellOwner: 'self' } as unknown as BoundControl;
 }
 
-export function delegationSeat(settings: DelegationSettings, cell: Holder): Seat {
-  return { control: delegation(settings), cell, place: 'self' } as unknown as Seat;
+export function bindDelegation(settings: DelegationSettings, cell: ControlCell): BoundControl {
+  return { control: delegation(settings), cell, cellOwner: 'self' } as unknown as BoundControl;
 }

@@ -91,7 +91,7 @@ function repeatAll(
   }
 
   function look(task: ReplayTask, atMs: number): void {
-    if (task.stop === undefined && !task.ended) haltIf(task, checkAll(task.seats, atMs));
+    if (task.stop === undefined && !task.ended) haltIf(task, checkAll(task.boundControls, atMs));
   }
 
   function haltIf(task: ReplayTask, due: Verdict | undefined): void {
@@ -101,7 +101,7 @@ function repeatAll(
   function tell(entry: Entry, event: ControlEvent): void {
     const task = tasks.find(entry.task);
     if (task === undefined) return;
-    applyAll(task.seats, event);
+    applyAll(task.boundControls, event);
     look(task, entry.atMs);
   }
 
@@ -132,8 +132,8 @@ function repeatAll(
     const { worker, failed, reason, session = '', agent = '', atMs } = entry;
     const panel = panelOf({ ...nothing, name: worker, session, agent, task: task.id }, undefined);
     applyAll(panel, { type: 'delegation-returned', atMs, worker, failed, reason });
-    const seat = panel.find(({ control }) => control.name === 'delegation');
-    if (failed) haltIf(task, seat?.control.check?.(seat.cell.state, atMs));
+    const bound = panel.find(({ control }) => control.name === 'delegation');
+    if (failed) haltIf(task, bound?.control.check?.(bound.cell.state, atMs));
   }
 
   function take(entry: Entry): void {

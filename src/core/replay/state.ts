@@ -5,11 +5,11 @@ import type { Control } from '../control.ts';
 import { type BreakerState, initialBreaker } from '../controls/breaker/state.ts';
 import { jointBudget } from '../controls/budget/joint-budget.ts';
 import { type DelegationState, delegation, isCounted } from '../controls/delegation/delegation.ts';
-import { breakerSeat, delegationSeat, type Holder } from '../controls/panel.ts';
+import { bindBreaker, bindDelegation, type ControlCell } from '../controls/panel.ts';
 import { rulesControl } from '../controls/rules/control.ts';
 import { type Rule, ruleOf } from '../controls/rules/rule.ts';
 import { ruleSet } from '../controls/rules/rule-set.ts';
-import type { Seat } from '../decide.ts';
+import type { BoundControl } from '../decide.ts';
 import type { BreakerSettings, Settings } from '../settings.ts';
 import { type ReplayTasks, replayTasks } from './tasks.ts';
 
@@ -28,7 +28,7 @@ export interface ReplayOptions {
 export interface ReplayState {
   readonly tasks: ReplayTasks;
   /** The seats of a call, in the order of the guard: of two equal verdicts the first is named. */
-  panelOf(action: Action, key: string | undefined): readonly Seat[];
+  panelOf(action: Action, key: string | undefined): readonly BoundControl[];
   find(key: string): BreakerState | undefined;
   /** Changes a breaker from outside: by hand, or by its health check. */
   handle(key: string, name: string, step: (state: BreakerState, settings: BreakerSettings) => void): void;
@@ -48,20 +48,20 @@ export function replayState(settings: Settings, options: ReplayOptions): ReplayS
   const ownControls = (options.controls ?? []) as readonly Control[];
   const tasks = replayTasks(settings, options.controls ?? [], budgetsOf);
   const settingsFor = breakerSettingsOf(settings, options);
-  const breakers = new Map<string, Holder<BreakerState>>();
-  const cells = new Map<string, Holder>();
+  const breakers = new Map<string, ControlCell<BreakerState>>();
+  const cells = new Map<string, ControlCell>();
   const tuned = new Map<string, Partial<BreakerSettings>>();
 
-  function cell<S>(key: string, control: Control<S>): Holder<S> {
+  function cell<S>(key: string, control: Control<S>): ControlCell<S> {
     let holder = cells.get(key);
     if (holder === undefined) {
       holder = { state: control.initial(0) };
       cells.set(key, holder);
     }
-    return holder as Holder<S>;
+    return holder as ControlCell<S>;
   }
 
-  function breakerOf(key: string, of: BreakerSettings): Holder<BreakerState> {
+  function breakerOf(key: string, of: BreakerSettings): ControlCell<BreakerState> {
     let holder = breakers.get(key);
     if (holder === undefined) {
       holder = { state: initialBreaker(of) };
@@ -70,42 +70,42 @@ export function replayState(settings: Settings, options: ReplayOptions): ReplayS
     return holder;
   }
 
-  function seatOf<S>(control: Control<S>, key: string): Seat {
-    return { control, cell: cell(key, control), place: 'self' } as unknown as Seat;
+  function bindCell<S>(control: Control<S>, key: string): BoundControl {
+    return { control, cell: cell(key, control), cellOwner: 'self' } as unknown as BoundControl;
   }
 
   /** A journal is one project's, so that only sessions and agents differ. */
-  function budgetsOf(agent: string, session: string): readonly Seat[] {
+  function budgetsOf(agent: string, session: string): readonly BoundControl[] {
     return settings.budgets.map((budget, at) => {
       const whose = budget.scope === 'agent' ? agent : budget.scope === 'session' ? session : '';
-      return seatOf(jointBudget(budget), `budget\n${at}\n${whose}`);
+      return bindCell(jointBudget(budget), `budget\n${at}\n${whose}`);
     });
   }
 
-  function workerCell(session: string, worker: string): Holder<DelegationState> {
+  function workerCell(session: string, worker: string): ControlCell<DelegationState> {
     return cell(`worker\n${session}\n${worker}`, delegation(settings.delegation));
   }
 
   return {
     tasks,
     panelOf(action, key) {
-      const panel: Seat[] = [];
+      const panel: BoundControl[] = [];
       if (key !== undefined) {
         const of = settingsFor(action.name, action.agent, tuned.get(action.name));
-        panel.push(breakerSeat(of, breakerOf(key, of)));
+        panel.push(bindBreaker(of, breakerOf(key, of)));
       }
-      if (rules.length > 0) panel.push(seatOf(rulesControl(rules, settings.ruleSettings), 'rules'));
+      if (rules.length > 0) panel.push(bindCell(rulesControl(rules, settings.ruleSettings), 'rules'));
       for (const control of ownControls) {
         if (control.scope === 'task' || control.scope === 'chain') continue;
         const target = control.scope === 'target' ? action.name : '';
-        panel.push(seatOf(control, `own\n${control.name}\n${control.scope === 'session' ? action.session : target}`));
+        panel.push(bindCell(control, `own\n${control.name}\n${control.scope === 'session' ? action.session : target}`));
       }
       const task = tasks.find(action.task);
       if (task === undefined) return [...panel, ...budgetsOf(action.agent, action.session)];
       if (isCounted(settings.delegation, action)) {
-        panel.push(delegationSeat(settings.delegation, workerCell(action.session, action.name)));
+        panel.push(bindDelegation(settings.delegation, workerCell(action.session, action.name)));
       }
-      return [...panel, ...task.seats];
+      return [...panel, ...task.boundControls];
     },
     find: (key) => breakers.get(key)?.state,
     handle(key, name, step) {

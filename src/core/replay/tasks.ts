@@ -2,16 +2,22 @@
 
 import type { Control } from '../control.ts';
 import { carryOn } from '../controls/budget/budget.ts';
-import { initialTaskCells, type TaskControls, type TaskSeats, taskControls, taskSeats } from '../controls/panel.ts';
-import type { Panel, Seat } from '../decide.ts';
+import {
+  bindTaskControls,
+  createTaskControls,
+  initialTaskCells,
+  type PanelTask,
+  type TaskControls,
+} from '../controls/panel.ts';
+import type { BoundControl, Panel } from '../decide.ts';
 import type { Entry } from '../event.ts';
 import type { Settings } from '../settings.ts';
 import type { Code, Stop } from '../verdict.ts';
 
-export interface ReplayTask extends TaskSeats {
+export interface ReplayTask extends PanelTask {
   readonly parent: ReplayTask | undefined;
   readonly children: ReplayTask[];
-  seats: Panel;
+  boundControls: Panel;
   ended: boolean;
   stop: Stop | undefined;
   /** Whether the halt was its own, and whether the journal told of it. */
@@ -33,21 +39,21 @@ export interface ReplayTasks {
 export function replayTasks(
   settings: Settings,
   ownControls: readonly Control<never>[],
-  budgetsOf: (agent: string, session: string) => readonly Seat[] = () => [],
+  budgetsOf: (agent: string, session: string) => readonly BoundControl[] = () => [],
 ): ReplayTasks {
   const tasks = new Map<string, ReplayTask>();
 
-  function seated(task: ReplayTask, controls: TaskControls, budgets: readonly Seat[], atMs: number): Panel {
-    const seats = taskSeats(task);
+  function bindTask(task: ReplayTask, controls: TaskControls, budgets: readonly BoundControl[], atMs: number): Panel {
+    const boundControls = bindTaskControls(task);
     const own = (ownControls as readonly Control[])
       .filter(({ scope }) => scope === 'task' || scope === 'chain')
       .map((control) => {
         task.cells.own ??= {};
         task.cells.own[control.name] = { state: control.initial(atMs) };
-        return { control, cell: task.cells.own[control.name], place: 'self' } as Seat;
+        return { control, cell: task.cells.own[control.name], cellOwner: 'self' } as BoundControl;
       });
     const at = controls.loop === undefined ? 3 : 4;
-    return [...seats.slice(0, at), ...budgets, ...own, ...seats.slice(at)];
+    return [...boundControls.slice(0, at), ...budgets, ...own, ...boundControls.slice(at)];
   }
 
   function latch(task: ReplayTask, stop: Stop, own: boolean): void {
@@ -60,7 +66,7 @@ export function replayTasks(
   return {
     start({ task: id = '', agent = '', session = '', atMs, limits, parent: above, retryOf }) {
       const parent = above === undefined ? undefined : tasks.get(above);
-      const controls = taskControls(limits, settings.loop);
+      const controls = createTaskControls(limits, settings.loop);
       const cells = initialTaskCells(controls, atMs);
       const before = retryOf === undefined ? undefined : tasks.get(retryOf);
       if (before !== undefined) carryOn(cells.budget.state, before.cells.budget.state);
@@ -70,14 +76,14 @@ export function replayTasks(
         cells,
         parent,
         children: [],
-        seats: [],
+        boundControls: [],
         ended: false,
         stop: parent?.stop,
         own: false,
         told: false,
         reported: new Set(),
       };
-      task.seats = seated(task, controls, budgetsOf(agent, session), atMs);
+      task.boundControls = bindTask(task, controls, budgetsOf(agent, session), atMs);
       parent?.children.push(task);
       tasks.set(id, task);
     },

@@ -27,7 +27,7 @@ export interface BreakerEntry {
   readonly name: string;
   readonly agent: string;
   readonly cell: Cell<BreakerState>;
-  readonly place: 'self';
+  readonly cellOwner: 'self';
   /** Where the store is shared, one that has the others learn, too. */
   control: Control<BreakerState> & Partial<SharedBreaker>;
   settings: BreakerSettings;
@@ -51,9 +51,9 @@ export function breakerAt(
   if (entry === undefined && breakers.size >= breakersMax) evict(runtime);
   const sharing = runtime.store.shared?.breakers;
   const cell = runtime.store.cell(key, () => initialBreaker(settings), sharing?.cell);
-  const control = sharing?.seat(own, cell, settings, name, (entry) => announce(runtime, entry)) ?? own;
+  const control = sharing?.share(own, cell, settings, name, (entry) => announce(runtime, entry)) ?? own;
   if (entry === undefined) {
-    entry = { name, agent, cell, place: 'self', control, settings, shadowed: 0 };
+    entry = { name, agent, cell, cellOwner: 'self', control, settings, shadowed: 0 };
     breakers.set(key, entry);
     if (runtime.heldNames.has(name)) holdBreaker(runtime, entry);
   } else if (entry.control !== control) {

@@ -27,7 +27,7 @@ const promiseMs = 100;
 /** For how long the store's no is believed without asking again. */
 const refusedMs = 1_000;
 
-export interface Purse {
+export interface BudgetAllowance {
   /** Takes what a call needs at worst; or the word against it, which waits where the store has to be asked first. */
   take(amount: number, atMs: number, kind: 'halt' | 'deny'): Stop | undefined;
   /** Books what was used beyond what was taken, or puts back what was not; a call may come back for that. */
@@ -36,7 +36,7 @@ export interface Purse {
   close(): void;
 }
 
-export interface PurseOptions {
+export interface BudgetAllowanceOptions {
   /** How long the store keeps the budget after it was last written. */
   readonly keepMs: number | undefined;
   /** What is to be written down of a budget that was just booked on, and hears of it once it is. */
@@ -44,13 +44,13 @@ export interface PurseOptions {
   say(entry: Entry): void;
 }
 
-export function createPurse(
+export function createBudgetAllowance(
   shared: Shared,
   clock: Clock,
   budget: JointBudget,
   cell: Cell<BudgetWindow>,
-  { keepMs, notes, say }: PurseOptions,
-): Purse {
+  { keepMs, notes, say }: BudgetAllowanceOptions,
+): BudgetAllowance {
   const limit = limitOf(budget);
   let left = 0;
   /** A time in the slice that what is in hand is booked in. */
@@ -61,7 +61,7 @@ export function createPurse(
   /** How many questions went out. */
   let questions = 0;
   /** Calls that wait for an answer: when they come back, for how much it is asked, and in which question. */
-  let sentAway: { readonly backAtMs: number; readonly amount: number; readonly question: number }[] = [];
+  let waitingCallers: { readonly backAtMs: number; readonly amount: number; readonly question: number }[] = [];
   let closed = false;
   /** What was fetched for calls that wait, and until when it is theirs. */
   let promised = 0;
@@ -162,7 +162,7 @@ export function createPurse(
       const { transaction, brought } = fetching(Math.max(needed, chunk(atMs)), atMs);
       const result = await shared.commit(transaction);
       fetched(result, brought(), needed, atMs);
-      sentAway = sentAway.filter((call) => call.question > question);
+      waitingCallers = waitingCallers.filter((call) => call.question > question);
     }
     asking = false;
     giveBackSpare(); // Calls may have ended meanwhile that needed less than they took.
@@ -180,11 +180,11 @@ export function createPurse(
    * twice: what nobody came for would stay in hand. Which of those who wait it is does not matter.
    */
   function sendAway(missing: number, atMs: number): number {
-    const known = isBack(sentAway[0]?.backAtMs, atMs) ? sentAway.shift()! : undefined;
+    const known = isBack(waitingCallers[0]?.backAtMs, atMs) ? waitingCallers.shift()! : undefined;
     const { amount, question } = known ?? { amount: 0, question: 0 };
     if (missing > amount) want(missing - amount);
     const backAtMs = comeBackAt(atMs, askedMs);
-    sentAway.push({
+    waitingCallers.push({
       backAtMs,
       amount: Math.max(missing, amount),
       question: missing > amount ? questions + 1 : question,

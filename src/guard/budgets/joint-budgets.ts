@@ -13,16 +13,16 @@ import {
   overBudget,
   usedAt,
 } from '../../core/controls/budget/joint-budget.ts';
-import type { Seat } from '../../core/decide.ts';
+import type { BoundControl } from '../../core/decide.ts';
 import type { EntryPlace } from '../../core/event.ts';
-import { budgetSeatsMax, budgetSlices, sessionBudgetKeepMs } from '../../core/limits.ts';
+import { boundBudgetsMax, budgetSlices, sessionBudgetKeepMs } from '../../core/limits.ts';
 import type { JointBudget } from '../../core/settings.ts';
 import { allow, type Stop } from '../../core/verdict.ts';
-import type { Budgets, Wallet } from '../../ports/policy.ts';
+import type { BudgetSet, Budgets } from '../../ports/policy.ts';
 import type { CellOptions } from '../../ports/store.ts';
 import { announce, write } from '../journal/journal.ts';
 import type { Runtime } from '../runtime/runtime.ts';
-import { createPurse } from './allowance.ts';
+import { createBudgetAllowance } from './allowance.ts';
 
 /** Who acts, and in which gear. */
 interface Spender {
@@ -33,7 +33,7 @@ interface Spender {
 
 /** One budget of one scope, as a panel sees it. */
 interface Place {
-  readonly seat: Seat;
+  readonly bound: BoundControl;
   /** Where other processes spend from it, too: takes what only the store can grant. */
   take?(action: Action, atMs: number): Stop | undefined;
   close?(): void;
@@ -50,14 +50,14 @@ export function budgetsOf(list: readonly JointBudget[]): Budgets | undefined {
     // Whoever was not needed for longest goes first.
     if (known === undefined) makeRoomFor(spender);
     else places.delete(key);
-    const make = spender.runtime.store.shared === undefined ? seatAlone : seatShared;
+    const make = spender.runtime.store.shared === undefined ? bindLocal : bindShared;
     const place = known ?? make(budget, key, spender);
     places.set(key, place);
     return place;
   }
 
   function makeRoomFor({ runtime: { store } }: Spender): void {
-    const [key, place] = places.size < budgetSeatsMax ? [] : places.entries().next().value!;
+    const [key, place] = places.size < boundBudgetsMax ? [] : places.entries().next().value!;
     if (key === undefined) return;
     places.delete(key);
     place?.close?.();
@@ -65,11 +65,11 @@ export function budgetsOf(list: readonly JointBudget[]): Budgets | undefined {
   }
 
   return {
-    at(gear, { agent, session }): Wallet {
+    at(gear, { agent, session }): BudgetSet {
       const runtime = gear as Runtime; // No other gear has budgets.
       const all = list.map((budget) => placeOf(budget, { runtime, agent, session }));
       return {
-        seats: all.map(({ seat }) => seat),
+        boundControls: all.map(({ bound }) => bound),
         take(action, atMs) {
           let waits: Stop | undefined;
           for (const { take } of all) {
@@ -99,27 +99,33 @@ function placeFor({ scope }: JointBudget, { agent, session }: Spender): EntryPla
   return scope === 'session' ? { session } : scope === 'agent' ? { agent } : {};
 }
 
-function seatAlone(budget: JointBudget, key: string, spender: Spender): Place {
+function bindLocal(budget: JointBudget, key: string, spender: Spender): Place {
   const { runtime } = spender;
   const control = jointBudget(budget);
   const telling: typeof control = {
     ...control,
-    apply(window, event, place) {
-      const next = control.apply(window, event, place);
+    apply(window, event, cellOwner) {
+      const next = control.apply(window, event, cellOwner);
       const notice = noticeDue(next, budget, runtime.settings.task.noticeShare, event.atMs);
       if (notice !== undefined) write(runtime, notice, placeFor(budget, spender), event.atMs);
       return next;
     },
   };
-  return { seat: { control: telling, cell: runtime.store.cell(key, emptyWindow), place: 'self' } as unknown as Seat };
+  return {
+    bound: {
+      control: telling,
+      cell: runtime.store.cell(key, emptyWindow),
+      cellOwner: 'self',
+    } as unknown as BoundControl,
+  };
 }
 
-function seatShared(budget: JointBudget, key: string, spender: Spender): Place {
+function bindShared(budget: JointBudget, key: string, spender: Spender): Place {
   const { runtime } = spender;
   const { store, clock } = runtime;
   const options = optionsOf(budget);
   const cell = store.cell(key, emptyWindow, options);
-  const purse = createPurse(store.shared!, clock, budget, cell, {
+  const allowance = createBudgetAllowance(store.shared!, clock, budget, cell, {
     keepMs: options.keepMs,
     notes(window, atMs) {
       const body = noticeDue(window, budget, runtime.settings.task.noticeShare, atMs);
@@ -143,22 +149,22 @@ function seatShared(budget: JointBudget, key: string, spender: Spender): Place {
         const { verdict, action, atMs } = event;
         if (verdict.kind === 'allow') return cell.state;
         // Somebody else was against it in the end; where that is only a question of time, it comes back for it.
-        purse.charge({ amount: -needOf(budget, action), atMs }, verdict.pending);
+        allowance.charge({ amount: -needOf(budget, action), atMs }, verdict.pending);
         return cell.state;
       }
       const charge = chargeOf(budget, event);
-      if (charge !== undefined && charge.amount !== 0) purse.charge(charge);
+      if (charge !== undefined && charge.amount !== 0) allowance.charge(charge);
       return cell.state;
     },
   };
   return {
-    seat: { control: shared, cell, place: 'self' } as unknown as Seat,
+    bound: { control: shared, cell, cellOwner: 'self' } as unknown as BoundControl,
     take(action, atMs) {
-      const stop = purse.take(needOf(budget, action), atMs, endingOf(action));
+      const stop = allowance.take(needOf(budget, action), atMs, endingOf(action));
       if (stop === undefined) taken = action.id;
       return stop;
     },
-    close: purse.close,
+    close: allowance.close,
   };
 }
 

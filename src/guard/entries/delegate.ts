@@ -187,7 +187,7 @@ export function book(
     write(runtime, { ...body, actual, limit: workerLimit(runtime.settings.delegation, worker) }, place, atMs);
   } // A shared failure is told of where it is stored.
   if (!failed) return;
-  const seat = panel.find(({ control }) => control.name === 'delegation');
-  const due = seat?.control.check?.(seat.cell.state, atMs);
+  const bound = panel.find(({ control }) => control.name === 'delegation');
+  const due = bound?.control.check?.(bound.cell.state, atMs);
   if (due?.kind === 'halt') halt(runtime, task, due, worker, atMs);
 }

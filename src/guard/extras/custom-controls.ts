@@ -3,14 +3,14 @@
 import { givenBack } from '../../core/action.ts';
 import { cellKey } from '../../core/cell-key.ts';
 import type { Control } from '../../core/control.ts';
-import type { Seat } from '../../core/decide.ts';
+import type { BoundControl } from '../../core/decide.ts';
 import { allow } from '../../core/verdict.ts';
 import type { Switchgear } from '../api.ts';
 import { countError } from '../journal/journal.ts';
 import { admit, isStop, settle } from '../route/admission.ts';
 import { renewLanes } from '../route/call-site.ts';
 import { choices, methods, name } from '../runtime/option-checks.ts';
-import type { OwnSeats, Runtime } from '../runtime/runtime.ts';
+import type { BoundCustomControls, Runtime } from '../runtime/runtime.ts';
 import { runtimeOf } from '../runtime/runtime.ts';
 
 /** What controls threw while they learnt, until somebody looks. */
@@ -25,14 +25,14 @@ export function addControl(gear: Switchgear, control: Control<any>): void {
   methods('initial', 'judge', 'apply')('a control', control);
   name('the name of a control', control.name);
   choices('task', 'chain', 'target', 'session', 'gear')('the scope of a control', control.scope);
-  const own = (runtime.own ?? seatOwnControls(runtime)) as ReturnType<typeof seatOwnControls>;
+  const own = (runtime.own ?? bindCustomControls(runtime)) as ReturnType<typeof bindCustomControls>;
   runtime.own = own;
   own.add(tolerant(runtime, own.harm, control as Control<never>));
   renewLanes(runtime);
 }
 
 /** Seats for them, and a gate that fails closed where one could not learn of an admission: it is taken back. */
-function seatOwnControls(runtime: Runtime) {
+function bindCustomControls(runtime: Runtime) {
   const harm: Harm = { error: undefined };
   const controls: Control<never>[] = [];
   runtime.admit = (_, site, action, atMs) => {
@@ -44,12 +44,12 @@ function seatOwnControls(runtime: Runtime) {
     throw error;
   };
   const isOfTask = ({ scope }: Control<never>) => scope === 'task' || scope === 'chain';
-  const seats: OwnSeats = {
+  const boundControls: BoundCustomControls = {
     ofTask: ({ cells }) =>
       controls.filter(isOfTask).map((control) => {
         cells.own ??= {};
         cells.own[control.name] ??= { state: control.initial(cells.deadline.state.startedAtMs) };
-        return { control, cell: cells.own[control.name], place: 'self' } as unknown as Seat;
+        return { control, cell: cells.own[control.name], cellOwner: 'self' } as unknown as BoundControl;
       }),
     beside: ({ store }, target, session) =>
       controls
@@ -58,10 +58,10 @@ function seatOwnControls(runtime: Runtime) {
           const { scope } = control;
           const whose = scope === 'target' ? [scope, target.name] : scope === 'session' ? [scope, session] : [];
           const cell = store.cell(cellKey('own', control.name, ...whose), () => control.initial(0));
-          return { control, cell, place: 'self' } as unknown as Seat;
+          return { control, cell, cellOwner: 'self' } as unknown as BoundControl;
         }),
   };
-  return { ...seats, harm, add: (control: Control<never>) => controls.push(control) };
+  return { ...boundControls, harm, add: (control: Control<never>) => controls.push(control) };
 }
 
 /** The control as the panel sees it. What throws while it learns must not keep the others from learning. */
@@ -79,8 +79,8 @@ function tolerant(runtime: Runtime, harm: Harm, control: Control<never>): Contro
     name: control.name,
     scope: control.scope,
     initial: (atMs) => control.initial(atMs),
-    judge: (state, proposal, place) => control.judge(state, proposal, place),
-    apply: (state, event, place) => guarded('apply', state, () => control.apply(state, event, place)),
+    judge: (state, proposal, cellOwner) => control.judge(state, proposal, cellOwner),
+    apply: (state, event, cellOwner) => guarded('apply', state, () => control.apply(state, event, cellOwner)),
     check: (state, atMs) => guarded('check', allow, () => control.check?.(state, atMs) ?? allow),
     due: (state, action) => guarded('due', allow, () => control.due?.(state, action) ?? allow),
     gauges: (state, atMs) => guarded('gauges', [], () => control.gauges?.(state, atMs) ?? []),

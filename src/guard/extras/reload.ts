@@ -9,7 +9,7 @@ import { write } from '../journal/journal.ts';
 import { renewLanes } from '../route/call-site.ts';
 import { invalid, list } from '../runtime/option-checks.ts';
 import { type Runtime, runtimeOf } from '../runtime/runtime.ts';
-import { seatsOf } from '../tasks/task.ts';
+import { boundControlsOf } from '../tasks/task.ts';
 import { noticeCalls, taskControlsFor } from '../tasks/task-tree.ts';
 
 /** Takes another policy without a restart; counters stay. */
@@ -38,9 +38,9 @@ export function reload(gear: Switchgear, policy: PolicyInput): void {
   }
   // Seats follow once every task has its controls: a task sits with those of its ancestors, too.
   for (const task of runtime.tasks.values()) {
-    if (task.seats === undefined) continue;
-    task.seats = undefined;
-    seatsOf(runtime, task);
+    if (task.boundControls === undefined) continue;
+    task.boundControls = undefined;
+    boundControlsOf(runtime, task);
   }
   renewLanes(runtime);
   write(runtime, { type: 'policy-reloaded', changed });

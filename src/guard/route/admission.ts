@@ -16,7 +16,7 @@ import { wantsTraces, write } from '../journal/journal.ts';
 import { observes, type Runtime } from '../runtime/runtime.ts';
 import { halt, hintLoop, warnNearLimit } from '../tasks/halt.ts';
 import { compareCall } from '../tasks/recent-output.ts';
-import { inheritHalt, seatsOf } from '../tasks/task.ts';
+import { boundControlsOf, inheritHalt } from '../tasks/task.ts';
 import { checkLimits, isStale } from '../tasks/task-events.ts';
 import type { CallSite } from './call-site.ts';
 
@@ -59,12 +59,12 @@ export function admit(runtime: Runtime, site: CallSite, action: Action, atMs: nu
 }
 
 function allowAction(runtime: Runtime, site: CallSite, action: Action, atMs: number): Admission {
-  const { breaker, task, wallet } = site;
+  const { breaker, task, budgetSet } = site;
   // What only a shared store can grant is asked for last: nobody else is against the call.
   const taken =
     !observes(runtime) &&
-    (runtime.rulesSeat?.control.take?.(action, atMs) ??
-      wallet?.take(action, atMs) ??
+    (runtime.boundRules?.control.take?.(action, atMs) ??
+      budgetSet?.take(action, atMs) ??
       breaker?.control.take?.(action, atMs));
   if (typeof taken === 'object') {
     return refuse(runtime, site, action, byOne(taken), atMs);
@@ -196,9 +196,9 @@ function markOf(outcome: Outcome, result: ResultMark | undefined): ResultMark | 
 function lookAfter(runtime: Runtime, site: CallSite, action: Action, atMs: number): void {
   const task = site.task;
   if (task === undefined || task.haltStop !== undefined || task.ended) return;
-  const shared = checkAll(site.panel.slice(0, site.sharedSeats), atMs, action);
+  const shared = checkAll(site.panel.slice(0, site.sharedControlCount), atMs, action);
   // The task's limits as they are now, not as it began.
-  const due = stricter(shared, checkAll(seatsOf(runtime, task), atMs));
+  const due = stricter(shared, checkAll(boundControlsOf(runtime, task), atMs));
   if (due.kind === 'halt') halt(runtime, task, due, action.name, atMs);
   else hintLoop(runtime, task, atMs);
 }

@@ -4,18 +4,18 @@ import type { ActionKind, RuleHit } from '../../core/action.ts';
 import { makeRoom, remembered } from '../../core/bounded.ts';
 import { cellKey } from '../../core/cell-key.ts';
 import { type DelegationState, delegation, isCounted } from '../../core/controls/delegation/delegation.ts';
-import type { Panel, Seat } from '../../core/decide.ts';
+import type { BoundControl, Panel } from '../../core/decide.ts';
 import type { EntryPlace } from '../../core/event.ts';
 import { lanesMax, patienceMaxMs, workerCellsMax } from '../../core/limits.ts';
 import { resolveBreaker } from '../../core/resolve-settings.ts';
 import type { BreakerSettings } from '../../core/settings.ts';
-import type { Wallet } from '../../ports/policy.ts';
+import type { BudgetSet } from '../../ports/policy.ts';
 import type { Cell } from '../../ports/store.ts';
 import { type BreakerEntry, breakerAt } from '../breakers/breaker-registry.ts';
 import { announce, held } from '../journal/journal.ts';
 import type { Runtime } from '../runtime/runtime.ts';
 import { halt } from '../tasks/halt.ts';
-import { seatsOf, type TaskState, walletOf } from '../tasks/task.ts';
+import { boundControlsOf, budgetSetOf, type TaskState } from '../tasks/task.ts';
 
 /** A name that is called, with what the code around it says. */
 export interface Target {
@@ -31,9 +31,9 @@ export interface CallSite {
   readonly task: TaskState | undefined;
   readonly panel: Panel;
   /** How many seats of the panel come before those of the task, which a reload may have made anew. */
-  readonly sharedSeats: number;
+  readonly sharedControlCount: number;
   readonly breaker: BreakerEntry | undefined;
-  readonly wallet: Wallet | undefined;
+  readonly budgetSet: BudgetSet | undefined;
   readonly timeoutMs: number;
   readonly patienceMs: number;
   /** Where its entries belong. */
@@ -66,7 +66,7 @@ export function callSiteFor(runtime: Runtime, target: Target, task: TaskState | 
 /** Forgets what was resolved: settings, rules or controls changed. */
 export function renewLanes(runtime: Runtime): void {
   runtime.epoch++;
-  runtime.rulesSeat = undefined;
+  runtime.boundRules = undefined;
   runtime.callSites.clear();
 }
 
@@ -81,12 +81,12 @@ function makeCallSite(runtime: Runtime, target: Target, task: TaskState | undefi
     ? undefined
     : breakerAt(runtime, breakerKey(runtime, target, own.scope, agent, session, task), name, agent, own);
   const place = { ...(task && { task: task.id }), session, agent, ...(breaker && { breaker: breaker.cell.key }) };
-  const shared = [breaker, rulesSeat(runtime), ...(runtime.own?.beside(runtime, target, session) ?? [])];
+  const shared = [breaker, bindRules(runtime), ...(runtime.own?.beside(runtime, target, session) ?? [])];
   if (task !== undefined && isCounted(settings.delegation, target)) {
     const cell = workerCell(runtime, session, name);
     const counting = delegation(settings.delegation);
     const control =
-      runtime.store.shared?.workers.seat(counting, cell, settings.delegation, place, {
+      runtime.store.shared?.workers.share(counting, cell, settings.delegation, place, {
         held: (body) => held(runtime, body),
         say(entry, body) {
           announce(runtime, entry, body);
@@ -95,18 +95,21 @@ function makeCallSite(runtime: Runtime, target: Target, task: TaskState | undefi
           if (due.kind === 'halt') halt(runtime, task, due, name, entry.atMs);
         },
       }) ?? counting;
-    shared.push({ control, cell, place: 'self' } as unknown as Seat);
+    shared.push({ control, cell, cellOwner: 'self' } as unknown as BoundControl);
   }
-  const seats = shared.filter((seat) => seat !== undefined) as unknown as Seat[];
-  const wallet = walletOf(runtime, task ?? runtime);
+  const boundControls = shared.filter((bound) => bound !== undefined) as unknown as BoundControl[];
+  const budgetSet = budgetSetOf(runtime, task ?? runtime);
   const timeoutMs = isWorker || kind === 'model' ? 0 : (own.timeoutSecs ?? 0) * 1000;
   return {
     target,
     task,
-    panel: [...seats, ...(task === undefined ? (wallet?.seats ?? []) : seatsOf(runtime, task))],
-    sharedSeats: seats.length,
+    panel: [
+      ...boundControls,
+      ...(task === undefined ? (budgetSet?.boundControls ?? []) : boundControlsOf(runtime, task)),
+    ],
+    sharedControlCount: boundControls.length,
     breaker,
-    wallet,
+    budgetSet,
     timeoutMs,
     patienceMs: timeoutMs > 0 ? Math.min(timeoutMs, patienceMaxMs) : patienceMaxMs,
     place,
@@ -136,16 +139,16 @@ function breakerKey(
   return key;
 }
 
-function rulesSeat(runtime: Runtime): Seat | undefined {
+function bindRules(runtime: Runtime): BoundControl | undefined {
   const control = runtime.rules?.control;
   if (control === undefined) return undefined;
   const cell = runtime.store.cell('rules', () => control.initial(0));
-  runtime.rulesSeat ??= {
-    control: runtime.store.shared?.rules.seat(control, runtime.project) ?? control,
+  runtime.boundRules ??= {
+    control: runtime.store.shared?.rules.share(control, runtime.project) ?? control,
     cell,
-    place: 'self',
+    cellOwner: 'self',
   };
-  return runtime.rulesSeat;
+  return runtime.boundRules;
 }
 
 /** The cell of a worker's failures in a session. */

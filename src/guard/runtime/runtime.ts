@@ -1,7 +1,7 @@
 /** The works of a gear: one record of everything that it holds. The files beside this one are functions over it. */
 
 import type { TaskControls } from '../../core/controls/panel.ts';
-import type { Seat } from '../../core/decide.ts';
+import type { BoundControl } from '../../core/decide.ts';
 import { quoted } from '../../core/quote.ts';
 import type { RuleEngine } from '../../core/rule-engine.ts';
 import type { BreakerSettings, Settings } from '../../core/settings.ts';
@@ -51,7 +51,7 @@ export interface Runtime {
   content: Content | undefined;
   /** The gate; controls of the user stand behind another one. */
   admit: typeof admit;
-  own: OwnSeats | undefined;
+  own: BoundCustomControls | undefined;
 
   readonly logLevel: LogLevel;
   readonly print: (line: string) => void;
@@ -71,7 +71,7 @@ export interface Runtime {
 
   /** Grows when settings, rules or controls change: lanes of an earlier one are made anew. */
   epoch: number;
-  rulesSeat: (Seat & { readonly control: Partial<Pick<SharedRules, 'take'>> }) | undefined;
+  boundRules: (BoundControl & { readonly control: Partial<Pick<SharedRules, 'take'>> }) | undefined;
   /** The lanes outside any task. */
   readonly callSites: Map<Target, CallSite>;
   readonly targets: Map<string, Target>;
@@ -121,9 +121,9 @@ export interface RuntimeOverrides {
 }
 
 /** Where controls of the user sit. */
-export interface OwnSeats {
-  readonly ofTask: (task: TaskState) => readonly Seat[];
-  readonly beside: (runtime: Runtime, target: Target, session: string) => readonly Seat[];
+export interface BoundCustomControls {
+  readonly ofTask: (task: TaskState) => readonly BoundControl[];
+  readonly beside: (runtime: Runtime, target: Target, session: string) => readonly BoundControl[];
 }
 
 /** Whether the gear only reports. */

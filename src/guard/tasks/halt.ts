@@ -11,7 +11,7 @@ import type { Stop } from '../../core/verdict.ts';
 import { countError, write } from '../journal/journal.ts';
 import { observes, type Runtime } from '../runtime/runtime.ts';
 import { openCard } from './cards.ts';
-import { entryPlace, seatsOf, type TaskState } from './task.ts';
+import { boundControlsOf, entryPlace, type TaskState } from './task.ts';
 import { applyEvent } from './task-events.ts';
 
 /** Ends a task and everything below it; never its parent. */
@@ -81,8 +81,8 @@ function latch(
 
 /** Says once that a task is on its way to a limit. */
 export function warnNearLimit(runtime: Runtime, task: TaskState, atMs: number): void {
-  for (const { control, cell, place } of seatsOf(runtime, task)) {
-    if (place !== 'self') break; // Those above it are told themselves.
+  for (const { control, cell, cellOwner } of boundControlsOf(runtime, task)) {
+    if (cellOwner !== 'self') break; // Those above it are told themselves.
     for (const gauge of control.gauges?.(cell.state, atMs) ?? []) {
       const { name, limit } = gauge;
       if (gauge.actual < limit * task.limits.noticeShare || !isNews(task, name)) continue;

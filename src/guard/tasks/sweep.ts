@@ -45,7 +45,7 @@ function runSwallowing(runtime: Runtime, run: () => void): void {
 function sweepTask(runtime: Runtime, task: TaskState, atMs: number): void {
   const { noticeShare, maxDurationSecs, maxIdleSecs } = task.limits;
   const soonMs = 1000 * noticeShare * Math.min(maxDurationSecs, maxIdleSecs);
-  if (task.seats !== undefined || atMs - task.cells.deadline.state.startedAtMs >= soonMs)
+  if (task.boundControls !== undefined || atMs - task.cells.deadline.state.startedAtMs >= soonMs)
     checkLimits(runtime, task, atMs);
 }
 

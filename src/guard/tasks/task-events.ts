@@ -7,7 +7,7 @@ import { write } from '../journal/journal.ts';
 import type { CallSite } from '../route/call-site.ts';
 import type { Runtime } from '../runtime/runtime.ts';
 import { halt, hintLoop, warnNearLimit } from './halt.ts';
-import { entryPlace, seatsOf, type TaskState } from './task.ts';
+import { boundControlsOf, entryPlace, type TaskState } from './task.ts';
 
 /** What a task can be told: the entry says at least what its controls learn. */
 type TaskEvent = Extract<
@@ -18,7 +18,7 @@ type TaskEvent = Extract<
 /** Writes down what a task is told, and has its controls learn it. */
 export function applyEvent(runtime: Runtime, task: TaskState, event: TaskEvent, atMs: number): void {
   write(runtime, event, entryPlace(task), atMs);
-  applyAll(seatsOf(runtime, task), { ...event, atMs });
+  applyAll(boundControlsOf(runtime, task), { ...event, atMs });
 }
 
 /** Tells a task what happened and looks at what is due. */
@@ -30,7 +30,7 @@ export function applyAndCheck(runtime: Runtime, task: TaskState, event: TaskEven
 /** Looks at what is due in a task without any event. */
 export function checkLimits(runtime: Runtime, task: TaskState, atMs: number): void {
   if (task.haltStop !== undefined || task.ended) return;
-  const due = checkAll(seatsOf(runtime, task), atMs);
+  const due = checkAll(boundControlsOf(runtime, task), atMs);
   if (due.kind === 'halt') halt(runtime, task, due, due.control, atMs);
   else {
     warnNearLimit(runtime, task, atMs);

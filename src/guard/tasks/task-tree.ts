@@ -4,7 +4,7 @@ import { remembered } from '../../core/bounded.ts';
 import { cellKey } from '../../core/cell-key.ts';
 import { carryOn, microsPerCent } from '../../core/controls/budget/budget.ts';
 import { durationOf, idleOf } from '../../core/controls/deadline.ts';
-import { initialTaskCells, type TaskCells, type TaskControls, taskControls } from '../../core/controls/panel.ts';
+import { createTaskControls, initialTaskCells, type TaskCells, type TaskControls } from '../../core/controls/panel.ts';
 import { SwitchgearError } from '../../core/error.ts';
 import { sharedSettingsMax, taskDepthMax, tasksMax } from '../../core/limits.ts';
 import { quoted } from '../../core/quote.ts';
@@ -18,7 +18,7 @@ import { type Checks, isA, signal as isSignal, name, options } from '../runtime/
 import type { Runtime } from '../runtime/runtime.ts';
 import { haltByOperator, touchParent } from './halt.ts';
 import { ensureSweep, hasWork, stopSweep } from './sweep.ts';
-import { entryPlace, seatsOf, type TaskState } from './task.ts';
+import { boundControlsOf, entryPlace, type TaskState } from './task.ts';
 import { applyAndCheck } from './task-events.ts';
 
 const checks: Checks = {
@@ -94,7 +94,7 @@ export function placeTask(runtime: Runtime, taskOptions: PlacedTask): TaskState 
   const { id, parent, limits } = taskOptions;
   const node: TaskState = {
     ...taskOptions,
-    seats: undefined,
+    boundControls: undefined,
     callSites: undefined,
     breakers: undefined,
     children: undefined,
@@ -116,7 +116,7 @@ export function placeTask(runtime: Runtime, taskOptions: PlacedTask): TaskState 
     pauses: 0,
     handle: undefined,
   };
-  if (runtime.own !== undefined) seatsOf(runtime, node);
+  if (runtime.own !== undefined) boundControlsOf(runtime, node);
   if (parent !== undefined) {
     parent.children ??= new Set();
     parent.children.add(node);
@@ -145,7 +145,7 @@ export function unknownTaskMessage(id: unknown): string {
 
 /** Tasks of equal limits share one set of controls. */
 export function taskControlsFor(runtime: Runtime, limits: TaskSettings): TaskControls {
-  const make = () => taskControls(limits, runtime.settings.loop);
+  const make = () => createTaskControls(limits, runtime.settings.loop);
   return remembered(runtime.taskControls, JSON.stringify(limits), sharedSettingsMax, make);
 }
 
@@ -206,8 +206,8 @@ export function snapshotTask(runtime: Runtime, task: TaskState, atMs: number): T
     tokens: budget.tokens,
     durationMs: durationOf(deadline, atMs),
     idleMs: idleOf(deadline, atMs),
-    gauges: seatsOf(runtime, task).flatMap(
-      ({ control, cell, place }) => (place === 'self' && control.gauges?.(cell.state, atMs)) || [],
+    gauges: boundControlsOf(runtime, task).flatMap(
+      ({ control, cell, cellOwner }) => (cellOwner === 'self' && control.gauges?.(cell.state, atMs)) || [],
     ),
     ...(halt && { halt }),
   };

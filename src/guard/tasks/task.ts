@@ -1,18 +1,18 @@
 /** A task as the gear keeps it: its place in the tree, its state, and what has to end with it. */
 
-import { type TaskCells, type TaskControls, type TaskSeats, taskSeats } from '../../core/controls/panel.ts';
-import type { Seat } from '../../core/decide.ts';
+import { bindTaskControls, type PanelTask, type TaskCells, type TaskControls } from '../../core/controls/panel.ts';
+import type { BoundControl } from '../../core/decide.ts';
 import type { EntryPlace } from '../../core/event.ts';
 import type { Refusal } from '../../core/refusal.ts';
 import type { TaskSettings } from '../../core/settings.ts';
 import type { Stop } from '../../core/verdict.ts';
-import type { Wallet } from '../../ports/policy.ts';
+import type { BudgetSet } from '../../ports/policy.ts';
 import type { Task } from '../api.ts';
 import type { CallSite, Target } from '../route/call-site.ts';
 import type { Runtime } from '../runtime/runtime.ts';
 import type { RecentOutput } from './recent-output.ts';
 
-export interface TaskState extends TaskSeats {
+export interface TaskState extends PanelTask {
   readonly id: string;
   readonly agent: string;
   readonly session: string;
@@ -24,7 +24,7 @@ export interface TaskState extends TaskSeats {
   controls: TaskControls;
   readonly cells: TaskCells;
   /** Its own seats and, after them, those of its ancestors; made when it first acts. */
-  seats: readonly Seat[] | undefined;
+  boundControls: readonly BoundControl[] | undefined;
   /** What each tool needs in this task, resolved once. */
   callSites: Map<Target, CallSite> | undefined;
   /** The keys of breakers that end with it. */
@@ -65,18 +65,20 @@ export function entryPlace(task: TaskState): EntryPlace {
 }
 
 /** The seats of a task. One that only waits has none yet: a hundred thousand idle tasks cost little. */
-export function seatsOf(runtime: Runtime, task: TaskState): readonly Seat[] {
-  if (task.seats === undefined) {
-    const seats = taskSeats(task);
-    const more = [...(walletOf(runtime, task)?.seats ?? []), ...(runtime.own?.ofTask(task) ?? [])];
-    const isOwn = ({ place }: Seat) => place === 'self';
-    task.seats = more.length ? [...seats.filter(isOwn), ...more, ...seats.filter((seat) => !isOwn(seat))] : seats;
+export function boundControlsOf(runtime: Runtime, task: TaskState): readonly BoundControl[] {
+  if (task.boundControls === undefined) {
+    const boundControls = bindTaskControls(task);
+    const more = [...(budgetSetOf(runtime, task)?.boundControls ?? []), ...(runtime.own?.ofTask(task) ?? [])];
+    const isOwn = ({ cellOwner }: BoundControl) => cellOwner === 'self';
+    task.boundControls = more.length
+      ? [...boundControls.filter(isOwn), ...more, ...boundControls.filter((bound) => !isOwn(bound))]
+      : boundControls;
   }
-  return task.seats;
+  return task.boundControls;
 }
 
 /** The budgets beyond one task that somebody spends from. */
-export function walletOf(runtime: Runtime, who: Pick<TaskState, 'agent' | 'session'>): Wallet | undefined {
+export function budgetSetOf(runtime: Runtime, who: Pick<TaskState, 'agent' | 'session'>): BudgetSet | undefined {
   return runtime.budgets?.at(runtime, who);
 }
 

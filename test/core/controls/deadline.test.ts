@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { success } from '../../../src/core/action.ts';
 import { deadline, durationOf, idleOf } from '../../../src/core/controls/deadline.ts';
 import { allow, type Code, type Verdict } from '../../../src/core/verdict.ts';
-import { actionOf, limitsOf, permitOf, seated, stopOf } from '../../control-story.ts';
+import { actionOf, bindControl, limitsOf, permitOf, stopOf } from '../../control-story.ts';
 
 const limits = limitsOf({ maxDurationSecs: 100, maxIdleSecs: 10 });
 const halt = (code: Code, actual: number, limit: number): Verdict => ({
@@ -13,7 +13,7 @@ const halt = (code: Code, actual: number, limit: number): Verdict => ({
   counters: { actual, limit },
 });
 
-const started = (atMs = 0) => seated(deadline(limits), atMs);
+const started = (atMs = 0) => bindControl(deadline(limits), atMs);
 
 test('a deadline is looked at along the chain of tasks and begins with its task', () => {
   const { name, scope, initial } = deadline(limits);

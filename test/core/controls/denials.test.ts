@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { cancelled, success } from '../../../src/core/action.ts';
 import { denials } from '../../../src/core/controls/denials.ts';
 import { allow } from '../../../src/core/verdict.ts';
-import { limitsOf, seated, stopOf } from '../../control-story.ts';
+import { bindControl, limitsOf, stopOf } from '../../control-story.ts';
 
 const control = denials(limitsOf({ maxDenials: 2 }));
 const deny = stopOf('deny');
@@ -11,13 +11,13 @@ const deny = stopOf('deny');
 test('denials belong to one task and are never foreseen', () => {
   assert.deepEqual([control.name, control.scope], ['denials', 'task']);
   assert.deepEqual(control.initial(3), { inARow: 0, turn: null, turnPassed: false });
-  const task = seated(control);
+  const task = bindControl(control);
   for (let times = 0; times < 3; times++) task.decided(deny);
   assert.equal(task.judge(), allow);
 });
 
 test('refusals in a row are counted; only a call that ran and succeeded clears them', () => {
-  const task = seated(denials(limitsOf({ maxDenials: 9 })));
+  const task = bindControl(denials(limitsOf({ maxDenials: 9 })));
   const rows: readonly [what: string, tell: () => void, inARow: number][] = [
     ['a refusal', () => task.decided(deny), 1],
     ['a halt is one', () => task.decided(stopOf('halt')), 2],
@@ -37,7 +37,7 @@ test('refusals in a row are counted; only a call that ran and succeeded clears t
 });
 
 test('where turns are told apart, a turn counts once, and not at all if one of its calls passed', () => {
-  const task = seated(denials(limitsOf({ maxDenials: 9 })));
+  const task = bindControl(denials(limitsOf({ maxDenials: 9 })));
   const rows: readonly [turnId: string, verdict: typeof deny | typeof allow, inARow: number, turnPassed: boolean][] = [
     ['a', deny, 1, false],
     ['a', deny, 1, false],
@@ -59,7 +59,7 @@ test('where turns are told apart, a turn counts once, and not at all if one of i
 });
 
 test('the limit itself halts, with the count; the gauge tells the way there', () => {
-  const task = seated(control);
+  const task = bindControl(control);
   task.decided(deny);
   assert.equal(task.check(), allow);
   assert.deepEqual(task.gauges(), [{ name: 'denials', actual: 1, limit: 2 }]);
@@ -69,7 +69,7 @@ test('the limit itself halts, with the count; the gauge tells the way there', ()
 });
 
 test('a turn that passed after all takes back its one refusal, and never more', () => {
-  const task = seated(denials(limitsOf({ maxDenials: 9 })));
+  const task = bindControl(denials(limitsOf({ maxDenials: 9 })));
   task.decided(deny, { turnId: 'a' });
   task.decided(allow, { turnId: 'a' });
   assert.equal(task.cell.state.inARow, 0);

@@ -4,17 +4,17 @@ import { initialBreaker } from '../../../src/core/controls/breaker/state.ts';
 import { defaultSettings } from '../../../src/core/controls/defaults.ts';
 import { delegation } from '../../../src/core/controls/delegation/delegation.ts';
 import {
-  breakerSeat,
-  delegationSeat,
+  bindBreaker,
+  bindDelegation,
+  bindTaskControls,
+  createTaskControls,
   initialTaskCells,
-  type TaskSeats,
-  taskControls,
-  taskSeats,
+  type PanelTask,
 } from '../../../src/core/controls/panel.ts';
 import { limitsOf } from '../../control-story.ts';
 
-function taskOf(id: string, parent: TaskSeats | undefined, loops = true): TaskSeats {
-  const controls = taskControls(limitsOf(), { ...defaultSettings.loop, enabled: loops });
+function taskOf(id: string, parent: PanelTask | undefined, loops = true): PanelTask {
+  const controls = createTaskControls(limitsOf(), { ...defaultSettings.loop, enabled: loops });
   return { id, controls, cells: initialTaskCells(controls, 9), parent };
 }
 
@@ -31,9 +31,9 @@ test('a task has a cell for each of its controls, begun at its start', () => {
 test('a task sits with its own controls, then with the money and the clock of everyone above it', () => {
   const root = taskOf('root', undefined);
   const child = taskOf('child', taskOf('middle', root), true);
-  const seats = taskSeats(child);
+  const boundControls = bindTaskControls(child);
   assert.deepEqual(
-    seats.map(({ control, place, owner }) => [control.name, place, owner]),
+    boundControls.map(({ control, cellOwner, ancestorId }) => [control.name, cellOwner, ancestorId]),
     [
       ['budget', 'self', undefined],
       ['deadline', 'self', undefined],
@@ -45,18 +45,18 @@ test('a task sits with its own controls, then with the money and the clock of ev
       ['deadline', 'ancestor', 'root'],
     ],
   );
-  assert.equal(seats[0]?.cell, child.cells.budget);
-  assert.equal(seats[7]?.cell, root.cells.deadline);
-  assert.equal('owner' in seats[0]!, false);
-  const names = taskSeats(taskOf('t', undefined, false)).map(({ control }) => control.name);
+  assert.equal(boundControls[0]?.cell, child.cells.budget);
+  assert.equal(boundControls[7]?.cell, root.cells.deadline);
+  assert.equal('ancestorId' in boundControls[0]!, false);
+  const names = bindTaskControls(taskOf('t', undefined, false)).map(({ control }) => control.name);
   assert.deepEqual(names, ['budget', 'deadline', 'denials']);
 });
 
 test('a breaker and a worker have a seat of their own', () => {
   const cell = { state: initialBreaker(defaultSettings.circuitBreaker) };
-  const seat = breakerSeat(defaultSettings.circuitBreaker, cell);
-  assert.deepEqual([seat.control.name, seat.cell, seat.place], ['breaker', cell, 'self']);
+  const bound = bindBreaker(defaultSettings.circuitBreaker, cell);
+  assert.deepEqual([bound.control.name, bound.cell, bound.cellOwner], ['breaker', cell, 'self']);
   const worker = { state: delegation(defaultSettings.delegation).initial(0) };
-  const other = delegationSeat(defaultSettings.delegation, worker);
-  assert.deepEqual([other.control.name, other.cell, other.place], ['delegation', worker, 'self']);
+  const other = bindDelegation(defaultSettings.delegation, worker);
+  assert.deepEqual([other.control.name, other.cell, other.cellOwner], ['delegation', worker, 'self']);
 });

@@ -16,8 +16,12 @@ function begun(options: ReplayOptions = {}, said = {}) {
   const state = replayState({ ...defaultSettings, ...said }, options);
   const start = { seq: 1, atMs: 0, wallMs: 0, type: 'task-started', task: 't', limits: limitsOf() };
   state.tasks.start(start as Extract<Entry, { type: 'task-started' }>);
-  const seats = (...of: Parameters<typeof state.panelOf>) => state.panelOf(...of);
-  return { state, seats, names: (...of: Parameters<typeof seats>) => seats(...of).map(({ control }) => control.name) };
+  const boundControls = (...of: Parameters<typeof state.panelOf>) => state.panelOf(...of);
+  return {
+    state,
+    boundControls,
+    names: (...of: Parameters<typeof boundControls>) => boundControls(...of).map(({ control }) => control.name),
+  };
 }
 
 test('a call is judged in the order of the guard: breaker, rules, own controls, worker, task', () => {
@@ -39,9 +43,10 @@ test('rules are the policy’s, or those that were in force', () => {
 
 test('each scope has its own cells, and the same cell comes back', () => {
   const controls = [own('target', 'target'), own('session', 'session'), own('gear', 'gear')];
-  const { seats } = begun({ controls });
-  const cells = (said: Parameters<typeof actionOf>[0]) => seats(actionOf(said), undefined).map(({ cell }) => cell);
-  assert.deepEqual([...new Set(seats(actionOf(), undefined).map(({ place }) => place))], ['self']);
+  const { boundControls } = begun({ controls });
+  const cells = (said: Parameters<typeof actionOf>[0]) =>
+    boundControls(actionOf(said), undefined).map(({ cell }) => cell);
+  assert.deepEqual([...new Set(boundControls(actionOf(), undefined).map(({ cellOwner }) => cellOwner))], ['self']);
   const [target, session, gear] = cells({});
   assert.deepEqual(target?.state, { of: 'target' });
   assert.deepEqual(
@@ -56,9 +61,9 @@ test('each scope has its own cells, and the same cell comes back', () => {
 
 test('a budget is one agent’s, one session’s or everybody’s, as its scope says', () => {
   const budgets = (['agent', 'session', 'global'] as const).map((scope) => ({ scope, unit: 'calls', limit: 9 }));
-  const { seats } = begun({}, { budgets });
+  const { boundControls } = begun({}, { budgets });
   const cells = (agent: string, session: string) =>
-    seats(actionOf({ agent, session }), undefined).map(({ cell }) => cell);
+    boundControls(actionOf({ agent, session }), undefined).map(({ cell }) => cell);
   const first = cells('ann', 's');
   const shared = (agent: string, session: string) => cells(agent, session).map((cell, at) => cell === first[at]);
   assert.equal(new Set(first).size, 3);
@@ -68,20 +73,20 @@ test('a budget is one agent’s, one session’s or everybody’s, as its scope 
 });
 
 test('a worker’s failures are kept by session and name', () => {
-  const { seats } = begun();
+  const { boundControls } = begun();
   const cell = (name: string, session: string) =>
-    seats(actionOf({ task: 't', kind: 'delegation', name, session }), undefined)[0]?.cell;
+    boundControls(actionOf({ task: 't', kind: 'delegation', name, session }), undefined)[0]?.cell;
   assert.equal(cell('cook', 's'), cell('cook', 's'));
   assert.notEqual(cell('cook', 's'), cell('chef', 's'));
   assert.notEqual(cell('cook', 's'), cell('cook', 'u'));
 });
 
 test('a breaker is made when it is first met, and tuned from then on', () => {
-  const { state, seats } = begun();
+  const { state, boundControls } = begun();
   assert.equal(state.find('k'), undefined);
-  const [seat] = seats(actionOf(), 'k');
-  assert.equal(state.find('k'), seat?.cell.state);
-  assert.equal(seats(actionOf(), 'k')[0]?.cell, seat?.cell);
+  const [bound] = boundControls(actionOf(), 'k');
+  assert.equal(state.find('k'), bound?.cell.state);
+  assert.equal(boundControls(actionOf(), 'k')[0]?.cell, bound?.cell);
   const seen: number[][] = [];
   const look = () => state.handle('k', 'search', (_, of) => seen.push([of.failureThreshold, of.windowCalls]));
   look();
@@ -108,9 +113,9 @@ test('settings are the policy’s with what was tuned, or what somebody resolves
 });
 
 test('the breakers of a task go with it, and only those', () => {
-  const { state, seats } = begun();
+  const { state, boundControls } = begun();
   const keys = ['a/task/my%20task/search', 'a/task/other/search', 'a/agent/my%20task/search'];
-  for (const key of keys) seats(actionOf(), key);
+  for (const key of keys) boundControls(actionOf(), key);
   state.drop('my task');
   assert.deepEqual(
     keys.map((key) => state.find(key) !== undefined),

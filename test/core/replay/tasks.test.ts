@@ -93,7 +93,7 @@ test('controls of the user’s own sit after those of the task and before those 
     const tasks = replayTasks({ ...defaultSettings, loop: { ...defaultSettings.loop, enabled } }, controls);
     tasks.start(start('root'));
     tasks.start(start('leaf', { parent: 'root' }));
-    const names = tasks.find('leaf')!.seats.map(({ control, place }) => `${control.name} ${place}`);
+    const names = tasks.find('leaf')!.boundControls.map(({ control, cellOwner }) => `${control.name} ${cellOwner}`);
     assert.deepEqual(names, [
       'budget self',
       'deadline self',

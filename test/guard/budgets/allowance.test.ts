@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
 import { emptyWindow } from '../../../src/core/controls/budget/joint-budget.ts';
-import { createPurse } from '../../../src/guard/budgets/allowance.ts';
+import { createBudgetAllowance } from '../../../src/guard/budgets/allowance.ts';
 import type { Shared, Transaction, TransactionResult } from '../../../src/ports/store.ts';
 import { simulatedClock } from '../../../src/testing/simulated-clock.ts';
 
@@ -29,7 +29,7 @@ function pursed() {
       new Promise((resolve) => questions.push(() => resolve(carryOut(transaction)))),
   } as unknown as Shared;
   const options = { keepMs: undefined, notes: () => [], say() {} };
-  const purse = createPurse(shared, clock, { scope: 'global', unit: 'calls', limit: 30 }, cell, options);
+  const purse = createBudgetAllowance(shared, clock, { scope: 'global', unit: 'calls', limit: 30 }, cell, options);
   return {
     /** A call comes; true where it may pass. */
     async call(atMs: number): Promise<boolean> {

@@ -33,20 +33,20 @@ export function budget(settings: TaskSettings): Control<BudgetState> {
     scope: 'chain',
     initial: () => ({ calls: 0, tokens: 0, micros: 0, reservedTokens: 0, reservedMicros: 0 }),
 
-    judge(state, { action }, place) {
+    judge(state, { action }, cellOwner) {
       return overrun(
-        place === 'self' && action.kind !== 'model' ? state.calls + 1 : 0,
+        cellOwner === 'self' && action.kind !== 'model' ? state.calls + 1 : 0,
         state.micros + state.reservedMicros + action.worstMicros,
         state.tokens + state.reservedTokens + action.worstTokens,
       );
     },
 
-    apply(state, event, place) {
+    apply(state, event, cellOwner) {
       switch (event.type) {
         case 'action-decided':
           // A refused call was proposed all the same: it counts. What waits or asks comes back.
           if (event.verdict.kind === 'wait' || event.verdict.kind === 'ask') return state;
-          if (place === 'self' && event.action.kind !== 'model') state.calls++;
+          if (cellOwner === 'self' && event.action.kind !== 'model') state.calls++;
           if (event.verdict.kind !== 'allow') return state;
           state.reservedMicros += event.action.worstMicros;
           state.reservedTokens += event.action.worstTokens;
@@ -62,7 +62,7 @@ export function budget(settings: TaskSettings): Control<BudgetState> {
           spend(state, event.cost);
           return state;
         case 'call-observed':
-          if (place === 'self') state.calls++;
+          if (cellOwner === 'self') state.calls++;
           return state;
         default:
           return state; // Words and signs of life cost nothing.

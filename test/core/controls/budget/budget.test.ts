@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { success } from '../../../../src/core/action.ts';
 import { budget, carryOn, microsPerCent } from '../../../../src/core/controls/budget/budget.ts';
 import { allow, type Code, type Verdict } from '../../../../src/core/verdict.ts';
-import { actionOf, limitsOf, permitOf, seated, stopOf } from '../../../control-story.ts';
+import { actionOf, bindControl, limitsOf, permitOf, stopOf } from '../../../control-story.ts';
 
 const halt = (code: Code, actual: number, limit: number): Verdict => ({
   kind: 'halt',
@@ -19,7 +19,7 @@ test('a budget is looked at along the chain of tasks and begins at nothing', () 
 });
 
 test('calls of the task itself count, refused ones too; what waits, asks, thinks or is a child’s does not', () => {
-  const task = seated(budget(limitsOf({ maxToolCalls: 3 })));
+  const task = bindControl(budget(limitsOf({ maxToolCalls: 3 })));
   const rows: readonly [what: string, tell: () => void, calls: number][] = [
     ['a tool', () => task.decided(), 1],
     ['a wait comes back', () => task.decided(stopOf('wait')), 1],
@@ -38,7 +38,7 @@ test('calls of the task itself count, refused ones too; what waits, asks, thinks
 });
 
 test('the call beyond the limit halts, before it is made and after it was seen', () => {
-  const task = seated(budget(limitsOf({ maxToolCalls: 2 })));
+  const task = bindControl(budget(limitsOf({ maxToolCalls: 2 })));
   task.decided();
   assert.equal(task.judge(), allow);
   task.decided();
@@ -51,7 +51,7 @@ test('the call beyond the limit halts, before it is made and after it was seen',
 });
 
 test('money is reserved at its worst, given back when the call settles, and spent as reported', () => {
-  const task = seated(budget(limitsOf({ maxSpendCents: 2 })));
+  const task = bindControl(budget(limitsOf({ maxSpendCents: 2 })));
   assert.equal(task.judge({ worstMicros: 2 * microsPerCent }), allow);
   assert.deepEqual(task.judge({ worstMicros: 2 * microsPerCent + 1 }), halt('token_spend_limit', 3, 2));
   task.decided(allow, { worstMicros: 15_000, worstTokens: 7 });
@@ -69,7 +69,7 @@ test('money is reserved at its worst, given back when the call settles, and spen
 });
 
 test('a call that was given up holds its money until its work ends, and costs what is known already', () => {
-  const task = seated(budget(limitsOf()));
+  const task = bindControl(budget(limitsOf()));
   const call = { worstMicros: 9, worstTokens: 8 };
   const held = () => [task.cell.state.reservedMicros, task.cell.state.reservedTokens];
   task.decided(allow, call);
@@ -80,7 +80,7 @@ test('a call that was given up holds its money until its work ends, and costs wh
 });
 
 test('spending exactly the limit is no overrun; one millionth more halts and is told as the cent it begins', () => {
-  const task = seated(budget(limitsOf({ maxSpendCents: 5 })));
+  const task = bindControl(budget(limitsOf({ maxSpendCents: 5 })));
   task.tell({ type: 'usage-observed', atMs: 0, cost: { micros: 50_000, tokens: 10 } });
   assert.equal(task.check(), allow);
   task.tell({ type: 'usage-observed', atMs: 0, cost: { micros: 1, tokens: 1 } });
@@ -89,7 +89,7 @@ test('spending exactly the limit is no overrun; one millionth more halts and is 
 });
 
 test('tokens are capped where a cap is set, those reserved included', () => {
-  const task = seated(budget(limitsOf({ maxTokens: 100 })));
+  const task = bindControl(budget(limitsOf({ maxTokens: 100 })));
   task.decided(allow, { kind: 'model', worstTokens: 60 });
   assert.equal(task.judge({ worstTokens: 40 }), allow);
   assert.deepEqual(task.judge({ worstTokens: 41 }), halt('token_limit', 101, 100));
@@ -102,13 +102,13 @@ test('tokens are capped where a cap is set, those reserved included', () => {
 });
 
 test('a child’s money is its ancestors’, too', () => {
-  const above = seated(budget(limitsOf()));
+  const above = bindControl(budget(limitsOf()));
   above.decided(allow, { worstMicros: 5, worstTokens: 6 }, 0, 'ancestor');
   assert.deepEqual([above.cell.state.reservedMicros, above.cell.state.reservedTokens], [5, 6]);
 });
 
 test('gauges tell calls and cents, and tokens where they are capped', () => {
-  const task = seated(budget(limitsOf({ maxToolCalls: 4, maxSpendCents: 9 })));
+  const task = bindControl(budget(limitsOf({ maxToolCalls: 4, maxSpendCents: 9 })));
   task.decided();
   task.tell({ type: 'usage-observed', atMs: 0, cost: { micros: 25_000, tokens: 3 } });
   const gauges = [
@@ -116,7 +116,7 @@ test('gauges tell calls and cents, and tokens where they are capped', () => {
     { name: 'spend_cents', actual: 2.5, limit: 9 },
   ];
   assert.deepEqual(task.gauges(), gauges);
-  const capped = seated(budget(limitsOf({ maxTokens: 8 })));
+  const capped = bindControl(budget(limitsOf({ maxTokens: 8 })));
   assert.deepEqual(capped.gauges()?.at(-1), { name: 'tokens', actual: 0, limit: 8 });
 });
 

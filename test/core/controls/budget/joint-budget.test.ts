@@ -13,7 +13,7 @@ import {
 import { budgetSlices } from '../../../../src/core/limits.ts';
 import type { JointBudget } from '../../../../src/core/settings.ts';
 import { allow, type Stop } from '../../../../src/core/verdict.ts';
-import { actionOf, permitOf, seated, stopOf } from '../../../control-story.ts';
+import { actionOf, bindControl, permitOf, stopOf } from '../../../control-story.ts';
 
 const inTask = { task: 't' };
 const calls = (limit: number, said: Partial<JointBudget> = {}): JointBudget => ({
@@ -24,7 +24,7 @@ const calls = (limit: number, said: Partial<JointBudget> = {}): JointBudget => (
 });
 
 test('calls that were let through count, whoever made them; refused ones and thoughts do not', () => {
-  const all = seated(jointBudget(calls(3)));
+  const all = bindControl(jointBudget(calls(3)));
   const rows: readonly [what: string, tell: () => void, used: number][] = [
     ['a tool', () => all.decided(), 1],
     ['a refused call', () => all.decided(stopOf('deny')), 1],
@@ -45,7 +45,7 @@ test('calls that were let through count, whoever made them; refused ones and tho
 });
 
 test('the call beyond the limit halts the task that asks, and says whose limit it is', () => {
-  const all = seated(jointBudget(calls(2)));
+  const all = bindControl(jointBudget(calls(2)));
   all.decided();
   assert.equal(all.judge(inTask), allow);
   all.decided();
@@ -63,7 +63,7 @@ test('the call beyond the limit halts the task that asks, and says whose limit i
 });
 
 test('a session ends at its root; outside any task only the call is refused', () => {
-  const { judge } = seated(jointBudget(calls(0, { scope: 'session' })));
+  const { judge } = bindControl(jointBudget(calls(0, { scope: 'session' })));
   const inside = judge(inTask) as Stop;
   assert.deepEqual([inside.kind, inside.ends, inside.reason], ['halt', 'root', 'tool calls of the session: 1 of 0']);
   const outside = judge() as Stop;
@@ -108,7 +108,7 @@ test('tokens and money are booked at their worst, and settled to what they cost'
     ['tokens', 'token_limit', 100, 40],
     ['spend_cents', 'token_spend_limit', 30_000, 12_000],
   ] as const) {
-    const all = seated(jointBudget(calls(unit === 'tokens' ? 100 : 3, { unit, scope: 'project' })));
+    const all = bindControl(jointBudget(calls(unit === 'tokens' ? 100 : 3, { unit, scope: 'project' })));
     const used = () => all.cell.state.sums[0];
     assert.equal(all.judge(worst), allow);
     all.decided(allow, worst);
@@ -129,7 +129,7 @@ test('tokens and money are booked at their worst, and settled to what they cost'
 });
 
 test('money is told in dollars, and a part of a cent counts as one', () => {
-  const all = seated(jointBudget(calls(150, { unit: 'spend_cents', scope: 'agent', windowSecs: 60 })));
+  const all = bindControl(jointBudget(calls(150, { unit: 'spend_cents', scope: 'agent', windowSecs: 60 })));
   const said = all.judge({ ...inTask, worstMicros: 1_500_001 }) as Stop;
   assert.deepEqual(said.counters, { scope: 'agent', actual: 151, limit: 150, window_secs: 60 });
   assert.equal(said.reason, 'spend of the agent in any 60 s: $1.51 of $1.50');
@@ -137,7 +137,7 @@ test('money is told in dollars, and a part of a cent counts as one', () => {
 
 test('a window slides: what is older than it is free again, at most one slice late', () => {
   const windowSecs = budgetSlices; // A slice is one second.
-  const all = seated(jointBudget(calls(2, { windowSecs })));
+  const all = bindControl(jointBudget(calls(2, { windowSecs })));
   all.decided(allow, {}, 500);
   all.decided(allow, {}, 4_999);
   const refusedAt = (...times: readonly number[]) => times.map((atMs) => all.judge(inTask, atMs).kind);
@@ -151,7 +151,7 @@ test('a window slides: what is older than it is free again, at most one slice la
 
 test('what is given back goes back to the slice it was taken in; from one that is over nothing can be', () => {
   const budget = calls(10, { unit: 'tokens', windowSecs: budgetSlices });
-  const all = seated(jointBudget(budget));
+  const all = bindControl(jointBudget(budget));
   const worst = { worstTokens: 6 };
   all.decided(allow, worst, 0);
   all.decided(allow, worst, 2_500);
@@ -168,7 +168,7 @@ test('what is given back goes back to the slice it was taken in; from one that i
 
 test('no window of any length ever holds more than the limit, whenever calls come', () => {
   const budget = calls(7, { windowSecs: 3 });
-  const { judge, decided } = seated(jointBudget(budget));
+  const { judge, decided } = bindControl(jointBudget(budget));
   const passed: number[] = [];
   let seed = 7;
   for (let atMs = 0; passed.length < 500; atMs += seed % 400) {

@@ -7,14 +7,14 @@ import { markValue, type ResultMark } from '../../../../src/core/controls/loop/r
 import { seenCallsMax } from '../../../../src/core/limits.ts';
 import type { LoopSettings } from '../../../../src/core/settings.ts';
 import { allow, type Stop } from '../../../../src/core/verdict.ts';
-import { seated } from '../../../control-story.ts';
+import { bindControl } from '../../../control-story.ts';
 
 const markText = (text: string, ok = true): ResultMark => markValue(text, ok)!;
 
 /** A watched agent: what it says, calls and gets, told turn by turn. */
 function watched(said: Partial<LoopSettings> = {}) {
   const control = loop({ ...defaultSettings.loop, ...said });
-  const task = seated(control);
+  const task = bindControl(control);
   let atMs = 0;
   const says = (recurs: boolean, calls?: boolean) =>
     task.tell({ type: 'text-observed', atMs, similarity: 0, recurs, ...(calls === undefined ? {} : { calls }) });
@@ -356,7 +356,7 @@ test('once a failing call works its failures are forgotten, and what it repeats 
 test('a failing call is refused for a minute; one that waiting may mend is left to its breaker', () => {
   const call = { name: 'api', fingerprint: 7 };
   const failing = (mark: ResultMark) => {
-    const task = seated(loop(defaultSettings.loop));
+    const task = bindControl(loop(defaultSettings.loop));
     for (let i = 0; i < 5; i++) {
       task.decided(allow, call);
       task.settled({ kind: 'failure', error: 'Error', errorFingerprint: 3 }, call, { result: mark });
@@ -385,7 +385,7 @@ test('a tool that may repeat itself is not refused for what others repeat', () =
 });
 
 test('another policy that weighs fewer turns weighs them at once', () => {
-  const task = seated(loop(defaultSettings.loop));
+  const task = bindControl(loop(defaultSettings.loop));
   const turn = (control: ReturnType<typeof loop>, call: number) => {
     const settled = { name: 'read', call, result: markText('same') };
     control.apply(task.cell.state, { type: 'call-observed', atMs: 0, name: 'read', call }, 'self');
@@ -398,7 +398,7 @@ test('another policy that weighs fewer turns weighs them at once', () => {
 
 test('a repeat is refused before the task halts, and the refusal counts as one more of its kind', () => {
   const control = loop(defaultSettings.loop);
-  const task = seated(control);
+  const task = bindControl(control);
   const call = { name: 'read', fingerprint: 7 };
   let ran = 0;
   for (;;) {
@@ -467,7 +467,7 @@ test('what is remembered is bounded, whatever comes', () => {
 });
 
 test('a tool whose breaker is patient is granted as many failures', () => {
-  const task = seated(loop(defaultSettings.loop));
+  const task = bindControl(loop(defaultSettings.loop));
   const call = { name: 'fetch', fingerprint: 7, chances: 8 };
   let ran = 0;
   while (task.judge(call) === allow && task.check() === allow) {

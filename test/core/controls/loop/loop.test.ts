@@ -4,7 +4,7 @@ import { defaultSettings } from '../../../../src/core/controls/defaults.ts';
 import { loop } from '../../../../src/core/controls/loop/loop.ts';
 import { refusedCallsMax } from '../../../../src/core/limits.ts';
 import { allow, type Stop } from '../../../../src/core/verdict.ts';
-import { seated, stopOf } from '../../../control-story.ts';
+import { bindControl, stopOf } from '../../../control-story.ts';
 
 const control = loop({ ...defaultSettings.loop, similarityJaccardThreshold: 0.9, windowSize: 3, refusedRepeats: 2 });
 const deny = stopOf('deny');
@@ -24,7 +24,7 @@ test('a loop is of one task and begins with nothing seen', () => {
 });
 
 test('texts in a row that are alike halt at the window, with the smallest likeness among them', () => {
-  const task = seated(control);
+  const task = bindControl(control);
   const rows: readonly [similarity: number, alike: number, likeness: number][] = [
     [-1, 0, 1],
     [0.95, 1, 0.95],
@@ -42,7 +42,7 @@ test('texts in a row that are alike halt at the window, with the smallest likene
 });
 
 test('a call that was refused twice halts when it is proposed a third time unchanged', () => {
-  const task = seated(control);
+  const task = bindControl(control);
   assert.equal(task.judge(call), allow);
   task.decided(deny, call);
   assert.equal(task.judge(call), allow);
@@ -55,7 +55,7 @@ test('a call that was refused twice halts when it is proposed a third time uncha
 });
 
 test('a call that nobody looked at, and one that waits or asks, is not remembered', () => {
-  const task = seated(control);
+  const task = bindControl(control);
   task.decided(deny, { ...call, fingerprint: 0 });
   task.decided(stopOf('wait'), call);
   task.decided(stopOf('ask'), call);
@@ -65,7 +65,7 @@ test('a call that nobody looked at, and one that waits or asks, is not remembere
 });
 
 test('once it was let through a call is forgotten, and only that one', () => {
-  const task = seated(control);
+  const task = bindControl(control);
   for (const fingerprint of [1, 2, 3]) task.decided(deny, { fingerprint });
   task.decided(allow, { fingerprint: 9 });
   const remembered = () => task.cell.state.refused.map(({ fingerprint }) => fingerprint);
@@ -79,7 +79,7 @@ test('once it was let through a call is forgotten, and only that one', () => {
 });
 
 test('from the time it was given a refused call is no repeat, and counting begins anew', () => {
-  const task = seated(control);
+  const task = bindControl(control);
   task.decided(until(1_000), call, 0);
   task.decided(until(1_000), call, 10);
   assert.deepEqual(task.judge(call, 999), loopHalt(3));
@@ -93,7 +93,7 @@ test('from the time it was given a refused call is no repeat, and counting begin
 });
 
 test('genuinely new words from a person clear what was seen; another event does not', () => {
-  const task = seated(control);
+  const task = bindControl(control);
   task.decided(deny, call);
   task.tell({ type: 'text-observed', atMs: 0, similarity: 0.95 });
   task.tell({ type: 'sign-observed', atMs: 0 });
@@ -103,7 +103,7 @@ test('genuinely new words from a person clear what was seen; another event does 
 });
 
 test('only so many refused calls are remembered: the oldest goes', () => {
-  const task = seated(control);
+  const task = bindControl(control);
   for (let fingerprint = 1; fingerprint <= refusedCallsMax; fingerprint++) task.decided(deny, { fingerprint });
   assert.equal(task.cell.state.refused.length, refusedCallsMax);
   assert.equal(task.cell.state.refused[0]?.fingerprint, 1);
@@ -113,7 +113,7 @@ test('only so many refused calls are remembered: the oldest goes', () => {
 });
 
 test('twins of one turn are one proposal, and the next turn is another', () => {
-  const task = seated(control);
+  const task = bindControl(control);
   const turn = (turnId: string) => ({ ...call, turnId });
   const times = () => task.cell.state.refused[0]?.times;
   task.decided(deny, turn('a'));
@@ -131,7 +131,7 @@ test('twins of one turn are one proposal, and the next turn is another', () => {
 });
 
 test('a call is refused from the first repeat on where no refused call may be repeated', () => {
-  const task = seated(loop({ ...defaultSettings.loop, refusedRepeats: 1 }));
+  const task = bindControl(loop({ ...defaultSettings.loop, refusedRepeats: 1 }));
   assert.equal(task.judge(call), allow, 'never refused');
   task.decided(until(1_000), { ...call, turnId: 'a' });
   assert.equal((task.judge(call) as Stop).kind, 'halt');

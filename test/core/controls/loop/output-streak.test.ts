@@ -3,10 +3,10 @@ import { test } from 'node:test';
 import { defaultSettings } from '../../../../src/core/controls/defaults.ts';
 import { loop } from '../../../../src/core/controls/loop/loop.ts';
 import { markValue } from '../../../../src/core/controls/loop/result-mark.ts';
-import { seated } from '../../../control-story.ts';
+import { bindControl } from '../../../control-story.ts';
 
 function speaker(rowAcrossCalls = true) {
-  const task = seated(loop({ ...defaultSettings.loop, rowAcrossCalls }));
+  const task = bindControl(loop({ ...defaultSettings.loop, rowAcrossCalls }));
   return {
     says: (more = {}) => task.tell({ type: 'text-observed', atMs: 0, similarity: 1, ...more }),
     gets: (text: string, call = 1) =>

@@ -5,12 +5,12 @@ import { loop } from '../../../../src/core/controls/loop/loop.ts';
 import { markValue } from '../../../../src/core/controls/loop/result-mark.ts';
 import type { LoopSettings } from '../../../../src/core/settings.ts';
 import { allow, type Counters, type Stop } from '../../../../src/core/verdict.ts';
-import { seated, stopOf } from '../../../control-story.ts';
+import { bindControl, stopOf } from '../../../control-story.ts';
 
 /** A watched agent, a second per turn unless told otherwise. */
 function watched(said: Partial<LoopSettings> = {}, turnMs = 1_000) {
   const control = loop({ ...defaultSettings.loop, ...said });
-  const task = seated(control);
+  const task = bindControl(control);
   let atMs = 50_000;
   const says = (recurs: boolean, calls?: boolean) =>
     task.tell({ type: 'text-observed', atMs, similarity: 0, recurs, ...(calls !== undefined && { calls }) });

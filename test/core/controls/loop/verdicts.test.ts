@@ -6,11 +6,11 @@ import { loop } from '../../../../src/core/controls/loop/loop.ts';
 import { markValue } from '../../../../src/core/controls/loop/result-mark.ts';
 import type { LoopSettings } from '../../../../src/core/settings.ts';
 import { allow, type Stop } from '../../../../src/core/verdict.ts';
-import { seated, stopOf } from '../../../control-story.ts';
+import { bindControl, stopOf } from '../../../control-story.ts';
 
 /** A guarded agent: what is decided about its calls, and what they bring. */
 function guarded(said: Partial<LoopSettings> = {}) {
-  const task = seated(loop({ ...defaultSettings.loop, ...said }));
+  const task = bindControl(loop({ ...defaultSettings.loop, ...said }));
   return {
     ...task,
     runs(action: Partial<Action>, text: string, ok = true, atMs = 0) {
@@ -35,7 +35,7 @@ test('what a tool is used for holds from the moment that a policy says so', () =
   const agent = guarded();
   for (let i = 0; i < 8; i++) agent.runs(read, 'same');
   for (const [habit, kind] of rows) {
-    const anew = seated(loop({ ...defaultSettings.loop, tools: { read: habit } }));
+    const anew = bindControl(loop({ ...defaultSettings.loop, tools: { read: habit } }));
     anew.cell.state = agent.cell.state;
     assert.equal(anew.judge(read).kind, kind, habit);
   }
