@@ -8,10 +8,10 @@ import type { Shared, Store } from '../ports/store.ts';
 import { type Said, type Terminal, usageError } from './command.ts';
 
 /** A store that others see, too. */
-export type SharedStore = Store & { readonly shared: Shared };
+export type CrossProcessStore = Store & { readonly shared: Shared };
 
 /** Which store is meant, with a name that may be shown: it has no password in it. */
-export type StorePlace =
+export type StoreAddress =
   | { readonly kind: 'sqlite'; readonly name: string; readonly path: string }
   | { readonly kind: 'redis'; readonly name: string; readonly url: string; readonly prefix: string | undefined };
 
@@ -19,56 +19,61 @@ export type StorePlace =
 const deadlineMs = 1_000;
 const waitMs = 2_000;
 
-export function storePlace({ given }: Said, { env, cwd }: Terminal): StorePlace {
-  const [from, text] = given.has('--store')
+export function findStoreAddress({ given }: Said, { env, cwd }: Terminal): StoreAddress {
+  const [optionName, text] = given.has('--store')
     ? ['--store', given.get('--store')!]
     : ['SWITCHGEAR_STORE', env.SWITCHGEAR_STORE || `sqlite:${join(stateFolder(env), 'state.db')}`];
-  if (/^rediss?:/.test(text)) return redisPlace(from, text);
+  if (/^rediss?:/.test(text)) return parseRedisAddress(optionName, text);
   const [, path] = /^sqlite:(?:\/\/(?=\/|[^/]))?(.+)$/s.exec(text) ?? [];
-  if (path === undefined || path.includes('\0')) throw wrongPlace(from, text);
+  if (path === undefined || path.includes('\0')) throw addressError(optionName, text);
   // A shell leaves the sign of the home folder alone where it does not begin a word.
-  const full = resolve(cwd, path.replace(/^~(?=\/)/, homeOf(env)));
+  const full = resolve(cwd, path.replace(/^~(?=\/)/, findHomeFolder(env)));
   return { kind: 'sqlite', name: `sqlite:${full}`, path: full };
 }
 
 /** `$XDG_STATE_HOME/switchgear`; a relative folder does not count, says the standard. */
 export function stateFolder(env: Terminal['env']): string {
   const { XDG_STATE_HOME: state = '' } = env;
-  return join(isAbsolute(state) ? state : join(homeOf(env), '.local', 'state'), 'switchgear');
+  return join(isAbsolute(state) ? state : join(findHomeFolder(env), '.local', 'state'), 'switchgear');
 }
 
-function homeOf({ HOME }: Terminal['env']): string {
+function findHomeFolder({ HOME }: Terminal['env']): string {
   return HOME || homedir();
 }
 
-function redisPlace(from: string, text: string): StorePlace {
-  if (!/^rediss?:\/\/[^\s/?#]/.test(text) || !URL.canParse(text)) throw wrongPlace(from, text);
+function parseRedisAddress(optionName: string, text: string): StoreAddress {
+  if (!/^rediss?:\/\/[^\s/?#]/.test(text) || !URL.canParse(text)) throw addressError(optionName, text);
   const url = new URL(text);
   const prefix = url.searchParams.get('prefix') ?? undefined;
   if (prefix !== undefined && !/^[^{}\s]{1,100}$/.test(prefix)) {
-    throw usageError(`${from}: the prefix must be a word without braces, got ${JSON.stringify(prefix.slice(0, 200))}`);
+    throw usageError(
+      `${optionName}: the prefix must be a word without braces, got ${JSON.stringify(prefix.slice(0, 200))}`,
+    );
   }
   for (const other of url.searchParams.keys()) {
-    if (other !== 'prefix') throw usageError(`${from}: ?${other} is not known; an address may end with ?prefix=NAME`);
+    if (other !== 'prefix')
+      throw usageError(`${optionName}: ?${other} is not known; an address may end with ?prefix=NAME`);
   }
   if (!/^(\/\d*)?$/.test(url.pathname)) {
-    throw usageError(`${from}: after the host comes the number of a database, got ${JSON.stringify(url.pathname)}`);
+    throw usageError(
+      `${optionName}: after the host comes the number of a database, got ${JSON.stringify(url.pathname)}`,
+    );
   }
   url.search = '';
   const name = `${url.protocol}//${url.host}${url.pathname === '/' ? '' : url.pathname}`;
   return { kind: 'redis', name: prefix === undefined ? name : `${name}?prefix=${prefix}`, url: url.href, prefix };
 }
 
-function wrongPlace(from: string, text: string): SwitchgearError {
+function addressError(optionName: string, text: string): SwitchgearError {
   const shown = JSON.stringify(text.replace(/\/\/[^@]*@/, '//…@').slice(0, 200));
-  return usageError(`${from} must be sqlite:PATH, redis://HOST:PORT or rediss://HOST:PORT, got ${shown}`);
+  return usageError(`${optionName} must be sqlite:PATH, redis://HOST:PORT or rediss://HOST:PORT, got ${shown}`);
 }
 
 /** Whether there is something to open: a command that only looks makes no file. */
-export function isThere(place: StorePlace): boolean {
-  if (place.kind === 'redis') return true;
+export function storeExists(address: StoreAddress): boolean {
+  if (address.kind === 'redis') return true;
   try {
-    return statSync(place.path, { throwIfNoEntry: false }) !== undefined;
+    return statSync(address.path, { throwIfNoEntry: false }) !== undefined;
   } catch {
     return true; // Whoever opens it says what is wrong.
   }
@@ -80,12 +85,12 @@ export function isThere(place: StorePlace): boolean {
  * the file as it is (`isBrief`).
  */
 export async function withStore<T>(
-  place: StorePlace,
-  work: (store: SharedStore) => Promise<T>,
+  address: StoreAddress,
+  work: (store: CrossProcessStore) => Promise<T>,
   { verify = true, isBrief = false }: { readonly verify?: boolean; readonly isBrief?: boolean } = {},
 ): Promise<T> {
-  const store = await open(place, verify, isBrief).catch((error: unknown) => {
-    throw told(error, place);
+  const store = await openStore(address, verify, isBrief).catch((error: unknown) => {
+    throw explainOpenError(error, address);
   });
   try {
     return await work(store);
@@ -94,14 +99,14 @@ export async function withStore<T>(
   }
 }
 
-async function open(place: StorePlace, verify: boolean, isBrief: boolean): Promise<SharedStore> {
-  if (place.kind === 'sqlite') {
-    checkFile(place.path);
+async function openStore(address: StoreAddress, verify: boolean, isBrief: boolean): Promise<CrossProcessStore> {
+  if (address.kind === 'sqlite') {
+    checkSqliteFile(address.path);
     const { sqliteStore } = await import('../stores/sqlite/index.ts');
-    return sqliteStore({ path: place.path, waitMs, verify, isBrief });
+    return sqliteStore({ path: address.path, waitMs, verify, isBrief });
   }
   const { redisStore } = await import('../stores/redis/index.ts');
-  const { url, prefix, name } = place;
+  const { url, prefix, name } = address;
   const store = await redisStore({ url, deadlineMs, ...(prefix !== undefined && { prefix }) });
   const { state, reason } = store.shared.health;
   if (state === 'shared') return store;
@@ -110,7 +115,7 @@ async function open(place: StorePlace, verify: boolean, isBrief: boolean): Promi
 }
 
 /** The error in words that fit a command: which store it was, and what of it could not be made. */
-function told(error: unknown, { name }: StorePlace): unknown {
+function explainOpenError(error: unknown, { name }: StoreAddress): unknown {
   if (!(error instanceof SwitchgearError)) return error;
   const { code, message, cause } = error;
   const why = (cause as NodeJS.ErrnoException | undefined)?.code ?? '';
@@ -121,7 +126,7 @@ function told(error: unknown, { name }: StorePlace): unknown {
 }
 
 /** A gear sets a damaged file aside; a command that was given the wrong name must not. */
-function checkFile(path: string): void {
+function checkSqliteFile(path: string): void {
   const head = Buffer.alloc(16);
   let read = 0;
   try {
@@ -140,6 +145,6 @@ function checkFile(path: string): void {
 }
 
 /** What ends a command whose store did not take what it was told. */
-export function notDone(place: StorePlace, reason: string): SwitchgearError {
-  return new SwitchgearError('store_unreachable', `the store ${place.name} did not take it: ${reason}`);
+export function storeWriteError(address: StoreAddress, reason: string): SwitchgearError {
+  return new SwitchgearError('store_unreachable', `the store ${address.name} did not take it: ${reason}`);
 }

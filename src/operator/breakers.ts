@@ -1,6 +1,6 @@
 /** Breakers as they lie in a store: found by name, told as they are now. */
 
-import type { SharedStore } from '../cli/store-option.ts';
+import type { CrossProcessStore } from '../cli/store-option.ts';
 import type { BreakerState } from '../core/controls/breaker/state.ts';
 import type { Stored } from '../ports/store.ts';
 
@@ -24,7 +24,7 @@ export interface StoredBreaker {
   readonly untilMs?: number;
 }
 
-export async function storedBreakers(store: SharedStore): Promise<readonly StoredBreaker[]> {
+export async function storedBreakers(store: CrossProcessStore): Promise<readonly StoredBreaker[]> {
   const atMs = store.clock.nowMs();
   const found = await store.shared.read('breaker/', breakersShown);
   return found.flatMap((stored) => readBreaker(stored, atMs));

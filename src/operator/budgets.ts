@@ -1,6 +1,6 @@
 /** Budgets beyond one task as they lie in a store: whose they are, what is booked of them now, and of how much. */
 
-import type { SharedStore } from '../cli/store-option.ts';
+import type { CrossProcessStore } from '../cli/store-option.ts';
 import { count, span } from '../cli/terminal-table.ts';
 import { microsPerCent } from '../core/controls/budget/budget.ts';
 import { type BudgetWindow, usedAt } from '../core/controls/budget/joint-budget.ts';
@@ -26,7 +26,7 @@ export interface StoredBudget {
 }
 
 /** Those of which something is booked. */
-export async function storedBudgets(store: SharedStore): Promise<readonly StoredBudget[]> {
+export async function storedBudgets(store: CrossProcessStore): Promise<readonly StoredBudget[]> {
   const atMs = store.clock.nowMs();
   const found = await store.shared.read('budget/', budgetsShown);
   return found.flatMap((stored) => readBudget(stored, atMs)).filter(({ used }) => used > 0);

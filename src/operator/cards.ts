@@ -1,13 +1,13 @@
 /** The cards of a store as the inbox reads them: found by the beginning of an id, and told in words. */
 
-import type { SharedStore } from '../cli/store-option.ts';
+import type { CrossProcessStore } from '../cli/store-option.ts';
 import { type Cell, plain, span } from '../cli/terminal-table.ts';
 import type { Card } from '../core/card.ts';
 import { SwitchgearError } from '../core/error.ts';
 import { journalEntriesMax } from '../core/limits.ts';
 import { quoted } from '../core/quote.ts';
 
-export async function cardsOf({ shared }: SharedStore): Promise<readonly Card[]> {
+export async function cardsOf({ shared }: CrossProcessStore): Promise<readonly Card[]> {
   const stored = await shared.read('card/', journalEntriesMax);
   return stored.flatMap(({ state }) => (state === null ? [] : [state as Card]));
 }

@@ -1,6 +1,6 @@
 /** The tasks of all processes on a store: those that they show, and those that only the journal tells of. */
 
-import type { SharedStore } from '../cli/store-option.ts';
+import type { CrossProcessStore } from '../cli/store-option.ts';
 import type { Card } from '../core/card.ts';
 import { microsPerCent } from '../core/controls/budget/budget.ts';
 import type { EntryBody } from '../core/event.ts';
@@ -26,7 +26,7 @@ export interface KnownTask extends JournalTask {
 }
 
 /** All of them, the oldest first. A task whose process is gone is closed as lost, once, with a card. */
-export async function knownTasks(store: SharedStore): Promise<readonly KnownTask[]> {
+export async function knownTasks(store: CrossProcessStore): Promise<readonly KnownTask[]> {
   const { shared, clock } = store;
   const live = await shared.read(livePrefix, shownMax);
   const owners = new Map((await shared.read(ownerPrefix, shownMax)).map(({ key, state }) => [key, state as Owner]));
@@ -73,7 +73,13 @@ function knownTask(task: LiveTask, atMs: number): KnownTask {
 }
 
 /** Closes a task as lost and says so, unless somebody was faster; one below another goes without a card of its own. */
-async function close(store: SharedStore, key: string, task: LiveTask, isTold: boolean, atMs: number): Promise<boolean> {
+async function close(
+  store: CrossProcessStore,
+  key: string,
+  task: LiveTask,
+  isTold: boolean,
+  atMs: number,
+): Promise<boolean> {
   const { id, agent, session, owner, parent } = task;
   const cell = store.cell<LiveTask | null>(key, () => null, { keepMs: lostKeepMs });
   const card = isTold || parent !== undefined ? undefined : cardOf(task);

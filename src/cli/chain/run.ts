@@ -16,7 +16,7 @@ import type { CheckedPolicy } from '../../policy/index.ts';
 import type { Approver } from '../../ports/approver.ts';
 import { exitCodes, readArgs, type Said, type Terminal, usageError } from '../command.ts';
 import { effectivePolicy } from '../policy-option.ts';
-import { type SharedStore, storePlace, withStore } from '../store-option.ts';
+import { type CrossProcessStore, findStoreAddress, withStore } from '../store-option.ts';
 import { plain } from '../terminal-table.ts';
 import { findAbilities } from './abilities.ts';
 import { liveLines } from './live-output.ts';
@@ -71,7 +71,7 @@ export async function resumeChain(args: readonly string[], terminal: Terminal): 
   if (id === undefined) throw usageError('chain resume: say which run; switchgear chain list names them');
   return toldWrong(terminal, () => {
     const { policy } = effectivePolicy(said.given.get('--policy'), terminal);
-    const sources = async (store: SharedStore) => {
+    const sources = async (store: CrossProcessStore) => {
       const { origin } = await withoutAbilities(store).show(await fullId(withoutAbilities(store), id));
       return sourcesIn(said, terminal, policy, folderOf(origin, terminal));
     };
@@ -99,12 +99,12 @@ async function begin(
   said: Said,
   terminal: Terminal,
   policy: CheckedPolicy,
-  sources: (store: SharedStore) => Promise<readonly AbilitySource[]>,
+  sources: (store: CrossProcessStore) => Promise<readonly AbilitySource[]>,
   go: (chains: Chains, signal: AbortSignal, wait: boolean) => Promise<RunState>,
 ): Promise<number> {
   const { on } = said;
   const isTold = !on.has('--json');
-  return withStore(storePlace(said, terminal), async (store) => {
+  return withStore(findStoreAddress(said, terminal), async (store) => {
     const stop = new AbortController();
     const reach = reachOf(said, store.clock);
     const abilities = await sources(store);
@@ -130,7 +130,7 @@ async function begin(
 }
 
 /** At the terminal where somebody sits there, and in the inbox. Who leaves the terminal at a question ends the run. */
-function approverAt({ input, err }: Terminal, store: SharedStore, stop: AbortController): Approver {
+function approverAt({ input, err }: Terminal, store: CrossProcessStore, stop: AbortController): Approver {
   if (input === undefined) return cardApprover({ store });
   const here = atTerminal({ input });
   return firstAnswer(

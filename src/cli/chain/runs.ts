@@ -6,7 +6,7 @@ import { isOver } from '../../chains/run/state/transitions.ts';
 import { SwitchgearError } from '../../core/error.ts';
 import type { Clock } from '../../ports/clock.ts';
 import { exitCodes, readArgs, type Said, type Terminal, usageError } from '../command.ts';
-import { isThere, type SharedStore, storePlace, withStore } from '../store-option.ts';
+import { type CrossProcessStore, findStoreAddress, storeExists, withStore } from '../store-option.ts';
 import { painter, plain, table } from '../terminal-table.ts';
 import { duration, lastWords, type Reach, runPage, statusCell } from './report.ts';
 
@@ -32,7 +32,7 @@ export async function fullId(chains: Chains, id: string): Promise<string> {
 }
 
 /** The runs of a store, for whoever looks at them: nothing can be done there by anybody's abilities. */
-export function withoutAbilities(store: SharedStore): Chains {
+export function withoutAbilities(store: CrossProcessStore): Chains {
   return createChains({ store, abilities: [], log: 'silent', env: {} });
 }
 
@@ -41,14 +41,16 @@ async function withRuns<T>(
   terminal: Terminal,
   work: (chains: Chains, clock: Clock) => Promise<T>,
 ): Promise<T> {
-  const place = storePlace(said, terminal);
-  if (!isThere(place)) throw new SwitchgearError('unknown_run', `nobody has used the store ${place.name} yet`);
-  return withStore(place, (store) => work(withoutAbilities(store), store.clock));
+  const address = findStoreAddress(said, terminal);
+  if (!storeExists(address)) throw new SwitchgearError('unknown_run', `nobody has used the store ${address.name} yet`);
+  return withStore(address, (store) => work(withoutAbilities(store), store.clock));
 }
 
 export async function listChains(args: readonly string[], terminal: Terminal): Promise<number> {
   const said = readArgs(args, ['--json', '--all'], 0, ['--store']);
-  const all = isThere(storePlace(said, terminal)) ? await withRuns(said, terminal, (chains) => chains.list()) : [];
+  const all = storeExists(findStoreAddress(said, terminal))
+    ? await withRuns(said, terminal, (chains) => chains.list())
+    : [];
   const runs = all
     .filter((run) => said.on.has('--all') || !isOver(run))
     .toSorted((one, other) => other.startedWallMs - one.startedWallMs);

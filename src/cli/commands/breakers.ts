@@ -13,7 +13,7 @@ import { hasCounted, type StoredBreaker, storedBreakers } from '../../operator/b
 import type { Change } from '../../ports/store.ts';
 import { type Command, exitCodes, readArgs, type Said, type Terminal, usageError } from '../command.ts';
 import { effectivePolicy } from '../policy-option.ts';
-import { type SharedStore, storePlace, withStore } from '../store-option.ts';
+import { type CrossProcessStore, findStoreAddress, withStore } from '../store-option.ts';
 import { count, plain, span } from '../terminal-table.ts';
 import { give, givenOrder, reasonOf, targetOf } from './send-order.ts';
 
@@ -24,15 +24,15 @@ export const trip: Command = {
     const [tool] = said.words;
     if (tool === undefined || tool === '') throw usageError('trip: say which tool');
     const settings = tripSettings(said, tool, terminal);
-    const place = storePlace(said, terminal);
-    return withStore(place, async (store) => {
+    const address = findStoreAddress(said, terminal);
+    return withStore(address, async (store) => {
       const atMs = store.clock.nowMs();
       const lasts = settings.recovery === 'timed' ? { untilMs: atMs + settings.recoveryTimeoutSecs * 1000 } : {};
       const found = (await storedBreakers(store)).filter(({ name }) => name === tool);
       const reason = reasonOf(said);
       await give(
         store,
-        place,
+        address,
         givenOrder('trip', tool, reason),
         (orders) => ({ ...orders, trips: withOrder(orders.trips, { target: tool, atMs, reason, ...lasts }) }),
         found.slice(0, storeBatchMax).map((each) => tripStep(store, each, openFor(settings, lasts, atMs), atMs)),
@@ -67,7 +67,12 @@ function tripSettings({ given }: Said, tool: string, terminal: Terminal): Breake
   return { ...defaultBreaker, recoveryTimeoutSecs };
 }
 
-function tripStep(store: SharedStore, { key, name }: StoredBreaker, settings: BreakerSettings, atMs: number): Change {
+function tripStep(
+  store: CrossProcessStore,
+  { key, name }: StoredBreaker,
+  settings: BreakerSettings,
+  atMs: number,
+): Change {
   return changeOf(store, key, (state) => {
     openBreaker(state, settings, atMs, handTrip);
     const { generation, cause, openUntilMs: untilMs, trips } = state;
@@ -83,23 +88,23 @@ export const reset: Command = {
   async run(args, terminal) {
     const said = readArgs(args, ['--json', '--all'], 1, ['--store']);
     const tool = targetOf(said, 'a tool');
-    const place = storePlace(said, terminal);
-    return withStore(place, async (store) => {
+    const address = findStoreAddress(said, terminal);
+    return withStore(address, async (store) => {
       const all = await storedBreakers(store);
       const found = all.filter((each) => (tool ?? each.name) === each.name && hasCounted(each));
       const atMs = store.clock.nowMs();
       const steps = found.map(({ key, name }) => resetStep(store, key, name, atMs));
-      const ordered = await give(store, place, givenOrder('reset', tool, ''), (orders) => {
+      const ordered = await give(store, address, givenOrder('reset', tool, ''), (orders) => {
         const trips = tool === null ? [] : withoutTarget(orders.trips, tool);
         return trips.length === orders.trips.length && steps.length === 0 ? undefined : { ...orders, trips };
       });
       // A deal for some at a time: a thousand breakers need not be reset in one step.
       for (let at = 0; at < steps.length; at += storeBatchMax) {
-        await give(store, place, undefined, () => undefined, steps.slice(at, at + storeBatchMax));
+        await give(store, address, undefined, () => undefined, steps.slice(at, at + storeBatchMax));
       }
       if (!ordered) {
         const whose = tool === null ? 'no breaker' : `no breaker of ${JSON.stringify(tool)}`;
-        throw new SwitchgearError('not_found', `${whose} has counted anything on ${place.name}: nothing to reset`);
+        throw new SwitchgearError('not_found', `${whose} has counted anything on ${address.name}: nothing to reset`);
       }
       report(found, tool, said, terminal);
       return exitCodes.ok;
@@ -119,7 +124,7 @@ function report(found: readonly StoredBreaker[], tool: string | null, { on }: Sa
   if (held.length > 0) out(`${count(held.length, 'breaker')} held by a program: calls stay refused until it lets go.`);
 }
 
-function resetStep(store: SharedStore, key: string, name: string, atMs: number): Change {
+function resetStep(store: CrossProcessStore, key: string, name: string, atMs: number): Change {
   return changeOf(store, key, (state) => {
     resetBreaker(state);
     return { body: { type: 'breaker-reset', key, name, generation: state.generation }, atMs };
@@ -127,7 +132,7 @@ function resetStep(store: SharedStore, key: string, name: string, atMs: number):
 }
 
 function changeOf(
-  store: SharedStore,
+  store: CrossProcessStore,
   key: string,
   step: (state: BreakerState) => { readonly body: EntryBody; readonly atMs: number },
 ): Change {

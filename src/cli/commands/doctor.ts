@@ -10,7 +10,7 @@ import type { HostName } from '../../hooks/hosts/hook-event.ts';
 import { hosts } from '../../hooks/hosts/index.ts';
 import { guardEvent, hooksIn, settingsPath, wantedEvents } from '../../hooks/install/settings-files.ts';
 import { type Command, exitCodes, readArgs, type Terminal, usageError } from '../command.ts';
-import { storePlace, withStore } from '../store-option.ts';
+import { findStoreAddress, withStore } from '../store-option.ts';
 import { codexGoesOn, homesOf } from './init.ts';
 
 export const command: Command = {
@@ -28,11 +28,11 @@ export const command: Command = {
       throw usageError(`doctor: say one of ${Object.keys(hosts).join(', ')}, or nothing`);
     }
     const wanted = named === undefined ? (Object.keys(hosts) as HostName[]) : [named as HostName];
-    const place = storePlace(said, terminal);
+    const address = findStoreAddress(said, terminal);
     const findings: Finding[] = [{ ok: true, says: `Node ${process.versions.node}` }];
     try {
-      await withStore(place, async () => {});
-      findings.push({ ok: true, says: `the store ${place.name} answers` });
+      await withStore(address, async () => {});
+      findings.push({ ok: true, says: `the store ${address.name} answers` });
     } catch (error) {
       if (!(error instanceof SwitchgearError)) throw error;
       findings.push({ ok: false, says: `${error.message}: every call is refused until it can be used` });

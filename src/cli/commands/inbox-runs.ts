@@ -11,22 +11,22 @@ import { exitCodes, type Said, type Terminal, usageError } from '../command.ts';
 import type { Wish } from '../run/halt-prompt.ts';
 import { goOnWith } from '../run/resume.ts';
 import { pauseRun } from '../run/run-pause.ts';
-import { notDone, type SharedStore, type StorePlace } from '../store-option.ts';
+import { type CrossProcessStore, type StoreAddress, storeWriteError } from '../store-option.ts';
 import { plain } from '../terminal-table.ts';
 
-type Verb = (store: SharedStore, said: Said, terminal: Terminal, place: StorePlace) => Promise<number>;
+type Verb = (store: CrossProcessStore, said: Said, terminal: Terminal, address: StoreAddress) => Promise<number>;
 
 const actionOf = { retry: 'retry_raised', narrow: 'narrow_scope', pause: 'pause', dismiss: 'dismiss' } as const;
 
 export const runVerbs: Readonly<Record<keyof typeof actionOf, Verb>> = {
-  retry: (store, said, terminal, place) => decide(store, said, terminal, place, { act: 'retry' }),
-  narrow(store, said, terminal, place) {
+  retry: (store, said, terminal, address) => decide(store, said, terminal, address, { act: 'retry' }),
+  narrow(store, said, terminal, address) {
     const prompt = said.words[2]?.trim();
     if (!prompt) throw usageError('say what it should do instead: switchgear inbox narrow ID "a smaller request"');
-    return decide(store, said, terminal, place, { act: 'narrow', prompt });
+    return decide(store, said, terminal, address, { act: 'narrow', prompt });
   },
-  pause: (store, said, terminal, place) => decide(store, said, terminal, place, { act: 'pause' }),
-  dismiss: (store, said, terminal, place) => decide(store, said, terminal, place, { act: 'dismiss' }),
+  pause: (store, said, terminal, address) => decide(store, said, terminal, address, { act: 'pause' }),
+  dismiss: (store, said, terminal, address) => decide(store, said, terminal, address, { act: 'dismiss' }),
 };
 
 export const runUsage = [
@@ -37,10 +37,10 @@ export const runUsage = [
 ];
 
 async function decide(
-  store: SharedStore,
+  store: CrossProcessStore,
   { words, given, on }: Said,
   terminal: Terminal,
-  place: StorePlace,
+  address: StoreAddress,
   wish: Exclude<Wish, { readonly act: 'leave' }>,
 ): Promise<number> {
   const card = oneOf(await cardsOf(store), words[1]!, 'card');
@@ -52,7 +52,7 @@ async function decide(
   // The process that waits reads the new request there, once it sees the answer.
   if (isWaitedFor && wish.act === 'narrow') await turnRun(store, run.task, 'waiting', { prompt: wish.prompt });
   const by = (given.get('--by') ?? userName()).slice(0, reasonLengthMax);
-  const turned = await answer(store, card, actionOf[wish.act], by, place);
+  const turned = await answer(store, card, actionOf[wish.act], by, address);
   await store.shared.settled();
   if (on.has('--json')) terminal.out(JSON.stringify(turned, null, 2));
   const say = on.has('--json') ? () => undefined : terminal.out;
@@ -75,21 +75,21 @@ async function decide(
   }
 }
 
-function pauseAgain(store: SharedStore, run: RunRecord, { actions }: Card): Card {
+function pauseAgain(store: CrossProcessStore, run: RunRecord, { actions }: Card): Card {
   return pauseRun(store, run, { retry: actions.includes('retry_raised'), narrow: actions.includes('narrow_scope') });
 }
 
 async function answer(
-  store: SharedStore,
+  store: CrossProcessStore,
   card: Card,
   action: CardAction,
   by: string,
-  place: StorePlace,
+  address: StoreAddress,
 ): Promise<Card | undefined> {
   const id = plain(card.id);
   const { status, card: turned } = await answerQuestion(store, card.id, action, by);
   if (status === 'taken') return turned;
-  if (status === 'unavailable') throw notDone(place, 'it is away');
+  if (status === 'unavailable') throw storeWriteError(address, 'it is away');
   const { answer: before, by: who = 'somebody', actions = [] } = turned ?? {};
   throw new SwitchgearError(
     'not_answered',

@@ -14,7 +14,14 @@ import { reasonLengthMax } from '../../core/limits.ts';
 import { cardsOf, inOrder, isOpen, oneOf, stateOf, subjectOf } from '../../operator/cards.ts';
 import { reachOf } from '../chain/runs.ts';
 import { type Command, exitCodes, readArgs, type Said, type Terminal, usageError } from '../command.ts';
-import { isThere, notDone, type SharedStore, type StorePlace, storePlace, withStore } from '../store-option.ts';
+import {
+  type CrossProcessStore,
+  findStoreAddress,
+  type StoreAddress,
+  storeExists,
+  storeWriteError,
+  withStore,
+} from '../store-option.ts';
 import { painter, plain, span, table } from '../terminal-table.ts';
 import { runUsage, runVerbs } from './inbox-runs.ts';
 
@@ -24,7 +31,7 @@ const lasting: Readonly<Record<string, CardAction>> = {
   always: 'approve_always',
 };
 
-type Verb = (store: SharedStore, said: Said, terminal: Terminal, place: StorePlace) => Promise<number>;
+type Verb = (store: CrossProcessStore, said: Said, terminal: Terminal, address: StoreAddress) => Promise<number>;
 
 const verbs: Readonly<Record<string, Verb>> = { list, show, approve, decline, standing, ...runVerbs };
 
@@ -50,17 +57,17 @@ export const command: Command = {
     const isMeant = verb === show || verb === approve || verb === decline || Object.hasOwn(runVerbs, word);
     if (isMeant && !id) throw usageError(`say which card: switchgear inbox ${word} ID`);
     if (!isMeant && id !== undefined) throw usageError(`inbox ${word} takes no ${JSON.stringify(id)}`);
-    const place = storePlace(said, terminal);
-    if (isThere(place)) return withStore(place, (store) => verb(store, said, terminal, place));
+    const address = findStoreAddress(said, terminal);
+    if (storeExists(address)) return withStore(address, (store) => verb(store, said, terminal, address));
     if (isMeant || said.given.has('--drop')) {
-      throw new SwitchgearError('not_found', `nobody has used the store ${place.name} yet`);
+      throw new SwitchgearError('not_found', `nobody has used the store ${address.name} yet`);
     }
     terminal.out(said.on.has('--json') ? '[]' : 'Nobody waits for an answer: nobody has used this store yet.');
     return exitCodes.ok;
   },
 };
 
-async function list(store: SharedStore, { on }: Said, terminal: Terminal): Promise<number> {
+async function list(store: CrossProcessStore, { on }: Said, terminal: Terminal): Promise<number> {
   const atMs = store.clock.nowMs();
   const all = inOrder(await cardsOf(store));
   const cards = on.has('--all') ? all : all.filter((card) => isOpen(card, atMs));
@@ -80,7 +87,7 @@ async function list(store: SharedStore, { on }: Said, terminal: Terminal): Promi
   return exitCodes.ok;
 }
 
-async function show(store: SharedStore, { words, on }: Said, terminal: Terminal): Promise<number> {
+async function show(store: CrossProcessStore, { words, on }: Said, terminal: Terminal): Promise<number> {
   const kept = oneOf(await cardsOf(store), words[1]!, 'card');
   if (on.has('--json')) {
     terminal.out(JSON.stringify(kept, null, 2));
@@ -104,27 +111,27 @@ async function show(store: SharedStore, { words, on }: Said, terminal: Terminal)
 }
 
 /** A card as a person may see it who sees the run: the card does not hold what its rules were filled with. */
-async function lookAt(store: SharedStore, card: Card): Promise<{ readonly card: Card; readonly run?: RunState }> {
+async function lookAt(store: CrossProcessStore, card: Card): Promise<{ readonly card: Card; readonly run?: RunState }> {
   const run = card.step && (await loadRun(store, card.step.run).catch((): undefined => undefined));
   return run === undefined ? { card } : { card: unveilOf(run.chain, run.params)(card), run };
 }
 
-function approve(store: SharedStore, said: Said, terminal: Terminal, place: StorePlace): Promise<number> {
+function approve(store: CrossProcessStore, said: Said, terminal: Terminal, address: StoreAddress): Promise<number> {
   const how = said.given.get('--for') ?? 'once';
   const answer = Object.hasOwn(lasting, how) ? lasting[how] : undefined;
   if (answer === undefined) throw usageError(`--for must be once, run or always, got ${JSON.stringify(how)}`);
-  return say(store, said, terminal, place, answer);
+  return say(store, said, terminal, address, answer);
 }
 
-function decline(store: SharedStore, said: Said, terminal: Terminal, place: StorePlace): Promise<number> {
-  return say(store, said, terminal, place, 'decline');
+function decline(store: CrossProcessStore, said: Said, terminal: Terminal, address: StoreAddress): Promise<number> {
+  return say(store, said, terminal, address, 'decline');
 }
 
 async function say(
-  store: SharedStore,
+  store: CrossProcessStore,
   said: Said,
   terminal: Terminal,
-  place: StorePlace,
+  address: StoreAddress,
   answer: CardAction,
 ): Promise<number> {
   const { words, given, on } = said;
@@ -134,7 +141,7 @@ async function say(
   const against = objection(card, answer, atMs);
   if (against !== undefined) throw new SwitchgearError('not_answered', against);
   const { status, card: turned } = await answerQuestion(store, card.id, answer, by);
-  if (status === 'unavailable') throw notDone(place, 'it is away');
+  if (status === 'unavailable') throw storeWriteError(address, 'it is away');
   if (status !== 'taken' || turned === undefined) {
     const late = turned && objection(turned, answer, store.clock.nowMs());
     throw new SwitchgearError('not_answered', late ?? `the card ${plain(card.id)} is gone`);
@@ -163,7 +170,7 @@ function objection(card: Card, answer: CardAction, atMs: number): string | undef
 }
 
 /** What to type next where nobody waits for the answer any more. */
-async function nextStep(store: SharedStore, said: Said, { step }: Card): Promise<string | undefined> {
+async function nextStep(store: CrossProcessStore, said: Said, { step }: Card): Promise<string | undefined> {
   if (step === undefined) return undefined;
   const run = await loadRun(store, step.run).catch((): undefined => undefined);
   if (run?.status !== 'waiting') return undefined;
@@ -172,7 +179,7 @@ async function nextStep(store: SharedStore, said: Said, { step }: Card): Promise
   return isLeft ? `Nobody runs it now; go on with: switchgear chain resume ${plain(run.id)}${options}` : undefined;
 }
 
-async function standing(store: SharedStore, { given, on }: Said, terminal: Terminal): Promise<number> {
+async function standing(store: CrossProcessStore, { given, on }: Said, terminal: Terminal): Promise<number> {
   const all = await listStanding(store);
   const wanted = given.get('--drop');
   if (wanted !== undefined) {

@@ -7,7 +7,7 @@ import type { EntryBody } from '../../core/event.ts';
 import { ordersMax, reasonLengthMax } from '../../core/limits.ts';
 import type { Change, Note } from '../../ports/store.ts';
 import { type Said, usageError } from '../command.ts';
-import { notDone, type SharedStore, type StorePlace } from '../store-option.ts';
+import { type CrossProcessStore, type StoreAddress, storeWriteError } from '../store-option.ts';
 
 export type Given = Extract<EntryBody, { readonly type: 'order-given' }>;
 
@@ -33,8 +33,8 @@ export function givenOrder(order: Given['order'], target: string | null, reason:
 
 /** Changes the orders of a store, with other cells in the same deal; false where there was nothing to change. */
 export async function give(
-  store: SharedStore,
-  place: StorePlace,
+  store: CrossProcessStore,
+  address: StoreAddress,
   body: Given | undefined,
   change: (orders: Orders, atMs: number) => Orders | undefined,
   others: readonly Change[] = [],
@@ -56,5 +56,5 @@ export async function give(
   if (result.status === 'committed') return true;
   if (isFull) throw new SwitchgearError('orders_full', `${ordersMax} tasks are paused one by one: use pause --all`);
   if (result.status === 'rejected' && result.by === 'cell') return false;
-  throw notDone(place, result.status === 'unavailable' ? result.reason : 'it is full');
+  throw storeWriteError(address, result.status === 'unavailable' ? result.reason : 'it is full');
 }

@@ -8,7 +8,13 @@ import { type KnownTask, knownTasks } from '../../operator/tasks.ts';
 import type { Health } from '../../ports/store.ts';
 import { closeLost } from '../../supervisor/lost-runs.ts';
 import { type Command, exitCodes, readArgs, type Terminal } from '../command.ts';
-import { isThere, type SharedStore, type StorePlace, storePlace, withStore } from '../store-option.ts';
+import {
+  type CrossProcessStore,
+  findStoreAddress,
+  type StoreAddress,
+  storeExists,
+  withStore,
+} from '../store-option.ts';
 import { type Cell, count, type Paint, painter, type Style, span, table } from '../terminal-table.ts';
 
 const cardsShown = 1_000;
@@ -30,20 +36,20 @@ export const command: Command = {
   usage: ['status                           show breakers, tasks, budgets, orders and open cards of a store'],
   async run(args, terminal) {
     const said = readArgs(args, ['--json'], 0, ['--store']);
-    const place = storePlace(said, terminal);
-    const status = isThere(place) ? await withStore(place, (store) => look(store, place)) : nothing(place);
+    const address = findStoreAddress(said, terminal);
+    const status = storeExists(address) ? await withStore(address, (store) => look(store, address)) : nothing(address);
     if (said.on.has('--json')) terminal.out(JSON.stringify(status, null, 2));
     else for (const line of page(status, terminal)) terminal.out(line);
     return exitCodes.ok;
   },
 };
 
-function nothing({ name }: StorePlace): Status {
+function nothing({ name }: StoreAddress): Status {
   const health = { state: 'shared', reason: 'nobody has used this store yet' } as const;
   return { store: name, health, atMs: 0, breakers: [], tasks: [], budgets: [], orders: noOrders, cards: [] };
 }
 
-async function look(store: SharedStore, { name }: StorePlace): Promise<Status> {
+async function look(store: CrossProcessStore, { name }: StoreAddress): Promise<Status> {
   const { shared, clock } = store;
   await closeLost(store); // Whoever looks first says what became of runs that nobody watches any more.
   const tasks = await knownTasks(store);

@@ -6,7 +6,7 @@ import { journalEntriesMax } from '../../core/limits.ts';
 import { entryLine } from '../../operator/entry-line.ts';
 import { entriesFrom, newest } from '../../operator/journal.ts';
 import { type Command, exitCodes, readArgs, type Terminal, usageError } from '../command.ts';
-import { isThere, type SharedStore, storePlace, withStore } from '../store-option.ts';
+import { type CrossProcessStore, findStoreAddress, storeExists, withStore } from '../store-option.ts';
 import { painter } from '../terminal-table.ts';
 
 const pollMs = 250;
@@ -17,11 +17,11 @@ export const command: Command = {
     const said = readArgs(args, ['--json', '--follow', '-f'], 0, ['--store', '-n']);
     const many = said.given.get('-n') ?? '20';
     if (!/^\d{1,9}$/.test(many)) throw usageError(`-n must be a whole number, got ${JSON.stringify(many)}`);
-    const place = storePlace(said, terminal);
+    const address = findStoreAddress(said, terminal);
     const follows = said.on.has('--follow') || said.on.has('-f');
-    if (!follows && !isThere(place)) return exitCodes.ok;
+    if (!follows && !storeExists(address)) return exitCodes.ok;
     const print = printer(terminal, said.on.has('--json'));
-    await withStore(place, async (store) => {
+    await withStore(address, async (store) => {
       const first = await newest(store.shared, Math.min(Number(many), journalEntriesMax));
       for (const entry of first) print(entry);
       if (follows) await follow(store, first.at(-1)?.seq, print, terminal);
@@ -31,7 +31,7 @@ export const command: Command = {
 };
 
 async function follow(
-  { shared }: SharedStore,
+  { shared }: CrossProcessStore,
   seq: number | undefined,
   print: (entry: Entry) => void,
   { leave, err }: Terminal,

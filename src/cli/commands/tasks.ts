@@ -8,7 +8,7 @@ import { journalEntriesMax } from '../../core/limits.ts';
 import { entriesFrom, lastSeq } from '../../operator/journal.ts';
 import { type KnownTask, knownTasks } from '../../operator/tasks.ts';
 import { type Command, exitCodes, readArgs, type Terminal } from '../command.ts';
-import { type SharedStore, storePlace, withStore } from '../store-option.ts';
+import { type CrossProcessStore, findStoreAddress, withStore } from '../store-option.ts';
 import { plain } from '../terminal-table.ts';
 import { type Given, give, givenOrder, reasonOf, targetOf } from './send-order.ts';
 
@@ -75,12 +75,14 @@ function commandOf(kind: Kind, usage: readonly string[]): Command {
       const options = kind.order === 'resume' ? ['--store'] : ['--store', '--reason'];
       const said = readArgs(args, ['--json', '--all'], 1, options);
       const target = targetOf(said, 'a task');
-      const place = storePlace(said, terminal);
-      return withStore(place, async (store) => {
+      const address = findStoreAddress(said, terminal);
+      return withStore(address, async (store) => {
         const meant = await tasksMeant(store, target, kind);
         const from = (await lastSeq(store.shared)) + 1;
         const body = givenOrder(kind.order, target, reasonOf(said));
-        const given = await give(store, place, body, (orders, atMs) => kind.change(orders, target, body.reason, atMs));
+        const given = await give(store, address, body, (orders, atMs) =>
+          kind.change(orders, target, body.reason, atMs),
+        );
         if (!given) throw nothingPaused(target, ordersOf(store).state);
         const heard = await answers(store, from, kind, meant, target);
         return tell(kind, target, meant, heard, said.on.has('--json'), terminal);
@@ -90,14 +92,18 @@ function commandOf(kind: Kind, usage: readonly string[]): Command {
 }
 
 /** The tasks that are known; there may be others, which no process shows and which began long ago. */
-async function tasksMeant(store: SharedStore, target: string | null, { states }: Kind): Promise<readonly string[]> {
+async function tasksMeant(
+  store: CrossProcessStore,
+  target: string | null,
+  { states }: Kind,
+): Promise<readonly string[]> {
   const tasks = await knownTasks(store);
   return tasks.filter(({ id, state }) => (target ?? id) === id && states.includes(state)).map(({ id }) => id);
 }
 
 /** Waits for those that are meant to say that they heard, or for anybody where the journal knows nobody. */
 async function answers(
-  { shared }: SharedStore,
+  { shared }: CrossProcessStore,
   from: number,
   { heard }: Kind,
   meant: readonly string[],

@@ -21,7 +21,7 @@ import type { Prices } from '../../ports/prices.ts';
 import { tellHalt, tellTool } from '../../supervisor/hook-mailbox.ts';
 import { isAlive, storedRun } from '../../supervisor/run-record.ts';
 import type { Said, Terminal } from '../command.ts';
-import { type SharedStore, storePlace, withStore } from '../store-option.ts';
+import { type CrossProcessStore, findStoreAddress, withStore } from '../store-option.ts';
 
 export interface HookRun {
   readonly host: HookHost;
@@ -37,7 +37,7 @@ export async function runHook(run: HookRun): Promise<HookDecision> {
   const { env } = terminal;
   const project = env.CLAUDE_PROJECT_DIR || env.GEMINI_PROJECT_DIR || event.cwd || terminal.cwd;
   const policy = await policyOf(said.given.get('--policy'), { ...terminal, cwd: project });
-  const work = async (store: SharedStore) => {
+  const work = async (store: CrossProcessStore) => {
     const joined = await joinedRun(store, env);
     const isWatched = joined?.isWatched === true;
     if (joined !== undefined && event.type === 'call-proposed') {
@@ -92,7 +92,10 @@ export async function runHook(run: HookRun): Promise<HookDecision> {
   for (;;) {
     try {
       // A hook has no time to read the whole file.
-      return await withStore(storePlace(said, terminal), work, { verify: false, isBrief: terminal.isBrief === true });
+      return await withStore(findStoreAddress(said, terminal), work, {
+        verify: false,
+        isBrief: terminal.isBrief === true,
+      });
     } catch (error) {
       const isBusy = error instanceof SwitchgearError && error.code === 'store_busy';
       if (!isBusy || systemClock.nowMs() >= untilMs) throw error;
@@ -108,13 +111,13 @@ async function openBook(): Promise<Prices> {
 }
 
 /** The store of a hook below a run: that a task is halted is told by the run, with a card of its own. */
-function withoutHalts(store: SharedStore): SharedStore {
-  const append: SharedStore['append'] = (body, place, atMs) => {
+function withoutHalts(store: CrossProcessStore): CrossProcessStore {
+  const append: CrossProcessStore['append'] = (body, place, atMs) => {
     const isHalt = body.type === 'task-halted' || (body.type === 'card-changed' && body.card.kind === 'halt');
     return isHalt ? { ...body, ...place, seq: 0, atMs, wallMs: store.clock.wallMs() } : store.append(body, place, atMs);
   };
   const putCard = (card: Card) => (card.kind === 'halt' ? undefined : store.putCard(card));
-  return Object.create(store, { append: { value: append }, putCard: { value: putCard } }) as SharedStore;
+  return Object.create(store, { append: { value: append }, putCard: { value: putCard } }) as CrossProcessStore;
 }
 
 /** What a run around it counts is written down by the run; without one everything that replay needs is kept. */
@@ -125,7 +128,10 @@ function withJournal(settings: Settings, policy: CheckedPolicy | undefined, isJo
 }
 
 /** The run around it. What it left behind when it ended, or what cannot hear of it, is watched by hooks alone. */
-async function joinedRun(store: SharedStore, { SWITCHGEAR_TASK: task }: Terminal['env']): Promise<HookWorld['joined']> {
+async function joinedRun(
+  store: CrossProcessStore,
+  { SWITCHGEAR_TASK: task }: Terminal['env'],
+): Promise<HookWorld['joined']> {
   if (task === undefined || task === '') return undefined;
   const run = await storedRun(store, task);
   const { carried, below, options } = run ?? {};

@@ -8,7 +8,7 @@ import type { Store } from '../../ports/store.ts';
 import { memoryStore } from '../../stores/memory.ts';
 import { keepHeapSmall } from '../../supervisor/small-heap.ts';
 import type { Command, Terminal } from '../command.ts';
-import { storePlace, withStore } from '../store-option.ts';
+import { findStoreAddress, withStore } from '../store-option.ts';
 import { launch, orEnd } from './launch.ts';
 import { type RunOptions, runOptions, withMapping } from './options.ts';
 
@@ -84,7 +84,7 @@ async function inStore(
       isOpen = true;
       return work(store);
     };
-    return await withStore(storePlace(said, terminal), open, { verify: false });
+    return await withStore(findStoreAddress(said, terminal), open, { verify: false });
   } catch (error) {
     if (isOpen || !(error instanceof SwitchgearError) || !error.code.startsWith('store_')) throw error;
     throw new SwitchgearError(error.code, `${error.message}; or run without one: --store memory`, { cause: error });

@@ -14,7 +14,7 @@ import { markOf, type ProcessTree, processTree } from '../../supervisor/process-
 import { keepRun, type RunRecord, thisProcess } from '../../supervisor/run-record.ts';
 import { startWatchdog, type Watchdog } from '../../supervisor/watchdog.ts';
 import type { Terminal } from '../command.ts';
-import { storePlace } from '../store-option.ts';
+import { findStoreAddress } from '../store-option.ts';
 import type { RunOptions } from './options.ts';
 import { rememberTerminal } from './terminal-state.ts';
 
@@ -110,7 +110,8 @@ export async function orEnd<T>({ child, tree, signal, watchdog }: Launched, work
 
 /** Where hooks below find the run, if a file was named for it; an address may hold a password, and stays here. */
 function storeFor({ said }: RunOptions, terminal: Terminal): Terminal['env'] {
-  if (said.given.get('--store')?.startsWith('sqlite:')) return { SWITCHGEAR_STORE: storePlace(said, terminal).name };
+  if (said.given.get('--store')?.startsWith('sqlite:'))
+    return { SWITCHGEAR_STORE: findStoreAddress(said, terminal).name };
   // Memory is this process's alone: hooks that were sent there would have to refuse every call.
   return terminal.env.SWITCHGEAR_STORE === 'memory' ? { SWITCHGEAR_STORE: undefined } : {};
 }
