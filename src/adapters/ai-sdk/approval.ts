@@ -5,14 +5,14 @@ import type { AiSdkRuns } from './runs.ts';
 
 type Status = string | { readonly type?: string } | undefined;
 
-interface AskedCall {
+interface ApprovalRequest {
   readonly toolCall: { readonly toolName: string; readonly toolCallId: string; readonly input: unknown };
 }
 
 /** Whether a rule wants a call confirmed by whoever answers to the SDK. Its run stands still until then. */
 export function mustAsk(runs: AiSdkRuns, name: string, input: unknown, id = ''): boolean {
   if (!mayAsk(runs.gear)) return false;
-  const run = runs.ofCall(id);
+  const run = runs.runForCall(id);
   const task = run.beginCall();
   try {
     const isAsked = wouldAsk(run.gear, name, [input], { id, task });
@@ -24,24 +24,29 @@ export function mustAsk(runs: AiSdkRuns, name: string, input: unknown, id = ''):
 }
 
 /** The call's own `toolApproval`: the SDK asks it instead of the tools, past what a rule wants confirmed. */
-export function protectApproval(given: unknown, runs: AiSdkRuns, isGuarded: (tool: string) => boolean): unknown {
-  async function settled(name: string, input: unknown, id: string, own: Status | Promise<Status>): Promise<Status> {
+export function protectApproval(approval: unknown, runs: AiSdkRuns, isGuarded: (tool: string) => boolean): unknown {
+  async function resolveStatus(
+    name: string,
+    input: unknown,
+    id: string,
+    own: Status | Promise<Status>,
+  ): Promise<Status> {
     const status = await own;
     const kind = typeof status === 'object' ? status.type : status;
     if (kind === 'denied' || !isGuarded(name) || !mustAsk(runs, name, input, id)) return status;
     return kind === 'user-approval' ? status : 'user-approval';
   }
 
-  if (typeof given === 'function') {
-    return (asked: AskedCall) => {
-      const { toolName, toolCallId, input } = asked.toolCall;
-      return settled(toolName, input, toolCallId, given(asked));
+  if (typeof approval === 'function') {
+    return (request: ApprovalRequest) => {
+      const { toolName, toolCallId, input } = request.toolCall;
+      return resolveStatus(toolName, input, toolCallId, approval(request));
     };
   }
-  const perTool = Object.entries((given ?? {}) as object).map(([name, own]) => [
+  const perTool = Object.entries((approval ?? {}) as object).map(([name, own]) => [
     name,
     (input: unknown, options: { readonly toolCallId: string }) =>
-      settled(name, input, options.toolCallId, typeof own === 'function' ? own(input, options) : own),
+      resolveStatus(name, input, options.toolCallId, typeof own === 'function' ? own(input, options) : own),
   ]);
   return Object.fromEntries(perTool);
 }

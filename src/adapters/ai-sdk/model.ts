@@ -16,7 +16,7 @@ import {
 } from '../host/host-run.ts';
 import { overrideMethods } from '../host/override-methods.ts';
 import { visibleTools } from '../host/visible-tools.ts';
-import { callIds, hear, hearPrompt, type Part, type Prompt } from './observe-messages.ts';
+import { type AiSdkPart, type AiSdkPrompt, listCallIds, observePrompt, observeResponse } from './observe-messages.ts';
 import type { AiSdkRuns } from './runs.ts';
 
 /** The subset of the SDK's model that is used; the same in its specifications 2, 3 and 4. */
@@ -29,14 +29,14 @@ interface ModelLike {
 }
 
 interface Params {
-  readonly prompt?: Prompt;
+  readonly prompt?: AiSdkPrompt;
   readonly abortSignal?: AbortSignal;
   readonly tools?: readonly unknown[] | undefined;
   readonly toolChoice?: unknown;
 }
 
 interface Generated {
-  readonly content: readonly Part[];
+  readonly content: readonly AiSdkPart[];
   readonly usage?: unknown;
   readonly finishReason?: unknown;
   readonly providerMetadata?: object;
@@ -44,41 +44,44 @@ interface Generated {
 }
 
 interface Streamed {
-  readonly stream: ReadableStream<Part>;
+  readonly stream: ReadableStream<AiSdkPart>;
 }
 
-export function protectModel<M>(model: M, runs: AiSdkRuns, hides = false): M {
+export function protectAiSdkModel<M>(model: M, runs: AiSdkRuns, isHiding = false): M {
   if (!isModel(model)) {
     throw invalid(
       `protect needs a model object, got ${JSON.stringify(model)}: make one with a provider, such as gateway(…)`,
     );
   }
-  return overrideMethods(model, { doGenerate: generate(model, runs, hides), doStream: stream(model, runs, hides) });
+  return overrideMethods(model, {
+    doGenerate: createGenerate(model, runs, isHiding),
+    doStream: createStream(model, runs, isHiding),
+  });
 }
 
 function isModel(model: unknown): model is ModelLike & object {
   return typeof (model as ModelLike | null)?.doGenerate === 'function';
 }
 
-function generate(model: ModelLike, runs: AiSdkRuns, hides: boolean) {
-  return async (given: Params): Promise<Generated> => {
-    const run = runs.ofPrompt(given.prompt ?? []);
+function createGenerate(model: ModelLike, runs: AiSdkRuns, isHiding: boolean) {
+  return async (callParams: Params): Promise<Generated> => {
+    const run = runs.runForPrompt(callParams.prompt ?? []);
     const task = run.beginCall();
     try {
-      const params = hides ? hiding(given, run, task) : given;
-      const { halt, value } = await callModel(model, run, task, params, (now) => model.doGenerate(now));
+      const params = isHiding ? removeOpenTools(callParams, run, task) : callParams;
+      const { halt, value } = await callModel(model, run, task, params, (finalParams) => model.doGenerate(finalParams));
       const content = value?.content ?? [];
-      if (value !== undefined) hear(model.modelId, run, task, content, value.usage);
-      runs.asked(run, task, halt === undefined ? callIds(content) : []);
+      if (value !== undefined) observeResponse(model.modelId, run, task, content, value.usage);
+      runs.recordCalls(run, task, halt === undefined ? listCallIds(content) : []);
       if (halt === undefined) return value as Generated;
-      const said = content.filter((part) => !isCall(part));
-      const isEmpty = !said.some(({ type, text }) => type === 'text' && text !== '');
-      const end = ending(model, halt, value?.usage, value?.providerMetadata);
+      const closingParts = content.filter((part) => !isToolCallPart(part));
+      const isEmpty = !closingParts.some(({ type, text }) => type === 'text' && text !== '');
+      const end = makeEnding(model, halt, value?.usage, value?.providerMetadata);
       return {
         warnings: [],
         ...value,
         ...end,
-        content: isEmpty ? [...said, { type: 'text', text: refusalText(halt) }] : said,
+        content: isEmpty ? [...closingParts, { type: 'text', text: refusalText(halt) }] : closingParts,
       };
     } finally {
       run.endCall(task);
@@ -86,14 +89,17 @@ function generate(model: ModelLike, runs: AiSdkRuns, hides: boolean) {
   };
 }
 
-function stream(model: ModelLike, runs: AiSdkRuns, hides: boolean) {
-  return async (given: Params): Promise<Streamed> => {
-    const run = runs.ofPrompt(given.prompt ?? []);
+function createStream(model: ModelLike, runs: AiSdkRuns, isHiding: boolean) {
+  return async (callParams: Params): Promise<Streamed> => {
+    const run = runs.runForPrompt(callParams.prompt ?? []);
     const task = run.beginCall();
     try {
-      const params = hides ? hiding(given, run, task) : given;
-      const { halt, value } = await callModel(model, run, task, params, (now) => model.doStream(now));
-      return { ...value, stream: ReadableStream.from(listen(value?.stream ?? silence, model, runs, run, task, halt)) };
+      const params = isHiding ? removeOpenTools(callParams, run, task) : callParams;
+      const { halt, value } = await callModel(model, run, task, params, (finalParams) => model.doStream(finalParams));
+      return {
+        ...value,
+        stream: ReadableStream.from(observeStream(value?.stream ?? emptyStream, model, runs, run, task, halt)),
+      };
     } catch (error) {
       run.endCall(task);
       throw error;
@@ -101,42 +107,42 @@ function stream(model: ModelLike, runs: AiSdkRuns, hides: boolean) {
   };
 }
 
-const silence: readonly Part[] = [{ type: 'stream-start', warnings: [] }, { type: 'finish' }];
+const emptyStream: readonly AiSdkPart[] = [{ type: 'stream-start', warnings: [] }, { type: 'finish' }];
 
 /** The parts of a stream as they come, heard on the way. After a halt no call gets through, but some words do. */
-async function* listen(
-  source: AsyncIterable<Part> | readonly Part[],
+async function* observeStream(
+  source: AsyncIterable<AiSdkPart> | readonly AiSdkPart[],
   model: ModelLike,
   runs: AiSdkRuns,
   run: HostRun,
   task: Task,
   halt: Refusal | undefined,
-): AsyncGenerator<Part> {
-  const calls: Part[] = [];
+): AsyncGenerator<AiSdkPart> {
+  const calls: AiSdkPart[] = [];
   let text = '';
   let usage: unknown;
   try {
     for await (const part of source) {
       if (part.type === 'text-delta' && text.length < textLengthMax) text += part.delta;
       if (part.type === 'tool-call') calls.push(part);
-      if (halt === undefined && callIds([part]).length > 0) runs.asked(run, task, callIds([part])); // It runs at once.
+      if (halt === undefined && listCallIds([part]).length > 0) runs.recordCalls(run, task, listCallIds([part])); // It runs at once.
       if (part.type === 'finish') usage = part.usage;
       if (halt === undefined) yield part;
       else if (part.type !== 'finish') {
-        if (!isCall(part)) yield part;
+        if (!isToolCallPart(part)) yield part;
       } else {
-        if (text === '') yield* inParts(refusalText(halt));
-        yield { ...part, ...ending(model, halt, part.usage, part.providerMetadata) };
+        if (text === '') yield* makeTextParts(refusalText(halt));
+        yield { ...part, ...makeEnding(model, halt, part.usage, part.providerMetadata) };
       }
     }
   } finally {
-    hear(model.modelId, run, task, [{ type: 'text', text }, ...calls], usage);
-    runs.asked(run, task, halt === undefined ? callIds(calls) : []);
+    observeResponse(model.modelId, run, task, [{ type: 'text', text }, ...calls], usage);
+    runs.recordCalls(run, task, halt === undefined ? listCallIds(calls) : []);
     run.endCall(task); // Also where the stream broke off, or nobody read on.
   }
 }
 
-function inParts(delta: string): readonly Part[] {
+function makeTextParts(delta: string): readonly AiSdkPart[] {
   const id = 'switchgear';
   return [
     { type: 'text-start', id },
@@ -145,17 +151,17 @@ function inParts(delta: string): readonly Part[] {
   ];
 }
 
-function isCall({ type }: Part): boolean {
+function isToolCallPart({ type }: AiSdkPart): boolean {
   return /^tool-(call|input)/.test(type);
 }
 
 /** What the model is called with, without open tools. Providers take no choice of tools where there are none. */
-function hiding(params: Params, run: HostRun, task: Task): Params {
+function removeOpenTools(params: Params, run: HostRun, task: Task): Params {
   const { tools = [], toolChoice } = params;
   const isForced = (toolChoice as { readonly type?: unknown } | undefined)?.type === 'tool';
-  const shown = isForced ? tools : visibleTools(tools, run.gear, task);
-  if (shown === tools) return params;
-  return shown.length > 0 ? { ...params, tools: shown } : { ...params, tools: undefined, toolChoice: undefined };
+  const visible = isForced ? tools : visibleTools(tools, run.gear, task);
+  if (visible === tools) return params;
+  return visible.length > 0 ? { ...params, tools: visible } : { ...params, tools: undefined, toolChoice: undefined };
 }
 
 /** Calls the model, or does not: with the halt that stands against it, and what the model said nevertheless. */
@@ -166,7 +172,7 @@ async function callModel<T>(
   params: Params,
   call: (params: Params) => PromiseLike<T>,
 ): Promise<{ readonly halt?: Refusal; readonly value?: T }> {
-  hearPrompt(task, params.prompt ?? []);
+  observePrompt(task, params.prompt ?? []);
   beginTurn(task);
   const name = `${model.provider}/${model.modelId}`;
   const answer =
@@ -186,7 +192,7 @@ async function callModel<T>(
 }
 
 /** How a halted run ends: as an answer, with the reason where code finds it. */
-function ending({ specificationVersion }: ModelLike, halt: Refusal, usage: unknown, metadata: unknown) {
+function makeEnding({ specificationVersion }: ModelLike, halt: Refusal, usage: unknown, metadata: unknown) {
   const isFlat = specificationVersion === 'v2';
   // What was not said costs nothing.
   const none = isFlat

@@ -6,26 +6,32 @@ import type { Usage } from '../../ports/prices.ts';
 import type { HostRun } from '../host/host-run.ts';
 
 /** A piece of content, of a stream or of a message. */
-export type Part = Readonly<Record<string, unknown>> & { readonly type: string };
+export type AiSdkPart = Readonly<Record<string, unknown>> & { readonly type: string };
 
-export type Prompt = readonly { readonly role: string; readonly content: unknown }[];
+export type AiSdkPrompt = readonly { readonly role: string; readonly content: unknown }[];
 
 /** What the task learns from an answer. */
-export function hear(modelId: string, run: HostRun, task: Task, content: readonly Part[], usage: unknown): void {
+export function observeResponse(
+  modelId: string,
+  run: HostRun,
+  task: Task,
+  content: readonly AiSdkPart[],
+  usage: unknown,
+): void {
   const text = content.map((part) => (part.type === 'text' ? part.text : '')).join('');
-  task.observe({ type: 'assistant', text, toolUse: callIds(content).length > 0 });
-  if (usage !== undefined) bookUsage(run.gear, task, { ...usageOf(usage), model: modelId });
+  task.observe({ type: 'assistant', text, toolUse: listCallIds(content).length > 0 });
+  if (usage !== undefined) bookUsage(run.gear, task, { ...readUsage(usage), model: modelId });
 }
 
 /** The calls of an answer that are not the provider's own to run. */
-export function callIds(content: readonly Part[]): string[] {
+export function listCallIds(content: readonly AiSdkPart[]): string[] {
   return content.flatMap(({ type, providerExecuted, toolCallId }) =>
     type === 'tool-call' && providerExecuted !== true ? [String(toolCallId)] : [],
   );
 }
 
 /** New words of the user, and calls of the last turn that others ran, or that the SDK refused. */
-export function hearPrompt(task: Task, prompt: Prompt): void {
+export function observePrompt(task: Task, prompt: AiSdkPrompt): void {
   const last = prompt.at(-1);
   const parts = partsOf(last?.content);
   if (last?.role === 'user') {
@@ -42,12 +48,12 @@ export function hearPrompt(task: Task, prompt: Prompt): void {
   }
 }
 
-function partsOf(content: unknown): readonly Part[] {
-  return Array.isArray(content) ? (content as Part[]) : [];
+function partsOf(content: unknown): readonly AiSdkPart[] {
+  return Array.isArray(content) ? (content as AiSdkPart[]) : [];
 }
 
 /** Numbers in specification 2, totals with details in the later ones. */
-function usageOf(usage: unknown): Usage {
+function readUsage(usage: unknown): Usage {
   const { inputTokens, outputTokens, cachedInputTokens } = (usage ?? {}) as Readonly<Record<string, unknown>>;
   const input = (
     typeof inputTokens === 'object' ? inputTokens : { total: inputTokens, cacheRead: cachedInputTokens }

@@ -4,64 +4,64 @@ import { makeRoom } from '../../core/bounded.ts';
 import { countedIdsMax } from '../../core/limits.ts';
 import type { Switchgear, Task } from '../../guard/api.ts';
 import { createHostRun, type HostRun, type ProtectOptions } from '../host/host-run.ts';
-import type { Part, Prompt } from './observe-messages.ts';
+import type { AiSdkPart, AiSdkPrompt } from './observe-messages.ts';
 
 export interface AiSdkRuns {
   readonly gear: Switchgear;
   /** The run whose calls a prompt tells of; a new one where it tells of none that is known. */
-  ofPrompt(prompt: Prompt): HostRun;
+  runForPrompt(prompt: AiSdkPrompt): HostRun;
   /** The run whose model asked for a call. */
-  ofCall(id: string | undefined): HostRun;
+  runForCall(id: string | undefined): HostRun;
   /** The model asked for these calls; where there are none, it came to its answer. */
-  asked(run: HostRun, task: Task, ids: readonly string[]): void;
+  recordCalls(run: HostRun, task: Task, ids: readonly string[]): void;
   /** The latest run. */
   readonly latest: HostRun;
 }
 
-export function aiSdkRuns(options: ProtectOptions): AiSdkRuns {
+export function createAiSdkRuns(options: ProtectOptions): AiSdkRuns {
   /** For calls that no model of ours asked for: those of one that is not guarded, or of an earlier process. */
-  const lone = createHostRun(options);
+  const unattributedRun = createHostRun(options);
   const byCall = new Map<string, HostRun>();
-  const byPrompt = new WeakMap<Prompt, HostRun>();
-  let latest = lone;
+  const byPrompt = new WeakMap<AiSdkPrompt, HostRun>();
+  let latest = unattributedRun;
 
-  function note(run: HostRun, id: string): void {
+  function recordCall(run: HostRun, id: string): void {
     makeRoom(byCall, countedIdsMax);
     byCall.set(id, run);
   }
 
   return {
-    gear: lone.gear,
+    gear: unattributedRun.gear,
     get latest() {
       return latest;
     },
-    ofPrompt(prompt) {
+    runForPrompt(prompt) {
       // The SDK tries a model that failed again with the prompt it has.
-      latest = byPrompt.get(prompt) ?? toldOf(prompt, byCall) ?? createHostRun(options);
+      latest = byPrompt.get(prompt) ?? findRunInPrompt(prompt, byCall) ?? createHostRun(options);
       byPrompt.set(prompt, latest);
       return latest;
     },
-    ofCall(id = '') {
-      latest = byCall.get(id) ?? lone;
-      note(latest, id);
+    runForCall(id = '') {
+      latest = byCall.get(id) ?? unattributedRun;
+      recordCall(latest, id);
       return latest;
     },
-    asked(run, task, ids) {
-      for (const id of ids) note(run, id);
+    recordCalls(run, task, ids) {
+      for (const id of ids) recordCall(run, id);
       if (ids.length > 0) return;
       run.end(task);
-      for (const [id, each] of byCall) if (each === run) byCall.delete(id);
+      for (const [id, otherRun] of byCall) if (otherRun === run) byCall.delete(id);
     },
   };
 }
 
 /** The run of the last call in a prompt that is known. */
-function toldOf(prompt: Prompt, byCall: ReadonlyMap<string, HostRun>): HostRun | undefined {
-  for (let at = prompt.length - 1; at >= 0; at--) {
-    const content = prompt[at]?.content;
-    const parts = Array.isArray(content) ? (content as readonly Part[]) : [];
-    const known = parts.findLast(({ toolCallId }) => byCall.has(String(toolCallId)));
-    if (known !== undefined) return byCall.get(String(known.toolCallId));
+function findRunInPrompt(prompt: AiSdkPrompt, byCall: ReadonlyMap<string, HostRun>): HostRun | undefined {
+  for (let index = prompt.length - 1; index >= 0; index--) {
+    const content = prompt[index]?.content;
+    const parts = Array.isArray(content) ? (content as readonly AiSdkPart[]) : [];
+    const knownPart = parts.findLast(({ toolCallId }) => byCall.has(String(toolCallId)));
+    if (knownPart !== undefined) return byCall.get(String(knownPart.toolCallId));
   }
   return undefined;
 }

@@ -21,17 +21,17 @@ interface ToolCallOptions {
 export function protectTool(name: string, tool: unknown, runs: AiSdkRuns, workers: readonly string[] = []): unknown {
   if (!isTool(tool)) return tool; // The provider or the client runs it: only the model's words tell of it.
   const { needsApproval } = tool;
-  const asked = new Set<string>();
+  const pendingApprovals = new Set<string>();
   const execute = workers.includes(name)
-    ? (input: unknown, options: ToolCallOptions) => sendTool(name, tool, runs, input, options)
-    : (input: unknown, options: ToolCallOptions) => callTool(name, tool, runs, input, options, asked);
+    ? (input: unknown, options: ToolCallOptions) => delegateTool(name, tool, runs, input, options)
+    : (input: unknown, options: ToolCallOptions) => callTool(name, tool, runs, input, options, pendingApprovals);
   return Object.assign(Object.create(Object.getPrototypeOf(tool)), tool, {
     execute,
     needsApproval: async (input: unknown, options: ToolCallOptions): Promise<unknown> => {
       if (!mustAsk(runs, name, input, options.toolCallId)) {
         return typeof needsApproval === 'function' ? needsApproval(input, options) : needsApproval;
       }
-      asked.add(options.toolCallId ?? '');
+      pendingApprovals.add(options.toolCallId ?? '');
       return true;
     },
   });
@@ -44,12 +44,12 @@ function callTool(
   runs: AiSdkRuns,
   input: unknown,
   options: ToolCallOptions,
-  asked: Set<string>,
+  pendingApprovals: Set<string>,
 ): unknown {
   const id = options.toolCallId;
-  const run = runs.ofCall(id);
+  const run = runs.runForCall(id);
   const task = run.beginCall();
-  const isApproved = () => asked.delete(id ?? '') || wasApproved(options.messages, id);
+  const isApproved = () => pendingApprovals.delete(id ?? '') || wasApproved(options.messages, id);
   const host: HostCall = {
     id,
     task,
@@ -57,40 +57,40 @@ function callTool(
     signal: options.abortSignal,
     ask: () => ({ approved: isApproved(), by: 'the user' }),
   };
-  let following: AsyncGenerator | undefined;
+  let forwarded: AsyncGenerator | undefined;
   let isSync = true;
-  const answered = hostCall(
+  const hostAnswer = hostCall(
     run.gear,
     name,
     [input],
     (call) => {
-      const result = tool.execute?.(input, withSignal(options, call));
+      const result = tool.execute?.(input, addCallSignal(options, call));
       if (!isStream(result)) return result;
-      if (!isSync) return lastOf(result); // It waited first, and a promise is out already.
+      if (!isSync) return readLastChunk(result); // It waited first, and a promise is out already.
       const end = Promise.withResolvers<unknown>();
-      following = follow(result, AsyncLocalStorage.snapshot(), end, () => done);
+      forwarded = forwardStream(result, AsyncLocalStorage.snapshot(), end, () => done);
       return end.promise;
     },
     host,
   );
   isSync = false;
-  const done = answered.then((answer) => {
+  const done = hostAnswer.then((answer) => {
     if ('refusal' in answer) throw makeRefusedError(answer.refusal);
     return answer.value;
   });
-  const rest = () => run.endCall(task);
-  done.then(rest, rest);
-  return following ?? done;
+  const endCall = () => run.endCall(task);
+  done.then(endCall, endCall);
+  return forwarded ?? done;
 }
 
 /** An agent behind a tool: what it streams is awaited to its end. */
-async function sendTool(name: string, tool: ToolLike, runs: AiSdkRuns, input: unknown, options: ToolCallOptions) {
-  const run = runs.ofCall(options.toolCallId);
+async function delegateTool(name: string, tool: ToolLike, runs: AiSdkRuns, input: unknown, options: ToolCallOptions) {
+  const run = runs.runForCall(options.toolCallId);
   const task = run.beginCall();
   try {
     const answer = await delegateToWorker(run, task, name, input, async () => {
       const result = tool.execute?.(input, options);
-      return isStream(result) ? lastOf(result) : result;
+      return isStream(result) ? readLastChunk(result) : result;
     });
     if ('refusal' in answer) throw makeRefusedError(answer.refusal);
     return answer.value;
@@ -100,18 +100,18 @@ async function sendTool(name: string, tool: ToolLike, runs: AiSdkRuns, input: un
 }
 
 /** Hands a tool's stream on, chunk by chunk, inside the call; it is settled when the stream ends. */
-async function* follow(
+async function* forwardStream(
   stream: AsyncIterable<unknown>,
-  inside: ReturnType<typeof AsyncLocalStorage.snapshot>,
+  runInContext: ReturnType<typeof AsyncLocalStorage.snapshot>,
   end: PromiseWithResolvers<unknown>,
   done: () => Promise<unknown>,
 ): AsyncGenerator {
-  const iterator = inside(() => stream[Symbol.asyncIterator]());
+  const iterator = runInContext(() => stream[Symbol.asyncIterator]());
   let last: unknown;
   try {
     for (;;) {
       // The call may be over before the stream is: its time is up.
-      const next = (await Promise.race([inside(() => iterator.next()), done()])) as IteratorResult<unknown>;
+      const next = (await Promise.race([runInContext(() => iterator.next()), done()])) as IteratorResult<unknown>;
       if (next.done) break;
       last = next.value;
       yield last;
@@ -123,18 +123,18 @@ async function* follow(
     throw error;
   } finally {
     end.reject(new DOMException('nobody reads on', 'AbortError')); // Without effect where it has ended.
-    await inside(() => iterator.return?.());
+    await runInContext(() => iterator.return?.());
   }
 }
 
-async function lastOf(stream: AsyncIterable<unknown>): Promise<unknown> {
+async function readLastChunk(stream: AsyncIterable<unknown>): Promise<unknown> {
   let last: unknown;
   for await (const chunk of stream) last = chunk;
   return last;
 }
 
 /** The options, with a signal that also ends with the call; it is made when the tool asks for it. */
-function withSignal(options: ToolCallOptions, call: Call): ToolCallOptions {
+function addCallSignal(options: ToolCallOptions, call: Call): ToolCallOptions {
   let signal: AbortSignal | undefined;
   return Object.defineProperty({ ...options }, 'abortSignal', {
     enumerable: true,
