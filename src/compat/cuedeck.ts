@@ -3,12 +3,12 @@
 import { RefusedError } from '../core/refusal.ts';
 import type { SwitchgearOptions } from '../guard/api.ts';
 import { createSwitchgear } from '../guard/create-switchgear.ts';
-import { messageOf } from '../guard/journal/journal.ts';
+import { errorMessage } from '../guard/journal/journal.ts';
 
 /** The operation ran and failed; `cause` is what it threw. A call that was rejected throws a `RefusedError` instead. */
 export class OperationFailed extends Error {
   constructor(cause: unknown) {
-    super(`the operation failed: ${messageOf(cause)}`, { cause });
+    super(`the operation failed: ${errorMessage(cause)}`, { cause });
     this.name = 'OperationFailed';
   }
 }

@@ -6,7 +6,7 @@ import { createRuntime } from './create-runtime.ts';
 import { delegate, delegateChecks } from './entries/delegate.ts';
 import { breakerHandle, reset } from './extras/breaker-handle.ts';
 import { snapshotOf } from './extras/snapshot.ts';
-import { listen } from './journal/journal.ts';
+import { addListener } from './journal/journal.ts';
 import { guardFunction } from './route/guarded-function.ts';
 import { targetOf } from './route/target.ts';
 import { frameOf } from './runtime/async-context.ts';
@@ -66,7 +66,7 @@ export function assembleSwitchgear(given: SwitchgearOptions, overrides: RuntimeO
     },
     breaker: (name) => breakerHandle(runtime, isName('the name of a breaker', name)),
     snapshot: () => snapshotOf(runtime),
-    on: (listener) => listen(runtime, listener),
+    on: (listener) => addListener(runtime, listener),
     journal: (fromSeq = 0) => store.tail(whole('fromSeq', fromSeq, 0)),
     halt(id, reason) {
       const task = id === undefined ? undefined : tasks.get(id);

@@ -6,8 +6,8 @@ import { systemClock } from '../platform/system-clock.ts';
 import type { Shared } from '../ports/store.ts';
 import { memoryStore } from '../stores/memory.ts';
 import type { SwitchgearOptions } from './api.ts';
-import { write } from './journal/journal.ts';
-import { logLevelOf } from './journal/log.ts';
+import { appendEntry } from './journal/journal.ts';
+import { resolveLogLevel } from './journal/log.ts';
 import { admit } from './route/admission.ts';
 import { askPerson } from './route/approval.ts';
 import {
@@ -21,7 +21,7 @@ import {
   name,
 } from './runtime/option-checks.ts';
 import type { Runtime, RuntimeOverrides } from './runtime/runtime.ts';
-import { timeouts } from './runtime/timeouts.ts';
+import { createTimeouts } from './runtime/timeouts.ts';
 import { subscribeToOrders } from './tasks/operator-orders.ts';
 
 const checks: Checks = {
@@ -73,11 +73,11 @@ export function createRuntime(options: SwitchgearOptions, overrides: RuntimeOver
     content,
     admit,
     own: undefined,
-    logLevel: logLevelOf(log),
+    logLevel: resolveLogLevel(log),
     print: typeof log === 'function' ? log : (line) => process.stderr.write(`${line}\n`),
     listeners: [],
     errors: 0,
-    telling: false,
+    isReportingError: false,
     breakers: new Map(),
     breakerControls: new Map(),
     tunings: new Map(),
@@ -92,11 +92,11 @@ export function createRuntime(options: SwitchgearOptions, overrides: RuntimeOver
     tasks: new Map(),
     taskControls: new Map(),
     halted: new Map(),
-    disarm: undefined,
-    timeouts: timeouts(clock),
+    cancelSweep: undefined,
+    timeouts: createTimeouts(clock),
     probes: new Set(),
     waiting: new Map(),
-    told: new Set(),
+    reportedOnce: new Set(),
     obey: undefined,
     showing: undefined,
     ids: 0,
@@ -104,7 +104,7 @@ export function createRuntime(options: SwitchgearOptions, overrides: RuntimeOver
   };
   runtime.obey = subscribeToOrders(runtime);
   for (const { name, value, used = 'no such setting' } of ignored) {
-    write(runtime, { type: 'setting-ignored', name, value, used: String(used) });
+    appendEntry(runtime, { type: 'setting-ignored', name, value, used: String(used) });
   }
   if (shared !== undefined) watchStore(runtime, shared, publishTasks);
   return runtime;
@@ -116,9 +116,9 @@ function watchStore(runtime: Runtime, shared: Shared, publishTasks: boolean): vo
   if (showing !== undefined) runtime.listeners = [showing.heard];
   runtime.showing = showing;
   const { state, reason } = shared.health;
-  if (state === 'degraded') write(runtime, { type: 'store-degraded', reason });
+  if (state === 'degraded') appendEntry(runtime, { type: 'store-degraded', reason });
   shared.watch((hint) => {
-    if (hint.type !== 'cell-changed') write(runtime, { type: `store-${hint.type}`, reason: hint.reason });
+    if (hint.type !== 'cell-changed') appendEntry(runtime, { type: `store-${hint.type}`, reason: hint.reason });
     else if (hint.key.startsWith('card/')) {
       const card = runtime.store.card(hint.key.slice(5));
       if (card?.state !== 'answered') return;

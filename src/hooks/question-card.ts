@@ -6,7 +6,7 @@
 import type { Card } from '../core/card.ts';
 import { questionTriesMax } from '../core/limits.ts';
 import type { Stop } from '../core/verdict.ts';
-import { holdsWords, write } from '../guard/journal/journal.ts';
+import { appendEntry, keepsContent } from '../guard/journal/journal.ts';
 import type { Runtime } from '../guard/runtime/runtime.ts';
 import { updateCard } from '../guard/tasks/cards.ts';
 import { entryPlace, type TaskState } from '../guard/tasks/task.ts';
@@ -60,6 +60,6 @@ function about(task: TaskState, tool: string, { code, counters, reason }: Stop):
 }
 
 function open(runtime: Runtime, task: TaskState, card: Card, atMs: number): void {
-  runtime.store.putCard(holdsWords(runtime) ? card : (runtime.rules?.hide(card) ?? card));
-  write(runtime, { type: 'card-changed', card }, entryPlace(task), atMs);
+  runtime.store.putCard(keepsContent(runtime) ? card : (runtime.rules?.hide(card) ?? card));
+  appendEntry(runtime, { type: 'card-changed', card }, entryPlace(task), atMs);
 }

@@ -6,7 +6,7 @@ import { stepStoreWaitMs } from '../../core/limits.ts';
 import type { SwitchgearOptions } from '../../guard/api.ts';
 import { createSwitchgear } from '../../guard/create-switchgear.ts';
 import { chainGate } from '../../guard/entries/chain-step.ts';
-import { announce, write as writeEntry } from '../../guard/journal/journal.ts';
+import { publishEntry, appendEntry as writeEntry } from '../../guard/journal/journal.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Store } from '../../ports/store.ts';
 import type { Ability } from '../abilities/ability.ts';
@@ -70,7 +70,7 @@ export async function goOn(runner: Runner, start: RunState, how: RunHow): Promis
     parked: false,
     lost: false,
     show: runner.show,
-    tell: (entry) => announce(gate.runtime, entry),
+    tell: (entry) => publishEntry(gate.runtime, entry),
   };
   const lent = lendStore(store);
   const { chain, params, modelRules } = start;

@@ -11,7 +11,7 @@ import type { BreakerSettings } from '../../core/settings.ts';
 import type { SharedBreaker } from '../../ports/sharing.ts';
 import type { Cell } from '../../ports/store.ts';
 import type { BreakerSnapshot, BreakerStats } from '../api.ts';
-import { announce, write } from '../journal/journal.ts';
+import { appendEntry, publishEntry } from '../journal/journal.ts';
 import type { Runtime } from '../runtime/runtime.ts';
 
 /** The control of one set of settings: breakers of equal settings share it, only their cells differ. */
@@ -51,7 +51,7 @@ export function breakerAt(
   if (entry === undefined && breakers.size >= breakersMax) evict(runtime);
   const sharing = runtime.store.shared?.breakers;
   const cell = runtime.store.cell(key, () => initialBreaker(settings), sharing?.cell);
-  const control = sharing?.share(own, cell, settings, name, (entry) => announce(runtime, entry)) ?? own;
+  const control = sharing?.share(own, cell, settings, name, (entry) => publishEntry(runtime, entry)) ?? own;
   if (entry === undefined) {
     entry = { name, agent, cell, cellOwner: 'self', control, settings, shadowed: 0 };
     breakers.set(key, entry);
@@ -111,7 +111,7 @@ export function changeBreaker(
   if (control.change === undefined) step(cell.state);
   else control.change(step, runtime.clock.nowMs());
   if (did === undefined) reportBreaker(runtime, entry, before);
-  else write(runtime, { type: `breaker-${did}`, key: cell.key, name, generation: cell.state.generation });
+  else appendEntry(runtime, { type: `breaker-${did}`, key: cell.key, name, generation: cell.state.generation });
 }
 
 /** Says what a breaker became, if it became anything; a shared one is told of where the change is stored. */
@@ -129,11 +129,11 @@ export function reportBreaker(
   if (entry.control.change !== undefined) return;
   const body = { key: cell.key, name, generation };
   if (phase !== 'open') {
-    write(runtime, { type: phase === 'closed' ? 'breaker-closed' : 'breaker-half-opened', ...body }, place, atMs);
+    appendEntry(runtime, { type: phase === 'closed' ? 'breaker-closed' : 'breaker-half-opened', ...body }, place, atMs);
     return;
   }
   const counters = { limit: settings.failureThreshold, trips };
-  write(runtime, { type: 'breaker-opened', ...body, cause, untilMs, counters }, place, atMs);
+  appendEntry(runtime, { type: 'breaker-opened', ...body, cause, untilMs, counters }, place, atMs);
 }
 
 export function holdBreaker(runtime: Runtime, entry: BreakerEntry): void {

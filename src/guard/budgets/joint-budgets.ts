@@ -20,7 +20,7 @@ import type { JointBudget } from '../../core/settings.ts';
 import { allow, type Stop } from '../../core/verdict.ts';
 import type { BudgetSet, Budgets } from '../../ports/policy.ts';
 import type { CellOptions } from '../../ports/store.ts';
-import { announce, write } from '../journal/journal.ts';
+import { appendEntry, publishEntry } from '../journal/journal.ts';
 import type { Runtime } from '../runtime/runtime.ts';
 import { createBudgetAllowance } from './allowance.ts';
 
@@ -40,7 +40,7 @@ interface Place {
 }
 
 /** The budgets of a policy; undefined where it has none. */
-export function budgetsOf(list: readonly JointBudget[]): Budgets | undefined {
+export function createJointBudgets(list: readonly JointBudget[]): Budgets | undefined {
   if (list.length === 0) return undefined;
   const places = new Map<string, Place>();
 
@@ -107,7 +107,7 @@ function bindLocal(budget: JointBudget, key: string, spender: Spender): Place {
     apply(window, event, cellOwner) {
       const next = control.apply(window, event, cellOwner);
       const notice = noticeDue(next, budget, runtime.settings.task.noticeShare, event.atMs);
-      if (notice !== undefined) write(runtime, notice, placeFor(budget, spender), event.atMs);
+      if (notice !== undefined) appendEntry(runtime, notice, placeFor(budget, spender), event.atMs);
       return next;
     },
   };
@@ -131,7 +131,7 @@ function bindShared(budget: JointBudget, key: string, spender: Spender): Place {
       const body = noticeDue(window, budget, runtime.settings.task.noticeShare, atMs);
       return body === undefined ? [] : [{ body, place: placeFor(budget, spender), atMs }];
     },
-    say: (entry) => announce(runtime, entry),
+    say: (entry) => publishEntry(runtime, entry),
   });
   const control = jointBudget(budget);
   /** The call that was last let through here, until everybody has heard of it. */

@@ -35,7 +35,7 @@ export function chainGate(
   const engine = ruleEngine(all, runtime.settings.ruleSettings);
   runtime.rules = { ...engine, hide: (kept) => veil(engine.hide(kept)) };
   runtime.ask = ask;
-  runtime.told.add('task-missing'); // The run as a whole is judged outside its task, and counts in no budget.
+  runtime.reportedOnce.add('task-missing'); // The run as a whole is judged outside its task, and counts in no budget.
   renewLanes(runtime);
   return {
     runtime,

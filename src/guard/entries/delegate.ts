@@ -10,7 +10,7 @@ import { reasonLengthMax, workersMax } from '../../core/limits.ts';
 import { isRefused, type Refused } from '../../core/refusal.ts';
 import { over, type Stop } from '../../core/verdict.ts';
 import type { DelegateOptions, Task, TaskResult } from '../api.ts';
-import { countError, write } from '../journal/journal.ts';
+import { appendEntry, countError } from '../journal/journal.ts';
 import { type Admission, isStop, needsAnotherRound, refusalOf, refuseForGood } from '../route/admission.ts';
 import { type CallSite, callSiteFor, targetFor, workerCell } from '../route/call-site.ts';
 import { finish, timeoutError } from '../route/live-call.ts';
@@ -21,7 +21,7 @@ import { laterRounds } from '../route/rounds.ts';
 import { frameOf } from '../runtime/async-context.ts';
 import { fingerprint } from '../runtime/fingerprint.ts';
 import { type Checks, fn, isA, timeoutOf } from '../runtime/option-checks.ts';
-import { observes, type Runtime } from '../runtime/runtime.ts';
+import { isObserving, type Runtime } from '../runtime/runtime.ts';
 import { halt } from '../tasks/halt.ts';
 import { runTask } from '../tasks/run-task.ts';
 import type { TaskState } from '../tasks/task.ts';
@@ -106,7 +106,7 @@ function inTime<T>(runtime: Runtime, child: TaskState, secs: number | undefined,
 function tooDeep(runtime: Runtime, site: CallSite, act: () => Action): Stop | undefined {
   const { maxDepth: limit = Number.POSITIVE_INFINITY } = runtime.settings.delegation;
   const depth = site.task === undefined ? 0 : site.task.depth + 1;
-  if (depth <= limit || site.task === undefined || observes(runtime)) return undefined;
+  if (depth <= limit || site.task === undefined || isObserving(runtime)) return undefined;
   const counters = { worker: site.target.name, depth, limit };
   return refuseForGood(
     runtime,
@@ -184,7 +184,7 @@ export function book(
   applyAll(panel, { ...body, atMs });
   if (!failed || runtime.store.shared === undefined) {
     const actual = workerCell(runtime, session, worker).state.failures;
-    write(runtime, { ...body, actual, limit: workerLimit(runtime.settings.delegation, worker) }, place, atMs);
+    appendEntry(runtime, { ...body, actual, limit: workerLimit(runtime.settings.delegation, worker) }, place, atMs);
   } // A shared failure is told of where it is stored.
   if (!failed) return;
   const bound = panel.find(({ control }) => control.name === 'delegation');

@@ -21,7 +21,7 @@ import { withNote } from '../route/refusal-delivery.ts';
 import { broken } from '../route/refusing.ts';
 import { laterRounds } from '../route/rounds.ts';
 import { applyInside, frameOf } from '../runtime/async-context.ts';
-import { observes, type Runtime, runtimeOf } from '../runtime/runtime.ts';
+import { isObserving, type Runtime, runtimeOf } from '../runtime/runtime.ts';
 import { boundedModelName, priceUsage } from '../tasks/cost.ts';
 import { wasCounted } from '../tasks/observe.ts';
 import { entryPlace, type TaskState } from '../tasks/task.ts';
@@ -132,7 +132,7 @@ export function wouldAsk(gear: Switchgear, name: string, args: readonly unknown[
 /** Whether a tool's circuit would refuse a call now. It takes and counts nothing. */
 export function isShut(gear: Switchgear, name: string, task: Task): boolean {
   const runtime = runtimeOf(gear);
-  if (observes(runtime)) return false;
+  if (isObserving(runtime)) return false;
   try {
     const [site, act] = proposalOf(runtime, name, [], { task });
     const { verdict } = decide(site.panel, { type: 'action-proposed', atMs: runtime.clock.nowMs(), action: act() });
@@ -206,7 +206,7 @@ function perform<T>(
   }
 
   return new Promise<T>((resolve, reject) => {
-    if (site.timeoutMs > 0 && !observes(runtime)) call.limit(reject); // A gear that only observes cuts nothing.
+    if (site.timeoutMs > 0 && !isObserving(runtime)) call.limit(reject); // A gear that only observes cuts nothing.
     const ended = (ending: Ending) => {
       call.unlimit();
       settle(ending);

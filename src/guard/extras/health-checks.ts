@@ -3,7 +3,7 @@
 import { halfOpenBreaker } from '../../core/controls/breaker/phases.ts';
 import type { Switchgear } from '../api.ts';
 import { type BreakerEntry, breakersOf, changeBreaker } from '../breakers/breaker-registry.ts';
-import { countError, write } from '../journal/journal.ts';
+import { appendEntry, countError } from '../journal/journal.ts';
 import { fn, name as isName } from '../runtime/option-checks.ts';
 import type { Runtime } from '../runtime/runtime.ts';
 import { runtimeOf } from '../runtime/runtime.ts';
@@ -80,7 +80,7 @@ async function ask(runtime: Runtime, entry: BreakerEntry, asking: Asking): Promi
 function answered(runtime: Runtime, entry: BreakerEntry, healthy: boolean): void {
   const { cell, name } = entry;
   const { generation, phase } = cell.state;
-  write(runtime, { type: 'health-checked', key: cell.key, name, healthy });
+  appendEntry(runtime, { type: 'health-checked', key: cell.key, name, healthy });
   if (!healthy || phase !== 'open') return;
   changeBreaker(runtime, entry, (state) => {
     if (state.generation === generation) halfOpenBreaker(state, runtime.clock.nowMs());

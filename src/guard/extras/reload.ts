@@ -5,7 +5,7 @@ import { resolveTask } from '../../core/resolve-settings.ts';
 import type { Settings } from '../../core/settings.ts';
 import type { PolicyEngine } from '../../ports/policy.ts';
 import type { PolicyInput, Switchgear } from '../api.ts';
-import { write } from '../journal/journal.ts';
+import { appendEntry } from '../journal/journal.ts';
 import { renewLanes } from '../route/call-site.ts';
 import { invalid, list } from '../runtime/option-checks.ts';
 import { type Runtime, runtimeOf } from '../runtime/runtime.ts';
@@ -43,7 +43,7 @@ export function reload(gear: Switchgear, policy: PolicyInput): void {
     boundControlsOf(runtime, task);
   }
   renewLanes(runtime);
-  write(runtime, { type: 'policy-reloaded', changed });
+  appendEntry(runtime, { type: 'policy-reloaded', changed });
 }
 
 /** The checker of policies; only the hooks' own gears have none. */
@@ -58,7 +58,7 @@ export function tighten(gear: Switchgear, lines: readonly string[], chain?: stri
   const engine = runtime.rules ?? policyEngineOf(runtime).noRules(runtime.settings);
   const written = list('the rules', lines).map((line) => (typeof line === 'string' ? line : quoted(line)));
   const { rejected, taken, engine: tightened } = engine.tighten(written, chain ?? `agent:${runtime.agent}`);
-  for (const one of rejected) write(runtime, { type: 'rule-rejected', ...one });
+  for (const one of rejected) appendEntry(runtime, { type: 'rule-rejected', ...one });
   runtime.rules = tightened;
   renewLanes(runtime);
   return taken;

@@ -3,7 +3,7 @@
 import type { Snapshot } from '../api.ts';
 import { snapshotBreaker } from '../breakers/breaker-registry.ts';
 import { workerCell } from '../route/call-site.ts';
-import { observes, type Runtime } from '../runtime/runtime.ts';
+import { isObserving, type Runtime } from '../runtime/runtime.ts';
 import { snapshotTask } from '../tasks/task-tree.ts';
 
 export function snapshotOf(runtime: Runtime): Snapshot {
@@ -11,7 +11,7 @@ export function snapshotOf(runtime: Runtime): Snapshot {
   const atMs = clock.nowMs();
   return {
     atMs,
-    mode: observes(runtime) ? 'observe' : 'enforce',
+    mode: isObserving(runtime) ? 'observe' : 'enforce',
     tasks: [...tasks.values()].map((task) => snapshotTask(runtime, task, atMs)),
     breakers: [...breakers.values()].map((entry) => snapshotBreaker(runtime, entry, atMs)),
     delegations: delegationsOf(runtime),

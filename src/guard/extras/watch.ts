@@ -5,9 +5,9 @@ import { explain } from '../../core/messages/explain.ts';
 import { quoted } from '../../core/quote.ts';
 import type { Stop } from '../../core/verdict.ts';
 import type { EventSource, Switchgear, Watch, WatchOptions } from '../api.ts';
-import { countError, write } from '../journal/journal.ts';
+import { appendEntry, countError } from '../journal/journal.ts';
 import { type Checks, fn, name as isName, list, methods, options, whole } from '../runtime/option-checks.ts';
-import { observes, runtimeOf } from '../runtime/runtime.ts';
+import { isObserving, runtimeOf } from '../runtime/runtime.ts';
 
 const count = (what: string, value: unknown) => whole(what, value, 1);
 const checks: Checks = {
@@ -40,14 +40,14 @@ export function watch(
     const atMs = clock.nowMs();
     const was = state.tripped;
     const verdict = countEvent(state, { maxEvents, windowSecs }, atMs);
-    const observed = observes(runtime);
+    const observed = isObserving(runtime);
     if (verdict.kind !== 'allow' && !was) tell(verdict, observed, atMs); // Paused: told once.
     if (verdict.kind === 'allow' || observed) listener(event, ...args);
   }
 
   function tell(verdict: Stop, observed: boolean, atMs: number): void {
     const counters = observed ? { ...verdict.counters, observed: 1 } : verdict.counters;
-    write(runtime, { type: 'storm-tripped', name, counters }, { agent }, atMs);
+    appendEntry(runtime, { type: 'storm-tripped', name, counters }, { agent }, atMs);
     if (observed) return; // Nothing is paused, so nobody is told to pause it for real.
     try {
       onTrip?.(explain(verdict, { name, agent, atMs }));
@@ -66,14 +66,14 @@ export function watch(
   };
   return {
     get paused() {
-      return state.tripped && !observes(runtime);
+      return state.tripped && !isObserving(runtime);
     },
     restart() {
       const atMs = clock.nowMs();
       if (!state.tripped) return;
       const counters = { dropped: state.dropped };
       state = initialStorm(atMs);
-      write(runtime, { type: 'storm-restarted', name, counters }, { agent }, atMs);
+      appendEntry(runtime, { type: 'storm-restarted', name, counters }, { agent }, atMs);
     },
     close,
     [Symbol.dispose]: close,

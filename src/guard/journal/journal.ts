@@ -6,8 +6,8 @@ import { listenersMax } from '../../core/limits.ts';
 import type { Listener } from '../../ports/journal.ts';
 import { fn } from '../runtime/option-checks.ts';
 import type { Runtime } from '../runtime/runtime.ts';
-import { lineOf, warning } from './log.ts';
-import { heldBody } from './redaction.ts';
+import { formatLogLine, warning } from './log.ts';
+import { redactBody } from './redaction.ts';
 
 /** Whether plain allows and settlements are written, too. */
 export function wantsTraces({ settings }: Runtime): boolean {
@@ -15,16 +15,16 @@ export function wantsTraces({ settings }: Runtime): boolean {
 }
 
 /** Whether words and values are held, too. */
-export function holdsWords({ settings }: Runtime): boolean {
+export function keepsContent({ settings }: Runtime): boolean {
   return settings.journal.content !== 'none';
 }
 
 /** The body of an entry as it is kept. */
-export function held(runtime: Runtime, body: EntryBody): EntryBody {
-  return holdsWords(runtime) ? (runtime.content?.add(body) ?? body) : heldBody(body, runtime.rules);
+export function redactEntry(runtime: Runtime, body: EntryBody): EntryBody {
+  return keepsContent(runtime) ? (runtime.content?.add(body) ?? body) : redactBody(body, runtime.rules);
 }
 
-export function write(
+export function appendEntry(
   runtime: Runtime,
   body: EntryBody,
   place: EntryPlace = {},
@@ -33,17 +33,18 @@ export function write(
   if (isTrace(body.type) && !wantsTraces(runtime)) return;
   let entry: Entry;
   try {
-    entry = runtime.store.append(held(runtime, body), place, atMs);
+    entry = runtime.store.append(redactEntry(runtime, body), place, atMs);
   } catch (error) {
     runtime.errors++; // Nothing that a decision needs: a halt must reach all of its tasks whether or not it is written.
-    if (runtime.logLevel !== 'silent') say(runtime, `${warning}internal error in journal: ${messageOf(error)}`);
+    if (runtime.logLevel !== 'silent')
+      printLine(runtime, `${warning}internal error in journal: ${errorMessage(error)}`);
     return;
   }
-  announce(runtime, entry, body);
+  publishEntry(runtime, entry, body);
 }
 
 /** Tells listeners and the log what was written. */
-export function announce(runtime: Runtime, entry: Entry, body: EntryBody = entry): void {
+export function publishEntry(runtime: Runtime, entry: Entry, body: EntryBody = entry): void {
   for (const listener of runtime.listeners) {
     try {
       listener(entry);
@@ -52,10 +53,11 @@ export function announce(runtime: Runtime, entry: Entry, body: EntryBody = entry
     }
   }
   // Printed where the agent runs, in full: the person who runs it may read what it does.
-  if (runtime.logLevel !== 'silent') say(runtime, lineOf({ ...entry, ...body } as Entry, runtime.logLevel));
+  if (runtime.logLevel !== 'silent')
+    printLine(runtime, formatLogLine({ ...entry, ...body } as Entry, runtime.logLevel));
 }
 
-function say(runtime: Runtime, line: string | undefined): void {
+function printLine(runtime: Runtime, line: string | undefined): void {
   if (line === undefined) return;
   try {
     runtime.print(line);
@@ -67,16 +69,16 @@ function say(runtime: Runtime, line: string | undefined): void {
 /** An error that is swallowed is counted, and told of. */
 export function countError(runtime: Runtime, where: string, error: unknown): void {
   runtime.errors++;
-  if (runtime.telling) return; // A listener that fails on the entry about its failure is not told again.
-  runtime.telling = true;
+  if (runtime.isReportingError) return; // A listener that fails on the entry about its failure is not told again.
+  runtime.isReportingError = true;
   try {
-    write(runtime, { type: 'internal-error', where, message: messageOf(error), code: 'internal_error' });
+    appendEntry(runtime, { type: 'internal-error', where, message: errorMessage(error), code: 'internal_error' });
   } finally {
-    runtime.telling = false;
+    runtime.isReportingError = false;
   }
 }
 
-export function listen(runtime: Runtime, listener: Listener): () => void {
+export function addListener(runtime: Runtime, listener: Listener): () => void {
   fn('a listener', listener);
   if (runtime.listeners.length >= listenersMax) {
     throw new SwitchgearError('too_many_listeners', `at most ${listenersMax} listeners can be added`);
@@ -88,7 +90,7 @@ export function listen(runtime: Runtime, listener: Listener): () => void {
 }
 
 /** The message of anything that was thrown. */
-export function messageOf(error: unknown): string {
+export function errorMessage(error: unknown): string {
   try {
     return error instanceof Error ? `${error.name}: ${error.message}` : String(error);
   } catch {

@@ -10,14 +10,14 @@ const ours = 'switchgear: ';
 export const warning = `⚠️ ${ours}`;
 
 /** Loud unless said otherwise; silent inside a test runner. */
-export function logLevelOf(log: SwitchgearOptions['log']): LogLevel {
+export function resolveLogLevel(log: SwitchgearOptions['log']): LogLevel {
   if (typeof log === 'function') return 'info';
   const { NODE_TEST_CONTEXT, NODE_ENV, VITEST } = process.env;
   return log ?? (NODE_TEST_CONTEXT || NODE_ENV === 'test' || VITEST ? 'silent' : 'trips');
 }
 
 /** The line of an entry at a level, or undefined. */
-export function lineOf(entry: Entry, level: LogLevel): string | undefined {
+export function formatLogLine(entry: Entry, level: LogLevel): string | undefined {
   switch (entry.type) {
     case 'breaker-opened': {
       const { untilMs, atMs } = entry;

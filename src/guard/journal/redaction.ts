@@ -7,14 +7,14 @@ import type { EntryBody } from '../../core/event.ts';
 import type { RuleEngine } from '../../core/rule-engine.ts';
 
 /** The body of an entry as it is kept. Values come up only where there are rules, and these know how to hide them. */
-export function heldBody(body: EntryBody, rules: RuleEngine | undefined): EntryBody {
-  if (body.type === 'delegation-returned') return { ...body, reason: classOf(body.reason) };
+export function redactBody(body: EntryBody, rules: RuleEngine | undefined): EntryBody {
+  if (body.type === 'delegation-returned') return { ...body, reason: failureClass(body.reason) };
   if (body.type === 'internal-error') return { ...body, message: /^\w+(?=: )/.exec(body.message)?.[0] ?? 'Error' };
   return rules === undefined ? body : rules.hide(body);
 }
 
 /** How a worker failed, without its words. */
-function classOf(reason: string): string {
+function failureClass(reason: string): string {
   return (
     reason &&
     (/^(Worker (reported limitation|returned the same output twice)|Task incomplete|[a-z]+_[a-z_]+(?=:))/.exec(

@@ -5,8 +5,8 @@ import { operatorRules, ruleEngine } from '../../core/controls/rules/engine.ts';
 import { checkPolicy } from '../../policy/check/check-policy.ts';
 import { applyEnvironment } from '../../policy/environment.ts';
 import type { PolicyEngine } from '../../ports/policy.ts';
-import { budgetsOf } from '../budgets/joint-budgets.ts';
-import { contentOf } from './argument-content.ts';
+import { createJointBudgets } from '../budgets/joint-budgets.ts';
+import { createContent } from './argument-content.ts';
 
 export const policyEngine: PolicyEngine = {
   take(input, env) {
@@ -17,8 +17,8 @@ export const policyEngine: PolicyEngine = {
     return {
       settings,
       ignored,
-      budgets: budgetsOf(settings.budgets),
-      content: contentOf(settings.journal),
+      budgets: createJointBudgets(settings.budgets),
+      content: createContent(settings.journal),
       rules: rules.length === 0 ? undefined : ruleEngine(rules, settings.ruleSettings),
     };
   },

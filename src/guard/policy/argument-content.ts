@@ -9,7 +9,7 @@ import type { JournalSettings } from '../../core/settings.ts';
 import type { Content } from '../../ports/policy.ts';
 
 /** What adds arguments to entries about proposals; undefined where nobody wants them held. */
-export function contentOf({ content }: JournalSettings): Content | undefined {
+export function createContent({ content }: JournalSettings): Content | undefined {
   if (content === 'none') return undefined;
   let last: { readonly id: string | number; readonly args: WeakRef<readonly unknown[]> } | undefined;
   return {
@@ -19,13 +19,13 @@ export function contentOf({ content }: JournalSettings): Content | undefined {
     add(body: EntryBody): EntryBody {
       if (!('action' in body)) return body;
       const args = last?.id === body.action.id ? last.args.deref() : undefined;
-      return args === undefined ? body : { ...body, args: textOf(args, content === 'redacted') };
+      return args === undefined ? body : { ...body, args: formatArguments(args, content === 'redacted') };
     },
   };
 }
 
 /** Arguments in one line, as JSON has them but for what is cut or left out. It never throws. */
-export function textOf(args: readonly unknown[], redacted: boolean): string {
+export function formatArguments(args: readonly unknown[], redacted: boolean): string {
   const max = redacted ? redactedContentMax : fullContentMax;
   const walk = { room: max, entries: fingerprintEntriesMax, redacted };
   try {

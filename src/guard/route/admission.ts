@@ -12,8 +12,8 @@ import { explain } from '../../core/messages/explain.ts';
 import type { Refusal } from '../../core/refusal.ts';
 import { allow, type Decision, type Stop, stricter } from '../../core/verdict.ts';
 import { reportBreaker } from '../breakers/breaker-registry.ts';
-import { wantsTraces, write } from '../journal/journal.ts';
-import { observes, type Runtime } from '../runtime/runtime.ts';
+import { appendEntry, wantsTraces } from '../journal/journal.ts';
+import { isObserving, type Runtime } from '../runtime/runtime.ts';
 import { halt, hintLoop, warnNearLimit } from '../tasks/halt.ts';
 import { compareCall } from '../tasks/recent-output.ts';
 import { boundControlsOf, inheritHalt } from '../tasks/task.ts';
@@ -49,10 +49,10 @@ export function admit(runtime: Runtime, site: CallSite, action: Action, atMs: nu
   const paused = runtime.obey?.(atMs, site);
   if (task?.ended === true) inheritHalt(task);
   if (task?.haltStop !== undefined) return task.haltStop; // Latched: one refusal for every later call.
-  if (paused !== undefined && !observes(runtime)) return paused; // It counts nowhere: the order was written down.
+  if (paused !== undefined && !isObserving(runtime)) return paused; // It counts nowhere: the order was written down.
   const decision = decide(site.panel, { type: 'action-proposed', atMs, action });
   if (decision.verdict.kind === 'allow') return allowAction(runtime, site, action, atMs);
-  if (!observes(runtime)) return refuse(runtime, site, action, decision, atMs);
+  if (!isObserving(runtime)) return refuse(runtime, site, action, decision, atMs);
   // The gear only observes: what would have been refused is written down and passes.
   writeRefusal(runtime, site, action, decision, atMs, { enforced: false });
   return allowAction(runtime, site, action, atMs);
@@ -62,7 +62,7 @@ function allowAction(runtime: Runtime, site: CallSite, action: Action, atMs: num
   const { breaker, task, budgetSet } = site;
   // What only a shared store can grant is asked for last: nobody else is against the call.
   const taken =
-    !observes(runtime) &&
+    !isObserving(runtime) &&
     (runtime.boundRules?.control.take?.(action, atMs) ??
       budgetSet?.take(action, atMs) ??
       breaker?.control.take?.(action, atMs));
@@ -81,7 +81,7 @@ function allowAction(runtime: Runtime, site: CallSite, action: Action, atMs: num
     probe = taken === true || (state.phase === 'half-open' && state.probes.at(-1)?.id === action.id);
     if (generation !== before) reportBreaker(runtime, breaker, before, site.place, atMs);
   }
-  if (wantsTraces(runtime)) write(runtime, { type: 'action-allowed', action, probe }, site.place, atMs);
+  if (wantsTraces(runtime)) appendEntry(runtime, { type: 'action-allowed', action, probe }, site.place, atMs);
   if (task !== undefined && task.cells.budget.state.calls >= task.noticeCalls) warnNearLimit(runtime, task, atMs);
   return { action, atMs, generation, probe };
 }
@@ -101,7 +101,7 @@ function refuse(
   if (breaker !== undefined) reportBreaker(runtime, breaker, before, site.place, atMs);
   if (needsAnotherRound(verdict)) {
     const type = verdict.kind === 'wait' ? 'action-waited' : 'action-asked';
-    if (!verdict.pending) write(runtime, { type, action, decision }, site.place, atMs);
+    if (!verdict.pending) appendEntry(runtime, { type, action, decision }, site.place, atMs);
     return verdict;
   }
   writeRefusal(runtime, site, action, decision, atMs, { enforced: true, ...(after && { after }) });
@@ -120,7 +120,7 @@ function writeRefusal(
   how: { readonly enforced: boolean; readonly after?: Before },
 ): void {
   const { message } = refusalOf(decision.verdict as Stop, site, atMs);
-  write(runtime, { type: 'action-refused', action, decision, message, ...how }, site.place, atMs);
+  appendEntry(runtime, { type: 'action-refused', action, decision, message, ...how }, site.place, atMs);
 }
 
 /** The last word on an action that waited or was asked about, or could not be: it counts like any other refusal. */
@@ -167,14 +167,14 @@ export function settle(
     stillRuns,
   } as ActionSettled;
   applyAll(site.panel, event);
-  if (wantsTraces(runtime)) write(runtime, { ...event, durationMs: atMs - permit.atMs }, site.place, atMs);
+  if (wantsTraces(runtime)) appendEntry(runtime, { ...event, durationMs: atMs - permit.atMs }, site.place, atMs);
   if (breaker !== undefined) {
     const { cell, settings, name } = breaker;
     const { generation, late } = cell.state;
     if (failed && late === lateBefore && settings.mode !== 'off') {
       const limit = settings.failureThreshold;
       const actual = generation === before ? countedFailures(cell.state, settings, atMs) : limit;
-      write(runtime, { type: 'failure-counted', name, error: outcome.error, actual, limit }, site.place, atMs);
+      appendEntry(runtime, { type: 'failure-counted', name, error: outcome.error, actual, limit }, site.place, atMs);
     }
     if (generation !== before) reportBreaker(runtime, breaker, before, site.place, atMs);
   }
@@ -209,7 +209,7 @@ function noteShadow(runtime: Runtime, site: CallSite, atMs: number): void {
   const { generation } = cell.state;
   if (breaker.shadowed === generation || refusalAt(cell.state, settings, atMs) === undefined) return;
   breaker.shadowed = generation;
-  write(runtime, { type: 'breaker-shadowed', key: cell.key, name, generation }, site.place, atMs);
+  appendEntry(runtime, { type: 'breaker-shadowed', key: cell.key, name, generation }, site.place, atMs);
 }
 
 export function refusalOf(stop: Stop, site: CallSite, atMs: number): Refusal {

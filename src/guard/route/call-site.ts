@@ -12,7 +12,7 @@ import type { BreakerSettings } from '../../core/settings.ts';
 import type { BudgetSet } from '../../ports/policy.ts';
 import type { Cell } from '../../ports/store.ts';
 import { type BreakerEntry, breakerAt } from '../breakers/breaker-registry.ts';
-import { announce, held } from '../journal/journal.ts';
+import { publishEntry, redactEntry } from '../journal/journal.ts';
 import type { Runtime } from '../runtime/runtime.ts';
 import { halt } from '../tasks/halt.ts';
 import { boundControlsOf, budgetSetOf, type TaskState } from '../tasks/task.ts';
@@ -87,9 +87,9 @@ function makeCallSite(runtime: Runtime, target: Target, task: TaskState | undefi
     const counting = delegation(settings.delegation);
     const control =
       runtime.store.shared?.workers.share(counting, cell, settings.delegation, place, {
-        held: (body) => held(runtime, body),
+        held: (body) => redactEntry(runtime, body),
         say(entry, body) {
-          announce(runtime, entry, body);
+          publishEntry(runtime, entry, body);
           // Others may have failed at the same moment: their count is known with the answer of the store.
           const due = counting.check!(cell.state, entry.atMs);
           if (due.kind === 'halt') halt(runtime, task, due, name, entry.atMs);

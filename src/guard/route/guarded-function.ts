@@ -8,7 +8,7 @@ import type { Stop } from '../../core/verdict.ts';
 import type { AnyFunction, GuardOptions } from '../api.ts';
 import { countError } from '../journal/journal.ts';
 import { applyInside, frameOf } from '../runtime/async-context.ts';
-import { observes, type Runtime } from '../runtime/runtime.ts';
+import { isObserving, type Runtime } from '../runtime/runtime.ts';
 import { applyAndCheck, recordPermitEvent } from '../tasks/task-events.ts';
 import { type Admission, isStop, needsAnotherRound, refusalOf, refuseForGood, type Settling } from './admission.ts';
 import { type CallSite, callSiteFor, type Target } from './call-site.ts';
@@ -94,7 +94,7 @@ export function guardFunction<F extends AnyFunction>(
     isAsync = true;
     const promise = result instanceof Promise ? result : Promise.resolve(result);
     // A gear that only observes cuts nothing: past its time a call is a failure when it ends.
-    return current.timeoutMs > 0 && !observes(runtime) ? raced(call, promise) : observed(call, promise);
+    return current.timeoutMs > 0 && !isObserving(runtime) ? raced(call, promise) : observed(call, promise);
   }
 
   /** The derived promise, so that a failure nobody awaits still warns as Node does. */
@@ -140,7 +140,7 @@ export function guardFunction<F extends AnyFunction>(
     let atMs = permit.atMs;
     try {
       atMs = clock.nowMs();
-      const cannotCut = sync || observes(runtime);
+      const cannotCut = sync || isObserving(runtime);
       const late = cannotCut && current.timeoutMs > 0 && atMs - permit.atMs > current.timeoutMs;
       outcome = late ? failureOfTimeout : outcomeOf(call, ending, loose, atMs);
       settling = settlingOf(runtime, current, ending, loose, outcome);

@@ -3,7 +3,7 @@
 import type { Action } from '../../core/action.ts';
 import { microsPerCent } from '../../core/controls/budget/budget.ts';
 import type { GuardOptions } from '../api.ts';
-import { write } from '../journal/journal.ts';
+import { appendEntry } from '../journal/journal.ts';
 import { callKey, fingerprint } from '../runtime/fingerprint.ts';
 import type { Runtime } from '../runtime/runtime.ts';
 import { recordCall } from '../tasks/recent-output.ts';
@@ -53,8 +53,8 @@ function boundedCost(value: number | undefined): number {
 
 /** Says once that calls are made outside any task, where most limits do not hold. */
 export function noteMissingTask(runtime: Runtime, name: string, atMs: number): void {
-  if (runtime.told.has('task-missing')) return;
-  runtime.told.add('task-missing');
+  if (runtime.reportedOnce.has('task-missing')) return;
+  runtime.reportedOnce.add('task-missing');
   const { session, agent } = runtime;
-  write(runtime, { type: 'task-missing', name }, { session, agent }, atMs);
+  appendEntry(runtime, { type: 'task-missing', name }, { session, agent }, atMs);
 }

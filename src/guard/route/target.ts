@@ -3,7 +3,7 @@
 import { checkPart } from '../../core/setting-overrides.ts';
 import type { BreakerSettings } from '../../core/settings.ts';
 import type { GuardOptions } from '../api.ts';
-import { write } from '../journal/journal.ts';
+import { appendEntry } from '../journal/journal.ts';
 import {
   amount,
   type Checks,
@@ -43,5 +43,5 @@ export function targetOf(runtime: Runtime, name: string, given: GuardOptions): T
 }
 
 export function noteTuning(runtime: Runtime, name: string, overrides: Partial<BreakerSettings>): void {
-  write(runtime, { type: 'breaker-tuned', name, overrides: { ...overrides } });
+  appendEntry(runtime, { type: 'breaker-tuned', name, overrides: { ...overrides } });
 }

@@ -58,7 +58,7 @@ export interface Runtime {
   listeners: readonly Listener[];
   /** Errors of listeners and of our own that were swallowed, and whether one is being told of. */
   errors: number;
-  telling: boolean;
+  isReportingError: boolean;
 
   readonly breakers: Map<string, BreakerEntry>;
   readonly breakerControls: Map<string, BreakerControl>;
@@ -84,7 +84,7 @@ export interface Runtime {
   /** Tasks that were halted and may be tried again. */
   readonly halted: Map<string, TaskState>;
   /** Ends the wait for the next sweep, while there is one. */
-  disarm: (() => void) | undefined;
+  cancelSweep: (() => void) | undefined;
 
   readonly timeouts: Timeouts;
   /** Calls that are out and hold a probe: their leases have to be renewed. */
@@ -96,7 +96,7 @@ export interface Runtime {
   /** Writes down for others what changed in the tasks; absent where nobody shares the store. */
   showing: Showing | undefined;
   /** What is said once: that a call has no task, that a model has no price. */
-  readonly told: Set<string>;
+  readonly reportedOnce: Set<string>;
   ids: number;
   /** What ids of this gear begin with: unlike those of others, where others share the store. */
   readonly idStem: string;
@@ -127,7 +127,7 @@ export interface BoundCustomControls {
 }
 
 /** Whether the gear only reports. */
-export function observes({ mode, settings }: Runtime): boolean {
+export function isObserving({ mode, settings }: Runtime): boolean {
   return (mode ?? settings.mode) === 'observe';
 }
 

@@ -25,7 +25,7 @@ export interface Timeouts {
   close(): void;
 }
 
-export function timeouts(clock: Clock): Timeouts {
+export function createTimeouts(clock: Clock): Timeouts {
   const queues = new Map<number, Queue>();
   let armedForMs = Number.POSITIVE_INFINITY;
   let disarm: (() => void) | undefined;

@@ -1,7 +1,7 @@
 /** The cards of a gear: opened when something halted or asks, turned by answers and by time. */
 
 import { type Card, type CardEvent, changeCard } from '../../core/card.ts';
-import { holdsWords, write } from '../journal/journal.ts';
+import { appendEntry, keepsContent } from '../journal/journal.ts';
 import type { Runtime } from '../runtime/runtime.ts';
 import { entryPlace, type TaskState } from './task.ts';
 
@@ -13,8 +13,8 @@ export function openCard(
   atMs: number,
 ): Card {
   const card: Card = { id: `card-${runtime.idStem}-${++runtime.ids}`, ...content, state: 'open' };
-  runtime.store.putCard(holdsWords(runtime) ? card : (runtime.rules?.hide(card) ?? card));
-  write(runtime, { type: 'card-changed', card }, task && entryPlace(task), atMs);
+  runtime.store.putCard(keepsContent(runtime) ? card : (runtime.rules?.hide(card) ?? card));
+  appendEntry(runtime, { type: 'card-changed', card }, task && entryPlace(task), atMs);
   return card;
 }
 
@@ -24,7 +24,7 @@ export function updateCard(runtime: Runtime, id: string, event: CardEvent): Card
   const card = before && changeCard(before, event);
   if (card !== undefined && card !== before) {
     runtime.store.putCard(card);
-    write(runtime, { type: 'card-changed', card }, { task: card.task }, event.atMs);
+    appendEntry(runtime, { type: 'card-changed', card }, { task: card.task }, event.atMs);
   }
   return card;
 }

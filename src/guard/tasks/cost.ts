@@ -4,7 +4,7 @@ import type { Cost } from '../../core/action.ts';
 import type { EntryPlace } from '../../core/event.ts';
 import { nameLengthMax, toldModelsMax } from '../../core/limits.ts';
 import type { Usage } from '../../ports/prices.ts';
-import { write } from '../journal/journal.ts';
+import { appendEntry } from '../journal/journal.ts';
 import type { Runtime } from '../runtime/runtime.ts';
 
 /** The cost of one model call; `costUsd` where the host knows it better. */
@@ -14,7 +14,7 @@ export function priceUsage(
   place: EntryPlace,
   atMs?: number,
 ): Cost {
-  const { prices, settings, told } = runtime;
+  const { prices, settings, reportedOnce: told } = runtime;
   const tokens = whole(usage.inputTokens) + whole(usage.outputTokens);
   const { costUsd = -1 } = usage;
   if (costUsd >= 0 && costUsd < 1e9) return { micros: Math.ceil(costUsd * 1_000_000), tokens };
@@ -27,7 +27,7 @@ export function priceUsage(
   if (!told.has(model) && told.size < toldModelsMax) {
     told.add(model);
     const assumed = isFree ? 'only the token cap holds it' : `the dearest known rate is assumed (${basis})`;
-    write(runtime, { type: 'price-unknown', model, assumed }, place, atMs);
+    appendEntry(runtime, { type: 'price-unknown', model, assumed }, place, atMs);
   }
   return { micros: isFree ? 0 : micros, tokens };
 }

@@ -8,8 +8,8 @@ import { actionsFor, explain } from '../../core/messages/explain.ts';
 import { quoted } from '../../core/quote.ts';
 import type { Refusal } from '../../core/refusal.ts';
 import type { Stop } from '../../core/verdict.ts';
-import { countError, write } from '../journal/journal.ts';
-import { observes, type Runtime } from '../runtime/runtime.ts';
+import { appendEntry, countError } from '../journal/journal.ts';
+import { isObserving, type Runtime } from '../runtime/runtime.ts';
 import { openCard } from './cards.ts';
 import { boundControlsOf, entryPlace, type TaskState } from './task.ts';
 import { applyEvent } from './task-events.ts';
@@ -23,9 +23,9 @@ export function halt(runtime: Runtime, task: TaskState, stop: Stop, name: string
   if (code === 'idle_timeout' && hasLivingChild(ended)) return; // Not idle while one below it is not.
   const { id, agent, parent } = ended;
   const refusal = explain(stop, { name, agent, task: id, atMs });
-  if (observes(runtime)) {
+  if (isObserving(runtime)) {
     if (isNews(ended, code)) {
-      write(
+      appendEntry(
         runtime,
         { type: 'task-halted', stop, message: refusal.explanation, enforced: false },
         entryPlace(ended),
@@ -64,7 +64,7 @@ function latch(
   task.haltStop = stop;
   task.halt = refusal;
   const body = { type: 'task-halted', stop, message: refusal.explanation, enforced: true } as const;
-  write(runtime, cause === undefined ? body : { ...body, cause }, entryPlace(task), atMs);
+  appendEntry(runtime, cause === undefined ? body : { ...body, cause }, entryPlace(task), atMs);
   for (const child of task.children ?? []) latch(runtime, child, stop, refusal, cause ?? task.id, atMs);
   makeRoom(runtime.halted, haltedTasksMax);
   runtime.halted.set(task.id, task);
@@ -88,7 +88,7 @@ export function warnNearLimit(runtime: Runtime, task: TaskState, atMs: number): 
       if (gauge.actual < limit * task.limits.noticeShare || !isNews(task, name)) continue;
       const actual = Math.round(gauge.actual * 100) / 100;
       const message = `${task.agent}: ${name.replaceAll('_', ' ')}: ${actual} of ${limit}`;
-      write(runtime, { type: 'notice', gauge, message }, entryPlace(task), atMs);
+      appendEntry(runtime, { type: 'notice', gauge, message }, entryPlace(task), atMs);
       const card = { kind: 'notice', task: task.id, code: 'notice', counters: { actual, limit } } as const;
       openCard(runtime, { ...card, evidence: [message], actions: ['pause', 'dismiss'] }, task, atMs);
     }
@@ -108,7 +108,7 @@ export function hintLoop(runtime: Runtime, task: TaskState, atMs: number): void 
     task.suspected = true;
     const message = whatRepeats(counters);
     task.loopHint = `${message}. ${moveOn}`;
-    write(runtime, { type: 'loop-suspected', counters, message }, entryPlace(task), atMs);
+    appendEntry(runtime, { type: 'loop-suspected', counters, message }, entryPlace(task), atMs);
   }
 }
 

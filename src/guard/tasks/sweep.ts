@@ -8,7 +8,7 @@ import { checkLimits, recordPermitEvent } from './task-events.ts';
 
 /** Makes sure that the sweep runs. */
 export function ensureSweep(runtime: Runtime): void {
-  runtime.disarm ??= runtime.clock.after(sweepMs, () => sweep(runtime));
+  runtime.cancelSweep ??= runtime.clock.after(sweepMs, () => sweep(runtime));
 }
 
 /** Looks now, instead of when the next second is over. */
@@ -23,8 +23,8 @@ export function sweep(runtime: Runtime, atMs: number = runtime.clock.nowMs()): v
 }
 
 export function stopSweep(runtime: Runtime): void {
-  runtime.disarm?.();
-  runtime.disarm = undefined;
+  runtime.cancelSweep?.();
+  runtime.cancelSweep = undefined;
 }
 
 /** Whether there is something to come back for. */

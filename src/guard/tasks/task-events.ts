@@ -3,7 +3,7 @@
 import type { Permit } from '../../core/action.ts';
 import { applyAll, checkAll } from '../../core/decide.ts';
 import type { ControlEvent, EntryBody } from '../../core/event.ts';
-import { write } from '../journal/journal.ts';
+import { appendEntry } from '../journal/journal.ts';
 import type { CallSite } from '../route/call-site.ts';
 import type { Runtime } from '../runtime/runtime.ts';
 import { halt, hintLoop, warnNearLimit } from './halt.ts';
@@ -17,7 +17,7 @@ type TaskEvent = Extract<
 
 /** Writes down what a task is told, and has its controls learn it. */
 export function applyEvent(runtime: Runtime, task: TaskState, event: TaskEvent, atMs: number): void {
-  write(runtime, event, entryPlace(task), atMs);
+  appendEntry(runtime, event, entryPlace(task), atMs);
   applyAll(boundControlsOf(runtime, task), { ...event, atMs });
 }
 
@@ -47,7 +47,7 @@ export function recordPermitEvent(
 ): void {
   const atMs = runtime.clock.nowMs();
   applyAll(site.panel, { type, atMs, permit });
-  write(runtime, { type, permit }, site.place, atMs);
+  appendEntry(runtime, { type, permit }, site.place, atMs);
 }
 
 /** Whether the last turn of a task brought nothing new. */

@@ -13,7 +13,7 @@ import { checkPart } from '../../core/setting-overrides.ts';
 import type { TaskSettings } from '../../core/settings.ts';
 import type { TaskOptions, TaskSnapshot } from '../api.ts';
 import { dropBreaker } from '../breakers/breaker-registry.ts';
-import { write } from '../journal/journal.ts';
+import { appendEntry } from '../journal/journal.ts';
 import { type Checks, isA, signal as isSignal, name, options } from '../runtime/option-checks.ts';
 import type { Runtime } from '../runtime/runtime.ts';
 import { haltByOperator, touchParent } from './halt.ts';
@@ -77,7 +77,7 @@ export function startTask(
     raises,
   });
   const started = { type: 'task-started', limits, ...(parent && { parent: parent.id }) } as const;
-  write(runtime, before === undefined ? started : { ...started, retryOf: before.id }, entryPlace(node), atMs);
+  appendEntry(runtime, before === undefined ? started : { ...started, retryOf: before.id }, entryPlace(node), atMs);
   if (signal !== undefined) {
     const abort = () => haltByOperator(runtime, [node], 'the caller cancelled it', 'signal');
     if (signal.aborted) abort();
@@ -189,7 +189,7 @@ function markEnded(runtime: Runtime, task: TaskState, how: 'done' | 'error'): vo
   task.parent?.children?.delete(task);
   task.removeAbortListener?.();
   runtime.store.drop(cellKey('task', task.id));
-  write(runtime, { type: 'task-ended', how: task.haltStop === undefined ? how : 'halted' }, entryPlace(task));
+  appendEntry(runtime, { type: 'task-ended', how: task.haltStop === undefined ? how : 'halted' }, entryPlace(task));
 }
 
 export function snapshotTask(runtime: Runtime, task: TaskState, atMs: number): TaskSnapshot {

@@ -5,7 +5,7 @@
 
 import { SwitchgearError } from '../../core/error.ts';
 import { hookKeepMs, hookLeaseMs, hookTurnMaxMs, hookTurnMinMs } from '../../core/limits.ts';
-import { holdsWords } from '../../guard/journal/journal.ts';
+import { keepsContent } from '../../guard/journal/journal.ts';
 import type { Runtime } from '../../guard/runtime/runtime.ts';
 import { stopSweep } from '../../guard/tasks/sweep.ts';
 import type { TaskState } from '../../guard/tasks/task.ts';
@@ -150,7 +150,7 @@ async function leave(
 
 /** What is kept holds no values that rules saw, unless somebody wants words held. */
 export function veiled<T>(runtime: Runtime, kept: T): T {
-  return holdsWords(runtime) ? kept : (runtime.rules?.hide(kept as never) ?? kept);
+  return keepsContent(runtime) ? kept : (runtime.rules?.hide(kept as never) ?? kept);
 }
 
 function ofCell<S>(cell: Cell<S>, next: (stored: S) => S | undefined): Change {

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { fullContentMax, redactedContentMax } from '../../../src/core/limits.ts';
 import { createSwitchgear } from '../../../src/guard/create-switchgear.ts';
-import { textOf } from '../../../src/guard/policy/argument-content.ts';
+import { formatArguments } from '../../../src/guard/policy/argument-content.ts';
 import { reload } from '../../../src/index.ts';
 import { simulatedClock } from '../../../src/testing/simulated-clock.ts';
 
@@ -19,8 +19,8 @@ test('arguments are told in one line, and bytes and functions by what they are',
     () => key,
   ];
   const line = '{"path":"a.txt","lines":[1,null],"deep":{"ok":true}}, "two", undefined, [9 bytes], [function]';
-  assert.equal(textOf(args, false), line);
-  assert.equal(textOf(args, true), line);
+  assert.equal(formatArguments(args, false), line);
+  assert.equal(formatArguments(args, true), line);
 });
 
 const telling: readonly (readonly [given: unknown, kept: string])[] = [
@@ -58,19 +58,19 @@ const telling: readonly (readonly [given: unknown, kept: string])[] = [
 
 for (const [given, kept] of telling) {
   test(`without secrets ${JSON.stringify(given).slice(0, 60)} is kept as ${kept.slice(0, 60)}`, () => {
-    assert.equal(textOf([given], true), kept);
+    assert.equal(formatArguments([given], true), kept);
   });
 }
 
 test('a secret that begins before the cut does not show its beginning', () => {
   for (let at = redactedContentMax - 40; at < redactedContentMax + 10; at++) {
-    const text = textOf([`${'x '.repeat(at / 2)}${key}`], true);
+    const text = formatArguments([`${'x '.repeat(at / 2)}${key}`], true);
     assert.doesNotMatch(text, /sk-proj/, `at ${at}`);
   }
 });
 
 test('a secret in quotes that is longer than what is looked at does not show', () => {
-  assert.doesNotMatch(textOf([`{"password":"${'correct horse '.repeat(100)}"}`], true), /horse/);
+  assert.doesNotMatch(formatArguments([`{"password":"${'correct horse '.repeat(100)}"}`], true), /horse/);
 });
 
 test('whatever comes, the text is bounded and nothing is thrown', () => {
@@ -94,8 +94,8 @@ test('whatever comes, the text is bounded and nothing is thrown', () => {
     { ['k'.repeat(1e5)]: 1 },
   ];
   for (const value of given) {
-    assert.ok(textOf([value, value], true).length <= redactedContentMax);
-    assert.ok(textOf([value, value], false).length <= fullContentMax);
+    assert.ok(formatArguments([value, value], true).length <= redactedContentMax);
+    assert.ok(formatArguments([value, value], false).length <= fullContentMax);
   }
 });
 

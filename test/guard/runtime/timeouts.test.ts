@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { type Timeout, timeouts } from '../../../src/guard/runtime/timeouts.ts';
+import { createTimeouts, type Timeout } from '../../../src/guard/runtime/timeouts.ts';
 import type { Clock } from '../../../src/ports/clock.ts';
 import { simulatedClock } from '../../../src/testing/simulated-clock.ts';
 
@@ -19,7 +19,7 @@ function counting() {
     },
   };
   const fired: string[] = [];
-  const list = timeouts(counted);
+  const list = createTimeouts(counted);
   return {
     clock,
     delays,
@@ -156,7 +156,7 @@ test('a timer that comes too early is set again for the rest', () => {
     },
   };
   let fired = 0;
-  timeouts(hasty).add(100, { dueMs: 100, fire: () => fired++ });
+  createTimeouts(hasty).add(100, { dueMs: 100, fire: () => fired++ });
   clock.advance(99);
   assert.equal(fired, 0);
   clock.advance(1);

@@ -6,7 +6,7 @@
 import type { Card, CardAction } from '../../../core/card.ts';
 import { answerPollMs, storeRetryMinMs } from '../../../core/limits.ts';
 import type { Stop } from '../../../core/verdict.ts';
-import { holdsWords } from '../../../guard/journal/journal.ts';
+import { keepsContent } from '../../../guard/journal/journal.ts';
 import type { askPerson } from '../../../guard/route/approval.ts';
 import type { CallSite } from '../../../guard/route/call-site.ts';
 import type { Runtime } from '../../../guard/runtime/runtime.ts';
@@ -166,6 +166,6 @@ async function remember(
   await write(desk, { type: 'answered', by, ...approved });
   if (answer !== 'approve_always') return;
   const given = { type: 'standing-given', chain: chain.id, rules, by: who } as const;
-  const shown = holdsWords(runtime) ? given : (runtime.rules?.hide(given) ?? given);
+  const shown = keepsContent(runtime) ? given : (runtime.rules?.hide(given) ?? given);
   await giveStanding(store, chain, rules, shown.rules, who);
 }

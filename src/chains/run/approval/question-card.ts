@@ -3,7 +3,7 @@
 import { createHmac } from 'node:crypto';
 import type { Card, CardAction } from '../../../core/card.ts';
 import type { Stop } from '../../../core/verdict.ts';
-import { holdsWords } from '../../../guard/journal/journal.ts';
+import { keepsContent } from '../../../guard/journal/journal.ts';
 import type { CallSite } from '../../../guard/route/call-site.ts';
 import type { Runtime } from '../../../guard/runtime/runtime.ts';
 import { type Desk, write } from '../storage/run-context.ts';
@@ -36,7 +36,7 @@ export async function openQuestion(
     expiresAtMs: clock.nowMs() + runtime.settings.approval.timeoutSecs * 1000,
     step: { run: run.id, chain: run.chain.id, id: subject.step, rules },
   };
-  const kept = holdsWords(runtime) ? fresh : (runtime.rules?.hide(fresh) ?? fresh);
+  const kept = keepsContent(runtime) ? fresh : (runtime.rules?.hide(fresh) ?? fresh);
   let shown: Card | undefined;
   const step = (stored: Card | undefined) => {
     shown = stored ?? kept;

@@ -2,7 +2,7 @@
 
 import type { Switchgear } from '../../../guard/api.ts';
 import type { ChainGate } from '../../../guard/entries/chain-step.ts';
-import { holdsWords, write } from '../../../guard/journal/journal.ts';
+import { appendEntry, keepsContent } from '../../../guard/journal/journal.ts';
 import type { Ability } from '../../abilities/ability.ts';
 import type { Checked, RunRules } from '../state/check-rules.ts';
 import type { Desk } from './run-context.ts';
@@ -27,7 +27,7 @@ export function tellRules(bench: Bench, step: string, checked: Checked): void {
   if (rows.length === 0) return;
   const { id: run } = desk.run;
   desk.show({ type: 'rules-checked', run, step, rows });
-  const held = holdsWords(gate.runtime);
+  const held = keepsContent(gate.runtime);
   const kept = rows.map(({ rule, fired, limit, value }) => ({ rule, fired, limit, ...(held && { value }) }));
-  write(gate.runtime, { type: 'rules-checked', run, step, rows: kept }, { task: run, agent: bench.gear.agent });
+  appendEntry(gate.runtime, { type: 'rules-checked', run, step, rows: kept }, { task: run, agent: bench.gear.agent });
 }
