@@ -1,8 +1,8 @@
 /** The door `switchgear/agents`: what agent programs say, read into one vocabulary. */
 
-export type { EventMapping, Mapping } from '../core/event-mapping.ts';
+export type { EventMapping, StreamMapping } from '../core/event-mapping.ts';
 export { type Booking, type BookingOptions, bookOn } from './accounting/account-events.ts';
-export type { Spent } from './accounting/usage-ledger.ts';
+export type { TokenSpend } from './accounting/usage-ledger.ts';
 export { claudeSessionReader, type SessionReaderOptions } from './claude-code/session-file.ts';
 export { claudeCodeReader } from './claude-code/stream.ts';
 export { type CodexSessionReader, codexSessionReader } from './codex/session-file.ts';
@@ -12,9 +12,9 @@ export { geminiReader } from './gemini/stream.ts';
 export { readOpencodeExport } from './opencode/session.ts';
 export { opencodeReader } from './opencode/stream.ts';
 export { heartbeatReader } from './other/heartbeat.ts';
-export { genericReader } from './other/mapped-json.ts';
-export { plainReader } from './other/plain-text.ts';
-export { type ReaderForOptions, readerFor, textReader } from './reader-for.ts';
+export { mappedJsonReader } from './other/mapped-json.ts';
+export { plainTextReader } from './other/plain-text.ts';
+export { fallbackReader, type ReaderForOptions, readerFor } from './reader-for.ts';
 export type { AgentCommand } from './reading/agent-command.ts';
 export type {
   AgentEvent,
@@ -34,7 +34,7 @@ export type {
   UsageEvent,
   UserEvent,
 } from './reading/agent-event.ts';
-export { boundedLines, type Lines, type LineTaker } from './reading/bounded-lines.ts';
+export { type BoundedLines, boundedLines, type LineListener } from './reading/bounded-lines.ts';
 export { type FileTail, type FileTailOptions, fileTail } from './reading/file-tail.ts';
 export type { Reader } from './reading/reader.ts';
 export { type SessionWatch, type SessionWatchOptions, sessionWatch } from './session-watch.ts';

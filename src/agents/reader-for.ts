@@ -1,13 +1,13 @@
 /** Which agent a command starts, how to have it print events, and who reads them. */
 
-import type { Mapping } from '../core/event-mapping.ts';
+import type { StreamMapping } from '../core/event-mapping.ts';
 import { claudeCodeReader } from './claude-code/stream.ts';
 import { codexReader } from './codex/stream.ts';
 import { geminiReader } from './gemini/stream.ts';
 import { opencodeReader } from './opencode/stream.ts';
 import { heartbeatReader } from './other/heartbeat.ts';
-import { genericReader } from './other/mapped-json.ts';
-import { seedReader } from './other/seed-events.ts';
+import { mappedJsonReader } from './other/mapped-json.ts';
+import { simpleEventReader } from './other/seed-events.ts';
 import type { AgentCommand } from './reading/agent-command.ts';
 import {
   type Argument,
@@ -22,7 +22,7 @@ import type { Reader } from './reading/reader.ts';
 
 export interface ReaderForOptions {
   /** How to read a program that is none of the known ones. */
-  readonly mapping?: Mapping;
+  readonly mapping?: StreamMapping;
 }
 
 /** What a known agent makes of its arguments. `before` ends with the program, and its subcommand where it needs one. */
@@ -178,7 +178,7 @@ export function readerFor(command: readonly string[], { mapping }: ReaderForOpti
     if (at === -1) continue;
     const before = command.slice(0, at + 1);
     const agent = known.take(before, argumentsOf(command.slice(at + 1), known.grammar));
-    if (agent !== undefined) return agent.stream === 'text' ? { ...agent, reader: textReader } : agent;
+    if (agent !== undefined) return agent.stream === 'text' ? { ...agent, reader: fallbackReader } : agent;
   }
   return {
     cli: 'other',
@@ -191,18 +191,18 @@ export function readerFor(command: readonly string[], { mapping }: ReaderForOpti
     session: undefined,
     signal: 'SIGTERM',
     resume: () => undefined,
-    reader: mapping === undefined ? textReader : mappedReader(mapping),
+    reader: mapping === undefined ? fallbackReader : mappedReader(mapping),
   };
 }
 
 /** One that is wrong is told now: later the program would run, and nobody could read it. */
-function mappedReader(mapping: Mapping): () => Reader {
-  const made = () => heartbeatReader(genericReader(mapping));
+function mappedReader(mapping: StreamMapping): () => Reader {
+  const made = () => heartbeatReader(mappedJsonReader(mapping));
   made();
   return made;
 }
 
 /** A reader of programs that print text, heartbeats and plain events among it included. */
-export function textReader(): Reader {
-  return heartbeatReader(seedReader());
+export function fallbackReader(): Reader {
+  return heartbeatReader(simpleEventReader());
 }

@@ -37,7 +37,7 @@ export type MappedField = (typeof mappedFields)[number];
 export type EventMapping = { readonly as: (typeof mappedKinds)[number] } & { readonly [F in MappedField]?: string };
 
 /** How to read the lines of a program. */
-export interface Mapping {
+export interface StreamMapping {
   /** Where the kind of an event stands; `type` unless said. */
   readonly kind?: string;
   /** What each kind is; the rest are signs of life. */

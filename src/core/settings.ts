@@ -1,6 +1,6 @@
 /** The effective settings of every control: plain data, complete, in the units their names say. */
 
-import type { Mapping } from './event-mapping.ts';
+import type { StreamMapping } from './event-mapping.ts';
 
 export interface BreakerSettings {
   /** `off` lets everything pass uncounted, `observe` counts and reports but never refuses. */
@@ -199,7 +199,7 @@ export interface Settings {
   readonly budgets: readonly JointBudget[];
   readonly rules: readonly RuleText[];
   /** How `switchgear run` reads programs that it does not know, by their names. */
-  readonly mappings?: Readonly<Record<string, Mapping>>;
+  readonly mappings?: Readonly<Record<string, StreamMapping>>;
   readonly ruleSettings: RuleSettings;
   readonly approval: ApprovalSettings;
   readonly prices: PriceSettings;

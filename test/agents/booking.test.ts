@@ -8,13 +8,13 @@ import {
   claudeCodeReader,
   geminiReader,
   opencodeReader,
-  plainReader,
+  plainTextReader,
   readerFor,
 } from '../../src/agents/index.ts';
 import type { PolicyInput } from '../../src/index.ts';
 import { type Watched, watched } from './recording.ts';
 
-const run = (policy?: PolicyInput) => watched(plainReader(), policy);
+const run = (policy?: PolicyInput) => watched(plainTextReader(), policy);
 const use = (id: string, name = 'Bash', input: unknown = { command: id }): AgentEvent => ({
   type: 'tool_use',
   id,

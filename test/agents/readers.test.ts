@@ -8,10 +8,10 @@ import {
   claudeCodeReader,
   codexReader,
   geminiReader,
-  genericReader,
   heartbeatReader,
+  mappedJsonReader,
   opencodeReader,
-  plainReader,
+  plainTextReader,
   type Reader,
   readerFor,
 } from '../../src/agents/index.ts';
@@ -22,9 +22,9 @@ const mapping = {
 } as const;
 const all: Readonly<Record<string, () => Reader>> = {
   ...readers,
-  generic: () => genericReader(mapping),
-  plain: plainReader,
-  heartbeat: () => heartbeatReader(plainReader()),
+  generic: () => mappedJsonReader(mapping),
+  plain: plainTextReader,
+  heartbeat: () => heartbeatReader(plainTextReader()),
   other: () => readerFor(['agent']).reader(),
 };
 
@@ -226,7 +226,7 @@ test('opencode: a command that failed is a failure, whatever its status; thought
 
 test('heartbeat: tasks start and end in every spelling, and what names nobody belongs to the last one', () => {
   const events = read(
-    heartbeatReader(plainReader()),
+    heartbeatReader(plainTextReader()),
     '[heartbeat] {"phase":"starting","taskId":"a","agent":"Research Specialist"}',
     '[heartbeat] starting b',
     '[heartbeat] starting b',
@@ -278,7 +278,7 @@ test('other programs: events by name count, their tasks are told apart, the rest
 });
 
 test('generic: fields are found by their paths, and calls that are numbered anew each turn are told apart', () => {
-  const reader = genericReader({
+  const reader = mappedJsonReader({
     kind: 'event.kind',
     events: {
       call: { as: 'tool_use', id: 'event.n', name: 'event.tool', input: 'event.args' },
@@ -311,12 +311,12 @@ test('generic: a mapping that cannot be meant is an error that quotes it', () =>
     [{ events: { a: { as: 'user', text: '' } } }, /events\.a\.text must be a path, got ""/],
   ];
   for (const [wrong, message] of rows) {
-    assert.throws(() => genericReader(wrong as never), { code: 'mapping_invalid', message });
+    assert.throws(() => mappedJsonReader(wrong as never), { code: 'mapping_invalid', message });
   }
 });
 
 test('plain: paragraphs are texts, short ones and lines are signs of life', () => {
-  const reader = plainReader();
+  const reader = plainTextReader();
   const long = 'one two three four five six seven eight nine';
   const events = read(reader, long, 'and more', '', 'ok', '', '', long);
   assert.deepEqual(

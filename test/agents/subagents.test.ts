@@ -6,7 +6,7 @@ import {
   claudeCodeReader,
   codexSessionReader,
   opencodeReader,
-  plainReader,
+  plainTextReader,
   readerFor,
 } from '../../src/agents/index.ts';
 import type { PolicyInput } from '../../src/index.ts';
@@ -99,7 +99,7 @@ test('what subagents spend is theirs and the run’s, each model call once', () 
 });
 
 test('a subagent that goes in circles ends the run, and the halt says whose it is', () => {
-  const run = watched(plainReader());
+  const run = watched(plainTextReader());
   run.tell({ type: 'subagent_started', id: 'x', name: 'Explore' });
   for (let n = 0; n < 8; n++) {
     run.tell({ type: 'tool_use', id: `t${n}`, name: 'Bash', input: { command: 'cat x' }, agent: 'x' });
@@ -111,7 +111,7 @@ test('a subagent that goes in circles ends the run, and the halt says whose it i
 });
 
 test('a worker that failed twice is sent no more: the run is halted', () => {
-  const run = watched(plainReader());
+  const run = watched(plainTextReader());
   const fail = (id: string) =>
     run.tell(
       { type: 'subagent_started', id, name: 'Explore' },
@@ -127,7 +127,7 @@ test('a worker that failed twice is sent no more: the run is halted', () => {
 
 test('a catch-all is another worker for every errand, and the same one for the same words', () => {
   const send = (prompts: readonly string[]) => {
-    const run = watched(plainReader());
+    const run = watched(plainTextReader());
     for (const [n, prompt] of prompts.entries()) {
       run.tell({ type: 'subagent_started', id: `x${n}`, name: 'general-purpose', prompt });
       run.tell({ type: 'subagent_ended', id: `x${n}`, ok: false });
@@ -177,7 +177,7 @@ test('a foreground subagent ends with its call, and a call that was refused sent
 });
 
 test('while a subagent works the run above it is not idle, and once it is done it is', () => {
-  const run = watched(plainReader(), { task: { max_duration_secs: 100_000 } });
+  const run = watched(plainTextReader(), { task: { max_duration_secs: 100_000 } });
   run.tell({ type: 'subagent_started', id: 'x', name: 'Explore' });
   for (let n = 0; n < 5; n++) {
     run.clock.advance(250_000);
@@ -190,7 +190,7 @@ test('while a subagent works the run above it is not idle, and once it is done i
 });
 
 test('a subagent whose doings are hidden is out like a call, and a file that shows them is its own', () => {
-  const run = watched(plainReader(), { task: { max_duration_secs: 100_000 } });
+  const run = watched(plainTextReader(), { task: { max_duration_secs: 100_000 } });
   run.tell({ type: 'subagent_started', id: 'call-1', name: 'investigator', hidden: true });
   run.clock.advance(590_000);
   assert.equal(run.booking.halt?.code, undefined);
@@ -204,7 +204,7 @@ test('a subagent whose doings are hidden is out like a call, and a file that sho
 });
 
 test('tokens that are told of a subagent after its end are the run’s', () => {
-  const run = watched(plainReader());
+  const run = watched(plainTextReader());
   run.tell({ type: 'subagent_started', id: 'x' }, { type: 'subagent_ended', id: 'x', ok: true });
   const tokens = { inputTokens: 100, outputTokens: 1, cacheReadTokens: 0, cacheWriteTokens: 0 };
   run.tell({ type: 'usage', id: 'm', model: 'claude-opus-5-5', agent: 'x', ...tokens });
@@ -241,7 +241,7 @@ test('a subagent that is sent another message goes on as a task of its own', () 
 });
 
 test('more subagents than are kept at once are booked on the run', () => {
-  const run = watched(plainReader(), { task: { max_tool_calls: 10_000 } } satisfies PolicyInput);
+  const run = watched(plainTextReader(), { task: { max_tool_calls: 10_000 } } satisfies PolicyInput);
   for (let n = 0; n < 1_100; n++) run.tell({ type: 'subagent_started', id: `x${n}` });
   run.tell({ type: 'tool_use', id: 't', name: 'Bash', input: {}, agent: 'x1050' });
   assert.equal(run.task.snapshot().toolCalls, 1);
@@ -249,7 +249,7 @@ test('more subagents than are kept at once are booked on the run', () => {
 });
 
 test('what is told of a subagent below one that is over belongs to the nearest that is not', () => {
-  const run = watched(plainReader());
+  const run = watched(plainTextReader());
   run.tell({ type: 'subagent_started', id: 'x' }, { type: 'subagent_started', id: 'y', parent: 'x' });
   assert.equal(run.booking.subagents[1]?.parent, 'run/x');
   const tokens = { inputTokens: 100, outputTokens: 1, cacheReadTokens: 0, cacheWriteTokens: 0 };
@@ -263,7 +263,7 @@ test('what is told of a subagent below one that is over belongs to the nearest t
 });
 
 test('while the process stands still nobody is idle, and no time is counted', () => {
-  const run = watched(plainReader());
+  const run = watched(plainTextReader());
   run.tell({ type: 'subagent_started', id: 'x' });
   run.booking.pause();
   run.booking.pause();
@@ -341,7 +341,7 @@ test('a subagent that its file told of first is one whose file may be late at it
 });
 
 test('opencode: a subagent that its database and the stream tell of is one, and what it did is read to its end', () => {
-  const { tell, entries, task, booking } = watched(plainReader());
+  const { tell, entries, task, booking } = watched(plainTextReader());
   const part = {
     type: 'tool',
     tool: 'task',
@@ -361,7 +361,7 @@ test('opencode: a subagent that its database and the stream tell of is one, and 
 });
 
 test('codex: a subagent that its file told of to the end is not begun again by the stream', () => {
-  const { tell, entries, task } = watched(plainReader());
+  const { tell, entries, task } = watched(plainTextReader());
   tell({ type: 'subagent_started', id: 'thread' });
   tell({ type: 'tool_use', id: 'x1', name: 'exec_command', input: { cmd: 'ls' }, agent: 'thread' });
   tell({ type: 'subagent_ended', id: 'thread', ok: true });

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { genericReader } from '../../src/agents/index.ts';
+import { mappedJsonReader } from '../../src/agents/index.ts';
 import { type EventMapping, mappedFields, mappedKinds } from '../../src/core/event-mapping.ts';
 
 /** Every field stands where its own name, in capitals, says. */
@@ -59,7 +59,7 @@ const rows: readonly [mapping: EventMapping, line: object, event: object][] = [
 
 test('every kind of line and every field that a mapping may name is read', () => {
   for (const [mapping, at, event] of rows) {
-    const reader = genericReader({ events: { mine: mapping } });
+    const reader = mappedJsonReader({ events: { mine: mapping } });
     assert.deepEqual(reader.read(JSON.stringify({ type: 'mine', at })), [event]);
   }
 });

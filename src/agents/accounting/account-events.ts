@@ -21,7 +21,7 @@ import { leaveLoops } from './loops-left-to-hooks.ts';
 import { callWatch } from './observed-call.ts';
 import { outCalls } from './open-calls.ts';
 import { subagentTasks } from './subagent-tasks.ts';
-import { type Charge, type Spent, usageLedger } from './usage-ledger.ts';
+import { type Charge, type TokenSpend, usageLedger } from './usage-ledger.ts';
 
 export interface BookingOptions {
   /** Called once, at whatever moment a limit is reached: the process has to be ended. */
@@ -46,7 +46,7 @@ export interface Booking {
   /** The last answer. */
   readonly result: ResultEvent | undefined;
   /** All that was used, also after a halt. */
-  readonly spent: Spent;
+  readonly spent: TokenSpend;
   /** Tasks of subagents, those that ended included. */
   readonly subagents: readonly Task[];
   /** The process stands still: neither it nor its subagents are idle, and no time is counted. */

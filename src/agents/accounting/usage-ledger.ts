@@ -9,7 +9,7 @@ import type { Tokens, TotalEvent, UsageEvent } from '../reading/agent-event.ts';
 import type { Draft } from '../reading/reader.ts';
 
 /** Tokens and what they cost. */
-export interface Spent extends Tokens {
+export interface TokenSpend extends Tokens {
   readonly micros: number;
 }
 
@@ -17,7 +17,7 @@ export interface Spent extends Tokens {
 export type Pricing = (usage: Tokens & { readonly model?: string; readonly costUsd?: number }) => number;
 
 /** What is to be charged, as one observation of usage. */
-export interface Charge extends Spent {
+export interface Charge extends TokenSpend {
   readonly model?: string;
 }
 
@@ -25,18 +25,18 @@ type Priced = Tokens & { readonly micros?: number };
 
 /** What calls told, and what a total told beyond that and calls may still tell. */
 interface Sum {
-  told: Spent;
-  ahead: Spent;
+  told: TokenSpend;
+  ahead: TokenSpend;
 }
 
-const zero: Spent = { inputTokens: 0, outputTokens: 0, cacheReadTokens: 0, cacheWriteTokens: 0, micros: 0 };
+const zero: TokenSpend = { inputTokens: 0, outputTokens: 0, cacheReadTokens: 0, cacheWriteTokens: 0, micros: 0 };
 
 export interface UsageLedger {
   /** What one call adds to what is known; undefined where it adds nothing. */
   call(event: UsageEvent): Charge | undefined;
   total(event: TotalEvent): Charge | undefined;
   /** Everything, whether or not anybody could still be charged. */
-  readonly spent: Spent;
+  readonly spent: TokenSpend;
 }
 
 export function usageLedger(price: Pricing): UsageLedger {
@@ -56,7 +56,7 @@ export function usageLedger(price: Pricing): UsageLedger {
     return sum;
   }
 
-  function add(more: Spent, model: string | undefined): Charge | undefined {
+  function add(more: TokenSpend, model: string | undefined): Charge | undefined {
     if (more.inputTokens <= 0 && more.outputTokens <= 0 && more.micros <= 0) return undefined;
     spent = added(spent, more);
     return model === undefined ? more : { ...more, model };
@@ -111,7 +111,7 @@ function isKnown(event: Tokens, known: Tokens): boolean {
 }
 
 /** What of a charge no total has told before; the sum learns of the call. */
-function unpaid(sum: Sum, told: Spent, more: Spent): Spent {
+function unpaid(sum: Sum, told: TokenSpend, more: TokenSpend): TokenSpend {
   sum.told = added(sum.told, told);
   if (sum.ahead === zero) return more;
   const paid = combine(sum.ahead, more, Math.min);
@@ -119,7 +119,7 @@ function unpaid(sum: Sum, told: Spent, more: Spent): Spent {
   return taken(more, paid);
 }
 
-function added(a: Spent, b: Spent): Spent {
+function added(a: TokenSpend, b: TokenSpend): TokenSpend {
   return {
     inputTokens: a.inputTokens + b.inputTokens,
     outputTokens: a.outputTokens + b.outputTokens,
@@ -129,7 +129,7 @@ function added(a: Spent, b: Spent): Spent {
   };
 }
 
-function taken(a: Spent, b: Spent): Spent {
+function taken(a: TokenSpend, b: TokenSpend): TokenSpend {
   return {
     inputTokens: a.inputTokens - b.inputTokens,
     outputTokens: a.outputTokens - b.outputTokens,
@@ -140,7 +140,7 @@ function taken(a: Spent, b: Spent): Spent {
 }
 
 /** Two sums, field by field; what was not priced yet costs nothing. */
-function combine(a: Priced, b: Priced, how: (a: number, b: number) => number): Spent {
+function combine(a: Priced, b: Priced, how: (a: number, b: number) => number): TokenSpend {
   return {
     inputTokens: how(a.inputTokens, b.inputTokens),
     outputTokens: how(a.outputTokens, b.outputTokens),

@@ -4,9 +4,9 @@ import { SwitchgearError } from '../../core/error.ts';
 import {
   type EventMapping,
   type MappedField,
-  type Mapping,
   mappedFields,
   mappedKinds,
+  type StreamMapping,
 } from '../../core/event-mapping.ts';
 import { openCallsMax } from '../../core/limits.ts';
 import { quoted } from '../../core/quote.ts';
@@ -16,7 +16,7 @@ import { countOf, type Fields, fieldsOf, jsonReader, nothing, type Reader, textO
 type Look = (field: MappedField) => unknown;
 
 /** A reader by a mapping; one that is wrong is an error that quotes it. */
-export function genericReader(mapping: Mapping): Reader {
+export function mappedJsonReader(mapping: StreamMapping): Reader {
   const { kind = 'type', events } = checkMapping(mapping);
   const kindPath = kind.split('.');
   const known = new Map(Object.entries(events).map(([name, paths]) => [name, { as: paths.as, paths: split(paths) }]));
@@ -124,7 +124,7 @@ function isOk(value: unknown): boolean {
   return value === undefined || value === null || goodWords.has(String(value).toLowerCase());
 }
 
-function checkMapping(mapping: Mapping): Mapping {
+function checkMapping(mapping: StreamMapping): StreamMapping {
   const { kind, events } = fieldsOf(mapping);
   if (kind !== undefined && textOf(kind) === undefined) throw wrong(`kind must be a path, got ${quoted(kind)}`);
   const entries = Object.entries(fieldsOf(events));

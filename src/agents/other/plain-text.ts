@@ -4,7 +4,7 @@ import { plainWordsMin, textLengthMax } from '../../core/limits.ts';
 import type { AgentEvent } from '../reading/agent-event.ts';
 import { alive, nothing, type Reader } from '../reading/reader.ts';
 
-export function plainReader(): Reader {
+export function plainTextReader(): Reader {
   let paragraph = '';
 
   function close(): readonly AgentEvent[] {

@@ -3,10 +3,10 @@
 import type { AgentEvent } from '../reading/agent-event.ts';
 import { type Fields, fieldsOf, jsonReader, nothing, type Reader, textOf } from '../reading/reader.ts';
 import { anthropicTokens } from '../reading/tokens.ts';
-import { plainReader } from './plain-text.ts';
+import { plainTextReader } from './plain-text.ts';
 
-export function seedReader(): Reader {
-  const text = plainReader();
+export function simpleEventReader(): Reader {
+  const text = plainTextReader();
   let unnamed = 0;
   const json = jsonReader((event) => take(event, () => `unnamed-${++unnamed}`));
   return {

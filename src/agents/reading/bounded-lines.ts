@@ -3,7 +3,7 @@
 import { StringDecoder } from 'node:string_decoder';
 import { agentLineMax } from '../../core/limits.ts';
 
-export interface Lines {
+export interface BoundedLines {
   /** Takes what came, and says each line that it completes. */
   write(chunk: Uint8Array | string): void;
   /** The last line may have no end of its own. */
@@ -13,7 +13,7 @@ export interface Lines {
   readonly skippedLength: number;
 }
 
-export interface LineTaker {
+export interface LineListener {
   line(line: string): void;
   /** A line was left out; its first characters are here, and how many there were. */
   skipped?(head: string, length: number): void;
@@ -22,7 +22,7 @@ export interface LineTaker {
 const headLength = 4_096;
 
 /** Bytes that are no UTF-8 become the character for that, and disturb nothing else. */
-export function boundedLines(taker: LineTaker, lengthMax = agentLineMax): Lines {
+export function boundedLines(listener: LineListener, lengthMax = agentLineMax): BoundedLines {
   const decoder = new StringDecoder('utf8');
   let rest = '';
   /** What a line that is being left out began with, and how long it is by now. */
@@ -31,28 +31,28 @@ export function boundedLines(taker: LineTaker, lengthMax = agentLineMax): Lines 
   let skipped = 0;
   let skippedLength = 0;
 
-  function finish(line: string): void {
+  function finishLine(line: string): void {
     if (head !== undefined || line.length > lengthMax) {
       head ??= line.slice(0, headLength);
       length += line.length;
       skipped++;
       skippedLength += length;
-      taker.skipped?.(head, length);
+      listener.skipped?.(head, length);
       head = undefined;
       length = 0;
-    } else taker.line(line.endsWith('\r') ? line.slice(0, -1) : line);
+    } else listener.line(line.endsWith('\r') ? line.slice(0, -1) : line);
   }
 
-  function take(text: string): void {
+  function splitText(text: string): void {
     let at = 0;
     for (let end = text.indexOf('\n'); end !== -1; end = text.indexOf('\n', at)) {
       const line = text.slice(at, end);
       at = end + 1;
-      if (rest === '') finish(line);
+      if (rest === '') finishLine(line);
       else {
         const whole = rest + line;
         rest = '';
-        finish(whole);
+        finishLine(whole);
       }
     }
     if (at === text.length) return;
@@ -69,13 +69,13 @@ export function boundedLines(taker: LineTaker, lengthMax = agentLineMax): Lines 
   }
 
   return {
-    write: (chunk) => take(typeof chunk === 'string' ? chunk : decoder.write(chunk as Buffer)),
+    write: (chunk) => splitText(typeof chunk === 'string' ? chunk : decoder.write(chunk as Buffer)),
     end() {
-      take(decoder.end());
+      splitText(decoder.end());
       if (rest === '' && head === undefined) return;
       const line = rest;
       rest = '';
-      finish(line);
+      finishLine(line);
     },
     get skipped() {
       return skipped;

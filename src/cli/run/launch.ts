@@ -3,7 +3,7 @@
 import { basename } from 'node:path';
 import { readerFor } from '../../agents/reader-for.ts';
 import type { AgentCommand } from '../../agents/reading/agent-command.ts';
-import type { Mapping } from '../../core/event-mapping.ts';
+import type { StreamMapping } from '../../core/event-mapping.ts';
 import { agentGraceMs } from '../../core/limits.ts';
 import { systemClock } from '../../platform/system-clock.ts';
 import { freshName } from '../../platform/unique-id.ts';
@@ -50,7 +50,7 @@ export async function launch(
   command: readonly string[],
   session: string,
 ): Promise<Launched> {
-  const agent = readerFor(command, options.mapping === undefined ? {} : { mapping: options.mapping as Mapping });
+  const agent = readerFor(command, options.mapping === undefined ? {} : { mapping: options.mapping as StreamMapping });
   const way = wayOf(agent, options);
   const ownsTerminal = way === 'interactive';
   const task = `t-${freshName()}`;

@@ -1,6 +1,6 @@
 /** What an agent prints on its way through: passed on or shown, read into events, and told to whoever wants to know. */
 
-import { type AgentCommand, type AgentEvent, boundedLines, textReader } from '../../agents/index.ts';
+import { type AgentCommand, type AgentEvent, boundedLines, fallbackReader } from '../../agents/index.ts';
 import { painter } from '../terminal-table.ts';
 import type { RunWorld } from './context.ts';
 import type { Way } from './launch.ts';
@@ -19,7 +19,7 @@ export function runFeed(
   tell: (event: AgentEvent) => void,
 ): Feed {
   const isText = agent.stream === 'text' || (agent.stream === 'asked' && way === 'pass');
-  const reader = isText ? textReader() : agent.reader();
+  const reader = isText ? fallbackReader() : agent.reader();
   const shown = way === 'show' ? renderer(screen, painter(terminal), options.quiet) : undefined;
 
   function hear(events: readonly AgentEvent[]): void {

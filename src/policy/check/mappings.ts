@@ -1,18 +1,18 @@
 /** Written mappings: how `switchgear run` reads the lines of programs that it does not know, by their names. */
 
-import { type Mapping, mappedFields, mappedKinds } from '../../core/event-mapping.ts';
+import { mappedFields, mappedKinds, type StreamMapping } from '../../core/event-mapping.ts';
 import { nearest } from '../../core/names.ts';
 import { emptyTable, quote, type Table } from '../../core/plain-copy.ts';
 import { addProblem, type Report } from './report.ts';
 import { type Entry, entriesOf } from './section.ts';
 import { textProblem } from './value.ts';
 
-export function takeMappings(report: Report, { value, path }: Entry): Readonly<Record<string, Mapping>> {
+export function takeMappings(report: Report, { value, path }: Entry): Readonly<Record<string, StreamMapping>> {
   const mappings = emptyTable();
   const programs = entriesOf(report, value, path);
   for (const program of programs) mappings[program.name] = takeMapping(report, program);
   report.provenance.set('mappings', { value: programs.length, source: report.source });
-  return mappings as Readonly<Record<string, Mapping>>;
+  return mappings as Readonly<Record<string, StreamMapping>>;
 }
 
 function takeMapping(report: Report, { value, path }: Entry): Table {
