@@ -53,21 +53,21 @@ export type { Answer, Approver } from './ports/approver.ts';
 export type { Clock } from './ports/clock.ts';
 export type { Price, Prices, Usage } from './ports/prices.ts';
 export type {
-  Addition,
   Cell,
   CellOptions,
+  CellUpdate,
   Change,
+  CounterAdd,
   Health,
   Hint,
   Lease,
-  Marked,
-  Marking,
-  Next,
-  Note,
+  PendingEntry,
   Shared,
   Store,
   Stored,
   Transaction,
   TransactionResult,
+  WindowCount,
+  WindowMark,
 } from './ports/store.ts';
 export { memoryStore } from './stores/memory.ts';

@@ -48,11 +48,11 @@ function childFigures(args: readonly string[]): Promise<Figures> {
 export async function write([path = '']: readonly string[]): Promise<Figures> {
   const { sqliteStore } = await loadStores();
   const store = sqliteStore({ path });
-  const { cell, step } = await changingCell(store);
+  const { cell, update } = await changingCell(store);
   let transactions = 0;
   const timer = setInterval(() => {
     transactions++;
-    const transaction = { changes: [{ cell, step }], queueIfUnavailable: true };
+    const transaction = { changes: [{ cell, update }], queueIfUnavailable: true };
     if (transactions % 2 === 0) store.shared.commitNow(transaction);
     else void store.shared.commit(transaction);
   }, 1);

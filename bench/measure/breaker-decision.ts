@@ -4,7 +4,7 @@ import type { Action, Outcome } from '../../src/core/action.ts';
 import type { BreakerState } from '../../src/core/controls/breaker/state.ts';
 import type { Verdict } from '../../src/core/verdict.ts';
 import type { SharedBreaker } from '../../src/ports/sharing.ts';
-import type { Cell, Next, Store } from '../../src/ports/store.ts';
+import type { Cell, CellUpdate, Store } from '../../src/ports/store.ts';
 import { loadCore, type loadStores } from './library.ts';
 
 export type Stores = Awaited<ReturnType<typeof loadStores>>;
@@ -49,12 +49,12 @@ export function callThrough(
 }
 
 /** A cell with the state of a breaker, and a step that changes it. */
-export async function changingCell(store: Store): Promise<{ cell: Cell<BreakerState>; step: typeof oneMore }> {
+export async function changingCell(store: Store): Promise<{ cell: Cell<BreakerState>; update: typeof oneMore }> {
   const { defaultBreaker, initialBreaker } = await loadCore();
-  return { cell: store.cell('breaker/changing', () => initialBreaker(defaultBreaker)), step: oneMore };
+  return { cell: store.cell('breaker/changing', () => initialBreaker(defaultBreaker)), update: oneMore };
 }
 
-function oneMore(state: BreakerState): Next<BreakerState> {
+function oneMore(state: BreakerState): CellUpdate<BreakerState> {
   state.run++;
   return { state };
 }

@@ -33,12 +33,12 @@ export async function redisSpeed(): Promise<Figures> {
   try {
     await raw.set('raw', JSON.stringify(initialBreaker(defaultBreaker)));
     const get = ['GET', 'raw'];
-    const { cell, step } = await changingCell(store);
+    const { cell, update } = await changingCell(store);
     const decide = await decisionOn(store);
     let transactions = 0;
     const commitChange = () => {
       transactions++;
-      return store.shared.commit({ changes: [{ cell, step }] });
+      return store.shared.commit({ changes: [{ cell, update }] });
     };
     const [getNs = 0, transactionNs = 0, decideNs = 0] = await timeSides([
       { call: () => raw.sendCommand(get), shape: 'await' },

@@ -18,14 +18,14 @@ export async function sqliteSpeed(): Promise<Figures> {
   const path = join(folder, 'store.db');
   const store = sqliteStore({ path });
   try {
-    const { cell, step } = await changingCell(store);
+    const { cell, update } = await changingCell(store);
     const decide = await decisionOn(store);
     let away = 0;
     let transactions = 0;
     const commitChange = () => {
       transactions++;
       for (;;) {
-        const result = store.shared.commitNow({ changes: [{ cell, step }] });
+        const result = store.shared.commitNow({ changes: [{ cell, update }] });
         if (result.status === 'committed') return result;
         away++; // The log is being copied: whoever must have it asks again.
       }
@@ -85,11 +85,11 @@ export async function trip([path = '']: readonly string[]): Promise<Figures> {
   const { defaultBreaker, initialBreaker, openBreaker } = await loadCore();
   const store = sqliteStore({ path, verify: false, waitMs: 2_000 });
   const cell = store.cell(breakerKey, () => initialBreaker(defaultBreaker));
-  const step = (state: BreakerState) => {
+  const update = (state: BreakerState) => {
     openBreaker(state, defaultBreaker, store.clock.nowMs(), 'elsewhere');
     return { state };
   };
-  const { status } = store.shared.commitNow({ changes: [{ cell, step }] });
+  const { status } = store.shared.commitNow({ changes: [{ cell, update }] });
   store.close();
   return { tripped: status === 'committed' ? 1 : 0 };
 }

@@ -1,7 +1,7 @@
 /** The door `switchgear/coordination`: what every shared store offers on top of its two doors, made for it. */
 
 import type { Clock } from '../ports/clock.ts';
-import type { Health, Marked, Shared, Store, Transaction, TransactionResult } from '../ports/store.ts';
+import type { Health, Shared, Store, Transaction, TransactionResult, WindowCount } from '../ports/store.ts';
 import { createLeases } from '../stores/leases.ts';
 import { enlist, ordersOf } from './operator-orders.ts';
 import { showTasks } from './published-tasks.ts';
@@ -18,8 +18,8 @@ export interface SharingOptions {
   health(): Health;
   commitNow(transaction: Transaction): TransactionResult;
   commit(transaction: Transaction): Promise<TransactionResult>;
-  sum(key: string): number;
-  marked(key: string, atMs: number, keepMs: number): Marked;
+  counter(key: string): number;
+  windowCount(key: string, atMs: number, keepMs: number): WindowCount;
 }
 
 export interface Sharing extends Pick<Shared, 'breakers' | 'workers' | 'rules' | 'lease' | 'orders'> {

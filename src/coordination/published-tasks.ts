@@ -25,7 +25,7 @@ export function showTasks({ tasks, store, clock }: ShownGear): Showing {
 
   async function put(key: string, state: LiveTask | Owner, keepMs: number): Promise<boolean> {
     const cell = store.cell(key, () => state, { keepMs });
-    const change = { cell, step: () => ({ state }) } as unknown as Change;
+    const change = { cell, update: () => ({ state }) } as unknown as Change;
     return (await shared.commit({ changes: [change] })).status === 'committed';
   }
 

@@ -12,7 +12,7 @@ import type { BreakerSettings } from '../core/settings.ts';
 import type { Stop } from '../core/verdict.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { BreakerSharing, SharedBreaker } from '../ports/sharing.ts';
-import type { Cell, Health, Next, Transaction, TransactionResult } from '../ports/store.ts';
+import type { Cell, CellUpdate, Health, Transaction, TransactionResult } from '../ports/store.ts';
 import { breakerCell } from './shared-breaker-cell.ts';
 
 /** What sharing needs of its store. */
@@ -70,18 +70,18 @@ function shareBreaker(
   /** A change of what is stored, with the entry that says so; once it is written it is said here, too. */
   function makeTransaction(
     atMs: number,
-    step: (state: BreakerState) => boolean,
+    update: (state: BreakerState) => boolean,
     queueIfUnavailable: boolean,
   ): Transaction {
-    const stepped = (state: BreakerState): Next<BreakerState> => {
+    const cellUpdate = (state: BreakerState): CellUpdate<BreakerState> => {
       const before = state.generation;
       state.running = null; // Who runs where is each process's own knowledge.
-      if (!step(state)) return 'refuse';
-      const notes = [{ body: bodyOf(state), place: { breaker: cell.key }, atMs }];
-      return state.generation === before ? { state } : { state, notes };
+      if (!update(state)) return 'refuse';
+      const entries = [{ body: bodyOf(state), place: { breaker: cell.key }, atMs }];
+      return state.generation === before ? { state } : { state, entries };
     };
     return {
-      changes: [{ cell, step: stepped }],
+      changes: [{ cell, update: cellUpdate }],
       queueIfUnavailable,
       onCommitted: (entries) => entries.forEach(say),
     };

@@ -11,7 +11,7 @@ import { frequencyHistoryMax, grantKeepMs, ruleCellsMax } from '../core/limits.t
 import { comeBackAt, isBack } from '../core/retry-delay.ts';
 import type { Stop } from '../core/verdict.ts';
 import type { RuleSharing, SharedRules } from '../ports/sharing.ts';
-import type { Health, Marked, Transaction, TransactionResult } from '../ports/store.ts';
+import type { Health, Transaction, TransactionResult, WindowCount } from '../ports/store.ts';
 
 /** What sharing needs of its store. */
 export interface Windows {
@@ -19,7 +19,7 @@ export interface Windows {
   health(): Health;
   commitNow(transaction: Transaction): TransactionResult;
   commit(transaction: Transaction): Promise<TransactionResult>;
-  marked(key: string, atMs: number, keepMs: number): Marked;
+  windowCount(key: string, atMs: number, keepMs: number): WindowCount;
 }
 
 /** A mark that was made, and when. */
@@ -59,7 +59,7 @@ export function shareRules(windows: Windows): RuleSharing {
 }
 
 function shareControl(windows: Windows, nextMark: () => string, control: RulesControl, project: string): SharedRules {
-  const { commitNow, commit, marked, health } = windows;
+  const { commitNow, commit, windowCount, health } = windows;
   const groups = new Map<string, Group>();
   /** The last call that was marked, until everybody has heard of it. */
   let taken: { readonly id: Action['id']; readonly group: Group; readonly mark: Mark } | undefined;
@@ -97,9 +97,9 @@ function shareControl(windows: Windows, nextMark: () => string, control: RulesCo
   }
 
   /** Remembers which window was full, and when its oldest mark leaves it. */
-  function noteFull(group: Group, window: string, atMs: number): void {
+  function recordFullWindow(group: Group, window: string, atMs: number): void {
     const { condition } = group.counted.find((one) => one.window === window)!;
-    group.full = { window, freeAtMs: marked(window, atMs, condition.windowMs).oldestMs + condition.windowMs };
+    group.full = { window, freeAtMs: windowCount(window, atMs, condition.windowMs).oldestMs + condition.windowMs };
   }
 
   function tooMany({ counted, full }: Group, action: Action, atMs: number): Stop | undefined {
@@ -115,7 +115,7 @@ function shareControl(windows: Windows, nextMark: () => string, control: RulesCo
     const result = await commit(makeTransaction(group, action, mark, false));
     group.asked--;
     if (result.status === 'committed') group.ready.push(mark);
-    else if (result.status === 'rejected' && result.by === 'mark') noteFull(group, result.key, atMs);
+    else if (result.status === 'rejected' && result.by === 'mark') recordFullWindow(group, result.key, atMs);
   }
 
   /** Whether this is somebody who was sent away: they come back in the order they left in. */
@@ -150,7 +150,7 @@ function shareControl(windows: Windows, nextMark: () => string, control: RulesCo
       const result = commitNow(makeTransaction(group, action, mark, health().state === 'degraded'));
       if (result.status === 'committed' || result.status === 'queued') return pass(action, group, mark);
       if (result.status === 'rejected' && result.by === 'mark') {
-        noteFull(group, result.key, atMs);
+        recordFullWindow(group, result.key, atMs);
         const stop = tooMany(group, action, atMs);
         if (stop !== undefined) return stop;
       }

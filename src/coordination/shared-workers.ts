@@ -4,7 +4,7 @@ import { type DelegationState, workerLimit } from '../core/controls/delegation/d
 import type { Entry, EntryBody } from '../core/event.ts';
 import { workerKeepMs } from '../core/limits.ts';
 import type { WorkerSharing } from '../ports/sharing.ts';
-import type { Next, Transaction, TransactionResult } from '../ports/store.ts';
+import type { CellUpdate, Transaction, TransactionResult } from '../ports/store.ts';
 
 /** How the last try ended is the business of whoever made it, and its words do not leave the process. */
 function adopt({ lastReason, failedLast }: DelegationState, stored: DelegationState): DelegationState {
@@ -25,17 +25,17 @@ export function shareWorkers(common: { commitNow(transaction: Transaction): Tran
         const { failures, lastFailureAtMs } = state;
         const next = control.apply(state, event, whose);
         if (next.failures === failures && next.lastFailureAtMs === lastFailureAtMs) return next;
-        const step = (stored: DelegationState): Next<DelegationState> => {
+        const update = (stored: DelegationState): CellUpdate<DelegationState> => {
           const counted = { ...control.apply(stored, event, whose), lastReason: '', failedLast: false };
           if (event.type !== 'delegation-returned') return { state: counted };
           const { atMs, ...body } = event;
           const full = { ...body, actual: counted.failures, limit: workerLimit(settings, event.worker) };
-          return { state: counted, notes: [{ body: held(full), place, atMs }] };
+          return { state: counted, entries: [{ body: held(full), place, atMs }] };
         };
         const reason = 'reason' in event ? { reason: event.reason } : {};
         const onCommitted = (entries: readonly Entry[]) =>
           entries.forEach((entry) => void say(entry, { ...entry, ...reason } as EntryBody));
-        common.commitNow({ changes: [{ cell, step }], queueIfUnavailable: true, onCommitted });
+        common.commitNow({ changes: [{ cell, update }], queueIfUnavailable: true, onCommitted });
         return cell.state;
       },
     }),

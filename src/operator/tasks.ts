@@ -6,7 +6,7 @@ import { microsPerCent } from '../core/controls/budget/budget.ts';
 import type { EntryBody } from '../core/event.ts';
 import { journalEntriesMax, leaseMs, lostKeepMs } from '../core/limits.ts';
 import { type LiveTask, livePrefix, type Owner, ownerPrefix } from '../ports/published-tasks.ts';
-import type { Change, Next } from '../ports/store.ts';
+import type { CellUpdate, Change } from '../ports/store.ts';
 import { type RunRecord, runsIn } from '../supervisor/run-record.ts';
 import { newest } from './journal.ts';
 import { type JournalTask, tasksIn } from './journal-tasks.ts';
@@ -88,11 +88,11 @@ async function close(
     ...(isTold ? [] : [{ type: 'task-ended', how: 'lost' } as const]),
     ...(card === undefined ? [] : [{ type: 'card-changed', card } as const]),
   ];
-  const step = (stored: LiveTask | null): Next<LiveTask | null> => {
+  const update = (stored: LiveTask | null): CellUpdate<LiveTask | null> => {
     if (stored === null || stored.owner !== owner || stored.state === 'lost') return 'refuse';
-    return { state: { ...stored, state: 'lost' }, notes: bodies.map((body) => ({ body, place, atMs })) };
+    return { state: { ...stored, state: 'lost' }, entries: bodies.map((body) => ({ body, place, atMs })) };
   };
-  const result = await store.shared.commit({ changes: [{ cell, step } as unknown as Change] });
+  const result = await store.shared.commit({ changes: [{ cell, update } as unknown as Change] });
   if (result.status === 'committed' && card !== undefined) {
     store.putCard(card);
     await store.shared.settled();

@@ -17,7 +17,7 @@ export interface SharedBreaker extends Control<BreakerState> {
    */
   take(action: Action, atMs: number): boolean | Stop;
   /** A hand on it: the step is the change, wherever the breaker lies. */
-  change(step: (state: BreakerState) => void, atMs: number): void;
+  change(update: (state: BreakerState) => void, atMs: number): void;
 }
 
 export interface BreakerSharing {

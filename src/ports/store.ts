@@ -47,23 +47,23 @@ export interface Store {
 }
 
 /** An entry to be written in the transaction that makes it true. */
-export interface Note {
+export interface PendingEntry {
   readonly body: EntryBody;
   readonly place: EntryPlace;
   readonly atMs: number;
 }
 
 /** What a step makes of a cell: its next state with what is to be said of it; or it stays; or the whole deal is off. */
-export type Next<S> = { readonly state: S; readonly notes?: readonly Note[] } | 'keep' | 'refuse';
+export type CellUpdate<S> = { readonly state: S; readonly entries?: readonly PendingEntry[] } | 'keep' | 'refuse';
 
 /** A change of one cell. The step may write into the state it is given, and may run more than once. */
 export interface Change<S = unknown> {
   readonly cell: Cell<S>;
-  step(state: S): Next<S>;
+  update(state: S): CellUpdate<S>;
 }
 
 /** Adds a whole number to a sum, unless it would pass the ceiling; what is taken back always passes. */
-export interface Addition {
+export interface CounterAdd {
   readonly key: string;
   readonly amount: number;
   readonly ceiling?: number;
@@ -72,7 +72,7 @@ export interface Addition {
 }
 
 /** Marks a moment in a window; refused where more than `most` marks would lie in it. The same id is marked once. */
-export interface Marking {
+export interface WindowMark {
   readonly key: string;
   readonly id: string;
   readonly atMs: number;
@@ -85,9 +85,9 @@ export interface Marking {
 /** Everything that has to become true together, or not at all. */
 export interface Transaction {
   readonly changes?: readonly Change[];
-  readonly sums?: readonly Addition[];
-  readonly marks?: readonly Marking[];
-  readonly notes?: readonly Note[];
+  readonly adds?: readonly CounterAdd[];
+  readonly marks?: readonly WindowMark[];
+  readonly entries?: readonly PendingEntry[];
   /** It happened and must be told: where the store is away or full it counts here, and is delivered later. */
   readonly queueIfUnavailable?: boolean;
   /** Called once it is in the store, which may be much later, with its notes as the journal has them. */
@@ -95,7 +95,7 @@ export interface Transaction {
 }
 
 /** The marks of a window: how many, and when the oldest of them was made. */
-export interface Marked {
+export interface WindowCount {
   readonly count: number;
   readonly oldestMs: number;
 }
@@ -106,8 +106,8 @@ export interface Marked {
  * `kept`: this process counts it, and the store will hear of it. `away`: nothing changed, and nobody can say more now.
  */
 export type TransactionResult =
-  | { readonly status: 'committed'; readonly totals: readonly number[]; readonly marked: readonly Marked[] }
-  | { readonly status: 'rejected'; readonly by: 'cell' | 'sum' | 'mark' | 'full'; readonly key: string }
+  | { readonly status: 'committed'; readonly totals: readonly number[]; readonly windowCounts: readonly WindowCount[] }
+  | { readonly status: 'rejected'; readonly by: 'cell' | 'counter' | 'mark' | 'full'; readonly key: string }
   | { readonly status: 'queued' }
   | { readonly status: 'unavailable'; readonly reason: string };
 
@@ -170,9 +170,9 @@ export interface Shared {
   /** Leases parts of a sum up to a ceiling: the same lease for the same key. */
   lease(key: string, ceiling: number): Lease;
   /** The last known total of a sum. */
-  sum(key: string): number;
+  counter(key: string): number;
   /** The last known marks of a window. */
-  marked(key: string, atMs: number, keepMs: number): Marked;
+  windowCount(key: string, atMs: number, keepMs: number): WindowCount;
   /** What is stored under keys that begin so, whoever wrote it. */
   read(prefix: string, most: number): Promise<readonly Stored[]>;
   /** The journal of all processes, from a number on. */

@@ -7,7 +7,7 @@ import type { Lease, Transaction, TransactionResult } from '../ports/store.ts';
 export interface Bank {
   commitNow(transaction: Transaction): TransactionResult;
   commit(transaction: Transaction): Promise<TransactionResult>;
-  sum(key: string): number;
+  counter(key: string): number;
 }
 
 /** The share of what is left that is taken at once: parts shrink towards the end, and a dead process loses little. */
@@ -41,12 +41,12 @@ function createLease(bank: Bank, key: string, ceiling: number): Lease {
   let asking: Promise<boolean> | undefined;
 
   function addTransaction(amount: number): Transaction {
-    return { sums: [{ key, amount, ceiling }] };
+    return { adds: [{ key, amount, ceiling }] };
   }
 
   /** As much as is worth a question, and at least what is missing. */
   function chunk(missing: number): number {
-    return Math.max(missing, Math.floor((ceiling - bank.sum(key)) * part));
+    return Math.max(missing, Math.floor((ceiling - bank.counter(key)) * part));
   }
 
   function got(result: TransactionResult, amount: number): boolean {
@@ -63,7 +63,7 @@ function createLease(bank: Bank, key: string, ceiling: number): Lease {
   }
 
   function giveBack(amount: number): void {
-    if (amount !== 0) bank.commitNow({ sums: [{ key, amount: -amount }], queueIfUnavailable: true });
+    if (amount !== 0) bank.commitNow({ adds: [{ key, amount: -amount }], queueIfUnavailable: true });
   }
 
   return {

@@ -47,11 +47,11 @@ async function change(store: Store, task: string, next: (state: HookedRun) => Ho
   store.shared?.refresh();
   const cell = hookedRun(store, task);
   if (next(cell.state) === undefined) return;
-  const step = (stored: HookedRun) => {
+  const update = (stored: HookedRun) => {
     const state = next(stored);
     return state === undefined ? ('keep' as const) : { state };
   };
-  await store.shared?.commit({ changes: [{ cell, step } as unknown as Change] });
+  await store.shared?.commit({ changes: [{ cell, update } as unknown as Change] });
 }
 
 function keyOf(task: string): string {

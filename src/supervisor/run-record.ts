@@ -78,7 +78,7 @@ export async function storedRun({ shared }: Store, task: string): Promise<RunRec
 export function keepRun(store: Store, record: RunRecord): void {
   const cell = cellOf(store, record.task);
   const put = (state: RunRecord) =>
-    store.shared?.commitNow({ changes: [{ cell, step: () => ({ state }) } as never], queueIfUnavailable: true });
+    store.shared?.commitNow({ changes: [{ cell, update: () => ({ state }) } as never], queueIfUnavailable: true });
   const result = put(record);
   if (result?.status === 'rejected' && result.by === 'full') put({ ...record, command: [], options: [] });
 }
@@ -91,9 +91,9 @@ export async function turnRun(
   to: Partial<RunRecord>,
 ): Promise<boolean> {
   const cell = cellOf(store, task);
-  const step = (state: RunRecord | null) =>
+  const update = (state: RunRecord | null) =>
     state === null || state.state !== from ? 'refuse' : { state: { ...state, ...to } };
-  return (await store.shared?.commit({ changes: [{ cell, step } as never] }))?.status === 'committed';
+  return (await store.shared?.commit({ changes: [{ cell, update } as never] }))?.status === 'committed';
 }
 
 export function forgetRun(store: Store, task: string): void {

@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import type { Action } from '../core/action.ts';
 import type { Card } from '../core/card.ts';
 import type { Entry } from '../core/event.ts';
-import type { Cell, Next, Transaction, TransactionResult } from '../ports/store.ts';
+import type { Cell, CellUpdate, Transaction, TransactionResult } from '../ports/store.ts';
 import { simulatedClock } from './simulated-clock.ts';
 import type { MakeStore } from './store-suite.ts';
 import {
@@ -45,11 +45,11 @@ export function transactionSuite(makeStore: MakeStore, nextPlace: () => string):
       assert.deepEqual(cell.state, { count: 1 });
       const { version } = cell;
       assert.ok(version > 0);
-      const intoIt = (state: Count): Next<Count> => {
+      const intoIt = (state: Count): CellUpdate<Count> => {
         state.count += 10;
         return { state };
       };
-      await door(store, { changes: [{ cell, step: intoIt }] });
+      await door(store, { changes: [{ cell, update: intoIt }] });
       assert.deepEqual(cell.state, { count: 11 });
       assert.ok(cell.version > version);
     });
@@ -58,73 +58,81 @@ export function transactionSuite(makeStore: MakeStore, nextPlace: () => string):
       const [one, two] = [counter(store, 'one'), counter(store, 'two')];
       await door(store, plus(one));
       const { version } = one;
-      const kept = await door(store, { changes: [{ cell: one, step: () => 'keep' }] });
+      const kept = await door(store, { changes: [{ cell: one, update: () => 'keep' }] });
       assert.equal(kept.status, 'committed');
       assert.equal(one.version, version);
       const off = await door(store, {
-        changes: [...plus(one).changes!, { cell: two, step: () => 'refuse' }],
-        sums: [{ key: 'spend', amount: 5 }],
-        notes: [{ body: { type: 'task-missing', name: 'x' }, place: {}, atMs: 1 }],
+        changes: [...plus(one).changes!, { cell: two, update: () => 'refuse' }],
+        adds: [{ key: 'spend', amount: 5 }],
+        entries: [{ body: { type: 'task-missing', name: 'x' }, place: {}, atMs: 1 }],
       });
       assert.deepEqual(off, { status: 'rejected', by: 'cell', key: 'two' });
       assert.deepEqual(one.state, { count: 1 });
-      assert.equal(store.shared.sum('spend'), 0);
+      assert.equal(store.shared.counter('spend'), 0);
       assert.deepEqual(await store.shared.entries(0, 10), []);
     });
 
     story(`${name}: adds up to a ceiling and not beyond, and takes back whatever the ceiling`, 1, async (store) => {
       const add = (amount: number, ceiling?: number) =>
-        door(store, { sums: [{ key: 'spend', amount, ...(ceiling === undefined ? {} : { ceiling }) }] });
-      assert.deepEqual(await add(60, 100), { status: 'committed', totals: [60], marked: [] });
-      assert.deepEqual(await add(41, 100), { status: 'rejected', by: 'sum', key: 'spend' });
-      assert.deepEqual(await add(40, 100), { status: 'committed', totals: [100], marked: [] });
-      assert.deepEqual(await add(1, 100), { status: 'rejected', by: 'sum', key: 'spend' });
-      assert.deepEqual(await add(5), { status: 'committed', totals: [105], marked: [] });
-      assert.deepEqual(await add(-30, 50), { status: 'committed', totals: [75], marked: [] });
-      assert.equal(store.shared.sum('spend'), 75);
-      assert.equal(store.shared.sum('other'), 0);
+        door(store, { adds: [{ key: 'spend', amount, ...(ceiling === undefined ? {} : { ceiling }) }] });
+      assert.deepEqual(await add(60, 100), { status: 'committed', totals: [60], windowCounts: [] });
+      assert.deepEqual(await add(41, 100), { status: 'rejected', by: 'counter', key: 'spend' });
+      assert.deepEqual(await add(40, 100), { status: 'committed', totals: [100], windowCounts: [] });
+      assert.deepEqual(await add(1, 100), { status: 'rejected', by: 'counter', key: 'spend' });
+      assert.deepEqual(await add(5), { status: 'committed', totals: [105], windowCounts: [] });
+      assert.deepEqual(await add(-30, 50), { status: 'committed', totals: [75], windowCounts: [] });
+      assert.equal(store.shared.counter('spend'), 75);
+      assert.equal(store.shared.counter('other'), 0);
     });
 
     story(`${name}: whoever made a deal hears its notes with the numbers of the journal`, 2, async (store, other) => {
       const note = (said: string) => ({ body: { type: 'task-missing', name: said }, place: {}, atMs: 1 }) as const;
       const heard: Entry[] = [];
       const cell = counter(store);
-      await door(other, { notes: [note('of another')] });
-      const step = ({ count }: Count): Next<Count> => ({ state: { count: count + 1 }, notes: [note('a step')] });
+      await door(other, { entries: [note('of another')] });
+      const update = ({ count }: Count): CellUpdate<Count> => ({
+        state: { count: count + 1 },
+        entries: [note('a step')],
+      });
       const onCommitted = (entries: readonly Entry[]) => void heard.push(...entries);
-      await door(store, { changes: [{ cell, step }], notes: [note('a deal')], queueIfUnavailable: true, onCommitted });
+      await door(store, {
+        changes: [{ cell, update }],
+        entries: [note('a deal')],
+        queueIfUnavailable: true,
+        onCommitted,
+      });
       assert.equal(heard.length, 2);
       assert.deepEqual(heard, await store.shared.entries(heard[0]!.seq, 10));
     });
 
     story(`${name}: one sum twice in a deal is held to its ceiling as a whole`, 1, async (store) => {
       const twice = { key: 'spend', amount: 6, ceiling: 10 };
-      assert.equal((await door(store, { sums: [twice, twice] })).status, 'rejected');
-      assert.equal(store.shared.sum('spend'), 0);
+      assert.equal((await door(store, { adds: [twice, twice] })).status, 'rejected');
+      assert.equal(store.shared.counter('spend'), 0);
     });
 
     story(`${name}: counts the marks of a window; one that is exactly a window old has left`, 1, async (store) => {
       const mark = async (id: string, atMs: number, most = 10) => {
         const result = await door(store, { marks: [{ key: 'runs', id, atMs, keepMs: 1000, cap: 5, most }] });
-        return result.status === 'committed' ? result.marked[0] : result.status;
+        return result.status === 'committed' ? result.windowCounts[0] : result.status;
       };
       assert.deepEqual(await mark('a', 0), { count: 1, oldestMs: 0 });
       assert.deepEqual(await mark('b', 999), { count: 2, oldestMs: 0 });
       assert.deepEqual(await mark('b', 999), { count: 2, oldestMs: 0 }); // The same call is counted once.
       assert.deepEqual(await mark('c', 1000), { count: 2, oldestMs: 999 });
-      assert.deepEqual(store.shared.marked('runs', 1000, 1000), { count: 2, oldestMs: 999 });
+      assert.deepEqual(store.shared.windowCount('runs', 1000, 1000), { count: 2, oldestMs: 999 });
       assert.equal(await mark('d', 1001, 2), 'rejected');
       assert.deepEqual(await mark('d', 1001, 3), { count: 3, oldestMs: 999 });
       for (let at = 2; at <= 6; at++) await mark(`e${at}`, 1000 + at);
       assert.deepEqual(await mark('f', 1007), { count: 5, oldestMs: 1003 });
-      assert.equal(store.shared.marked('nothing', 0, 1000).count, 0);
+      assert.equal(store.shared.windowCount('nothing', 0, 1000).count, 0);
     });
 
     story(`${name}: writes its notes with the change that makes them true`, 1, async (store) => {
       const cell = counter(store);
       const note = { body: { type: 'task-missing', name: 'step' }, place: { task: 't' }, atMs: 7 } as const;
-      const changes = [{ cell, step: () => ({ state: { count: 1 }, notes: [note] }) }];
-      await door(store, { changes, notes: [{ ...note, atMs: 8 }] });
+      const changes = [{ cell, update: () => ({ state: { count: 1 }, entries: [note] }) }];
+      await door(store, { changes, entries: [{ ...note, atMs: 8 }] });
       const entries = await store.shared.entries(0, 10);
       assert.deepEqual(
         entries.map(({ seq, atMs, task, type }) => ({ seq, atMs, task, type })),
@@ -143,9 +151,9 @@ export function transactionSuite(makeStore: MakeStore, nextPlace: () => string):
           const store = stores[at % stores.length]!;
           await store.shared.settled();
           const cell = store.cell<Card | null>(`card/${askCard.id}`, () => null);
-          const step = (card: Card | null): Next<Card | null> =>
+          const update = (card: Card | null): CellUpdate<Card | null> =>
             card?.state === 'answered' ? { state: { ...card, state: 'used' } } : 'refuse';
-          return (await door(store, { changes: [{ cell, step }] })).status;
+          return (await door(store, { changes: [{ cell, update }] })).status;
         }),
       );
       assert.equal(uses.filter((status) => status === 'committed').length, 1);
@@ -155,7 +163,7 @@ export function transactionSuite(makeStore: MakeStore, nextPlace: () => string):
     story(`${name}: a thousand steps from four stores lose nothing`, 4, async (...stores) => {
       const cells = stores.map((store) => counter(store));
       const all = stores.map(async (store, at) => {
-        for (let step = 0; step < 250; step++) {
+        for (let update = 0; update < 250; update++) {
           const result = await door(store, plus(cells[at]!));
           assert.equal(result.status, 'committed');
         }
@@ -175,10 +183,11 @@ export function transactionSuite(makeStore: MakeStore, nextPlace: () => string):
         changes: [
           {
             cell: counter(store, `${set}/cell${a}`),
-            step: ({ count }: Count): Next<Count> => (count % 7 === 6 ? 'refuse' : { state: { count: count + 1 + b } }),
+            update: ({ count }: Count): CellUpdate<Count> =>
+              count % 7 === 6 ? 'refuse' : { state: { count: count + 1 + b } },
           },
         ],
-        sums: [{ key: `${set}/sum${b % 2}`, amount: b - 2, ceiling: 60 }],
+        adds: [{ key: `${set}/sum${b % 2}`, amount: b - 2, ceiling: 60 }],
         marks: [{ key: `${set}/marks${a}`, id: `${at}`, atMs: at, keepMs: 20, cap: 8, most: 6 }],
       });
       const first = await nowDoor(one, makeTransaction(one, 'one'));
@@ -267,10 +276,10 @@ export function transactionSuite(makeStore: MakeStore, nextPlace: () => string):
     leases[0]!.back(2); // It cost one instead of three.
     for (const lease of leases) lease.close();
     await Promise.all([one.shared.settled(), two.shared.settled()]);
-    assert.deepEqual(await one.shared.commit({ sums: [{ key: 'budget', amount: 0 }] }), {
+    assert.deepEqual(await one.shared.commit({ adds: [{ key: 'budget', amount: 0 }] }), {
       status: 'committed',
       totals: [spent - 2],
-      marked: [],
+      windowCounts: [],
     });
   });
 
@@ -300,10 +309,10 @@ export function transactionSuite(makeStore: MakeStore, nextPlace: () => string):
   story('a step that throws changes nothing and is told as away', 1, async (store) => {
     const cell = counter(store);
     for (const [, door] of doors) {
-      const step = () => {
+      const update = () => {
         throw new Error('a bug');
       };
-      assert.equal((await door(store, { changes: [{ cell, step }] })).status, 'unavailable');
+      assert.equal((await door(store, { changes: [{ cell, update }] })).status, 'unavailable');
     }
     assert.equal((await soonDoor(store, plus(cell))).status, 'committed');
   });

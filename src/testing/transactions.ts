@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import type { Card } from '../core/card.ts';
-import type { Cell, Next, Shared, Store, Transaction, TransactionResult } from '../ports/store.ts';
+import type { Cell, CellUpdate, Shared, Store, Transaction, TransactionResult } from '../ports/store.ts';
 
 export type Shop = Store & { readonly shared: Shared };
 export interface Count {
@@ -24,7 +24,7 @@ export const doors: readonly (readonly [string, Door])[] = [
 
 export const counter = (store: Store, key = 'counter'): Cell<Count> => store.cell(key, () => ({ count: 0 }));
 export const plus = (cell: Cell<Count>, by = 1): Transaction => ({
-  changes: [{ cell, step: ({ count }: Count): Next<Count> => ({ state: { count: count + by } }) }],
+  changes: [{ cell, update: ({ count }: Count): CellUpdate<Count> => ({ state: { count: count + by } }) }],
 });
 
 export const askCard: Card = {

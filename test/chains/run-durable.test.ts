@@ -304,7 +304,7 @@ test('an operator pauses a run and has it go on: the step is held, not refused',
   const { store, chains, abilities, clock } = side(newFile(), {}, { onRun });
   const order = (pauses: Orders['pauses']) => {
     const step = (orders: Orders) => ({ state: { ...orders, pauses } });
-    return store.shared.commit({ changes: [{ cell: ordersOf(store), step } as Change] });
+    return store.shared.commit({ changes: [{ cell: ordersOf(store), update: step } as Change] });
   };
   await order([{ target: 'r', atMs: 0, reason: 'wait for me' }]);
   const running = chains.run(chainOf(['one']), {}, { id: 'r' });

@@ -18,7 +18,7 @@ function marking() {
       asked.push(transaction);
       return new Promise(() => {});
     },
-    marked: (_key, atMs) => ({ count: 0, oldestMs: atMs }),
+    windowCount: (_key, atMs) => ({ count: 0, oldestMs: atMs }),
   });
   const counted = [{ key: 'k', rule: { id: 'r', action: 'throttle' }, condition: { count: 9, windowMs: 60_000 } }];
   const control = { name: 'rules', counted: () => counted } as unknown as RulesControl;

@@ -32,12 +32,12 @@ export function breakerCell(store: Store): Cell<BreakerState> {
 
 /** Opens it anew, due at once: a round begins. */
 export function roundTransaction(cell: Cell<BreakerState>, settings: BreakerSettings, atMs: number): Transaction {
-  const step = (state: BreakerState) => {
+  const update = (state: BreakerState) => {
     openBreaker(state, settings, atMs, 'a round');
     state.openUntilMs = 0;
     return { state };
   };
-  return { changes: [{ cell, step }] };
+  return { changes: [{ cell, update }] };
 }
 
 /** Asks for a probe: refused where the breaker says no. */
@@ -47,11 +47,11 @@ export function probeTransaction(
   id: string,
   nowMs: () => number,
 ): Transaction {
-  const step = (state: BreakerState) => {
+  const update = (state: BreakerState) => {
     const atMs = nowMs();
     if (refusalAt(state, settings, atMs) !== undefined) return 'refuse';
     admitCall(state, settings, id, atMs);
     return { state };
   };
-  return { changes: [{ cell, step }] };
+  return { changes: [{ cell, update }] };
 }

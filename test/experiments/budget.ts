@@ -70,7 +70,7 @@ async function round(
   ceilings.forEach((ceiling, at) => {
     const spent = spends.reduce((sum, amounts) => sum + (amounts[at] ?? 0), 0);
     told.fault(spent > ceiling, `${name}: ${spent} of ${ceiling} were spent`);
-    const booked = store.shared.sum(`budget/${name}/${at}`);
+    const booked = store.shared.counter(`budget/${name}/${at}`);
     told.fault(booked > ceiling, `${name}: ${booked} of ${ceiling} are booked`);
     told.fault('path' in where && booked < spent, `${name}: ${booked} are booked and ${spent} were spent`);
     total.ceiling += ceiling;

@@ -83,12 +83,12 @@ async function jump(
   const store = await openStore(where);
   const cell = breakerCell(store);
   const openedMs = performance.now();
-  const step = (state: BreakerState) => {
+  const update = (state: BreakerState) => {
     openBreaker(state, settings, store.clock.nowMs(), 'a round');
     state.openUntilMs = store.clock.nowMs() + openMs;
     return { state };
   };
-  const opened = await store.shared.commit({ changes: [{ cell, step }] });
+  const opened = await store.shared.commit({ changes: [{ cell, update }] });
   told.fault(opened.status !== 'committed', `${name}: the breaker could not be opened: ${opened.status}`);
   const hereMs = store.clock.nowMs();
   let apartMs = 0;

@@ -29,9 +29,9 @@ function make(folder: string, part: 'log' | 'file'): void {
   const cell = store.cell('history', () => ({ n: 0 }));
   for (let n = 1; n <= commits; n++) {
     store.shared.commitNow({
-      changes: [{ cell, step: () => ({ state: { n } }) }],
-      sums: [{ key: 'history', amount: 1 }],
-      notes: [{ body: { type: 'task-missing', name: `${n}` }, place: {}, atMs: n }],
+      changes: [{ cell, update: () => ({ state: { n } }) }],
+      adds: [{ key: 'history', amount: 1 }],
+      entries: [{ body: { type: 'task-missing', name: `${n}` }, place: {}, atMs: n }],
     });
   }
   // Closing copies the log into the file; to have a log, it is copied before.
@@ -60,10 +60,10 @@ async function mutate(
     const store = sqliteStore({ path });
     const aside = readdirSync(work).some((name) => name.includes('.damaged-'));
     const n = store.cell('history', () => ({ n: 0 })).state.n;
-    const sum = store.shared.sum('history');
+    const counter = store.shared.counter('history');
     const entries = await store.shared.entries(0, 10_000);
-    const isPrefix = sum === n && entries.length === n && entries.every(({ seq }, at) => seq === at + 1);
-    told.fault(!isPrefix, `${part}, ${how}: the cell says ${n}, the sum ${sum}, the journal ${entries.length}`);
+    const isPrefix = counter === n && entries.length === n && entries.every(({ seq }, at) => seq === at + 1);
+    told.fault(!isPrefix, `${part}, ${how}: the cell says ${n}, the sum ${counter}, the journal ${entries.length}`);
     told.fault(aside && n !== 0, `${part}, ${how}: a file was set aside and its state lives on`);
     told.fault(!aside && part === 'file' && n !== commits, `${part}, ${how}: a state was lost and nobody was told`);
     const outcome = aside ? 'set aside' : n === commits ? 'whole' : 'earlier state';

@@ -46,9 +46,9 @@ for (let turn = 0; ; turn++) {
         changes: [
           {
             cell: trips,
-            step: ({ generation }: { generation: number }) => ({
+            update: ({ generation }: { generation: number }) => ({
               state: { generation: generation + 1 },
-              notes: [note(name)],
+              entries: [note(name)],
             }),
           },
         ],
@@ -58,17 +58,17 @@ for (let turn = 0; ; turn++) {
       name = `used ${id}`;
       const cell = store.cell<Card | null>(`card/${id}`, () => null);
       const used = { id, kind: 'ask', task: 't', code: 'notice', counters: {}, evidence: [], actions: [] } as const;
-      const step = () => ({ state: { ...used, state: 'used' } as Card, notes: [note(name)] });
-      result = await commitByDoor({ changes: [{ cell, step }] });
+      const update = () => ({ state: { ...used, state: 'used' } as Card, entries: [note(name)] });
+      result = await commitByDoor({ changes: [{ cell, update }] });
       break;
     }
     case 2:
       name = `spend ${1 + (turn % 5)} ${id}`;
-      result = await commitByDoor({ sums: [{ key: 'spend', amount: 1 + (turn % 5) }], notes: [note(name)] });
+      result = await commitByDoor({ adds: [{ key: 'spend', amount: 1 + (turn % 5) }], entries: [note(name)] });
       break;
     default:
       name = `record ${id}`;
-      result = await commitByDoor({ notes: [note(name)] });
+      result = await commitByDoor({ entries: [note(name)] });
   }
   if (result.status === 'committed') say(name);
   if (turn % 16 === 15) await new Promise((resolve) => setImmediate(resolve));

@@ -79,7 +79,10 @@ async function check(path: string, said: readonly string[], told: ReturnType<typ
     told.fault(generation !== trips, `slot ${slot}: the state counts ${generation} trips, the journal ${trips}`);
   }
   const spent = names.reduce((sum, name) => sum + (name.startsWith('spend ') ? Number(name.split(' ')[1]) : 0), 0);
-  told.fault(store.shared.sum('spend') !== spent, `the sum is ${store.shared.sum('spend')}, the journal says ${spent}`);
+  told.fault(
+    store.shared.counter('spend') !== spent,
+    `the sum is ${store.shared.counter('spend')}, the journal says ${spent}`,
+  );
   const used = names.filter((name) => name.startsWith('used ')).map((name) => name.slice(5));
   const cards = new Set(store.cards().map(({ id }) => id));
   const gone = used.slice(-cardsMax).filter((id) => !cards.has(id));

@@ -26,11 +26,11 @@ async function decide(at: number): Promise<number> {
   shared.refresh();
   refusalAt(breaker.state, settings, store.clock.nowMs());
   if (at % 50 === 0) {
-    const result = await shared.commit({ sums: [{ key: 'money', amount: 1, ceiling: 1_000_000 }] });
+    const result = await shared.commit({ adds: [{ key: 'money', amount: 1, ceiling: 1_000_000 }] });
     if (result.status === 'committed') granted++;
   } else if (at % 50 === 25) {
-    const step = ({ count }: { count: number }) => ({ state: { count: count + 1 } });
-    const result = await shared.commit({ changes: [{ cell: counter, step }], queueIfUnavailable: true });
+    const update = ({ count }: { count: number }) => ({ state: { count: count + 1 } });
+    const result = await shared.commit({ changes: [{ cell: counter, update }], queueIfUnavailable: true });
     if (result.status === 'committed' || result.status === 'queued') counted++;
   }
   return performance.now() - began;
@@ -63,7 +63,7 @@ process.on(
       await healed();
       await shared.settled();
       const [stored] = await shared.read('counter', 1);
-      const probe = await shared.commit({ sums: [{ key: 'money', amount: 0 }] });
+      const probe = await shared.commit({ adds: [{ key: 'money', amount: 0 }] });
       const money = probe.status === 'committed' ? probe.totals[0] : -1;
       const count = (stored?.state as { count: number } | undefined)?.count ?? 0;
       process.send?.({ granted, counted, money, count, events, unhandled });

@@ -152,14 +152,14 @@ async function amnesia(
   one.putCard(card);
   await one.shared.settled();
   if (how === 'fallen back') await snapshot(server);
-  await one.shared.commit({ changes: [{ cell: open, step: () => ({ state: { open: true, generation: 2 } }) }] });
-  const spent = await one.shared.commit({ sums: [{ key: 'money', amount: 70, ceiling: 100 }] });
+  await one.shared.commit({ changes: [{ cell: open, update: () => ({ state: { open: true, generation: 2 } }) }] });
+  const spent = await one.shared.commit({ adds: [{ key: 'money', amount: 70, ceiling: 100 }] });
   told.fault(spent.status !== 'committed', say(`money was ${JSON.stringify(spent)}`));
   const use = async (store: typeof one) => {
     const cell = store.cell<Card | null>('card/c', () => null);
-    const step = (now: Card | null) =>
+    const update = (now: Card | null) =>
       now?.state === 'answered' ? { state: { ...now, state: 'used' } as Card } : 'refuse';
-    return (await store.shared.commit({ changes: [{ cell, step }] })).status;
+    return (await store.shared.commit({ changes: [{ cell, update }] })).status;
   };
   told.fault((await use(one)) !== 'committed', say('the approval could not be used'));
   if (how === 'flushed') await flush(server);
@@ -172,7 +172,7 @@ async function amnesia(
   // One that knows nothing comes while the others remember.
   const fresh = await redisStore(options);
   const spend = fresh.shared
-    .commit({ sums: [{ key: 'money', amount: 31, ceiling: 100 }] })
+    .commit({ adds: [{ key: 'money', amount: 31, ceiling: 100 }] })
     .then(({ status }) => status);
   const uses = Promise.all([use(fresh), use(two), use(one), spend]);
   let known = false;

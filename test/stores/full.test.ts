@@ -81,7 +81,7 @@ async function fullStore(make: (clock: Clock) => Promise<Place>) {
   // A file counts its cells once a second.
   await until(async () => {
     const cell = store.cell(`filling/${++cells}`, () => ({ n: 0 }));
-    const result = await store.shared.commit({ changes: [{ cell, step: one }] });
+    const result = await store.shared.commit({ changes: [{ cell, update: one }] });
     return result.status === 'rejected' && result.by === 'full';
   });
   const gear = createSwitchgear({ store, project: 'p', session: 'talk', log: 'silent', env: {} });
@@ -159,8 +159,8 @@ for (const [name, make] of Object.entries(kinds)) {
     await store.shared.settled();
     assert.equal((await store.shared.read('card/', 10)).length, 1);
     const pause = { target: null, atMs: 1, reason: 'enough' };
-    const step = () => ({ state: { halts: [], trips: [], pauses: [pause] } });
-    assert.equal((await store.shared.commit({ changes: [{ cell: ordersOf(store), step }] })).status, 'committed');
+    const update = () => ({ state: { halts: [], trips: [], pauses: [pause] } });
+    assert.equal((await store.shared.commit({ changes: [{ cell: ordersOf(store), update }] })).status, 'committed');
     assert.equal(store.shared.health.state, 'shared');
     gear.dispose();
   });

@@ -21,8 +21,8 @@ test('a pause, a trip and a halt hold from the next call on, and are over when t
   const code = () => refusalOf(task.run(search))?.code;
   const order = (list: keyof Orders, ...orders: readonly Partial<Order>[]) => {
     const given = orders.map((each) => ({ target: null, atMs: operator.clock.nowMs(), reason: 'by hand', ...each }));
-    const step = (state: Orders) => ({ state: { ...state, [list]: given } });
-    const change: Change<Orders> = { cell: ordersOf(operator), step };
+    const update = (state: Orders) => ({ state: { ...state, [list]: given } });
+    const change: Change<Orders> = { cell: ordersOf(operator), update };
     assert.equal(operator.shared.commitNow({ changes: [change as Change] }).status, 'committed');
   };
 
@@ -57,8 +57,8 @@ test('a gear that only observes is not held back, and says what a halt would hav
   const task = gear.startTask({ id: 'work' });
   const search = gear.guard('search', () => 'found');
   const order = { target: null, atMs: store.clock.nowMs(), reason: 'by hand' };
-  const step = (state: Orders) => ({ state: { ...state, pauses: [order], halts: [order] } });
-  store.shared.commitNow({ changes: [{ cell: ordersOf(store), step } as unknown as Change] });
+  const update = (state: Orders) => ({ state: { ...state, pauses: [order], halts: [order] } });
+  store.shared.commitNow({ changes: [{ cell: ordersOf(store), update } as unknown as Change] });
   assert.equal(task.run(search), 'found');
   const halted = gear.journal().find(({ type }) => type === 'task-halted');
   assert.equal(halted?.type === 'task-halted' && halted.enforced, false);

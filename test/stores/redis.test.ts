@@ -5,7 +5,7 @@ import { after, before, test } from 'node:test';
 import { createClient } from 'redis';
 import { SwitchgearError } from '../../src/core/error.ts';
 import type { Entry } from '../../src/core/event.ts';
-import type { Hint, Note } from '../../src/ports/store.ts';
+import type { Hint, PendingEntry } from '../../src/ports/store.ts';
 import { type RedisClient, type RedisOptions, type RedisStore, redisStore } from '../../src/stores/redis/index.ts';
 import { storeSuite } from '../../src/testing/index.ts';
 import { type RedisServer, startRedis } from '../redis-server.ts';
@@ -72,13 +72,13 @@ test('a store that is away from the start is degraded, says so, and is shared on
   assert.equal(store.shared.health.state, 'degraded');
   assert.equal(store.shared.health.reason, 'nobody answers at the address of Redis');
   const cell = counter(store);
-  assert.equal((await store.shared.commit({ changes: [{ cell, step: plusOne }] })).status, 'unavailable');
+  assert.equal((await store.shared.commit({ changes: [{ cell, update: plusOne }] })).status, 'unavailable');
   const heard: Entry[] = [];
   const tell = (name: string) => {
-    const note: Note = { body: { type: 'task-missing', name }, place: {}, atMs: 1 };
-    const step = ({ n }: { n: number }) => ({ state: { n: n + 1 }, notes: [note] });
+    const note: PendingEntry = { body: { type: 'task-missing', name }, place: {}, atMs: 1 };
+    const update = ({ n }: { n: number }) => ({ state: { n: n + 1 }, entries: [note] });
     return store.shared.commit({
-      changes: [{ cell, step }],
+      changes: [{ cell, update }],
       queueIfUnavailable: true,
       onCommitted: (entries) => void heard.push(...entries),
     });
@@ -127,8 +127,8 @@ for (const [lines, client] of [
     for (let at = 0; at < 300; at++) {
       transactions.push(
         store.shared.commit({
-          changes: [{ cell, step: plusOne }],
-          sums: [{ key: 's', amount: 1 }],
+          changes: [{ cell, update: plusOne }],
+          adds: [{ key: 's', amount: 1 }],
           queueIfUnavailable: true,
         }),
       );
@@ -142,14 +142,14 @@ for (const [lines, client] of [
     await store.shared.settled();
     assert.deepEqual((await store.shared.read('c', 1))[0]?.state, { n: 300 });
     assert.deepEqual(cell.state, { n: 300 }); // Nor does anything count twice here.
-    assert.deepEqual(await store.shared.commit({ sums: [{ key: 's', amount: 0 }] }), {
+    assert.deepEqual(await store.shared.commit({ adds: [{ key: 's', amount: 0 }] }), {
       status: 'committed',
       totals: [300],
-      marked: [],
+      windowCounts: [],
     });
     await until(() => counter(other).state.n === 300);
     messages = 0;
-    await store.shared.commit({ changes: [{ cell: counter(store), step: plusOne }] });
+    await store.shared.commit({ changes: [{ cell: counter(store), update: plusOne }] });
     await until(() => counter(other).state.n === 301 && messages >= 2); // One for each of them, by whichever line.
     store.close();
     other.close();
@@ -160,7 +160,7 @@ test('a store that was flushed hears from those who remember', async () => {
   const prefix = `t${++prefixes}`;
   const [one, two] = [await open({ prefix }), await open({ prefix })];
   const cell = counter(one);
-  await one.shared.commit({ changes: [{ cell, step: plusOne }], sums: [{ key: 's', amount: 7 }] });
+  await one.shared.commit({ changes: [{ cell, update: plusOne }], adds: [{ key: 's', amount: 7 }] });
   const window = { key: 'm', keepMs: 60_000, cap: 10 };
   const atMs = one.clock.nowMs();
   for (const store of [one, two]) await store.shared.commit({ marks: [{ ...window, id: store.shared.process, atMs }] });
@@ -172,8 +172,8 @@ test('a store that was flushed hears from those who remember', async () => {
   const fresh = await open({ prefix });
   await until(() => fresh.cell('c', () => ({ n: 0 })).state.n === 1);
   assert.equal(fresh.shared.secret, secret);
-  const result = await fresh.shared.commit({ sums: [{ key: 's', amount: 4, ceiling: 10 }] });
-  assert.deepEqual(result, { status: 'rejected', by: 'sum', key: 's' });
+  const result = await fresh.shared.commit({ adds: [{ key: 's', amount: 4, ceiling: 10 }] });
+  assert.deepEqual(result, { status: 'rejected', by: 'counter', key: 's' });
   await until(async () => (await command('ZCARD', `{${prefix}}:m:m`)) === 2);
   const third = { ...window, id: 'third', atMs: atMs + 1, most: 2 };
   assert.deepEqual(await fresh.shared.commit({ marks: [third] }), { status: 'rejected', by: 'mark', key: 'm' });
@@ -184,10 +184,10 @@ test('a store that gives out versions for the second time is noticed by the next
   const prefix = `t${++prefixes}`;
   const store = await open({ prefix });
   const cell = counter(store);
-  for (let at = 0; at < 3; at++) await store.shared.commit({ changes: [{ cell, step: plusOne }] });
+  for (let at = 0; at < 3; at++) await store.shared.commit({ changes: [{ cell, update: plusOne }] });
   const { version } = cell;
   await command('DEL', `{${prefix}}:store`);
-  const result = await store.shared.commit({ changes: [{ cell, step: plusOne }], queueIfUnavailable: true });
+  const result = await store.shared.commit({ changes: [{ cell, update: plusOne }], queueIfUnavailable: true });
   assert.equal(result.status, 'queued');
   await until(() => store.shared.health.state === 'shared');
   await until(async () => (await store.shared.read('c', 1))[0]?.state !== undefined && cell.version > version);
@@ -202,7 +202,7 @@ test('a hint that never came is made good by the poll', async () => {
   const theirs = counter(two);
   await command('SET', 'elsewhere', '1');
   // Written past the store's own messages, as if they had been lost.
-  await one.shared.commit({ changes: [{ cell: counter(one), step: plusOne }] });
+  await one.shared.commit({ changes: [{ cell: counter(one), update: plusOne }] });
   await until(() => theirs.state.n === 1, 1_500);
   await command('HSET', `{${prefix}}:c:c`, 'v', '50', 's', '{"n":9}');
   await command('ZADD', `{${prefix}}:index`, '50', 'c:c');
@@ -216,17 +216,17 @@ test('keys of a task end with their time, and a prefix has only so many', async 
   const prefix = `t${++prefixes}`;
   const store = await open({ prefix, keysMax: 3 });
   const short = store.cell('task/1', () => ({ n: 0 }), { keepMs: 400 });
-  await store.shared.commit({ changes: [{ cell: short, step: plusOne }] });
+  await store.shared.commit({ changes: [{ cell: short, update: plusOne }] });
   assert.ok(Number(await command('PTTL', `{${prefix}}:c:task/1`)) > 0);
   for (const key of ['a', 'b']) {
     const cell = store.cell(key, () => ({ n: 0 }));
-    await store.shared.commit({ changes: [{ cell, step: plusOne }] });
+    await store.shared.commit({ changes: [{ cell, update: plusOne }] });
   }
   const more = store.cell('d', () => ({ n: 0 }));
-  const full = await store.shared.commit({ changes: [{ cell: more, step: plusOne }] });
+  const full = await store.shared.commit({ changes: [{ cell: more, update: plusOne }] });
   assert.deepEqual(full, { status: 'rejected', by: 'full', key: 'd' });
   await until(async () => (await command('ZCARD', `{${prefix}}:index`)) === 2, 3_000);
-  assert.equal((await store.shared.commit({ changes: [{ cell: more, step: plusOne }] })).status, 'committed');
+  assert.equal((await store.shared.commit({ changes: [{ cell: more, update: plusOne }] })).status, 'committed');
   store.close();
 });
 
@@ -234,10 +234,10 @@ test('a cell that had its time is made again by those who knew it', async () => 
   const prefix = `t${++prefixes}`;
   const stores = [await open({ prefix }), await open({ prefix })] as const;
   const [one, two] = stores.map((store) => store.cell('k', () => ({ n: 0 }), { keepMs: 100 }));
-  await stores[0].shared.commit({ changes: [{ cell: one!, step: plusOne }] });
+  await stores[0].shared.commit({ changes: [{ cell: one!, update: plusOne }] });
   await until(() => two!.state.n === 1);
   await until(async () => (await command('EXISTS', `{${prefix}}:c:k`)) === 0);
-  assert.equal((await stores[1].shared.commit({ changes: [{ cell: two!, step: plusOne }] })).status, 'committed');
+  assert.equal((await stores[1].shared.commit({ changes: [{ cell: two!, update: plusOne }] })).status, 'committed');
   assert.deepEqual(two!.state, { n: 1 });
   assert.equal(stores[1].shared.health.state, 'shared');
   for (const store of stores) store.close();
@@ -246,10 +246,13 @@ test('a cell that had its time is made again by those who knew it', async () => 
 test('a cell that is made again after it was dropped does not end with the one before', async () => {
   const prefix = `t${++prefixes}`;
   const store = await open({ prefix });
-  await store.shared.commit({ changes: [{ cell: counter(store), step: plusOne }] });
+  await store.shared.commit({ changes: [{ cell: counter(store), update: plusOne }] });
   store.drop('c');
   await until(async () => (await command('ZSCORE', `{${prefix}}:ends`, 'c:c')) !== null);
-  assert.equal((await store.shared.commit({ changes: [{ cell: counter(store), step: plusOne }] })).status, 'committed');
+  assert.equal(
+    (await store.shared.commit({ changes: [{ cell: counter(store), update: plusOne }] })).status,
+    'committed',
+  );
   assert.equal(await command('ZSCORE', `{${prefix}}:ends`, 'c:c'), null);
   assert.deepEqual((await store.shared.read('c', 1))[0]?.state, { n: 1 });
   store.close();
@@ -260,10 +263,10 @@ test('all keys of a prefix have one hash tag, and no other key is written', asyn
   const prefix = `t${++prefixes}`;
   const store = await open({ prefix });
   await store.shared.commit({
-    changes: [{ cell: counter(store), step: plusOne }],
-    sums: [{ key: 's', amount: 1 }],
+    changes: [{ cell: counter(store), update: plusOne }],
+    adds: [{ key: 's', amount: 1 }],
     marks: [{ key: 'm', id: '1', atMs: 1, keepMs: 60_000, cap: 5 }],
-    notes: [{ body: { type: 'task-missing', name: 'x' }, place: {}, atMs: 1 }],
+    entries: [{ body: { type: 'task-missing', name: 'x' }, place: {}, atMs: 1 }],
   });
   const keys = ((await command('KEYS', '*')) as string[]).filter((key) => !/^\{t\d+\}:/.test(key));
   assert.deepEqual(keys, []);
@@ -276,13 +279,13 @@ test('nobody is refused by a view that is a moment old, whatever else this proce
   const cell = counter(one);
   const theirs = two.cell('c', () => ({ n: 0 }));
   const other = two.cell('other', () => ({ n: 0 }));
-  await one.shared.commit({ changes: [{ cell, step: plusOne }] });
+  await one.shared.commit({ changes: [{ cell, update: plusOne }] });
   await until(() => theirs.state.n === 1);
   for (let at = 2; at < 20; at += 2) {
-    await one.shared.commit({ changes: [{ cell, step: plusOne }] });
-    await two.shared.commit({ changes: [{ cell: other, step: plusOne }] });
-    const step = ({ n }: { n: number }) => (n === at ? { state: { n: n + 1 } } : 'refuse');
-    const result = await two.shared.commit({ changes: [{ cell: theirs, step }] });
+    await one.shared.commit({ changes: [{ cell, update: plusOne }] });
+    await two.shared.commit({ changes: [{ cell: other, update: plusOne }] });
+    const update = ({ n }: { n: number }) => (n === at ? { state: { n: n + 1 } } : 'refuse');
+    const result = await two.shared.commit({ changes: [{ cell: theirs, update }] });
     assert.deepEqual([result.status, theirs.state.n], ['committed', at + 1]);
     await until(() => cell.state.n === at + 1);
   }
@@ -304,7 +307,7 @@ test('a client that reads numbers as texts is as good as any', async () => {
   const store = await open({ client: clientWith((args, send) => send(args).then(asText)) });
   const cell = counter(store);
   for (let at = 1; at <= 3; at++) {
-    assert.equal((await store.shared.commit({ changes: [{ cell, step: plusOne }] })).status, 'committed');
+    assert.equal((await store.shared.commit({ changes: [{ cell, update: plusOne }] })).status, 'committed');
   }
   assert.deepEqual([cell.state.n, store.shared.health.state], [3, 'shared']);
   store.close();
@@ -315,9 +318,9 @@ test('a change of which nobody is told is seen all the same, with the next look 
   const silent = clientWith(async (args, send) => (args[0] === 'PUBLISH' ? 0 : send(args)));
   const two = await open({ prefix: `t${prefixes}`, client: silent });
   const [cell, theirs] = [counter(one), counter(two)];
-  await one.shared.commit({ changes: [{ cell, step: plusOne }] });
+  await one.shared.commit({ changes: [{ cell, update: plusOne }] });
   await until(() => theirs.state.n === 1);
-  for (let at = 0; at < 3; at++) await two.shared.commit({ changes: [{ cell: theirs, step: plusOne }] });
+  for (let at = 0; at < 3; at++) await two.shared.commit({ changes: [{ cell: theirs, update: plusOne }] });
   await until(() => cell.state.n === 4);
   one.close();
   two.close();
@@ -335,9 +338,9 @@ test('a deal that others outran again and again arrives with a later look at the
   });
   const store = await open({ client: slow, deadlineMs: 5_000 });
   const cell = counter(store);
-  await store.shared.commit({ changes: [{ cell, step: plusOne }] });
+  await store.shared.commit({ changes: [{ cell, update: plusOne }] });
   isOutrun = true;
-  const result = await store.shared.commit({ changes: [{ cell, step: plusOne }], queueIfUnavailable: true });
+  const result = await store.shared.commit({ changes: [{ cell, update: plusOne }], queueIfUnavailable: true });
   isOutrun = false;
   assert.equal(result.status, 'queued');
   await store.shared.settled();
@@ -350,7 +353,7 @@ test('a deal that others outran again and again arrives with a later look at the
 test('the list of what a line did is cut, however many deals there are', async () => {
   const store = await open();
   const cell = counter(store);
-  for (let at = 0; at < 1_000; at++) await store.shared.commit({ changes: [{ cell, step: plusOne }] });
+  for (let at = 0; at < 1_000; at++) await store.shared.commit({ changes: [{ cell, update: plusOne }] });
   const [list] = (await command('KEYS', `{t${prefixes}}:p:*`)) as string[];
   const length = (await command('LLEN', list!)) as number;
   assert.equal(cell.state.n, 1_000);
@@ -361,9 +364,9 @@ test('the list of what a line did is cut, however many deals there are', async (
 test('a script that the server forgot is sent again', async () => {
   const store = await open();
   const cell = counter(store);
-  await store.shared.commit({ changes: [{ cell, step: plusOne }] });
+  await store.shared.commit({ changes: [{ cell, update: plusOne }] });
   await command('SCRIPT', 'FLUSH');
-  assert.equal((await store.shared.commit({ changes: [{ cell, step: plusOne }] })).status, 'committed');
+  assert.equal((await store.shared.commit({ changes: [{ cell, update: plusOne }] })).status, 'committed');
   assert.deepEqual(cell.state, { n: 2 });
   store.close();
 });

@@ -111,8 +111,8 @@ test('a store in Redis that forgot is told again, although one text of it cannot
   const store = await open(prefix);
   const cell = (key: string) => store.cell(key, () => ({ n: 0 }));
   for (const key of ['good', 'bad']) {
-    const step = () => ({ state: { n: 1 } });
-    assert.equal((await store.shared.commit({ changes: [{ cell: cell(key), step }] })).status, 'committed');
+    const update = () => ({ state: { n: 1 } });
+    assert.equal((await store.shared.commit({ changes: [{ cell: cell(key), update }] })).status, 'committed');
   }
   await put(prefix, 'bad', 9, 'nonsense');
   await until(() => cell('bad').version === 9);

@@ -35,7 +35,7 @@ function frequencyRows({ desk, gate, gear, rules }: Bench): Checked['rows'] {
     const key = `${rule.id}@${chain.id}`;
     const history = counted.times.items[key];
     const before = (windowMs: number) =>
-      runtime.store.shared?.marked(`frequency//${encodeURIComponent(key)}`, atMs, windowMs).count ??
+      runtime.store.shared?.windowCount(`frequency//${encodeURIComponent(key)}`, atMs, windowMs).count ??
       (history === undefined ? 0 : countIn(history, windowMs, atMs));
     const runs = (windowMs: number) => 1 + before(windowMs);
     const step = { chain: chain.id, ability: '', outputs: {}, agent: gear.agent };

@@ -139,9 +139,9 @@ function changeOf(
   const cell = store.cell(key, () => initialBreaker(defaultBreaker), store.shared.breakers.cell);
   const change: Change<BreakerState> = {
     cell,
-    step(state) {
+    update(state) {
       const note = step(state);
-      return { state, notes: [{ ...note, place: { breaker: key } }] };
+      return { state, entries: [{ ...note, place: { breaker: key } }] };
     },
   };
   return change as unknown as Change;

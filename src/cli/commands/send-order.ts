@@ -5,7 +5,7 @@ import { type Orders, ordersOf, standing } from '../../coordination/operator-ord
 import { SwitchgearError } from '../../core/error.ts';
 import type { EntryBody } from '../../core/event.ts';
 import { ordersMax, reasonLengthMax } from '../../core/limits.ts';
-import type { Change, Note } from '../../ports/store.ts';
+import type { Change, PendingEntry } from '../../ports/store.ts';
 import { type Said, usageError } from '../command.ts';
 import { type CrossProcessStore, type StoreAddress, storeWriteError } from '../store-option.ts';
 
@@ -40,11 +40,11 @@ export async function give(
   others: readonly Change[] = [],
 ): Promise<boolean> {
   const atMs = store.clock.nowMs();
-  const notes: readonly Note[] = body === undefined ? [] : [{ body, place: {}, atMs }];
+  const notes: readonly PendingEntry[] = body === undefined ? [] : [{ body, place: {}, atMs }];
   let isFull = false;
   const orders: Change<Orders> = {
     cell: ordersOf(store),
-    step(state) {
+    update(state) {
       const next = change({ ...state, halts: standing(state.halts, atMs), trips: standing(state.trips, atMs) }, atMs);
       isFull = next !== undefined && next.pauses.length > ordersMax;
       if (isFull) return 'refuse'; // One that is paused must not go on because others are, too.
@@ -52,7 +52,7 @@ export async function give(
       return { state: { ...next, halts: next.halts.slice(-ordersMax), trips: next.trips.slice(-ordersMax) } };
     },
   };
-  const result = await store.shared.commit({ changes: [orders as Change, ...others], notes });
+  const result = await store.shared.commit({ changes: [orders as Change, ...others], entries: notes });
   if (result.status === 'committed') return true;
   if (isFull) throw new SwitchgearError('orders_full', `${ordersMax} tasks are paused one by one: use pause --all`);
   if (result.status === 'rejected' && result.by === 'cell') return false;

@@ -18,7 +18,15 @@ import { comeBackAt, isBack } from '../../core/retry-delay.ts';
 import type { JointBudget } from '../../core/settings.ts';
 import type { Stop } from '../../core/verdict.ts';
 import type { Clock } from '../../ports/clock.ts';
-import type { Cell, Change, Next, Note, Shared, Transaction, TransactionResult } from '../../ports/store.ts';
+import type {
+  Cell,
+  CellUpdate,
+  Change,
+  PendingEntry,
+  Shared,
+  Transaction,
+  TransactionResult,
+} from '../../ports/store.ts';
 
 /** The share of what is left that is fetched at once: parts shrink towards the end, and a dead process loses little. */
 const part = 0.01;
@@ -40,7 +48,7 @@ export interface BudgetAllowanceOptions {
   /** How long the store keeps the budget after it was last written. */
   readonly keepMs: number | undefined;
   /** What is to be written down of a budget that was just booked on, and hears of it once it is. */
-  notes(window: BudgetWindow, atMs: number): readonly Note[];
+  notes(window: BudgetWindow, atMs: number): readonly PendingEntry[];
   say(entry: Entry): void;
 }
 
@@ -76,14 +84,14 @@ export function createBudgetAllowance(
     return Math.max(0, Math.floor(available(cell.state, atMs) * part));
   }
 
-  function change(step: (window: BudgetWindow) => Next<BudgetWindow>): Transaction {
-    return { changes: [{ cell, step } as unknown as Change], onCommitted: (entries) => entries.forEach(say) };
+  function change(update: (window: BudgetWindow) => CellUpdate<BudgetWindow>): Transaction {
+    return { changes: [{ cell, update } as unknown as Change], onCommitted: (entries) => entries.forEach(say) };
   }
 
-  function booked(window: BudgetWindow, charge: Charge): Next<BudgetWindow> {
+  function booked(window: BudgetWindow, charge: Charge): CellUpdate<BudgetWindow> {
     book(window, budget, charge);
     const noted = notes(window, charge.atMs);
-    return { state: { ...window, limit: budget.limit }, notes: noted };
+    return { state: { ...window, limit: budget.limit }, entries: noted };
   }
 
   /** Fetches an amount, or what is left of it. By the sum a store that just forgot knows that money is taken. */
@@ -92,14 +100,14 @@ export function createBudgetAllowance(
     atMs: number,
   ): { readonly transaction: Transaction; readonly brought: () => number } {
     let granted = 0;
-    const step = (window: BudgetWindow): Next<BudgetWindow> => {
+    const update = (window: BudgetWindow): CellUpdate<BudgetWindow> => {
       granted = Math.min(amount, available(window, atMs));
       if (granted <= 0) return 'refuse';
       return booked(window, { amount: granted, atMs });
     };
     const grant = { key: `${cell.key}/grants`, amount: 1, ceiling: Number.MAX_SAFE_INTEGER };
-    const sums = [keepMs === undefined ? grant : { ...grant, keepMs }];
-    return { transaction: { ...change(step), sums }, brought: () => granted };
+    const adds = [keepMs === undefined ? grant : { ...grant, keepMs }];
+    return { transaction: { ...change(update), adds }, brought: () => granted };
   }
 
   /** Puts in hand what came of a deal, unless the slice it is booked in is over meanwhile. */

@@ -104,13 +104,13 @@ async function takeTurn({ store, untilMs }: DeskOptions, cell: Cell<SessionState
   for (let waitMs = hookTurnMinMs; ; waitMs = Math.min(waitMs * 1.5, hookTurnMaxMs)) {
     const atMs = store.clock.nowMs();
     let state = noSession;
-    const step = (stored: SessionState) => {
+    const update = (stored: SessionState) => {
       const { turn } = stored;
       if (turn !== null && turn.owner !== owner && atMs < turn.untilMs) return 'refuse' as const;
       state = { ...stored, turn: { owner, untilMs: atMs + hookLeaseMs } };
       return { state };
     };
-    const result = await store.shared.commit({ changes: [{ cell, step } as unknown as Change] });
+    const result = await store.shared.commit({ changes: [{ cell, update } as unknown as Change] });
     if (result.status === 'committed') return state;
     if (systemClock.nowMs() > untilMs) {
       const why = result.status === 'unavailable' ? result.reason : 'another hook of this session has the turn';
@@ -154,11 +154,11 @@ export function veiled<T>(runtime: Runtime, kept: T): T {
 }
 
 function ofCell<S>(cell: Cell<S>, next: (stored: S) => S | undefined): Change {
-  const step = (stored: S) => {
+  const update = (stored: S) => {
     const state = next(stored);
     return state === undefined ? 'refuse' : { state };
   };
-  return { cell, step } as unknown as Change;
+  return { cell, update } as unknown as Change;
 }
 
 async function giveBack({ store }: DeskOptions, cell: Cell<SessionState>): Promise<void> {

@@ -52,11 +52,11 @@ async function learn({ store }: HookWorld, { rates, openBook }: Spending, used: 
   for (const usage of used) if (!rates.knows(usage)) rates.learn(await openBook(), usage);
   if (rates.kept === before) return;
   const cell = store.cell<KeptRates>(ratesKey, () => ({}), { keepMs: hookRatesKeepMs });
-  const step = (stored: KeptRates) => {
+  const update = (stored: KeptRates) => {
     rates.recall(stored);
     return { state: rates.kept };
   };
-  await store.shared.commit({ changes: [{ cell, step } as unknown as Change] });
+  await store.shared.commit({ changes: [{ cell, update } as unknown as Change] });
 }
 
 const ratesKey = 'hook-rates';

@@ -1,6 +1,6 @@
 /** What one process knows of the cells of a shared store: the text that is stored, and the state that is looked at. */
 
-import type { Cell, CellOptions, Note, Transaction } from '../../ports/store.ts';
+import type { Cell, CellOptions, PendingEntry, Transaction } from '../../ports/store.ts';
 
 export interface View {
   readonly cell: { readonly key: string; state: unknown; version: number };
@@ -207,21 +207,21 @@ export function show(view: View): void {
 }
 
 /** The same, where one deal more counts: the others are not run again. What it says of it comes back. */
-export function showOneMore(view: View, transaction: Transaction): readonly Note[] {
-  const notes = count(view, transaction);
+export function showOneMore(view: View, transaction: Transaction): readonly PendingEntry[] {
+  const entries = count(view, transaction);
   view.outdate();
-  return notes;
+  return entries;
 }
 
 /** Makes of a view what a deal makes of it. */
-function count(view: View, { changes = [] }: Transaction): readonly Note[] {
-  let said: readonly Note[] = [];
-  for (const { cell, step } of changes) {
+function count(view: View, { changes = [] }: Transaction): readonly PendingEntry[] {
+  let said: readonly PendingEntry[] = [];
+  for (const { cell, update } of changes) {
     if (cell.key !== view.cell.key) continue;
-    const next = step(stateOf(view, view.own));
+    const next = update(stateOf(view, view.own));
     if (typeof next !== 'object') continue;
     view.own = JSON.stringify(next.state);
-    if (next.notes !== undefined) said = [...said, ...next.notes];
+    if (next.entries !== undefined) said = [...said, ...next.entries];
   }
   return said;
 }

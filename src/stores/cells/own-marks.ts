@@ -1,19 +1,19 @@
 /** The marks that this process made: a store that forgot is told them again, so that no window begins anew. */
 
 import { madeMarksMax } from '../../core/limits.ts';
-import type { Marking } from '../../ports/store.ts';
+import type { WindowMark } from '../../ports/store.ts';
 
 export interface MadeMarks {
-  note(marks: readonly Marking[] | undefined): void;
+  record(marks: readonly WindowMark[] | undefined): void;
   /** Those that still count, as they are made again: whatever the window holds by now. */
-  standing(): readonly Marking[];
+  standing(): readonly WindowMark[];
 }
 
 export function createMadeMarks(): MadeMarks {
-  const made = new Map<string, Marking>();
+  const made = new Map<string, WindowMark>();
   let newestMs = Number.NEGATIVE_INFINITY;
   return {
-    note(marks = []) {
+    record(marks = []) {
       for (const { key, id, atMs, keepMs, cap } of marks) {
         made.set(`${key}\n${id}`, { key, id, atMs, keepMs, cap });
         newestMs = Math.max(newestMs, atMs);

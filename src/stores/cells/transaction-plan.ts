@@ -4,7 +4,7 @@ import type { Card } from '../../core/card.ts';
 import type { Entry } from '../../core/event.ts';
 import { cellBytesMax, queuedTransactionsMax } from '../../core/limits.ts';
 import { ordersKey } from '../../ports/orders.ts';
-import type { Next, Note, Transaction, TransactionResult } from '../../ports/store.ts';
+import type { CellUpdate, PendingEntry, Transaction, TransactionResult } from '../../ports/store.ts';
 import { nothingPending, show, showOneMore, stateFor, type View, type Views } from './cell-views.ts';
 
 export interface PlannedCell {
@@ -16,7 +16,7 @@ export interface PlannedCell {
 
 export interface Plan {
   readonly cells: readonly PlannedCell[];
-  readonly notes: readonly Note[];
+  readonly entries: readonly PendingEntry[];
 }
 
 export type Refused = Extract<TransactionResult, { readonly status: 'rejected' }>;
@@ -28,31 +28,31 @@ export function planTransaction(
   textOf: (view: View) => string | undefined,
 ): Plan | Refused {
   const planned = new Map<View, PlannedCell>();
-  const notes: Note[] = [];
-  for (const { cell, step } of transaction.changes ?? []) {
+  const entries: PendingEntry[] = [];
+  for (const { cell, update } of transaction.changes ?? []) {
     const view = views.all.get(cell.key);
     if (view === undefined) return { status: 'rejected', by: 'cell', key: cell.key };
     const before = planned.get(view);
     const state = stateFor(views, view, before === undefined ? textOf(view) : before.text);
-    const next = step(state);
+    const next = update(state);
     if (next === 'keep') continue;
     if (next === 'refuse') return { status: 'rejected', by: 'cell', key: view.cell.key };
     const text = JSON.stringify(next.state);
     if (text.length > cellBytesMax) return { status: 'rejected', by: 'full', key: view.cell.key };
     planned.set(view, { view, text, state: next.state === state ? state : undefined });
-    if (next.notes !== undefined) notes.push(...next.notes);
+    if (next.entries !== undefined) entries.push(...next.entries);
   }
-  if (transaction.notes !== undefined) notes.push(...transaction.notes);
-  return { cells: [...planned.values()], notes };
+  if (transaction.entries !== undefined) entries.push(...transaction.entries);
+  return { cells: [...planned.values()], entries };
 }
 
 /** Whether a deal comes to nothing at all. */
-export function isEmpty(plan: Plan, { sums = [], marks = [] }: Transaction): boolean {
-  return [plan.cells, plan.notes, sums, marks].every(({ length }) => length === 0);
+export function isEmpty(plan: Plan, { adds = [], marks = [] }: Transaction): boolean {
+  return [plan.cells, plan.entries, adds, marks].every(({ length }) => length === 0);
 }
 
 /** What deals said when they were counted here. */
-const saidHere = new WeakMap<Transaction, readonly Note[]>();
+const saidHere = new WeakMap<Transaction, readonly PendingEntry[]>();
 
 /** Counts a deal in this process, until the store has heard of it. */
 export function countHere(transaction: Transaction, views: Views): void {
@@ -61,14 +61,14 @@ export function countHere(transaction: Transaction, views: Views): void {
     if (view.pending === nothingPending) view.pending = new Set();
     view.pending.add(transaction);
     if (view.pending.size > queuedTransactionsMax) view.pending.delete(view.pending.values().next().value!);
-    const notes = showOneMore(view, transaction);
-    if (notes.length > 0) saidHere.set(transaction, [...(saidHere.get(transaction) ?? []), ...notes]);
+    const entries = showOneMore(view, transaction);
+    if (entries.length > 0) saidHere.set(transaction, [...(saidHere.get(transaction) ?? []), ...entries]);
   }
 }
 
 /** What a deal that counts here says, as this process sees it. */
-export function notesHere(transaction: Transaction): readonly Note[] {
-  return [...(saidHere.get(transaction) ?? []), ...(transaction.notes ?? [])];
+export function entriesAppliedHere(transaction: Transaction): readonly PendingEntry[] {
+  return [...(saidHere.get(transaction) ?? []), ...(transaction.entries ?? [])];
 }
 
 /** Whether deals that the store has not heard of count on a cell of this one: the store cannot judge it. */
@@ -107,7 +107,7 @@ function viewsOf({ changes = [] }: Transaction, views: Views): ReadonlySet<View>
 
 /** Whether a deal takes something that a store which just forgot must not give. */
 export function isGuarded(transaction: Transaction): boolean {
-  const guarded = transaction.sums?.some(({ amount, ceiling }) => ceiling !== undefined && amount > 0) === true;
+  const guarded = transaction.adds?.some(({ amount, ceiling }) => ceiling !== undefined && amount > 0) === true;
   return guarded || touchesCards(transaction);
 }
 
@@ -123,7 +123,7 @@ export function laterCard(mine: Card | null, theirs: Card | null): Card | null {
 }
 
 /** Puts a card, unless more has happened to the one that is there. */
-export function putStep(card: Card): (stored: Card | null) => Next<Card | null> {
+export function putCardUpdate(card: Card): (stored: Card | null) => CellUpdate<Card | null> {
   return (stored) => {
     const isNew = stored === null || (stored.state === 'open' && card.state === 'open');
     return isNew || laterCard(card, stored) === card ? { state: card } : 'keep';

@@ -1,21 +1,21 @@
 /** Deals that were kept while the store was away, delivered many at once. */
 
 import type { Entry } from '../../core/event.ts';
-import type { Change, Next, Note, Transaction } from '../../ports/store.ts';
+import type { CellUpdate, Change, PendingEntry, Transaction } from '../../ports/store.ts';
 
 /** Several deals that must arrive, as one: nothing can be against what has happened. */
 export function together(transactions: readonly Transaction[]): Transaction {
   return {
     changes: transactions.flatMap((transaction) => {
       const { changes = [] } = transaction;
-      return changes.map(({ cell, step }, at) => ({
+      return changes.map(({ cell, update }, at) => ({
         cell,
-        step: (state: unknown) => unopposed(transaction, at, step, state),
+        update: (state: unknown) => unopposed(transaction, at, update, state),
       }));
     }),
-    sums: transactions.flatMap(({ sums = [] }) => sums.map(({ key, amount }) => ({ key, amount }))),
+    adds: transactions.flatMap(({ adds = [] }) => adds.map(({ key, amount }) => ({ key, amount }))),
     marks: transactions.flatMap(({ marks = [] }) => marks.map(({ most: _, ...mark }) => mark)),
-    notes: transactions.flatMap((transaction) => (saidBefore.has(transaction) ? [] : (transaction.notes ?? []))),
+    entries: transactions.flatMap((transaction) => (saidBefore.has(transaction) ? [] : (transaction.entries ?? []))),
     queueIfUnavailable: true,
   };
 }
@@ -31,14 +31,19 @@ export function sayAhead(transaction: Transaction): boolean {
 }
 
 /** What the parts of a batch said when it was planned last. */
-const writtenOf = new WeakMap<Transaction, readonly Note[]>();
+const writtenOf = new WeakMap<Transaction, readonly PendingEntry[]>();
 
-function unopposed(transaction: Transaction, at: number, step: Change['step'], state: unknown): Next<unknown> {
+function unopposed(
+  transaction: Transaction,
+  at: number,
+  update: Change['update'],
+  state: unknown,
+): CellUpdate<unknown> {
   try {
-    const next = step(state);
-    const notes = typeof next === 'object' ? (next.notes ?? []) : [];
+    const next = update(state);
+    const entries = typeof next === 'object' ? (next.entries ?? []) : [];
     if (saidBefore.has(transaction) && typeof next === 'object') return { state: next.state };
-    writtenOf.set(transaction, at === 0 ? notes : [...(writtenOf.get(transaction) ?? []), ...notes]);
+    writtenOf.set(transaction, at === 0 ? entries : [...(writtenOf.get(transaction) ?? []), ...entries]);
     return next === 'refuse' ? 'keep' : next;
   } catch {
     return 'keep'; // It would throw for its own caller, too.
@@ -47,7 +52,7 @@ function unopposed(transaction: Transaction, at: number, step: Change['step'], s
 
 /** What was written into the journal at once, and the number of the last of it. */
 export interface Numbered {
-  readonly notes: readonly Note[];
+  readonly entries: readonly PendingEntry[];
   readonly lastSeq: number;
   readonly wallMs: number;
 }
@@ -56,15 +61,15 @@ export interface Numbered {
 export function entriesOf(
   transaction: Transaction,
   alone: boolean,
-  { notes, lastSeq, wallMs }: Numbered,
+  { entries, lastSeq, wallMs }: Numbered,
 ): readonly Entry[] {
   const own = alone
-    ? notes
+    ? entries
     : saidBefore.has(transaction)
       ? []
-      : [...(writtenOf.get(transaction) ?? []), ...(transaction.notes ?? [])];
-  return own.map((note) => {
-    const seq = lastSeq + 1 - notes.length + notes.indexOf(note);
-    return { seq, atMs: note.atMs, wallMs, ...note.place, ...note.body } as Entry;
+      : [...(writtenOf.get(transaction) ?? []), ...(transaction.entries ?? [])];
+  return own.map((entry) => {
+    const seq = lastSeq + 1 - entries.length + entries.indexOf(entry);
+    return { seq, atMs: entry.atMs, wallMs, ...entry.place, ...entry.body } as Entry;
   });
 }

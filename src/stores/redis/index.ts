@@ -8,10 +8,10 @@ import type { Entry } from '../../core/event.ts';
 import { cardKeepMs, storedEntriesMax, storedKeysMax, storeGraceMs, storePollMs } from '../../core/limits.ts';
 import { every, machineClock } from '../../platform/machine-clock.ts';
 import type { Clock } from '../../ports/clock.ts';
-import type { CellOptions, Marked, Shared, Store, Transaction } from '../../ports/store.ts';
+import type { CellOptions, Shared, Store, Transaction, WindowCount } from '../../ports/store.ts';
 import { createViews, readText } from '../cells/cell-views.ts';
 import { createPulse, sayUnreadable } from '../cells/store-health.ts';
-import { cardPrefix, laterCard, putStep } from '../cells/transaction-plan.ts';
+import { cardPrefix, laterCard, putCardUpdate } from '../cells/transaction-plan.ts';
 import { officialClient } from './client.ts';
 import { createLink, defaultDeadlineMs, type Link, type RedisClient, type Reply, type Run } from './connection.ts';
 import { createHints } from './hints.ts';
@@ -176,16 +176,16 @@ export async function redisStore(options: RedisOptions): Promise<RedisStore> {
     return open<Card | null>(cardPrefix + id, () => null, { join: laterCard, keepMs: cardKeepMs });
   }
 
-  const sum = (key: string) => memory.totals.get(key) ?? 0;
+  const counter = (key: string) => memory.totals.get(key) ?? 0;
   const journal = createJournal(memory, clock, writer.commit);
   const commitNow = (transaction: Transaction) => writer.commitNow(journal.remembered(transaction));
   const commit = (transaction: Transaction) => writer.commit(journal.remembered(transaction));
-  const marked = (key: string, atMs: number, keepMs: number): Marked => {
+  const windowCount = (key: string, atMs: number, keepMs: number): WindowCount => {
     const known = memory.marks.get(key);
     return known === undefined || known.oldestMs <= atMs - keepMs - keepMs ? { count: 0, oldestMs: atMs } : known;
   };
   const health = () => pulse.health;
-  const sharing = createSharing({ process, clock, cell: open, health, commitNow, commit, sum, marked });
+  const sharing = createSharing({ process, clock, cell: open, health, commitNow, commit, counter, windowCount });
 
   /** Whether nothing is on its way that could arrive now. */
   function isIdle(): boolean {
@@ -209,8 +209,8 @@ export async function redisStore(options: RedisOptions): Promise<RedisStore> {
     orders: sharing.orders,
     show: sharing.show,
     lease: sharing.lease,
-    sum,
-    marked,
+    counter,
+    windowCount,
     read: async (prefixed, most) => {
       const keys = await readCells(readingOf(link.run), prefixed, most).catch(() => undefined);
       return (
@@ -264,7 +264,7 @@ export async function redisStore(options: RedisOptions): Promise<RedisStore> {
     tail: journal.tail,
     putCard(card) {
       const cell = cardCell(card.id);
-      writer.commitNow({ changes: [{ cell, step: putStep(card) }], queueIfUnavailable: true });
+      writer.commitNow({ changes: [{ cell, update: putCardUpdate(card) }], queueIfUnavailable: true });
     },
     card: (id) => cardCell(id).state ?? undefined,
     cards() {

@@ -3,7 +3,7 @@
 import type { Entry, EntryBody, EntryPlace } from '../../core/event.ts';
 import { journalEntriesMax } from '../../core/limits.ts';
 import type { Clock } from '../../ports/clock.ts';
-import type { Note, Transaction } from '../../ports/store.ts';
+import type { PendingEntry, Transaction } from '../../ports/store.ts';
 import type { Memory } from './known-state.ts';
 
 export interface Journal {
@@ -16,30 +16,30 @@ export interface Journal {
 }
 
 export function createJournal(memory: Memory, clock: Clock, send: (transaction: Transaction) => unknown): Journal {
-  let notes: Note[] = [];
-  let entries: Entry[] = [];
+  let unsent: PendingEntry[] = [];
+  let recentEntries: Entry[] = [];
 
   function remember(entry: Entry): void {
-    entries.push(entry);
-    if (entries.length >= 2 * journalEntriesMax) entries = entries.slice(-journalEntriesMax);
+    recentEntries.push(entry);
+    if (recentEntries.length >= 2 * journalEntriesMax) recentEntries = recentEntries.slice(-journalEntriesMax);
   }
 
   function write(): void {
-    const all = notes;
-    notes = [];
-    send({ notes: all, queueIfUnavailable: true });
+    const all = unsent;
+    unsent = [];
+    send({ entries: all, queueIfUnavailable: true });
   }
 
   return {
     append(body, place, atMs) {
-      if (notes.length === 0) setImmediate(write);
-      notes.push({ body, place, atMs });
+      if (unsent.length === 0) setImmediate(write);
+      unsent.push({ body, place, atMs });
       memory.seq++;
       const entry = { seq: memory.seq, atMs, wallMs: clock.wallMs(), ...place, ...body } as Entry;
       remember(entry);
       return entry;
     },
-    tail: (fromSeq) => entries.slice(-journalEntriesMax).filter(({ seq }) => seq >= fromSeq),
+    tail: (fromSeq) => recentEntries.slice(-journalEntriesMax).filter(({ seq }) => seq >= fromSeq),
     remembered(transaction) {
       const onCommitted = (written: readonly Entry[]) => {
         written.forEach(remember);
@@ -48,7 +48,7 @@ export function createJournal(memory: Memory, clock: Clock, send: (transaction: 
       return transaction.onCommitted === undefined ? transaction : { ...transaction, onCommitted };
     },
     get waiting() {
-      return notes.length;
+      return unsent.length;
     },
   };
 }

@@ -1,7 +1,7 @@
 /** What a process remembers of the store: cells heard of, totals seen, how far it was. A store may forget it all. */
 
 import { knownCellsMax } from '../../core/limits.ts';
-import type { Marked } from '../../ports/store.ts';
+import type { WindowCount } from '../../ports/store.ts';
 import type { Known, Views } from '../cells/cell-views.ts';
 import { createMadeMarks, type MadeMarks } from '../cells/own-marks.ts';
 import type { Pulse } from '../cells/store-health.ts';
@@ -9,7 +9,7 @@ import type { Pulse } from '../cells/store-health.ts';
 export interface Memory {
   readonly cells: ReadonlyMap<string, Known>;
   readonly totals: Map<string, number>;
-  readonly marks: Map<string, Marked>;
+  readonly marks: Map<string, WindowCount>;
   /** What this process itself marked. */
   readonly made: MadeMarks;
   /** How far the store was when last heard of. */
@@ -26,7 +26,7 @@ export interface Memory {
 export function createMemory(views: Views, pulse: Pulse): Memory {
   const cells = new Map<string, Known>();
   const totals = new Map<string, number>();
-  const marks = new Map<string, Marked>();
+  const marks = new Map<string, WindowCount>();
   return {
     cells,
     totals,

@@ -2,7 +2,7 @@
 
 import { queuedTransactionsMax } from '../../core/limits.ts';
 import type { Transaction, TransactionResult } from '../../ports/store.ts';
-import { notesHere } from '../cells/transaction-plan.ts';
+import { entriesAppliedHere } from '../cells/transaction-plan.ts';
 import { sayAhead, together } from './batch.ts';
 
 export interface Room {
@@ -47,11 +47,11 @@ export function createRoom({ attempt, changed }: RoomOptions): Room {
       missed.delete(key);
       size -= waiting.length;
       put(key, [...waiting, transaction]);
-      const notes = notesHere(transaction);
+      const entries = entriesAppliedHere(transaction);
       // The journal has room: whoever reads it is not to wait for that of the cell.
-      if (notes.length === 0 || !sayAhead(transaction)) return;
+      if (entries.length === 0 || !sayAhead(transaction)) return;
       void attempt({
-        notes,
+        entries,
         queueIfUnavailable: true,
         ...(transaction.onCommitted && { onCommitted: transaction.onCommitted }),
       });

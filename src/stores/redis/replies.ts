@@ -1,6 +1,6 @@
 /** What the answer to a deal says about cells, sums and marks, noted where this process looks. */
 
-import type { Marked, Transaction, TransactionResult } from '../../ports/store.ts';
+import type { Transaction, TransactionResult, WindowCount } from '../../ports/store.ts';
 import { keepSpare, type Views } from '../cells/cell-views.ts';
 import type { Plan } from '../cells/transaction-plan.ts';
 import type { Memory } from './known-state.ts';
@@ -22,18 +22,18 @@ export function carriedOut(
     memory.learn(cell.view.cell.key, Number(rest[at++]), cell.text);
     keepSpare(views, cell);
   }
-  const totals = (transaction.sums ?? []).map(({ key }) => {
+  const totals = (transaction.adds ?? []).map(({ key }) => {
     const total = Number(rest[at++]);
     memory.totals.set(key, total);
     return total;
   });
-  memory.made.note(transaction.marks);
-  const marked = (transaction.marks ?? []).map(({ key }): Marked => {
+  memory.made.record(transaction.marks);
+  const windowCounts = (transaction.marks ?? []).map(({ key }): WindowCount => {
     const window = { count: Number(rest[at++]), oldestMs: Number(rest[at++]) };
     memory.marks.set(key, window);
     return window;
   });
-  return { status: 'committed', totals, marked };
+  return { status: 'committed', totals, windowCounts };
 }
 
 /** Somebody was faster: learns what the cells are now. False where the store knows less than it was told. */

@@ -1,7 +1,7 @@
 /** How a deal is written for the script that carries it out: its keys, and its arguments in their order. */
 
 import { cardsMax } from '../../core/limits.ts';
-import type { Marking, Transaction } from '../../ports/store.ts';
+import type { Transaction, WindowMark } from '../../ports/store.ts';
 import type { View } from '../cells/cell-views.ts';
 import { keyed } from '../cells/keyed-fingerprints.ts';
 import { isForPeople, isGuarded, type Plan } from '../cells/transaction-plan.ts';
@@ -32,9 +32,9 @@ export interface Sender {
 
 export interface Request {
   readonly cells: readonly Offer[];
-  readonly sums: readonly (readonly string[])[];
+  readonly adds: readonly (readonly string[])[];
   readonly marks: NonNullable<Transaction['marks']>;
-  readonly notes: readonly string[];
+  readonly entries: readonly string[];
   readonly guarded: boolean;
   /** Lost too often: asks for a turn. */
   readonly turn: boolean;
@@ -64,7 +64,7 @@ export function requestOf(
       text,
       keepMs: view.options.keepMs,
     })),
-    sums: (transaction.sums ?? []).map(({ key, amount, ceiling, keepMs }) => [
+    adds: (transaction.adds ?? []).map(({ key, amount, ceiling, keepMs }) => [
       `s:${key}`,
       'add',
       String(Math.round(amount)),
@@ -72,7 +72,7 @@ export function requestOf(
       whole(keepMs),
     ]),
     marks: transaction.marks ?? [],
-    notes: plan.notes.map(({ body, place, atMs }) =>
+    entries: plan.entries.map(({ body, place, atMs }) =>
       JSON.stringify({ atMs, wallMs, ...place, ...body }, keyed(secret)),
     ),
     guarded: isGuarded(transaction),
@@ -84,16 +84,16 @@ export function requestOf(
 export function offering(
   cells: readonly Offer[],
   totals: readonly (readonly [string, number])[],
-  marks: readonly Marking[] = [],
+  marks: readonly WindowMark[] = [],
 ): Request {
-  const sums = totals.map(([key, total]) => [`s:${key}`, 'raise', String(total), '', '']);
-  return { cells, sums, marks, notes: [], guarded: false, turn: false };
+  const adds = totals.map(([key, total]) => [`s:${key}`, 'raise', String(total), '', '']);
+  return { cells, adds, marks, entries: [], guarded: false, turn: false };
 }
 
 /** Keys and arguments of the script. */
 export function written(request: Request, number: number, sender: Sender): [string[], string[]] {
   const { names, memory } = sender;
-  const { cells, sums, marks, notes, guarded, turn } = request;
+  const { cells, adds, marks, entries, guarded, turn } = request;
   const keys = [names.store, names.index, names.ends, names.journal, memory.line];
   const parts: string[] = [];
   for (const { key, expected, version, keepMs, text } of cells) {
@@ -101,23 +101,23 @@ export function written(request: Request, number: number, sender: Sender): [stri
     keys.push(names.part(name));
     parts.push(name, String(expected), version === undefined ? '' : String(version), whole(keepMs), text ?? '');
   }
-  for (const sum of sums) {
-    keys.push(names.part(sum[0]!));
-    parts.push(...sum);
+  for (const add of adds) {
+    keys.push(names.part(add[0]!));
+    parts.push(...add);
   }
   for (const { key, id, atMs, keepMs, cap, most } of marks) {
     const name = `m:${key}`;
     keys.push(names.part(name));
     parts.push(name, id, String(atMs), whole(keepMs), String(cap), most === undefined ? '' : String(most));
   }
-  const counts = [cells, sums, marks, notes].map(({ length }) => length);
+  const counts = [cells, adds, marks, entries].map(({ length }) => length);
   const isSpared = cells.some(({ key }) => isForPeople(key));
   const limits = [names.channel, sender.keysMax + (isSpared ? cardsMax : 0), sender.journalMax, turn ? 1 : 0];
   // Who the store is shows by the versions that it gives out, unless it gives none or its age matters.
   const showsItself = !guarded && cells.length > 0 && cells.every(({ version }) => version === undefined);
   const known = showsItself ? memory.version : '';
   const head = [memory.born, number, guarded ? sender.graceMs : '', ...counts, ...limits, known].map(String);
-  return [keys, [...head, ...parts, ...notes]];
+  return [keys, [...head, ...parts, ...entries]];
 }
 
 function whole(ms: number | undefined): string {

@@ -45,7 +45,7 @@ export function createSwap(options: SwapOptions): Swap {
     const name = `c:${key}`;
     const keys = [names.store, names.index, memory.line, names.part(name)] as const;
     const known = [`${number}`, `${version}`, `${memory.version}`] as const;
-    const one: Out = { number, parts: [transaction], notes: [] };
+    const one: Out = { number, parts: [transaction], entries: [] };
     out.add(one);
     const answer = options.link().evaluate(swapScript, ['EVALSHA', swapScript.sha, '4', ...keys, ...known, name, text]);
     return answer.then(
@@ -75,16 +75,16 @@ export function createSwap(options: SwapOptions): Swap {
   }
 }
 
-function planned({ changes, sums, marks, notes }: Transaction, views: Views): PlannedCell | undefined {
-  if (changes?.length !== 1 || sums?.length || marks?.length || notes?.length) return undefined;
-  const { cell, step } = changes[0]!;
+function planned({ changes, adds, marks, entries }: Transaction, views: Views): PlannedCell | undefined {
+  if (changes?.length !== 1 || adds?.length || marks?.length || entries?.length) return undefined;
+  const { cell, update } = changes[0]!;
   const view = views.all.get(cell.key);
   if (view === undefined || view.options.keepMs !== undefined) return undefined;
   if (expectedOf(view) === 0 || isForPeople(cell.key)) return undefined;
   const state = stateFor(views, view, view.text);
   try {
-    const next = step(state);
-    if (typeof next !== 'object' || next.notes?.length) return undefined;
+    const next = update(state);
+    if (typeof next !== 'object' || next.entries?.length) return undefined;
     const text = JSON.stringify(next.state);
     return text.length > cellBytesMax ? undefined : { view, text, state: next.state === state ? state : undefined };
   } catch {

@@ -1,13 +1,13 @@
 /** Deals that were out when the line was lost: whether they happened is known when it is back. */
 
 import { queuedTransactionsMax } from '../../core/limits.ts';
-import type { Note, Transaction } from '../../ports/store.ts';
+import type { PendingEntry, Transaction } from '../../ports/store.ts';
 
 /** A deal, or several in one, by the number under which the server notes it. */
 export interface Out {
   readonly number: number;
   readonly parts: readonly Transaction[];
-  readonly notes: readonly Note[];
+  readonly entries: readonly PendingEntry[];
 }
 
 export interface Limbo {

@@ -65,7 +65,7 @@ interface Answer {
 const batchMax = 100;
 /** After so many lost races a deal asks for a turn. */
 const turnAfter = 4;
-const nothingSaid: Numbered = { notes: [], lastSeq: 0, wallMs: 0 };
+const nothingSaid: Numbered = { entries: [], lastSeq: 0, wallMs: 0 };
 
 export function createRedisWriter(options: RedisWriterOptions): RedisWriter {
   const { views, sender } = options;
@@ -130,7 +130,7 @@ export function createRedisWriter(options: RedisWriterOptions): RedisWriter {
       if (refused?.by === 'full') return noRoom(refused, parts, counted);
       if (refused !== undefined && (verified || refused.by !== 'cell')) return ended(parts, refused);
       if (refused === undefined && isEmpty(plan as Plan, transaction)) {
-        return ended(parts, { status: 'committed', totals: [], marked: [] });
+        return ended(parts, { status: 'committed', totals: [], windowCounts: [] });
       }
       const answer =
         refused === undefined
@@ -163,7 +163,7 @@ export function createRedisWriter(options: RedisWriterOptions): RedisWriter {
     tries: number,
   ): Promise<Answer | 'again' | 'forgot' | number | undefined> {
     while (out.size >= outMax) await pause(1);
-    const one: Out = { number: ++numbers, parts, notes: plan.notes };
+    const one: Out = { number: ++numbers, parts, entries: plan.entries };
     const expected = plan.cells.map(({ view }) => expectedOf(view));
     const wallMs = sender.wallMs();
     const request = requestOf(transaction, plan, memory.secret, wallMs, tries > turnAfter);
@@ -183,16 +183,16 @@ export function createRedisWriter(options: RedisWriterOptions): RedisWriter {
       case 'done':
         return {
           result: carriedOut(transaction, plan, rest, memory, views),
-          numbered: { notes: plan.notes, lastSeq: Number(reply[6]), wallMs },
+          numbered: { entries: plan.entries, lastSeq: Number(reply[6]), wallMs },
         };
       case 'lost':
         if (!outrun(plan.cells, expected, rest, Number(reply[5]), memory))
           options.link().renew('the store knows less of a cell than it was told');
         return 'again';
       case 'sum': {
-        const { key } = transaction.sums![Number(rest[0]) - 1]!;
+        const { key } = transaction.adds![Number(rest[0]) - 1]!;
         memory.totals.set(key, Number(rest[1]));
-        return { result: { status: 'rejected', by: 'sum', key } };
+        return { result: { status: 'rejected', by: 'counter', key } };
       }
       case 'mark': {
         const { key } = transaction.marks![Number(rest[0]) - 1]!;
@@ -219,7 +219,7 @@ export function createRedisWriter(options: RedisWriterOptions): RedisWriter {
     number: () => ++numbers,
     done(transaction, key, version) {
       options.changed(key, version);
-      return ended([transaction], { status: 'committed', totals: [], marked: [] }, nothingSaid);
+      return ended([transaction], { status: 'committed', totals: [], windowCounts: [] }, nothingSaid);
     },
     away: (transaction, counted, reason) => away([transaction], counted, reason),
     again: attempt,
@@ -265,9 +265,9 @@ export function createRedisWriter(options: RedisWriterOptions): RedisWriter {
       }
     },
     caughtUp() {
-      for (const { parts, notes } of limbo.caughtUp()) {
+      for (const { parts, entries } of limbo.caughtUp()) {
         // The answer with the number was lost: it is not higher than this.
-        ended(parts, { status: 'queued' }, { notes, lastSeq: memory.seq, wallMs: sender.wallMs() });
+        ended(parts, { status: 'queued' }, { entries, lastSeq: memory.seq, wallMs: sender.wallMs() });
       }
     },
     async deliver() {
@@ -306,8 +306,8 @@ export function createRedisWriter(options: RedisWriterOptions): RedisWriter {
 
   /** It was granted after its caller had been told that it was not: the money goes back. */
   function giveBack(transaction: Transaction): void {
-    const sums = (transaction.sums ?? []).filter(({ amount }) => amount > 0);
-    if (sums.length > 0)
-      keep({ sums: sums.map(({ key, amount }) => ({ key, amount: -amount })), queueIfUnavailable: true });
+    const adds = (transaction.adds ?? []).filter(({ amount }) => amount > 0);
+    if (adds.length > 0)
+      keep({ adds: adds.map(({ key, amount }) => ({ key, amount: -amount })), queueIfUnavailable: true });
   }
 }

@@ -8,10 +8,10 @@ import { journalEntriesMax, lockWaitMs, storedKeysMax, storePollMs } from '../..
 import { every } from '../../platform/machine-clock.ts';
 import { freshName } from '../../platform/unique-id.ts';
 import type { Clock } from '../../ports/clock.ts';
-import type { CellOptions, Marked, Shared, Store, Transaction } from '../../ports/store.ts';
+import type { CellOptions, Shared, Store, Transaction, WindowCount } from '../../ports/store.ts';
 import { createViews } from '../cells/cell-views.ts';
 import { createPulse, sayUnreadable } from '../cells/store-health.ts';
-import { cardPrefix, laterCard, putStep } from '../cells/transaction-plan.ts';
+import { cardPrefix, laterCard, putCardUpdate } from '../cells/transaction-plan.ts';
 import { createCheckpoints } from './checkpoint.ts';
 import { createSession } from './connection.ts';
 import { secretKey } from './transactions.ts';
@@ -71,13 +71,22 @@ export function sqliteStore(options: SqliteOptions): SqliteStore {
     return session.entries(fromSeq, journalEntriesMax, true);
   }
 
-  const sum = (key: string) => session.attempt((runner) => runner.sum(key)) ?? 0;
+  const counter = (key: string) => session.attempt((runner) => runner.counter(key)) ?? 0;
   const commitNow = (transaction: Transaction) => writer.commitNow(transaction).result;
   const { clock } = session;
   const health = () => pulse.health;
-  const marked = (key: string, atMs: number, keepMs: number): Marked =>
-    session.attempt((runner) => runner.marked(key, atMs, keepMs)) ?? { count: 0, oldestMs: atMs };
-  const sharing = createSharing({ process, clock, cell: open, health, commitNow, commit: writer.commit, sum, marked });
+  const windowCount = (key: string, atMs: number, keepMs: number): WindowCount =>
+    session.attempt((runner) => runner.windowCount(key, atMs, keepMs)) ?? { count: 0, oldestMs: atMs };
+  const sharing = createSharing({
+    process,
+    clock,
+    cell: open,
+    health,
+    commitNow,
+    commit: writer.commit,
+    counter,
+    windowCount,
+  });
 
   const shared: Shared = {
     process,
@@ -94,8 +103,8 @@ export function sqliteStore(options: SqliteOptions): SqliteStore {
     orders: sharing.orders,
     show: sharing.show,
     lease: sharing.lease,
-    sum,
-    marked,
+    counter,
+    windowCount,
     read: async (prefix, most) => session.read(prefix, most),
     entries: async (fromSeq, most) => {
       writer.flush();
@@ -116,13 +125,13 @@ export function sqliteStore(options: SqliteOptions): SqliteStore {
     },
     keys: () => [...views.all.keys()].filter((key) => !key.startsWith(cardPrefix)),
     append(body: EntryBody, place: EntryPlace, atMs: number): Entry {
-      const note = { body, place, atMs };
-      return isTrace(body.type) ? writer.trace(note) : writer.record(note);
+      const entry = { body, place, atMs };
+      return isTrace(body.type) ? writer.trace(entry) : writer.record(entry);
     },
     tail,
     putCard(card) {
       const cell = cardCell(card.id);
-      writer.commitNow({ changes: [{ cell, step: putStep(card) }], queueIfUnavailable: true });
+      writer.commitNow({ changes: [{ cell, update: putCardUpdate(card) }], queueIfUnavailable: true });
     },
     card: (id) => cardCell(id).state ?? undefined,
     cards: () => session.read(cardPrefix, journalEntriesMax).map(({ state }) => state as Card),

@@ -2,7 +2,7 @@
 
 import type { SQLOutputValue } from 'node:sqlite';
 import type { Entry, EntryPlace } from '../../core/event.ts';
-import type { Note } from '../../ports/store.ts';
+import type { PendingEntry } from '../../ports/store.ts';
 import { keyedText } from '../cells/keyed-fingerprints.ts';
 
 /** Traces that share a row: from here on a longer one saves nothing. */
@@ -23,9 +23,9 @@ interface Lines {
 
 export interface JournalLines {
   /** The text of one entry. */
-  one(note: Note): string;
+  one(entry: PendingEntry): string;
   /** Texts of many. */
-  many(notes: readonly Note[]): readonly Lines[];
+  many(entries: readonly PendingEntry[]): readonly Lines[];
 }
 
 /** @param secret Asked for when the first entry is written. */
@@ -37,10 +37,10 @@ export function journalLines(secret: () => string): JournalLines {
     return keyed(json);
   }
 
-  function shared(notes: readonly Note[]): string {
+  function shared(entries: readonly PendingEntry[]): string {
     const places: EntryPlace[] = [];
     let text = '';
-    for (const { body, place, atMs } of notes) {
+    for (const { body, place, atMs } of entries) {
       let at = places.findIndex((known) => isSame(known, place));
       if (at === -1) at = places.push(place) - 1;
       text += `,[${atMs},${at},${JSON.stringify(body)}]`;
@@ -50,10 +50,10 @@ export function journalLines(secret: () => string): JournalLines {
 
   return {
     one: ({ body, place }) => key(JSON.stringify({ ...place, ...body })),
-    many(notes) {
+    many(entries) {
       const rows: Lines[] = [];
-      for (let at = 0; at < notes.length; at += tracesPerRow) {
-        const some = notes.slice(at, at + tracesPerRow);
+      for (let at = 0; at < entries.length; at += tracesPerRow) {
+        const some = entries.slice(at, at + tracesPerRow);
         rows.push({ count: some.length, atMs: some.at(-1)!.atMs, text: shared(some) });
       }
       return rows;

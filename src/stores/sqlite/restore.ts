@@ -1,6 +1,6 @@
 /** A file that began anew is told what this process knows: cells it knows less of, sums that were higher, and marks. */
 
-import type { Marking } from '../../ports/store.ts';
+import type { WindowMark } from '../../ports/store.ts';
 import { readText, stateOf, type Views } from '../cells/cell-views.ts';
 import type { Session } from './connection.ts';
 
@@ -9,7 +9,7 @@ export function tellFile(
   session: Session,
   views: Views,
   totals: ReadonlyMap<string, number>,
-  marks: readonly Marking[],
+  marks: readonly WindowMark[],
 ): void {
   const { runner, made } = session;
   for (const [key, value] of made) if (runner.meta(key) === undefined) runner.setMeta(key, value);

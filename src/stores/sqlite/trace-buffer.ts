@@ -2,12 +2,12 @@
 
 import { journalEntriesMax } from '../../core/limits.ts';
 import { machineClock } from '../../platform/machine-clock.ts';
-import type { Note } from '../../ports/store.ts';
+import type { PendingEntry } from '../../ports/store.ts';
 
 export interface Traces {
-  add(note: Note): void;
+  add(trace: PendingEntry): void;
   /** All that wait, to be written now: they stay, and come again, until that has come about. */
-  due(): readonly Note[];
+  due(): readonly PendingEntry[];
   /** So many of them were written. */
   written(count: number): void;
   /** Nothing can be written for now: the oldest of too many are let go. */
@@ -20,31 +20,31 @@ const tracesPerCommit = 1_000;
 const traceWaitMs = 10;
 
 export function createTraces(commit: () => void): Traces {
-  let notes: Note[] = [];
+  let traces: PendingEntry[] = [];
   let forget: (() => void) | undefined;
   const late = () => {
     forget = undefined;
     commit();
   };
   return {
-    add(note) {
-      notes.push(note);
-      if (notes.length >= tracesPerCommit) commit();
+    add(trace) {
+      traces.push(trace);
+      if (traces.length >= tracesPerCommit) commit();
       else forget ??= machineClock.after(traceWaitMs, late, true);
     },
-    due: () => [...notes], // More may come meanwhile.
+    due: () => [...traces], // More may come meanwhile.
     written(count) {
       if (count === 0) return;
-      notes = notes.slice(count);
-      if (notes.length > 0) return;
+      traces = traces.slice(count);
+      if (traces.length > 0) return;
       forget?.();
       forget = undefined;
     },
     hold() {
-      if (notes.length > journalEntriesMax) notes = notes.slice(-journalEntriesMax);
+      if (traces.length > journalEntriesMax) traces = traces.slice(-journalEntriesMax);
     },
     get size() {
-      return notes.length;
+      return traces.length;
     },
   };
 }

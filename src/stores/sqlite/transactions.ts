@@ -5,7 +5,14 @@ import { SwitchgearError } from '../../core/error.ts';
 import type { Entry } from '../../core/event.ts';
 import { cardsMax } from '../../core/limits.ts';
 import type { Clock } from '../../ports/clock.ts';
-import type { Addition, Marked, Marking, Note, Transaction, TransactionResult } from '../../ports/store.ts';
+import type {
+  CounterAdd,
+  PendingEntry,
+  Transaction,
+  TransactionResult,
+  WindowCount,
+  WindowMark,
+} from '../../ports/store.ts';
 import { type Known, keepSpare, type View, type Views } from '../cells/cell-views.ts';
 import { cardPrefix, isForPeople, planTransaction, type Refused } from '../cells/transaction-plan.ts';
 import { DamagedRow } from './errors.ts';
@@ -44,11 +51,11 @@ export interface TransactionRunner {
   /** Reads what others changed since the last look; what they are told of, it returns. */
   refresh(): readonly string[];
   known(key: string): Known | undefined;
-  write(note: Note): Entry;
+  write(entry: PendingEntry): Entry;
   /** Writes traces, which nobody waits for: in as few rows as may be. */
-  trace(notes: readonly Note[]): void;
-  sum(key: string): number;
-  marked(key: string, atMs: number, keepMs: number): Marked;
+  trace(entries: readonly PendingEntry[]): void;
+  counter(key: string): number;
+  windowCount(key: string, atMs: number, keepMs: number): WindowCount;
   meta(key: string): string | undefined;
   setMeta(key: string, value: string): void;
   drop(key: string, untilMs: number): void;
@@ -148,12 +155,12 @@ export function createTransactionRunner(
     ask.setTotal.run(key, total, keepMs === undefined ? null : nowMs() + keepMs, sumOf(key, total));
   }
 
-  function windowOf(key: string, id: string, atMs: number, keepMs: number): Marked {
+  function windowOf(key: string, id: string, atMs: number, keepMs: number): WindowCount {
     const row = ask.window.get(key, atMs - keepMs, id);
     return { count: Number(row?.n ?? 0), oldestMs: Number(row?.oldest ?? atMs) };
   }
 
-  function mark({ key, id, atMs, keepMs, cap }: Marking): Marked {
+  function mark({ key, id, atMs, keepMs, cap }: WindowMark): WindowCount {
     ask.mark.run(key, id, atMs, atMs + keepMs);
     const { count, oldestMs } = windowOf(key, '', atMs, keepMs);
     if (count <= cap) return { count, oldestMs };
@@ -175,18 +182,18 @@ export function createTransactionRunner(
     return pendingSeq;
   }
 
-  function write(note: Note): Entry {
-    const { body, place, atMs } = note;
+  function write(entry: PendingEntry): Entry {
+    const { body, place, atMs } = entry;
     const seq = nextSeq(1);
     const wall = wallMs();
-    const text = lines.one(note);
+    const text = lines.one(entry);
     ask.write.run(seq, atMs, wall, text, sumOf(seq, text));
     return { seq, atMs, wallMs: wall, ...place, ...body } as Entry;
   }
 
-  function trace(notes: readonly Note[]): void {
+  function trace(entries: readonly PendingEntry[]): void {
     const wall = wallMs();
-    for (const { count, atMs, text } of lines.many(notes)) {
+    for (const { count, atMs, text } of lines.many(entries)) {
       const seq = nextSeq(count);
       ask.write.run(seq, atMs, wall, text, sumOf(seq, text));
     }
@@ -200,15 +207,15 @@ export function createTransactionRunner(
     if (typeof key === 'string') put(views.all.get(key), key, undefined, nowMs());
   }
 
-  function refusal(transaction: Transaction, sums: ReadonlyMap<string, number>): Refused | undefined {
+  function refusal(transaction: Transaction, current: ReadonlyMap<string, number>): Refused | undefined {
     for (const { key, id, atMs, keepMs, most } of transaction.marks ?? []) {
       if (most !== undefined && windowOf(key, id, atMs, keepMs).count + 1 > most)
         return { status: 'rejected', by: 'mark', key };
     }
-    const added = new Map(sums);
-    for (const { key, amount, ceiling } of transaction.sums ?? []) {
+    const added = new Map(current);
+    for (const { key, amount, ceiling } of transaction.adds ?? []) {
       const total = added.get(key)! + amount;
-      if (amount > 0 && ceiling !== undefined && total > ceiling) return { status: 'rejected', by: 'sum', key };
+      if (amount > 0 && ceiling !== undefined && total > ceiling) return { status: 'rejected', by: 'counter', key };
       added.set(key, total);
     }
     return undefined;
@@ -219,9 +226,9 @@ export function createTransactionRunner(
       pending.has(view) ? pending.get(view)!.text : view.text,
     );
     if ('status' in plan) return { result: plan, entries: none };
-    const sums = new Map(transaction.sums?.map(({ key }) => [key, totalOf(key)]));
+    const current = new Map(transaction.adds?.map(({ key }) => [key, totalOf(key)]));
     const against =
-      transaction.sums === undefined && transaction.marks === undefined ? undefined : refusal(transaction, sums);
+      transaction.adds === undefined && transaction.marks === undefined ? undefined : refusal(transaction, current);
     if (against !== undefined) return { result: against, entries: none };
     for (const { view } of plan.cells) {
       if (isFull && view.text === undefined && !pending.has(view) && !isForPeople(view.cell.key))
@@ -231,14 +238,14 @@ export function createTransactionRunner(
       put(view, view.cell.key, text, endOf(view), state);
       if (view.cell.key.startsWith(cardPrefix)) makeRoomForCards();
     }
-    const totals = (transaction.sums ?? none).map(({ key, amount, keepMs }: Addition) => {
-      const total = sums.get(key)! + amount;
-      sums.set(key, total);
+    const totals = (transaction.adds ?? none).map(({ key, amount, keepMs }: CounterAdd) => {
+      const total = current.get(key)! + amount;
+      current.set(key, total);
       setTotal(key, total, keepMs);
       return total;
     });
-    const marked = (transaction.marks ?? none).map(mark);
-    return { result: { status: 'committed', totals, marked }, entries: plan.notes.map(write) };
+    const windowCounts = (transaction.marks ?? none).map(mark);
+    return { result: { status: 'committed', totals, windowCounts }, entries: plan.entries.map(write) };
   }
 
   return {
@@ -265,8 +272,8 @@ export function createTransactionRunner(
       pendingVersion = 0;
       pendingSeq = 0;
     },
-    sum: totalOf,
-    marked: (key, atMs, keepMs) => windowOf(key, '', atMs, keepMs),
+    counter: totalOf,
+    windowCount: (key, atMs, keepMs) => windowOf(key, '', atMs, keepMs),
     meta: metaOf,
     setMeta: (key, value) => void ask.setMeta.run(key, value, sumOf(key, value)),
     drop(key, untilMs) {

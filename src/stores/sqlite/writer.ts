@@ -3,7 +3,7 @@
 import type { Entry } from '../../core/event.ts';
 import { lockPatienceMs, queuedTransactionsMax } from '../../core/limits.ts';
 import { machineClock } from '../../platform/machine-clock.ts';
-import type { Note, Transaction, TransactionResult } from '../../ports/store.ts';
+import type { PendingEntry, Transaction, TransactionResult } from '../../ports/store.ts';
 import type { Views } from '../cells/cell-views.ts';
 import { createMadeMarks } from '../cells/own-marks.ts';
 import type { Pulse } from '../cells/store-health.ts';
@@ -19,8 +19,8 @@ import type { Ran, Retain } from './transactions.ts';
 export interface Writer {
   commitNow(transaction: Transaction): Ran;
   commit(transaction: Transaction): Promise<TransactionResult>;
-  record(note: Note): Entry;
-  trace(note: Note): Entry;
+  record(entry: PendingEntry): Entry;
+  trace(entry: PendingEntry): Entry;
   drop(key: string): void;
   refresh(): void;
   /** Writes what waits, if the lock is free. */
@@ -109,9 +109,9 @@ export function createWriter({ session, views, pulse, waitMs, lookAfterLog }: Wr
     }
   }
 
-  function remember(transaction: Transaction, sums: readonly number[]): void {
-    made.note(transaction.marks);
-    transaction.sums?.forEach(({ key }, at) => void totals.set(key, sums[at]!));
+  function remember(transaction: Transaction, adds: readonly number[]): void {
+    made.record(transaction.marks);
+    transaction.adds?.forEach(({ key }, at) => void totals.set(key, adds[at]!));
     if (totals.size > queuedTransactionsMax) totals.delete(totals.keys().next().value!);
   }
 
@@ -226,7 +226,7 @@ export function createWriter({ session, views, pulse, waitMs, lookAfterLog }: Wr
     traces.hold();
   }
 
-  function provisionally({ body, place, atMs }: Note): Entry {
+  function provisionally({ body, place, atMs }: PendingEntry): Entry {
     provisional = Math.max(provisional, session.runner.lastSeq) + 1;
     return { seq: provisional, atMs, wallMs: session.clock.wallMs(), ...place, ...body } as Entry;
   }
@@ -247,13 +247,13 @@ export function createWriter({ session, views, pulse, waitMs, lookAfterLog }: Wr
         wait({ transaction, sinceMs: machineClock.nowMs(), done: resolve });
       });
     },
-    record(note) {
-      const { entries } = commitNow({ notes: [note], queueIfUnavailable: true });
-      return entries[0] ?? provisionally(note);
+    record(entry) {
+      const { entries } = commitNow({ entries: [entry], queueIfUnavailable: true });
+      return entries[0] ?? provisionally(entry);
     },
-    trace(note) {
-      traces.add(note);
-      return provisionally(note);
+    trace(entry) {
+      traces.add(entry);
+      return provisionally(entry);
     },
     drop(key) {
       totals.delete(key);

@@ -14,12 +14,12 @@ function pursed() {
   const cell = { key: 'budget', state: emptyWindow(), version: 1 };
   const questions: (() => void)[] = [];
   function carryOut({ changes = [] }: Transaction): TransactionResult {
-    for (const { step } of changes) {
-      const next = step(structuredClone(cell.state));
+    for (const { update } of changes) {
+      const next = update(structuredClone(cell.state));
       if (next === 'refuse') return { status: 'rejected', by: 'cell', key: cell.key };
       if (next !== 'keep') cell.state = next.state as typeof cell.state;
     }
-    return { status: 'committed', totals: [], marked: [] };
+    return { status: 'committed', totals: [], windowCounts: [] };
   }
   const shared = {
     health: { state: 'shared' },

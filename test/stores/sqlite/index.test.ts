@@ -47,15 +47,15 @@ test('what was written is there after the store was closed and opened again', ()
   const first = sqliteStore({ path });
   const cell = first.cell('breaker/a', () => ({ phase: 'closed' }));
   first.shared.commitNow({
-    changes: [{ cell, step: () => ({ state: { phase: 'open' } }) }],
-    sums: [{ key: 's', amount: 3 }],
+    changes: [{ cell, update: () => ({ state: { phase: 'open' } }) }],
+    adds: [{ key: 's', amount: 3 }],
   });
   const { secret } = first.shared;
   first.append({ type: 'user-observed' }, {}, 1);
   first.close();
   const second = sqliteStore({ path });
   assert.deepEqual(second.cell('breaker/a', () => ({ phase: 'closed' })).state, { phase: 'open' });
-  assert.equal(second.shared.sum('s'), 3);
+  assert.equal(second.shared.counter('s'), 3);
   assert.equal(second.shared.secret, secret);
   assert.equal(second.tail(0).length, 1);
   second.close();
@@ -83,8 +83,8 @@ test('a file that a newer version takes over while it is open is written no more
   const cell = store.cell('breaker/a', () => ({ failures: 0 }));
   const db = new DatabaseSync(path);
   db.exec(`BEGIN; PRAGMA user_version = 99; UPDATE meta SET value = '99' WHERE key = 'format'; COMMIT`);
-  const step = ({ failures }: { readonly failures: number }) => ({ state: { failures: failures + 1 } });
-  const change = { cell, step } as unknown as Change;
+  const update = ({ failures }: { readonly failures: number }) => ({ state: { failures: failures + 1 } });
+  const change = { cell, update } as unknown as Change;
   assert.equal(store.shared.commitNow({ changes: [change] }).status, 'unavailable');
   assert.equal(store.shared.commitNow({ changes: [change], queueIfUnavailable: true }).status, 'queued');
   assert.deepEqual(cell.state, { failures: 1 });
@@ -137,11 +137,11 @@ test('a file that is taken away is made anew, and told what this process knows',
   const store = sqliteStore({ path });
   const cell = store.cell('breaker/a', () => ({ open: false }));
   store.shared.commitNow({
-    changes: [{ cell, step: () => ({ state: { open: true } }) }],
-    sums: [{ key: 's', amount: 7 }],
+    changes: [{ cell, update: () => ({ state: { open: true } }) }],
+    adds: [{ key: 's', amount: 7 }],
   });
   const ends = store.cell('worker/a', () => ({ failures: 0 }), { keepMs: 60_000 });
-  store.shared.commitNow({ changes: [{ cell: ends, step: () => ({ state: { failures: 1 } }) }] });
+  store.shared.commitNow({ changes: [{ cell: ends, update: () => ({ state: { failures: 1 } }) }] });
   const window = { key: 'm', keepMs: 60_000, cap: 10 };
   const atMs = store.clock.nowMs();
   for (const id of ['first', 'second']) store.shared.commitNow({ marks: [{ ...window, id, atMs }] });
@@ -149,7 +149,7 @@ test('a file that is taken away is made anew, and told what this process knows',
   for (let look = 0; look < 300 && !existsSync(path); look++) await new Promise((resolve) => setTimeout(resolve, 10));
   const other = sqliteStore({ path });
   assert.deepEqual(other.cell('breaker/a', () => ({ open: false })).state, { open: true });
-  assert.equal(other.shared.sum('s'), 7);
+  assert.equal(other.shared.counter('s'), 7);
   assert.equal(other.shared.secret, store.shared.secret);
   const third = { ...window, id: 'third', atMs: atMs + 1, most: 2 };
   assert.deepEqual(other.shared.commitNow({ marks: [third] }), { status: 'rejected', by: 'mark', key: 'm' });
@@ -168,13 +168,13 @@ test('a lock that another holds keeps a caller a few milliseconds, and what must
   const path = newPath();
   const store = sqliteStore({ path });
   const cell = store.cell('c', () => ({ n: 0 }));
-  const step = ({ n }: { n: number }) => ({ state: { n: n + 1 } });
+  const update = ({ n }: { n: number }) => ({ state: { n: n + 1 } });
   const other = new DatabaseSync(path);
   other.exec('BEGIN IMMEDIATE');
-  assert.equal(store.shared.commitNow({ changes: [{ cell, step }] }).status, 'unavailable');
-  assert.equal(store.shared.commitNow({ changes: [{ cell, step }], queueIfUnavailable: true }).status, 'queued');
+  assert.equal(store.shared.commitNow({ changes: [{ cell, update }] }).status, 'unavailable');
+  assert.equal(store.shared.commitNow({ changes: [{ cell, update }], queueIfUnavailable: true }).status, 'queued');
   assert.deepEqual(cell.state, { n: 1 }); // Counted here meanwhile.
-  const pending = store.shared.commit({ changes: [{ cell, step }] });
+  const pending = store.shared.commit({ changes: [{ cell, update }] });
   other.exec('COMMIT');
   other.close();
   assert.equal((await pending).status, 'committed');
@@ -186,7 +186,7 @@ test('the journal keeps so much and no more, and its numbers go on', async () =>
   const path = newPath();
   const store = sqliteStore({ path, retain: { megabytes: 0.25 } });
   const note = { body: { type: 'task-missing', name: 'x'.repeat(200) } as const, place: {}, atMs: 0 };
-  store.shared.commitNow({ notes: Array.from({ length: 3_000 }, () => note) });
+  store.shared.commitNow({ entries: Array.from({ length: 3_000 }, () => note) });
   for (let look = 0; look < 300; look++) {
     const [first] = await store.shared.entries(0, 1);
     if (first!.seq > 1) break;

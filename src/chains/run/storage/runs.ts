@@ -4,7 +4,7 @@ import { SwitchgearError } from '../../../core/error.ts';
 import type { EntryBody } from '../../../core/event.ts';
 import { chainRunsMax, journalEntriesMax, runKeepMs } from '../../../core/limits.ts';
 import { quoted } from '../../../core/quote.ts';
-import type { Note, Store } from '../../../ports/store.ts';
+import type { PendingEntry, Store } from '../../../ports/store.ts';
 import type { RunState, StepState } from '../state/run-state.ts';
 import { isOver, moveRun, type RunMove } from '../state/transitions.ts';
 import { dropTexts, readText, textChanges, textKey } from './outputs.ts';
@@ -140,7 +140,7 @@ export function runKey(id: string): string {
   return prefix + encodeURIComponent(id);
 }
 
-function noteOf({ clock }: Store, { id, chain }: RunState, body: EntryBody): Note {
+function noteOf({ clock }: Store, { id, chain }: RunState, body: EntryBody): PendingEntry {
   return { body, place: { task: id, agent: chain.id }, atMs: clock.nowMs() };
 }
 

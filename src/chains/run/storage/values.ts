@@ -2,7 +2,7 @@
 
 import type { Card } from '../../../core/card.ts';
 import type { Entry } from '../../../core/event.ts';
-import type { Change, Next, Note, Store } from '../../../ports/store.ts';
+import type { CellUpdate, Change, PendingEntry, Store } from '../../../ports/store.ts';
 
 /** A value in its cell; null where there is none. */
 interface Kept<T> {
@@ -28,7 +28,7 @@ export interface Changes {
   readonly values?: readonly ValueChange[];
   readonly card?: CardChange | undefined;
   /** Written where the last of them really changes something: a change that is repeated is not told twice. */
-  readonly notes?: readonly Note[];
+  readonly notes?: readonly PendingEntry[];
 }
 
 /** `refused`: a step said no, or it does not fit. `away`: nobody can say more now. */
@@ -44,24 +44,24 @@ export async function change(store: Store, changes: Changes, tell: Tell = () => 
   const { shared } = store;
   if (shared === undefined) return changeHere(store, changes, tell);
   const { values = [], card, notes = [] } = changes;
-  const all: Change[] = values.map(({ key, keepMs, step }) => ({
+  const all: Change[] = values.map(({ key, keepMs, step: updateValue }) => ({
     cell: store.cell<Kept<unknown>>(key, () => ({ value: null }), keepMs === undefined ? {} : { keepMs }),
-    step: (state) => nextOf((state as Kept<unknown>).value, step, (value) => ({ value })),
+    update: (state) => nextOf((state as Kept<unknown>).value, updateValue, (value) => ({ value })),
   }));
   if (card !== undefined) {
     store.card(card.id); // Opens it as the store wants its cards to be seen.
     all.push({
       cell: store.cell<Card | null>(`card/${card.id}`, () => null),
-      step: (state) => nextOf((state ?? undefined) as Card | undefined, card.step, (next) => next),
+      update: (state) => nextOf((state ?? undefined) as Card | undefined, card.step, (next) => next),
     });
   }
   const last = all.pop();
   if (last === undefined) return { status: 'committed' };
   all.push({
     cell: last.cell,
-    step(state) {
-      const next = last.step(state);
-      return typeof next === 'object' ? { ...next, notes } : next;
+    update(state) {
+      const next = last.update(state);
+      return typeof next === 'object' ? { ...next, entries: notes } : next;
     },
   });
   const result = await shared.commit({ changes: all, onCommitted: (entries) => entries.forEach(tell) });
@@ -78,7 +78,7 @@ export async function change(store: Store, changes: Changes, tell: Tell = () => 
   }
 }
 
-function nextOf<T>(before: T, step: (value: T) => T | undefined, stateOf: (next: T) => unknown): Next<unknown> {
+function nextOf<T>(before: T, step: (value: T) => T | undefined, stateOf: (next: T) => unknown): CellUpdate<unknown> {
   const next = step(before);
   if (next === undefined) return 'refuse';
   return next === before ? 'keep' : { state: stateOf(next) };
@@ -86,7 +86,7 @@ function nextOf<T>(before: T, step: (value: T) => T | undefined, stateOf: (next:
 
 function changeHere(store: Store, { values = [], card, notes = [] }: Changes, tell: Tell): Changed {
   const before = values.map(({ key }) => valueHere(store, key));
-  const next = values.map(({ step }, at) => step(before[at]));
+  const next = values.map(({ step: updateValue }, at) => updateValue(before[at]));
   const shown = card && store.card(card.id);
   const turned = card?.step(shown);
   if (next.includes(undefined) || (card !== undefined && turned === undefined))
