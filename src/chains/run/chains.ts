@@ -17,7 +17,7 @@ import { readParams } from '../file/params.ts';
 import { expire } from './approval/answer-card.ts';
 import { findAbilities } from './find-abilities.ts';
 import { isGone, newOwner } from './ownership.ts';
-import { goOn, ownRules, type Runner } from './runner.ts';
+import { buildChainRules, continueRun, type Runner } from './runner.ts';
 import type { RunListener } from './state/run-event.ts';
 import type { RunState } from './state/run-state.ts';
 import { isOver, openStep } from './state/transitions.ts';
@@ -72,12 +72,12 @@ export function createChains(options: ChainsOptions): Chains {
   const clock = options.store?.clock ?? options.clock ?? systemClock; // The store owns the time: others read it there.
   const store = options.store ?? memoryStore(clock);
   checkOptions(gearOptions, clock);
-  const runner: Runner = { options: gearOptions, store, clock, show: shownTo(onRun) };
+  const runner: Runner = { options: gearOptions, store, clock, emit: shownTo(onRun) };
 
   async function run(chain: Chain, given: Readonly<Record<string, unknown>> = {}, said: RunOptions = {}) {
     const params = readParams(chain, given);
     const modelRules = said.modelText === undefined ? [] : rulesIn(said.modelText, chain);
-    ownRules(chain, params, modelRules); // Rules that cannot be filled refuse the run before anything is started.
+    buildChainRules(chain, params, modelRules); // Rules that cannot be filled refuse the run before anything is started.
     const found = await findAbilities(sources, chain, () => true);
     const id = said.id ?? newId(clock.wallMs());
     const first: RunState = {
@@ -98,8 +98,8 @@ export function createChains(options: ChainsOptions): Chains {
       throw new SwitchgearError('run_exists', `there is a run ${quoted(id)} already: resume it, or use another id`);
     }
     const mine = taken(created, id);
-    runner.show({ type: 'run-started', run: mine });
-    return goOn(runner, mine, { ...said, wait: said.wait ?? true, abilities: found });
+    runner.emit({ type: 'run-started', run: mine });
+    return continueRun(runner, mine, { ...said, wait: said.wait ?? true, abilities: found });
   }
 
   async function resume(id: string, said: Pick<RunOptions, 'signal' | 'wait'> = {}) {
@@ -114,9 +114,9 @@ export function createChains(options: ChainsOptions): Chains {
     const moved = await keepMove(store, known, move, { notes });
     if (moved.status === 'rejected' && !moved.full) throw busy(id, 0);
     const mine = taken(moved, id);
-    runner.show({ type: 'run-resumed', run: mine });
+    runner.emit({ type: 'run-resumed', run: mine });
     if (mine.status === 'in-doubt') return mine;
-    return goOn(runner, mine, { ...said, wait: said.wait ?? true, abilities: found });
+    return continueRun(runner, mine, { ...said, wait: said.wait ?? true, abilities: found });
   }
 
   async function resolve(id: string, how: 'done' | 'redo', { by, output }: ResolveOptions) {

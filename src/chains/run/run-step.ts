@@ -17,8 +17,8 @@ import { fillTemplates, namesIn } from '../file/template.ts';
 import { checkRules } from './state/check-rules.ts';
 import type { RunEnd, RunState } from './state/run-state.ts';
 import { type Stopped, stoppedBy, storeStop } from './stop-reason.ts';
-import { type Bench, tellRules } from './storage/run-bench.ts';
-import { stepEnded, useOf, writeWithin } from './storage/run-context.ts';
+import { type RunContext, recordRuleChecks } from './storage/run-bench.ts';
+import { makeStepEnded, useAnsweredCard, writeTransitionWithin } from './storage/run-context.ts';
 import type { Moved } from './storage/runs.ts';
 
 /** The step never began: what went wrong says nothing about its ability. */
@@ -33,24 +33,24 @@ class NotBegunError extends Error {
 }
 
 /** Runs the step at a place; undefined where the run goes on. */
-export async function runStep(bench: Bench, at: number, task: Task): Promise<Stopped | undefined> {
-  const { desk, outputs } = bench;
-  const step = desk.run.chain.steps[at]!;
-  const scope = { params: desk.run.params, outputs };
+export async function runStep(context: RunContext, at: number, task: Task): Promise<Stopped | undefined> {
+  const { active, outputs } = context;
+  const step = active.run.chain.steps[at]!;
+  const scope = { params: active.run.params, outputs };
   let args: Readonly<Record<string, unknown>>;
   try {
     if (step.condition !== undefined && !evaluateCondition(step.condition, scope)) {
-      return await skip(bench, at, step, whySkipped(step.condition, scope));
+      return await skip(context, at, step, whySkipped(step.condition, scope));
     }
     args = fillTemplates(step.args, scope);
   } catch (error) {
-    const message = `${step.id}: ${readError(error).message}${whoWasSkipped(desk.run, step)}`;
+    const message = `${step.id}: ${readError(error).message}${whoWasSkipped(active.run, step)}`;
     return { status: 'failed', end: { code: 'ability_failed', message } };
   }
   for (;;) {
-    const stopped = await attempt(bench, at, step, args, task);
+    const stopped = await attempt(context, at, step, args, task);
     if (stopped !== 'paused') return stopped;
-    await wait(desk.clock, sweepMs, desk.signal); // An operator paused it; its clocks stand still.
+    await wait(active.clock, sweepMs, active.signal); // An operator paused it; its clocks stand still.
   }
 }
 
@@ -61,48 +61,56 @@ function whoWasSkipped({ chain, steps }: RunState, { args, condition }: ChainSte
   return skipped.map(({ id, outputKey }) => `; ${id}, which outputs ${outputKey}, was skipped`).join('');
 }
 
-async function skip(bench: Bench, at: number, step: ChainStep, reason: string): Promise<Stopped | undefined> {
-  const { desk } = bench;
-  const { by, clock, run } = desk;
+async function skip(context: RunContext, at: number, step: ChainStep, reason: string): Promise<Stopped | undefined> {
+  const { active } = context;
+  const { by, clock, run } = active;
   const move = { type: 'skipped', by, step: at, wallMs: clock.wallMs(), reason } as const;
-  const moved = await writeWithin(desk, stepStoreWaitMs, move, { notes: [stepEnded(run.id, step.id, 'skipped')] });
+  const moved = await writeTransitionWithin(active, stepStoreWaitMs, move, {
+    notes: [makeStepEnded(run.id, step.id, 'skipped')],
+  });
   if (moved.status !== 'committed') return storeStop(moved);
-  desk.show({ type: 'step-ended', run: run.id, step: desk.run.steps[at]!, ability: step.ability });
+  active.emit({ type: 'step-ended', run: run.id, step: active.run.steps[at]!, ability: step.ability });
   return undefined;
 }
 
 async function attempt(
-  bench: Bench,
+  context: RunContext,
   at: number,
   step: ChainStep,
   args: Readonly<Record<string, unknown>>,
   task: Task,
 ): Promise<Stopped | 'paused' | undefined> {
-  const { desk, gear, gate, outputs, rules } = bench;
-  const { run, by, clock } = desk;
-  const ability = bench.abilities.get(step.ability)!;
+  const { active, gear, gate, outputs, rules } = context;
+  const { run, by, clock } = active;
+  const ability = context.abilities.get(step.ability)!;
   const number = run.steps[at]!.attempts + 1;
   const checked = checkRules(rules, run, { ability: step.ability, agent: gear.agent, args, outputs });
-  tellRules(bench, step.id, checked);
-  desk.subject = { step: step.id, attempt: number, args };
-  desk.approvedBy = undefined;
+  recordRuleChecks(context, step.id, checked);
+  active.subject = { step: step.id, attempt: number, args };
+  active.approvedBy = undefined;
   let ran = false;
   let work: Promise<unknown> | undefined;
   const perform = async (): Promise<unknown> => {
     const { signal } = gear.call()!;
     signal.throwIfAborted();
     const move = { type: 'begun', by, step: at, attempt: number, wallMs: clock.wallMs() } as const;
-    const { approvedBy } = desk;
+    const { approvedBy } = active;
     const note = {
       ...({ type: 'step-started', run: run.id, step: step.id, attempt: number } as const),
       ...(approvedBy !== undefined && { approvedBy }),
     };
-    const begun = await writeWithin(desk, stepStoreWaitMs, move, { ...useOf(desk), notes: [note] }, signal);
+    const begun = await writeTransitionWithin(
+      active,
+      stepStoreWaitMs,
+      move,
+      { ...useAnsweredCard(active), notes: [note] },
+      signal,
+    );
     if (begun.status !== 'committed') throw new NotBegunError(begun);
-    desk.answered = undefined;
+    active.answeredCard = undefined;
     signal.throwIfAborted();
     ran = true;
-    desk.show({ type: 'step-started', run: run.id, step: desk.run.steps[at]!, ability: step.ability });
+    active.emit({ type: 'step-started', run: run.id, step: active.run.steps[at]!, ability: step.ability });
     return ability.run({ name: step.ability, args, signal, attemptKey: `${run.id}/${step.id}` });
   };
   const guarded = gate.guard(
@@ -123,19 +131,19 @@ async function attempt(
     value = await task.run(() => guarded(args));
   } catch (error) {
     if (!ran) await work?.catch(() => {}); // Its time was up before it began: it must not begin now.
-    return failure(bench, at, step, number, task, error, ran);
+    return failure(context, at, step, number, task, error, ran);
   }
   const refusal = refusalOf(value);
-  if (refusal === undefined) return keepResult(bench, at, step, number, value);
+  if (refusal === undefined) return keepResult(context, at, step, number, value);
   if (refusal.code === 'task_paused') {
-    desk.show({ type: 'step-held', run: run.id, step: step.id, reason: refusal.explanation });
+    active.emit({ type: 'step-held', run: run.id, step: step.id, reason: refusal.explanation });
     return 'paused';
   }
-  return desk.parked ? 'parked' : stoppedBy(desk, refusal, checked);
+  return active.parked ? 'parked' : stoppedBy(active, refusal, checked);
 }
 
 async function failure(
-  bench: Bench,
+  context: RunContext,
   at: number,
   step: ChainStep,
   number: number,
@@ -143,57 +151,57 @@ async function failure(
   error: unknown,
   ran: boolean,
 ): Promise<Stopped> {
-  const { desk } = bench;
-  if (desk.lost) return 'lost';
+  const { active } = context;
+  if (active.lost) return 'lost';
   const refusal = task.halt ?? refusalOf(error);
-  if (refusal !== undefined) return stoppedBy(desk, refusal, bench.lastChecked);
+  if (refusal !== undefined) return stoppedBy(active, refusal, context.lastChecked);
   if (error instanceof NotBegunError) return storeStop(error.moved);
   const { names, message } = readError(error);
   const text = `${step.id}: ${names[0] ?? 'Error'}: ${message}`.slice(0, reasonLengthMax);
   const end: RunEnd = { code: 'ability_failed', message: text };
-  return ran ? fail(bench, at, step, number, end) : { status: 'failed', end };
+  return ran ? fail(context, at, step, number, end) : { status: 'failed', end };
 }
 
 /** A step that ran and failed: that is known, so it is not in doubt. */
-async function fail(bench: Bench, at: number, step: ChainStep, number: number, end: RunEnd): Promise<Stopped> {
-  const { desk } = bench;
-  const { by, clock, run } = desk;
+async function fail(context: RunContext, at: number, step: ChainStep, number: number, end: RunEnd): Promise<Stopped> {
+  const { active } = context;
+  const { by, clock, run } = active;
   const move = { type: 'failed', by, step: at, attempt: number, wallMs: clock.wallMs(), end } as const;
   const notes = [
-    stepEnded(run.id, step.id, 'failed'),
+    makeStepEnded(run.id, step.id, 'failed'),
     { type: 'run-ended', run: run.id, chain: run.chain.id, status: 'failed', code: end.code } as const,
   ];
-  const moved = await writeWithin(desk, resultPatienceMs, move, { notes }, desk.signal);
+  const moved = await writeTransitionWithin(active, resultPatienceMs, move, { notes }, active.signal);
   if (moved.status === 'committed') {
-    desk.show({ type: 'step-ended', run: run.id, step: desk.run.steps[at]!, ability: step.ability });
+    active.emit({ type: 'step-ended', run: run.id, step: active.run.steps[at]!, ability: step.ability });
   }
   return { status: 'failed', end };
 }
 
 async function keepResult(
-  bench: Bench,
+  context: RunContext,
   at: number,
   step: ChainStep,
   number: number,
   value: unknown,
 ): Promise<Stopped | undefined> {
-  const { desk, outputs } = bench;
-  const { by, clock, run } = desk;
+  const { active, outputs } = context;
+  const { by, clock, run } = active;
   const text = jsonOf(value);
   const outputBytes = Buffer.byteLength(text ?? '');
   if (text === undefined || outputBytes > abilityOutputBytesMax) {
     const what = text === undefined ? 'is no plain data' : `has ${outputBytes} bytes, at most ${abilityOutputBytesMax}`;
-    return fail(bench, at, step, number, { code: 'ability_failed', message: `${step.id}: its output ${what}` });
+    return fail(context, at, step, number, { code: 'ability_failed', message: `${step.id}: its output ${what}` });
   }
   const wallMs = clock.wallMs();
   const move = { type: 'finished', by, step: at, attempt: number, wallMs, outputBytes } as const;
-  const notes = [stepEnded(run.id, step.id, 'done')];
+  const notes = [makeStepEnded(run.id, step.id, 'done')];
   const beside = { output: { step: at, text }, notes };
-  const moved = await writeWithin(desk, resultPatienceMs, move, beside, desk.signal);
+  const moved = await writeTransitionWithin(active, resultPatienceMs, move, beside, active.signal);
   if (moved.status !== 'committed') return storeStop(moved);
   if (step.outputKey !== undefined) outputs[step.outputKey] = JSON.parse(text) as unknown; // As it is read later.
-  desk.show({ type: 'step-ended', run: run.id, step: desk.run.steps[at]!, ability: step.ability });
-  return desk.run.owner?.process === by ? undefined : 'lost';
+  active.emit({ type: 'step-ended', run: run.id, step: active.run.steps[at]!, ability: step.ability });
+  return active.run.owner?.process === by ? undefined : 'lost';
 }
 
 function jsonOf(value: unknown): string | undefined {

@@ -7,26 +7,26 @@ import { stepStoreWaitMs } from '../../core/limits.ts';
 import { refusalOf } from '../../core/refusal.ts';
 import { type Checked, checkRules } from './state/check-rules.ts';
 import { type Stopped, stoppedBy, storeStop } from './stop-reason.ts';
-import { type Bench, tellRules } from './storage/run-bench.ts';
-import { useOf, writeWithin } from './storage/run-context.ts';
+import { type RunContext, recordRuleChecks } from './storage/run-bench.ts';
+import { useAnsweredCard, writeTransitionWithin } from './storage/run-context.ts';
 
 /** The run as a whole is judged once, when it starts: that is what frequency counts. */
-export async function admitRun(bench: Bench): Promise<Stopped | undefined> {
-  const { desk, gate } = bench;
-  const { run, by } = desk;
+export async function admitRun(context: RunContext): Promise<Stopped | undefined> {
+  const { active, gate } = context;
+  const { run, by } = active;
   if (run.admitted) return undefined;
-  desk.subject = { step: '', attempt: 0, args: {} };
-  tellRules(bench, '', { hits: [], rows: frequencyRows(bench) });
+  active.subject = { step: '', attempt: 0, args: {} };
+  recordRuleChecks(context, '', { hits: [], rows: frequencyRows(context) });
   const refusal = refusalOf(await gate.guard(chainRun(run.chain.id), async () => {}, { match: () => [] })());
-  if (refusal !== undefined) return desk.parked ? 'parked' : stoppedBy(desk, refusal, bench.lastChecked);
-  const moved = await writeWithin(desk, stepStoreWaitMs, { type: 'admitted', by }, useOf(desk));
-  desk.answered = undefined;
+  if (refusal !== undefined) return active.parked ? 'parked' : stoppedBy(active, refusal, context.lastChecked);
+  const moved = await writeTransitionWithin(active, stepStoreWaitMs, { type: 'admitted', by }, useAnsweredCard(active));
+  active.answeredCard = undefined;
   return moved.status === 'committed' ? undefined : storeStop(moved);
 }
 
-function frequencyRows({ desk, gate, gear, rules }: Bench): Checked['rows'] {
+function frequencyRows({ active, gate, gear, rules }: RunContext): Checked['rows'] {
   const { runtime } = gate;
-  const { chain } = desk.run;
+  const { chain } = active.run;
   const all = [...rules.policy, ...rules.own];
   const counted = runtime.store.cell('rules', () => runtime.rules!.control.initial(0)).state as RulesState;
   const atMs = runtime.clock.nowMs();
@@ -47,18 +47,18 @@ function frequencyRows({ desk, gate, gear, rules }: Bench): Checked['rows'] {
 }
 
 /** After the last step: what it brought may still fire. What fired before it has had its say. */
-export async function checkEnd(bench: Bench): Promise<Stopped | undefined> {
-  const { desk, gate, gear, outputs, rules } = bench;
-  const { run } = desk;
-  const before = new Set(bench.lastChecked.hits.map(({ rule, seen }) => `${rule}\n${seen}`));
+export async function checkEnd(context: RunContext): Promise<Stopped | undefined> {
+  const { active, gate, gear, outputs, rules } = context;
+  const { run } = active;
+  const before = new Set(context.lastChecked.hits.map(({ rule, seen }) => `${rule}\n${seen}`));
   const checked = checkRules(rules, run, { ability: '', agent: gear.agent, args: {}, outputs });
-  tellRules(bench, '', checked);
+  recordRuleChecks(context, '', checked);
   const slow = new Set(checked.rows.flatMap(({ rule, action }) => (action === 'throttle' ? rule : [])));
   const hits = checked.hits.filter(({ rule, seen }) => !slow.has(rule) && !before.has(`${rule}\n${seen}`));
   if (hits.length === 0) return undefined;
-  desk.subject = { step: '', attempt: 1, args: {} };
+  active.subject = { step: '', attempt: 1, args: {} };
   const end = gate.guard(`the end of ${run.chain.id}`, async () => {}, { match: () => hits });
   const refusal = refusalOf(await end());
   if (refusal === undefined) return undefined;
-  return desk.parked ? 'parked' : stoppedBy(desk, refusal, checked);
+  return active.parked ? 'parked' : stoppedBy(active, refusal, checked);
 }

@@ -3,7 +3,7 @@
 import type { Refusal } from '../../core/refusal.ts';
 import type { Checked } from './state/check-rules.ts';
 import type { RunEnd } from './state/run-state.ts';
-import type { Desk } from './storage/run-context.ts';
+import type { ActiveRun } from './storage/run-context.ts';
 import type { Moved } from './storage/runs.ts';
 
 /** How a run ends before its last step; `parked` is left as it is, for its answer to come. */
@@ -13,10 +13,10 @@ export type Stopped =
   | 'lost';
 
 /** How a refusal ends a run. */
-export function stoppedBy(desk: Desk, refusal: Refusal, { rows }: Checked): Stopped {
-  if (desk.lost) return 'lost';
+export function stoppedBy(active: ActiveRun, refusal: Refusal, { rows }: Checked): Stopped {
+  if (active.lost) return 'lost';
   const { code, explanation, retryAtMs } = refusal;
-  if (desk.signal.aborted) return { status: 'cancelled', end: { code: 'cancelled', message: whyCancelled(desk) } };
+  if (active.signal.aborted) return { status: 'cancelled', end: { code: 'cancelled', message: whyCancelled(active) } };
   const action = code === 'rule_abort' ? 'abort' : code === 'rule_throttled' ? 'throttle' : 'confirm';
   const fired = code.startsWith('rule_') ? rows.filter((row) => row.fired && row.action === action) : [];
   const end: RunEnd = {
@@ -38,7 +38,7 @@ function withoutValue(said: string, fired: Checked['rows']): string {
   return unsaid.length === 0 ? '' : ` (${unsaid.join(', ')})`;
 }
 
-function whyCancelled({ signal }: Desk): string {
+function whyCancelled({ signal }: ActiveRun): string {
   const { reason } = signal as { readonly reason: unknown };
   return reason instanceof Error && reason.name !== 'AbortError' ? reason.message : 'the caller cancelled it';
 }

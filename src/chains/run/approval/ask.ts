@@ -15,72 +15,72 @@ import { applyAndCheck } from '../../../guard/tasks/task-events.ts';
 import { wait } from '../../../platform/system-clock.ts';
 import type { Answer } from '../../../ports/approver.ts';
 import { sameRules } from '../state/transitions.ts';
-import { type Desk, write } from '../storage/run-context.ts';
+import { type ActiveRun, writeTransition } from '../storage/run-context.ts';
 import { answerQuestion, expire } from './answer-card.ts';
 import { cardId, openQuestion } from './question-card.ts';
 import { findStanding, giveStanding } from './standing-approvals.ts';
 
 /** How a run asks: who approved it comes back, or the word against it. */
-export function askInStore(desk: Desk): typeof askPerson {
+export function askInStore(active: ActiveRun): typeof askPerson {
   return async (runtime, site, stop) => {
     const no = (code: 'rule_declined' | 'rule_unanswered', more = ''): Stop => {
       return { ...stop, kind: 'deny', code, reason: [stop.reason, more].filter(Boolean).join('; ') };
     };
     const rules = [...(stop.rules ?? [])].sort();
-    const found = await approvalOf(desk, rules);
+    const found = await approvalOf(active, rules);
     if (found !== undefined) {
-      desk.show({ type: 'approval-found', run: desk.run.id, step: desk.subject.step, ...found });
-      return approvedBy(desk, found.by);
+      active.emit({ type: 'approval-found', run: active.run.id, step: active.subject.step, ...found });
+      return approvedBy(active, found.by);
     }
-    const isAnswered = desk.store.card(cardId(desk, rules))?.state === 'answered';
-    if (!isAnswered && !isThere(desk)) return no('rule_unanswered', 'there is nobody to ask');
-    const card = await openQuestion(desk, runtime, site, stop, rules);
+    const isAnswered = active.store.card(cardId(active, rules))?.state === 'answered';
+    if (!isAnswered && !isThere(active)) return no('rule_unanswered', 'there is nobody to ask');
+    const card = await openQuestion(active, runtime, site, stop, rules);
     if (card === undefined) return no('rule_unanswered', 'the question could not be kept');
-    if (card.state === 'open') desk.show(asked(desk, card));
-    if (card.state === 'open' && !desk.wait) {
-      desk.parked = true;
+    if (card.state === 'open') active.emit(asked(active, card));
+    if (card.state === 'open' && !active.wait) {
+      active.parked = true;
       return no('rule_unanswered', 'nobody has answered yet');
     }
-    const turned = card.state === 'open' ? await standStill(runtime, site, () => answerTo(desk, site, card)) : card;
+    const turned = card.state === 'open' ? await standStill(runtime, site, () => answerTo(active, site, card)) : card;
     if (turned === undefined || turned.state === 'expired' || turned.answer === undefined) {
-      await expire(desk.store, card.id);
-      return no('rule_unanswered', desk.signal.aborted ? '' : whySilent(desk, runtime, card));
+      await expire(active.store, card.id);
+      return no('rule_unanswered', active.signal.aborted ? '' : whySilent(active, runtime, card));
     }
-    desk.show({ type: 'question-answered', run: desk.run.id, step: desk.subject.step, card: turned });
+    active.emit({ type: 'question-answered', run: active.run.id, step: active.subject.step, card: turned });
     const who = turned.by ?? 'somebody';
     if (turned.answer === 'decline') return no('rule_declined', `declined by ${who}`);
-    await remember(desk, runtime, turned, rules, who);
-    desk.answered = turned.id;
-    return approvedBy(desk, who);
+    await remember(active, runtime, turned, rules, who);
+    active.answeredCard = turned.id;
+    return approvedBy(active, who);
   };
 }
 
-function approvedBy(desk: Desk, who: string): string {
-  desk.approvedBy = who;
+function approvedBy(active: ActiveRun, who: string): string {
+  active.approvedBy = who;
   return who;
 }
 
 /** The yes that somebody gave before, for all of the run or for good. */
-async function approvalOf({ run, store }: Desk, rules: readonly string[]) {
+async function approvalOf({ run, store }: ActiveRun, rules: readonly string[]) {
   const given = run.approved.find((each) => sameRules(each.rules, rules));
   if (given !== undefined) return { by: given.by, for: 'run' } as const;
   const standing = await findStanding(store, run.chain, rules);
   return standing && ({ by: standing.by, for: 'always' } as const);
 }
 
-function whySilent({ clock }: Desk, { settings }: Runtime, { expiresAtMs = 0 }: Card): string {
+function whySilent({ clock }: ActiveRun, { settings }: Runtime, { expiresAtMs = 0 }: Card): string {
   if (clock.nowMs() < expiresAtMs) return 'nobody could be reached';
   return `no answer within ${settings.approval.timeoutSecs} s`;
 }
 
 /** Whether anybody can be asked; a question that nobody here waits for only needs a store that others see. */
-function isThere({ approver, wait, store }: Desk): boolean {
+function isThere({ approver, wait, store }: ActiveRun): boolean {
   if (!wait && store.shared !== undefined) return true;
   return approver !== undefined && approver.isThere?.() !== false;
 }
 
-function asked(desk: Desk, card: Card) {
-  const { run, subject, clock } = desk;
+function asked(active: ActiveRun, card: Card) {
+  const { run, subject, clock } = active;
   const waitMs = Math.max(0, (card.expiresAtMs ?? 0) - clock.nowMs());
   return { type: 'question-asked', run: run.id, step: subject.step, card, waitMs } as const;
 }
@@ -94,8 +94,8 @@ async function standStill<T>(runtime: Runtime, { task }: CallSite, wait: () => P
 }
 
 /** The card once it is answered, or undefined when its time is up, the run ends, or nobody can be reached. */
-function answerTo(desk: Desk, { task }: CallSite, card: Card): Promise<Card | undefined> {
-  const { store, clock, approver, signal } = desk;
+function answerTo(active: ActiveRun, { task }: CallSite, card: Card): Promise<Card | undefined> {
+  const { store, clock, approver, signal } = active;
   return new Promise((resolve) => {
     const controller = new AbortController();
     let poll = () => {};
@@ -154,16 +154,16 @@ function actionOf({ approved, for: lasts }: Answer): CardAction {
 
 /** Keeps what was said for more than this one step. */
 async function remember(
-  desk: Desk,
+  active: ActiveRun,
   runtime: Runtime,
   { answer }: Card,
   rules: readonly string[],
   who: string,
 ): Promise<void> {
-  const { by, store, run } = desk;
+  const { by, store, run } = active;
   const { chain } = run;
   const approved = answer === 'approve_run' ? { approved: { rules, by: who } } : {};
-  await write(desk, { type: 'answered', by, ...approved });
+  await writeTransition(active, { type: 'answered', by, ...approved });
   if (answer !== 'approve_always') return;
   const given = { type: 'standing-given', chain: chain.id, rules, by: who } as const;
   const shown = keepsContent(runtime) ? given : (runtime.rules?.hide(given) ?? given);

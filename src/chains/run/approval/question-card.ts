@@ -6,21 +6,21 @@ import type { Stop } from '../../../core/verdict.ts';
 import { keepsContent } from '../../../guard/journal/journal.ts';
 import type { CallSite } from '../../../guard/route/call-site.ts';
 import type { Runtime } from '../../../guard/runtime/runtime.ts';
-import { type Desk, write } from '../storage/run-context.ts';
+import { type ActiveRun, writeTransition } from '../storage/run-context.ts';
 import { argsLine, expire } from './answer-card.ts';
 
 const actions: readonly CardAction[] = ['approve', 'approve_run', 'approve_always', 'decline'];
 
 /** The card of the question as it is now, made where there is none; undefined where the store does not take it. */
 export async function openQuestion(
-  desk: Desk,
+  active: ActiveRun,
   runtime: Runtime,
   { target }: CallSite,
   { code, counters, reason }: Stop,
   rules: readonly string[],
 ): Promise<Card | undefined> {
-  const { run, subject, store, clock, by } = desk;
-  const id = cardId(desk, rules);
+  const { run, subject, store, clock, by } = active;
+  const id = cardId(active, rules);
   if (run.card !== undefined && run.card !== id) await expire(store, run.card); // Rules or arguments are others now.
   const what =
     subject.step === '' ? run.chain.id : `${run.chain.id}: step ${subject.step} wants to call ${target.name}`;
@@ -43,7 +43,7 @@ export async function openQuestion(
     return shown;
   };
   const notes = [{ type: 'card-changed', card: kept }] as const;
-  const moved = await write(desk, { type: 'asked', by, card: id }, { card: { id, step }, notes });
+  const moved = await writeTransition(active, { type: 'asked', by, card: id }, { card: { id, step }, notes });
   if (moved.status !== 'committed' || shown === undefined) return undefined;
   // Whoever is asked here and now sees the values, too; what is kept does not hold them.
   const line = argsLine(subject.args);
@@ -51,7 +51,7 @@ export async function openQuestion(
 }
 
 /** Nothing of what is asked about can be read from it, and equal questions have equal ones. */
-export function cardId({ run, subject, store }: Desk, rules: readonly string[]): string {
+export function cardId({ run, subject, store }: ActiveRun, rules: readonly string[]): string {
   const key = store.shared?.secret ?? run.id;
   const { step, attempt, args } = subject;
   const mark = createHmac('sha256', key)

@@ -2,28 +2,28 @@
 
 import type { Shared, Store } from '../../../ports/store.ts';
 
-export interface LentStore {
+export interface BorrowedStore {
   readonly store: Store;
   /** Takes back what the gear listened to. */
-  takeBack(): void;
+  release(): void;
 }
 
-export function lendStore(store: Store): LentStore {
-  const listened: (() => void)[] = [];
+export function borrowStore(store: Store): BorrowedStore {
+  const unwatchers: (() => void)[] = [];
   const { shared } = store;
   const watch: Shared['watch'] = (listener) => {
     const unwatch = shared!.watch(listener);
-    listened.push(unwatch);
+    unwatchers.push(unwatch);
     return unwatch;
   };
-  const lent = Object.create(store, { close: { value: () => {} } }) as Store;
+  const borrowed = Object.create(store, { close: { value: () => {} } }) as Store;
   return {
     store:
       shared === undefined
-        ? lent
-        : Object.create(lent, { shared: { value: Object.create(shared, { watch: { value: watch } }) } }),
-    takeBack() {
-      for (const unwatch of listened) unwatch();
+        ? borrowed
+        : Object.create(borrowed, { shared: { value: Object.create(shared, { watch: { value: watch } }) } }),
+    release() {
+      for (const unwatch of unwatchers) unwatch();
     },
   };
 }

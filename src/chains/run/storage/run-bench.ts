@@ -5,10 +5,10 @@ import type { ChainGate } from '../../../guard/entries/chain-step.ts';
 import { appendEntry, keepsContent } from '../../../guard/journal/journal.ts';
 import type { Ability } from '../../abilities/ability.ts';
 import type { Checked, RunRules } from '../state/check-rules.ts';
-import type { Desk } from './run-context.ts';
+import type { ActiveRun } from './run-context.ts';
 
-export interface Bench {
-  readonly desk: Desk;
+export interface RunContext {
+  readonly active: ActiveRun;
   readonly gear: Switchgear;
   readonly gate: ChainGate;
   readonly rules: RunRules;
@@ -20,14 +20,18 @@ export interface Bench {
 }
 
 /** Says what each rule saw; the journal holds the values only where content is held. */
-export function tellRules(bench: Bench, step: string, checked: Checked): void {
-  bench.lastChecked = checked;
-  const { desk, gate } = bench;
+export function recordRuleChecks(context: RunContext, step: string, checked: Checked): void {
+  context.lastChecked = checked;
+  const { active, gate } = context;
   const { rows } = checked;
   if (rows.length === 0) return;
-  const { id: run } = desk.run;
-  desk.show({ type: 'rules-checked', run, step, rows });
-  const held = keepsContent(gate.runtime);
-  const kept = rows.map(({ rule, fired, limit, value }) => ({ rule, fired, limit, ...(held && { value }) }));
-  appendEntry(gate.runtime, { type: 'rules-checked', run, step, rows: kept }, { task: run, agent: bench.gear.agent });
+  const { id: run } = active.run;
+  active.emit({ type: 'rules-checked', run, step, rows });
+  const hasContent = keepsContent(gate.runtime);
+  const entryRows = rows.map(({ rule, fired, limit, value }) => ({ rule, fired, limit, ...(hasContent && { value }) }));
+  appendEntry(
+    gate.runtime,
+    { type: 'rules-checked', run, step, rows: entryRows },
+    { task: run, agent: context.gear.agent },
+  );
 }

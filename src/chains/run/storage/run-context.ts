@@ -10,9 +10,9 @@ import type { RunEvent } from '../state/run-event.ts';
 import type { RunState } from '../state/run-state.ts';
 import type { RunMove } from '../state/transitions.ts';
 import { type Beside, keepMove, type Moved } from './runs.ts';
-import type { CardChange, Tell } from './values.ts';
+import type { CardChange, EntryListener } from './values.ts';
 
-export interface Desk {
+export interface ActiveRun {
   readonly store: Store;
   readonly clock: Clock;
   readonly approver: Approver | undefined;
@@ -27,64 +27,64 @@ export interface Desk {
   /** Who approved what is about to happen, now or before. */
   approvedBy: string | undefined;
   /** The card that was answered with yes and is used up by what it approved. */
-  answered: string | undefined;
+  answeredCard: string | undefined;
   /** A question is open and nobody waits for it here. */
   parked: boolean;
   /** Why it cannot go on here: somebody else has it now, or it was cancelled. */
   lost: boolean;
-  show(event: RunEvent): void;
-  tell: Tell;
+  emit(event: RunEvent): void;
+  onEntry: EntryListener;
 }
 
 /** Writes a move. A run that somebody else has is lost for this attempt. */
-export async function write(desk: Desk, move: RunMove, beside: Beside = {}): Promise<Moved> {
-  const moved = await keepMove(desk.store, desk.run, move, beside, desk.tell);
+export async function writeTransition(active: ActiveRun, move: RunMove, beside: Beside = {}): Promise<Moved> {
+  const moved = await keepMove(active.store, active.run, move, beside, active.onEntry);
   // A sign of life changes nothing else, and must not hide what was written after it.
   if (moved.status === 'committed')
-    desk.run = move.type === 'renewed' ? { ...desk.run, ...ownerOf(moved.run) } : moved.run;
-  else if (moved.status === 'rejected' && !moved.full) desk.lost = true;
+    active.run = move.type === 'renewed' ? { ...active.run, ...pickOwner(moved.run) } : moved.run;
+  else if (moved.status === 'rejected' && !moved.full) active.lost = true;
   return moved;
 }
 
-function ownerOf({ owner }: RunState): Pick<RunState, 'owner'> {
+function pickOwner({ owner }: RunState): Pick<RunState, 'owner'> {
   return owner === undefined ? {} : { owner };
 }
 
 /** Writes a move however long the store is away, up to a time; it says so once. */
-export async function writeWithin(
-  desk: Desk,
+export async function writeTransitionWithin(
+  active: ActiveRun,
   withinMs: number,
   move: RunMove,
   beside: Beside = {},
   signal?: AbortSignal,
 ): Promise<Moved> {
-  const untilMs = desk.clock.nowMs() + withinMs;
-  let told = false;
+  const untilMs = active.clock.nowMs() + withinMs;
+  let isReported = false;
   for (;;) {
-    const moved = await write(desk, move, beside);
+    const moved = await writeTransition(active, move, beside);
     if (moved.status !== 'unavailable') {
-      if (told) desk.show({ type: 'store-back', run: desk.run.id });
+      if (isReported) active.emit({ type: 'store-back', run: active.run.id });
       return moved;
     }
-    if (!told) desk.show({ type: 'store-away', run: desk.run.id, reason: moved.reason });
-    told = true;
-    if (desk.clock.nowMs() >= untilMs || signal?.aborted) return moved;
-    await wait(desk.clock, storeRetryMinMs, signal);
+    if (!isReported) active.emit({ type: 'store-away', run: active.run.id, reason: moved.reason });
+    isReported = true;
+    if (active.clock.nowMs() >= untilMs || signal?.aborted) return moved;
+    await wait(active.clock, storeRetryMinMs, signal);
   }
 }
 
 /** The card that was answered, used up by what goes with it. */
-export function useOf(desk: Desk): Pick<Beside, 'card'> {
-  const { answered } = desk;
-  if (answered === undefined) return {};
+export function useAnsweredCard(active: ActiveRun): Pick<Beside, 'card'> {
+  const { answeredCard } = active;
+  if (answeredCard === undefined) return {};
   const card: CardChange = {
-    id: answered,
+    id: answeredCard,
     step: (stored) => (stored?.state === 'answered' ? { ...stored, state: 'used' } : stored),
   };
   return { card };
 }
 
 /** The entry that a step is over. */
-export function stepEnded(run: string, step: string, status: string): EntryBody {
+export function makeStepEnded(run: string, step: string, status: string): EntryBody {
   return { type: 'step-ended', run, step, status };
 }

@@ -8,7 +8,7 @@ import type { PendingEntry, Store } from '../../../ports/store.ts';
 import type { RunState, StepState } from '../state/run-state.ts';
 import { isOver, moveRun, type RunMove } from '../state/transitions.ts';
 import { dropTexts, readText, textChanges, textKey } from './outputs.ts';
-import { type CardChange, type Changed, change, readValue, readValues, type Tell } from './values.ts';
+import { type CardChange, type Changed, change, type EntryListener, readValue, readValues } from './values.ts';
 
 const prefix = 'chain/';
 
@@ -44,7 +44,7 @@ export type RunSummary = Pick<
 };
 
 /** Writes a new run; refused where there is one of that id. */
-export async function createRun(store: Store, run: RunState, tell?: Tell): Promise<Moved> {
+export async function createRun(store: Store, run: RunState, onEntry?: EntryListener): Promise<Moved> {
   if (store.shared === undefined) makeRoom(store);
   const stored = pack(run);
   const { chain } = run;
@@ -66,7 +66,7 @@ export async function createRun(store: Store, run: RunState, tell?: Tell): Promi
       ],
       notes: [noteOf(store, run, { type: 'run-started', run: run.id, chain: chain.id })],
     },
-    tell,
+    onEntry,
   );
   return changed.status === 'committed' ? { status: 'committed', run } : changed;
 }
@@ -77,7 +77,7 @@ export async function keepMove(
   run: RunState,
   move: RunMove,
   beside: Beside = {},
-  tell?: Tell,
+  onEntry?: EntryListener,
 ): Promise<Moved> {
   const { card, notes = [], output } = beside;
   let next: RunState | undefined;
@@ -97,7 +97,7 @@ export async function keepMove(
       card,
       notes: notes.map((body) => noteOf(store, run, body)),
     },
-    tell,
+    onEntry,
   );
   return changed.status === 'committed' ? { status: 'committed', run: next! } : changed;
 }

@@ -37,12 +37,12 @@ export type Changed =
   | { readonly status: 'rejected'; readonly full: boolean }
   | { readonly status: 'unavailable'; readonly reason: string };
 
-export type Tell = (entry: Entry) => void;
+export type EntryListener = (entry: Entry) => void;
 
 /** Carries out changes. What was written into the journal because of them is told. */
-export async function change(store: Store, changes: Changes, tell: Tell = () => {}): Promise<Changed> {
+export async function change(store: Store, changes: Changes, onEntry: EntryListener = () => {}): Promise<Changed> {
   const { shared } = store;
-  if (shared === undefined) return changeHere(store, changes, tell);
+  if (shared === undefined) return changeHere(store, changes, onEntry);
   const { values = [], card, notes = [] } = changes;
   const all: Change[] = values.map(({ key, keepMs, step: updateValue }) => ({
     cell: store.cell<Kept<unknown>>(key, () => ({ value: null }), keepMs === undefined ? {} : { keepMs }),
@@ -64,7 +64,7 @@ export async function change(store: Store, changes: Changes, tell: Tell = () => 
       return typeof next === 'object' ? { ...next, entries: notes } : next;
     },
   });
-  const result = await shared.commit({ changes: all, onCommitted: (entries) => entries.forEach(tell) });
+  const result = await shared.commit({ changes: all, onCommitted: (entries) => entries.forEach(onEntry) });
   for (const { key, letGo } of values) if (letGo) shared.letGo?.(key);
   switch (result.status) {
     case 'committed':
@@ -84,7 +84,7 @@ function nextOf<T>(before: T, step: (value: T) => T | undefined, stateOf: (next:
   return next === before ? 'keep' : { state: stateOf(next) };
 }
 
-function changeHere(store: Store, { values = [], card, notes = [] }: Changes, tell: Tell): Changed {
+function changeHere(store: Store, { values = [], card, notes = [] }: Changes, onEntry: EntryListener): Changed {
   const before = values.map(({ key }) => valueHere(store, key));
   const next = values.map(({ step: updateValue }, at) => updateValue(before[at]));
   const shown = card && store.card(card.id);
@@ -96,7 +96,7 @@ function changeHere(store: Store, { values = [], card, notes = [] }: Changes, te
   });
   if (turned !== undefined && turned !== shown) store.putCard(turned);
   const isNew = card === undefined ? next.at(-1) !== before.at(-1) : turned !== shown;
-  if (isNew) for (const { body, place, atMs } of notes) tell(store.append(body, place, atMs));
+  if (isNew) for (const { body, place, atMs } of notes) onEntry(store.append(body, place, atMs));
   return { status: 'committed' };
 }
 
