@@ -15,7 +15,7 @@ export interface Terminal {
   /** Whether the process ends as soon as the command has: what a process leaves open, its end closes. */
   readonly isBrief?: boolean;
   /** Aborted when whoever reads has gone, or wants it to end. */
-  readonly leave?: AbortSignal;
+  readonly stopSignal?: AbortSignal;
 }
 
 /** Exit codes of every command: it worked, it did not, it was asked wrongly. */
@@ -35,37 +35,38 @@ export function usageError(message: string): SwitchgearError {
 }
 
 /** What was said on the command line. */
-export interface Said {
-  readonly words: readonly string[];
+export interface ParsedArgs {
+  readonly positionals: readonly string[];
   /** Switches that are on. */
-  readonly on: ReadonlySet<string>;
+  readonly switches: ReadonlySet<string>;
   /** Options with what was given for them. */
-  readonly given: ReadonlyMap<string, string>;
+  readonly values: ReadonlyMap<string, string>;
 }
 
 /** Splits arguments into words, known switches, and options that take a value; an unknown one is an error. */
 export function readArgs(
   args: readonly string[],
-  switches: readonly string[],
-  most: number,
-  options: readonly string[] = [],
-): Said {
-  const words: string[] = [];
-  const on = new Set<string>();
-  const given = new Map<string, string>();
+  knownSwitches: readonly string[],
+  maxPositionals: number,
+  valueOptions: readonly string[] = [],
+): ParsedArgs {
+  const positionals: string[] = [];
+  const enabled = new Set<string>();
+  const values = new Map<string, string>();
   for (let at = 0; at < args.length; at++) {
     const arg = args[at]!;
     const [, name = arg, inline] = /^(--[\w-]+)=(.*)$/s.exec(arg) ?? [];
-    if (!arg.startsWith('-')) words.push(arg);
-    else if (switches.includes(arg)) on.add(arg);
-    else if (!options.includes(name)) throw usageError(`unknown option ${arg}`);
+    if (!arg.startsWith('-')) positionals.push(arg);
+    else if (knownSwitches.includes(arg)) enabled.add(arg);
+    else if (!valueOptions.includes(name)) throw usageError(`unknown option ${arg}`);
     else {
       const value = inline ?? args[++at];
       if (value === undefined || value === '') throw usageError(`${name} needs a value`);
-      if (given.has(name)) throw usageError(`${name} is given twice`);
-      given.set(name, value);
+      if (values.has(name)) throw usageError(`${name} is given twice`);
+      values.set(name, value);
     }
   }
-  if (words.length > most) throw usageError(`too many arguments: ${words.slice(most).join(' ')}`);
-  return { words, on, given };
+  if (positionals.length > maxPositionals)
+    throw usageError(`too many arguments: ${positionals.slice(maxPositionals).join(' ')}`);
+  return { positionals, switches: enabled, values };
 }

@@ -26,7 +26,7 @@ const commands: Readonly<Record<string, () => Promise<{ readonly command: Comman
 };
 
 /** Runs the command and gives its exit code: 0 it worked, 1 it did not, 2 it was called wrongly. */
-export async function main(args: readonly string[], terminal: Terminal = terminalOf(args)): Promise<number> {
+export async function main(args: readonly string[], terminal: Terminal = createTerminal(args)): Promise<number> {
   try {
     return await dispatch(args, terminal);
   } catch (error) {
@@ -42,19 +42,19 @@ export async function main(args: readonly string[], terminal: Terminal = termina
 
 async function dispatch([name, ...args]: readonly string[], terminal: Terminal): Promise<number> {
   if (name === '--version' || name === '-v') {
-    terminal.out(version());
+    terminal.out(readVersion());
     return exitCodes.ok;
   }
   if (name === undefined || name === '--help' || name === '-h' || name === 'help') {
-    for (const line of await help()) terminal.out(line);
+    for (const line of await formatHelp()) terminal.out(line);
     return name === undefined ? exitCodes.usage : exitCodes.ok;
   }
-  const load = Object.hasOwn(commands, name) ? commands[name] : undefined;
-  if (!load) throw usageError(`unknown command ${name}`);
-  const { command } = await load();
+  const loadCommand = Object.hasOwn(commands, name) ? commands[name] : undefined;
+  if (!loadCommand) throw usageError(`unknown command ${name}`);
+  const { command } = await loadCommand();
   // What stands after -- is another command's.
-  const own = args.includes('--') ? args.slice(0, args.indexOf('--')) : args;
-  if (own.includes('--help') || own.includes('-h')) {
+  const ownArgs = args.includes('--') ? args.slice(0, args.indexOf('--')) : args;
+  if (ownArgs.includes('--help') || ownArgs.includes('-h')) {
     for (const line of command.usage) terminal.out(`switchgear ${line}`);
     for (const line of command.details ?? []) terminal.out(line);
     return exitCodes.ok;
@@ -62,8 +62,8 @@ async function dispatch([name, ...args]: readonly string[], terminal: Terminal):
   return command.run(args, terminal);
 }
 
-async function help(): Promise<readonly string[]> {
-  const loaded = await Promise.all(Object.values(commands).map((load) => load()));
+async function formatHelp(): Promise<readonly string[]> {
+  const loaded = await Promise.all(Object.values(commands).map((loadCommand) => loadCommand()));
   return [
     'switchgear: the safety layer between an AI agent and everything it does',
     '',
@@ -77,24 +77,24 @@ async function help(): Promise<readonly string[]> {
   ];
 }
 
-function version(): string {
+function readVersion(): string {
   const text = readFileSync(new URL('../../package.json', import.meta.url), 'utf8');
-  return (JSON.parse(text) as { version: string }).version;
+  return (JSON.parse(text) as { readVersion: string }).readVersion;
 }
 
 /** A hook has no time for streams: it reads and writes as files do. */
-function terminalOf([name]: readonly string[]): Terminal {
-  if (name !== 'hook') return processTerminal();
-  const to = (file: number) => (line: string) => void writeSync(file, `${line}\n`);
-  return { out: to(1), err: to(2), cwd: process.cwd(), env: process.env, isBrief: true };
+function createTerminal([name]: readonly string[]): Terminal {
+  if (name !== 'hook') return createProcessTerminal();
+  const writeTo = (file: number) => (line: string) => void writeSync(file, `${line}\n`);
+  return { out: writeTo(1), err: writeTo(2), cwd: process.cwd(), env: process.env, isBrief: true };
 }
 
-function processTerminal(): Terminal {
-  const leave = new AbortController();
+function createProcessTerminal(): Terminal {
+  const stop = new AbortController();
   // A reader that goes away (`| head`) is no error of ours.
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code !== 'EPIPE') throw error;
-    leave.abort();
+    stop.abort();
   });
   return {
     out: (line) => process.stdout.write(`${line}\n`),
@@ -103,6 +103,6 @@ function processTerminal(): Terminal {
     env: process.env,
     input: process.stdin,
     coloured: process.stdout.isTTY === true && !process.env.NO_COLOR,
-    leave: leave.signal,
+    stopSignal: stop.signal,
   };
 }

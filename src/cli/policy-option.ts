@@ -5,22 +5,22 @@ import { applyEnvironment, type CheckedPolicy, checkPolicy, findPolicy, loadPoli
 import type { Terminal } from './command.ts';
 
 /** A policy and the name of its file, as a person in this folder would write it. */
-export interface FoundPolicy {
+export interface LoadedPolicy {
   readonly policy: CheckedPolicy;
   readonly file: string | undefined;
 }
 
 /** Loads the policy as it is written. */
-export function writtenPolicy(given: string | undefined, { cwd }: Terminal): FoundPolicy {
-  const path = given === undefined ? findPolicy(cwd) : resolve(cwd, given);
+export function loadWrittenPolicy(policyOption: string | undefined, { cwd }: Terminal): LoadedPolicy {
+  const path = policyOption === undefined ? findPolicy(cwd) : resolve(cwd, policyOption);
   if (path === undefined) return { policy: checkPolicy({}), file: undefined };
-  const file = given ?? relative(cwd, path);
+  const file = policyOption ?? relative(cwd, path);
   return { policy: loadPolicy(path, file), file };
 }
 
 /** Loads the policy as it is in force here, the environment included; variables that are ignored are told. */
-export function effectivePolicy(given: string | undefined, terminal: Terminal): FoundPolicy {
-  const { policy, file } = writtenPolicy(given, terminal);
+export function loadEffectivePolicy(policyOption: string | undefined, terminal: Terminal): LoadedPolicy {
+  const { policy, file } = loadWrittenPolicy(policyOption, terminal);
   const effective = applyEnvironment(policy, terminal.env);
   for (const { message } of effective.ignored) terminal.err(`warning: ${message}`);
   return { policy: effective, file };

@@ -5,7 +5,7 @@ import { homedir } from 'node:os';
 import { isAbsolute, join, resolve } from 'node:path';
 import { SwitchgearError } from '../core/error.ts';
 import type { Shared, Store } from '../ports/store.ts';
-import { type Said, type Terminal, usageError } from './command.ts';
+import { type ParsedArgs, type Terminal, usageError } from './command.ts';
 
 /** A store that others see, too. */
 export type CrossProcessStore = Store & { readonly shared: Shared };
@@ -19,16 +19,16 @@ export type StoreAddress =
 const deadlineMs = 1_000;
 const waitMs = 2_000;
 
-export function findStoreAddress({ given }: Said, { env, cwd }: Terminal): StoreAddress {
-  const [optionName, text] = given.has('--store')
-    ? ['--store', given.get('--store')!]
+export function findStoreAddress({ values }: ParsedArgs, { env, cwd }: Terminal): StoreAddress {
+  const [optionName, text] = values.has('--store')
+    ? ['--store', values.get('--store')!]
     : ['SWITCHGEAR_STORE', env.SWITCHGEAR_STORE || `sqlite:${join(stateFolder(env), 'state.db')}`];
   if (/^rediss?:/.test(text)) return parseRedisAddress(optionName, text);
   const [, path] = /^sqlite:(?:\/\/(?=\/|[^/]))?(.+)$/s.exec(text) ?? [];
   if (path === undefined || path.includes('\0')) throw addressError(optionName, text);
   // A shell leaves the sign of the home folder alone where it does not begin a word.
-  const full = resolve(cwd, path.replace(/^~(?=\/)/, findHomeFolder(env)));
-  return { kind: 'sqlite', name: `sqlite:${full}`, path: full };
+  const absolutePath = resolve(cwd, path.replace(/^~(?=\/)/, findHomeFolder(env)));
+  return { kind: 'sqlite', name: `sqlite:${absolutePath}`, path: absolutePath };
 }
 
 /** `$XDG_STATE_HOME/switchgear`; a relative folder does not count, says the standard. */
@@ -50,9 +50,9 @@ function parseRedisAddress(optionName: string, text: string): StoreAddress {
       `${optionName}: the prefix must be a word without braces, got ${JSON.stringify(prefix.slice(0, 200))}`,
     );
   }
-  for (const other of url.searchParams.keys()) {
-    if (other !== 'prefix')
-      throw usageError(`${optionName}: ?${other} is not known; an address may end with ?prefix=NAME`);
+  for (const parameter of url.searchParams.keys()) {
+    if (parameter !== 'prefix')
+      throw usageError(`${optionName}: ?${parameter} is not known; an address may end with ?prefix=NAME`);
   }
   if (!/^(\/\d*)?$/.test(url.pathname)) {
     throw usageError(
@@ -118,8 +118,8 @@ async function openStore(address: StoreAddress, verify: boolean, isBrief: boolea
 function explainOpenError(error: unknown, { name }: StoreAddress): unknown {
   if (!(error instanceof SwitchgearError)) return error;
   const { code, message, cause } = error;
-  const why = (cause as NodeJS.ErrnoException | undefined)?.code ?? '';
-  if (['ENOENT', 'ENOTDIR', 'EEXIST'].includes(why)) {
+  const systemCode = (cause as NodeJS.ErrnoException | undefined)?.code ?? '';
+  if (['ENOENT', 'ENOTDIR', 'EEXIST'].includes(systemCode)) {
     return new SwitchgearError(code, `the store ${name} cannot be opened: its folder cannot be made`, { cause });
   }
   return new SwitchgearError(code, message.replace(/^the store cannot/, `the store ${name} cannot`), { cause });

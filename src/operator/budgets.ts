@@ -1,7 +1,7 @@
 /** Budgets beyond one task as they lie in a store: whose they are, what is booked of them now, and of how much. */
 
 import type { CrossProcessStore } from '../cli/store-option.ts';
-import { count, span } from '../cli/terminal-table.ts';
+import { formatCount, formatTimeSpan } from '../cli/terminal-table.ts';
 import { microsPerCent } from '../core/controls/budget/budget.ts';
 import { type BudgetWindow, usedAt } from '../core/controls/budget/joint-budget.ts';
 import type { JointBudget } from '../core/settings.ts';
@@ -64,8 +64,9 @@ function readBudget({ key, state }: Stored, atMs: number): readonly StoredBudget
 export function budgetWords({ unit, used, limit, windowSecs }: StoredBudget): readonly [string, string] {
   const shown = (amount: number) => (unit === 'spend_cents' ? `$${(amount / 100).toFixed(2)}` : `${amount}`);
   const most = limit === undefined ? '' : ` of ${shown(limit)}`;
-  const what = unit === 'calls' && limit === undefined ? count(used, 'call') : `${shown(used)}${most}${words[unit]}`;
-  return [what, windowSecs === undefined ? '' : `in any ${span(windowSecs * 1000)}`];
+  const what =
+    unit === 'calls' && limit === undefined ? formatCount(used, 'call') : `${shown(used)}${most}${words[unit]}`;
+  return [what, windowSecs === undefined ? '' : `in any ${formatTimeSpan(windowSecs * 1000)}`];
 }
 
 const words = { calls: ' calls', tokens: ' tokens', spend_cents: '' } as const;

@@ -1,7 +1,7 @@
 /** The cards of a store as the inbox reads them: found by the beginning of an id, and told in words. */
 
 import type { CrossProcessStore } from '../cli/store-option.ts';
-import { type Cell, plain, span } from '../cli/terminal-table.ts';
+import { formatTimeSpan, sanitizeText, type TableCell } from '../cli/terminal-table.ts';
 import type { Card } from '../core/card.ts';
 import { SwitchgearError } from '../core/error.ts';
 import { journalEntriesMax } from '../core/limits.ts';
@@ -35,7 +35,7 @@ export function oneOf<T extends { readonly id: string }>(
   if (meant.length === 1) return meant[0]!;
   if (found.length === 1) return found[0]!;
   if (found.length === 0) throw new SwitchgearError('not_found', `there is no ${what} ${quoted(begins)} in this store`);
-  const some = found.slice(0, 5).map(({ id }) => plain(id));
+  const some = found.slice(0, 5).map(({ id }) => sanitizeText(id));
   throw new SwitchgearError(
     'not_found',
     `${found.length} begin with ${quoted(begins)}: say more of ${some.join(', ')}`,
@@ -49,11 +49,11 @@ export function subjectOf({ step, task }: Card): string {
 }
 
 /** How it stands, in words. */
-export function stateOf(card: Card, atMs: number): Cell {
+export function stateOf(card: Card, atMs: number): TableCell {
   const { state, answer, by, expiresAtMs } = card;
   if (answer !== undefined) return { text: `${answer} by ${by ?? 'somebody'}`, style: 'dim' };
   if (state === 'expired' || isPast(card, atMs)) return { text: 'expired', style: 'dim' };
-  return { text: expiresAtMs === undefined ? 'open' : `${span(expiresAtMs - atMs)} left`, style: 'yellow' };
+  return { text: expiresAtMs === undefined ? 'open' : `${formatTimeSpan(expiresAtMs - atMs)} left`, style: 'yellow' };
 }
 
 /** The newest last, as one reads; those that ask before those that tell. */

@@ -1,6 +1,6 @@
 /** One entry of the journal as one line for a person. */
 
-import { count, type Paint, plain, type Style, span } from '../cli/terminal-table.ts';
+import { formatCount, formatTimeSpan, type Paint, type Style, sanitizeText } from '../cli/terminal-table.ts';
 import type { Entry, EntryType } from '../core/event.ts';
 import type { Stop } from '../core/verdict.ts';
 
@@ -8,8 +8,8 @@ const typeWidth = 19;
 
 export function entryLine(entry: Entry, paint: Paint): string {
   const time = new Date(entry.wallMs).toTimeString().slice(0, 8);
-  const words = plain(wordsOf(entry) ?? ''); // A newer Switchgear may write what this one cannot read.
-  const task = entry.task === undefined ? '' : paint(`${words && '  '}${plain(entry.task)}`, 'dim');
+  const words = sanitizeText(wordsOf(entry) ?? ''); // A newer Switchgear may write what this one cannot read.
+  const task = entry.task === undefined ? '' : paint(`${words && '  '}${sanitizeText(entry.task)}`, 'dim');
   const type = paint(entry.type.padEnd(typeWidth), styles[entry.type] ?? 'dim');
   return `${paint(time, 'dim')}  ${type}  ${words}${task}`.trimEnd();
 }
@@ -41,7 +41,7 @@ function wordsOf(entry: Entry): string | undefined {
   switch (entry.type) {
     case 'task-started': {
       const { maxToolCalls, maxSpendCents, maxDurationSecs } = entry.limits;
-      const limits = `at most ${maxToolCalls} calls, $${maxSpendCents / 100}, ${span(maxDurationSecs * 1000)}`;
+      const limits = `at most ${maxToolCalls} calls, $${maxSpendCents / 100}, ${formatTimeSpan(maxDurationSecs * 1000)}`;
       return `${entry.agent ?? 'an agent'}: ${limits}`;
     }
     case 'task-ended':
@@ -68,7 +68,7 @@ function wordsOf(entry: Entry): string | undefined {
     case 'failure-counted':
       return `${entry.name}: ${entry.error}, ${entry.actual} of ${entry.limit}`;
     case 'breaker-opened': {
-      const until = entry.untilMs < 0 ? 'until it is reset' : `for ${span(entry.untilMs - entry.atMs)}`;
+      const until = entry.untilMs < 0 ? 'until it is reset' : `for ${formatTimeSpan(entry.untilMs - entry.atMs)}`;
       return `${entry.name}: ${entry.cause}; refused ${until}`;
     }
     case 'health-checked':
@@ -76,14 +76,15 @@ function wordsOf(entry: Entry): string | undefined {
     case 'delegation-returned':
       return entry.failed ? `${entry.worker} failed, ${entry.actual} of ${entry.limit}: ${entry.reason}` : entry.worker;
     case 'usage-observed':
-      return `${entry.model}: ${count(entry.cost.tokens, 'token')}, $${(entry.cost.micros / 1_000_000).toFixed(4)}`;
+      return `${entry.model}: ${formatCount(entry.cost.tokens, 'token')}, $${(entry.cost.micros / 1_000_000).toFixed(4)}`;
     case 'text-observed':
       return entry.similarity < 0 ? 'the first text' : `like the last one: ${entry.similarity.toFixed(2)}`;
     case 'rule-rejected':
       return `${entry.line}: ${entry.reason}`;
     case 'rules-checked': {
       const fired = entry.rows.flatMap((row) => (row.fired ? row.rule : []));
-      const what = fired.length === 0 ? `${count(entry.rows.length, 'rule')} passed` : `fired ${fired.join(', ')}`;
+      const what =
+        fired.length === 0 ? `${formatCount(entry.rows.length, 'rule')} passed` : `fired ${fired.join(', ')}`;
       return entry.step === '' ? what : `${entry.step}: ${what}`;
     }
     case 'run-started':

@@ -5,7 +5,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { launch, orEnd } from '../../src/cli/run/launch.ts';
-import { runOptions } from '../../src/cli/run/options.ts';
+import { parseRunOptions } from '../../src/cli/run/options.ts';
 import { systemClock } from '../../src/platform/system-clock.ts';
 import { memoryStore } from '../../src/stores/memory.ts';
 import { sqliteStore } from '../../src/stores/sqlite/index.ts';
@@ -129,7 +129,7 @@ test('what an operator pauses stands still, and goes on when told', long, async 
 test('when the supervisor itself cannot go on, the agent is ended before that is told', long, async () => {
   const { command, name } = sleeper();
   const terminal = { out() {}, err() {}, cwd: home.folder, env: { PATH: process.env.PATH } };
-  const options = runOptions(['--', 'sh', '-c', `echo begun; setsid ${command} & ${command}`], terminal);
+  const options = parseRunOptions(['--', 'sh', '-c', `echo begun; setsid ${command} & ${command}`], terminal);
   const launched = await launch(memoryStore(systemClock), options, terminal, options.command, 's-1');
   await until(() => named(name).length >= 2);
   const broken = new Error('the store is gone');
@@ -143,7 +143,7 @@ test('when the supervisor itself cannot go on, the agent is ended before that is
 test('a run is known in the store before its agent could call a hook', long, async () => {
   const store = sqliteStore({ path: join(home.folder, 'launched.db') });
   const terminal = { out() {}, err() {}, cwd: home.folder, env: { PATH: process.env.PATH } };
-  const options = runOptions(['--', 'true'], terminal);
+  const options = parseRunOptions(['--', 'true'], terminal);
   const launched = await launch(store, options, terminal, options.command, 's-1');
   const record = await storedRun(store, launched.record.task);
   assert.ok(record?.state === 'running' && isAlive(record.owner));

@@ -10,23 +10,23 @@ import { SwitchgearError } from '../../core/error.ts';
 import { policyBytesMax } from '../../core/limits.ts';
 import type { AbilitySettings } from '../../core/settings.ts';
 import type { Terminal } from '../command.ts';
-import { plain } from '../terminal-table.ts';
+import { sanitizeText } from '../terminal-table.ts';
 
 /** Where hosts keep the servers of a folder. */
 const mcpFiles = ['.mcp.json', 'mcp.json'];
 
 /** The servers of the file that was given, else of the folder; they start in the folder of their file. */
 export function findAbilities(
-  given: string | undefined,
+  mcpOption: string | undefined,
   folder: string,
   settings: AbilitySettings,
   isVerbose: boolean,
   { cwd, env, err }: Terminal,
 ): readonly AbilitySource[] {
   const found = mcpFiles.map((name) => join(folder, name)).find((path) => existsSync(path));
-  const path = given === undefined ? found : resolve(cwd, given);
-  const heard = isVerbose ? (server: string, line: string) => err(plain(`[${server}] ${line}`)) : undefined;
-  const servers = path === undefined ? [] : [serversIn(path, given ?? relative(cwd, path), { env, heard })];
+  const path = mcpOption === undefined ? found : resolve(cwd, mcpOption);
+  const heard = isVerbose ? (server: string, line: string) => err(sanitizeText(`[${server}] ${line}`)) : undefined;
+  const servers = path === undefined ? [] : [serversIn(path, mcpOption ?? relative(cwd, path), { env, heard })];
   return [...servers, httpAbilities(settings), shellAbilities(settings, { cwd: folder, env })];
 }
 

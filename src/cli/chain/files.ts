@@ -6,18 +6,18 @@ import { lineOf } from '../../chains/file/problem.ts';
 import { type ChainReading, loadChain, readChain, readText } from '../../chains/file/read-chain.ts';
 import { SwitchgearError } from '../../core/error.ts';
 import { exitCodes, readArgs, type Terminal, usageError } from '../command.ts';
-import { effectivePolicy } from '../policy-option.ts';
-import { count, plain } from '../terminal-table.ts';
+import { loadEffectivePolicy } from '../policy-option.ts';
+import { formatCount, sanitizeText } from '../terminal-table.ts';
 
 const filesMax = 1_000;
 
 /** Exits with 2 where a file cannot be used; what only looks wrong is told, and is no error. */
 export function lintChains(args: readonly string[], terminal: Terminal): number {
-  const { words: files, on, given } = readArgs(args, ['--json'], filesMax, ['--policy']);
+  const { positionals: files, switches, values } = readArgs(args, ['--json'], filesMax, ['--policy']);
   if (files.length === 0) throw usageError('chain lint: say which files');
-  const { ruleSettings } = effectivePolicy(given.get('--policy'), terminal).policy.settings;
+  const { ruleSettings } = loadEffectivePolicy(values.get('--policy'), terminal).policy.settings;
   const found = files.map((file) => ({ file, ...readingOf(file, terminal.cwd, ruleSettings) }));
-  if (on.has('--json')) {
+  if (switches.has('--json')) {
     const shown = found.map(({ file, problems, warnings }) => ({ file, problems, warnings }));
     terminal.out(JSON.stringify(shown, null, 2));
   } else for (const each of found) tell(each, terminal);
@@ -35,15 +35,17 @@ function readingOf(file: string, cwd: string, settings: Parameters<typeof readCh
 }
 
 function tell({ file, problems, warnings }: ChainReading & { readonly file: string }, { out }: Terminal): void {
-  for (const problem of problems) out(plain(lineOf(problem, file)));
-  for (const warning of warnings) out(plain(lineOf({ ...warning, message: `warning: ${warning.message}` }, file)));
-  if (problems.length > 0) out(`${plain(file)} cannot be used: ${count(problems.length, 'problem')}.`);
-  else if (warnings.length > 0) out(`${plain(file)} can be run, with ${count(warnings.length, 'warning')}.`);
-  else out(`${plain(file)} is right.`);
+  for (const problem of problems) out(sanitizeText(lineOf(problem, file)));
+  for (const warning of warnings)
+    out(sanitizeText(lineOf({ ...warning, message: `warning: ${warning.message}` }, file)));
+  if (problems.length > 0) out(`${sanitizeText(file)} cannot be used: ${formatCount(problems.length, 'problem')}.`);
+  else if (warnings.length > 0)
+    out(`${sanitizeText(file)} can be run, with ${formatCount(warnings.length, 'warning')}.`);
+  else out(`${sanitizeText(file)} is right.`);
 }
 
 export function graphChain(args: readonly string[], { cwd, out }: Terminal): number {
-  const [file] = readArgs(args, [], 1).words;
+  const [file] = readArgs(args, [], 1).positionals;
   if (file === undefined) throw usageError('chain graph: say which file');
   out(renderGraph(loadChain(resolve(cwd, file), file)).trimEnd());
   return exitCodes.ok;

@@ -2,8 +2,8 @@
 
 import type { RuleCheck, RunEvent } from '../../chains/run/state/run-event.ts';
 import type { Terminal } from '../command.ts';
-import { type Cell, painter, plain, span, table } from '../terminal-table.ts';
-import { duration } from './report.ts';
+import { createPaint, formatTable, formatTimeSpan, sanitizeText, type TableCell } from '../terminal-table.ts';
+import { formatDuration } from './report.ts';
 
 export interface LiveOptions {
   /** Shows what every rule saw before each step. */
@@ -14,10 +14,10 @@ export interface LiveOptions {
 
 /** Prints what happens in a run. */
 export function liveLines(terminal: Terminal, { explain, options }: LiveOptions): (event: RunEvent) => void {
-  const paint = painter(terminal);
-  const say = (step: string, ...cells: readonly Cell[]) => {
-    const words = cells.map(({ text, style }) => paint(plain(text), style)).join('  ');
-    terminal.out(`  ${plain(step)}  ${words}`);
+  const paint = createPaint(terminal);
+  const say = (step: string, ...cells: readonly TableCell[]) => {
+    const words = cells.map(({ text, style }) => paint(sanitizeText(text), style)).join('  ');
+    terminal.out(`  ${sanitizeText(step)}  ${words}`);
   };
   return (event) => {
     switch (event.type) {
@@ -25,7 +25,7 @@ export function liveLines(terminal: Terminal, { explain, options }: LiveOptions)
       case 'run-resumed': {
         const { chain, id } = event.run;
         const word = event.type === 'run-started' ? '' : ' goes on';
-        return terminal.out(paint(`${plain(chain.name ?? chain.id)}, run ${id}${word}`, 'bold'));
+        return terminal.out(paint(`${sanitizeText(chain.name ?? chain.id)}, run ${id}${word}`, 'bold'));
       }
       case 'rules-checked':
         if (explain) for (const line of explained(event.step, event.rows)) terminal.out(line);
@@ -33,7 +33,7 @@ export function liveLines(terminal: Terminal, { explain, options }: LiveOptions)
       case 'step-ended': {
         const { id, status, reason, startedWallMs = 0, endedWallMs = 0 } = event.step;
         if (status === 'skipped') return say(id, { text: `skipped: ${reason ?? ''}`, style: 'dim' });
-        const took = { text: `in ${duration(endedWallMs - startedWallMs)}`, style: 'dim' as const };
+        const took = { text: `in ${formatDuration(endedWallMs - startedWallMs)}`, style: 'dim' as const };
         if (status === 'done') return say(id, { text: event.ability }, { text: 'done', style: 'green' }, took);
         return say(id, { text: event.ability }, { text: status, style: 'red' }, took);
       }
@@ -41,9 +41,9 @@ export function liveLines(terminal: Terminal, { explain, options }: LiveOptions)
         const { card, step, waitMs } = event;
         const [what = '', reason = what, ...more] = card.evidence;
         say(step || 'the run', { text: `asks: ${reason}`, style: 'yellow' });
-        for (const line of more) terminal.out(`    ${plain(line)}`);
+        for (const line of more) terminal.out(`    ${sanitizeText(line)}`);
         const answer = `switchgear inbox approve ${card.id}${options}`;
-        return terminal.out(`    answer within ${span(waitMs)}: ${answer} (or decline)`);
+        return terminal.out(`    answer within ${formatTimeSpan(waitMs)}: ${answer} (or decline)`);
       }
       case 'approval-found': {
         const lasts = event.for === 'run' ? 'for this run' : 'for good: switchgear inbox standing shows it';
@@ -60,7 +60,7 @@ export function liveLines(terminal: Terminal, { explain, options }: LiveOptions)
       case 'step-held':
         return say(event.step || 'the run', { text: `held up: ${event.reason}`, style: 'yellow' });
       case 'store-away':
-        return terminal.err(`warning: ${plain(event.reason)}; waiting for the store`);
+        return terminal.err(`warning: ${sanitizeText(event.reason)}; waiting for the store`);
       case 'store-back':
         return terminal.err('The store is back.');
       case 'step-started':
@@ -77,8 +77,8 @@ export function liveLines(terminal: Terminal, { explain, options }: LiveOptions)
       { text: `${value} (limit ${limit})` },
     ]);
     return [
-      `  rules ${step === '' ? 'of the run' : `before ${plain(step)}`}:`,
-      ...table(cells, paint).map((line) => `  ${line}`),
+      `  rules ${step === '' ? 'of the run' : `before ${sanitizeText(step)}`}:`,
+      ...formatTable(cells, paint).map((line) => `  ${line}`),
     ];
   }
 }

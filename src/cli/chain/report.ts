@@ -2,7 +2,14 @@
 
 import type { RunState, StepState } from '../../chains/run/state/run-state.ts';
 import type { Clock } from '../../ports/clock.ts';
-import { type Cell, type Paint, plain, type Style, span, table } from '../terminal-table.ts';
+import {
+  formatTable,
+  formatTimeSpan,
+  type Paint,
+  type Style,
+  sanitizeText,
+  type TableCell,
+} from '../terminal-table.ts';
 
 /** Exit codes of `chain run` and `chain resume`; 2 is a command or a file that is wrong. */
 const exits: Readonly<Record<RunState['status'], number>> = {
@@ -43,7 +50,7 @@ export interface Reach {
 }
 
 /** A status as a cell of a table. */
-export function statusCell(status: RunState['status'] | StepState['status']): Cell {
+export function statusCell(status: RunState['status'] | StepState['status']): TableCell {
   return { text: status === 'in-doubt' ? 'in doubt' : status, style: styles[status] };
 }
 
@@ -51,22 +58,22 @@ export function statusCell(status: RunState['status'] | StepState['status']): Ce
 export function lastWords(run: RunState, { clock, options, more }: Reach): string {
   const command = (words: string, rest = options) => `switchgear ${words}${rest}`;
   const resume = command(`chain resume ${run.id}`, options + more);
-  const said = plain(run.end?.message ?? '');
+  const message = sanitizeText(run.end?.message ?? '');
   const open = run.steps.find(({ status }) => status === 'in-doubt' || status === 'running')?.id ?? '';
   const settle = `Say so: ${command(`chain resolve ${run.id} done|redo`)}`;
   const tookMs = (run.endedWallMs ?? clock.wallMs()) - run.startedWallMs;
   switch (run.status) {
     case 'done':
-      return `Done in ${duration(tookMs)}. What came out: ${command(`chain show ${run.id} --outputs`)}`;
+      return `Done in ${formatDuration(tookMs)}. What came out: ${command(`chain show ${run.id} --outputs`)}`;
     case 'failed':
-      return `Failed: ${said}. What happened: ${command(`chain show ${run.id}`)}`;
+      return `Failed: ${message}. What happened: ${command(`chain show ${run.id}`)}`;
     case 'aborted':
-      if (run.end?.code === 'store_away') return `Stopped: ${said}. Go on: ${resume}`;
-      return `Stopped: ${said}. What happened: ${command(`chain show ${run.id}`)}`;
+      if (run.end?.code === 'store_away') return `Stopped: ${message}. Go on: ${resume}`;
+      return `Stopped: ${message}. What happened: ${command(`chain show ${run.id}`)}`;
     case 'cancelled':
-      return `Cancelled: ${said}. What happened: ${command(`chain show ${run.id}`)}`;
+      return `Cancelled: ${message}. What happened: ${command(`chain show ${run.id}`)}`;
     case 'throttled':
-      return `Throttled: ${said}. ${whenOf(run, clock)}: ${resume}`;
+      return `Throttled: ${message}. ${whenOf(run, clock)}: ${resume}`;
     case 'in-doubt':
       return `In doubt: nobody knows whether the step ${open} was done. ${settle}`;
     case 'waiting':
@@ -80,18 +87,18 @@ export function lastWords(run: RunState, { clock, options, more }: Reach): strin
 function whenOf({ end }: RunState, clock: Clock): string {
   if (end?.retryAtMs === undefined) return 'Try again later';
   const leftMs = Math.max(0, end.retryAtMs - clock.nowMs());
-  return `Try again in ${span(leftMs)}, at ${timeOf(clock.wallMs() + leftMs)}`;
+  return `Try again in ${formatTimeSpan(leftMs)}, at ${formatTime(clock.wallMs() + leftMs)}`;
 }
 
 /** `2026-11-15 12:30:05`, in local time. */
-export function timeOf(wallMs: number): string {
+export function formatTime(wallMs: number): string {
   return new Date(wallMs).toLocaleString('sv-SE');
 }
 
 /** A duration as precise as somebody wants to know it. */
-export function duration(ms: number): string {
+export function formatDuration(ms: number): string {
   if (ms < 1000) return `${Math.max(0, Math.round(ms))} ms`;
-  return ms < 100_000 ? `${(ms / 1000).toFixed(1)} s` : span(ms);
+  return ms < 100_000 ? `${(ms / 1000).toFixed(1)} s` : formatTimeSpan(ms);
 }
 
 /** A run as a page: what it was given, its steps, and how it stands. */
@@ -102,29 +109,37 @@ export function runPage(
   paint: Paint,
 ) {
   const { chain, params, startedWallMs, steps, modelRules } = run;
-  const given = Object.entries(params).map(([name, value]) => `${name}=${JSON.stringify(value)}`);
+  const paramTexts = Object.entries(params).map(([name, value]) => `${name}=${JSON.stringify(value)}`);
   const rows = steps.map((step, at) => [
-    { text: step.startedWallMs === undefined ? '' : timeOf(step.startedWallMs).slice(11) },
+    { text: step.startedWallMs === undefined ? '' : formatTime(step.startedWallMs).slice(11) },
     { text: step.id },
     statusCell(step.status),
     { text: chain.steps[at]?.ability ?? '' },
     { text: detailsOf(step), style: 'dim' as const },
   ]);
   const head = [
-    paint(`${plain(chain.name ?? chain.id)}, run ${run.id}`, 'bold'),
-    `  started ${timeOf(startedWallMs)}${given.length === 0 ? '' : plain(` with ${given.join(', ')}`)}`,
-    ...modelRules.map((line) => plain(`  rule of the model: ${line}`)),
-    ...run.approved.map(({ rules, by }) => plain(`  ${by} approved for this run: ${rules.join(', ')}`)),
+    paint(`${sanitizeText(chain.name ?? chain.id)}, run ${run.id}`, 'bold'),
+    `  started ${formatTime(startedWallMs)}${paramTexts.length === 0 ? '' : sanitizeText(` with ${paramTexts.join(', ')}`)}`,
+    ...modelRules.map((line) => sanitizeText(`  rule of the model: ${line}`)),
+    ...run.approved.map(({ rules, by }) => sanitizeText(`  ${by} approved for this run: ${rules.join(', ')}`)),
   ];
   const came = Object.entries(outputs ?? {}).flatMap(([id, value]) => [
-    paint(plain(`${id}:`), 'bold'),
-    ...JSON.stringify(value, null, 2).split('\n').map(plain),
+    paint(sanitizeText(`${id}:`), 'bold'),
+    ...JSON.stringify(value, null, 2).split('\n').map(sanitizeText),
   ]);
-  return [...head, '', ...table(rows, paint), '', ...(came.length === 0 ? [] : [...came, '']), lastWords(run, reach)];
+  return [
+    ...head,
+    '',
+    ...formatTable(rows, paint),
+    '',
+    ...(came.length === 0 ? [] : [...came, '']),
+    lastWords(run, reach),
+  ];
 }
 
 function detailsOf({ status, attempts, startedWallMs, endedWallMs, outputBytes, reason }: StepState): string {
-  const took = startedWallMs !== undefined && endedWallMs !== undefined && `${duration(endedWallMs - startedWallMs)}`;
+  const took =
+    startedWallMs !== undefined && endedWallMs !== undefined && `${formatDuration(endedWallMs - startedWallMs)}`;
   return [
     took,
     attempts > 1 && `attempt ${attempts}`,

@@ -14,16 +14,16 @@ import { SwitchgearError } from '../../core/error.ts';
 import type { PolicyInput } from '../../guard/api.ts';
 import type { CheckedPolicy } from '../../policy/index.ts';
 import type { Approver } from '../../ports/approver.ts';
-import { exitCodes, readArgs, type Said, type Terminal, usageError } from '../command.ts';
-import { effectivePolicy } from '../policy-option.ts';
+import { exitCodes, type ParsedArgs, readArgs, type Terminal, usageError } from '../command.ts';
+import { loadEffectivePolicy } from '../policy-option.ts';
 import { type CrossProcessStore, findStoreAddress, withStore } from '../store-option.ts';
-import { plain } from '../terminal-table.ts';
+import { sanitizeText } from '../terminal-table.ts';
 import { findAbilities } from './abilities.ts';
 import { liveLines } from './live-output.ts';
 import { exitOf, lastWords } from './report.ts';
 import { fullId, reachOf, withoutAbilities } from './runs.ts';
 
-const switches = ['--json', '--explain', '--no-wait', '--verbose'];
+const knownSwitches = ['--json', '--explain', '--no-wait', '--verbose'];
 
 /** What can be wrong with how a run was asked for: nothing ran. */
 const askedWrongly = new Set([
@@ -42,21 +42,21 @@ const askedWrongly = new Set([
 
 export async function runChain(args: readonly string[], terminal: Terminal): Promise<number> {
   const { params, rest } = takeParams(args);
-  const said = readArgs(rest, switches, 1, ['--store', '--policy', '--mcp', '--plan', '--id']);
-  const [file] = said.words;
+  const parsedArgs = readArgs(rest, knownSwitches, 1, ['--store', '--policy', '--mcp', '--plan', '--id']);
+  const [file] = parsedArgs.positionals;
   if (file === undefined) throw usageError('chain run: say which file');
   return toldWrong(terminal, async () => {
     const path = resolve(terminal.cwd, file);
-    const { policy } = effectivePolicy(said.given.get('--policy'), terminal);
+    const { policy } = loadEffectivePolicy(parsedArgs.values.get('--policy'), terminal);
     const { chain, problems, warnings } = readChain(readText(path, file), file, policy.settings.ruleSettings);
     if (chain === undefined) throw chainError(file, problems);
-    for (const each of warnings) terminal.err(plain(`warning: ${lineOf(each, file)}`));
-    const modelText = planOf(said, terminal);
-    const id = said.given.get('--id');
-    const sources = sourcesIn(said, terminal, policy, dirname(path));
+    for (const each of warnings) terminal.err(sanitizeText(`warning: ${lineOf(each, file)}`));
+    const modelText = planOf(parsedArgs, terminal);
+    const id = parsedArgs.values.get('--id');
+    const sources = sourcesIn(parsedArgs, terminal, policy, dirname(path));
     const more = { ...(id !== undefined && { id }), ...(modelText && { modelText }), origin: path };
     return begin(
-      said,
+      parsedArgs,
       terminal,
       policy,
       async () => sources,
@@ -66,16 +66,16 @@ export async function runChain(args: readonly string[], terminal: Terminal): Pro
 }
 
 export async function resumeChain(args: readonly string[], terminal: Terminal): Promise<number> {
-  const said = readArgs(args, switches, 1, ['--store', '--policy', '--mcp']);
-  const [id] = said.words;
+  const parsedArgs = readArgs(args, knownSwitches, 1, ['--store', '--policy', '--mcp']);
+  const [id] = parsedArgs.positionals;
   if (id === undefined) throw usageError('chain resume: say which run; switchgear chain list names them');
   return toldWrong(terminal, () => {
-    const { policy } = effectivePolicy(said.given.get('--policy'), terminal);
+    const { policy } = loadEffectivePolicy(parsedArgs.values.get('--policy'), terminal);
     const sources = async (store: CrossProcessStore) => {
       const { origin } = await withoutAbilities(store).show(await fullId(withoutAbilities(store), id));
-      return sourcesIn(said, terminal, policy, folderOf(origin, terminal));
+      return sourcesIn(parsedArgs, terminal, policy, folderOf(origin, terminal));
     };
-    return begin(said, terminal, policy, sources, async (chains, signal, wait) =>
+    return begin(parsedArgs, terminal, policy, sources, async (chains, signal, wait) =>
       chains.resume(await fullId(chains, id), { signal, wait }),
     );
   });
@@ -86,40 +86,40 @@ function folderOf(origin: string | undefined, { cwd, err }: Terminal): string {
   if (origin === undefined) return cwd;
   const folder = dirname(origin);
   if (existsSync(folder)) return folder;
-  err(plain(`warning: there is no folder ${folder} here, where the chain was: going on in ${cwd}`));
+  err(sanitizeText(`warning: there is no folder ${folder} here, where the chain was: going on in ${cwd}`));
   return cwd;
 }
 
-function sourcesIn({ given, on }: Said, terminal: Terminal, { settings }: CheckedPolicy, folder: string) {
-  return findAbilities(given.get('--mcp'), folder, settings.abilities, on.has('--verbose'), terminal);
+function sourcesIn({ values, switches }: ParsedArgs, terminal: Terminal, { settings }: CheckedPolicy, folder: string) {
+  return findAbilities(values.get('--mcp'), folder, settings.abilities, switches.has('--verbose'), terminal);
 }
 
 /** Sets up what a run needs, has it run, and tells how it ended. */
 async function begin(
-  said: Said,
+  parsedArgs: ParsedArgs,
   terminal: Terminal,
   policy: CheckedPolicy,
   sources: (store: CrossProcessStore) => Promise<readonly AbilitySource[]>,
   go: (chains: Chains, signal: AbortSignal, wait: boolean) => Promise<RunState>,
 ): Promise<number> {
-  const { on } = said;
-  const isTold = !on.has('--json');
-  return withStore(findStoreAddress(said, terminal), async (store) => {
+  const { switches } = parsedArgs;
+  const isTold = !switches.has('--json');
+  return withStore(findStoreAddress(parsedArgs, terminal), async (store) => {
     const stop = new AbortController();
-    const reach = reachOf(said, store.clock);
+    const reach = reachOf(parsedArgs, store.clock);
     const abilities = await sources(store);
     const chains = createChains({
       policy: policy as unknown as PolicyInput,
       env: terminal.env,
       store,
       approver: approverAt(terminal, store, stop),
-      log: on.has('--verbose') ? terminal.err : 'silent',
+      log: switches.has('--verbose') ? terminal.err : 'silent',
       abilities,
-      ...(isTold && { onRun: liveLines(terminal, { explain: on.has('--explain'), options: reach.options }) }),
+      ...(isTold && { onRun: liveLines(terminal, { explain: switches.has('--explain'), options: reach.options }) }),
     });
     const hear = listen(stop, terminal);
     try {
-      const run = await go(chains, stop.signal, !on.has('--no-wait'));
+      const run = await go(chains, stop.signal, !switches.has('--no-wait'));
       terminal.out(isTold ? lastWords(run, reach) : JSON.stringify(run, null, 2));
       return exitOf(run);
     } finally {
@@ -168,7 +168,7 @@ async function toldWrong(terminal: Terminal, work: () => Promise<number>): Promi
     return await work();
   } catch (error) {
     if (!(error instanceof SwitchgearError) || !askedWrongly.has(error.code)) throw error;
-    for (const line of error.message.split('\n')) terminal.err(`switchgear: ${plain(line)}`);
+    for (const line of error.message.split('\n')) terminal.err(`switchgear: ${sanitizeText(line)}`);
     return exitCodes.usage;
   }
 }
@@ -193,8 +193,8 @@ function takeParams(args: readonly string[]) {
 }
 
 /** The text of the model that made the plan; its rules may only tighten. */
-function planOf({ given }: Said, { cwd }: Terminal): string | undefined {
-  const file = given.get('--plan');
+function planOf({ values }: ParsedArgs, { cwd }: Terminal): string | undefined {
+  const file = values.get('--plan');
   if (file === undefined) return undefined;
   try {
     return readFileSync(resolve(cwd, file), 'utf8');

@@ -5,16 +5,16 @@ import { type Chains, createChains } from '../../chains/run/chains.ts';
 import { isOver } from '../../chains/run/state/transitions.ts';
 import { SwitchgearError } from '../../core/error.ts';
 import type { Clock } from '../../ports/clock.ts';
-import { exitCodes, readArgs, type Said, type Terminal, usageError } from '../command.ts';
+import { exitCodes, type ParsedArgs, readArgs, type Terminal, usageError } from '../command.ts';
 import { type CrossProcessStore, findStoreAddress, storeExists, withStore } from '../store-option.ts';
-import { painter, plain, table } from '../terminal-table.ts';
-import { duration, lastWords, type Reach, runPage, statusCell } from './report.ts';
+import { createPaint, formatTable, sanitizeText } from '../terminal-table.ts';
+import { formatDuration, lastWords, type Reach, runPage, statusCell } from './report.ts';
 
 /** How a run on this store is reached again: with what was said, which a shell must take as one word. */
-export function reachOf({ given }: Said, clock: Clock): Reach {
+export function reachOf({ values }: ParsedArgs, clock: Clock): Reach {
   const option = (name: string, value: string | undefined) => (value === undefined ? '' : ` ${name} ${word(value)}`);
-  const options = option('--store', given.get('--store'));
-  return { clock, options, more: option('--policy', given.get('--policy')) + option('--mcp', given.get('--mcp')) };
+  const options = option('--store', values.get('--store'));
+  return { clock, options, more: option('--policy', values.get('--policy')) + option('--mcp', values.get('--mcp')) };
 }
 
 function word(text: string): string {
@@ -37,24 +37,24 @@ export function withoutAbilities(store: CrossProcessStore): Chains {
 }
 
 async function withRuns<T>(
-  said: Said,
+  parsedArgs: ParsedArgs,
   terminal: Terminal,
   work: (chains: Chains, clock: Clock) => Promise<T>,
 ): Promise<T> {
-  const address = findStoreAddress(said, terminal);
+  const address = findStoreAddress(parsedArgs, terminal);
   if (!storeExists(address)) throw new SwitchgearError('unknown_run', `nobody has used the store ${address.name} yet`);
   return withStore(address, (store) => work(withoutAbilities(store), store.clock));
 }
 
 export async function listChains(args: readonly string[], terminal: Terminal): Promise<number> {
-  const said = readArgs(args, ['--json', '--all'], 0, ['--store']);
-  const all = storeExists(findStoreAddress(said, terminal))
-    ? await withRuns(said, terminal, (chains) => chains.list())
+  const parsedArgs = readArgs(args, ['--json', '--all'], 0, ['--store']);
+  const all = storeExists(findStoreAddress(parsedArgs, terminal))
+    ? await withRuns(parsedArgs, terminal, (chains) => chains.list())
     : [];
   const runs = all
-    .filter((run) => said.on.has('--all') || !isOver(run))
+    .filter((run) => parsedArgs.switches.has('--all') || !isOver(run))
     .toSorted((one, other) => other.startedWallMs - one.startedWallMs);
-  if (said.on.has('--json')) {
+  if (parsedArgs.switches.has('--json')) {
     terminal.out(JSON.stringify(runs, null, 2));
     return exitCodes.ok;
   }
@@ -63,64 +63,68 @@ export async function listChains(args: readonly string[], terminal: Terminal): P
     statusCell(status),
     { text: chain },
     { text: `${passed} of ${steps} steps` },
-    { text: `${duration(Date.now() - startedWallMs)} ago` },
+    { text: `${formatDuration(Date.now() - startedWallMs)} ago` },
     { text: end?.message ?? '', style: 'dim' as const },
   ]);
-  for (const line of table(rows, painter(terminal))) terminal.out(line);
+  for (const line of formatTable(rows, createPaint(terminal))) terminal.out(line);
   if (rows.length === 0) {
     const more = all.length === 0 ? '' : `; switchgear chain list --all shows ${all.length} that are over`;
-    terminal.out(said.on.has('--all') ? 'There are no runs.' : `No run is under way${more}.`);
+    terminal.out(parsedArgs.switches.has('--all') ? 'There are no runs.' : `No run is under way${more}.`);
   }
   return exitCodes.ok;
 }
 
 export async function showChain(args: readonly string[], terminal: Terminal): Promise<number> {
-  const said = readArgs(args, ['--json', '--outputs'], 1, ['--store']);
-  const name = idIn(said, 'show');
-  await withRuns(said, terminal, async (chains, clock) => {
+  const parsedArgs = readArgs(args, ['--json', '--outputs'], 1, ['--store']);
+  const name = idIn(parsedArgs, 'show');
+  await withRuns(parsedArgs, terminal, async (chains, clock) => {
     const id = await fullId(chains, name);
     const run = await chains.show(id);
-    const outputs = said.on.has('--outputs') ? await chains.outputs(id) : undefined;
-    if (said.on.has('--json')) terminal.out(JSON.stringify({ ...run, ...(outputs && { outputs }) }, null, 2));
-    else for (const line of runPage(run, outputs, reachOf(said, clock), painter(terminal))) terminal.out(line);
+    const outputs = parsedArgs.switches.has('--outputs') ? await chains.outputs(id) : undefined;
+    if (parsedArgs.switches.has('--json'))
+      terminal.out(JSON.stringify({ ...run, ...(outputs && { outputs }) }, null, 2));
+    else
+      for (const line of runPage(run, outputs, reachOf(parsedArgs, clock), createPaint(terminal))) terminal.out(line);
   });
   return exitCodes.ok;
 }
 
 export async function cancelChain(args: readonly string[], terminal: Terminal): Promise<number> {
-  const said = readArgs(args, ['--json'], 1, ['--store', '--by']);
-  const name = idIn(said, 'cancel');
-  await withRuns(said, terminal, async (chains, clock) => {
-    const run = await chains.cancel(await fullId(chains, name), byWhom(said));
-    terminal.out(said.on.has('--json') ? JSON.stringify(run, null, 2) : lastWords(run, reachOf(said, clock)));
+  const parsedArgs = readArgs(args, ['--json'], 1, ['--store', '--by']);
+  const name = idIn(parsedArgs, 'cancel');
+  await withRuns(parsedArgs, terminal, async (chains, clock) => {
+    const run = await chains.cancel(await fullId(chains, name), byWhom(parsedArgs));
+    terminal.out(
+      parsedArgs.switches.has('--json') ? JSON.stringify(run, null, 2) : lastWords(run, reachOf(parsedArgs, clock)),
+    );
   });
   return exitCodes.ok;
 }
 
 export async function resolveChain(args: readonly string[], terminal: Terminal): Promise<number> {
-  const said = readArgs(args, ['--json'], 2, ['--store', '--by', '--output']);
-  const name = idIn(said, 'resolve');
-  const how = said.words[1];
+  const parsedArgs = readArgs(args, ['--json'], 2, ['--store', '--by', '--output']);
+  const name = idIn(parsedArgs, 'resolve');
+  const how = parsedArgs.positionals[1];
   if (how !== 'done' && how !== 'redo') throw usageError('chain resolve: say whether it was done, or is to be redone');
-  const output = outputIn(said, how);
-  await withRuns(said, terminal, async (chains, clock) => {
-    const by = byWhom(said);
+  const output = outputIn(parsedArgs, how);
+  await withRuns(parsedArgs, terminal, async (chains, clock) => {
+    const by = byWhom(parsedArgs);
     const run = await chains.resolve(await fullId(chains, name), how, { by, ...(output && { output: output.value }) });
-    if (said.on.has('--json')) return terminal.out(JSON.stringify(run, null, 2));
-    const { options } = reachOf(said, clock);
-    terminal.out(`Settled by ${plain(by)}. Go on: switchgear chain resume ${run.id}${options}`);
+    if (parsedArgs.switches.has('--json')) return terminal.out(JSON.stringify(run, null, 2));
+    const { options } = reachOf(parsedArgs, clock);
+    terminal.out(`Settled by ${sanitizeText(by)}. Go on: switchgear chain resume ${run.id}${options}`);
   });
   return exitCodes.ok;
 }
 
-function idIn({ words }: Said, verb: string): string {
-  const [id] = words;
+function idIn({ positionals }: ParsedArgs, verb: string): string {
+  const [id] = positionals;
   if (id === undefined || id === '') throw usageError(`chain ${verb}: say which run; switchgear chain list names them`);
   return id;
 }
 
-function outputIn({ given }: Said, how: 'done' | 'redo'): { readonly value: unknown } | undefined {
-  const text = given.get('--output');
+function outputIn({ values }: ParsedArgs, how: 'done' | 'redo'): { readonly value: unknown } | undefined {
+  const text = values.get('--output');
   if (text === undefined) return undefined;
   if (how === 'redo') throw usageError('chain resolve: a step that is redone gives its own output');
   try {
@@ -130,6 +134,6 @@ function outputIn({ given }: Said, how: 'done' | 'redo'): { readonly value: unkn
   }
 }
 
-function byWhom({ given }: Said): string {
-  return given.get('--by') ?? userName();
+function byWhom({ values }: ParsedArgs): string {
+  return values.get('--by') ?? userName();
 }

@@ -11,25 +11,25 @@ import { resolveBreaker } from '../../core/resolve-settings.ts';
 import type { BreakerSettings } from '../../core/settings.ts';
 import { hasCounted, type StoredBreaker, storedBreakers } from '../../operator/breakers.ts';
 import type { Change } from '../../ports/store.ts';
-import { type Command, exitCodes, readArgs, type Said, type Terminal, usageError } from '../command.ts';
-import { effectivePolicy } from '../policy-option.ts';
+import { type Command, exitCodes, type ParsedArgs, readArgs, type Terminal, usageError } from '../command.ts';
+import { loadEffectivePolicy } from '../policy-option.ts';
 import { type CrossProcessStore, findStoreAddress, withStore } from '../store-option.ts';
-import { count, plain, span } from '../terminal-table.ts';
+import { formatCount, formatTimeSpan, sanitizeText } from '../terminal-table.ts';
 import { give, givenOrder, reasonOf, targetOf } from './send-order.ts';
 
 export const trip: Command = {
   usage: ['trip TOOL [--for SECS]           open the breakers of a tool by hand, in every process on a store'],
   async run(args, terminal) {
-    const said = readArgs(args, ['--json'], 1, ['--store', '--for', '--reason']);
-    const [tool] = said.words;
+    const parsedArgs = readArgs(args, ['--json'], 1, ['--store', '--for', '--reason']);
+    const [tool] = parsedArgs.positionals;
     if (tool === undefined || tool === '') throw usageError('trip: say which tool');
-    const settings = tripSettings(said, tool, terminal);
-    const address = findStoreAddress(said, terminal);
+    const settings = tripSettings(parsedArgs, tool, terminal);
+    const address = findStoreAddress(parsedArgs, terminal);
     return withStore(address, async (store) => {
       const atMs = store.clock.nowMs();
       const lasts = settings.recovery === 'timed' ? { untilMs: atMs + settings.recoveryTimeoutSecs * 1000 } : {};
       const found = (await storedBreakers(store)).filter(({ name }) => name === tool);
-      const reason = reasonOf(said);
+      const reason = reasonOf(parsedArgs);
       await give(
         store,
         address,
@@ -37,12 +37,13 @@ export const trip: Command = {
         (orders) => ({ ...orders, trips: withOrder(orders.trips, { target: tool, atMs, reason, ...lasts }) }),
         found.slice(0, storeBatchMax).map((each) => tripStep(store, each, openFor(settings, lasts, atMs), atMs)),
       );
-      if (said.on.has('--json')) {
+      if (parsedArgs.switches.has('--json')) {
         const opened = found.map(({ key }) => key);
         terminal.out(JSON.stringify({ tool, ...lasts, opened }, null, 2));
       } else {
-        const lasting = lasts.untilMs === undefined ? 'until it is reset' : `for ${span(lasts.untilMs - atMs)}`;
-        terminal.out(`${plain(tool)} is tripped ${lasting}. ${whichOpened(found.length)}`);
+        const lasting =
+          lasts.untilMs === undefined ? 'until it is reset' : `for ${formatTimeSpan(lasts.untilMs - atMs)}`;
+        terminal.out(`${sanitizeText(tool)} is tripped ${lasting}. ${whichOpened(found.length)}`);
       }
       return exitCodes.ok;
     });
@@ -53,13 +54,13 @@ function whichOpened(many: number): string {
   const others = 'open when they are called next';
   return many === 0
     ? `None of its breakers is stored yet; they ${others}.`
-    : `${count(many, 'breaker')} opened; others of that name ${others}.`;
+    : `${formatCount(many, 'breaker')} opened; others of that name ${others}.`;
 }
 
 /** How long: as said, else as the policy here has it. */
-function tripSettings({ given }: Said, tool: string, terminal: Terminal): BreakerSettings {
-  const secs = given.get('--for');
-  if (secs === undefined) return resolveBreaker(effectivePolicy(undefined, terminal).policy.settings, { tool });
+function tripSettings({ values }: ParsedArgs, tool: string, terminal: Terminal): BreakerSettings {
+  const secs = values.get('--for');
+  if (secs === undefined) return resolveBreaker(loadEffectivePolicy(undefined, terminal).policy.settings, { tool });
   const recoveryTimeoutSecs = /^\d+(\.\d+)?$/.test(secs) ? Number(secs) : 0;
   if (recoveryTimeoutSecs <= 0 || recoveryTimeoutSecs > secsMax) {
     throw usageError(`--for must be seconds, more than 0 and at most ${secsMax}, got ${JSON.stringify(secs)}`);
@@ -86,9 +87,9 @@ export const reset: Command = {
     'reset TOOL|--all                 close the breakers of a tool, or all of them, and forget what they counted',
   ],
   async run(args, terminal) {
-    const said = readArgs(args, ['--json', '--all'], 1, ['--store']);
-    const tool = targetOf(said, 'a tool');
-    const address = findStoreAddress(said, terminal);
+    const parsedArgs = readArgs(args, ['--json', '--all'], 1, ['--store']);
+    const tool = targetOf(parsedArgs, 'a tool');
+    const address = findStoreAddress(parsedArgs, terminal);
     return withStore(address, async (store) => {
       const all = await storedBreakers(store);
       const found = all.filter((each) => (tool ?? each.name) === each.name && hasCounted(each));
@@ -106,22 +107,28 @@ export const reset: Command = {
         const whose = tool === null ? 'no breaker' : `no breaker of ${JSON.stringify(tool)}`;
         throw new SwitchgearError('not_found', `${whose} has counted anything on ${address.name}: nothing to reset`);
       }
-      report(found, tool, said, terminal);
+      report(found, tool, parsedArgs, terminal);
       return exitCodes.ok;
     });
   },
 };
 
-function report(found: readonly StoredBreaker[], tool: string | null, { on }: Said, { out }: Terminal): void {
-  if (on.has('--json')) {
+function report(
+  found: readonly StoredBreaker[],
+  tool: string | null,
+  { switches }: ParsedArgs,
+  { out }: Terminal,
+): void {
+  if (switches.has('--json')) {
     out(JSON.stringify({ tool, reset: found.map(({ key }) => key) }, null, 2));
     return;
   }
-  const names = [...new Set(found.map(({ name }) => plain(name)))].toSorted().join(', ');
-  if (found.length === 0) out(`${plain(tool ?? 'all')}: the trip by hand is taken back.`);
-  else out(`${count(found.length, 'breaker')} reset: ${names}`);
+  const names = [...new Set(found.map(({ name }) => sanitizeText(name)))].toSorted().join(', ');
+  if (found.length === 0) out(`${sanitizeText(tool ?? 'all')}: the trip by hand is taken back.`);
+  else out(`${formatCount(found.length, 'breaker')} reset: ${names}`);
   const held = found.filter((each) => each.held);
-  if (held.length > 0) out(`${count(held.length, 'breaker')} held by a program: calls stay refused until it lets go.`);
+  if (held.length > 0)
+    out(`${formatCount(held.length, 'breaker')} held by a program: calls stay refused until it lets go.`);
 }
 
 function resetStep(store: CrossProcessStore, key: string, name: string, atMs: number): Change {

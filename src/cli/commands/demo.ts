@@ -7,6 +7,8 @@ export const command: Command = {
   usage: ['demo                             watch agents spiral and be stopped; needs no network and no key'],
   async run(args, terminal) {
     readArgs(args, [], 0);
-    return (await playDemo(terminal.out, terminal.coloured === true, terminal.leave)) ? exitCodes.ok : exitCodes.error;
+    return (await playDemo(terminal.out, terminal.coloured === true, terminal.stopSignal))
+      ? exitCodes.ok
+      : exitCodes.error;
   },
 };

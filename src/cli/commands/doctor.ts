@@ -22,13 +22,13 @@ export const command: Command = {
     'this machine, and sees whether a refused call is run. Exit codes: 0 all is well, 1 something is wrong.',
   ],
   async run(args, terminal) {
-    const said = readArgs(args, ['--real'], 1, ['--store']);
-    const [named] = said.words;
+    const parsedArgs = readArgs(args, ['--real'], 1, ['--store']);
+    const [named] = parsedArgs.positionals;
     if (named !== undefined && !Object.hasOwn(hosts, named)) {
       throw usageError(`doctor: say one of ${Object.keys(hosts).join(', ')}, or nothing`);
     }
     const wanted = named === undefined ? (Object.keys(hosts) as HostName[]) : [named as HostName];
-    const address = findStoreAddress(said, terminal);
+    const address = findStoreAddress(parsedArgs, terminal);
     const findings: Finding[] = [{ ok: true, says: `Node ${process.versions.node}` }];
     try {
       await withStore(address, async () => {});
@@ -40,7 +40,7 @@ export const command: Command = {
     for (const host of wanted) {
       const { isInstalled, found } = examine(host, named !== undefined, terminal);
       findings.push(...found);
-      if (!isInstalled || !said.on.has('--real')) continue;
+      if (!isInstalled || !parsedArgs.switches.has('--real')) continue;
       const { tryReal } = await import('./doctor-real.ts');
       findings.push(await tryReal(host, terminal));
     }
@@ -145,11 +145,11 @@ function tried(host: HostName, line: string, terminal: Terminal): Finding {
 
 function isDenied(host: HostName, stdout: string): boolean {
   try {
-    const said = JSON.parse(stdout) as {
+    const answer = JSON.parse(stdout) as {
       readonly decision?: string;
       readonly hookSpecificOutput?: { readonly permissionDecision?: string };
     };
-    return (host === 'gemini' ? said.decision : said.hookSpecificOutput?.permissionDecision) === 'deny';
+    return (host === 'gemini' ? answer.decision : answer.hookSpecificOutput?.permissionDecision) === 'deny';
   } catch {
     return false;
   }

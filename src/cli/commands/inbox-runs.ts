@@ -7,57 +7,65 @@ import { SwitchgearError } from '../../core/error.ts';
 import { reasonLengthMax } from '../../core/limits.ts';
 import { cardsOf, oneOf } from '../../operator/cards.ts';
 import { forgetRun, isAlive, type RunRecord, runsIn, turnRun } from '../../supervisor/run-record.ts';
-import { exitCodes, type Said, type Terminal, usageError } from '../command.ts';
+import { exitCodes, type ParsedArgs, type Terminal, usageError } from '../command.ts';
 import type { Wish } from '../run/halt-prompt.ts';
 import { goOnWith } from '../run/resume.ts';
 import { pauseRun } from '../run/run-pause.ts';
 import { type CrossProcessStore, type StoreAddress, storeWriteError } from '../store-option.ts';
-import { plain } from '../terminal-table.ts';
+import { sanitizeText } from '../terminal-table.ts';
 
-type Verb = (store: CrossProcessStore, said: Said, terminal: Terminal, address: StoreAddress) => Promise<number>;
+type Verb = (
+  store: CrossProcessStore,
+  parsedArgs: ParsedArgs,
+  terminal: Terminal,
+  address: StoreAddress,
+) => Promise<number>;
 
 const actionOf = { retry: 'retry_raised', narrow: 'narrow_scope', pause: 'pause', dismiss: 'dismiss' } as const;
 
 export const runVerbs: Readonly<Record<keyof typeof actionOf, Verb>> = {
-  retry: (store, said, terminal, address) => decide(store, said, terminal, address, { act: 'retry' }),
-  narrow(store, said, terminal, address) {
-    const prompt = said.words[2]?.trim();
+  retry: (store, parsedArgs, terminal, address) => decide(store, parsedArgs, terminal, address, { act: 'retry' }),
+  narrow(store, parsedArgs, terminal, address) {
+    const prompt = parsedArgs.positionals[2]?.trim();
     if (!prompt) throw usageError('say what it should do instead: switchgear inbox narrow ID "a smaller request"');
-    return decide(store, said, terminal, address, { act: 'narrow', prompt });
+    return decide(store, parsedArgs, terminal, address, { act: 'narrow', prompt });
   },
-  pause: (store, said, terminal, address) => decide(store, said, terminal, address, { act: 'pause' }),
-  dismiss: (store, said, terminal, address) => decide(store, said, terminal, address, { act: 'dismiss' }),
+  pause: (store, parsedArgs, terminal, address) => decide(store, parsedArgs, terminal, address, { act: 'pause' }),
+  dismiss: (store, parsedArgs, terminal, address) => decide(store, parsedArgs, terminal, address, { act: 'dismiss' }),
 };
 
 export const runUsage = [
   'inbox retry ID                   have a halted run go on, with the limit that it reached doubled',
   'inbox narrow ID "REQUEST"        have it start anew with a smaller request',
-  'inbox pause ID                   leave it as it is, until somebody has it go on',
+  'inbox pause ID                   leave it is, until somebody has it go on',
   'inbox dismiss ID                 close the card, and forget the run',
 ];
 
 async function decide(
   store: CrossProcessStore,
-  { words, given, on }: Said,
+  { positionals, values, switches }: ParsedArgs,
   terminal: Terminal,
   address: StoreAddress,
   wish: Exclude<Wish, { readonly act: 'leave' }>,
 ): Promise<number> {
-  const card = oneOf(await cardsOf(store), words[1]!, 'card');
+  const card = oneOf(await cardsOf(store), positionals[1]!, 'card');
   const run = (await runsIn(store)).find((each) => each.card === card.id);
   const isWaitedFor = run?.state === 'waiting' && isAlive(run.owner);
   if (run === undefined && (wish.act === 'retry' || wish.act === 'narrow')) {
-    throw new SwitchgearError('not_kept', `nothing is kept of what ${plain(card.id)} is about: start it again by hand`);
+    throw new SwitchgearError(
+      'not_kept',
+      `nothing is kept of what ${sanitizeText(card.id)} is about: start it again by hand`,
+    );
   }
   // The process that waits reads the new request there, once it sees the answer.
   if (isWaitedFor && wish.act === 'narrow') await turnRun(store, run.task, 'waiting', { prompt: wish.prompt });
-  const by = (given.get('--by') ?? userName()).slice(0, reasonLengthMax);
+  const by = (values.get('--by') ?? userName()).slice(0, reasonLengthMax);
   const turned = await answer(store, card, actionOf[wish.act], by, address);
   await store.shared.settled();
-  if (on.has('--json')) terminal.out(JSON.stringify(turned, null, 2));
-  const say = on.has('--json') ? () => undefined : terminal.out;
+  if (switches.has('--json')) terminal.out(JSON.stringify(turned, null, 2));
+  const say = switches.has('--json') ? () => undefined : terminal.out;
   if (isWaitedFor) {
-    say(`${plain(card.id)}: told to the process that waits for it`);
+    say(`${sanitizeText(card.id)}: told to the process that waits for it`);
     return exitCodes.ok;
   }
   switch (wish.act) {
@@ -65,12 +73,12 @@ async function decide(
     case 'narrow':
       return goOnWith(store, run!, wish, terminal);
     case 'pause': {
-      if (run !== undefined) say(`paused; its card is ${plain(pauseAgain(store, run, card).id)}`);
+      if (run !== undefined) say(`paused; its card is ${sanitizeText(pauseAgain(store, run, card).id)}`);
       return exitCodes.ok;
     }
     case 'dismiss':
       if (run !== undefined) forgetRun(store, run.task);
-      say(`dismissed ${plain(card.id)}`);
+      say(`dismissed ${sanitizeText(card.id)}`);
       return exitCodes.ok;
   }
 }
@@ -86,7 +94,7 @@ async function answer(
   by: string,
   address: StoreAddress,
 ): Promise<Card | undefined> {
-  const id = plain(card.id);
+  const id = sanitizeText(card.id);
   const { status, card: turned } = await answerQuestion(store, card.id, action, by);
   if (status === 'taken') return turned;
   if (status === 'unavailable') throw storeWriteError(address, 'it is away');
@@ -95,6 +103,6 @@ async function answer(
     'not_answered',
     before === undefined
       ? `${id} can be answered with ${actions.join(', ') || 'nothing any more'}, not with ${action}`
-      : `${id} was answered already: ${before} by ${plain(who)}`,
+      : `${id} was answered already: ${before} by ${sanitizeText(who)}`,
   );
 }

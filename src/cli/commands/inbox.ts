@@ -13,7 +13,7 @@ import { SwitchgearError } from '../../core/error.ts';
 import { reasonLengthMax } from '../../core/limits.ts';
 import { cardsOf, inOrder, isOpen, oneOf, stateOf, subjectOf } from '../../operator/cards.ts';
 import { reachOf } from '../chain/runs.ts';
-import { type Command, exitCodes, readArgs, type Said, type Terminal, usageError } from '../command.ts';
+import { type Command, exitCodes, type ParsedArgs, readArgs, type Terminal, usageError } from '../command.ts';
 import {
   type CrossProcessStore,
   findStoreAddress,
@@ -22,7 +22,7 @@ import {
   storeWriteError,
   withStore,
 } from '../store-option.ts';
-import { painter, plain, span, table } from '../terminal-table.ts';
+import { createPaint, formatTable, formatTimeSpan, sanitizeText } from '../terminal-table.ts';
 import { runUsage, runVerbs } from './inbox-runs.ts';
 
 const lasting: Readonly<Record<string, CardAction>> = {
@@ -31,7 +31,12 @@ const lasting: Readonly<Record<string, CardAction>> = {
   always: 'approve_always',
 };
 
-type Verb = (store: CrossProcessStore, said: Said, terminal: Terminal, address: StoreAddress) => Promise<number>;
+type Verb = (
+  store: CrossProcessStore,
+  parsedArgs: ParsedArgs,
+  terminal: Terminal,
+  address: StoreAddress,
+) => Promise<number>;
 
 const verbs: Readonly<Record<string, Verb>> = { list, show, approve, decline, standing, ...runVerbs };
 
@@ -45,33 +50,35 @@ export const command: Command = {
     ...runUsage,
   ],
   async run(args, terminal) {
-    const said = readArgs(args, ['--json', '--all'], args[0] === 'narrow' ? 3 : 2, [
+    const parsedArgs = readArgs(args, ['--json', '--all'], args[0] === 'narrow' ? 3 : 2, [
       '--store',
       '--for',
       '--by',
       '--drop',
     ]);
-    const [word = 'list', id] = said.words;
+    const [word = 'list', id] = parsedArgs.positionals;
     const verb = Object.hasOwn(verbs, word) ? verbs[word] : undefined;
     if (verb === undefined) throw usageError(`inbox ${word} is not known: use ${Object.keys(verbs).join(', ')}`);
     const isMeant = verb === show || verb === approve || verb === decline || Object.hasOwn(runVerbs, word);
     if (isMeant && !id) throw usageError(`say which card: switchgear inbox ${word} ID`);
     if (!isMeant && id !== undefined) throw usageError(`inbox ${word} takes no ${JSON.stringify(id)}`);
-    const address = findStoreAddress(said, terminal);
-    if (storeExists(address)) return withStore(address, (store) => verb(store, said, terminal, address));
-    if (isMeant || said.given.has('--drop')) {
+    const address = findStoreAddress(parsedArgs, terminal);
+    if (storeExists(address)) return withStore(address, (store) => verb(store, parsedArgs, terminal, address));
+    if (isMeant || parsedArgs.values.has('--drop')) {
       throw new SwitchgearError('not_found', `nobody has used the store ${address.name} yet`);
     }
-    terminal.out(said.on.has('--json') ? '[]' : 'Nobody waits for an answer: nobody has used this store yet.');
+    terminal.out(
+      parsedArgs.switches.has('--json') ? '[]' : 'Nobody waits for an answer: nobody has used this store yet.',
+    );
     return exitCodes.ok;
   },
 };
 
-async function list(store: CrossProcessStore, { on }: Said, terminal: Terminal): Promise<number> {
+async function list(store: CrossProcessStore, { switches }: ParsedArgs, terminal: Terminal): Promise<number> {
   const atMs = store.clock.nowMs();
   const all = inOrder(await cardsOf(store));
-  const cards = on.has('--all') ? all : all.filter((card) => isOpen(card, atMs));
-  if (on.has('--json')) terminal.out(JSON.stringify(cards, null, 2));
+  const cards = switches.has('--all') ? all : all.filter((card) => isOpen(card, atMs));
+  if (switches.has('--json')) terminal.out(JSON.stringify(cards, null, 2));
   else if (cards.length === 0) terminal.out('Nobody waits for an answer.');
   else {
     const shown = await Promise.all(cards.map(async (card) => (await lookAt(store, card)).card));
@@ -82,14 +89,18 @@ async function list(store: CrossProcessStore, { on }: Said, terminal: Terminal):
       stateOf(card, atMs),
       { text: card.evidence.at(-1) ?? card.code, style: 'dim' as const },
     ]);
-    for (const line of table(rows, painter(terminal))) terminal.out(line);
+    for (const line of formatTable(rows, createPaint(terminal))) terminal.out(line);
   }
   return exitCodes.ok;
 }
 
-async function show(store: CrossProcessStore, { words, on }: Said, terminal: Terminal): Promise<number> {
-  const kept = oneOf(await cardsOf(store), words[1]!, 'card');
-  if (on.has('--json')) {
+async function show(
+  store: CrossProcessStore,
+  { positionals, switches }: ParsedArgs,
+  terminal: Terminal,
+): Promise<number> {
+  const kept = oneOf(await cardsOf(store), positionals[1]!, 'card');
+  if (switches.has('--json')) {
     terminal.out(JSON.stringify(kept, null, 2));
     return exitCodes.ok;
   }
@@ -106,7 +117,7 @@ async function show(store: CrossProcessStore, { words, on }: Said, terminal: Ter
     ...(card.step?.rules ?? []).map((rule) => ['rule', rule]),
     ...(isOpen(card, atMs) ? [['answers', card.actions.join(', ')]] : []),
   ].map(([name = '', text = '']) => [{ text: name, style: 'dim' as const }, { text }]);
-  for (const line of table(rows, painter(terminal))) terminal.out(line);
+  for (const line of formatTable(rows, createPaint(terminal))) terminal.out(line);
   return exitCodes.ok;
 }
 
@@ -116,41 +127,53 @@ async function lookAt(store: CrossProcessStore, card: Card): Promise<{ readonly 
   return run === undefined ? { card } : { card: unveilOf(run.chain, run.params)(card), run };
 }
 
-function approve(store: CrossProcessStore, said: Said, terminal: Terminal, address: StoreAddress): Promise<number> {
-  const how = said.given.get('--for') ?? 'once';
+function approve(
+  store: CrossProcessStore,
+  parsedArgs: ParsedArgs,
+  terminal: Terminal,
+  address: StoreAddress,
+): Promise<number> {
+  const how = parsedArgs.values.get('--for') ?? 'once';
   const answer = Object.hasOwn(lasting, how) ? lasting[how] : undefined;
   if (answer === undefined) throw usageError(`--for must be once, run or always, got ${JSON.stringify(how)}`);
-  return say(store, said, terminal, address, answer);
+  return say(store, parsedArgs, terminal, address, answer);
 }
 
-function decline(store: CrossProcessStore, said: Said, terminal: Terminal, address: StoreAddress): Promise<number> {
-  return say(store, said, terminal, address, 'decline');
+function decline(
+  store: CrossProcessStore,
+  parsedArgs: ParsedArgs,
+  terminal: Terminal,
+  address: StoreAddress,
+): Promise<number> {
+  return say(store, parsedArgs, terminal, address, 'decline');
 }
 
 async function say(
   store: CrossProcessStore,
-  said: Said,
+  parsedArgs: ParsedArgs,
   terminal: Terminal,
   address: StoreAddress,
   answer: CardAction,
 ): Promise<number> {
-  const { words, given, on } = said;
+  const { positionals, values, switches } = parsedArgs;
   const atMs = store.clock.nowMs();
-  const card = oneOf(await cardsOf(store), words[1]!, 'card', (one) => isOpen(one, atMs));
-  const by = (given.get('--by') ?? userName()).slice(0, reasonLengthMax);
+  const card = oneOf(await cardsOf(store), positionals[1]!, 'card', (one) => isOpen(one, atMs));
+  const by = (values.get('--by') ?? userName()).slice(0, reasonLengthMax);
   const against = objection(card, answer, atMs);
   if (against !== undefined) throw new SwitchgearError('not_answered', against);
   const { status, card: turned } = await answerQuestion(store, card.id, answer, by);
   if (status === 'unavailable') throw storeWriteError(address, 'it is away');
   if (status !== 'taken' || turned === undefined) {
     const late = turned && objection(turned, answer, store.clock.nowMs());
-    throw new SwitchgearError('not_answered', late ?? `the card ${plain(card.id)} is gone`);
+    throw new SwitchgearError('not_answered', late ?? `the card ${sanitizeText(card.id)} is gone`);
   }
   await store.shared.settled();
-  if (on.has('--json')) terminal.out(JSON.stringify(turned, null, 2));
+  if (switches.has('--json')) terminal.out(JSON.stringify(turned, null, 2));
   else {
-    terminal.out(`${answer === 'decline' ? 'declined' : 'approved'} ${plain(card.id)}: ${plain(subjectOf(card))}`);
-    const next = await nextStep(store, said, turned);
+    terminal.out(
+      `${answer === 'decline' ? 'declined' : 'approved'} ${sanitizeText(card.id)}: ${sanitizeText(subjectOf(card))}`,
+    );
+    const next = await nextStep(store, parsedArgs, turned);
     if (next !== undefined) terminal.out(next);
   }
   return exitCodes.ok;
@@ -158,38 +181,49 @@ async function say(
 
 /** Why a card takes no such answer, or undefined. */
 function objection(card: Card, answer: CardAction, atMs: number): string | undefined {
-  const id = plain(card.id);
-  if (card.answer !== undefined) return `${id} was answered already: ${card.answer} by ${plain(card.by ?? 'somebody')}`;
+  const id = sanitizeText(card.id);
+  if (card.answer !== undefined)
+    return `${id} was answered already: ${card.answer} by ${sanitizeText(card.by ?? 'somebody')}`;
   if (!isOpen(card, atMs)) {
-    const ago = card.expiresAtMs === undefined ? '' : `, ${span(atMs - card.expiresAtMs)} ago`;
+    const ago = card.expiresAtMs === undefined ? '' : `, ${formatTimeSpan(atMs - card.expiresAtMs)} ago`;
     return `${id} has expired${ago}: whoever asked did not go on`;
   }
   if (card.actions.includes(answer)) return undefined;
-  if (card.kind !== 'ask') return `${id} asks nothing: it tells that ${plain(card.evidence[0] ?? card.code)}`;
+  if (card.kind !== 'ask') return `${id} asks nothing: it tells that ${sanitizeText(card.evidence[0] ?? card.code)}`;
   return `${id} can be answered with ${card.actions.join(', ')}, not with ${answer}`;
 }
 
 /** What to type next where nobody waits for the answer any more. */
-async function nextStep(store: CrossProcessStore, said: Said, { step }: Card): Promise<string | undefined> {
+async function nextStep(store: CrossProcessStore, parsedArgs: ParsedArgs, { step }: Card): Promise<string | undefined> {
   if (step === undefined) return undefined;
   const run = await loadRun(store, step.run).catch((): undefined => undefined);
   if (run?.status !== 'waiting') return undefined;
   const isLeft = run.owner === undefined || isGone(run.owner, store.clock.nowMs());
-  const { options } = reachOf(said, store.clock);
-  return isLeft ? `Nobody runs it now; go on with: switchgear chain resume ${plain(run.id)}${options}` : undefined;
+  const { options } = reachOf(parsedArgs, store.clock);
+  return isLeft
+    ? `Nobody runs it now; go on with: switchgear chain resume ${sanitizeText(run.id)}${options}`
+    : undefined;
 }
 
-async function standing(store: CrossProcessStore, { given, on }: Said, terminal: Terminal): Promise<number> {
+async function standing(
+  store: CrossProcessStore,
+  { values, switches }: ParsedArgs,
+  terminal: Terminal,
+): Promise<number> {
   const all = await listStanding(store);
-  const wanted = given.get('--drop');
+  const wanted = values.get('--drop');
   if (wanted !== undefined) {
     const one = oneOf(all, wanted, 'standing approval');
-    await dropStanding(store, one, (given.get('--by') ?? userName()).slice(0, reasonLengthMax));
+    await dropStanding(store, one, (values.get('--by') ?? userName()).slice(0, reasonLengthMax));
     await store.shared.settled();
-    terminal.out(on.has('--json') ? JSON.stringify(one, null, 2) : `dropped ${one.id}: ${plain(one.chain)} asks again`);
-  } else if (on.has('--json')) terminal.out(JSON.stringify(all, null, 2));
+    terminal.out(
+      switches.has('--json')
+        ? JSON.stringify(one, null, 2)
+        : `dropped ${one.id}: ${sanitizeText(one.chain)} asks again`,
+    );
+  } else if (switches.has('--json')) terminal.out(JSON.stringify(all, null, 2));
   else if (all.length === 0) terminal.out('Nothing was approved for good.');
-  else for (const line of table(all.map(standingRow), painter(terminal))) terminal.out(line);
+  else for (const line of formatTable(all.map(standingRow), createPaint(terminal))) terminal.out(line);
   return exitCodes.ok;
 }
 

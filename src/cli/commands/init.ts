@@ -15,7 +15,7 @@ import {
   withHooks,
   withoutHooks,
 } from '../../hooks/install/settings-files.ts';
-import { type Command, exitCodes, readArgs, type Said, type Terminal, usageError } from '../command.ts';
+import { type Command, exitCodes, type ParsedArgs, readArgs, type Terminal, usageError } from '../command.ts';
 import { keepBefore, keptFor, show, writeSettings } from './init-file.ts';
 
 /** What a halt cannot do in Codex, for whoever installs or checks its hooks. */
@@ -34,32 +34,43 @@ export const command: Command = {
     '  --store STORE   --policy FILE   what the hooks are to use',
   ],
   run(args, terminal) {
-    const said = readArgs(args, ['--user', '--project', '--undo', '--dry-run'], 1, ['--http', '--store', '--policy']);
-    const host = hostOf(said.words[0])?.name;
+    const parsedArgs = readArgs(args, ['--user', '--project', '--undo', '--dry-run'], 1, [
+      '--http',
+      '--store',
+      '--policy',
+    ]);
+    const host = hostOf(parsedArgs.positionals[0])?.name;
     if (host === undefined) throw usageError(`init: say one of ${Object.keys(hosts).join(', ')}`);
-    if (said.on.has('--user') && said.on.has('--project')) throw usageError('init: say --user or --project, not both');
-    const named = settingsPath(host, said.on.has('--project'), homesOf(terminal));
+    if (parsedArgs.switches.has('--user') && parsedArgs.switches.has('--project'))
+      throw usageError('init: say --user or --project, not both');
+    const named = settingsPath(host, parsedArgs.switches.has('--project'), homesOf(terminal));
     const path = existsSync(named) ? realpathSync(named) : named; // A link stays a link.
     const before = existsSync(path) ? readFileSync(path, 'utf8') : undefined;
     const after = changed(path, () =>
-      said.on.has('--undo') ? undone(path, before, host, terminal) : done(before, host, said, terminal),
+      parsedArgs.switches.has('--undo')
+        ? undone(path, before, host, terminal)
+        : done(before, host, parsedArgs, terminal),
     );
     if (after === before) {
       terminal.out(`${path}: nothing to change`);
       return exitCodes.ok;
     }
     show(path, before ?? '', after ?? '', terminal);
-    if (said.on.has('--dry-run')) return exitCodes.ok;
-    keepBefore(path, said.on.has('--undo') ? undefined : { before: before ?? null, after: after ?? '' }, terminal);
+    if (parsedArgs.switches.has('--dry-run')) return exitCodes.ok;
+    keepBefore(
+      path,
+      parsedArgs.switches.has('--undo') ? undefined : { before: before ?? null, after: after ?? '' },
+      terminal,
+    );
     writeSettings(path, after);
-    for (const line of said.on.has('--undo') ? [] : adviceFor(host, said)) terminal.out(line);
+    for (const line of parsedArgs.switches.has('--undo') ? [] : adviceFor(host, parsedArgs)) terminal.out(line);
     return exitCodes.ok;
   },
 };
 
 /** What is told where the hooks ask a server: that it has to be there, in one sentence. */
-function adviceFor(host: HostName, { given }: Said): readonly string[] {
-  const url = given.get('--http');
+function adviceFor(host: HostName, { values }: ParsedArgs): readonly string[] {
+  const url = values.get('--http');
   if (url === undefined) return advice[host];
   const where = `${url.replace(/\/$/, '')}/hooks/${host}`;
   return [
@@ -94,8 +105,8 @@ function changed<T>(path: string, change: () => T): T {
   }
 }
 
-function done(before: string | undefined, host: HostName, said: Said, terminal: Terminal): string {
-  return withHooks(before ?? '', host, planOf(host, said, terminal));
+function done(before: string | undefined, host: HostName, parsedArgs: ParsedArgs, terminal: Terminal): string {
+  return withHooks(before ?? '', host, planOf(host, parsedArgs, terminal));
 }
 
 /** What was there before, byte for byte, where nobody changed anything since; else the rest of what is there now. */
@@ -107,17 +118,17 @@ function undone(path: string, now: string | undefined, host: HostName, terminal:
   return left === now || left.trim() !== '{}' || kept?.before !== null ? left : undefined;
 }
 
-export function planOf(host: HostName, { given, on }: Said, terminal: Terminal): HookPlan {
+export function planOf(host: HostName, { values, switches }: ParsedArgs, terminal: Terminal): HookPlan {
   const timeoutSecs = hookTimeoutMs / 1000;
-  const url = given.get('--http');
+  const url = values.get('--http');
   if (url !== undefined) {
     if (host !== 'claude-code') throw usageError(`init: ${host} knows no hooks over HTTP`);
     if (!/^https?:$/.test(URL.parse(url)?.protocol ?? '')) throw usageError(`--http must be an address, got ${url}`);
     return { run: { url: `${url.replace(/\/$/, '')}/hooks/${host}` }, timeoutSecs };
   }
-  const program = on.has('--project') ? onPath(terminal) : `${quoted(process.execPath)} ${quoted(binPath())}`;
+  const program = switches.has('--project') ? onPath(terminal) : `${quoted(process.execPath)} ${quoted(binPath())}`;
   const more = ['--store', '--policy'].flatMap((name) => {
-    const value = given.get(name);
+    const value = values.get(name);
     return value === undefined
       ? []
       : [` ${name} ${quoted(name === '--policy' ? resolve(terminal.cwd, value) : value)}`];

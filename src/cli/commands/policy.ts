@@ -3,7 +3,7 @@
 import { SwitchgearError } from '../../core/error.ts';
 import { adviceOn, explainPolicy, policySchema, settingsReference } from '../../policy/index.ts';
 import { type Command, exitCodes, readArgs, type Terminal, usageError } from '../command.ts';
-import { effectivePolicy, writtenPolicy } from '../policy-option.ts';
+import { loadEffectivePolicy, loadWrittenPolicy } from '../policy-option.ts';
 
 export const command: Command = {
   usage: [
@@ -35,8 +35,8 @@ export const command: Command = {
 };
 
 function check(args: readonly string[], terminal: Terminal): number {
-  const { words } = readArgs(args, [], 1);
-  const { policy, file } = writtenPolicy(words[0], terminal);
+  const { positionals } = readArgs(args, [], 1);
+  const { policy, file } = loadWrittenPolicy(positionals[0], terminal);
   if (file === undefined)
     throw new SwitchgearError(
       'policy_missing',
@@ -48,9 +48,9 @@ function check(args: readonly string[], terminal: Terminal): number {
 }
 
 function explain(args: readonly string[], terminal: Terminal): number {
-  const { words, on } = readArgs(args, ['--json'], 1);
-  const { policy, file } = effectivePolicy(words[0], terminal);
-  if (on.has('--json')) {
+  const { positionals, switches } = readArgs(args, ['--json'], 1);
+  const { policy, file } = loadEffectivePolicy(positionals[0], terminal);
+  if (switches.has('--json')) {
     const settings = [...policy.provenance].map(([path, origin]) => ({ path, ...origin }));
     terminal.out(JSON.stringify({ file: file ?? null, settings, advice: adviceOn(policy.settings) }, null, 2));
     return exitCodes.ok;

@@ -2,13 +2,13 @@
 
 import { delegationPolicyPrompt, protocolPrompt } from '../../core/messages/prompts.ts';
 import { type Command, exitCodes, readArgs } from '../command.ts';
-import { effectivePolicy } from '../policy-option.ts';
+import { loadEffectivePolicy } from '../policy-option.ts';
 
 export const command: Command = {
   usage: ['prompt [FILE]                    print what an agent should be told about breakers and delegation'],
   run(args, terminal) {
-    const { words } = readArgs(args, [], 1);
-    const { settings } = effectivePolicy(words[0], terminal).policy;
+    const { positionals } = readArgs(args, [], 1);
+    const { settings } = loadEffectivePolicy(positionals[0], terminal).policy;
     terminal.out(protocolPrompt(settings));
     terminal.out(delegationPolicyPrompt(settings.delegation.maxFailures));
     return exitCodes.ok;

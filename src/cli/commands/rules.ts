@@ -3,10 +3,10 @@
 import { explainCall, explainRules, type Row } from '../../core/controls/rules/evaluate.ts';
 import { printRule, type Rule } from '../../core/controls/rules/rule.ts';
 import { type Command, exitCodes, readArgs, type Terminal, usageError } from '../command.ts';
-import { count, painter, plain, table } from '../terminal-table.ts';
+import { createPaint, formatCount, formatTable, sanitizeText } from '../terminal-table.ts';
 import { planId, type RuleFile, readRuleFile } from './rules-file.ts';
 
-const options = ['--tool', '--args', '--outputs', '--params', '--agent', '--chain'];
+const valueOptions = ['--tool', '--args', '--outputs', '--params', '--agent', '--chain'];
 
 export const command: Command = {
   usage: [
@@ -22,34 +22,34 @@ export const command: Command = {
 };
 
 function lint(args: readonly string[], terminal: Terminal): number {
-  const { words, on } = readArgs(args, ['--json'], 1);
-  const name = nameOf(words);
+  const { positionals, switches } = readArgs(args, ['--json'], 1);
+  const name = nameOf(positionals);
   const { kind, count: rules, problems, warnings } = readRuleFile(name, terminal);
-  if (on.has('--json')) terminal.out(JSON.stringify({ file: name, kind, rules, problems, warnings }, null, 2));
+  if (switches.has('--json')) terminal.out(JSON.stringify({ file: name, kind, rules, problems, warnings }, null, 2));
   else {
-    for (const line of problems) terminal.out(plain(line));
-    for (const line of warnings) terminal.out(`warning: ${plain(line)}`);
-    if (problems.length === 0) terminal.out(`${name} is right: ${count(rules, 'rule')} (${kind}).`);
+    for (const line of problems) terminal.out(sanitizeText(line));
+    for (const line of warnings) terminal.out(`warning: ${sanitizeText(line)}`);
+    if (problems.length === 0) terminal.out(`${name} is right: ${formatCount(rules, 'rule')} (${kind}).`);
   }
   return problems.length === 0 ? exitCodes.ok : exitCodes.error;
 }
 
 function explain(args: readonly string[], terminal: Terminal): number {
-  const { words, on, given } = readArgs(args, ['--json'], 1, options);
-  const name = nameOf(words);
-  const tool = given.get('--tool');
+  const { positionals, switches, values } = readArgs(args, ['--json'], 1, valueOptions);
+  const name = nameOf(positionals);
+  const tool = values.get('--tool');
   if (tool === undefined)
     throw usageError('rules explain: say --tool NAME, the tool or ability that is about to be called');
   const file = readRuleFile(name, terminal);
   if (file.problems.length > 0) {
-    for (const line of file.problems) terminal.err(plain(line));
+    for (const line of file.problems) terminal.err(sanitizeText(line));
     return exitCodes.error;
   }
-  const rules = file.rules(objectOf(given, '--params') ?? {});
-  const rows = rowsOf(rules, file, tool, given);
+  const rules = file.rules(objectOf(values, '--params') ?? {});
+  const rows = rowsOf(rules, file, tool, values);
   // How often something ran is known to a store, not to a file.
   const uncounted = rules.filter(({ condition }) => condition.kind === 'frequency');
-  if (on.has('--json'))
+  if (switches.has('--json'))
     terminal.out(JSON.stringify({ file: name, tool, ...verdictOf(rows), rules: rows.map(rowData) }, null, 2));
   else for (const line of sheetOf(rows, uncounted, terminal)) terminal.out(line);
   return exitCodes.ok;
@@ -60,15 +60,15 @@ function rowsOf(
   rules: readonly Rule[],
   { kind, chain, settings }: RuleFile,
   tool: string,
-  given: ReadonlyMap<string, string>,
+  values: ReadonlyMap<string, string>,
 ): readonly Row[] {
-  const args = objectOf(given, '--args') ?? {};
-  const outputs = objectOf(given, '--outputs');
-  const agent = given.get('--agent');
+  const args = objectOf(values, '--args') ?? {};
+  const outputs = objectOf(values, '--outputs');
+  const agent = values.get('--agent');
   const isStep = kind === 'nyaya block' || outputs !== undefined;
-  const inChain = given.get('--chain') ?? chain?.id ?? (isStep ? planId : undefined);
+  const inChain = values.get('--chain') ?? chain?.id ?? (isStep ? planId : undefined);
   if (inChain === undefined) return explainCall(rules, { tool, agent: agent ?? 'agent', args: [args] }, settings);
-  const params = objectOf(given, '--params') ?? {};
+  const params = objectOf(values, '--params') ?? {};
   return explainRules(rules, { chain: inChain, ability: tool, outputs: outputs ?? {}, args, params, agent }, settings);
 }
 
@@ -103,20 +103,20 @@ function sheetOf(rows: readonly Row[], uncounted: readonly Rule[], terminal: Ter
     .filter((row) => row.fired && row.rule.action === verdict)
     .flatMap((row) => row.rule.reason ?? []);
   return [
-    ...(rows.length > 0 ? table([head, ...body], painter(terminal)) : []),
-    ...uncounted.map((rule) => `  not counted here: ${plain(printRule(rule))}`),
-    `${count(rows.length, 'rule')} looked, ${fired} fired: ${[verdict, ...reasons.map(plain)].join('; ')}`,
+    ...(rows.length > 0 ? formatTable([head, ...body], createPaint(terminal)) : []),
+    ...uncounted.map((rule) => `  not counted here: ${sanitizeText(printRule(rule))}`),
+    `${formatCount(rows.length, 'rule')} looked, ${fired} fired: ${[verdict, ...reasons.map(sanitizeText)].join('; ')}`,
   ];
 }
 
-function nameOf(words: readonly string[]): string {
-  const [name] = words;
+function nameOf(positionals: readonly string[]): string {
+  const [name] = positionals;
   if (name === undefined) throw usageError('rules: say which FILE');
   return name;
 }
 
-function objectOf(given: ReadonlyMap<string, string>, option: string): Readonly<Record<string, unknown>> | undefined {
-  const text = given.get(option);
+function objectOf(values: ReadonlyMap<string, string>, option: string): Readonly<Record<string, unknown>> | undefined {
+  const text = values.get(option);
   if (text === undefined) return undefined;
   try {
     const value: unknown = JSON.parse(text);

@@ -6,15 +6,15 @@ import { SwitchgearError } from '../../core/error.ts';
 import type { EntryBody } from '../../core/event.ts';
 import { ordersMax, reasonLengthMax } from '../../core/limits.ts';
 import type { Change, PendingEntry } from '../../ports/store.ts';
-import { type Said, usageError } from '../command.ts';
+import { type ParsedArgs, usageError } from '../command.ts';
 import { type CrossProcessStore, type StoreAddress, storeWriteError } from '../store-option.ts';
 
 export type Given = Extract<EntryBody, { readonly type: 'order-given' }>;
 
 /** The task or tool that is meant: one word, or `--all`, which is null. */
-export function targetOf({ words, on }: Said, what: string): string | null {
-  const [target] = words;
-  if (on.has('--all')) {
+export function targetOf({ positionals, switches }: ParsedArgs, what: string): string | null {
+  const [target] = positionals;
+  if (switches.has('--all')) {
     if (target !== undefined) throw usageError(`say ${what} or --all, not both`);
     return null;
   }
@@ -22,8 +22,8 @@ export function targetOf({ words, on }: Said, what: string): string | null {
   return target;
 }
 
-export function reasonOf({ given }: Said): string {
-  return (given.get('--reason') ?? '').slice(0, reasonLengthMax);
+export function reasonOf({ values }: ParsedArgs): string {
+  return (values.get('--reason') ?? '').slice(0, reasonLengthMax);
 }
 
 /** The entry that says who wanted what. */

@@ -15,7 +15,15 @@ import {
   storeExists,
   withStore,
 } from '../store-option.ts';
-import { type Cell, count, type Paint, painter, type Style, span, table } from '../terminal-table.ts';
+import {
+  createPaint,
+  formatCount,
+  formatTable,
+  formatTimeSpan,
+  type Paint,
+  type Style,
+  type TableCell,
+} from '../terminal-table.ts';
 
 const cardsShown = 1_000;
 
@@ -35,10 +43,10 @@ interface Status {
 export const command: Command = {
   usage: ['status                           show breakers, tasks, budgets, orders and open cards of a store'],
   async run(args, terminal) {
-    const said = readArgs(args, ['--json'], 0, ['--store']);
-    const address = findStoreAddress(said, terminal);
+    const parsedArgs = readArgs(args, ['--json'], 0, ['--store']);
+    const address = findStoreAddress(parsedArgs, terminal);
     const status = storeExists(address) ? await withStore(address, (store) => look(store, address)) : nothing(address);
-    if (said.on.has('--json')) terminal.out(JSON.stringify(status, null, 2));
+    if (parsedArgs.switches.has('--json')) terminal.out(JSON.stringify(status, null, 2));
     else for (const line of page(status, terminal)) terminal.out(line);
     return exitCodes.ok;
   },
@@ -72,7 +80,7 @@ async function look(store: CrossProcessStore, { name }: StoreAddress): Promise<S
 
 function page(status: Status, terminal: Terminal): readonly string[] {
   const { store, health, atMs, breakers, tasks, budgets, orders, cards } = status;
-  const paint = painter(terminal);
+  const paint = createPaint(terminal);
   const isWell = health.state === 'shared';
   const sections = [
     section(
@@ -92,36 +100,36 @@ function page(status: Status, terminal: Terminal): readonly string[] {
   return [`${store}  ${paint(health.reason, isWell ? 'dim' : 'red')}`, ...sections.flat(), ...calm];
 }
 
-function section(title: string, rows: readonly (readonly Cell[])[], paint: Paint): readonly string[] {
-  return rows.length === 0 ? [] : ['', paint(`${title} (${rows.length})`, 'bold'), ...table(rows, paint)];
+function section(title: string, rows: readonly (readonly TableCell[])[], paint: Paint): readonly string[] {
+  return rows.length === 0 ? [] : ['', paint(`${title} (${rows.length})`, 'bold'), ...formatTable(rows, paint)];
 }
 
 const order = { OPEN: 0, HALF_OPEN: 1, CLOSED: 2 } as const;
 const styles = { OPEN: 'red', HALF_OPEN: 'yellow', CLOSED: 'green' } as const;
-const words = { OPEN: 'open', HALF_OPEN: 'half-open', CLOSED: 'closed' } as const;
+const positionals = { OPEN: 'open', HALF_OPEN: 'half-open', CLOSED: 'closed' } as const;
 
 function worstFirst(one: StoredBreaker, other: StoredBreaker): number {
   return order[one.state] - order[other.state] || (one.name < other.name ? -1 : 1);
 }
 
-function breakerRow(breaker: StoredBreaker, atMs: number): readonly Cell[] {
+function breakerRow(breaker: StoredBreaker, atMs: number): readonly TableCell[] {
   const { name, state, failures, trips, cause, untilMs, held, scope, of, project } = breaker;
   const when = held
     ? 'held by hand'
     : state === 'OPEN'
       ? untilMs === undefined
         ? 'until it is reset'
-        : `next try in ${span(untilMs - atMs)}`
+        : `next try in ${formatTimeSpan(untilMs - atMs)}`
       : state === 'HALF_OPEN'
         ? 'the next call tries it'
-        : count(failures, 'failure');
+        : formatCount(failures, 'failure');
   const whose = [scope === 'all' || scope === 'project' ? '' : `${scope} ${of}`, project].filter(Boolean).join(' · ');
   return [
     { text: name },
-    { text: words[state], style: styles[state] },
+    { text: positionals[state], style: styles[state] },
     { text: when },
     { text: state === 'CLOSED' ? '' : cause },
-    { text: trips === 0 ? '' : count(trips, 'trip') },
+    { text: trips === 0 ? '' : formatCount(trips, 'trip') },
     { text: whose, style: 'dim' },
   ];
 }
@@ -133,12 +141,12 @@ const taskStyles: Readonly<Record<KnownTask['state'], Style>> = {
   lost: 'dim',
 };
 
-function taskRow({ id, agent, state, ageMs, halt, parent, used }: KnownTask): readonly Cell[] {
+function taskRow({ id, agent, state, ageMs, halt, parent, used }: KnownTask): readonly TableCell[] {
   const more = halt?.message ?? (state === 'lost' ? 'its process is gone' : parent === undefined ? '' : `of ${parent}`);
   return [
     { text: id },
     { text: state, style: taskStyles[state] },
-    { text: span(ageMs) },
+    { text: formatTimeSpan(ageMs) },
     { text: used === undefined ? '' : `${used.toolCalls} of ${used.maxToolCalls} calls` },
     { text: used === undefined || used.spendCents === 0 ? '' : `$${(used.spendCents / 100).toFixed(2)}` },
     { text: agent },
@@ -146,7 +154,7 @@ function taskRow({ id, agent, state, ageMs, halt, parent, used }: KnownTask): re
   ];
 }
 
-function budgetRow(budget: StoredBudget): readonly Cell[] {
+function budgetRow(budget: StoredBudget): readonly TableCell[] {
   const { scope, of, project, used, limit = Number.POSITIVE_INFINITY } = budget;
   const [what, when] = budgetWords(budget);
   const name = scope === 'global' ? 'everybody' : [scope, of ?? project].join(' ');
@@ -159,12 +167,14 @@ function budgetRow(budget: StoredBudget): readonly Cell[] {
 }
 
 /** What holds somebody back now; a halt is over once it is carried out. */
-function orderRows({ pauses, trips }: Orders, atMs: number): readonly (readonly Cell[])[] {
+function orderRows({ pauses, trips }: Orders, atMs: number): readonly (readonly TableCell[])[] {
   const rows = (word: string, all: string, list: readonly Order[]) =>
     list.map(({ target, reason, atMs: since, untilMs }) => [
       { text: word, style: 'yellow' as const },
       { text: target ?? all },
-      { text: untilMs === undefined ? `${span(atMs - since)} ago` : `${span(untilMs - atMs)} more` },
+      {
+        text: untilMs === undefined ? `${formatTimeSpan(atMs - since)} ago` : `${formatTimeSpan(untilMs - atMs)} more`,
+      },
       { text: reason, style: 'dim' as const },
     ]);
   return [...rows('pause', 'every task', pauses), ...rows('trip', 'every tool', trips)];
@@ -172,7 +182,7 @@ function orderRows({ pauses, trips }: Orders, atMs: number): readonly (readonly 
 
 const cardStyles = { halt: 'red', ask: 'yellow', notice: undefined } as const;
 
-function cardRow({ id, kind, task, code, evidence }: Card): readonly Cell[] {
+function cardRow({ id, kind, task, code, evidence }: Card): readonly TableCell[] {
   return [
     { text: kind, style: cardStyles[kind] },
     { text: task },

@@ -7,20 +7,20 @@ import { entryLine } from '../../operator/entry-line.ts';
 import { entriesFrom, newest } from '../../operator/journal.ts';
 import { type Command, exitCodes, readArgs, type Terminal, usageError } from '../command.ts';
 import { type CrossProcessStore, findStoreAddress, storeExists, withStore } from '../store-option.ts';
-import { painter } from '../terminal-table.ts';
+import { createPaint } from '../terminal-table.ts';
 
 const pollMs = 250;
 
 export const command: Command = {
   usage: ['tail [-n N] [--follow]           print the last lines of the journal, and with --follow those that come'],
   async run(args, terminal) {
-    const said = readArgs(args, ['--json', '--follow', '-f'], 0, ['--store', '-n']);
-    const many = said.given.get('-n') ?? '20';
+    const parsedArgs = readArgs(args, ['--json', '--follow', '-f'], 0, ['--store', '-n']);
+    const many = parsedArgs.values.get('-n') ?? '20';
     if (!/^\d{1,9}$/.test(many)) throw usageError(`-n must be a whole number, got ${JSON.stringify(many)}`);
-    const address = findStoreAddress(said, terminal);
-    const follows = said.on.has('--follow') || said.on.has('-f');
+    const address = findStoreAddress(parsedArgs, terminal);
+    const follows = parsedArgs.switches.has('--follow') || parsedArgs.switches.has('-f');
     if (!follows && !storeExists(address)) return exitCodes.ok;
-    const print = printer(terminal, said.on.has('--json'));
+    const print = printer(terminal, parsedArgs.switches.has('--json'));
     await withStore(address, async (store) => {
       const first = await newest(store.shared, Math.min(Number(many), journalEntriesMax));
       for (const entry of first) print(entry);
@@ -34,7 +34,7 @@ async function follow(
   { shared }: CrossProcessStore,
   seq: number | undefined,
   print: (entry: Entry) => void,
-  { leave, err }: Terminal,
+  { stopSignal: leave, err }: Terminal,
 ): Promise<void> {
   const stopped = new AbortController();
   const stop = () => stopped.abort();
@@ -63,7 +63,7 @@ async function follow(
 /** Prints entries; a new day is said in a line of its own. */
 function printer(terminal: Terminal, asJson: boolean): (entry: Entry) => void {
   if (asJson) return (entry) => terminal.out(JSON.stringify(entry));
-  const paint = painter(terminal);
+  const paint = createPaint(terminal);
   let day = new Date().toDateString();
   return (entry) => {
     const then = new Date(entry.wallMs);

@@ -9,7 +9,7 @@ import { entriesFrom, lastSeq } from '../../operator/journal.ts';
 import { type KnownTask, knownTasks } from '../../operator/tasks.ts';
 import { type Command, exitCodes, readArgs, type Terminal } from '../command.ts';
 import { type CrossProcessStore, findStoreAddress, withStore } from '../store-option.ts';
-import { plain } from '../terminal-table.ts';
+import { sanitizeText } from '../terminal-table.ts';
 import { type Given, give, givenOrder, reasonOf, targetOf } from './send-order.ts';
 
 /** How long a command looks for what its order did. Gears look at least once a second. */
@@ -32,8 +32,8 @@ export const halt = commandOf(
     heard: 'task-halted',
     did: 'halted',
     states: ['running', 'paused'],
-    change: (orders, target, said, atMs) => {
-      const reason = said ? `an operator halted the task: ${said}` : 'an operator halted the task';
+    change: (orders, target, operatorReason, atMs) => {
+      const reason = operatorReason ? `an operator halted the task: ${operatorReason}` : 'an operator halted the task';
       return { ...orders, halts: withOrder(orders.halts, { target, atMs, reason }) };
     },
   },
@@ -46,8 +46,8 @@ export const pause = commandOf(
     heard: 'task-stopped',
     did: 'paused',
     states: ['running'],
-    change: (orders, target, said, atMs) => {
-      const reason = said ? `an operator paused the task: ${said}` : 'an operator paused the task';
+    change: (orders, target, operatorReason, atMs) => {
+      const reason = operatorReason ? `an operator paused the task: ${operatorReason}` : 'an operator paused the task';
       return { ...orders, pauses: withOrder(orders.pauses, { target, atMs, reason }) };
     },
   },
@@ -73,19 +73,19 @@ function commandOf(kind: Kind, usage: readonly string[]): Command {
     usage,
     async run(args, terminal) {
       const options = kind.order === 'resume' ? ['--store'] : ['--store', '--reason'];
-      const said = readArgs(args, ['--json', '--all'], 1, options);
-      const target = targetOf(said, 'a task');
-      const address = findStoreAddress(said, terminal);
+      const parsedArgs = readArgs(args, ['--json', '--all'], 1, options);
+      const target = targetOf(parsedArgs, 'a task');
+      const address = findStoreAddress(parsedArgs, terminal);
       return withStore(address, async (store) => {
         const meant = await tasksMeant(store, target, kind);
         const from = (await lastSeq(store.shared)) + 1;
-        const body = givenOrder(kind.order, target, reasonOf(said));
-        const given = await give(store, address, body, (orders, atMs) =>
+        const body = givenOrder(kind.order, target, reasonOf(parsedArgs));
+        const isSent = await give(store, address, body, (orders, atMs) =>
           kind.change(orders, target, body.reason, atMs),
         );
-        if (!given) throw nothingPaused(target, ordersOf(store).state);
+        if (!isSent) throw nothingPaused(target, ordersOf(store).state);
         const heard = await answers(store, from, kind, meant, target);
-        return tell(kind, target, meant, heard, said.on.has('--json'), terminal);
+        return tell(kind, target, meant, heard, parsedArgs.switches.has('--json'), terminal);
       });
     },
   };
@@ -137,11 +137,12 @@ function tell(
   const worked = heard.length > 0 || order === 'resume' || (order === 'pause' && target === null);
   if (asJson) out(JSON.stringify({ order, target, tasks: heard, silent }, null, 2));
   else {
-    for (const id of heard) out(order === 'resume' ? `${plain(id)} ${did}` : `${did} ${plain(id)}`);
+    for (const id of heard) out(order === 'resume' ? `${sanitizeText(id)} ${did}` : `${did} ${sanitizeText(id)}`);
     if (order === 'pause' && target === null) out('Tasks that begin are paused, too, until: switchgear resume --all');
-    if (order === 'resume' && heard.length === 0) out(`${plain(target ?? 'all tasks')}: the pause is taken back.`);
+    if (order === 'resume' && heard.length === 0)
+      out(`${sanitizeText(target ?? 'all tasks')}: the pause is taken back.`);
   }
-  if (silent.length > 0) err(`switchgear: no answer yet from ${silent.map(plain).join(', ')}; the order stands`);
+  if (silent.length > 0) err(`switchgear: no answer yet from ${silent.map(sanitizeText).join(', ')}; the order stands`);
   else if (!worked) err(`switchgear: nobody on this store runs ${target === null ? 'a task' : JSON.stringify(target)}`);
   return worked ? exitCodes.ok : exitCodes.error;
 }

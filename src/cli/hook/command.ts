@@ -17,8 +17,8 @@ export const command: Command = {
     'It prints one JSON object or nothing. Exit codes: 0, or 2 where the host has to block whatever it was.',
   ],
   async run(args, terminal) {
-    const said = readArgs(args, [], 1, ['--timeout', '--policy', '--store']);
-    const host = hostOf(said.words[0]);
+    const parsedArgs = readArgs(args, [], 1, ['--timeout', '--policy', '--store']);
+    const host = hostOf(parsedArgs.positionals[0]);
     if (host === undefined) throw usageError(`hook: say one of ${Object.keys(hosts).join(', ')}`);
     const payload = await readPayload(terminal);
     if (typeof payload === 'string') {
@@ -29,10 +29,10 @@ export const command: Command = {
     const event = host.read(payload);
     if (event.type === 'other' || event.type === 'session-started') return exitCodes.ok;
     const decision = await decided(event, async () => {
-      const timeoutMs = timeoutOf(said.given.get('--timeout'));
+      const timeoutMs = timeoutOf(parsedArgs.values.get('--timeout'));
       const { runHook } = await import('./run-hook.ts');
       const untilMs = Math.max(timeoutMs / 2, timeoutMs - hookMarginMs);
-      return runHook({ host, payload, event, said, terminal, untilMs });
+      return runHook({ host, payload, event, parsedArgs, terminal, untilMs });
     });
     return told(host.answer(event, decision), terminal);
   },

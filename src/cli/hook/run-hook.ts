@@ -20,23 +20,23 @@ import type { CheckedPolicy } from '../../policy/check/check-policy.ts';
 import type { Prices } from '../../ports/prices.ts';
 import { tellHalt, tellTool } from '../../supervisor/hook-mailbox.ts';
 import { isAlive, storedRun } from '../../supervisor/run-record.ts';
-import type { Said, Terminal } from '../command.ts';
+import type { ParsedArgs, Terminal } from '../command.ts';
 import { type CrossProcessStore, findStoreAddress, withStore } from '../store-option.ts';
 
 export interface HookRun {
   readonly host: HookHost;
   readonly payload: Payload;
   readonly event: Exclude<HookEvent, { readonly type: 'other' }>;
-  readonly said: Said;
+  readonly parsedArgs: ParsedArgs;
   readonly terminal: Terminal;
   readonly untilMs: number;
 }
 
 export async function runHook(run: HookRun): Promise<HookDecision> {
-  const { host, payload, event, said, terminal, untilMs } = run;
+  const { host, payload, event, parsedArgs, terminal, untilMs } = run;
   const { env } = terminal;
   const project = env.CLAUDE_PROJECT_DIR || env.GEMINI_PROJECT_DIR || event.cwd || terminal.cwd;
-  const policy = await policyOf(said.given.get('--policy'), { ...terminal, cwd: project });
+  const policy = await policyOf(parsedArgs.values.get('--policy'), { ...terminal, cwd: project });
   const work = async (store: CrossProcessStore) => {
     const joined = await joinedRun(store, env);
     const isWatched = joined?.isWatched === true;
@@ -92,7 +92,7 @@ export async function runHook(run: HookRun): Promise<HookDecision> {
   for (;;) {
     try {
       // A hook has no time to read the whole file.
-      return await withStore(findStoreAddress(said, terminal), work, {
+      return await withStore(findStoreAddress(parsedArgs, terminal), work, {
         verify: false,
         isBrief: terminal.isBrief === true,
       });
@@ -140,13 +140,17 @@ async function joinedRun(
 }
 
 /** The policy in force; undefined where nobody wrote one, so that its parsers need not be loaded. */
-async function policyOf(given: string | undefined, terminal: Terminal): Promise<CheckedPolicy | undefined> {
+async function policyOf(policyOption: string | undefined, terminal: Terminal): Promise<CheckedPolicy | undefined> {
   const own = /^SWITCHGEAR_(STORE|TASK|SESSION|RUN_\w+)$/;
   const isNamed = (name: string) => /^(SWITCHGEAR|BB_CIRCUIT_BREAKER)_/.test(name) && !own.test(name);
   const files = ['toml', 'yaml', 'yml', 'json'].map((end) => join(terminal.cwd, `switchgear.${end}`));
-  if (given === undefined && !Object.keys(terminal.env).some(isNamed) && !files.some((path) => existsSync(path))) {
+  if (
+    policyOption === undefined &&
+    !Object.keys(terminal.env).some(isNamed) &&
+    !files.some((path) => existsSync(path))
+  ) {
     return undefined;
   }
-  const { effectivePolicy } = await import('../policy-option.ts');
-  return effectivePolicy(given, { ...terminal, err: () => {} }).policy;
+  const { loadEffectivePolicy } = await import('../policy-option.ts');
+  return loadEffectivePolicy(policyOption, { ...terminal, err: () => {} }).policy;
 }

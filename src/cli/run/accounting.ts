@@ -58,7 +58,7 @@ const hasNews: ReadonlySet<AgentEvent['type']> = new Set(['tool_use', 'total', '
 export function runBooking(
   world: RunWorld,
   launched: Launched,
-  given: RunTask,
+  runTask: RunTask,
   onHalt: (halt: Refusal) => void,
 ): RunBooking {
   const { gear, store, terminal, clock } = world;
@@ -68,13 +68,13 @@ export function runBooking(
   const seen = evidence();
   const hooks = runHooks(gear, store, first);
   let microsAtHalt = 0;
-  let task = begin({ ...given.task, id: first });
+  let task = begin({ ...runTask.task, id: first });
   let booking = book();
   let watch: SessionWatch | undefined;
   let isLooking = false;
   let lookedMs = Number.NEGATIVE_INFINITY;
   let keptMs = clock.nowMs();
-  let record: RunRecord = { ...launched.record, ...(given.below && { below: given.below }) };
+  let record: RunRecord = { ...launched.record, ...(runTask.below && { below: runTask.below }) };
 
   function begin(options: TaskOptions): Task {
     // A person who thinks is no agent that is silent.
@@ -91,7 +91,7 @@ export function runBooking(
         onHalt(halt);
       },
       isTheirs: hooks.ask,
-      below: given.below,
+      below: runTask.below,
     });
     return made;
   }
@@ -126,7 +126,7 @@ export function runBooking(
     if (isInteractive && event.type === 'user' && event.by === 'person') {
       booking.end();
       task.end();
-      task = begin(given.task);
+      task = begin(runTask.task);
       booking = book();
     }
     if (booking.halt === undefined) seen.hear(event);

@@ -26,7 +26,7 @@ export interface Attempt extends Booked {
   readonly end: End;
 }
 
-export async function attempt(world: RunWorld, launched: Launched, given: RunTask): Promise<Attempt> {
+export async function attempt(world: RunWorld, launched: Launched, runTask: RunTask): Promise<Attempt> {
   const { options, clock, screen, emit } = world;
   const { agent, way, tree, watchdog, child, signal } = launched;
   let ending: Promise<Ended> | undefined;
@@ -35,7 +35,7 @@ export async function attempt(world: RunWorld, launched: Launched, given: RunTas
   const endAll = (by: 'SIGINT' | 'SIGTERM') => {
     ending ??= endTree(tree, clock, { signal: by, graceMs: options.graceMs, hurry: hurry.signal });
   };
-  const booking = runBooking(world, launched, given, () => endAll(signal));
+  const booking = runBooking(world, launched, runTask, () => endAll(signal));
   const done = (end: End): Attempt => {
     watchdog.dismiss();
     const how = end.how === 'ended' && end.code === 0 ? 'done' : 'error';

@@ -7,7 +7,7 @@ import { raisesMax } from '../../core/limits.ts';
 import type { TaskOptions } from '../../guard/api.ts';
 import { answerCard, retryOf } from '../../guard/extras/answer-card.ts';
 import { forgetRun, keepRun, type RunRecord, runOf } from '../../supervisor/run-record.ts';
-import { count } from '../terminal-table.ts';
+import { formatCount } from '../terminal-table.ts';
 import type { RunTask } from './accounting.ts';
 import { type Attempt, attempt, type End } from './attempt.ts';
 import type { RunWorld } from './context.ts';
@@ -53,7 +53,7 @@ function codeOf({ screen, emit }: RunWorld, { end, result }: Attempt): number {
         screen.say(`switchgear: the agent ended with code 0, but says that it failed: ${result.reason ?? 'no reason'}`);
       }
       if (end.leftBehind > 0)
-        screen.say(`switchgear: the agent ended and left ${count(end.leftBehind, 'program')} running`);
+        screen.say(`switchgear: the agent ended and left ${formatCount(end.leftBehind, 'program')} running`);
       emit('run', { type: 'run-ended', code: end.code });
       return end.code;
     case 'not-started':

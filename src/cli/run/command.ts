@@ -10,7 +10,7 @@ import { keepHeapSmall } from '../../supervisor/small-heap.ts';
 import type { Command, Terminal } from '../command.ts';
 import { findStoreAddress, withStore } from '../store-option.ts';
 import { launch, orEnd } from './launch.ts';
-import { type RunOptions, runOptions, withMapping } from './options.ts';
+import { parseRunOptions, type RunCommandOptions, withMapping } from './options.ts';
 
 export const command: Command = {
   usage: ['run [options] -- COMMAND …       run an agent, watch it, and end it when it spirals; see run --help'],
@@ -37,33 +37,33 @@ export const command: Command = {
     '1 and 2 where Switchgear itself could not begin.',
   ],
   async run(args, terminal) {
-    const options = runOptions(args, terminal);
-    return inStore(options, terminal, (store) => start(store, options, terminal));
+    const options = parseRunOptions(args, terminal);
+    return withRunStore(options, terminal, (store) => startRun(store, options, terminal));
   },
 };
 
-async function start(store: Store, given: RunOptions, terminal: Terminal): Promise<number> {
-  const session = given.session ?? (terminal.env.SWITCHGEAR_SESSION || `s-${freshName()}`);
+async function startRun(store: Store, parsedOptions: RunCommandOptions, terminal: Terminal): Promise<number> {
+  const session = parsedOptions.session ?? (terminal.env.SWITCHGEAR_SESSION || `s-${freshName()}`);
   // A policy that is wrong must be told before anything runs; where there is none, nothing can be wrong.
-  const written = hasPolicy(given, terminal) ? await policyOf(given, terminal) : undefined;
-  const options = written === undefined ? given : withMapping(given, written);
+  const earlyPolicy = hasPolicyFile(parsedOptions, terminal) ? await loadRunPolicy(parsedOptions, terminal) : undefined;
+  const options = earlyPolicy === undefined ? parsedOptions : withMapping(parsedOptions, earlyPolicy);
   const launched = await launch(store, options, terminal, options.command, session);
   return orEnd(launched, async () => {
     keepHeapSmall();
     const { runSession } = await import('./session.ts');
-    const policy = written ?? (await policyOf(options, terminal));
+    const policy = earlyPolicy ?? (await loadRunPolicy(options, terminal));
     const { agent } = launched.record;
     const begin = () => ({ command: options.command, task: { parent: null, limits: options.limits }, launched });
     return runSession({ store, options, terminal, policy, agent, session, begin });
   });
 }
 
-export async function policyOf(options: RunOptions, terminal: Terminal) {
-  const { effectivePolicy } = await import('../policy-option.ts');
-  return effectivePolicy(options.policy, terminal).policy;
+export async function loadRunPolicy(options: RunCommandOptions, terminal: Terminal) {
+  const { loadEffectivePolicy } = await import('../policy-option.ts');
+  return loadEffectivePolicy(options.policy, terminal).policy;
 }
 
-function hasPolicy({ policy }: RunOptions, { cwd }: Terminal): boolean {
+function hasPolicyFile({ policy }: RunCommandOptions, { cwd }: Terminal): boolean {
   if (policy !== undefined) return true;
   try {
     return readdirSync(cwd).some((name) => /^switchgear\.(toml|ya?ml|json)$/.test(name));
@@ -72,19 +72,20 @@ function hasPolicy({ policy }: RunOptions, { cwd }: Terminal): boolean {
   }
 }
 
-async function inStore(
-  { said }: RunOptions,
+async function withRunStore(
+  { parsedArgs }: RunCommandOptions,
   terminal: Terminal,
   work: (store: Store) => Promise<number>,
 ): Promise<number> {
-  if ((said.given.get('--store') ?? terminal.env.SWITCHGEAR_STORE) === 'memory') return work(memoryStore(systemClock));
+  if ((parsedArgs.values.get('--store') ?? terminal.env.SWITCHGEAR_STORE) === 'memory')
+    return work(memoryStore(systemClock));
   let isOpen = false;
   try {
     const open = (store: Store) => {
       isOpen = true;
       return work(store);
     };
-    return await withStore(findStoreAddress(said, terminal), open, { verify: false });
+    return await withStore(findStoreAddress(parsedArgs, terminal), open, { verify: false });
   } catch (error) {
     if (isOpen || !(error instanceof SwitchgearError) || !error.code.startsWith('store_')) throw error;
     throw new SwitchgearError(error.code, `${error.message}; or run without one: --store memory`, { cause: error });

@@ -4,11 +4,11 @@ import type { Switchgear, Task } from '../../guard/api.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Store } from '../../ports/store.ts';
 import type { Terminal } from '../command.ts';
-import type { RunOptions } from './options.ts';
+import type { RunCommandOptions } from './options.ts';
 import type { Screen } from './screen.ts';
 
 export interface RunWorld {
-  readonly options: RunOptions;
+  readonly options: RunCommandOptions;
   readonly terminal: Terminal;
   readonly gear: Switchgear;
   readonly store: Store;

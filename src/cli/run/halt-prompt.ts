@@ -90,14 +90,14 @@ async function atTheTerminal({ screen, can }: QuestionOptions, over: AbortSignal
   const ask = (question: string) =>
     new Promise<string | undefined>((resolve) => {
       lines.once('close', () => resolve(undefined));
-      lines.question(question, (said) => resolve(said.trim()));
+      lines.question(question, (reply) => resolve(reply.trim()));
     });
   try {
     for (;;) {
-      const said = await ask(`What now? ${offered.join(' · ')}: `);
+      const reply = await ask(`What now? ${offered.join(' · ')}: `);
       // The end of the input is nobody's answer: the card stays open.
-      if (said === undefined) return { wish: { act: 'leave' }, at: 'nowhere' };
-      const letter = said.toLowerCase().slice(0, 1);
+      if (reply === undefined) return { wish: { act: 'leave' }, at: 'nowhere' };
+      const letter = reply.toLowerCase().slice(0, 1);
       if (letter === 'r' && can.retry) return { wish: { act: 'retry' }, at: 'terminal' };
       if (letter === 'p') return { wish: { act: 'pause' }, at: 'terminal' };
       if (letter === 'd') return { wish: { act: 'dismiss' }, at: 'terminal' };

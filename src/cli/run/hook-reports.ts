@@ -19,18 +19,18 @@ export interface RunHooks {
 
 /** Hooks know a run by the task that it began with. */
 export function runHooks(gear: Switchgear, store: Store, first: string): RunHooks {
-  const said = hookedRun(store, first);
+  const mailbox = hookedRun(store, first);
   const runtime = runtimeOf(gear);
   return {
-    ask: (tool) => said.state.tools.includes(tool),
+    ask: (tool) => mailbox.state.tools.includes(tool),
     heed({ id }) {
       store.shared?.refresh();
       const node = runtime.tasks.get(id);
-      const { halt: due } = said.state;
+      const { halt: due } = mailbox.state;
       if (due !== null && node !== undefined) halt(runtime, node, due.stop, due.name, runtime.clock.nowMs());
     },
     get halted() {
-      return said.state.halt !== null;
+      return mailbox.state.halt !== null;
     },
     forget: () => forgetHooks(store, first),
   };

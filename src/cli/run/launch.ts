@@ -15,7 +15,7 @@ import { keepRun, type RunRecord, thisProcess } from '../../supervisor/run-recor
 import { startWatchdog, type Watchdog } from '../../supervisor/watchdog.ts';
 import type { Terminal } from '../command.ts';
 import { findStoreAddress } from '../store-option.ts';
-import type { RunOptions } from './options.ts';
+import type { RunCommandOptions } from './options.ts';
 import { rememberTerminal } from './terminal-state.ts';
 
 /**
@@ -45,7 +45,7 @@ export interface Launched {
 
 export async function launch(
   store: Store,
-  options: RunOptions,
+  options: RunCommandOptions,
   terminal: Terminal,
   command: readonly string[],
   session: string,
@@ -65,7 +65,7 @@ export async function launch(
     agent: options.agent ?? nameOf(agent.cli, command),
     session,
     command,
-    options: options.words,
+    options: options.ownArgs,
     cwd: terminal.cwd,
     state: 'running',
     owner: thisProcess(),
@@ -109,22 +109,22 @@ export async function orEnd<T>({ child, tree, signal, watchdog }: Launched, work
 }
 
 /** Where hooks below find the run, if a file was named for it; an address may hold a password, and stays here. */
-function storeFor({ said }: RunOptions, terminal: Terminal): Terminal['env'] {
-  if (said.given.get('--store')?.startsWith('sqlite:'))
-    return { SWITCHGEAR_STORE: findStoreAddress(said, terminal).name };
+function storeFor({ parsedArgs }: RunCommandOptions, terminal: Terminal): Terminal['env'] {
+  if (parsedArgs.values.get('--store')?.startsWith('sqlite:'))
+    return { SWITCHGEAR_STORE: findStoreAddress(parsedArgs, terminal).name };
   // Memory is this process's alone: hooks that were sent there would have to refuse every call.
   return terminal.env.SWITCHGEAR_STORE === 'memory' ? { SWITCHGEAR_STORE: undefined } : {};
 }
 
 /** One that talks to a person prints no events: it is told how to call its conversation, if it can be told. */
-function conversationOf({ cli, session, command }: AgentCommand, way: Way, { raw }: RunOptions) {
+function conversationOf({ cli, session, command }: AgentCommand, way: Way, { raw }: RunCommandOptions) {
   const goesOn = session !== undefined || command.some((word) => /^(-c|--continue|-r|--resume)$/.test(word));
   if (way !== 'interactive' || cli !== 'claude-code' || goesOn || raw) return { conversation: session, added: [] };
   const conversation = process.getBuiltinModule('node:crypto').randomUUID();
   return { conversation, added: ['--session-id', conversation] };
 }
 
-function wayOf({ headless, stream }: AgentCommand, { raw, json, interactive }: RunOptions): Way {
+function wayOf({ headless, stream }: AgentCommand, { raw, json, interactive }: RunCommandOptions): Way {
   const isAtTerminal = process.stdin.isTTY === true && process.stdout.isTTY === true;
   if (interactive || (!headless && isAtTerminal && !json)) return 'interactive';
   if (json) return 'events';

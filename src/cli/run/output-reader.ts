@@ -1,7 +1,7 @@
 /** What an agent prints on its way through: passed on or shown, read into events, and told to whoever wants to know. */
 
 import { type AgentCommand, type AgentEvent, boundedLines, fallbackReader } from '../../agents/index.ts';
-import { painter } from '../terminal-table.ts';
+import { createPaint } from '../terminal-table.ts';
 import type { RunWorld } from './context.ts';
 import type { Way } from './launch.ts';
 import { renderer } from './render-events.ts';
@@ -20,7 +20,7 @@ export function runFeed(
 ): Feed {
   const isText = agent.stream === 'text' || (agent.stream === 'asked' && way === 'pass');
   const reader = isText ? fallbackReader() : agent.reader();
-  const shown = way === 'show' ? renderer(screen, painter(terminal), options.quiet) : undefined;
+  const shown = way === 'show' ? renderer(screen, createPaint(terminal), options.quiet) : undefined;
 
   function hear(events: readonly AgentEvent[]): void {
     for (const event of events) {

@@ -8,9 +8,9 @@ import { forgetRun, type RunRecord } from '../../supervisor/run-record.ts';
 import { keepHeapSmall } from '../../supervisor/small-heap.ts';
 import type { Terminal } from '../command.ts';
 import { startOf } from './attempts.ts';
-import { policyOf } from './command.ts';
+import { loadRunPolicy } from './command.ts';
 import type { Wish } from './halt-prompt.ts';
-import { runOptions, withMapping } from './options.ts';
+import { parseRunOptions, withMapping } from './options.ts';
 import { runSession } from './session.ts';
 
 /** Runs it to its end here, and gives the exit code. */
@@ -20,9 +20,9 @@ export async function goOnWith(store: Store, run: RunRecord, wish: Wish, here: T
   }
   keepHeapSmall();
   const terminal = { ...here, cwd: run.cwd };
-  const given = runOptions([...run.options, '--', ...run.command], terminal);
-  const policy = await policyOf(given, terminal);
-  const options = withMapping(given, policy);
+  const parsedOptions = parseRunOptions([...run.options, '--', ...run.command], terminal);
+  const policy = await loadRunPolicy(parsedOptions, terminal);
+  const options = withMapping(parsedOptions, policy);
   const { agent, session, task, carried } = run;
   return runSession({
     store,

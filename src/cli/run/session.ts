@@ -10,13 +10,13 @@ import { closeLost } from '../../supervisor/lost-runs.ts';
 import type { Terminal } from '../command.ts';
 import { runUntilOver, type Start } from './attempts.ts';
 import type { RunWorld } from './context.ts';
-import type { RunOptions } from './options.ts';
+import type { RunCommandOptions } from './options.ts';
 import { runScreen } from './screen.ts';
 import { runTally } from './status-line.ts';
 
 export interface SessionOptions {
   readonly store: Store;
-  readonly options: RunOptions;
+  readonly options: RunCommandOptions;
   readonly terminal: Terminal;
   readonly policy: CheckedPolicy;
   readonly agent: string;
@@ -26,14 +26,14 @@ export interface SessionOptions {
 }
 
 /** Runs it to its end, and gives the exit code. */
-export async function runSession(given: SessionOptions): Promise<number> {
-  const { store, options, terminal, agent, session } = given;
+export async function runSession(sessionOptions: SessionOptions): Promise<number> {
+  const { store, options, terminal, agent, session } = sessionOptions;
   const gear = createSwitchgear({
     agent,
     session,
     store,
     prices: priceBook(),
-    policy: policyFor(given.policy, options),
+    policy: policyFor(sessionOptions.policy, options),
     env: {},
     project: terminal.cwd,
     mode: options.observe ? 'observe' : 'enforce',
@@ -58,7 +58,7 @@ export async function runSession(given: SessionOptions): Promise<number> {
   try {
     for (const { evidence } of await closeLost(store))
       screen.say(`switchgear: an earlier run was lost: ${evidence[0]}`);
-    return await runUntilOver(world, given.begin(world), fresh);
+    return await runUntilOver(world, sessionOptions.begin(world), fresh);
   } finally {
     screen.close();
     await store.shared?.settled();
@@ -70,7 +70,7 @@ export async function runSession(given: SessionOptions): Promise<number> {
  * The policy with the limits of the command line, which hold for subagents, too. The command keeps everything that
  * replay needs, unless somebody said otherwise.
  */
-function policyFor({ settings, provenance }: CheckedPolicy, { limits }: RunOptions): CheckedPolicy {
+function policyFor({ settings, provenance }: CheckedPolicy, { limits }: RunCommandOptions): CheckedPolicy {
   const isSaid = (provenance.get('journal.level')?.source ?? 'default') !== 'default';
   const journal = isSaid ? settings.journal : ({ ...settings.journal, level: 'all' } as const);
   return checked({ ...settings, journal, task: { ...settings.task, ...limits } }, provenance);

@@ -39,10 +39,10 @@ export function listenOutside({ terminal, ownsTerminal, ask, sleep, wake }: Outs
         ] as const)),
   ];
   for (const [name, listener] of heard) process.on(name, listener);
-  if (terminal.leave?.aborted === true) gone();
-  terminal.leave?.addEventListener('abort', gone, { once: true });
+  if (terminal.stopSignal?.aborted === true) gone();
+  terminal.stopSignal?.addEventListener('abort', gone, { once: true });
   return () => {
     for (const [name, listener] of heard) process.removeListener(name, listener);
-    terminal.leave?.removeEventListener('abort', gone);
+    terminal.stopSignal?.removeEventListener('abort', gone);
   };
 }

@@ -4,7 +4,7 @@ import { secsMax } from '../../core/limits.ts';
 import type { TaskSettings } from '../../core/settings.ts';
 import type { Switchgear, Task, TaskSnapshot } from '../../guard/api.ts';
 import { captureTask } from '../../guard/tasks/carried.ts';
-import { count } from '../terminal-table.ts';
+import { formatCount } from '../terminal-table.ts';
 
 /** The counters of a task against its limits. */
 export function countersLine(task: TaskSnapshot, limits: TaskSettings): string {
@@ -52,7 +52,7 @@ export function runTally(gear: Switchgear): Tally {
       return [
         countersLine(now, limits),
         `idle ${Math.floor(now.idleMs / 1000)} s`,
-        ...(below.size > 0 ? [count(below.size, 'subagent')] : []),
+        ...(below.size > 0 ? [formatCount(below.size, 'subagent')] : []),
         open.size === 0 ? 'breakers closed' : `open: ${[...open.values()].join(', ')}`,
       ].join(' · ');
     },

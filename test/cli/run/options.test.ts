@@ -1,23 +1,26 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Terminal } from '../../../src/cli/command.ts';
-import { runOptions } from '../../../src/cli/run/options.ts';
+import { parseRunOptions } from '../../../src/cli/run/options.ts';
 
 const terminal: Terminal = { out: () => undefined, err: () => undefined, cwd: '/', env: {} };
-const limitsOf = (...words: string[]) => runOptions([...words, '--', 'agent'], terminal).limits;
+const parseLimits = (...args: string[]) => parseRunOptions([...args, '--', 'agent'], terminal).limits;
 
 test('limits are read in the units that people write', () => {
-  assert.deepEqual(limitsOf(), {});
-  assert.deepEqual(limitsOf('--max-calls', '7', '--max-tokens=9', '--max-spend', '$2.50'), {
+  assert.deepEqual(parseLimits(), {});
+  assert.deepEqual(parseLimits('--max-calls', '7', '--max-tokens=9', '--max-spend', '$2.50'), {
     maxToolCalls: 7,
     maxTokens: 9,
     maxSpendCents: 250,
   });
-  assert.deepEqual(limitsOf('--max-duration', '2h', '--max-idle', '90'), { maxDurationSecs: 7200, maxIdleSecs: 90 });
-  assert.deepEqual(limitsOf('--max-duration', '30m', '--max-idle', '45s'), { maxDurationSecs: 1800, maxIdleSecs: 45 });
+  assert.deepEqual(parseLimits('--max-duration', '2h', '--max-idle', '90'), { maxDurationSecs: 7200, maxIdleSecs: 90 });
+  assert.deepEqual(parseLimits('--max-duration', '30m', '--max-idle', '45s'), {
+    maxDurationSecs: 1800,
+    maxIdleSecs: 45,
+  });
 });
 
-for (const words of [
+for (const args of [
   ['--max-calls', '0'],
   ['--max-calls', '1e3'],
   ['--max-calls', '-1'],
@@ -34,14 +37,14 @@ for (const words of [
   ['claude'],
   ['--unknown'],
 ]) {
-  test(`"${words.join(' ')}" is an error and never a missing limit`, () => {
-    assert.throws(() => runOptions([...words, '--', 'agent'], terminal), { code: 'usage' });
+  test(`"${args.join(' ')}" is an error and never a missing limit`, () => {
+    assert.throws(() => parseRunOptions([...args, '--', 'agent'], terminal), { code: 'usage' });
   });
 }
 
 test('everything after the first -- is the command, whatever it looks like', () => {
-  const { command, raw } = runOptions(['--', 'agent', '--raw', '--', '--max-calls', '3'], terminal);
+  const { command, raw } = parseRunOptions(['--', 'agent', '--raw', '--', '--max-calls', '3'], terminal);
   assert.deepEqual([command, raw], [['agent', '--raw', '--', '--max-calls', '3'], false]);
-  assert.throws(() => runOptions(['agent'], terminal), /write the command after --/);
-  assert.throws(() => runOptions(['--'], terminal), /there is no command/);
+  assert.throws(() => parseRunOptions(['agent'], terminal), /write the command after --/);
+  assert.throws(() => parseRunOptions(['--'], terminal), /there is no command/);
 });
