@@ -20,18 +20,18 @@ type Fetch = (input: string | URL | Request, init?: RequestInit) => Promise<Resp
 
 /** A `fetch` of the same type, to be handed to `new OpenAI({ fetch })` or `new Anthropic({ fetch })`. */
 export function protect<F>(fetch: F, options: FetchOptions = {}): F {
-  const { gear = defaultSwitchgear(), task: given } = options;
+  const { gear = defaultSwitchgear(), task: taskOption } = options;
   const send = fetch as unknown as Fetch;
 
   const guarded: Fetch = async (input, init) => {
     const url = new URL(input instanceof Request ? input.url : input);
-    const model = modelIn(init?.body);
-    const task = given ?? gear.currentTask();
+    const model = readModel(init?.body);
+    const task = taskOption ?? gear.currentTask();
     const name = `${url.host}/${model || url.pathname}`.slice(0, nameLengthMax);
     const signal = init?.signal ?? undefined;
     const answer = await hostCall(gear, name, [], () => send(input, init), { kind: 'model', task, signal, classify });
-    if ('refusal' in answer) return refusedResponse(answer.refusal);
-    return answer.value.ok && task !== undefined ? metered(answer.value, gear, task, model) : answer.value;
+    if ('refusal' in answer) return makeRefusedResponse(answer.refusal);
+    return answer.value.ok && task !== undefined ? meterResponse(answer.value, gear, task, model) : answer.value;
   };
   return guardOnce(fetch, gear, () => guarded as F & object);
 }
@@ -44,12 +44,12 @@ function classify(ending: object): 'failure' | 'neutral' | undefined {
 }
 
 /** The answer, read on its way: what it cost is booked when it ends, or when nobody reads on. */
-function metered(response: Response, gear: Switchgear, task: Task, asked: string): Response {
+function meterResponse(response: Response, gear: Switchgear, task: Task, requestedModel: string): Response {
   if (response.body === null) return response;
   const reader = createUsageReader(fetchBodyMax);
   const decoder = new TextDecoder();
   const source = response.body;
-  const passing = async function* () {
+  const passThrough = async function* () {
     try {
       for await (const chunk of source) {
         reader.append(decoder.decode(chunk, { stream: true }));
@@ -57,22 +57,22 @@ function metered(response: Response, gear: Switchgear, task: Task, asked: string
       }
     } finally {
       const usage = reader.end();
-      if (usage !== undefined) bookUsage(gear, task, { ...usage, model: usage.model ?? asked });
+      if (usage !== undefined) bookUsage(gear, task, { ...usage, model: usage.model ?? requestedModel });
     }
   };
   const { status, statusText, headers, url } = response;
-  const body = ReadableStream.from(passing()) as ConstructorParameters<typeof Response>[0];
+  const body = ReadableStream.from(passThrough()) as ConstructorParameters<typeof Response>[0];
   return Object.defineProperty(new Response(body, { status, statusText, headers }), 'url', { value: url });
 }
 
 /** A refusal in the form that the SDKs turn into an error of theirs; the header says that trying again is no use. */
-function refusedResponse(refusal: Refusal): Response {
+function makeRefusedResponse(refusal: Refusal): Response {
   const error = { ...makeHaltFacts(refusal), type: 'switchgear_refused', message: refusalText(refusal) };
   const headers = { 'content-type': 'application/json', 'x-should-retry': 'false' };
   return new Response(JSON.stringify({ type: 'error', error }), { status: 403, headers });
 }
 
-function modelIn(body: unknown): string {
+function readModel(body: unknown): string {
   if (typeof body !== 'string' || body.length > fetchBodyMax) return '';
   try {
     const { model } = JSON.parse(body) as { readonly model?: unknown };

@@ -19,7 +19,9 @@ export interface FunctionsOptions {
 export function protect<T extends object>(functions: T, options: FunctionsOptions = {}): T {
   const { gear = defaultSwitchgear(), task } = options;
   const guarded = (name: string, value: unknown) =>
-    typeof value === 'function' ? guardOnce(value, gear, () => guard(gear, task, name, value as AnyFunction)) : value;
+    typeof value === 'function'
+      ? guardOnce(value, gear, () => guardFunction(gear, task, name, value as AnyFunction))
+      : value;
   if (typeof functions !== 'function') {
     return Object.fromEntries(Object.entries(functions).map(([name, value]) => [name, guarded(name, value)])) as T;
   }
@@ -28,17 +30,17 @@ export function protect<T extends object>(functions: T, options: FunctionsOption
   return guarded(name, functions) as T;
 }
 
-function guard(gear: Switchgear, task: Task | undefined, name: string, fn: AnyFunction): AnyFunction {
+function guardFunction(gear: Switchgear, task: Task | undefined, name: string, fn: AnyFunction): AnyFunction {
   const guarded = gear.guard(name, fn);
   return function (this: unknown, ...args: unknown[]): unknown {
     const call = () => guarded.apply(this as never, args);
     const value = task === undefined ? call() : task.run(call);
-    return isThenable(value) ? Promise.resolve(value).then(passed) : passed(value);
+    return isThenable(value) ? Promise.resolve(value).then(throwIfRefused) : throwIfRefused(value);
   };
 }
 
 /** The value, unless it is a refusal. */
-function passed(value: unknown): unknown {
+function throwIfRefused(value: unknown): unknown {
   const refusal = isRefused(value) ? refusalOf(value) : undefined;
   if (refusal !== undefined) throw makeRefusedError(refusal);
   return value;

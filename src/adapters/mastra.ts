@@ -41,7 +41,7 @@ interface Hooks {
   afterToolCall?(end: ToolEnd): unknown;
 }
 
-interface Step {
+interface ProcessorStep {
   readonly requestContext?: object;
   readonly stepNumber: number;
   readonly messages?: readonly { readonly role?: unknown; readonly content?: unknown }[];
@@ -53,7 +53,7 @@ interface Step {
 }
 
 /** One run of an agent. */
-interface Run {
+interface AgentRun {
   readonly host: HostRun;
   /** Calls that are out, by their ids. */
   readonly calls: Map<string, OpenCall['settle']>;
@@ -65,50 +65,50 @@ interface Run {
 /** The settings of an agent, guarded; hand them to `new Agent`. */
 export function protect<S extends MastraSettings>(settings: S, options: MastraOptions = {}): S {
   // A run is known by its request context: hooks and processors get the same one, and no other run does.
-  const runs = new WeakMap<object, Run>();
+  const runs = new WeakMap<object, AgentRun>();
   const fallback = {};
   const { gear = defaultSwitchgear() } = options;
   const hooks = (settings.hooks ?? {}) as Hooks;
   if (isGuardedBy(hooks, gear)) return settings;
 
-  function runOf(context: object = fallback): Run {
-    const run = runs.get(context) ?? { ...fresh, host: createHostRun(options), calls: new Map() };
+  function runFor(context: object = fallback): AgentRun {
+    const run = runs.get(context) ?? { ...emptyRun, host: createHostRun(options), calls: new Map() };
     runs.set(context, run);
     return run;
   }
 
   const guard: Hooks = {
     async beforeToolCall(call) {
-      const said = await hooks.beforeToolCall?.(call);
-      if ((said as { readonly proceed?: unknown } | undefined)?.proceed === false) return said;
+      const hostAnswer = await hooks.beforeToolCall?.(call);
+      if ((hostAnswer as { readonly proceed?: unknown } | undefined)?.proceed === false) return hostAnswer;
       const { toolName: name, input, context = {} } = call;
-      const run = runOf(context.requestContext);
+      const run = runFor(context.requestContext);
       const task = run.host.beginCall();
-      const worker = workerOf(name, options.workers);
+      const worker = findWorkerName(name, options.workers);
       const host = {
         id: context.toolCallId,
         task,
         turnId: String(run.turn),
         signal: context.abortSignal,
-        classify: meaningOf,
+        classify: classifyEnding,
       };
       const answer = await (worker === undefined
         ? openCall(run.host.gear, name, [input], host)
         : openWorker(run.host.gear, task, worker, input));
-      const rest = () => run.host.endCall(task);
+      const endCall = () => run.host.endCall(task);
       if (answer.refusal !== undefined) {
-        rest();
+        endCall();
         return { proceed: false, output: refusalText(answer.refusal) };
       }
       run.calls.set(context.toolCallId ?? name, (ending) => {
         answer.settle(ending);
-        rest();
+        endCall();
       });
-      return said;
+      return hostAnswer;
     },
     async afterToolCall(end) {
       const { toolName, context = {}, error } = end;
-      const { calls } = runOf(context.requestContext);
+      const { calls } = runFor(context.requestContext);
       const id = context.toolCallId ?? toolName;
       // The host wraps what a tool throws.
       const thrown = error instanceof Error ? (error.cause ?? error) : error;
@@ -117,26 +117,26 @@ export function protect<S extends MastraSettings>(settings: S, options: MastraOp
       await hooks.afterToolCall?.(end);
     },
   };
-  const before = {
+  const inputProcessor = {
     id: 'switchgear-step',
-    processInputStep: (step: Step) => beginStep(runOf(step.requestContext), step),
+    processInputStep: (step: ProcessorStep) => beginStep(runFor(step.requestContext), step),
   };
-  const after = {
+  const outputProcessor = {
     id: 'switchgear-answer',
-    processOutputStep: (step: Step) => endStep(runOf(step.requestContext), step),
+    processOutputStep: (step: ProcessorStep) => endStep(runFor(step.requestContext), step),
   };
   return {
     ...settings,
     hooks: guardOnce(hooks, gear, () => ({ ...hooks, ...guard })),
-    inputProcessors: withOne(settings.inputProcessors, before),
-    outputProcessors: withOne(settings.outputProcessors, after),
+    inputProcessors: appendProcessor(settings.inputProcessors, inputProcessor),
+    outputProcessors: appendProcessor(settings.outputProcessors, outputProcessor),
   };
 }
 
-const fresh = { task: undefined, model: '', turn: 0 };
+const emptyRun = { task: undefined, model: '', turn: 0 };
 
 /** Before each model call. A halted run ends here, in the host's own form: as a result with a tripwire. */
-function beginStep(run: Run, { stepNumber, messages = [], model, abort }: Step): object {
+function beginStep(run: AgentRun, { stepNumber, messages = [], model, abort }: ProcessorStep): object {
   const task = run.host.beginCall();
   run.task = task;
   run.model = model?.modelId ?? '';
@@ -149,12 +149,12 @@ function beginStep(run: Run, { stepNumber, messages = [], model, abort }: Step):
   }
   const { halt } = task;
   if (halt === undefined) return {};
-  leave(run, task);
+  endRun(run, task);
   return abort(refusalText(halt), { metadata: { switchgear: makeHaltFacts(halt) } });
 }
 
 /** After each model call, before its tools run. */
-function endStep(run: Run, { text = '', toolCalls = [], usage = {}, messages }: Step): unknown {
+function endStep(run: AgentRun, { text = '', toolCalls = [], usage = {}, messages }: ProcessorStep): unknown {
   const { task, host } = run;
   if (task === undefined) return messages;
   // A tool that suspended its run never came back: nothing is known of it.
@@ -169,28 +169,28 @@ function endStep(run: Run, { text = '', toolCalls = [], usage = {}, messages }: 
     cacheWriteTokens: usage.cacheCreationInputTokens ?? 0,
   });
   host.endCall(task);
-  if (toolCalls.length === 0) leave(run, task);
+  if (toolCalls.length === 0) endRun(run, task);
   return messages;
 }
 
-function leave(run: Run, task: Task): void {
+function endRun(run: AgentRun, task: Task): void {
   run.host.end(task);
   run.task = undefined;
 }
 
 /** Arguments that do not fit come back as a value; they are the model's mistake. */
-function meaningOf(ending: object): 'neutral' | undefined {
+function classifyEnding(ending: object): 'neutral' | undefined {
   const { value } = ending as { readonly value?: unknown };
   return typeof value === 'object' && value !== null && 'validationErrors' in value ? 'neutral' : undefined;
 }
 
 /** Agents of an agent are offered to its model as tools with this prefix. */
-function workerOf(tool: string, workers: readonly string[] = []): string | undefined {
+function findWorkerName(tool: string, workers: readonly string[] = []): string | undefined {
   return workers.includes(tool) ? tool : /^agent-(.+)$/.exec(tool)?.[1];
 }
 
 /** A list with one more, also where it is made for each request. */
-function withOne(list: unknown, one: object): unknown {
-  if (typeof list !== 'function') return [...((list as readonly unknown[] | undefined) ?? []), one];
-  return async (...args: unknown[]) => [...((await list(...args)) as readonly unknown[]), one];
+function appendProcessor(list: unknown, processor: object): unknown {
+  if (typeof list !== 'function') return [...((list as readonly unknown[] | undefined) ?? []), processor];
+  return async (...args: unknown[]) => [...((await list(...args)) as readonly unknown[]), processor];
 }

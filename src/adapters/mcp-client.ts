@@ -41,43 +41,43 @@ export function protect<C extends McpClientLike>(client: C, options: McpClientOp
       readonly arguments?: unknown;
     };
     const prefix = server ?? client.getServerVersion?.()?.name ?? '';
-    const at = optionsAt(args, call.length);
-    const given = (args[at] ?? {}) as RequestOptions;
+    const optionsIndex = findOptionsIndex(args, call.length);
+    const requestOptions = (args[optionsIndex] ?? {}) as RequestOptions;
     const answer = await hostCall(
       gear,
       prefix === '' ? String(name) : `${prefix}.${name}`,
       [input],
       (running) => {
-        const { signal } = given;
-        const both = signal === undefined ? running.signal : AbortSignal.any([signal, running.signal]);
-        return call.apply(client, withAt(args, at, { ...given, signal: both }));
+        const { signal } = requestOptions;
+        const eitherSignal = signal === undefined ? running.signal : AbortSignal.any([signal, running.signal]);
+        return call.apply(client, replaceAt(args, optionsIndex, { ...requestOptions, signal: eitherSignal }));
       },
       // A tool of a server is one tool, whoever calls it.
-      { task, signal: given.signal, breaker: { scope: 'shared' } },
+      { task, signal: requestOptions.signal, breaker: { scope: 'shared' } },
     );
-    return 'value' in answer ? answer.value : refusedResult(answer.refusal);
+    return 'value' in answer ? answer.value : makeRefusedResult(answer.refusal);
   }
 
   return guardOnce(client, gear, () => overrideMethods(client, { callTool }));
 }
 
 /** Where the request options stand: after the parameters in 2.x, behind a schema of the result in 1.x. */
-function optionsAt(args: readonly unknown[], declared: number): number {
+function findOptionsIndex(args: readonly unknown[], declaredParameters: number): number {
   const isOptions = (value: unknown) =>
     typeof value === 'object' && value !== null && /^(signal|timeout|onprogress)$/m.test(Object.keys(value).join('\n'));
   const found = args.findIndex((value, index) => index > 0 && isOptions(value));
   if (found > 0) return found;
-  return declared > 1 ? 1 : 2; // 1.x has a default for its second parameter, which ends what a function counts.
+  return declaredParameters > 1 ? 1 : 2; // 1.x has a default for its second parameter, which ends what a function counts.
 }
 
-function withAt(args: readonly unknown[], at: number, value: unknown): unknown[] {
-  const all = Array.from({ length: Math.max(args.length, at + 1) }, (_, index) => args[index]);
-  all[at] = value;
+function replaceAt(args: readonly unknown[], position: number, value: unknown): unknown[] {
+  const all = Array.from({ length: Math.max(args.length, position + 1) }, (_, index) => args[index]);
+  all[position] = value;
   return all;
 }
 
 /** A refusal as the model of any host gets to read it; code finds it under `_meta`. */
-function refusedResult(refusal: Refusal) {
+function makeRefusedResult(refusal: Refusal) {
   const facts = { ...makeHaltFacts(refusal), kind: refusal.kind };
   return { isError: true, content: [{ type: 'text', text: refusalText(refusal) }], _meta: { switchgear: facts } };
 }

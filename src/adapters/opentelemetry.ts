@@ -47,39 +47,40 @@ export function trace(gear: Switchgear, { trace: traces, context }: OpenTelemetr
   const calls = new Map<string, SpanLike>();
 
   /** A span below that of a task, or below whatever is going on. */
-  function start(name: string, entry: Entry, attributes: Attributes, parent = entry.task): SpanLike {
-    const above = parent === undefined ? undefined : tasks.get(parent);
-    const now = context.active();
-    const around = above === undefined ? now : traces.setSpan(now as never, above as never);
-    const all = { ...placeOf(entry), ...attributes };
-    return tracer.startSpan(name, { startTime: entry.wallMs, attributes: all }, around as never);
+  function startSpanFor(name: string, entry: Entry, attributes: Attributes, parent = entry.task): SpanLike {
+    const parentSpan = parent === undefined ? undefined : tasks.get(parent);
+    const activeContext = context.active();
+    const spanContext =
+      parentSpan === undefined ? activeContext : traces.setSpan(activeContext as never, parentSpan as never);
+    const all = { ...entryAttributes(entry), ...attributes };
+    return tracer.startSpan(name, { startTime: entry.wallMs, attributes: all }, spanContext as never);
   }
 
   function startCall(entry: Entry, action: Action): SpanLike {
     const { kind, name, id } = action;
     const operation = operations[kind];
-    const about = kind === 'model' ? { 'gen_ai.request.model': name } : { 'gen_ai.tool.name': name };
-    const attributes = { 'gen_ai.operation.name': operation, 'gen_ai.tool.call.id': String(id), ...about };
-    return start(`${operation} ${name}`, entry, attributes);
+    const target = kind === 'model' ? { 'gen_ai.request.model': name } : { 'gen_ai.tool.name': name };
+    const attributes = { 'gen_ai.operation.name': operation, 'gen_ai.tool.call.id': String(id), ...target };
+    return startSpanFor(`${operation} ${name}`, entry, attributes);
   }
 
-  function take(entry: Entry): void {
+  function recordEntry(entry: Entry): void {
     const { task = '', agent = '', wallMs } = entry;
     switch (entry.type) {
       case 'task-started': {
         makeRoom(tasks, hostRunsMax);
         const attributes = { 'gen_ai.operation.name': 'invoke_agent' };
-        tasks.set(task, start(`invoke_agent ${agent}`, entry, attributes, entry.parent));
+        tasks.set(task, startSpanFor(`invoke_agent ${agent}`, entry, attributes, entry.parent));
         return;
       }
       case 'task-halted': {
         const span = tasks.get(task);
-        span?.addEvent('switchgear.task_halted', reasonOf(entry.stop), wallMs);
-        if (span !== undefined && entry.enforced) fail(span, entry.stop.code, entry.message);
+        span?.addEvent('switchgear.task_halted', stopAttributes(entry.stop), wallMs);
+        if (span !== undefined && entry.enforced) markFailed(span, entry.stop.code, entry.message);
         return;
       }
       case 'task-ended':
-        if (entry.how === 'error') fail(tasks.get(task), 'error');
+        if (entry.how === 'error') markFailed(tasks.get(task), 'error');
         tasks.get(task)?.end(wallMs);
         tasks.delete(task);
         return;
@@ -92,15 +93,15 @@ export function trace(gear: Switchgear, { trace: traces, context }: OpenTelemetr
         const key = `${task}\n${entry.permit.action.id}`;
         const span = calls.get(key);
         calls.delete(key);
-        if (entry.outcome.kind === 'failure') fail(span, entry.outcome.error);
+        if (entry.outcome.kind === 'failure') markFailed(span, entry.outcome.error);
         span?.end(wallMs);
         return;
       }
       case 'action-refused': {
         const span = startCall(entry, entry.action);
         const stop = entry.decision.verdict as Stop;
-        span.setAttributes({ ...reasonOf(stop), 'switchgear.enforced': entry.enforced });
-        fail(span, stop.code, entry.message);
+        span.setAttributes({ ...stopAttributes(stop), 'switchgear.enforced': entry.enforced });
+        markFailed(span, stop.code, entry.message);
         span.end(wallMs);
         return;
       }
@@ -122,10 +123,10 @@ export function trace(gear: Switchgear, { trace: traces, context }: OpenTelemetr
     }
   }
 
-  return gear.on(take);
+  return gear.on(recordEntry);
 }
 
-function placeOf({ agent, session, task }: Entry): Attributes {
+function entryAttributes({ agent, session, task }: Entry): Attributes {
   return {
     ...(agent !== undefined && { 'gen_ai.agent.name': agent }),
     ...(session !== undefined && { 'gen_ai.conversation.id': session }),
@@ -133,7 +134,7 @@ function placeOf({ agent, session, task }: Entry): Attributes {
   };
 }
 
-function reasonOf({ code, control, counters }: Stop): Attributes {
+function stopAttributes({ code, control, counters }: Stop): Attributes {
   const numbers = Object.entries(counters).filter(([, value]) => typeof value === 'number');
   return {
     'switchgear.code': code,
@@ -142,7 +143,7 @@ function reasonOf({ code, control, counters }: Stop): Attributes {
   };
 }
 
-function fail(span: SpanLike | undefined, type: string, message?: string): void {
+function markFailed(span: SpanLike | undefined, type: string, message?: string): void {
   span?.setAttributes({ 'error.type': type });
   span?.setStatus({ code: statusError, ...(message !== undefined && { message }) });
 }

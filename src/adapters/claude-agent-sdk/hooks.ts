@@ -25,7 +25,7 @@ interface HookInput {
 type Hook = (input: HookInput, id: string | undefined) => Promise<object>;
 
 /** A worker that is out, and the agent that it became. */
-interface Sent {
+interface SentWorker {
   readonly type: string;
   readonly worker: OpenWorker;
   agent?: string;
@@ -40,19 +40,19 @@ export interface ClaudeHooks {
   /** The task of the agent that a message or a call comes from. */
   taskOf(from: { readonly agent_id?: string; readonly parent_tool_use_id?: string | null }): Task;
   /** The run is over: nothing is known of what is still out. */
-  settleRest(): void;
+  settleUnfinished(): void;
 }
 
-const catchAll = /^(general-purpose|default|)$/;
+const genericAgentType = /^(general-purpose|default|)$/;
 
-export function claudeHooks(gear: Switchgear, root: Task): ClaudeHooks {
+export function createClaudeHooks(gear: Switchgear, root: Task): ClaudeHooks {
   const calls = new Map<string, OpenCall['settle']>();
-  const sent = new Map<string, Sent>();
+  const sentWorkers = new Map<string, SentWorker>();
   const turns = new WeakMap<Task, number>();
 
   function taskOf({ agent_id, parent_tool_use_id }: Parameters<ClaudeHooks['taskOf']>[0]): Task {
-    const byCall = parent_tool_use_id ? sent.get(parent_tool_use_id) : undefined;
-    const found = byCall ?? [...sent.values()].find(({ agent }) => agent !== undefined && agent === agent_id);
+    const byCall = parent_tool_use_id ? sentWorkers.get(parent_tool_use_id) : undefined;
+    const found = byCall ?? [...sentWorkers.values()].find(({ agent }) => agent !== undefined && agent === agent_id);
     return found?.worker.task ?? root;
   }
 
@@ -67,10 +67,10 @@ export function claudeHooks(gear: Switchgear, root: Task): ClaudeHooks {
       // A tool of a server is one tool for all; Bash and its like belong to a session.
       breaker: { scope: name.startsWith('mcp__') ? 'shared' : 'session' },
     };
-    if (!isAgent && wouldAsk(gear, name, [args], host)) return decision('ask', 'A rule wants this confirmed.');
+    if (!isAgent && wouldAsk(gear, name, [args], host)) return makeDecision('ask', 'A rule wants this confirmed.');
     if (!isAgent) {
       const answer = await openCall(gear, name, [args], host);
-      if (answer.refusal !== undefined) return refused(answer.refusal);
+      if (answer.refusal !== undefined) return makeRefusedOutput(answer.refusal);
       calls.set(id, answer.settle);
       return {};
     }
@@ -78,23 +78,23 @@ export function claudeHooks(gear: Switchgear, root: Task): ClaudeHooks {
       readonly subagent_type?: string;
       readonly prompt?: unknown;
     };
-    const worker = catchAll.test(type) ? `${type || 'default'}:${fingerprint('prompt', prompt)}` : type;
+    const worker = genericAgentType.test(type) ? `${type || 'default'}:${fingerprint('prompt', prompt)}` : type;
     const answer = await openWorker(gear, task, worker, prompt);
-    if (answer.refusal !== undefined) return refused(answer.refusal);
-    sent.set(id, { type, worker: answer });
+    if (answer.refusal !== undefined) return makeRefusedOutput(answer.refusal);
+    sentWorkers.set(id, { type, worker: answer });
     return {};
   };
 
   /** Tells the ending of a call, of a worker, or of one that a person let through. */
   function settle(input: HookInput, id: string, ending: Ending): void {
-    const out = sent.get(id);
+    const sentWorker = sentWorkers.get(id);
     const call = calls.get(id);
-    if (out !== undefined) {
+    if (sentWorker !== undefined) {
       const { status } = ('value' in ending && ending.value ? ending.value : {}) as { readonly status?: unknown };
-      out.isLaunched = status === 'async_launched';
-      if (out.isLaunched && !out.isOver) return;
-      sent.delete(id);
-      if (!out.isOver) out.worker.settle(ending);
+      sentWorker.isLaunched = status === 'async_launched';
+      if (sentWorker.isLaunched && !sentWorker.isOver) return;
+      sentWorkers.delete(id);
+      if (!sentWorker.isOver) sentWorker.worker.settle(ending);
     } else if (call !== undefined) {
       calls.delete(id);
       call(ending);
@@ -112,7 +112,7 @@ export function claudeHooks(gear: Switchgear, root: Task): ClaudeHooks {
   };
 
   const PostToolUseFailure: Hook = async (input, id = '') => {
-    const error = input.is_interrupt ? cancelled() : new Error(String(input.error));
+    const error = input.is_interrupt ? makeAbortError() : new Error(String(input.error));
     settle(input, id, { error });
     return {};
   };
@@ -130,7 +130,7 @@ export function claudeHooks(gear: Switchgear, root: Task): ClaudeHooks {
   };
 
   const SubagentStart: Hook = async ({ agent_id, agent_type = '' }) => {
-    const waiting = [...sent.values()].find(
+    const waiting = [...sentWorkers.values()].find(
       ({ type, agent }) => agent === undefined && (type || 'default') === (agent_type || 'default'),
     );
     if (waiting !== undefined && agent_id !== undefined) waiting.agent = agent_id;
@@ -138,11 +138,11 @@ export function claudeHooks(gear: Switchgear, root: Task): ClaudeHooks {
   };
 
   const SubagentStop: Hook = async ({ agent_id, last_assistant_message: value }) => {
-    for (const [id, out] of sent) {
-      if (out.agent === undefined || out.agent !== agent_id) continue;
-      out.isOver = true;
-      if (out.isLaunched) sent.delete(id);
-      out.worker.settle({ value });
+    for (const [id, sentWorker] of sentWorkers) {
+      if (sentWorker.agent === undefined || sentWorker.agent !== agent_id) continue;
+      sentWorker.isOver = true;
+      if (sentWorker.isLaunched) sentWorkers.delete(id);
+      sentWorker.worker.settle({ value });
     }
     return {};
   };
@@ -162,25 +162,25 @@ export function claudeHooks(gear: Switchgear, root: Task): ClaudeHooks {
   return {
     hooks: Object.fromEntries(Object.entries(hooks).map(([event, hook]) => [event, matcher(hook)])),
     taskOf,
-    settleRest() {
-      for (const call of calls.values()) call({ error: cancelled() });
-      for (const { worker } of sent.values()) worker.settle({ error: cancelled() });
+    settleUnfinished() {
+      for (const call of calls.values()) call({ error: makeAbortError() });
+      for (const { worker } of sentWorkers.values()) worker.settle({ error: makeAbortError() });
       calls.clear();
-      sent.clear();
+      sentWorkers.clear();
     },
   };
 }
 
 /** Denied and ended at once: `continue: false` alone would still run this call. */
-function refused(refusal: Refusal): object {
-  const said = decision('deny', refusalText(refusal));
-  return refusal.kind === 'halt' ? { ...said, continue: false, stopReason: refusal.explanation } : said;
+function makeRefusedOutput(refusal: Refusal): object {
+  const output = makeDecision('deny', refusalText(refusal));
+  return refusal.kind === 'halt' ? { ...output, continue: false, stopReason: refusal.explanation } : output;
 }
 
-function decision(permissionDecision: 'ask' | 'deny', permissionDecisionReason: string): object {
+function makeDecision(permissionDecision: 'ask' | 'deny', permissionDecisionReason: string): object {
   return { hookSpecificOutput: { hookEventName: 'PreToolUse', permissionDecision, permissionDecisionReason } };
 }
 
-function cancelled(): DOMException {
+function makeAbortError(): DOMException {
   return new DOMException('the run is over', 'AbortError');
 }

@@ -5,8 +5,8 @@ import { defaultSwitchgear } from '../../guard/create-switchgear.ts';
 import { guardOnce } from '../host/guard-once.ts';
 import { isTask, makeHaltFacts, type ProtectOptions } from '../host/host-run.ts';
 import { overrideMethods } from '../host/override-methods.ts';
-import { claudeHooks } from './hooks.ts';
-import { claudeListener } from './observe-messages.ts';
+import { createClaudeHooks } from './hooks.ts';
+import { createMessageObserver } from './observe-messages.ts';
 
 interface QueryParams {
   readonly options?: { readonly hooks?: Readonly<Record<string, readonly unknown[] | undefined>> };
@@ -24,52 +24,52 @@ export function protect<Q extends (params: never) => AsyncIterable<unknown>>(
   query: Q,
   options: ProtectOptions = {},
 ): Q {
-  const { gear = defaultSwitchgear(), task: given } = options;
+  const { gear = defaultSwitchgear(), task: taskOption } = options;
 
   function guarded(params: QueryParams): AsyncIterable<unknown> {
-    const around = isTask(given) ? given : gear.currentTask();
-    const task: Task = around ?? gear.startTask(given as TaskOptions | undefined);
-    const { hooks, taskOf, settleRest } = claudeHooks(gear, task);
-    const listener = claudeListener(gear, taskOf);
-    const own = params.options?.hooks ?? {};
-    const merged = { ...own };
-    for (const [event, matcher] of Object.entries(hooks)) merged[event] = [...(own[event] ?? []), matcher];
+    const outerTask = isTask(taskOption) ? taskOption : gear.currentTask();
+    const task: Task = outerTask ?? gear.startTask(taskOption as TaskOptions | undefined);
+    const { hooks, taskOf, settleUnfinished: settleRest } = createClaudeHooks(gear, task);
+    const observer = createMessageObserver(gear, taskOf);
+    const ownHooks = params.options?.hooks ?? {};
+    const merged = { ...ownHooks };
+    for (const [event, matcher] of Object.entries(hooks)) merged[event] = [...(ownHooks[event] ?? []), matcher];
     const started = query({
       ...params,
       options: { ...params.options, hooks: merged },
     } as never) as unknown as QueryLike;
 
-    function over(): void {
-      listener.end();
+    function finish(): void {
+      observer.end();
       settleRest();
-      if (around === undefined) task.end();
+      if (outerTask === undefined) task.end();
     }
 
     const running: QueryLike = overrideMethods(started, {
       async next() {
         try {
           const step = await started.next();
-          if (step.done) over();
-          else hear(step.value);
+          if (step.done) finish();
+          else observeMessage(step.value);
           return step;
         } catch (error) {
-          over();
+          finish();
           throw error;
         }
       },
       return(value?: unknown) {
-        over();
+        finish();
         return started.return(value);
       },
       close() {
-        over();
+        finish();
         return started.close?.();
       },
       [Symbol.asyncIterator]: () => running,
     });
 
-    function hear(message: unknown): void {
-      listener.hear(message);
+    function observeMessage(message: unknown): void {
+      observer.observeMessage(message);
       const isResult = (message as { readonly type?: unknown } | null)?.type === 'result';
       if (isResult && task.halt) Object.assign(message as object, { switchgear: makeHaltFacts(task.halt) });
     }

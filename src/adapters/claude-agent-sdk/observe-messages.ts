@@ -16,7 +16,7 @@ interface Message {
 }
 
 /** A model call as far as it has come: one message per block of it, all with the same id. */
-interface Said {
+interface ModelCall {
   readonly id: string;
   readonly task: Task;
   text: string;
@@ -25,20 +25,20 @@ interface Said {
   usage: Readonly<Record<string, number | undefined>>;
 }
 
-export interface ClaudeListener {
-  hear(message: unknown): void;
+export interface ClaudeMessageObserver {
+  observeMessage(message: unknown): void;
   end(): void;
 }
 
-export function claudeListener(gear: Switchgear, taskOf: (message: Message) => Task): ClaudeListener {
+export function createMessageObserver(gear: Switchgear, taskOf: (message: Message) => Task): ClaudeMessageObserver {
   /** By task: agents speak at the same time. */
-  const open = new Map<Task, Said>();
+  const openCalls = new Map<Task, ModelCall>();
 
   function flush(task: Task): void {
-    const said = open.get(task);
-    open.delete(task);
-    if (said === undefined) return;
-    const { text, toolUse, model, usage } = said;
+    const modelCall = openCalls.get(task);
+    openCalls.delete(task);
+    if (modelCall === undefined) return;
+    const { text, toolUse, model, usage } = modelCall;
     task.observe({ type: 'assistant', text, toolUse });
     const cacheReadTokens = usage.cache_read_input_tokens ?? 0;
     const cacheWriteTokens = usage.cache_creation_input_tokens ?? 0;
@@ -54,25 +54,25 @@ export function claudeListener(gear: Switchgear, taskOf: (message: Message) => T
   }
 
   function end(): void {
-    for (const task of [...open.keys()]) flush(task);
+    for (const task of [...openCalls.keys()]) flush(task);
   }
 
-  function hear(given: unknown): void {
-    const message = (given ?? {}) as Message;
+  function observeMessage(input: unknown): void {
+    const message = (input ?? {}) as Message;
     if (message.type === 'result') end();
     if (message.type !== 'assistant' && message.type !== 'user') return;
     const task = taskOf(message);
     const { id = '', model = '', content, usage = {} } = message.message ?? {};
-    if (message.type === 'user' || open.get(task)?.id !== id) flush(task);
+    if (message.type === 'user' || openCalls.get(task)?.id !== id) flush(task);
     if (message.type === 'user') return;
-    const said = open.get(task) ?? { id, task, text: '', toolUse: false, model, usage };
+    const modelCall = openCalls.get(task) ?? { id, task, text: '', toolUse: false, model, usage };
     for (const block of Array.isArray(content) ? content : []) {
-      if (block?.type === 'text') said.text += String(block.text);
-      if (block?.type === 'tool_use') said.toolUse = true;
+      if (block?.type === 'text') modelCall.text += String(block.text);
+      if (block?.type === 'tool_use') modelCall.toolUse = true;
     }
-    said.usage = usage; // The last of them is the nearest to the truth.
-    open.set(task, said);
+    modelCall.usage = usage; // The last of them is the nearest to the truth.
+    openCalls.set(task, modelCall);
   }
 
-  return { hear, end };
+  return { observeMessage, end };
 }

@@ -12,8 +12,8 @@ import {
   turnOf,
 } from '../host/host-run.ts';
 import { callModel } from './model.ts';
-import { type Handler, type ModelRequest, runNames, type ToolRequest, threadOf } from './shapes.ts';
-import { askBy, isBubble, refusedMessage, withNote } from './tool.ts';
+import { type Handler, listRunNames, type ModelRequest, type ToolRequest, threadOf } from './shapes.ts';
+import { appendLoopHint, askByInterrupt, isBubbleUp, makeRefusedMessage } from './tool.ts';
 
 /** The part of an agent's settings that is read: everything else passes as it is. */
 export interface LangChainSettings {
@@ -27,24 +27,33 @@ export interface LangChainOptions extends HidingOptions {
 }
 
 /** The settings as they were given. They are read as constants, so that no type is lost, and their lists stay lists. */
-type Given<S> = { -readonly [K in keyof S]: S[K] extends readonly [...infer L] ? [...L] : S[K] };
+type MutableSettings<S> = { -readonly [K in keyof S]: S[K] extends readonly [...infer L] ? [...L] : S[K] };
 
 /** The settings of an agent, guarded; hand them to `createAgent`. */
-export function protect<const S extends LangChainSettings>(settings: S, options: LangChainOptions = {}): Given<S> {
-  const runOf = createHostRuns(options);
+export function protect<const S extends LangChainSettings>(
+  settings: S,
+  options: LangChainOptions = {},
+): MutableSettings<S> {
+  const runFor = createHostRuns(options);
   const { middleware = [] } = settings;
   const { gear = defaultSwitchgear(), workers = [], hideOpenTools } = options;
-  if (middleware.some((each) => isGuardedBy(each, gear))) return settings as Given<S>;
-  const isAlone = !middleware.some((other) => (other as { wrapToolCall?: unknown } | null)?.wrapToolCall);
+  if (middleware.some((each) => isGuardedBy(each, gear))) return settings as MutableSettings<S>;
+  const isOnlyMiddleware = !middleware.some((other) => (other as { wrapToolCall?: unknown } | null)?.wrapToolCall);
   const guard = {
     name: 'switchgear',
     // Only these two: other hooks are nodes of the graph and would use up its limit of steps.
     wrapModelCall: (request: ModelRequest, handler: Handler<ModelRequest>) =>
-      callModel(runOf(runNames(request.state), threadOf(request.runtime)), request, handler, hideOpenTools),
+      callModel(runFor(listRunNames(request.state), threadOf(request.runtime)), request, handler, hideOpenTools),
     wrapToolCall: (request: ToolRequest, handler: Handler<ToolRequest>) =>
-      callTool(runOf(runNames(request.state), threadOf(request.runtime)), request, handler, workers, isAlone),
+      callTool(
+        runFor(listRunNames(request.state), threadOf(request.runtime)),
+        request,
+        handler,
+        workers,
+        isOnlyMiddleware,
+      ),
   };
-  return { ...settings, middleware: [...middleware, guardOnce({}, gear, () => guard)] } as Given<S>;
+  return { ...settings, middleware: [...middleware, guardOnce({}, gear, () => guard)] } as MutableSettings<S>;
 }
 
 async function callTool(
@@ -52,7 +61,7 @@ async function callTool(
   request: ToolRequest,
   handler: Handler<ToolRequest>,
   workers: readonly string[],
-  isAlone: boolean,
+  isOnlyMiddleware: boolean,
 ): Promise<unknown> {
   const { toolCall, runtime } = request;
   const { id, name, args } = toolCall;
@@ -62,31 +71,31 @@ async function callTool(
     task,
     turnId: turnOf(task),
     signal: runtime.signal,
-    classify: (ending) => outcomeOf(request, 'error' in ending ? ending.error : ending.value),
+    classify: (ending) => classifyResult(request, 'error' in ending ? ending.error : ending.value),
     shown: (value) => (value as { readonly content?: unknown } | null | undefined)?.content ?? value,
-    ask: askBy(toolCall, runtime, () => run.awaitApproval(task)),
+    ask: askByInterrupt(toolCall, runtime, () => run.awaitApproval(task)),
   };
   try {
     const answer: HostAnswer<unknown> = workers.includes(name)
       ? await delegateToWorker(run, task, name, args, () => handler(request))
       : await hostCall(run.gear, name, [args], () => handler(request), host);
-    if ('refusal' in answer) return await refusedMessage(toolCall, refusalText(answer.refusal));
-    return withNote(answer.value, task);
+    if ('refusal' in answer) return await makeRefusedMessage(toolCall, refusalText(answer.refusal));
+    return appendLoopHint(answer.value, task);
   } catch (error) {
     // What the graph steers by is not for us, and with other such middleware an error ends the run without us, too.
-    const isHosts = isBubble(error) || runtime.signal?.aborted || isBadCall(error) || !isAlone;
-    if (isHosts) throw error;
+    const isForHost = isBubbleUp(error) || runtime.signal?.aborted || isBadCall(error) || !isOnlyMiddleware;
+    if (isForHost) throw error;
     // A hook of any kind takes the place of the agent's own handling of errors; this is its wording.
-    return await refusedMessage(toolCall, `${error}\n Please fix your mistakes.`);
+    return await makeRefusedMessage(toolCall, `${error}\n Please fix your mistakes.`);
   } finally {
     run.endCall(task);
   }
 }
 
 /** Arguments that do not fit and tools that do not exist are the model's mistakes, and an interrupt is none at all. */
-function outcomeOf({ tool }: ToolRequest, ended: unknown): 'failure' | 'neutral' | undefined {
-  if (isBubble(ended) || isBadCall(ended)) return 'neutral';
-  const isError = (ended as { readonly status?: unknown } | null | undefined)?.status === 'error';
+function classifyResult({ tool }: ToolRequest, result: unknown): 'failure' | 'neutral' | undefined {
+  if (isBubbleUp(result) || isBadCall(result)) return 'neutral';
+  const isError = (result as { readonly status?: unknown } | null | undefined)?.status === 'error';
   if (!isError) return undefined;
   return tool === undefined ? 'neutral' : 'failure';
 }

@@ -12,61 +12,63 @@ import {
   refusalText,
 } from '../host/host-run.ts';
 import { visibleTools } from '../host/visible-tools.ts';
-import { type AiMessageLike, type Handler, type ModelRequest, messageClasses, textOf } from './shapes.ts';
+import { type AiMessageLike, type Handler, loadMessageClasses, type ModelRequest, messageText } from './shapes.ts';
 
 export async function callModel(
   run: HostRun,
-  given: ModelRequest,
+  originalRequest: ModelRequest,
   handler: Handler<ModelRequest>,
-  hides = false,
+  isHiding = false,
 ): Promise<unknown> {
   const task = run.beginCall();
   try {
-    const request = hides ? { ...given, tools: visibleTools(given.tools ?? [], run.gear, task) } : given;
+    const request = isHiding
+      ? { ...originalRequest, tools: visibleTools(originalRequest.tools ?? [], run.gear, task) }
+      : originalRequest;
     const last = request.messages.at(-1);
-    if (last?.type === 'human') task.observe({ type: 'user', text: textOf(last) });
+    if (last?.type === 'human') task.observe({ type: 'user', text: messageText(last) });
     beginTurn(task);
-    const name = modelName(request.model);
+    const name = readModelName(request.model);
     const host = { kind: 'model', task, signal: request.runtime.signal } as const;
     const answer =
       task.halt === undefined
         ? await hostCall(run.gear, name, [], () => handler(request), host)
         : { refusal: task.halt };
     if ('value' in answer) {
-      if (!hear(run, task, answer.value, name)) run.end(task);
+      if (!observeResponse(run, task, answer.value, name)) run.end(task);
       return answer.value;
     }
     if (answer.refusal.kind !== 'halt') throw makeRefusedError(answer.refusal);
-    return await close(run, task, answer.refusal, request, handler);
+    return await closingAnswer(run, task, answer.refusal, request, handler);
   } finally {
     run.endCall(task);
   }
 }
 
 /** An answer without calls ends the agent without a further step of its graph. */
-async function close(
+async function closingAnswer(
   run: HostRun,
   task: Task,
   halt: Refusal,
   request: ModelRequest,
   handler: Handler<ModelRequest>,
 ): Promise<unknown> {
-  let said: AiMessageLike | undefined;
+  let message: AiMessageLike | undefined;
   if (claimClosingAnswer(task, halt)) {
     try {
       const value = await handler({ ...request, toolChoice: 'none', responseFormat: undefined });
-      said = messageOf(value);
-      hear(run, task, value, modelName(request.model));
+      message = findAiMessage(value);
+      observeResponse(run, task, value, readModelName(request.model));
     } catch (error) {
       if (request.runtime.signal?.aborted) throw error;
       // The closing answer is a courtesy: without it there are our own words.
     }
   }
   run.end(task);
-  const { AIMessage } = await messageClasses();
-  const { id, usage_metadata, response_metadata } = said ?? {};
+  const { AIMessage } = await loadMessageClasses();
+  const { id, usage_metadata, response_metadata } = message ?? {};
   return new AIMessage({
-    content: (said && textOf(said)) || refusalText(halt),
+    content: (message && messageText(message)) || refusalText(halt),
     ...(id !== undefined && { id }),
     ...(usage_metadata && { usage_metadata }),
     response_metadata: { ...response_metadata, switchgear: makeHaltFacts(halt) },
@@ -74,15 +76,15 @@ async function close(
 }
 
 /** What the task learns from an answer; whether it holds calls. */
-function hear(run: HostRun, task: Task, value: unknown, name: string): boolean {
-  const message = messageOf(value);
+function observeResponse(run: HostRun, task: Task, value: unknown, name: string): boolean {
+  const message = findAiMessage(value);
   if (message === undefined) return true; // A command: where it leads is the graph's business.
   const calls = message.tool_calls?.length ?? 0;
-  task.observe({ type: 'assistant', text: textOf(message), toolUse: calls > 0 });
-  const { usage_metadata: usage, response_metadata: about } = message;
+  task.observe({ type: 'assistant', text: messageText(message), toolUse: calls > 0 });
+  const { usage_metadata: usage, response_metadata: metadata } = message;
   if (usage !== undefined) {
     bookUsage(run.gear, task, {
-      model: String(about?.model_name ?? about?.model ?? name),
+      model: String(metadata?.model_name ?? metadata?.model ?? name),
       inputTokens: usage.input_tokens ?? 0,
       outputTokens: usage.output_tokens ?? 0,
       cacheReadTokens: usage.input_token_details?.cache_read ?? 0,
@@ -93,13 +95,13 @@ function hear(run: HostRun, task: Task, value: unknown, name: string): boolean {
 }
 
 /** The message of an answer, which may come with a structured response beside it. */
-function messageOf(value: unknown): AiMessageLike | undefined {
+function findAiMessage(value: unknown): AiMessageLike | undefined {
   const { type, messages } = (value ?? {}) as { readonly type?: unknown; readonly messages?: unknown };
   if (type === 'ai') return value as AiMessageLike;
   return Array.isArray(messages) ? messages.findLast((message) => message?.type === 'ai') : undefined;
 }
 
-function modelName(model: unknown): string {
+function readModelName(model: unknown): string {
   const { model: name, modelName: older } = (model ?? {}) as Readonly<Record<string, unknown>>;
   return typeof model === 'string' ? model : String(name ?? older ?? (model as object)?.constructor?.name ?? 'model');
 }

@@ -22,7 +22,7 @@ interface AgentState {
   readonly messages?: readonly MessageLike[];
 }
 
-export interface Runtime {
+export interface LangChainRuntime {
   readonly signal?: AbortSignal;
   readonly configurable?: Readonly<Record<string, unknown>>;
   readonly interrupt?: (value: unknown) => unknown;
@@ -32,7 +32,7 @@ export interface ModelRequest {
   readonly model: unknown;
   readonly messages: readonly MessageLike[];
   readonly state: AgentState;
-  readonly runtime: Runtime;
+  readonly runtime: LangChainRuntime;
   readonly tools?: readonly unknown[];
   readonly toolChoice?: unknown;
   readonly responseFormat?: unknown;
@@ -48,7 +48,7 @@ export interface ToolRequest {
   readonly toolCall: ToolCallLike;
   readonly tool?: unknown;
   readonly state: AgentState;
-  readonly runtime: Runtime;
+  readonly runtime: LangChainRuntime;
 }
 
 /** What both hooks hand on to. */
@@ -60,7 +60,7 @@ interface MessageClasses {
 }
 
 /** LangChain's own classes, loaded when the first message of ours is made. */
-export async function messageClasses(): Promise<MessageClasses> {
+export async function loadMessageClasses(): Promise<MessageClasses> {
   try {
     // @ts-expect-error: an optional peer, installed by those who use the framework.
     return (await import('@langchain/core/messages')) as MessageClasses;
@@ -71,7 +71,7 @@ export async function messageClasses(): Promise<MessageClasses> {
 }
 
 /** The words of a message: its content, or those parts of it that are text. */
-export function textOf({ content }: MessageLike): string {
+export function messageText({ content }: MessageLike): string {
   if (!Array.isArray(content)) return String(content ?? '');
   return content.map((part) => (typeof part === 'string' ? part : String(part?.text ?? ''))).join('');
 }
@@ -80,7 +80,7 @@ export function textOf({ content }: MessageLike): string {
  * Names the run by what started it: the last words of a person, the same after an interrupt as before. Where other
  * middleware adds words of its own, such as a summary, it is known by the calls that the model made last.
  */
-export function runNames({ messages = [] }: AgentState): readonly string[] {
+export function listRunNames({ messages = [] }: AgentState): readonly string[] {
   const started = messages.findLast(({ type }) => type === 'human')?.id;
   const last: AiMessageLike | undefined = messages.findLast(({ type }) => type === 'ai');
   const calls = last?.tool_calls?.map((call) => (call as ToolCallLike).id) ?? [];
@@ -89,7 +89,7 @@ export function runNames({ messages = [] }: AgentState): readonly string[] {
 }
 
 /** The conversation that a run belongs to, where the graph keeps one. */
-export function threadOf(runtime: Runtime | undefined): string | undefined {
+export function threadOf(runtime: LangChainRuntime | undefined): string | undefined {
   const thread = runtime?.configurable?.thread_id;
   return thread === undefined ? undefined : String(thread);
 }

@@ -6,8 +6,8 @@ import { guardOnce } from '../host/guard-once.ts';
 import { createHostRun, isTask, makeRefusedError, type ProtectOptions, refusalText } from '../host/host-run.ts';
 import { overrideMethods } from '../host/override-methods.ts';
 import { callModel } from '../langchain/model.ts';
-import type { MessageLike, Runtime, ToolCallLike } from '../langchain/shapes.ts';
-import { askBy, isBubble, refusedMessage, withNote } from '../langchain/tool.ts';
+import type { LangChainRuntime, MessageLike, ToolCallLike } from '../langchain/shapes.ts';
+import { appendLoopHint, askByInterrupt, isBubbleUp, makeRefusedMessage } from '../langchain/tool.ts';
 import { protectGraph } from './run.ts';
 
 export {
@@ -39,53 +39,53 @@ export function protect<T extends object>(thing: T, options: ProtectOptions = {}
 
 /** A tool as nodes call it: with a call of the model, or with plain arguments. */
 function protectTool<T extends Invokable & object>(tool: T, options: ProtectOptions): T {
-  const { gear = defaultSwitchgear(), task: given } = options;
+  const { gear = defaultSwitchgear(), task: taskOption } = options;
   const name = String(tool.name);
 
   async function invoke(input: unknown, config: unknown): Promise<unknown> {
-    const runtime = (config ?? {}) as Runtime;
+    const runtime = (config ?? {}) as LangChainRuntime;
     const isCall = (input as { readonly type?: unknown } | null)?.type === 'tool_call';
     const call = (isCall ? input : { name, args: input }) as ToolCallLike;
-    const task = isTask(given) ? given : gear.currentTask();
+    const task = isTask(taskOption) ? taskOption : gear.currentTask();
     const answer = await hostCall(gear, name, [call.args], () => tool.invoke(input, config), {
       id: call.id,
       task,
       signal: runtime.signal,
-      classify: (ending) => ('error' in ending && isBubble(ending.error) ? 'neutral' : statusOf(ending)),
+      classify: (ending) => ('error' in ending && isBubbleUp(ending.error) ? 'neutral' : classifyStatus(ending)),
       shown: (value) => (value as { readonly content?: unknown } | null)?.content ?? value,
-      ask: askBy(call, runtime, () => {}),
+      ask: askByInterrupt(call, runtime, () => {}),
     });
-    if ('value' in answer) return withNote(answer.value, task);
-    if (isCall) return refusedMessage(call, refusalText(answer.refusal));
+    if ('value' in answer) return appendLoopHint(answer.value, task);
+    if (isCall) return makeRefusedMessage(call, refusalText(answer.refusal));
     throw makeRefusedError(answer.refusal);
   }
 
   return guardOnce(tool, gear, () => overrideMethods(tool, { invoke }));
 }
 
-function statusOf(ending: object): 'failure' | undefined {
+function classifyStatus(ending: object): 'failure' | undefined {
   const { value } = ending as { readonly value?: { readonly status?: unknown } | null };
   return value?.status === 'error' ? 'failure' : undefined;
 }
 
 /** A chat model, also once tools are bound to it. */
-function protectModel<T extends Invokable & object>(model: T, options: ProtectOptions, named: unknown = model): T {
+function protectModel<T extends Invokable & object>(model: T, options: ProtectOptions, namedModel: unknown = model): T {
   const run = createHostRun(options);
 
   function invoke(input: unknown, config: unknown): Promise<unknown> {
     const messages = (Array.isArray(input) ? input : []) as readonly MessageLike[];
-    const runtime = (config ?? {}) as Runtime;
-    return callModel(run, { model: named, messages, state: { messages }, runtime }, ({ toolChoice }) =>
+    const runtime = (config ?? {}) as LangChainRuntime;
+    return callModel(run, { model: namedModel, messages, state: { messages }, runtime }, ({ toolChoice }) =>
       model.invoke(input, toolChoice === undefined ? config : { ...runtime, tool_choice: toolChoice }),
     );
   }
 
-  const bound =
+  const guardDerived =
     (key: 'bindTools' | 'withConfig') =>
     (...args: never[]) => {
-      const derive = Reflect.get(model, key) as (...given: never[]) => T;
-      return protectModel(derive.apply(model, args), options, named);
+      const derive = Reflect.get(model, key) as (...params: never[]) => T;
+      return protectModel(derive.apply(model, args), options, namedModel);
     };
-  const methods = { invoke, bindTools: bound('bindTools'), withConfig: bound('withConfig') };
+  const methods = { invoke, bindTools: guardDerived('bindTools'), withConfig: guardDerived('withConfig') };
   return guardOnce(model, run.gear, () => overrideMethods(model, methods));
 }

@@ -8,7 +8,7 @@ import { runtimeOf } from '../../guard/runtime/runtime.ts';
 import { guardOnce } from '../host/guard-once.ts';
 import { isTask, type ProtectOptions } from '../host/host-run.ts';
 import { overrideMethods } from '../host/override-methods.ts';
-import { type Runtime, threadOf } from '../langchain/shapes.ts';
+import { type LangChainRuntime, threadOf } from '../langchain/shapes.ts';
 
 interface GraphLike {
   invoke(input: unknown, config?: unknown): Promise<unknown>;
@@ -23,62 +23,65 @@ interface Stream {
 
 /** The graph, with a task around each run. */
 export function protectGraph<G extends object>(graph: G, options: ProtectOptions): G {
-  const { gear = defaultSwitchgear(), task: given } = options;
+  const { gear = defaultSwitchgear(), task: taskOption } = options;
   const { clock } = runtimeOf(gear);
   const target = graph as G & GraphLike;
   /** Tasks of threads that wait for a person. */
-  const waiting = new Map<string, { readonly task: Task; readonly stay: () => void }>();
+  const pausedRuns = new Map<string, { readonly task: Task; readonly cancelExpiry: () => void }>();
 
   /** The task of a run, and whether it is ours to end. */
-  function open(thread: string | undefined): { readonly task: Task; readonly isOwn: boolean } {
-    const around = isTask(given) ? given : gear.currentTask();
-    if (around !== undefined) return { task: around, isOwn: false };
-    const kept = thread === undefined ? undefined : waiting.get(thread);
-    if (kept === undefined || thread === undefined) {
+  function openRun(thread: string | undefined): { readonly task: Task; readonly isOwn: boolean } {
+    const outerTask = isTask(taskOption) ? taskOption : gear.currentTask();
+    if (outerTask !== undefined) return { task: outerTask, isOwn: false };
+    const pausedRun = thread === undefined ? undefined : pausedRuns.get(thread);
+    if (pausedRun === undefined || thread === undefined) {
       // A thread is a conversation: what its workers failed at is counted in it.
-      return { task: gear.startTask({ ...(thread && { session: thread }), ...(given as TaskOptions) }), isOwn: true };
+      return {
+        task: gear.startTask({ ...(thread && { session: thread }), ...(taskOption as TaskOptions) }),
+        isOwn: true,
+      };
     }
-    waiting.delete(thread);
-    kept.stay();
-    kept.task.resume();
-    return { task: kept.task, isOwn: true };
+    pausedRuns.delete(thread);
+    pausedRun.cancelExpiry();
+    pausedRun.task.resume();
+    return { task: pausedRun.task, isOwn: true };
   }
 
-  function close(task: Task, thread: string | undefined, isInterrupted: boolean): void {
+  function closeRun(task: Task, thread: string | undefined, isInterrupted: boolean): void {
     if (!isInterrupted || thread === undefined) {
       task.end();
       return;
     }
     task.pause();
-    makeRoom(waiting, hostRunsMax);
-    const forget = () => {
-      waiting.delete(thread);
+    makeRoom(pausedRuns, hostRunsMax);
+    const expire = () => {
+      pausedRuns.delete(thread);
       task.end();
     };
-    const stay = clock.after(1000 * gear.settings.approval.timeoutSecs, forget);
-    waiting.set(thread, { task, stay });
+    const cancelExpiry = clock.after(1000 * gear.settings.approval.timeoutSecs, expire);
+    pausedRuns.set(thread, { task, cancelExpiry: cancelExpiry });
   }
 
   async function invoke(input: unknown, config?: unknown): Promise<unknown> {
-    const thread = threadOf(config as Runtime | undefined);
-    const { task, isOwn } = open(thread);
+    const thread = threadOf(config as LangChainRuntime | undefined);
+    const { task, isOwn } = openRun(thread);
     let isInterrupted = false;
     try {
       const state = await task.run(() => target.invoke(input, config));
       isInterrupted = hasInterrupt(state);
       return state;
     } finally {
-      if (isOwn) close(task, thread, isInterrupted);
+      if (isOwn) closeRun(task, thread, isInterrupted);
     }
   }
 
   async function stream(input: unknown, config?: unknown): Promise<unknown> {
-    const thread = threadOf(config as Runtime | undefined);
-    const { task, isOwn } = open(thread);
+    const thread = threadOf(config as LangChainRuntime | undefined);
+    const { task, isOwn } = openRun(thread);
     let isInterrupted = false;
     let isOver = !isOwn;
-    const over = () => {
-      if (!isOver) close(task, thread, isInterrupted);
+    const finish = () => {
+      if (!isOver) closeRun(task, thread, isInterrupted);
       isOver = true;
     };
     try {
@@ -90,20 +93,20 @@ export function protectGraph<G extends object>(graph: G, options: ProtectOptions
           try {
             const chunk = await next();
             isInterrupted ||= hasInterrupt(chunk.value);
-            if (chunk.done) over();
+            if (chunk.done) finish();
             return chunk;
           } catch (error) {
-            over();
+            finish();
             throw error;
           }
         },
         return(value?: unknown) {
-          over();
+          finish();
           return stop?.(value) ?? Promise.resolve({ done: true, value });
         },
       });
     } catch (error) {
-      over();
+      finish();
       throw error;
     }
   }

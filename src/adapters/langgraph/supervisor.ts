@@ -10,7 +10,7 @@ import { defaultSwitchgear } from '../../guard/create-switchgear.ts';
 import { runtimeOf } from '../../guard/runtime/runtime.ts';
 import { wait } from '../../platform/system-clock.ts';
 import type { MessageLike } from '../langchain/shapes.ts';
-import { isYes } from '../langchain/tool.ts';
+import { isApproval } from '../langchain/tool.ts';
 
 /** What is remembered beside the counts: what was counted already, when and why. */
 export interface DelegationNotes {
@@ -73,7 +73,7 @@ export interface Supervisor {
 export type Choose = (state: SupervisedState) => string | undefined | Promise<string | undefined>;
 
 interface Channel<T> {
-  readonly reducer: (now: T, update: T) => T;
+  readonly reducer: (current: T, update: T) => T;
   readonly default: () => T;
 }
 
@@ -84,7 +84,7 @@ export function supervisor({ gear = defaultSwitchgear(), workers, ask, log }: Su
   const limitOf = (worker: string) => workerLimit(gear.settings.delegation, worker);
 
   /** The failures of a worker that still count. */
-  function countOf(
+  function countFailures(
     { delegation_failures: counts = {}, delegation_notes: notes }: SupervisedState,
     worker: string,
   ): number {
@@ -94,7 +94,7 @@ export function supervisor({ gear = defaultSwitchgear(), workers, ask, log }: Su
   }
 
   function recordDelegationFailure(state: SupervisedState, worker: string, reason: string): SupervisedUpdate {
-    const count = countOf(state, worker) + 1;
+    const count = countFailures(state, worker) + 1;
     const limit = limitOf(worker);
     const lines = [
       ...failureLines(worker, count, limit, reason),
@@ -110,38 +110,38 @@ export function supervisor({ gear = defaultSwitchgear(), workers, ask, log }: Su
   }
 
   function checkCircuitBreaker(state: SupervisedState, worker: string): [boolean, string] {
-    const count = countOf(state, worker);
+    const count = countFailures(state, worker);
     const limit = limitOf(worker);
     return count < limit ? [true, ''] : [false, blockReason(worker, count, limit)];
   }
 
   /** What the last message says of the worker who wrote it; each message is read once. */
-  function read(state: SupervisedState): SupervisedUpdate {
+  function readLastMessage(state: SupervisedState): SupervisedUpdate {
     const last = state.messages?.at(-1) as (MessageLike & { readonly name?: string }) | undefined;
     const worker = last?.name;
     if (worker === undefined || !workers.includes(worker)) return {};
     if (last?.id !== undefined && last.id === state.delegation_notes?.seen) return {};
     const { failed, reason } = workerFailure(last, { phrases: gear.settings.delegation.phrases, worker });
-    const seen = last?.id === undefined ? {} : { seen: last.id };
-    if (!failed) return { delegation_notes: seen };
+    const readMarker = last?.id === undefined ? {} : { seen: last.id };
+    if (!failed) return { delegation_notes: readMarker };
     const update = recordDelegationFailure(state, worker, reason);
-    return { ...update, delegation_notes: { ...update.delegation_notes, ...seen } };
+    return { ...update, delegation_notes: { ...update.delegation_notes, ...readMarker } };
   }
 
   async function next(state: SupervisedState, choose: Choose): Promise<NextStep> {
-    const update = read(state);
-    const now = applied(state, update);
-    const wanted = await choose(now);
-    if (wanted === undefined) return { worker: undefined, update };
-    const instead = own(gear.settings.delegation.alternatives, wanted);
-    const worker = [wanted, instead].find((each) => each !== undefined && checkCircuitBreaker(now, each)[0]);
+    const update = readLastMessage(state);
+    const updated = applyUpdate(state, update);
+    const chosen = await choose(updated);
+    if (chosen === undefined) return { worker: undefined, update };
+    const alternative = getOwn(gear.settings.delegation.alternatives, chosen);
+    const worker = [chosen, alternative].find((each) => each !== undefined && checkCircuitBreaker(updated, each)[0]);
     if (worker !== undefined) {
-      await backOff(countOf(now, worker));
+      await backOff(countFailures(updated, worker));
       return { worker, update };
     }
-    const hint = causeHint([now.delegation_notes?.reasons?.[wanted] ?? '']);
-    const message = userMessage(wanted, limitOf(wanted), hint);
-    return isYes(ask?.(message)) ? { worker: wanted, update } : { worker: undefined, message, update };
+    const hint = causeHint([updated.delegation_notes?.reasons?.[chosen] ?? '']);
+    const message = userMessage(chosen, limitOf(chosen), hint);
+    return isApproval(ask?.(message)) ? { worker: chosen, update } : { worker: undefined, message, update };
   }
 
   /** Waits 2, 4, 8 … seconds before a worker that failed is sent again, where the settings say so. */
@@ -151,8 +151,8 @@ export function supervisor({ gear = defaultSwitchgear(), workers, ask, log }: Su
   }
 
   return {
-    failures: { reducer: added, default: () => ({}) },
-    notes: { reducer: merged, default: () => ({}) },
+    failures: { reducer: addCounts, default: () => ({}) },
+    notes: { reducer: mergeNotes, default: () => ({}) },
     prompt: delegationPolicyPrompt(delegation.maxFailures),
     recordDelegationFailure,
     checkCircuitBreaker,
@@ -161,33 +161,33 @@ export function supervisor({ gear = defaultSwitchgear(), workers, ask, log }: Su
 }
 
 /** The state as it will be. */
-function applied(state: SupervisedState, update: SupervisedUpdate): SupervisedState {
+function applyUpdate(state: SupervisedState, update: SupervisedUpdate): SupervisedState {
   return {
     ...state,
-    delegation_failures: added(state.delegation_failures ?? {}, update.delegation_failures ?? {}),
-    delegation_notes: merged(state.delegation_notes ?? {}, update.delegation_notes ?? {}),
+    delegation_failures: addCounts(state.delegation_failures ?? {}, update.delegation_failures ?? {}),
+    delegation_notes: mergeNotes(state.delegation_notes ?? {}, update.delegation_notes ?? {}),
   };
 }
 
 /** Counts are added and not replaced, so that none of two branches is lost. */
-function added(now: FailureCounts, update: FailureCounts): FailureCounts {
-  const next: Record<string, number> = { ...now };
-  for (const [worker, more] of Object.entries(update)) {
+function addCounts(current: FailureCounts, update: FailureCounts): FailureCounts {
+  const next: Record<string, number> = { ...current };
+  for (const [worker, count] of Object.entries(update)) {
     if (worker in next || Object.keys(next).length < workersMax)
-      next[worker] = Math.max(0, failuresOf(next, worker) + more);
+      next[worker] = Math.max(0, failuresOf(next, worker) + count);
   }
   return next;
 }
 
-function merged(now: DelegationNotes, update: DelegationNotes): DelegationNotes {
+function mergeNotes(current: DelegationNotes, update: DelegationNotes): DelegationNotes {
   return {
-    ...now,
+    ...current,
     ...update,
-    failedAtMs: { ...now.failedAtMs, ...update.failedAtMs },
-    reasons: { ...now.reasons, ...update.reasons },
+    failedAtMs: { ...current.failedAtMs, ...update.failedAtMs },
+    reasons: { ...current.reasons, ...update.reasons },
   };
 }
 
-function own<V>(record: Readonly<Record<string, V>>, name: string): V | undefined {
+function getOwn<V>(record: Readonly<Record<string, V>>, name: string): V | undefined {
   return Object.hasOwn(record, name) ? record[name] : undefined;
 }

@@ -8,8 +8,8 @@ import { invalid } from '../../guard/runtime/option-checks.ts';
 import { guardOnce, isGuardedBy } from '../host/guard-once.ts';
 import { isTask, makeHaltFacts, type ProtectOptions } from '../host/host-run.ts';
 import { overrideMethods } from '../host/override-methods.ts';
-import { type ModelLike, protectModel } from './model.ts';
-import { type Calls, guardTool, type Shop } from './tool.ts';
+import { type ModelLike, protectOpenAiModel } from './model.ts';
+import { guardTool, type OpenCalls, type RunnerContext } from './tool.ts';
 
 export interface OpenAiAgentsOptions extends ProtectOptions {
   /** Tools that are agents themselves, such as those of `agent.asTool`. */
@@ -51,7 +51,7 @@ const errors = new Map<string, unknown>();
 /** A runner, guarded; or the options of a tool, whose real errors are then known. */
 export function protect<T extends object>(thing: T, options: OpenAiAgentsOptions = {}): T {
   if ('run' in thing && 'config' in thing) return protectRunner(thing as T & RunnerLike, options);
-  if ('execute' in thing) return tellingErrors(thing as T & { execute: Execute });
+  if ('execute' in thing) return recordErrors(thing as T & { execute: Execute });
   throw invalid('protect needs a Runner, or the options of a tool');
 }
 
@@ -61,7 +61,7 @@ type Execute = (
   details?: { readonly toolCall?: { readonly callId?: string } },
 ) => unknown;
 
-function tellingErrors<T extends { execute: Execute }>(tool: T): T {
+function recordErrors<T extends { execute: Execute }>(tool: T): T {
   return {
     ...tool,
     async execute(input: unknown, context: unknown, details: Parameters<Execute>[2]) {
@@ -77,46 +77,47 @@ function tellingErrors<T extends { execute: Execute }>(tool: T): T {
 }
 
 function protectRunner<R extends RunnerLike & object>(runner: R, options: OpenAiAgentsOptions): R {
-  const { gear = defaultSwitchgear(), task: given, workers = [] } = options;
+  const { gear = defaultSwitchgear(), task: taskOption, workers = [] } = options;
   if (isGuardedBy(runner, gear)) return runner;
-  const calls: Calls = new Map();
+  const calls: OpenCalls = new Map();
   const signals = new WeakMap<Task, AbortSignal>();
-  const guardAgent = agentGuard({ gear, calls, errors, signals, workers });
-  const waiting = new WeakMap<object, Task>();
+  const guardAgent = createAgentGuard({ gear, calls, errors, signals, workers });
+  const pausedTasks = new WeakMap<object, Task>();
   const { modelProvider } = runner.config;
-  const getModel = async (name?: string) => protectModel(await modelProvider!.getModel(name), gear, name ?? 'default');
-  const make = runner.constructor as new (config: object) => R;
-  const inner = new make({ ...runner.config, ...(modelProvider && { modelProvider: { getModel } }) });
+  const getModel = async (name?: string) =>
+    protectOpenAiModel(await modelProvider!.getModel(name), gear, name ?? 'default');
+  const RunnerClass = runner.constructor as new (config: object) => R;
+  const inner = new RunnerClass({ ...runner.config, ...(modelProvider && { modelProvider: { getModel } }) });
 
   /** The task of a run, and whether it is ours to end. */
-  function open(input: unknown): readonly [Task, boolean] {
-    const around = isTask(given) ? given : gear.currentTask();
-    if (around !== undefined) return [around, false];
-    const kept = typeof input === 'object' && input !== null ? waiting.get(input) : undefined;
-    kept?.resume();
-    return [kept ?? gear.startTask(given as TaskOptions | undefined), true];
+  function openRun(input: unknown): readonly [Task, boolean] {
+    const outerTask = isTask(taskOption) ? taskOption : gear.currentTask();
+    if (outerTask !== undefined) return [outerTask, false];
+    const pausedTask = typeof input === 'object' && input !== null ? pausedTasks.get(input) : undefined;
+    pausedTask?.resume();
+    return [pausedTask ?? gear.startTask(taskOption as TaskOptions | undefined), true];
   }
 
-  async function run(agent: AgentLike, input: unknown, said?: RunOptions): Promise<RunResult> {
-    const [task, isOwn] = open(input);
-    if (said?.signal) signals.set(task, said.signal);
-    const over = (result?: RunResult, error?: unknown) => {
-      settleRest(calls, task, error);
+  async function run(agent: AgentLike, input: unknown, runOptions?: RunOptions): Promise<RunResult> {
+    const [task, isOwn] = openRun(input);
+    if (runOptions?.signal) signals.set(task, runOptions.signal);
+    const finish = (result?: RunResult, error?: unknown) => {
+      settleUnfinished(calls, task, error);
       if (result !== undefined && task.halt) Object.assign(result, { switchgear: makeHaltFacts(task.halt) });
       if (!isOwn) return;
       if (result?.state === undefined || !result.interruptions?.length) task.end();
       else {
-        waiting.set(result.state, task);
+        pausedTasks.set(result.state, task);
         task.pause();
       }
     };
     try {
-      const result = await task.run(() => inner.run(guardAgent(agent), guardState(input, guardAgent), said));
-      if (result.completed === undefined) over(result);
-      else result.completed.then(() => over(result)).catch((error) => over(result, error));
+      const result = await task.run(() => inner.run(guardAgent(agent), guardState(input, guardAgent), runOptions));
+      if (result.completed === undefined) finish(result);
+      else result.completed.then(() => finish(result)).catch((error) => finish(result, error));
       return result;
     } catch (error) {
-      over(undefined, error);
+      finish(undefined, error);
       throw error;
     }
   }
@@ -125,15 +126,17 @@ function protectRunner<R extends RunnerLike & object>(runner: R, options: OpenAi
 }
 
 /** Makes guarded twins of agents: the same twin for the same agent, also around a circle of handoffs. */
-function agentGuard(shop: Shop) {
+function createAgentGuard(runnerContext: RunnerContext) {
   const twins = new WeakMap<AgentLike, AgentLike>();
-  const guarded = new WeakMap<object, object>();
+  const guardedTools = new WeakMap<object, object>();
   return function guardAgent(agent: AgentLike): AgentLike {
-    const known = twins.get(agent);
-    if (known !== undefined) return known;
+    const knownTwin = twins.get(agent);
+    if (knownTwin !== undefined) return knownTwin;
     const { model } = agent;
     const isModel = typeof (model as ModelLike | null)?.getResponse === 'function';
-    const twin = agent.clone(isModel ? { model: protectModel(model as ModelLike, shop.gear, nameOf(model)) } : {});
+    const twin = agent.clone(
+      isModel ? { model: protectOpenAiModel(model as ModelLike, runnerContext.gear, readModelName(model)) } : {},
+    );
     twins.set(agent, twin);
     twins.set(twin, twin);
     // All of them: those of MCP servers are not in the list of tools.
@@ -141,9 +144,9 @@ function agentGuard(shop: Shop) {
       const tools = await agent.getAllTools(context);
       return tools.map((tool) => {
         // The SDK asks for them in every turn.
-        const known = guarded.get(tool) ?? guardTool(tool, shop);
-        guarded.set(tool, known);
-        return known;
+        const guardedTool = guardedTools.get(tool) ?? guardTool(tool, runnerContext);
+        guardedTools.set(tool, guardedTool);
+        return guardedTool;
       });
     };
     twin.handoffs = agent.handoffs.map((each) => {
@@ -166,7 +169,7 @@ function guardState(input: unknown, guardAgent: (agent: AgentLike) => AgentLike)
 }
 
 /** Calls that never came to their guardrail: the run was ended by an error, their own or another's. */
-function settleRest(calls: Calls, task: Task, error: unknown): void {
+function settleUnfinished(calls: OpenCalls, task: Task, error: unknown): void {
   const thrown = (error as { readonly error?: unknown } | undefined)?.error ?? error;
   for (const [id, call] of calls) {
     if (call.task !== task) continue;
@@ -175,7 +178,7 @@ function settleRest(calls: Calls, task: Task, error: unknown): void {
   }
 }
 
-function nameOf(model: unknown): string {
+function readModelName(model: unknown): string {
   const { model: name } = model as { readonly model?: unknown };
   return typeof name === 'string' ? name : (model as object).constructor.name;
 }

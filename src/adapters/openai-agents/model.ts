@@ -8,11 +8,11 @@ import { overrideMethods } from '../host/override-methods.ts';
 
 /** The subset of a model that is used. */
 export interface ModelLike {
-  getResponse(request: Request): Promise<Response>;
-  getStreamedResponse(request: Request): AsyncIterable<StreamEvent>;
+  getResponse(request: ModelRequest): Promise<ModelResponse>;
+  getStreamedResponse(request: ModelRequest): AsyncIterable<StreamEvent>;
 }
 
-interface Request {
+interface ModelRequest {
   readonly input?: unknown;
   readonly modelSettings?: object;
   readonly handoffs?: readonly { readonly toolName?: string }[];
@@ -22,21 +22,21 @@ interface Request {
 
 type Item = Readonly<Record<string, unknown>>;
 
-interface Response {
+interface ModelResponse {
   readonly usage?: Item;
   readonly output: readonly Item[];
 }
 
 interface StreamEvent {
   readonly type: string;
-  readonly response?: Response;
+  readonly response?: ModelResponse;
 }
 
-export function protectModel<M extends object>(model: M, gear: Switchgear, name: string): M {
+export function protectOpenAiModel<M extends object>(model: M, gear: Switchgear, name: string): M {
   const target = model as M & ModelLike;
 
-  async function getResponse(request: Request): Promise<Response> {
-    const task = begin(gear, request);
+  async function getResponse(request: ModelRequest): Promise<ModelResponse> {
+    const task = beginModelCall(gear, request);
     const answer =
       task?.halt === undefined
         ? await hostCall(gear, name, [], () => target.getResponse(request), {
@@ -46,25 +46,28 @@ export function protectModel<M extends object>(model: M, gear: Switchgear, name:
           })
         : { refusal: task.halt };
     if ('value' in answer) {
-      hear(gear, task, request, answer.value, name);
+      observeResponse(gear, task, request, answer.value, name);
       return answer.value;
     }
     if (answer.refusal.kind !== 'halt' || task === undefined) throw makeRefusedError(answer.refusal);
-    return close(gear, task, answer.refusal, target, request, name);
+    return closingAnswer(gear, task, answer.refusal, target, request, name);
   }
 
-  async function* getStreamedResponse(request: Request): AsyncGenerator<StreamEvent> {
-    const task = begin(gear, request);
+  async function* getStreamedResponse(request: ModelRequest): AsyncGenerator<StreamEvent> {
+    const task = beginModelCall(gear, request);
     const halt = task?.halt;
     if (halt !== undefined) {
-      yield { type: 'response_done', response: { id: 'switchgear', ...answerOf(request, halt) } as Response };
+      yield {
+        type: 'response_done',
+        response: { id: 'switchgear', ...makeHaltAnswer(request, halt) } as ModelResponse,
+      };
       return;
     }
     const call = () => target.getStreamedResponse(request);
     const answer = await hostCall(gear, name, [], call, { kind: 'model', task, signal: request.signal });
     if ('refusal' in answer) throw makeRefusedError(answer.refusal);
     for await (const event of answer.value) {
-      if (event.type === 'response_done' && event.response) hear(gear, task, request, event.response, name);
+      if (event.type === 'response_done' && event.response) observeResponse(gear, task, request, event.response, name);
       yield event;
     }
   }
@@ -72,7 +75,7 @@ export function protectModel<M extends object>(model: M, gear: Switchgear, name:
   return overrideMethods(model, { getResponse, getStreamedResponse });
 }
 
-function begin(gear: Switchgear, { input }: Request): Task | undefined {
+function beginModelCall(gear: Switchgear, { input }: ModelRequest): Task | undefined {
   const task = gear.currentTask();
   if (task === undefined) return undefined;
   beginTurn(task);
@@ -83,16 +86,16 @@ function begin(gear: Switchgear, { input }: Request): Task | undefined {
 }
 
 /** What the task learns from an answer. A handoff is run by the host alone: here is where it is seen. */
-function hear(
+function observeResponse(
   gear: Switchgear,
   task: Task | undefined,
-  request: Request,
-  { usage, output }: Response,
+  request: ModelRequest,
+  { usage, output }: ModelResponse,
   name: string,
 ): void {
   if (task === undefined) return;
   const calls = output.filter(({ type }) => type === 'function_call');
-  task.observe({ type: 'assistant', text: textOf(output), toolUse: calls.length > 0 });
+  task.observe({ type: 'assistant', text: outputText(output), toolUse: calls.length > 0 });
   for (const { name: tool, callId, arguments: input } of calls) {
     if (!request.handoffs?.some(({ toolName }) => toolName === tool)) continue;
     const id = String(callId);
@@ -112,29 +115,31 @@ function hear(
   });
 }
 
-async function close(
+async function closingAnswer(
   gear: Switchgear,
   task: Task,
   halt: Refusal,
   model: ModelLike,
-  request: Request,
+  request: ModelRequest,
   name: string,
-): Promise<Response> {
-  if (!claimClosingAnswer(task, halt)) return answerOf(request, halt);
+): Promise<ModelResponse> {
+  if (!claimClosingAnswer(task, halt)) return makeHaltAnswer(request, halt);
   try {
-    const asked = { ...request, modelSettings: { ...request.modelSettings, toolChoice: 'none' } };
-    const said = await model.getResponse(asked);
-    hear(gear, task, request, said, name);
-    const output = said.output.filter(({ type }) => type === 'message');
-    return textOf(output) === '' ? { ...said, output: answerOf(request, halt).output } : { ...said, output };
+    const closingRequest = { ...request, modelSettings: { ...request.modelSettings, toolChoice: 'none' } };
+    const response = await model.getResponse(closingRequest);
+    observeResponse(gear, task, request, response, name);
+    const output = response.output.filter(({ type }) => type === 'message');
+    return outputText(output) === ''
+      ? { ...response, output: makeHaltAnswer(request, halt).output }
+      : { ...response, output };
   } catch (error) {
     if (request.signal?.aborted) throw error;
-    return answerOf(request, halt); // The closing answer is a courtesy: without it there are our own words.
+    return makeHaltAnswer(request, halt); // The closing answer is a courtesy: without it there are our own words.
   }
 }
 
 /** Our own words as an answer; where the agent has to answer in a form, there is none, and it is thrown. */
-function answerOf({ outputType = 'text' }: Request, halt: Refusal): Response {
+function makeHaltAnswer({ outputType = 'text' }: ModelRequest, halt: Refusal): ModelResponse {
   if (outputType !== 'text') throw makeRefusedError(halt);
   const content = [{ type: 'output_text', text: refusalText(halt) }];
   const counts = { requests: 0, inputTokens: 0, outputTokens: 0, totalTokens: 0 };
@@ -144,7 +149,7 @@ function answerOf({ outputType = 'text' }: Request, halt: Refusal): Response {
   };
 }
 
-function textOf(output: readonly Item[]): string {
+function outputText(output: readonly Item[]): string {
   return output
     .flatMap(({ type, content }) => (type === 'message' && Array.isArray(content) ? content : []))
     .map((part) => String(part?.text ?? ''))

@@ -7,7 +7,7 @@ import { refusalText, turnOf } from '../host/host-run.ts';
 import { openWorker } from '../host/open-worker.ts';
 
 /** Calls that are out, by their tasks, tools and ids: some providers give the same ids to the calls of every run. */
-export type Calls = Map<string, { readonly task: Task | undefined; readonly settle: OpenCall['settle'] }>;
+export type OpenCalls = Map<string, { readonly task: Task | undefined; readonly settle: OpenCall['settle'] }>;
 
 interface ToolLike {
   readonly type?: unknown;
@@ -17,15 +17,15 @@ interface ToolLike {
   readonly needsApproval?: (context: unknown, input: unknown, callId?: string) => Promise<boolean>;
 }
 
-interface Checked {
+interface GuardrailInput {
   readonly toolCall: { readonly callId: string; readonly arguments?: string };
   readonly output?: unknown;
 }
 
 /** What the tools of a runner share. */
-export interface Shop {
+export interface RunnerContext {
   readonly gear: Switchgear;
-  readonly calls: Calls;
+  readonly calls: OpenCalls;
   /** Errors that tools told of, by the ids of their calls. */
   readonly errors: Map<string, unknown>;
   /** The signal of each task's run. */
@@ -37,23 +37,23 @@ export interface Shop {
 const hiddenError = 'An error occurred while running the tool. Please try again.';
 const allow = { behavior: { type: 'allow' } };
 
-export function guardTool(tool: object, { gear, calls, errors, signals, workers }: Shop): object {
-  const { type, name: given, inputGuardrails = [], outputGuardrails = [], needsApproval } = tool as ToolLike;
+export function guardTool(tool: object, { gear, calls, errors, signals, workers }: RunnerContext): object {
+  const { type, name: toolName, inputGuardrails = [], outputGuardrails = [], needsApproval } = tool as ToolLike;
   if (type !== 'function') return tool; // The provider runs it.
-  const name = String(given);
-  const asked = new Set<string>();
-  const keyOf = (task: Task | undefined, callId: string) => `${task?.id} ${name} ${callId}`;
+  const name = String(toolName);
+  const pendingApprovals = new Set<string>();
+  const callKey = (task: Task | undefined, callId: string) => `${task?.id} ${name} ${callId}`;
 
-  const gate = {
+  const inputGuardrail = {
     type: 'tool_input',
     name: 'switchgear',
-    async run({ toolCall }: Checked) {
+    async run({ toolCall }: GuardrailInput) {
       const { callId } = toolCall;
       const task = gear.currentTask();
-      const key = keyOf(task, callId);
+      const key = callKey(task, callId);
       if (calls.has(key)) return allow; // Asked about before and after an approval.
-      const input = parsed(toolCall.arguments);
-      const ask = () => ({ approved: asked.delete(key), by: 'the user' });
+      const input = parseArguments(toolCall.arguments);
+      const ask = () => ({ approved: pendingApprovals.delete(key), by: 'the user' });
       const answer =
         task !== undefined && workers.includes(name)
           ? await openWorker(gear, task, name, input)
@@ -71,33 +71,33 @@ export function guardTool(tool: object, { gear, calls, errors, signals, workers 
     },
   };
 
-  const meter = {
+  const outputGuardrail = {
     type: 'tool_output',
     name: 'switchgear',
-    async run({ toolCall: { callId }, output }: Checked) {
+    async run({ toolCall: { callId }, output }: GuardrailInput) {
       const error = errors.get(callId) ?? (output === hiddenError ? new Error(hiddenError) : undefined);
       errors.delete(callId);
-      const key = keyOf(gear.currentTask(), callId);
+      const key = callKey(gear.currentTask(), callId);
       calls.get(key)?.settle(error === undefined ? { value: output } : { error });
       calls.delete(key);
       return allow;
     },
   };
 
-  const asks = async (context: unknown, input: unknown, callId = '') => {
+  const checkApproval = async (context: unknown, input: unknown, callId = '') => {
     if (!wouldAsk(gear, name, [input], { id: callId })) return (await needsApproval?.(context, input, callId)) ?? false;
-    asked.add(keyOf(gear.currentTask(), callId));
+    pendingApprovals.add(callKey(gear.currentTask(), callId));
     return true;
   };
   return {
     ...tool,
-    inputGuardrails: [...inputGuardrails, gate],
-    outputGuardrails: [meter, ...outputGuardrails],
-    needsApproval: asks,
+    inputGuardrails: [...inputGuardrails, inputGuardrail],
+    outputGuardrails: [outputGuardrail, ...outputGuardrails],
+    needsApproval: checkApproval,
   };
 }
 
-function parsed(text = '{}'): unknown {
+function parseArguments(text = '{}'): unknown {
   try {
     return JSON.parse(text);
   } catch {
