@@ -22,16 +22,16 @@ type Part = (typeof parts)[number];
 /** Results of tools as they often are: some pages long. */
 const pages = 'a line of a file that an agent reads, with some words in it\\n'.repeat(100);
 
-const [, , asked, cli = 'claude-code'] = process.argv;
-if (asked === undefined) measure();
-else pass(takerOf(asked as Part, cli as Cli));
+const [, , requestedPart, cli = 'claude-code'] = process.argv;
+if (requestedPart === undefined) measure();
+else passThrough(createConsumer(requestedPart as Part, cli as Cli));
 
 /** Reads standard input by lines, passes every line on, and tells at the end what that took. */
-function pass(take: (line: string) => void): void {
+function passThrough(consume: (line: string) => void): void {
   const out: string[] = [];
   const lines = boundedLines({
     line(line) {
-      take(line);
+      consume(line);
       out.push(line);
     },
   });
@@ -45,9 +45,9 @@ function pass(take: (line: string) => void): void {
   });
 }
 
-function takerOf(part: Part, of: Cli): (line: string) => void {
+function createConsumer(part: Part, cli: Cli): (line: string) => void {
   if (part === 'baseline') return (line) => void JSON.parse(line);
-  const reader = readers[of]();
+  const reader = readers[cli]();
   if (part === 'read') return (line) => void reader.read(line);
   // Limits that are out of reach: a run that was halted would book nothing more.
   const policy = { task: { max_tool_calls: 1e9, max_spend_cents: 1e9 } };
@@ -77,10 +77,10 @@ function measure(): void {
   ] as const;
   try {
     for (const [of, name, more, what] of streams) {
-      const count = fillRecorded(file, wantedBytes, of, [name], (text) => withPages(text, more));
+      const count = fillRecorded(file, wantedBytes, of, [name], (text) => addPages(text, more));
       const secs = Object.fromEntries(parts.map((part) => [part, Array.from({ length: rounds }, () => 0)]));
       for (let round = 0; round < rounds; round++) {
-        for (const part of parts) secs[part]![round] = secondsOf(file, part, of);
+        for (const part of parts) secs[part]![round] = measureSeconds(file, part, of);
       }
       const [plain, read, booked] = parts.map((part) => Math.min(...secs[part]!)) as [number, number, number];
       const ratio = (ours: number) => `${(plain / ours).toFixed(2)}x`;
@@ -91,13 +91,13 @@ function measure(): void {
   }
 }
 
-function withPages(text: string, pages: string): string {
+function addPages(text: string, pages: string): string {
   return pages === '' ? text : text.replace(/"content":"(?=[^"]*","is_error)/g, `"content":"${pages}`);
 }
 
-function secondsOf(file: string, part: Part, of: Cli): number {
+function measureSeconds(file: string, part: Part, cli: Cli): number {
   const input = openSync(file, 'r');
-  const { status, stderr } = spawnSync(process.execPath, [import.meta.filename, part, of], {
+  const { status, stderr } = spawnSync(process.execPath, [import.meta.filename, part, cli], {
     stdio: [input, 'ignore', 'pipe'],
     encoding: 'utf8',
   });

@@ -5,20 +5,20 @@
 
 import { writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
-import { costOf } from './detectors/cost.ts';
+import { measureCost } from './detectors/cost.ts';
 import type { Detector } from './detectors/detector.ts';
-import { frontierOf, plot } from './detectors/frontier.ts';
-import { policyDetector } from './detectors/ours.ts';
+import { computeFrontier, formatPlot } from './detectors/frontier.ts';
+import { createPolicyDetector } from './detectors/ours.ts';
 import { peers } from './detectors/peers.ts';
 import { type Run, readRuns } from './detectors/runs.ts';
 import { type Score, scoreAll } from './detectors/score.ts';
-import { tableOf } from './detectors/table.ts';
+import { formatScores } from './detectors/table.ts';
 
 const usage =
   'usage: npm run bench:detectors -- FILE.jsonl.gz [--by kind|source|model] [--json] [--frontier FILE.svg] [--cost]';
 const groups = ['kind', 'source', 'model'] as const;
 
-function say(line: string): never {
+function exitWith(line: string): never {
   process.stderr.write(`${line}\n`);
   process.exit(2);
 }
@@ -32,17 +32,17 @@ function readArguments() {
       cost: { type: 'boolean' },
     } as const;
     const { values, positionals } = parseArgs({ options, allowPositionals: true });
-    if (positionals.length !== 1) say(usage);
+    if (positionals.length !== 1) exitWith(usage);
     const by = groups.find((name) => name === values.by);
-    if (values.by !== undefined && by === undefined) say(`--by must be kind, source or model, got "${values.by}"`);
+    if (values.by !== undefined && by === undefined) exitWith(`--by must be kind, source or model, got "${values.by}"`);
     return { file: positionals[0]!, by, json: values.json ?? false, frontier: values.frontier, cost: values.cost };
   } catch (error) {
-    say(`${(error as Error).message}\n${usage}`);
+    exitWith(`${(error as Error).message}\n${usage}`);
   }
 }
 
 /** A bar on a terminal; elsewhere nothing. */
-function bar(label: string, total?: number): (done: number) => void {
+function createProgressBar(label: string, total?: number): (done: number) => void {
   if (!process.stderr.isTTY) return () => {};
   const width = 30;
   return (done) => {
@@ -58,25 +58,30 @@ function bar(label: string, total?: number): (done: number) => void {
 const { file, by, json, frontier, cost } = readArguments();
 let runs: readonly Run[];
 try {
-  runs = await readRuns(file, bar('reading'));
+  runs = await readRuns(file, createProgressBar('reading'));
 } catch (error) {
-  say(error instanceof Error ? error.message : String(error));
+  exitWith(error instanceof Error ? error.message : String(error));
 }
 if (cost) {
-  process.stdout.write(`${await costOf(runs)}\n`);
+  process.stdout.write(`${await measureCost(runs)}\n`);
   process.exit();
 }
 const detectors: readonly Detector[] = [
-  policyDetector('default', {}),
-  policyDetector('cautious', { preset: 'cautious' }),
-  policyDetector('strict', { preset: 'strict' }),
+  createPolicyDetector('default', {}),
+  createPolicyDetector('cautious', { preset: 'cautious' }),
+  createPolicyDetector('strict', { preset: 'strict' }),
   ...peers,
 ];
-const scores: readonly Score[] = scoreAll(runs, detectors, by && ((run) => run[by]), bar('watching', runs.length));
+const scores: readonly Score[] = scoreAll(
+  runs,
+  detectors,
+  by && ((run) => run[by]),
+  createProgressBar('watching', runs.length),
+);
 if (json) process.stdout.write(`${JSON.stringify({ runs: runs.length, detectors: scores }, null, 1)}\n`);
-else process.stdout.write(`${tableOf(runs.length, scores)}\n`);
+else process.stdout.write(`${formatScores(runs.length, scores)}\n`);
 if (frontier !== undefined) {
-  const points = frontierOf(runs, bar('frontier', 12));
-  writeFileSync(frontier, plot(points, scoreAll(runs, detectors, undefined)));
+  const points = computeFrontier(runs, createProgressBar('frontier', 12));
+  writeFileSync(frontier, formatPlot(points, scoreAll(runs, detectors, undefined)));
   process.stderr.write(`${frontier} written\n`);
 }

@@ -53,12 +53,12 @@ function cpu(args: readonly string[], input: string): number {
   return Number(readFileSync(used, 'utf8')) / 1000;
 }
 
-function middle(times: readonly number[]): number {
-  return times.toSorted((one, other) => one - other)[Math.floor(times.length / 2)]!;
+function median(times: readonly number[]): number {
+  return times.toSorted((left, right) => left - right)[Math.floor(times.length / 2)]!;
 }
 
-function shown(title: string, times: readonly number[]): void {
-  const sorted = times.toSorted((one, other) => one - other);
+function printTimes(title: string, times: readonly number[]): void {
+  const sorted = times.toSorted((left, right) => left - right);
   const at = (share: number) => `${Math.round(sorted[Math.floor((sorted.length - 1) * share)]!)} ms`;
   console.log(`${title.padEnd(34)} p50 ${at(0.5).padStart(7)}   p95 ${at(0.95).padStart(7)}   of ${times.length}`);
 }
@@ -87,20 +87,20 @@ try {
     idle.push(...(await Promise.all(numbers.map(() => run(['-e', '0'], '')))));
   }
   const rounds = Array.from({ length: 20 }, (_, at) => at);
-  shown(
+  printTimes(
     'processor time: node -e 0',
     rounds.map(() => cpu(['-e', '0'], '')),
   );
-  shown(
+  printTimes(
     'processor time: a hook',
     rounds.map((at) => cpu(hook, event('c', at, 'PreToolUse'))),
   );
-  shown('node -e 0', node);
-  shown('a hook before a call', before);
-  shown('a hook after a call', after);
-  shown(`node -e 0, ${atOnce} at once`, idle);
-  shown(`${atOnce} hooks at once in a session`, together);
-  const times = middle(before) / middle(node);
+  printTimes('node -e 0', node);
+  printTimes('a hook before a call', before);
+  printTimes('a hook after a call', after);
+  printTimes(`node -e 0, ${atOnce} at once`, idle);
+  printTimes(`${atOnce} hooks at once in a session`, together);
+  const times = median(before) / median(node);
   console.log(`a hook takes ${times.toFixed(1)} times as long as a Node that does nothing`);
 } finally {
   rmSync(folder, { recursive: true, force: true });

@@ -6,15 +6,15 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { occasion } from './report.ts';
+import { formatOccasion } from './report.ts';
 import { breakerTables } from './tables/breaker.ts';
 import { countsTables } from './tables/counts.ts';
 import { flatTables } from './tables/flat.ts';
 import { guardTables } from './tables/guard.ts';
 import { memoryTables } from './tables/memory.ts';
-import { openWorkshop, type Workshop } from './workshop.ts';
+import { type BenchRunner, openBenchRunner } from './workshop.ts';
 
-const tables: Readonly<Record<string, (workshop: Workshop) => string>> = {
+const tables: Readonly<Record<string, (runner: BenchRunner) => string>> = {
   breaker: breakerTables,
   counts: countsTables,
   guard: guardTables,
@@ -32,25 +32,25 @@ for (const name of names) {
   }
 }
 
-const workshop = openWorkshop(quick);
+const runner = openBenchRunner(quick);
 try {
   const parts = [intro()];
   for (const name of names) {
-    parts.push(tables[name]!(workshop));
+    parts.push(tables[name]!(runner));
     process.stdout.write(`${parts.at(-1)}\n\n`);
   }
   if (!quick && values.only === undefined) {
     writeFileSync(join(import.meta.dirname, 'results.md'), `${parts.join('\n\n')}\n`);
   }
 } finally {
-  workshop.close();
+  runner.close();
 }
 
 function intro(): string {
   return [
     '# Benchmarks',
     '',
-    `${occasion('npm run bench')};`,
+    `${formatOccasion('npm run bench')};`,
     'opossum 10, cockatiel 4. The library is compiled as it is published. Each case runs in a process of its own,',
     'where slices of the bare and of the guarded call alternate; a ratio is taken inside its process, and the middle',
     `of ${quick ? 'one run' : 'five runs'} is shown. The guarded function is an async function that returns at once:`,

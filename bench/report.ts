@@ -3,7 +3,7 @@
 import { arch, availableParallelism, platform } from 'node:os';
 
 /** A figure that should not be above its target. */
-export interface Held {
+export interface TargetFigure {
   readonly what: string;
   readonly measured: number;
   readonly target: number;
@@ -12,32 +12,32 @@ export interface Held {
 }
 
 /** When and on what something was measured. */
-export function occasion(command: string): string {
+export function formatOccasion(command: string): string {
   const date = new Date().toISOString().slice(0, 10);
   const machine = `${availableParallelism()} cores, ${platform()} ${arch()}, Node ${process.versions.node}`;
   return `Measured on ${date} with \`${command}\`: ${machine}`;
 }
 
-export function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
+export function formatTable(head: readonly string[], rows: readonly (readonly string[])[]): string {
   const line = (cells: readonly string[]) => `| ${cells.join(' | ')} |`;
   return [line(head), line(head.map((_, at) => (at === 0 ? '---' : '---:'))), ...rows.map(line)].join('\n');
 }
 
-export function targetTable(held: readonly Held[]): string {
-  const rows = held.map(({ what, measured, target, unit, range }) => [
+export function formatTargetTable(targets: readonly TargetFigure[]): string {
+  const rows = targets.map(({ what, measured, target, unit, range }) => [
     what,
-    `${round(measured)}${unit}${spread(range)}`,
+    `${round(measured)}${unit}${formatRange(range)}`,
     `<= ${round(target)}${unit}`,
-    mark(measured, target),
+    formatMark(measured, target),
   ]);
-  return table(['', 'measured', 'target', ''], rows);
+  return formatTable(['', 'measured', 'target', ''], rows);
 }
 
-function spread(range: Held['range']): string {
+function formatRange(range: TargetFigure['range']): string {
   return range === undefined || range[0] === range[1] ? '' : ` (${round(range[0])}-${round(range[1])})`;
 }
 
-export function mark(measured: number, target: number): string {
+export function formatMark(measured: number, target: number): string {
   return measured <= target ? '✓' : '✗';
 }
 
@@ -50,12 +50,12 @@ export function round(value: number): string {
 }
 
 /** Nanoseconds in the unit in which they are read. */
-export function time(ns: number): string {
+export function formatTime(ns: number): string {
   if (ns >= 1e6) return `${round(ns / 1e6)} ms`;
   return ns >= 1e4 ? `${round(ns / 1e3)} µs` : `${round(ns)} ns`;
 }
 
-export function power(count: number): string {
+export function formatPower(count: number): string {
   const exponent = Math.log10(count);
   return Number.isInteger(exponent) ? `10^${exponent}` : String(count);
 }

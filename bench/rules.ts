@@ -11,7 +11,7 @@ import { rulesControl } from '../src/core/controls/rules/control.ts';
 import { matchStep } from '../src/core/controls/rules/evaluate.ts';
 import { parseRule, type Rule } from '../src/core/controls/rules/rule.ts';
 import { checkPolicy } from '../src/policy/check/check-policy.ts';
-import { type Held, occasion, round, table, targetTable, time } from './report.ts';
+import { formatOccasion, formatTable, formatTargetTable, formatTime, round, type TargetFigure } from './report.ts';
 import { median } from './workshop.ts';
 
 const { values } = parseArgs({ options: { quick: { type: 'boolean' } } });
@@ -37,7 +37,7 @@ const kinds: readonly ((at: number) => string)[] = [
 ];
 
 /** Rules of all four conditions in turn, none of which fires. */
-function rulesOf(count: number): readonly Rule[] {
+function makeRules(count: number): readonly Rule[] {
   return Array.from({ length: count }, (_, at) => {
     const { rule, error } = parseRule(kinds[at % kinds.length]!(at), { target: at % 2 === 0 ? '*' : 'chain:c' });
     if (rule === undefined) throw new Error(error);
@@ -46,8 +46,8 @@ function rulesOf(count: number): readonly Rule[] {
 }
 
 /** One step as a gear judges it: what fires on its values, then the verdict. */
-function judging(count: number): () => unknown {
-  const rules = rulesOf(count);
+function measureJudging(count: number): () => unknown {
+  const rules = makeRules(count);
   const control = rulesControl(rules, settings);
   const state = control.initial(0);
   return () =>
@@ -59,7 +59,7 @@ function judging(count: number): () => unknown {
 }
 
 /** One admitted run of a chain under one frequency rule that remembers so many runs already, none of them too many. */
-function admitting(history: number): () => unknown {
+function measureAdmitting(history: number): () => unknown {
   const { rule } = parseRule(`frequency>${history}/1d|throttle`, { target: 'chain:c' });
   const control = rulesControl(rule ? [rule] : [], settings);
   const state = control.initial(0);
@@ -99,11 +99,11 @@ function slice(call: () => unknown, many: number): number {
 
 const counts = [10, 100, 1_000, 10_000];
 const histories = [1, 100, 9_999];
-const byRules = timed(counts.map(judging));
-const byHistory = timed(histories.map(admitting));
+const byRules = timed(counts.map(measureJudging));
+const byHistory = timed(histories.map(measureAdmitting));
 
 const at = (figures: readonly number[], index: number) => figures[index] ?? Number.NaN;
-const held: readonly Held[] = [
+const targets: readonly TargetFigure[] = [
   { what: '1,000 rules against one step', measured: at(byRules, 2) / 1_000, target: 200, unit: ' µs' },
   {
     what: 'ten times the rules (1,000 to 10,000)',
@@ -121,19 +121,23 @@ const held: readonly Held[] = [
 
 const page = [
   '# What written rules cost',
-  `${occasion('npm run bench:rules')}.\nCPU time, the middle of slices that alternate in one process.`,
-  targetTable(held),
+  `${formatOccasion('npm run bench:rules')}.\nCPU time, the middle of slices that alternate in one process.`,
+  formatTargetTable(targets),
   '## By the number of rules',
   'Thresholds, abilities, outputs and frequencies in turn, none of which fires: each is looked at for every step.',
-  table(
+  formatTable(
     ['rules', 'one step', 'per rule'],
-    counts.map((count, index) => [round(count), time(at(byRules, index)), time(at(byRules, index) / count)]),
+    counts.map((count, index) => [
+      round(count),
+      formatTime(at(byRules, index)),
+      formatTime(at(byRules, index) / count),
+    ]),
   ),
   '## By history',
   'One frequency rule: judging and admitting one run more, by the runs that are remembered.',
-  table(
+  formatTable(
     ['runs before', 'one run'],
-    histories.map((history, index) => [round(history), time(at(byHistory, index))]),
+    histories.map((history, index) => [round(history), formatTime(at(byHistory, index))]),
   ),
 ].join('\n\n');
 process.stdout.write(`${page}\n`);

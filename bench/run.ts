@@ -10,7 +10,7 @@ import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { publishedIn } from './published.ts';
-import { occasion, table } from './report.ts';
+import { formatOccasion, formatTable } from './report.ts';
 import { fillWith, type Stream } from './streams.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'switchgear-run-bench-'));
@@ -74,51 +74,56 @@ try {
 async function main(): Promise<void> {
   const limits = ['--max-calls', '100000000', '--max-spend', '1000000', '--max-duration', '2h'];
   const asked = ['claude', '-p', 'x', '--output-format', 'stream-json', '--verbose'];
-  const nothing = { passer: measured(['-e', '0'], ''), run: measured([bin, 'run', '--', 'true'], '') };
-  console.log(`${occasion('npm run bench:run')}\n`);
+  const nothing = { passer: measureProcess(['-e', '0'], ''), run: measureProcess([bin, 'run', '--', 'true'], '') };
+  console.log(`${formatOccasion('npm run bench:run')}\n`);
   const rows: string[][] = [];
   for (const [kind, name] of Object.entries(streams)) {
     const events = join(folder, `${kind}.jsonl`);
     const lines = fillWith(kind as Stream, events, wantedBytes);
     const taken = Array.from({ length: rounds }, () => ({
-      passer: measured([passer, events], events),
-      run: measured([bin, 'run', '--quiet', ...limits, '--', ...asked], events),
+      passer: measureProcess([passer, events], events),
+      run: measureProcess([bin, 'run', '--quiet', ...limits, '--', ...asked], events),
     }));
     rmSync(events);
     // Each ratio is of two processes that ran one after the other. Time of the processor is without that of a start.
-    const ratios = (of: (spent: Spent) => number) => taken.map((one) => of(one.passer) / of(one.run));
+    const ratios = (of: (spent: Spent) => number) => taken.map((sample) => of(sample.passer) / of(sample.run));
     const net = taken.map(
-      (one) => (one.passer.cpuSecs - nothing.passer.cpuSecs) / (one.run.cpuSecs - nothing.run.cpuSecs),
+      (sample) => (sample.passer.cpuSecs - nothing.passer.cpuSecs) / (sample.run.cpuSecs - nothing.run.cpuSecs),
     );
-    const peak = (of: 'passer' | 'run') => String(Math.round(Math.max(...taken.map((one) => one[of].peakMb))));
+    const peak = (of: 'passer' | 'run') => String(Math.round(Math.max(...taken.map((sample) => sample[of].peakMb))));
     const least = Math.min(...taken.map(({ run }) => run.cpuSecs)).toFixed(2);
     rows.push([
       name,
       String(lines),
       `${least} s`,
-      spread(net),
-      spread(ratios(({ secs }) => secs)),
+      formatRatios(net),
+      formatRatios(ratios(({ secs }) => secs)),
       peak('run'),
       peak('passer'),
     ]);
   }
-  console.log(table(['200 MB of', 'lines', 'processor', 'speed', 'by the clock', 'peak MiB', 'of the program'], rows));
-  const flood = measured([bin, 'run', '--raw', '--', 'sh', '-c', `yes "${'x'.repeat(999)}" | head -c 1000000000`], '');
+  console.log(
+    formatTable(['200 MB of', 'lines', 'processor', 'speed', 'by the clock', 'peak MiB', 'of the program'], rows),
+  );
+  const flood = measureProcess(
+    [bin, 'run', '--raw', '--', 'sh', '-c', `yes "${'x'.repeat(999)}" | head -c 1000000000`],
+    '',
+  );
   console.log(`\n1 GB of text: ${flood.cpuSecs.toFixed(2)} s of processor, peak ${flood.peakMb.toFixed(0)} MiB`);
   startUp();
   await idle();
 }
 
 /** The middle of some ratios, and their range. */
-function spread(ratios: readonly number[]): string {
-  const sorted = ratios.toSorted((one, other) => one - other);
+function formatRatios(ratios: readonly number[]): string {
+  const sorted = ratios.toSorted((left, right) => left - right);
   const [least, middle, most] = [sorted[0]!, sorted[sorted.length >> 1]!, sorted.at(-1)!].map((each) =>
     each.toFixed(2),
   );
   return `${middle}x (${least}-${most})`;
 }
 
-function measured(args: readonly string[], events: string): Spent {
+function measureProcess(args: readonly string[], events: string): Spent {
   const sink = openSync('/dev/null', 'w');
   const beganMs = performance.now();
   const { status, stderr } = spawnSync(process.execPath, ['--import', meter, ...args], {
@@ -149,12 +154,12 @@ function startUp(): void {
   });
   once(); // The first one compiles what the others find in the cache.
   const times = Array.from({ length: starts }, once);
-  const told = (of: (one: (typeof times)[number]) => number) => {
-    const sorted = times.map(of).toSorted((one, other) => one - other);
+  const formatTimes = (of: (sample: (typeof times)[number]) => number) => {
+    const sorted = times.map(of).toSorted((left, right) => left - right);
     return `${sorted[starts >> 1]!.toFixed(0)} ms (${sorted[0]!.toFixed(0)}-${sorted.at(-1)!.toFixed(0)})`;
   };
-  console.log(`start-up: the command runs ${told(({ later }) => later)} later, the middle of ${starts}`);
-  console.log(`  of which Node itself takes ${told(({ node }) => node)}`);
+  console.log(`start-up: the command runs ${formatTimes(({ later }) => later)} later, the middle of ${starts}`);
+  console.log(`  of which Node itself takes ${formatTimes(({ node }) => node)}`);
 }
 
 /** What a run uses while its agent is silent. */

@@ -7,18 +7,18 @@ import { writeFileSync } from 'node:fs';
 import { loadavg } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { occasion } from './report.ts';
+import { formatOccasion } from './report.ts';
 import { redisTable, sqliteTable, weightTable } from './tables/stores.ts';
-import { openWorkshop } from './workshop.ts';
+import { openBenchRunner } from './workshop.ts';
 
 const { values } = parseArgs({ options: { quick: { type: 'boolean' } } });
 const quick = values.quick ?? false;
-const workshop = openWorkshop(quick);
+const runner = openBenchRunner(quick);
 try {
   const before = load();
   const parts = [intro()];
   for (const table of [sqliteTable, redisTable, weightTable]) {
-    parts.push(table(workshop));
+    parts.push(table(runner));
     process.stdout.write(`${parts.at(-1)}\n\n`);
   }
   parts.push(
@@ -26,7 +26,7 @@ try {
   );
   if (!quick) writeFileSync(join(import.meta.dirname, 'stores-results.md'), `${parts.join('\n\n')}\n`);
 } finally {
-  workshop.close();
+  runner.close();
 }
 
 /** How many processes wanted a processor in the last minute, on average. */
@@ -38,7 +38,7 @@ function intro(): string {
   return [
     '# What shared stores cost',
     '',
-    `${occasion('npm run bench:stores')},`,
+    `${formatOccasion('npm run bench:stores')},`,
     'a Redis on the same machine. The library is compiled as it is published. Slices of the bare operation and of ours',
     'alternate in one process, a ratio is taken inside it, and the middle of',
     `${quick ? 'one run' : 'five runs'} is shown with its range. The state is that of a breaker with default settings.`,

@@ -13,7 +13,7 @@ const childMaxMs = 600_000;
 /** What one measurement found, by name. */
 export type Figures = Readonly<Record<string, number>>;
 
-export interface Workshop {
+export interface BenchRunner {
   readonly quick: boolean;
   /** One measurement, once. */
   once(name: string, args?: readonly (string | number)[], flags?: readonly string[]): Figures;
@@ -30,15 +30,15 @@ export interface Repeated {
   readonly most: Figures;
 }
 
-export function openWorkshop(quick: boolean): Workshop {
+export function openBenchRunner(quick: boolean): BenchRunner {
   const dist = mkdtempSync(join(tmpdir(), 'switchgear-bench-'));
   compile(dist);
   const runs = quick ? 1 : 5;
   const env = { ...process.env, SWITCHGEAR_BENCH_DIST: dist, SWITCHGEAR_BENCH_MS: quick ? '80' : '400' };
 
   function start(name: string, args: readonly (string | number)[], flags: readonly string[]): string {
-    const all = ['--expose-gc', '--no-warnings', ...flags, child, name, ...args.map(String)];
-    const done = spawnSync(process.execPath, all, { env, encoding: 'utf8', timeout: childMaxMs });
+    const repetitions = ['--expose-gc', '--no-warnings', ...flags, child, name, ...args.map(String)];
+    const done = spawnSync(process.execPath, repetitions, { env, encoding: 'utf8', timeout: childMaxMs });
     if (done.status !== 0) throw new Error(`${name} ${args.join(' ')} failed: ${done.error ?? done.stderr}`);
     return done.stdout;
   }
@@ -52,11 +52,11 @@ export function openWorkshop(quick: boolean): Workshop {
     quick,
     once,
     often(name, args = [], flags = []) {
-      const all = Array.from({ length: runs }, () => once(name, args, flags));
+      const repetitions = Array.from({ length: runs }, () => once(name, args, flags));
       return {
-        middle: each(all, median),
-        least: each(all, (xs) => Math.min(...xs)),
-        most: each(all, (xs) => Math.max(...xs)),
+        middle: combineFigures(repetitions, median),
+        least: combineFigures(repetitions, (xs) => Math.min(...xs)),
+        most: combineFigures(repetitions, (xs) => Math.max(...xs)),
       };
     },
     lifeMs(name, args) {
@@ -82,9 +82,11 @@ function compile(dist: string): void {
   writeFileSync(join(dist, 'package.json'), '{ "type": "module" }\n');
 }
 
-function each(all: readonly Figures[], pick: (values: readonly number[]) => number): Figures {
-  const names = Object.keys(all[0] ?? {});
-  return Object.fromEntries(names.map((name) => [name, pick(all.map((figures) => figures[name] ?? Number.NaN))]));
+function combineFigures(repetitions: readonly Figures[], pick: (values: readonly number[]) => number): Figures {
+  const names = Object.keys(repetitions[0] ?? {});
+  return Object.fromEntries(
+    names.map((name) => [name, pick(repetitions.map((figures) => figures[name] ?? Number.NaN))]),
+  );
 }
 
 export function median(values: readonly number[]): number {

@@ -2,7 +2,10 @@
 
 import type { ChildProcess } from 'node:child_process';
 
-export function outputOf({ stdout, stderr }: ChildProcess): { readonly out: () => string; readonly err: () => string } {
+export function collectOutput({ stdout, stderr }: ChildProcess): {
+  readonly out: () => string;
+  readonly err: () => string;
+} {
   let out = '';
   let err = '';
   stdout?.on('data', (data) => {

@@ -7,7 +7,7 @@
 import { globSync } from 'node:fs';
 import { join } from 'node:path';
 import { run } from 'node:test';
-import { fromRoot, read, root } from './source.ts';
+import { readText, root, toRepositoryPath } from './source.ts';
 
 /** What one run said of a test: it passed, an assertion failed, or something broke that is no assertion. */
 type Ending = { readonly kind: 'passed' | 'asserted' } | { readonly kind: 'broke'; readonly why: string };
@@ -31,16 +31,17 @@ function ids(family: string, ...ranges: readonly (readonly [number, number])[]):
 }
 
 const clauses = new Map<string, string>();
-for (const [, id = '', text = ''] of read('test/clauses.md').matchAll(/^- ([PCNDB]\d+) (.*)$/gm)) clauses.set(id, text);
+for (const [, id = '', text = ''] of readText('test/clauses.md').matchAll(/^- ([PCNDB]\d+) (.*)$/gm))
+  clauses.set(id, text);
 
 const files = globSync('test/clauses/*.test.ts', { cwd: root }).map((path) => join(root, path));
 const faults: string[] = [];
-const first = await endings([], 'as it is');
-const second = await endings(['--import', './test/null-hooks.ts'], 'against the stand-in');
+const first = await runClauseTests([], 'as it is');
+const second = await runClauseTests(['--import', './test/null-hooks.ts'], 'against the stand-in');
 
 const proofs = new Map<string, string[]>();
 for (const title of first.keys()) {
-  const id = idOf(title);
+  const id = readClauseId(title);
   if (id === undefined) continue;
   const others = [...title.matchAll(/\b[PCNDB]\d+\b/g)]
     .map(([other]) => other)
@@ -54,7 +55,7 @@ let proven = 0;
 const open: string[] = [];
 for (const [id, text] of clauses) {
   const titles = proofs.get(id) ?? [];
-  const doubts = titles.flatMap((title) => doubt(id, title));
+  const doubts = titles.flatMap((title) => listDoubts(id, title));
   const isProven = titles.length > 0 && doubts.length === 0;
   if (isProven) proven++;
   else if (stage.has(id)) open.push(id);
@@ -68,12 +69,12 @@ if (open.length > 0) console.log(`open: ${open.join(' ')}`);
 for (const fault of faults) console.log(`fault: ${fault}`);
 if (open.length > 0 || faults.length > 0) process.exitCode = 1;
 
-function idOf(title: string): string | undefined {
+function readClauseId(title: string): string | undefined {
   return /^([PCNDB]\d+):/.exec(title)?.[1];
 }
 
 /** Why a test does not prove its clause; nothing if it does. */
-function doubt(id: string, title: string): string[] {
+function listDoubts(id: string, title: string): string[] {
   const one = first.get(title);
   const two = second.get(title);
   if (one?.kind !== 'passed') return [`fails${one?.kind === 'broke' ? `: ${one.why}` : ''}`];
@@ -85,7 +86,7 @@ function doubt(id: string, title: string): string[] {
 }
 
 /** Runs the clause tests and says how each ended, by title. */
-async function endings(execArgv: string[], how: string): Promise<Endings> {
+async function runClauseTests(execArgv: string[], subject: string): Promise<Endings> {
   const found: Endings = new Map();
   const stderr = new Map<string, string>();
   const loaded = new Set<string>();
@@ -96,17 +97,18 @@ async function endings(execArgv: string[], how: string): Promise<Endings> {
     if (files.includes(data.name)) {
       if (type === 'test:pass' || loaded.has(data.name)) continue;
       const why = /^\S*Error.*$/m.exec(stderr.get(data.name) ?? '')?.[0] ?? data.details.error.message;
-      faults.push(`${fromRoot(data.name)} does not load ${how}: ${why}`);
+      faults.push(`${toRepositoryPath(data.name)} does not load ${subject}: ${why}`);
       continue;
     }
     if (data.file !== undefined) loaded.add(data.file);
-    if (found.has(data.name) && idOf(data.name) !== undefined) faults.push(`two tests are called '${data.name}'`);
-    found.set(data.name, type === 'test:pass' ? { kind: 'passed' } : endingOf(data.details.error));
+    if (found.has(data.name) && readClauseId(data.name) !== undefined)
+      faults.push(`two tests are called '${data.name}'`);
+    found.set(data.name, type === 'test:pass' ? { kind: 'passed' } : classifyEnding(data.details.error));
   }
   return found;
 }
 
-function endingOf(error: Error): Ending {
+function classifyEnding(error: Error): Ending {
   const cause = error.cause as { code?: unknown; name?: unknown; message?: unknown } | undefined;
   if (cause?.code === 'ERR_ASSERTION') return { kind: 'asserted' };
   const said =

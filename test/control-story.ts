@@ -7,10 +7,13 @@ import type { ActionSettled, ControlEvent } from '../src/core/event.ts';
 import type { TaskSettings } from '../src/core/settings.ts';
 import { allow, type Stop, type Verdict } from '../src/core/verdict.ts';
 
-export const limitsOf = (said: Partial<TaskSettings> = {}): TaskSettings => ({ ...defaultSettings.task, ...said });
+export const makeLimits = (overrides: Partial<TaskSettings> = {}): TaskSettings => ({
+  ...defaultSettings.task,
+  ...overrides,
+});
 
 /** A call that costs nothing and that nobody looked at. */
-export const actionOf = (said: Partial<Action> = {}): Action => ({
+export const makeAction = (overrides: Partial<Action> = {}): Action => ({
   id: 1,
   kind: 'tool',
   name: 'search',
@@ -20,19 +23,19 @@ export const actionOf = (said: Partial<Action> = {}): Action => ({
   worstMicros: 0,
   worstTokens: 0,
   patienceMs: 0,
-  ...said,
+  ...overrides,
 });
 
 /** A refusal by somebody. */
-export const stopOf = (kind: Stop['kind'], said: Partial<Stop> = {}): Stop => ({
+export const makeStop = (kind: Stop['kind'], overrides: Partial<Stop> = {}): Stop => ({
   kind,
   code: 'circuit_open',
   control: 'breaker',
   counters: {},
-  ...said,
+  ...overrides,
 });
 
-export const permitOf = (action: Action): Permit => ({ action, atMs: 0, generation: 1, probe: false });
+export const makePermit = (action: Action): Permit => ({ action, atMs: 0, generation: 1, probe: false });
 
 export function bindControl<S>(control: Control<S>, startMs = 0) {
   const cell = { state: control.initial(startMs) };
@@ -42,12 +45,12 @@ export function bindControl<S>(control: Control<S>, startMs = 0) {
   return {
     cell,
     tell,
-    judge: (said: Partial<Action> = {}, atMs = 0, cellOwner: CellOwner = 'self'): Verdict =>
-      control.judge(cell.state, { type: 'action-proposed', atMs, action: actionOf(said) }, cellOwner),
-    decided: (verdict: Verdict = allow, said: Partial<Action> = {}, atMs = 0, cellOwner: CellOwner = 'self') =>
-      tell({ type: 'action-decided', atMs, action: actionOf(said), verdict }, cellOwner),
-    settled: (outcome: Outcome, said: Partial<Action> = {}, more: Partial<ActionSettled> = {}) =>
-      tell({ type: 'action-settled', atMs: 0, permit: permitOf(actionOf(said)), outcome, ...more }),
+    judge: (overrides: Partial<Action> = {}, atMs = 0, cellOwner: CellOwner = 'self'): Verdict =>
+      control.judge(cell.state, { type: 'action-proposed', atMs, action: makeAction(overrides) }, cellOwner),
+    decided: (verdict: Verdict = allow, overrides: Partial<Action> = {}, atMs = 0, cellOwner: CellOwner = 'self') =>
+      tell({ type: 'action-decided', atMs, action: makeAction(overrides), verdict }, cellOwner),
+    settled: (outcome: Outcome, overrides: Partial<Action> = {}, details: Partial<ActionSettled> = {}) =>
+      tell({ type: 'action-settled', atMs: 0, permit: makePermit(makeAction(overrides)), outcome, ...details }),
     check: (atMs = 0): Verdict => control.check?.(cell.state, atMs) ?? allow,
     gauges: (atMs = 0) => control.gauges?.(cell.state, atMs),
   };

@@ -12,11 +12,11 @@ import { test } from 'node:test';
 import { readChain } from '../src/chains/index.ts';
 import { codes } from '../src/core/verdict.ts';
 import { parsePolicy } from '../src/policy/index.ts';
-import { isOfFramework, pages, programsIn, testPrograms, workshopIn } from './pages.ts';
-import { read, readPackage, root } from './source.ts';
+import { createProgramFolder, findPrograms, isOfFramework, pages, testPrograms } from './pages.ts';
+import { readPackage, readText, root } from './source.ts';
 
-const workshop = workshopIn(root, join(root, 'test', 'door-hooks.ts'), '../../tsconfig.json');
-const programs = programsIn(workshop, (program) => !isOfFramework(program));
+const programFolder = createProgramFolder(root, join(root, 'test', 'door-hooks.ts'), '../../tsconfig.json');
+const programs = findPrograms(programFolder, (program) => !isOfFramework(program));
 
 test('blocks are in languages that can be checked', () => {
   const known = new Set(['ts', 'sh', 'toml', 'yaml', 'json', 'text', '']);
@@ -25,21 +25,21 @@ test('blocks are in languages that can be checked', () => {
   assert.ok(programs.length > 15, `only ${programs.length} programs were found`);
 });
 
-testPrograms(workshop, programs);
+testPrograms(programFolder, programs);
 
 test('the reference names every code, every type of entry, every member of gear and task', () => {
   const missing = (path: string, names: Iterable<string>) => {
-    const text = read(path);
+    const text = readText(path);
     return [...new Set(names)]
       .filter((name) => !new RegExp(`\`${name}[\`(]`).test(text))
       .map((name) => `${path}: ${name}`);
   };
-  const union = [...read('src/core/event.ts').matchAll(/export type (?:Run)?EntryBody =([\s\S]*?)(?:\n\n|$)/g)]
+  const union = [...readText('src/core/event.ts').matchAll(/export type (?:Run)?EntryBody =([\s\S]*?)(?:\n\n|$)/g)]
     .map(([, text = '']) => text)
     .join('\n');
   const types = [...union.matchAll(/'([a-z]+(?:-[a-z]+)+|notice)'/g)].map(([, type = '']) => type);
   const members = ['Switchgear', 'Task'].flatMap((name) => {
-    const body = new RegExp(`export interface ${name} \\{\n([\\s\\S]*?)\n\\}`).exec(read('src/guard/api.ts'))?.[1];
+    const body = new RegExp(`export interface ${name} \\{\n([\\s\\S]*?)\n\\}`).exec(readText('src/guard/api.ts'))?.[1];
     return [...(body ?? '').matchAll(/^ {2}(?:readonly )?(\w+)[<(:]/gm)].map(([, member = '']) => member);
   });
   assert.ok(types.length > 30 && members.length > 25, `${types.length} types, ${members.length} members`);
@@ -73,7 +73,7 @@ test('every command on a page exists, and those of ours work', (context) => {
   const { scripts } = readPackage();
   let ours = 0;
   for (const { path, blocks } of pages) {
-    const folder = mkdtempSync(join(workshop.folder, 'commands-'));
+    const folder = mkdtempSync(join(programFolder.folder, 'commands-'));
     for (const { language, text, where } of blocks) {
       if (language === 'toml') writeFileSync(join(folder, 'switchgear.toml'), text);
       if (language === 'yaml' && isChain(text)) writeFileSync(join(folder, 'chain.yaml'), text);

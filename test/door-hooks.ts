@@ -3,9 +3,9 @@
 import { registerHooks } from 'node:module';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { doors, root } from './source.ts';
+import { listEntryPoints, root } from './source.ts';
 
-const sources = new Map(doors().map(({ name, path }) => [name, pathToFileURL(join(root, path)).href]));
+const sources = new Map(listEntryPoints().map(({ name, path }) => [name, pathToFileURL(join(root, path)).href]));
 
 registerHooks({
   resolve(specifier, context, next) {

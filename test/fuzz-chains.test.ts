@@ -1,22 +1,22 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { fuzzFiles, fuzzLines, fuzzPairs, unpolluted } from './fuzz-chains.ts';
+import { checkUnpolluted, fuzzFiles, fuzzLines, fuzzPairs } from './fuzz-chains.ts';
 import { shapes } from './fuzz-linear.ts';
 
 test('20,000 random rule lines are read or refused, print as they were read, and never throw', (context) => {
-  const tally = unpolluted(() => fuzzLines(20_000, 1));
+  const tally = checkUnpolluted(() => fuzzLines(20_000, 1));
   context.diagnostic(JSON.stringify(tally));
   assert.ok(tally.read! > 5_000 && tally.refused! > 2_000 && tally.fired! > 1_000);
 });
 
 test('of 20,000 random pairs of operator and model none is looser than the operator alone', (context) => {
-  const tally = unpolluted(() => fuzzPairs(20_000, 2));
+  const tally = checkUnpolluted(() => fuzzPairs(20_000, 2));
   context.diagnostic(JSON.stringify(tally));
   assert.ok(tally.taken! > 2_000 && tally.rejected! > 2_000 && tally.stricter! > 1_000 && tally.same! > 1_000);
 });
 
 test('1,000 random chain files are read or refused with a place, and throw nothing but our errors', (context) => {
-  const tally = unpolluted(() => fuzzFiles(1_000, 3));
+  const tally = checkUnpolluted(() => fuzzFiles(1_000, 3));
   context.diagnostic(JSON.stringify(tally));
   assert.ok(tally.read! > 50 && tally.refused! > 500 && tally.filled! > 20 && tally.unfilled! > 10);
 });

@@ -25,9 +25,9 @@ import { addRules, ruleSet } from '../src/core/controls/rules/rule-set.ts';
 import { SwitchgearError } from '../src/core/error.ts';
 import type { Verdict } from '../src/core/verdict.ts';
 import { checkPolicy } from '../src/policy/check/check-policy.ts';
-import { linear } from './fuzz-linear.ts';
+import { measureLinearity } from './fuzz-linear.ts';
 import { type Random, random } from './simulation/random.ts';
-import { read } from './source.ts';
+import { readText } from './source.ts';
 
 /** What came of some inputs, by kind: a run that reaches only one kind proves little. */
 export type Tally = Record<string, number>;
@@ -116,7 +116,7 @@ export function fuzzLines(count: number, seed: number): Tally {
   const chance = random(seed);
   const tally: Tally = { read: 0, refused: 0, fired: 0 };
   for (let at = 0; at < count; at++) {
-    const line = chance.chance(0.5) ? ruleLine(chance) : mutated(chance, ruleLine(chance));
+    const line = chance.chance(0.5) ? randomRuleLine(chance) : mutateText(chance, randomRuleLine(chance));
     const { rule, error } = parseRule(line, {
       target: chance.pick(targets),
       origin: chance.pick(['operator', 'model']),
@@ -124,19 +124,19 @@ export function fuzzLines(count: number, seed: number): Tally {
     if (chance.chance(0.05)) parseNyaya(`<nyaya>\n${line}\nB:${line}\n</nyaya>`, 'chain:c');
     if (rule === undefined) {
       if (typeof error !== 'string') throw new Error(`no rule and no error: ${JSON.stringify(line)}`);
-      tick(tally, 'refused');
+      countReached(tally, 'refused');
       continue;
     }
-    tick(tally, 'read');
+    countReached(tally, 'read');
     const again = parseRule(printRule(rule), { target: rule.target, origin: rule.origin }).rule;
     if (again?.id !== rule.id || again.reason !== rule.reason)
       throw new Error(`printing changes ${JSON.stringify(line)}`);
-    const step = { chain: 'c', ability: chance.pick(abilities), outputs: outputsOf(chance), agent: 'ann' };
+    const step = { chain: 'c', ability: chance.pick(abilities), outputs: randomOutputs(chance), agent: 'ann' };
     const fired =
       matchStep([rule], step, settings).length +
       matchCall([rule], { tool: step.ability, agent: 'ann', args: [step.outputs] }, settings).length;
     if (explainRules([rule], step, settings).length > 1) throw new Error('one rule, two rows');
-    if (fired > 0) tick(tally, 'fired');
+    if (fired > 0) countReached(tally, 'fired');
   }
   return tally;
 }
@@ -147,10 +147,10 @@ export function fuzzPairs(count: number, seed: number): Tally {
   const tally: Tally = { stricter: 0, same: 0, taken: 0, rejected: 0 };
   for (let at = 0; at < count; at++) {
     const operator = ruleSet(
-      Array.from({ length: chance.whole(0, 3) }, () => readRule(chance)).flatMap((rule) => rule ?? []),
+      Array.from({ length: chance.whole(0, 3) }, () => randomRule(chance)).flatMap((rule) => rule ?? []),
     ).rules;
     const lines = Array.from({ length: chance.whole(1, 3) }, () =>
-      chance.chance(0.8) ? ruleLine(chance) : mutated(chance, ruleLine(chance)),
+      chance.chance(0.8) ? randomRuleLine(chance) : mutateText(chance, randomRuleLine(chance)),
     );
     // Now and then a model writes what the operator wrote, or nearly.
     const [own] = operator;
@@ -189,7 +189,7 @@ function compare(
   const b = beside.initial(0);
   for (let step = 0; step < 3; step++) {
     const atMs = step * chance.pick([0, 1_000, 4_000_000]);
-    const outputs = outputsOf(chance);
+    const outputs = randomOutputs(chance);
     const ability = chance.pick(abilities);
     const isRun = chance.chance(0.2);
     const facts = { chain: 'c', ability, outputs, agent: 'ann' };
@@ -203,7 +203,7 @@ function compare(
     const after = beside.judge(b, guarded, 'self');
     const change = ladder.indexOf(after.kind) - ladder.indexOf(before.kind);
     if (change < 0) throw new Error(`${before.kind} became ${after.kind}: ${JSON.stringify([operator, all, facts])}`);
-    tick(tally, change > 0 ? 'stricter' : 'same');
+    countReached(tally, change > 0 ? 'stricter' : 'same');
     // Both learn of the same calls: those that ran.
     without.apply(a, { type: 'action-decided', atMs, action: plain.action, verdict: after }, 'self');
     beside.apply(b, { type: 'action-decided', atMs, action: guarded.action, verdict: after }, 'self');
@@ -214,7 +214,7 @@ const operatorsOwn = ruleSet(
   ['ability:shell.execute|abort|"never"', 'amount>100|confirm'].flatMap((line) => parseRule(line).rule ?? []),
 ).rules;
 const corpus = [
-  read('test/fixtures/seed-chain.yaml'),
+  readText('test/fixtures/seed-chain.yaml'),
   `id: c
 on_missing: pending
 lookup: [outputs, args]
@@ -248,20 +248,20 @@ export function fuzzFiles(count: number, seed: number): Tally {
   const tally: Tally = { read: 0, refused: 0, filled: 0, unfilled: 0 };
   for (let at = 0; at < count; at++) {
     let text = chance.pick(corpus);
-    for (let more = chance.whole(1, 3); more > 0; more--) text = mutated(chance, text);
+    for (let more = chance.whole(1, 3); more > 0; more--) text = mutateText(chance, text);
     const file = text.startsWith('{') && chance.chance(0.8) ? 'c.json' : 'c.yaml';
     const { chain, problems } = readChain(text, file);
     if ((chain === undefined) !== problems.length > 0) throw new Error(`a chain and problems: ${JSON.stringify(text)}`);
     if (problems.some(({ line, column }) => !(line >= 1 && column >= 1)))
       throw new Error(`no place: ${JSON.stringify(text)}`);
-    tick(tally, chain === undefined ? 'refused' : 'read');
+    countReached(tally, chain === undefined ? 'refused' : 'read');
     if (chain === undefined) continue;
     renderGraph(chain);
     try {
       const given = Object.fromEntries(
         ['x', 'w', 'ticker', 'max_spend', 'buy_threshold'].map((name) => [
           name,
-          chance.pick(['5', '1h', mutated(chance, '5')]),
+          chance.pick(['5', '1h', mutateText(chance, '5')]),
         ]),
       );
       const known = new Set(chain.params.map(({ name }) => name));
@@ -286,17 +286,17 @@ export function fuzzFiles(count: number, seed: number): Tally {
         if (condition !== undefined) evaluateCondition(condition, scope);
         fillTemplates(args, scope);
       }
-      tick(tally, 'filled');
+      countReached(tally, 'filled');
     } catch (error) {
       if (!(error instanceof SwitchgearError)) throw error;
-      tick(tally, 'unfilled');
+      countReached(tally, 'unfilled');
     }
   }
   return tally;
 }
 
 /** Runs something and fails if anything was added to a prototype meanwhile. */
-export function unpolluted<T>(run: () => T): T {
+export function checkUnpolluted<T>(run: () => T): T {
   const seen = () =>
     [Object.prototype, Array.prototype, String.prototype, Function.prototype]
       .map((one) => Reflect.ownKeys(one).length)
@@ -307,7 +307,7 @@ export function unpolluted<T>(run: () => T): T {
   return result;
 }
 
-function ruleLine(chance: Random): string {
+function randomRuleLine(chance: Random): string {
   const key = chance.pick(keys);
   const condition = chance.pick([
     `${key}>${chance.pick(['0', '5', '500', '1e3', '-2.5', 'x'])}`,
@@ -319,11 +319,11 @@ function ruleLine(chance: Random): string {
   return `${chance.pick(['', 'B:', 'B: '])}${condition}|${action}${chance.pick(['', '|"because"', '|', '|a | b'])}`;
 }
 
-function readRule(chance: Random): Rule | undefined {
-  return parseRule(ruleLine(chance), { target: chance.pick(targets) }).rule;
+function randomRule(chance: Random): Rule | undefined {
+  return parseRule(randomRuleLine(chance), { target: chance.pick(targets) }).rule;
 }
 
-function outputsOf(chance: Random): Record<string, unknown> {
+function randomOutputs(chance: Random): Record<string, unknown> {
   const outputs: Record<string, unknown> = {};
   for (let more = chance.whole(0, 3); more > 0; more--) {
     const key = chance.pick(keys);
@@ -339,7 +339,7 @@ function outputsOf(chance: Random): Record<string, unknown> {
 }
 
 /** The text with one change: something put in, taken out, doubled or moved. */
-function mutated(chance: Random, text: string): string {
+function mutateText(chance: Random, text: string): string {
   const from = chance.whole(0, text.length);
   const to = Math.min(text.length, from + chance.whole(0, chance.pick([1, 3, 30])));
   const rest = text.slice(to);
@@ -372,8 +372,8 @@ function mutated(chance: Random, text: string): string {
   }
 }
 
-function tick(tally: Tally, what: string): void {
-  tally[what] = (tally[what] ?? 0) + 1;
+function countReached(tally: Tally, label: string): void {
+  tally[label] = (tally[label] ?? 0) + 1;
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
@@ -388,13 +388,13 @@ if (process.argv[1] === fileURLToPath(import.meta.url)) {
     },
   });
   const seed = Number(said.seed);
-  const told = (what: string, count: string, run: (count: number, seed: number) => Tally) => {
+  const told = (label: string, count: string, run: (count: number, seed: number) => Tally) => {
     const startedMs = performance.now();
-    const tally = unpolluted(() => run(Number(count), seed));
+    const tally = checkUnpolluted(() => run(Number(count), seed));
     const parts = Object.entries(tally).map(([name, many]) => `${name} ${many}`);
-    console.log(`${count} ${what} in ${((performance.now() - startedMs) / 1000).toFixed(1)} s: ${parts.join(', ')}`);
+    console.log(`${count} ${label} in ${((performance.now() - startedMs) / 1000).toFixed(1)} s: ${parts.join(', ')}`);
   };
-  if (said.linear) process.exitCode = linear() ? 0 : 1;
+  if (said.linear) process.exitCode = measureLinearity() ? 0 : 1;
   else {
     told('rule lines', said.lines, fuzzLines);
     told('pairs of operator and model', said.pairs, fuzzPairs);

@@ -108,8 +108,8 @@ export function shapes(): readonly Shape[] {
   const numbered = (count: number, line: (at: number) => string) =>
     Array.from({ length: count }, (_, at) => line(at)).join('');
   const file = (text: string) => () => readChain(text);
-  const steps = (count: number, more = '') =>
-    `id: c\nsteps:\n${numbered(count, (at) => `  - { id: s${at}, ability: a${at}, output_key: k${at}${more} }\n`)}`;
+  const steps = (count: number, suffix = '') =>
+    `id: c\nsteps:\n${numbered(count, (at) => `  - { id: s${at}, ability: a${at}, output_key: k${at}${suffix} }\n`)}`;
   const chain = (count: number) =>
     readChain(`circuit_breakers:\n${numbered(count, (at) => `  - "k${at}>{{x}}|abort"\n`)}${steps(count)}`).chain!;
   return [
@@ -219,25 +219,25 @@ export function shapes(): readonly Shape[] {
 }
 
 /** Measures every shape and says which grow too fast; true when none does. */
-export function linear(say: (line: string) => void = console.log): boolean {
+export function measureLinearity(log: (line: string) => void = console.log): boolean {
   const found = shapes().map(({ name, size, make }) => {
     const [one, two] = [make(size), make(2 * size)];
     for (let i = 0; i < 3; i++) one();
     let ratio = Number.POSITIVE_INFINITY;
     // Somebody else's work on the machine only makes it slower: the best of some tries counts.
     for (let round = 0; round < 6 && ratio > ratioMax; round++)
-      ratio = Math.min(ratio, best(two) / Math.max(best(one), 0.05));
+      ratio = Math.min(ratio, measureBest(two) / Math.max(measureBest(one), 0.05));
     return { name, ratio };
   });
   const slow = found.filter(({ ratio }) => ratio > ratioMax);
-  for (const { name, ratio } of slow) say(`${name}: twice as much takes ${ratio.toFixed(2)} times as long`);
+  for (const { name, ratio } of slow) log(`${name}: twice as much takes ${ratio.toFixed(2)} times as long`);
   const worst = Math.max(...found.map(({ ratio }) => ratio));
-  say(`${found.length} shapes doubled: at most ${worst.toFixed(2)} times as long, ${slow.length} above ${ratioMax}`);
+  log(`${found.length} shapes doubled: at most ${worst.toFixed(2)} times as long, ${slow.length} above ${ratioMax}`);
   return slow.length === 0;
 }
 
 /** The least CPU time of some runs, in milliseconds. */
-function best(run: () => unknown): number {
+function measureBest(run: () => unknown): number {
   let least = Number.POSITIVE_INFINITY;
   for (let i = 0; i < tries; i++) {
     const before = process.cpuUsage();

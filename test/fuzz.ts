@@ -42,7 +42,7 @@ const rules = ['ability:b|confirm', 'amount>1|abort', 'frequency>20/1m|throttle'
   (line) => parseRule(line).rule ?? [],
 );
 
-interface Bench {
+interface Testbed {
   readonly panel: Panel;
   readonly breaker: { readonly state: BreakerState };
   readonly settings: BreakerSettings;
@@ -50,7 +50,7 @@ interface Bench {
 }
 
 /** One panel of every control per kind of breaker. */
-function benches(): readonly Bench[] {
+function createTestbeds(): readonly Testbed[] {
   const kinds: readonly Partial<BreakerSettings>[] = [
     {},
     { maxConcurrent: 3, halfOpenPermits: 3 },
@@ -82,7 +82,7 @@ function benches(): readonly Bench[] {
 
 export function fuzz(events: number, seed: number): Fuzzed {
   const chance = random(seed);
-  const all = benches();
+  const all = createTestbeds();
   const storm = { state: initialStorm(0), settings: { maxEvents: 12, windowSecs: 10 } };
   const reached = new Set<Code>();
   const note = (verdict: Verdict) => {
@@ -100,17 +100,17 @@ export function fuzz(events: number, seed: number): Fuzzed {
     }
     const bench = all[count % all.length]!;
     if (chance.chance(0.4)) propose(bench, count);
-    else if (chance.chance(0.6)) tell(bench, permitEvent(chance, bench, atMs));
-    else if (chance.chance(0.9)) tell(bench, taskEvent(chance, atMs));
-    else byHand(chance, bench, atMs);
+    else if (chance.chance(0.6)) tell(bench, randomPermitEvent(chance, bench, atMs));
+    else if (chance.chance(0.9)) tell(bench, randomTaskEvent(chance, atMs));
+    else operatorEvent(chance, bench, atMs);
     if (chance.chance(0.1)) note(countEvent(storm.state, storm.settings, atMs));
     if (storm.state.tripped && chance.chance(0.01)) storm.state = initialStorm(atMs);
     if (count % lookEvery !== 0 && count !== events) continue;
     for (const { panel, breaker, settings: of } of all) {
-      sane(breakerMetrics(breaker.state, of, settings.alerts, atMs), 'metrics');
+      checkPlain(breakerMetrics(breaker.state, of, settings.alerts, atMs), 'metrics');
       for (const { control, cell } of panel) {
-        sane(cell.state, control.name);
-        sane(control.gauges?.(cell.state, atMs), `${control.name} gauges`);
+        checkPlain(cell.state, control.name);
+        checkPlain(control.gauges?.(cell.state, atMs), `${control.name} gauges`);
       }
     }
     const size = JSON.stringify([all.map(({ panel }) => panel.map(({ cell }) => cell.state)), storm.state]).length;
@@ -119,9 +119,9 @@ export function fuzz(events: number, seed: number): Fuzzed {
   }
   return { events, reached, stateSize };
 
-  function propose(bench: Bench, id: number): void {
+  function propose(bench: Testbed, id: number): void {
     const { panel, breaker, out } = bench;
-    const action = actionOf(chance, id);
+    const action = randomAction(chance, id);
     const before = breaker.state.probes.length;
     const { generation } = breaker.state;
     const { verdict, votes } = decide(panel, { type: 'action-proposed', atMs, action });
@@ -136,7 +136,7 @@ export function fuzz(events: number, seed: number): Fuzzed {
     out.push({ action, atMs, generation: state.generation, probe });
   }
 
-  function tell({ panel }: Bench, event: ControlEvent): void {
+  function tell({ panel }: Testbed, event: ControlEvent): void {
     applyAll(panel, event);
     sweep(panel);
   }
@@ -149,7 +149,7 @@ export function fuzz(events: number, seed: number): Fuzzed {
 
 const names = ['a', 'b', 'c', '__proto__'];
 
-function actionOf(chance: Random, id: number): Action {
+function randomAction(chance: Random, id: number): Action {
   const hit = chance.chance(0.05) ? { hits: [{ rule: chance.pick(rules).id, seen: 'seen' }] } : {};
   return {
     id: chance.chance(0.01) ? 'again' : id,
@@ -168,7 +168,7 @@ function actionOf(chance: Random, id: number): Action {
   };
 }
 
-function outcomeOf(chance: Random, atMs: number): Outcome {
+function randomOutcome(chance: Random, atMs: number): Outcome {
   const kind = chance.pick(['success', 'failure', 'failure', 'neutral'] as const);
   if (kind === 'success') return { kind };
   if (kind === 'neutral') return { kind, why: 'cancelled' };
@@ -177,9 +177,14 @@ function outcomeOf(chance: Random, atMs: number): Outcome {
 }
 
 /** About a call that is out, or was, or never was. */
-function permitEvent(chance: Random, { out }: Bench, atMs: number): ControlEvent {
+function randomPermitEvent(chance: Random, { out }: Testbed, atMs: number): ControlEvent {
   const at = chance.whole(0, Math.max(0, out.length - 1));
-  const stranger = { action: actionOf(chance, -1), atMs: 0, generation: chance.whole(0, 5), probe: chance.chance(0.5) };
+  const stranger = {
+    action: randomAction(chance, -1),
+    atMs: 0,
+    generation: chance.whole(0, 5),
+    probe: chance.chance(0.5),
+  };
   const permit = chance.chance(0.05) ? stranger : (out[at] ?? stranger);
   const type = chance.pick([
     'action-settled',
@@ -194,14 +199,14 @@ function permitEvent(chance: Random, { out }: Bench, atMs: number): ControlEvent
     type,
     atMs,
     permit,
-    outcome: outcomeOf(chance, atMs),
+    outcome: randomOutcome(chance, atMs),
     ...(chance.chance(0.3) ? { cost: { micros: chance.pick([0, 5, 1e12]), tokens: chance.pick([0, 7, 1e9]) } } : {}),
     ...(chance.chance(0.05) ? { resultHits: [{ rule: chance.pick(rules).id, seen: 'seen' }] } : {}),
     ...(chance.chance(0.05) ? { stillRuns: true } : {}),
   };
 }
 
-function taskEvent(chance: Random, atMs: number): ControlEvent {
+function randomTaskEvent(chance: Random, atMs: number): ControlEvent {
   const events: readonly ControlEvent[] = [
     { type: 'text-observed', atMs, similarity: chance.pick([-1, 0, 0.95, 1]) },
     { type: 'usage-observed', atMs, cost: { micros: chance.whole(0, 1e9), tokens: chance.whole(0, 1e6) } },
@@ -216,7 +221,7 @@ function taskEvent(chance: Random, atMs: number): ControlEvent {
   return chance.pick(events);
 }
 
-function byHand(chance: Random, { breaker, settings: of }: Bench, atMs: number): void {
+function operatorEvent(chance: Random, { breaker, settings: of }: Testbed, atMs: number): void {
   const { state } = breaker;
   const what = chance.pick(['open', 'reset', 'hold', 'release', 'release', 'half-open']);
   if (what === 'open') openBreaker(state, of, atMs, 'a trip by hand', chance.pick([undefined, 0, atMs + 1000]));
@@ -241,11 +246,11 @@ const mayBeNegative = new Set([
   'trend',
 ]);
 
-function sane(value: unknown, where: string): void {
+function checkPlain(value: unknown, where: string): void {
   if (typeof value === 'number' && !(value >= 0)) throw new Error(`${where} is ${value}`);
   if (typeof value !== 'object' || value === null) return;
   for (const key in value) {
-    if (!mayBeNegative.has(key)) sane((value as Record<string, unknown>)[key], `${where}.${key}`);
+    if (!mayBeNegative.has(key)) checkPlain((value as Record<string, unknown>)[key], `${where}.${key}`);
   }
 }
 

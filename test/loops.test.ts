@@ -9,7 +9,7 @@ import { before, test } from 'node:test';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import type { Detector } from '../bench/detectors/detector.ts';
-import { observationOf, policyDetector } from '../bench/detectors/ours.ts';
+import { createPolicyDetector, makeObservation } from '../bench/detectors/ours.ts';
 import { type Run, readRuns } from '../bench/detectors/runs.ts';
 import { createSwitchgear, type Task } from '../src/index.ts';
 import { simulatedClock } from '../src/testing/index.ts';
@@ -32,7 +32,7 @@ function haltOf(detector: Detector, run: Run, events = run.events): number {
 const named = (id: string) => runs.find(({ run_id }) => run_id === id)!;
 
 test('real loops are ended where they are loops, and real work goes on', () => {
-  const detector = policyDetector('default', {});
+  const detector = createPolicyDetector('default', {});
   const ended: Record<string, number> = {
     'tau2-699800-11': 55, // transfer_to_human_agents, 94 times
     'tau2-da9633-38': 76, // get_details_by_id, 75 times
@@ -50,7 +50,7 @@ test('real loops are ended where they are loops, and real work goes on', () => {
 
 test('a halt never depends on what comes after it', () => {
   for (const policy of [{}, { preset: 'cautious' }, { preset: 'strict' }]) {
-    const detector = policyDetector('any', policy);
+    const detector = createPolicyDetector('any', policy);
     let halts = 0;
     for (const run of runs) {
       const at = haltOf(detector, run);
@@ -67,7 +67,7 @@ test('a halt never depends on what comes after it', () => {
 });
 
 test('signs of life and usage between the events change nothing', () => {
-  const detector = policyDetector('default', {});
+  const detector = createPolicyDetector('default', {});
   const noise = (task: Task, index: number) => {
     task.observe({ type: 'heartbeat' });
     task.observe({ type: 'usage', id: `u${index}`, model: 'claude-sonnet-4', inputTokens: 1, outputTokens: 1 });
@@ -82,7 +82,7 @@ function observed(run: Run, between: (task: Task, index: number) => void): numbe
     at =
       run.events.findIndex((event, index) => {
         between(task, index);
-        return task.observe(observationOf(run, event, index));
+        return task.observe(makeObservation(run, event, index));
       }) + 1;
   });
   return at;

@@ -9,9 +9,9 @@ import { appendFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { type Mutant, mutantsOf } from './mutation/mutants.ts';
-import { stagesOf } from './mutation/tests.ts';
+import { findRelatedTests } from './mutation/tests.ts';
 import { random } from './simulation/random.ts';
-import { filesUnder, read, root } from './source.ts';
+import { listFiles, readText, root } from './source.ts';
 
 const { values } = parseArgs({
   options: {
@@ -32,7 +32,7 @@ const soundMaxMs = 120_000;
 const known = new Map<string, boolean>();
 
 // Bounds are chosen, not reasoned: one more or less is as good.
-const files = values.file ?? filesUnder('src/core').filter((path) => !/\.test\.ts$|\/limits\.ts$/.test(path));
+const files = values.file ?? listFiles('src/core').filter((path) => !/\.test\.ts$|\/limits\.ts$/.test(path));
 const sample = values.sample === undefined ? Number.POSITIVE_INFINITY : Number(values.sample);
 const seed = Number(values.seed);
 
@@ -46,7 +46,7 @@ interface Row {
   readonly survivors: readonly Mutant[];
 }
 
-if (values.list) for (const mutant of files.flatMap(chosen)) console.log(told(mutant));
+if (values.list) for (const mutant of files.flatMap(chooseMutants)) console.log(formatMutant(mutant));
 else await main();
 
 async function main(): Promise<void> {
@@ -59,7 +59,7 @@ async function main(): Promise<void> {
     rows.push(row);
     console.log(line(file, row.mutants, row.killed));
     if (values.report !== undefined)
-      appendFileSync(values.report, row.survivors.map((one) => `${told(one)}\n`).join(''));
+      appendFileSync(values.report, row.survivors.map((one) => `${formatMutant(one)}\n`).join(''));
   }
   const mutants = rows.reduce((sum, row) => sum + row.mutants, 0);
   const killed = rows.reduce((sum, row) => sum + row.killed, 0);
@@ -74,21 +74,21 @@ async function main(): Promise<void> {
 }
 
 async function tryFile(file: string): Promise<Row> {
-  const mutants = chosen(file);
-  const { near, far } = stagesOf(file);
+  const mutants = chooseMutants(file);
+  const { near, far } = findRelatedTests(file);
   const survivors = new Set(mutants);
   for (const stage of [near, far]) {
     if (survivors.size === 0) continue;
-    const tests = await soundOf(stage, file);
+    const tests = await measureBaseline(stage, file);
     if (tests.length === 0) continue;
     const startedMs = performance.now();
-    const sound = !(await notices(tests, { ...nothing, file }, soundMaxMs));
+    const sound = !(await detectsMutant(tests, { ...nothing, file }, soundMaxMs));
     if (!sound) throw new Error(`together, the tests of ${file} fail without a slip, too: ${tests.join(' ')}`);
     const limitMs = Math.max(patience.floorMs, (performance.now() - startedMs) * patience.factor);
     const waiting = [...survivors];
     const work = async (): Promise<void> => {
       for (let mutant = waiting.shift(); mutant !== undefined; mutant = waiting.shift()) {
-        if (await notices(tests, mutant, limitMs)) survivors.delete(mutant);
+        if (await detectsMutant(tests, mutant, limitMs)) survivors.delete(mutant);
       }
     };
     await Promise.all(Array.from({ length: atOnce }, work));
@@ -97,10 +97,10 @@ async function tryFile(file: string): Promise<Row> {
 }
 
 /** The tests that pass as things are, each tried once; one that fails says nothing about a slip. */
-async function soundOf(tests: readonly string[], file: string): Promise<readonly string[]> {
+async function measureBaseline(tests: readonly string[], file: string): Promise<readonly string[]> {
   for (const test of tests) {
     if (known.has(test)) continue;
-    const fails = await notices([test], { ...nothing, file }, soundMaxMs);
+    const fails = await detectsMutant([test], { ...nothing, file }, soundMaxMs);
     known.set(test, !fails);
     if (fails) console.log(`left out, it fails without a slip: ${test}`);
   }
@@ -108,8 +108,8 @@ async function soundOf(tests: readonly string[], file: string): Promise<readonly
 }
 
 /** The mutants of a file, or a sample that the seed picks. */
-function chosen(file: string): readonly Mutant[] {
-  const all = mutantsOf(file, read(file));
+function chooseMutants(file: string): readonly Mutant[] {
+  const all = mutantsOf(file, readText(file));
   const chance = random(seed);
   const left = [...all];
   const picked = new Set<Mutant>();
@@ -118,7 +118,7 @@ function chosen(file: string): readonly Mutant[] {
 }
 
 /** Whether a test fails, or hangs, with the slip in place. */
-function notices(tests: readonly string[], mutant: Mutant, limitMs: number): Promise<boolean> {
+function detectsMutant(tests: readonly string[], mutant: Mutant, limitMs: number): Promise<boolean> {
   const job = JSON.stringify({ tests, mutant });
   const child = spawn(process.execPath, [join(root, 'test/mutation/child.ts'), job], {
     stdio: 'ignore',
@@ -136,7 +136,7 @@ function line(name: string, mutants: number, killed: number): string {
   return `${name.padEnd(36)}${`${mutants}`.padStart(5)} mutants${`${killed}`.padStart(6)} killed${share.padStart(7)} %`;
 }
 
-function told({ file, line: at, was, becomes }: Mutant): string {
-  const text = read(file).split('\n')[at - 1]?.trim();
+function formatMutant({ file, line: at, was, becomes }: Mutant): string {
+  const text = readText(file).split('\n')[at - 1]?.trim();
   return `${file}:${at}  ${was.replace(/\s+/g, ' ')} → ${becomes.replace(/\s+/g, ' ') || '(gone)'}    in  ${text}`;
 }

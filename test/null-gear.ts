@@ -8,13 +8,13 @@ type Loose = Record<PropertyKey, unknown>;
 type Run = (...args: unknown[]) => unknown;
 
 /** An object that says so when a test asks for something it does not have, instead of giving undefined. */
-function standIn<T extends object>(what: string, object: T): T {
+function standIn<T extends object>(label: string, object: T): T {
   return new Proxy(object, {
     get(target, key, receiver) {
       if (typeof key === 'symbol' || key in target || key === 'then' || key === 'toJSON') {
         return Reflect.get(target, key, receiver);
       }
-      throw new Error(`test/null-gear.ts: ${what} has no '${key}' yet; add it there, passing through or 0`);
+      throw new Error(`test/null-gear.ts: ${label} has no '${key}' yet; add it there, passing through or 0`);
     },
   });
 }
@@ -72,7 +72,7 @@ function breaker(name: string): Loose {
 
 let lastTask = 0;
 
-function task(options: Loose = {}, ended: (id: string) => void = nothing): Loose {
+function task(options: Loose = {}, onEnd: (id: string) => void = nothing): Loose {
   const id = String(options.id ?? `null-${++lastTask}`);
   const signal = new AbortController().signal;
   const place = { id, agent: options.agent ?? '', session: options.session ?? '', parent: options.parent ?? undefined };
@@ -84,9 +84,9 @@ function task(options: Loose = {}, ended: (id: string) => void = nothing): Loose
     run: (fn: Run) => fn(),
     pause: nothing,
     resume: nothing,
-    end: () => ended(id),
+    end: () => onEnd(id),
     snapshot: () => ({ ...place, ...taskZeros }),
-    [Symbol.dispose]: () => ended(id),
+    [Symbol.dispose]: () => onEnd(id),
   });
 }
 
@@ -96,8 +96,8 @@ const taskZeros = { toolCalls: 0, spendCents: 0, tokens: 0, durationMs: 0, idleM
 export function createSwitchgear(options: Loose = {}): Loose {
   const tasks = new Map<string, Loose>();
   const names = new Set<string>();
-  const start = (given?: Loose): Loose => {
-    const started = task({ ...options, ...given }, (id) => tasks.delete(id));
+  const start = (input?: Loose): Loose => {
+    const started = task({ ...options, ...input }, (id) => tasks.delete(id));
     tasks.set(String(started.id), started);
     return started;
   };
@@ -114,8 +114,8 @@ export function createSwitchgear(options: Loose = {}): Loose {
       for (const name of Object.keys(tools)) names.add(name);
       return { ...tools };
     },
-    async task(given: Loose, run: Run) {
-      const started = start(given);
+    async task(input: Loose, run: Run) {
+      const started = start(input);
       try {
         return { status: 'done', value: await run(started), halt: undefined };
       } finally {
@@ -216,7 +216,7 @@ export const delegationPolicyPrompt = (): string => '';
 // Chain files: every text is one that says nothing.
 
 export const readChain = (): Loose => ({ chain: undefined, problems: [], warnings: [] });
-export const readParams = (_chain: Loose, given: Loose): Loose => given;
+export const readParams = (_chain: Loose, input: Loose): Loose => input;
 export const chainRules = (): unknown[] => [];
 export const fillTemplates = (value: unknown): unknown => value;
 export const evaluateCondition = (): boolean => true;

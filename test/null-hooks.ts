@@ -3,7 +3,7 @@
 import { registerHooks } from 'node:module';
 import { join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
-import { doors, exportsOf, fromRoot, read, root } from './source.ts';
+import { listEntryPoints, listExports, readText, root, toRepositoryPath } from './source.ts';
 
 const clauses = pathToFileURL(join(root, 'test/clauses/')).href;
 const standIn = pathToFileURL(join(root, 'test/null-gear.ts')).href;
@@ -11,13 +11,15 @@ const standIn = pathToFileURL(join(root, 'test/null-gear.ts')).href;
 const command = 'test/switchgear-bin.ts';
 const nullCommand = join(root, 'test/null-switchgear.ts');
 // The testing kit stays itself: it is what the stories are told with, not what they are about.
-const subjects = new Set(doors().flatMap((door) => (door.path.startsWith('src/testing/') ? [] : [door.path])));
+const subjects = new Set(
+  listEntryPoints().flatMap((door) => (door.path.startsWith('src/testing/') ? [] : [door.path])),
+);
 
 registerHooks({
   resolve(specifier, context, next) {
     const found = next(specifier, context);
     if (!context.parentURL?.startsWith(clauses) || !found.url.startsWith('file:')) return found;
-    const path = fromRoot(fileURLToPath(found.url));
+    const path = toRepositoryPath(fileURLToPath(found.url));
     if (path === command) return { url: 'null-command:', format: 'module', shortCircuit: true };
     if (subjects.has(path)) return { url: `null-door:${path}`, format: 'module', shortCircuit: true };
     return found;
@@ -28,13 +30,15 @@ registerHooks({
       return { format: 'module', source, shortCircuit: true };
     }
     if (!url.startsWith('null-door:')) return next(url, context);
-    return { format: 'module', source: doorSource(url.slice('null-door:'.length)), shortCircuit: true };
+    return { format: 'module', source: entryPointSource(url.slice('null-door:'.length)), shortCircuit: true };
   },
 });
 
 /** The door's names, each from the stand-in; a name that it lacks links all the same and explains itself when used. */
-function doorSource(path: string): string {
-  const names = exportsOf(read(path)).values.map((name) => `export const ${name} = pick(${JSON.stringify(name)});`);
+function entryPointSource(path: string): string {
+  const names = listExports(readText(path)).values.map(
+    (name) => `export const ${name} = pick(${JSON.stringify(name)});`,
+  );
   return `import * as gear from ${JSON.stringify(standIn)};
 function pick(name) {
   if (name in gear) return gear[name];

@@ -6,7 +6,7 @@ import { randomUUID } from 'node:crypto';
 import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
-import { doors, readPackage, root } from './source.ts';
+import { listEntryPoints, readPackage, root } from './source.ts';
 
 const needed = '22.18';
 const folder = mkdtempSync(join(tmpdir(), 'switchgear-'));
@@ -33,7 +33,7 @@ try {
     home,
   );
 
-  for (const door of doors()) {
+  for (const door of listEntryPoints()) {
     const names = run(
       process.execPath,
       ['-e', `import('${door.name}').then((door) => console.log(Object.keys(door).length))`],
@@ -42,7 +42,9 @@ try {
     assert.ok(Number(names) > 0, `${door.name} opens and is empty`);
     console.log(`ok  ${door.name}: ${names.trim()} names`);
   }
-  const lines = doors().map((door, index) => `import * as door${index} from '${door.name}';\nvoid door${index};\n`);
+  const lines = listEntryPoints().map(
+    (door, index) => `import * as door${index} from '${door.name}';\nvoid door${index};\n`,
+  );
   writeFileSync(join(home, 'user.ts'), lines.join(''));
   const typeRoots = join(root, 'node_modules', '@types');
   run(
@@ -69,20 +71,20 @@ try {
   assert.equal(run(process.execPath, [...command, 'echo', 'hello'], home), 'hello\n');
   console.log('ok  a run, which is a few files of its own');
 
-  hookAnswers([], '');
+  checkHookAnswer([], '');
   const rule = `condition = "ability:Bash"\naction = "abort"\nreason = "No shell."`;
   writeFileSync(join(home, 'switchgear.toml'), `[[rules]]\n${rule}\n`);
-  hookAnswers([], 'No shell.');
+  checkHookAnswer([], 'No shell.');
   const written = { rules: [{ condition: 'ability:Bash', action: 'abort', reason: 'Nor in this one.' }] };
   writeFileSync(join(home, 'other.yaml'), JSON.stringify(written));
-  hookAnswers(['--policy', join(home, 'other.yaml')], 'Nor in this one.');
+  checkHookAnswer(['--policy', join(home, 'other.yaml')], 'Nor in this one.');
   console.log('ok  a hook, which is a file of its own: without a policy, and with one in each language');
 
   const old = oldNode();
   if (old === undefined) console.log(`--  no Node older than ${needed} on the path: what it is told was not tried`);
   else {
-    tellOldNode(old, ['-e', `import('${name}')`]);
-    tellOldNode(old, [join(home, 'node_modules', '.bin', name), '--version']);
+    checkOldNode(old, ['-e', `import('${name}')`]);
+    checkOldNode(old, [join(home, 'node_modules', '.bin', name), '--version']);
   }
 } finally {
   rmSync(folder, { recursive: true, force: true });
@@ -99,7 +101,7 @@ interface Packed {
 }
 
 /** A Node that is too old must be told so, in one line that names both. */
-function tellOldNode({ path, version }: OldNode, args: readonly string[]): void {
+function checkOldNode({ path, version }: OldNode, args: readonly string[]): void {
   const { status, stderr } = spawnSync(path, args, { cwd: home, encoding: 'utf8' });
   const line = stderr.split('\n').find((each) => each.includes(needed) && each.includes(version));
   assert.ok(line, `under Node ${version} one sentence must name ${needed} and the Node at hand, got:\n${stderr}`);
@@ -108,11 +110,18 @@ function tellOldNode({ path, version }: OldNode, args: readonly string[]): void 
 }
 
 /** Asks the installed hook about a call; it says nothing, or why the call may not run. */
-function hookAnswers(more: readonly string[], why: string): void {
+function checkHookAnswer(extraArgs: readonly string[], why: string): void {
   const call = { tool_name: 'Bash', tool_input: { command: 'ls' }, tool_use_id: randomUUID() };
   const { status, stdout, stderr } = spawnSync(
     process.execPath,
-    [join(home, 'node_modules', '.bin', 'switchgear'), 'hook', 'claude-code', '--store', 'sqlite:state.db', ...more],
+    [
+      join(home, 'node_modules', '.bin', 'switchgear'),
+      'hook',
+      'claude-code',
+      '--store',
+      'sqlite:state.db',
+      ...extraArgs,
+    ],
     {
       cwd: home,
       encoding: 'utf8',

@@ -6,8 +6,8 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { pathToFileURL } from 'node:url';
-import { outputOf } from './child-output.ts';
-import { filesUnder, read, root } from './source.ts';
+import { collectOutput } from './child-output.ts';
+import { listFiles, readText, root } from './source.ts';
 
 interface Block {
   readonly language: string;
@@ -27,18 +27,18 @@ interface Program {
 }
 
 /** Where programs run: their folder, the hooks loaded before them, and the compiler's settings. */
-export interface Workshop {
+export interface ProgramFolder {
   readonly folder: string;
   readonly hooks: string;
   readonly tsconfig: string;
 }
 
-export const pages: readonly Page[] = filesUnder()
+export const pages: readonly Page[] = listFiles()
   .filter((path) => path.endsWith('.md') && path !== 'test/clauses.md')
-  .map((path) => ({ path, blocks: blocksOf(path) }));
+  .map((path) => ({ path, blocks: readBlocks(path) }));
 
 /** A folder that is gone after the tests. */
-export function workshopIn(home: string, hooks: string, tsconfig: string): Workshop {
+export function createProgramFolder(home: string, hooks: string, tsconfig: string): ProgramFolder {
   mkdirSync(join(home, '.tmp'), { recursive: true });
   const folder = mkdtempSync(join(home, '.tmp', 'docs-'));
   after(() => rmSync(folder, { recursive: true, force: true }));
@@ -50,8 +50,8 @@ export function isOfFramework({ text }: Pick<Program, 'text'>): boolean {
   return /from 'switchgear\/adapters\//.test(text);
 }
 
-function blocksOf(path: string): readonly Block[] {
-  const text = read(path);
+function readBlocks(path: string): readonly Block[] {
+  const text = readText(path);
   return [...text.matchAll(/^```(\w*)\n([\s\S]*?)^```$/gm)].map((match) => ({
     language: match[1] ?? '',
     text: match[2] ?? '',
@@ -60,15 +60,15 @@ function blocksOf(path: string): readonly Block[] {
 }
 
 /** The programs of all pages that are wanted, each in a folder of its own with the policy file shown before it. */
-export function programsIn(
-  workshop: Workshop,
+export function findPrograms(
+  programFolder: ProgramFolder,
   isWanted: (program: Pick<Program, 'text'>) => boolean,
 ): readonly Program[] {
   return pages.flatMap((page) =>
-    programsOf(page)
+    splitPrograms(page)
       .filter(isWanted)
       .map(({ where, text, policy }) => {
-        const folder = join(workshop.folder, where.replace(/\W+/g, '-'));
+        const folder = join(programFolder.folder, where.replace(/\W+/g, '-'));
         mkdirSync(folder);
         writeFileSync(join(folder, 'program.ts'), text);
         if (policy !== undefined) writeFileSync(join(folder, 'switchgear.toml'), policy);
@@ -78,7 +78,7 @@ export function programsIn(
 }
 
 /** A block that imports from the package begins a program; those after it go on with it. */
-function programsOf({ blocks }: Page) {
+function splitPrograms({ blocks }: Page) {
   const found: { where: string; text: string; policy: string | undefined }[] = [];
   let policy: string | undefined;
   for (const { language, text, where } of blocks) {
@@ -93,24 +93,26 @@ function programsOf({ blocks }: Page) {
 }
 
 /** Registers the tests that compile and run programs. */
-export function testPrograms(workshop: Workshop, programs: readonly Program[]): void {
+export function testPrograms(programFolder: ProgramFolder, programs: readonly Program[]): void {
   test('every program on a page compiles', () => {
     writeFileSync(
-      join(workshop.folder, 'tsconfig.json'),
+      join(programFolder.folder, 'tsconfig.json'),
       JSON.stringify({
-        extends: workshop.tsconfig,
+        extends: programFolder.tsconfig,
         compilerOptions: { noUnusedLocals: false, noUnusedParameters: false },
         include: ['*/program.ts'],
       }),
     );
     const tsc = join(root, 'node_modules', 'typescript', 'bin', 'tsc');
-    const { status, stdout, stderr } = spawnSync(process.execPath, [tsc, '-p', workshop.folder], { encoding: 'utf8' });
+    const { status, stdout, stderr } = spawnSync(process.execPath, [tsc, '-p', programFolder.folder], {
+      encoding: 'utf8',
+    });
     assert.equal(status, 0, stdout + stderr);
   });
 
   for (const program of programs) {
     test(`the program at ${program.where} runs and prints what its comments say`, { timeout: 60_000 }, async () => {
-      const { code, out, err } = await run(workshop, program);
+      const { code, out, err } = await run(programFolder, program);
       assert.equal(code, 0, out + err);
       let at = 0;
       const lines = out.split('\n');
@@ -123,8 +125,11 @@ export function testPrograms(workshop: Workshop, programs: readonly Program[]): 
   }
 }
 
-function run({ hooks }: Workshop, { folder }: Program): Promise<{ code: number | null; out: string; err: string }> {
+function run(
+  { hooks }: ProgramFolder,
+  { folder }: Program,
+): Promise<{ code: number | null; out: string; err: string }> {
   const child = spawn(process.execPath, ['--import', hooks, 'program.ts'], { cwd: folder });
-  const { out, err } = outputOf(child);
+  const { out, err } = collectOutput(child);
   return new Promise((resolve) => child.on('close', (code) => resolve({ code, out: out(), err: err() })));
 }

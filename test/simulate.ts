@@ -17,11 +17,11 @@ const { values } = parseArgs({
   },
 });
 
-if (values.faults) plantAll();
-else await play(Number(values.seed), Number(values.seeds), values.fault);
+if (values.faults) plantAllFaults();
+else await playSeeds(Number(values.seed), Number(values.seeds), values.fault);
 
 /** Every fault in a process of its own: a planted source cannot be taken back. */
-function plantAll(): void {
+function plantAllFaults(): void {
   let survived = 0;
   for (const { name } of faults) {
     const { status, stdout, stderr } = spawnSync(
@@ -37,7 +37,7 @@ function plantAll(): void {
   process.exitCode = survived === 0 ? 0 : 1;
 }
 
-async function play(first: number, count: number, faultName: string | undefined): Promise<void> {
+async function playSeeds(first: number, count: number, faultName: string | undefined): Promise<void> {
   const fault = faults.find(({ name }) => name === faultName);
   if (faultName !== undefined && fault === undefined) throw new Error(`there is no fault '${faultName}'`);
   if (fault !== undefined) plant(fault);

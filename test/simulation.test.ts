@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { faults } from './simulation/faults.ts';
 import { simulate } from './simulation/world.ts';
-import { filesUnder, read, root } from './source.ts';
+import { listFiles, readText, root } from './source.ts';
 
 const seeds = 100;
 
@@ -40,8 +40,8 @@ test('the same seed plays the same world', async () => {
 });
 
 test('the line of every planted fault stands in the source exactly once', () => {
-  const sources = filesUnder('src').filter((path) => path.endsWith('.ts') && !path.endsWith('.test.ts'));
-  const texts = sources.map(read);
+  const sources = listFiles('src').filter((path) => path.endsWith('.ts') && !path.endsWith('.test.ts'));
+  const texts = sources.map(readText);
   const adrift = faults.filter(({ find }) => texts.reduce((sum, text) => sum + text.split(find).length - 1, 0) !== 1);
   assert.deepEqual(
     adrift.map(({ name }) => name),

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { codeOf, doors, exportsOf, importsOf } from './source.ts';
+import { codeOf, listEntryPoints, listExports, listImports } from './source.ts';
 
 /** Code with its blanks squeezed, to compare by eye. */
 const squeezed = (source: string, keep: 'text' | 'nothing') => codeOf(source, keep).replace(/\s+/g, ' ').trim();
@@ -39,7 +39,7 @@ const lazy = await import('./lazy.ts');
 // import './no.ts'
 export const text = "import './no.ts'";
 export type F = 'not a path';`;
-  assert.deepEqual(importsOf(source).sort(), [
+  assert.deepEqual(listImports(source).sort(), [
     './a.ts',
     './c.ts',
     './d.ts',
@@ -59,11 +59,11 @@ export type E = 1;
 export { f, g as h, type I } from './x.ts';
 export type { J, K as L } from './y.ts';
 const hidden = 1;`;
-  assert.deepEqual(exportsOf(source), { values: ['C', 'a', 'b', 'f', 'h'], types: ['D', 'E', 'I', 'J', 'L'] });
+  assert.deepEqual(listExports(source), { values: ['C', 'a', 'b', 'f', 'h'], types: ['D', 'E', 'I', 'J', 'L'] });
 });
 
 test('the doors are those of package.json, as sources', () => {
-  const found = doors();
+  const found = listEntryPoints();
   assert.deepEqual(found[0], { name: 'switchgear', path: 'src/index.ts' });
   assert.ok(found.some(({ name, path }) => name === 'switchgear/testing' && path === 'src/testing/index.ts'));
   assert.ok(!found.some(({ path }) => path.endsWith('.json')));

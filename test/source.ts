@@ -9,22 +9,22 @@ export const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const skipped = new Set(['node_modules', 'dist', '.git', '.tmp', 'coverage']);
 
 /** Every file of the repository, as paths from its root with forward slashes. */
-export function filesUnder(folder = ''): string[] {
+export function listFiles(folder = ''): string[] {
   const found: string[] = [];
   for (const entry of readdirSync(join(root, folder), { withFileTypes: true })) {
     const path = posix.join(folder, entry.name);
-    if (entry.isDirectory() && !skipped.has(entry.name)) found.push(...filesUnder(path));
+    if (entry.isDirectory() && !skipped.has(entry.name)) found.push(...listFiles(path));
     else if (entry.isFile()) found.push(path);
   }
   return found.sort();
 }
 
-export function read(path: string): string {
+export function readText(path: string): string {
   return readFileSync(join(root, path), 'utf8');
 }
 
 /** A path of this machine as one of the repository. */
-export function fromRoot(path: string): string {
+export function toRepositoryPath(path: string): string {
   return relative(root, path).split(sep).join('/');
 }
 
@@ -78,7 +78,7 @@ export function codeOf(source: string, keep: 'text' | 'nothing'): string {
 const template = /(?:\\[\s\S]|\$(?!\{)|[^\\`$])*(?:`|\$\{)/gy;
 
 /** The specifiers a file imports or re-exports from, dynamic ones included. */
-export function importsOf(source: string): string[] {
+export function listImports(source: string): string[] {
   const code = codeOf(source, 'text');
   const imported = /^\s*import\s+(?:[\w*{][^'"`;]*?\bfrom\s*)?['"]([^'"\n]+)['"]/gm;
   const exported = /^\s*export\s+(?:type\s+)?(?:\*[^'"`;{]*?|\{[^}]*\})\s*from\s*['"]([^'"\n]+)['"]/gm;
@@ -94,7 +94,7 @@ export interface Exports {
 }
 
 /** The names a file exports: what is declared with `export`, and what stands in `export { … }`. */
-export function exportsOf(source: string): Exports {
+export function listExports(source: string): Exports {
   const code = codeOf(source, 'nothing');
   const values = new Set<string>();
   const types = new Set<string>();
@@ -111,7 +111,7 @@ export function exportsOf(source: string): Exports {
   return { values: [...values].sort(), types: [...types].sort() };
 }
 
-export interface Door {
+export interface EntryPoint {
   /** What a user imports, e.g. `switchgear/policy`. */
   readonly name: string;
   /** The source behind it. */
@@ -127,11 +127,11 @@ interface Package {
 }
 
 export function readPackage(): Package {
-  return JSON.parse(read('package.json')) as Package;
+  return JSON.parse(readText('package.json')) as Package;
 }
 
 /** The doors of the package: every entry of `exports` that is code. */
-export function doors(): Door[] {
+export function listEntryPoints(): EntryPoint[] {
   const { name, exports } = readPackage();
   return Object.entries(exports).flatMap(([key, target]) => {
     const file = typeof target === 'string' ? target : target.default;

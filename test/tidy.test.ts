@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
 import { dirname, join, posix } from 'node:path';
 import { test } from 'node:test';
-import { codeOf, doors, exportsOf, filesUnder, importsOf, read, readPackage, root } from './source.ts';
+import { codeOf, listEntryPoints, listExports, listFiles, listImports, readPackage, readText, root } from './source.ts';
 
 const linesMax = 300;
 const linesWanted = 200;
@@ -84,7 +84,7 @@ const seedClasses = new Set(['SessionBreaker', 'BreakerRegistry']);
 /** Objects of which there are very many at once: methods on a prototype, where closures would cost kilobytes each. */
 const manyAtOnce = new Set(['BreakerAlone', 'ClosedPermit', 'LiveCall', 'TaskFace']);
 
-const everything = filesUnder();
+const everything = listFiles();
 const typescript = everything.filter((path) => path.endsWith('.ts'));
 const source = typescript.filter((path) => path.startsWith('src/') && !path.endsWith('.test.ts'));
 const pages = everything.filter((path) => path.endsWith('.md'));
@@ -100,7 +100,7 @@ function rule(title: string, find: (found: string[]) => void): void {
 
 /** Every line of the code that a pattern hits, as `path:line`; comments and text do not count. */
 function hits(path: string, pattern: RegExp): string[] {
-  const lines = codeOf(read(path), 'nothing').split('\n');
+  const lines = codeOf(readText(path), 'nothing').split('\n');
   return lines.flatMap((line, index) => (pattern.test(line) ? [`${path}:${index + 1}`] : []));
 }
 
@@ -113,7 +113,7 @@ rule('imports point inward, as the table says', (found) => {
     const allowed = mayImport[folder];
     if (allowed === undefined)
       found.push(`${path}: folder '${folder}' is not in the table of test/tidy.test.ts; add it`);
-    for (const specifier of importsOf(read(path)).filter((each) => each.startsWith('.'))) {
+    for (const specifier of listImports(readText(path)).filter((each) => each.startsWith('.'))) {
       const target = targetOf(path, specifier);
       const inside = target.replace(/^src\//, '').replace(/\.ts$/, '');
       if (!target.startsWith('src/')) found.push(`${path} imports ${specifier}: source imports nothing outside src/`);
@@ -133,7 +133,7 @@ rule('imports point inward, as the table says', (found) => {
 
 rule('a dependency has its few users named, and the core, ports and guard have none', (found) => {
   for (const path of source) {
-    for (const specifier of importsOf(read(path)).filter((each) => !each.startsWith('.'))) {
+    for (const specifier of listImports(readText(path)).filter((each) => !each.startsWith('.'))) {
       const folder = folderOf(path);
       if (specifier.startsWith('node:')) {
         if (folder === 'core' || folder === 'ports')
@@ -152,7 +152,7 @@ rule('the root and the breaker reach no parser, page or dependency', (found) => 
   for (const door of ['src/index.ts', 'src/breaker.ts']) {
     for (const path of reachable([door])) {
       if (outOfReachOfTheRoot.test(path)) found.push(`${door} reaches ${path}: import check, resolve, … by themselves`);
-      for (const name of importsOf(read(path)).filter((each) => packages[each] !== undefined)) {
+      for (const name of listImports(readText(path)).filter((each) => packages[each] !== undefined)) {
         found.push(`${door} reaches ${name} through ${path}: leave it to its own door`);
       }
     }
@@ -187,8 +187,8 @@ rule('exports are named one by one', (found) => {
   for (const path of source) {
     for (const where of hits(path, /^\s*export\s*\*/)) found.push(`${where}: name what is exported`);
     for (const where of hits(path, /^\s*export\s+default\b/)) found.push(`${where}: give the export a name`);
-    if (path.endsWith('/index.ts') || doors().some((door) => door.path === path)) continue;
-    if (/^\s*export\s+(type\s+)?\{[^}]*\}\s*from\b/m.test(codeOf(read(path), 'nothing'))) {
+    if (path.endsWith('/index.ts') || listEntryPoints().some((door) => door.path === path)) continue;
+    if (/^\s*export\s+(type\s+)?\{[^}]*\}\s*from\b/m.test(codeOf(readText(path), 'nothing'))) {
       found.push(`${path}: only doors re-export; import it where it is declared`);
     }
   }
@@ -201,7 +201,7 @@ rule('no enums, namespaces, decorators or inheritance; classes are errors or nam
     for (const where of hits(path, /^\s*(export\s+)?(declare\s+)?namespace\s/))
       found.push(`${where}: a file is a namespace`);
     for (const where of hits(path, /^\s*@\w+/)) found.push(`${where}: call a function instead of decorating`);
-    for (const [, name = '', base] of codeOf(read(path), 'nothing').matchAll(
+    for (const [, name = '', base] of codeOf(readText(path), 'nothing').matchAll(
       /\bclass\s+(\w+)(?:<[^{]*>)?(?:\s+extends\s+([\w.]+))?/g,
     )) {
       if (base !== undefined && base !== 'Error') found.push(`${path}: ${name} extends ${base}: compose instead`);
@@ -213,7 +213,7 @@ rule('no enums, namespaces, decorators or inheritance; classes are errors or nam
 
 rule('no `any`: unknown at the edges, narrowed once', (found) => {
   for (const path of source) {
-    const lines = read(path).split('\n');
+    const lines = readText(path).split('\n');
     for (const where of hits(path, /(?<![.\w])any\b(?!\s*\()/)) {
       const line = Number(where.split(':')[1]);
       if (!lines[line - 2]?.includes('biome-ignore lint/suspicious/noExplicitAny: '))
@@ -233,7 +233,7 @@ rule('files are named after what they hold, in kebab-case', (found) => {
 
 rule('every source file tells its idea in its first comment', (found) => {
   for (const path of source) {
-    if (!/^(#!.*\n)?\/\*\*\s*(\n \* )?\S/.test(read(path)))
+    if (!/^(#!.*\n)?\/\*\*\s*(\n \* )?\S/.test(readText(path)))
       found.push(`${path}: begin with /** one sentence: what this file is */`);
   }
 });
@@ -241,7 +241,7 @@ rule('every source file tells its idea in its first comment', (found) => {
 test('files and lines are short enough to read', (context) => {
   const found: string[] = [];
   for (const path of typescript) {
-    const lines = read(path).split('\n');
+    const lines = readText(path).split('\n');
     const isTest = path.endsWith('.test.ts') || path.startsWith('test/');
     if (!isTest && lines.length > linesMax)
       found.push(`${path} has ${lines.length} lines: split it, at most ${linesMax}`);
@@ -260,7 +260,7 @@ rule('nothing is half done', (found) => {
   for (const path of everything.filter(
     (each) => /\.(ts|cjs|md|json)$/.test(each) && !each.endsWith('package-lock.json'),
   )) {
-    read(path)
+    readText(path)
       .split('\n')
       .forEach((line, index) => {
         if (marks.test(line)) found.push(`${path}:${index + 1}: do it now or leave it out`);
@@ -275,14 +275,14 @@ rule('nothing is half done', (found) => {
 });
 
 rule('every source file is reached from a door, and every exported value has a user', (found) => {
-  const reached = reachable([...doors().map((door) => door.path), ...commandFiles()]);
+  const reached = reachable([...listEntryPoints().map((door) => door.path), ...commandFiles()]);
   const texts = new Map(
-    everything.filter((path) => /\.(ts|cjs)$/.test(path)).map((path) => [path, codeOf(read(path), 'nothing')]),
+    everything.filter((path) => /\.(ts|cjs)$/.test(path)).map((path) => [path, codeOf(readText(path), 'nothing')]),
   );
   for (const path of source) {
     if (!reached.has(path)) found.push(`${path}: no door or command reaches it; delete it or use it`);
-    if (doors().some((door) => door.path === path)) continue;
-    for (const name of exportsOf(read(path)).values) {
+    if (listEntryPoints().some((door) => door.path === path)) continue;
+    for (const name of listExports(readText(path)).values) {
       const used = new RegExp(`\\b${name}\\b`);
       const users = [...texts].filter(([other, text]) => other !== path && used.test(text));
       if (users.length === 0) found.push(`${path}: nobody else uses ${name}; take its export away, or it`);
@@ -292,7 +292,8 @@ rule('every source file is reached from a door, and every exported value has a u
 
 rule('doors, commands and scripts name files that exist', (found) => {
   const { scripts, bin } = readPackage();
-  for (const { name, path } of doors()) if (!existsSync(join(root, path))) found.push(`${name} has no ${path}`);
+  for (const { name, path } of listEntryPoints())
+    if (!existsSync(join(root, path))) found.push(`${name} has no ${path}`);
   for (const path of Object.values(bin)) if (!existsSync(join(root, path))) found.push(`the command has no ${path}`);
   for (const [name, line] of Object.entries(scripts)) {
     for (const [path] of line.matchAll(/\b(?:test|bench|examples|bin)\/[\w/-]+\.(?:ts|cjs)\b/g)) {
@@ -304,7 +305,7 @@ rule('doors, commands and scripts name files that exist', (found) => {
 
 rule('pages have one title, and their links lead somewhere', (found) => {
   for (const path of pages) {
-    const text = read(path).replace(/^(```|~~~)[\s\S]*?^\1/gm, '');
+    const text = readText(path).replace(/^(```|~~~)[\s\S]*?^\1/gm, '');
     const titles = text.match(/^# .+$/gm)?.length ?? 0;
     if (titles !== 1) found.push(`${path} has ${titles} titles: write one line that begins with '# '`);
     for (const [, target = ''] of text.matchAll(/(?<!`)\[[^\]]*\]\(([^)\s]+)\)/g)) {
@@ -327,7 +328,7 @@ rule('a decision has a number of its own and its four parts', (found) => {
     else if (numbers.has(number)) found.push(`${path}: take the next free number`);
     else numbers.add(number);
     for (const part of ['Context', 'Decision', 'Consequences', 'What would change our mind']) {
-      if (!read(path).includes(`\n## ${part}\n`)) found.push(`${path}: add the part '## ${part}'`);
+      if (!readText(path).includes(`\n## ${part}\n`)) found.push(`${path}: add the part '## ${part}'`);
     }
   }
 });
@@ -339,13 +340,13 @@ rule('no file carries the address of a registry or a path of somebody’s machin
   for (const path of everything.filter((each) =>
     /\.(ts|cjs|mjs|js|md|json|toml|yaml|yml|sh|txt)$|^\.ci\/|rc$/.test(each),
   )) {
-    const text = read(path);
+    const text = readText(path);
     if (address.test(text)) found.push(`${path}: names a registry; npm knows where to fetch from`);
     if (workshop.test(text) || (machine.test(text) && !path.endsWith('.test.ts')))
       found.push(`${path}: holds an absolute path; make it relative`);
   }
   for (const path of everything.filter((each) => each.endsWith('package-lock.json'))) {
-    if (read(path).includes('"resolved"')) found.push(`${path}: take out the "resolved" lines`);
+    if (readText(path).includes('"resolved"')) found.push(`${path}: take out the "resolved" lines`);
   }
 });
 
@@ -356,7 +357,7 @@ function reachable(from: readonly string[]): Set<string> {
   for (let path = waiting.pop(); path !== undefined; path = waiting.pop()) {
     if (reached.has(path)) continue;
     reached.add(path);
-    for (const specifier of importsOf(read(path)).filter((each) => each.startsWith('.'))) {
+    for (const specifier of listImports(readText(path)).filter((each) => each.startsWith('.'))) {
       const target = targetOf(path, specifier);
       if (existsSync(join(root, target))) waiting.push(target);
     }
@@ -369,7 +370,7 @@ function commandFiles(): string[] {
   return Object.values(readPackage().bin)
     .filter((path) => existsSync(join(root, path)))
     .flatMap((path) =>
-      [...read(path).matchAll(/['"`](\.\.\/src\/[\w/-]+\.ts)['"`]/g)].map(([, target = '']) =>
+      [...readText(path).matchAll(/['"`](\.\.\/src\/[\w/-]+\.ts)['"`]/g)].map(([, target = '']) =>
         posix.join(dirname(path), target),
       ),
     );
@@ -377,7 +378,7 @@ function commandFiles(): string[] {
 
 /** The anchors of a page, as they are made from its headings. */
 function anchorsOf(path: string): Set<string> {
-  const headings = read(path).match(/^#+ .+$/gm) ?? [];
+  const headings = readText(path).match(/^#+ .+$/gm) ?? [];
   const made = headings.map((line) =>
     line
       .replace(/^#+ /, '')

@@ -2,15 +2,15 @@
 
 import { createSwitchgear } from '../../src/index.ts';
 import { simulatedClock } from '../../src/testing/index.ts';
-import { observationOf, policyDetector } from './ours.ts';
+import { createPolicyDetector, makeObservation } from './ours.ts';
 import type { Run, RunEvent } from './runs.ts';
 
 const rounds = 7;
 
 /** The whole product with all its controls, marking and comparing included, on one core. */
-export async function costOf(runs: readonly Run[]): Promise<string> {
+export async function measureCost(runs: readonly Run[]): Promise<string> {
   const rates: number[] = [];
-  for (let round = 0; round < rounds; round++) rates.push(await rateOf(runs));
+  for (let round = 0; round < rounds; round++) rates.push(await measureRate(runs));
   rates.sort((a, b) => a - b);
   const rate = rates[rounds >> 1]!;
   const lengths = [100, 1_000, 10_000, 100_000, 1_000_000];
@@ -27,13 +27,13 @@ function cpuMs(): number {
   return (user + system) / 1000;
 }
 
-async function rateOf(runs: readonly Run[]): Promise<number> {
+async function measureRate(runs: readonly Run[]): Promise<number> {
   const gear = createSwitchgear({ clock: simulatedClock(), log: 'silent', env: {} });
   let events = 0;
   const startedAt = cpuMs();
   for (const run of runs) {
     await gear.task({}, (task) => {
-      const at = run.events.findIndex((event, index) => task.observe(observationOf(run, event, index)));
+      const at = run.events.findIndex((event, index) => task.observe(makeObservation(run, event, index)));
       events += at < 0 ? run.events.length : at + 1;
     });
   }
@@ -56,7 +56,7 @@ function turn(index: number): readonly RunEvent[] {
 }
 
 function nanosAtEnd(length: number): number {
-  const detector = policyDetector('long', { task: { max_tool_calls: 1_000_000 } });
+  const detector = createPolicyDetector('long', { task: { max_tool_calls: 1_000_000 } });
   const events = Array.from({ length: Math.ceil(length / 3) }, (_, index) => turn(index)).flat();
   const watch = detector.watch({ source: '', run_id: '', model: '', kind: '', outcome: 'unknown', events });
   const last = Math.min(events.length, 3_000);

@@ -1,6 +1,6 @@
 /** How many bad runs are found at the price of how many good ones, over the threshold: a plot, peers as points. */
 
-import { policyDetector } from './ours.ts';
+import { createPolicyDetector } from './ours.ts';
 import type { Run } from './runs.ts';
 import { type Score, scoreAll } from './score.ts';
 
@@ -12,10 +12,10 @@ export interface FrontierPoint {
 
 const thresholds = [10, 12, 14, 16, 18, 20, 22, 24, 28, 32, 36, 40];
 
-export function frontierOf(runs: readonly Run[], progress: (done: number) => void): readonly FrontierPoint[] {
+export function computeFrontier(runs: readonly Run[], progress: (done: number) => void): readonly FrontierPoint[] {
   return thresholds.map((haltPoints, done) => {
     const points = { halt_points: haltPoints, refuse_points: haltPoints, note_points: haltPoints };
-    const [score] = scoreAll(runs, [policyDetector(`${haltPoints}`, { loop: points })], undefined);
+    const [score] = scoreAll(runs, [createPolicyDetector(`${haltPoints}`, { loop: points })], undefined);
     progress(done + 1);
     return { haltPoints, ...shares(score!) };
   });
@@ -40,7 +40,7 @@ const y = (bad: number) => height - edge.bottom - (bad / badMax) * (height - edg
 const ourPresets = 3;
 const letters = 'abcdefghijkl';
 
-export function plot(points: readonly FrontierPoint[], scores: readonly Score[]): string {
+export function formatPlot(points: readonly FrontierPoint[], scores: readonly Score[]): string {
   const line = points.map(({ good, bad }) => `${x(good).toFixed(1)},${y(bad).toFixed(1)}`).join(' ');
   const marks = points.map(
     ({ haltPoints, good, bad }) =>

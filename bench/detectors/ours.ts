@@ -9,7 +9,7 @@ import type { Detector, Watch } from './detector.ts';
 import { hasCalls, type Run, type RunEvent, wholeText } from './runs.ts';
 
 /** A detector that is a policy. */
-export function policyDetector(name: string, policy: Readonly<Record<string, unknown>>): Detector {
+export function createPolicyDetector(name: string, policy: Readonly<Record<string, unknown>>): Detector {
   const gear = createSwitchgear({ policy, clock: simulatedClock(), log: 'silent', env: {} });
   const nudged = new Set<string>();
   gear.on((entry) => {
@@ -24,7 +24,7 @@ function watchRun(gear: Switchgear, run: Run, nudged: Set<string>): Watch {
   return {
     see(event, index) {
       if (event.type === 'tool_call') denied ||= wouldRefuse(gear, task, event);
-      const halt = task.observe(observationOf(run, event, index));
+      const halt = task.observe(makeObservation(run, event, index));
       if (halt !== undefined || index === run.events.length - 1) task.end();
       return halt !== undefined;
     },
@@ -58,7 +58,7 @@ function wouldRefuse(gear: Switchgear, task: Task, { name, args }: Extract<RunEv
   return loop?.judge(node!.cells.loop.state, { type: 'action-proposed', atMs: 0, action }, 'self').kind === 'deny';
 }
 
-export function observationOf(run: Run, event: RunEvent, index: number): Parameters<Task['observe']>[0] {
+export function makeObservation(run: Run, event: RunEvent, index: number): Parameters<Task['observe']>[0] {
   switch (event.type) {
     case 'assistant':
       return { type: 'assistant', text: event.text, toolUse: hasCalls(run, index) };

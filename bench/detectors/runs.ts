@@ -43,7 +43,7 @@ export async function readRuns(path: string, progress: (lines: number) => void):
     let number = 0;
     for await (const line of lines) {
       number++;
-      if (line.trim() !== '') runs.push(runOf(line, `${path}, line ${number}`));
+      if (line.trim() !== '') runs.push(parseRun(line, `${path}, line ${number}`));
       if (number % 100 === 0) progress(number);
     }
   })();
@@ -51,15 +51,15 @@ export async function readRuns(path: string, progress: (lines: number) => void):
   return runs;
 }
 
-function runOf(line: string, where: string): Run {
+function parseRun(line: string, location: string): Run {
   let run: Partial<Run> | undefined;
   try {
     run = JSON.parse(line) as Partial<Run>;
   } catch {
-    throw new Error(`${where} is not JSON`);
+    throw new Error(`${location} is not JSON`);
   }
-  if (!Array.isArray(run?.events)) throw new Error(`${where} has no list of events`);
-  const { source = '-', run_id = where, model = '-', kind = '-', outcome = 'unknown', events } = run;
+  if (!Array.isArray(run?.events)) throw new Error(`${location} has no list of events`);
+  const { source = '-', run_id = location, model = '-', kind = '-', outcome = 'unknown', events } = run;
   return { source, run_id, model, kind, outcome, events };
 }
 

@@ -37,13 +37,13 @@ interface Tally {
 
 /** What each model call reads again: everything before it. */
 function contextTokens(run: Run): Float64Array {
-  const read = new Float64Array(run.events.length);
+  const rereadTokens = new Float64Array(run.events.length);
   let before = 0;
   run.events.forEach((event, index) => {
-    if (event.type === 'assistant') read[index] = before;
+    if (event.type === 'assistant') rereadTokens[index] = before;
     before += event.tokens ?? Math.ceil((event.type === 'tool_call' ? event.args : event.text).length / 4);
   });
-  return read;
+  return rereadTokens;
 }
 
 const sum = (numbers: Float64Array, from: number) => {
@@ -72,9 +72,9 @@ export function scoreAll(
         group,
         detectors.map(({ name }) => newTally(name, groupOf && group)),
       );
-    const read = contextTokens(run);
+    const rereadTokens = contextTokens(run);
     detectors.forEach((detector, at) => {
-      book(tallies.get(group)![at]!, run, read, detector);
+      recordRun(tallies.get(group)![at]!, run, rereadTokens, detector);
     });
     progress(done + 1);
   });
@@ -103,7 +103,7 @@ function newTally(name: string, group: string | undefined): Tally {
   return { score, goodAt: [], badAt: [], events: 0, eventsAfter: 0, tokens: 0, tokensAfter: 0 };
 }
 
-function book(tally: Tally, run: Run, read: Float64Array, detector: Detector): void {
+function recordRun(tally: Tally, run: Run, rereadTokens: Float64Array, detector: Detector): void {
   const { score } = tally;
   const watch = detector.watch(run);
   const halted = run.events.findIndex((event, index) => watch.see(event, index));
@@ -126,12 +126,12 @@ function book(tally: Tally, run: Run, read: Float64Array, detector: Detector): v
   score.badTotal++;
   if (watch.nudged) score.badNudged++;
   tally.events += run.events.length;
-  tally.tokens += sum(read, 0);
+  tally.tokens += sum(rereadTokens, 0);
   if (halted < 0) return;
   score.badHalted++;
   tally.badAt.push(position);
   tally.eventsAfter += run.events.length - 1 - halted;
-  tally.tokensAfter += sum(read, halted + 1);
+  tally.tokensAfter += sum(rereadTokens, halted + 1);
 }
 
 function finish({ score, goodAt, badAt, events, eventsAfter, tokens, tokensAfter }: Tally): Score {

@@ -3,9 +3,9 @@
 import type { Score } from './score.ts';
 
 const heads = ['rule', 'good runs halted', 'bad runs halted', 'halt at (good / bad)', 'events saved', 'tokens saved'];
-const more = ['good runs told', 'with a call refused'];
+const extraHeads = ['good runs told', 'with a call refused'];
 
-export function tableOf(runs: number, scores: readonly Score[]): string {
+export function formatScores(runs: number, scores: readonly Score[]): string {
   const groups = [...new Set(scores.map(({ group }) => group))];
   const parts = [`${runs} runs`];
   for (const group of groups) {
@@ -21,20 +21,20 @@ export function tableOf(runs: number, scores: readonly Score[]): string {
 function rows(scores: readonly Score[]): string {
   const cells = scores.map((score) => [
     score.name,
-    counted(score.goodHalted, score.goodTotal),
-    counted(score.badHalted, score.badTotal),
-    `${at(score.goodHaltAtPct)} / ${at(score.badHaltAtPct)}`,
+    formatShare(score.goodHalted, score.goodTotal),
+    formatShare(score.badHalted, score.badTotal),
+    `${formatPosition(score.goodHaltAtPct)} / ${formatPosition(score.badHaltAtPct)}`,
     `${score.eventsSavedPct.toFixed(1)} %`,
     `${score.tokensSavedPct.toFixed(1)} %`,
-    score.badNudged > 0 ? counted(score.goodNudged, score.goodTotal) : '-',
-    score.badNudged > 0 ? counted(score.goodDenied, score.goodTotal) : '-',
+    score.badNudged > 0 ? formatShare(score.goodNudged, score.goodTotal) : '-',
+    score.badNudged > 0 ? formatShare(score.goodDenied, score.goodTotal) : '-',
   ]);
-  const all = [[...heads, ...more], ...cells];
+  const all = [[...heads, ...extraHeads], ...cells];
   const widths = all[0]!.map((_, column) => Math.max(...all.map((row) => row[column]!.length)));
   const line = (row: readonly string[]) => `| ${row.map((cell, at) => cell.padEnd(widths[at]!)).join(' | ')} |`;
   return [line(all[0]!), `| ${widths.map((width) => '-'.repeat(width)).join(' | ')} |`, ...cells.map(line)].join('\n');
 }
 
-const counted = (part: number, whole: number) =>
+const formatShare = (part: number, whole: number) =>
   whole === 0 ? '-' : `${part} (${((100 * part) / whole).toFixed(1)} %)`;
-const at = (position: number | null) => (position === null ? '-' : `${position} %`);
+const formatPosition = (position: number | null) => (position === null ? '-' : `${position} %`);

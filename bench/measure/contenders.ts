@@ -62,18 +62,18 @@ const options: Readonly<Record<string, BreakerOptions>> = {
 };
 
 /** A breaker with somebody listening, as in use. */
-function listened(create: typeof createBreaker, given: BreakerOptions): Breaker {
-  const breaker = create(given);
+function createListenedBreaker(create: typeof createBreaker, breakerOptions: BreakerOptions): Breaker {
+  const breaker = create(breakerOptions);
   breaker.on(() => {});
   return breaker;
 }
 
 async function switchgear(variant: string): Promise<Contender> {
   const { createBreaker } = await loadBreaker();
-  const given = options[variant] ?? {};
-  const good = listened(createBreaker, given);
-  const failing = listened(createBreaker, { ...given, failureThreshold: never });
-  const open = listened(createBreaker, given);
+  const breakerOptions = options[variant] ?? {};
+  const good = createListenedBreaker(createBreaker, breakerOptions);
+  const failing = createListenedBreaker(createBreaker, { ...breakerOptions, failureThreshold: never });
+  const open = createListenedBreaker(createBreaker, breakerOptions);
   open.trip();
   return {
     ok: (at) => good.execute(succeed, at),
@@ -107,11 +107,11 @@ async function twoStep(): Promise<Contender> {
       throw error;
     }
   };
-  const open = listened(createBreaker, {});
+  const open = createListenedBreaker(createBreaker, {});
   open.trip();
   return {
-    ok: guarded(listened(createBreaker, {}), succeed),
-    bad: guarded(listened(createBreaker, { failureThreshold: never }), fail),
+    ok: guarded(createListenedBreaker(createBreaker, {}), succeed),
+    bad: guarded(createListenedBreaker(createBreaker, { failureThreshold: never }), fail),
     refused: guarded(open, succeed),
     bareOk: handler(succeed),
     bareBad: handler(fail),

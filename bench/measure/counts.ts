@@ -22,9 +22,9 @@ export async function counts([name = '']: readonly string[]): Promise<Figures> {
 /** Counts one kind of call. Bytes want a young generation that nothing is collected from meanwhile. */
 export async function countCall(call: Call): Promise<Figures> {
   await calls(call, 200_000);
-  const bytes = await bytesOf(call);
-  const hops = await hopsOf(call);
-  return { ...(await made(call)), hops, bytes };
+  const bytes = await countBytes(call);
+  const hops = await countHops(call);
+  return { ...(await countAllocations(call)), hops, bytes };
 }
 
 async function calls(call: Call, count: number): Promise<void> {
@@ -32,7 +32,7 @@ async function calls(call: Call, count: number): Promise<void> {
 }
 
 /** Turns of the microtask queue from the call to its caller's continuation, by a rival that counts them. */
-async function hopsOf(call: Call): Promise<number> {
+async function countHops(call: Call): Promise<number> {
   let hops = 0;
   let counting = false;
   const count = () => {
@@ -51,7 +51,7 @@ async function hopsOf(call: Call): Promise<number> {
   return hops / rounds;
 }
 
-async function bytesOf(call: Call): Promise<number> {
+async function countBytes(call: Call): Promise<number> {
   const count = 4_000;
   const sizes: number[] = [];
   for (let round = 0; round < 5; round++) {
@@ -65,7 +65,7 @@ async function bytesOf(call: Call): Promise<number> {
 }
 
 /** Promises and timers, as the engine's hooks see them; they also report the engine's own promise of every await. */
-async function made(call: Call): Promise<{ readonly promises: number; readonly timers: number }> {
+async function countAllocations(call: Call): Promise<{ readonly promises: number; readonly timers: number }> {
   const count = 2_000;
   let promises = 0;
   let timers = 0;

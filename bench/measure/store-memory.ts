@@ -17,7 +17,7 @@ interface Place {
   close(): Promise<void>;
 }
 
-async function placeOf(kind: string): Promise<Place> {
+async function openPlace(kind: string): Promise<Place> {
   const { sqliteStore, redisStore } = await loadStores();
   switch (kind) {
     case 'memory':
@@ -56,7 +56,7 @@ async function placeOf(kind: string): Promise<Place> {
 export async function storeHeap([kind = '', what = '', number = '100000']: readonly string[]): Promise<Figures> {
   const count = Number(number);
   const { createSwitchgear, admit } = await loadGear();
-  const place = await placeOf(kind);
+  const place = await openPlace(kind);
   const options = { log: 'silent', env: {}, project: 'bench' } as const;
   const gear = createSwitchgear(place.store === undefined ? options : { ...options, store: place.store });
   const call = (at: number) => {

@@ -1,23 +1,23 @@
 /** Exact counts per successful call, over those of the bare call. */
 
 import { contenders } from '../measure/contenders.ts';
-import { mark, table } from '../report.ts';
-import type { Figures, Workshop } from '../workshop.ts';
+import { formatMark, formatTable } from '../report.ts';
+import type { BenchRunner, Figures } from '../workshop.ts';
 
 /** Nothing may be collected while bytes are counted. */
 const roomy = ['--min-semi-space-size=128', '--max-semi-space-size=128'];
 
 const figures = ['promises', 'hops', 'timers', 'bytes'] as const;
 
-export function countsTables(workshop: Workshop): string {
-  const bare = workshop.once('counts', ['bare'], roomy);
-  const handler = workshop.once('counts', ['bare/handler'], roomy);
+export function countsTables(runner: BenchRunner): string {
+  const bare = runner.once('counts', ['bare'], roomy);
+  const handler = runner.once('counts', ['bare/handler'], roomy);
   const over = (name: string): Figures => {
-    const counted = workshop.once('counts', [name], roomy);
+    const counted = runner.once('counts', [name], roomy);
     const without = name === 'switchgear/two-step' ? handler : bare;
     return Object.fromEntries(figures.map((figure) => [figure, counted[figure]! - without[figure]!]));
   };
-  const all = [...contenders(workshop.quick), 'guard'].map((name) => [name, over(name)] as const);
+  const all = [...contenders(runner.quick), 'guard'].map((name) => [name, over(name)] as const);
   const own = all[0]![1];
   const exact = Number(own.promises === 1 && own.hops === 0 && own.timers === 0);
   const rows = all.map(([name, counted]) => [
@@ -31,9 +31,9 @@ export function countsTables(workshop: Workshop): string {
     'nearly so.',
     'Two-step is counted over the same handler without it.',
     '',
-    table(['', ...figures], rows),
+    formatTable(['', ...figures], rows),
     '',
-    `Breaker alone: exactly +1 promise, +0 hops, no timer: ${mark(1, exact)}`,
+    `Breaker alone: exactly +1 promise, +0 hops, no timer: ${formatMark(1, exact)}`,
   ].join('\n');
 }
 

@@ -1,7 +1,7 @@
 /** Cost per event among many: it should not grow. */
 
-import { mark, power, round, table, time } from '../report.ts';
-import type { Workshop } from '../workshop.ts';
+import { formatMark, formatPower, formatTable, formatTime, round } from '../report.ts';
+import type { BenchRunner } from '../workshop.ts';
 
 const kinds: readonly (readonly [what: string, kind: string])[] = [
   ['call of a breaker, among N breakers', 'breakers'],
@@ -18,33 +18,33 @@ const growthMax = 2.5;
 
 const roomy = ['--max-old-space-size=12000'];
 
-export function flatTables(workshop: Workshop): string {
-  const numbers = workshop.quick ? [100, 10_000] : [100, 1_000, 10_000, 100_000, 1_000_000];
-  const measure = (kind: string, count: number) => workshop.once('flat', [kind, count], roomy);
+export function flatTables(runner: BenchRunner): string {
+  const numbers = runner.quick ? [100, 10_000] : [100, 1_000, 10_000, 100_000, 1_000_000];
+  const measure = (kind: string, count: number) => runner.once('flat', [kind, count], roomy);
   const rows = kinds.map(([what, kind]) => {
     const figures = numbers.map((count) => measure(kind, count));
     const times = figures.map(({ ns }) => ns!);
     const growth = times.at(-1)! / times[0]!;
-    return [what, ...times.map(time), `${round(growth)}x ${mark(growth, growthMax)}`];
+    return [what, ...times.map(formatTime), `${round(growth)}x ${formatMark(growth, growthMax)}`];
   });
   const sweeps = numbers.map((count) => measure('sweep', count));
-  const peer = numbers.map((count) => (count <= 100_000 ? time(measure('window-opossum', count).ns!) : '-'));
+  const peer = numbers.map((count) => (count <= 100_000 ? formatTime(measure('window-opossum', count).ns!) : '-'));
   return [
     '## Flatness',
     `Time of one event when N others are there. Flat means: the last is at most ${growthMax} times the first.`,
     '',
-    table(
-      ['', ...numbers.map(power), 'growth'],
+    formatTable(
+      ['', ...numbers.map(formatPower), 'growth'],
       [...rows, ['opossum: failing call, N calls in the window', ...peer, '']],
     ),
     '',
     'The sweep looks at every idle task once a second:',
     '',
-    table(
-      ['idle tasks', ...numbers.map(power)],
+    formatTable(
+      ['idle tasks', ...numbers.map(formatPower)],
       [
-        ['one sweep', ...sweeps.map(({ pauseMs }) => time(pauseMs! * 1e6))],
-        ['per task', ...sweeps.map(({ ns }) => time(ns!))],
+        ['one sweep', ...sweeps.map(({ pauseMs }) => formatTime(pauseMs! * 1e6))],
+        ['per task', ...sweeps.map(({ ns }) => formatTime(ns!))],
       ],
     ),
   ].join('\n');

@@ -1,7 +1,7 @@
 /** What lives on: memory, timers, idle time, and the end of the process. */
 
-import { mark, round, table, targetTable, time } from '../report.ts';
-import type { Workshop } from '../workshop.ts';
+import { formatMark, formatTable, formatTargetTable, formatTime, round } from '../report.ts';
+import type { BenchRunner } from '../workshop.ts';
 
 const stock = [
   ['switchgear breaker', 'breaker'],
@@ -17,16 +17,16 @@ const leftovers = ['open breaker', 'hung call with a timeout', 'hung tool in a t
 const leftBytesMax = 8;
 const exitMaxMs = 50;
 
-export function memoryTables(workshop: Workshop): string {
-  const count = workshop.quick ? 20_000 : 100_000;
-  const sizes = stock.map(([name, kind]) => ({ name, kind, ...workshop.once('heap', [kind, count]) }) as Sizes);
+export function memoryTables(runner: BenchRunner): string {
+  const count = runner.quick ? 20_000 : 100_000;
+  const sizes = stock.map(([name, kind]) => ({ name, kind, ...runner.once('heap', [kind, count]) }) as Sizes);
   const bytes = (kind: string) => sizes.find((size) => size.kind === kind)!;
   const rows = sizes.map(({ name, kind, bytes: each, leftAfterEnd, leftAfterClose, makeNs }) => [
     name,
     String(Math.round(each)),
     kind === 'gear-breaker' ? '(ends with its gear)' : String(Math.round(leftAfterEnd)),
     String(Math.round(leftAfterClose)),
-    time(makeNs),
+    formatTime(makeNs),
   ]);
   const worst = Math.max(...['breaker', 'gear-breaker', 'task'].map((kind) => bytes(kind).leftAfterClose));
   return [
@@ -34,18 +34,18 @@ export function memoryTables(workshop: Workshop): string {
     `Bytes per instance with ${count.toLocaleString('en-US')} alive; what is left per instance after each was ended,`,
     'and after what they shared (the gear with its journal) was disposed of.',
     '',
-    table(['', 'bytes', 'left after its end', 'left after disposal', 'to make one'], rows),
+    formatTable(['', 'bytes', 'left after its end', 'left after disposal', 'to make one'], rows),
     '',
-    targetTable([
+    formatTargetTable([
       { what: 'bytes per live breaker', measured: bytes('breaker').bytes, target: 600, unit: '' },
       { what: 'bytes per live breaker of a gear', measured: bytes('gear-breaker').bytes, target: 600, unit: '' },
       { what: 'MB of 100,000 idle tasks', measured: bytes('task').bytes / 10, target: 120, unit: '' },
       { what: 'bytes left per instance after disposal, at most', measured: worst, target: leftBytesMax, unit: '' },
     ]),
     '',
-    ...idleLines(workshop),
+    ...idleLines(runner),
     '',
-    ...exitLines(workshop),
+    ...exitLines(runner),
   ].join('\n');
 }
 
@@ -58,10 +58,10 @@ interface Sizes {
   readonly makeNs: number;
 }
 
-function idleLines(workshop: Workshop): readonly string[] {
-  const timers = workshop.once('timers');
-  const duration = workshop.quick ? 1_000 : 5_000;
-  const share = (...kinds: readonly string[]) => workshop.once('idle', [10_000, duration, ...kinds]).percent!;
+function idleLines(runner: BenchRunner): readonly string[] {
+  const timers = runner.once('timers');
+  const duration = runner.quick ? 1_000 : 5_000;
+  const share = (...kinds: readonly string[]) => runner.once('idle', [10_000, duration, ...kinds]).percent!;
   const rows = [
     ['an empty process', share()],
     ['10,000 breakers', share('breaker')],
@@ -71,12 +71,12 @@ function idleLines(workshop: Workshop): readonly string[] {
   ] as const;
   return [
     '### Idle',
-    table(
+    formatTable(
       ['nobody calls them', 'share of one core'],
       rows.map(([name, percent]) => [name, `${round(percent)} %`]),
     ),
     '',
-    table(
+    formatTable(
       ['timers per breaker', 'made', 'target', ''],
       (['made', 'success', 'failure', 'timeout'] as const).map((when) => [
         {
@@ -87,17 +87,17 @@ function idleLines(workshop: Workshop): readonly string[] {
         }[when],
         round(timers[when]!),
         '0',
-        mark(timers[when]!, 0.01),
+        formatMark(timers[when]!, 0.01),
       ]),
     ),
   ];
 }
 
-function exitLines(workshop: Workshop): readonly string[] {
-  const empty = workshop.lifeMs('exit', ['nothing']);
+function exitLines(runner: BenchRunner): readonly string[] {
+  const empty = runner.lifeMs('exit', ['nothing']);
   const rows = leftovers.map((kind) => {
-    const later = workshop.lifeMs('exit', [kind]) - empty;
-    return [kind, `${round(later)} ms`, `<= ${exitMaxMs} ms`, mark(later, exitMaxMs)];
+    const later = runner.lifeMs('exit', [kind]) - empty;
+    return [kind, `${round(later)} ms`, `<= ${exitMaxMs} ms`, formatMark(later, exitMaxMs)];
   });
-  return ['### End of the process', table(['left behind', 'ends later by', 'target', ''], rows)];
+  return ['### End of the process', formatTable(['left behind', 'ends later by', 'target', ''], rows)];
 }

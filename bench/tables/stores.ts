@@ -1,25 +1,25 @@
 /** A file and Redis next to what lies below them, and what many breakers and tasks weigh in each store. */
 
-import { round, table, time } from '../report.ts';
-import type { Repeated, Workshop } from '../workshop.ts';
+import { formatTable, formatTime, round } from '../report.ts';
+import type { BenchRunner, Repeated } from '../workshop.ts';
 
 const head = ['', 'measured', 'goal', ''];
 
-export function sqliteTable(workshop: Workshop): string {
-  const all = workshop.often('sqlite');
+export function sqliteTable(runner: BenchRunner): string {
+  const all = runner.often('sqlite');
   const { bareNs, transactionNs, decideNs, awayShare } = all.middle;
   const seen = all.least.seen!;
-  const { longestMs, idleMs, perSecond } = workshop.once('blocked');
+  const { longestMs, idleMs, perSecond } = runner.once('blocked');
   return [
     '## A file',
     'Below: a read-modify-write with `node:sqlite` in `BEGIN IMMEDIATE`, in WAL mode, which copies its log by itself:',
-    `${time(bareNs!)}.`,
-    `A deal by the synchronous door takes ${time(transactionNs!)}, a decision on a closed breaker ${time(decideNs!)}.`,
+    `${formatTime(bareNs!)}.`,
+    `A deal by the synchronous door takes ${formatTime(transactionNs!)}, a decision on a closed breaker ${formatTime(decideNs!)}.`,
     `While a thread copied the log, ${round(awayShare! * 100)} % of the deals had to ask again.`,
     `Eight processes write one cell of one file, by both doors in turn, ${round(perSecond!)} times a second in all;`,
     'a process that does nothing runs beside them, so that stalls of the machine are not taken for ours.',
     '',
-    table(head, [
+    formatTable(head, [
       row('a deal that changes one cell, speed against the bare one', all, 'speed', 0.7, 'least'),
       row('a closed breaker that stays closed, times faster than the bare change', all, 'faster', 5, 'least'),
       [
@@ -38,15 +38,15 @@ export function sqliteTable(workshop: Workshop): string {
   ].join('\n');
 }
 
-export function redisTable(workshop: Workshop): string {
-  const all = workshop.often('redis');
+export function redisTable(runner: BenchRunner): string {
+  const all = runner.often('redis');
   const { getNs, transactionNs, decideNs } = all.middle;
   return [
     '## Redis',
-    `Below: one GET of the same state with the same client, awaited: ${time(getNs!)}. A deal takes ${time(transactionNs!)},`,
-    `a decision on a closed breaker ${time(decideNs!)}.`,
+    `Below: one GET of the same state with the same client, awaited: ${formatTime(getNs!)}. A deal takes ${formatTime(transactionNs!)},`,
+    `a decision on a closed breaker ${formatTime(decideNs!)}.`,
     '',
-    table(head, [
+    formatTable(head, [
       row('a deal that changes one cell, against one GET', all, 'ratio', 1.6, 'most'),
       row('commands sent for a closed breaker that stays closed', all, 'commands', 0, 'most', ''),
     ]),
@@ -59,12 +59,12 @@ const things = {
   task: 'an idle task',
 } as const;
 
-export function weightTable(workshop: Workshop): string {
-  const count = workshop.quick ? 10_000 : 100_000;
+export function weightTable(runner: BenchRunner): string {
+  const count = runner.quick ? 10_000 : 100_000;
   const rows = Object.entries(things).map(([what, words]) => [
     words,
     ...['memory', 'sqlite', 'redis'].map((kind) => {
-      const { heapBytes, storedBytes } = workshop.once('store-heap', [kind, what, count]);
+      const { heapBytes, storedBytes } = runner.once('store-heap', [kind, what, count]);
       return kind === 'memory' ? round(heapBytes!) : `${round(heapBytes!)} + ${round(Math.max(0, storedBytes!))}`;
     }),
   ]);
@@ -72,7 +72,7 @@ export function weightTable(workshop: Workshop): string {
     '## Weight',
     `Bytes for each of ${count.toLocaleString('en-US')}: in the process, + in the file or in Redis.`,
     '',
-    table(['', 'memory', 'a file', 'Redis'], rows),
+    formatTable(['', 'memory', 'a file', 'Redis'], rows),
   ].join('\n');
 }
 

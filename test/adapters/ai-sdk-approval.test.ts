@@ -7,7 +7,7 @@ import { MockLanguageModelV4 } from 'ai/test';
 import { createSwitchgear } from 'switchgear';
 import { protect } from 'switchgear/adapters/ai-sdk';
 import { z } from 'zod';
-import { answerOf } from './ai-sdk-harness.ts';
+import { makeAnswer } from './ai-sdk-harness.ts';
 
 const policy = { rules: [{ target: 'tool:pay', condition: 'amount>500', action: 'confirm' }] };
 
@@ -17,9 +17,9 @@ async function pay(amount: number, toolApproval: unknown, isApproved = true): Pr
   let paid = 0;
   let turn = 0;
   const turns = [{ calls: [{ tool: 'pay', input: { amount } }] }, { text: 'Done.' }];
-  const model = new MockLanguageModelV4({ doGenerate: async () => answerOf(turns[turn] ?? {}, ++turn) as never });
+  const model = new MockLanguageModelV4({ doGenerate: async () => makeAnswer(turns[turn] ?? {}, ++turn) as never });
   const inputSchema = z.object({ amount: z.number() });
-  const tools = { pay: tool({ inputSchema, execute: (given) => (paid += given.amount) }) };
+  const tools = { pay: tool({ inputSchema, execute: (input) => (paid += input.amount) }) };
   const call = protect({ model, tools, toolApproval: toolApproval as 'approved' }, { gear }) as never as {
     model: never;
   };

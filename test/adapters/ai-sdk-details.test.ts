@@ -8,7 +8,7 @@ import { createSwitchgear, RefusedError } from 'switchgear';
 import { protect } from 'switchgear/adapters/ai-sdk';
 import { simulatedClock } from 'switchgear/testing';
 import { z } from 'zod';
-import { partsOf } from './ai-sdk-harness.ts';
+import { makeStreamParts } from './ai-sdk-harness.ts';
 
 const inputSchema = z.object({});
 const quiet = { log: 'silent', env: {} } as const;
@@ -41,7 +41,7 @@ function scripted(...answers: readonly Answer[]): MockLanguageModelV4 {
   const next = () => answers[Math.min(turn++, answers.length - 1)] ?? says('');
   return new MockLanguageModelV4({
     doGenerate: async () => next(),
-    doStream: async () => ({ stream: ReadableStream.from(partsOf(next())) as never }),
+    doStream: async () => ({ stream: ReadableStream.from(makeStreamParts(next())) as never }),
   });
 }
 

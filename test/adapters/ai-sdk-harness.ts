@@ -35,9 +35,9 @@ async function play(sdk: Sdk, mode: 'generate' | 'stream', scene: HostScene): Pr
   let modelCalls = 0;
   const told = new Map<string, string>();
   const model = sdk.makeModel(({ prompt }) => {
-    hear(prompt, told);
+    collectToolResults(prompt, told);
     const turn = scene.turns[Math.min(modelCalls, scene.turns.length - 1)] ?? {};
-    return answerOf(turn, ++modelCalls);
+    return makeAnswer(turn, ++modelCalls);
   });
   const tools = Object.fromEntries(
     Object.entries(scene.tools).map(([tool, run]) => [
@@ -45,7 +45,7 @@ async function play(sdk: Sdk, mode: 'generate' | 'stream', scene: HostScene): Pr
       sdk.makeTool(tool, (input, options) => run(input as Record<string, unknown>, options.abortSignal)),
     ]),
   );
-  const call = guarded({ model, tools }, scene.gear, scene.workers);
+  const call = protectCall({ model, tools }, scene.gear, scene.workers);
   const settings = { stopWhen: sdk.steps(scene.stepsMax), abortSignal: scene.signal, maxRetries: 0, mode };
   const messages: unknown[] = [{ role: 'user', content: 'Go on.' }];
   let asked = 0;
@@ -60,7 +60,7 @@ async function play(sdk: Sdk, mode: 'generate' | 'stream', scene: HostScene): Pr
     const content = requests.map(({ approvalId }) => ({ type: 'tool-approval-response', approvalId, approved }));
     messages.push({ role: 'tool', content });
   }
-  hear(messages as ModelParams['prompt'], told);
+  collectToolResults(messages as ModelParams['prompt'], told);
   const facts = (result.providerMetadata as { switchgear?: { code: HostTranscript['halt'] } } | undefined)?.switchgear;
   return {
     modelCalls,
@@ -72,7 +72,7 @@ async function play(sdk: Sdk, mode: 'generate' | 'stream', scene: HostScene): Pr
   };
 }
 
-function guarded(
+function protectCall(
   call: { model: object; tools: object },
   gear: Switchgear | undefined,
   workers: readonly string[] = [],
@@ -81,7 +81,7 @@ function guarded(
 }
 
 /** Keeps what the model is shown of each call, once. */
-export function hear(prompt: ModelParams['prompt'], told: Map<string, string>): void {
+export function collectToolResults(prompt: ModelParams['prompt'], told: Map<string, string>): void {
   for (const { content } of prompt) {
     if (!Array.isArray(content)) continue;
     for (const { type, toolCallId, output } of content as readonly Part[]) {
@@ -91,7 +91,7 @@ export function hear(prompt: ModelParams['prompt'], told: Map<string, string>): 
   }
 }
 
-export function answerOf({ text, calls = [], tokens = 10 }: HostTurn, turn: number) {
+export function makeAnswer({ text, calls = [], tokens = 10 }: HostTurn, turn: number) {
   const total = { total: tokens, noCache: tokens, cacheRead: 0, cacheWrite: 0 };
   return {
     content: [
@@ -110,7 +110,7 @@ export function answerOf({ text, calls = [], tokens = 10 }: HostTurn, turn: numb
 }
 
 /** An answer as the parts of a stream. */
-export function partsOf(answer: unknown): Part[] {
+export function makeStreamParts(answer: unknown): Part[] {
   const { content, finishReason, usage } = answer as { content: Part[]; finishReason: unknown; usage: unknown };
   const parts = content.flatMap((part, index): Part[] => {
     const id = `text-${index}`;

@@ -7,7 +7,7 @@ import { MockLanguageModelV4, simulateReadableStream } from 'ai/test';
 import { createSwitchgear } from 'switchgear';
 import { protect } from 'switchgear/adapters/ai-sdk';
 import { z } from 'zod';
-import { answerOf, type ModelParams, partsOf } from './ai-sdk-harness.ts';
+import { type ModelParams, makeAnswer, makeStreamParts } from './ai-sdk-harness.ts';
 
 const inputSchema = z.looseObject({});
 const quiet = { log: 'silent', env: {} } as const;
@@ -19,12 +19,12 @@ function reader() {
     const [wanted] = prompt.filter(({ role }) => role === 'user').map(({ content }) => JSON.stringify(content));
     const read = prompt.filter(({ role }) => role === 'tool').length;
     const isDone = read >= Number(/\d+/.exec(wanted ?? '')?.[0]);
-    return answerOf(isDone ? { text: 'Done.' } : { calls: [{ tool: 'read', input: { page: read } }] }, ++calls);
+    return makeAnswer(isDone ? { text: 'Done.' } : { calls: [{ tool: 'read', input: { page: read } }] }, ++calls);
   };
   return new MockLanguageModelV4({
     doGenerate: async (params) => next(params as never) as never,
     doStream: async (params) =>
-      ({ stream: simulateReadableStream({ chunks: partsOf(next(params as never)) }) }) as never,
+      ({ stream: simulateReadableStream({ chunks: makeStreamParts(next(params as never)) }) }) as never,
   });
 }
 

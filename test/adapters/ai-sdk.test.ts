@@ -6,7 +6,7 @@ import * as ai6 from 'ai-v6';
 import { MockLanguageModelV3 } from 'ai-v6/test';
 import { adapterSuite } from 'switchgear/testing';
 import { z } from 'zod';
-import { aiSdkHarness, type ModelParams, partsOf, type Sdk, type SdkResult } from './ai-sdk-harness.ts';
+import { aiSdkHarness, type ModelParams, makeStreamParts, type Sdk, type SdkResult } from './ai-sdk-harness.ts';
 
 const inputSchema = z.record(z.string(), z.unknown());
 
@@ -17,7 +17,7 @@ function mock<M extends object>(make: new (options: never) => M, answer: Answer)
   return new make({
     doGenerate: async (params: ModelParams) => answer(params),
     doStream: async (params: ModelParams) => ({
-      stream: ai7.simulateReadableStream({ chunks: partsOf(answer(params)) }),
+      stream: ai7.simulateReadableStream({ chunks: makeStreamParts(answer(params)) }),
     }),
   } as never);
 }

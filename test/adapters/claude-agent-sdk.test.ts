@@ -6,10 +6,10 @@ import { type HookEvent, type Options, query } from '@anthropic-ai/claude-agent-
 import { createSwitchgear, type Switchgear } from 'switchgear';
 import { protect } from 'switchgear/adapters/claude-agent-sdk';
 import { adapterSuite, type HostScene, type HostTranscript, promisesSettled } from 'switchgear/testing';
-import { claudeCli, type Seen } from './claude-cli.ts';
+import { createClaudeCli, type ObservedRun } from './claude-cli.ts';
 
-async function play(scene: HostScene, more: Partial<Options> = {}): Promise<HostTranscript> {
-  const seen: Seen = { modelCalls: 0, asked: 0, told: [] };
+async function play(scene: HostScene, extraOptions: Partial<Options> = {}): Promise<HostTranscript> {
+  const observed: ObservedRun = { modelCalls: 0, asked: 0, told: [] };
   const ask = scene.gear === undefined ? query : protect(query, { gear: scene.gear });
   const abortController = new AbortController();
   scene.signal?.addEventListener('abort', () => abortController.abort(), { once: true });
@@ -17,26 +17,26 @@ async function play(scene: HostScene, more: Partial<Options> = {}): Promise<Host
     prompt: 'Go on.',
     options: {
       pathToClaudeCodeExecutable: 'claude',
-      spawnClaudeCodeProcess: () => claudeCli(scene, seen),
+      spawnClaudeCodeProcess: () => createClaudeCli(scene, observed),
       abortController,
       canUseTool: async (_, input) => {
-        seen.asked++;
+        observed.asked++;
         return scene.answers === 'approve'
           ? { behavior: 'allow', updatedInput: input }
           : { behavior: 'deny', message: 'The user said no.' };
       },
-      ...more,
+      ...extraOptions,
     },
   });
   const messages: unknown[] = [];
   for await (const message of running) messages.push(message);
   const result = messages.at(-1) as { result?: string; switchgear?: { code: HostTranscript['halt']; message: string } };
   return {
-    modelCalls: seen.modelCalls,
-    told: seen.told,
+    modelCalls: observed.modelCalls,
+    told: observed.told,
     answer: result.switchgear?.message ?? result.result ?? '',
     halt: result.switchgear?.code,
-    asked: seen.asked,
+    asked: observed.asked,
     messages,
   };
 }
@@ -47,13 +47,13 @@ const scene = { turns: [{ calls: [{ tool: 'read' }] }, { text: 'Done.' }], tools
 
 test('hooks of your own are asked beside ours', async () => {
   const gear = createSwitchgear({ log: 'silent', env: {} });
-  const seen: unknown[] = [];
+  const observed: unknown[] = [];
   const hooks: Options['hooks'] = {
     PreToolUse: [
       {
         hooks: [
           async (input) => {
-            seen.push(Reflect.get(input, 'tool_name'));
+            observed.push(Reflect.get(input, 'tool_name'));
             return {};
           },
         ],
@@ -62,7 +62,7 @@ test('hooks of your own are asked beside ours', async () => {
   };
   const { answer } = await play({ ...scene, gear }, { hooks });
   assert.equal(answer, 'Done.');
-  assert.deepEqual(seen, ['read']);
+  assert.deepEqual(observed, ['read']);
 });
 
 test('what a message cost is counted once, however many lines it has', async () => {

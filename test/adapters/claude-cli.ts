@@ -10,7 +10,7 @@ interface HookOutput {
   readonly hookSpecificOutput?: { readonly permissionDecision?: string; readonly permissionDecisionReason?: string };
 }
 
-interface Line {
+interface ProtocolLine {
   readonly type: string;
   readonly request_id?: string;
   readonly request?: { readonly subtype: string; readonly hooks?: Record<string, { hookCallbackIds: string[] }[]> };
@@ -18,14 +18,14 @@ interface Line {
 }
 
 /** What was seen of the run from inside. */
-export interface Seen {
+export interface ObservedRun {
   modelCalls: number;
   asked: number;
   readonly told: string[];
 }
 
 /** A process as `spawnClaudeCodeProcess` returns it. */
-export function claudeCli(scene: HostScene, seen: Seen) {
+export function createClaudeCli(scene: HostScene, observed: ObservedRun) {
   const [stdin, stdout, events] = [new PassThrough(), new PassThrough(), new EventEmitter()];
   const waiting = new Map<string, PromiseWithResolvers<unknown>>();
   let hooks: Record<string, { hookCallbackIds: string[] }[]> = {};
@@ -89,7 +89,7 @@ export function claudeCli(scene: HostScene, seen: Seen) {
     for (let step = 0; step < scene.stepsMax && !state.killed; step++) {
       const turn: HostTurn = scene.turns[Math.min(step, scene.turns.length - 1)] ?? {};
       const { text, calls = [], tokens = 10 } = turn;
-      seen.modelCalls++;
+      observed.modelCalls++;
       const blocks = [
         ...(text === undefined ? [] : [{ type: 'text', text }]),
         ...calls.map(({ tool, input }, index) => ({
@@ -115,7 +115,7 @@ export function claudeCli(scene: HostScene, seen: Seen) {
         calls.map(({ tool, input = {} }, index) => useTool(tool, input, `call-${step}-${index}`)),
       );
       const content = results.map((result, index) => {
-        seen.told.push(result.text);
+        observed.told.push(result.text);
         return { type: 'tool_result', tool_use_id: `call-${step}-${index}`, content: result.text };
       });
       send({ type: 'user', message: { role: 'user', content }, parent_tool_use_id: null });
@@ -129,7 +129,7 @@ export function claudeCli(scene: HostScene, seen: Seen) {
     const counts = {
       duration_ms: 1,
       duration_api_ms: 1,
-      num_turns: seen.modelCalls,
+      num_turns: observed.modelCalls,
       total_cost_usd: 0,
       usage: {},
       modelUsage: {},
@@ -153,7 +153,7 @@ export function claudeCli(scene: HostScene, seen: Seen) {
   }
 
   createInterface({ input: stdin }).on('line', (text) => {
-    const line = JSON.parse(text) as Line;
+    const line = JSON.parse(text) as ProtocolLine;
     if (line.type === 'control_response' && line.response) {
       const { request_id, response, error } = line.response;
       if (error === undefined) waiting.get(request_id)?.resolve(response ?? {});

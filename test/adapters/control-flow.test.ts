@@ -13,8 +13,8 @@ import { protect as protectAi } from 'switchgear/adapters/ai-sdk';
 import { protect as protectLangChain } from 'switchgear/adapters/langchain';
 import { protect as protectRunner } from 'switchgear/adapters/openai-agents';
 import { z } from 'zod';
-import { answerOf } from './ai-sdk-harness.ts';
-import { interruptsOf, schema, scripted } from './langchain-scene.ts';
+import { makeAnswer } from './ai-sdk-harness.ts';
+import { countInterrupts, createScriptedModel, schema } from './langchain-scene.ts';
 
 setTracingDisabled(true);
 
@@ -25,9 +25,13 @@ const config = { configurable: { thread_id: 'one' } };
 test('a tool of LangChain that interrupts its graph is resumed in the same task, and neither failed', async () => {
   const gear = createSwitchgear(quiet);
   const asking = tool(async () => `it was ${interrupt('Who was it?')}`, { name: 'ask', schema });
-  const settings = { model: scripted({ turns, stepsMax: 2 }), tools: [asking], checkpointer: new MemorySaver() };
+  const settings = {
+    model: createScriptedModel({ turns, stepsMax: 2 }),
+    tools: [asking],
+    checkpointer: new MemorySaver(),
+  };
   const agent = createAgent(protectLangChain(settings, { gear }));
-  assert.equal(interruptsOf(await agent.invoke({ messages: 'Go on.' }, config)), 1);
+  assert.equal(countInterrupts(await agent.invoke({ messages: 'Go on.' }, config)), 1);
   const before = gear.snapshot().tasks.map(({ id }) => id);
   const { messages } = await agent.invoke(new Command({ resume: 'Ann' }), config);
   assert.deepEqual(
@@ -44,7 +48,11 @@ test('a call that a person approved after an interrupt is counted once', async (
   const gear = createSwitchgear({ ...quiet, policy });
   const task = gear.startTask();
   const asking = tool(async () => 'asked', { name: 'ask', schema });
-  const settings = { model: scripted({ turns, stepsMax: 2 }), tools: [asking], checkpointer: new MemorySaver() };
+  const settings = {
+    model: createScriptedModel({ turns, stepsMax: 2 }),
+    tools: [asking],
+    checkpointer: new MemorySaver(),
+  };
   const agent = createAgent(protectLangChain(settings, { gear, task }));
   await agent.invoke({ messages: 'Go on.' }, config);
   await agent.invoke(new Command({ resume: { decisions: [{ type: 'approve' }] } }), config);
@@ -72,7 +80,7 @@ test('what a run of the AI SDK is aborted with comes out of it, and is no failur
   const gear = createSwitchgear(quiet);
   const stop = new AbortController();
   const why = new Error('the user left');
-  const model = new MockLanguageModelV4({ doGenerate: async () => answerOf(turns[0] ?? {}, 1) as never });
+  const model = new MockLanguageModelV4({ doGenerate: async () => makeAnswer(turns[0] ?? {}, 1) as never });
   const execute = (): string => {
     stop.abort(why);
     throw why;

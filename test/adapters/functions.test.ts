@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import { createSwitchgear, RefusedError } from 'switchgear';
 import { protect } from 'switchgear/adapters/functions';
 import { adapterSuite, type HostScene } from 'switchgear/testing';
-import { playByHand } from './loop.ts';
+import { playScene } from './loop.ts';
 
 type Input = Readonly<Record<string, unknown>>;
 
@@ -17,7 +17,7 @@ adapterSuite({
     const own = Object.entries(scene.tools).map(([name, tool]) => [name, async (input: Input) => tool(input)]);
     const bare: Record<string, (input: Input) => Promise<unknown>> = Object.fromEntries(own);
     const tools = gear === undefined ? bare : protect(bare, { gear });
-    return playByHand(scene, async (tool, input) => {
+    return playScene(scene, async (tool, input) => {
       try {
         return String(await tools[tool]?.(input));
       } catch (error) {

@@ -10,8 +10,8 @@ import { protect as protectAi } from 'switchgear/adapters/ai-sdk';
 import { protect as protectLangChain } from 'switchgear/adapters/langchain';
 import { simulatedClock } from 'switchgear/testing';
 import { z } from 'zod';
-import { answerOf } from './ai-sdk-harness.ts';
-import { scripted } from './langchain-scene.ts';
+import { makeAnswer } from './ai-sdk-harness.ts';
+import { createScriptedModel } from './langchain-scene.ts';
 
 const inputSchema = z.looseObject({});
 
@@ -22,7 +22,7 @@ test('the AI SDK shows the model no open tool where it should not, and none that
   const model = new MockLanguageModelV4({
     doGenerate: async ({ tools, toolChoice }) => {
       seen.push([tools?.map(({ name }) => name), toolChoice?.type]);
-      return answerOf({ text: 'Done.' }, 1) as never;
+      return makeAnswer({ text: 'Done.' }, 1) as never;
     },
   });
   const made = aiTool({ inputSchema, execute: () => 'page' });
@@ -53,7 +53,7 @@ test('LangChain shows the model no open tool where it should not', async () => {
   const gear = createSwitchgear({ log: 'silent', env: {} });
   const seen: unknown[] = [];
   const tools = ['read', 'write'].map((name) => tool(() => 'page', { name, schema: inputSchema }));
-  const model = scripted({ turns: [{ text: 'Done.' }], stepsMax: 1 });
+  const model = createScriptedModel({ turns: [{ text: 'Done.' }], stepsMax: 1 });
   const bind = model.bindTools.bind(model);
   model.bindTools = (bound) => {
     seen.push(bound.map((each) => Reflect.get(each, 'name')));
@@ -76,7 +76,7 @@ test('a model that should not see open tools spends no call on them', async () =
   // Asks for the tool as long as it is there.
   const model = new MockLanguageModelV4({
     doGenerate: async ({ tools = [] }) =>
-      answerOf(tools.length > 0 ? { calls: [{ tool: 'search' }] } : { text: 'It is down.' }, reached) as never,
+      makeAnswer(tools.length > 0 ? { calls: [{ tool: 'search' }] } : { text: 'It is down.' }, reached) as never,
   });
   const call = protectAi({ model, tools: { search: aiTool({ inputSchema, execute }) } }, { gear, hideOpenTools: true });
   const { text } = await generateText({ ...call, prompt: 'Go.', stopWhen: isStepCount(60) });

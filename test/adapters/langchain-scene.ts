@@ -10,7 +10,7 @@ export const schema = z.looseObject({});
 export type Model = ReturnType<typeof fakeModel>;
 
 /** The turns of a scene, as often as the agent may ask. */
-export function scripted({ turns, stepsMax }: Pick<HostScene, 'turns' | 'stepsMax'>): Model {
+export function createScriptedModel({ turns, stepsMax }: Pick<HostScene, 'turns' | 'stepsMax'>): Model {
   const model = fakeModel();
   for (let step = 0; step < stepsMax; step++) {
     const { text = '', calls = [], tokens = 10 } = turns[Math.min(step, turns.length - 1)] ?? {};
@@ -27,21 +27,21 @@ export function scripted({ turns, stepsMax }: Pick<HostScene, 'turns' | 'stepsMa
 }
 
 /** The tools of a scene as LangChain's. */
-export function toolsOf({ tools }: HostScene) {
+export function makeTools({ tools }: HostScene) {
   return Object.entries(tools).map(([name, run]) =>
     tool(async (input, { signal }) => String(await run(input, signal)), { name, schema }),
   );
 }
 
-export function configOf({ stepsMax, signal }: HostScene) {
+export function makeConfig({ stepsMax, signal }: HostScene) {
   return { configurable: { thread_id: 'one' }, recursionLimit: 2 * stepsMax + 1, ...(signal && { signal }) };
 }
 
-export function interruptsOf(state: object): number {
+export function countInterrupts(state: object): number {
   return ((state as { __interrupt__?: unknown[] }).__interrupt__ ?? []).length;
 }
 
-export function transcriptOf(model: Model, messages: readonly BaseMessage[], asked: number): HostTranscript {
+export function makeTranscript(model: Model, messages: readonly BaseMessage[], asked: number): HostTranscript {
   const last = messages.at(-1);
   const facts = last?.response_metadata.switchgear as { code: HostTranscript['halt'] } | undefined;
   return {

@@ -9,22 +9,29 @@ import { createSwitchgear } from 'switchgear';
 import { protect } from 'switchgear/adapters/langchain';
 import { adapterSuite, type HostScene, type HostTranscript } from 'switchgear/testing';
 import { z } from 'zod';
-import { configOf, interruptsOf, schema, scripted, toolsOf, transcriptOf } from './langchain-scene.ts';
+import {
+  countInterrupts,
+  createScriptedModel,
+  makeConfig,
+  makeTools,
+  makeTranscript,
+  schema,
+} from './langchain-scene.ts';
 
 async function play(scene: HostScene): Promise<HostTranscript> {
   const { gear, workers = [] } = scene;
-  const model = scripted(scene);
-  const settings = { model, tools: toolsOf(scene), checkpointer: new MemorySaver() };
+  const model = createScriptedModel(scene);
+  const settings = { model, tools: makeTools(scene), checkpointer: new MemorySaver() };
   const agent = createAgent(gear === undefined ? settings : protect(settings, { gear, workers }));
-  const config = configOf(scene);
+  const config = makeConfig(scene);
   let asked = 0;
   let state = await agent.invoke({ messages: [new HumanMessage('Go on.')] }, config);
-  for (let pending = interruptsOf(state); pending > 0; pending = interruptsOf(state)) {
+  for (let pending = countInterrupts(state); pending > 0; pending = countInterrupts(state)) {
     asked += pending;
     const type = scene.answers === 'approve' ? 'approve' : 'reject';
     state = await agent.invoke(new Command({ resume: { decisions: [{ type }] } }), config);
   }
-  return transcriptOf(model, state.messages, asked);
+  return makeTranscript(model, state.messages, asked);
 }
 
 adapterSuite({ name: 'LangChain', run: play });
@@ -44,7 +51,7 @@ test('with other middleware around tools an error ends the run as it does withou
     <S>(settings: S) => settings,
     <S extends { model: unknown }>(all: S) => protect(all, { gear }) as S,
   ]) {
-    const agent = createAgent(guard({ model: scripted(calls), tools: [broken], middleware }));
+    const agent = createAgent(guard({ model: createScriptedModel(calls), tools: [broken], middleware }));
     await assert.rejects(agent.invoke({ messages: 'Go on.' }), { name: 'RangeError', message: 'out of reach' });
   }
   assert.equal(gear.breaker('broken').stats.totalFailures, 1);
@@ -55,7 +62,7 @@ test('a guarded agent takes as many steps of its graph as a bare one', async () 
   const steps = async (guard: <S extends { model: unknown }>(settings: S) => S) => {
     let count = 0;
     const counting = tool(() => `${++count} of many`, { name: 'count', schema });
-    const agent = createAgent(guard({ model: scripted(loop), tools: [counting] }));
+    const agent = createAgent(guard({ model: createScriptedModel(loop), tools: [counting] }));
     await assert.rejects(agent.invoke({ messages: 'Go on.' }, { recursionLimit: 9 }), { name: 'GraphRecursionError' });
     return count;
   };
@@ -70,7 +77,7 @@ test('attempts that a middleware makes by itself count each, and the circuit tha
   const gear = createSwitchgear({ log: 'silent', env: {} });
   // Its own types do not fit exact optional properties.
   const again = toolRetryMiddleware({ maxRetries: 9, initialDelayMs: 0, jitter: false }) as unknown as AgentMiddleware;
-  const settings = { model: scripted({ ...calls, stepsMax: 30 }), tools: [broken], middleware: [again] };
+  const settings = { model: createScriptedModel({ ...calls, stepsMax: 30 }), tools: [broken], middleware: [again] };
   const { messages } = await createAgent(protect(settings, { gear })).invoke({ messages: 'Go on.' });
   assert.equal(gear.breaker('broken').stats.totalFailures, 5);
   assert.match(messages.find((message) => ToolMessage.isInstance(message))?.text ?? '', /circuit breaker open/);
@@ -85,7 +92,7 @@ test('words that a middleware puts into the mouth of a person, such as a summary
     name: 'words',
     beforeModel: { hook: () => ({ messages: [new HumanMessage('So far, so good.')] }) },
   });
-  const settings = { model: scripted({ turns, stepsMax: 30 }), tools: [reading], middleware: [words] };
+  const settings = { model: createScriptedModel({ turns, stepsMax: 30 }), tools: [reading], middleware: [words] };
   const { messages } = await createAgent(protect(settings, { gear })).invoke(
     { messages: 'Read.' },
     { recursionLimit: 99 },
@@ -96,7 +103,7 @@ test('words that a middleware puts into the mouth of a person, such as a summary
 test('a call with arguments that do not fit is the model’s mistake and no failure of the tool', async () => {
   const gear = createSwitchgear({ log: 'silent', env: {} });
   const strict = tool(() => 'fits', { name: 'strict', schema: z.object({ size: z.number() }) });
-  const model = scripted({
+  const model = createScriptedModel({
     turns: [{ calls: [{ tool: 'strict', input: { size: 'big' } }] }, { text: 'Done.' }],
     stepsMax: 2,
   });
@@ -108,7 +115,7 @@ test('a call with arguments that do not fit is the model’s mistake and no fail
 test('where a graph keeps nothing, nobody can be asked and the call is refused', async () => {
   const policy = { rules: [{ target: 'tool:broken', condition: 'ability:broken', action: 'confirm' }] };
   const gear = createSwitchgear({ log: 'silent', env: {}, policy });
-  const agent = createAgent(protect({ model: scripted(calls), tools: [broken] }, { gear }));
+  const agent = createAgent(protect({ model: createScriptedModel(calls), tools: [broken] }, { gear }));
   const { messages } = await agent.invoke({ messages: 'Go on.' });
   assert.match(messages.find((message) => ToolMessage.isInstance(message))?.text ?? '', /nobody approved/i);
   assert.equal(messages.at(-1)?.text, 'Done.');

@@ -17,13 +17,13 @@ import { ToolNode } from '@langchain/langgraph/prebuilt';
 import { createSwitchgear, type PolicyInput } from 'switchgear';
 import { protect, type SupervisorOptions, supervisor } from 'switchgear/adapters/langgraph';
 import { adapterSuite, type HostScene, type HostTranscript, simulatedClock } from 'switchgear/testing';
-import { configOf, interruptsOf, scripted, toolsOf, transcriptOf } from './langchain-scene.ts';
+import { countInterrupts, createScriptedModel, makeConfig, makeTools, makeTranscript } from './langchain-scene.ts';
 
 async function play(scene: HostScene): Promise<HostTranscript> {
   const guard = <T extends object>(thing: T) =>
     scene.gear === undefined ? thing : protect(thing, { gear: scene.gear });
-  const model = scripted(scene);
-  const tools = guard(toolsOf(scene));
+  const model = createScriptedModel(scene);
+  const tools = guard(makeTools(scene));
   const asking = guard(model).bindTools(tools);
   const graph = guard(
     new StateGraph(MessagesAnnotation)
@@ -37,14 +37,14 @@ async function play(scene: HostScene): Promise<HostTranscript> {
       .addEdge('tools', 'model')
       .compile({ checkpointer: new MemorySaver() }),
   );
-  const config = configOf(scene);
+  const config = makeConfig(scene);
   let asked = 0;
   let state = await graph.invoke({ messages: [new HumanMessage('Go on.')] }, config);
-  for (let pending = interruptsOf(state); pending > 0; pending = interruptsOf(state)) {
+  for (let pending = countInterrupts(state); pending > 0; pending = countInterrupts(state)) {
     asked += pending;
     state = await graph.invoke(new Command({ resume: scene.answers === 'approve' ? 'yes' : 'no' }), config);
   }
-  return transcriptOf(model, state.messages, asked);
+  return makeTranscript(model, state.messages, asked);
 }
 
 adapterSuite({ name: 'LangGraph', run: play, lacks: ['delegates'] });

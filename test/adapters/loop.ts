@@ -7,7 +7,7 @@ import type { HostScene, HostTranscript } from 'switchgear/testing';
 export type RunCall = (tool: string, input: Record<string, unknown>) => Promise<string>;
 
 /** Plays a scene inside a task of the gear; a halt of the task ends the loop with its words. */
-export async function playByHand(scene: HostScene, runCall: RunCall): Promise<HostTranscript> {
+export async function playScene(scene: HostScene, runCall: RunCall): Promise<HostTranscript> {
   const { gear } = scene;
   const transcript: { -readonly [K in keyof HostTranscript]: HostTranscript[K] } = {
     modelCalls: 0,
@@ -32,11 +32,11 @@ export async function playByHand(scene: HostScene, runCall: RunCall): Promise<Ho
     }
   };
   if (gear === undefined) await loop();
-  else transcript.halt = await inTask(gear, loop);
+  else transcript.halt = await runInTask(gear, loop);
   return transcript;
 }
 
-async function inTask(gear: Switchgear, loop: (task: Task) => Promise<void>): Promise<HostTranscript['halt']> {
+async function runInTask(gear: Switchgear, loop: (task: Task) => Promise<void>): Promise<HostTranscript['halt']> {
   const result = await gear.task({}, loop);
   return result.status === 'halted' ? result.halt.code : undefined;
 }

@@ -9,7 +9,7 @@ import { createSwitchgear } from 'switchgear';
 import { protect } from 'switchgear/adapters/mastra';
 import { adapterSuite, type HostScene, type HostTranscript } from 'switchgear/testing';
 import { z } from 'zod';
-import { answerOf, hear, type ModelParams } from './ai-sdk-harness.ts';
+import { collectToolResults, type ModelParams, makeAnswer } from './ai-sdk-harness.ts';
 
 const inputSchema = z.looseObject({});
 const about = { id: 'tester', name: 'tester', instructions: 'Go on.' };
@@ -19,9 +19,9 @@ async function play(scene: HostScene): Promise<HostTranscript> {
   const told = new Map<string, string>();
   const model = new MockLanguageModelV4({
     doGenerate: async ({ prompt }) => {
-      hear(prompt as ModelParams['prompt'], told);
+      collectToolResults(prompt as ModelParams['prompt'], told);
       const turn = scene.turns[Math.min(modelCalls, scene.turns.length - 1)] ?? {};
-      return answerOf(turn, ++modelCalls) as never;
+      return makeAnswer(turn, ++modelCalls) as never;
     },
   });
   const tools = Object.fromEntries(
@@ -39,7 +39,7 @@ async function play(scene: HostScene): Promise<HostTranscript> {
     ...(scene.signal && { abortSignal: scene.signal }),
   });
   const facts = result.tripwire?.metadata as { switchgear?: { code: HostTranscript['halt'] } } | undefined;
-  hear((result.response.messages ?? []) as ModelParams['prompt'], told);
+  collectToolResults((result.response.messages ?? []) as ModelParams['prompt'], told);
   return {
     modelCalls,
     told: [...told.values()],
@@ -59,7 +59,7 @@ adapterSuite({ name: 'Mastra', run: play, lacks: ['asks', 'nests'] });
 test('hooks and processors of your own stay in place', async () => {
   const gear = createSwitchgear({ log: 'silent', env: {} });
   const seen: string[] = [];
-  const model = new MockLanguageModelV4({ doGenerate: async () => answerOf({ text: 'Hello.' }, 1) as never });
+  const model = new MockLanguageModelV4({ doGenerate: async () => makeAnswer({ text: 'Hello.' }, 1) as never });
   const settings = {
     ...about,
     model,

@@ -11,7 +11,7 @@ import { createSwitchgear } from 'switchgear';
 import { protect } from 'switchgear/adapters/mcp-client';
 import { adapterSuite, type HostScene, type HostTool } from 'switchgear/testing';
 import { z } from 'zod';
-import { playByHand } from './loop.ts';
+import { playScene } from './loop.ts';
 
 const about = { name: 'shop', version: '1.0.0' };
 const inputSchema = z.looseObject({});
@@ -55,7 +55,7 @@ adapterSuite({
     const bare = await connectOne(scene.tools);
     const client = scene.gear === undefined ? bare : protect(bare, { gear: scene.gear, server: '' });
     const options = scene.signal && { signal: scene.signal };
-    return playByHand(scene, async (name, args) =>
+    return playScene(scene, async (name, args) =>
       textOf(await client.callTool({ name, arguments: args }, undefined, options)),
     );
   },
@@ -68,7 +68,7 @@ adapterSuite({
     const bare = await connectTwo(scene.tools);
     const client = scene.gear === undefined ? bare : protect(bare, { gear: scene.gear, server: '' });
     const options = scene.signal && { signal: scene.signal };
-    return playByHand(scene, async (name, args) => textOf(await client.callTool({ name, arguments: args }, options)));
+    return playScene(scene, async (name, args) => textOf(await client.callTool({ name, arguments: args }, options)));
   },
 });
 

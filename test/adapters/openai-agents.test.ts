@@ -12,7 +12,7 @@ setTracingDisabled(true);
 
 const parameters = { type: 'object' as const, properties: {}, required: [], additionalProperties: true as const };
 
-function answerOf({ text, calls = [], tokens = 10 }: HostTurn, turn: number) {
+function makeAnswer({ text, calls = [], tokens = 10 }: HostTurn, turn: number) {
   return {
     usage: new Usage({ inputTokens: tokens, outputTokens: tokens, totalTokens: 2 * tokens }),
     output: [
@@ -22,15 +22,15 @@ function answerOf({ text, calls = [], tokens = 10 }: HostTurn, turn: number) {
   };
 }
 
-function scripted({ turns, stepsMax }: Pick<HostScene, 'turns' | 'stepsMax'>): ScriptedModel {
+function createScriptedModel({ turns, stepsMax }: Pick<HostScene, 'turns' | 'stepsMax'>): ScriptedModel {
   const step = (_: unknown, turn: number) =>
-    modelResponder(() => answerOf(turns[Math.min(turn, turns.length - 1)] ?? {}, turn));
+    modelResponder(() => makeAnswer(turns[Math.min(turn, turns.length - 1)] ?? {}, turn));
   return new ScriptedModel(Array.from({ length: stepsMax }, step));
 }
 
 async function play(scene: HostScene): Promise<HostTranscript> {
   const { gear, workers = [] } = scene;
-  const model = scripted(scene);
+  const model = createScriptedModel(scene);
   const tools = Object.entries(scene.tools).map(([name, run]) => {
     const execute = async (input: unknown, _: unknown, details?: { signal?: AbortSignal }) =>
       String(await run(input as Record<string, unknown>, details?.signal));
@@ -72,8 +72,12 @@ adapterSuite({ name: 'OpenAI Agents', run: play, lacks: ['nests'] });
 test('two agents that hand work back and forth are ended', async () => {
   const gear = createSwitchgear({ log: 'silent', env: {} });
   const turns = (to: string) => [{ calls: [{ tool: `transfer_to_${to}` }] }];
-  const ping: Agent = new Agent({ name: 'Ping', model: scripted({ turns: turns('Pong'), stepsMax: 100 }) });
-  const pong = new Agent({ name: 'Pong', model: scripted({ turns: turns('Ping'), stepsMax: 100 }), handoffs: [ping] });
+  const ping: Agent = new Agent({ name: 'Ping', model: createScriptedModel({ turns: turns('Pong'), stepsMax: 100 }) });
+  const pong = new Agent({
+    name: 'Pong',
+    model: createScriptedModel({ turns: turns('Ping'), stepsMax: 100 }),
+    handoffs: [ping],
+  });
   ping.handoffs = [handoff(pong)];
   const result = await protect(new Runner({ tracingDisabled: true }), { gear }).run(ping, 'Go.', { maxTurns: 100 });
   assert.ok(
@@ -93,7 +97,7 @@ test('a tool whose errors the SDK hides opens its circuit all the same', async (
       throw new Error('nobody sees this');
     },
   });
-  const model = scripted({ turns: [{ calls: [{ tool: 'hidden' }] }], stepsMax: 60 });
+  const model = createScriptedModel({ turns: [{ calls: [{ tool: 'hidden' }] }], stepsMax: 60 });
   const agent = new Agent({ name: 'Tester', model, tools: [hidden] });
   await protect(new Runner({ tracingDisabled: true }), { gear }).run(agent, 'Go.', { maxTurns: 60 });
   assert.equal(gear.breaker('hidden').stats.totalFailures, 5);
@@ -110,7 +114,7 @@ test('runs beside each other whose calls have the same ids are guarded each', as
   const read = tool({ name: 'read', description: '', parameters, strict: false, execute });
   const runner = protect(new Runner({ tracingDisabled: true }), { gear });
   const run = () => {
-    const model = scripted({ turns: [{ calls: [{ tool: 'read' }] }, { text: 'Done.' }], stepsMax: 2 });
+    const model = createScriptedModel({ turns: [{ calls: [{ tool: 'read' }] }, { text: 'Done.' }], stepsMax: 2 });
     return runner.run(new Agent({ name: 'Reader', model, tools: [read] }), 'Read.');
   };
   await Promise.all([run(), run()]);

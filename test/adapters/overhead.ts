@@ -16,7 +16,7 @@ import { protect as protectMastra } from 'switchgear/adapters/mastra';
 import { protect as protectClient } from 'switchgear/adapters/mcp-client';
 import { protect as protectRunner } from 'switchgear/adapters/openai-agents';
 import { z } from 'zod';
-import { answerOf } from './ai-sdk-harness.ts';
+import { makeAnswer } from './ai-sdk-harness.ts';
 
 setTracingDisabled(true);
 
@@ -30,7 +30,7 @@ function reader(): MockLanguageModelV4 {
   let turn = 0;
   const next = () => {
     const input = { page: turn++ };
-    return answerOf(turn <= callsPerRun ? { calls: [{ tool: 'read', input }] } : { text: 'Done.' }, turn);
+    return makeAnswer(turn <= callsPerRun ? { calls: [{ tool: 'read', input }] } : { text: 'Done.' }, turn);
   };
   return new MockLanguageModelV4({ doGenerate: async () => next() as never });
 }

@@ -4,14 +4,14 @@ import assert from 'node:assert/strict';
 import { dirname, join } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { isOfFramework, programsIn, testPrograms, workshopIn } from '../pages.ts';
+import { createProgramFolder, findPrograms, isOfFramework, testPrograms } from '../pages.ts';
 
 const here = dirname(fileURLToPath(import.meta.url));
-const workshop = workshopIn(here, join(here, 'hooks.ts'), '../../tsconfig.json');
-const programs = programsIn(workshop, isOfFramework);
+const programFolder = createProgramFolder(here, join(here, 'hooks.ts'), '../../tsconfig.json');
+const programs = findPrograms(programFolder, isOfFramework);
 
 test('there are pages about frameworks', () => {
   assert.ok(programs.length >= 5, `only ${programs.length} programs were found`);
 });
 
-testPrograms(workshop, programs);
+testPrograms(programFolder, programs);

@@ -13,8 +13,8 @@ import { protect as protectLangChain } from 'switchgear/adapters/langchain';
 import { protect as protectMastra } from 'switchgear/adapters/mastra';
 import { protect as protectRunner } from 'switchgear/adapters/openai-agents';
 import { z } from 'zod';
-import { answerOf, partsOf } from './ai-sdk-harness.ts';
-import { scripted } from './langchain-scene.ts';
+import { makeAnswer, makeStreamParts } from './ai-sdk-harness.ts';
+import { createScriptedModel } from './langchain-scene.ts';
 
 setTracingDisabled(true);
 
@@ -57,7 +57,7 @@ test('a streamed run of OpenAI Agents ends at its limit with an answer', async (
 test('a streamed run of LangChain ends at its limit with an answer', async () => {
   const gear = createSwitchgear({ ...quiet, policy });
   const { read, reads } = book();
-  const model = scripted({ turns, stepsMax: 30 });
+  const model = createScriptedModel({ turns, stepsMax: 30 });
   const agent = createAgent(
     protectLangChain({ model, tools: [tool(read, { name: 'read', schema: inputSchema })] }, { gear }),
   );
@@ -76,7 +76,7 @@ test('a streamed run of Mastra ends at its limit with a tripwire', async () => {
   let turn = 0;
   const model = new MockLanguageModelV4({
     doStream: async () =>
-      ({ stream: simulateReadableStream({ chunks: partsOf(answerOf(turns[turn] ?? {}, ++turn)) }) }) as never,
+      ({ stream: simulateReadableStream({ chunks: makeStreamParts(makeAnswer(turns[turn] ?? {}, ++turn)) }) }) as never,
   });
   const tools = { read: createTool({ id: 'read', description: '', inputSchema, execute: read }) };
   const about = { id: 'reader', name: 'Reader', instructions: 'Read.', model: model as never, tools };

@@ -20,8 +20,8 @@ import { protect as protectMastra } from 'switchgear/adapters/mastra';
 import { protect as protectClient } from 'switchgear/adapters/mcp-client';
 import { protect as protectRunner } from 'switchgear/adapters/openai-agents';
 import { z } from 'zod';
-import { answerOf } from './ai-sdk-harness.ts';
-import { scripted } from './langchain-scene.ts';
+import { makeAnswer } from './ai-sdk-harness.ts';
+import { createScriptedModel } from './langchain-scene.ts';
 
 setTracingDisabled(true);
 
@@ -31,7 +31,7 @@ const read = async () => 'page 1';
 
 function reader(): MockLanguageModelV4 {
   let turn = 0;
-  return new MockLanguageModelV4({ doGenerate: async () => answerOf(turns[turn] ?? {}, ++turn) as never });
+  return new MockLanguageModelV4({ doGenerate: async () => makeAnswer(turns[turn] ?? {}, ++turn) as never });
 }
 
 interface Guard {
@@ -47,7 +47,7 @@ const runs: Readonly<Record<string, (guard: Guard) => Promise<number>>> = {
     return 40;
   },
   async LangChain(guard) {
-    const model = scripted({ turns, stepsMax: 2 });
+    const model = createScriptedModel({ turns, stepsMax: 2 });
     const once = protectLangChain({ model, tools: [tool(read, { name: 'read', schema: inputSchema })] }, guard);
     await createAgent(protectLangChain(once, guard)).invoke({ messages: 'Read.' });
     return 40;
@@ -55,7 +55,7 @@ const runs: Readonly<Record<string, (guard: Guard) => Promise<number>>> = {
   async LangGraph(guard) {
     const reading = protectLangGraph(tool(read, { name: 'read', schema: inputSchema }), guard);
     await protectLangGraph(reading, guard).invoke({});
-    const model = protectLangGraph(protectLangGraph(scripted({ turns, stepsMax: 2 }), guard), guard);
+    const model = protectLangGraph(protectLangGraph(createScriptedModel({ turns, stepsMax: 2 }), guard), guard);
     await protectLangGraph(model.bindTools([]), guard).invoke([]);
     return 20;
   },

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { AjvJsonSchemaValidator } from '@modelcontextprotocol/client/validators/ajv';
 import { chainSchema, readChain } from '../../src/chains/index.ts';
-import { read, readPackage } from '../source.ts';
+import { readPackage, readText } from '../source.ts';
 
 const validate = new AjvJsonSchemaValidator().getValidator(chainSchema());
 const isValid = (value: unknown) => validate(value).valid;
@@ -38,7 +38,7 @@ const full = {
 };
 
 test('chain.schema.json is current: node test/chains/write-schema.ts, then npm run format', () => {
-  assert.deepEqual(JSON.parse(read('chain.schema.json')), JSON.parse(JSON.stringify(chainSchema())));
+  assert.deepEqual(JSON.parse(readText('chain.schema.json')), JSON.parse(JSON.stringify(chainSchema())));
   assert.equal(
     (readPackage() as unknown as { exports: Record<string, unknown> }).exports['./chain.schema.json'],
     './chain.schema.json',

@@ -7,9 +7,9 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { lineOf } from '../../src/chains/file/problem.ts';
 import { loadChain, readChain } from '../../src/chains/index.ts';
-import { read } from '../source.ts';
+import { readText } from '../source.ts';
 
-const seed = read('test/fixtures/seed-chain.yaml');
+const seed = readText('test/fixtures/seed-chain.yaml');
 
 /** Problems as `line:column message`. */
 function problemsOf(text: string, file = 'chain.yaml'): string[] {

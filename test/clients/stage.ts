@@ -7,7 +7,7 @@ import { delimiter, dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import type { Card } from '../../src/core/card.ts';
 import type { Entry } from '../../src/index.ts';
-import { outputOf } from '../child-output.ts';
+import { collectOutput } from '../child-output.ts';
 import { bin } from '../switchgear-bin.ts';
 import type { Client } from './clients.ts';
 import { type Mock, mockModel, type Turn } from './mock-model.ts';
@@ -63,7 +63,7 @@ export async function stage(client: Client, installed: string, story: (asked: As
   function start(command: string, words: readonly string[]): Promise<Finished> {
     return new Promise((resolve, reject) => {
       const child = spawn(command, words, { cwd: work, env, stdio: ['ignore', 'pipe', 'pipe'] });
-      const { out, err } = outputOf(child);
+      const { out, err } = collectOutput(child);
       const late = setTimeout(() => child.kill('SIGTERM'), patienceMs);
       child.on('error', reject);
       child.on('close', (code) => {

@@ -4,7 +4,7 @@ import type { Control } from '../../src/core/control.ts';
 import { allowed, applyAll, type BoundControl, checkAll, decide, type Panel } from '../../src/core/decide.ts';
 import type { ControlEvent } from '../../src/core/event.ts';
 import { allow, type Stop, type Verdict } from '../../src/core/verdict.ts';
-import { actionOf, stopOf } from '../control-story.ts';
+import { makeAction, makeStop } from '../control-story.ts';
 
 interface Said {
   readonly judge?: Verdict;
@@ -37,9 +37,9 @@ function bound(name: string, said: Said = {}): BoundControl<string[]> {
 }
 
 const panel = (...boundControls: readonly BoundControl<string[]>[]) => boundControls as unknown as Panel;
-const proposal = { type: 'action-proposed', atMs: 5, action: actionOf() } as const;
-const deny = stopOf('deny', { control: 'b' });
-const halt = stopOf('halt', { control: 'c' });
+const proposal = { type: 'action-proposed', atMs: 5, action: makeAction() } as const;
+const deny = makeStop('deny', { control: 'b' });
+const halt = makeStop('halt', { control: 'c' });
 
 test('where everyone allows, the shared decision comes back', () => {
   assert.equal(decide(panel(), proposal), allowed);
@@ -88,6 +88,6 @@ test('what is due is the strictest of all checks, an ancestor’s halt on its ow
 test('what an ended action brought is asked for only where one ended', () => {
   const boundControls = panel(bound('a', { check: deny }), bound('b', { due: halt }), bound('c'));
   assert.equal(checkAll(boundControls, 5), deny);
-  assert.equal(checkAll(boundControls, 5, actionOf()), halt);
-  assert.equal(checkAll(boundControls, 5, actionOf({ name: 'other' })), deny);
+  assert.equal(checkAll(boundControls, 5, makeAction()), halt);
+  assert.equal(checkAll(boundControls, 5, makeAction({ name: 'other' })), deny);
 });

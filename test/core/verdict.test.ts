@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { allow, codes, over, stricter, type Verdict } from '../../src/core/verdict.ts';
-import { stopOf } from '../control-story.ts';
+import { makeStop } from '../control-story.ts';
 
-const ladder: readonly Verdict[] = [allow, stopOf('wait'), stopOf('ask'), stopOf('deny'), stopOf('halt')];
+const ladder: readonly Verdict[] = [allow, makeStop('wait'), makeStop('ask'), makeStop('deny'), makeStop('halt')];
 
 test('the stricter of two verdicts wins, in either order', () => {
   for (const [at, milder] of ladder.entries()) {
@@ -15,8 +15,8 @@ test('the stricter of two verdicts wins, in either order', () => {
 });
 
 test('of equals the first is named, with the later time to try again', () => {
-  const first = stopOf('deny', { control: 'first' });
-  const second = stopOf('deny', { control: 'second' });
+  const first = makeStop('deny', { control: 'first' });
+  const second = makeStop('deny', { control: 'second' });
   assert.equal(stricter(first, second), first);
   assert.deepEqual(stricter(first, { ...second, retryAtMs: 5 }), { ...first, retryAtMs: 5 });
   assert.deepEqual(stricter({ ...first, retryAtMs: 4 }, { ...second, retryAtMs: 5 }), { ...first, retryAtMs: 5 });
@@ -38,7 +38,7 @@ test('a count over its limit ends the task, with both numbers', () => {
 });
 
 test('a verdict of a kind that nobody knows does not become an allow', () => {
-  const odd = { ...stopOf('deny'), kind: 'block' } as unknown as Verdict;
+  const odd = { ...makeStop('deny'), kind: 'block' } as unknown as Verdict;
   assert.equal(stricter(allow, odd), odd);
   assert.equal(stricter(odd, allow), odd);
 });

@@ -11,7 +11,7 @@ import { hookPayloadBytesMax, lockPatienceMs } from '../../src/core/limits.ts';
 import { sqliteStore } from '../../src/stores/sqlite/index.ts';
 import { hookedRun } from '../../src/supervisor/hook-mailbox.ts';
 import { thisProcess } from '../../src/supervisor/run-record.ts';
-import { outputOf } from '../child-output.ts';
+import { collectOutput } from '../child-output.ts';
 import { bash, type Event, type HookSession, newSession, runAround, type Said, stop } from './session.ts';
 
 const entry = fileURLToPath(new URL('./hook-process.ts', import.meta.url));
@@ -25,7 +25,7 @@ function session(context: TestContext): HookSession {
 function start({ folder, store }: HookSession, event: Event) {
   const env = { PATH: process.env.PATH, SWITCHGEAR_STORE: store };
   const child = spawn(process.execPath, [entry, 'hook', 'claude-code'], { cwd: folder, env, stdio: 'pipe' });
-  const { out } = outputOf(child);
+  const { out } = collectOutput(child);
   const answered = new Promise<Said | undefined>((resolve, reject) => {
     child.on('close', (code, signal) => {
       if (signal !== null) resolve(undefined);

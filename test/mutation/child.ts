@@ -4,7 +4,7 @@ import { registerHooks } from 'node:module';
 import { join } from 'node:path';
 import { run } from 'node:test';
 import { pathToFileURL } from 'node:url';
-import { read, root } from '../source.ts';
+import { readText, root } from '../source.ts';
 import { type Mutant, plantedIn, strippedOf } from './mutants.ts';
 
 interface Job {
@@ -24,7 +24,7 @@ run({ files: tests.map((path) => join(root, path)), isolation: 'none', timeout: 
 
 function plant(slip: Mutant): void {
   const target = pathToFileURL(join(root, slip.file)).href;
-  const source = plantedIn(strippedOf(read(slip.file)), slip);
+  const source = plantedIn(strippedOf(readText(slip.file)), slip);
   registerHooks({
     load: (url, context, next) =>
       url === target ? { format: 'module', source, shortCircuit: true } : next(url, context),

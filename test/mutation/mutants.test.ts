@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { mutantsOf, plantedIn, strippedOf } from './mutants.ts';
-import { stagesOf } from './tests.ts';
+import { findRelatedTests } from './tests.ts';
 
 const slips = (source: string) => mutantsOf('x.ts', source).map(({ was, becomes }) => `${was} → ${becomes}`);
 
@@ -46,12 +46,14 @@ test('a slip is planted where it was found, and nowhere else', () => {
 });
 
 test('the tests beside a file come first, then those that reach it', () => {
-  const { near, far } = stagesOf('src/core/controls/budget/budget.ts');
+  const { near, far } = findRelatedTests('src/core/controls/budget/budget.ts');
   assert.deepEqual(near, ['test/core/controls/budget/budget.test.ts']);
   assert.ok(far.includes('test/clauses/b-halts.test.ts'));
   assert.ok(!far.includes('test/core/controls/budget/budget.test.ts'));
   assert.ok(!far.includes('test/core/similarity.test.ts'));
   assert.ok(
-    stagesOf('src/core/controls/breaker/phases.ts').near.includes('test/core/controls/breaker/half-open.test.ts'),
+    findRelatedTests('src/core/controls/breaker/phases.ts').near.includes(
+      'test/core/controls/breaker/half-open.test.ts',
+    ),
   );
 });

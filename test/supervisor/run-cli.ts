@@ -5,7 +5,7 @@ import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { outputOf } from '../child-output.ts';
+import { collectOutput } from '../child-output.ts';
 import { bin as ourBin } from '../switchgear-bin.ts';
 
 const agent = fileURLToPath(new URL('./fake-agent.ts', import.meta.url));
@@ -55,7 +55,7 @@ export function newHome(bin = ourBin): Home {
       ...more,
     };
     const child = spawn(process.execPath, [bin, ...args], { cwd: folder, env, stdio: 'pipe' });
-    const { out, err } = outputOf(child);
+    const { out, err } = collectOutput(child);
     const finished = new Promise<Finished>((resolve) => {
       child.on('close', (code, signal) => resolve({ code, signal, out: out(), err: err() }));
     });

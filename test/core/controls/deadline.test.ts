@@ -3,9 +3,9 @@ import { test } from 'node:test';
 import { success } from '../../../src/core/action.ts';
 import { deadline, durationOf, idleOf } from '../../../src/core/controls/deadline.ts';
 import { allow, type Code, type Verdict } from '../../../src/core/verdict.ts';
-import { actionOf, bindControl, limitsOf, permitOf, stopOf } from '../../control-story.ts';
+import { bindControl, makeAction, makeLimits, makePermit, makeStop } from '../../control-story.ts';
 
-const limits = limitsOf({ maxDurationSecs: 100, maxIdleSecs: 10 });
+const limits = makeLimits({ maxDurationSecs: 100, maxIdleSecs: 10 });
 const halt = (code: Code, actual: number, limit: number): Verdict => ({
   kind: 'halt',
   code,
@@ -48,13 +48,13 @@ test('silence of exactly the limit is borne; a millisecond more halts, but a pro
 
 test('every event is a sign of life, and an old one takes nothing back', () => {
   const task = started();
-  const permit = permitOf(actionOf());
+  const permit = makePermit(makeAction());
   const rows: readonly [Parameters<typeof task.tell>[0], number][] = [
     [{ type: 'sign-observed', atMs: 10 }, 10],
     [{ type: 'text-observed', atMs: 20, similarity: 0 }, 20],
     [{ type: 'permit-renewed', atMs: 30, permit }, 30],
     [{ type: 'user-observed', atMs: 25 }, 30],
-    [{ type: 'action-decided', atMs: 40, action: actionOf(), verdict: stopOf('deny') }, 40],
+    [{ type: 'action-decided', atMs: 40, action: makeAction(), verdict: makeStop('deny') }, 40],
   ];
   for (const [event, signAtMs] of rows) {
     task.tell(event);

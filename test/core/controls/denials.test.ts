@@ -3,10 +3,10 @@ import { test } from 'node:test';
 import { cancelled, success } from '../../../src/core/action.ts';
 import { denials } from '../../../src/core/controls/denials.ts';
 import { allow } from '../../../src/core/verdict.ts';
-import { bindControl, limitsOf, stopOf } from '../../control-story.ts';
+import { bindControl, makeLimits, makeStop } from '../../control-story.ts';
 
-const control = denials(limitsOf({ maxDenials: 2 }));
-const deny = stopOf('deny');
+const control = denials(makeLimits({ maxDenials: 2 }));
+const deny = makeStop('deny');
 
 test('denials belong to one task and are never foreseen', () => {
   assert.deepEqual([control.name, control.scope], ['denials', 'task']);
@@ -17,12 +17,12 @@ test('denials belong to one task and are never foreseen', () => {
 });
 
 test('refusals in a row are counted; only a call that ran and succeeded clears them', () => {
-  const task = bindControl(denials(limitsOf({ maxDenials: 9 })));
+  const task = bindControl(denials(makeLimits({ maxDenials: 9 })));
   const rows: readonly [what: string, tell: () => void, inARow: number][] = [
     ['a refusal', () => task.decided(deny), 1],
-    ['a halt is one', () => task.decided(stopOf('halt')), 2],
-    ['a wait is none', () => task.decided(stopOf('wait')), 2],
-    ['a question is none', () => task.decided(stopOf('ask')), 2],
+    ['a halt is one', () => task.decided(makeStop('halt')), 2],
+    ['a wait is none', () => task.decided(makeStop('wait')), 2],
+    ['a question is none', () => task.decided(makeStop('ask')), 2],
     ['an admission clears nothing', () => task.decided(allow), 2],
     ['a failure clears nothing', () => task.settled({ kind: 'failure', error: 'E', errorFingerprint: 0 }), 2],
     ['a cancelled call clears nothing', () => task.settled(cancelled), 2],
@@ -37,7 +37,7 @@ test('refusals in a row are counted; only a call that ran and succeeded clears t
 });
 
 test('where turns are told apart, a turn counts once, and not at all if one of its calls passed', () => {
-  const task = bindControl(denials(limitsOf({ maxDenials: 9 })));
+  const task = bindControl(denials(makeLimits({ maxDenials: 9 })));
   const rows: readonly [turnId: string, verdict: typeof deny | typeof allow, inARow: number, turnPassed: boolean][] = [
     ['a', deny, 1, false],
     ['a', deny, 1, false],
@@ -69,7 +69,7 @@ test('the limit itself halts, with the count; the gauge tells the way there', ()
 });
 
 test('a turn that passed after all takes back its one refusal, and never more', () => {
-  const task = bindControl(denials(limitsOf({ maxDenials: 9 })));
+  const task = bindControl(denials(makeLimits({ maxDenials: 9 })));
   task.decided(deny, { turnId: 'a' });
   task.decided(allow, { turnId: 'a' });
   assert.equal(task.cell.state.inARow, 0);

@@ -11,10 +11,10 @@ import {
   initialTaskCells,
   type PanelTask,
 } from '../../../src/core/controls/panel.ts';
-import { limitsOf } from '../../control-story.ts';
+import { makeLimits } from '../../control-story.ts';
 
 function taskOf(id: string, parent: PanelTask | undefined, loops = true): PanelTask {
-  const controls = createTaskControls(limitsOf(), { ...defaultSettings.loop, enabled: loops });
+  const controls = createTaskControls(makeLimits(), { ...defaultSettings.loop, enabled: loops });
   return { id, controls, cells: initialTaskCells(controls, 9), parent };
 }
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { actionsFor, explain } from '../../../src/core/messages/explain.ts';
 import type { Stop } from '../../../src/core/verdict.ts';
-import { stopOf } from '../../control-story.ts';
+import { makeStop } from '../../control-story.ts';
 
 const told = (stop: Stop) => explain(stop, { name: 'search', agent: 'a', atMs: 1_000 });
 const words = (stop: Stop) => {
@@ -10,10 +10,15 @@ const words = (stop: Stop) => {
   return [message, remediation, explanation];
 };
 const counted = (code: Stop['code'], counters: Stop['counters'], said: Partial<Stop> = {}) =>
-  stopOf('halt', { code, counters, ...said });
+  makeStop('halt', { code, counters, ...said });
 
 test('a refusal carries what the verdict says and whom it is about', () => {
-  const { message: _, remediation: __, explanation: ___, ...bare } = told(stopOf('halt', { counters: { actual: 1 } }));
+  const {
+    message: _,
+    remediation: __,
+    explanation: ___,
+    ...bare
+  } = told(makeStop('halt', { counters: { actual: 1 } }));
   assert.deepEqual(bare, {
     code: 'circuit_open',
     control: 'breaker',
@@ -21,15 +26,15 @@ test('a refusal carries what the verdict says and whom it is about', () => {
     counters: { actual: 1 },
     name: 'search',
   });
-  const timed = explain(stopOf('wait', { retryAtMs: 5 }), { name: 'x', agent: 'a', task: 't', atMs: 0 });
+  const timed = explain(makeStop('wait', { retryAtMs: 5 }), { name: 'x', agent: 'a', task: 't', atMs: 0 });
   assert.deepEqual([timed.kind, timed.retryAtMs, timed.task], ['deny', 5, 't']);
-  assert.equal(told(stopOf('deny')).kind, 'deny');
-  assert.deepEqual(['retryAtMs' in told(stopOf('deny')), 'task' in told(stopOf('deny'))], [false, false]);
+  assert.equal(told(makeStop('deny')).kind, 'deny');
+  assert.deepEqual(['retryAtMs' in told(makeStop('deny')), 'task' in told(makeStop('deny'))], [false, false]);
 });
 
 test('an open circuit tells the wait in force and the time left, in whole seconds', () => {
   const open = (said: Partial<Stop>, counters = {}) =>
-    words(stopOf('deny', { counters: { failures: 5, limit: 5, wait_secs: 60, ...counters }, ...said }));
+    words(makeStop('deny', { counters: { failures: 5, limit: 5, wait_secs: 60, ...counters }, ...said }));
   assert.deepEqual(open({ retryAtMs: 30_001 }), [
     "Tool 'search' circuit breaker open - too many recent failures",
     'Wait for recovery_timeout (60s) or investigate recent tool failures.',
@@ -38,7 +43,7 @@ test('an open circuit tells the wait in force and the time left, in whole second
   assert.match(open({ retryAtMs: 500 })[2]!, /next try in 0s$/);
   assert.match(open({})[2]!, /next try after a manual reset$/);
   assert.match(open({}, { wait_secs: 'manual' })[1]!, /\(manual reset\)/);
-  assert.match(words(stopOf('deny'))[1]!, /\(\?s\)/);
+  assert.match(words(makeStop('deny'))[1]!, /\(\?s\)/);
   assert.deepEqual(open({}, { held: 1 }).slice(1), [
     'An operator has paused this tool. Use another way, or ask the user.',
     'search is held open by hand',
@@ -81,7 +86,7 @@ test('limits of a task are told as what happened, of what was allowed', () => {
 
 test('a budget beyond the task says so itself, and where only the call waits the model is told how long', () => {
   const spent = (said: Partial<Stop>) =>
-    words(stopOf('deny', { code: 'token_spend_limit', counters: { actual: 100, limit: 50 }, ...said }));
+    words(makeStop('deny', { code: 'token_spend_limit', counters: { actual: 100, limit: 50 }, ...said }));
   assert.deepEqual(spent({ reason: 'the day is spent' }), [
     'Call refused: the day is spent',
     'Make no more calls. Say what you found and what is missing.',
@@ -94,17 +99,17 @@ test('a budget beyond the task says so itself, and where only the call waits the
 });
 
 test('refusals of single calls are told in their own words', () => {
-  const busy = words(stopOf('deny', { code: 'concurrency_limit', counters: { actual: 2, limit: 2 } }));
+  const busy = words(makeStop('deny', { code: 'concurrency_limit', counters: { actual: 2, limit: 2 } }));
   assert.deepEqual(busy[0], "Tool 'search' already runs 2 calls at once (limit 2)");
-  const storm = words(stopOf('deny', { code: 'storm', counters: { actual: 4, limit: 3 } }));
+  const storm = words(makeStop('deny', { code: 'storm', counters: { actual: 4, limit: 3 } }));
   assert.equal(storm[0], "Watcher 'search' paused: 4 events (limit 3)");
-  const broken = (said: Partial<Stop>) => words(stopOf('deny', { code: 'internal_error', ...said }))[2];
+  const broken = (said: Partial<Stop>) => words(makeStop('deny', { code: 'internal_error', ...said }))[2];
   assert.equal(broken({ reason: 'a bug' }), 'internal error while deciding on search: a bug');
   assert.equal(broken({}), 'internal error while deciding on search: unknown');
 });
 
 test('a rule speaks in its own words where it has any', () => {
-  const rule = (code: Stop['code'], said: Partial<Stop> = {}) => words(stopOf('deny', { code, ...said }));
+  const rule = (code: Stop['code'], said: Partial<Stop> = {}) => words(makeStop('deny', { code, ...said }));
   assert.deepEqual(rule('rule_declined').slice(0, 1), ["'search' was not approved"]);
   assert.deepEqual(rule('rule_unanswered', { reason: 'big sum' }), [
     "Nobody approved 'search': big sum",
@@ -126,7 +131,7 @@ test('a rule speaks in its own words where it has any', () => {
 
 test('a worker that keeps failing is told by name, with what may be behind it and whom to try instead', () => {
   const stop = (kind: Stop['kind'], counters: Stop['counters']) =>
-    words(stopOf(kind, { code: 'delegation_limit', counters: { actual: 2, limit: 2, ...counters } }));
+    words(makeStop(kind, { code: 'delegation_limit', counters: { actual: 2, limit: 2, ...counters } }));
   const [message, remediation, explanation] = stop('halt', { worker: 'chef', hint: 'Database may be down.' });
   assert.equal(message, 'Task stopped: chef has failed 2 times (limit: 2)');
   assert.equal(remediation, 'Safety limit reached. Database may be down. Do not delegate to chef again.');

@@ -6,7 +6,7 @@ import { repeatRecords } from '../../../src/core/replay/records.ts';
 import type { ReplayOptions } from '../../../src/core/replay/state.ts';
 import type { Settings } from '../../../src/core/settings.ts';
 import { allow, type Code, type Counters, type Verdict } from '../../../src/core/verdict.ts';
-import { actionOf, limitsOf, stopOf } from '../../control-story.ts';
+import { makeAction, makeLimits, makeStop } from '../../control-story.ts';
 
 type Line = EntryBody & EntryPlace & { readonly atMs?: number };
 
@@ -20,7 +20,7 @@ function repeated(lines: readonly Line[], said: Partial<Settings> = {}, options:
 
 const halted = (code: Code, counters: Counters, said: { task?: string; cause?: string } = {}): Line => ({
   type: 'task-halted',
-  stop: stopOf('halt', { code, counters }),
+  stop: makeStop('halt', { code, counters }),
   message: '',
   enforced: true,
   task: 't',
@@ -50,9 +50,9 @@ const moved = (
   type: 'breaker-half-opened' | 'breaker-closed' | 'breaker-reset' | 'breaker-held' | 'breaker-released',
 ): Line => ({ type, key, name: 'search', generation: 3 });
 
-const refused = (atMs: number, verdict: Verdict = stopOf('deny'), breaker: string | null = key): Line => ({
+const refused = (atMs: number, verdict: Verdict = makeStop('deny'), breaker: string | null = key): Line => ({
   type: 'action-refused',
-  action: actionOf(),
+  action: makeAction(),
   decision: { verdict, votes: [] },
   message: '',
   enforced: true,
@@ -63,7 +63,7 @@ const refused = (atMs: number, verdict: Verdict = stopOf('deny'), breaker: strin
 test('a halt is repeated where its counters are over the limit in force', () => {
   const loop = { ...defaultSettings.loop, windowSize: 3, refusedRepeats: 2 };
   const delegation = { ...defaultSettings.delegation, maxFailures: 2, workerLimits: { chef: 4 } };
-  const task = limitsOf({
+  const task = makeLimits({
     maxToolCalls: 5,
     maxSpendCents: 6,
     maxTokens: 7,
@@ -123,7 +123,7 @@ test('halts that counters do not decide, or that another halt brought, are passe
 });
 
 test('a task is held to the limits it was started with', () => {
-  const start: Line = { type: 'task-started', task: 't', limits: limitsOf({ maxToolCalls: 2 }) };
+  const start: Line = { type: 'task-started', task: 't', limits: makeLimits({ maxToolCalls: 2 }) };
   const lines = [
     start,
     halted('tool_call_limit', { actual: 3 }),
@@ -179,8 +179,8 @@ test('a refusal is repeated while the breaker is open, probed or held, and at no
 
 test('refusals of others, and calls without a breaker, are passed over', () => {
   const none = { decisions: 0, differences: [] };
-  assert.deepEqual(repeated([refused(0, stopOf('deny', { code: 'storm' }))]), none);
+  assert.deepEqual(repeated([refused(0, makeStop('deny', { code: 'storm' }))]), none);
   assert.deepEqual(repeated([refused(0, allow)]), none);
-  assert.deepEqual(repeated([refused(0, stopOf('deny'), null)]), none);
+  assert.deepEqual(repeated([refused(0, makeStop('deny'), null)]), none);
   assert.deepEqual(repeated([{ type: 'task-ended', how: 'done' }]), none);
 });

@@ -9,14 +9,14 @@ import { replay } from '../../../src/core/replay/replay.ts';
 import type { ReplayOptions } from '../../../src/core/replay/state.ts';
 import type { BreakerSettings, Settings, TaskSettings } from '../../../src/core/settings.ts';
 import type { Stop, Verdict } from '../../../src/core/verdict.ts';
-import { actionOf, limitsOf, stopOf } from '../../control-story.ts';
+import { makeAction, makeLimits, makeStop } from '../../control-story.ts';
 
 type Line = EntryBody & EntryPlace & { readonly atMs: number };
 type Refused = Extract<EntryBody, { type: 'action-refused' }>;
 
 const breaker = 'k';
 const failure: Outcome = { kind: 'failure', error: 'E', errorFingerprint: 0 };
-const open = stopOf('deny');
+const open = makeStop('deny');
 const fast: Partial<BreakerSettings> = { failureThreshold: 1, successThreshold: 1 };
 
 function replayed(lines: readonly Line[], said: Partial<Settings> = {}, options: ReplayOptions = {}) {
@@ -34,7 +34,7 @@ function replayed(lines: readonly Line[], said: Partial<Settings> = {}, options:
 const allowed = (atMs: number, said: Partial<Action> = {}, probe = false): Line => ({
   type: 'action-allowed',
   atMs,
-  action: actionOf(said),
+  action: makeAction(said),
   probe,
   breaker,
 });
@@ -47,7 +47,7 @@ const refused = (
 ): Line => ({
   type: 'action-refused',
   atMs,
-  action: actionOf(said),
+  action: makeAction(said),
   decision: { verdict, votes: [] },
   message: '',
   enforced: true,
@@ -62,7 +62,7 @@ const settled = (
   more: Partial<Extract<EntryBody, { type: 'action-settled' }>> = {},
 ): Line => {
   const { generation = 1, probe = false, ...action } = said;
-  const permit = { action: actionOf(action), atMs: 0, generation, probe };
+  const permit = { action: makeAction(action), atMs: 0, generation, probe };
   return { type: 'action-settled', atMs, permit, outcome, durationMs: 0, breaker, ...more };
 };
 
@@ -89,7 +89,7 @@ const started = (limits: Partial<TaskSettings> = {}, place: { task?: string; par
   type: 'task-started',
   atMs: 0,
   task: 't',
-  limits: limitsOf(limits),
+  limits: makeLimits(limits),
   ...place,
 });
 
@@ -103,7 +103,7 @@ const halted = (atMs: number, stop: Stop, more: { task?: string; cause?: string 
   ...more,
 });
 
-const halt = (code: Stop['code'], said: Partial<Stop> = {}) => stopOf('halt', { code, control: 'x', ...said });
+const halt = (code: Stop['code'], said: Partial<Stop> = {}) => makeStop('halt', { code, control: 'x', ...said });
 const word = (atMs: number): Line => ({ type: 'text-observed', atMs, similarity: 1, task: 't' });
 const tripped = [allowed(0), settled(0, failure), opened(0, 2)];
 
@@ -174,13 +174,13 @@ test('what people and health checks do to a breaker is done again', () => {
 
 test('a slot is free once the work ended, and a renewed lease goes on', () => {
   const circuitBreaker = { ...defaultSettings.circuitBreaker, ...fast, maxConcurrent: 1 };
-  const permit = { action: actionOf(), atMs: 0, generation: 1, probe: false };
-  const busy = refused(1, stopOf('deny', { code: 'concurrency_limit' }));
+  const permit = { action: makeAction(), atMs: 0, generation: 1, probe: false };
+  const busy = refused(1, makeStop('deny', { code: 'concurrency_limit' }));
   const ended: Line = { type: 'work-ended', atMs: 2, permit, breaker };
   const given = [allowed(0), settled(1, cancelled, {}, { stillRuns: true }), busy];
   assert.deepEqual(replayed([...given, ended, allowed(3)], { circuitBreaker }), { decisions: 3, differences: [] });
 
-  const probe = { action: actionOf({ id: 2 }), atMs: 60_000, generation: 3, probe: true };
+  const probe = { action: makeAction({ id: 2 }), atMs: 60_000, generation: 3, probe: true };
   const renewed: Line = { type: 'permit-renewed', atMs: 70_000, permit: probe, breaker };
   const late = settled(81_000, success, { id: 2, generation: 3, probe: true });
   const lines = [...tripped, allowed(60_000, { id: 2 }, true), renewed, refused(80_000), late, allowed(81_001)];
@@ -287,10 +287,10 @@ test('a worker that failed too often ends the root, and a success ends nobody', 
 test('a question or a wait is compared, and its answer is the journal’s own', () => {
   const rules = [{ target: 'tool:search', condition: 'amount>5', action: 'confirm' }];
   const call = { task: 't', hits: [{ rule: 'tool:search|amount>5|confirm', seen: 'amount 6' }] };
-  const ask = stopOf('ask', { code: 'rule_declined' });
+  const ask = makeStop('ask', { code: 'rule_declined' });
   const decision = { verdict: ask, votes: [] };
-  const asked: Line = { type: 'action-asked', atMs: 1, action: actionOf(call), decision, breaker };
-  const declined = refused(2, stopOf('deny', { code: 'rule_unanswered' }), call, { after: 'ask' });
+  const asked: Line = { type: 'action-asked', atMs: 1, action: makeAction(call), decision, breaker };
+  const declined = refused(2, makeStop('deny', { code: 'rule_unanswered' }), call, { after: 'ask' });
   assert.deepEqual(replayed([started(), asked], { rules }), { decisions: 1, differences: [] });
   assert.deepEqual(replayed([started(), asked]).differences, ['2 ask rule_declined: allow']);
   const waited: Line = { ...asked, type: 'action-waited' };

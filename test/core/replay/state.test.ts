@@ -6,7 +6,7 @@ import { ruleOf } from '../../../src/core/controls/rules/rule.ts';
 import type { Entry } from '../../../src/core/event.ts';
 import { agentOf, breakerSettingsOf, type ReplayOptions, replayState } from '../../../src/core/replay/state.ts';
 import type { BreakerSettings } from '../../../src/core/settings.ts';
-import { actionOf, limitsOf } from '../../control-story.ts';
+import { makeAction, makeLimits } from '../../control-story.ts';
 
 const rule = { target: '*', condition: 'amount>5', action: 'abort' };
 const own = (name: string, scope: Control['scope']) =>
@@ -14,7 +14,7 @@ const own = (name: string, scope: Control['scope']) =>
 
 function begun(options: ReplayOptions = {}, said = {}) {
   const state = replayState({ ...defaultSettings, ...said }, options);
-  const start = { seq: 1, atMs: 0, wallMs: 0, type: 'task-started', task: 't', limits: limitsOf() };
+  const start = { seq: 1, atMs: 0, wallMs: 0, type: 'task-started', task: 't', limits: makeLimits() };
   state.tasks.start(start as Extract<Entry, { type: 'task-started' }>);
   const boundControls = (...of: Parameters<typeof state.panelOf>) => state.panelOf(...of);
   return {
@@ -29,24 +29,24 @@ test('a call is judged in the order of the guard: breaker, rules, own controls, 
   const { names } = begun({ controls }, { rules: [rule] });
   const task = ['budget', 'deadline', 'loop', 'denials', 'by task', 'by chain'];
   const outside = ['breaker', 'rules', 'by target', 'all'];
-  assert.deepEqual(names(actionOf({ task: 't' }), 'k'), [...outside, ...task]);
-  assert.deepEqual(names(actionOf({ task: 't', kind: 'delegation' }), 'k'), [...outside, 'delegation', ...task]);
-  assert.deepEqual(names(actionOf({ task: 'stranger', kind: 'delegation' }), undefined), outside.slice(1));
-  assert.deepEqual(begun().names(actionOf(), undefined), []);
+  assert.deepEqual(names(makeAction({ task: 't' }), 'k'), [...outside, ...task]);
+  assert.deepEqual(names(makeAction({ task: 't', kind: 'delegation' }), 'k'), [...outside, 'delegation', ...task]);
+  assert.deepEqual(names(makeAction({ task: 'stranger', kind: 'delegation' }), undefined), outside.slice(1));
+  assert.deepEqual(begun().names(makeAction(), undefined), []);
 });
 
 test('rules are the policy’s, or those that were in force', () => {
   const written = ruleOf(rule).rule!;
-  assert.deepEqual(begun({ rules: [written] }).names(actionOf(), undefined), ['rules']);
-  assert.deepEqual(begun({ rules: [] }, { rules: [rule] }).names(actionOf(), undefined), []);
+  assert.deepEqual(begun({ rules: [written] }).names(makeAction(), undefined), ['rules']);
+  assert.deepEqual(begun({ rules: [] }, { rules: [rule] }).names(makeAction(), undefined), []);
 });
 
 test('each scope has its own cells, and the same cell comes back', () => {
   const controls = [own('target', 'target'), own('session', 'session'), own('gear', 'gear')];
   const { boundControls } = begun({ controls });
-  const cells = (said: Parameters<typeof actionOf>[0]) =>
-    boundControls(actionOf(said), undefined).map(({ cell }) => cell);
-  assert.deepEqual([...new Set(boundControls(actionOf(), undefined).map(({ cellOwner }) => cellOwner))], ['self']);
+  const cells = (said: Parameters<typeof makeAction>[0]) =>
+    boundControls(makeAction(said), undefined).map(({ cell }) => cell);
+  assert.deepEqual([...new Set(boundControls(makeAction(), undefined).map(({ cellOwner }) => cellOwner))], ['self']);
   const [target, session, gear] = cells({});
   assert.deepEqual(target?.state, { of: 'target' });
   assert.deepEqual(
@@ -63,7 +63,7 @@ test('a budget is one agent’s, one session’s or everybody’s, as its scope 
   const budgets = (['agent', 'session', 'global'] as const).map((scope) => ({ scope, unit: 'calls', limit: 9 }));
   const { boundControls } = begun({}, { budgets });
   const cells = (agent: string, session: string) =>
-    boundControls(actionOf({ agent, session }), undefined).map(({ cell }) => cell);
+    boundControls(makeAction({ agent, session }), undefined).map(({ cell }) => cell);
   const first = cells('ann', 's');
   const shared = (agent: string, session: string) => cells(agent, session).map((cell, at) => cell === first[at]);
   assert.equal(new Set(first).size, 3);
@@ -75,7 +75,7 @@ test('a budget is one agent’s, one session’s or everybody’s, as its scope 
 test('a worker’s failures are kept by session and name', () => {
   const { boundControls } = begun();
   const cell = (name: string, session: string) =>
-    boundControls(actionOf({ task: 't', kind: 'delegation', name, session }), undefined)[0]?.cell;
+    boundControls(makeAction({ task: 't', kind: 'delegation', name, session }), undefined)[0]?.cell;
   assert.equal(cell('cook', 's'), cell('cook', 's'));
   assert.notEqual(cell('cook', 's'), cell('chef', 's'));
   assert.notEqual(cell('cook', 's'), cell('cook', 'u'));
@@ -84,9 +84,9 @@ test('a worker’s failures are kept by session and name', () => {
 test('a breaker is made when it is first met, and tuned from then on', () => {
   const { state, boundControls } = begun();
   assert.equal(state.find('k'), undefined);
-  const [bound] = boundControls(actionOf(), 'k');
+  const [bound] = boundControls(makeAction(), 'k');
   assert.equal(state.find('k'), bound?.cell.state);
-  assert.equal(boundControls(actionOf(), 'k')[0]?.cell, bound?.cell);
+  assert.equal(boundControls(makeAction(), 'k')[0]?.cell, bound?.cell);
   const seen: number[][] = [];
   const look = () => state.handle('k', 'search', (_, of) => seen.push([of.failureThreshold, of.windowCalls]));
   look();
@@ -115,7 +115,7 @@ test('settings are the policy’s with what was tuned, or what somebody resolves
 test('the breakers of a task go with it, and only those', () => {
   const { state, boundControls } = begun();
   const keys = ['a/task/my%20task/search', 'a/task/other/search', 'a/agent/my%20task/search'];
-  for (const key of keys) boundControls(actionOf(), key);
+  for (const key of keys) boundControls(makeAction(), key);
   state.drop('my task');
   assert.deepEqual(
     keys.map((key) => state.find(key) !== undefined),

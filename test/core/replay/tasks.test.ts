@@ -4,15 +4,15 @@ import type { Control } from '../../../src/core/control.ts';
 import { defaultSettings } from '../../../src/core/controls/defaults.ts';
 import type { Entry } from '../../../src/core/event.ts';
 import { replayTasks } from '../../../src/core/replay/tasks.ts';
-import { limitsOf, stopOf } from '../../control-story.ts';
+import { makeLimits, makeStop } from '../../control-story.ts';
 
 const start = (task: string, said: { parent?: string; retryOf?: string } = {}) =>
-  ({ seq: 1, atMs: 5, wallMs: 0, type: 'task-started', task, limits: limitsOf(), ...said }) as Extract<
+  ({ seq: 1, atMs: 5, wallMs: 0, type: 'task-started', task, limits: makeLimits(), ...said }) as Extract<
     Entry,
     { type: 'task-started' }
   >;
 
-const halt = stopOf('halt', { code: 'tool_call_limit' });
+const halt = makeStop('halt', { code: 'tool_call_limit' });
 
 function tree() {
   const tasks = replayTasks(defaultSettings, []);
@@ -37,7 +37,7 @@ test('a halt ends a task and everything below it, and only the task itself is to
   tasks.halt(at('middle'), halt, false);
   assert.deepEqual(stops(), [undefined, halt.code, halt.code]);
   assert.deepEqual(tasks.untold(), [at('middle')]);
-  tasks.halt(at('middle'), stopOf('halt', { code: 'token_limit' }), false);
+  tasks.halt(at('middle'), makeStop('halt', { code: 'token_limit' }), false);
   assert.deepEqual(stops(), [undefined, halt.code, halt.code]);
   at('middle').told = true;
   assert.deepEqual(tasks.untold(), []);

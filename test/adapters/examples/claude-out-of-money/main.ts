@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { query } from '@anthropic-ai/claude-agent-sdk';
 import { createSwitchgear } from 'switchgear';
 import { protect } from 'switchgear/adapters/claude-agent-sdk';
-import { claudeCli } from '../../claude-cli.ts';
+import { createClaudeCli } from '../../claude-cli.ts';
 
 let edits = 0;
 const turns = Array.from({ length: 30 }, (_, file) => ({
@@ -20,7 +20,7 @@ const options = {
   pathToClaudeCodeExecutable: 'claude',
   // Stands in for Claude Code; leave these two out to run the real one.
   spawnClaudeCodeProcess: () =>
-    claudeCli({ turns, tools: { Edit: () => `${++edits} files edited` }, gear, stepsMax: 30 }, seen),
+    createClaudeCli({ turns, tools: { Edit: () => `${++edits} files edited` }, gear, stepsMax: 30 }, seen),
 };
 
 let reason: { code?: string; explanation?: string } = {};

@@ -7,7 +7,7 @@ import { MockLanguageModelV4 } from 'ai/test';
 import { createSwitchgear } from 'switchgear';
 import { protect } from 'switchgear/adapters/mastra';
 import { z } from 'zod';
-import { answerOf } from '../../ai-sdk-harness.ts';
+import { makeAnswer } from '../../ai-sdk-harness.ts';
 
 let pages = 0;
 const read = createTool({
@@ -19,7 +19,7 @@ const read = createTool({
 
 let turn = 0;
 const model = new MockLanguageModelV4({
-  doGenerate: async () => answerOf({ calls: [{ tool: 'read', input: { page: turn } }] }, ++turn) as never,
+  doGenerate: async () => makeAnswer({ calls: [{ tool: 'read', input: { page: turn } }] }, ++turn) as never,
 });
 
 const gear = createSwitchgear({ agent: 'Reader', log: 'silent', policy: { task: { max_tool_calls: 10 } } });

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { success } from '../../../../src/core/action.ts';
 import { budget, carryOn, microsPerCent } from '../../../../src/core/controls/budget/budget.ts';
 import { allow, type Code, type Verdict } from '../../../../src/core/verdict.ts';
-import { actionOf, bindControl, limitsOf, permitOf, stopOf } from '../../../control-story.ts';
+import { bindControl, makeAction, makeLimits, makePermit, makeStop } from '../../../control-story.ts';
 
 const halt = (code: Code, actual: number, limit: number): Verdict => ({
   kind: 'halt',
@@ -13,20 +13,20 @@ const halt = (code: Code, actual: number, limit: number): Verdict => ({
 });
 
 test('a budget is looked at along the chain of tasks and begins at nothing', () => {
-  const { name, scope, initial } = budget(limitsOf());
+  const { name, scope, initial } = budget(makeLimits());
   assert.deepEqual([name, scope], ['budget', 'chain']);
   assert.deepEqual(initial(7), { calls: 0, tokens: 0, micros: 0, reservedTokens: 0, reservedMicros: 0 });
 });
 
 test('calls of the task itself count, refused ones too; what waits, asks, thinks or is a child’s does not', () => {
-  const task = bindControl(budget(limitsOf({ maxToolCalls: 3 })));
+  const task = bindControl(budget(makeLimits({ maxToolCalls: 3 })));
   const rows: readonly [what: string, tell: () => void, calls: number][] = [
     ['a tool', () => task.decided(), 1],
-    ['a wait comes back', () => task.decided(stopOf('wait')), 1],
-    ['a question comes back', () => task.decided(stopOf('ask')), 1],
+    ['a wait comes back', () => task.decided(makeStop('wait')), 1],
+    ['a question comes back', () => task.decided(makeStop('ask')), 1],
     ['a thought', () => task.decided(allow, { kind: 'model' }), 1],
     ['a call of a child', () => task.decided(allow, {}, 0, 'ancestor'), 1],
-    ['a refused call', () => task.decided(stopOf('deny')), 2],
+    ['a refused call', () => task.decided(makeStop('deny')), 2],
     ['a call seen in a stream', () => task.tell({ type: 'call-observed', atMs: 0, name: 'x' }), 3],
     ['one of a child', () => task.tell({ type: 'call-observed', atMs: 0, name: 'x' }, 'ancestor'), 3],
     ['words', () => task.tell({ type: 'user-observed', atMs: 0 }), 3],
@@ -38,7 +38,7 @@ test('calls of the task itself count, refused ones too; what waits, asks, thinks
 });
 
 test('the call beyond the limit halts, before it is made and after it was seen', () => {
-  const task = bindControl(budget(limitsOf({ maxToolCalls: 2 })));
+  const task = bindControl(budget(makeLimits({ maxToolCalls: 2 })));
   task.decided();
   assert.equal(task.judge(), allow);
   task.decided();
@@ -51,12 +51,12 @@ test('the call beyond the limit halts, before it is made and after it was seen',
 });
 
 test('money is reserved at its worst, given back when the call settles, and spent as reported', () => {
-  const task = bindControl(budget(limitsOf({ maxSpendCents: 2 })));
+  const task = bindControl(budget(makeLimits({ maxSpendCents: 2 })));
   assert.equal(task.judge({ worstMicros: 2 * microsPerCent }), allow);
   assert.deepEqual(task.judge({ worstMicros: 2 * microsPerCent + 1 }), halt('token_spend_limit', 3, 2));
   task.decided(allow, { worstMicros: 15_000, worstTokens: 7 });
   assert.deepEqual([task.cell.state.reservedMicros, task.cell.state.reservedTokens], [15_000, 7]);
-  task.decided(stopOf('deny'), { worstMicros: 15_000, worstTokens: 7 });
+  task.decided(makeStop('deny'), { worstMicros: 15_000, worstTokens: 7 });
   assert.deepEqual([task.cell.state.reservedMicros, task.cell.state.reservedTokens], [15_000, 7]);
   assert.equal(task.judge({ worstMicros: 5_000 }), allow);
   assert.deepEqual(task.judge({ worstMicros: 5_001 }), halt('token_spend_limit', 3, 2));
@@ -69,18 +69,18 @@ test('money is reserved at its worst, given back when the call settles, and spen
 });
 
 test('a call that was given up holds its money until its work ends, and costs what is known already', () => {
-  const task = bindControl(budget(limitsOf()));
+  const task = bindControl(budget(makeLimits()));
   const call = { worstMicros: 9, worstTokens: 8 };
   const held = () => [task.cell.state.reservedMicros, task.cell.state.reservedTokens];
   task.decided(allow, call);
   task.settled(success, call, { stillRuns: true, cost: { micros: 3, tokens: 2 } });
   assert.deepEqual([...held(), task.cell.state.micros], [9, 8, 3]);
-  task.tell({ type: 'work-ended', atMs: 0, permit: permitOf(actionOf(call)) });
+  task.tell({ type: 'work-ended', atMs: 0, permit: makePermit(makeAction(call)) });
   assert.deepEqual([...held(), task.cell.state.micros], [0, 0, 3]);
 });
 
 test('spending exactly the limit is no overrun; one millionth more halts and is told as the cent it begins', () => {
-  const task = bindControl(budget(limitsOf({ maxSpendCents: 5 })));
+  const task = bindControl(budget(makeLimits({ maxSpendCents: 5 })));
   task.tell({ type: 'usage-observed', atMs: 0, cost: { micros: 50_000, tokens: 10 } });
   assert.equal(task.check(), allow);
   task.tell({ type: 'usage-observed', atMs: 0, cost: { micros: 1, tokens: 1 } });
@@ -89,7 +89,7 @@ test('spending exactly the limit is no overrun; one millionth more halts and is 
 });
 
 test('tokens are capped where a cap is set, those reserved included', () => {
-  const task = bindControl(budget(limitsOf({ maxTokens: 100 })));
+  const task = bindControl(budget(makeLimits({ maxTokens: 100 })));
   task.decided(allow, { kind: 'model', worstTokens: 60 });
   assert.equal(task.judge({ worstTokens: 40 }), allow);
   assert.deepEqual(task.judge({ worstTokens: 41 }), halt('token_limit', 101, 100));
@@ -102,13 +102,13 @@ test('tokens are capped where a cap is set, those reserved included', () => {
 });
 
 test('a child’s money is its ancestors’, too', () => {
-  const above = bindControl(budget(limitsOf()));
+  const above = bindControl(budget(makeLimits()));
   above.decided(allow, { worstMicros: 5, worstTokens: 6 }, 0, 'ancestor');
   assert.deepEqual([above.cell.state.reservedMicros, above.cell.state.reservedTokens], [5, 6]);
 });
 
 test('gauges tell calls and cents, and tokens where they are capped', () => {
-  const task = bindControl(budget(limitsOf({ maxToolCalls: 4, maxSpendCents: 9 })));
+  const task = bindControl(budget(makeLimits({ maxToolCalls: 4, maxSpendCents: 9 })));
   task.decided();
   task.tell({ type: 'usage-observed', atMs: 0, cost: { micros: 25_000, tokens: 3 } });
   const gauges = [
@@ -116,12 +116,12 @@ test('gauges tell calls and cents, and tokens where they are capped', () => {
     { name: 'spend_cents', actual: 2.5, limit: 9 },
   ];
   assert.deepEqual(task.gauges(), gauges);
-  const capped = bindControl(budget(limitsOf({ maxTokens: 8 })));
+  const capped = bindControl(budget(makeLimits({ maxTokens: 8 })));
   assert.deepEqual(capped.gauges()?.at(-1), { name: 'tokens', actual: 0, limit: 8 });
 });
 
 test('a task that is tried again goes on from the counts, without what others still hold', () => {
-  const state = budget(limitsOf()).initial(0);
+  const state = budget(makeLimits()).initial(0);
   carryOn(state, { calls: 51, tokens: 9, micros: 8, reservedTokens: 7, reservedMicros: 6 });
   assert.deepEqual(state, { calls: 51, tokens: 9, micros: 8, reservedTokens: 0, reservedMicros: 0 });
 });

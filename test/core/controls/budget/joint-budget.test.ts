@@ -13,7 +13,7 @@ import {
 import { budgetSlices } from '../../../../src/core/limits.ts';
 import type { JointBudget } from '../../../../src/core/settings.ts';
 import { allow, type Stop } from '../../../../src/core/verdict.ts';
-import { actionOf, bindControl, permitOf, stopOf } from '../../../control-story.ts';
+import { bindControl, makeAction, makePermit, makeStop } from '../../../control-story.ts';
 
 const inTask = { task: 't' };
 const calls = (limit: number, said: Partial<JointBudget> = {}): JointBudget => ({
@@ -27,14 +27,14 @@ test('calls that were let through count, whoever made them; refused ones and tho
   const all = bindControl(jointBudget(calls(3)));
   const rows: readonly [what: string, tell: () => void, used: number][] = [
     ['a tool', () => all.decided(), 1],
-    ['a refused call', () => all.decided(stopOf('deny')), 1],
-    ['a wait comes back', () => all.decided(stopOf('wait')), 1],
+    ['a refused call', () => all.decided(makeStop('deny')), 1],
+    ['a wait comes back', () => all.decided(makeStop('wait')), 1],
     ['a thought', () => all.decided(allow, { kind: 'model' }), 1],
     ['a delegation', () => all.decided(allow, { kind: 'delegation' }), 2],
     ['its end', () => all.settled(success), 2],
     ['a call seen in a stream', () => all.tell({ type: 'call-observed', atMs: 0, name: 'x' }), 3],
     ['one that was given back', () => all.settled(givenBack), 2],
-    ['the end of its work', () => all.tell({ type: 'work-ended', atMs: 0, permit: permitOf(actionOf()) }), 2],
+    ['the end of its work', () => all.tell({ type: 'work-ended', atMs: 0, permit: makePermit(makeAction()) }), 2],
     ['usage', () => all.tell({ type: 'usage-observed', atMs: 0, cost: { micros: 9, tokens: 9 } }), 2],
     ['words', () => all.tell({ type: 'user-observed', atMs: 0 }), 2],
   ];
@@ -119,7 +119,7 @@ test('tokens and money are booked at their worst, and settled to what they cost'
     all.decided(allow, worst);
     all.settled(success, worst, { stillRuns: true });
     assert.equal(used(), spent + booked, 'what still runs may still cost');
-    all.tell({ type: 'work-ended', atMs: 0, permit: permitOf(actionOf(worst)) });
+    all.tell({ type: 'work-ended', atMs: 0, permit: makePermit(makeAction(worst)) });
     assert.equal(used(), spent);
     all.tell({ type: 'usage-observed', atMs: 0, cost });
     assert.equal(used(), 2 * spent);
@@ -155,7 +155,7 @@ test('what is given back goes back to the slice it was taken in; from one that i
   const worst = { worstTokens: 6 };
   all.decided(allow, worst, 0);
   all.decided(allow, worst, 2_500);
-  const permit = { ...permitOf(actionOf(worst)), atMs: 0 };
+  const permit = { ...makePermit(makeAction(worst)), atMs: 0 };
   const cost = { micros: 0, tokens: 5 };
   all.tell({ type: 'action-settled', atMs: 2_600, permit, outcome: success, cost });
   assert.deepEqual(all.cell.state.sums, [6, 0, 5]);

@@ -4,11 +4,11 @@ import { defaultSettings } from '../../../../src/core/controls/defaults.ts';
 import { loop } from '../../../../src/core/controls/loop/loop.ts';
 import { refusedCallsMax } from '../../../../src/core/limits.ts';
 import { allow, type Stop } from '../../../../src/core/verdict.ts';
-import { bindControl, stopOf } from '../../../control-story.ts';
+import { bindControl, makeStop } from '../../../control-story.ts';
 
 const control = loop({ ...defaultSettings.loop, similarityJaccardThreshold: 0.9, windowSize: 3, refusedRepeats: 2 });
-const deny = stopOf('deny');
-const until = (retryAtMs: number) => stopOf('deny', { retryAtMs });
+const deny = makeStop('deny');
+const until = (retryAtMs: number) => makeStop('deny', { retryAtMs });
 const call = { name: 'mail', fingerprint: 7 };
 
 const loopHalt = (actual: number) => ({
@@ -57,8 +57,8 @@ test('a call that was refused twice halts when it is proposed a third time uncha
 test('a call that nobody looked at, and one that waits or asks, is not remembered', () => {
   const task = bindControl(control);
   task.decided(deny, { ...call, fingerprint: 0 });
-  task.decided(stopOf('wait'), call);
-  task.decided(stopOf('ask'), call);
+  task.decided(makeStop('wait'), call);
+  task.decided(makeStop('ask'), call);
   assert.deepEqual(task.cell.state.refused, []);
   task.decided(deny, call);
   assert.deepEqual(task.cell.state.refused, [{ fingerprint: 7, name: 'mail', times: 1, retryAtMs: -1, turn: null }]);

@@ -5,7 +5,7 @@ import { loop } from '../../../../src/core/controls/loop/loop.ts';
 import { markValue } from '../../../../src/core/controls/loop/result-mark.ts';
 import type { LoopSettings } from '../../../../src/core/settings.ts';
 import { allow, type Counters, type Stop } from '../../../../src/core/verdict.ts';
-import { bindControl, stopOf } from '../../../control-story.ts';
+import { bindControl, makeStop } from '../../../control-story.ts';
 
 /** A watched agent, a second per turn unless told otherwise. */
 function watched(said: Partial<LoopSettings> = {}, turnMs = 1_000) {
@@ -34,7 +34,7 @@ function watched(said: Partial<LoopSettings> = {}, turnMs = 1_000) {
       task.decided(allow, { name, fingerprint }, atMs);
       task.settled({ kind: 'success' }, { name, fingerprint }, { atMs, result: markValue(text, ok)! });
     },
-    refused: (name: string, fingerprint: number) => task.decided(stopOf('deny'), { name, fingerprint }, atMs),
+    refused: (name: string, fingerprint: number) => task.decided(makeStop('deny'), { name, fingerprint }, atMs),
     points: () => turns().map(({ points }) => points),
     kinds: () => turns().map(({ evidence }) => evidence),
     halted: () => task.check() !== allow,

@@ -6,7 +6,7 @@ import { loop } from '../../../../src/core/controls/loop/loop.ts';
 import { markValue } from '../../../../src/core/controls/loop/result-mark.ts';
 import type { LoopSettings } from '../../../../src/core/settings.ts';
 import { allow, type Stop } from '../../../../src/core/verdict.ts';
-import { bindControl, stopOf } from '../../../control-story.ts';
+import { bindControl, makeStop } from '../../../control-story.ts';
 
 /** A guarded agent: what is decided about its calls, and what they bring. */
 function guarded(said: Partial<LoopSettings> = {}) {
@@ -23,7 +23,7 @@ function guarded(said: Partial<LoopSettings> = {}) {
   };
 }
 
-const deny = stopOf('deny');
+const deny = makeStop('deny');
 const read = { name: 'read', fingerprint: 7 };
 
 test('what a tool is used for holds from the moment that a policy says so', () => {

@@ -4,15 +4,15 @@ import { type Outcome, success } from '../../../../src/core/action.ts';
 import type { Card } from '../../../../src/core/card.ts';
 import { hide } from '../../../../src/core/controls/rules/redaction.ts';
 import type { EntryBody } from '../../../../src/core/event.ts';
-import { actionOf, permitOf, stopOf } from '../../../control-story.ts';
+import { makeAction, makePermit, makeStop } from '../../../control-story.ts';
 
 const told = 'amount 750 exceeds threshold 500';
 const bare = 'amount exceeds threshold 500';
-const verdict = stopOf('deny', { code: 'rule_abort', reason: `no: ${told}`, rules: ['r'] });
+const verdict = makeStop('deny', { code: 'rule_abort', reason: `no: ${told}`, rules: ['r'] });
 
 const refused = (reason: string, seen: string): EntryBody => ({
   type: 'action-refused',
-  action: actionOf({ hits: [{ rule: 'r', seen }] }),
+  action: makeAction({ hits: [{ rule: 'r', seen }] }),
   decision: { verdict: { ...verdict, reason: `no: ${reason}` }, votes: [] },
   message: `Task stopped: ${reason}`,
   enforced: true,
@@ -41,7 +41,7 @@ test('what speaks in the words of a rule is kept without the number it saw, at a
 test('a call that a rule looked at is kept without what it saw; any other entry is kept as it is', () => {
   const proposed = (seen?: string): EntryBody => ({
     type: 'action-allowed',
-    action: actionOf(seen === undefined ? {} : { hits: [{ rule: 'r', seen }] }),
+    action: makeAction(seen === undefined ? {} : { hits: [{ rule: 'r', seen }] }),
     probe: false,
   });
   assert.deepEqual(hide(proposed(told)), proposed(bare));
@@ -50,7 +50,7 @@ test('a call that a rule looked at is kept without what it saw; any other entry 
   const settled = (outcome: Outcome, seen?: string) =>
     ({
       type: 'action-settled',
-      permit: permitOf(actionOf(seen === undefined ? {} : { hits: [{ rule: 'r', seen }] })),
+      permit: makePermit(makeAction(seen === undefined ? {} : { hits: [{ rule: 'r', seen }] })),
       outcome,
     }) as EntryBody;
   assert.deepEqual(hide(settled(success, told)), settled(success, bare));
