@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { after, type TestContext, test } from 'node:test';
 import fc from 'fast-check';
-import { enlist, noOrders, withOrder, withoutTarget } from '../src/coordination/operator-orders.ts';
+import { noOrders, subscribeToOrders, withOrder, withoutTarget } from '../src/coordination/operator-orders.ts';
 import type { Action, Outcome, Permit } from '../src/core/action.ts';
 import { defaultBreaker } from '../src/core/controls/breaker/defaults.ts';
 import { initialBreaker } from '../src/core/controls/breaker/state.ts';
@@ -626,7 +626,7 @@ test('a call is refused as paused exactly while its task, one above it, or all a
           const move = (by: number) => (task: { id: string }) => void stops.set(task.id, stops.get(task.id)! + by);
           const cell = { key: 'orders', version: 0, state: noOrders };
           const hands = { tasks: new Map(tasks.map((task) => [task.id, task])), pause: move(1), resume: move(-1) };
-          const obey = enlist(cell, { ...hands, halt: () => assert.fail('nobody ordered a halt') });
+          const obey = subscribeToOrders(cell, { ...hands, halt: () => assert.fail('nobody ordered a halt') });
           const held = new Set<string | null>();
           orders.forEach(({ pause, target }, atMs) => {
             const { pauses } = cell.state;

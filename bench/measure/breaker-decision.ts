@@ -17,7 +17,7 @@ export async function decisionOn(store: SharedStore): Promise<() => boolean> {
   const { breaker, defaultBreaker, initialBreaker, allow } = await loadCore();
   const { shared } = store;
   const cell = store.cell(breakerKey, () => initialBreaker(defaultBreaker), shared.breakers.cell);
-  const sharedControl = shared.breakers.share(breaker(defaultBreaker), cell, defaultBreaker, 'x', () => {});
+  const sharedControl = shared.breakers.bind(breaker(defaultBreaker), cell, defaultBreaker, 'x', () => {});
   return () => callThrough(store, sharedControl, cell, allow, { kind: 'success' });
 }
 
@@ -36,7 +36,7 @@ export function callThrough(
   shared.refresh();
   const action = { id: ++calls, name: 'x' } as unknown as Action;
   if (sharedControl.judge(cell.state, { type: 'action-proposed', atMs, action }, 'self') !== allow) return false;
-  const probe = sharedControl.take(action, atMs);
+  const probe = sharedControl.acquireProbe(action, atMs);
   if (typeof probe === 'object') return false;
   holder.state = sharedControl.apply(cell.state, { type: 'action-decided', atMs, action, verdict: allow }, 'self');
   const permit = { action, atMs, generation: cell.state.generation, probe };

@@ -1,10 +1,10 @@
 /** The door `switchgear/coordination`: what every shared store offers on top of its two doors, made for it. */
 
 import type { Clock } from '../ports/clock.ts';
-import type { Health, Shared, Store, Transaction, TransactionResult, WindowCount } from '../ports/store.ts';
+import type { SharedStore, Store, StoreHealth, Transaction, TransactionResult, WindowCount } from '../ports/store.ts';
 import { createLeases } from '../stores/leases.ts';
-import { enlist, ordersOf } from './operator-orders.ts';
-import { showTasks } from './published-tasks.ts';
+import { ordersCell, subscribeToOrders } from './operator-orders.ts';
+import { publishTasks } from './published-tasks.ts';
 import { shareBreakers } from './shared-breaker.ts';
 import { shareRules } from './shared-rules.ts';
 import { shareWorkers } from './shared-workers.ts';
@@ -15,15 +15,15 @@ export interface SharingOptions {
   readonly clock: Clock;
   readonly cell: Store['cell'];
   /** Whether the store answers: what only it may grant, a process grants itself after a while without it. */
-  health(): Health;
+  health(): StoreHealth;
   commitNow(transaction: Transaction): TransactionResult;
   commit(transaction: Transaction): Promise<TransactionResult>;
   counter(key: string): number;
   windowCount(key: string, atMs: number, keepMs: number): WindowCount;
 }
 
-export interface Sharing extends Pick<Shared, 'breakers' | 'workers' | 'rules' | 'lease' | 'orders'> {
-  readonly show: NonNullable<Shared['show']>;
+export interface Sharing extends Pick<SharedStore, 'breakers' | 'workers' | 'rules' | 'lease' | 'subscribeToOrders'> {
+  readonly publishTasks: NonNullable<SharedStore['publishTasks']>;
   /** Gives back what is leased; to be called before the store is closed. */
   giveBack(): void;
 }
@@ -36,8 +36,8 @@ export function createSharing(options: SharingOptions): Sharing {
     workers: shareWorkers(options),
     rules: shareRules(options),
     lease,
-    orders: (hands) => enlist(ordersOf(options), hands),
-    show: showTasks,
+    subscribeToOrders: (gear) => subscribeToOrders(ordersCell(options), gear),
+    publishTasks,
     giveBack: closeAll,
   };
 }

@@ -3,7 +3,7 @@
 import { openBreaker } from '../core/controls/breaker/phases.ts';
 import { orderKeepMs } from '../core/limits.ts';
 import type { Stop } from '../core/verdict.ts';
-import { type Hands, type Obey, type OrderedCall, type OrderedTask, ordersKey } from '../ports/orders.ts';
+import { type ApplyOrders, type OrderedCall, type OrderedTask, type OrderTarget, ordersKey } from '../ports/orders.ts';
 import type { Cell, Store } from '../ports/store.ts';
 
 /** One order. */
@@ -24,7 +24,7 @@ export interface Orders {
 }
 
 export const noOrders: Orders = { halts: [], pauses: [], trips: [] };
-export function ordersOf(store: Pick<Store, 'cell'>): Cell<Orders> {
+export function ordersCell(store: Pick<Store, 'cell'>): Cell<Orders> {
   return store.cell(ordersKey, () => noOrders);
 }
 
@@ -34,83 +34,83 @@ export function withOrder(list: readonly Order[], order: Order): readonly Order[
 }
 
 export function withoutTarget(list: readonly Order[], target: string | null): readonly Order[] {
-  return list.filter((other) => other.target !== target);
+  return list.filter((order) => order.target !== target);
 }
 
 /** What is left of a list after its time. */
-export function standing(list: readonly Order[], atMs: number): readonly Order[] {
+export function activeOrders(list: readonly Order[], atMs: number): readonly Order[] {
   return list.filter(({ untilMs, atMs: since }) => atMs < (untilMs ?? since + orderKeepMs));
 }
 
 /** How a gear obeys: nothing to do costs the comparison of two numbers. */
-export function enlist<T extends OrderedTask>(cell: Cell<Orders>, hands: Hands<T>): Obey {
-  let seen = 0;
-  const held = new WeakSet<OrderedTask>();
+export function subscribeToOrders<T extends OrderedTask>(cell: Cell<Orders>, gear: OrderTarget<T>): ApplyOrders {
+  let seenVersion = 0;
+  const pausedTasks = new WeakSet<OrderedTask>();
 
   /** Lets a task stand still or go on, as the pauses of it and of those above it say. */
-  function hold(task: T): Stop | undefined {
+  function applyPause(task: T): Stop | undefined {
     const { pauses } = cell.state;
-    const order = pauses.length === 0 ? undefined : pauses.find(({ target }) => isOf(task, target));
-    if (order !== undefined && !held.has(task)) {
-      held.add(task);
-      hands.pause(task);
-    } else if (order === undefined && held.delete(task)) hands.resume(task);
-    return order && paused(order);
+    const order = pauses.length === 0 ? undefined : pauses.find(({ target }) => isTargeted(task, target));
+    if (order !== undefined && !pausedTasks.has(task)) {
+      pausedTasks.add(task);
+      gear.pause(task);
+    } else if (order === undefined && pausedTasks.delete(task)) gear.resume(task);
+    return order && pausedStop(order);
   }
 
-  function carryOut(): void {
+  function applyHaltsAndPauses(): void {
     const { halts } = cell.state;
-    for (const task of hands.tasks.values()) {
+    for (const task of gear.tasks.values()) {
       const { startedAtMs } = task.cells.deadline.state;
       const order = halts.find(({ target, atMs }) => (target ?? task.id) === task.id && startedAtMs <= atMs);
-      if (order !== undefined) hands.halt(task, order.reason);
-      else hold(task);
+      if (order !== undefined) gear.halt(task, order.reason);
+      else applyPause(task);
     }
   }
 
   return (atMs, call) => {
-    if (cell.version !== seen) {
-      seen = cell.version;
-      carryOut();
+    if (cell.version !== seenVersion) {
+      seenVersion = cell.version;
+      applyHaltsAndPauses();
     }
     if (call === undefined) return undefined;
     const { pauses, trips } = cell.state;
-    if (trips.length > 0) trip(call, trips, atMs);
+    if (trips.length > 0) applyTrip(call, trips, atMs);
     if (pauses.length === 0) return undefined;
-    if (call.task !== undefined) return hold(call.task as T);
+    if (call.task !== undefined) return applyPause(call.task as T);
     const order = pauses.find(({ target }) => target === null);
-    return order && paused(order);
+    return order && pausedStop(order);
   };
 }
 
-function isOf(task: OrderedTask, target: string | null): boolean {
-  for (let one: OrderedTask | undefined = task; one !== undefined; one = one.parent) {
-    if (target === null || target === one.id) return true;
+function isTargeted(task: OrderedTask, target: string | null): boolean {
+  for (let ancestor: OrderedTask | undefined = task; ancestor !== undefined; ancestor = ancestor.parent) {
+    if (target === null || target === ancestor.id) return true;
   }
   return false;
 }
 
-function paused({ reason }: Order): Stop {
+function pausedStop({ reason }: Order): Stop {
   return { kind: 'deny', code: 'task_paused', control: 'operator', counters: {}, reason };
 }
 
 /** Opens a breaker that was not there when its name was tripped. One that opened since has heard of it. */
-function trip({ breaker }: OrderedCall, trips: readonly Order[], atMs: number): void {
-  const order = breaker && standing(trips, atMs).find(({ target }) => target === breaker.name);
+function applyTrip({ breaker }: OrderedCall, trips: readonly Order[], atMs: number): void {
+  const order = breaker && activeOrders(trips, atMs).find(({ target }) => target === breaker.name);
   if (order === undefined) return;
   const { cell, settings, control } = breaker!;
   if (cell.state.openedAtMs >= order.atMs) return;
   control.change?.((state) => {
     if (state.openedAtMs < order.atMs)
-      openBreaker(state, openFor(settings, order, atMs), atMs, handTrip, order.untilMs);
+      openBreaker(state, openSettingsUntil(settings, order, atMs), atMs, manualTripCause, order.untilMs);
   }, atMs);
 }
 
 /** The cause that a trip by hand has in the journal. */
-export const handTrip = 'a trip by hand';
+export const manualTripCause = 'a trip by hand';
 
 /** Settings with which a breaker opens until the end of an order and no longer. */
-export function openFor<S extends { readonly recoveryTimeoutSecs: number }>(
+export function openSettingsUntil<S extends { readonly recoveryTimeoutSecs: number }>(
   settings: S,
   { untilMs }: Pick<Order, 'untilMs'>,
   atMs: number,

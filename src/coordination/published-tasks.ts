@@ -6,84 +6,87 @@ import {
   livePrefix,
   type Owner,
   ownerPrefix,
-  type Showing,
-  type ShownGear,
-  type ShownTask,
+  type PublishedGear,
+  type PublishedTask,
+  type TaskPublisher,
 } from '../ports/published-tasks.ts';
 import type { Change } from '../ports/store.ts';
 
-export function showTasks({ tasks, store, clock }: ShownGear): Showing {
+export function publishTasks({ tasks, store, clock }: PublishedGear): TaskPublisher {
   const shared = store.shared!;
   const { process } = shared;
   /** What was last written of each task. */
-  const shown = new Map<string, string>();
+  const published = new Map<string, string>();
   /** Tasks that ended and may still be seen. */
   const ended = new Set<string>();
   let renewedMs = Number.NEGATIVE_INFINITY;
   let turn = 0;
   const keyOf = (id: string) => livePrefix + [process, id].map(encodeURIComponent).join('/');
 
-  async function put(key: string, state: LiveTask | Owner, keepMs: number): Promise<boolean> {
+  async function writeCell(key: string, state: LiveTask | Owner, keepMs: number): Promise<boolean> {
     const cell = store.cell(key, () => state, { keepMs });
     const change = { cell, update: () => ({ state }) } as unknown as Change;
     return (await shared.commit({ changes: [change] })).status === 'committed';
   }
 
   /** Whether there was something new to write. */
-  function show(task: ShownTask | undefined, atMs: number): boolean {
-    const mark = task && markOf(task);
-    if (!task || shown.get(task.id) === mark || (shown.size >= liveTasksMax && !shown.has(task.id))) return false;
+  function publish(task: PublishedTask | undefined, atMs: number): boolean {
+    const mark = task && summarizeProgress(task);
+    if (!task || published.get(task.id) === mark || (published.size >= liveTasksMax && !published.has(task.id)))
+      return false;
     const { id } = task;
-    renew(atMs);
-    shown.set(id, mark!);
-    void put(keyOf(id), liveTask(task, process, atMs, clock.wallMs()), liveKeepMs).then((done) => {
-      if (!shown.has(id)) forget(id);
-      else if (!done) shown.set(id, ''); // The next sweep tries again.
+    renewOwnership(atMs);
+    published.set(id, mark!);
+    void writeCell(keyOf(id), makeLiveTask(task, process, atMs, clock.wallMs()), liveKeepMs).then((isCommitted) => {
+      if (!published.has(id)) dropEnded(id);
+      else if (!isCommitted) published.set(id, ''); // The next sweep tries again.
     });
     return true;
   }
 
   /** A process says that it lives long before anybody could think otherwise. */
-  function renew(atMs: number): void {
+  function renewOwnership(atMs: number): void {
     if (atMs - renewedMs < leaseMs / 3) return;
     renewedMs = atMs;
-    void put(ownerPrefix + encodeURIComponent(process), { untilMs: atMs + leaseMs }, ownerKeepMs).then((done) => {
-      if (!done) renewedMs = Number.NEGATIVE_INFINITY;
-    });
+    void writeCell(ownerPrefix + encodeURIComponent(process), { untilMs: atMs + leaseMs }, ownerKeepMs).then(
+      (isCommitted) => {
+        if (!isCommitted) renewedMs = Number.NEGATIVE_INFINITY;
+      },
+    );
   }
 
-  function forget(id?: string): void {
+  function dropEnded(id?: string): void {
     if (id !== undefined) ended.add(id);
     if (shared.health.state === 'degraded') return; // Told when it is back.
-    for (const each of ended) if (!shown.has(each)) store.drop(keyOf(each));
+    for (const each of ended) if (!published.has(each)) store.drop(keyOf(each));
     ended.clear();
   }
 
   return {
-    heard({ type, task = '' }) {
+    onEntry({ type, task = '' }) {
       if (type === 'task-halted' || type === 'task-stopped' || type === 'task-resumed') {
-        queueMicrotask(() => show(tasks.get(task), clock.nowMs())); // Once everybody has heard of it.
-      } else if (type === 'task-ended' && shown.delete(task)) forget(task);
-      else if (type === 'store-recovered') forget();
+        queueMicrotask(() => publish(tasks.get(task), clock.nowMs())); // Once everybody has heard of it.
+      } else if (type === 'task-ended' && published.delete(task)) dropEnded(task);
+      else if (type === 'store-recovered') dropEnded();
     },
     sweep(atMs) {
-      if (tasks.size > 0) renew(atMs);
+      if (tasks.size > 0) renewOwnership(atMs);
       const all = [...tasks.values()];
       // Where more change than can be written in one go, everybody has a turn.
       for (let at = 0, writes = 0; at < all.length && writes < liveWritesMax; at++) {
-        if (show(all[++turn % all.length], atMs)) writes++;
+        if (publish(all[++turn % all.length], atMs)) writes++;
       }
     },
   };
 }
 
 /** Another mark means that there is something new to see. */
-function markOf({ cells, halt }: ShownTask): string {
+function summarizeProgress({ cells, halt }: PublishedTask): string {
   const { calls, tokens, micros } = cells.budget.state;
   return `${calls} ${tokens} ${micros} ${cells.deadline.state.stops > 0} ${halt?.code}`;
 }
 
-function liveTask(task: ShownTask, owner: string, atMs: number, wallMs: number): LiveTask {
+function makeLiveTask(task: PublishedTask, owner: string, atMs: number, wallMs: number): LiveTask {
   const { id, agent, session, parent, limits, halt, cells } = task;
   const { calls, tokens, micros } = cells.budget.state;
   const { startedAtMs, stops } = cells.deadline.state;

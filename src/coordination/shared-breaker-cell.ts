@@ -4,24 +4,24 @@ import type { BreakerState } from '../core/controls/breaker/state.ts';
 import type { CellOptions } from '../ports/store.ts';
 
 /** What each process counts for itself: they are told, and decide nothing elsewhere. */
-const local = [
+const localFields = [
   ...(['streak', 'requests', 'failures', 'successes', 'neutrals', 'refused', 'late', 'inFlight'] as const),
   ...(['running', 'runningAt', 'overdue'] as const),
 ] as const;
 
 function adopt(view: BreakerState, stored: BreakerState): BreakerState {
   const state: Record<string, unknown> = { ...stored };
-  for (const field of local) state[field] = view[field];
+  for (const field of localFields) state[field] = view[field];
   return state as unknown as BreakerState;
 }
 
 /** Of two memories the one that saw more; of equals the one that blocks longer. */
-function join(known: BreakerState, stored: BreakerState): BreakerState {
-  if (known.generation !== stored.generation) return known.generation > stored.generation ? known : stored;
+function join(local: BreakerState, stored: BreakerState): BreakerState {
+  if (local.generation !== stored.generation) return local.generation > stored.generation ? local : stored;
   const openUntilMs =
-    known.openUntilMs < 0 || stored.openUntilMs < 0 ? -1 : Math.max(known.openUntilMs, stored.openUntilMs);
-  const heldAtMs = Math.max(known.heldAtMs, stored.heldAtMs);
-  return { ...stored, openUntilMs, heldAtMs, run: Math.max(known.run, stored.run) };
+    local.openUntilMs < 0 || stored.openUntilMs < 0 ? -1 : Math.max(local.openUntilMs, stored.openUntilMs);
+  const heldAtMs = Math.max(local.heldAtMs, stored.heldAtMs);
+  return { ...stored, openUntilMs, heldAtMs, run: Math.max(local.run, stored.run) };
 }
 
 export const breakerCell: CellOptions<BreakerState> = { adopt, join };

@@ -7,34 +7,34 @@ import type { BreakerState } from '../core/controls/breaker/state.ts';
 import { beginRunning } from '../core/controls/breaker/window.ts';
 import type { ActionDecided, ControlEvent, Entry, EntryBody } from '../core/event.ts';
 import { aloneAfterMs, grantKeepMaxMs, grantKeepMs, pendingSuccessesMax, slowGrantKeepMs } from '../core/limits.ts';
-import { comeBackAt } from '../core/retry-delay.ts';
+import { retryTimeAfter } from '../core/retry-delay.ts';
 import type { BreakerSettings } from '../core/settings.ts';
 import type { Stop } from '../core/verdict.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { BreakerSharing, SharedBreaker } from '../ports/sharing.ts';
-import type { Cell, CellUpdate, Health, Transaction, TransactionResult } from '../ports/store.ts';
+import type { Cell, CellUpdate, StoreHealth, Transaction, TransactionResult } from '../ports/store.ts';
 import { breakerCell } from './shared-breaker-cell.ts';
 
 /** What sharing needs of its store. */
-export interface Common {
+export interface BreakerStore {
   readonly process: string;
   readonly clock: Clock;
-  health(): Health;
+  health(): StoreHealth;
   commitNow(transaction: Transaction): TransactionResult;
   commit(transaction: Transaction): Promise<TransactionResult>;
 }
 
-export function shareBreakers(common: Common): BreakerSharing {
+export function shareBreakers(store: BreakerStore): BreakerSharing {
   const sharedControls = new WeakMap<
     Cell<BreakerState>,
     { readonly control: unknown; readonly sharedControl: SharedBreaker }
   >();
   return {
     cell: breakerCell,
-    share(control, cell, settings, name, say) {
-      const known = sharedControls.get(cell);
-      if (known?.control === control) return known.sharedControl;
-      const sharedControl = shareBreaker(common, control, cell, settings, name, say);
+    bind(control, cell, settings, name, onEntry) {
+      const bound = sharedControls.get(cell);
+      if (bound?.control === control) return bound.sharedControl;
+      const sharedControl = shareBreaker(store, control, cell, settings, name, onEntry);
       sharedControls.set(cell, { control, sharedControl });
       return sharedControl;
     },
@@ -42,15 +42,15 @@ export function shareBreakers(common: Common): BreakerSharing {
 }
 
 function shareBreaker(
-  common: Common,
+  store: BreakerStore,
   control: Control<BreakerState>,
   cell: Cell<BreakerState>,
   settings: BreakerSettings,
   name: string,
-  say: (entry: Entry) => void,
+  onEntry: (entry: Entry) => void,
 ): SharedBreaker {
   /** Probes by the calls that hold them: ids of calls are this process's own, those of probes are everybody's. */
-  const held = new Map<string | number, string>();
+  const probeIds = new Map<string | number, string>();
   /** A probe that was granted after its caller had to be sent away: for the next one. */
   let granted: { readonly id: string; readonly generation: number; readonly untilMs: number } | undefined;
   /** How long it waits for that one: the longer, the later those come who were sent away. */
@@ -58,7 +58,7 @@ function shareBreaker(
   /** The call that was last told to wait. */
   let waitingCaller: Action['id'] | undefined;
   /** Since when a request for a probe is out. */
-  let askedMs: number | undefined;
+  let requestedAtMs: number | undefined;
   let grants = 0;
   /** Since when nobody answered who could grant a probe. */
   let unansweredMs: number | undefined;
@@ -77,23 +77,23 @@ function shareBreaker(
       const before = state.generation;
       state.running = null; // Who runs where is each process's own knowledge.
       if (!update(state)) return 'refuse';
-      const entries = [{ body: bodyOf(state), place: { breaker: cell.key }, atMs }];
+      const entries = [{ body: phaseEntry(state), place: { breaker: cell.key }, atMs }];
       return state.generation === before ? { state } : { state, entries };
     };
     return {
       changes: [{ cell, update: cellUpdate }],
       queueIfUnavailable,
-      onCommitted: (entries) => entries.forEach(say),
+      onCommitted: (entries) => entries.forEach(onEntry),
     };
   }
 
-  function bodyOf({ phase, generation, cause, openUntilMs: untilMs, trips }: BreakerState): EntryBody {
+  function phaseEntry({ phase, generation, cause, openUntilMs: untilMs, trips }: BreakerState): EntryBody {
     const body = { key: cell.key, name, generation };
     if (phase !== 'open') return { type: phase === 'closed' ? 'breaker-closed' : 'breaker-half-opened', ...body };
     return { type: 'breaker-opened', ...body, cause, untilMs, counters: { limit: settings.failureThreshold, trips } };
   }
 
-  function tell(change: (state: BreakerState) => void, atMs: number): void {
+  function commitChange(change: (state: BreakerState) => void, atMs: number): void {
     const before = successes;
     successes = [];
     const transaction = makeTransaction(
@@ -105,7 +105,7 @@ function shareBreaker(
       },
       true,
     );
-    common.commitNow(transaction);
+    store.commitNow(transaction);
   }
 
   function makeProbeTransaction(id: string, atMs: number): Transaction {
@@ -127,60 +127,60 @@ function shareBreaker(
   }
 
   /** Nobody came for it: it goes back, and says nothing about the callee. */
-  function giveBack(id: string, generation: number): void {
-    tell((state) => {
+  function returnProbe(id: string, generation: number): void {
+    commitChange((state) => {
       if (state.generation === generation) state.probes = state.probes.filter((probe) => probe.id !== id);
-    }, common.clock.nowMs());
+    }, store.clock.nowMs());
   }
 
   /** Asks for a probe on behalf of whoever comes next. */
-  async function ask(atMs: number): Promise<void> {
-    askedMs = atMs;
-    const id = `${common.process}/g${++grants}`;
+  async function requestProbe(atMs: number): Promise<void> {
+    requestedAtMs = atMs;
+    const id = `${store.process}/g${++grants}`;
     const transaction = makeProbeTransaction(id, atMs);
     let isGivenUp = false;
     const onCommitted = (entries: readonly Entry[]) => {
       transaction.onCommitted?.(entries);
-      if (isGivenUp) giveBack(id, cell.state.generation); // The answer was lost, and it was granted after all.
+      if (isGivenUp) returnProbe(id, cell.state.generation); // The answer was lost, and it was granted after all.
     };
-    const result = await common.commit({ ...transaction, onCommitted });
-    askedMs = undefined;
+    const result = await store.commit({ ...transaction, onCommitted });
+    requestedAtMs = undefined;
     const alone = isAlone(result);
-    isGivenUp = result.status !== 'committed' && !(alone && takeAlone(id));
+    isGivenUp = result.status !== 'committed' && !(alone && takeProbeAlone(id));
     if (isGivenUp) return;
     const { generation } = cell.state;
-    granted = { id, generation, untilMs: common.clock.nowMs() + keepMs };
-    hold(id, generation, granted.untilMs);
+    granted = { id, generation, untilMs: store.clock.nowMs() + keepMs };
+    keepProbeAlive(id, generation, granted.untilMs);
   }
 
   /** Keeps a granted probe alive until somebody comes for it; where nobody did, the next one waits longer. */
-  function hold(id: string, generation: number, untilMs: number): void {
-    const waitMs = Math.min(untilMs - common.clock.nowMs(), (settings.leaseSecs * 1000) / 3);
-    common.clock.after(waitMs, () => {
+  function keepProbeAlive(id: string, generation: number, untilMs: number): void {
+    const waitMs = Math.min(untilMs - store.clock.nowMs(), (settings.leaseSecs * 1000) / 3);
+    store.clock.after(waitMs, () => {
       if (granted?.id !== id) return;
-      const atMs = common.clock.nowMs();
+      const atMs = store.clock.nowMs();
       if (atMs < untilMs && isGranted(atMs)) {
-        tell((state) => renewProbe(state, settings, { id, generation, probe: true, atMs }, atMs), atMs);
-        hold(id, generation, untilMs);
+        commitChange((state) => renewProbe(state, settings, { id, generation, probe: true, atMs }, atMs), atMs);
+        keepProbeAlive(id, generation, untilMs);
         return;
       }
       granted = undefined;
       if (cell.state.generation === generation) keepMs = Math.min(2 * keepMs, grantKeepMaxMs);
-      giveBack(id, generation);
+      returnProbe(id, generation);
     });
   }
 
   /** Whether the store has been away so long that this process finds out for itself. */
   function isAlone({ status }: TransactionResult): boolean {
-    const atMs = common.clock.nowMs();
-    if (status !== 'unavailable' || common.health().state === 'shared') unansweredMs = undefined;
+    const atMs = store.clock.nowMs();
+    if (status !== 'unavailable' || store.health().state === 'shared') unansweredMs = undefined;
     else unansweredMs ??= atMs;
     return unansweredMs !== undefined && atMs - unansweredMs >= aloneAfterMs;
   }
 
   /** Takes a probe of what this process knows; the store hears of it, if nobody else was faster there. */
-  function takeAlone(id: string): boolean {
-    common.commitNow({ ...makeProbeTransaction(id, common.clock.nowMs()), queueIfUnavailable: true });
+  function takeProbeAlone(id: string): boolean {
+    store.commitNow({ ...makeProbeTransaction(id, store.clock.nowMs()), queueIfUnavailable: true });
     return cell.state.probes.some((probe) => probe.id === id);
   }
 
@@ -191,10 +191,10 @@ function shareBreaker(
     return probes.some(({ id, endMs }) => id === granted?.id && atMs < endMs);
   }
 
-  function waiting({ id, patienceMs }: Action, atMs: number): Stop {
+  function waitStop({ id, patienceMs }: Action, atMs: number): Stop {
     const { failureThreshold: limit } = settings;
     const counters = { failures: limit, limit, wait_secs: 1 };
-    const retryAtMs = comeBackAt(atMs, askedMs ?? atMs);
+    const retryAtMs = retryTimeAfter(atMs, requestedAtMs ?? atMs);
     const stop = { code: 'circuit_open', control: 'breaker', counters, retryAtMs } as const;
     if (patienceMs === 0) return { ...stop, kind: 'deny' };
     waitingCaller = id;
@@ -202,10 +202,10 @@ function shareBreaker(
   }
 
   /** The event as everybody knows it: with the probe's own id. */
-  function renamed(event: ControlEvent): ControlEvent {
+  function withProbeId(event: ControlEvent): ControlEvent {
     if (!('permit' in event) || !event.permit.probe) return event;
     const { permit } = event;
-    const id = held.get(permit.action.id);
+    const id = probeIds.get(permit.action.id);
     return id === undefined ? event : { ...event, permit: { ...permit, action: { ...permit.action, id } } };
   }
 
@@ -218,47 +218,47 @@ function shareBreaker(
       const others = isGranted(proposal.atMs) ? state.probes.filter((probe) => probe.id !== granted?.id) : state.probes;
       return control.judge(others === state.probes ? state : { ...state, probes: others }, proposal, cellOwner);
     },
-    take(action, atMs) {
+    acquireProbe(action, atMs) {
       const { phase } = cell.state;
       if (settings.mode !== 'enforce' || phase === 'closed') return false;
       if (isGranted(atMs)) {
-        held.set(action.id, granted!.id);
+        probeIds.set(action.id, granted!.id);
         granted = undefined;
         return true;
       }
-      const id = `${common.process}/${action.id}`;
-      const result = common.commitNow(makeProbeTransaction(id, atMs));
+      const id = `${store.process}/${action.id}`;
+      const result = store.commitNow(makeProbeTransaction(id, atMs));
       if (result.status === 'committed') {
-        held.set(action.id, id);
+        probeIds.set(action.id, id);
         return true;
       }
-      if (result.status !== 'unavailable') return refusalAt(cell.state, settings, atMs) ?? waiting(action, atMs);
-      if (askedMs === undefined) void ask(atMs);
-      return waiting(action, atMs);
+      if (result.status !== 'unavailable') return refusalAt(cell.state, settings, atMs) ?? waitStop(action, atMs);
+      if (requestedAtMs === undefined) void requestProbe(atMs);
+      return waitStop(action, atMs);
     },
-    change: tell,
+    change: commitChange,
     apply(state, event, cellOwner) {
       if (event.type === 'action-decided' && event.action.id === waitingCaller && event.verdict.kind === 'deny') {
         keepMs = Math.max(keepMs, slowGrantKeepMs); // It could not wait: a program or a model tries again some time.
       }
-      if (event.type === 'action-decided' && held.has(event.action.id)) {
+      if (event.type === 'action-decided' && probeIds.has(event.action.id)) {
         // The store has it already; what is left to count is this process's own.
         state.requests++;
         state.inFlight++;
         beginRunning(state, settings, event.atMs);
         return state;
       }
-      const known = renamed(event);
+      const probeEvent = withProbeId(event);
       const { generation, run, runError, probes } = state;
-      const next = control.apply(state, known, cellOwner);
-      const isProbe = 'permit' in known && known.permit.probe;
-      if (event.type === 'action-settled' && isProbe) held.delete(event.permit.action.id);
+      const next = control.apply(state, probeEvent, cellOwner);
+      const isProbe = 'permit' in probeEvent && probeEvent.permit.probe;
+      if (event.type === 'action-settled' && isProbe) probeIds.delete(event.permit.action.id);
       const same = next.generation === generation && next.run === run && next.runError === runError;
       if (same && next.probes === probes && !isProbe) {
         if (counted && event.type === 'action-settled' && successes.length < pendingSuccessesMax) successes.push(event);
         return next;
       }
-      tell((stored) => void control.apply(stored, known, cellOwner), event.atMs);
+      commitChange((stored) => void control.apply(stored, probeEvent, cellOwner), event.atMs);
       return cell.state;
     },
   };

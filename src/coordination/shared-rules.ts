@@ -8,15 +8,15 @@ import type { Control } from '../core/control.ts';
 import { type Counted, isChainRun, type RulesControl } from '../core/controls/rules/control.ts';
 import type { ControlEvent } from '../core/event.ts';
 import { frequencyHistoryMax, grantKeepMs, ruleCellsMax } from '../core/limits.ts';
-import { comeBackAt, isBack } from '../core/retry-delay.ts';
+import { isRetry, retryTimeAfter } from '../core/retry-delay.ts';
 import type { Stop } from '../core/verdict.ts';
 import type { RuleSharing, SharedRules } from '../ports/sharing.ts';
-import type { Health, Transaction, TransactionResult, WindowCount } from '../ports/store.ts';
+import type { StoreHealth, Transaction, TransactionResult, WindowCount } from '../ports/store.ts';
 
 /** What sharing needs of its store. */
-export interface Windows {
+export interface WindowStore {
   readonly process: string;
-  health(): Health;
+  health(): StoreHealth;
   commitNow(transaction: Transaction): TransactionResult;
   commit(transaction: Transaction): Promise<TransactionResult>;
   windowCount(key: string, atMs: number, keepMs: number): WindowCount;
@@ -35,45 +35,45 @@ interface Group {
   readonly keepMs: number;
   ready: Mark[];
   /** Requests that are out, since when there is one, and when those come back who were sent away meanwhile. */
-  asked: number;
+  pendingRequests: number;
   sinceMs: number;
   waiting: number[];
   /** The store's last no. */
   full: { readonly window: string; readonly freeAtMs: number } | undefined;
 }
 
-export function shareRules(windows: Windows): RuleSharing {
+export function shareRules(store: WindowStore): RuleSharing {
   const sharedControls = new WeakMap<Control, SharedRules>();
   let marks = 0;
   // One count for all gears of a process: the same mark twice would be one.
-  const nextMark = () => `${windows.process}/${++marks}`;
+  const nextMark = () => `${store.process}/${++marks}`;
   return {
-    share(control, project) {
-      const known = sharedControls.get(control);
-      if (known !== undefined) return known;
-      const sharedControl = shareControl(windows, nextMark, control as RulesControl, project);
+    bind(control, project) {
+      const bound = sharedControls.get(control);
+      if (bound !== undefined) return bound;
+      const sharedControl = shareControl(store, nextMark, control as RulesControl, project);
       sharedControls.set(control, sharedControl);
       return sharedControl;
     },
   };
 }
 
-function shareControl(windows: Windows, nextMark: () => string, control: RulesControl, project: string): SharedRules {
-  const { commitNow, commit, windowCount, health } = windows;
+function shareControl(store: WindowStore, nextMark: () => string, control: RulesControl, project: string): SharedRules {
+  const { commitNow, commit, windowCount, health } = store;
   const groups = new Map<string, Group>();
   /** The last call that was marked, until everybody has heard of it. */
-  let taken: { readonly id: Action['id']; readonly group: Group; readonly mark: Mark } | undefined;
+  let lastMarked: { readonly id: Action['id']; readonly group: Group; readonly mark: Mark } | undefined;
 
-  function groupOf(action: Action): Group | undefined {
+  function findGroup(action: Action): Group | undefined {
     const counted = control.counted(action).filter(({ condition }) => condition.count > 0);
     if (counted.length === 0) return undefined;
-    const inWindows = counted.map((one) => ({ ...one, window: windowOf(one, action, project) }));
+    const inWindows = counted.map((item) => ({ ...item, window: windowKey(item, action, project) }));
     const key = inWindows.map(({ window }) => window).join('\n');
     let group = groups.get(key);
     if (group === undefined) {
       if (groups.size >= ruleCellsMax) groups.delete(groups.keys().next().value!);
       const keepMs = Math.min(...counted.map(({ condition }) => condition.windowMs));
-      group = { counted: inWindows, keepMs, ready: [], asked: 0, sinceMs: 0, waiting: [], full: undefined };
+      group = { counted: inWindows, keepMs, ready: [], pendingRequests: 0, sinceMs: 0, waiting: [], full: undefined };
       groups.set(key, group);
     }
     return group;
@@ -98,73 +98,73 @@ function shareControl(windows: Windows, nextMark: () => string, control: RulesCo
 
   /** Remembers which window was full, and when its oldest mark leaves it. */
   function recordFullWindow(group: Group, window: string, atMs: number): void {
-    const { condition } = group.counted.find((one) => one.window === window)!;
+    const { condition } = group.counted.find((item) => item.window === window)!;
     group.full = { window, freeAtMs: windowCount(window, atMs, condition.windowMs).oldestMs + condition.windowMs };
   }
 
-  function tooMany({ counted, full }: Group, action: Action, atMs: number): Stop | undefined {
+  function checkFull({ counted, full }: Group, action: Action, atMs: number): Stop | undefined {
     if (full === undefined || atMs >= full.freeAtMs) return undefined;
-    const one = counted.find(({ window }) => window === full.window)!;
-    const verdict = control.tooMany(one, action, atMs, full.freeAtMs);
+    const item = counted.find(({ window }) => window === full.window)!;
+    const verdict = control.tooMany(item, action, atMs, full.freeAtMs);
     return verdict.kind === 'allow' ? undefined : verdict;
   }
 
-  async function ask(group: Group, action: Action, atMs: number): Promise<void> {
-    if (group.asked++ === 0) group.sinceMs = atMs;
+  async function requestMark(group: Group, action: Action, atMs: number): Promise<void> {
+    if (group.pendingRequests++ === 0) group.sinceMs = atMs;
     const mark = { id: nextMark(), sinceMs: atMs };
     const result = await commit(makeTransaction(group, action, mark, false));
-    group.asked--;
+    group.pendingRequests--;
     if (result.status === 'committed') group.ready.push(mark);
     else if (result.status === 'rejected' && result.by === 'mark') recordFullWindow(group, result.key, atMs);
   }
 
   /** Whether this is somebody who was sent away: they come back in the order they left in. */
-  function comeBack(group: Group, atMs: number): void {
-    if (isBack(group.waiting[0], atMs)) group.waiting.shift();
+  function admitReturned(group: Group, atMs: number): void {
+    if (isRetry(group.waiting[0], atMs)) group.waiting.shift();
     group.ready = group.ready.filter(({ sinceMs }) => atMs - sinceMs < group.keepMs);
   }
 
-  function pass({ id }: Action, group: Group, mark: Mark): undefined {
-    taken = { id, group, mark };
+  function recordPass({ id }: Action, group: Group, mark: Mark): undefined {
+    lastMarked = { id, group, mark };
   }
 
   /** Lets a call pass by a mark that lies there. Of one that comes late it is moved: it counts when it runs. */
-  function passReady(action: Action, group: Group, mark: Mark, atMs: number): undefined {
-    if (atMs - mark.sinceMs <= grantKeepMs) return pass(action, group, mark);
+  function passByReadyMark(action: Action, group: Group, mark: Mark, atMs: number): undefined {
+    if (atMs - mark.sinceMs <= grantKeepMs) return recordPass(action, group, mark);
     const moved = { ...mark, sinceMs: atMs };
     commitNow(makeTransaction(group, action, moved, true));
-    return pass(action, group, moved);
+    return recordPass(action, group, moved);
   }
 
   return {
     ...control,
-    take(action, atMs) {
-      const group = groupOf(action);
+    countCall(action, atMs) {
+      const group = findGroup(action);
       if (group === undefined) return undefined;
-      comeBack(group, atMs);
+      admitReturned(group, atMs);
       const ready = group.ready.shift();
-      if (ready !== undefined) return passReady(action, group, ready, atMs);
-      const against = tooMany(group, action, atMs);
-      if (against !== undefined) return against;
+      if (ready !== undefined) return passByReadyMark(action, group, ready, atMs);
+      const refusal = checkFull(group, action, atMs);
+      if (refusal !== undefined) return refusal;
       const mark = { id: nextMark(), sinceMs: atMs };
       const result = commitNow(makeTransaction(group, action, mark, health().state === 'degraded'));
-      if (result.status === 'committed' || result.status === 'queued') return pass(action, group, mark);
+      if (result.status === 'committed' || result.status === 'queued') return recordPass(action, group, mark);
       if (result.status === 'rejected' && result.by === 'mark') {
         recordFullWindow(group, result.key, atMs);
-        const stop = tooMany(group, action, atMs);
+        const stop = checkFull(group, action, atMs);
         if (stop !== undefined) return stop;
       }
-      if (group.asked <= group.waiting.length) void ask(group, action, atMs);
-      const retryAtMs = comeBackAt(atMs, group.sinceMs);
+      if (group.pendingRequests <= group.waiting.length) void requestMark(group, action, atMs);
+      const retryAtMs = retryTimeAfter(atMs, group.sinceMs);
       group.waiting.push(retryAtMs);
       const counters = { rule: group.counted[0]!.rule.id };
       return { kind: 'wait', code: 'rule_throttled', control: control.name, counters, retryAtMs, pending: true };
     },
     apply(state, event: ControlEvent, cellOwner) {
-      if (event.type === 'action-decided' && event.action.id === taken?.id) {
+      if (event.type === 'action-decided' && event.action.id === lastMarked?.id) {
         // Somebody else was against it in the end: it may come back.
-        if (event.verdict.kind !== 'allow') taken.group.ready.push(taken.mark);
-        taken = undefined;
+        if (event.verdict.kind !== 'allow') lastMarked.group.ready.push(lastMarked.mark);
+        lastMarked = undefined;
       }
       return control.apply(state as never, event, cellOwner);
     },
@@ -172,6 +172,6 @@ function shareControl(windows: Windows, nextMark: () => string, control: RulesCo
 }
 
 /** Runs of a chain are counted wherever it runs, calls by the project whose policy has the rule. */
-function windowOf({ key }: Counted, action: Action, project: string): string {
+function windowKey({ key }: Counted, action: Action, project: string): string {
   return ['frequency', isChainRun(action) ? '' : project, key].map(encodeURIComponent).join('/');
 }

@@ -12,30 +12,30 @@ function adopt({ lastReason, failedLast }: DelegationState, stored: DelegationSt
 }
 
 /** Of two memories the one that saw more. */
-function join(known: DelegationState, stored: DelegationState): DelegationState {
-  return known.failures > stored.failures ? known : stored;
+function join(local: DelegationState, stored: DelegationState): DelegationState {
+  return local.failures > stored.failures ? local : stored;
 }
 
-export function shareWorkers(common: { commitNow(transaction: Transaction): TransactionResult }): WorkerSharing {
+export function shareWorkers(store: { commitNow(transaction: Transaction): TransactionResult }): WorkerSharing {
   return {
     cell: { adopt, join, keepMs: workerKeepMs },
-    share: (control, cell, settings, place, { held, say }) => ({
+    bind: (control, cell, settings, place, { redact, publish }) => ({
       ...control,
-      apply(state, event, whose) {
+      apply(state, event, scopeOwner) {
         const { failures, lastFailureAtMs } = state;
-        const next = control.apply(state, event, whose);
+        const next = control.apply(state, event, scopeOwner);
         if (next.failures === failures && next.lastFailureAtMs === lastFailureAtMs) return next;
         const update = (stored: DelegationState): CellUpdate<DelegationState> => {
-          const counted = { ...control.apply(stored, event, whose), lastReason: '', failedLast: false };
+          const counted = { ...control.apply(stored, event, scopeOwner), lastReason: '', failedLast: false };
           if (event.type !== 'delegation-returned') return { state: counted };
           const { atMs, ...body } = event;
           const full = { ...body, actual: counted.failures, limit: workerLimit(settings, event.worker) };
-          return { state: counted, entries: [{ body: held(full), place, atMs }] };
+          return { state: counted, entries: [{ body: redact(full), place, atMs }] };
         };
         const reason = 'reason' in event ? { reason: event.reason } : {};
         const onCommitted = (entries: readonly Entry[]) =>
-          entries.forEach((entry) => void say(entry, { ...entry, ...reason } as EntryBody));
-        common.commitNow({ changes: [{ cell, update }], queueIfUnavailable: true, onCommitted });
+          entries.forEach((entry) => void publish(entry, { ...entry, ...reason } as EntryBody));
+        store.commitNow({ changes: [{ cell, update }], queueIfUnavailable: true, onCommitted });
         return cell.state;
       },
     }),

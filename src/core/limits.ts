@@ -278,7 +278,7 @@ export const fetchBodyMax = 8_388_608;
 /** How long a program may take to end after the agent that started it, before it counts as left behind. */
 export const leftBehindMs = 200;
 /** How soon a call comes back, at the soonest, that waits for an answer of the store. */
-export const comeBackMs = 10;
+export const retryDelayMs = 10;
 /** Tools that hooks below a run tell it of; calls for which a run leaves a loop to them, and how far apart. */
 export const hookedToolsMax = 200;
 export const leftCallsMax = 8;

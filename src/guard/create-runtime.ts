@@ -3,7 +3,7 @@
 import { sonnetPrices } from '../core/builtin-prices.ts';
 import { defaultSettings } from '../core/controls/defaults.ts';
 import { systemClock } from '../platform/system-clock.ts';
-import type { Shared } from '../ports/store.ts';
+import type { SharedStore } from '../ports/store.ts';
 import { memoryStore } from '../stores/memory.ts';
 import type { SwitchgearOptions } from './api.ts';
 import { appendEntry } from './journal/journal.ts';
@@ -111,9 +111,9 @@ export function createRuntime(options: SwitchgearOptions, overrides: RuntimeOver
 }
 
 /** What happens in a shared store: being away is said, and answers from elsewhere reach whoever asked. */
-function watchStore(runtime: Runtime, shared: Shared, publishTasks: boolean): void {
-  const showing = publishTasks ? shared.show?.(runtime) : undefined;
-  if (showing !== undefined) runtime.listeners = [showing.heard];
+function watchStore(runtime: Runtime, shared: SharedStore, publishTasks: boolean): void {
+  const showing = publishTasks ? shared.publishTasks?.(runtime) : undefined;
+  if (showing !== undefined) runtime.listeners = [showing.onEntry];
   runtime.showing = showing;
   const { state, reason } = shared.health;
   if (state === 'degraded') appendEntry(runtime, { type: 'store-degraded', reason });

@@ -2,7 +2,7 @@
 
 import type { CrossProcessStore } from '../cli/store-option.ts';
 import type { BreakerState } from '../core/controls/breaker/state.ts';
-import type { Stored } from '../ports/store.ts';
+import type { StoredCell } from '../ports/store.ts';
 
 /** Breakers that one command looks at. */
 const breakersShown = 10_000;
@@ -30,7 +30,7 @@ export async function storedBreakers(store: CrossProcessStore): Promise<readonly
   return found.flatMap((stored) => readBreaker(stored, atMs));
 }
 
-function readBreaker({ key, state: stored }: Stored, atMs: number): readonly StoredBreaker[] {
+function readBreaker({ key, state: stored }: StoredCell, atMs: number): readonly StoredBreaker[] {
   const { phase, run, trips, cause, openUntilMs, heldAtMs } = (stored ?? {}) as BreakerState;
   const [, project = '', scope = '', ...rest] = key.split('/').map(decode);
   const name = rest.at(-1);

@@ -5,7 +5,7 @@ import { formatCount, formatTimeSpan } from '../cli/terminal-table.ts';
 import { microsPerCent } from '../core/controls/budget/budget.ts';
 import { type BudgetWindow, usedAt } from '../core/controls/budget/joint-budget.ts';
 import type { JointBudget } from '../core/settings.ts';
-import type { Stored } from '../ports/store.ts';
+import type { StoredCell } from '../ports/store.ts';
 import { decode } from './breakers.ts';
 
 /** Budgets that one command looks at. */
@@ -35,7 +35,7 @@ export async function storedBudgets(store: CrossProcessStore): Promise<readonly 
 const scopes: readonly string[] = ['session', 'agent', 'project', 'global'] satisfies JointBudget['scope'][];
 const units: readonly string[] = ['calls', 'tokens', 'spend_cents'] satisfies JointBudget['unit'][];
 
-function readBudget({ key, state }: Stored, atMs: number): readonly StoredBudget[] {
+function readBudget({ key, state }: StoredCell, atMs: number): readonly StoredBudget[] {
   const [, scope = '', unit = '', window = '', ...whose] = key.split('/').map(decode);
   const booked = state as BudgetWindow;
   if (!scopes.includes(scope) || !units.includes(unit) || !Array.isArray(booked?.sums)) return []; // None of ours.

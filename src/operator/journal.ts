@@ -1,12 +1,12 @@
 /** The journal of a store as a command reads it: from its end, in pages. */
 
 import type { Entry } from '../core/event.ts';
-import type { Shared } from '../ports/store.ts';
+import type { SharedStore } from '../ports/store.ts';
 
 const pageSize = 1_000;
 
 /** The number of the last entry; 0 where there is none. Found by halving: no store is asked for all of them. */
-export async function lastSeq(shared: Shared): Promise<number> {
+export async function lastSeq(shared: SharedStore): Promise<number> {
   const isBeyond = async (seq: number) => (await shared.entries(seq, 1)).length === 0;
   let beyond = 1;
   while (!(await isBeyond(beyond))) beyond *= 2;
@@ -20,7 +20,7 @@ export async function lastSeq(shared: Shared): Promise<number> {
 }
 
 /** Entries from a number on, at most so many. */
-export async function entriesFrom(shared: Shared, fromSeq: number, most: number): Promise<readonly Entry[]> {
+export async function entriesFrom(shared: SharedStore, fromSeq: number, most: number): Promise<readonly Entry[]> {
   const found: Entry[] = [];
   while (found.length < most) {
     const from = (found.at(-1)?.seq ?? fromSeq - 1) + 1;
@@ -32,7 +32,7 @@ export async function entriesFrom(shared: Shared, fromSeq: number, most: number)
 }
 
 /** The newest entries, oldest first. */
-export async function newest(shared: Shared, most: number): Promise<readonly Entry[]> {
+export async function newest(shared: SharedStore, most: number): Promise<readonly Entry[]> {
   const last = await lastSeq(shared);
   return last === 0 ? [] : entriesFrom(shared, Math.max(1, last - most + 1), most);
 }

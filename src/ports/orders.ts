@@ -31,7 +31,7 @@ export interface OrderedCall {
 }
 
 /** What orders may do to a gear. */
-export interface Hands<T extends OrderedTask = OrderedTask> {
+export interface OrderTarget<T extends OrderedTask = OrderedTask> {
   readonly tasks: ReadonlyMap<string, T>;
   halt(task: T, reason: string): void;
   pause(task: T): void;
@@ -39,4 +39,4 @@ export interface Hands<T extends OrderedTask = OrderedTask> {
 }
 
 /** Carries out what was ordered since the last look; what comes back stands against the call. */
-export type Obey = (atMs: number, call?: OrderedCall) => Stop | undefined;
+export type ApplyOrders = (atMs: number, call?: OrderedCall) => Stop | undefined;

@@ -36,25 +36,25 @@ export const livePrefix = 'live/';
 export const ownerPrefix = 'owner/';
 
 /** A task as far as it is shown. */
-export interface ShownTask {
+export interface PublishedTask {
   readonly id: string;
   readonly agent: string;
   readonly session: string;
-  readonly parent: ShownTask | undefined;
+  readonly parent: PublishedTask | undefined;
   readonly limits: TaskSettings;
   readonly halt: Refusal | undefined;
   readonly cells: Pick<TaskCells, 'budget' | 'deadline'>;
 }
 
 /** A gear whose tasks are shown. */
-export interface ShownGear {
-  readonly tasks: ReadonlyMap<string, ShownTask>;
+export interface PublishedGear {
+  readonly tasks: ReadonlyMap<string, PublishedTask>;
   readonly store: Store;
   readonly clock: Clock;
 }
 
 /** What shows the tasks of a gear: told of every entry, and of every sweep. */
-export interface Showing {
-  heard(entry: Entry): void;
+export interface TaskPublisher {
+  onEntry(entry: Entry): void;
   sweep(atMs: number): void;
 }

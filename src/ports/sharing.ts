@@ -15,7 +15,7 @@ export interface SharedBreaker extends Control<BreakerState> {
    * What only the store can grant, asked for after everybody allowed: true = this call holds a probe, false = it needs
    * none. A stop that waits comes back: the request is out.
    */
-  take(action: Action, atMs: number): boolean | Stop;
+  acquireProbe(action: Action, atMs: number): boolean | Stop;
   /** A hand on it: the step is the change, wherever the breaker lies. */
   change(update: (state: BreakerState) => void, atMs: number): void;
 }
@@ -24,12 +24,12 @@ export interface BreakerSharing {
   /** How the cell of a breaker is looked at, and healed. */
   readonly cell: CellOptions<BreakerState>;
   /** The shared control of a cell. `say` hears what was written into the journal because of it. */
-  share(
+  bind(
     control: Control<BreakerState>,
     cell: Cell<BreakerState>,
     settings: BreakerSettings,
     name: string,
-    say: (entry: Entry) => void,
+    onEntry: (entry: Entry) => void,
   ): SharedBreaker;
 }
 
@@ -38,28 +38,28 @@ export interface WorkerSharing {
   /** How the cell of a worker is looked at, healed and kept. */
   readonly cell: CellOptions<DelegationState>;
   /** The shared control of a cell. A failure that came back is noted at the place, and heard of once it is written. */
-  share(
+  bind(
     control: Control<DelegationState>,
     cell: Cell<DelegationState>,
     settings: DelegationSettings,
     place: EntryPlace,
-    told: Told,
+    publisher: EntryPublisher,
   ): Control<DelegationState>;
 }
 
 /** The rules of a gear, in their control's place: what they count, all processes count together. */
 export interface SharedRules extends Control {
   /** Marks a call in the windows it counts in, after everybody allowed; or what a rule says to one too many. */
-  take(action: Action, atMs: number): Stop | undefined;
+  countCall(action: Action, atMs: number): Stop | undefined;
 }
 
 export interface RuleSharing {
   /** The shared control of a gear's rules; windows of calls belong to its project. */
-  share(control: Control, project: string): SharedRules;
+  bind(control: Control, project: string): SharedRules;
 }
 
 /** How a gear tells: what of an entry may be kept, and what it says where it was written, in full. */
-export interface Told {
-  held(body: EntryBody): EntryBody;
-  say(entry: Entry, body: EntryBody): void;
+export interface EntryPublisher {
+  redact(body: EntryBody): EntryBody;
+  publish(entry: Entry, body: EntryBody): void;
 }

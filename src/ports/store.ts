@@ -3,8 +3,8 @@
 import type { Card } from '../core/card.ts';
 import type { Entry, EntryBody, EntryPlace } from '../core/event.ts';
 import type { Clock } from './clock.ts';
-import type { Hands, Obey, OrderedTask } from './orders.ts';
-import type { Showing, ShownGear } from './published-tasks.ts';
+import type { ApplyOrders, OrderedTask, OrderTarget } from './orders.ts';
+import type { PublishedGear, TaskPublisher } from './published-tasks.ts';
 import type { BreakerSharing, RuleSharing, WorkerSharing } from './sharing.ts';
 
 /** The local view of one piece of state; `state` is plain JSON. */
@@ -20,7 +20,7 @@ export interface CellOptions<S> {
   /** What this process sees, when somebody wrote `stored`; without it, `stored`. */
   adopt?(view: S, stored: S): S;
   /** What a store is told that forgot: `known` was written before, `stored` is there now. Without it, `known`. */
-  join?(known: S, stored: S): S;
+  join?(local: S, stored: S): S;
   /** How long it is kept after it was last written. */
   readonly keepMs?: number;
 }
@@ -43,7 +43,7 @@ export interface Store {
   cards(): readonly Card[];
   close(): void;
   /** Present where other processes may look at the same state, and change it. */
-  readonly shared?: Shared;
+  readonly shared?: SharedStore;
 }
 
 /** An entry to be written in the transaction that makes it true. */
@@ -111,18 +111,18 @@ export type TransactionResult =
   | { readonly status: 'queued' }
   | { readonly status: 'unavailable'; readonly reason: string };
 
-export interface Health {
+export interface StoreHealth {
   readonly state: 'shared' | 'degraded';
   /** One sentence, for the journal and for a person. */
   readonly reason: string;
 }
 
 /** Something happened in the store. A hint may be late or missing: no decision may depend on it. */
-export type Hint =
+export type StoreHint =
   | { readonly type: 'cell-changed'; readonly key: string }
   | { readonly type: 'degraded' | 'recovered'; readonly reason: string };
 
-export interface Stored {
+export interface StoredCell {
   readonly key: string;
   readonly version: number;
   readonly state: unknown;
@@ -148,19 +148,19 @@ export interface Lease {
 }
 
 /** What a store adds whose state others see, too. */
-export interface Shared {
+export interface SharedStore {
   /** Unlike that of any other process, ever: the beginning of ids that must not collide. */
   readonly process: string;
   /** Made once per store: the key of fingerprints that leave the process. */
   readonly secret: string;
-  readonly health: Health;
+  readonly health: StoreHealth;
   readonly breakers: BreakerSharing;
   readonly workers: WorkerSharing;
   readonly rules: RuleSharing;
   /** Puts a gear under the orders that an operator gives through this store. */
-  orders<T extends OrderedTask>(hands: Hands<T>): Obey;
+  subscribeToOrders<T extends OrderedTask>(gear: OrderTarget<T>): ApplyOrders;
   /** Shows the tasks of a gear to other processes; without it they are seen through the journal alone. */
-  show?(gear: ShownGear): Showing;
+  publishTasks?(gear: PublishedGear): TaskPublisher;
   /** Brings the views up to date as far as that costs no waiting. Asked before every decision. */
   refresh(): void;
   /** The synchronous door: in this tick, or not now. */
@@ -174,12 +174,12 @@ export interface Shared {
   /** The last known marks of a window. */
   windowCount(key: string, atMs: number, keepMs: number): WindowCount;
   /** What is stored under keys that begin so, whoever wrote it. */
-  read(prefix: string, most: number): Promise<readonly Stored[]>;
+  read(prefix: string, most: number): Promise<readonly StoredCell[]>;
   /** The journal of all processes, from a number on. */
   entries(fromSeq: number, most: number): Promise<readonly Entry[]>;
-  watch(listener: (hint: Hint) => void): () => void;
+  watch(listener: (hint: StoreHint) => void): () => void;
   /** Looks at a cell no more; what is stored stays. For cells of which there are very many, one after the other. */
-  letGo?(key: string): void;
+  evict?(key: string): void;
   /** Waits until everything handed in so far has arrived, as long as the store is there. */
   settled(): Promise<void>;
 }

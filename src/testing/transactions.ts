@@ -2,9 +2,9 @@
 
 import assert from 'node:assert/strict';
 import type { Card } from '../core/card.ts';
-import type { Cell, CellUpdate, Shared, Store, Transaction, TransactionResult } from '../ports/store.ts';
+import type { Cell, CellUpdate, SharedStore, Store, Transaction, TransactionResult } from '../ports/store.ts';
 
-export type Shop = Store & { readonly shared: Shared };
+export type Shop = Store & { readonly shared: SharedStore };
 export interface Count {
   count: number;
 }

@@ -9,7 +9,7 @@ import type { AbilityCall } from '../../src/chains/abilities/ability.ts';
 import { answerQuestion } from '../../src/chains/run/approval/answer-card.ts';
 import { type ChainsOptions, createChains } from '../../src/chains/run/chains.ts';
 import type { RunEvent } from '../../src/chains/run/state/run-event.ts';
-import { type Orders, ordersOf } from '../../src/coordination/operator-orders.ts';
+import { type Orders, ordersCell } from '../../src/coordination/operator-orders.ts';
 import type { Change, Store } from '../../src/ports/store.ts';
 import { sqliteStore } from '../../src/stores/sqlite/index.ts';
 import { promisesSettled, simulatedClock } from '../../src/testing/simulated-clock.ts';
@@ -304,7 +304,7 @@ test('an operator pauses a run and has it go on: the step is held, not refused',
   const { store, chains, abilities, clock } = side(newFile(), {}, { onRun });
   const order = (pauses: Orders['pauses']) => {
     const step = (orders: Orders) => ({ state: { ...orders, pauses } });
-    return store.shared.commit({ changes: [{ cell: ordersOf(store), update: step } as Change] });
+    return store.shared.commit({ changes: [{ cell: ordersCell(store), update: step } as Change] });
   };
   await order([{ target: 'r', atMs: 0, reason: 'wait for me' }]);
   const running = chains.run(chainOf(['one']), {}, { id: 'r' });

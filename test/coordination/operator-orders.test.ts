@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import {
-  enlist,
-  handTrip,
+  activeOrders,
+  manualTripCause,
   noOrders,
   type Orders,
-  standing,
+  subscribeToOrders,
   withOrder,
 } from '../../src/coordination/operator-orders.ts';
 import { breaker } from '../../src/core/controls/breaker/control.ts';
@@ -34,7 +34,7 @@ function gear(...tasks: readonly ReturnType<typeof taskAt>[]) {
     cell.state = { ...cell.state, ...state };
     cell.version++;
   };
-  return { order, halted, tasks: hands.tasks, obey: enlist(cell, hands) };
+  return { order, halted, tasks: hands.tasks, obey: subscribeToOrders(cell, hands) };
 }
 
 test('a halt of all ends the tasks that had begun, and not the next one', () => {
@@ -76,7 +76,7 @@ test('a breaker that comes after its name was tripped opens at its next call, on
   const { phase, openUntilMs, cause, trips } = mine.cell.state;
   assert.deepEqual(
     { phase, openUntilMs, cause, trips },
-    { phase: 'open', openUntilMs: 6_000, cause: handTrip, trips: 1 },
+    { phase: 'open', openUntilMs: 6_000, cause: manualTripCause, trips: 1 },
   );
   assert.equal(other.cell.state.phase, 'closed');
   resetBreaker(mine.cell.state);
@@ -94,6 +94,6 @@ test('of two orders for one target the later stands, and one without an end stan
       ['a', 3],
     ],
   );
-  assert.equal(standing(list, orderKeepMs + 2).length, 1);
-  assert.equal(standing([{ ...first, untilMs: 50 }], 50).length, 0);
+  assert.equal(activeOrders(list, orderKeepMs + 2).length, 1);
+  assert.equal(activeOrders([{ ...first, untilMs: 50 }], 50).length, 0);
 });

@@ -22,8 +22,8 @@ function marking() {
   });
   const counted = [{ key: 'k', rule: { id: 'r', action: 'throttle' }, condition: { count: 9, windowMs: 60_000 } }];
   const control = { name: 'rules', counted: () => counted } as unknown as RulesControl;
-  const sharedControl = sharing.share(control as never, 'project');
-  const call = (atMs: number) => sharedControl.take?.({ id: 1, kind: 'tool', name: 'send' } as Action, atMs);
+  const sharedControl = sharing.bind(control as never, 'project');
+  const call = (atMs: number) => sharedControl.countCall?.({ id: 1, kind: 'tool', name: 'send' } as Action, atMs);
   return { call, asked };
 }
 

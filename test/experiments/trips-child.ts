@@ -13,7 +13,7 @@ const store = await openStore(where);
 const { shared, clock } = store;
 const cell = store.cell('breaker/x', () => initialBreaker(defaultBreaker), shared.breakers.cell);
 let tripped = 0;
-const sharedControl = shared.breakers.share(breaker(defaultBreaker), cell, defaultBreaker, 'x', ({ type }) => {
+const sharedControl = shared.breakers.bind(breaker(defaultBreaker), cell, defaultBreaker, 'x', ({ type }) => {
   if (type === 'breaker-opened') tripped++;
 });
 const outcome = { kind: 'failure', error: 'ToolError', errorFingerprint: 1 } as const;

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import test from 'node:test';
 import type { Entry } from '../../src/core/event.ts';
 import { lastSeq, newest } from '../../src/operator/journal.ts';
-import type { Shared } from '../../src/ports/store.ts';
+import type { SharedStore } from '../../src/ports/store.ts';
 
 /** A journal with the given numbers, that counts how often it is asked. */
 function journal(seqs: readonly number[]) {
@@ -14,7 +14,7 @@ function journal(seqs: readonly number[]) {
       .slice(0, most)
       .map((seq) => ({ seq }) as Entry);
   };
-  return { shared: { entries } as unknown as Shared, asked };
+  return { shared: { entries } as unknown as SharedStore, asked };
 }
 
 for (const seqs of [[], [1], [1, 2], [7], [1, 2, 3, 900, 901], Array.from({ length: 3_000 }, (_, at) => at + 5)]) {

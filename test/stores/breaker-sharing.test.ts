@@ -23,7 +23,7 @@ function side(store: SqliteStore) {
   const said: string[] = [];
   const cell = store.cell('breaker/x', () => initialBreaker(settings), shared.breakers.cell);
   const holder = cell as { state: typeof cell.state };
-  const sharedControl = shared.breakers.share(control, cell, settings, 'x', ({ type }) => said.push(type));
+  const sharedControl = shared.breakers.bind(control, cell, settings, 'x', ({ type }) => said.push(type));
   let ids = 0;
   return {
     store,
@@ -37,7 +37,7 @@ function side(store: SqliteStore) {
       const action = { id: ++ids, name: 'x' } as unknown as Action;
       const verdict = sharedControl.judge(cell.state, { type: 'action-proposed', atMs, action }, 'self');
       if (verdict !== allow) return verdict;
-      const probe = sharedControl.take(action, atMs);
+      const probe = sharedControl.acquireProbe(action, atMs);
       if (typeof probe === 'object') return probe;
       holder.state = sharedControl.apply(cell.state, { type: 'action-decided', atMs, action, verdict: allow }, 'self');
       return { action, atMs, generation: cell.state.generation, probe };

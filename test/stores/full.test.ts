@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
 import { createClient } from 'redis';
-import { ordersOf } from '../../src/coordination/operator-orders.ts';
+import { ordersCell } from '../../src/coordination/operator-orders.ts';
 import type { BreakerState } from '../../src/core/controls/breaker/state.ts';
 import { aloneAfterMs } from '../../src/core/limits.ts';
 import { createSwitchgear, refusalOf, type Switchgear } from '../../src/index.ts';
@@ -160,7 +160,7 @@ for (const [name, make] of Object.entries(kinds)) {
     assert.equal((await store.shared.read('card/', 10)).length, 1);
     const pause = { target: null, atMs: 1, reason: 'enough' };
     const update = () => ({ state: { halts: [], trips: [], pauses: [pause] } });
-    assert.equal((await store.shared.commit({ changes: [{ cell: ordersOf(store), update }] })).status, 'committed');
+    assert.equal((await store.shared.commit({ changes: [{ cell: ordersCell(store), update }] })).status, 'committed');
     assert.equal(store.shared.health.state, 'shared');
     gear.dispose();
   });

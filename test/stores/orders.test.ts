@@ -5,7 +5,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { type Order, type Orders, ordersOf } from '../../src/coordination/operator-orders.ts';
+import { type Order, type Orders, ordersCell } from '../../src/coordination/operator-orders.ts';
 import { createSwitchgear, refusalOf } from '../../src/index.ts';
 import type { Change } from '../../src/ports/store.ts';
 import { sqliteStore } from '../../src/stores/sqlite/index.ts';
@@ -22,7 +22,7 @@ test('a pause, a trip and a halt hold from the next call on, and are over when t
   const order = (list: keyof Orders, ...orders: readonly Partial<Order>[]) => {
     const given = orders.map((each) => ({ target: null, atMs: operator.clock.nowMs(), reason: 'by hand', ...each }));
     const update = (state: Orders) => ({ state: { ...state, [list]: given } });
-    const change: Change<Orders> = { cell: ordersOf(operator), update };
+    const change: Change<Orders> = { cell: ordersCell(operator), update };
     assert.equal(operator.shared.commitNow({ changes: [change as Change] }).status, 'committed');
   };
 
@@ -58,7 +58,7 @@ test('a gear that only observes is not held back, and says what a halt would hav
   const search = gear.guard('search', () => 'found');
   const order = { target: null, atMs: store.clock.nowMs(), reason: 'by hand' };
   const update = (state: Orders) => ({ state: { ...state, pauses: [order], halts: [order] } });
-  store.shared.commitNow({ changes: [{ cell: ordersOf(store), update } as unknown as Change] });
+  store.shared.commitNow({ changes: [{ cell: ordersCell(store), update } as unknown as Change] });
   assert.equal(task.run(search), 'found');
   const halted = gear.journal().find(({ type }) => type === 'task-halted');
   assert.equal(halted?.type === 'task-halted' && halted.enforced, false);

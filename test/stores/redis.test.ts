@@ -5,7 +5,7 @@ import { after, before, test } from 'node:test';
 import { createClient } from 'redis';
 import { SwitchgearError } from '../../src/core/error.ts';
 import type { Entry } from '../../src/core/event.ts';
-import type { Hint, PendingEntry } from '../../src/ports/store.ts';
+import type { PendingEntry, StoreHint } from '../../src/ports/store.ts';
 import { type RedisClient, type RedisOptions, type RedisStore, redisStore } from '../../src/stores/redis/index.ts';
 import { storeSuite } from '../../src/testing/index.ts';
 import { type RedisServer, startRedis } from '../redis-server.ts';
@@ -87,7 +87,7 @@ test('a store that is away from the start is degraded, says so, and is shared on
   assert.equal((await tell('two')).status, 'queued');
   assert.deepEqual(cell.state, { n: 2 });
   assert.deepEqual(heard, []);
-  const hints: Hint[] = [];
+  const hints: StoreHint[] = [];
   store.shared.watch((hint) => hints.push(hint));
   await own.restart();
   await until(() => store.shared.health.state === 'shared');

@@ -112,7 +112,7 @@ export async function continueRun(runner: Runner, start: RunState, continuation:
     stopLease();
     gear.dispose();
     borrowed.release();
-    store.shared?.letGo?.(runKey(start.id));
+    store.shared?.evict?.(runKey(start.id));
   }
 }
 

@@ -1,6 +1,6 @@
 /** `switchgear trip` and `switchgear reset`: a hand on the breakers of every process on a store. */
 
-import { handTrip, openFor, withOrder, withoutTarget } from '../../coordination/operator-orders.ts';
+import { manualTripCause, openSettingsUntil, withOrder, withoutTarget } from '../../coordination/operator-orders.ts';
 import { defaultBreaker } from '../../core/controls/breaker/defaults.ts';
 import { openBreaker, resetBreaker } from '../../core/controls/breaker/phases.ts';
 import { type BreakerState, initialBreaker } from '../../core/controls/breaker/state.ts';
@@ -35,7 +35,9 @@ export const trip: Command = {
         address,
         givenOrder('trip', tool, reason),
         (orders) => ({ ...orders, trips: withOrder(orders.trips, { target: tool, atMs, reason, ...lasts }) }),
-        found.slice(0, storeBatchMax).map((each) => tripStep(store, each, openFor(settings, lasts, atMs), atMs)),
+        found
+          .slice(0, storeBatchMax)
+          .map((each) => tripStep(store, each, openSettingsUntil(settings, lasts, atMs), atMs)),
       );
       if (parsedArgs.switches.has('--json')) {
         const opened = found.map(({ key }) => key);
@@ -75,7 +77,7 @@ function tripStep(
   atMs: number,
 ): Change {
   return changeOf(store, key, (state) => {
-    openBreaker(state, settings, atMs, handTrip);
+    openBreaker(state, settings, atMs, manualTripCause);
     const { generation, cause, openUntilMs: untilMs, trips } = state;
     const counters = { limit: settings.failureThreshold, trips };
     return { body: { type: 'breaker-opened', key, name, generation, cause, untilMs, counters }, atMs };

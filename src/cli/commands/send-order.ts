@@ -1,7 +1,7 @@
 /** How a command changes a store: in deals that name who gave the order, tried until they are in. */
 
 import { userName } from '../../approvers/user-name.ts';
-import { type Orders, ordersOf, standing } from '../../coordination/operator-orders.ts';
+import { activeOrders, type Orders, ordersCell } from '../../coordination/operator-orders.ts';
 import { SwitchgearError } from '../../core/error.ts';
 import type { EntryBody } from '../../core/event.ts';
 import { ordersMax, reasonLengthMax } from '../../core/limits.ts';
@@ -43,9 +43,12 @@ export async function give(
   const notes: readonly PendingEntry[] = body === undefined ? [] : [{ body, place: {}, atMs }];
   let isFull = false;
   const orders: Change<Orders> = {
-    cell: ordersOf(store),
+    cell: ordersCell(store),
     update(state) {
-      const next = change({ ...state, halts: standing(state.halts, atMs), trips: standing(state.trips, atMs) }, atMs);
+      const next = change(
+        { ...state, halts: activeOrders(state.halts, atMs), trips: activeOrders(state.trips, atMs) },
+        atMs,
+      );
       isFull = next !== undefined && next.pauses.length > ordersMax;
       if (isFull) return 'refuse'; // One that is paused must not go on because others are, too.
       if (next === undefined) return others.length > 0 ? 'keep' : 'refuse';

@@ -1,11 +1,11 @@
 /** `switchgear status`: breakers, tasks, budgets, orders and open cards of every process on a store. */
 
-import { noOrders, type Order, type Orders, ordersOf, standing } from '../../coordination/operator-orders.ts';
+import { activeOrders, noOrders, type Order, type Orders, ordersCell } from '../../coordination/operator-orders.ts';
 import type { Card } from '../../core/card.ts';
 import { hasCounted, type StoredBreaker, storedBreakers } from '../../operator/breakers.ts';
 import { budgetWords, type StoredBudget, storedBudgets } from '../../operator/budgets.ts';
 import { type KnownTask, knownTasks } from '../../operator/tasks.ts';
-import type { Health } from '../../ports/store.ts';
+import type { StoreHealth } from '../../ports/store.ts';
 import { closeLost } from '../../supervisor/lost-runs.ts';
 import { type Command, exitCodes, readArgs, type Terminal } from '../command.ts';
 import {
@@ -30,7 +30,7 @@ const cardsShown = 1_000;
 /** Everything that is known of a store now. */
 interface Status {
   readonly store: string;
-  readonly health: Health;
+  readonly health: StoreHealth;
   /** The store's time. */
   readonly atMs: number;
   readonly breakers: readonly StoredBreaker[];
@@ -65,7 +65,7 @@ async function look(store: CrossProcessStore, { name }: StoreAddress): Promise<S
   const budgets = await storedBudgets(store);
   const cards = (await shared.read('card/', cardsShown)).map(({ state }) => state as Card);
   const atMs = clock.nowMs();
-  const { halts, pauses, trips } = ordersOf(store).state;
+  const { halts, pauses, trips } = ordersCell(store).state;
   return {
     store: name,
     health: shared.health,
@@ -73,7 +73,7 @@ async function look(store: CrossProcessStore, { name }: StoreAddress): Promise<S
     breakers,
     tasks,
     budgets,
-    orders: { halts: standing(halts, atMs), pauses, trips: standing(trips, atMs) },
+    orders: { halts: activeOrders(halts, atMs), pauses, trips: activeOrders(trips, atMs) },
     cards: cards.filter(({ state }) => state === 'open'),
   };
 }

@@ -1,7 +1,7 @@
 /** `switchgear halt`, `pause` and `resume`: orders to the tasks of every process on a store. */
 
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Orders, ordersOf, withOrder, withoutTarget } from '../../coordination/operator-orders.ts';
+import { type Orders, ordersCell, withOrder, withoutTarget } from '../../coordination/operator-orders.ts';
 import { SwitchgearError } from '../../core/error.ts';
 import type { EntryType } from '../../core/event.ts';
 import { journalEntriesMax } from '../../core/limits.ts';
@@ -83,7 +83,7 @@ function commandOf(kind: Kind, usage: readonly string[]): Command {
         const isSent = await give(store, address, body, (orders, atMs) =>
           kind.change(orders, target, body.reason, atMs),
         );
-        if (!isSent) throw nothingPaused(target, ordersOf(store).state);
+        if (!isSent) throw nothingPaused(target, ordersCell(store).state);
         const heard = await answers(store, from, kind, meant, target);
         return tell(kind, target, meant, heard, parsedArgs.switches.has('--json'), terminal);
       });

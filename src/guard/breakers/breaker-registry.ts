@@ -51,7 +51,7 @@ export function breakerAt(
   if (entry === undefined && breakers.size >= breakersMax) evict(runtime);
   const sharing = runtime.store.shared?.breakers;
   const cell = runtime.store.cell(key, () => initialBreaker(settings), sharing?.cell);
-  const control = sharing?.share(own, cell, settings, name, (entry) => publishEntry(runtime, entry)) ?? own;
+  const control = sharing?.bind(own, cell, settings, name, (entry) => publishEntry(runtime, entry)) ?? own;
   if (entry === undefined) {
     entry = { name, agent, cell, cellOwner: 'self', control, settings, shadowed: 0 };
     breakers.set(key, entry);

@@ -14,7 +14,7 @@ import {
 } from '../../core/controls/budget/joint-budget.ts';
 import type { Entry } from '../../core/event.ts';
 import { storeRetryMaxMs } from '../../core/limits.ts';
-import { comeBackAt, isBack } from '../../core/retry-delay.ts';
+import { isRetry, retryTimeAfter } from '../../core/retry-delay.ts';
 import type { JointBudget } from '../../core/settings.ts';
 import type { Stop } from '../../core/verdict.ts';
 import type { Clock } from '../../ports/clock.ts';
@@ -23,7 +23,7 @@ import type {
   CellUpdate,
   Change,
   PendingEntry,
-  Shared,
+  SharedStore,
   Transaction,
   TransactionResult,
 } from '../../ports/store.ts';
@@ -53,7 +53,7 @@ export interface BudgetAllowanceOptions {
 }
 
 export function createBudgetAllowance(
-  shared: Shared,
+  shared: SharedStore,
   clock: Clock,
   budget: JointBudget,
   cell: Cell<BudgetWindow>,
@@ -188,10 +188,10 @@ export function createBudgetAllowance(
    * twice: what nobody came for would stay in hand. Which of those who wait it is does not matter.
    */
   function sendAway(missing: number, atMs: number): number {
-    const known = isBack(waitingCallers[0]?.backAtMs, atMs) ? waitingCallers.shift()! : undefined;
+    const known = isRetry(waitingCallers[0]?.backAtMs, atMs) ? waitingCallers.shift()! : undefined;
     const { amount, question } = known ?? { amount: 0, question: 0 };
     if (missing > amount) want(missing - amount);
-    const backAtMs = comeBackAt(atMs, askedMs);
+    const backAtMs = retryTimeAfter(atMs, askedMs);
     waitingCallers.push({
       backAtMs,
       amount: Math.max(missing, amount),
@@ -217,7 +217,7 @@ export function createBudgetAllowance(
   return {
     take(amount, atMs, kind) {
       if (closed)
-        return notNow(amount, atMs, comeBackAt(atMs, atMs), 'deny', `the ${budget.scope} budget was just replaced`);
+        return notNow(amount, atMs, retryTimeAfter(atMs, atMs), 'deny', `the ${budget.scope} budget was just replaced`);
       roll(atMs);
       if (amount <= left) {
         use(amount);

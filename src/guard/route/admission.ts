@@ -63,9 +63,9 @@ function allowAction(runtime: Runtime, site: CallSite, action: Action, atMs: num
   // What only a shared store can grant is asked for last: nobody else is against the call.
   const taken =
     !isObserving(runtime) &&
-    (runtime.boundRules?.control.take?.(action, atMs) ??
+    (runtime.boundRules?.control.countCall?.(action, atMs) ??
       budgetSet?.take(action, atMs) ??
-      breaker?.control.take?.(action, atMs));
+      breaker?.control.acquireProbe?.(action, atMs));
   if (typeof taken === 'object') {
     return refuse(runtime, site, action, byOne(taken), atMs);
   }

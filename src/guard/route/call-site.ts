@@ -86,9 +86,9 @@ function makeCallSite(runtime: Runtime, target: Target, task: TaskState | undefi
     const cell = workerCell(runtime, session, name);
     const counting = delegation(settings.delegation);
     const control =
-      runtime.store.shared?.workers.share(counting, cell, settings.delegation, place, {
-        held: (body) => redactEntry(runtime, body),
-        say(entry, body) {
+      runtime.store.shared?.workers.bind(counting, cell, settings.delegation, place, {
+        redact: (body) => redactEntry(runtime, body),
+        publish(entry, body) {
           publishEntry(runtime, entry, body);
           // Others may have failed at the same moment: their count is known with the answer of the store.
           const due = counting.check!(cell.state, entry.atMs);
@@ -144,7 +144,7 @@ function bindRules(runtime: Runtime): BoundControl | undefined {
   if (control === undefined) return undefined;
   const cell = runtime.store.cell('rules', () => control.initial(0));
   runtime.boundRules ??= {
-    control: runtime.store.shared?.rules.share(control, runtime.project) ?? control,
+    control: runtime.store.shared?.rules.bind(control, runtime.project) ?? control,
     cell,
     cellOwner: 'self',
   };

@@ -8,10 +8,10 @@ import type { BreakerSettings, Settings } from '../../core/settings.ts';
 import type { Answer, Approver } from '../../ports/approver.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Listener } from '../../ports/journal.ts';
-import type { Obey } from '../../ports/orders.ts';
+import type { ApplyOrders } from '../../ports/orders.ts';
 import type { Budgets, Content, PolicyEngine } from '../../ports/policy.ts';
 import type { Prices } from '../../ports/prices.ts';
-import type { Showing } from '../../ports/published-tasks.ts';
+import type { TaskPublisher } from '../../ports/published-tasks.ts';
 import type { SharedRules } from '../../ports/sharing.ts';
 import type { Store } from '../../ports/store.ts';
 import type { Switchgear, SwitchgearOptions } from '../api.ts';
@@ -71,7 +71,7 @@ export interface Runtime {
 
   /** Grows when settings, rules or controls change: lanes of an earlier one are made anew. */
   epoch: number;
-  boundRules: (BoundControl & { readonly control: Partial<Pick<SharedRules, 'take'>> }) | undefined;
+  boundRules: (BoundControl & { readonly control: Partial<Pick<SharedRules, 'countCall'>> }) | undefined;
   /** The lanes outside any task. */
   readonly callSites: Map<Target, CallSite>;
   readonly targets: Map<string, Target>;
@@ -92,9 +92,9 @@ export interface Runtime {
   /** What is waited for: answers by card, since one may come from elsewhere, and times. Each ends without any. */
   readonly waiting: Map<string | object, (answer?: Answer) => void>;
   /** Carries out what an operator ordered; absent where nobody shares the store. */
-  obey: Obey | undefined;
+  obey: ApplyOrders | undefined;
   /** Writes down for others what changed in the tasks; absent where nobody shares the store. */
-  showing: Showing | undefined;
+  showing: TaskPublisher | undefined;
   /** What is said once: that a call has no task, that a model has no price. */
   readonly reportedOnce: Set<string>;
   ids: number;

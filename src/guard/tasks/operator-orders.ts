@@ -1,14 +1,14 @@
 /** Orders of an operator reach a gear here, where others share its store. */
 
-import type { Obey } from '../../ports/orders.ts';
+import type { ApplyOrders } from '../../ports/orders.ts';
 import type { Runtime } from '../runtime/runtime.ts';
 import { haltByOperator } from './halt.ts';
 import type { TaskState } from './task.ts';
 import { pauseTask, resumeTask } from './task-tree.ts';
 
 /** How this gear obeys; undefined where nobody else can say anything. */
-export function subscribeToOrders(runtime: Runtime): Obey | undefined {
-  return runtime.store.shared?.orders<TaskState>({
+export function subscribeToOrders(runtime: Runtime): ApplyOrders | undefined {
+  return runtime.store.shared?.subscribeToOrders<TaskState>({
     tasks: runtime.tasks,
     halt: (task, reason) => haltByOperator(runtime, [task], reason),
     pause: (task) => pauseTask(runtime, task),

@@ -13,7 +13,7 @@ import { freezeTask, thawTask } from '../../guard/tasks/task-transfer.ts';
 import { endTask } from '../../guard/tasks/task-tree.ts';
 import { systemClock, wait } from '../../platform/system-clock.ts';
 import { freshName } from '../../platform/unique-id.ts';
-import type { Cell, Change, Shared, Store } from '../../ports/store.ts';
+import type { Cell, Change, SharedStore, Store } from '../../ports/store.ts';
 import { type HookTask, noSession, type SessionState, sessionKey, taskKey } from './session-state.ts';
 
 /** A task in hand, with what hooks keep beside it. */
@@ -36,7 +36,7 @@ export type Held = { -readonly [K in keyof HeldTask]: HeldTask[K] };
 
 export interface DeskOptions {
   readonly runtime: Runtime;
-  readonly store: Store & { readonly shared: Shared };
+  readonly store: Store & { readonly shared: SharedStore };
   /** What the state of this conversation is kept under. */
   readonly desk: string;
   /** Whether somebody else tells of its tasks: a run around it. */

@@ -1,33 +1,33 @@
 /** How a store is, told to whoever watches: degraded once, recovered once, and hints in between. */
 
-import type { Health, Hint } from '../../ports/store.ts';
+import type { StoreHealth, StoreHint } from '../../ports/store.ts';
 
-export interface Pulse {
-  readonly health: Health;
+export interface HealthMonitor {
+  readonly health: StoreHealth;
   degrade(reason: string): void;
   recover(reason: string): void;
   /** Something was lost, and the store goes on: both are said, as soon as whoever found it out is done. */
-  alarm(lost: string, goesOn: string): void;
-  hint(hint: Hint): void;
-  watch(listener: (hint: Hint) => void): () => void;
-  readonly watched: boolean;
+  reportLoss(lost: string, recovery: string): void;
+  hint(hint: StoreHint): void;
+  watch(listener: (hint: StoreHint) => void): () => void;
+  readonly isWatched: boolean;
 }
 
 /** Says that a cell could not be read. Its text stays until somebody writes the cell again. */
-export function sayUnreadable(pulse: Pulse, key: string, isKnown: boolean): void {
+export function reportUnreadableCell(monitor: HealthMonitor, key: string, isKnown: boolean): void {
   const lost = `what is stored under ${JSON.stringify(key)} cannot be read, and was not written by Switchgear`;
-  const goesOn = isKnown ? 'goes on with what it saw of it before' : 'begins anew: what others counted there is lost';
-  pulse.alarm(lost, `this process ${goesOn}, and writes over it`);
+  const recovery = isKnown ? 'goes on with what it saw of it before' : 'begins anew: what others counted there is lost';
+  monitor.reportLoss(lost, `this process ${recovery}, and writes over it`);
 }
 
-export function createPulse(): Pulse {
-  let health: Health = { state: 'shared', reason: 'the store answers' };
-  const listeners = new Set<(hint: Hint) => void>();
+export function createHealthMonitor(): HealthMonitor {
+  let health: StoreHealth = { state: 'shared', reason: 'the store answers' };
+  const listeners = new Set<(hint: StoreHint) => void>();
 
-  function hint(given: Hint): void {
+  function hint(storeHint: StoreHint): void {
     for (const listener of listeners) {
       try {
-        listener(given);
+        listener(storeHint);
       } catch {
         // Whoever watches cannot break the store; what it should have seen, the next poll shows it.
       }
@@ -38,7 +38,7 @@ export function createPulse(): Pulse {
     get health() {
       return health;
     },
-    get watched() {
+    get isWatched() {
       return listeners.size > 0;
     },
     degrade(reason) {
@@ -51,10 +51,10 @@ export function createPulse(): Pulse {
       health = { state: 'shared', reason };
       hint({ type: 'recovered', reason });
     },
-    alarm(lost, goesOn) {
+    reportLoss(lost, recovery) {
       setImmediate(() => {
         hint({ type: 'degraded', reason: lost });
-        if (health.state === 'shared') hint({ type: 'recovered', reason: goesOn });
+        if (health.state === 'shared') hint({ type: 'recovered', reason: recovery });
       });
     },
     hint,

@@ -8,9 +8,9 @@ import type { Entry } from '../../core/event.ts';
 import { cardKeepMs, storedEntriesMax, storedKeysMax, storeGraceMs, storePollMs } from '../../core/limits.ts';
 import { every, machineClock } from '../../platform/machine-clock.ts';
 import type { Clock } from '../../ports/clock.ts';
-import type { CellOptions, Shared, Store, Transaction, WindowCount } from '../../ports/store.ts';
+import type { CellOptions, SharedStore, Store, Transaction, WindowCount } from '../../ports/store.ts';
 import { createViews, readText } from '../cells/cell-views.ts';
-import { createPulse, sayUnreadable } from '../cells/store-health.ts';
+import { createHealthMonitor, reportUnreadableCell } from '../cells/store-health.ts';
 import { cardPrefix, laterCard, putCardUpdate } from '../cells/transaction-plan.ts';
 import { officialClient } from './client.ts';
 import { createLink, defaultDeadlineMs, type Link, type RedisClient, type Reply, type Run } from './connection.ts';
@@ -44,7 +44,7 @@ export interface RedisOptions {
   readonly clock?: Clock;
 }
 
-export type RedisStore = Store & { readonly shared: Shared };
+export type RedisStore = Store & { readonly shared: SharedStore };
 
 /** Opens the store. One that is away is degraded from the start, and says so; one that refuses us throws. */
 export async function redisStore(options: RedisOptions): Promise<RedisStore> {
@@ -57,9 +57,9 @@ export async function redisStore(options: RedisOptions): Promise<RedisStore> {
   }
   const client = options.client ?? (await officialClient(options.url));
   const names = namesOf(prefix);
-  const pulse = createPulse();
-  const views = createViews((key, isKnown) => sayUnreadable(pulse, key, isKnown));
-  const memory = createMemory(views, pulse);
+  const monitor = createHealthMonitor();
+  const views = createViews((key, isKnown) => reportUnreadableCell(monitor, key, isKnown));
+  const memory = createMemory(views, monitor);
   const time = redisTime();
   const clock = options.clock ?? time.clock;
   const process = `r${randomUUID().slice(0, 13)}`;
@@ -80,13 +80,13 @@ export async function redisStore(options: RedisOptions): Promise<RedisStore> {
     up() {
       void writer.deliver().then(() => {
         if (!link.isUp) return;
-        if (writer.missed > 0) pulse.degrade(fullReason);
-        else pulse.recover('Redis answers again, and heard what it missed');
+        if (writer.missed > 0) monitor.degrade(fullReason);
+        else monitor.recover('Redis answers again, and heard what it missed');
       });
     },
     down(reason) {
       writer.lineLost();
-      pulse.degrade(reason);
+      monitor.degrade(reason);
     },
     heard: (message) => hints.heard(message),
   });
@@ -106,8 +106,8 @@ export async function redisStore(options: RedisOptions): Promise<RedisStore> {
     heard: hear,
     changed: hints.changed,
     full(isFull) {
-      if (isFull) pulse.degrade(fullReason);
-      else if (link.isUp) pulse.recover('the store has room again, and heard what it missed');
+      if (isFull) monitor.degrade(fullReason);
+      else if (link.isUp) monitor.recover('the store has room again, and heard what it missed');
     },
   });
 
@@ -184,7 +184,7 @@ export async function redisStore(options: RedisOptions): Promise<RedisStore> {
     const known = memory.marks.get(key);
     return known === undefined || known.oldestMs <= atMs - keepMs - keepMs ? { count: 0, oldestMs: atMs } : known;
   };
-  const health = () => pulse.health;
+  const health = () => monitor.health;
   const sharing = createSharing({ process, clock, cell: open, health, commitNow, commit, counter, windowCount });
 
   /** Whether nothing is on its way that could arrive now. */
@@ -192,13 +192,13 @@ export async function redisStore(options: RedisOptions): Promise<RedisStore> {
     return !link.isUp || [journal.waiting, writer.active, writer.kept, hints.waiting].every((count) => count === 0);
   }
 
-  const shared: Shared = {
+  const shared: SharedStore = {
     process,
     get secret() {
       return memory.secret;
     },
     get health() {
-      return pulse.health;
+      return monitor.health;
     },
     refresh() {},
     commitNow: writer.commitNow,
@@ -206,8 +206,8 @@ export async function redisStore(options: RedisOptions): Promise<RedisStore> {
     breakers: sharing.breakers,
     workers: sharing.workers,
     rules: sharing.rules,
-    orders: sharing.orders,
-    show: sharing.show,
+    subscribeToOrders: sharing.subscribeToOrders,
+    publishTasks: sharing.publishTasks,
     lease: sharing.lease,
     counter,
     windowCount,
@@ -228,8 +228,8 @@ export async function redisStore(options: RedisOptions): Promise<RedisStore> {
         ([id, [, text]]) => ({ seq: Number.parseInt(id, 10), ...(JSON.parse(text!) as object) }) as unknown as Entry,
       );
     },
-    watch: pulse.watch,
-    letGo: views.forget,
+    watch: monitor.watch,
+    evict: views.forget,
     settled: () =>
       new Promise((resolve) => {
         const look = () => {

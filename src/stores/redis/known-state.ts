@@ -4,7 +4,7 @@ import { knownCellsMax } from '../../core/limits.ts';
 import type { WindowCount } from '../../ports/store.ts';
 import type { Known, Views } from '../cells/cell-views.ts';
 import { createMadeMarks, type MadeMarks } from '../cells/own-marks.ts';
-import type { Pulse } from '../cells/store-health.ts';
+import type { HealthMonitor } from '../cells/store-health.ts';
 
 export interface Memory {
   readonly cells: ReadonlyMap<string, Known>;
@@ -23,7 +23,7 @@ export interface Memory {
   learn(key: string, version: number, text: string | undefined): void;
 }
 
-export function createMemory(views: Views, pulse: Pulse): Memory {
+export function createMemory(views: Views, monitor: HealthMonitor): Memory {
   const cells = new Map<string, Known>();
   const totals = new Map<string, number>();
   const marks = new Map<string, WindowCount>();
@@ -44,7 +44,7 @@ export function createMemory(views: Views, pulse: Pulse): Memory {
       if (cells.size > knownCellsMax) cells.delete(cells.keys().next().value!);
       for (const map of [totals, marks]) if (map.size > knownCellsMax) map.delete(map.keys().next().value!);
       const view = views.all.get(key);
-      if (view !== undefined && views.learn(view, version, text)) pulse.hint({ type: 'cell-changed', key });
+      if (view !== undefined && views.learn(view, version, text)) monitor.hint({ type: 'cell-changed', key });
     },
   };
 }

@@ -2,7 +2,7 @@
 
 import { storeBatchMax } from '../../core/limits.ts';
 import { machineClock } from '../../platform/machine-clock.ts';
-import type { Stored } from '../../ports/store.ts';
+import type { StoredCell } from '../../ports/store.ts';
 import { readText, type Views } from '../cells/cell-views.ts';
 import { cardPrefix, laterCard } from '../cells/transaction-plan.ts';
 import type { Reply, Run } from './connection.ts';
@@ -61,14 +61,14 @@ async function cellsOf({ run, names, hear }: Reading, keys: readonly string[]) {
 }
 
 /** What is stored under keys that begin so. */
-export async function readCells(reading: Reading, prefix: string, most: number): Promise<readonly Stored[]> {
+export async function readCells(reading: Reading, prefix: string, most: number): Promise<readonly StoredCell[]> {
   await pollStore(reading);
   const keys = [...reading.memory.cells]
     .filter(([key, { text }]) => key.startsWith(prefix) && text !== undefined)
     .map(([key]) => key)
     .sort()
     .slice(0, most);
-  const stored: Stored[] = [];
+  const stored: StoredCell[] = [];
   for (let at = 0; at < keys.length; at += storeBatchMax) {
     const batch = keys.slice(at, at + storeBatchMax);
     const found = await cellsOf(reading, batch);

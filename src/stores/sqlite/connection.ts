@@ -5,9 +5,9 @@ import type { Entry } from '../../core/event.ts';
 import { machineClock } from '../../platform/machine-clock.ts';
 import { machineTime, type SavedTime } from '../../platform/machine-time.ts';
 import type { Clock } from '../../ports/clock.ts';
-import type { Stored } from '../../ports/store.ts';
+import type { StoredCell } from '../../ports/store.ts';
 import { readText, type Views } from '../cells/cell-views.ts';
-import type { Pulse } from '../cells/store-health.ts';
+import type { HealthMonitor } from '../cells/store-health.ts';
 import { sentenceOf, troubleOf } from './errors.ts';
 import { inodeOf, type OpenFile, openFile, setAside, sumOf } from './file.ts';
 import { entriesOf } from './journal-rows.ts';
@@ -27,7 +27,7 @@ export interface Session {
   once(key: string, make: () => string): string;
   readonly made: ReadonlyMap<string, string>;
   saveTime(): void;
-  read(prefix: string, most: number): readonly Stored[];
+  read(prefix: string, most: number): readonly StoredCell[];
   /** Entries from a number on; of more than `most` the newest, or the first. */
   entries(fromSeq: number, most: number, newest: boolean): readonly Entry[];
   close(): void;
@@ -37,11 +37,11 @@ export interface SessionOptions {
   readonly path: string;
   readonly verify: boolean;
   readonly views: Views;
-  readonly pulse: Pulse;
+  readonly monitor: HealthMonitor;
   readonly clock: Clock | undefined;
 }
 
-export function createSession({ path, verify, views, pulse, clock: given }: SessionOptions): Session {
+export function createSession({ path, verify, views, monitor, clock: given }: SessionOptions): Session {
   let file: OpenFile = openFile(path, verify);
   const made = new Map<string, string>();
   const saved = readTime();
@@ -62,8 +62,8 @@ export function createSession({ path, verify, views, pulse, clock: given }: Sess
 
   function sayAside(aside: string): void {
     const reason = `the file was damaged and is kept as ${JSON.stringify(aside)}; the store began anew`;
-    pulse.degrade(reason);
-    machineClock.after(0, () => pulse.recover(reason));
+    monitor.degrade(reason);
+    machineClock.after(0, () => monitor.recover(reason));
   }
 
   function reopen(): void {
@@ -80,7 +80,7 @@ export function createSession({ path, verify, views, pulse, clock: given }: Sess
   function trouble(error: unknown): boolean {
     if (closed) return false;
     if (troubleOf(error) !== 'damaged') {
-      pulse.degrade(sentenceOf(error, path));
+      monitor.degrade(sentenceOf(error, path));
       return false;
     }
     try {
@@ -89,7 +89,7 @@ export function createSession({ path, verify, views, pulse, clock: given }: Sess
       if (aside !== undefined) sayAside(aside);
       return true;
     } catch (again) {
-      pulse.degrade(sentenceOf(again, path));
+      monitor.degrade(sentenceOf(again, path));
       return false;
     }
   }
@@ -120,7 +120,7 @@ export function createSession({ path, verify, views, pulse, clock: given }: Sess
         reopen();
         return true;
       } catch (error) {
-        pulse.degrade(sentenceOf(error, path));
+        monitor.degrade(sentenceOf(error, path));
         return false;
       }
     },

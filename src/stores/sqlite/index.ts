@@ -8,9 +8,9 @@ import { journalEntriesMax, lockWaitMs, storedKeysMax, storePollMs } from '../..
 import { every } from '../../platform/machine-clock.ts';
 import { freshName } from '../../platform/unique-id.ts';
 import type { Clock } from '../../ports/clock.ts';
-import type { CellOptions, Shared, Store, Transaction, WindowCount } from '../../ports/store.ts';
+import type { CellOptions, SharedStore, Store, Transaction, WindowCount } from '../../ports/store.ts';
 import { createViews } from '../cells/cell-views.ts';
-import { createPulse, sayUnreadable } from '../cells/store-health.ts';
+import { createHealthMonitor, reportUnreadableCell } from '../cells/store-health.ts';
 import { cardPrefix, laterCard, putCardUpdate } from '../cells/transaction-plan.ts';
 import { createCheckpoints } from './checkpoint.ts';
 import { createSession } from './connection.ts';
@@ -34,18 +34,18 @@ export interface SqliteOptions {
   readonly clock?: Clock;
 }
 
-export type SqliteStore = Store & { readonly shared: Shared };
+export type SqliteStore = Store & { readonly shared: SharedStore };
 
 export function sqliteStore(options: SqliteOptions): SqliteStore {
   checkOptions(options);
   const { path, waitMs = lockWaitMs, verify = true, isBrief = false } = options;
   const bytes = (options.retain?.megabytes ?? 64) * 1_048_576;
   const retain = { days: options.retain?.days ?? 30, bytes, cells: options.keysMax ?? storedKeysMax };
-  const pulse = createPulse();
-  const views = createViews((key, isKnown) => sayUnreadable(pulse, key, isKnown));
-  const session = createSession({ path, verify, views, pulse, clock: options.clock });
+  const monitor = createHealthMonitor();
+  const views = createViews((key, isKnown) => reportUnreadableCell(monitor, key, isKnown));
+  const session = createSession({ path, verify, views, monitor, clock: options.clock });
   const checkpoints = createCheckpoints(path);
-  const writer = createWriter({ session, views, pulse, waitMs, lookAfterLog: checkpoints.look });
+  const writer = createWriter({ session, views, monitor, waitMs, lookAfterLog: checkpoints.look });
   const process = `p${freshName()}`;
   const secret = session.once(secretKey, madeSecret);
   let closed = false;
@@ -74,7 +74,7 @@ export function sqliteStore(options: SqliteOptions): SqliteStore {
   const counter = (key: string) => session.attempt((runner) => runner.counter(key)) ?? 0;
   const commitNow = (transaction: Transaction) => writer.commitNow(transaction).result;
   const { clock } = session;
-  const health = () => pulse.health;
+  const health = () => monitor.health;
   const windowCount = (key: string, atMs: number, keepMs: number): WindowCount =>
     session.attempt((runner) => runner.windowCount(key, atMs, keepMs)) ?? { count: 0, oldestMs: atMs };
   const sharing = createSharing({
@@ -88,11 +88,11 @@ export function sqliteStore(options: SqliteOptions): SqliteStore {
     windowCount,
   });
 
-  const shared: Shared = {
+  const shared: SharedStore = {
     process,
     secret,
     get health() {
-      return pulse.health;
+      return monitor.health;
     },
     refresh: writer.refresh,
     commitNow,
@@ -100,8 +100,8 @@ export function sqliteStore(options: SqliteOptions): SqliteStore {
     breakers: sharing.breakers,
     workers: sharing.workers,
     rules: sharing.rules,
-    orders: sharing.orders,
-    show: sharing.show,
+    subscribeToOrders: sharing.subscribeToOrders,
+    publishTasks: sharing.publishTasks,
     lease: sharing.lease,
     counter,
     windowCount,
@@ -110,8 +110,8 @@ export function sqliteStore(options: SqliteOptions): SqliteStore {
       writer.flush();
       return session.entries(fromSeq, most, false);
     },
-    watch: pulse.watch,
-    letGo: views.forget,
+    watch: monitor.watch,
+    evict: views.forget,
     settled: writer.settled,
   };
 

@@ -11,7 +11,7 @@ const tracesPerRow = 32;
 type Row = Readonly<Record<string, SQLOutputValue>>;
 
 /** A row that some share has the number of the last: their places, then each with its time and which place it is. */
-type Shared = [readonly EntryPlace[], ...(readonly [atMs: number, place: number, body: object])[]];
+type TraceRow = [readonly EntryPlace[], ...(readonly [atMs: number, place: number, body: object])[]];
 
 /** What becomes one row. */
 interface Lines {
@@ -67,9 +67,9 @@ function isSame(a: EntryPlace, b: EntryPlace): boolean {
 
 /** The entries of a row, in their order. */
 export function entriesOf({ seq, atMs, wallMs, entry }: Row): readonly Entry[] {
-  const said = JSON.parse(String(entry)) as Shared | object;
+  const said = JSON.parse(String(entry)) as TraceRow | object;
   if (!Array.isArray(said)) return [{ seq, atMs, wallMs, ...said } as unknown as Entry];
-  const [places, ...lines] = said as Shared;
+  const [places, ...lines] = said as TraceRow;
   const first = Number(seq) - lines.length + 1;
   return lines.map(
     ([at, place, body], after) =>

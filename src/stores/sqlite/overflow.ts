@@ -3,7 +3,7 @@
 import { queuedTransactionsMax } from '../../core/limits.ts';
 import type { Transaction, TransactionResult } from '../../ports/store.ts';
 import type { Views } from '../cells/cell-views.ts';
-import type { Pulse } from '../cells/store-health.ts';
+import type { HealthMonitor } from '../cells/store-health.ts';
 import { countHere, type Refused } from '../cells/transaction-plan.ts';
 
 export interface FileRoom {
@@ -20,7 +20,7 @@ const reason =
   'the store is full: there are as many cells as keysMax says, and what is new counts in this process alone; ' +
   'raise keysMax, or use another file';
 
-export function createFileRoom(views: Views, pulse: Pulse): FileRoom {
+export function createFileRoom(views: Views, monitor: HealthMonitor): FileRoom {
   const missed = new Set<Transaction>();
   const keys = new Set<string>();
 
@@ -39,7 +39,7 @@ export function createFileRoom(views: Views, pulse: Pulse): FileRoom {
       keys.add(result.key);
       missed.add(transaction);
       if (missed.size > queuedTransactionsMax) missed.delete(missed.values().next().value!);
-      pulse.degrade(reason);
+      monitor.degrade(reason);
       return { status: 'queued' };
     },
     again() {

@@ -6,7 +6,7 @@ import { machineClock } from '../../platform/machine-clock.ts';
 import type { PendingEntry, Transaction, TransactionResult } from '../../ports/store.ts';
 import type { Views } from '../cells/cell-views.ts';
 import { createMadeMarks } from '../cells/own-marks.ts';
-import type { Pulse } from '../cells/store-health.ts';
+import type { HealthMonitor } from '../cells/store-health.ts';
 import { confirmTransactions, countHere, isBehind, touchesCards } from '../cells/transaction-plan.ts';
 import type { Session } from './connection.ts';
 import { codeOf, sentenceOf, troubleOf } from './errors.ts';
@@ -35,7 +35,7 @@ export interface Writer {
 export interface WriterOptions {
   readonly session: Session;
   readonly views: Views;
-  readonly pulse: Pulse;
+  readonly monitor: HealthMonitor;
   readonly waitMs: number;
   /** Looks after the log; true where it is too long to go on. */
   lookAfterLog(): boolean;
@@ -54,11 +54,11 @@ function lateOne(transaction: Transaction): Waiting {
   return { transaction, sinceMs: machineClock.nowMs(), done: undefined };
 }
 
-export function createWriter({ session, views, pulse, waitMs, lookAfterLog }: WriterOptions): Writer {
+export function createWriter({ session, views, monitor, waitMs, lookAfterLog }: WriterOptions): Writer {
   let waiting: Waiting[] = [];
   const traces = createTraces(() => schedule(0));
   let drops: string[] = [];
-  const room = createFileRoom(views, pulse);
+  const room = createFileRoom(views, monitor);
   let scheduled = false;
   let tries = 0;
   let provisional = 0;
@@ -92,7 +92,7 @@ export function createWriter({ session, views, pulse, waitMs, lookAfterLog }: Wr
   }
 
   function tell(changed: readonly string[]): void {
-    if (pulse.watched) for (const key of changed) pulse.hint({ type: 'cell-changed', key });
+    if (monitor.isWatched) for (const key of changed) monitor.hint({ type: 'cell-changed', key });
   }
 
   function run(transaction: Transaction): Ran {
@@ -149,7 +149,7 @@ export function createWriter({ session, views, pulse, waitMs, lookAfterLog }: Wr
   }
 
   function recovered(): void {
-    if (!room.isMissed) pulse.recover('the store answers again');
+    if (!room.isMissed) monitor.recover('the store answers again');
   }
 
   function failed(error: unknown): void {
@@ -220,7 +220,7 @@ export function createWriter({ session, views, pulse, waitMs, lookAfterLog }: Wr
         stay.push({ ...one, done: undefined });
         one.done({ status: 'queued' });
       } else one.done({ status: 'unavailable', reason });
-      pulse.degrade(reason);
+      monitor.degrade(reason);
     }
     waiting = stay;
     traces.hold();
@@ -281,7 +281,7 @@ export function createWriter({ session, views, pulse, waitMs, lookAfterLog }: Wr
     settled: () =>
       new Promise((resolve) => {
         const look = () => {
-          if (waiting.length + traces.size + drops.length === 0 || closed || pulse.health.state === 'degraded')
+          if (waiting.length + traces.size + drops.length === 0 || closed || monitor.health.state === 'degraded')
             resolve();
           else machineClock.after(1, look, true);
         };

@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
 import { emptyWindow } from '../../../src/core/controls/budget/joint-budget.ts';
 import { createBudgetAllowance } from '../../../src/guard/budgets/allowance.ts';
-import type { Shared, Transaction, TransactionResult } from '../../../src/ports/store.ts';
+import type { SharedStore, Transaction, TransactionResult } from '../../../src/ports/store.ts';
 import { simulatedClock } from '../../../src/testing/simulated-clock.ts';
 
 /** A purse on a store that answers when it is told to. */
@@ -27,7 +27,7 @@ function pursed() {
       transaction.queueIfUnavailable ? carryOut(transaction) : { status: 'unavailable', reason: 'it takes a moment' },
     commit: (transaction: Transaction) =>
       new Promise((resolve) => questions.push(() => resolve(carryOut(transaction)))),
-  } as unknown as Shared;
+  } as unknown as SharedStore;
   const options = { keepMs: undefined, notes: () => [], say() {} };
   const purse = createBudgetAllowance(shared, clock, { scope: 'global', unit: 'calls', limit: 30 }, cell, options);
   return {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createViews } from '../../../src/stores/cells/cell-views.ts';
-import { createPulse } from '../../../src/stores/cells/store-health.ts';
+import { createHealthMonitor } from '../../../src/stores/cells/store-health.ts';
 import type { Link } from '../../../src/stores/redis/connection.ts';
 import { createHints } from '../../../src/stores/redis/hints.ts';
 import { createMemory } from '../../../src/stores/redis/known-state.ts';
@@ -9,7 +9,7 @@ import { createMemory } from '../../../src/stores/redis/known-state.ts';
 function process(line: string, send: (args: readonly string[]) => void) {
   const memory = createMemory(
     createViews(() => {}),
-    createPulse(),
+    createHealthMonitor(),
   );
   memory.born = 'store';
   memory.line = line;

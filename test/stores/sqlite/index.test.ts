@@ -6,7 +6,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { after, test } from 'node:test';
 import { SwitchgearError } from '../../../src/core/error.ts';
 import { machineTime } from '../../../src/platform/machine-time.ts';
-import type { Change, Hint } from '../../../src/ports/store.ts';
+import type { Change, StoreHint } from '../../../src/ports/store.ts';
 import { sqliteStore } from '../../../src/stores/sqlite/index.ts';
 import { migrate, migrations, versionOf } from '../../../src/stores/sqlite/schema.ts';
 import { simulatedClock, storeSuite } from '../../../src/testing/index.ts';
@@ -114,7 +114,7 @@ test('a file that is no database is set aside, never deleted, and the store says
   mkdirSync(join(path, '..'));
   writeFileSync(path, 'these bytes are nobody’s database '.repeat(200));
   const store = sqliteStore({ path });
-  const hints: Hint[] = [];
+  const hints: StoreHint[] = [];
   store.shared.watch((hint) => hints.push(hint));
   const [aside] = readdirSync(join(path, '..')).filter((name) => name.includes('.damaged-'));
   assert.ok(aside);

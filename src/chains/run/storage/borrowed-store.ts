@@ -1,6 +1,6 @@
 /** A store as one gear among several sees it: what that gear lets go of stays open for the others. */
 
-import type { Shared, Store } from '../../../ports/store.ts';
+import type { SharedStore, Store } from '../../../ports/store.ts';
 
 export interface BorrowedStore {
   readonly store: Store;
@@ -11,7 +11,7 @@ export interface BorrowedStore {
 export function borrowStore(store: Store): BorrowedStore {
   const unwatchers: (() => void)[] = [];
   const { shared } = store;
-  const watch: Shared['watch'] = (listener) => {
+  const watch: SharedStore['watch'] = (listener) => {
     const unwatch = shared!.watch(listener);
     unwatchers.push(unwatch);
     return unwatch;

@@ -65,7 +65,7 @@ export async function change(store: Store, changes: Changes, onEntry: EntryListe
     },
   });
   const result = await shared.commit({ changes: all, onCommitted: (entries) => entries.forEach(onEntry) });
-  for (const { key, letGo } of values) if (letGo) shared.letGo?.(key);
+  for (const { key, letGo } of values) if (letGo) shared.evict?.(key);
   switch (result.status) {
     case 'committed':
       return { status: 'committed' };
