@@ -135,7 +135,7 @@ export const storeBatchMax = 200;
 /** Leases on sums that a process holds. */
 export const leasesMax = 10_000;
 /** Marks in windows that a process remembers, for a store that forgets. */
-export const madeMarksMax = 10_000;
+export const ownMarksMax = 10_000;
 /** How long a probe waits for a call after it was granted, and successes that wait for the next failure. */
 export const grantKeepMs = 1_000;
 /** The same where the caller could not wait and comes back at its own pace; doubled while that is too soon, up to. */

@@ -8,7 +8,7 @@ import { createClient } from 'redis';
 import type { Entry } from '../../src/core/event.ts';
 import { createSwitchgear, refusalOf } from '../../src/index.ts';
 import { redisStore } from '../../src/stores/redis/index.ts';
-import { sumOf } from '../../src/stores/sqlite/file.ts';
+import { checksumOf } from '../../src/stores/sqlite/file.ts';
 import { type SqliteStore, sqliteStore } from '../../src/stores/sqlite/index.ts';
 import { blockOf } from '../../src/stores/sqlite/schema.ts';
 import { storePlace, until } from './both-stores.ts';
@@ -32,7 +32,7 @@ const kinds: Readonly<Record<string, Kind>> = {
         version,
         blockOf(version),
         text,
-        sumOf(key, version, text),
+        checksumOf(key, version, text),
         key,
       );
       db.close();

@@ -10,13 +10,13 @@ export interface View {
   text: string | undefined;
   /** Deals that count here and that the store has not confirmed, in their order; and what they make of the text. */
   pending: Set<Transaction>;
-  own: string | undefined;
+  localText: string | undefined;
   /** What is known has changed: the state is made anew when somebody looks. */
-  outdate(): void;
+  markStale(): void;
   /** The last text that could be read. */
-  sound: string | undefined;
+  lastReadable: string | undefined;
   /** With what to go on where a text cannot be read; it is told, once for each version. */
-  goOn(): unknown;
+  recoverState(): unknown;
 }
 
 export interface Views {
@@ -26,23 +26,23 @@ export interface Views {
     key: string,
     initial: () => S,
     options: CellOptions<S> | undefined,
-    known: () => Known | undefined,
+    readKnown: () => KnownCell | undefined,
   ): { readonly cell: Cell<S> };
   /** Learns what is stored now; false where that was known. */
-  learn(view: View, version: number, text: string | undefined): boolean;
-  forget(key: string): void;
+  setStored(view: View, version: number, text: string | undefined): boolean;
+  remove(key: string): void;
   clear(): void;
   /** The state that was written last, as nobody else has it: whoever changes the same cell next need not read it. */
-  spare: Spare | undefined;
+  reusable: ReusableState | undefined;
 }
 
-export interface Spare {
+export interface ReusableState {
   readonly view: View;
   readonly text: string;
   readonly state: unknown;
 }
 
-export interface Known {
+export interface KnownCell {
   readonly version: number;
   /** Undefined where it was dropped. */
   readonly text: string | undefined;
@@ -59,130 +59,135 @@ interface CellView extends View {
   state: unknown;
   version: number;
   /** What was looked at last, and whether it still is what is known; undefined = never looked at. */
-  seen: unknown;
+  cached: unknown;
   isFresh: boolean | undefined;
 }
 
 /** What all views have in common: there are very many of them, and closures for each would be heavy. */
-const face = {
+const viewPrototype = {
   get cell() {
     return this;
   },
   get state(): unknown {
     const view = this as unknown as CellView;
-    if (view.isFresh !== true) look(view);
-    return view.seen;
+    if (view.isFresh !== true) refreshState(view);
+    return view.cached;
   },
   set state(state: unknown) {
     const view = this as unknown as CellView;
-    view.seen = state;
+    view.cached = state;
     view.isFresh = true;
   },
-  outdate() {
+  markStale() {
     const view = this as unknown as CellView;
     if (view.isFresh === true) view.isFresh = false;
   },
 };
 
 /** Hears of a text that cannot be read, and whether this process saw the cell before. */
-export type Unreadable = (key: string, isKnown: boolean) => void;
+export type OnUnreadable = (key: string, isKnown: boolean) => void;
 
 /** The face of the views of one store. */
-function taskHandle(unreadable: Unreadable): object {
-  const told = new WeakMap<CellView, number>();
+function taskHandle(onUnreadable: OnUnreadable): object {
+  const reportedVersions = new WeakMap<CellView, number>();
   return {
-    __proto__: face,
-    goOn(): unknown {
+    __proto__: viewPrototype,
+    recoverState(): unknown {
       const view = this as unknown as CellView;
-      if (told.get(view) !== view.version) unreadable(view.key, view.sound !== undefined);
-      told.set(view, view.version);
-      return view.sound === undefined ? view.initial() : JSON.parse(view.sound);
+      if (reportedVersions.get(view) !== view.version) onUnreadable(view.key, view.lastReadable !== undefined);
+      reportedVersions.set(view, view.version);
+      return view.lastReadable === undefined ? view.initial() : JSON.parse(view.lastReadable);
     },
   };
 }
 
 function createView(
-  own: object,
+  prototype: object,
   key: string,
   initial: () => unknown,
   options: CellOptions<unknown> = noOptions,
 ): CellView {
   return {
-    __proto__: own,
+    __proto__: prototype,
     key,
     initial,
     options,
     version: 0,
     text: undefined,
-    sound: undefined,
-    own: undefined,
+    lastReadable: undefined,
+    localText: undefined,
     pending: nothingPending,
-    seen: undefined,
+    cached: undefined,
     isFresh: undefined,
   } as never;
 }
 
-function look(view: CellView): void {
+function refreshState(view: CellView): void {
   const { adopt } = view.options;
   const isFirst = view.isFresh === undefined;
-  const state = stateOf(view, view.own);
-  const isInitial = isFirst && view.own === undefined;
-  view.state = adopt === undefined || isInitial ? state : adopt(isFirst ? view.initial() : view.seen, state);
+  const state = parseState(view, view.localText);
+  const isInitial = isFirst && view.localText === undefined;
+  view.state = adopt === undefined || isInitial ? state : adopt(isFirst ? view.initial() : view.cached, state);
 }
 
-export function createViews(unreadable: Unreadable): Views {
+export function createViews(onUnreadable: OnUnreadable): Views {
   const all = new Map<string, CellView>();
-  const own = taskHandle(unreadable);
+  const prototype = taskHandle(onUnreadable);
 
-  function learn(view: View, version: number, text: string | undefined): boolean {
+  function setStored(view: View, version: number, text: string | undefined): boolean {
     if (version <= view.cell.version) return false;
     view.cell.version = version;
     view.text = text;
-    show(view);
+    recompute(view);
     return true;
   }
 
   return {
     all,
-    open<S>(key: string, initial: () => S, options: CellOptions<S> | undefined, known: () => Known | undefined) {
+    open<S>(
+      key: string,
+      initial: () => S,
+      options: CellOptions<S> | undefined,
+      readKnown: () => KnownCell | undefined,
+    ) {
       let view = all.get(key);
       if (view === undefined) {
-        view = createView(own, key, initial, options as CellOptions<unknown> | undefined);
+        view = createView(prototype, key, initial, options as CellOptions<unknown> | undefined);
         all.set(key, view);
-        const stored = known();
-        if (stored !== undefined) learn(view, stored.version, stored.text);
+        const stored = readKnown();
+        if (stored !== undefined) setStored(view, stored.version, stored.text);
       }
       return view as unknown as { readonly cell: Cell<S> };
     },
-    learn,
-    forget: (key) => void all.delete(key),
+    setStored,
+    remove: (key) => void all.delete(key),
     clear: () => all.clear(),
-    spare: undefined,
+    reusable: undefined,
   };
 }
 
 /** What was written can be read, and may be changed again without that. */
-export function keepSpare(views: Views, { view, text, state }: Spare): void {
-  view.sound = text;
-  views.spare = state === undefined ? undefined : { view, text, state };
+export function keepReusable(views: Views, { view, text, state }: ReusableState): void {
+  view.lastReadable = text;
+  views.reusable = state === undefined ? undefined : { view, text, state };
 }
 
 /** A state of its own for a step, which may write into it. */
-export function stateFor(views: Views, view: View, text: string | undefined): unknown {
-  const { spare } = views;
-  if (spare?.view !== view || spare.text !== text) return stateOf(view, text);
-  views.spare = undefined;
-  return spare.state;
+export function takeState(views: Views, view: View, text: string | undefined): unknown {
+  const { reusable } = views;
+  if (reusable?.view !== view || reusable.text !== text) return parseState(view, text);
+  views.reusable = undefined;
+  return reusable.state;
 }
 
 /** A state of its own for whoever may write into it. */
-export function stateOf(view: View, text: string | undefined): unknown {
+export function parseState(view: View, text: string | undefined): unknown {
   if (text === undefined) return view.initial();
-  const state = readText(text);
+  const state = parseJson(text);
   // Where a state has parts, nobody of ours writes a word or nothing at all.
   const isState = kindOf(state) === 'object' || kindOf(state) === kindOf(view.initial());
-  if (!isState) return view.goOn();
-  if (text === view.text) view.sound = text;
+  if (!isState) return view.recoverState();
+  if (text === view.text) view.lastReadable = text;
   return state;
 }
 
@@ -191,7 +196,7 @@ function kindOf(value: unknown): string {
 }
 
 /** What a text says; undefined where it is none of ours. */
-export function readText(text: string): unknown {
+export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
@@ -200,28 +205,28 @@ export function readText(text: string): unknown {
 }
 
 /** Makes a view show what is stored, and on top of it what counts here already. */
-export function show(view: View): void {
-  view.own = view.text;
-  for (const transaction of view.pending) count(view, transaction);
-  view.outdate();
+export function recompute(view: View): void {
+  view.localText = view.text;
+  for (const transaction of view.pending) applyToView(view, transaction);
+  view.markStale();
 }
 
 /** The same, where one deal more counts: the others are not run again. What it says of it comes back. */
-export function showOneMore(view: View, transaction: Transaction): readonly PendingEntry[] {
-  const entries = count(view, transaction);
-  view.outdate();
+export function applyOneMore(view: View, transaction: Transaction): readonly PendingEntry[] {
+  const entries = applyToView(view, transaction);
+  view.markStale();
   return entries;
 }
 
 /** Makes of a view what a deal makes of it. */
-function count(view: View, { changes = [] }: Transaction): readonly PendingEntry[] {
-  let said: readonly PendingEntry[] = [];
+function applyToView(view: View, { changes = [] }: Transaction): readonly PendingEntry[] {
+  let entries: readonly PendingEntry[] = [];
   for (const { cell, update } of changes) {
     if (cell.key !== view.cell.key) continue;
-    const next = update(stateOf(view, view.own));
+    const next = update(parseState(view, view.localText));
     if (typeof next !== 'object') continue;
-    view.own = JSON.stringify(next.state);
-    if (next.entries !== undefined) said = [...said, ...next.entries];
+    view.localText = JSON.stringify(next.state);
+    if (next.entries !== undefined) entries = [...entries, ...next.entries];
   }
-  return said;
+  return entries;
 }

@@ -7,30 +7,30 @@
 const ownBytesMax = 65_536;
 const ownDigestsMax = 16;
 
-let summed = 0;
-let digested = 0;
+let summedBytes = 0;
+let digestCount = 0;
 let nodeCrc: ((text: string) => number) | undefined;
 let nodeHash: ((algorithm: string, text: string) => string) | undefined;
 
 /** The CRC-32 of a text. */
 export function crc32(text: string): number {
   if (nodeCrc !== undefined) return nodeCrc(text);
-  summed += text.length;
-  if (summed <= ownBytesMax) return ownCrc(Buffer.from(text));
+  summedBytes += text.length;
+  if (summedBytes <= ownBytesMax) return computeCrc32(Buffer.from(text));
   nodeCrc = process.getBuiltinModule('node:zlib').crc32;
   return nodeCrc(text);
 }
 
 /** The first 32 bits of the SHA-256 of a text. */
 export function sha256Head(text: string): number {
-  if (nodeHash === undefined && ++digested <= ownDigestsMax) return ownSha256Head(Buffer.from(text));
+  if (nodeHash === undefined && ++digestCount <= ownDigestsMax) return computeSha256Head(Buffer.from(text));
   nodeHash ??= process.getBuiltinModule('node:crypto').hash as (algorithm: string, text: string) => string;
   return Number.parseInt(nodeHash('sha256', text).slice(0, 8), 16);
 }
 
 let crcTable: Int32Array | undefined;
 
-function ownCrc(bytes: Uint8Array): number {
+function computeCrc32(bytes: Uint8Array): number {
   crcTable ??= Int32Array.from({ length: 256 }, (_, byte) => {
     let crc = byte;
     for (let bit = 0; bit < 8; bit++) crc = crc & 1 ? (crc >>> 1) ^ 0xedb88320 : crc >>> 1;
@@ -43,8 +43,8 @@ function ownCrc(bytes: Uint8Array): number {
 }
 
 /** As FIPS 180-4 describes it, in plain loops: no process runs it often enough to have it made fast. */
-function ownSha256Head(bytes: Uint8Array): number {
-  const { start, rounds } = shaNumbers();
+function computeSha256Head(bytes: Uint8Array): number {
+  const { start, rounds } = shaConstants();
   const state = Int32Array.from(start);
   const padded = new DataView(new ArrayBuffer(Math.ceil((bytes.length + 9) / 64) * 64));
   new Uint8Array(padded.buffer).set(bytes);
@@ -54,17 +54,22 @@ function ownSha256Head(bytes: Uint8Array): number {
   for (let from = 0; from < padded.byteLength; from += 64) {
     let [a, b, c, d, e, f, g, h] = state as unknown as Eight;
     for (let at = 0; at < 64; at++) {
-      words[at] = at < 16 ? padded.getInt32(from + at * 4) : mixed(words, at);
-      const one = h + (turned(e, 6) ^ turned(e, 11) ^ turned(e, 25)) + ((e & f) ^ (~e & g)) + rounds[at]! + words[at]!;
-      const other = (turned(a, 2) ^ turned(a, 13) ^ turned(a, 22)) + ((a & b) ^ (a & c) ^ (b & c));
+      words[at] = at < 16 ? padded.getInt32(from + at * 4) : scheduleWord(words, at);
+      const first =
+        h +
+        (rotateRight(e, 6) ^ rotateRight(e, 11) ^ rotateRight(e, 25)) +
+        ((e & f) ^ (~e & g)) +
+        rounds[at]! +
+        words[at]!;
+      const second = (rotateRight(a, 2) ^ rotateRight(a, 13) ^ rotateRight(a, 22)) + ((a & b) ^ (a & c) ^ (b & c));
       h = g;
       g = f;
       f = e;
-      e = (d + one) | 0;
+      e = (d + first) | 0;
       d = c;
       c = b;
       b = a;
-      a = (one + other) | 0;
+      a = (first + second) | 0;
     }
     for (const [at, value] of [a, b, c, d, e, f, g, h].entries()) state[at]! += value;
   }
@@ -73,34 +78,34 @@ function ownSha256Head(bytes: Uint8Array): number {
 
 type Eight = [number, number, number, number, number, number, number, number];
 
-function mixed(words: Int32Array, at: number): number {
+function scheduleWord(words: Int32Array, at: number): number {
   const early = words[at - 15]!;
   const late = words[at - 2]!;
-  const one = turned(early, 7) ^ turned(early, 18) ^ (early >>> 3);
-  const other = turned(late, 17) ^ turned(late, 19) ^ (late >>> 10);
-  return words[at - 16]! + one + words[at - 7]! + other;
+  const first = rotateRight(early, 7) ^ rotateRight(early, 18) ^ (early >>> 3);
+  const second = rotateRight(late, 17) ^ rotateRight(late, 19) ^ (late >>> 10);
+  return words[at - 16]! + first + words[at - 7]! + second;
 }
 
-function turned(word: number, bits: number): number {
+function rotateRight(word: number, bits: number): number {
   return (word >>> bits) | (word << (32 - bits));
 }
 
-interface ShaNumbers {
+interface ShaConstants {
   readonly start: readonly number[];
   readonly rounds: readonly number[];
 }
 
-let numbers: ShaNumbers | undefined;
+let constants: ShaConstants | undefined;
 
 /** The fractions of square and cube roots of the first primes. */
-function shaNumbers(): ShaNumbers {
-  if (numbers !== undefined) return numbers;
+function shaConstants(): ShaConstants {
+  if (constants !== undefined) return constants;
   const primes: number[] = [];
   for (let number = 2; primes.length < 64; number++) {
     if (primes.every((prime) => number % prime !== 0)) primes.push(number);
   }
   const fraction = (value: number) => ((value % 1) * 4_294_967_296) | 0;
   const start = primes.slice(0, 8).map((prime) => fraction(Math.sqrt(prime)));
-  numbers = { start, rounds: primes.map((prime) => fraction(Math.cbrt(prime))) };
-  return numbers;
+  constants = { start, rounds: primes.map((prime) => fraction(Math.cbrt(prime))) };
+  return constants;
 }

@@ -1,15 +1,15 @@
 /** The marks that this process made: a store that forgot is told them again, so that no window begins anew. */
 
-import { madeMarksMax } from '../../core/limits.ts';
+import { ownMarksMax } from '../../core/limits.ts';
 import type { WindowMark } from '../../ports/store.ts';
 
-export interface MadeMarks {
+export interface OwnMarks {
   record(marks: readonly WindowMark[] | undefined): void;
   /** Those that still count, as they are made again: whatever the window holds by now. */
-  standing(): readonly WindowMark[];
+  active(): readonly WindowMark[];
 }
 
-export function createMadeMarks(): MadeMarks {
+export function createOwnMarks(): OwnMarks {
   const made = new Map<string, WindowMark>();
   let newestMs = Number.NEGATIVE_INFINITY;
   return {
@@ -17,10 +17,10 @@ export function createMadeMarks(): MadeMarks {
       for (const { key, id, atMs, keepMs, cap } of marks) {
         made.set(`${key}\n${id}`, { key, id, atMs, keepMs, cap });
         newestMs = Math.max(newestMs, atMs);
-        if (made.size > madeMarksMax) made.delete(made.keys().next().value!);
+        if (made.size > ownMarksMax) made.delete(made.keys().next().value!);
       }
     },
-    standing() {
+    active() {
       for (const [name, { atMs, keepMs }] of made) if (atMs + keepMs <= newestMs) made.delete(name);
       return [...made.values()];
     },

@@ -5,7 +5,7 @@ import type { Entry } from '../../core/event.ts';
 import { cellBytesMax, queuedTransactionsMax } from '../../core/limits.ts';
 import { ordersKey } from '../../ports/orders.ts';
 import type { CellUpdate, PendingEntry, Transaction, TransactionResult } from '../../ports/store.ts';
-import { nothingPending, show, showOneMore, stateFor, type View, type Views } from './cell-views.ts';
+import { applyOneMore, nothingPending, recompute, takeState, type View, type Views } from './cell-views.ts';
 
 export interface PlannedCell {
   readonly view: View;
@@ -19,21 +19,21 @@ export interface Plan {
   readonly entries: readonly PendingEntry[];
 }
 
-export type Refused = Extract<TransactionResult, { readonly status: 'rejected' }>;
+export type Rejected = Extract<TransactionResult, { readonly status: 'rejected' }>;
 
 /** The texts that cells would have, or who is against it. `textOf` says what each of them is now. */
 export function planTransaction(
   transaction: Transaction,
   views: Views,
   textOf: (view: View) => string | undefined,
-): Plan | Refused {
+): Plan | Rejected {
   const planned = new Map<View, PlannedCell>();
   const entries: PendingEntry[] = [];
   for (const { cell, update } of transaction.changes ?? []) {
     const view = views.all.get(cell.key);
     if (view === undefined) return { status: 'rejected', by: 'cell', key: cell.key };
     const before = planned.get(view);
-    const state = stateFor(views, view, before === undefined ? textOf(view) : before.text);
+    const state = takeState(views, view, before === undefined ? textOf(view) : before.text);
     const next = update(state);
     if (next === 'keep') continue;
     if (next === 'refuse') return { status: 'rejected', by: 'cell', key: view.cell.key };
@@ -47,32 +47,32 @@ export function planTransaction(
 }
 
 /** Whether a deal comes to nothing at all. */
-export function isEmpty(plan: Plan, { adds = [], marks = [] }: Transaction): boolean {
+export function isEmptyPlan(plan: Plan, { adds = [], marks = [] }: Transaction): boolean {
   return [plan.cells, plan.entries, adds, marks].every(({ length }) => length === 0);
 }
 
 /** What deals said when they were counted here. */
-const saidHere = new WeakMap<Transaction, readonly PendingEntry[]>();
+const entriesHere = new WeakMap<Transaction, readonly PendingEntry[]>();
 
 /** Counts a deal in this process, until the store has heard of it. */
-export function countHere(transaction: Transaction, views: Views): void {
-  for (const view of viewsOf(transaction, views)) {
+export function applyHere(transaction: Transaction, views: Views): void {
+  for (const view of findViews(transaction, views)) {
     if (view.pending.has(transaction)) continue;
     if (view.pending === nothingPending) view.pending = new Set();
     view.pending.add(transaction);
     if (view.pending.size > queuedTransactionsMax) view.pending.delete(view.pending.values().next().value!);
-    const entries = showOneMore(view, transaction);
-    if (entries.length > 0) saidHere.set(transaction, [...(saidHere.get(transaction) ?? []), ...entries]);
+    const entries = applyOneMore(view, transaction);
+    if (entries.length > 0) entriesHere.set(transaction, [...(entriesHere.get(transaction) ?? []), ...entries]);
   }
 }
 
 /** What a deal that counts here says, as this process sees it. */
 export function entriesAppliedHere(transaction: Transaction): readonly PendingEntry[] {
-  return [...(saidHere.get(transaction) ?? []), ...(transaction.entries ?? [])];
+  return [...(entriesHere.get(transaction) ?? []), ...(transaction.entries ?? [])];
 }
 
 /** Whether deals that the store has not heard of count on a cell of this one: the store cannot judge it. */
-export function isBehind({ changes = [] }: Transaction, views: Views): boolean {
+export function hasUnconfirmedChanges({ changes = [] }: Transaction, views: Views): boolean {
   return changes.some(({ cell }) => (views.all.get(cell.key)?.pending.size ?? 0) > 0);
 }
 
@@ -89,7 +89,7 @@ export function confirmTransactions(
       if (view?.pending.delete(transaction)) touched.add(view);
     }
   }
-  for (const view of touched) show(view);
+  for (const view of touched) recompute(view);
   for (const transaction of transactions) {
     const entries = transaction.onCommitted && entriesOf(transaction);
     try {
@@ -100,13 +100,13 @@ export function confirmTransactions(
   }
 }
 
-function viewsOf({ changes = [] }: Transaction, views: Views): ReadonlySet<View> {
-  const found = changes.map(({ cell }) => views.all.get(cell.key));
-  return new Set(found.filter((view) => view !== undefined));
+function findViews({ changes = [] }: Transaction, views: Views): ReadonlySet<View> {
+  const touchedViews = changes.map(({ cell }) => views.all.get(cell.key));
+  return new Set(touchedViews.filter((view) => view !== undefined));
 }
 
 /** Whether a deal takes something that a store which just forgot must not give. */
-export function isGuarded(transaction: Transaction): boolean {
+export function needsGracePeriod(transaction: Transaction): boolean {
   const guarded = transaction.adds?.some(({ amount, ceiling }) => ceiling !== undefined && amount > 0) === true;
   return guarded || touchesCards(transaction);
 }
@@ -114,12 +114,12 @@ export function isGuarded(transaction: Transaction): boolean {
 /** Cards are cells under this prefix; what is said about them is never lost, not even with the power. */
 export const cardPrefix = 'card/';
 
-const rank = { open: 0, answered: 1, expired: 2, used: 3 } as const;
+const cardStateRank = { open: 0, answered: 1, expired: 2, used: 3 } as const;
 
 /** Of two cards with one id, the one to which more has happened: the first answer stands, what was used stays used. */
-export function laterCard(mine: Card | null, theirs: Card | null): Card | null {
-  if (mine === null || theirs === null) return mine ?? theirs;
-  return rank[mine.state] > rank[theirs.state] ? mine : theirs;
+export function laterCard(local: Card | null, stored: Card | null): Card | null {
+  if (local === null || stored === null) return local ?? stored;
+  return cardStateRank[local.state] > cardStateRank[stored.state] ? local : stored;
 }
 
 /** Puts a card, unless more has happened to the one that is there. */
@@ -131,7 +131,7 @@ export function putCardUpdate(card: Card): (stored: Card | null) => CellUpdate<C
 }
 
 /** Whether it is what people say or are asked: a store that is full has room for that. */
-export function isForPeople(key: string): boolean {
+export function isForOperators(key: string): boolean {
   return key === ordersKey || key.startsWith(cardPrefix);
 }
 

@@ -75,7 +75,7 @@ export function createHints({ memory, link, channel }: HintsOptions): Hints {
       const name = body.slice(0, Number(length));
       if (born !== memory.born || !name.startsWith('c:')) return;
       const text = body.slice(Number(length));
-      memory.learn(name.slice(2), Number(version), text === '' ? undefined : text);
+      memory.setCell(name.slice(2), Number(version), text === '' ? undefined : text);
     },
     get waiting() {
       return untold.size + telling;

@@ -9,7 +9,7 @@ import { cardKeepMs, storedEntriesMax, storedKeysMax, storeGraceMs, storePollMs 
 import { every, machineClock } from '../../platform/machine-clock.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { CellOptions, SharedStore, Store, Transaction, WindowCount } from '../../ports/store.ts';
-import { createViews, readText } from '../cells/cell-views.ts';
+import { createViews, parseJson } from '../cells/cell-views.ts';
 import { createHealthMonitor, reportUnreadableCell } from '../cells/store-health.ts';
 import { cardPrefix, laterCard, putCardUpdate } from '../cells/transaction-plan.ts';
 import { officialClient } from './client.ts';
@@ -168,8 +168,8 @@ export async function redisStore(options: RedisOptions): Promise<RedisStore> {
     }
   }
 
-  function open<S>(key: string, initial: () => S, given?: CellOptions<S>) {
-    return views.open(key, initial, given, () => memory.cells.get(key)).cell;
+  function open<S>(key: string, initial: () => S, cellOptions?: CellOptions<S>) {
+    return views.open(key, initial, cellOptions, () => memory.cells.get(key)).cell;
   }
 
   function cardCell(id: string) {
@@ -216,7 +216,7 @@ export async function redisStore(options: RedisOptions): Promise<RedisStore> {
       return (
         keys ??
         [...memory.cells]
-          .map(([key, { version, text = '' }]) => ({ key, version, state: readText(text) }))
+          .map(([key, { version, text = '' }]) => ({ key, version, state: parseJson(text) }))
           .filter(({ key, state }) => key.startsWith(prefixed) && state !== undefined)
           .slice(0, most)
       );
@@ -229,7 +229,7 @@ export async function redisStore(options: RedisOptions): Promise<RedisStore> {
       );
     },
     watch: monitor.watch,
-    evict: views.forget,
+    evict: views.remove,
     settled: () =>
       new Promise((resolve) => {
         const look = () => {
@@ -248,7 +248,7 @@ export async function redisStore(options: RedisOptions): Promise<RedisStore> {
     shared,
     cell: open,
     drop(key) {
-      views.forget(key);
+      views.remove(key);
       const known = memory.cells.get(key);
       memory.totals.delete(key);
       if (!link.isUp) return;
@@ -256,7 +256,7 @@ export async function redisStore(options: RedisOptions): Promise<RedisStore> {
         const gone = { key, expected: known.version, version: undefined, text: undefined, keepMs: undefined };
         void writer.offer([gone], []).catch(() => undefined);
       }
-      memory.learn(key, (known?.version ?? 0) + 0.5, undefined);
+      memory.setCell(key, (known?.version ?? 0) + 0.5, undefined);
       void link.command(['DEL', names.part(`s:${key}`), names.part(`m:${key}`)]).catch(() => undefined);
     },
     keys: () => [...views.all.keys()].filter((key) => !key.startsWith(cardPrefix)),

@@ -2,16 +2,16 @@
 
 import { knownCellsMax } from '../../core/limits.ts';
 import type { WindowCount } from '../../ports/store.ts';
-import type { Known, Views } from '../cells/cell-views.ts';
-import { createMadeMarks, type MadeMarks } from '../cells/own-marks.ts';
+import type { KnownCell, Views } from '../cells/cell-views.ts';
+import { createOwnMarks, type OwnMarks } from '../cells/own-marks.ts';
 import type { HealthMonitor } from '../cells/store-health.ts';
 
 export interface Memory {
-  readonly cells: ReadonlyMap<string, Known>;
+  readonly cells: ReadonlyMap<string, KnownCell>;
   readonly totals: Map<string, number>;
   readonly marks: Map<string, WindowCount>;
   /** What this process itself marked. */
-  readonly made: MadeMarks;
+  readonly made: OwnMarks;
   /** How far the store was when last heard of. */
   born: string;
   version: number;
@@ -20,31 +20,31 @@ export interface Memory {
   /** The key of the list in which deals of the line that this process has now are noted. */
   line: string;
   /** Learns what a cell is now, and shows it to whoever looks at it. */
-  learn(key: string, version: number, text: string | undefined): void;
+  setCell(key: string, version: number, text: string | undefined): void;
 }
 
 export function createMemory(views: Views, monitor: HealthMonitor): Memory {
-  const cells = new Map<string, Known>();
+  const cells = new Map<string, KnownCell>();
   const totals = new Map<string, number>();
   const marks = new Map<string, WindowCount>();
   return {
     cells,
     totals,
     marks,
-    made: createMadeMarks(),
+    made: createOwnMarks(),
     born: '',
     version: 0,
     seq: 0,
     secret: '',
     line: '',
-    learn(key, version, text) {
+    setCell(key, version, text) {
       const known = cells.get(key);
       if (known !== undefined && known.version >= version) return;
       cells.set(key, { version, text });
       if (cells.size > knownCellsMax) cells.delete(cells.keys().next().value!);
       for (const map of [totals, marks]) if (map.size > knownCellsMax) map.delete(map.keys().next().value!);
       const view = views.all.get(key);
-      if (view !== undefined && views.learn(view, version, text)) monitor.hint({ type: 'cell-changed', key });
+      if (view !== undefined && views.setStored(view, version, text)) monitor.hint({ type: 'cell-changed', key });
     },
   };
 }

@@ -20,7 +20,7 @@ export async function lookAgain(
   for (const [at, answer] of (await Promise.all(asked)).entries()) {
     if (answer === undefined) return undefined;
     const [version, text] = answer as (string | null)[];
-    if (version !== null && version !== undefined) memory.learn(keys[at]!, Number(version), text ?? undefined);
+    if (version !== null && version !== undefined) memory.setCell(keys[at]!, Number(version), text ?? undefined);
   }
   return keys.every((key, at) => (memory.cells.get(key)?.version ?? 0) === versions[at]) ? 'same' : 'again';
 }

@@ -1,7 +1,7 @@
 /** What the answer to a deal says about cells, sums and marks, noted where this process looks. */
 
 import type { Transaction, TransactionResult, WindowCount } from '../../ports/store.ts';
-import { keepSpare, type Views } from '../cells/cell-views.ts';
+import { keepReusable, type Views } from '../cells/cell-views.ts';
 import type { Plan } from '../cells/transaction-plan.ts';
 import type { Memory } from './known-state.ts';
 
@@ -19,8 +19,8 @@ export function carriedOut(
 ): TransactionResult {
   let at = 0;
   for (const cell of plan.cells) {
-    memory.learn(cell.view.cell.key, Number(rest[at++]), cell.text);
-    keepSpare(views, cell);
+    memory.setCell(cell.view.cell.key, Number(rest[at++]), cell.text);
+    keepReusable(views, cell);
   }
   const totals = (transaction.adds ?? []).map(({ key }) => {
     const total = Number(rest[at++]);
@@ -47,9 +47,9 @@ export function outrun(
   let isWhole = true;
   cells.forEach(({ view }, at) => {
     const [version, text] = [Number(rest[2 * at]), rest[2 * at + 1]];
-    if (version >= expected[at]!) memory.learn(view.cell.key, version, text === '' ? undefined : text);
+    if (version >= expected[at]!) memory.setCell(view.cell.key, version, text === '' ? undefined : text);
     else if (view.options.keepMs !== undefined && stored >= expected[at]!)
-      memory.learn(view.cell.key, expected[at]! + 0.5, undefined); // It had its time.
+      memory.setCell(view.cell.key, expected[at]! + 0.5, undefined); // It had its time.
     else isWhole = false;
   });
   return isWhole;

@@ -3,7 +3,7 @@
 import { storeBatchMax } from '../../core/limits.ts';
 import { machineClock } from '../../platform/machine-clock.ts';
 import type { StoredCell } from '../../ports/store.ts';
-import { readText, type Views } from '../cells/cell-views.ts';
+import { parseJson, type Views } from '../cells/cell-views.ts';
 import { cardPrefix, laterCard } from '../cells/transaction-plan.ts';
 import type { Reply, Run } from './connection.ts';
 import type { Names } from './keys.ts';
@@ -49,7 +49,7 @@ async function learnCells(reading: Reading, keys: readonly string[], since: numb
   found.forEach(({ version, text }, at) => {
     const key = keys[at]!;
     // One that is listed and not there was dropped.
-    reading.memory.learn(key, version === 0 ? since : version, text === '' ? undefined : text);
+    reading.memory.setCell(key, version === 0 ? since : version, text === '' ? undefined : text);
   });
 }
 
@@ -73,7 +73,7 @@ export async function readCells(reading: Reading, prefix: string, most: number):
     const batch = keys.slice(at, at + storeBatchMax);
     const found = await cellsOf(reading, batch);
     found.forEach(({ version, text }, index) => {
-      const state = readText(text);
+      const state = parseJson(text);
       if (state !== undefined) stored.push({ key: batch[index]!, version, state });
     });
   }
@@ -107,7 +107,7 @@ export async function tellAgain(telling: Telling): Promise<void> {
       if (offers.length === 0 || (await writer.offer(offers, [])) === 'done') break;
     }
   }
-  const marks = memory.made.standing();
+  const marks = memory.made.active();
   for (let at = 0; at < marks.length; at += storeBatchMax)
     await writer.offer([], [], marks.slice(at, at + storeBatchMax));
   const totals = [...memory.totals];
@@ -117,7 +117,7 @@ export async function tellAgain(telling: Telling): Promise<void> {
 
 /** What two memories of a cell come to; undefined where this one cannot be read. */
 function join(key: string, mine: string, theirs: string, isLater: boolean, views: Views): string | undefined {
-  const [known, stored] = [readText(mine), readText(theirs)];
+  const [known, stored] = [parseJson(mine), parseJson(theirs)];
   if (known === undefined) return undefined;
   if (stored === undefined) return mine;
   const given = views.all.get(key)?.options.join;

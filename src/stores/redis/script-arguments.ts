@@ -3,8 +3,8 @@
 import { cardsMax } from '../../core/limits.ts';
 import type { Transaction, WindowMark } from '../../ports/store.ts';
 import type { View } from '../cells/cell-views.ts';
-import { keyed } from '../cells/keyed-fingerprints.ts';
-import { isForPeople, isGuarded, type Plan } from '../cells/transaction-plan.ts';
+import { createFingerprintReplacer } from '../cells/keyed-fingerprints.ts';
+import { isForOperators, needsGracePeriod, type Plan } from '../cells/transaction-plan.ts';
 import type { Names } from './keys.ts';
 import type { Memory } from './known-state.ts';
 
@@ -73,9 +73,9 @@ export function requestOf(
     ]),
     marks: transaction.marks ?? [],
     entries: plan.entries.map(({ body, place, atMs }) =>
-      JSON.stringify({ atMs, wallMs, ...place, ...body }, keyed(secret)),
+      JSON.stringify({ atMs, wallMs, ...place, ...body }, createFingerprintReplacer(secret)),
     ),
-    guarded: isGuarded(transaction),
+    guarded: needsGracePeriod(transaction),
     turn,
   };
 }
@@ -111,7 +111,7 @@ export function written(request: Request, number: number, sender: Sender): [stri
     parts.push(name, id, String(atMs), whole(keepMs), String(cap), most === undefined ? '' : String(most));
   }
   const counts = [cells, adds, marks, entries].map(({ length }) => length);
-  const isSpared = cells.some(({ key }) => isForPeople(key));
+  const isSpared = cells.some(({ key }) => isForOperators(key));
   const limits = [names.channel, sender.keysMax + (isSpared ? cardsMax : 0), sender.journalMax, turn ? 1 : 0];
   // Who the store is shows by the versions that it gives out, unless it gives none or its age matters.
   const showsItself = !guarded && cells.length > 0 && cells.every(({ version }) => version === undefined);

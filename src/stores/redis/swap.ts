@@ -5,8 +5,8 @@
 
 import { cellBytesMax } from '../../core/limits.ts';
 import type { Transaction, TransactionResult } from '../../ports/store.ts';
-import { keepSpare, stateFor, type Views } from '../cells/cell-views.ts';
-import { isForPeople, type PlannedCell } from '../cells/transaction-plan.ts';
+import { keepReusable, takeState, type Views } from '../cells/cell-views.ts';
+import { isForOperators, type PlannedCell } from '../cells/transaction-plan.ts';
 import type { Link, Reply } from './connection.ts';
 import { forgotten, outrun, unanswered } from './replies.ts';
 import { expectedOf, type Sender } from './script-arguments.ts';
@@ -64,8 +64,8 @@ export function createSwap(options: SwapOptions): Swap {
     const version = Number(reply[5]);
     if (version > memory.version) memory.version = version;
     if (reply[0] === 'done') {
-      memory.learn(cell.view.cell.key, version, cell.text);
-      keepSpare(views, cell);
+      memory.setCell(cell.view.cell.key, version, cell.text);
+      keepReusable(views, cell);
       return options.done(transaction, cell.view.cell.key, version);
     }
     const hasForgotten = reply[0] !== 'lost' || reply[3] !== memory.born;
@@ -80,8 +80,8 @@ function planned({ changes, adds, marks, entries }: Transaction, views: Views): 
   const { cell, update } = changes[0]!;
   const view = views.all.get(cell.key);
   if (view === undefined || view.options.keepMs !== undefined) return undefined;
-  if (expectedOf(view) === 0 || isForPeople(cell.key)) return undefined;
-  const state = stateFor(views, view, view.text);
+  if (expectedOf(view) === 0 || isForOperators(cell.key)) return undefined;
+  const state = takeState(views, view, view.text);
   try {
     const next = update(state);
     if (typeof next !== 'object' || next.entries?.length) return undefined;

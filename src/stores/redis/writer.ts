@@ -5,12 +5,12 @@ import { machineClock, pause } from '../../platform/machine-clock.ts';
 import type { Transaction, TransactionResult } from '../../ports/store.ts';
 import type { Views } from '../cells/cell-views.ts';
 import {
+  applyHere,
   confirmTransactions,
-  countHere,
-  isEmpty,
+  isEmptyPlan,
   type Plan,
   planTransaction,
-  type Refused,
+  type Rejected,
 } from '../cells/transaction-plan.ts';
 import { entriesOf, type Numbered, together } from './batch.ts';
 import type { Link, Reply } from './connection.ts';
@@ -84,7 +84,7 @@ export function createRedisWriter(options: RedisWriterOptions): RedisWriter {
     if (transactions.some(({ queueIfUnavailable }) => queueIfUnavailable !== true))
       return { status: 'unavailable', reason };
     for (const transaction of transactions) {
-      if (!counted) countHere(transaction, views);
+      if (!counted) applyHere(transaction, views);
       keep(transaction);
     }
     return { status: 'queued' };
@@ -96,11 +96,11 @@ export function createRedisWriter(options: RedisWriterOptions): RedisWriter {
   }
 
   /** There is no room for it. What has happened counts here; the parts of a batch are tried one by one. */
-  function noRoom(refused: Refused, parts: readonly Transaction[], counted: boolean): TransactionResult {
+  function noRoom(refused: Rejected, parts: readonly Transaction[], counted: boolean): TransactionResult {
     const [transaction] = parts;
     if (transaction === undefined || parts.length > 1) return refused;
     if (transaction.queueIfUnavailable !== true) return ended(parts, refused);
-    if (!counted) countHere(transaction, views);
+    if (!counted) applyHere(transaction, views);
     room.miss(refused.key, transaction);
     return { status: 'queued' };
   }
@@ -129,7 +129,7 @@ export function createRedisWriter(options: RedisWriterOptions): RedisWriter {
       const refused = 'status' in plan ? plan : undefined;
       if (refused?.by === 'full') return noRoom(refused, parts, counted);
       if (refused !== undefined && (verified || refused.by !== 'cell')) return ended(parts, refused);
-      if (refused === undefined && isEmpty(plan as Plan, transaction)) {
+      if (refused === undefined && isEmptyPlan(plan as Plan, transaction)) {
         return ended(parts, { status: 'committed', totals: [], windowCounts: [] });
       }
       const answer =
@@ -252,7 +252,7 @@ export function createRedisWriter(options: RedisWriterOptions): RedisWriter {
     commitNow(transaction) {
       if (transaction.queueIfUnavailable !== true)
         return { status: 'unavailable', reason: 'only Redis can grant it, and that takes a moment' };
-      countHere(transaction, views);
+      applyHere(transaction, views);
       void commitInTurn(transaction, true);
       return { status: 'queued' };
     },

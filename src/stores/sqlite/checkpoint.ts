@@ -5,7 +5,7 @@ import type { Worker } from 'node:worker_threads';
 
 export interface Checkpoints {
   /** Looks how long the log is and has it copied where that is worth it; true where it grows faster than that. */
-  look(): boolean;
+  copyLogIfLong(): boolean;
   /** Whether whoever ends should copy it: else the next who opens the file alone has to read it. */
   isDue(): boolean;
   stop(): void;
@@ -42,11 +42,11 @@ export function createCheckpoints(path: string): Checkpoints {
   let worker: Worker | undefined;
   let busy = false;
   let stopped = false;
-  const bytesOfLog = () => statSync(`${path}-wal`, { throwIfNoEntry: false })?.size ?? 0;
+  const logBytes = () => statSync(`${path}-wal`, { throwIfNoEntry: false })?.size ?? 0;
   return {
-    look() {
+    copyLogIfLong() {
       if (stopped) return false;
-      const bytes = bytesOfLog();
+      const bytes = logBytes();
       if (busy || bytes < worthItBytes) return bytes > tooLongBytes;
       if (worker === undefined) {
         const threads = process.getBuiltinModule('node:worker_threads'); // Most who open a file never need one.
@@ -65,7 +65,7 @@ export function createCheckpoints(path: string): Checkpoints {
       worker.postMessage('look');
       return bytes > tooLongBytes;
     },
-    isDue: () => bytesOfLog() > dueBytes,
+    isDue: () => logBytes() > dueBytes,
     stop() {
       stopped = true;
       worker?.postMessage('stop');

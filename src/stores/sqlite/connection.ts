@@ -6,26 +6,26 @@ import { machineClock } from '../../platform/machine-clock.ts';
 import { machineTime, type SavedTime } from '../../platform/machine-time.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { StoredCell } from '../../ports/store.ts';
-import { readText, type Views } from '../cells/cell-views.ts';
+import { parseJson, type Views } from '../cells/cell-views.ts';
 import type { HealthMonitor } from '../cells/store-health.ts';
-import { sentenceOf, troubleOf } from './errors.ts';
-import { inodeOf, type OpenFile, openFile, setAside, sumOf } from './file.ts';
-import { entriesOf } from './journal-rows.ts';
+import { classifyError, describeError } from './errors.ts';
+import { checksumOf, inodeOf, type OpenFile, openFile, setAside } from './file.ts';
+import { parseJournalRow } from './journal-rows.ts';
 import { createTransactionRunner, secretKey, type TransactionRunner } from './transactions.ts';
 
-export interface Session {
+export interface SqliteConnection {
   readonly clock: Clock;
   readonly db: DatabaseSync;
   readonly runner: TransactionRunner;
   /** Asks something; undefined where the file does not answer, which is then known. */
   attempt<T>(ask: (runner: TransactionRunner) => T): T | undefined;
   /** Deals with an error of the file; true where it was opened anew. */
-  trouble(error: unknown): boolean;
+  handleError(error: unknown): boolean;
   /** Opens the file anew where another lies under its name; true if so. */
   reopenIfReplaced(): boolean;
   /** A value that is made once per file; one that begins anew gets it, too. */
   once(key: string, make: () => string): string;
-  readonly made: ReadonlyMap<string, string>;
+  readonly onceValues: ReadonlyMap<string, string>;
   saveTime(): void;
   read(prefix: string, most: number): readonly StoredCell[];
   /** Entries from a number on; of more than `most` the newest, or the first. */
@@ -33,7 +33,7 @@ export interface Session {
   close(): void;
 }
 
-export interface SessionOptions {
+export interface SqliteConnectionOptions {
   readonly path: string;
   readonly verify: boolean;
   readonly views: Views;
@@ -41,18 +41,24 @@ export interface SessionOptions {
   readonly clock: Clock | undefined;
 }
 
-export function createSession({ path, verify, views, monitor, clock: given }: SessionOptions): Session {
+export function createSqliteConnection({
+  path,
+  verify,
+  views,
+  monitor,
+  clock: customClock,
+}: SqliteConnectionOptions): SqliteConnection {
   let file: OpenFile = openFile(path, verify);
-  const made = new Map<string, string>();
+  const onceValues = new Map<string, string>();
   const saved = readTime();
   const time = machineTime(saved);
-  const clock = given ?? time.clock;
+  const clock = customClock ?? time.clock;
   let runner = createRunner();
   let closed = false;
-  if (file.aside !== undefined) sayAside(file.aside);
+  if (file.aside !== undefined) reportSetAside(file.aside);
 
   function createRunner(): TransactionRunner {
-    return createTransactionRunner(file.db, views, clock, () => made.get(secretKey) ?? '');
+    return createTransactionRunner(file.db, views, clock, () => onceValues.get(secretKey) ?? '');
   }
 
   function readTime(): SavedTime | undefined {
@@ -60,7 +66,7 @@ export function createSession({ path, verify, views, monitor, clock: given }: Se
     return row === undefined ? undefined : (JSON.parse(String(row.value)) as SavedTime);
   }
 
-  function sayAside(aside: string): void {
+  function reportSetAside(aside: string): void {
     const reason = `the file was damaged and is kept as ${JSON.stringify(aside)}; the store began anew`;
     monitor.degrade(reason);
     machineClock.after(0, () => monitor.recover(reason));
@@ -74,22 +80,22 @@ export function createSession({ path, verify, views, monitor, clock: given }: Se
     }
     file = openFile(path, verify);
     runner = createRunner();
-    if (file.aside !== undefined) sayAside(file.aside);
+    if (file.aside !== undefined) reportSetAside(file.aside);
   }
 
-  function trouble(error: unknown): boolean {
+  function handleError(error: unknown): boolean {
     if (closed) return false;
-    if (troubleOf(error) !== 'damaged') {
-      monitor.degrade(sentenceOf(error, path));
+    if (classifyError(error) !== 'damaged') {
+      monitor.degrade(describeError(error, path));
       return false;
     }
     try {
       const aside = setAside(path, file.inode);
       reopen();
-      if (aside !== undefined) sayAside(aside);
+      if (aside !== undefined) reportSetAside(aside);
       return true;
-    } catch (again) {
-      monitor.degrade(sentenceOf(again, path));
+    } catch (reopenError) {
+      monitor.degrade(describeError(reopenError, path));
       return false;
     }
   }
@@ -98,7 +104,7 @@ export function createSession({ path, verify, views, monitor, clock: given }: Se
     try {
       return ask(runner);
     } catch (error) {
-      if (troubleOf(error) !== 'busy') trouble(error);
+      if (classifyError(error) !== 'busy') handleError(error);
       return undefined;
     }
   }
@@ -111,32 +117,32 @@ export function createSession({ path, verify, views, monitor, clock: given }: Se
     get runner() {
       return runner;
     },
-    made,
+    onceValues,
     attempt,
-    trouble,
+    handleError,
     reopenIfReplaced() {
       if (closed || inodeOf(path) === file.inode) return false;
       try {
         reopen();
         return true;
       } catch (error) {
-        monitor.degrade(sentenceOf(error, path));
+        monitor.degrade(describeError(error, path));
         return false;
       }
     },
     once(key, make) {
       const { db } = file;
       const isNew = saved === undefined || saved.boot !== time.save().boot;
-      let value = runner.meta(key);
-      if (value !== undefined) made.set(key, value);
+      let value = runner.readMeta(key);
+      if (value !== undefined) onceValues.set(key, value);
       if (value !== undefined && !isNew) return value;
       db.exec('PRAGMA busy_timeout = 2000; BEGIN IMMEDIATE');
       try {
-        value = runner.meta(key) ?? make();
+        value = runner.readMeta(key) ?? make();
         runner.setMeta(key, value);
         if (isNew) runner.setMeta('time', JSON.stringify(time.save()));
         db.exec('COMMIT');
-        made.set(key, value);
+        onceValues.set(key, value);
         return value;
       } catch (error) {
         if (db.isTransaction) db.exec('ROLLBACK');
@@ -160,7 +166,7 @@ export function createSession({ path, verify, views, monitor, clock: given }: Se
       const read = (rows ?? []).map(({ key, version, state }) => ({
         key: String(key),
         version: Number(version),
-        state: readText(String(state)),
+        state: parseJson(String(state)),
       }));
       return read.filter(({ state }) => state !== undefined); // Whoever decides on one that is none of ours says so.
     },
@@ -173,9 +179,9 @@ export function createSession({ path, verify, views, monitor, clock: given }: Se
           .iterate(fromSeq, most);
         for (const row of rows) {
           // A line that the disk changed by itself says nothing: it is left out, and its numbers are missing.
-          if (sumOf(row.seq, row.entry) !== row.crc) continue;
-          const said = entriesOf(row).filter(({ seq }) => seq >= fromSeq);
-          found.push(...(newest ? said.toReversed() : said));
+          if (checksumOf(row.seq, row.entry) !== row.crc) continue;
+          const rowEntries = parseJournalRow(row).filter(({ seq }) => seq >= fromSeq);
+          found.push(...(newest ? rowEntries.toReversed() : rowEntries));
           if (found.length >= most) break;
         }
       });

@@ -2,7 +2,7 @@
 
 import { SwitchgearError } from '../../core/error.ts';
 
-export type Trouble = 'busy' | 'damaged' | 'unavailable';
+export type ErrorClass = 'busy' | 'damaged' | 'unavailable';
 
 const busy = 5;
 const locked = 6;
@@ -17,13 +17,13 @@ const shortRead = 522;
 /** No room for the memory that processes share: on a disk that is full, SQLite says that it has a fault. */
 const sharedMemorySize = 4874;
 
-export function codeOf(error: unknown): number {
+export function sqliteCodeOf(error: unknown): number {
   const code = (error as { errcode?: unknown } | undefined)?.errcode;
   return code === sharedMemorySize ? full : typeof code === 'number' ? code : 0;
 }
 
-export function troubleOf(error: unknown): Trouble {
-  const code = codeOf(error);
+export function classifyError(error: unknown): ErrorClass {
+  const code = sqliteCodeOf(error);
   const primary = code & 0xff;
   if (primary === busy || primary === locked) return 'busy';
   if (primary === corrupt || primary === notADatabase || code === shortRead) return 'damaged';
@@ -40,9 +40,9 @@ export class DamagedRow extends Error {
 }
 
 /** One sentence for a person. */
-export function sentenceOf(error: unknown, path: string): string {
+export function describeError(error: unknown, path: string): string {
   const file = JSON.stringify(path);
-  switch (codeOf(error) & 0xff) {
+  switch (sqliteCodeOf(error) & 0xff) {
     case busy:
     case locked:
       return `the store ${file} is locked by another process`;
@@ -67,8 +67,8 @@ const codes: Readonly<Record<number, string>> = {
   [cannotOpen]: 'store_unreachable',
 };
 
-export function openError(error: unknown, path: string): SwitchgearError {
+export function createOpenError(error: unknown, path: string): SwitchgearError {
   if (error instanceof SwitchgearError) return error;
-  const code = codes[codeOf(error) & 0xff] ?? 'store_failed';
-  return new SwitchgearError(code, sentenceOf(error, path), { cause: error });
+  const code = codes[sqliteCodeOf(error) & 0xff] ?? 'store_failed';
+  return new SwitchgearError(code, describeError(error, path), { cause: error });
 }

@@ -17,7 +17,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { SwitchgearError } from '../../core/error.ts';
 import { machineClock, standStill } from '../../platform/machine-clock.ts';
 import { crc32 } from '../cells/checksums.ts';
-import { codeOf, DamagedRow, openError, troubleOf } from './errors.ts';
+import { classifyError, createOpenError, DamagedRow, sqliteCodeOf } from './errors.ts';
 import { applicationId, blockOf, migrate, migrations, newerThan, versionOf } from './schema.ts';
 
 export interface OpenFile {
@@ -37,7 +37,7 @@ const readOnlyCode = 8;
 const formatKey = 'format';
 
 /** A checksum over everything a row says. */
-export function sumOf(...parts: readonly unknown[]): number {
+export function checksumOf(...parts: readonly unknown[]): number {
   return crc32(parts.join('\n'));
 }
 
@@ -50,18 +50,18 @@ export function openFile(path: string, verify: boolean): OpenFile {
       return { ...tryOpen(path, verify), aside };
     } catch (error) {
       // Among many who write, SQLite's own patience starves; after a kill -9 the log has to be read again by one alone.
-      if (troubleOf(error) === 'busy' && machineClock.nowMs() < untilMs) {
+      if (classifyError(error) === 'busy' && machineClock.nowMs() < untilMs) {
         standStill(1 + Math.random() * 20);
         continue;
       }
-      if (!isDamage(error, path) || ++damaged > 2) throw openError(error, path);
+      if (!isDamage(error, path) || ++damaged > 2) throw createOpenError(error, path);
       aside = setAside(path, inodeOf(path)) ?? aside;
     }
   }
 }
 
 function tryOpen(path: string, verify: boolean): { readonly db: DatabaseSync; readonly inode: number } {
-  makePrivate(path);
+  createPrivateFile(path);
   const inode = inodeOf(path);
   const db = new DatabaseSync(path);
   try {
@@ -70,9 +70,9 @@ function tryOpen(path: string, verify: boolean): { readonly db: DatabaseSync; re
     if (versionOf(db) === 0) db.exec('PRAGMA auto_vacuum = INCREMENTAL');
     db.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA wal_autocheckpoint = 0');
     db.exec('PRAGMA journal_size_limit = 1048576; PRAGMA foreign_keys = OFF; PRAGMA trusted_schema = OFF');
-    migrate(db, () => sign(db));
-    sign(db);
-    if (verify) verifyAll(db);
+    migrate(db, () => writeSignature(db));
+    writeSignature(db);
+    if (verify) verifyRows(db);
     db.exec('PRAGMA busy_timeout = 0');
     return { db, inode };
   } catch (error) {
@@ -82,13 +82,13 @@ function tryOpen(path: string, verify: boolean): { readonly db: DatabaseSync; re
 }
 
 /** Says whose file it is and which version. Only where that is missing: opening must not wait for those who write. */
-function sign(db: DatabaseSync): void {
+function writeSignature(db: DatabaseSync): void {
   if (Number(db.prepare('PRAGMA application_id').get()?.application_id) !== applicationId) {
     db.exec(`PRAGMA application_id = ${applicationId}`);
   }
   if (db.prepare('SELECT 1 FROM meta WHERE key = ? AND value = ?').get(formatKey, String(migrations.length))) return;
   const write = db.prepare('INSERT OR REPLACE INTO meta (key, value, crc) VALUES (?, ?, ?)');
-  write.run(formatKey, String(migrations.length), sumOf(formatKey, migrations.length));
+  write.run(formatKey, String(migrations.length), checksumOf(formatKey, migrations.length));
 }
 
 /** One folder after the other: asked to make them all, Node goes on for ever where a file system makes none. */
@@ -102,7 +102,7 @@ function makeFolder(path: string): void {
   }
 }
 
-function makePrivate(path: string): void {
+function createPrivateFile(path: string): void {
   try {
     makeFolder(dirname(path));
     closeSync(openSync(path, constants.O_RDWR | constants.O_CREAT, 0o600));
@@ -148,7 +148,7 @@ function checkVersion(db: DatabaseSync, path: string): void {
   }
   if (version > migrations.length) {
     const format = db.prepare('SELECT value, crc FROM meta WHERE key = ?').get(formatKey);
-    if (format?.value === String(migrations.length) && format.crc === sumOf(formatKey, migrations.length)) {
+    if (format?.value === String(migrations.length) && format.crc === checksumOf(formatKey, migrations.length)) {
       throw new DamagedRow('the header', `version ${version}`);
     }
     throw new SwitchgearError('store_newer', `the store ${JSON.stringify(path)} ${newerThan(version)}`);
@@ -156,29 +156,29 @@ function checkVersion(db: DatabaseSync, path: string): void {
 }
 
 /** Reads everything that decisions rest on; throws at the first thing that cannot be as it was written. */
-function verifyAll(db: DatabaseSync): void {
+function verifyRows(db: DatabaseSync): void {
   const problem = String(db.prepare('PRAGMA quick_check(1)').get()?.quick_check);
   if (problem !== 'ok') throw new DamagedRow('the file', problem);
   for (const { key, version, state, crc, block } of db.prepare('SELECT * FROM cells').iterate()) {
-    const isSound = sumOf(key, version, state ?? '') === crc && block === blockOf(Number(version));
+    const isSound = checksumOf(key, version, state ?? '') === crc && block === blockOf(Number(version));
     if (!isSound) throw new DamagedRow('cells', String(key));
   }
   for (const { key, total, crc } of db.prepare('SELECT key, total, crc FROM sums').iterate()) {
-    if (sumOf(key, total) !== crc) throw new DamagedRow('sums', String(key));
+    if (checksumOf(key, total) !== crc) throw new DamagedRow('sums', String(key));
   }
   for (const { key, value, crc } of db.prepare('SELECT key, value, crc FROM meta').iterate()) {
-    if (sumOf(key, value) !== crc) throw new DamagedRow('meta', String(key));
+    if (checksumOf(key, value) !== crc) throw new DamagedRow('meta', String(key));
   }
   for (const { seq, entry, crc } of db.prepare('SELECT seq, entry, crc FROM journal').iterate()) {
-    if (sumOf(seq, entry) !== crc) throw new DamagedRow('journal', String(seq));
+    if (checksumOf(seq, entry) !== crc) throw new DamagedRow('journal', String(seq));
   }
 }
 
 /** Whether an error while opening speaks against the file itself and not against its disk or its rights. */
 function isDamage(error: unknown, path: string): boolean {
   if (error instanceof SwitchgearError) return false;
-  if (troubleOf(error) === 'damaged') return true;
-  const primary = codeOf(error) & 0xff;
+  if (classifyError(error) === 'damaged') return true;
+  const primary = sqliteCodeOf(error) & 0xff;
   if (primary === readOnlyCode) return isWritable(path); // A header that says so, on a disk that does not.
   return primary === 1 || primary === 25 || error instanceof TypeError; // A table that is gone, an impossible value.
 }

@@ -13,7 +13,7 @@ import { createViews } from '../cells/cell-views.ts';
 import { createHealthMonitor, reportUnreadableCell } from '../cells/store-health.ts';
 import { cardPrefix, laterCard, putCardUpdate } from '../cells/transaction-plan.ts';
 import { createCheckpoints } from './checkpoint.ts';
-import { createSession } from './connection.ts';
+import { createSqliteConnection } from './connection.ts';
 import { secretKey } from './transactions.ts';
 import { createWriter } from './writer.ts';
 
@@ -43,23 +43,23 @@ export function sqliteStore(options: SqliteOptions): SqliteStore {
   const retain = { days: options.retain?.days ?? 30, bytes, cells: options.keysMax ?? storedKeysMax };
   const monitor = createHealthMonitor();
   const views = createViews((key, isKnown) => reportUnreadableCell(monitor, key, isKnown));
-  const session = createSession({ path, verify, views, monitor, clock: options.clock });
+  const connection = createSqliteConnection({ path, verify, views, monitor, clock: options.clock });
   const checkpoints = createCheckpoints(path);
-  const writer = createWriter({ session, views, monitor, waitMs, lookAfterLog: checkpoints.look });
+  const writer = createWriter({ connection, views, monitor, waitMs, copyLogIfLong: checkpoints.copyLogIfLong });
   const process = `p${freshName()}`;
-  const secret = session.once(secretKey, madeSecret);
+  const secret = connection.once(secretKey, createSecret);
   let closed = false;
   const stopPoll = every(storePollMs, poll);
 
   function poll(): void {
-    if (session.reopenIfReplaced()) writer.heal();
+    if (connection.reopenIfReplaced()) writer.restore();
     writer.refresh();
     writer.sweep(retain);
-    checkpoints.look();
+    checkpoints.copyLogIfLong();
   }
 
-  function open<S>(key: string, initial: () => S, given?: CellOptions<S>) {
-    return views.open(key, initial, given, () => session.attempt((runner) => runner.known(key))).cell;
+  function open<S>(key: string, initial: () => S, cellOptions?: CellOptions<S>) {
+    return views.open(key, initial, cellOptions, () => connection.attempt((runner) => runner.readCell(key))).cell;
   }
 
   function cardCell(id: string) {
@@ -68,15 +68,15 @@ export function sqliteStore(options: SqliteOptions): SqliteStore {
 
   function tail(fromSeq: number): readonly Entry[] {
     writer.flush();
-    return session.entries(fromSeq, journalEntriesMax, true);
+    return connection.entries(fromSeq, journalEntriesMax, true);
   }
 
-  const counter = (key: string) => session.attempt((runner) => runner.counter(key)) ?? 0;
+  const counter = (key: string) => connection.attempt((runner) => runner.readCounter(key)) ?? 0;
   const commitNow = (transaction: Transaction) => writer.commitNow(transaction).result;
-  const { clock } = session;
+  const { clock } = connection;
   const health = () => monitor.health;
   const windowCount = (key: string, atMs: number, keepMs: number): WindowCount =>
-    session.attempt((runner) => runner.windowCount(key, atMs, keepMs)) ?? { count: 0, oldestMs: atMs };
+    connection.attempt((runner) => runner.countWindow(key, atMs, keepMs)) ?? { count: 0, oldestMs: atMs };
   const sharing = createSharing({
     process,
     clock,
@@ -105,22 +105,22 @@ export function sqliteStore(options: SqliteOptions): SqliteStore {
     lease: sharing.lease,
     counter,
     windowCount,
-    read: async (prefix, most) => session.read(prefix, most),
+    read: async (prefix, most) => connection.read(prefix, most),
     entries: async (fromSeq, most) => {
       writer.flush();
-      return session.entries(fromSeq, most, false);
+      return connection.entries(fromSeq, most, false);
     },
     watch: monitor.watch,
-    evict: views.forget,
+    evict: views.remove,
     settled: writer.settled,
   };
 
   return {
-    clock: session.clock,
+    clock: connection.clock,
     shared,
     cell: open,
     drop(key) {
-      views.forget(key);
+      views.remove(key);
       writer.drop(key);
     },
     keys: () => [...views.all.keys()].filter((key) => !key.startsWith(cardPrefix)),
@@ -134,7 +134,7 @@ export function sqliteStore(options: SqliteOptions): SqliteStore {
       writer.commitNow({ changes: [{ cell, update: putCardUpdate(card) }], queueIfUnavailable: true });
     },
     card: (id) => cardCell(id).state ?? undefined,
-    cards: () => session.read(cardPrefix, journalEntriesMax).map(({ state }) => state as Card),
+    cards: () => connection.read(cardPrefix, journalEntriesMax).map(({ state }) => state as Card),
     close() {
       if (closed) return;
       closed = true;
@@ -144,15 +144,15 @@ export function sqliteStore(options: SqliteOptions): SqliteStore {
       writer.close();
       const isDue = checkpoints.isDue();
       // Only the last who closes a file copies its log by itself: of many that overlap none would.
-      if (isDue) session.attempt(() => session.db.exec('PRAGMA wal_checkpoint(TRUNCATE)'));
-      if (!isBrief || isDue) session.close();
+      if (isDue) connection.attempt(() => connection.db.exec('PRAGMA wal_checkpoint(TRUNCATE)'));
+      if (!isBrief || isDue) connection.close();
       views.clear();
     },
   };
 }
 
 /** Once per file: nothing else here needs crypto to be loaded. */
-function madeSecret(): string {
+function createSecret(): string {
   return process.getBuiltinModule('node:crypto').randomBytes(32).toString('base64url');
 }
 

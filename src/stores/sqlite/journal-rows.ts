@@ -3,7 +3,7 @@
 import type { SQLOutputValue } from 'node:sqlite';
 import type { Entry, EntryPlace } from '../../core/event.ts';
 import type { PendingEntry } from '../../ports/store.ts';
-import { keyedText } from '../cells/keyed-fingerprints.ts';
+import { createFingerprintRewriter } from '../cells/keyed-fingerprints.ts';
 
 /** Traces that share a row: from here on a longer one saves nothing. */
 const tracesPerRow = 32;
@@ -14,47 +14,47 @@ type Row = Readonly<Record<string, SQLOutputValue>>;
 type TraceRow = [readonly EntryPlace[], ...(readonly [atMs: number, place: number, body: object])[]];
 
 /** What becomes one row. */
-interface Lines {
+interface RowText {
   readonly count: number;
   /** When the last of them was. */
   readonly atMs: number;
   readonly text: string;
 }
 
-export interface JournalLines {
+export interface JournalRows {
   /** The text of one entry. */
-  one(entry: PendingEntry): string;
+  recordText(entry: PendingEntry): string;
   /** Texts of many. */
-  many(entries: readonly PendingEntry[]): readonly Lines[];
+  traceRows(entries: readonly PendingEntry[]): readonly RowText[];
 }
 
 /** @param secret Asked for when the first entry is written. */
-export function journalLines(secret: () => string): JournalLines {
-  let keyed: ((json: string) => string) | undefined;
+export function createJournalRows(secret: () => string): JournalRows {
+  let rewrite: ((json: string) => string) | undefined;
 
-  function key(json: string): string {
-    keyed ??= keyedText(secret());
-    return keyed(json);
+  function keyFingerprints(json: string): string {
+    rewrite ??= createFingerprintRewriter(secret());
+    return rewrite(json);
   }
 
-  function shared(entries: readonly PendingEntry[]): string {
+  function traceRowText(entries: readonly PendingEntry[]): string {
     const places: EntryPlace[] = [];
     let text = '';
     for (const { body, place, atMs } of entries) {
-      let at = places.findIndex((known) => isSame(known, place));
+      let at = places.findIndex((candidate) => isSame(candidate, place));
       if (at === -1) at = places.push(place) - 1;
       text += `,[${atMs},${at},${JSON.stringify(body)}]`;
     }
-    return key(`[${JSON.stringify(places)}${text}]`);
+    return keyFingerprints(`[${JSON.stringify(places)}${text}]`);
   }
 
   return {
-    one: ({ body, place }) => key(JSON.stringify({ ...place, ...body })),
-    many(entries) {
-      const rows: Lines[] = [];
+    recordText: ({ body, place }) => keyFingerprints(JSON.stringify({ ...place, ...body })),
+    traceRows(entries) {
+      const rows: RowText[] = [];
       for (let at = 0; at < entries.length; at += tracesPerRow) {
-        const some = entries.slice(at, at + tracesPerRow);
-        rows.push({ count: some.length, atMs: some.at(-1)!.atMs, text: shared(some) });
+        const chunk = entries.slice(at, at + tracesPerRow);
+        rows.push({ count: chunk.length, atMs: chunk.at(-1)!.atMs, text: traceRowText(chunk) });
       }
       return rows;
     },
@@ -66,10 +66,10 @@ function isSame(a: EntryPlace, b: EntryPlace): boolean {
 }
 
 /** The entries of a row, in their order. */
-export function entriesOf({ seq, atMs, wallMs, entry }: Row): readonly Entry[] {
-  const said = JSON.parse(String(entry)) as TraceRow | object;
-  if (!Array.isArray(said)) return [{ seq, atMs, wallMs, ...said } as unknown as Entry];
-  const [places, ...lines] = said as TraceRow;
+export function parseJournalRow({ seq, atMs, wallMs, entry }: Row): readonly Entry[] {
+  const parsed = JSON.parse(String(entry)) as TraceRow | object;
+  if (!Array.isArray(parsed)) return [{ seq, atMs, wallMs, ...parsed } as unknown as Entry];
+  const [places, ...lines] = parsed as TraceRow;
   const first = Number(seq) - lines.length + 1;
   return lines.map(
     ([at, place, body], after) =>

@@ -1,24 +1,24 @@
 /** The one lock of a file: taken in this tick, or not at all. */
 
 import { machineClock, standStill } from '../../platform/machine-clock.ts';
-import type { Session } from './connection.ts';
-import { troubleOf } from './errors.ts';
+import type { SqliteConnection } from './connection.ts';
+import { classifyError } from './errors.ts';
 
 const pauseMinMs = 0.2;
 
 /** Takes the lock, or waits at most so long for it. */
-export function takeLock({ db, runner }: Session, patienceMs: number, durable: boolean): boolean {
+export function acquireLock({ db, runner }: SqliteConnection, patienceMs: number, durable: boolean): boolean {
   const untilMs = machineClock.nowMs() + patienceMs;
-  for (let pause = pauseMinMs; ; pause = Math.min(pause * 1.5, 1)) {
+  for (let pauseMs = pauseMinMs; ; pauseMs = Math.min(pauseMs * 1.5, 1)) {
     try {
       if (durable) db.exec('PRAGMA synchronous = FULL');
       runner.begin();
       return true;
     } catch (error) {
       if (durable) db.exec('PRAGMA synchronous = NORMAL');
-      if (troubleOf(error) !== 'busy') throw error;
+      if (classifyError(error) !== 'busy') throw error;
     }
-    if (machineClock.nowMs() + pause > untilMs) return false;
-    standStill(pause * (0.5 + Math.random()));
+    if (machineClock.nowMs() + pauseMs > untilMs) return false;
+    standStill(pauseMs * (0.5 + Math.random()));
   }
 }

@@ -4,28 +4,28 @@ import { queuedTransactionsMax } from '../../core/limits.ts';
 import type { Transaction, TransactionResult } from '../../ports/store.ts';
 import type { Views } from '../cells/cell-views.ts';
 import type { HealthMonitor } from '../cells/store-health.ts';
-import { countHere, type Refused } from '../cells/transaction-plan.ts';
+import { applyHere, type Rejected } from '../cells/transaction-plan.ts';
 
-export interface FileRoom {
+export interface FileOverflow {
   /** What a deal comes to on a cell for which there is no room; undefined where it may be tried. */
-  without(transaction: Transaction): TransactionResult | undefined;
+  findFullCell(transaction: Transaction): TransactionResult | undefined;
   /** The deal as it ended; one that has happened and finds no room is kept. */
-  ended(transaction: Transaction, result: TransactionResult): TransactionResult;
+  queueIfFull(transaction: Transaction, result: TransactionResult): TransactionResult;
   /** Hands out all that is kept, to be tried again. */
-  again(): readonly Transaction[];
-  readonly isMissed: boolean;
+  takeQueued(): readonly Transaction[];
+  readonly hasQueued: boolean;
 }
 
 const reason =
   'the store is full: there are as many cells as keysMax says, and what is new counts in this process alone; ' +
   'raise keysMax, or use another file';
 
-export function createFileRoom(views: Views, monitor: HealthMonitor): FileRoom {
-  const missed = new Set<Transaction>();
+export function createFileOverflow(views: Views, monitor: HealthMonitor): FileOverflow {
+  const queued = new Set<Transaction>();
   const keys = new Set<string>();
 
   return {
-    without(transaction) {
+    findFullCell(transaction) {
       if (keys.size === 0) return undefined;
       const key = transaction.changes?.find(({ cell }) => keys.has(cell.key))?.cell.key;
       if (key === undefined) return undefined;
@@ -33,27 +33,27 @@ export function createFileRoom(views: Views, monitor: HealthMonitor): FileRoom {
         ? { status: 'rejected', by: 'full', key }
         : { status: 'unavailable', reason };
     },
-    ended(transaction, result) {
+    queueIfFull(transaction, result) {
       if (transaction.queueIfUnavailable !== true || !isFull(result)) return result;
-      countHere(transaction, views);
+      applyHere(transaction, views);
       keys.add(result.key);
-      missed.add(transaction);
-      if (missed.size > queuedTransactionsMax) missed.delete(missed.values().next().value!);
+      queued.add(transaction);
+      if (queued.size > queuedTransactionsMax) queued.delete(queued.values().next().value!);
       monitor.degrade(reason);
       return { status: 'queued' };
     },
-    again() {
-      const all = [...missed];
-      missed.clear();
+    takeQueued() {
+      const all = [...queued];
+      queued.clear();
       keys.clear();
       return all;
     },
-    get isMissed() {
-      return missed.size > 0;
+    get hasQueued() {
+      return queued.size > 0;
     },
   };
 }
 
-function isFull(result: TransactionResult): result is Refused {
+function isFull(result: TransactionResult): result is Rejected {
   return result.status === 'rejected' && result.by === 'full';
 }

@@ -1,15 +1,15 @@
 /** A journal that has grown too big loses its oldest rows: as many as are too much, since one may hold many entries. */
 
-import type { statementsOf } from './statements.ts';
+import type { prepareStatements } from './statements.ts';
 
 /** To be called in an open transaction; the last row stays, whatever it holds. */
-export function dropOldest(ask: ReturnType<typeof statementsOf>, excessBytes: number): void {
+export function dropOldest(statements: ReturnType<typeof prepareStatements>, excessBytes: number): void {
   let freed = 0;
   let last = 0;
-  for (const { seq, bytes } of ask.oldest.iterate()) {
+  for (const { seq, bytes } of statements.oldest.iterate()) {
     last = Number(seq);
     freed += Number(bytes);
     if (freed >= excessBytes) break;
   }
-  ask.dropUpTo.run(last);
+  statements.dropUpTo.run(last);
 }

@@ -2,17 +2,19 @@
 
 import type { DatabaseSync } from 'node:sqlite';
 
-export function statementsOf(db: DatabaseSync) {
+export function prepareStatements(db: DatabaseSync) {
   const statements = {
     begin: db.prepare('BEGIN IMMEDIATE'),
     commit: db.prepare('COMMIT'),
     dataVersion: db.prepare('PRAGMA data_version'),
     format: db.prepare('PRAGMA user_version'),
-    newer: db.prepare('SELECT key, version, state, crc FROM cells WHERE block >= ? AND version > ? ORDER BY version'),
-    top: db.prepare('SELECT max(version) AS version FROM cells WHERE block = (SELECT max(block) FROM cells)'),
-    one: db.prepare('SELECT version, state, crc FROM cells WHERE key = ?'),
+    changedCells: db.prepare(
+      'SELECT key, version, state, crc FROM cells WHERE block >= ? AND version > ? ORDER BY version',
+    ),
+    maxVersion: db.prepare('SELECT max(version) AS version FROM cells WHERE block = (SELECT max(block) FROM cells)'),
+    readCell: db.prepare('SELECT version, state, crc FROM cells WHERE key = ?'),
     count: db.prepare('SELECT count(*) AS n FROM cells'),
-    again: db.prepare(
+    updateInBlock: db.prepare(
       'UPDATE cells SET version = ?2, untilMs = ?3, state = ?4, crc = ?5 WHERE key = ?1 AND block = ?6',
     ),
     put: db.prepare(

@@ -4,14 +4,14 @@ import { journalEntriesMax } from '../../core/limits.ts';
 import { machineClock } from '../../platform/machine-clock.ts';
 import type { PendingEntry } from '../../ports/store.ts';
 
-export interface Traces {
+export interface TraceBuffer {
   add(trace: PendingEntry): void;
   /** All that wait, to be written now: they stay, and come again, until that has come about. */
-  due(): readonly PendingEntry[];
+  waiting(): readonly PendingEntry[];
   /** So many of them were written. */
-  written(count: number): void;
+  removeWritten(count: number): void;
   /** Nothing can be written for now: the oldest of too many are let go. */
-  hold(): void;
+  trim(): void;
   readonly size: number;
 }
 
@@ -19,28 +19,28 @@ export interface Traces {
 const tracesPerCommit = 1_000;
 const traceWaitMs = 10;
 
-export function createTraces(commit: () => void): Traces {
+export function createTraceBuffer(commit: () => void): TraceBuffer {
   let traces: PendingEntry[] = [];
-  let forget: (() => void) | undefined;
-  const late = () => {
-    forget = undefined;
+  let cancelFlush: (() => void) | undefined;
+  const flushLate = () => {
+    cancelFlush = undefined;
     commit();
   };
   return {
     add(trace) {
       traces.push(trace);
       if (traces.length >= tracesPerCommit) commit();
-      else forget ??= machineClock.after(traceWaitMs, late, true);
+      else cancelFlush ??= machineClock.after(traceWaitMs, flushLate, true);
     },
-    due: () => [...traces], // More may come meanwhile.
-    written(count) {
+    waiting: () => [...traces], // More may come meanwhile.
+    removeWritten(count) {
       if (count === 0) return;
       traces = traces.slice(count);
       if (traces.length > 0) return;
-      forget?.();
-      forget = undefined;
+      cancelFlush?.();
+      cancelFlush = undefined;
     },
-    hold() {
+    trim() {
       if (traces.length > journalEntriesMax) traces = traces.slice(-journalEntriesMax);
     },
     get size() {

@@ -13,23 +13,23 @@ import type {
   WindowCount,
   WindowMark,
 } from '../../ports/store.ts';
-import { type Known, keepSpare, type View, type Views } from '../cells/cell-views.ts';
-import { cardPrefix, isForPeople, planTransaction, type Refused } from '../cells/transaction-plan.ts';
+import { type KnownCell, keepReusable, type View, type Views } from '../cells/cell-views.ts';
+import { cardPrefix, isForOperators, planTransaction, type Rejected } from '../cells/transaction-plan.ts';
 import { DamagedRow } from './errors.ts';
-import { sumOf } from './file.ts';
-import { journalLines } from './journal-rows.ts';
+import { checksumOf } from './file.ts';
+import { createJournalRows } from './journal-rows.ts';
 import { dropOldest } from './retention.ts';
 import { blockOf, migrations, newerThan } from './schema.ts';
-import { statementsOf } from './statements.ts';
+import { prepareStatements } from './statements.ts';
 
 /** What became of one deal, and what has to be learnt once it is committed. */
-export interface Ran {
+export interface ExecutedTransaction {
   readonly result: TransactionResult;
   readonly entries: readonly Entry[];
 }
 
 /** How long and how much the journal keeps, and how many cells there may be. */
-export interface Retain {
+export interface RetentionLimits {
   readonly days: number;
   readonly bytes: number;
   readonly cells: number;
@@ -44,30 +44,30 @@ export interface TransactionRunner {
   begin(): void;
   commit(): void;
   /** Runs a deal in the open transaction. Nothing is written where anything is against it. */
-  run(transaction: Transaction): Ran;
+  execute(transaction: Transaction): ExecutedTransaction;
   /** Makes the views show what was committed. */
-  committed(): void;
-  rolledBack(): void;
+  afterCommit(): void;
+  afterRollback(): void;
   /** Reads what others changed since the last look; what they are told of, it returns. */
   refresh(): readonly string[];
-  known(key: string): Known | undefined;
-  write(entry: PendingEntry): Entry;
+  readCell(key: string): KnownCell | undefined;
+  writeEntry(entry: PendingEntry): Entry;
   /** Writes traces, which nobody waits for: in as few rows as may be. */
-  trace(entries: readonly PendingEntry[]): void;
-  counter(key: string): number;
-  windowCount(key: string, atMs: number, keepMs: number): WindowCount;
-  meta(key: string): string | undefined;
+  writeTraces(entries: readonly PendingEntry[]): void;
+  readCounter(key: string): number;
+  countWindow(key: string, atMs: number, keepMs: number): WindowCount;
+  readMeta(key: string): string | undefined;
   setMeta(key: string, value: string): void;
   drop(key: string, untilMs: number): void;
   /** Removes what has had its time, a little at once. */
-  sweep(atMs: number, wallMs: number, retain: Retain): void;
+  sweep(atMs: number, wallMs: number, retain: RetentionLimits): void;
   /** The highest number of an entry. */
   readonly lastSeq: number;
   /** Whether there were too many cells for a new one when it was last swept. */
   readonly isFull: boolean;
   /** Tells a file that forgot what this process knows; in the open transaction. */
-  offer(view: View, version: number, text: string): void;
-  raise(key: string, atLeast: number): void;
+  restoreCell(view: View, version: number, text: string): void;
+  raiseCounter(key: string, atLeast: number): void;
 }
 
 export function createTransactionRunner(
@@ -76,10 +76,10 @@ export function createTransactionRunner(
   { wallMs, nowMs }: Clock,
   secret: () => string,
 ): TransactionRunner {
-  const lines = journalLines(() => metaOf(secretKey) ?? secret());
-  const ask = statementsOf(db);
+  const lines = createJournalRows(() => readMeta(secretKey) ?? secret());
+  const statements = prepareStatements(db);
   let seenData = -1;
-  let seenVersion = Number(ask.top.get()?.version ?? 0);
+  let seenVersion = Number(statements.maxVersion.get()?.version ?? 0);
   let isFull = false;
   /** What the open transaction wrote, learnt once it is committed. */
   const pending = new Map<View, { version: number; text: string | undefined; state: unknown }>();
@@ -88,33 +88,33 @@ export function createTransactionRunner(
   let lastSeq = 0;
 
   function refresh(): readonly string[] {
-    const [data] = ask.dataVersion.get() as unknown as [number];
+    const [data] = statements.dataVersion.get() as unknown as [number];
     if (data === seenData) return none;
-    const version = Number(ask.format.get()?.user_version);
+    const version = Number(statements.format.get()?.user_version);
     // A newer Switchgear took the file over while it was open here: two versions do not write one file.
     if (version > migrations.length) throw new SwitchgearError('store_newer', `it ${newerThan(version)}`);
     const changed: string[] = [];
-    for (const row of ask.newer.all(blockOf(seenVersion), seenVersion)) {
+    for (const row of statements.changedCells.all(blockOf(seenVersion), seenVersion)) {
       const key = String(row.key);
-      const known = checked(key, row);
+      const known = checkRow(key, row);
       seenVersion = known.version;
       const view = views.all.get(key);
-      if (view !== undefined && views.learn(view, known.version, known.text)) changed.push(key);
+      if (view !== undefined && views.setStored(view, known.version, known.text)) changed.push(key);
     }
-    lastSeq = Number(ask.lastSeq.get()?.seq ?? 0);
+    lastSeq = Number(statements.lastSeq.get()?.seq ?? 0);
     seenData = data;
     return changed;
   }
 
-  function checked(key: string, row: Readonly<Record<string, unknown>>): Known {
+  function checkRow(key: string, row: Readonly<Record<string, unknown>>): KnownCell {
     const { version, state, crc } = row;
-    if (sumOf(key, version, state ?? '') !== crc) throw new DamagedRow('cells', key);
+    if (checksumOf(key, version, state ?? '') !== crc) throw new DamagedRow('cells', key);
     return { version: version as number, text: (state ?? undefined) as string | undefined };
   }
 
-  function known(key: string): Known | undefined {
-    const row = ask.one.get(key);
-    return row === undefined ? undefined : checked(key, row);
+  function readCell(key: string): KnownCell | undefined {
+    const row = statements.readCell.get(key);
+    return row === undefined ? undefined : checkRow(key, row);
   }
 
   function nextVersion(): number {
@@ -122,7 +122,7 @@ export function createTransactionRunner(
     return ++pendingVersion;
   }
 
-  function put(
+  function writeCell(
     view: View | undefined,
     key: string,
     text: string | undefined,
@@ -130,48 +130,50 @@ export function createTransactionRunner(
     state?: unknown,
   ): void {
     const version = nextVersion();
-    const crc = sumOf(key, version, text ?? '');
+    const crc = checksumOf(key, version, text ?? '');
     const block = blockOf(version);
     const row = [key, version, untilMs, text ?? null, crc, block] as const;
     // One that is known is mostly there, and often in its block; one that had its time is not.
     const isThere =
-      view?.text !== undefined && blockOf(view.cell.version) === block && ask.again.run(...row).changes === 1;
-    if (!isThere) ask.put.run(...row);
+      view?.text !== undefined &&
+      blockOf(view.cell.version) === block &&
+      statements.updateInBlock.run(...row).changes === 1;
+    if (!isThere) statements.put.run(...row);
     if (view !== undefined) pending.set(view, { version, text, state });
   }
 
-  function endOf({ options: { keepMs } }: View): number | null {
+  function expiryOf({ options: { keepMs } }: View): number | null {
     return keepMs === undefined ? null : nowMs() + keepMs;
   }
 
-  function totalOf(key: string): number {
-    const row = ask.total.get(key);
+  function readCounter(key: string): number {
+    const row = statements.total.get(key);
     if (row === undefined) return 0;
-    if (sumOf(key, row.total) !== row.crc) throw new DamagedRow('sums', key);
+    if (checksumOf(key, row.total) !== row.crc) throw new DamagedRow('sums', key);
     return Number(row.total);
   }
 
   function setTotal(key: string, total: number, keepMs?: number): void {
-    ask.setTotal.run(key, total, keepMs === undefined ? null : nowMs() + keepMs, sumOf(key, total));
+    statements.setTotal.run(key, total, keepMs === undefined ? null : nowMs() + keepMs, checksumOf(key, total));
   }
 
-  function windowOf(key: string, id: string, atMs: number, keepMs: number): WindowCount {
-    const row = ask.window.get(key, atMs - keepMs, id);
+  function countWindow(key: string, id: string, atMs: number, keepMs: number): WindowCount {
+    const row = statements.window.get(key, atMs - keepMs, id);
     return { count: Number(row?.n ?? 0), oldestMs: Number(row?.oldest ?? atMs) };
   }
 
-  function mark({ key, id, atMs, keepMs, cap }: WindowMark): WindowCount {
-    ask.mark.run(key, id, atMs, atMs + keepMs);
-    const { count, oldestMs } = windowOf(key, '', atMs, keepMs);
+  function addMark({ key, id, atMs, keepMs, cap }: WindowMark): WindowCount {
+    statements.mark.run(key, id, atMs, atMs + keepMs);
+    const { count, oldestMs } = countWindow(key, '', atMs, keepMs);
     if (count <= cap) return { count, oldestMs };
-    ask.trim.run(key, cap);
-    return windowOf(key, '', atMs, keepMs);
+    statements.trim.run(key, cap);
+    return countWindow(key, '', atMs, keepMs);
   }
 
-  function metaOf(name: string): string | undefined {
-    const row = ask.meta.get(name);
+  function readMeta(name: string): string | undefined {
+    const row = statements.meta.get(name);
     if (row === undefined) return undefined;
-    if (sumOf(name, row.value) !== row.crc) throw new DamagedRow('meta', name);
+    if (checksumOf(name, row.value) !== row.crc) throw new DamagedRow('meta', name);
     return String(row.value);
   }
 
@@ -182,34 +184,34 @@ export function createTransactionRunner(
     return pendingSeq;
   }
 
-  function write(entry: PendingEntry): Entry {
+  function writeEntry(entry: PendingEntry): Entry {
     const { body, place, atMs } = entry;
     const seq = nextSeq(1);
     const wall = wallMs();
-    const text = lines.one(entry);
-    ask.write.run(seq, atMs, wall, text, sumOf(seq, text));
+    const text = lines.recordText(entry);
+    statements.write.run(seq, atMs, wall, text, checksumOf(seq, text));
     return { seq, atMs, wallMs: wall, ...place, ...body } as Entry;
   }
 
-  function trace(entries: readonly PendingEntry[]): void {
+  function writeTraces(entries: readonly PendingEntry[]): void {
     const wall = wallMs();
-    for (const { count, atMs, text } of lines.many(entries)) {
+    for (const { count, atMs, text } of lines.traceRows(entries)) {
       const seq = nextSeq(count);
-      ask.write.run(seq, atMs, wall, text, sumOf(seq, text));
+      statements.write.run(seq, atMs, wall, text, checksumOf(seq, text));
     }
   }
 
   /** Cards are bounded; the oldest goes first. */
   function makeRoomForCards(): void {
     const end = `${cardPrefix.slice(0, -1)}0`;
-    if (Number(ask.cards.get(cardPrefix, end)?.n) <= cardsMax) return;
-    const key = ask.oldestCard.get(cardPrefix, end)?.key;
-    if (typeof key === 'string') put(views.all.get(key), key, undefined, nowMs());
+    if (Number(statements.cards.get(cardPrefix, end)?.n) <= cardsMax) return;
+    const key = statements.oldestCard.get(cardPrefix, end)?.key;
+    if (typeof key === 'string') writeCell(views.all.get(key), key, undefined, nowMs());
   }
 
-  function refusal(transaction: Transaction, current: ReadonlyMap<string, number>): Refused | undefined {
+  function findRejection(transaction: Transaction, current: ReadonlyMap<string, number>): Rejected | undefined {
     for (const { key, id, atMs, keepMs, most } of transaction.marks ?? []) {
-      if (most !== undefined && windowOf(key, id, atMs, keepMs).count + 1 > most)
+      if (most !== undefined && countWindow(key, id, atMs, keepMs).count + 1 > most)
         return { status: 'rejected', by: 'mark', key };
     }
     const added = new Map(current);
@@ -221,21 +223,23 @@ export function createTransactionRunner(
     return undefined;
   }
 
-  function run(transaction: Transaction): Ran {
+  function execute(transaction: Transaction): ExecutedTransaction {
     const plan = planTransaction(transaction, views, (view) =>
       pending.has(view) ? pending.get(view)!.text : view.text,
     );
     if ('status' in plan) return { result: plan, entries: none };
-    const current = new Map(transaction.adds?.map(({ key }) => [key, totalOf(key)]));
-    const against =
-      transaction.adds === undefined && transaction.marks === undefined ? undefined : refusal(transaction, current);
-    if (against !== undefined) return { result: against, entries: none };
+    const current = new Map(transaction.adds?.map(({ key }) => [key, readCounter(key)]));
+    const rejection =
+      transaction.adds === undefined && transaction.marks === undefined
+        ? undefined
+        : findRejection(transaction, current);
+    if (rejection !== undefined) return { result: rejection, entries: none };
     for (const { view } of plan.cells) {
-      if (isFull && view.text === undefined && !pending.has(view) && !isForPeople(view.cell.key))
+      if (isFull && view.text === undefined && !pending.has(view) && !isForOperators(view.cell.key))
         return { result: { status: 'rejected', by: 'full', key: view.cell.key }, entries: none };
     }
     for (const { view, text, state } of plan.cells) {
-      put(view, view.cell.key, text, endOf(view), state);
+      writeCell(view, view.cell.key, text, expiryOf(view), state);
       if (view.cell.key.startsWith(cardPrefix)) makeRoomForCards();
     }
     const totals = (transaction.adds ?? none).map(({ key, amount, keepMs }: CounterAdd) => {
@@ -244,22 +248,22 @@ export function createTransactionRunner(
       setTotal(key, total, keepMs);
       return total;
     });
-    const windowCounts = (transaction.marks ?? none).map(mark);
-    return { result: { status: 'committed', totals, windowCounts }, entries: plan.entries.map(write) };
+    const windowCounts = (transaction.marks ?? none).map(addMark);
+    return { result: { status: 'committed', totals, windowCounts }, entries: plan.entries.map(writeEntry) };
   }
 
   return {
-    begin: () => void ask.begin.run(),
-    commit: () => void ask.commit.run(),
-    run,
+    begin: () => void statements.begin.run(),
+    commit: () => void statements.commit.run(),
+    execute,
     refresh,
-    known,
-    write,
-    trace,
-    committed() {
+    readCell,
+    writeEntry,
+    writeTraces,
+    afterCommit() {
       for (const [view, { version, text, state }] of pending) {
-        views.learn(view, version, text);
-        if (text !== undefined) keepSpare(views, { view, text, state });
+        views.setStored(view, version, text);
+        if (text !== undefined) keepReusable(views, { view, text, state });
       }
       if (pendingVersion > 0) seenVersion = pendingVersion;
       if (pendingSeq > 0) lastSeq = pendingSeq;
@@ -267,38 +271,38 @@ export function createTransactionRunner(
       pendingVersion = 0;
       pendingSeq = 0;
     },
-    rolledBack() {
+    afterRollback() {
       pending.clear();
       pendingVersion = 0;
       pendingSeq = 0;
     },
-    counter: totalOf,
-    windowCount: (key, atMs, keepMs) => windowOf(key, '', atMs, keepMs),
-    meta: metaOf,
-    setMeta: (key, value) => void ask.setMeta.run(key, value, sumOf(key, value)),
+    readCounter,
+    countWindow: (key, atMs, keepMs) => countWindow(key, '', atMs, keepMs),
+    readMeta,
+    setMeta: (key, value) => void statements.setMeta.run(key, value, checksumOf(key, value)),
     drop(key, untilMs) {
-      if (ask.one.get(key) !== undefined) put(views.all.get(key), key, undefined, untilMs);
-      ask.dropSum.run(key);
-      ask.dropMarks.run(key);
+      if (statements.readCell.get(key) !== undefined) writeCell(views.all.get(key), key, undefined, untilMs);
+      statements.dropSum.run(key);
+      statements.dropMarks.run(key);
     },
-    offer(view, version, text) {
+    restoreCell(view, version, text) {
       if (pendingVersion < version) pendingVersion = Math.max(version, seenVersion);
-      put(view, view.cell.key, text, endOf(view));
+      writeCell(view, view.cell.key, text, expiryOf(view));
     },
-    raise(key, atLeast) {
-      if (totalOf(key) < atLeast) setTotal(key, atLeast);
+    raiseCounter(key, atLeast) {
+      if (readCounter(key) < atLeast) setTotal(key, atLeast);
     },
     sweep(atMs, wall, { days, bytes, cells }) {
-      const top = Number(ask.top.get()?.version ?? 0);
+      const top = Number(statements.maxVersion.get()?.version ?? 0);
       // The row of the highest number stays: from it the next one is counted.
-      ask.dropEnded.run(atMs, top);
-      ask.dropSums.run(atMs);
-      ask.dropMarked.run(atMs);
-      ask.dropAged.run(wall - days * dayMs);
+      statements.dropEnded.run(atMs, top);
+      statements.dropSums.run(atMs);
+      statements.dropMarked.run(atMs);
+      statements.dropAged.run(wall - days * dayMs);
       const pages = (name: string) => Number(db.prepare(`PRAGMA ${name}`).get()?.[name] ?? 0);
       const used = (pages('page_count') - pages('freelist_count')) * pages('page_size');
-      if (used > bytes) dropOldest(ask, used - bytes);
-      isFull = Number(ask.count.get()?.n ?? 0) >= cells;
+      if (used > bytes) dropOldest(statements, used - bytes);
+      isFull = Number(statements.count.get()?.n ?? 0) >= cells;
     },
     get lastSeq() {
       return lastSeq;

@@ -25,12 +25,12 @@ test('the others are told at once, and of a cell that keeps changing then once, 
     if (sent.length > 1) resolve();
   });
   for (const version of [1, 2, 3]) {
-    one.memory.learn('a', version, `{"n":\n${version}}`);
+    one.memory.setCell('a', version, `{"n":\n${version}}`);
     one.hints.changed('a', version);
   }
   assert.match(sent[0]?.[2] ?? '', /\{"n":\n1\}$/);
   one.hints.changed('b', 4); // Of what others wrote since then, they tell.
-  one.memory.learn('b', 5, 'theirs');
+  one.memory.setCell('b', 5, 'theirs');
   assert.equal(one.hints.waiting, 3);
   await promise;
   assert.equal(sent.length, 2);
@@ -38,7 +38,7 @@ test('the others are told at once, and of a cell that keeps changing then once, 
   const other = process('other', () => {});
   other.hints.heard(message);
   assert.deepEqual(other.memory.cells.get('a'), { version: 3, text: '{"n":\n3}' });
-  one.memory.learn('a', 7, 'later');
+  one.memory.setCell('a', 7, 'later');
   one.hints.heard(message.replace('\n3\n', '\n9\n'));
   assert.equal(one.memory.cells.get('a')?.version, 7, 'a process does not listen to itself');
   other.memory.born = 'another';
