@@ -19,7 +19,7 @@ import { fingerprint } from '../guard/runtime/fingerprint.ts';
 import type { Runtime } from '../guard/runtime/runtime.ts';
 import { applyAndCheck } from '../guard/tasks/task-events.ts';
 import { systemClock, wait } from '../platform/system-clock.ts';
-import { freshName } from '../platform/unique-id.ts';
+import { uniqueId } from '../platform/unique-id.ts';
 import { type CallProposedEvent, type HookDecision, pass } from './hosts/hook-event.ts';
 import { ask } from './question-card.ts';
 import { type HookWorld, halted, spreadHalt, taskOf } from './session/hook-tasks.ts';
@@ -33,7 +33,7 @@ interface Later {
 }
 
 export async function decideCall(world: HookWorld, event: CallProposedEvent): Promise<HookDecision> {
-  const id = event.id ?? freshName();
+  const id = event.id ?? uniqueId();
   for (let round = 0; round < roundsMax; round++) {
     const said = await inTurn(world, (desk) => say(world, desk, { ...event, id }));
     if ('decision' in said) return said.decision;

@@ -12,9 +12,9 @@ export const machineClock: Clock = {
     return secs * 1_000 + nanos / 1_000_000;
   },
   wallMs: () => Date.now(),
-  after(delayMs, run, awaited = false) {
+  after(delayMs, run, keepAlive = false) {
     const timer = setTimeout(run, Math.min(Math.max(delayMs, 0), timerMaxMs));
-    if (!awaited) timer.unref();
+    if (!keepAlive) timer.unref();
     return () => clearTimeout(timer);
   },
 };
@@ -32,7 +32,7 @@ export function bootId(): string {
 const sleeper = new Int32Array(new SharedArrayBuffer(4));
 
 /** Stands still. Only for a synchronous caller, and only for the few milliseconds of a lock. */
-export function standStill(ms: number): void {
+export function sleepSync(ms: number): void {
   Atomics.wait(sleeper, 0, 0, ms);
 }
 
@@ -42,14 +42,14 @@ export function startTimer(ms: number, run: () => void): NodeJS.Timeout {
 }
 
 /** Does something again and again, and keeps nothing alive for it. */
-export function every(ms: number, run: () => void): () => void {
+export function startInterval(ms: number, run: () => void): () => void {
   const timer = setInterval(run, ms);
   timer.unref();
   return () => clearInterval(timer);
 }
 
 /** Waits, and keeps the process alive meanwhile. */
-export function pause(ms: number): Promise<void> {
+export function sleep(ms: number): Promise<void> {
   return new Promise((resolve) => {
     machineClock.after(ms, resolve, true);
   });

@@ -19,8 +19,8 @@ export interface MachineTime {
   save(): SavedTime;
 }
 
-export function machineTime(saved: SavedTime | undefined, boot = bootId(), machine = machineClock): MachineTime {
-  const offsetMs = saved === undefined ? 0 : saved.boot === boot ? saved.offsetMs : afterRestart(saved, machine);
+export function createMachineTime(saved: SavedTime | undefined, boot = bootId(), machine = machineClock): MachineTime {
+  const offsetMs = saved === undefined ? 0 : saved.boot === boot ? saved.offsetMs : offsetAfterRestart(saved, machine);
   const nowMs = () => machine.nowMs() + offsetMs;
   return {
     clock: { nowMs, wallMs: machine.wallMs, after: machine.after },
@@ -29,6 +29,6 @@ export function machineTime(saved: SavedTime | undefined, boot = bootId(), machi
 }
 
 /** How long the machine was off, only the wall clock knows; and it may lie backwards, never forwards into the past. */
-function afterRestart({ seenMs, seenWallMs }: SavedTime, machine: Clock): number {
+function offsetAfterRestart({ seenMs, seenWallMs }: SavedTime, machine: Clock): number {
   return seenMs + Math.max(0, machine.wallMs() - seenWallMs) - machine.nowMs();
 }

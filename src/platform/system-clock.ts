@@ -4,20 +4,20 @@ import { timerMaxMs } from '../core/limits.ts';
 import type { Clock } from '../ports/clock.ts';
 
 /** Held once it was asked for: the global is a getter, which costs as much as the clock behind it. */
-let watch: typeof performance | undefined;
+let performanceClock: typeof performance | undefined;
 
 export const systemClock: Clock = {
   nowMs() {
-    watch ??= performance;
-    return watch.now();
+    performanceClock ??= performance;
+    return performanceClock.now();
   },
   wallMs: () => Date.now(),
-  after: later,
+  after: runLater,
 };
 
-function later(delayMs: number, run: () => void, awaited = false): () => void {
+function runLater(delayMs: number, run: () => void, keepAlive = false): () => void {
   const timer = setTimeout(run, Math.min(Math.max(delayMs, 0), timerMaxMs));
-  if (!awaited) timer.unref();
+  if (!keepAlive) timer.unref();
   return () => clearTimeout(timer);
 }
 
@@ -36,7 +36,7 @@ export function wait(clock: Clock, delayMs: number, signal?: AbortSignal): Promi
 }
 
 const tickMs = 10;
-const readsPerLook = 64;
+const callsPerRead = 64;
 
 /**
  * A clock that is looked at once per tick instead of once per call: one look costs more than a whole bare call.
@@ -53,10 +53,10 @@ export function coarseClock(clock: Clock): Clock {
   return {
     nowMs() {
       if (left-- > 0) return nowMs;
-      left = readsPerLook;
-      const lookedMs = clock.nowMs();
+      left = callsPerRead;
+      const readMs = clock.nowMs();
       // Within one millisecond it is the same time: what was made for it can be used again.
-      if (lookedMs - nowMs >= 1) nowMs = lookedMs;
+      if (readMs - nowMs >= 1) nowMs = readMs;
       if (!ticking) {
         ticking = true;
         clock.after(tickMs, stale);

@@ -5,5 +5,5 @@ export interface Clock {
   /** Wall time, for display only. */
   wallMs(): number;
   /** Runs a function later; the result cancels it. The process is kept alive only where somebody waits for it. */
-  after(delayMs: number, run: () => void, awaited?: boolean): () => void;
+  after(delayMs: number, run: () => void, keepAlive?: boolean): () => void;
 }

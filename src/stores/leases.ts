@@ -4,7 +4,7 @@ import { leasesMax } from '../core/limits.ts';
 import type { Lease, Transaction, TransactionResult } from '../ports/store.ts';
 
 /** What a lease needs of its store. */
-export interface Bank {
+export interface LeaseStore {
   commitNow(transaction: Transaction): TransactionResult;
   commit(transaction: Transaction): Promise<TransactionResult>;
   counter(key: string): number;
@@ -13,7 +13,7 @@ export interface Bank {
 /** The share of what is left that is taken at once: parts shrink towards the end, and a dead process loses little. */
 const part = 0.01;
 
-export function createLeases(bank: Bank): { lease(key: string, ceiling: number): Lease; closeAll(): void } {
+export function createLeases(store: LeaseStore): { lease(key: string, ceiling: number): Lease; closeAll(): void } {
   const leases = new Map<string, Lease>();
   return {
     lease(key, ceiling) {
@@ -24,7 +24,7 @@ export function createLeases(bank: Bank): { lease(key: string, ceiling: number):
           first.close();
           leases.delete(oldest);
         }
-        lease = createLease(bank, key, ceiling);
+        lease = createLease(store, key, ceiling);
         leases.set(key, lease);
       }
       return lease;
@@ -36,34 +36,38 @@ export function createLeases(bank: Bank): { lease(key: string, ceiling: number):
   };
 }
 
-function createLease(bank: Bank, key: string, ceiling: number): Lease {
+function createLease(store: LeaseStore, key: string, ceiling: number): Lease {
   let left = 0;
-  let asking: Promise<boolean> | undefined;
+  let request: Promise<boolean> | undefined;
 
   function addTransaction(amount: number): Transaction {
     return { adds: [{ key, amount, ceiling }] };
   }
 
   /** As much as is worth a question, and at least what is missing. */
-  function chunk(missing: number): number {
-    return Math.max(missing, Math.floor((ceiling - bank.counter(key)) * part));
+  function chunkSize(missing: number): number {
+    return Math.max(missing, Math.floor((ceiling - store.counter(key)) * part));
   }
 
-  function got(result: TransactionResult, amount: number): boolean {
+  function applyGrant(result: TransactionResult, amount: number): boolean {
     if (result.status === 'committed') left += amount;
     return result.status === 'committed';
   }
 
-  async function ask(missing: number): Promise<boolean> {
-    const amount = chunk(missing);
-    const result = await bank.commit(addTransaction(amount));
-    if (got(result, amount)) return true;
+  async function requestMore(missing: number): Promise<boolean> {
+    const amount = chunkSize(missing);
+    const result = await store.commit(addTransaction(amount));
+    if (applyGrant(result, amount)) return true;
     // A part is too much towards the end; what is missing may still be there.
-    return result.status === 'rejected' && amount > missing && got(await bank.commit(addTransaction(missing)), missing);
+    return (
+      result.status === 'rejected' &&
+      amount > missing &&
+      applyGrant(await store.commit(addTransaction(missing)), missing)
+    );
   }
 
   function giveBack(amount: number): void {
-    if (amount !== 0) bank.commitNow({ adds: [{ key, amount: -amount }], queueIfUnavailable: true });
+    if (amount !== 0) store.commitNow({ adds: [{ key, amount: -amount }], queueIfUnavailable: true });
   }
 
   return {
@@ -78,19 +82,23 @@ function createLease(bank: Bank, key: string, ceiling: number): Lease {
     moreNow(amount) {
       const missing = amount - left;
       if (missing <= 0) return true;
-      const wanted = chunk(missing);
-      const result = bank.commitNow(addTransaction(wanted));
-      if (got(result, wanted)) return true;
-      return result.status === 'rejected' && wanted > missing && got(bank.commitNow(addTransaction(missing)), missing);
+      const wanted = chunkSize(missing);
+      const result = store.commitNow(addTransaction(wanted));
+      if (applyGrant(result, wanted)) return true;
+      return (
+        result.status === 'rejected' &&
+        wanted > missing &&
+        applyGrant(store.commitNow(addTransaction(missing)), missing)
+      );
     },
     async more(amount) {
-      while (asking !== undefined) await asking;
+      while (request !== undefined) await request;
       if (left >= amount) return true;
-      asking = ask(amount - left);
+      request = requestMore(amount - left);
       try {
-        return await asking;
+        return await request;
       } finally {
-        asking = undefined;
+        request = undefined;
       }
     },
     back(amount) {

@@ -15,7 +15,7 @@ import { transactionSuite } from './transaction-suite.ts';
 export type MakeStore = (clock: Clock, place: string) => Store | Promise<Store>;
 
 /** Tells one story about a store, and closes it. */
-export type Story = (title: string, tell: (store: Store, clock: SimulatedClock) => void | Promise<void>) => void;
+export type Story = (title: string, body: (store: Store, clock: SimulatedClock) => void | Promise<void>) => void;
 
 let places = 0;
 
@@ -23,12 +23,12 @@ let places = 0;
 export function storeSuite(name: string, makeStore: MakeStore, kind: 'alone' | 'shared' = 'alone'): void {
   const nextPlace = () => `place-${++places}`;
 
-  const story: Story = (title, tell) => {
+  const story: Story = (title, body) => {
     test(title, async () => {
       const clock = simulatedClock();
       const store = await makeStore(clock, nextPlace());
       try {
-        await tell(store, clock);
+        await body(store, clock);
       } finally {
         store.close();
       }

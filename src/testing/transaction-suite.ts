@@ -11,37 +11,37 @@ import type { MakeStore } from './store-suite.ts';
 import {
   askCard,
   type Count,
+  commitFunctions,
+  commitNowFirst,
+  commitOnly,
   counter,
-  doors,
-  nowDoor,
-  plus,
-  type Shop,
+  incrementBy,
+  type SharedTestStore,
   seeded,
-  seen,
-  soonDoor,
+  waitForView,
 } from './transactions.ts';
 
 export function transactionSuite(makeStore: MakeStore, nextPlace: () => string): void {
   /** Tells a story about stores that share one place. */
-  function story(title: string, many: number, tell: (...stores: Shop[]) => Promise<void>): void {
+  function story(title: string, many: number, body: (...stores: SharedTestStore[]) => Promise<void>): void {
     test(title, async () => {
       const clock = simulatedClock();
       const place = nextPlace();
-      const stores: Shop[] = [];
+      const stores: SharedTestStore[] = [];
       try {
-        for (let at = 0; at < many; at++) stores.push((await makeStore(clock, place)) as Shop);
-        await tell(...stores);
+        for (let at = 0; at < many; at++) stores.push((await makeStore(clock, place)) as SharedTestStore);
+        await body(...stores);
       } finally {
         for (const store of stores) store.close();
       }
     });
   }
 
-  for (const [name, door] of doors) {
+  for (const [name, commit] of commitFunctions) {
     story(`${name}: changes a cell by what the step returns, and its version grows`, 1, async (store) => {
       const cell = counter(store);
       assert.equal(cell.version, 0);
-      assert.equal((await door(store, plus(cell))).status, 'committed');
+      assert.equal((await commit(store, incrementBy(cell))).status, 'committed');
       assert.deepEqual(cell.state, { count: 1 });
       const { version } = cell;
       assert.ok(version > 0);
@@ -49,20 +49,20 @@ export function transactionSuite(makeStore: MakeStore, nextPlace: () => string):
         state.count += 10;
         return { state };
       };
-      await door(store, { changes: [{ cell, update: intoIt }] });
+      await commit(store, { changes: [{ cell, update: intoIt }] });
       assert.deepEqual(cell.state, { count: 11 });
       assert.ok(cell.version > version);
     });
 
     story(`${name}: a step that keeps changes nothing, one that refuses calls the whole deal off`, 1, async (store) => {
       const [one, two] = [counter(store, 'one'), counter(store, 'two')];
-      await door(store, plus(one));
+      await commit(store, incrementBy(one));
       const { version } = one;
-      const kept = await door(store, { changes: [{ cell: one, update: () => 'keep' }] });
-      assert.equal(kept.status, 'committed');
+      const unchanged = await commit(store, { changes: [{ cell: one, update: () => 'keep' }] });
+      assert.equal(unchanged.status, 'committed');
       assert.equal(one.version, version);
-      const off = await door(store, {
-        changes: [...plus(one).changes!, { cell: two, update: () => 'refuse' }],
+      const off = await commit(store, {
+        changes: [...incrementBy(one).changes!, { cell: two, update: () => 'refuse' }],
         adds: [{ key: 'spend', amount: 5 }],
         entries: [{ body: { type: 'task-missing', name: 'x' }, place: {}, atMs: 1 }],
       });
@@ -74,7 +74,7 @@ export function transactionSuite(makeStore: MakeStore, nextPlace: () => string):
 
     story(`${name}: adds up to a ceiling and not beyond, and takes back whatever the ceiling`, 1, async (store) => {
       const add = (amount: number, ceiling?: number) =>
-        door(store, { adds: [{ key: 'spend', amount, ...(ceiling === undefined ? {} : { ceiling }) }] });
+        commit(store, { adds: [{ key: 'spend', amount, ...(ceiling === undefined ? {} : { ceiling }) }] });
       assert.deepEqual(await add(60, 100), { status: 'committed', totals: [60], windowCounts: [] });
       assert.deepEqual(await add(41, 100), { status: 'rejected', by: 'counter', key: 'spend' });
       assert.deepEqual(await add(40, 100), { status: 'committed', totals: [100], windowCounts: [] });
@@ -89,13 +89,13 @@ export function transactionSuite(makeStore: MakeStore, nextPlace: () => string):
       const note = (said: string) => ({ body: { type: 'task-missing', name: said }, place: {}, atMs: 1 }) as const;
       const heard: Entry[] = [];
       const cell = counter(store);
-      await door(other, { entries: [note('of another')] });
+      await commit(other, { entries: [note('of another')] });
       const update = ({ count }: Count): CellUpdate<Count> => ({
         state: { count: count + 1 },
         entries: [note('a step')],
       });
       const onCommitted = (entries: readonly Entry[]) => void heard.push(...entries);
-      await door(store, {
+      await commit(store, {
         changes: [{ cell, update }],
         entries: [note('a deal')],
         queueIfUnavailable: true,
@@ -107,13 +107,13 @@ export function transactionSuite(makeStore: MakeStore, nextPlace: () => string):
 
     story(`${name}: one sum twice in a deal is held to its ceiling as a whole`, 1, async (store) => {
       const twice = { key: 'spend', amount: 6, ceiling: 10 };
-      assert.equal((await door(store, { adds: [twice, twice] })).status, 'rejected');
+      assert.equal((await commit(store, { adds: [twice, twice] })).status, 'rejected');
       assert.equal(store.shared.counter('spend'), 0);
     });
 
     story(`${name}: counts the marks of a window; one that is exactly a window old has left`, 1, async (store) => {
       const mark = async (id: string, atMs: number, most = 10) => {
-        const result = await door(store, { marks: [{ key: 'runs', id, atMs, keepMs: 1000, cap: 5, most }] });
+        const result = await commit(store, { marks: [{ key: 'runs', id, atMs, keepMs: 1000, cap: 5, most }] });
         return result.status === 'committed' ? result.windowCounts[0] : result.status;
       };
       assert.deepEqual(await mark('a', 0), { count: 1, oldestMs: 0 });
@@ -132,7 +132,7 @@ export function transactionSuite(makeStore: MakeStore, nextPlace: () => string):
       const cell = counter(store);
       const note = { body: { type: 'task-missing', name: 'step' }, place: { task: 't' }, atMs: 7 } as const;
       const changes = [{ cell, update: () => ({ state: { count: 1 }, entries: [note] }) }];
-      await door(store, { changes, entries: [{ ...note, atMs: 8 }] });
+      await commit(store, { changes, entries: [{ ...note, atMs: 8 }] });
       const entries = await store.shared.entries(0, 10);
       assert.deepEqual(
         entries.map(({ seq, atMs, task, type }) => ({ seq, atMs, task, type })),
@@ -153,7 +153,7 @@ export function transactionSuite(makeStore: MakeStore, nextPlace: () => string):
           const cell = store.cell<Card | null>(`card/${askCard.id}`, () => null);
           const update = (card: Card | null): CellUpdate<Card | null> =>
             card?.state === 'answered' ? { state: { ...card, state: 'used' } } : 'refuse';
-          return (await door(store, { changes: [{ cell, update }] })).status;
+          return (await commit(store, { changes: [{ cell, update }] })).status;
         }),
       );
       assert.equal(uses.filter((status) => status === 'committed').length, 1);
@@ -164,7 +164,7 @@ export function transactionSuite(makeStore: MakeStore, nextPlace: () => string):
       const cells = stores.map((store) => counter(store));
       const all = stores.map(async (store, at) => {
         for (let update = 0; update < 250; update++) {
-          const result = await door(store, plus(cells[at]!));
+          const result = await commit(store, incrementBy(cells[at]!));
           assert.equal(result.status, 'committed');
         }
       });
@@ -179,7 +179,7 @@ export function transactionSuite(makeStore: MakeStore, nextPlace: () => string):
     for (let at = 0; at < 300; at++) {
       const [a, b] = [random(3), random(9)];
       // The same deals on two sets of names, one through each door.
-      const makeTransaction = (store: Shop, set: string): Transaction => ({
+      const makeTransaction = (store: SharedTestStore, set: string): Transaction => ({
         changes: [
           {
             cell: counter(store, `${set}/cell${a}`),
@@ -190,8 +190,8 @@ export function transactionSuite(makeStore: MakeStore, nextPlace: () => string):
         adds: [{ key: `${set}/sum${b % 2}`, amount: b - 2, ceiling: 60 }],
         marks: [{ key: `${set}/marks${a}`, id: `${at}`, atMs: at, keepMs: 20, cap: 8, most: 6 }],
       });
-      const first = await nowDoor(one, makeTransaction(one, 'one'));
-      const second = await soonDoor(two, makeTransaction(two, 'two'));
+      const first = await commitNowFirst(one, makeTransaction(one, 'one'));
+      const second = await commitOnly(two, makeTransaction(two, 'two'));
       const plain = (result: TransactionResult) => JSON.stringify(result).replaceAll(/"(one|two)\//g, '"');
       assert.equal(plain(first), plain(second), `deal ${at}`);
     }
@@ -199,12 +199,12 @@ export function transactionSuite(makeStore: MakeStore, nextPlace: () => string):
 
   story('sees what another wrote: a cell that is looked at, and one that is opened later', 2, async (one, two) => {
     const [mine, theirs] = [counter(one), counter(two)];
-    await one.shared.commit(plus(mine, 5));
-    await seen(two, () => theirs.state.count === 5);
+    await one.shared.commit(incrementBy(mine, 5));
+    await waitForView(two, () => theirs.state.count === 5);
     assert.equal(theirs.version, mine.version);
-    await two.shared.commit(plus(theirs, 1));
+    await two.shared.commit(incrementBy(theirs, 1));
     assert.deepEqual(theirs.state, { count: 6 });
-    await seen(one, () => mine.state.count === 6);
+    await waitForView(one, () => mine.state.count === 6);
     assert.deepEqual((await two.shared.read('count', 5))[0]?.state, { count: 6 });
   });
 
@@ -212,23 +212,23 @@ export function transactionSuite(makeStore: MakeStore, nextPlace: () => string):
     const options = { adopt: (view: Count & { local?: number }, stored: Count) => ({ ...stored, local: view.local }) };
     const mine = one.cell<Count & { local?: number | undefined }>('counter', () => ({ count: 0 }), options as never);
     (mine.state as { local?: number }).local = 3;
-    await two.shared.commit(plus(counter(two), 4));
-    await seen(one, () => mine.state.count === 4);
+    await two.shared.commit(incrementBy(counter(two), 4));
+    await waitForView(one, () => mine.state.count === 4);
     assert.equal(mine.state.local, 3);
-    await one.shared.commit(plus(mine as Cell<Count>, 1));
+    await one.shared.commit(incrementBy(mine as Cell<Count>, 1));
     assert.deepEqual((await two.shared.read('counter', 1))[0]?.state, { count: 5 });
   });
 
   story('forgets a dropped cell everywhere, and its versions still grow', 2, async (one, two) => {
     const cell = counter(one);
-    await one.shared.commit(plus(cell));
+    await one.shared.commit(incrementBy(cell));
     const { version } = cell;
     one.drop('counter');
     await one.shared.settled();
     assert.deepEqual(await two.shared.read('counter', 1), []);
     const again = counter(two);
     assert.deepEqual(again.state, { count: 0 });
-    await two.shared.commit(plus(again));
+    await two.shared.commit(incrementBy(again));
     assert.ok(again.version > version);
   });
 
@@ -236,8 +236,8 @@ export function transactionSuite(makeStore: MakeStore, nextPlace: () => string):
     const cell = counter(two);
     const hints: string[] = [];
     const stop = two.shared.watch((hint) => hints.push(hint.type));
-    await one.shared.commit(plus(counter(one)));
-    await seen(two, () => cell.state.count === 1);
+    await one.shared.commit(incrementBy(counter(one)));
+    await waitForView(two, () => cell.state.count === 1);
     assert.ok(hints.includes('cell-changed'));
     stop();
   });
@@ -297,23 +297,23 @@ export function transactionSuite(makeStore: MakeStore, nextPlace: () => string):
       await one.shared.settled();
       two.append(entry(77), {}, 0);
       await two.shared.settled();
-      const kept = (await one.shared.entries(0, 10)).map(
+      const fingerprints = (await one.shared.entries(0, 10)).map(
         (line) => line.type === 'action-allowed' && line.action.fingerprint,
       );
-      assert.equal(kept[0], kept[2]);
-      assert.notEqual(kept[0], 77);
-      assert.equal(kept[1], 0);
+      assert.equal(fingerprints[0], fingerprints[2]);
+      assert.notEqual(fingerprints[0], 77);
+      assert.equal(fingerprints[1], 0);
     },
   );
 
   story('a step that throws changes nothing and is told as away', 1, async (store) => {
     const cell = counter(store);
-    for (const [, door] of doors) {
+    for (const [, commit] of commitFunctions) {
       const update = () => {
         throw new Error('a bug');
       };
-      assert.equal((await door(store, { changes: [{ cell, update }] })).status, 'unavailable');
+      assert.equal((await commit(store, { changes: [{ cell, update }] })).status, 'unavailable');
     }
-    assert.equal((await soonDoor(store, plus(cell))).status, 'committed');
+    assert.equal((await commitOnly(store, incrementBy(cell))).status, 'committed');
   });
 }

@@ -4,26 +4,26 @@ import assert from 'node:assert/strict';
 import type { Card } from '../core/card.ts';
 import type { Cell, CellUpdate, SharedStore, Store, Transaction, TransactionResult } from '../ports/store.ts';
 
-export type Shop = Store & { readonly shared: SharedStore };
+export type SharedTestStore = Store & { readonly shared: SharedStore };
 export interface Count {
   count: number;
 }
-export type Door = (store: Shop, transaction: Transaction) => Promise<TransactionResult>;
+export type CommitFunction = (store: SharedTestStore, transaction: Transaction) => Promise<TransactionResult>;
 
 /** Through the synchronous door; where it cannot decide by itself, through the other. */
-export const nowDoor: Door = async ({ shared }, transaction) => {
+export const commitNowFirst: CommitFunction = async ({ shared }, transaction) => {
   const result = shared.commitNow(transaction);
   if (result.status === 'queued') await shared.settled();
   return result.status === 'unavailable' ? shared.commit(transaction) : result;
 };
-export const soonDoor: Door = ({ shared }, transaction) => shared.commit(transaction);
-export const doors: readonly (readonly [string, Door])[] = [
-  ['now', nowDoor],
-  ['soon', soonDoor],
+export const commitOnly: CommitFunction = ({ shared }, transaction) => shared.commit(transaction);
+export const commitFunctions: readonly (readonly [string, CommitFunction])[] = [
+  ['commitNow', commitNowFirst],
+  ['commit', commitOnly],
 ];
 
 export const counter = (store: Store, key = 'counter'): Cell<Count> => store.cell(key, () => ({ count: 0 }));
-export const plus = (cell: Cell<Count>, by = 1): Transaction => ({
+export const incrementBy = (cell: Cell<Count>, by = 1): Transaction => ({
   changes: [{ cell, update: ({ count }: Count): CellUpdate<Count> => ({ state: { count: count + by } }) }],
 });
 
@@ -39,7 +39,7 @@ export const askCard: Card = {
 };
 
 /** Waits until a view shows something: at once on one machine, soon over a network. */
-export async function seen(store: Shop, isSo: () => boolean): Promise<void> {
+export async function waitForView(store: SharedTestStore, isSo: () => boolean): Promise<void> {
   for (let look = 0; look < 2_000; look++) {
     store.shared.refresh();
     if (isSo()) return;

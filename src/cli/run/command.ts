@@ -3,7 +3,7 @@
 import { readdirSync } from 'node:fs';
 import { SwitchgearError } from '../../core/error.ts';
 import { systemClock } from '../../platform/system-clock.ts';
-import { freshName } from '../../platform/unique-id.ts';
+import { uniqueId } from '../../platform/unique-id.ts';
 import type { Store } from '../../ports/store.ts';
 import { memoryStore } from '../../stores/memory.ts';
 import { keepHeapSmall } from '../../supervisor/small-heap.ts';
@@ -43,7 +43,7 @@ export const command: Command = {
 };
 
 async function startRun(store: Store, parsedOptions: RunCommandOptions, terminal: Terminal): Promise<number> {
-  const session = parsedOptions.session ?? (terminal.env.SWITCHGEAR_SESSION || `s-${freshName()}`);
+  const session = parsedOptions.session ?? (terminal.env.SWITCHGEAR_SESSION || `s-${uniqueId()}`);
   // A policy that is wrong must be told before anything runs; where there is none, nothing can be wrong.
   const earlyPolicy = hasPolicyFile(parsedOptions, terminal) ? await loadRunPolicy(parsedOptions, terminal) : undefined;
   const options = earlyPolicy === undefined ? parsedOptions : withMapping(parsedOptions, earlyPolicy);

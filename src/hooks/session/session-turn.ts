@@ -12,7 +12,7 @@ import type { TaskState } from '../../guard/tasks/task.ts';
 import { freezeTask, thawTask } from '../../guard/tasks/task-transfer.ts';
 import { endTask } from '../../guard/tasks/task-tree.ts';
 import { systemClock, wait } from '../../platform/system-clock.ts';
-import { freshName } from '../../platform/unique-id.ts';
+import { uniqueId } from '../../platform/unique-id.ts';
 import type { Cell, Change, SharedStore, Store } from '../../ports/store.ts';
 import { type HookTask, noSession, type SessionState, sessionKey, taskKey } from './session-state.ts';
 
@@ -47,7 +47,7 @@ export interface DeskOptions {
   begin?(desk: Desk): Promise<void>;
 }
 
-const owner = freshName();
+const owner = uniqueId();
 
 /** Does some work when it is this hook's turn. */
 export async function inTurn<T>(options: DeskOptions, work: (desk: Desk) => Promise<T>): Promise<T> {

@@ -2,52 +2,52 @@
 
 import { machineClock, startTimer } from '../../platform/machine-clock.ts';
 
-export interface Deadline {
+export interface CallDeadline {
   readonly atMs: number;
-  late(): void;
+  onLate(): void;
 }
 
-export interface Deadlines {
+export interface CallDeadlines {
   /** From now on somebody waits, and the process lives; `late` is called unless it ends in time. */
-  begin(ms: number, late: () => void): Deadline;
-  end(one: Deadline): void;
+  begin(ms: number, onLate: () => void): CallDeadline;
+  end(deadline: CallDeadline): void;
 }
 
-export function createDeadlines(): Deadlines {
-  const open = new Set<Deadline>();
+export function createCallDeadlines(): CallDeadlines {
+  const open = new Set<CallDeadline>();
   let timer: NodeJS.Timeout | undefined;
   let dueMs = Number.POSITIVE_INFINITY;
 
   function arm(atMs: number): void {
     clearTimeout(timer);
     dueMs = atMs;
-    timer = startTimer(atMs - machineClock.nowMs(), look);
+    timer = startTimer(atMs - machineClock.nowMs(), checkDeadlines);
   }
 
-  function look(): void {
+  function checkDeadlines(): void {
     timer = undefined;
     dueMs = Number.POSITIVE_INFINITY;
     const nowMs = machineClock.nowMs();
-    for (const one of [...open]) {
-      if (one.atMs > nowMs) continue;
-      open.delete(one);
-      one.late();
+    for (const deadline of [...open]) {
+      if (deadline.atMs > nowMs) continue;
+      open.delete(deadline);
+      deadline.onLate();
     }
     const next = Math.min(...[...open].map(({ atMs }) => atMs));
     if (open.size > 0) arm(next);
   }
 
   return {
-    begin(ms, late) {
-      const one = { atMs: machineClock.nowMs() + ms, late };
-      open.add(one);
-      if (one.atMs < dueMs) arm(one.atMs);
+    begin(ms, onLate) {
+      const deadline = { atMs: machineClock.nowMs() + ms, onLate };
+      open.add(deadline);
+      if (deadline.atMs < dueMs) arm(deadline.atMs);
       else if (open.size === 1) timer?.ref();
-      return one;
+      return deadline;
     },
-    end(one) {
+    end(deadline) {
       // The timer stays as it is: the next call mostly comes before it, and needs none of its own.
-      if (open.delete(one) && open.size === 0) timer?.unref();
+      if (open.delete(deadline) && open.size === 0) timer?.unref();
     },
   };
 }

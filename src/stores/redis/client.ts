@@ -4,7 +4,7 @@ import { SwitchgearError } from '../../core/error.ts';
 import type { RedisClient } from './connection.ts';
 
 /** The client of `redis`, made anew for every line: it neither queues nor reconnects by itself. */
-export async function officialClient(url: unknown): Promise<() => RedisClient> {
+export async function loadOfficialClient(url: unknown): Promise<() => RedisClient> {
   if (typeof url !== 'string' || !/^rediss?:\/\/[^\s]+$/.test(url) || !URL.canParse(url)) {
     throw new SwitchgearError(
       'invalid_argument',

@@ -3,7 +3,7 @@
 import { SwitchgearError } from '../../core/error.ts';
 import { storeDeadlineMs, storeRetryMaxMs, storeRetryMinMs } from '../../core/limits.ts';
 import { machineClock } from '../../platform/machine-clock.ts';
-import { createDeadlines } from './call-deadlines.ts';
+import { createCallDeadlines } from './call-deadlines.ts';
 import type { Script } from './scripts.ts';
 
 /** What is used of the official client, `redis`. */
@@ -19,21 +19,21 @@ export interface RedisClient {
   readonly options?: { readonly RESP?: number } | undefined;
 }
 
-export interface LinkOptions {
+export interface RedisConnectionOptions {
   /** A client that is not connected yet. */
   readonly client: () => RedisClient | Promise<RedisClient>;
   readonly channel: string;
   readonly deadlineMs: number;
   /** Called with a line that just came up, before anybody else may use it. */
-  greet(run: Run): Promise<void>;
+  handshake(run: RunScript): Promise<void>;
   /** It is up, and everybody may use it. */
-  up(): void;
-  down(reason: string): void;
-  heard(message: string): void;
+  onUp(): void;
+  onDown(reason: string): void;
+  onMessage(message: string): void;
 }
 
 /** Runs a script; the deadline is the link's unless a longer one is given. */
-export type Run = (
+export type RunScript = (
   script: Script,
   keys: readonly string[],
   args: readonly string[],
@@ -41,11 +41,11 @@ export type Run = (
 ) => Promise<Reply>;
 export type Reply = readonly string[];
 
-export interface Link {
+export interface RedisConnection {
   readonly isUp: boolean;
   /** Calls made while the line was taken to be away: the attempts to get it back. */
   readonly attempts: number;
-  readonly run: Run;
+  readonly run: RunScript;
   /** The same with a request that is written already: EVALSHA, and what belongs to it. */
   evaluate(script: Script, request: string[]): Promise<Reply>;
   command(args: string[]): Promise<unknown>;
@@ -57,7 +57,7 @@ export interface Link {
 }
 
 /** Why a call came to nothing; whether it was carried out nobody knows. */
-class LineDown extends Error {
+class ConnectionLost extends Error {
   constructor(reason: string, cause?: unknown) {
     super(reason, { cause });
     this.name = 'LineDown';
@@ -68,37 +68,37 @@ class LineDown extends Error {
 const connectFactor = 25;
 const greetingFactor = 10;
 
-export function createLink(options: LinkOptions): Link {
+export function createRedisConnection(options: RedisConnectionOptions): RedisConnection {
   let clients: readonly RedisClient[] = [];
   let state: 'up' | 'down' | 'trying' | 'closed' = 'down';
   let retryMs = storeRetryMinMs;
   let attempts = 0;
-  let forget: (() => void) | undefined;
-  const open = new Set<(error: Error) => void>();
-  const deadlines = createDeadlines();
+  let cancelRetry: (() => void) | undefined;
+  const pendingCalls = new Set<(error: Error) => void>();
+  const deadlines = createCallDeadlines();
 
-  function drop(reason: string, cause?: unknown): void {
+  function disconnect(reason: string, cause?: unknown): void {
     if (state === 'closed') return;
-    const was = state;
+    const previous = state;
     state = 'down';
-    hangUp(reason, cause);
-    if (was === 'up') {
+    closeClients(reason, cause);
+    if (previous === 'up') {
       retryMs = storeRetryMinMs;
-      options.down(reason);
+      options.onDown(reason);
     }
-    if (was !== 'trying') again();
+    if (previous !== 'trying') scheduleRetry();
   }
 
-  function hangUp(reason: string, cause?: unknown): void {
-    const gone = clients;
+  function closeClients(reason: string, cause?: unknown): void {
+    const closing = clients;
     clients = [];
-    for (const fail of [...open]) fail(new LineDown(reason, cause));
-    for (const client of gone) destroy(client);
+    for (const fail of [...pendingCalls]) fail(new ConnectionLost(reason, cause));
+    for (const client of closing) destroy(client);
   }
 
-  function again(): void {
-    forget?.();
-    forget = machineClock.after(retryMs * (0.75 + Math.random() / 2), () => void attempt());
+  function scheduleRetry(): void {
+    cancelRetry?.();
+    cancelRetry = machineClock.after(retryMs * (0.75 + Math.random() / 2), () => void attempt());
     retryMs = Math.min(retryMs * 2, storeRetryMaxMs);
   }
 
@@ -107,62 +107,62 @@ export function createLink(options: LinkOptions): Link {
     state = 'trying';
     attempts++;
     try {
-      await within(options.deadlineMs * connectFactor, connect());
-      await options.greet(run);
-      if ((state as string) !== 'trying') throw new LineDown('the line was lost while it was taken up');
+      await withDeadline(options.deadlineMs * connectFactor, connect());
+      await options.handshake(run);
+      if ((state as string) !== 'trying') throw new ConnectionLost('the line was lost while it was taken up');
       state = 'up';
       retryMs = storeRetryMinMs;
-      options.up();
+      options.onUp();
       return undefined;
     } catch (error) {
       if ((state as string) === 'closed') return undefined;
       state = 'down';
-      hangUp('the line could not be taken up');
-      again();
+      closeClients('the line could not be taken up');
+      scheduleRetry();
       return error;
     }
   }
 
   async function connect(): Promise<void> {
     const line = await options.client();
-    const ear = line.options?.RESP === 3 ? line : await options.client();
-    const made = [...new Set([line, ear])];
-    clients = made;
-    for (const client of made) {
+    const subscriber = line.options?.RESP === 3 ? line : await options.client();
+    const connecting = [...new Set([line, subscriber])];
+    clients = connecting;
+    for (const client of connecting) {
       client.on('error', (error) => {
-        if (clients === made) drop(sentenceOf(error), error);
+        if (clients === connecting) disconnect(describeError(error), error);
       });
       client.on('end', () => {
-        if (clients === made) drop('Redis closed the line');
+        if (clients === connecting) disconnect('Redis closed the line');
       });
     }
-    await Promise.all(made.map((client) => client.connect()));
-    for (const client of made) client.unref?.();
-    await ear.subscribe(options.channel, (message) => {
-      if (clients === made) options.heard(message);
+    await Promise.all(connecting.map((client) => client.connect()));
+    for (const client of connecting) client.unref?.();
+    await subscriber.subscribe(options.channel, (message) => {
+      if (clients === connecting) options.onMessage(message);
     });
   }
 
   /** A promise that ends in time; one that is late fails the whole line. */
-  function within<T>(ms: number, promise: Promise<T>): Promise<T> {
+  function withDeadline<T>(ms: number, promise: Promise<T>): Promise<T> {
     return new Promise((resolve, reject) => {
       const fail = (error: Error) => {
-        open.delete(fail);
+        pendingCalls.delete(fail);
         deadlines.end(deadline);
         reject(error);
       };
-      open.add(fail);
+      pendingCalls.add(fail);
       const late = () => {
         // Timers run before sockets are read: an answer that lies there already counts.
         setImmediate(() => {
-          if (open.has(fail)) drop(`Redis did not answer within ${ms} ms`);
-          if (open.has(fail)) fail(new LineDown(`Redis did not answer within ${ms} ms`));
+          if (pendingCalls.has(fail)) disconnect(`Redis did not answer within ${ms} ms`);
+          if (pendingCalls.has(fail)) fail(new ConnectionLost(`Redis did not answer within ${ms} ms`));
         });
       };
       // Timers are late by a little: whoever waits is to know by the deadline, not after it.
       const deadline = deadlines.begin(ms * 0.9, late);
       promise.then((value) => {
-        open.delete(fail);
+        pendingCalls.delete(fail);
         deadlines.end(deadline);
         resolve(value);
       }, fail);
@@ -172,41 +172,44 @@ export function createLink(options: LinkOptions): Link {
   function command(args: string[], deadlineMs = options.deadlineMs): Promise<unknown> {
     const [line] = clients;
     if (line === undefined || (state !== 'up' && state !== 'trying')) {
-      return Promise.reject(new LineDown('the store is away'));
+      return Promise.reject(new ConnectionLost('the store is away'));
     }
-    return within(deadlineMs, line.sendCommand(args));
+    return withDeadline(deadlineMs, line.sendCommand(args));
   }
 
-  const run: Run = (script, keys, args, given) => {
+  const run: RunScript = (script, keys, args, customDeadlineMs) => {
     const ownMs = state === 'trying' ? options.deadlineMs * greetingFactor : options.deadlineMs;
-    const deadlineMs = given === undefined ? ownMs : Math.max(given, options.deadlineMs);
+    const deadlineMs = customDeadlineMs === undefined ? ownMs : Math.max(customDeadlineMs, options.deadlineMs);
     return evaluate(script, ['EVALSHA', script.sha, String(keys.length), ...keys, ...args], deadlineMs);
   };
 
   // No chain of promises longer than it must be: every deal goes through here.
   function evaluate(script: Script, request: string[], deadlineMs = options.deadlineMs): Promise<Reply> {
-    return command(request, deadlineMs).then(checked, (error: unknown) => {
-      if (!/NOSCRIPT/.test(String(error))) throw rejected(error);
-      return command(['EVAL', script.text, ...request.slice(2)], deadlineMs).then(checked, (again: unknown) => {
-        throw rejected(again);
-      });
+    return command(request, deadlineMs).then(checkReply, (error: unknown) => {
+      if (!/NOSCRIPT/.test(String(error))) throw rejectReply(error);
+      return command(['EVAL', script.text, ...request.slice(2)], deadlineMs).then(
+        checkReply,
+        (secondError: unknown) => {
+          throw rejectReply(secondError);
+        },
+      );
     });
   }
 
-  function checked(reply: unknown): Reply {
+  function checkReply(reply: unknown): Reply {
     if (Array.isArray(reply) && reply.length >= 8) return reply.map(String);
     // A number alone, which some read as text, is a version: the whole answer of the most frequent script.
     const version = String(reply);
     if (/^\d+$/.test(version)) return ['done', '', '', '', '0', version, '0', ''];
-    drop('Redis answered what no script of ours says');
-    throw new LineDown('Redis answered what no script of ours says');
+    disconnect('Redis answered what no script of ours says');
+    throw new ConnectionLost('Redis answered what no script of ours says');
   }
 
   /** An error reply: the line lives, but the store cannot be used. */
-  function rejected(error: unknown): Error {
-    if (error instanceof LineDown) return error;
-    drop(sentenceOf(error));
-    return new LineDown(sentenceOf(error));
+  function rejectReply(error: unknown): Error {
+    if (error instanceof ConnectionLost) return error;
+    disconnect(describeError(error));
+    return new ConnectionLost(describeError(error));
   }
 
   return {
@@ -224,16 +227,18 @@ export function createLink(options: LinkOptions): Link {
       if (error === undefined) return;
       if (isHopeless(error)) {
         state = 'closed';
-        forget?.();
-        throw new SwitchgearError('store_refused', `the store cannot be used: ${sentenceOf(error)}`, { cause: error });
+        cancelRetry?.();
+        throw new SwitchgearError('store_refused', `the store cannot be used: ${describeError(error)}`, {
+          cause: error,
+        });
       }
-      options.down(sentenceOf(error));
+      options.onDown(describeError(error));
     },
-    renew: (reason) => drop(reason),
+    renew: (reason) => disconnect(reason),
     close() {
       state = 'closed';
-      forget?.();
-      hangUp('the store was closed');
+      cancelRetry?.();
+      closeClients('the store was closed');
     },
   };
 }
@@ -250,14 +255,14 @@ function destroy(client: RedisClient): void {
 
 /** Errors that time does not heal. */
 function isHopeless(error: unknown): boolean {
-  if (error instanceof LineDown && error.cause !== undefined) return isHopeless(error.cause);
+  if (error instanceof ConnectionLost && error.cause !== undefined) return isHopeless(error.cause);
   return error instanceof SwitchgearError || /WRONGPASS|NOAUTH|NOPERM|invalid username/i.test(String(error));
 }
 
 /** One sentence, without what a URL may hold. */
-function sentenceOf(error: unknown): string {
+function describeError(error: unknown): string {
   const { code, message = String(error) } = (error ?? {}) as { code?: string; message?: string };
-  if (error instanceof LineDown || error instanceof SwitchgearError) return message;
+  if (error instanceof ConnectionLost || error instanceof SwitchgearError) return message;
   if (code === 'ECONNREFUSED') return 'nobody answers at the address of Redis';
   if (code === 'ENOTFOUND' || code === 'EAI_AGAIN') return 'the host of Redis is not known';
   if (/WRONGPASS|NOAUTH|invalid username/i.test(message)) return 'Redis refused the user or the password';

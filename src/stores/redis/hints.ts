@@ -5,69 +5,69 @@
 
 import { hintLagMs, storeBatchMax } from '../../core/limits.ts';
 import { machineClock } from '../../platform/machine-clock.ts';
-import type { Link } from './connection.ts';
-import type { Memory } from './known-state.ts';
+import type { RedisConnection } from './connection.ts';
+import type { KnownState } from './known-state.ts';
 
 export interface Hints {
   /** This process wrote a cell, and nobody was told. */
   changed(key: string, version: number): void;
   /** A message came. */
-  heard(message: string): void;
+  onMessage(message: string): void;
   /** Cells of which the others were not told yet. */
   readonly waiting: number;
 }
 
 export interface HintsOptions {
-  readonly memory: Memory;
-  readonly link: () => Link;
+  readonly memory: KnownState;
+  readonly connection: () => RedisConnection;
   readonly channel: string;
 }
 
-export function createHints({ memory, link, channel }: HintsOptions): Hints {
-  const untold = new Map<string, number>();
-  let telling = 0;
+export function createHints({ memory, connection, channel }: HintsOptions): Hints {
+  const unpublished = new Map<string, number>();
+  let publishing = 0;
   /** They were told of something a moment ago. */
   let isResting = false;
 
   /** The beginning of every message of this line: of which store it is, and whose. */
   const head = () => `${memory.born}\n${memory.line}\n`;
 
-  function tell(): void {
-    const all = [...untold];
-    untold.clear();
+  function publishHints(): void {
+    const all = [...unpublished];
+    unpublished.clear();
     for (const [key, version] of all) {
-      const known = memory.cells.get(key);
+      const cell = memory.cells.get(key);
       // Whoever wrote a later one tells of that; a line that is down is not for hints.
-      if (known?.version !== version || !link().isUp) continue;
+      if (cell?.version !== version || !connection().isUp) continue;
       const name = `c:${key}`;
-      const message = `${head()}${version}\n${name.length}\n${name}${known.text ?? ''}`;
-      telling++;
-      link().command(['PUBLISH', channel, message]).then(told, told);
+      const message = `${head()}${version}\n${name.length}\n${name}${cell.text ?? ''}`;
+      publishing++;
+      connection().command(['PUBLISH', channel, message]).then(onPublished, onPublished);
     }
   }
 
-  function tellNow(): void {
-    tell();
+  function publishNow(): void {
+    publishHints();
     if (isResting) return;
     isResting = true;
-    machineClock.after(hintLagMs, rested, true);
+    machineClock.after(hintLagMs, onRested, true);
   }
 
-  function rested(): void {
+  function onRested(): void {
     isResting = false;
-    if (untold.size > 0) tellNow();
+    if (unpublished.size > 0) publishNow();
   }
 
-  function told(): void {
-    telling--;
+  function onPublished(): void {
+    publishing--;
   }
 
   return {
     changed(key, version) {
-      untold.set(key, version);
-      if (!isResting || untold.size >= storeBatchMax) tellNow();
+      unpublished.set(key, version);
+      if (!isResting || unpublished.size >= storeBatchMax) publishNow();
     },
-    heard(message) {
+    onMessage(message) {
       // Of its own deals this process hears by their answers, which say which of them it was.
       if (message.startsWith(head())) return;
       const [born, , version, length, ...rest] = message.split('\n');
@@ -78,7 +78,7 @@ export function createHints({ memory, link, channel }: HintsOptions): Hints {
       memory.setCell(name.slice(2), Number(version), text === '' ? undefined : text);
     },
     get waiting() {
-      return untold.size + telling;
+      return unpublished.size + publishing;
     },
   };
 }

@@ -6,21 +6,28 @@ import type { Card } from '../../core/card.ts';
 import { SwitchgearError } from '../../core/error.ts';
 import type { Entry } from '../../core/event.ts';
 import { cardKeepMs, storedEntriesMax, storedKeysMax, storeGraceMs, storePollMs } from '../../core/limits.ts';
-import { every, machineClock } from '../../platform/machine-clock.ts';
+import { machineClock, startInterval } from '../../platform/machine-clock.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { CellOptions, SharedStore, Store, Transaction, WindowCount } from '../../ports/store.ts';
 import { createViews, parseJson } from '../cells/cell-views.ts';
 import { createHealthMonitor, reportUnreadableCell } from '../cells/store-health.ts';
 import { cardPrefix, laterCard, putCardUpdate } from '../cells/transaction-plan.ts';
-import { officialClient } from './client.ts';
-import { createLink, defaultDeadlineMs, type Link, type RedisClient, type Reply, type Run } from './connection.ts';
+import { loadOfficialClient } from './client.ts';
+import {
+  createRedisConnection,
+  defaultDeadlineMs,
+  type RedisClient,
+  type RedisConnection,
+  type Reply,
+  type RunScript,
+} from './connection.ts';
 import { createHints } from './hints.ts';
 import { createJournal } from './journal.ts';
-import { namesOf } from './keys.ts';
-import { createMemory } from './known-state.ts';
-import { pollStore, type Reading, readCells, tellAgain } from './restore.ts';
+import { redisKeys } from './keys.ts';
+import { createKnownState } from './known-state.ts';
+import { pollStore, readCells, restoreStore, type StoreReader } from './restore.ts';
 import { helloScript } from './scripts.ts';
-import { redisTime } from './server-clock.ts';
+import { createServerClock } from './server-clock.ts';
 import { createRedisWriter } from './writer.ts';
 
 export type { RedisClient } from './connection.ts';
@@ -55,12 +62,12 @@ export async function redisStore(options: RedisOptions): Promise<RedisStore> {
       `prefix must be a word without braces, got ${JSON.stringify(prefix)}`,
     );
   }
-  const client = options.client ?? (await officialClient(options.url));
-  const names = namesOf(prefix);
+  const client = options.client ?? (await loadOfficialClient(options.url));
+  const names = redisKeys(prefix);
   const monitor = createHealthMonitor();
   const views = createViews((key, isKnown) => reportUnreadableCell(monitor, key, isKnown));
-  const memory = createMemory(views, monitor);
-  const time = redisTime();
+  const memory = createKnownState(views, monitor);
+  const time = createServerClock();
   const clock = options.clock ?? time.clock;
   const process = `r${randomUUID().slice(0, 13)}`;
   memory.line = names.process(`${process}-0`);
@@ -72,30 +79,30 @@ export async function redisStore(options: RedisOptions): Promise<RedisStore> {
   let closing = false;
   let closed = false;
 
-  const link: Link = createLink({
+  const connection: RedisConnection = createRedisConnection({
     client,
     channel: names.channel,
     deadlineMs: options.deadlineMs ?? defaultDeadlineMs,
-    greet,
-    up() {
+    handshake,
+    onUp() {
       void writer.deliver().then(() => {
-        if (!link.isUp) return;
-        if (writer.missed > 0) monitor.degrade(fullReason);
+        if (!connection.isUp) return;
+        if (writer.overflowed > 0) monitor.degrade(fullReason);
         else monitor.recover('Redis answers again, and heard what it missed');
       });
     },
-    down(reason) {
-      writer.lineLost();
+    onDown(reason) {
+      writer.connectionLost();
       monitor.degrade(reason);
     },
-    heard: (message) => hints.heard(message),
+    onMessage: (message) => hints.onMessage(message),
   });
-  const hints = createHints({ memory, link: () => link, channel: names.channel });
+  const hints = createHints({ memory, connection: () => connection, channel: names.channel });
 
   const writer = createRedisWriter({
-    link: () => link,
+    connection: () => connection,
     views,
-    sender: {
+    context: {
       names,
       memory,
       graceMs: options.graceMs ?? storeGraceMs,
@@ -103,25 +110,25 @@ export async function redisStore(options: RedisOptions): Promise<RedisStore> {
       keysMax,
       wallMs: () => clock.wallMs(),
     },
-    heard: hear,
+    readHead,
     changed: hints.changed,
     full(isFull) {
       if (isFull) monitor.degrade(fullReason);
-      else if (link.isUp) monitor.recover('the store has room again, and heard what it missed');
+      else if (connection.isUp) monitor.recover('the store has room again, and heard what it missed');
     },
   });
 
   /** Reads the head of an answer and hands out the rest. */
-  function hear(reply: Reply, askedMs: number): readonly string[] {
+  function readHead(reply: Reply, askedMs: number): readonly string[] {
     const { 1: secs, 2: micros, 5: version, 6: seq } = reply;
-    if (secs !== '') time.hear(askedMs, machineClock.nowMs(), Number(secs) * 1000 + Number(micros) / 1000);
+    if (secs !== '') time.observe(askedMs, machineClock.nowMs(), Number(secs) * 1000 + Number(micros) / 1000);
     memory.version = Math.max(memory.version, Number(version));
     memory.seq = Math.max(memory.seq, Number(seq));
     return reply.slice(8);
   }
 
   /** A line that just came up: what did the store hear of us, does it still know it, and what do we not know? */
-  async function greet(run: Run): Promise<void> {
+  async function handshake(run: RunScript): Promise<void> {
     const { born, version, seq, secret, line: before } = memory;
     const wanted = [randomUUID(), secret === '' ? randomBytes(32).toString('base64url') : secret];
     const askedMs = machineClock.nowMs();
@@ -130,37 +137,37 @@ export async function redisStore(options: RedisOptions): Promise<RedisStore> {
     const reply = await run(helloScript, keys, [...wanted, born, String(version), String(seq)]);
     lines++; // Not before: an answer that was lost is asked for again.
     memory.line = own;
-    const done = hear(reply, askedMs);
-    writer.lineBack(new Set(done.map(Number)));
+    const done = readHead(reply, askedMs);
+    writer.reconnected(new Set(done.map(Number)));
     const forgot = born !== '' && reply[3] !== born;
     memory.born = reply[3]!;
     memory.secret = reply[7]!;
-    const reading = readingOf(run);
-    await pollStore(forgot ? { ...reading, since: 0 } : reading);
+    const reader = makeReader(run);
+    await pollStore(forgot ? { ...reader, since: 0 } : reader);
     since = memory.version;
-    writer.caughtUp();
-    if (forgot) await tellAgain({ ...reading, views, writer });
+    writer.viewsCaughtUp();
+    if (forgot) await restoreStore({ ...reader, views, writer });
   }
 
   let since = 0;
   let polling = false;
 
-  function readingOf(run: Run): Reading {
-    return { run, names, memory, since, hear };
+  function makeReader(run: RunScript): StoreReader {
+    return { run, names, memory, since, readHead };
   }
 
   async function poll(): Promise<void> {
-    if (polling || closed || !link.isUp) return;
+    if (polling || closed || !connection.isUp) return;
     polling = true;
     try {
       const { born, version } = memory;
-      const head = await pollStore(readingOf(link.run));
+      const head = await pollStore(makeReader(connection.run));
       if (head.born !== born || head.version < Math.min(version, since))
-        link.renew('the store forgot what it was told');
+        connection.renew('the store forgot what it was told');
       else since = Math.max(since, head.version);
       // Also on a line that is up: others may have been faster, again and again.
       await writer.deliver();
-      await writer.tryAgain();
+      await writer.retryOverflow();
     } catch {
       // The line is down, and says so by itself.
     } finally {
@@ -178,18 +185,20 @@ export async function redisStore(options: RedisOptions): Promise<RedisStore> {
 
   const counter = (key: string) => memory.totals.get(key) ?? 0;
   const journal = createJournal(memory, clock, writer.commit);
-  const commitNow = (transaction: Transaction) => writer.commitNow(journal.remembered(transaction));
-  const commit = (transaction: Transaction) => writer.commit(journal.remembered(transaction));
+  const commitNow = (transaction: Transaction) => writer.commitNow(journal.withLocalCopy(transaction));
+  const commit = (transaction: Transaction) => writer.commit(journal.withLocalCopy(transaction));
   const windowCount = (key: string, atMs: number, keepMs: number): WindowCount => {
-    const known = memory.marks.get(key);
-    return known === undefined || known.oldestMs <= atMs - keepMs - keepMs ? { count: 0, oldestMs: atMs } : known;
+    const window = memory.marks.get(key);
+    return window === undefined || window.oldestMs <= atMs - keepMs - keepMs ? { count: 0, oldestMs: atMs } : window;
   };
   const health = () => monitor.health;
   const sharing = createSharing({ process, clock, cell: open, health, commitNow, commit, counter, windowCount });
 
   /** Whether nothing is on its way that could arrive now. */
   function isIdle(): boolean {
-    return !link.isUp || [journal.waiting, writer.active, writer.kept, hints.waiting].every((count) => count === 0);
+    return (
+      !connection.isUp || [journal.waiting, writer.active, writer.queued, hints.waiting].every((count) => count === 0)
+    );
   }
 
   const shared: SharedStore = {
@@ -212,7 +221,7 @@ export async function redisStore(options: RedisOptions): Promise<RedisStore> {
     counter,
     windowCount,
     read: async (prefixed, most) => {
-      const keys = await readCells(readingOf(link.run), prefixed, most).catch(() => undefined);
+      const keys = await readCells(makeReader(connection.run), prefixed, most).catch(() => undefined);
       return (
         keys ??
         [...memory.cells]
@@ -223,7 +232,9 @@ export async function redisStore(options: RedisOptions): Promise<RedisStore> {
     },
     async entries(fromSeq, most) {
       const first = `${Math.max(0, fromSeq)}-0`;
-      const reply = await link.command(['XRANGE', names.journal, first, '+', 'COUNT', String(most)]).catch(() => []);
+      const reply = await connection
+        .command(['XRANGE', names.journal, first, '+', 'COUNT', String(most)])
+        .catch(() => []);
       return (reply as [string, string[]][]).map(
         ([id, [, text]]) => ({ seq: Number.parseInt(id, 10), ...(JSON.parse(text!) as object) }) as unknown as Entry,
       );
@@ -232,16 +243,16 @@ export async function redisStore(options: RedisOptions): Promise<RedisStore> {
     evict: views.remove,
     settled: () =>
       new Promise((resolve) => {
-        const look = () => {
+        const checkSettled = () => {
           if (closed || isIdle()) resolve();
-          else machineClock.after(1, look, true);
+          else machineClock.after(1, checkSettled, true);
         };
-        setImmediate(look);
+        setImmediate(checkSettled);
       }),
   };
 
-  await link.start();
-  const stopPoll = every(storePollMs, () => void poll());
+  await connection.start();
+  const stopPoll = startInterval(storePollMs, () => void poll());
 
   return {
     clock,
@@ -249,15 +260,15 @@ export async function redisStore(options: RedisOptions): Promise<RedisStore> {
     cell: open,
     drop(key) {
       views.remove(key);
-      const known = memory.cells.get(key);
+      const cell = memory.cells.get(key);
       memory.totals.delete(key);
-      if (!link.isUp) return;
-      if (known?.text !== undefined) {
-        const gone = { key, expected: known.version, version: undefined, text: undefined, keepMs: undefined };
+      if (!connection.isUp) return;
+      if (cell?.text !== undefined) {
+        const gone = { key, expected: cell.version, version: undefined, text: undefined, keepMs: undefined };
         void writer.offer([gone], []).catch(() => undefined);
       }
-      memory.setCell(key, (known?.version ?? 0) + 0.5, undefined);
-      void link.command(['DEL', names.part(`s:${key}`), names.part(`m:${key}`)]).catch(() => undefined);
+      memory.setCell(key, (cell?.version ?? 0) + 0.5, undefined);
+      void connection.command(['DEL', names.part(`s:${key}`), names.part(`m:${key}`)]).catch(() => undefined);
     },
     keys: () => [...views.all.keys()].filter((key) => !key.startsWith(cardPrefix)),
     append: journal.append,
@@ -278,7 +289,7 @@ export async function redisStore(options: RedisOptions): Promise<RedisStore> {
       stopPoll();
       const end = () => {
         closed = true;
-        link.close();
+        connection.close();
         views.clear();
       };
       if (isIdle()) end();

@@ -4,18 +4,18 @@ import type { Entry, EntryBody, EntryPlace } from '../../core/event.ts';
 import { journalEntriesMax } from '../../core/limits.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { PendingEntry, Transaction } from '../../ports/store.ts';
-import type { Memory } from './known-state.ts';
+import type { KnownState } from './known-state.ts';
 
 export interface Journal {
   append(body: EntryBody, place: EntryPlace, atMs: number): Entry;
   tail(fromSeq: number): readonly Entry[];
   /** The deal, whose entries this process can read again. */
-  remembered(transaction: Transaction): Transaction;
+  withLocalCopy(transaction: Transaction): Transaction;
   /** Entries that are on their way. */
   readonly waiting: number;
 }
 
-export function createJournal(memory: Memory, clock: Clock, send: (transaction: Transaction) => unknown): Journal {
+export function createJournal(memory: KnownState, clock: Clock, send: (transaction: Transaction) => unknown): Journal {
   let unsent: PendingEntry[] = [];
   let recentEntries: Entry[] = [];
 
@@ -40,7 +40,7 @@ export function createJournal(memory: Memory, clock: Clock, send: (transaction: 
       return entry;
     },
     tail: (fromSeq) => recentEntries.slice(-journalEntriesMax).filter(({ seq }) => seq >= fromSeq),
-    remembered(transaction) {
+    withLocalCopy(transaction) {
       const onCommitted = (written: readonly Entry[]) => {
         written.forEach(remember);
         transaction.onCommitted?.(written);

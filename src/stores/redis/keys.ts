@@ -1,6 +1,6 @@
 /** The names of a store's keys in Redis: one tag for all, so that a deal can be one step in a cluster, too. */
 
-export interface Names {
+export interface RedisKeys {
   readonly store: string;
   readonly index: string;
   readonly ends: string;
@@ -11,7 +11,7 @@ export interface Names {
   part(name: string): string;
 }
 
-export function namesOf(prefix: string): Names {
+export function redisKeys(prefix: string): RedisKeys {
   const tag = `{${prefix}}:`;
   return {
     store: `${tag}store`,

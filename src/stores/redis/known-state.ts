@@ -6,12 +6,12 @@ import type { KnownCell, Views } from '../cells/cell-views.ts';
 import { createOwnMarks, type OwnMarks } from '../cells/own-marks.ts';
 import type { HealthMonitor } from '../cells/store-health.ts';
 
-export interface Memory {
+export interface KnownState {
   readonly cells: ReadonlyMap<string, KnownCell>;
   readonly totals: Map<string, number>;
   readonly marks: Map<string, WindowCount>;
   /** What this process itself marked. */
-  readonly made: OwnMarks;
+  readonly ownMarks: OwnMarks;
   /** How far the store was when last heard of. */
   born: string;
   version: number;
@@ -23,7 +23,7 @@ export interface Memory {
   setCell(key: string, version: number, text: string | undefined): void;
 }
 
-export function createMemory(views: Views, monitor: HealthMonitor): Memory {
+export function createKnownState(views: Views, monitor: HealthMonitor): KnownState {
   const cells = new Map<string, KnownCell>();
   const totals = new Map<string, number>();
   const marks = new Map<string, WindowCount>();
@@ -31,15 +31,15 @@ export function createMemory(views: Views, monitor: HealthMonitor): Memory {
     cells,
     totals,
     marks,
-    made: createOwnMarks(),
+    ownMarks: createOwnMarks(),
     born: '',
     version: 0,
     seq: 0,
     secret: '',
     line: '',
     setCell(key, version, text) {
-      const known = cells.get(key);
-      if (known !== undefined && known.version >= version) return;
+      const cell = cells.get(key);
+      if (cell !== undefined && cell.version >= version) return;
       cells.set(key, { version, text });
       if (cells.size > knownCellsMax) cells.delete(cells.keys().next().value!);
       for (const map of [totals, marks]) if (map.size > knownCellsMax) map.delete(map.keys().next().value!);

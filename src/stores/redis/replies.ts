@@ -3,18 +3,18 @@
 import type { Transaction, TransactionResult, WindowCount } from '../../ports/store.ts';
 import { keepReusable, type Views } from '../cells/cell-views.ts';
 import type { Plan } from '../cells/transaction-plan.ts';
-import type { Memory } from './known-state.ts';
+import type { KnownState } from './known-state.ts';
 
 /** Why nobody knows what became of a deal, or why nothing did. */
 export const unanswered = 'the store did not answer';
 export const forgotten = 'the store forgot, and is told again';
 
 /** A deal was carried out: versions of its cells, totals of its sums, what its windows hold now. */
-export function carriedOut(
+export function applyCommitted(
   transaction: Transaction,
   plan: Plan,
   rest: readonly string[],
-  memory: Memory,
+  memory: KnownState,
   views: Views,
 ): TransactionResult {
   let at = 0;
@@ -27,7 +27,7 @@ export function carriedOut(
     memory.totals.set(key, total);
     return total;
   });
-  memory.made.record(transaction.marks);
+  memory.ownMarks.record(transaction.marks);
   const windowCounts = (transaction.marks ?? []).map(({ key }): WindowCount => {
     const window = { count: Number(rest[at++]), oldestMs: Number(rest[at++]) };
     memory.marks.set(key, window);
@@ -37,12 +37,12 @@ export function carriedOut(
 }
 
 /** Somebody was faster: learns what the cells are now. False where the store knows less than it was told. */
-export function outrun(
+export function applyConflict(
   cells: Plan['cells'],
   expected: readonly number[],
   rest: readonly string[],
   stored: number,
-  memory: Memory,
+  memory: KnownState,
 ): boolean {
   let isWhole = true;
   cells.forEach(({ view }, at) => {

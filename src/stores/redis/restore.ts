@@ -5,27 +5,27 @@ import { machineClock } from '../../platform/machine-clock.ts';
 import type { StoredCell } from '../../ports/store.ts';
 import { parseJson, type Views } from '../cells/cell-views.ts';
 import { cardPrefix, laterCard } from '../cells/transaction-plan.ts';
-import type { Reply, Run } from './connection.ts';
-import type { Names } from './keys.ts';
-import type { Memory } from './known-state.ts';
-import type { Offer } from './script-arguments.ts';
+import type { Reply, RunScript } from './connection.ts';
+import type { RedisKeys } from './keys.ts';
+import type { KnownState } from './known-state.ts';
+import type { CellWrite } from './script-arguments.ts';
 import { pollScript, readScript } from './scripts.ts';
 import type { RedisWriter } from './writer.ts';
 
-export interface Reading {
-  readonly run: Run;
-  readonly names: Names;
-  readonly memory: Memory;
+export interface StoreReader {
+  readonly run: RunScript;
+  readonly names: RedisKeys;
+  readonly memory: KnownState;
   readonly since: number;
-  hear(reply: Reply, askedMs: number): readonly string[];
+  readHead(reply: Reply, askedMs: number): readonly string[];
 }
 
 const batchDeadlineMs = 500;
 
 /** Learns every cell that changed since a version. */
-export async function pollStore(reading: Reading): Promise<{ readonly born: string; readonly version: number }> {
-  const { run, names, memory, hear } = reading;
-  let { since } = reading;
+export async function pollStore(reader: StoreReader): Promise<{ readonly born: string; readonly version: number }> {
+  const { run, names, memory, readHead: hear } = reader;
+  let { since } = reader;
   for (;;) {
     const askedMs = machineClock.nowMs();
     const keys = [names.store, names.index, names.ends, memory.line];
@@ -38,22 +38,22 @@ export async function pollStore(reading: Reading): Promise<{ readonly born: stri
       if (name.startsWith('c:') && (memory.cells.get(name.slice(2))?.version ?? 0) < version)
         changed.push(name.slice(2));
     }
-    await learnCells(reading, changed, since);
+    await refreshCells(reader, changed, since);
     if (rest.length < 2 * storeBatchMax) return { born: reply[3]!, version: Number(reply[5]) };
   }
 }
 
-async function learnCells(reading: Reading, keys: readonly string[], since: number): Promise<void> {
+async function refreshCells(reader: StoreReader, keys: readonly string[], since: number): Promise<void> {
   if (keys.length === 0) return;
-  const found = await cellsOf(reading, keys);
-  found.forEach(({ version, text }, at) => {
+  const fetched = await fetchCells(reader, keys);
+  fetched.forEach(({ version, text }, at) => {
     const key = keys[at]!;
     // One that is listed and not there was dropped.
-    reading.memory.setCell(key, version === 0 ? since : version, text === '' ? undefined : text);
+    reader.memory.setCell(key, version === 0 ? since : version, text === '' ? undefined : text);
   });
 }
 
-async function cellsOf({ run, names, hear }: Reading, keys: readonly string[]) {
+async function fetchCells({ run, names, readHead: hear }: StoreReader, keys: readonly string[]) {
   const askedMs = machineClock.nowMs();
   const reply = await run(readScript, [names.store, ...keys.map((key) => names.part(`c:${key}`))], [], batchDeadlineMs);
   const rest = hear(reply, askedMs);
@@ -61,9 +61,9 @@ async function cellsOf({ run, names, hear }: Reading, keys: readonly string[]) {
 }
 
 /** What is stored under keys that begin so. */
-export async function readCells(reading: Reading, prefix: string, most: number): Promise<readonly StoredCell[]> {
-  await pollStore(reading);
-  const keys = [...reading.memory.cells]
+export async function readCells(reader: StoreReader, prefix: string, most: number): Promise<readonly StoredCell[]> {
+  await pollStore(reader);
+  const keys = [...reader.memory.cells]
     .filter(([key, { text }]) => key.startsWith(prefix) && text !== undefined)
     .map(([key]) => key)
     .sort()
@@ -71,8 +71,8 @@ export async function readCells(reading: Reading, prefix: string, most: number):
   const stored: StoredCell[] = [];
   for (let at = 0; at < keys.length; at += storeBatchMax) {
     const batch = keys.slice(at, at + storeBatchMax);
-    const found = await cellsOf(reading, batch);
-    found.forEach(({ version, text }, index) => {
+    const fetched = await fetchCells(reader, batch);
+    fetched.forEach(({ version, text }, index) => {
       const state = parseJson(text);
       if (state !== undefined) stored.push({ key: batch[index]!, version, state });
     });
@@ -80,25 +80,25 @@ export async function readCells(reading: Reading, prefix: string, most: number):
   return stored;
 }
 
-export interface Telling extends Omit<Reading, 'since'> {
+export interface RestoreOptions extends Omit<StoreReader, 'since'> {
   readonly views: Views;
   readonly writer: RedisWriter;
 }
 
 /** Tells a store that forgot what this process remembers: cells it knows less of, marks, and sums that were higher. */
-export async function tellAgain(telling: Telling): Promise<void> {
-  const { memory, views, writer } = telling;
-  const known = [...memory.cells].filter(([, { text }]) => text !== undefined);
-  for (let at = 0; at < known.length; at += storeBatchMax) {
-    const batch = known.slice(at, at + storeBatchMax);
+export async function restoreStore(options: RestoreOptions): Promise<void> {
+  const { memory, views, writer } = options;
+  const knownCells = [...memory.cells].filter(([, { text }]) => text !== undefined);
+  for (let at = 0; at < knownCells.length; at += storeBatchMax) {
+    const batch = knownCells.slice(at, at + storeBatchMax);
     for (let tries = 0; tries < 8; tries++) {
-      const found = await cellsOf(
-        { ...telling, since: 0 },
+      const fetched = await fetchCells(
+        { ...options, since: 0 },
         batch.map(([key]) => key),
       );
-      const offers = batch.flatMap(([key, { version, text }], index): Offer[] => {
-        const stored = found[index]!;
-        const joined = join(key, text!, stored.text, version > stored.version, views);
+      const offers = batch.flatMap(([key, { version, text }], index): CellWrite[] => {
+        const stored = fetched[index]!;
+        const joined = joinTexts(key, text!, stored.text, version > stored.version, views);
         if (joined === undefined || joined === stored.text) return [];
         const keepMs = views.all.get(key)?.options.keepMs;
         // It keeps its version: who knows a later one can tell it, too.
@@ -107,7 +107,7 @@ export async function tellAgain(telling: Telling): Promise<void> {
       if (offers.length === 0 || (await writer.offer(offers, [])) === 'done') break;
     }
   }
-  const marks = memory.made.active();
+  const marks = memory.ownMarks.active();
   for (let at = 0; at < marks.length; at += storeBatchMax)
     await writer.offer([], [], marks.slice(at, at + storeBatchMax));
   const totals = [...memory.totals];
@@ -116,13 +116,13 @@ export async function tellAgain(telling: Telling): Promise<void> {
 }
 
 /** What two memories of a cell come to; undefined where this one cannot be read. */
-function join(key: string, mine: string, theirs: string, isLater: boolean, views: Views): string | undefined {
-  const [known, stored] = [parseJson(mine), parseJson(theirs)];
-  if (known === undefined) return undefined;
+function joinTexts(key: string, mine: string, theirs: string, isLater: boolean, views: Views): string | undefined {
+  const [local, stored] = [parseJson(mine), parseJson(theirs)];
+  if (local === undefined) return undefined;
   if (stored === undefined) return mine;
-  const given = views.all.get(key)?.options.join;
-  const joining =
-    given ?? (key.startsWith(cardPrefix) ? (laterCard as (a: unknown, b: unknown) => unknown) : undefined);
-  if (joining === undefined) return isLater ? mine : theirs;
-  return JSON.stringify(joining(known, stored));
+  const cellJoin = views.all.get(key)?.options.join;
+  const joinStates =
+    cellJoin ?? (key.startsWith(cardPrefix) ? (laterCard as (a: unknown, b: unknown) => unknown) : undefined);
+  if (joinStates === undefined) return isLater ? mine : theirs;
+  return JSON.stringify(joinStates(local, stored));
 }

@@ -5,11 +5,11 @@ import type { Transaction, WindowMark } from '../../ports/store.ts';
 import type { View } from '../cells/cell-views.ts';
 import { createFingerprintReplacer } from '../cells/keyed-fingerprints.ts';
 import { isForOperators, needsGracePeriod, type Plan } from '../cells/transaction-plan.ts';
-import type { Names } from './keys.ts';
-import type { Memory } from './known-state.ts';
+import type { RedisKeys } from './keys.ts';
+import type { KnownState } from './known-state.ts';
 
 /** A cell to be written. */
-export interface Offer {
+export interface CellWrite {
   readonly key: string;
   /** The version that has to be there; 0 = none. */
   readonly expected: number;
@@ -21,9 +21,9 @@ export interface Offer {
 }
 
 /** What requests are written with. */
-export interface Sender {
-  readonly names: Names;
-  readonly memory: Memory;
+export interface RequestContext {
+  readonly names: RedisKeys;
+  readonly memory: KnownState;
   readonly graceMs: number;
   readonly journalMax: number;
   readonly keysMax: number;
@@ -31,7 +31,7 @@ export interface Sender {
 }
 
 export interface Request {
-  readonly cells: readonly Offer[];
+  readonly cells: readonly CellWrite[];
   readonly adds: readonly (readonly string[])[];
   readonly marks: NonNullable<Transaction['marks']>;
   readonly entries: readonly string[];
@@ -45,11 +45,11 @@ export const outMax = 256;
 export const trimEvery = 256;
 
 /** The version that has to be there. One that was dropped is not there, whatever its last version was. */
-export function expectedOf(view: View): number {
+export function expectedVersion(view: View): number {
   return view.text === undefined ? 0 : view.cell.version;
 }
 
-export function requestOf(
+export function makeRequest(
   transaction: Transaction,
   plan: Plan,
   secret: string,
@@ -59,7 +59,7 @@ export function requestOf(
   return {
     cells: plan.cells.map(({ view, text }) => ({
       key: view.cell.key,
-      expected: expectedOf(view),
+      expected: expectedVersion(view),
       version: undefined,
       text,
       keepMs: view.options.keepMs,
@@ -69,7 +69,7 @@ export function requestOf(
       'add',
       String(Math.round(amount)),
       ceiling === undefined || !Number.isFinite(ceiling) ? '' : String(Math.floor(ceiling)),
-      whole(keepMs),
+      wholeNumber(keepMs),
     ]),
     marks: transaction.marks ?? [],
     entries: plan.entries.map(({ body, place, atMs }) =>
@@ -81,8 +81,8 @@ export function requestOf(
 }
 
 /** Cells and marks as they are given, and totals that must not be lower than this. */
-export function offering(
-  cells: readonly Offer[],
+export function makeRestoreRequest(
+  cells: readonly CellWrite[],
   totals: readonly (readonly [string, number])[],
   marks: readonly WindowMark[] = [],
 ): Request {
@@ -91,15 +91,15 @@ export function offering(
 }
 
 /** Keys and arguments of the script. */
-export function written(request: Request, number: number, sender: Sender): [string[], string[]] {
-  const { names, memory } = sender;
+export function encodeRequest(request: Request, number: number, context: RequestContext): [string[], string[]] {
+  const { names, memory } = context;
   const { cells, adds, marks, entries, guarded, turn } = request;
   const keys = [names.store, names.index, names.ends, names.journal, memory.line];
   const parts: string[] = [];
   for (const { key, expected, version, keepMs, text } of cells) {
     const name = `c:${key}`;
     keys.push(names.part(name));
-    parts.push(name, String(expected), version === undefined ? '' : String(version), whole(keepMs), text ?? '');
+    parts.push(name, String(expected), version === undefined ? '' : String(version), wholeNumber(keepMs), text ?? '');
   }
   for (const add of adds) {
     keys.push(names.part(add[0]!));
@@ -108,18 +108,18 @@ export function written(request: Request, number: number, sender: Sender): [stri
   for (const { key, id, atMs, keepMs, cap, most } of marks) {
     const name = `m:${key}`;
     keys.push(names.part(name));
-    parts.push(name, id, String(atMs), whole(keepMs), String(cap), most === undefined ? '' : String(most));
+    parts.push(name, id, String(atMs), wholeNumber(keepMs), String(cap), most === undefined ? '' : String(most));
   }
   const counts = [cells, adds, marks, entries].map(({ length }) => length);
   const isSpared = cells.some(({ key }) => isForOperators(key));
-  const limits = [names.channel, sender.keysMax + (isSpared ? cardsMax : 0), sender.journalMax, turn ? 1 : 0];
+  const limits = [names.channel, context.keysMax + (isSpared ? cardsMax : 0), context.journalMax, turn ? 1 : 0];
   // Who the store is shows by the versions that it gives out, unless it gives none or its age matters.
   const showsItself = !guarded && cells.length > 0 && cells.every(({ version }) => version === undefined);
-  const known = showsItself ? memory.version : '';
-  const head = [memory.born, number, guarded ? sender.graceMs : '', ...counts, ...limits, known].map(String);
+  const knownVersion = showsItself ? memory.version : '';
+  const head = [memory.born, number, guarded ? context.graceMs : '', ...counts, ...limits, knownVersion].map(String);
   return [keys, [...head, ...parts, ...entries]];
 }
 
-function whole(ms: number | undefined): string {
+function wholeNumber(ms: number | undefined): string {
   return ms === undefined ? '' : String(Math.ceil(ms));
 }

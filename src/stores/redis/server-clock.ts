@@ -3,16 +3,16 @@
 import { machineClock } from '../../platform/machine-clock.ts';
 import type { Clock } from '../../ports/clock.ts';
 
-export interface RedisTime {
+export interface ServerClock {
   readonly clock: Clock;
   /** The server said what time it is, somewhere between asking and hearing. */
-  hear(askedMs: number, heardMs: number, serverMs: number): void;
+  observe(askedMs: number, heardMs: number, serverMs: number): void;
 }
 
 /** How much faster or slower than the machine the store's time goes to catch up: a jump is not followed. */
 const slewShare = 0.005;
 
-export function redisTime(machine: Clock = machineClock): RedisTime {
+export function createServerClock(machine: Clock = machineClock): ServerClock {
   let offsetMs = machine.wallMs() - machine.nowMs();
   let heardBefore = Number.NaN;
   let wasRead = false;
@@ -23,7 +23,7 @@ export function redisTime(machine: Clock = machineClock): RedisTime {
   }
   return {
     clock: { nowMs, wallMs: machine.wallMs, after: machine.after },
-    hear(askedMs, heardMs, serverMs) {
+    observe(askedMs, heardMs, serverMs) {
       const measured = serverMs - (askedMs + heardMs) / 2;
       const tookMs = heardMs - askedMs;
       // The quickest answer is the surest one, as long as nobody could see the time turn back.

@@ -4,39 +4,39 @@ import { queuedTransactionsMax } from '../../core/limits.ts';
 import type { PendingEntry, Transaction } from '../../ports/store.ts';
 
 /** A deal, or several in one, by the number under which the server notes it. */
-export interface Out {
+export interface SentTransaction {
   readonly number: number;
   readonly parts: readonly Transaction[];
   readonly entries: readonly PendingEntry[];
 }
 
-export interface Limbo {
+export interface Unconfirmed {
   /** What is out now. */
-  readonly out: Set<Out>;
-  lineLost(): void;
+  readonly inFlight: Set<SentTransaction>;
+  connectionLost(): void;
   /** Those of the line before that were carried out. */
-  lineBack(done: ReadonlySet<number>): readonly Out[];
+  reconnected(done: ReadonlySet<number>): readonly SentTransaction[];
   /** The same again, once the views show them. */
-  caughtUp(): readonly Out[];
+  viewsCaughtUp(): readonly SentTransaction[];
 }
 
-export function createLimbo(): Limbo {
-  const out = new Set<Out>();
-  let limbo: Out[] = [];
-  let carried: Out[] = [];
+export function createUnconfirmed(): Unconfirmed {
+  const inFlight = new Set<SentTransaction>();
+  let lost: SentTransaction[] = [];
+  let carried: SentTransaction[] = [];
   return {
-    out,
-    lineLost() {
-      limbo.push(...out);
-      if (limbo.length > queuedTransactionsMax) limbo = limbo.slice(-queuedTransactionsMax);
+    inFlight,
+    connectionLost() {
+      lost.push(...inFlight);
+      if (lost.length > queuedTransactionsMax) lost = lost.slice(-queuedTransactionsMax);
     },
-    lineBack(done) {
-      const happened = limbo.filter((one) => done.has(one.number));
+    reconnected(done) {
+      const happened = lost.filter((sent) => done.has(sent.number));
       carried.push(...happened);
-      limbo = [];
+      lost = [];
       return happened;
     },
-    caughtUp() {
+    viewsCaughtUp() {
       const happened = carried;
       carried = [];
       return happened;

@@ -3,7 +3,7 @@
 import type { DatabaseSync } from 'node:sqlite';
 import type { Entry } from '../../core/event.ts';
 import { machineClock } from '../../platform/machine-clock.ts';
-import { machineTime, type SavedTime } from '../../platform/machine-time.ts';
+import { createMachineTime, type SavedTime } from '../../platform/machine-time.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { StoredCell } from '../../ports/store.ts';
 import { parseJson, type Views } from '../cells/cell-views.ts';
@@ -51,7 +51,7 @@ export function createSqliteConnection({
   let file: OpenFile = openFile(path, verify);
   const onceValues = new Map<string, string>();
   const saved = readTime();
-  const time = machineTime(saved);
+  const time = createMachineTime(saved);
   const clock = customClock ?? time.clock;
   let runner = createRunner();
   let closed = false;

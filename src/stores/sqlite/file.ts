@@ -15,7 +15,7 @@ import {
 import { dirname } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { SwitchgearError } from '../../core/error.ts';
-import { machineClock, standStill } from '../../platform/machine-clock.ts';
+import { machineClock, sleepSync } from '../../platform/machine-clock.ts';
 import { crc32 } from '../cells/checksums.ts';
 import { classifyError, createOpenError, DamagedRow, sqliteCodeOf } from './errors.ts';
 import { applicationId, blockOf, migrate, migrations, newerThan, versionOf } from './schema.ts';
@@ -51,7 +51,7 @@ export function openFile(path: string, verify: boolean): OpenFile {
     } catch (error) {
       // Among many who write, SQLite's own patience starves; after a kill -9 the log has to be read again by one alone.
       if (classifyError(error) === 'busy' && machineClock.nowMs() < untilMs) {
-        standStill(1 + Math.random() * 20);
+        sleepSync(1 + Math.random() * 20);
         continue;
       }
       if (!isDamage(error, path) || ++damaged > 2) throw createOpenError(error, path);
@@ -207,7 +207,7 @@ export function setAside(path: string, inode: number): string | undefined {
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
       if (machineClock.nowMs() - sinceMs > staleMs) rmdirSync(lock);
-      standStill(5);
+      sleepSync(5);
     }
   }
   try {

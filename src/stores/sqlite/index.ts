@@ -5,8 +5,8 @@ import type { Card } from '../../core/card.ts';
 import { SwitchgearError } from '../../core/error.ts';
 import { type Entry, type EntryBody, type EntryPlace, isTrace } from '../../core/event.ts';
 import { journalEntriesMax, lockWaitMs, storedKeysMax, storePollMs } from '../../core/limits.ts';
-import { every } from '../../platform/machine-clock.ts';
-import { freshName } from '../../platform/unique-id.ts';
+import { startInterval } from '../../platform/machine-clock.ts';
+import { uniqueId } from '../../platform/unique-id.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { CellOptions, SharedStore, Store, Transaction, WindowCount } from '../../ports/store.ts';
 import { createViews } from '../cells/cell-views.ts';
@@ -46,10 +46,10 @@ export function sqliteStore(options: SqliteOptions): SqliteStore {
   const connection = createSqliteConnection({ path, verify, views, monitor, clock: options.clock });
   const checkpoints = createCheckpoints(path);
   const writer = createWriter({ connection, views, monitor, waitMs, copyLogIfLong: checkpoints.copyLogIfLong });
-  const process = `p${freshName()}`;
+  const process = `p${uniqueId()}`;
   const secret = connection.once(secretKey, createSecret);
   let closed = false;
-  const stopPoll = every(storePollMs, poll);
+  const stopPoll = startInterval(storePollMs, poll);
 
   function poll(): void {
     if (connection.reopenIfReplaced()) writer.restore();

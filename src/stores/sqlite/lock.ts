@@ -1,6 +1,6 @@
 /** The one lock of a file: taken in this tick, or not at all. */
 
-import { machineClock, standStill } from '../../platform/machine-clock.ts';
+import { machineClock, sleepSync } from '../../platform/machine-clock.ts';
 import type { SqliteConnection } from './connection.ts';
 import { classifyError } from './errors.ts';
 
@@ -19,6 +19,6 @@ export function acquireLock({ db, runner }: SqliteConnection, patienceMs: number
       if (classifyError(error) !== 'busy') throw error;
     }
     if (machineClock.nowMs() + pauseMs > untilMs) return false;
-    standStill(pauseMs * (0.5 + Math.random()));
+    sleepSync(pauseMs * (0.5 + Math.random()));
   }
 }

@@ -2,19 +2,19 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createViews } from '../../../src/stores/cells/cell-views.ts';
 import { createHealthMonitor } from '../../../src/stores/cells/store-health.ts';
-import type { Link } from '../../../src/stores/redis/connection.ts';
+import type { RedisConnection } from '../../../src/stores/redis/connection.ts';
 import { createHints } from '../../../src/stores/redis/hints.ts';
-import { createMemory } from '../../../src/stores/redis/known-state.ts';
+import { createKnownState } from '../../../src/stores/redis/known-state.ts';
 
 function process(line: string, send: (args: readonly string[]) => void) {
-  const memory = createMemory(
+  const memory = createKnownState(
     createViews(() => {}),
     createHealthMonitor(),
   );
   memory.born = 'store';
   memory.line = line;
-  const link = { isUp: true, command: async (args: string[]) => send(args) } as unknown as Link;
-  return { memory, hints: createHints({ memory, link: () => link, channel: 'hints' }) };
+  const connection = { isUp: true, command: async (args: string[]) => send(args) } as unknown as RedisConnection;
+  return { memory, hints: createHints({ memory, connection: () => connection, channel: 'hints' }) };
 }
 
 test('the others are told at once, and of a cell that keeps changing then once, with what it is at last', async () => {
@@ -36,12 +36,12 @@ test('the others are told at once, and of a cell that keeps changing then once, 
   assert.equal(sent.length, 2);
   const [, , message = ''] = sent[1]!;
   const other = process('other', () => {});
-  other.hints.heard(message);
+  other.hints.onMessage(message);
   assert.deepEqual(other.memory.cells.get('a'), { version: 3, text: '{"n":\n3}' });
   one.memory.setCell('a', 7, 'later');
-  one.hints.heard(message.replace('\n3\n', '\n9\n'));
+  one.hints.onMessage(message.replace('\n3\n', '\n9\n'));
   assert.equal(one.memory.cells.get('a')?.version, 7, 'a process does not listen to itself');
   other.memory.born = 'another';
-  other.hints.heard(message.replace('\n3\n', '\n9\n'));
+  other.hints.onMessage(message.replace('\n3\n', '\n9\n'));
   assert.equal(other.memory.cells.get('a')?.version, 3, 'nor to what is said of another store');
 });

@@ -1,11 +1,15 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { redisTime } from '../../../src/stores/redis/server-clock.ts';
+import { createServerClock } from '../../../src/stores/redis/server-clock.ts';
 
 /** A store's time on a machine whose clock stands where it is put. */
 function story() {
   let machineMs = 1_000;
-  const { clock, hear } = redisTime({ nowMs: () => machineMs, wallMs: () => 5_000, after: () => () => {} });
+  const { clock, observe: hear } = createServerClock({
+    nowMs: () => machineMs,
+    wallMs: () => 5_000,
+    after: () => () => {},
+  });
   /** An answer that took so long, and was written when this share of that was over. */
   const answer = (serverMs: number, tookMs: number, share = 0.5) => {
     const askedMs = machineMs;

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { after, test } from 'node:test';
 import { SwitchgearError } from '../../../src/core/error.ts';
-import { machineTime } from '../../../src/platform/machine-time.ts';
+import { createMachineTime } from '../../../src/platform/machine-time.ts';
 import type { Change, StoreHint } from '../../../src/ports/store.ts';
 import { sqliteStore } from '../../../src/stores/sqlite/index.ts';
 import { migrate, migrations, versionOf } from '../../../src/stores/sqlite/schema.ts';
@@ -300,14 +300,14 @@ test('whoever looks while a file is brought to a newer version sees it before, o
 test('the time of a file goes on over a restart of the machine, by the wall, and never back', () => {
   const clock = simulatedClock();
   clock.advance(10_000);
-  const before = machineTime(undefined, 'boot-1', clock);
+  const before = createMachineTime(undefined, 'boot-1', clock);
   const saved = before.save();
   clock.advance(500);
-  const sibling = machineTime(saved, 'boot-1', clock);
+  const sibling = createMachineTime(saved, 'boot-1', clock);
   assert.equal(sibling.clock.nowMs(), before.clock.nowMs());
   const after = simulatedClock(); // The machine's own time begins anew.
   after.wallJump(saved.seenWallMs - after.wallMs() + 60_000);
-  assert.equal(machineTime(saved, 'boot-2', after).clock.nowMs(), saved.seenMs + 60_000);
+  assert.equal(createMachineTime(saved, 'boot-2', after).clock.nowMs(), saved.seenMs + 60_000);
   after.wallJump(-3_600_000);
-  assert.equal(machineTime(saved, 'boot-2', after).clock.nowMs(), saved.seenMs);
+  assert.equal(createMachineTime(saved, 'boot-2', after).clock.nowMs(), saved.seenMs);
 });
