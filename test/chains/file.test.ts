@@ -5,7 +5,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { lineOf } from '../../src/chains/file/problem.ts';
+import { formatProblem } from '../../src/chains/file/problem.ts';
 import { loadChain, readChain } from '../../src/chains/index.ts';
 import { readText } from '../source.ts';
 
@@ -412,7 +412,7 @@ for (const [args, warning] of shells) {
     const { chain, warnings } = readChain([...head, `    args: { ${args} }`, ''].join('\n'));
     assert.ok(chain);
     assert.equal(warnings.length, warning === undefined ? 0 : 1);
-    if (warning !== undefined) assert.match(lineOf(warnings[0]!, 'f'), warning);
+    if (warning !== undefined) assert.match(formatProblem(warnings[0]!, 'f'), warning);
   });
 }
 

@@ -11,33 +11,33 @@ import { reasonLengthMax } from '../../core/limits.ts';
 import { quote } from '../../core/plain-copy.ts';
 import type { RuleText } from '../../core/settings.ts';
 import type { Chain, ParamValues } from './chain.ts';
-import { fillTemplates, namesIn, parseTemplate } from './template.ts';
+import { collectNames, fillTemplates, parseTemplate } from './template.ts';
 
 /** A condition in its pieces, each of which may hold `{{…}}`. */
-export interface Shape {
+export interface ConditionTemplate {
   readonly kind: Condition['kind'];
   readonly parts: readonly string[];
 }
 
 /** The pieces of a condition, or undefined where it is none. */
-export function shapeOf(text: string): Shape | undefined {
+export function parseConditionTemplate(text: string): ConditionTemplate | undefined {
   const line = text.trim();
   if (line.startsWith('ability:')) return { kind: 'ability', parts: [line.slice(8).trim()] };
   if (line.startsWith('output:')) {
-    const [key, rest] = cut(line.slice(7), '|');
+    const [key, rest] = splitAt(line.slice(7), '|');
     return rest?.startsWith('contains:') ? { kind: 'output', parts: [key, rest.slice(9).trim()] } : undefined;
   }
-  const [key, value] = cut(line, '>');
+  const [key, value] = splitAt(line, '>');
   if (value === undefined) return undefined;
   if (key !== 'frequency') return { kind: 'threshold', parts: [key, value] };
-  const [count, window] = cut(value, '/');
+  const [count, window] = splitAt(value, '/');
   return { kind: 'frequency', parts: window === undefined ? [count] : [count, window] };
 }
 
 /** The rules of a run, for this chain alone. Throws `invalid_params` where one can no longer be read. */
 export function chainRules(chain: Pick<Chain, 'id' | 'rules'>, params: ParamValues): readonly RuleText[] {
   return chain.rules.map((rule, index) => {
-    const filled = fill({ ...rule, target: `chain:${chain.id}` }, params);
+    const filled = fillRule({ ...rule, target: `chain:${chain.id}` }, params);
     const problem = 'error' in filled ? filled.error : ruleOf(filled).error;
     if (problem === undefined) return filled as RuleText;
     throw new SwitchgearError('invalid_params', `circuit_breakers[${index}] cannot be filled in: ${problem}`);
@@ -45,15 +45,15 @@ export function chainRules(chain: Pick<Chain, 'id' | 'rules'>, params: ParamValu
 }
 
 /** Why a rule cannot be used whatever the parameters are; undefined when it can. */
-export function ruleProblem({ target, condition, action, reason }: RuleText): string | undefined {
+export function checkRuleText({ target, condition, action, reason }: RuleText): string | undefined {
   const bad = [condition, reason ?? ''].map(parseTemplate).find(({ error }) => error !== undefined);
   if (bad !== undefined) return bad.error;
-  const sample = sampleOf(condition);
+  const sample = makeSample(condition);
   const { error } = ruleOf({ target, condition: sample, action });
   return error === undefined ? undefined : `is no rule: ${error.replace(sample, () => condition)}`;
 }
 
-function fill(rule: RuleText, params: ParamValues): RuleText | { readonly error: string } {
+function fillRule(rule: RuleText, params: ParamValues): RuleText | { readonly error: string } {
   const scope = { params, outputs: {} };
   try {
     const reason = rule.reason && String(fillTemplates(rule.reason, scope)).slice(0, reasonLengthMax);
@@ -66,33 +66,33 @@ function fill(rule: RuleText, params: ParamValues): RuleText | { readonly error:
 }
 
 function fillCondition(text: string, params: ParamValues): string {
-  const names = namesIn(text);
+  const names = collectNames(text);
   if (names.length === 0) return text;
   for (const name of names) {
     const value = Object.hasOwn(params, name) ? String(params[name]) : '';
     if (/[|"'\p{Cc}]/u.test(value) || value.trim() === '')
-      throw refused(
+      throw paramsError(
         `${name} stands in the condition of a rule and must be a text without | and quotes, got ${quote(value)}`,
       );
   }
-  const shape = shapeOf(text);
-  const parts = shape?.parts.map((part) => String(fillTemplates(part, { params, outputs: {} })).trim());
-  if (shape === undefined || parts === undefined) throw refused(`${quote(text)} is no condition`);
-  const filled = joined(shape.kind, parts);
-  const again = shapeOf(filled);
+  const template = parseConditionTemplate(text);
+  const parts = template?.parts.map((part) => String(fillTemplates(part, { params, outputs: {} })).trim());
+  if (template === undefined || parts === undefined) throw paramsError(`${quote(text)} is no condition`);
+  const filled = joinCondition(template.kind, parts);
+  const reparsed = parseConditionTemplate(filled);
   // What was filled in must fall apart into the same pieces, else it brought more than a piece.
-  if (again?.kind !== shape.kind || again.parts.join('|') !== parts.join('|'))
-    throw refused(`${quote(filled)} is another condition than ${quote(text)}`);
+  if (reparsed?.kind !== template.kind || reparsed.parts.join('|') !== parts.join('|'))
+    throw paramsError(`${quote(filled)} is another condition than ${quote(text)}`);
   const { condition, error } = parseCondition(filled) as { condition: Condition; error?: string };
-  if (error !== undefined) throw refused(error);
+  if (error !== undefined) throw paramsError(error);
   return printCondition(condition);
 }
 
-function refused(message: string): SwitchgearError {
+function paramsError(message: string): SwitchgearError {
   return new SwitchgearError('invalid_params', message);
 }
 
-function joined(kind: Shape['kind'], [first = '', second]: readonly string[]): string {
+function joinCondition(kind: ConditionTemplate['kind'], [first = '', second]: readonly string[]): string {
   switch (kind) {
     case 'ability':
       return `ability:${first}`;
@@ -106,17 +106,17 @@ function joined(kind: Shape['kind'], [first = '', second]: readonly string[]): s
 }
 
 /** A condition with something that fits in place of each name. */
-function sampleOf(condition: string): string {
-  const shape = shapeOf(condition);
-  if (shape === undefined) return condition;
-  const parts = shape.parts.map((part, at) => {
-    const isWindow = shape.kind === 'frequency' && at === 1 && /^\{\{[^{}]*\}\}$/.test(part);
+function makeSample(condition: string): string {
+  const template = parseConditionTemplate(condition);
+  if (template === undefined) return condition;
+  const parts = template.parts.map((part, at) => {
+    const isWindow = template.kind === 'frequency' && at === 1 && /^\{\{[^{}]*\}\}$/.test(part);
     return part.replace(/\{\{[^{}]*\}\}/g, isWindow ? '1h' : '1');
   });
-  return joined(shape.kind, parts);
+  return joinCondition(template.kind, parts);
 }
 
-function cut(text: string, at: string): [string, string | undefined] {
-  const found = text.indexOf(at);
-  return found < 0 ? [text.trim(), undefined] : [text.slice(0, found).trim(), text.slice(found + 1).trim()];
+function splitAt(text: string, at: string): [string, string | undefined] {
+  const index = text.indexOf(at);
+  return index < 0 ? [text.trim(), undefined] : [text.slice(0, index).trim(), text.slice(index + 1).trim()];
 }

@@ -4,10 +4,10 @@ import { numberOf, textOf } from '../../core/controls/rules/lookup.ts';
 import { isMatch } from '../../core/glob.ts';
 import { quote } from '../../core/plain-copy.ts';
 import type { StepCondition, StepOp } from './chain.ts';
-import { fillTemplates, lookUp, type TemplateScope } from './template.ts';
+import { fillTemplates, resolveName, type TemplateScope } from './template.ts';
 
 /** Every way to write a comparison, with the one it means. */
-export const ops: Readonly<Record<string, StepOp>> = {
+export const operators: Readonly<Record<string, StepOp>> = {
   equals: 'equals',
   not_equals: 'not_equals',
   less_than: 'less_than',
@@ -38,68 +38,68 @@ export const ops: Readonly<Record<string, StepOp>> = {
   gte: 'greater_or_equal',
 };
 
-const alone: ReadonlySet<StepOp> = new Set(['exists', 'not_exists', 'is_empty', 'is_not_empty']);
+const unaryOps: ReadonlySet<StepOp> = new Set(['exists', 'not_exists', 'is_empty', 'is_not_empty']);
 
 /** Whether an op looks at one side only, and so has no value. */
-export function isAlone(op: StepOp): boolean {
-  return alone.has(op);
+export function isUnary(op: StepOp): boolean {
+  return unaryOps.has(op);
 }
 
 /** Whether a step may run. Throws `unfilled_template` where the value it compares with cannot be filled. */
 export function evaluateCondition(condition: StepCondition, scope: TemplateScope): boolean {
-  const seen = lookUp(condition.refKey, scope);
-  if (seen.kind === 'unreadable') return false;
-  const there = seen.kind === 'value';
-  const left = there ? seen.value : undefined;
+  const reference = resolveName(condition.refKey, scope);
+  if (reference.kind === 'unreadable') return false;
+  const isPresent = reference.kind === 'value';
+  const left = isPresent ? reference.value : undefined;
   switch (condition.op) {
     case 'exists':
-      return there;
+      return isPresent;
     case 'not_exists':
-      return !there;
+      return !isPresent;
     case 'is_empty':
       return isEmpty(left);
     case 'is_not_empty':
       return !isEmpty(left);
   }
-  return there && compares(condition.op, left, fillTemplates(condition.value, scope));
+  return isPresent && compareValues(condition.op, left, fillTemplates(condition.value, scope));
 }
 
 /** A condition that does not hold, in a sentence. */
-export function whySkipped(condition: StepCondition, scope: TemplateScope): string {
+export function explainSkip(condition: StepCondition, scope: TemplateScope): string {
   const { refKey, op, value } = condition;
-  const seen = lookUp(refKey, scope);
-  const came = seen.kind === 'value' ? quote(seen.value) : seen.kind;
-  return `${refKey} (${came}) ${op}${isAlone(op) ? '' : ` ${quote(fillTemplates(value, scope))}`} does not hold`;
+  const reference = resolveName(refKey, scope);
+  const actual = reference.kind === 'value' ? quote(reference.value) : reference.kind;
+  return `${refKey} (${actual}) ${op}${isUnary(op) ? '' : ` ${quote(fillTemplates(value, scope))}`} does not hold`;
 }
 
 type Comparison = Exclude<StepOp, 'exists' | 'not_exists' | 'is_empty' | 'is_not_empty'>;
 
-function compares(op: Comparison, left: unknown, right: unknown): boolean {
+function compareValues(op: Comparison, left: unknown, right: unknown): boolean {
   switch (op) {
     case 'equals':
       return isSame(left, right);
     case 'not_equals':
       return !isSame(left, right);
     case 'less_than':
-      return inNumbers(left, right, (a, b) => a < b);
+      return compareNumbers(left, right, (a, b) => a < b);
     case 'less_or_equal':
-      return inNumbers(left, right, (a, b) => a <= b);
+      return compareNumbers(left, right, (a, b) => a <= b);
     case 'greater_than':
-      return inNumbers(left, right, (a, b) => a > b);
+      return compareNumbers(left, right, (a, b) => a > b);
     case 'greater_or_equal':
-      return inNumbers(left, right, (a, b) => a >= b);
+      return compareNumbers(left, right, (a, b) => a >= b);
     case 'contains':
-      return hasIn(left, right);
+      return includesValue(left, right);
     case 'not_contains':
-      return !hasIn(left, right);
+      return !includesValue(left, right);
     case 'starts_with':
-      return inTexts(left, right, (text, part) => text.startsWith(part));
+      return compareTexts(left, right, (text, part) => text.startsWith(part));
     case 'ends_with':
-      return inTexts(left, right, (text, part) => text.endsWith(part));
+      return compareTexts(left, right, (text, part) => text.endsWith(part));
     case 'matches':
-      return inTexts(left, right, (text, pattern) => isMatch(pattern, text));
+      return compareTexts(left, right, (text, pattern) => isMatch(pattern, text));
     case 'in':
-      return choicesOf(right).some((choice) => isSame(left, choice));
+      return listChoices(right).some((choice) => isSame(left, choice));
   }
 }
 
@@ -107,29 +107,29 @@ function compares(op: Comparison, left: unknown, right: unknown): boolean {
 function isSame(left: unknown, right: unknown): boolean {
   const a = numberOf(left);
   const b = numberOf(right);
-  return a !== undefined && b !== undefined ? a === b : inTexts(left, right, (text, other) => text === other);
+  return a !== undefined && b !== undefined ? a === b : compareTexts(left, right, (text, operand) => text === operand);
 }
 
-function inNumbers(left: unknown, right: unknown, fits: (a: number, b: number) => boolean): boolean {
+function compareNumbers(left: unknown, right: unknown, fits: (a: number, b: number) => boolean): boolean {
   const a = numberOf(left);
   const b = numberOf(right);
   return a !== undefined && b !== undefined && fits(a, b);
 }
 
-function inTexts(left: unknown, right: unknown, fits: (text: string, other: string) => boolean): boolean {
+function compareTexts(left: unknown, right: unknown, fits: (text: string, operand: string) => boolean): boolean {
   const text = textOf(left);
-  const other = textOf(right);
-  return text !== undefined && other !== undefined && fits(text, other);
+  const operand = textOf(right);
+  return text !== undefined && operand !== undefined && fits(text, operand);
 }
 
 /** A list has its items, anything else the parts of its text. */
-function hasIn(left: unknown, right: unknown): boolean {
+function includesValue(left: unknown, right: unknown): boolean {
   if (Array.isArray(left)) return left.some((item) => isSame(item, right));
-  return inTexts(left, right, (text, part) => text.includes(part));
+  return compareTexts(left, right, (text, part) => text.includes(part));
 }
 
 /** A list, or a text with commas, as a parameter holds it. */
-function choicesOf(value: unknown): readonly unknown[] {
+function listChoices(value: unknown): readonly unknown[] {
   if (Array.isArray(value)) return value;
   return typeof value === 'string' ? value.split(',').map((part) => part.trim()) : [value];
 }

@@ -2,19 +2,19 @@
 
 import { reasonLengthMax } from '../../core/limits.ts';
 import { shortened } from '../../core/names.ts';
-import { type Problem, problemAt } from './problem.ts';
+import { makeProblem, type Problem } from './problem.ts';
 
 /** The problem of a text that is no JSON; undefined where it is JSON. */
-export function jsonProblem(text: string): Problem | undefined {
-  const message = jsonError(text);
+export function findJsonProblem(text: string): Problem | undefined {
+  const message = readJsonError(text);
   if (message === undefined) return undefined;
-  const before = text.slice(0, jsonErrorAt(text, message)).split('\n');
-  const place = { line: before.length, column: (before.at(-1)?.length ?? 0) + 1 };
+  const before = text.slice(0, locateJsonError(text, message)).split('\n');
+  const position = { line: before.length, column: (before.at(-1)?.length ?? 0) + 1 };
   const sentence = message.replace(/ in JSON at position.*$/s, '');
-  return problemAt(place, [], `no valid JSON: ${shortened(sentence, reasonLengthMax)}`);
+  return makeProblem(position, [], `no valid JSON: ${shortened(sentence, reasonLengthMax)}`);
 }
 
-function jsonError(text: string): string | undefined {
+function readJsonError(text: string): string | undefined {
   try {
     JSON.parse(text);
     return undefined;
@@ -24,20 +24,20 @@ function jsonError(text: string): string | undefined {
 }
 
 /** The engine does not always say where: the first sign is meant that no JSON could have there. */
-function jsonErrorAt(text: string, message: string): number {
-  const said = /at position (\d+)/.exec(message)?.[1];
-  if (said !== undefined) return Number(said);
+function locateJsonError(text: string, message: string): number {
+  const offset = /at position (\d+)/.exec(message)?.[1];
+  if (offset !== undefined) return Number(offset);
   if (message.includes('end of JSON')) return text.length;
-  const isBegun = (length: number) => {
-    const wrong = jsonError(text.slice(0, length));
-    return wrong === undefined || wrong.includes('end of JSON') || wrong.includes(`at position ${length} `);
+  const isPrefix = (length: number) => {
+    const error = readJsonError(text.slice(0, length));
+    return error === undefined || error.includes('end of JSON') || error.includes(`at position ${length} `);
   };
-  let fine = 0;
-  let bad = text.length + 1;
-  while (bad - fine > 1) {
-    const middle = (fine + bad) >>> 1;
-    if (isBegun(middle)) fine = middle;
-    else bad = middle;
+  let validLength = 0;
+  let invalidLength = text.length + 1;
+  while (invalidLength - validLength > 1) {
+    const middle = (validLength + invalidLength) >>> 1;
+    if (isPrefix(middle)) validLength = middle;
+    else invalidLength = middle;
   }
-  return fine;
+  return validLength;
 }

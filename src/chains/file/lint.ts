@@ -5,107 +5,108 @@ import { isMatch } from '../../core/glob.ts';
 import type { RuleSettings } from '../../core/settings.ts';
 import type { Path } from '../../policy/check/report.ts';
 import type { Chain } from './chain.ts';
-import { shapeOf } from './chain-rules.ts';
-import { type Place, type Problem, problemAt } from './problem.ts';
-import { namesIn } from './template.ts';
+import { parseConditionTemplate } from './chain-rules.ts';
+import { makeProblem, type Problem, type SourcePosition } from './problem.ts';
+import { collectNames } from './template.ts';
 
-const does: Readonly<Record<string, string>> = { abort: 'abort', confirm: 'ask', throttle: 'throttle' };
+const actionVerbs: Readonly<Record<string, string>> = { abort: 'abort', confirm: 'ask', throttle: 'throttle' };
 
 /** Warnings about the rules and steps of a chain; `settings` hold where the chain itself says nothing. */
 export function lintChain(
   chain: Chain,
-  placeOf: (path: Path) => Place,
+  positionOf: (path: Path) => SourcePosition,
   settings: Partial<Pick<RuleSettings, 'onMissing' | 'lookup'>> = {},
 ): readonly Problem[] {
-  return [...lintRules(chain, placeOf, settings), ...lintShell(chain, placeOf)];
+  return [...lintRules(chain, positionOf, settings), ...lintShell(chain, positionOf)];
 }
 
 /** A value that is filled into a command line can bring commands of its own. */
-function lintShell({ steps }: Chain, placeOf: (path: Path) => Place): readonly Problem[] {
+function lintShell({ steps }: Chain, positionOf: (path: Path) => SourcePosition): readonly Problem[] {
   return steps.flatMap(({ ability, args: { command, args } }, index) => {
     if (ability !== 'shell.execute') return [];
     const warn = (name: string | undefined, ...path: Path) =>
       name === undefined
         ? []
-        : [problemAt(placeOf(path), path, `makes {{${name}}} part of a program: ${instead(name)}`)];
+        : [makeProblem(positionOf(path), path, `makes {{${name}}} part of a program: ${suggestEnv(name)}`)];
     const at = ['steps', index, 'args'];
     const list: readonly unknown[] = Array.isArray(args) ? args : [];
     const script = /(^|\/)(ba|da|k|z)?sh$/.test(String(command)) ? 1 + list.indexOf('-c') : 0;
     return [
-      ...warn(namesIn(command)[0], ...at, 'command'),
-      ...(script > 0 ? warn(namesIn(list[script])[0], ...at, 'args', script) : []),
+      ...warn(collectNames(command)[0], ...at, 'command'),
+      ...(script > 0 ? warn(collectNames(list[script])[0], ...at, 'args', script) : []),
     ];
   });
 }
 
-function instead(name: string): string {
+function suggestEnv(name: string): string {
   return `hand it over in env, as in env: { VALUE: "{{${name}}}" } with "$VALUE" in the command, or as one of args`;
 }
 
 function lintRules(
   chain: Chain,
-  placeOf: (path: Path) => Place,
+  positionOf: (path: Path) => SourcePosition,
   settings: Partial<Pick<RuleSettings, 'onMissing' | 'lookup'>>,
 ): readonly Problem[] {
   const effective = { onMissing: 'fire', lookup: ['outputs'], ...settings, ...chain.ruleSettings } as const;
   return chain.rules.flatMap(({ condition, action }, index) => {
     const path = ['circuit_breakers', index, 'condition'];
-    const shape = shapeOf(condition);
-    const [key = ''] = shape?.parts ?? [];
-    if (shape === undefined || key.includes('{{')) return [];
+    const template = parseConditionTemplate(condition);
+    const [key = ''] = template?.parts ?? [];
+    if (template === undefined || key.includes('{{')) return [];
     const warning =
-      shape.kind === 'threshold'
-        ? thresholdWarning(chain, key, does[action] ?? action, effective)
-        : shape.kind === 'ability'
-          ? abilityWarning(chain, key)
-          : shape.kind === 'output'
-            ? outputWarning(chain, key)
+      template.kind === 'threshold'
+        ? lintThreshold(chain, key, actionVerbs[action] ?? action, effective)
+        : template.kind === 'ability'
+          ? lintAbility(chain, key)
+          : template.kind === 'output'
+            ? lintOutput(chain, key)
             : undefined;
-    return warning === undefined ? [] : [problemAt(placeOf(path), path, warning)];
+    return warning === undefined ? [] : [makeProblem(positionOf(path), path, warning)];
   });
 }
 
-function thresholdWarning(
+function lintThreshold(
   chain: Chain,
   key: string,
   verb: string,
   { onMissing, lookup }: Pick<RuleSettings, 'onMissing' | 'lookup'>,
 ): string | undefined {
-  const from = producerOf(chain, key);
-  const isIn = (args: unknown) => look(args, key).kind === 'value';
+  const producer = findProducer(chain, key);
+  const hasKey = (args: unknown) => look(args, key).kind === 'value';
   if (lookup.includes('params') && chain.params.some(({ name }) => name === key)) return undefined;
-  const byOutput = lookup.includes('outputs') && from >= 0;
+  const byOutput = lookup.includes('outputs') && producer >= 0;
   if (onMissing === 'pending') {
-    if (byOutput || (lookup.includes('args') && chain.steps.some(({ args }) => isIn(args)))) return undefined;
-    return `can never fire: ${nobody(key, lookup)}`;
+    if (byOutput || (lookup.includes('args') && chain.steps.some(({ args }) => hasKey(args)))) return undefined;
+    return `can never fire: ${explainMissing(key, lookup)}`;
   }
   const first = chain.steps.findIndex(({ args }, index) => {
-    return !(byOutput && from < index) && !(lookup.includes('args') && isIn(args));
+    return !(byOutput && producer < index) && !(lookup.includes('args') && hasKey(args));
   });
   const step = chain.steps[first];
   if (step === undefined) return undefined;
   const before = `will ${verb} before step ${first + 1} (${step.id})`;
-  if (byOutput) return `${before}: ${key} is output by ${chain.steps[from]?.id} only; on_missing: pending waits for it`;
-  const carrier = chain.steps.find(({ args }) => isIn(args));
+  if (byOutput)
+    return `${before}: ${key} is output by ${chain.steps[producer]?.id} only; on_missing: pending waits for it`;
+  const carrier = chain.steps.find(({ args }) => hasKey(args));
   const hint = carrier && `; lookup: [outputs, args] with on_missing: pending looks at the arguments of ${carrier.id}`;
   return `${before}: no step outputs ${key}${hint ?? ''}`;
 }
 
-function nobody(key: string, lookup: RuleSettings['lookup']): string {
+function explainMissing(key: string, lookup: RuleSettings['lookup']): string {
   return lookup.includes('args') ? `no step outputs ${key} or has it in its arguments` : `no step outputs ${key}`;
 }
 
-function outputWarning(chain: Chain, key: string): string | undefined {
-  return producerOf(chain, key) >= 0 ? undefined : `can never fire: no step outputs ${key}`;
+function lintOutput(chain: Chain, key: string): string | undefined {
+  return findProducer(chain, key) >= 0 ? undefined : `can never fire: no step outputs ${key}`;
 }
 
-function abilityWarning(chain: Chain, pattern: string): string | undefined {
+function lintAbility(chain: Chain, pattern: string): string | undefined {
   if (chain.steps.some(({ ability }) => isMatch(pattern, ability))) return undefined;
   return `can never fire: no step calls ${pattern}`;
 }
 
 /** The step whose output has the key, itself or as a path into it; -1 where none has. */
-function producerOf(chain: Chain, key: string): number {
+function findProducer(chain: Chain, key: string): number {
   return chain.steps.findIndex(({ outputKey }) => {
     return outputKey !== undefined && (key === outputKey || key.startsWith(`${outputKey}.`));
   });

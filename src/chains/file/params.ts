@@ -6,34 +6,34 @@ import { chainTextMax } from '../../core/limits.ts';
 import { nearest } from '../../core/names.ts';
 import { quote } from '../../core/plain-copy.ts';
 import type { Chain, ParamType, ParamValues } from './chain.ts';
-import { undeclaredOf } from './template-names.ts';
+import { findUndeclaredNames } from './template-names.ts';
 
 /** The parameters of a run. Throws `invalid_params` with everything that is wrong. */
-export function readParams(chain: Chain, given: Readonly<Record<string, unknown>> = {}): ParamValues {
+export function readParams(chain: Chain, input: Readonly<Record<string, unknown>> = {}): ParamValues {
   const problems: string[] = [];
   const values: [string, string | number | boolean][] = [];
-  const said = new Map(Object.entries(given).filter(([, value]) => value !== undefined));
-  const take = (name: string, type: ParamType | undefined) => {
-    const value = said.get(name);
-    const read = type === undefined ? plainValue(value) : typedValue(type, value);
-    if (read === undefined) problems.push(`${name} must be ${wordsOf(type)}, got ${quote(value)}`);
-    else values.push([name, read]);
-    said.delete(name);
+  const remaining = new Map(Object.entries(input).filter(([, value]) => value !== undefined));
+  const readInput = (name: string, type: ParamType | undefined) => {
+    const value = remaining.get(name);
+    const parsed = type === undefined ? asPlainValue(value) : parseParam(type, value);
+    if (parsed === undefined) problems.push(`${name} must be ${describeType(type)}, got ${quote(value)}`);
+    else values.push([name, parsed]);
+    remaining.delete(name);
   };
   for (const { name, type, required, default: initial } of chain.params) {
-    if (said.has(name)) take(name, type);
+    if (remaining.has(name)) readInput(name, type);
     else if (initial !== undefined) values.push([name, initial]);
     else if (required) problems.push(`${name} is required: give it a ${type}`);
   }
-  const undeclared = undeclaredOf(chain);
+  const undeclared = findUndeclaredNames(chain);
   for (const { name, isNeeded } of undeclared) {
-    if (said.has(name)) take(name, undefined);
+    if (remaining.has(name)) readInput(name, undefined);
     else if (isNeeded) problems.push(`${name} is used but not declared as a parameter, and was not given`);
   }
-  const known = [...chain.params, ...undeclared].map(({ name }) => name);
-  for (const name of said.keys()) {
-    const near = nearest(name, known);
-    const hint = near === undefined ? `it has ${known.join(', ') || 'none'}` : `did you mean ${near}?`;
+  const names = [...chain.params, ...undeclared].map(({ name }) => name);
+  for (const name of remaining.keys()) {
+    const near = nearest(name, names);
+    const hint = near === undefined ? `it has ${names.join(', ') || 'none'}` : `did you mean ${near}?`;
     problems.push(`${quote(name)} is no parameter of ${chain.id}; ${hint}`);
   }
   if (problems.length > 0) throw new SwitchgearError('invalid_params', problems.join('\n'));
@@ -41,10 +41,10 @@ export function readParams(chain: Chain, given: Readonly<Record<string, unknown>
 }
 
 /** A value of the type, from the value itself or its text; undefined where it is none. */
-export function typedValue(type: ParamType, value: unknown): string | number | boolean | undefined {
+export function parseParam(type: ParamType, value: unknown): string | number | boolean | undefined {
   switch (type) {
     case 'text': {
-      const text = plainValue(value);
+      const text = asPlainValue(value);
       return text === undefined ? undefined : String(text);
     }
     case 'number':
@@ -54,12 +54,12 @@ export function typedValue(type: ParamType, value: unknown): string | number | b
   }
 }
 
-function plainValue(value: unknown): string | number | boolean | undefined {
+function asPlainValue(value: unknown): string | number | boolean | undefined {
   if (typeof value === 'string') return value.length <= chainTextMax ? value : undefined;
   return typeof value === 'boolean' || Number.isFinite(value) ? (value as number | boolean) : undefined;
 }
 
-function wordsOf(type: ParamType | undefined): string {
+function describeType(type: ParamType | undefined): string {
   if (type === 'number') return 'a number';
   return type === 'boolean' ? 'true or false' : `a text of at most ${chainTextMax} characters`;
 }

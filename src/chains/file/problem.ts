@@ -6,39 +6,39 @@ import { pathText } from '../../core/names.ts';
 import type { Path } from '../../policy/check/report.ts';
 
 /** A place in a file, both counted from 1. */
-export interface Place {
+export interface SourcePosition {
   readonly line: number;
   readonly column: number;
 }
 
 /** A whole sentence about one place; `path` is the way to it, as in `steps[0].condition.op`. */
-export interface Problem extends Place {
+export interface Problem extends SourcePosition {
   readonly path: string;
   readonly message: string;
 }
 
 /** A problem; its message begins with the path. */
-export function problemAt({ line, column }: Place, path: Path, what: string): Problem {
+export function makeProblem({ line, column }: SourcePosition, path: Path, detail: string): Problem {
   const text = pathText(path);
-  return { line, column, path: text, message: text === '' ? what : `${text} ${what}` };
+  return { line, column, path: text, message: text === '' ? detail : `${text} ${detail}` };
 }
 
 /** Problems in the order of their places, each once, as many as a person wants to read. */
-export function inOrder(problems: readonly Problem[]): readonly Problem[] {
-  const told = new Set<string>();
+export function sortProblems(problems: readonly Problem[]): readonly Problem[] {
+  const texts = new Set<string>();
   const sorted = [...problems].sort((a, b) => a.line - b.line || a.column - b.column);
   return sorted.filter((problem) => {
-    const text = lineOf(problem, '');
-    return !told.has(text) && told.add(text).size <= chainProblemsMax;
+    const text = formatProblem(problem, '');
+    return !texts.has(text) && texts.add(text).size <= chainProblemsMax;
   });
 }
 
 /** `file:line:column: message`, as editors and terminals read it. */
-export function lineOf({ line, column, message }: Problem, file: string): string {
+export function formatProblem({ line, column, message }: Problem, file: string): string {
   return `${file}:${line}:${column}: ${message}`;
 }
 
 /** The error that tells all problems of a file at once. */
 export function chainError(file: string, problems: readonly Problem[]): SwitchgearError {
-  return new SwitchgearError('invalid_chain', problems.map((problem) => lineOf(problem, file)).join('\n'));
+  return new SwitchgearError('invalid_chain', problems.map((problem) => formatProblem(problem, file)).join('\n'));
 }

@@ -8,12 +8,12 @@ import { valueProblem } from '../../policy/check/value.ts';
 import { sections } from '../../policy/table/settings.ts';
 import type { Chain } from './chain.ts';
 import { lintChain } from './lint.ts';
-import { chainError, inOrder, type Place, type Problem, problemAt } from './problem.ts';
+import { chainError, makeProblem, type Problem, type SourcePosition, sortProblems } from './problem.ts';
 import { readParamList } from './read-params.ts';
 import { readRules } from './read-rules.ts';
 import { readSteps } from './read-step.ts';
-import { readTree, type Written, type WrittenEntry } from './source-tree.ts';
-import { plainOf, readTable, type TableReader } from './table-reader.ts';
+import { readTree, type SourceNode, type TableEntry } from './source-tree.ts';
+import { readTable, type TableReader, toPlainData } from './table-reader.ts';
 import { checkNames } from './template-names.ts';
 
 /** What reading a file gave: a chain, or problems. Warnings are things that can be meant and seldom are. */
@@ -24,7 +24,7 @@ export interface ChainReading {
 }
 
 /** How rules look where the chain says nothing: the policy's settings. */
-export type LookSettings = Partial<Pick<RuleSettings, 'onMissing' | 'lookup'>>;
+export type LookupSettings = Partial<Pick<RuleSettings, 'onMissing' | 'lookup'>>;
 
 const chainKeys: readonly string[] = [
   'id',
@@ -38,29 +38,29 @@ const chainKeys: readonly string[] = [
 ];
 
 /** Reads the text of a chain file: YAML, or JSON where the name ends so. Never throws. */
-export function readChain(text: string, file = 'chain.yaml', settings: LookSettings = {}): ChainReading {
+export function readChain(text: string, file = 'chain.yaml', settings: LookupSettings = {}): ChainReading {
   const problems: Problem[] = [];
   const tree = readTree(text, file.toLowerCase().endsWith('.json'), problems);
   const table =
-    tree && readTable(problems, { written: tree, path: [], place: tree }, [...chainKeys, '$schema'], ['id', 'steps']);
-  if (tree === undefined || table === undefined) return { problems: inOrder(problems), warnings: [] };
-  const chain = chainOf(problems, table);
-  const placeOf = (path: Path) => placeIn(tree, path);
-  const names = checkNames(chain, placeOf);
+    tree && readTable(problems, { node: tree, path: [], position: tree }, [...chainKeys, '$schema'], ['id', 'steps']);
+  if (tree === undefined || table === undefined) return { problems: sortProblems(problems), warnings: [] };
+  const chain = readChainTable(problems, table);
+  const positionOf = (path: Path) => findPosition(tree, path);
+  const names = checkNames(chain, positionOf);
   problems.push(...names.problems);
-  if (problems.length > 0) return { problems: inOrder(problems), warnings: [] };
-  return { chain, problems, warnings: inOrder([...names.warnings, ...lintChain(chain, placeOf, settings)]) };
+  if (problems.length > 0) return { problems: sortProblems(problems), warnings: [] };
+  return { chain, problems, warnings: sortProblems([...names.warnings, ...lintChain(chain, positionOf, settings)]) };
 }
 
 /** Reads a chain file. Throws `invalid_chain` with every problem, one a line. Messages call the file `name`. */
 export function loadChain(path: string, name: string = path): Chain {
-  const { chain, problems } = readChain(readText(path, name), name);
+  const { chain, problems } = readChain(readChainText(path, name), name);
   if (chain === undefined) throw chainError(name, problems);
   return chain;
 }
 
 /** The text of a file that may be a chain. */
-export function readText(path: string, name: string = path): string {
+export function readChainText(path: string, name: string = path): string {
   const start = { line: 1, column: 1 };
   try {
     const { size } = statSync(path);
@@ -69,11 +69,11 @@ export function readText(path: string, name: string = path): string {
     return new TextDecoder('utf-8', { fatal: true }).decode(readFileSync(path));
   } catch (error) {
     const reason = error instanceof TypeError ? 'it is not UTF-8' : (error as Error).message;
-    throw chainError(name, [problemAt(start, [], `the file cannot be read: ${reason}`)]);
+    throw chainError(name, [makeProblem(start, [], `the file cannot be read: ${reason}`)]);
   }
 }
 
-function chainOf(problems: Problem[], table: TableReader): Chain {
+function readChainTable(problems: Problem[], table: TableReader): Chain {
   const id = table.name('id') ?? '';
   const name = table.text('name');
   const description = table.text('description');
@@ -93,24 +93,28 @@ function chainOf(problems: Problem[], table: TableReader): Chain {
 
 /** A setting of the policy's section on rules, under its own name. */
 function readSetting(table: TableReader, name: 'on_missing' | 'lookup'): unknown {
-  const found = table.at(name);
+  const found = table.find(name);
   const setting = sections.rule_settings?.[name];
-  if (found === undefined || found.written.kind === 'wrong' || setting === undefined) return undefined;
-  const value = plainOf(found.written);
+  if (found === undefined || found.node.kind === 'invalid' || setting === undefined) return undefined;
+  const value = toPlainData(found.node);
   const problem = valueProblem(setting, value);
-  return problem === undefined ? value : table.wrong(name, problem);
+  return problem === undefined ? value : table.addProblem(name, problem);
 }
 
 /** Where a path leads, or the nearest thing on the way. */
-function placeIn(tree: Written, path: Path): Place {
-  let at: Written = tree;
-  let place: Place = tree;
+function findPosition(tree: SourceNode, path: Path): SourcePosition {
+  let node: SourceNode = tree;
+  let position: SourcePosition = tree;
   for (const part of path) {
-    const next: Place | undefined =
-      at.kind === 'list' ? at.items[Number(part)] : at.kind === 'table' ? at.entries.get(String(part)) : undefined;
+    const next: SourcePosition | undefined =
+      node.kind === 'list'
+        ? node.items[Number(part)]
+        : node.kind === 'table'
+          ? node.entries.get(String(part))
+          : undefined;
     if (next === undefined) break;
-    place = next;
-    at = 'value' in next && at.kind === 'table' ? (next as WrittenEntry).value : (next as Written);
+    position = next;
+    node = 'value' in next && node.kind === 'table' ? (next as TableEntry).value : (next as SourceNode);
   }
-  return { line: place.line, column: place.column };
+  return { line: position.line, column: position.column };
 }

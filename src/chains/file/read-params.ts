@@ -2,9 +2,9 @@
 
 import { chainParamsMax } from '../../core/limits.ts';
 import type { Param, ParamType } from './chain.ts';
-import { typedValue } from './params.ts';
-import { type Problem, problemAt } from './problem.ts';
-import { readTable, type Spot, shown, type TableReader } from './table-reader.ts';
+import { parseParam } from './params.ts';
+import { makeProblem, type Problem } from './problem.ts';
+import { describeNode, type LocatedNode, readTable, type TableReader } from './table-reader.ts';
 
 const paramKeys: readonly string[] = ['name', 'param_type', 'description', 'required', 'default'];
 export const paramTypes: Readonly<Record<ParamType, ParamType>> = {
@@ -15,25 +15,25 @@ export const paramTypes: Readonly<Record<ParamType, ParamType>> = {
 
 /** The parameters, one for each item of the list. */
 export function readParamList(problems: Problem[], chain: TableReader): readonly Param[] {
-  const seen = new Set<string>();
+  const names = new Set<string>();
   return (chain.list('params', chainParamsMax) ?? []).map((item) => {
     const param = readParam(problems, item);
-    if (seen.has(param.name))
-      problems.push(problemAt(item.place, item.path, `has the name of another parameter: ${param.name}`));
-    if (param.name !== '') seen.add(param.name);
+    if (names.has(param.name))
+      problems.push(makeProblem(item.position, item.path, `has the name of another parameter: ${param.name}`));
+    if (param.name !== '') names.add(param.name);
     return param;
   });
 }
 
-function readParam(problems: Problem[], item: Spot): Param {
+function readParam(problems: Problem[], item: LocatedNode): Param {
   const table = readTable(problems, item, paramKeys, ['name']);
   const name = table?.name('name', true) ?? '';
-  const type = table?.word('param_type', paramTypes) ?? 'text';
+  const type = table?.choice('param_type', paramTypes) ?? 'text';
   const description = table?.text('description');
-  const required = table?.flag('required');
-  const initial = table && defaultOf(table, type);
+  const required = table?.boolean('required');
+  const initial = table && readDefault(table, type);
   if (required === true && initial !== undefined)
-    table?.wrong('required', 'is true, but there is a default: keep one of them');
+    table?.addProblem('required', 'is true, but there is a default: keep one of them');
   return {
     name,
     type,
@@ -43,9 +43,9 @@ function readParam(problems: Problem[], item: Spot): Param {
   };
 }
 
-function defaultOf(table: TableReader, type: ParamType): Param['default'] {
-  const found = table.at('default');
-  if (found === undefined || found.written.kind === 'wrong') return undefined;
-  const value = found.written.kind === 'value' ? typedValue(type, found.written.value) : undefined;
-  return value ?? table.wrong('default', `must be a ${type}, got ${shown(found.written)}`);
+function readDefault(table: TableReader, type: ParamType): Param['default'] {
+  const found = table.find('default');
+  if (found === undefined || found.node.kind === 'invalid') return undefined;
+  const value = found.node.kind === 'value' ? parseParam(type, found.node.value) : undefined;
+  return value ?? table.addProblem('default', `must be a ${type}, got ${describeNode(found.node)}`);
 }

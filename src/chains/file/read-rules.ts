@@ -3,9 +3,9 @@
 import { unquote } from '../../core/controls/rules/condition.ts';
 import { chainRulesMax, ruleLengthMax } from '../../core/limits.ts';
 import type { RuleText } from '../../core/settings.ts';
-import { ruleProblem } from './chain-rules.ts';
-import { type Problem, problemAt } from './problem.ts';
-import { readTable, type Spot, shown, type TableReader } from './table-reader.ts';
+import { checkRuleText } from './chain-rules.ts';
+import { makeProblem, type Problem } from './problem.ts';
+import { describeNode, type LocatedNode, readTable, type TableReader } from './table-reader.ts';
 
 const ruleKeys: readonly string[] = ['condition', 'action', 'reason'];
 
@@ -15,37 +15,39 @@ export function readRules(problems: Problem[], chain: TableReader, target: strin
   return items.map((item) => readRule(problems, item, target) ?? { target, condition: '', action: '' });
 }
 
-function readRule(problems: Problem[], item: Spot, target: string): RuleText | undefined {
-  const { written, path, place } = item;
-  const isLine = written.kind === 'value' && typeof written.value === 'string';
-  if (written.kind !== 'table' && written.kind !== 'wrong' && !isLine) {
-    problems.push(problemAt(place, path, `must be a table or a line condition|action|"reason", got ${shown(written)}`));
+function readRule(problems: Problem[], item: LocatedNode, target: string): RuleText | undefined {
+  const { node, path, position } = item;
+  const isLine = node.kind === 'value' && typeof node.value === 'string';
+  if (node.kind !== 'table' && node.kind !== 'invalid' && !isLine) {
+    problems.push(
+      makeProblem(position, path, `must be a table or a line condition|action|"reason", got ${describeNode(node)}`),
+    );
     return undefined;
   }
-  if (written.kind === 'table' && written.entries.has('B')) {
-    problems.push(problemAt(place, path, 'is a line that YAML takes for a table: put it in quotes'));
+  if (node.kind === 'table' && node.entries.has('B')) {
+    problems.push(makeProblem(position, path, 'is a line that YAML takes for a table: put it in quotes'));
     return undefined;
   }
-  const rule = isLine ? ruleOfLine(String(written.value), target) : ruleOfTable(problems, item, target);
+  const rule = isLine ? parseRuleLine(String(node.value), target) : readRuleTable(problems, item, target);
   if (rule === undefined) return undefined;
-  const problem = ruleProblem(rule);
+  const problem = checkRuleText(rule);
   if (problem === undefined) return rule;
-  const at = (isLine ? undefined : readTable([], item, ruleKeys)?.at('condition')) ?? item;
-  problems.push(problemAt(at.place, at.path, problem));
+  const culprit = (isLine ? undefined : readTable([], item, ruleKeys)?.find('condition')) ?? item;
+  problems.push(makeProblem(culprit.position, culprit.path, problem));
   return undefined;
 }
 
-function ruleOfTable(problems: Problem[], item: Spot, target: string): RuleText | undefined {
+function readRuleTable(problems: Problem[], item: LocatedNode, target: string): RuleText | undefined {
   const table = readTable(problems, item, ruleKeys, ['condition', 'action']);
   const condition = table?.text('condition', ruleLengthMax);
-  const action = table?.word('action', { abort: 'abort', confirm: 'confirm', throttle: 'throttle' });
+  const action = table?.choice('action', { abort: 'abort', confirm: 'confirm', throttle: 'throttle' });
   const reason = table?.text('reason', ruleLengthMax);
   if (condition === undefined || action === undefined) return undefined;
   return { target, condition, action, ...(reason !== undefined && { reason }) };
 }
 
 /** Takes a line apart as it stands, so that what is filled in later cannot move a border. */
-function ruleOfLine(text: string, target: string): RuleText {
+function parseRuleLine(text: string, target: string): RuleText {
   const line = text.trim().replace(/^B:\s*/, '');
   const parts = line.split('|');
   const conditionParts = line.startsWith('output:') ? 2 : 1;

@@ -11,16 +11,16 @@ import {
 } from '../../core/limits.ts';
 import { type JsonSchema, policySchema } from '../../policy/pages/json-schema.ts';
 import type { StepOp } from './chain.ts';
-import { isAlone, ops } from './condition.ts';
+import { isUnary, operators } from './condition.ts';
 import { paramTypes } from './read-params.ts';
 import { abilityPattern } from './read-step.ts';
 import { keyPattern, namePattern } from './table-reader.ts';
 
 const notBlank = '\\S';
-const name: JsonSchema = { type: 'string', maxLength: chainNameMax, pattern: namePattern };
-const key: JsonSchema = { type: 'string', maxLength: chainNameMax, pattern: keyPattern };
-const text: JsonSchema = { type: 'string', maxLength: chainTextMax, pattern: notBlank };
-const ruleText: JsonSchema = { type: 'string', maxLength: ruleLengthMax, pattern: notBlank };
+const nameSchema: JsonSchema = { type: 'string', maxLength: chainNameMax, pattern: namePattern };
+const keySchema: JsonSchema = { type: 'string', maxLength: chainNameMax, pattern: keyPattern };
+const textSchema: JsonSchema = { type: 'string', maxLength: chainTextMax, pattern: notBlank };
+const ruleTextSchema: JsonSchema = { type: 'string', maxLength: ruleLengthMax, pattern: notBlank };
 
 /** Draft 2020-12. */
 export function chainSchema(): JsonSchema {
@@ -29,22 +29,22 @@ export function chainSchema(): JsonSchema {
   return {
     $schema: 'https://json-schema.org/draft/2020-12/schema',
     title: 'Switchgear chain',
-    ...table(
+    ...objectSchema(
       {
         $schema: { type: 'string' },
-        id: { description: 'What runs, rules and the journal call the chain.', ...name },
-        name: { description: 'A title for people.', ...text },
-        description: text,
-        params: { description: 'What a run is given.', type: 'array', maxItems: chainParamsMax, items: param },
+        id: { description: 'What runs, rules and the journal call the chain.', ...nameSchema },
+        name: { description: 'A title for people.', ...textSchema },
+        description: textSchema,
+        params: { description: 'What a run is given.', type: 'array', maxItems: chainParamsMax, items: paramSchema },
         circuit_breakers: {
           description: 'Rules, looked at before each step and after the last.',
           type: 'array',
           maxItems: chainRulesMax,
-          items: { anyOf: [{ description: 'condition|action|"reason"', ...ruleText }, rule] },
+          items: { anyOf: [{ description: 'condition|action|"reason"', ...ruleTextSchema }, ruleSchema] },
         },
         on_missing,
         lookup,
-        steps: { type: 'array', minItems: 1, maxItems: chainStepsMax, items: step(circuit_breaker) },
+        steps: { type: 'array', minItems: 1, maxItems: chainStepsMax, items: stepSchema(circuit_breaker) },
       },
       'id',
       'steps',
@@ -52,37 +52,37 @@ export function chainSchema(): JsonSchema {
   };
 }
 
-function table(properties: Readonly<Record<string, unknown>>, ...required: readonly string[]): JsonSchema {
+function objectSchema(properties: Readonly<Record<string, unknown>>, ...required: readonly string[]): JsonSchema {
   return { type: 'object', additionalProperties: false, properties, required };
 }
 
-const param = table(
+const paramSchema = objectSchema(
   {
-    name: key,
+    name: keySchema,
     param_type: { enum: Object.keys(paramTypes), default: 'text' },
-    description: text,
+    description: textSchema,
     required: { description: 'True unless there is a default.', type: 'boolean' },
     default: { type: ['string', 'number', 'boolean'] },
   },
   'name',
 );
 
-const rule = table(
+const ruleSchema = objectSchema(
   {
     condition: {
       description: 'key>value, frequency>count/window, ability:name or output:key|contains:text.',
-      ...ruleText,
+      ...ruleTextSchema,
     },
     action: { enum: ['abort', 'confirm', 'throttle'] },
-    reason: ruleText,
+    reason: ruleTextSchema,
   },
   'condition',
   'action',
 );
 
-function step(circuitBreaker: JsonSchema | undefined): JsonSchema {
+function stepSchema(circuitBreaker: JsonSchema | undefined): JsonSchema {
   const properties = {
-    id: name,
+    id: nameSchema,
     ability: {
       description: 'server.tool of an MCP server, a function, http.get, http.post or shell.execute.',
       type: 'string',
@@ -90,19 +90,24 @@ function step(circuitBreaker: JsonSchema | undefined): JsonSchema {
       pattern: abilityPattern,
     },
     args: { description: 'Values may hold {{…}}.', type: 'object' },
-    output_key: { description: 'What later steps and rules call its result.', ...key },
-    condition: { description: 'When the step runs; else it is skipped.', anyOf: [comparison(false), comparison(true)] },
+    output_key: { description: 'What later steps and rules call its result.', ...keySchema },
+    condition: {
+      description: 'When the step runs; else it is skipped.',
+      anyOf: [conditionSchema(false), conditionSchema(true)],
+    },
     timeout_secs: { type: 'number', exclusiveMinimum: 0, maximum: secsMax },
     idempotent: { description: 'May run again when nobody knows whether it ran.', type: 'boolean', default: false },
     circuit_breaker: circuitBreaker,
   };
-  return table(properties, 'id', 'ability');
+  return objectSchema(properties, 'id', 'ability');
 }
 
-function comparison(hasNoValue: boolean): JsonSchema {
-  const words = Object.entries(ops).flatMap(([word, op]: [string, StepOp]) => (isAlone(op) === hasNoValue ? word : []));
+function conditionSchema(hasNoValue: boolean): JsonSchema {
+  const words = Object.entries(operators).flatMap(([word, op]: [string, StepOp]) =>
+    isUnary(op) === hasNoValue ? word : [],
+  );
   const refKey = { type: 'string', maxLength: chainNameMax, pattern: '^[^{}\\s]+$' };
   const properties = { ref_key: refKey, op: { enum: words } };
-  if (hasNoValue) return table(properties, 'ref_key', 'op');
-  return table({ ...properties, value: { description: 'May hold {{…}}.' } }, 'ref_key', 'op', 'value');
+  if (hasNoValue) return objectSchema(properties, 'ref_key', 'op');
+  return objectSchema({ ...properties, value: { description: 'May hold {{…}}.' } }, 'ref_key', 'op', 'value');
 }

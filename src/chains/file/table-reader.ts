@@ -5,160 +5,161 @@ import { nearest } from '../../core/names.ts';
 import { quote, reservedNames } from '../../core/plain-copy.ts';
 import type { Path } from '../../policy/check/report.ts';
 import { words } from '../../policy/check/value.ts';
-import { type Place, type Problem, problemAt } from './problem.ts';
-import type { Written, WrittenEntry, WrittenList, WrittenTable } from './source-tree.ts';
+import { makeProblem, type Problem, type SourcePosition } from './problem.ts';
+import type { ListNode, SourceNode, TableEntry, TableNode } from './source-tree.ts';
 
 /** A value with the way to it. */
-export interface Spot {
-  readonly written: Written;
+export interface LocatedNode {
+  readonly node: SourceNode;
   readonly path: Path;
   /** Where its key stands, or itself. */
-  readonly place: Place;
+  readonly position: SourcePosition;
 }
 
 /** One table under reading. */
 export interface TableReader {
-  readonly spot: Spot;
+  readonly source: LocatedNode;
   /** The value under a key, if it is there. */
-  at(name: string): Spot | undefined;
+  find(name: string): LocatedNode | undefined;
   /** A text under a key; undefined where there is none, or a problem was told. */
-  text(name: string, most?: number): string | undefined;
+  text(name: string, max?: number): string | undefined;
   /** A text that may be used as a name; with `isKey` one without dots, which lead into a value. */
   name(name: string, isKey?: boolean): string | undefined;
-  flag(name: string): boolean | undefined;
-  list(name: string, most: number): readonly Spot[] | undefined;
-  table(name: string, known: readonly string[]): TableReader | undefined;
+  boolean(name: string): boolean | undefined;
+  list(name: string, max: number): readonly LocatedNode[] | undefined;
+  table(name: string, knownKeys: readonly string[]): TableReader | undefined;
   /** One of some words. */
-  word<T extends string>(name: string, of: Readonly<Record<string, T>>): T | undefined;
-  wrong(name: string | undefined, what: string): undefined;
+  choice<T extends string>(name: string, choices: Readonly<Record<string, T>>): T | undefined;
+  addProblem(name: string | undefined, what: string): undefined;
 }
 
 /** What chains, steps, parameters and outputs may be called; a dot would lead into a parameter or an output. */
 export const namePattern = '^[\\p{L}\\p{N}_][\\p{L}\\p{N}_.-]*$';
 export const keyPattern = '^[\\p{L}\\p{N}_][\\p{L}\\p{N}_-]*$';
-const isName = new RegExp(namePattern, 'u');
-const isKeyName = new RegExp(keyPattern, 'u');
+const nameRegExp = new RegExp(namePattern, 'u');
+const keyRegExp = new RegExp(keyPattern, 'u');
 
 /** Opens a table. Keys that are not known, and keys that must be there and are not, are problems. */
 export function readTable(
   problems: Problem[],
-  spot: Spot,
-  known: readonly string[],
-  needed: readonly string[] = [],
+  source: LocatedNode,
+  knownKeys: readonly string[],
+  requiredKeys: readonly string[] = [],
 ): TableReader | undefined {
-  const { written, path, place } = spot;
-  if (written.kind === 'wrong') return undefined;
-  if (written.kind !== 'table') {
-    problems.push(problemAt(place, path, `must be a table, got ${shown(written)}`));
+  const { node, path, position } = source;
+  if (node.kind === 'invalid') return undefined;
+  if (node.kind !== 'table') {
+    problems.push(makeProblem(position, path, `must be a table, got ${describeNode(node)}`));
     return undefined;
   }
-  for (const [key, { line, column }] of written.entries) {
-    if (known.includes(key)) continue;
-    const near = nearest(key, known);
-    const hint = near === undefined ? `; it may have ${words(known)}` : `; did you mean ${near}?`;
-    problems.push(problemAt({ line, column }, [...path, key], `is not known here${hint}`));
+  for (const [key, { line, column }] of node.entries) {
+    if (knownKeys.includes(key)) continue;
+    const near = nearest(key, knownKeys);
+    const hint = near === undefined ? `; it may have ${words(knownKeys)}` : `; did you mean ${near}?`;
+    problems.push(makeProblem({ line, column }, [...path, key], `is not known here${hint}`));
   }
-  for (const key of needed) {
-    if (!written.entries.has(key))
-      problems.push(problemAt(place, path, `${path.length > 0 ? '' : 'the chain '}needs ${key}`));
+  for (const key of requiredKeys) {
+    if (!node.entries.has(key))
+      problems.push(makeProblem(position, path, `${path.length > 0 ? '' : 'the chain '}needs ${key}`));
   }
-  return tableReader(problems, spot, written.entries);
+  return tableReader(problems, source, node.entries);
 }
 
-function tableReader(problems: Problem[], spot: Spot, entries: ReadonlyMap<string, WrittenEntry>): TableReader {
-  const at = (name: string): Spot | undefined => {
+function tableReader(problems: Problem[], source: LocatedNode, entries: ReadonlyMap<string, TableEntry>): TableReader {
+  const find = (name: string): LocatedNode | undefined => {
     const entry = entries.get(name);
-    return entry && { written: entry.value, path: [...spot.path, name], place: entry };
+    return entry && { node: entry.value, path: [...source.path, name], position: entry };
   };
-  const wrong = (name: string | undefined, what: string): undefined => {
-    const { place, path } = (name === undefined ? undefined : at(name)) ?? spot;
-    problems.push(problemAt(place, path, what));
+  const addProblem = (name: string | undefined, what: string): undefined => {
+    const { position, path } = (name === undefined ? undefined : find(name)) ?? source;
+    problems.push(makeProblem(position, path, what));
   };
-  const must = (name: string, { written }: Spot, be: string): undefined => {
-    if (written.kind !== 'wrong') wrong(name, `must be ${be}, got ${shown(written)}`);
+  const addTypeProblem = (name: string, { node }: LocatedNode, expected: string): undefined => {
+    if (node.kind !== 'invalid') addProblem(name, `must be ${expected}, got ${describeNode(node)}`);
   };
-  const text = (name: string, most = chainTextMax): string | undefined => {
-    const found = at(name);
+  const text = (name: string, max = chainTextMax): string | undefined => {
+    const found = find(name);
     if (found === undefined) return undefined;
-    const { written } = found;
-    if (written.kind !== 'value' || typeof written.value !== 'string' || written.value.trim() === '')
-      return must(name, found, 'a text');
-    if (written.value.length > most)
-      return wrong(name, `must have at most ${most} characters, got ${written.value.length}`);
-    return written.value;
+    const { node } = found;
+    if (node.kind !== 'value' || typeof node.value !== 'string' || node.value.trim() === '')
+      return addTypeProblem(name, found, 'a text');
+    if (node.value.length > max)
+      return addProblem(name, `must have at most ${max} characters, got ${node.value.length}`);
+    return node.value;
   };
   return {
-    spot,
-    at,
+    source,
+    find,
     text,
-    wrong,
+    addProblem,
     name(name, isKey = false) {
       const value = text(name, chainNameMax);
-      const fits = value !== undefined && (isKey ? isKeyName : isName).test(value) && !reservedNames.includes(value);
+      const fits =
+        value !== undefined && (isKey ? keyRegExp : nameRegExp).test(value) && !reservedNames.includes(value);
       if (value === undefined || fits) return value;
-      return wrong(
+      return addProblem(
         name,
         `must be letters, digits and ${isKey ? '_ -' : '_ - .'}, beginning with no sign, got ${quote(value)}`,
       );
     },
-    flag(name) {
-      const found = at(name);
+    boolean(name) {
+      const found = find(name);
       if (found === undefined) return undefined;
-      const { written } = found;
-      return written.kind === 'value' && typeof written.value === 'boolean'
-        ? written.value
-        : must(name, found, 'true or false');
+      const { node } = found;
+      return node.kind === 'value' && typeof node.value === 'boolean'
+        ? node.value
+        : addTypeProblem(name, found, 'true or false');
     },
-    list(name, most) {
-      const found = at(name);
+    list(name, max) {
+      const found = find(name);
       if (found === undefined) return undefined;
-      if (found.written.kind !== 'list') return must(name, found, 'a list');
-      if (found.written.items.length > most)
-        return wrong(name, `must have at most ${most} items, got ${found.written.items.length}`);
-      return itemsOf(found.written, found.path);
+      if (found.node.kind !== 'list') return addTypeProblem(name, found, 'a list');
+      if (found.node.items.length > max)
+        return addProblem(name, `must have at most ${max} items, got ${found.node.items.length}`);
+      return listItems(found.node, found.path);
     },
-    table(name, known) {
-      const found = at(name);
-      return found && readTable(problems, found, known);
+    table(name, knownKeys) {
+      const found = find(name);
+      return found && readTable(problems, found, knownKeys);
     },
-    word(name, of) {
+    choice(name, choices) {
       const value = text(name);
       if (value === undefined) return undefined;
-      if (Object.hasOwn(of, value)) return of[value];
-      return wrong(name, `must be ${words(Object.keys(of))}, got ${quote(value)}`);
+      if (Object.hasOwn(choices, value)) return choices[value];
+      return addProblem(name, `must be ${words(Object.keys(choices))}, got ${quote(value)}`);
     },
   };
 }
 
 /** The items of a list, each with its way. */
-export function itemsOf(list: WrittenList, path: Path): readonly Spot[] {
-  return list.items.map((written, index) => ({ written, path: [...path, index], place: written }));
+export function listItems(list: ListNode, path: Path): readonly LocatedNode[] {
+  return list.items.map((node, index) => ({ node, path: [...path, index], position: node }));
 }
 
 /** The keys of a table, each with its way. */
-export function fieldsOf(table: WrittenTable, path: Path): readonly (Spot & { readonly name: string })[] {
+export function listFields(table: TableNode, path: Path): readonly (LocatedNode & { readonly name: string })[] {
   return [...table.entries].map(([name, entry]) => {
-    return { name, written: entry.value, path: [...path, name], place: entry };
+    return { name, node: entry.value, path: [...path, name], position: entry };
   });
 }
 
 /** What stands there as plain data; tables have no prototype's keys, since no file may have them. */
-export function plainOf(written: Written): unknown {
-  switch (written.kind) {
+export function toPlainData(node: SourceNode): unknown {
+  switch (node.kind) {
     case 'value':
-      return written.value;
+      return node.value;
     case 'list':
-      return written.items.map(plainOf);
+      return node.items.map(toPlainData);
     case 'table':
-      return Object.fromEntries([...written.entries].map(([name, { value }]) => [name, plainOf(value)]));
-    case 'wrong':
+      return Object.fromEntries([...node.entries].map(([name, { value }]) => [name, toPlainData(value)]));
+    case 'invalid':
       return null;
   }
 }
 
 /** What came, for a message. */
-export function shown(written: Written): string {
-  if (written.kind === 'table') return 'a table';
-  if (written.kind === 'list') return written.items.length > 0 ? `a list of ${written.items.length}` : 'an empty list';
-  return written.kind === 'value' && written.value !== null ? quote(written.value) : 'nothing';
+export function describeNode(node: SourceNode): string {
+  if (node.kind === 'table') return 'a table';
+  if (node.kind === 'list') return node.items.length > 0 ? `a list of ${node.items.length}` : 'an empty list';
+  return node.kind === 'value' && node.value !== null ? quote(node.value) : 'nothing';
 }

@@ -17,18 +17,18 @@ export interface TemplateScope {
 }
 
 /** Text as it is, or a name to be filled in. */
-export type Piece = string | { readonly name: string };
+export type TemplatePiece = string | { readonly name: string };
 
 /** A text in its pieces, or in words why it is no template. */
 export type ParsedTemplate =
-  | { readonly pieces: readonly Piece[]; readonly error?: undefined }
+  | { readonly pieces: readonly TemplatePiece[]; readonly error?: undefined }
   | { readonly error: string };
 
-const nameOf = /^[\p{L}\p{N}_-]+(?:\.[\p{L}\p{N}_-]+)*$/u;
+const nameRegExp = /^[\p{L}\p{N}_-]+(?:\.[\p{L}\p{N}_-]+)*$/u;
 
 /** Takes a text apart, in one pass. */
 export function parseTemplate(text: string): ParsedTemplate {
-  const pieces: Piece[] = [];
+  const pieces: TemplatePiece[] = [];
   let from = 0;
   for (;;) {
     const open = text.indexOf('{{', from);
@@ -37,7 +37,7 @@ export function parseTemplate(text: string): ParsedTemplate {
     if (close < 0) return { error: `has {{ without }}: ${quote(text.slice(open))}` };
     const name = text.slice(open + 2, close).trim();
     if (name === '') return { error: 'has an empty {{}}: put a name into it' };
-    if (!nameOf.test(name)) return { error: `has {{${quote(name).slice(1, -1)}}}, which is no name` };
+    if (!nameRegExp.test(name)) return { error: `has {{${quote(name).slice(1, -1)}}}, which is no name` };
     if (open > from) pieces.push(text.slice(from, open));
     pieces.push({ name });
     from = close + 2;
@@ -47,19 +47,19 @@ export function parseTemplate(text: string): ParsedTemplate {
 }
 
 /** Every name that the texts of a value use. */
-export function namesIn(value: unknown): readonly string[] {
+export function collectNames(value: unknown): readonly string[] {
   if (typeof value === 'string') {
-    const { pieces = [] } = parseTemplate(value) as { pieces?: readonly Piece[] };
+    const { pieces = [] } = parseTemplate(value) as { pieces?: readonly TemplatePiece[] };
     return pieces.flatMap((piece) => (typeof piece === 'string' ? [] : piece.name));
   }
   if (typeof value !== 'object' || value === null) return [];
-  return Object.values(value).flatMap(namesIn);
+  return Object.values(value).flatMap(collectNames);
 }
 
 /** What a name, or the reference of a condition, means: outputs before parameters. */
-export function lookUp(name: string, { outputs, params }: TemplateScope): Seen {
-  const seen = look(outputs, name);
-  return seen.kind === 'missing' ? look(params, name) : seen;
+export function resolveName(name: string, { outputs, params }: TemplateScope): Seen {
+  const result = look(outputs, name);
+  return result.kind === 'missing' ? look(params, name) : result;
 }
 
 /**
@@ -68,35 +68,37 @@ export function lookUp(name: string, { outputs, params }: TemplateScope): Seen {
  */
 export function fillTemplates<T>(value: T, scope: TemplateScope): T {
   const sizes = new Map<string, number>();
-  let left = chainFilledMax;
+  let remaining = chainFilledMax;
   const spend = (length: number) => {
-    left -= length;
-    if (left < 0) throw unfilled(`what {{…}} stands for is longer than ${chainFilledMax} characters`);
+    remaining -= length;
+    if (remaining < 0) throw templateError(`what {{…}} stands for is longer than ${chainFilledMax} characters`);
   };
-  const meant = (name: string): unknown => {
-    const seen = lookUp(name, scope);
-    if (seen.kind === 'value') return seen.value;
-    throw unfilled(`{{${name}}} stands for nothing: no step has output it and no parameter of that name was given`);
+  const resolveValue = (name: string): unknown => {
+    const result = resolveName(name, scope);
+    if (result.kind === 'value') return result.value;
+    throw templateError(
+      `{{${name}}} stands for nothing: no step has output it and no parameter of that name was given`,
+    );
   };
-  const asText = (name: string): string => {
-    const found = meant(name);
+  const resolveText = (name: string): string => {
+    const found = resolveValue(name);
     const text = textOf(found);
-    if (text === undefined) throw unfilled(`{{${name}}} cannot be written as text`);
+    if (text === undefined) throw templateError(`{{${name}}} cannot be written as text`);
     return text;
   };
   const fillText = (text: string): unknown => {
-    const { pieces, error } = parseTemplate(text) as { pieces: readonly Piece[]; error?: string };
-    if (error !== undefined) throw unfilled(`the text ${error}`);
+    const { pieces, error } = parseTemplate(text) as { pieces: readonly TemplatePiece[]; error?: string };
+    if (error !== undefined) throw templateError(`the text ${error}`);
     const [only] = pieces;
     if (pieces.length === 1 && typeof only === 'object') {
-      const size = sizes.get(only.name) ?? asText(only.name).length;
+      const size = sizes.get(only.name) ?? resolveText(only.name).length;
       sizes.set(only.name, size);
       spend(size);
-      return meant(only.name);
+      return resolveValue(only.name);
     }
     let filled = '';
     for (const piece of pieces) {
-      const part = typeof piece === 'string' ? piece : asText(piece.name);
+      const part = typeof piece === 'string' ? piece : resolveText(piece.name);
       spend(part.length);
       filled += part;
     }
@@ -111,6 +113,6 @@ export function fillTemplates<T>(value: T, scope: TemplateScope): T {
   return fill(value) as T;
 }
 
-function unfilled(message: string): SwitchgearError {
+function templateError(message: string): SwitchgearError {
   return new SwitchgearError('unfilled_template', message);
 }

@@ -12,8 +12,8 @@ import { refusalOf } from '../../core/refusal.ts';
 import type { Task } from '../../guard/api.ts';
 import { wait } from '../../platform/system-clock.ts';
 import type { ChainStep } from '../file/chain.ts';
-import { evaluateCondition, whySkipped } from '../file/condition.ts';
-import { fillTemplates, namesIn } from '../file/template.ts';
+import { evaluateCondition, explainSkip } from '../file/condition.ts';
+import { collectNames, fillTemplates } from '../file/template.ts';
 import { checkRules } from './state/check-rules.ts';
 import type { RunEnd, RunState } from './state/run-state.ts';
 import { type Stopped, stoppedBy, storeStop } from './stop-reason.ts';
@@ -40,7 +40,7 @@ export async function runStep(context: RunContext, at: number, task: Task): Prom
   let args: Readonly<Record<string, unknown>>;
   try {
     if (step.condition !== undefined && !evaluateCondition(step.condition, scope)) {
-      return await skip(context, at, step, whySkipped(step.condition, scope));
+      return await skip(context, at, step, explainSkip(step.condition, scope));
     }
     args = fillTemplates(step.args, scope);
   } catch (error) {
@@ -56,7 +56,7 @@ export async function runStep(context: RunContext, at: number, task: Task): Prom
 
 /** The steps that were to output what a step uses, and were skipped. */
 function whoWasSkipped({ chain, steps }: RunState, { args, condition }: ChainStep): string {
-  const roots = new Set(namesIn([args, condition?.value]).map((name) => name.split('.')[0]));
+  const roots = new Set(collectNames([args, condition?.value]).map((name) => name.split('.')[0]));
   const skipped = chain.steps.filter(({ outputKey }, at) => steps[at]?.status === 'skipped' && roots.has(outputKey));
   return skipped.map(({ id, outputKey }) => `; ${id}, which outputs ${outputKey}, was skipped`).join('');
 }

@@ -2,8 +2,8 @@
 
 import { resolve } from 'node:path';
 import { renderGraph } from '../../chains/file/graph.ts';
-import { lineOf } from '../../chains/file/problem.ts';
-import { type ChainReading, loadChain, readChain, readText } from '../../chains/file/read-chain.ts';
+import { formatProblem } from '../../chains/file/problem.ts';
+import { type ChainReading, loadChain, readChain, readChainText } from '../../chains/file/read-chain.ts';
 import { SwitchgearError } from '../../core/error.ts';
 import { exitCodes, readArgs, type Terminal, usageError } from '../command.ts';
 import { loadEffectivePolicy } from '../policy-option.ts';
@@ -26,7 +26,7 @@ export function lintChains(args: readonly string[], terminal: Terminal): number 
 
 function readingOf(file: string, cwd: string, settings: Parameters<typeof readChain>[2]): ChainReading {
   try {
-    return readChain(readText(resolve(cwd, file), file), file, settings);
+    return readChain(readChainText(resolve(cwd, file), file), file, settings);
   } catch (error) {
     if (!(error instanceof SwitchgearError)) throw error;
     const message = error.message.replace(`${file}:1:1: `, '');
@@ -35,9 +35,9 @@ function readingOf(file: string, cwd: string, settings: Parameters<typeof readCh
 }
 
 function tell({ file, problems, warnings }: ChainReading & { readonly file: string }, { out }: Terminal): void {
-  for (const problem of problems) out(sanitizeText(lineOf(problem, file)));
+  for (const problem of problems) out(sanitizeText(formatProblem(problem, file)));
   for (const warning of warnings)
-    out(sanitizeText(lineOf({ ...warning, message: `warning: ${warning.message}` }, file)));
+    out(sanitizeText(formatProblem({ ...warning, message: `warning: ${warning.message}` }, file)));
   if (problems.length > 0) out(`${sanitizeText(file)} cannot be used: ${formatCount(problems.length, 'problem')}.`);
   else if (warnings.length > 0)
     out(`${sanitizeText(file)} can be run, with ${formatCount(warnings.length, 'warning')}.`);

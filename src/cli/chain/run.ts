@@ -6,8 +6,8 @@ import { cardApprover } from '../../approvers/cards.ts';
 import { firstAnswer } from '../../approvers/first-of.ts';
 import { terminalApprover as atTerminal } from '../../approvers/terminal.ts';
 import type { AbilitySource } from '../../chains/abilities/ability.ts';
-import { chainError, lineOf } from '../../chains/file/problem.ts';
-import { readChain, readText } from '../../chains/file/read-chain.ts';
+import { chainError, formatProblem } from '../../chains/file/problem.ts';
+import { readChain, readChainText } from '../../chains/file/read-chain.ts';
 import { type Chains, createChains } from '../../chains/run/chains.ts';
 import type { RunState } from '../../chains/run/state/run-state.ts';
 import { SwitchgearError } from '../../core/error.ts';
@@ -48,9 +48,9 @@ export async function runChain(args: readonly string[], terminal: Terminal): Pro
   return toldWrong(terminal, async () => {
     const path = resolve(terminal.cwd, file);
     const { policy } = loadEffectivePolicy(parsedArgs.values.get('--policy'), terminal);
-    const { chain, problems, warnings } = readChain(readText(path, file), file, policy.settings.ruleSettings);
+    const { chain, problems, warnings } = readChain(readChainText(path, file), file, policy.settings.ruleSettings);
     if (chain === undefined) throw chainError(file, problems);
-    for (const each of warnings) terminal.err(sanitizeText(`warning: ${lineOf(each, file)}`));
+    for (const each of warnings) terminal.err(sanitizeText(`warning: ${formatProblem(each, file)}`));
     const modelText = planOf(parsedArgs, terminal);
     const id = parsedArgs.values.get('--id');
     const sources = sourcesIn(parsedArgs, terminal, policy, dirname(path));

@@ -5,7 +5,7 @@ import { extname, resolve } from 'node:path';
 import type { Chain } from '../../chains/file/chain.ts';
 import { chainRules } from '../../chains/file/chain-rules.ts';
 import { readParams } from '../../chains/file/params.ts';
-import { lineOf } from '../../chains/file/problem.ts';
+import { formatProblem } from '../../chains/file/problem.ts';
 import { readChain } from '../../chains/file/read-chain.ts';
 import { operatorRules } from '../../core/controls/rules/engine.ts';
 import { parseNyaya } from '../../core/controls/rules/nyaya.ts';
@@ -53,8 +53,8 @@ function ofChain(text: string, name: string): RuleFile {
     rules: (params) => (chain === undefined ? [] : operatorRules(chainRules(chain, readParams(chain, params)))),
     settings: { ...defaults, ...chain?.ruleSettings },
     ...(chain && { chain }),
-    problems: problems.map((problem) => lineOf(problem, name)),
-    warnings: warnings.map((warning) => lineOf(warning, name)),
+    problems: problems.map((problem) => formatProblem(problem, name)),
+    warnings: warnings.map((warning) => formatProblem(warning, name)),
   };
 }
 

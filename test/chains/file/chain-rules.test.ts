@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import type { ParamValues } from '../../../src/chains/file/chain.ts';
-import { chainRules, ruleProblem, shapeOf } from '../../../src/chains/file/chain-rules.ts';
+import { chainRules, checkRuleText, parseConditionTemplate } from '../../../src/chains/file/chain-rules.ts';
 import { ruleOf } from '../../../src/core/controls/rules/rule.ts';
 
 const target = 'chain:c';
@@ -136,9 +136,9 @@ test('no value of a parameter changes the action, the kind or the fixed pieces o
         const { rule } = ruleOf(rules[0]!);
         assert.equal(rule?.action, action);
         assert.equal(rule.target, target);
-        assert.equal(rule.condition.kind, shapeOf(condition)?.kind);
-        const fixed = shapeOf(condition)?.parts.filter((part) => !part.includes('{{')) ?? [];
-        const said = shapeOf(rules[0]!.condition)?.parts ?? [];
+        assert.equal(rule.condition.kind, parseConditionTemplate(condition)?.kind);
+        const fixed = parseConditionTemplate(condition)?.parts.filter((part) => !part.includes('{{')) ?? [];
+        const said = parseConditionTemplate(rules[0]!.condition)?.parts ?? [];
         for (const part of fixed)
           assert.ok(said.includes(part), `${condition} with ${JSON.stringify(x)} is ${rules[0]!.condition}`);
         if (condition.startsWith('amount>'))
@@ -162,7 +162,7 @@ test('a rule that no parameter could mend is a problem when it is read', () => {
     ['ability:a b', 'abort', /one name/],
     ['a>1', 'explode', /abort, confirm or throttle/],
   ] as const) {
-    assert.match(ruleProblem({ target, condition, action }) ?? '', message, condition);
+    assert.match(checkRuleText({ target, condition, action }) ?? '', message, condition);
   }
   for (const condition of [
     'amount>{{x}}',
@@ -171,5 +171,5 @@ test('a rule that no parameter could mend is a problem when it is read', () => {
     'ability:{{x}}',
     'output:{{x}}|contains:{{y}}',
   ])
-    assert.equal(ruleProblem({ target, condition, action: 'abort' }), undefined, condition);
+    assert.equal(checkRuleText({ target, condition, action: 'abort' }), undefined, condition);
 });

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { StepOp } from '../../../src/chains/file/chain.ts';
-import { evaluateCondition, ops, whySkipped } from '../../../src/chains/file/condition.ts';
+import { evaluateCondition, explainSkip, operators } from '../../../src/chains/file/condition.ts';
 
 const scope = {
   params: { limit: 10, tags: 'red, green' },
@@ -188,9 +188,9 @@ test('signs and short words mean the ops that people expect', () => {
     ['gt', 'greater_than'],
     ['gte', 'greater_or_equal'],
   ] as const) {
-    assert.equal(ops[written], op);
+    assert.equal(operators[written], op);
   }
-  assert.deepEqual([...new Set(Object.values(ops))].sort(), Object.keys(table).sort());
+  assert.deepEqual([...new Set(Object.values(operators))].sort(), Object.keys(table).sort());
 });
 
 test('a pattern of many stars is answered at once', () => {
@@ -210,8 +210,8 @@ test('a value that cannot be filled is an error, not a no', () => {
 
 test('why a step was skipped is said with both sides', () => {
   assert.equal(
-    whySkipped({ refKey: 'price', op: 'greater_than', value: '{{limit}}' }, scope),
+    explainSkip({ refKey: 'price', op: 'greater_than', value: '{{limit}}' }, scope),
     'price ("9.5") greater_than 10 does not hold',
   );
-  assert.equal(whySkipped({ refKey: 'gone', op: 'exists' }, scope), 'gone (missing) exists does not hold');
+  assert.equal(explainSkip({ refKey: 'gone', op: 'exists' }, scope), 'gone (missing) exists does not hold');
 });

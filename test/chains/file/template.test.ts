@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { fillTemplates, namesIn, parseTemplate, type TemplateScope } from '../../../src/chains/file/template.ts';
+import { collectNames, fillTemplates, parseTemplate, type TemplateScope } from '../../../src/chains/file/template.ts';
 import { chainFilledMax } from '../../../src/core/limits.ts';
 
 const scope: TemplateScope = {
@@ -88,7 +88,7 @@ test('many copies of a large output are an error before they are made', () => {
 });
 
 test('names are found at any depth', () => {
-  assert.deepEqual(namesIn({ a: ['{{x}} {{y.z}}', { b: '{{w}}' }], c: 5, d: null }), ['x', 'y.z', 'w']);
+  assert.deepEqual(collectNames({ a: ['{{x}} {{y.z}}', { b: '{{w}}' }], c: 5, d: null }), ['x', 'y.z', 'w']);
 });
 
 test('filling gives back exactly the texts that were handed in, whatever they hold', () => {
