@@ -8,7 +8,7 @@ import { spawnSync } from 'node:child_process';
 import { closeSync, mkdtempSync, openSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { bookOn, boundedLines } from '../src/agents/index.ts';
+import { accountEvents, boundedLines } from '../src/agents/index.ts';
 import { createSwitchgear } from '../src/index.ts';
 import { priceBook } from '../src/prices/index.ts';
 import { type Cli, readers } from '../test/agents/recording.ts';
@@ -53,14 +53,14 @@ function createConsumer(part: Part, cli: Cli): (line: string) => void {
   const policy = { task: { max_tool_calls: 1e9, max_spend_cents: 1e9 } };
   const gear = createSwitchgear({ policy, log: 'silent', env: {}, prices: priceBook() });
   const task = gear.startTask();
-  const booking = bookOn(gear, task);
+  const accounting = accountEvents(gear, task);
   process.stdin.on('end', () => {
-    if (booking.halt !== undefined) throw new Error(`halted, so that less was measured: ${booking.halt.message}`);
-    booking.end();
+    if (accounting.halt !== undefined) throw new Error(`halted, so that less was measured: ${accounting.halt.message}`);
+    accounting.end();
     task.end();
   });
   return (line) => {
-    for (const event of reader.read(line)) booking.tell(event);
+    for (const event of reader.read(line)) accounting.account(event);
   };
 }
 

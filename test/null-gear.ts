@@ -238,8 +238,8 @@ export function createChains({ abilities }: Loose): Loose {
 const deaf = { read: (): unknown[] => [], end: (): unknown[] => [] };
 export const readerFor = (command: string[]): Loose => ({ command, signal: 'SIGTERM', reader: () => deaf });
 export const boundedLines = (): Loose => ({ write: nothing, end: nothing, skipped: 0, skippedLength: 0 });
-export const bookOn = (): Loose =>
-  standIn('a booking', { tell: nothing, halt: undefined, result: undefined, subagents: [], end: nothing });
+export const accountEvents = (): Loose =>
+  standIn('a booking', { account: nothing, halt: undefined, result: undefined, subagents: [], end: nothing });
 
 // The seeds' own names.
 

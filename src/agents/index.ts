@@ -1,7 +1,7 @@
 /** The door `switchgear/agents`: what agent programs say, read into one vocabulary. */
 
 export type { EventMapping, StreamMapping } from '../core/event-mapping.ts';
-export { type Booking, type BookingOptions, bookOn } from './accounting/account-events.ts';
+export { type AccountingOptions, accountEvents, type EventAccounting } from './accounting/account-events.ts';
 export type { TokenSpend } from './accounting/usage-ledger.ts';
 export { claudeSessionReader, type SessionReaderOptions } from './claude-code/session-file.ts';
 export { claudeCodeReader } from './claude-code/stream.ts';

@@ -1,6 +1,6 @@
 /** A call before it runs: let through, refused, made to wait, or asked about; the same answer under the same id. */
 
-import { workerOf } from '../agents/accounting/subagent-tasks.ts';
+import { makeWorkerName } from '../agents/accounting/subagent-tasks.ts';
 import type { Permit } from '../core/action.ts';
 import {
   answerPollMs,
@@ -79,7 +79,8 @@ export function targetOf(
   runtime: Runtime,
   { tool, isShared, delegation }: Pick<CallProposedEvent, 'tool' | 'isShared' | 'delegation'>,
 ): Target {
-  if (delegation !== undefined) return targetFor(runtime, workerOf(delegation.type, delegation.prompt), 'delegation');
+  if (delegation !== undefined)
+    return targetFor(runtime, makeWorkerName(delegation.type, delegation.prompt), 'delegation');
   // Nobody renews a lease between two hooks: a probe may take as long as a tool may.
   const overrides = { scope: isShared ? 'shared' : 'session', leaseSecs: 600, leaseExpiry: 'neutral' } as const;
   return { name: tool, kind: 'tool', overrides };

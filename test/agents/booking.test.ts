@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import {
   type AgentEvent,
-  bookOn,
+  accountEvents,
   claudeCodeReader,
   geminiReader,
   opencodeReader,
@@ -37,7 +37,7 @@ const usage = (id: string, inputTokens: number, outputTokens: number, more = {})
   cacheWriteTokens: 0,
   ...more,
 });
-const codeOf = ({ booking }: Pick<Watched, 'booking'>) => booking.halt?.code;
+const codeOf = ({ accounting }: Pick<Watched, 'accounting'>) => accounting.halt?.code;
 const word = (n: number) => [...String(n)].map((digit) => 'abcdefghij'[Number(digit)]).join('');
 
 test('a call counts once by its id, whoever tells it first and however often', () => {
@@ -47,34 +47,34 @@ test('a call counts once by its id, whoever tells it first and however often', (
 });
 
 test('the fifty-first different useful call halts, as 51 of 50', () => {
-  const { tell, task, booking } = run();
+  const { tell, task, accounting } = run();
   for (let n = 1; n <= 60; n++) tell(use(`call ${word(n)}`), back(`call ${word(n)}`, true, `page ${word(n * 7919)}`));
-  assert.equal(booking.halt?.code, 'tool_call_limit');
-  assert.deepEqual([booking.halt?.counters.actual, booking.halt?.counters.limit], [51, 50]);
-  assert.equal(task.halt, booking.halt);
+  assert.equal(accounting.halt?.code, 'tool_call_limit');
+  assert.deepEqual([accounting.halt?.counters.actual, accounting.halt?.counters.limit], [51, 50]);
+  assert.equal(task.halt, accounting.halt);
 });
 
 test('two failing calls in turns are halted within twelve', () => {
-  const { tell, task, booking } = run();
+  const { tell, task, accounting } = run();
   for (let n = 0; n < 20; n++) {
     const input = { command: n % 2 === 0 ? 'cat a' : 'cat b' };
     tell(use(`c${n}`, 'Bash', input), back(`c${n}`, false, `cat: ${n % 2 === 0 ? 'a' : 'b'}: No such file`));
   }
-  assert.equal(booking.halt?.code, 'tool_loop');
+  assert.equal(accounting.halt?.code, 'tool_loop');
   assert.ok(task.snapshot().toolCalls <= 12, `${task.snapshot().toolCalls} calls`);
 });
 
 test('calls that succeed alternately without news are halted within twelve, too', () => {
-  const { tell, task, booking } = run();
+  const { tell, task, accounting } = run();
   for (let n = 0; n < 20; n++) {
     tell(use(`c${n}`, 'Read', { path: n % 2 }), back(`c${n}`, true, `the same page ${'ab'[n % 2]}`));
   }
-  assert.equal(booking.halt?.code, 'tool_loop');
+  assert.equal(accounting.halt?.code, 'tool_loop');
   assert.equal(task.snapshot().toolCalls, 12);
 });
 
 test('five different failures of a shell break nothing, and a breaker never ends a task', () => {
-  const { tell, booking, gear } = run();
+  const { tell, accounting, gear } = run();
   for (let n = 1; n <= 12; n++) {
     tell(use(`c${n}`, 'Bash', { command: word(n * 37) }), back(`c${n}`, false, `${word(n * 7919)} went wrong`));
   }
@@ -83,7 +83,7 @@ test('five different failures of a shell break nothing, and a breaker never ends
     tell(use(`r${n}`, 'Fetch', { url: word(n * 37) }), back(`r${n}`, false, `HTTP 503 from ${word(n * 7919)}`));
   }
   assert.equal(gear.snapshot().breakers.find(({ name }) => name === 'Fetch')?.state, 'OPEN');
-  assert.equal(booking.halt, undefined);
+  assert.equal(accounting.halt, undefined);
 });
 
 test('a rule that forbids a call ends the run that made it; one that wants a person asked does, too', () => {
@@ -101,12 +101,12 @@ test('a rule that forbids a call ends the run that made it; one that wants a per
 });
 
 test('usage replaces what was said before under its id, and a late line takes nothing back', () => {
-  const { tell, task, booking } = run();
+  const { tell, task, accounting } = run();
   tell(usage('m1', 60_000, 1), usage('m1', 60_000, 24_000), usage('m1', 60_000, 1), usage('m1', 0, 24_000));
   assert.equal(task.snapshot().tokens, 84_000);
   tell(usage('m2', 10, 10));
   assert.equal(task.snapshot().tokens, 84_020);
-  assert.equal(booking.spent.micros, task.snapshot().spendCents * 10_000);
+  assert.equal(accounting.spent.micros, task.snapshot().spendCents * 10_000);
 });
 
 test('a total adds only what no call has told, and a call that is told after it adds nothing twice', () => {
@@ -175,32 +175,32 @@ test('opencode: a step may be a tool at work; between steps and before the first
 });
 
 test('a result that was lost does not keep a call out: the next message of the agent shows that it is over', () => {
-  const { tell, booking, clock } = run();
+  const { tell, accounting, clock } = run();
   tell({ ...use('a'), message: 'm1' } as AgentEvent, { type: 'assistant', text: 'and now', message: 'm2' });
   clock.advance(301_000);
-  assert.equal(booking.halt?.code, 'idle_timeout');
+  assert.equal(accounting.halt?.code, 'idle_timeout');
 });
 
 test('a flood of signs of life is told now and then, and none is needed to be one', () => {
-  const { tell, entries, clock, booking } = run();
+  const { tell, entries, clock, accounting } = run();
   for (let n = 0; n < 1_000; n++) tell({ type: 'heartbeat' });
   assert.equal(entries.filter(({ type }) => type === 'sign-observed').length, 1);
   for (let n = 0; n < 4; n++) {
     clock.advance(299_000);
     tell({ type: 'output', text: 'still here' });
   }
-  assert.equal(booking.halt, undefined);
+  assert.equal(accounting.halt, undefined);
 });
 
 test('pieces of a text are one text, and three texts alike are a loop', () => {
-  const { tell, booking, entries } = run();
+  const { tell, accounting, entries } = run();
   const words = 'I will now look at the file again and then think about it';
   for (let n = 0; n < 3; n++) {
     for (const piece of words.split(/(?<= )/)) tell({ type: 'assistant', text: piece, piece: true });
     tell({ type: 'result', ok: true, final: false });
   }
   assert.equal(entries.filter(({ type }) => type === 'text-observed').length, 3);
-  assert.equal(booking.halt?.code, 'output_loop');
+  assert.equal(accounting.halt?.code, 'output_loop');
 });
 
 test('new words of a person begin afresh, words of the harness do not', () => {
@@ -209,14 +209,14 @@ test('new words of a person begin afresh, words of the harness do not', () => {
     ['person', false],
     ['harness', true],
   ] as const) {
-    const { tell, booking } = run();
+    const { tell, accounting } = run();
     for (let n = 0; n < 3; n++) tell(words, { type: 'user', text: `message ${word(n)}`, by });
-    assert.equal(booking.halt !== undefined, halts, by);
+    assert.equal(accounting.halt !== undefined, halts, by);
   }
 });
 
 test('gemini: a failing shell that is told as a success is known by what it says', () => {
-  const { print, booking, task } = watched(geminiReader());
+  const { print, accounting, task } = watched(geminiReader());
   for (let n = 1; n <= 8; n++) {
     print(
       JSON.stringify({
@@ -233,7 +233,7 @@ test('gemini: a failing shell that is told as a success is known by what it says
       }),
     );
   }
-  assert.equal(booking.halt?.code, 'tool_loop');
+  assert.equal(accounting.halt?.code, 'tool_loop');
   assert.equal(task.snapshot().toolCalls, 6);
 });
 
@@ -251,23 +251,23 @@ test('a halt is told once, to whoever asked, and after it only what was spent is
   const { gear, clock } = run();
   const task = gear.startTask({ id: 'second', limits: { maxToolCalls: 1 } });
   const halts: string[] = [];
-  const booking = bookOn(gear, task, { onHalt: ({ code }) => halts.push(code) });
-  for (const id of ['a', 'b', 'c']) booking.tell(use(id));
-  booking.tell(usage('m1', 10, 5));
-  booking.tell({ type: 'result', ok: false, final: true });
+  const accounting = accountEvents(gear, task, { onHalt: ({ code }) => halts.push(code) });
+  for (const id of ['a', 'b', 'c']) accounting.account(use(id));
+  accounting.account(usage('m1', 10, 5));
+  accounting.account({ type: 'result', ok: false, final: true });
   clock.advance(400_000);
   assert.deepEqual(halts, ['tool_call_limit']);
   assert.equal(task.snapshot().toolCalls, 2);
-  assert.equal(booking.spent.inputTokens, 10);
-  assert.equal(booking.result?.ok, false);
+  assert.equal(accounting.spent.inputTokens, 10);
+  assert.equal(accounting.result?.ok, false);
 });
 
 test('a deadline is found by the sweep, without any event', () => {
   const { gear, clock } = run();
   const task = gear.startTask({ id: 'second', limits: { maxDurationSecs: 20 } });
   let halted: string | undefined;
-  const booking = bookOn(gear, task, { onHalt: ({ code }) => (halted = code) });
-  booking.tell(use('slow'));
+  const accounting = accountEvents(gear, task, { onHalt: ({ code }) => (halted = code) });
+  accounting.account(use('slow'));
   clock.advance(22_000);
   assert.equal(halted, 'duration_limit');
 });
@@ -278,21 +278,21 @@ test('an onHalt that throws is counted and reaches nobody', () => {
   const fails = () => {
     throw new Error('no');
   };
-  const booking = bookOn(gear, task, { onHalt: fails });
-  assert.doesNotThrow(() => ['a', 'b'].map((id) => booking.tell(use(id))));
+  const accounting = accountEvents(gear, task, { onHalt: fails });
+  assert.doesNotThrow(() => ['a', 'b'].map((id) => accounting.account(use(id))));
   assert.equal(gear.snapshot().internalErrors, 1);
 });
 
 test('events that make no sense disturb nothing', () => {
-  const { tell, booking, gear } = run();
+  const { tell, accounting, gear } = run();
   tell(back('nobody'), { type: 'subagent_ended', id: 'nobody', ok: false }, { type: 'heartbeat', agent: 'nobody' });
   tell({ type: 'step', on: false }, { type: 'assistant', text: '', agent: 'nobody' }, { type: 'nonsense' } as never);
-  assert.equal(booking.halt, undefined);
+  assert.equal(accounting.halt, undefined);
   assert.equal(gear.snapshot().internalErrors, 0);
 });
 
 test('names that are no names are counted like any other', () => {
-  const { tell, booking, task, gear } = run();
+  const { tell, accounting, task, gear } = run();
   for (const name of ['\ud800', 'x'.repeat(5_000), '', '__proto__', 'a/b\n']) {
     tell(use(`call of ${name}`, name), back(`call of ${name}`));
     tell({ type: 'subagent_started', id: name, name }, { ...use(`call below ${name}`), agent: name } as AgentEvent);
@@ -300,16 +300,16 @@ test('names that are no names are counted like any other', () => {
   }
   assert.equal(task.snapshot().toolCalls, 5);
   assert.deepEqual(
-    booking.subagents.map((each) => each.snapshot().toolCalls),
+    accounting.subagents.map((each) => each.snapshot().toolCalls),
     [1, 1, 1, 1, 1],
   );
   assert.equal(gear.snapshot().internalErrors, 0);
 });
 
 test('nothing is left behind: after the end no timer waits but that of the gear', () => {
-  const { tell, booking, task, gear, clock } = run();
+  const { tell, accounting, task, gear, clock } = run();
   tell(use('slow'), { type: 'step', on: true }, { type: 'subagent_started', id: 'x', hidden: true });
-  booking.end();
+  accounting.end();
   task.end();
   gear.dispose();
   assert.equal(clock.pending, 0);
@@ -317,27 +317,27 @@ test('nothing is left behind: after the end no timer waits but that of the gear'
 
 test('what the command line says of the model prices a stream that names none', () => {
   const { reader } = readerFor(['codex', 'exec', '--json', '-m', 'gpt-5.5', 'go']);
-  const { print, task, booking } = watched(reader());
+  const { print, task, accounting } = watched(reader());
   print(
     JSON.stringify({ type: 'thread.started', thread_id: 't' }),
     JSON.stringify({ type: 'turn.completed', usage: { input_tokens: 1_000_000, output_tokens: 0 } }),
   );
-  assert.equal(booking.model, 'gpt-5.5');
-  assert.equal(booking.session, 't');
+  assert.equal(accounting.model, 'gpt-5.5');
+  assert.equal(accounting.session, 't');
   assert.ok(task.snapshot().spendCents > 100);
 });
 
 test('claude-code: an interim answer is no end, and the last one is', () => {
-  const { print, booking } = watched(claudeCodeReader());
+  const { print, accounting } = watched(claudeCodeReader());
   const result = { type: 'result', subtype: 'success', is_error: false, terminal_reason: 'completed' };
   print(
     JSON.stringify({ type: 'system', subtype: 'task_started', task_id: 'a1', task_type: 'local_agent' }),
     JSON.stringify({ ...result, result: 'waiting' }),
   );
-  assert.deepEqual([booking.result?.final, booking.result?.text], [false, 'waiting']);
+  assert.deepEqual([accounting.result?.final, accounting.result?.text], [false, 'waiting']);
   print(
     JSON.stringify({ type: 'system', subtype: 'task_notification', task_id: 'a1', status: 'completed' }),
     JSON.stringify({ ...result, result: 'done' }),
   );
-  assert.deepEqual([booking.result?.final, booking.result?.text], [true, 'done']);
+  assert.deepEqual([accounting.result?.final, accounting.result?.text], [true, 'done']);
 });

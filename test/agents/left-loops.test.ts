@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { bookOn } from '../../src/agents/index.ts';
+import { accountEvents } from '../../src/agents/index.ts';
 import { leftCallsMax } from '../../src/core/limits.ts';
 import { createSwitchgear } from '../../src/index.ts';
 
@@ -10,19 +10,19 @@ import { createSwitchgear } from '../../src/index.ts';
 function beside(theirs: readonly string[]) {
   const gear = createSwitchgear({ env: {}, log: 'silent' });
   const task = gear.startTask({ parent: null, limits: { maxToolCalls: 500 } });
-  const booking = bookOn(gear, task, { isTheirs: (tool) => theirs.includes(tool) });
+  const accounting = accountEvents(gear, task, { isGuardedByHooks: (tool) => theirs.includes(tool) });
   let calls = 0;
   return {
     /** Makes a call; false once it is halted. */
     call(tool: string, input: unknown, ok: boolean, output: string, text?: string): boolean {
       const id = `c${++calls}`;
-      if (text !== undefined) booking.tell({ type: 'assistant', text, toolUse: true });
-      booking.tell({ type: 'tool_use', id, name: tool, input });
-      booking.tell({ type: 'tool_result', id, ok, output });
-      return booking.halt === undefined;
+      if (text !== undefined) accounting.account({ type: 'assistant', text, toolUse: true });
+      accounting.account({ type: 'tool_use', id, name: tool, input });
+      accounting.account({ type: 'tool_result', id, ok, output });
+      return accounting.halt === undefined;
     },
     calls: () => task.snapshot().toolCalls,
-    booking,
+    accounting,
   };
 }
 
@@ -37,9 +37,9 @@ test('a loop of a tool of theirs is left to them, and one of another tool is hal
 });
 
 test('it is halted all the same where they let it go on', () => {
-  const { call, calls, booking } = beside(['Bash']);
+  const { call, calls, accounting } = beside(['Bash']);
   while (call(...fails)) assert.ok(calls() < 50);
-  assert.deepEqual([calls(), booking.halt?.code], [6 + leftCallsMax, 'tool_loop']);
+  assert.deepEqual([calls(), accounting.halt?.code], [6 + leftCallsMax, 'tool_loop']);
 });
 
 test('it is halted also where other calls that bring something come in between', () => {
@@ -48,7 +48,7 @@ test('it is halted also where other calls that bring something come in between',
   for (const { call } of [alone, left]) {
     for (const page of pages) if (!call(...fails) || !call('Read', { page }, true, `${page} grows here`)) break;
   }
-  assert.equal(left.booking.halt?.code, 'tool_loop');
+  assert.equal(left.accounting.halt?.code, 'tool_loop');
   assert.equal(left.calls(), alone.calls() + leftCallsMax);
 });
 
@@ -63,12 +63,12 @@ test('an agent that moved on may run into the next loop: that is left to them, t
 });
 
 test('what shows by its words alone, which they do not hear, is halted here', () => {
-  const { call, calls, booking } = beside(['Search']);
+  const { call, calls, accounting } = beside(['Search']);
   const answers = 'oak fern moss pine lily reed rose iris sage dill mint leek kale corn rye oat'.split(' ');
   for (const answer of answers) {
     const input = { query: 'how many plants grow in the garden behind the old house', page: answer };
     if (!call('Search', input, true, `found: ${answer} ${answer}`, 'I look into the garden once more.')) break;
   }
-  assert.equal(booking.halt?.counters.evidence, 'near_call');
+  assert.equal(accounting.halt?.counters.evidence, 'near_call');
   assert.ok(calls() <= 11, `${calls()} calls`);
 });

@@ -5,11 +5,11 @@ import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import {
   type AgentEvent,
-  type Booking,
-  bookOn,
+  accountEvents,
   boundedLines,
   claudeCodeReader,
   codexReader,
+  type EventAccounting,
   geminiReader,
   opencodeReader,
   type Reader,
@@ -72,7 +72,7 @@ export interface Watched {
   readonly clock: SimulatedClock;
   readonly gear: Switchgear;
   readonly task: Task;
-  readonly booking: Booking;
+  readonly accounting: EventAccounting;
   readonly entries: Entry[];
   /** Tells lines as they are printed, until the run is halted. */
   print(...lines: readonly string[]): void;
@@ -95,12 +95,12 @@ export function watched(reader: Reader, policy: PolicyInput = {}): Watched {
   });
   gear.on((entry) => entries.push(entry));
   const task = gear.startTask({ id: 'run' });
-  const booking = bookOn(gear, task);
+  const accounting = accountEvents(gear, task);
   const tell = (...events: readonly AgentEvent[]) => {
-    for (const event of events) if (booking.halt === undefined) booking.tell(event);
+    for (const event of events) if (accounting.halt === undefined) accounting.account(event);
   };
   const lines = boundedLines({ line: (line) => tell(...reader.read(line)) });
-  return { clock, gear, task, booking, entries, print: (...texts) => lines.write(`${texts.join('\n')}\n`), tell };
+  return { clock, gear, task, accounting, entries, print: (...texts) => lines.write(`${texts.join('\n')}\n`), tell };
 }
 
 export interface Played extends Watched {
@@ -116,20 +116,20 @@ export function play({ cli, lines, endMs }: Recording, policy?: PolicyInput): Pl
   let read = 0;
   for (const { atMs, line } of lines) {
     run.clock.advance(Math.max(0, atMs - run.clock.nowMs()));
-    if (run.booking.halt !== undefined) break;
+    if (run.accounting.halt !== undefined) break;
     run.print(line);
     read++;
   }
-  if (run.booking.halt === undefined) run.clock.advance(Math.max(0, endMs - run.clock.nowMs()));
+  if (run.accounting.halt === undefined) run.clock.advance(Math.max(0, endMs - run.clock.nowMs()));
   const { toolCalls: calls } = run.task.snapshot();
-  run.booking.end();
+  run.accounting.end();
   return { ...run, read, calls };
 }
 
 /** What was decided, line by line: everything but signs of life. */
-export function journalOf({ entries, task, booking, read }: Played): string {
+export function journalOf({ entries, task, accounting, read }: Played): string {
   const { toolCalls, spendCents, tokens } = task.snapshot();
-  const { halt, result } = booking;
+  const { halt, result } = accounting;
   const lines = entries.filter(({ type }) => type !== 'sign-observed').map(lineOf);
   const counts = `calls ${toolCalls} · ${spendCents.toFixed(2)} cents · ${tokens} tokens · ${read} lines read`;
   const end = halt === undefined ? `left alone, result ${result?.ok}` : `halted: ${halt.code}: ${halt.explanation}`;

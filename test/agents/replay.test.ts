@@ -29,30 +29,30 @@ const failing: readonly (readonly [Cli, string])[] = [
 
 for (const [cli, name] of failing) {
   test(`${cli} ${name}: an endless failing call is halted when the sixth is seen`, () => {
-    const { booking, calls } = play(recording(cli, name));
-    assert.equal(booking.halt?.code, 'tool_loop');
+    const { accounting, calls } = play(recording(cli, name));
+    assert.equal(accounting.halt?.code, 'tool_loop');
     assert.equal(calls, 6);
   });
 }
 
 for (const cli of clis) {
   test(`${cli}: eight useful calls, one of them failing, are left alone and counted as eight`, () => {
-    const { booking, calls } = play(recording(cli, 'healthy'));
-    assert.equal(booking.halt, undefined);
+    const { accounting, calls } = play(recording(cli, 'healthy'));
+    assert.equal(accounting.halt, undefined);
     assert.equal(calls, 8);
-    assert.equal(booking.result?.ok, true);
+    assert.equal(accounting.result?.ok, true);
   });
 
   test(`${cli}: a tool that takes longer than the idle limit is left alone`, () => {
-    const { booking } = play(recording(cli, 'slowtool'), { task: { max_idle_secs: 8 } });
-    assert.equal(booking.halt, undefined);
-    assert.equal(booking.result?.ok, true);
+    const { accounting } = play(recording(cli, 'slowtool'), { task: { max_idle_secs: 8 } });
+    assert.equal(accounting.halt, undefined);
+    assert.equal(accounting.result?.ok, true);
   });
 
   test(`${cli}: a refusal by the gateway is a run that failed, and no halt of ours`, () => {
-    const { booking } = play(recording(cli, 'gateway-halt'));
-    assert.equal(booking.halt, undefined);
-    assert.equal(booking.result?.ok, false);
+    const { accounting } = play(recording(cli, 'gateway-halt'));
+    assert.equal(accounting.halt, undefined);
+    assert.equal(accounting.result?.ok, false);
   });
 }
 
@@ -62,9 +62,9 @@ test('a stream that tells the tokens of a call is halted within one call of the 
     ['opencode', 'spend', 2_000, 63.4],
   ] as const;
   for (const [cli, name, limit, perCall] of rows) {
-    const { booking, task } = play(recording(cli, name), { task: { max_spend_cents: limit } });
+    const { accounting, task } = play(recording(cli, name), { task: { max_spend_cents: limit } });
     const { spendCents } = task.snapshot();
-    assert.equal(booking.halt?.code, 'token_spend_limit', cli);
+    assert.equal(accounting.halt?.code, 'token_spend_limit', cli);
     assert.ok(spendCents > limit && spendCents <= limit + perCall, `${cli}: ${spendCents} cents of ${limit}`);
   }
 });
@@ -75,15 +75,15 @@ test('what a stream keeps to itself until the end is booked at the end, once', (
     ['codex', 4_960_015],
   ] as const;
   for (const [cli, tokens] of rows) {
-    const { booking, task } = play(recording(cli, 'spend'));
+    const { accounting, task } = play(recording(cli, 'spend'));
     assert.equal(task.snapshot().tokens, tokens, cli);
-    assert.equal(booking.spent.inputTokens + booking.spent.outputTokens, tokens, cli);
+    assert.equal(accounting.spent.inputTokens + accounting.spent.outputTokens, tokens, cli);
   }
 });
 
 test('the loop detector of the agent itself ends a run that did not succeed, whatever it says', () => {
-  const { booking } = play(recording('gemini', 'spiral-builtin-guard'));
-  assert.deepEqual(booking.result, {
+  const { accounting } = play(recording('gemini', 'spiral-builtin-guard'));
+  assert.deepEqual(accounting.result, {
     type: 'result',
     ok: false,
     final: true,

@@ -74,7 +74,7 @@ test('a session file alone is booked as the run it was', () => {
     const run = watched(reader);
     run.print(...lines(file));
     const { toolCalls, tokens } = run.task.snapshot();
-    assert.deepEqual([toolCalls, tokens, run.booking.halt], [8, 117_270, undefined], name);
+    assert.deepEqual([toolCalls, tokens, run.accounting.halt], [8, 117_270, undefined], name);
   }
 });
 
@@ -91,7 +91,7 @@ test('a stream and a session file of one run are one run: 8 calls read 8, and th
       const session = () => run.tell(...read(reader, file));
       for (const tell of order === 'stream first' ? [stream, session] : [session, stream]) tell();
       const { toolCalls, tokens } = run.task.snapshot();
-      assert.deepEqual([toolCalls, tokens, run.booking.halt], [8, 117_270, undefined], `${cli}, ${order}`);
+      assert.deepEqual([toolCalls, tokens, run.accounting.halt], [8, 117_270, undefined], `${cli}, ${order}`);
       assert.equal(run.entries.filter(({ type }) => type === 'text-observed').length, 4, `${cli}, ${order}`);
     }
   }
@@ -112,7 +112,7 @@ test('the session file shows what the stream of Claude Code hides in time: a spe
   const limit = 5;
   const run = watched(claudeSessionReader({ beside: true }), { task: { max_spend_cents: limit } });
   run.print(...lines('claude-session.jsonl'));
-  assert.equal(run.booking.halt?.code, 'token_spend_limit');
+  assert.equal(run.accounting.halt?.code, 'token_spend_limit');
   const { spendCents } = run.task.snapshot();
   assert.ok(spendCents > limit && spendCents < limit + 1.5, `${spendCents} cents`);
 });
@@ -120,7 +120,7 @@ test('the session file shows what the stream of Claude Code hides in time: a spe
 test('the rollout of a subagent is booked on it, by its thread', () => {
   const run = watched(codexSessionReader({ beside: true }));
   run.print(...lines('codex-rollout-subagent.jsonl'));
-  const [subagent] = run.booking.subagents;
+  const [subagent] = run.accounting.subagents;
   assert.equal(subagent?.id, 'run/01a1dd4e-fc8d-76e2-a723-ed3cb14e0478');
   assert.equal(subagent?.snapshot().toolCalls, 3);
   assert.equal(subagent?.snapshot().tokens, 45_720);
@@ -135,7 +135,7 @@ test('the file of a subagent of Claude Code is booked on it, by its id', () => {
   const run = watched(claudeSessionReader());
   run.tell({ type: 'subagent_started', id: 'aea2dd7179f659a79', name: 'general-purpose' });
   run.print(...lines('claude-subagent.jsonl'));
-  const [subagent] = run.booking.subagents;
+  const [subagent] = run.accounting.subagents;
   assert.equal(subagent?.snapshot().toolCalls, 3);
   assert.equal(subagent?.snapshot().tokens, 45_720);
 });
@@ -336,9 +336,9 @@ test('calls that the stream of Codex leaves out are read from its rollout, besid
 test('a rollout tells the model, so that a total of the stream, which does not, is priced by it', () => {
   const run = watched(readerFor(['codex', 'exec', 'go']).reader());
   run.tell(...read(codexSessionReader({ beside: true }), 'codex-rollout.jsonl'));
-  assert.equal(run.booking.model, 'gpt-5.5');
+  assert.equal(run.accounting.model, 'gpt-5.5');
   run.print('{"type":"turn.completed","usage":{"input_tokens":900000,"output_tokens":900}}');
-  assert.ok(run.booking.spent.inputTokens >= 900_000);
+  assert.ok(run.accounting.spent.inputTokens >= 900_000);
   const unknown = run.entries.filter(({ type }) => type === 'price-unknown');
   assert.deepEqual(unknown, []);
 });

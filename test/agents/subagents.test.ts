@@ -70,10 +70,10 @@ const started = ({ entries }: Watched) =>
 test('a healthy fan-out is left alone, and each subagent has its own calls', () => {
   const run = watched(claudeCodeReader());
   run.print(...fanOut([20, 20, 20]));
-  const { booking, task } = run;
-  assert.equal(booking.halt, undefined);
+  const { accounting, task } = run;
+  assert.equal(accounting.halt, undefined);
   assert.deepEqual(
-    booking.subagents.map(({ agent, parent, id, snapshot }) => [agent, parent, id, snapshot !== undefined]),
+    accounting.subagents.map(({ agent, parent, id, snapshot }) => [agent, parent, id, snapshot !== undefined]),
     [
       ['Explore', 'run', 'run/a0', true],
       ['Plan', 'run', 'run/a1', true],
@@ -81,18 +81,18 @@ test('a healthy fan-out is left alone, and each subagent has its own calls', () 
     ],
   );
   assert.deepEqual(
-    booking.subagents.map((each) => each.snapshot().toolCalls),
+    accounting.subagents.map((each) => each.snapshot().toolCalls),
     [20, 20, 20],
   );
   assert.equal(task.snapshot().toolCalls, 3, 'the calls of the Agent tool are its own');
-  assert.deepEqual([booking.result?.final, booking.result?.text], [true, 'a2 reported']);
+  assert.deepEqual([accounting.result?.final, accounting.result?.text], [true, 'a2 reported']);
 });
 
 test('what subagents spend is theirs and the run’s, each model call once', () => {
   const run = watched(claudeCodeReader());
   run.print(...fanOut([5, 5, 5]));
   assert.deepEqual(
-    run.booking.subagents.map((each) => each.snapshot().tokens),
+    run.accounting.subagents.map((each) => each.snapshot().tokens),
     [550, 550, 550],
   );
   assert.equal(run.task.snapshot().tokens, 3 * 550 + 110);
@@ -105,8 +105,8 @@ test('a subagent that goes in circles ends the run, and the halt says whose it i
     run.tell({ type: 'tool_use', id: `t${n}`, name: 'Bash', input: { command: 'cat x' }, agent: 'x' });
     run.tell({ type: 'tool_result', id: `t${n}`, ok: false, output: 'no such file', agent: 'x' });
   }
-  assert.equal(run.booking.halt?.code, 'tool_loop');
-  assert.equal(run.booking.halt?.task, 'run/x');
+  assert.equal(run.accounting.halt?.code, 'tool_loop');
+  assert.equal(run.accounting.halt?.task, 'run/x');
   assert.equal(run.task.halt, undefined, 'the task above has done nothing');
 });
 
@@ -118,10 +118,10 @@ test('a worker that failed twice is sent no more: the run is halted', () => {
       { type: 'subagent_ended', id, ok: false, reason: 'no' },
     );
   fail('x');
-  assert.equal(run.booking.halt?.code, undefined);
+  assert.equal(run.accounting.halt?.code, undefined);
   fail('y');
-  assert.equal(run.booking.halt?.code, 'delegation_limit');
-  assert.equal(run.booking.halt?.task, 'run');
+  assert.equal(run.accounting.halt?.code, 'delegation_limit');
+  assert.equal(run.accounting.halt?.task, 'run');
   assert.equal(run.gear.snapshot().delegations.s?.Explore, 2);
 });
 
@@ -132,7 +132,7 @@ test('a catch-all is another worker for every errand, and the same one for the s
       run.tell({ type: 'subagent_started', id: `x${n}`, name: 'general-purpose', prompt });
       run.tell({ type: 'subagent_ended', id: `x${n}`, ok: false });
     }
-    return run.booking.halt?.code;
+    return run.accounting.halt?.code;
   };
   assert.equal(send(['find the bug', 'write the page', 'mend the test']), undefined);
   assert.equal(send(['find the bug', 'find the bug']), 'delegation_limit');
@@ -183,21 +183,21 @@ test('while a subagent works the run above it is not idle, and once it is done i
     run.clock.advance(250_000);
     run.tell({ type: 'heartbeat', agent: 'x' });
   }
-  assert.equal(run.booking.halt?.code, undefined);
+  assert.equal(run.accounting.halt?.code, undefined);
   run.tell({ type: 'subagent_ended', id: 'x', ok: true });
   run.clock.advance(301_000);
-  assert.equal(run.booking.halt?.code, 'idle_timeout');
+  assert.equal(run.accounting.halt?.code, 'idle_timeout');
 });
 
 test('a subagent whose doings are hidden is out like a call, and a file that shows them is its own', () => {
   const run = watched(plainTextReader(), { task: { max_duration_secs: 100_000 } });
   run.tell({ type: 'subagent_started', id: 'call-1', name: 'investigator', hidden: true });
   run.clock.advance(590_000);
-  assert.equal(run.booking.halt?.code, undefined);
+  assert.equal(run.accounting.halt?.code, undefined);
   run.tell({ type: 'tool_use', id: 't1', name: 'read_file', input: {}, agent: 'chat-7' });
   run.tell({ type: 'tool_use', id: 't2', name: 'read_file', input: { n: 2 }, agent: 'chat-7' });
   assert.deepEqual(
-    run.booking.subagents.map((each) => each.snapshot().toolCalls),
+    run.accounting.subagents.map((each) => each.snapshot().toolCalls),
     [2],
   );
   assert.equal(run.task.snapshot().toolCalls, 0);
@@ -219,7 +219,7 @@ test('tasks of parallel siblings on one stream have their own counts', () => {
   ]);
   run.print(...events, '[heartbeat] done a', JSON.stringify({ type: 'tool_use', id: 'b4', name: 'scrape' }));
   assert.deepEqual(
-    run.booking.subagents.map((each) => each.snapshot().toolCalls),
+    run.accounting.subagents.map((each) => each.snapshot().toolCalls),
     [3, 4],
   );
 });
@@ -231,7 +231,7 @@ test('a subagent that is sent another message goes on as a task of its own', () 
   const use = { type: 'tool_use', id: 'again', name: 'Bash', input: { command: 'more' } };
   run.print(JSON.stringify({ ...line, message: { id: 'x', content: [use] } }));
   assert.deepEqual(
-    run.booking.subagents.map((each) => [each.id, each.snapshot().toolCalls]),
+    run.accounting.subagents.map((each) => [each.id, each.snapshot().toolCalls]),
     [
       ['run/a1', 1],
       ['run/a2', 1],
@@ -251,12 +251,12 @@ test('more subagents than are kept at once are booked on the run', () => {
 test('what is told of a subagent below one that is over belongs to the nearest that is not', () => {
   const run = watched(plainTextReader());
   run.tell({ type: 'subagent_started', id: 'x' }, { type: 'subagent_started', id: 'y', parent: 'x' });
-  assert.equal(run.booking.subagents[1]?.parent, 'run/x');
+  assert.equal(run.accounting.subagents[1]?.parent, 'run/x');
   const tokens = { inputTokens: 100, outputTokens: 1, cacheReadTokens: 0, cacheWriteTokens: 0 };
   const spend = (id: string) => run.tell({ type: 'usage', id, model: 'claude-opus-5-5', agent: 'y', ...tokens });
   run.tell({ type: 'subagent_ended', id: 'y', ok: true });
   spend('m1');
-  assert.equal(run.booking.subagents[0]?.snapshot().tokens, 101);
+  assert.equal(run.accounting.subagents[0]?.snapshot().tokens, 101);
   run.tell({ type: 'subagent_ended', id: 'x', ok: true });
   spend('m2');
   assert.equal(run.task.snapshot().tokens, 202);
@@ -265,15 +265,15 @@ test('what is told of a subagent below one that is over belongs to the nearest t
 test('while the process stands still nobody is idle, and no time is counted', () => {
   const run = watched(plainTextReader());
   run.tell({ type: 'subagent_started', id: 'x' });
-  run.booking.pause();
-  run.booking.pause();
+  run.accounting.pause();
+  run.accounting.pause();
   run.clock.advance(5_000_000);
-  assert.equal(run.booking.halt?.code, undefined);
-  run.booking.resume();
+  assert.equal(run.accounting.halt?.code, undefined);
+  run.accounting.resume();
   assert.equal(run.task.snapshot().durationMs, 0);
   run.clock.advance(301_000);
-  assert.equal(run.booking.halt?.code, 'idle_timeout');
-  assert.equal(run.booking.halt?.task, 'run/x');
+  assert.equal(run.accounting.halt?.code, 'idle_timeout');
+  assert.equal(run.accounting.halt?.task, 'run/x');
 });
 
 test('what Codex subagents did is theirs, though their files are read after the stream told their end', () => {
@@ -284,16 +284,16 @@ test('what Codex subagents did is theirs, though their files are read after the 
     if (line.includes('"type":"session_meta"')) reader = codexSessionReader({ beside: true });
     run.tell(...reader.read(line));
   }
-  const { booking, task, clock, entries } = run;
+  const { accounting, task, clock, entries } = run;
   assert.deepEqual(
-    booking.subagents.map((each) => each.snapshot().toolCalls),
+    accounting.subagents.map((each) => each.snapshot().toolCalls),
     [4, 5, 6],
   );
   assert.equal(task.snapshot().toolCalls, 6, 'three that send, three that wait');
   clock.advance(2_000);
   const ended = entries.flatMap((entry) => (entry.type === 'task-ended' ? [entry.how] : []));
   assert.deepEqual(ended, ['done', 'done', 'done']);
-  assert.equal(booking.halt, undefined);
+  assert.equal(accounting.halt, undefined);
 });
 
 test('a subagent whose file is never read is not idle after its end', () => {
@@ -304,17 +304,17 @@ test('a subagent whose file is never read is not idle after its end', () => {
     run.clock.advance(500);
     run.tell({ type: 'heartbeat' });
   }
-  assert.equal(run.booking.halt, undefined);
+  assert.equal(run.accounting.halt, undefined);
 });
 
 test('a run that stands still has its subagents stand still, and one word is enough for it to go on', () => {
   const run = watched(readers.codex(), { task: { max_idle_secs: 5 } });
   const { gear, task, clock } = run;
-  const halted = () => run.booking.halt?.code;
+  const halted = () => run.accounting.halt?.code;
   gear.on(({ type, task: of }) => {
     if (of !== task.id) return;
-    if (type === 'task-stopped') run.booking.pause();
-    if (type === 'task-resumed') run.booking.resume();
+    if (type === 'task-stopped') run.accounting.pause();
+    if (type === 'task-resumed') run.accounting.resume();
   });
   run.tell({ type: 'subagent_started', id: 'a' });
   task.pause(); // As an operator does.
@@ -334,14 +334,14 @@ test('a subagent that its file told of first is one whose file may be late at it
   run.tell({ type: 'subagent_ended', id: 'a', ok: true });
   run.tell({ type: 'tool_use', id: 'late', name: 'look', input: {}, agent: 'a' });
   assert.deepEqual(
-    run.booking.subagents.map((each) => each.snapshot().toolCalls),
+    run.accounting.subagents.map((each) => each.snapshot().toolCalls),
     [1],
   );
   assert.equal(run.task.snapshot().toolCalls, 0);
 });
 
 test('opencode: a subagent that its database and the stream tell of is one, and what it did is read to its end', () => {
-  const { tell, entries, task, booking } = watched(plainTextReader());
+  const { tell, entries, task, accounting } = watched(plainTextReader());
   const part = {
     type: 'tool',
     tool: 'task',
@@ -352,7 +352,7 @@ test('opencode: a subagent that its database and the stream tell of is one, and 
   tell(...told);
   tell({ type: 'tool_use', id: 'x1', name: 'bash', input: { command: 'ls' }, agent: 'child' });
   tell({ type: 'assistant', text: 'That was all.', agent: 'child' });
-  booking.end();
+  accounting.end();
   tell(...told);
   assert.equal(entries.filter(({ type }) => type === 'task-started').length, 2);
   const of = (type: string) => entries.filter((entry) => entry.type === type).map((entry) => entry.task);

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { test } from 'node:test';
-import { type AgentEvent, bookOn, boundedLines, readerFor } from '../../src/agents/index.ts';
+import { type AgentEvent, accountEvents, boundedLines, readerFor } from '../../src/agents/index.ts';
 import { createSwitchgear, type Entry, type SwitchgearOptions } from '../../src/index.ts';
 import { simulatedClock } from '../../src/testing/index.ts';
 
@@ -11,12 +11,12 @@ function watched(options: SwitchgearOptions = {}) {
   const gear = createSwitchgear({ agent: 'Research Specialist', clock, log: 'silent', env: {}, ...options });
   const entries: Entry[] = [];
   gear.on((entry) => entries.push(entry));
-  const booking = bookOn(gear, gear.startTask({ id: 'research' }));
+  const accounting = accountEvents(gear, gear.startTask({ id: 'research' }));
   const tell = (...events: readonly AgentEvent[]) => {
-    for (const event of events) booking.tell(event);
+    for (const event of events) accounting.account(event);
   };
   const card = () => gear.snapshot().cards.find(({ kind }) => kind === 'halt');
-  return { clock, gear, booking, tell, card, entries };
+  return { clock, gear, accounting, tell, card, entries };
 }
 
 const word = (n: number) => [...String(n)].map((digit) => 'abcdefghij'[Number(digit)]).join('');
@@ -63,19 +63,19 @@ test('B13: on a trip the caller ends the subprocess', async () => {
   const { command, reader, signal } = readerFor([process.execPath, '-e', script]);
   const gear = createSwitchgear({ log: 'silent', env: {} });
   const child = spawn(command[0]!, command.slice(1), { stdio: ['ignore', 'pipe', 'inherit'] });
-  const booking = bookOn(gear, gear.startTask(), { onHalt: () => child.kill(signal) });
+  const accounting = accountEvents(gear, gear.startTask(), { onHalt: () => child.kill(signal) });
   const { read } = reader();
   const lines = boundedLines({
     line(line) {
-      for (const event of read(line)) booking.tell(event);
+      for (const event of read(line)) accounting.account(event);
     },
   });
   child.stdout.on('data', (chunk: Buffer) => lines.write(chunk));
   const ended = await new Promise((resolve) => child.on('close', (_code, by) => resolve(by)));
-  booking.end();
+  accounting.end();
   gear.dispose();
   assert.equal(ended, 'SIGTERM');
-  assert.equal(booking.halt?.code, 'tool_loop');
+  assert.equal(accounting.halt?.code, 'tool_loop');
 });
 
 test('B15: the card of each of the five halts carries its slug', () => {
@@ -83,7 +83,7 @@ test('B15: the card of each of the five halts carries its slug', () => {
     const run = watched();
     stop(run);
     assert.equal(run.card()?.code, slug);
-    assert.equal(run.booking.halt?.code, slug);
+    assert.equal(run.accounting.halt?.code, slug);
   }
 });
 
@@ -91,7 +91,7 @@ test('B16: the user gets a human explanation, the log the full context', () => {
   const printed: string[] = [];
   const run = watched({ log: (line) => printed.push(line) });
   stops.tool_call_limit!(run);
-  assert.equal(run.booking.halt?.explanation, 'tool calls: 51 of 50');
+  assert.equal(run.accounting.halt?.explanation, 'tool calls: 51 of 50');
   assert.ok(
     printed.some((line) => line.includes('tool calls: 51 of 50')),
     printed.join('\n'),
@@ -113,7 +113,7 @@ test('B41: the card names the halt reason and the task', () => {
     stop(run);
     const { code, task, evidence } = run.card() ?? {};
     assert.deepEqual([code, task], [slug, 'research']);
-    assert.equal(evidence?.[0], run.booking.halt?.explanation);
+    assert.equal(evidence?.[0], run.accounting.halt?.explanation);
   }
 });
 
@@ -146,12 +146,12 @@ test('B42: no failure is silent, not even one that calls itself a success', () =
     const run = watched();
     const { read } = readerFor(command).reader();
     for (const each of lines) run.tell(...read(each));
-    assert.equal(run.booking.result?.ok, false, name);
-    assert.ok(run.booking.result?.reason, name);
+    assert.equal(run.accounting.result?.ok, false, name);
+    assert.ok(run.accounting.result?.reason, name);
   }
   for (const stop of Object.values(stops)) {
     const run = watched();
     stop(run);
-    assert.ok(run.booking.halt?.explanation);
+    assert.ok(run.accounting.halt?.explanation);
   }
 });

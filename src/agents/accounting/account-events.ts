@@ -16,25 +16,25 @@ import { unknownTaskMessage } from '../../guard/tasks/task-tree.ts';
 import type { AgentEvent, AssistantEvent, ResultEvent, ToolResultEvent, ToolUseEvent } from '../reading/agent-event.ts';
 import { nameOf } from '../reading/reader.ts';
 import { readsFailed } from '../reading/shell-failure.ts';
-import { wholeTexts } from './joined-texts.ts';
-import { leaveLoops } from './loops-left-to-hooks.ts';
-import { callWatch } from './observed-call.ts';
-import { outCalls } from './open-calls.ts';
+import { joinTexts } from './joined-texts.ts';
+import { leaveLoopsToHooks } from './loops-left-to-hooks.ts';
+import { createCallObserver } from './observed-call.ts';
+import { trackPendingCalls } from './open-calls.ts';
 import { subagentTasks } from './subagent-tasks.ts';
-import { type Charge, type TokenSpend, usageLedger } from './usage-ledger.ts';
+import { createUsageLedger, type TokenSpend, type UsageCharge } from './usage-ledger.ts';
 
-export interface BookingOptions {
+export interface AccountingOptions {
   /** Called once, at whatever moment a limit is reached: the process has to be ended. */
   readonly onHalt?: (halt: Refusal) => void;
   /** Whether others refuse the calls of a tool that repeat: then they are not halted for it here, or later. */
-  readonly isTheirs?: (tool: string) => boolean;
+  readonly isGuardedByHooks?: (tool: string) => boolean;
   /** Limits of subagents by their names, where they are not those of the policy. */
-  readonly below?: Readonly<Record<string, Partial<TaskSettings>>> | undefined;
+  readonly subagentLimits?: Readonly<Record<string, Partial<TaskSettings>>> | undefined;
 }
 
-export interface Booking {
+export interface EventAccounting {
   /** Books an event. A halt comes back once there is one; it never throws. */
-  tell(event: AgentEvent): Refusal | undefined;
+  account(event: AgentEvent): Refusal | undefined;
   /**
    * What ends the run: a halt of its task, or of a subagent, which cannot be ended without the process that it is in.
    * Its `task` says whose it is.
@@ -56,31 +56,35 @@ export interface Booking {
   end(): void;
 }
 
-const told: ReadonlySet<AgentEvent['type']> = new Set(['session', 'usage', 'total', 'result'] as const);
+const countedAfterHalt: ReadonlySet<AgentEvent['type']> = new Set(['session', 'usage', 'total', 'result'] as const);
 
 /** Begins to book on a task, which its owner started and ends. */
-export function bookOn(gear: Switchgear, task: Task, { onHalt, isTheirs, below }: BookingOptions = {}): Booking {
+export function accountEvents(
+  gear: Switchgear,
+  task: Task,
+  { onHalt, isGuardedByHooks, subagentLimits }: AccountingOptions = {},
+): EventAccounting {
   const runtime = runtimeOf(gear);
   const { clock } = runtime;
   const rootNode = runtime.tasks.get(task.id);
   if (rootNode === undefined) throw new SwitchgearError('unknown_task', unknownTaskMessage(task.id));
   const root = rootNode;
   const place = entryPlace(root);
-  const seen = recent<true>(countedIdsMax);
-  const texts = wholeTexts(speak);
-  const signs = new WeakMap<Task, number>();
-  const watch = callWatch(runtime);
-  const out = outCalls(clock);
-  const ledger = usageLedger((usage) => priceUsage(runtime, usage, place).micros);
+  const countedCalls = recent<true>(countedIdsMax);
+  const texts = joinTexts(observeText);
+  const heartbeatsAtMs = new WeakMap<Task, number>();
+  const observeCall = createCallObserver(runtime);
+  const pendingCalls = trackPendingCalls(clock);
+  const ledger = createUsageLedger((usage) => priceUsage(runtime, usage, place).micros);
   let halted: Refusal | undefined;
-  let paused: readonly Task[] = [];
+  let pausedTasks: readonly Task[] = [];
   let session: string | undefined;
   let model: string | undefined;
   let result: ResultEvent | undefined;
 
-  function noteHalt(of: Task): void {
-    if (halted !== undefined || of.halt === undefined) return;
-    halted = of.halt;
+  function reportHalt(owner: Task): void {
+    if (halted !== undefined || owner.halt === undefined) return;
+    halted = owner.halt;
     try {
       onHalt?.(halted);
     } catch (error) {
@@ -88,116 +92,116 @@ export function bookOn(gear: Switchgear, task: Task, { onHalt, isTheirs, below }
     }
   }
 
-  const heed = (each: Task) => {
+  const watchTask = (each: Task) => {
     const node = runtime.tasks.get(each.id);
-    if (node !== undefined && isTheirs !== undefined) leaveLoops(node, isTheirs);
-    if (each.halt !== undefined) noteHalt(each);
-    else each.signal.addEventListener('abort', () => noteHalt(each), { once: true });
+    if (node !== undefined && isGuardedByHooks !== undefined) leaveLoopsToHooks(node, isGuardedByHooks);
+    if (each.halt !== undefined) reportHalt(each);
+    else each.signal.addEventListener('abort', () => reportHalt(each), { once: true });
   };
-  const subagents = subagentTasks({ gear, runtime, root: task, rootNode: root, below }, heed, (id) =>
-    out.step(id, task, false),
+  const subagents = subagentTasks({ gear, runtime, root: task, rootNode: root, subagentLimits }, watchTask, (id) =>
+    pendingCalls.setStep(id, task, false),
   );
-  heed(task);
+  watchTask(task);
 
-  function stop(due: Stop | undefined, name: string): void {
-    if (due !== undefined) halt(runtime, root, due, name, clock.nowMs());
+  function haltRun(stop: Stop | undefined, name: string): void {
+    if (stop !== undefined) halt(runtime, root, stop, name, clock.nowMs());
   }
 
   /** One sign of life is like another: a flood of them is told now and then. */
-  function sign(of: Task): void {
+  function observeHeartbeat(owner: Task): void {
     const nowMs = clock.nowMs();
-    if (nowMs - (signs.get(of) ?? Number.NEGATIVE_INFINITY) < signEveryMs) return;
-    signs.set(of, nowMs);
-    of.observe({ type: 'heartbeat' });
+    if (nowMs - (heartbeatsAtMs.get(owner) ?? Number.NEGATIVE_INFINITY) < signEveryMs) return;
+    heartbeatsAtMs.set(owner, nowMs);
+    owner.observe({ type: 'heartbeat' });
   }
 
-  function call({ id, name, input, agent, message }: ToolUseEvent): void {
-    const of = subagents.taskOf(agent);
-    if (seen.get(id) === true) {
-      sign(of);
+  function accountCall({ id, name, input, agent, message }: ToolUseEvent): void {
+    const owner = subagents.taskOf(agent);
+    if (countedCalls.get(id) === true) {
+      observeHeartbeat(owner);
       return;
     }
-    seen.set(id, true);
+    countedCalls.set(id, true);
     const tool = nameOf(name);
-    const watched = watch(id, tool, input);
-    out.open(id, of, agent, message, watched);
-    of.observe({ type: 'tool_use', id, name: tool, input: input ?? {} });
-    stop(watched.stop, tool);
+    const observed = observeCall(id, tool, input);
+    pendingCalls.open(id, owner, agent, message, observed);
+    owner.observe({ type: 'tool_use', id, name: tool, input: input ?? {} });
+    haltRun(observed.stop, tool);
   }
 
-  function returned({ id, ok: told, output, agent }: ToolResultEvent): void {
-    const open = out.close(id);
+  function accountResult({ id, ok: reported, output, agent }: ToolResultEvent): void {
+    const open = pendingCalls.close(id);
     if (open === undefined) {
-      sign(subagents.taskOf(agent));
+      observeHeartbeat(subagents.taskOf(agent));
       return;
     }
-    const ok = told ?? !readsFailed(output);
-    open.watched.settle({ ok, output });
+    const ok = reported ?? !readsFailed(output);
+    open.observed.settle({ ok, output });
     open.task.observe({ type: 'tool_result', id, ok, output });
   }
 
-  function spend(more: Charge | undefined, agent: string | undefined): void {
-    const of = subagents.taskOf(agent);
-    if (more === undefined) {
-      sign(of);
+  function accountCharge(charge: UsageCharge | undefined, agent: string | undefined): void {
+    const owner = subagents.taskOf(agent);
+    if (charge === undefined) {
+      observeHeartbeat(owner);
       return;
     }
-    const { micros, ...usage } = more;
+    const { micros, ...usage } = charge;
     // Half a millionth less: rounded up again, it is the whole number that it was.
-    of.observe({ type: 'usage', ...usage, costUsd: Math.max(0, micros - 0.5) / 1_000_000 });
+    owner.observe({ type: 'usage', ...usage, costUsd: Math.max(0, micros - 0.5) / 1_000_000 });
   }
 
-  function speak({ text, toolUse, agent }: AssistantEvent): void {
-    const told = toolUse === undefined ? {} : { toolUse };
-    subagents.taskOf(agent).observe({ type: 'assistant', text, ...told });
+  function observeText({ text, toolUse, agent }: AssistantEvent): void {
+    const reported = toolUse === undefined ? {} : { toolUse };
+    subagents.taskOf(agent).observe({ type: 'assistant', text, ...reported });
   }
 
   /** Usage without a model is the session's. */
-  function named<E extends { readonly model?: string }>(event: E): E {
+  function withSessionModel<E extends { readonly model?: string }>(event: E): E {
     return event.model === undefined && model !== undefined ? { ...event, model } : event;
   }
 
-  function take(event: AgentEvent): void {
+  function accountEvent(event: AgentEvent): void {
     const agent = 'agent' in event ? event.agent : undefined;
     switch (event.type) {
       case 'session':
         session = event.id ?? session;
         model = event.model ?? model;
-        sign(task);
+        observeHeartbeat(task);
         break;
       case 'assistant':
         if (event.piece === true) {
           texts.add(event);
-          sign(subagents.taskOf(agent));
+          observeHeartbeat(subagents.taskOf(agent));
           break;
         }
         texts.close(agent);
-        out.passed(agent, event.message);
-        speak(event);
+        pendingCalls.closeEarlier(agent, event.message);
+        observeText(event);
         break;
       case 'tool_use':
         texts.close(agent);
-        out.passed(agent, event.message);
-        call(event);
+        pendingCalls.closeEarlier(agent, event.message);
+        accountCall(event);
         break;
       case 'tool_result':
-        returned(event);
+        accountResult(event);
         break;
       case 'usage':
-        spend(ledger.call(named(event)), agent);
+        accountCharge(ledger.countCall(withSessionModel(event)), agent);
         break;
       case 'total':
-        spend(ledger.total(named(event)), agent);
+        accountCharge(ledger.countTotal(withSessionModel(event)), agent);
         break;
       case 'user':
         texts.close(agent);
-        if (event.by === 'harness') sign(subagents.taskOf(agent));
+        if (event.by === 'harness') observeHeartbeat(subagents.taskOf(agent));
         else subagents.taskOf(agent).observe({ type: 'user', text: event.text });
         break;
       case 'subagent_started':
-        stop(subagents.start(event), event.name ?? 'subagent');
+        haltRun(subagents.start(event), event.name ?? 'subagent');
         // What it does is not shown: it is out like a call.
-        if (event.hidden === true) out.step(event.id, subagents.taskOf(event.id), true);
+        if (event.hidden === true) pendingCalls.setStep(event.id, subagents.taskOf(event.id), true);
         break;
       case 'subagent_ended':
         texts.close(event.id);
@@ -205,27 +209,27 @@ export function bookOn(gear: Switchgear, task: Task, { onHalt, isTheirs, below }
         break;
       case 'step':
         texts.close(agent);
-        out.step(agent, subagents.taskOf(agent), event.on);
-        sign(subagents.taskOf(agent));
+        pendingCalls.setStep(agent, subagents.taskOf(agent), event.on);
+        observeHeartbeat(subagents.taskOf(agent));
         break;
       case 'result':
         texts.close(undefined);
         result = event;
-        sign(task);
+        observeHeartbeat(task);
         break;
       case 'heartbeat':
       case 'output':
       case 'notice':
-        sign(subagents.taskOf(agent));
+        observeHeartbeat(subagents.taskOf(agent));
         break;
     }
   }
 
   return {
-    tell(event) {
+    account(event) {
       try {
         // After a halt only what it cost, and how it ended, is of interest.
-        if (halted === undefined || told.has(event.type)) take(event);
+        if (halted === undefined || countedAfterHalt.has(event.type)) accountEvent(event);
       } catch (error) {
         countError(runtime, 'agents', error);
       }
@@ -250,18 +254,18 @@ export function bookOn(gear: Switchgear, task: Task, { onHalt, isTheirs, below }
       return subagents.tasks;
     },
     pause() {
-      if (paused.length > 0) return;
-      paused = [task, ...subagents.out()];
-      for (const each of paused) each.pause();
+      if (pausedTasks.length > 0) return;
+      pausedTasks = [task, ...subagents.running()];
+      for (const each of pausedTasks) each.pause();
     },
     resume() {
-      const held = paused;
-      paused = []; // Whoever hears that the task goes on may say so again.
-      for (const each of held) each.resume();
+      const resumedTasks = pausedTasks;
+      pausedTasks = []; // Whoever hears that the task goes on may say so again.
+      for (const each of resumedTasks) each.resume();
     },
     end() {
       texts.end();
-      out.end();
+      pendingCalls.end();
       subagents.endAll();
     },
   };

@@ -3,21 +3,21 @@
 import { textLengthMax } from '../../core/limits.ts';
 import type { AssistantEvent } from '../reading/agent-event.ts';
 
-export interface WholeTexts {
+export interface JoinedTexts {
   add(event: AssistantEvent): void;
   /** Something else came: what an agent said until now is a whole text. */
   close(agent: string | undefined): void;
   end(): void;
 }
 
-export function wholeTexts(speak: (event: AssistantEvent) => void): WholeTexts {
+export function joinTexts(emit: (event: AssistantEvent) => void): JoinedTexts {
   const pieces = new Map<string, AssistantEvent>();
 
   function close(agent: string | undefined): void {
-    const whole = pieces.get(agent ?? '');
-    if (whole === undefined) return;
+    const joined = pieces.get(agent ?? '');
+    if (joined === undefined) return;
     pieces.delete(agent ?? '');
-    speak(whole);
+    emit(joined);
   }
 
   return {

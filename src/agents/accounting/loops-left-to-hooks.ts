@@ -10,32 +10,33 @@ import { allow, type Verdict } from '../../core/verdict.ts';
 import type { TaskState } from '../../guard/tasks/task.ts';
 
 /** What shows by the words of the agent, which only a watcher hears. */
-const byWords: ReadonlySet<unknown> = new Set<Evidence>(['near_call', 'near_error', 'same_words']);
+const textEvidence: ReadonlySet<unknown> = new Set<Evidence>(['near_call', 'near_error', 'same_words']);
 
 /** Has a task leave loops of some tools to others. */
-export function leaveLoops(node: TaskState, isTheirs: (tool: string) => boolean): void {
+export function leaveLoopsToHooks(node: TaskState, isGuardedByHooks: (tool: string) => boolean): void {
   const { loop } = node.controls;
   if (loop?.check === undefined) return;
   const check = loop.check.bind(loop);
-  let [first, last] = [0, Number.NEGATIVE_INFINITY];
+  let [firstCall, lastCall] = [0, Number.NEGATIVE_INFINITY];
 
   /** Whether it is left: for as many calls as a few refusals take. A few others in between end nothing. */
-  function isLeft(due: Verdict): boolean {
-    if (due.kind !== 'halt' || due.code !== 'tool_loop' || byWords.has(due.counters.evidence)) return false;
-    if (!isTheirs(String(due.counters.name))) return false;
+  function isLeftToHooks(verdict: Verdict): boolean {
+    if (verdict.kind !== 'halt' || verdict.code !== 'tool_loop' || textEvidence.has(verdict.counters.evidence))
+      return false;
+    if (!isGuardedByHooks(String(verdict.counters.name))) return false;
     const { calls } = node.cells.budget.state;
-    if (calls > last + leftGapMax) first = calls;
-    last = calls;
-    return calls - first < leftCallsMax;
+    if (calls > lastCall + leftGapMax) firstCall = calls;
+    lastCall = calls;
+    return calls - firstCall < leftCallsMax;
   }
 
-  const patient: Control<LoopState> = {
+  const deferringLoop: Control<LoopState> = {
     ...loop,
     check(state, atMs) {
-      const due = check(state, atMs);
-      return isLeft(due) ? allow : due;
+      const verdict = check(state, atMs);
+      return isLeftToHooks(verdict) ? allow : verdict;
     },
   };
-  node.controls = { ...node.controls, loop: patient };
+  node.controls = { ...node.controls, loop: deferringLoop };
   node.boundControls = undefined;
 }

@@ -18,20 +18,20 @@ import { errorFingerprint } from '../../guard/runtime/fingerprint.ts';
 import type { Runtime } from '../../guard/runtime/runtime.ts';
 
 /** A call that was seen: what stands against its task going on, and how to say what it brought. */
-export interface WatchedCall {
+export interface ObservedCall {
   readonly stop: Stop | undefined;
   /** Says how it ended; nothing where nobody knows. */
   settle(ending?: { readonly ok: boolean; readonly output: unknown }): void;
 }
 
-export type CallWatch = (id: string, name: string, input: unknown) => WatchedCall;
+export type CallObserver = (id: string, name: string, input: unknown) => ObservedCall;
 
 /** A tool of the agent's own is down for this session at most, and is never refused here. */
 const overrides = { scope: 'session', mode: 'observe' } as const;
 
-export function callWatch(runtime: Runtime): CallWatch {
+export function createCallObserver(runtime: Runtime): CallObserver {
   const targets = new Map<string, Target>();
-  const targetOf = (name: string): Target =>
+  const targetForTool = (name: string): Target =>
     remembered(targets, name, lanesMax, () => {
       noteTuning(runtime, name, overrides);
       return { name, kind: 'tool', overrides };
@@ -39,32 +39,32 @@ export function callWatch(runtime: Runtime): CallWatch {
 
   const callSites = new WeakMap<CallSite, CallSite>();
   /** The task counts what it observes; here it is only about what is called. */
-  function laneFor(name: string): CallSite {
-    const whole = callSiteFor(runtime, targetOf(name), undefined);
-    let site = callSites.get(whole);
+  function callSiteForTool(name: string): CallSite {
+    const taskless = callSiteFor(runtime, targetForTool(name), undefined);
+    let site = callSites.get(taskless);
     if (site === undefined) {
-      const panel = whole.panel.slice(0, whole.sharedControlCount);
-      site = Object.assign({}, whole, { panel, budgetSet: undefined, isPast: true });
-      callSites.set(whole, site);
+      const panel = taskless.panel.slice(0, taskless.sharedControlCount);
+      site = Object.assign({}, taskless, { panel, budgetSet: undefined, isPast: true });
+      callSites.set(taskless, site);
     }
     return site;
   }
 
-  let lookedMs = Number.NEGATIVE_INFINITY;
+  let refreshedAtMs = Number.NEGATIVE_INFINITY;
   /** Orders of an operator are heard in time; nothing else that others do matters for a call that was made. */
-  function lookAround(nowMs: number): void {
-    if (nowMs - lookedMs < othersLookMs) return;
-    lookedMs = nowMs;
+  function refreshOrders(nowMs: number): void {
+    if (nowMs - refreshedAtMs < othersLookMs) return;
+    refreshedAtMs = nowMs;
     runtime.store.shared?.refresh();
   }
 
   return (id, name, input) => {
-    const site = laneFor(name);
+    const site = callSiteForTool(name);
     const nowMs = runtime.clock.nowMs();
-    lookAround(nowMs);
-    const said = runtime.admit(runtime, site, actionOf(runtime, site, [input], {}, id), nowMs);
-    if (isStop(said)) return { stop: stopOf(said), settle() {} };
-    const call = { site, permit: said, settled: false };
+    refreshOrders(nowMs);
+    const admission = runtime.admit(runtime, site, actionOf(runtime, site, [input], {}, id), nowMs);
+    if (isStop(admission)) return { stop: toHaltStop(admission), settle() {} };
+    const call = { site, permit: admission, settled: false };
     return {
       stop: undefined,
       settle(ending) {
@@ -73,22 +73,22 @@ export function callWatch(runtime: Runtime): CallWatch {
           finish(runtime, call, cancelled);
           return;
         }
-        const read = ending.ok ? { value: ending.output } : { error: failure(ending.output) };
+        const result = ending.ok ? { value: ending.output } : { error: makeToolError(ending.output) };
         const lists = site.breaker?.settings ?? noLists;
-        const outcome: Outcome = classify(read, lists, runtime.clock.nowMs(), errorFingerprint);
-        finish(runtime, call, outcome, settlingOf(runtime, site, read, {}, outcome));
+        const outcome: Outcome = classify(result, lists, runtime.clock.nowMs(), errorFingerprint);
+        finish(runtime, call, outcome, settlingOf(runtime, site, result, {}, outcome));
       },
     };
   };
 }
 
 /** An error without a stack, which nobody will read. */
-function failure(output: unknown): { readonly name: string; readonly message: string } {
+function makeToolError(output: unknown): { readonly name: string; readonly message: string } {
   return { name: 'ToolError', message: typeof output === 'string' ? output.slice(0, 500) : '' };
 }
 
 /** A rule that forbids ends the task; so does one that wants a person asked, since the call does not wait for them. */
-function stopOf(said: Stop): Stop | undefined {
-  if (said.kind === 'halt') return said;
-  return said.kind === 'ask' ? { ...said, kind: 'halt', code: 'rule_unanswered' } : undefined;
+function toHaltStop(stop: Stop): Stop | undefined {
+  if (stop.kind === 'halt') return stop;
+  return stop.kind === 'ask' ? { ...stop, kind: 'halt', code: 'rule_unanswered' } : undefined;
 }

@@ -4,32 +4,32 @@ import { makeRoom } from '../../core/bounded.ts';
 import { openCallsMax, patienceMaxMs, sweepMs } from '../../core/limits.ts';
 import type { Task } from '../../guard/api.ts';
 import type { Clock } from '../../ports/clock.ts';
-import type { WatchedCall } from './observed-call.ts';
+import type { ObservedCall } from './observed-call.ts';
 
 /** A call whose result is yet to come. */
-export interface OutCall {
+export interface PendingCall {
   readonly task: Task;
   readonly agent: string | undefined;
   readonly message: string | undefined;
   readonly sinceMs: number;
-  readonly watched: WatchedCall;
+  readonly observed: ObservedCall;
 }
 
-export interface OutCalls {
-  open(id: string, task: Task, agent: string | undefined, message: string | undefined, watched: WatchedCall): void;
-  close(id: string): OutCall | undefined;
+export interface PendingCalls {
+  open(id: string, task: Task, agent: string | undefined, message: string | undefined, observed: ObservedCall): void;
+  close(id: string): PendingCall | undefined;
   /** Calls of an agent that a later message shows to be over: their results were lost. */
-  passed(agent: string | undefined, message: string | undefined): void;
-  step(agent: string | undefined, task: Task, on: boolean): void;
+  closeEarlier(agent: string | undefined, message: string | undefined): void;
+  setStep(agent: string | undefined, task: Task, isRunning: boolean): void;
   end(): void;
 }
 
-export function outCalls(clock: Clock): OutCalls {
-  const calls = new Map<string, OutCall>();
+export function trackPendingCalls(clock: Clock): PendingCalls {
+  const calls = new Map<string, PendingCall>();
   const steps = new Map<string, { readonly task: Task; readonly sinceMs: number }>();
   let disarm: (() => void) | undefined;
 
-  function sign(): void {
+  function sendHeartbeats(): void {
     disarm = undefined;
     const nowMs = clock.nowMs();
     const alive = new Set<Task>();
@@ -41,14 +41,14 @@ export function outCalls(clock: Clock): OutCalls {
   }
 
   function arm(): void {
-    disarm ??= clock.after(sweepMs, sign);
+    disarm ??= clock.after(sweepMs, sendHeartbeats);
   }
 
   return {
-    open(id, task, agent, message, watched) {
+    open(id, task, agent, message, observed) {
       const lost = makeRoom(calls, openCallsMax);
-      if (lost !== undefined) calls.get(lost)?.watched.settle();
-      calls.set(id, { task, agent, message, watched, sinceMs: clock.nowMs() });
+      if (lost !== undefined) calls.get(lost)?.observed.settle();
+      calls.set(id, { task, agent, message, observed, sinceMs: clock.nowMs() });
       arm();
     },
     close(id) {
@@ -56,17 +56,17 @@ export function outCalls(clock: Clock): OutCalls {
       calls.delete(id);
       return call;
     },
-    passed(agent, message) {
+    closeEarlier(agent, message) {
       if (message === undefined) return;
       for (const [id, call] of calls) {
         if (call.agent !== agent || call.message === undefined || call.message === message) continue;
         calls.delete(id);
-        call.watched.settle();
+        call.observed.settle();
       }
     },
-    step(agent, task, on) {
+    setStep(agent, task, isRunning) {
       const key = agent ?? '';
-      if (!on) steps.delete(key);
+      if (!isRunning) steps.delete(key);
       else {
         steps.set(key, { task, sinceMs: clock.nowMs() });
         arm();
@@ -75,7 +75,7 @@ export function outCalls(clock: Clock): OutCalls {
     end() {
       disarm?.();
       disarm = undefined;
-      for (const { watched } of calls.values()) watched.settle();
+      for (const { observed } of calls.values()) observed.settle();
       calls.clear();
       steps.clear();
     },

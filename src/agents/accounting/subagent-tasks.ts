@@ -20,25 +20,25 @@ interface Subagent {
   readonly task: Task;
   readonly node: TaskState;
   /** The subagent that sent it, if it was one. */
-  readonly above: Subagent | undefined;
+  readonly sender: Subagent | undefined;
   readonly parentNode: TaskState;
   readonly worker: string;
   /** Told of under one id, and of what it does under another, if at all. */
   hidden: boolean;
   /** How it came back, once that is known and booked. */
-  how: 'done' | 'error' | undefined;
+  outcome: 'done' | 'error' | undefined;
   /** Its task has ended: nothing can be booked on it any more. */
   ended: boolean;
 }
 
 /** The run that they are part of. */
-export interface Household {
+export interface SupervisedRun {
   readonly gear: Switchgear;
   readonly runtime: Runtime;
   readonly root: Task;
   readonly rootNode: TaskState;
   /** Limits by the name of a subagent. */
-  readonly below: Readonly<Record<string, Partial<TaskSettings>>> | undefined;
+  readonly subagentLimits: Readonly<Record<string, Partial<TaskSettings>>> | undefined;
 }
 
 export interface SubagentTasks {
@@ -50,41 +50,41 @@ export interface SubagentTasks {
   /** Ends those that are still out: nobody will tell. */
   endAll(): void;
   /** Those that are out. */
-  out(): readonly Task[];
+  running(): readonly Task[];
   readonly tasks: readonly Task[];
 }
 
 /** Names that say nothing of what a worker is for: each errand is a worker of its own. */
-const catchAlls = new Set(['general-purpose', 'default', 'claude', 'general']);
+const genericNames = new Set(['general-purpose', 'default', 'claude', 'general']);
 
 /** Two looks at the session files: then whatever it did was read. */
-const lateMs = 2 * sessionLookMs;
+const lateReadMs = 2 * sessionLookMs;
 
 export function subagentTasks(
-  { gear, runtime, root, rootNode, below }: Household,
-  born: (task: Task) => void,
-  gone: (id: string) => void,
+  { gear, runtime, root, rootNode, subagentLimits }: SupervisedRun,
+  onStarted: (task: Task) => void,
+  onEnded: (id: string) => void,
 ): SubagentTasks {
-  const known = new Map<string, Subagent>();
+  const subagents = new Map<string, Subagent>();
   /** Other ids of hidden subagents. */
   const aliases = new Map<string, string>();
 
-  function begin({
+  function startSubagent({
     id,
     call,
     name,
     prompt,
-    parent: sender,
+    parent: senderId,
     hidden = false,
   }: SubagentStartedEvent): Subagent | undefined {
-    const above = sender === undefined ? undefined : living(known.get(sender));
-    const parentNode = above?.node ?? rootNode;
-    if (known.size >= workersMax) forget();
-    if (known.size >= workersMax || parentNode.ended) return undefined;
+    const sender = senderId === undefined ? undefined : findLiving(subagents.get(senderId));
+    const parentNode = sender?.node ?? rootNode;
+    if (subagents.size >= workersMax) forgetEnded();
+    if (subagents.size >= workersMax || parentNode.ended) return undefined;
     const agent = nameOf(name ?? 'subagent');
-    const limits = below && Object.hasOwn(below, agent) ? below[agent] : undefined;
+    const limits = subagentLimits && Object.hasOwn(subagentLimits, agent) ? subagentLimits[agent] : undefined;
     const task = gear.startTask({
-      id: freeId(`${root.id.slice(0, 100)}/${nameOf(id)}`),
+      id: findFreeId(`${root.id.slice(0, 100)}/${nameOf(id)}`),
       agent,
       parent: parentNode.id,
       session: root.session,
@@ -92,43 +92,52 @@ export function subagentTasks(
     });
     const node = runtime.tasks.get(task.id);
     if (node === undefined) return undefined;
-    const state = { hidden, how: undefined, ended: false };
-    const subagent: Subagent = { id, call, task, node, above, parentNode, worker: workerOf(name, prompt), ...state };
-    known.set(id, subagent);
-    born(task);
+    const state = { hidden, outcome: undefined, ended: false };
+    const subagent: Subagent = {
+      id,
+      call,
+      task,
+      node,
+      sender,
+      parentNode,
+      worker: makeWorkerName(name, prompt),
+      ...state,
+    };
+    subagents.set(id, subagent);
+    onStarted(task);
     return subagent;
   }
 
-  function freeId(wanted: string): string {
+  function findFreeId(wanted: string): string {
     let id = wanted;
     for (let round = 2; runtime.tasks.has(id); round++) id = `${wanted}#${round}`;
     return id;
   }
 
   /** The first that has ended is not asked about any more. */
-  function forget(): void {
-    for (const [id, { ended }] of known) {
+  function forgetEnded(): void {
+    for (const [id, { ended }] of subagents) {
       if (!ended) continue;
-      known.delete(id);
+      subagents.delete(id);
       return;
     }
   }
 
   /** An id that nobody told of belongs to the first hidden subagent that has no other id yet. */
-  function adopt(agent: string): Subagent | undefined {
+  function aliasHidden(agent: string): Subagent | undefined {
     const taken = new Set(aliases.values());
-    const found = [...known].find(([id, { hidden, ended }]) => hidden && !ended && !taken.has(id));
+    const found = [...subagents].find(([id, { hidden, ended }]) => hidden && !ended && !taken.has(id));
     if (found === undefined || aliases.size >= workersMax) return undefined;
     aliases.set(agent, found[0]);
     return found[1];
   }
 
   function finish(subagent: Subagent, ok: boolean, reason: string): void {
-    if (subagent.how !== undefined) return;
+    if (subagent.outcome !== undefined) return;
     const { node, parentNode, worker, hidden } = subagent;
     const halted = node.haltStop !== undefined;
-    subagent.how = ok && !halted ? 'done' : 'error';
-    if (hidden && !halted) runtime.clock.after(lateMs, () => close(subagent));
+    subagent.outcome = ok && !halted ? 'done' : 'error';
+    if (hidden && !halted) runtime.clock.after(lateReadMs, () => close(subagent));
     else close(subagent);
     if (parentNode.haltStop !== undefined) return; // It ended along with those above it, and has not failed.
     const site = callSiteFor(runtime, targetFor(runtime, worker, 'delegation'), parentNode);
@@ -138,62 +147,62 @@ export function subagentTasks(
   function close(subagent: Subagent): void {
     if (subagent.ended) return;
     subagent.ended = true;
-    subagent.task.end(subagent.how ?? 'error');
+    subagent.task.end(subagent.outcome ?? 'error');
     // Its counts may still be asked for; what its next calls would be compared with is not needed any more.
     const { node } = subagent;
     node.recentOutput = node.callSites = node.counted = node.boundControls = undefined;
-    gone(subagent.id);
+    onEnded(subagent.id);
   }
 
   return {
     taskOf(agent) {
       if (agent === undefined) return root;
-      return living(known.get(aliases.get(agent) ?? agent) ?? adopt(agent))?.task ?? root;
+      return findLiving(subagents.get(aliases.get(agent) ?? agent) ?? aliasHidden(agent))?.task ?? root;
     },
     start(event) {
-      const before = known.get(event.id);
-      if (before?.ended === false) {
-        before.hidden ||= event.hidden === true; // Its file told of it before the stream did, or tells of it again.
+      const earlier = subagents.get(event.id);
+      if (earlier?.ended === false) {
+        earlier.hidden ||= event.hidden === true; // Its file told of it before the stream did, or tells of it again.
         return undefined;
       }
       // A file that tells of it knows no call, and may have told its whole story before the stream began to.
-      const call = event.call ?? before?.call;
-      if (before !== undefined && call !== undefined && call === (before.call ?? call)) {
-        before.call = call;
+      const call = event.call ?? earlier?.call;
+      if (earlier !== undefined && call !== undefined && call === (earlier.call ?? call)) {
+        earlier.call = call;
         return undefined;
       }
-      const subagent = begin(event);
+      const subagent = startSubagent(event);
       if (subagent === undefined) return undefined;
       // One that failed too often before must not be sent again.
       const { panel } = callSiteFor(runtime, targetFor(runtime, subagent.worker, 'delegation'), subagent.parentNode);
       const bound = panel.find(({ control }) => control.name === 'delegation');
-      const due = bound?.control.check?.(bound.cell.state, runtime.clock.nowMs());
-      return due?.kind === 'halt' ? due : undefined;
+      const verdict = bound?.control.check?.(bound.cell.state, runtime.clock.nowMs());
+      return verdict?.kind === 'halt' ? verdict : undefined;
     },
     end({ id, ok, reason = ok ? '' : 'it failed' }) {
-      const subagent = known.get(id);
+      const subagent = subagents.get(id);
       if (subagent !== undefined) finish(subagent, ok, reason);
     },
     endAll() {
-      for (const subagent of known.values()) close(subagent);
+      for (const subagent of subagents.values()) close(subagent);
     },
-    out: () => [...known.values()].flatMap(({ ended, task }) => (ended ? [] : [task])),
+    running: () => [...subagents.values()].flatMap(({ ended, task }) => (ended ? [] : [task])),
     get tasks() {
-      return [...known.values()].map(({ task }) => task);
+      return [...subagents.values()].map(({ task }) => task);
     },
   };
 }
 
 /** It, or the nearest above it whose task has not ended; undefined is the run itself. */
-function living(subagent: Subagent | undefined): Subagent | undefined {
+function findLiving(subagent: Subagent | undefined): Subagent | undefined {
   let found = subagent;
-  while (found?.ended) found = found.above;
+  while (found?.ended) found = found.sender;
   return found;
 }
 
 /** The worker that a subagent is: its type, and for one that may be anything its errand as well. */
-export function workerOf(name: string | undefined, prompt: string | undefined): string {
-  if (name !== undefined && !catchAlls.has(name)) return nameOf(name);
-  const mark = (fingerprint('prompt', prompt ?? '') >>> 0).toString(16);
-  return `${name ?? 'default'}#${mark}`;
+export function makeWorkerName(name: string | undefined, prompt: string | undefined): string {
+  if (name !== undefined && !genericNames.has(name)) return nameOf(name);
+  const digest = (fingerprint('prompt', prompt ?? '') >>> 0).toString(16);
+  return `${name ?? 'default'}#${digest}`;
 }

@@ -17,82 +17,86 @@ export interface TokenSpend extends Tokens {
 export type Pricing = (usage: Tokens & { readonly model?: string; readonly costUsd?: number }) => number;
 
 /** What is to be charged, as one observation of usage. */
-export interface Charge extends TokenSpend {
+export interface UsageCharge extends TokenSpend {
   readonly model?: string;
 }
 
-type Priced = Tokens & { readonly micros?: number };
+type MaybePriced = Tokens & { readonly micros?: number };
 
 /** What calls told, and what a total told beyond that and calls may still tell. */
-interface Sum {
-  told: TokenSpend;
-  ahead: TokenSpend;
+interface CountedSum {
+  fromCalls: TokenSpend;
+  aheadOfCalls: TokenSpend;
 }
 
 const zero: TokenSpend = { inputTokens: 0, outputTokens: 0, cacheReadTokens: 0, cacheWriteTokens: 0, micros: 0 };
 
 export interface UsageLedger {
   /** What one call adds to what is known; undefined where it adds nothing. */
-  call(event: UsageEvent): Charge | undefined;
-  total(event: TotalEvent): Charge | undefined;
+  countCall(event: UsageEvent): UsageCharge | undefined;
+  countTotal(event: TotalEvent): UsageCharge | undefined;
   /** Everything, whether or not anybody could still be charged. */
   readonly spent: TokenSpend;
 }
 
-export function usageLedger(price: Pricing): UsageLedger {
-  const calls = recent<Charge>(countedIdsMax);
+export function createUsageLedger(price: Pricing): UsageLedger {
+  const calls = recent<UsageCharge>(countedIdsMax);
   /** What is known of a run by its models, and of its threads. */
-  const runs = new Map<string, Sum>();
-  const threads = new Map<string, Sum>();
+  const runs = new Map<string, CountedSum>();
+  const threads = new Map<string, CountedSum>();
   let spent = zero;
 
-  function sumOf(sums: Map<string, Sum>, key = ''): Sum {
+  function getSum(sums: Map<string, CountedSum>, key = ''): CountedSum {
     let sum = sums.get(key);
     if (sum === undefined) {
-      sum = { told: zero, ahead: zero };
+      sum = { fromCalls: zero, aheadOfCalls: zero };
       makeRoom(sums, countedIdsMax);
       sums.set(key, sum);
     }
     return sum;
   }
 
-  function add(more: TokenSpend, model: string | undefined): Charge | undefined {
-    if (more.inputTokens <= 0 && more.outputTokens <= 0 && more.micros <= 0) return undefined;
-    spent = added(spent, more);
-    return model === undefined ? more : { ...more, model };
+  function addCharge(charge: TokenSpend, model: string | undefined): UsageCharge | undefined {
+    if (charge.inputTokens <= 0 && charge.outputTokens <= 0 && charge.micros <= 0) return undefined;
+    spent = addSpend(spent, charge);
+    return model === undefined ? charge : { ...charge, model };
   }
 
   return {
-    call(event) {
+    countCall(event) {
       const { id, agent, costUsd } = event;
-      const before = calls.get(id);
-      const model = event.model ?? before?.model;
-      if (before !== undefined && model === before.model && costUsd === undefined && isKnown(event, before)) {
+      const earlier = calls.get(id);
+      const model = event.model ?? earlier?.model;
+      if (earlier !== undefined && model === earlier.model && costUsd === undefined && isCounted(event, earlier)) {
         return undefined; // Most lines repeat what the first of a message said.
       }
-      const known = before ?? zero;
+      const counted = earlier ?? zero;
       // A line that was late must not take back what a later one said.
-      const now: Draft<Charge> = combine(known, event, Math.max);
-      if (model !== undefined) now.model = model;
-      now.micros = Math.max(known.micros, price(costUsd === undefined ? now : { ...now, costUsd }));
-      calls.set(id, now);
-      const told = before === undefined ? now : taken(now, before);
-      const more = unpaid(sumOf(threads, agent), told, unpaid(sumOf(runs, model), told, told));
-      return add(more, model);
+      const latest: Draft<UsageCharge> = combineSpend(counted, event, Math.max);
+      if (model !== undefined) latest.model = model;
+      latest.micros = Math.max(counted.micros, price(costUsd === undefined ? latest : { ...latest, costUsd }));
+      calls.set(id, latest);
+      const increase = earlier === undefined ? latest : subtractSpend(latest, earlier);
+      const uncounted = deductCounted(
+        getSum(threads, agent),
+        increase,
+        deductCounted(getSum(runs, model), increase, increase),
+      );
+      return addCharge(uncounted, model);
     },
 
-    total(event) {
-      const { of, agent, model, calls: times, resumed } = event;
-      const sum = of === 'run' ? sumOf(runs, model) : sumOf(threads, agent);
-      const known = added(sum.told, sum.ahead);
-      const more = combine(event, known, (a, b) => Math.max(0, a - b));
+    countTotal(event) {
+      const { of, agent, model, calls: callCount, resumed } = event;
+      const sum = of === 'run' ? getSum(runs, model) : getSum(threads, agent);
+      const counted = addSpend(sum.fromCalls, sum.aheadOfCalls);
+      const uncounted = combineSpend(event, counted, (a, b) => Math.max(0, a - b));
       // What a thread used before this run is nobody's to pay now.
-      if (resumed === true || (more.inputTokens === 0 && more.outputTokens === 0)) return undefined;
-      const share = combine(more, zero, (a) => Math.ceil(a / times));
-      const micros = price({ ...share, ...(model && { model }) }) * times;
-      const priced = { ...more, micros };
-      sum.ahead = added(sum.ahead, priced);
-      return add(priced, model);
+      if (resumed === true || (uncounted.inputTokens === 0 && uncounted.outputTokens === 0)) return undefined;
+      const share = combineSpend(uncounted, zero, (a) => Math.ceil(a / callCount));
+      const micros = price({ ...share, ...(model && { model }) }) * callCount;
+      const priced = { ...uncounted, micros };
+      sum.aheadOfCalls = addSpend(sum.aheadOfCalls, priced);
+      return addCharge(priced, model);
     },
 
     get spent() {
@@ -101,25 +105,25 @@ export function usageLedger(price: Pricing): UsageLedger {
   };
 }
 
-function isKnown(event: Tokens, known: Tokens): boolean {
+function isCounted(event: Tokens, counted: Tokens): boolean {
   return (
-    event.inputTokens <= known.inputTokens &&
-    event.outputTokens <= known.outputTokens &&
-    event.cacheReadTokens <= known.cacheReadTokens &&
-    event.cacheWriteTokens <= known.cacheWriteTokens
+    event.inputTokens <= counted.inputTokens &&
+    event.outputTokens <= counted.outputTokens &&
+    event.cacheReadTokens <= counted.cacheReadTokens &&
+    event.cacheWriteTokens <= counted.cacheWriteTokens
   );
 }
 
 /** What of a charge no total has told before; the sum learns of the call. */
-function unpaid(sum: Sum, told: TokenSpend, more: TokenSpend): TokenSpend {
-  sum.told = added(sum.told, told);
-  if (sum.ahead === zero) return more;
-  const paid = combine(sum.ahead, more, Math.min);
-  sum.ahead = taken(sum.ahead, paid);
-  return taken(more, paid);
+function deductCounted(sum: CountedSum, increase: TokenSpend, charge: TokenSpend): TokenSpend {
+  sum.fromCalls = addSpend(sum.fromCalls, increase);
+  if (sum.aheadOfCalls === zero) return charge;
+  const covered = combineSpend(sum.aheadOfCalls, charge, Math.min);
+  sum.aheadOfCalls = subtractSpend(sum.aheadOfCalls, covered);
+  return subtractSpend(charge, covered);
 }
 
-function added(a: TokenSpend, b: TokenSpend): TokenSpend {
+function addSpend(a: TokenSpend, b: TokenSpend): TokenSpend {
   return {
     inputTokens: a.inputTokens + b.inputTokens,
     outputTokens: a.outputTokens + b.outputTokens,
@@ -129,7 +133,7 @@ function added(a: TokenSpend, b: TokenSpend): TokenSpend {
   };
 }
 
-function taken(a: TokenSpend, b: TokenSpend): TokenSpend {
+function subtractSpend(a: TokenSpend, b: TokenSpend): TokenSpend {
   return {
     inputTokens: a.inputTokens - b.inputTokens,
     outputTokens: a.outputTokens - b.outputTokens,
@@ -140,12 +144,12 @@ function taken(a: TokenSpend, b: TokenSpend): TokenSpend {
 }
 
 /** Two sums, field by field; what was not priced yet costs nothing. */
-function combine(a: Priced, b: Priced, how: (a: number, b: number) => number): TokenSpend {
+function combineSpend(a: MaybePriced, b: MaybePriced, combineField: (a: number, b: number) => number): TokenSpend {
   return {
-    inputTokens: how(a.inputTokens, b.inputTokens),
-    outputTokens: how(a.outputTokens, b.outputTokens),
-    cacheReadTokens: how(a.cacheReadTokens, b.cacheReadTokens),
-    cacheWriteTokens: how(a.cacheWriteTokens, b.cacheWriteTokens),
-    micros: how(a.micros ?? 0, b.micros ?? 0),
+    inputTokens: combineField(a.inputTokens, b.inputTokens),
+    outputTokens: combineField(a.outputTokens, b.outputTokens),
+    cacheReadTokens: combineField(a.cacheReadTokens, b.cacheReadTokens),
+    cacheWriteTokens: combineField(a.cacheWriteTokens, b.cacheWriteTokens),
+    micros: combineField(a.micros ?? 0, b.micros ?? 0),
   };
 }

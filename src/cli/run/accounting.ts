@@ -1,7 +1,7 @@
 /** What an agent does, booked on its task from its stream and its session files, and kept so that it can go on. */
 
 import { homedir } from 'node:os';
-import { type Booking, bookOn } from '../../agents/accounting/account-events.ts';
+import { accountEvents, type EventAccounting } from '../../agents/accounting/account-events.ts';
 import type { AgentEvent, ResultEvent } from '../../agents/index.ts';
 import { type SessionWatch, sessionWatch } from '../../agents/session-watch.ts';
 import { microsPerCent } from '../../core/controls/budget/budget.ts';
@@ -84,14 +84,14 @@ export function runBooking(
     return started;
   }
 
-  function book(): Booking {
-    const made: Booking = bookOn(gear, task, {
+  function book(): EventAccounting {
+    const made: EventAccounting = accountEvents(gear, task, {
       onHalt(halt) {
         microsAtHalt = made.spent.micros;
         onHalt(halt);
       },
-      isTheirs: hooks.ask,
-      below: runTask.below,
+      isGuardedByHooks: hooks.ask,
+      subagentLimits: runTask.below,
     });
     return made;
   }
@@ -130,7 +130,7 @@ export function runBooking(
       booking = book();
     }
     if (booking.halt === undefined) seen.hear(event);
-    booking.tell(event);
+    booking.account(event);
   }
 
   function look(): void {
