@@ -10,7 +10,7 @@ import { tmpdir } from 'node:os';
 import { type TestContext, test } from 'node:test';
 import { functionAbilities } from '../../src/chains/abilities/functions.ts';
 import { httpAbilities } from '../../src/chains/abilities/http.ts';
-import { allowedAt, hostPatterns } from '../../src/chains/abilities/http-address.ts';
+import { checkUrl, parseHostPatterns } from '../../src/chains/abilities/http-address.ts';
 import { shellAbilities } from '../../src/chains/abilities/shell.ts';
 import { classifyError } from '../../src/core/classify.ts';
 import { defaultBreaker } from '../../src/core/controls/breaker/defaults.ts';
@@ -250,7 +250,7 @@ for (const [url, hosts, mayBeLocal, answer] of addresses) {
   test(`${url} with ${JSON.stringify(hosts)}${mayBeLocal ? '' : ' after a redirect'}: ${answer.source}`, () => {
     const said = () => {
       try {
-        allowedAt(new URL(url), hostPatterns(hosts), mayBeLocal);
+        checkUrl(new URL(url), parseHostPatterns(hosts), mayBeLocal);
         return 'ok';
       } catch (error) {
         return (error as Error).message;

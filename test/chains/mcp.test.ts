@@ -101,11 +101,11 @@ test('a server is started when it is needed, once for all, in its folder, with i
 });
 
 test('a server that dies in a call is a failure that says how, and is there for the next call', async (context) => {
-  const heard: string[] = [];
+  const lines: string[] = [];
   const source = sourceOf(
     context,
     { t: server() },
-    { heard: (name: string, line: string) => heard.push(`${name}: ${line}`) },
+    { onStderr: (name: string, line: string) => lines.push(`${name}: ${line}`) },
   );
   const before = (await call(source, 't.pid')) as { pid: number };
   await assert.rejects(
@@ -114,7 +114,7 @@ test('a server that dies in a call is a failure that says how, and is there for 
   );
   const after = (await call(source, 't.pid')) as { pid: number };
   assert.notEqual(after.pid, before.pid);
-  assert.deepEqual(heard, ['t: first the cause', 't: no more memory']);
+  assert.deepEqual(lines, ['t: first the cause', 't: no more memory']);
 });
 
 test('a server that cannot start fails the call, and says what it said', async (context) => {

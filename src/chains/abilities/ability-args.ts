@@ -4,27 +4,27 @@ import { quoted } from '../../core/quote.ts';
 import { AbilityError } from './ability-error.ts';
 
 /** Says which argument is wrong; such a call counts against no breaker. */
-export function wrongArgument(ability: string, what: string): AbilityError {
+export function argumentError(ability: string, what: string): AbilityError {
   return new AbilityError(`${ability}: ${what}`, { name: 'InvalidArguments' });
 }
 
 /** Refuses arguments that the ability does not know. */
-export function onlyKnown(ability: string, args: object, known: readonly string[]): void {
+export function checkArgumentNames(ability: string, args: object, names: readonly string[]): void {
   for (const name of Object.keys(args)) {
-    if (!known.includes(name))
-      throw wrongArgument(ability, `${quoted(name)} is not an argument; it takes ${known.join(', ')}`);
+    if (!names.includes(name))
+      throw argumentError(ability, `${quoted(name)} is not an argument; it takes ${names.join(', ')}`);
   }
 }
 
 /** A table of names and texts; numbers and booleans are written out. */
-export function textsIn(ability: string, name: string, value: unknown): readonly (readonly [string, string])[] {
+export function requireTexts(ability: string, name: string, value: unknown): readonly (readonly [string, string])[] {
   if (value === undefined) return [];
   if (typeof value !== 'object' || value === null || Array.isArray(value))
-    throw wrongArgument(ability, `${name} must be a table, got ${quoted(value)}`);
-  return Object.entries(value).map(([key, one]) => [key, textIn(ability, `${name}.${key}`, one)]);
+    throw argumentError(ability, `${name} must be a table, got ${quoted(value)}`);
+  return Object.entries(value).map(([key, item]) => [key, requireText(ability, `${name}.${key}`, item)]);
 }
 
-export function textIn(ability: string, name: string, value: unknown): string {
+export function requireText(ability: string, name: string, value: unknown): string {
   if (typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean') return String(value);
-  throw wrongArgument(ability, `${name} must be a text, got ${quoted(value)}`);
+  throw argumentError(ability, `${name} must be a text, got ${quoted(value)}`);
 }

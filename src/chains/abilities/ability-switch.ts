@@ -5,7 +5,7 @@ import type { AbilitySettings } from '../../core/settings.ts';
 import type { Ability, AbilitySource } from './ability.ts';
 
 /** Abilities behind a setting of the policy's section `abilities`; while it is off they say how to turn it on. */
-export function switched(
+export function createSwitchedSource(
   setting: keyof AbilitySettings & string,
   isOn: boolean,
   abilities: readonly Ability[],

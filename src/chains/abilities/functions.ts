@@ -1,7 +1,7 @@
 /** Abilities that are functions of the program that runs the chain. */
 
 import type { AbilityCall, AbilitySource } from './ability.ts';
-import { plainOutput } from './ability-output.ts';
+import { toPlainOutput } from './ability-output.ts';
 
 /** Does what a step asks for; what it throws is the step's failure, what it gives back must be plain JSON. */
 export type AbilityFunction = (
@@ -11,19 +11,19 @@ export type AbilityFunction = (
 
 /** Abilities by name: `functions({ 'mail.send': send })` is what a step calls `mail.send`. */
 export function functionAbilities(table: Readonly<Record<string, AbilityFunction>>): AbilitySource {
-  const known = new Map(Object.entries(table));
+  const functionsByName = new Map(Object.entries(table));
   return {
     async find(name) {
-      const run = known.get(name);
+      const run = functionsByName.get(name);
       return (
         run && {
           name,
           scope: 'agent',
-          run: async ({ args, signal, attemptKey }) => plainOutput(name, await run(args, { signal, attemptKey })),
+          run: async ({ args, signal, attemptKey }) => toPlainOutput(name, await run(args, { signal, attemptKey })),
         }
       );
     },
-    names: async () => [...known.keys()],
+    names: async () => [...functionsByName.keys()],
     close: async () => {},
   };
 }

@@ -7,45 +7,45 @@ import { quoted } from '../../core/quote.ts';
 import { AbilityError } from './ability-error.ts';
 
 /** Ranges that are nobody's on the internet: private, local, reserved, or other addresses in disguise. */
-const notPublic = [
+const nonPublicRanges = [
   ...['0.0.0.0/8', '10.0.0.0/8', '100.64.0.0/10', '127.0.0.0/8', '169.254.0.0/16', '172.16.0.0/12', '192.0.0.0/24'],
   ...['192.0.2.0/24', '192.88.99.0/24', '192.168.0.0/16', '198.18.0.0/15', '198.51.100.0/24', '203.0.113.0/24'],
   ...['224.0.0.0/3', '::/96', '::ffff:0:0:0/96', '64:ff9b::/96', '64:ff9b:1::/48', '100::/64', '2001::/23'],
   ...['2001:db8::/32', '2002::/16', '3fff::/20', '5f00::/16', 'fc00::/7', 'fe80::/10', 'fec0::/10', 'ff00::/8'],
 ];
 
-const privateRanges = listOf(notPublic);
-const loopbackRanges = listOf(['127.0.0.0/8', '::1/128']);
+const privateRanges = makeBlockList(nonPublicRanges);
+const loopbackRanges = makeBlockList(['127.0.0.0/8', '::1/128']);
 
-function listOf(ranges: readonly string[]): BlockList {
+function makeBlockList(ranges: readonly string[]): BlockList {
   const list = new BlockList();
   for (const range of ranges) {
     const [net = '', bits] = range.split('/');
-    list.addSubnet(net, Number(bits), family(net));
+    list.addSubnet(net, Number(bits), addressFamily(net));
   }
   return list;
 }
 
-function family(address: string): 'ipv4' | 'ipv6' {
+function addressFamily(address: string): 'ipv4' | 'ipv6' {
   return address.includes(':') ? 'ipv6' : 'ipv4';
 }
 
 /** What may be reached under a URL. */
-export interface Allowed {
+export interface AllowedTarget {
   /** Whether an address that its name led to may be used. */
   mayReach(address: string): boolean;
   readonly isLoopback: boolean;
 }
 
 /** A host, or several by `*`, that requests may go to. */
-export interface Pattern {
+export interface HostPattern {
   readonly scheme: string;
   readonly host: string;
   readonly port: string | undefined;
 }
 
 /** Hosts as a policy lists them. One that cannot be read would silently let nobody in: it refuses the policy. */
-export function hostPatterns(texts: readonly string[]): readonly Pattern[] {
+export function parseHostPatterns(texts: readonly string[]): readonly HostPattern[] {
   return texts.map((text, at) => {
     const [, scheme = 'https', host, port] =
       /^(?:(https?):\/\/)?(\[[\da-f:.]+\]|[\p{L}\p{N}*._-]+)(?::(\d{1,5}))?\/?$/iu.exec(text.trim()) ?? [];
@@ -58,35 +58,38 @@ export function hostPatterns(texts: readonly string[]): readonly Pattern[] {
 }
 
 /** Whether a request may be made, or why not. A redirect leads to this machine only from this machine. */
-export function allowedAt(url: URL, hosts: readonly Pattern[], mayBeLocal: boolean): Allowed {
+export function checkUrl(url: URL, hosts: readonly HostPattern[], mayBeLocal: boolean): AllowedTarget {
   const { protocol, hostname: host } = url;
-  if (protocol !== 'https:' && protocol !== 'http:') throw denied(`${protocol}// is neither https:// nor http://`);
-  if (url.username !== '' || url.password !== '') throw denied('a URL holds no password: use headers');
+  if (protocol !== 'https:' && protocol !== 'http:') throw deniedError(`${protocol}// is neither https:// nor http://`);
+  if (url.username !== '' || url.password !== '') throw deniedError('a URL holds no password: use headers');
   const port = url.port || (protocol === 'https:' ? '443' : '80');
-  const listing = hosts.filter((one) => isMatch(one.host, host) && (one.port ?? port) === port);
-  if (hosts.length > 0 && listing.length === 0) throw denied(`the host ${url.host} is not in abilities.http_hosts`);
-  const isNamed = listing.some((one) => one.host === host);
+  const matches = hosts.filter((pattern) => isMatch(pattern.host, host) && (pattern.port ?? port) === port);
+  if (hosts.length > 0 && matches.length === 0)
+    throw deniedError(`the host ${url.host} is not in abilities.http_hosts`);
+  const isNamed = matches.some((pattern) => pattern.host === host);
   const address = host.replace(/^\[|\]$/g, '');
   const isLoopback = host === 'localhost' || (isIP(address) !== 0 && isLoopbackAddress(address));
-  if (isLoopback && !mayBeLocal && !isNamed) throw denied(`a redirect to ${url.host}, which is this machine`);
-  if (protocol === 'http:' && !isLoopback && !listing.some(({ scheme }) => scheme === 'http'))
-    throw denied(`http://${url.host} is not encrypted: use https://, or list it in abilities.http_hosts with http://`);
+  if (isLoopback && !mayBeLocal && !isNamed) throw deniedError(`a redirect to ${url.host}, which is this machine`);
+  if (protocol === 'http:' && !isLoopback && !matches.some(({ scheme }) => scheme === 'http'))
+    throw deniedError(
+      `http://${url.host} is not encrypted: use https://, or list it in abilities.http_hosts with http://`,
+    );
   const mayReach = (to: string) =>
-    isNamed || !privateRanges.check(to, family(to)) || (isLoopback && isLoopbackAddress(to));
-  if (isIP(address) !== 0 && !mayReach(address)) throw privateAddress(host, address);
+    isNamed || !privateRanges.check(to, addressFamily(to)) || (isLoopback && isLoopbackAddress(to));
+  if (isIP(address) !== 0 && !mayReach(address)) throw privateAddressError(host, address);
   return { isLoopback, mayReach };
 }
 
 function isLoopbackAddress(address: string): boolean {
-  return loopbackRanges.check(address, family(address));
+  return loopbackRanges.check(address, addressFamily(address));
 }
 
 /** Says that a name leads into a private network; a name with `*` is not enough to be let in there. */
-export function privateAddress(host: string, address: string): AbilityError {
+export function privateAddressError(host: string, address: string): AbilityError {
   const way = host === address ? '' : ` leads to ${address}, which`;
-  return denied(`${host}${way} is a private address: list ${host} in abilities.http_hosts to reach it`);
+  return deniedError(`${host}${way} is a private address: list ${host} in abilities.http_hosts to reach it`);
 }
 
-function denied(message: string): AbilityError {
+function deniedError(message: string): AbilityError {
   return new AbilityError(`not requested: ${message}`, { name: 'PolicyDenied' });
 }

@@ -5,11 +5,11 @@ import { abilityOutputBytesMax } from '../../core/limits.ts';
 import { quoted } from '../../core/quote.ts';
 import type { AbilitySettings } from '../../core/settings.ts';
 import type { AbilityCall, AbilitySource } from './ability.ts';
-import { onlyKnown, textIn, textsIn, wrongArgument } from './ability-args.ts';
+import { argumentError, checkArgumentNames, requireText, requireTexts } from './ability-args.ts';
 import { AbilityError } from './ability-error.ts';
-import { textValue, tooLarge } from './ability-output.ts';
-import { switched } from './ability-switch.ts';
-import { cleanEnvironment, type Environment, endGroup, endWithUs, lastWords } from './child-process.ts';
+import { outputTooLarge, parseTextValue } from './ability-output.ts';
+import { createSwitchedSource } from './ability-switch.ts';
+import { cleanEnvironment, type Environment, endOnExit, signalGroup, trackEnding } from './child-process.ts';
 
 const name = 'shell.execute';
 
@@ -26,7 +26,7 @@ export function shellAbilities(
 ): AbilitySource {
   const { cwd = process.cwd(), env = process.env } = options;
   const run = (call: AbilityCall) => execute(call, cwd, env);
-  return switched('shell', isOn, [{ name, scope: 'agent', run }]);
+  return createSwitchedSource('shell', isOn, [{ name, scope: 'agent', run }]);
 }
 
 interface Command {
@@ -36,20 +36,20 @@ interface Command {
 }
 
 /** `command` with a list of `args` is a program; alone it is a line for the shell, which gets values through `env`. */
-function commandOf(given: AbilityCall['args']): Command {
-  onlyKnown(name, given, ['command', 'args', 'env']);
-  const { command, args } = given;
+function readCommand(input: AbilityCall['args']): Command {
+  checkArgumentNames(name, input, ['command', 'args', 'env']);
+  const { command, args } = input;
   if (typeof command !== 'string' || command === '' || command.includes('\0'))
-    throw wrongArgument(name, `command must be a text, got ${quoted(command)}`);
-  const env = Object.fromEntries(textsIn(name, 'env', given.env));
+    throw argumentError(name, `command must be a text, got ${quoted(command)}`);
+  const env = Object.fromEntries(requireTexts(name, 'env', input.env));
   if (args === undefined) return { file: '/bin/sh', args: ['-c', command], env };
-  if (!Array.isArray(args)) throw wrongArgument(name, `args must be a list, got ${quoted(args)}`);
-  return { file: command, args: args.map((one, at) => textIn(name, `args[${at}]`, one)), env };
+  if (!Array.isArray(args)) throw argumentError(name, `args must be a list, got ${quoted(args)}`);
+  return { file: command, args: args.map((item, at) => requireText(name, `args[${at}]`, item)), env };
 }
 
 async function execute(call: AbilityCall, cwd: string, env: Environment): Promise<unknown> {
   const { signal } = call;
-  const command = commandOf(call.args);
+  const command = readCommand(call.args);
   signal.throwIfAborted();
   const child = spawn(command.file, command.args, {
     cwd,
@@ -57,20 +57,20 @@ async function execute(call: AbilityCall, cwd: string, env: Environment): Promis
     stdio: ['ignore', 'pipe', 'pipe'],
     detached: true,
   });
-  endWithUs(child);
-  const ending = lastWords(child);
-  const end = () => {
-    endGroup(child, 'SIGKILL');
+  endOnExit(child);
+  const describeEnding = trackEnding(child);
+  const stop = () => {
+    signalGroup(child, 'SIGKILL');
     // Who left the group may hold these for ever.
     child.stdout.destroy();
     child.stderr.destroy();
   };
-  signal.addEventListener('abort', end, { once: true });
+  signal.addEventListener('abort', stop, { once: true });
   const chunks: Buffer[] = [];
   let bytes = 0;
   child.stdout.on('data', (chunk: Buffer) => {
     bytes += chunk.length;
-    if (bytes > abilityOutputBytesMax) end();
+    if (bytes > abilityOutputBytesMax) stop();
     else chunks.push(chunk);
   });
   try {
@@ -79,10 +79,10 @@ async function execute(call: AbilityCall, cwd: string, env: Environment): Promis
       child.once('close', () => resolve());
     });
   } finally {
-    signal.removeEventListener('abort', end);
+    signal.removeEventListener('abort', stop);
   }
   signal.throwIfAborted();
-  if (bytes > abilityOutputBytesMax) throw tooLarge(name, undefined);
-  if (child.exitCode !== 0) throw new AbilityError(`${quoted(call.args.command)} failed, ${ending()}`);
-  return textValue(Buffer.concat(chunks).toString('utf8').trimEnd());
+  if (bytes > abilityOutputBytesMax) throw outputTooLarge(name, undefined);
+  if (child.exitCode !== 0) throw new AbilityError(`${quoted(call.args.command)} failed, ${describeEnding()}`);
+  return parseTextValue(Buffer.concat(chunks).toString('utf8').trimEnd());
 }

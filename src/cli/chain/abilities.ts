@@ -26,7 +26,8 @@ export function findAbilities(
   const found = mcpFiles.map((name) => join(folder, name)).find((path) => existsSync(path));
   const path = mcpOption === undefined ? found : resolve(cwd, mcpOption);
   const heard = isVerbose ? (server: string, line: string) => err(sanitizeText(`[${server}] ${line}`)) : undefined;
-  const servers = path === undefined ? [] : [serversIn(path, mcpOption ?? relative(cwd, path), { env, heard })];
+  const servers =
+    path === undefined ? [] : [serversIn(path, mcpOption ?? relative(cwd, path), { env, onStderr: heard })];
   return [...servers, httpAbilities(settings), shellAbilities(settings, { cwd: folder, env })];
 }
 

@@ -3,24 +3,24 @@
 import { mcpMessageBytesMax } from '../../../core/limits.ts';
 
 /** What is said of a server that sent too much. */
-export const excessOf = `it sent a message of more than ${mcpMessageBytesMax} bytes`;
+export const excessMessage = `it sent a message of more than ${mcpMessageBytesMax} bytes`;
 
 /** `fetch` whose answers end in an error when a message in them is too long; `told` hears of it first. */
-export function boundedFetch(told: () => void): typeof fetch {
+export function boundedFetch(onExcess: () => void): typeof fetch {
   return async (url, init) => {
     const response = await fetch(url, init);
     if (response.body === null) return response;
     const isStream = /^text\/event-stream\b/i.test(response.headers.get('content-type') ?? '');
-    const body = response.body.pipeThrough(bounded(isStream, told));
+    const body = response.body.pipeThrough(limitMessageSize(isStream, onExcess));
     const { status, statusText, headers } = response;
     return new Response(body, { status, statusText, headers });
   };
 }
 
 /** A stream of events may go on for ever, but each of its lines ends; anything else is one message. */
-function bounded(
+function limitMessageSize(
   isStream: boolean,
-  told: () => void,
+  onExcess: () => void,
 ): TransformStream<Uint8Array<ArrayBuffer>, Uint8Array<ArrayBuffer>> {
   let bytes = 0;
   return new TransformStream({
@@ -28,8 +28,8 @@ function bounded(
       const end = isStream ? chunk.lastIndexOf(10) : -1;
       bytes = end < 0 ? bytes + chunk.length : chunk.length - end - 1;
       if (bytes <= mcpMessageBytesMax) return controller.enqueue(chunk);
-      told();
-      controller.error(new Error(excessOf));
+      onExcess();
+      controller.error(new Error(excessMessage));
     },
   });
 }

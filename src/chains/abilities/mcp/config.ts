@@ -22,40 +22,40 @@ export type McpServerConfig =
 
 /** Reads the servers of a configuration. Keys of other hosts are left to them; a disabled server is not there. */
 export function readMcpConfig(config: unknown): ReadonlyMap<string, McpServerConfig> {
-  const servers = tableIn(tableIn(config, 'the MCP configuration').mcpServers, 'mcpServers');
-  const found = new Map<string, McpServerConfig>();
+  const servers = requireTable(requireTable(config, 'the MCP configuration').mcpServers, 'mcpServers');
+  const configs = new Map<string, McpServerConfig>();
   for (const [name, value] of Object.entries(servers)) {
     const where = `mcpServers.${name}`;
-    if (name === '') throw wrong('mcpServers: a server needs a name');
-    const server = tableIn(value, where);
-    if (server.disabled !== true) found.set(name, serverIn(server, where));
+    if (name === '') throw configError('mcpServers: a server needs a name');
+    const server = requireTable(value, where);
+    if (server.disabled !== true) configs.set(name, readServer(server, where));
   }
-  return found;
+  return configs;
 }
 
-function serverIn(server: Readonly<Record<string, unknown>>, where: string): McpServerConfig {
+function readServer(server: Readonly<Record<string, unknown>>, where: string): McpServerConfig {
   const { command, url, type } = server;
-  if ((command === undefined) === (url === undefined)) throw wrong(`${where} needs either command or url`);
+  if ((command === undefined) === (url === undefined)) throw configError(`${where} needs either command or url`);
   if (url !== undefined) {
     if (type !== undefined && type !== 'http' && type !== 'streamable-http' && type !== 'sse')
-      throw wrong(`${where}.type must be "http" or "sse" where there is a url, got ${quoted(type)}`);
-    const headers = textsIn(server.headers, `${where}.headers`);
-    return { kind: type === 'sse' ? 'sse' : 'http', url: textIn(url, `${where}.url`), headers };
+      throw configError(`${where}.type must be "http" or "sse" where there is a url, got ${quoted(type)}`);
+    const headers = requireTexts(server.headers, `${where}.headers`);
+    return { kind: type === 'sse' ? 'sse' : 'http', url: requireText(url, `${where}.url`), headers };
   }
   const { args = [], cwd } = server;
-  if (!Array.isArray(args)) throw wrong(`${where}.args must be a list, got ${quoted(args)}`);
+  if (!Array.isArray(args)) throw configError(`${where}.args must be a list, got ${quoted(args)}`);
   return {
     kind: 'process',
-    command: textIn(command, `${where}.command`),
-    args: args.map((one, at) => textIn(one, `${where}.args[${at}]`)),
-    env: textsIn(server.env, `${where}.env`),
-    cwd: cwd === undefined ? undefined : textIn(cwd, `${where}.cwd`),
+    command: requireText(command, `${where}.command`),
+    args: args.map((item, at) => requireText(item, `${where}.args[${at}]`)),
+    env: requireTexts(server.env, `${where}.env`),
+    cwd: cwd === undefined ? undefined : requireText(cwd, `${where}.cwd`),
   };
 }
 
 /** The server as it is to be started here: variables filled, its folder found. */
-export function startable(config: McpServerConfig, cwd: string, env: Environment): McpServerConfig {
-  const fill = (text: string) => filled(text, env);
+export function resolveConfig(config: McpServerConfig, cwd: string, env: Environment): McpServerConfig {
+  const fill = (text: string) => fillVariables(text, env);
   const fillAll = (table: Readonly<Record<string, string>>) =>
     Object.fromEntries(Object.entries(table).map(([name, text]) => [name, fill(text)]));
   if (config.kind !== 'process') return { ...config, url: fill(config.url), headers: fillAll(config.headers) };
@@ -70,30 +70,30 @@ export function startable(config: McpServerConfig, cwd: string, env: Environment
 }
 
 /** Fills `${VAR}`, `${env:VAR}` and `${VAR:-instead}` as hosts do; a variable that is not there is an error. */
-function filled(text: string, env: Environment): string {
-  return text.replaceAll(/\$\{(?:env:)?(\w+)(?::-([^}]*))?\}/g, (_, name: string, instead: string | undefined) => {
-    const value = env[name] || instead;
+function fillVariables(text: string, env: Environment): string {
+  return text.replaceAll(/\$\{(?:env:)?(\w+)(?::-([^}]*))?\}/g, (_, name: string, fallback: string | undefined) => {
+    const value = env[name] || fallback;
     if (value === undefined)
-      throw wrong(`\${${name}} is not in the environment: set it, or write \${${name}:-something}`);
+      throw configError(`\${${name}} is not in the environment: set it, or write \${${name}:-something}`);
     return value;
   });
 }
 
-function tableIn(value: unknown, where: string): Readonly<Record<string, unknown>> {
+function requireTable(value: unknown, where: string): Readonly<Record<string, unknown>> {
   if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Record<string, unknown>;
-  throw wrong(`${where} must be a table, got ${quoted(value)}`);
+  throw configError(`${where} must be a table, got ${quoted(value)}`);
 }
 
-function textsIn(value: unknown, where: string): Readonly<Record<string, string>> {
-  const entries = value === undefined ? [] : Object.entries(tableIn(value, where));
-  return Object.fromEntries(entries.map(([name, text]) => [name, textIn(text, `${where}.${name}`)]));
+function requireTexts(value: unknown, where: string): Readonly<Record<string, string>> {
+  const entries = value === undefined ? [] : Object.entries(requireTable(value, where));
+  return Object.fromEntries(entries.map(([name, text]) => [name, requireText(text, `${where}.${name}`)]));
 }
 
-function textIn(value: unknown, where: string): string {
+function requireText(value: unknown, where: string): string {
   if (typeof value === 'string' && !value.includes('\0')) return value;
-  throw wrong(`${where} must be a text, got ${quoted(value)}`);
+  throw configError(`${where} must be a text, got ${quoted(value)}`);
 }
 
-function wrong(message: string): SwitchgearError {
+function configError(message: string): SwitchgearError {
   return new SwitchgearError('invalid_mcp_config', message);
 }

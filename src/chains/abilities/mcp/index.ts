@@ -3,32 +3,34 @@
 import { SwitchgearError } from '../../../core/error.ts';
 import type { AbilitySource } from '../ability.ts';
 import { readMcpConfig } from './config.ts';
-import type { McpServer, McpWorld } from './server.ts';
+import type { McpEnvironment, McpServer } from './server.ts';
 
 /** Where the servers of a configuration are started; the working folder and environment of this process unless said. */
-export type McpOptions = Partial<McpWorld>;
+export type McpOptions = Partial<McpEnvironment>;
 
 /** The servers of an `mcpServers` configuration. Each is started when a step first asks for one of its tools. */
 export function mcpAbilities(config: unknown, options: McpOptions = {}): AbilitySource {
-  const { cwd = process.cwd(), env = process.env, heard } = options;
-  const world = { cwd, env, heard };
+  const { cwd = process.cwd(), env = process.env, onStderr } = options;
+  const environment = { cwd, env, onStderr };
   const configs = readMcpConfig(config);
   const servers = new Map<string, Promise<McpServer>>();
 
   /** A server is made when it is first asked for; until then nobody needs the client. */
-  const serverNamed = (name: string): Promise<McpServer> => {
-    const known = servers.get(name);
-    if (known) return known;
-    const made = import('./server.ts').then(({ mcpServer }) => mcpServer(name, configs.get(name)!, world));
-    servers.set(name, made);
-    return made;
+  const getServer = (name: string): Promise<McpServer> => {
+    const existing = servers.get(name);
+    if (existing) return existing;
+    const created = import('./server.ts').then(({ createMcpServer }) =>
+      createMcpServer(name, configs.get(name)!, environment),
+    );
+    servers.set(name, created);
+    return created;
   };
 
   return {
     async find(name) {
-      const found = serverOf(name, [...configs.keys()]);
+      const found = findServer(name, [...configs.keys()]);
       if (found === undefined) return undefined;
-      const server = await serverNamed(found);
+      const server = await getServer(found);
       const tool = name.slice(found.length + 1);
       const tools = await server.tools().catch((error: Error) => {
         // Nothing is begun that cannot be done.
@@ -52,7 +54,7 @@ export function mcpAbilities(config: unknown, options: McpOptions = {}): Ability
 }
 
 /** The longest name of a server that an ability begins with: both may have dots. */
-function serverOf(ability: string, servers: readonly string[]): string | undefined {
-  const fitting = servers.filter((name) => ability.startsWith(`${name}.`) && ability.length > name.length + 1);
-  return fitting.toSorted((one, other) => other.length - one.length)[0];
+function findServer(ability: string, servers: readonly string[]): string | undefined {
+  const candidates = servers.filter((name) => ability.startsWith(`${name}.`) && ability.length > name.length + 1);
+  return candidates.toSorted((a, b) => b.length - a.length)[0];
 }

@@ -3,16 +3,16 @@
 import type { CallToolResult } from '@modelcontextprotocol/client';
 import { reasonLengthMax } from '../../../core/limits.ts';
 import { AbilityError } from '../ability-error.ts';
-import { plainOutput, textValue } from '../ability-output.ts';
+import { parseTextValue, toPlainOutput } from '../ability-output.ts';
 
 /** The output: structured content, else its texts joined, as JSON where they are; other content as it is. */
-export function toolOutput(name: string, { content, structuredContent, isError }: CallToolResult): unknown {
+export function readToolOutput(name: string, { content, structuredContent, isError }: CallToolResult): unknown {
   const texts = content.flatMap((block) => (block.type === 'text' ? [block.text] : []));
   if (isError === true) {
-    const said = texts.join(' ').replaceAll(/\s+/g, ' ').trim().slice(0, reasonLengthMax);
-    throw new AbilityError(said === '' ? `${name} failed and does not say why` : `${name} failed: ${said}`);
+    const message = texts.join(' ').replaceAll(/\s+/g, ' ').trim().slice(0, reasonLengthMax);
+    throw new AbilityError(message === '' ? `${name} failed and does not say why` : `${name} failed: ${message}`);
   }
-  if (structuredContent !== undefined) return plainOutput(name, structuredContent);
-  if (texts.length < content.length) return plainOutput(name, content);
-  return plainOutput(name, texts.length === 0 ? null : textValue(texts.join('\n')));
+  if (structuredContent !== undefined) return toPlainOutput(name, structuredContent);
+  if (texts.length < content.length) return toPlainOutput(name, content);
+  return toPlainOutput(name, texts.length === 0 ? null : parseTextValue(texts.join('\n')));
 }

@@ -14,10 +14,10 @@ import { mcpStartMs, reasonLengthMax, timerMaxMs } from '../../../core/limits.ts
 import type { AbilityCall } from '../ability.ts';
 import { AbilityError } from '../ability-error.ts';
 import type { Environment } from '../child-process.ts';
-import { boundedFetch, excessOf } from './bounded-fetch.ts';
-import { type McpServerConfig, startable } from './config.ts';
-import { toolOutput } from './result.ts';
-import { processLine } from './stdio-transport.ts';
+import { boundedFetch, excessMessage } from './bounded-fetch.ts';
+import { type McpServerConfig, resolveConfig } from './config.ts';
+import { readToolOutput } from './result.ts';
+import { createProcessTransport } from './stdio-transport.ts';
 
 export interface McpServer {
   /** Starts it if need be, and asks for its tools. */
@@ -27,11 +27,11 @@ export interface McpServer {
 }
 
 /** Where servers are started. */
-export interface McpWorld {
+export interface McpEnvironment {
   readonly cwd: string;
   readonly env: Environment;
   /** Gets the lines that servers write to their stderr. */
-  readonly heard?: ((server: string, line: string) => void) | undefined;
+  readonly onStderr?: ((server: string, line: string) => void) | undefined;
 }
 
 interface Connection {
@@ -41,72 +41,75 @@ interface Connection {
 
 const identity = { name: 'switchgear', version: '1' };
 
-export function mcpServer(name: string, config: McpServerConfig, world: McpWorld): McpServer {
+export function createMcpServer(name: string, config: McpServerConfig, environment: McpEnvironment): McpServer {
   let connecting: Promise<Connection> | undefined;
-  let opened: Opened | undefined;
+  let opened: OpenTransport | undefined;
   let isClosed = false;
 
   /** One connection for all; when it is lost, or cannot be made, the next call makes another. */
-  const connection = (): Promise<Connection> => {
+  const getConnection = (): Promise<Connection> => {
     if (connecting !== undefined) return connecting;
-    const made = connect();
-    connecting = made;
-    made.then(({ client }) => (client.onclose = () => forget(made))).catch(() => forget(made));
-    return made;
+    const pending = connect();
+    connecting = pending;
+    pending.then(({ client }) => (client.onclose = () => forget(pending))).catch(() => forget(pending));
+    return pending;
   };
-  const forget = (gone: Promise<Connection>) => {
-    if (connecting === gone) connecting = undefined;
+  const forget = (lost: Promise<Connection>) => {
+    if (connecting === lost) connecting = undefined;
   };
 
   /** After a request that failed: nothing else says that a line over HTTP is lost. */
-  const letGo = (made: Promise<Connection>, { client, ending }: Connection) => {
+  const dropLost = (pending: Promise<Connection>, { client, ending }: Connection) => {
     if (config.kind === 'process' && ending() === undefined) return;
-    forget(made);
+    forget(pending);
     void client.close().catch(() => {});
   };
 
   /** Begins as older servers want it, and anew as newer ones do if it says that it is one. */
   const connect = async (): Promise<Connection> => {
-    const here = startable(config, world.cwd, world.env);
-    const openHere = () => {
+    const resolved = resolveConfig(config, environment.cwd, environment.env);
+    const openResolved = () => {
       if (isClosed) throw new AbilityError('it was closed');
-      opened = open(name, here, world);
+      opened = openTransport(name, resolved, environment);
       return opened;
     };
     try {
-      return await begin(name, here, openHere(), 'legacy');
+      return await connectClient(name, resolved, openResolved(), 'legacy');
     } catch (error) {
       if (!isTooNew(error)) throw error;
-      return await begin(name, here, openHere(), 'auto');
+      return await connectClient(name, resolved, openResolved(), 'auto');
     }
   };
 
   return {
     async tools() {
-      const made = connection();
-      const at = await made;
+      const pending = getConnection();
+      const connection = await pending;
       try {
-        return (await at.client.listTools(undefined, { timeout: mcpStartMs })).tools.map((tool) => tool.name);
+        return (await connection.client.listTools(undefined, { timeout: mcpStartMs })).tools.map((tool) => tool.name);
       } catch (error) {
-        letGo(made, at);
-        throw told(name, error, `${titleOf(name)} does not say what it can do: ${wordsOf(error)}`);
+        dropLost(pending, connection);
+        throw toAbilityError(name, error, `${formatTitle(name)} does not say what it can do: ${readMessage(error)}`);
       }
     },
     async call(tool, { name: ability, args, signal, attemptKey }) {
-      const made = connection();
-      const at = await unless(signal, made);
+      const pending = getConnection();
+      const connection = await waitUnlessAborted(signal, pending);
       try {
         const _meta = { 'switchgear/attemptKey': attemptKey };
         // How long a step may take is said by its signal alone.
         const options = { signal, timeout: timerMaxMs };
-        return toolOutput(ability, await at.client.callTool({ name: tool, arguments: args, _meta }, options));
+        return readToolOutput(
+          ability,
+          await connection.client.callTool({ name: tool, arguments: args, _meta }, options),
+        );
       } catch (error) {
         signal.throwIfAborted();
-        if (error instanceof AbilityError || error instanceof ProtocolError) throw told(ability, error);
-        letGo(made, at);
-        const how = at.ending();
-        const lost = `${titleOf(name)} ended while it did ${tool}`;
-        throw told(ability, error, how === undefined ? undefined : `${lost} (${how})`);
+        if (error instanceof AbilityError || error instanceof ProtocolError) throw toAbilityError(ability, error);
+        dropLost(pending, connection);
+        const how = connection.ending();
+        const lost = `${formatTitle(name)} ended while it did ${tool}`;
+        throw toAbilityError(ability, error, how === undefined ? undefined : `${lost} (${how})`);
       }
     },
     async close() {
@@ -117,7 +120,7 @@ export function mcpServer(name: string, config: McpServerConfig, world: McpWorld
 }
 
 /** The failure in a sentence that names the ability, with what breakers read of it. */
-function told(ability: string, error: unknown, sentence?: string): AbilityError {
+function toAbilityError(ability: string, error: unknown, sentence?: string): AbilityError {
   if (error instanceof AbilityError) return error;
   const facts =
     error instanceof ProtocolError
@@ -125,50 +128,51 @@ function told(ability: string, error: unknown, sentence?: string): AbilityError 
       : error instanceof SdkHttpError && error.status !== undefined
         ? { status: error.status }
         : { name: 'NetworkError' as const };
-  return new AbilityError(sentence ?? `${ability} failed: ${wordsOf(error)}`, { ...facts, cause: error });
+  return new AbilityError(sentence ?? `${ability} failed: ${readMessage(error)}`, { ...facts, cause: error });
 }
 
-function wordsOf(error: unknown): string {
+function readMessage(error: unknown): string {
   return (error as Error).message.slice(0, reasonLengthMax);
 }
 
 /** Waits for something that others may wait for as well, as long as the caller may. */
-async function unless<T>(signal: AbortSignal, wanted: Promise<T>): Promise<T> {
+async function waitUnlessAborted<T>(signal: AbortSignal, promised: Promise<T>): Promise<T> {
   signal.throwIfAborted();
   const { promise, reject } = Promise.withResolvers<never>();
   const stop = () => reject(signal.reason);
   signal.addEventListener('abort', stop, { once: true });
   try {
-    return await Promise.race([wanted, promise]);
+    return await Promise.race([promised, promise]);
   } finally {
     signal.removeEventListener('abort', stop);
   }
 }
 
-interface Opened {
+interface OpenTransport {
   readonly transport: Transport;
   readonly ending: () => string | undefined;
 }
 
-function open(name: string, config: McpServerConfig, { env, heard }: McpWorld): Opened {
-  if (config.kind === 'process') return processLine(config, env, heard && ((line) => heard(name, line)));
+function openTransport(name: string, config: McpServerConfig, { env, onStderr }: McpEnvironment): OpenTransport {
+  if (config.kind === 'process')
+    return createProcessTransport(config, env, onStderr && ((line) => onStderr(name, line)));
   // The address is not shown: it may hold a key that stood for a variable.
   if (!URL.canParse(config.url) || !/^https?:/i.test(config.url))
     throw new AbilityError(`mcpServers.${name}.url is no address that begins with https:// or http://`);
   const Line = config.kind === 'sse' ? SSEClientTransport : StreamableHTTPClientTransport;
   let excess: string | undefined;
   const fetch = boundedFetch(() => {
-    excess = excessOf;
+    excess = excessMessage;
     void transport.close(); // Whoever waits for an answer hears of it now.
   });
   const transport: Transport = new Line(new URL(config.url), { requestInit: { headers: config.headers }, fetch });
   return { transport, ending: () => excess };
 }
 
-async function begin(
+async function connectClient(
   name: string,
   config: McpServerConfig,
-  { transport, ending }: Opened,
+  { transport, ending }: OpenTransport,
   mode: 'legacy' | 'auto',
 ): Promise<Connection> {
   const client = new Client(identity, { versionNegotiation: { mode } });
@@ -178,7 +182,9 @@ async function begin(
   } catch (error) {
     const how = ending(); // Before it is ended by us.
     await transport.close().catch(() => {});
-    throw mode === 'legacy' && isTooNew(error) ? error : told(name, error, notStarted(name, config, error, how));
+    throw mode === 'legacy' && isTooNew(error)
+      ? error
+      : toAbilityError(name, error, explainStartFailure(name, config, error, how));
   }
 }
 
@@ -186,14 +192,14 @@ function isTooNew(error: unknown): boolean {
   return error instanceof ProtocolError && error.code === ProtocolErrorCode.UnsupportedProtocolVersion;
 }
 
-function notStarted(name: string, config: McpServerConfig, error: unknown, how: string | undefined): string {
+function explainStartFailure(name: string, config: McpServerConfig, error: unknown, how: string | undefined): string {
   const { code } = error as { readonly code?: unknown };
   if (config.kind === 'process' && code === 'ENOENT')
-    return `${titleOf(name)} cannot be started: there is no ${config.command}, or no folder ${config.cwd}`;
-  if (code === SdkErrorCode.RequestTimeout) return `${titleOf(name)} did not answer within ${mcpStartMs / 1000} s`;
-  return `${titleOf(name)} did not start: ${how ?? wordsOf(error)}`;
+    return `${formatTitle(name)} cannot be started: there is no ${config.command}, or no folder ${config.cwd}`;
+  if (code === SdkErrorCode.RequestTimeout) return `${formatTitle(name)} did not answer within ${mcpStartMs / 1000} s`;
+  return `${formatTitle(name)} did not start: ${how ?? readMessage(error)}`;
 }
 
-function titleOf(name: string): string {
+function formatTitle(name: string): string {
   return `the MCP server ${JSON.stringify(name)}`;
 }

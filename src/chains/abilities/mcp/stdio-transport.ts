@@ -4,12 +4,12 @@ import { spawn } from 'node:child_process';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type JSONRPCMessage, ReadBuffer, serializeMessage, type Transport } from '@modelcontextprotocol/client';
 import { mcpMessageBytesMax, mcpStopMs } from '../../../core/limits.ts';
-import { cleanEnvironment, type Environment, endGroup, endWithUs, lastWords } from '../child-process.ts';
-import { excessOf } from './bounded-fetch.ts';
+import { cleanEnvironment, type Environment, endOnExit, signalGroup, trackEnding } from '../child-process.ts';
+import { excessMessage } from './bounded-fetch.ts';
 import type { McpServerConfig } from './config.ts';
 
 /** A line that can say how its process ended. */
-export interface ProcessLine {
+export interface ProcessTransport {
   readonly transport: Transport;
   /** Absent while it runs, or where it never did. */
   ending(): string | undefined;
@@ -18,33 +18,37 @@ export interface ProcessLine {
 type ProcessConfig = Extract<McpServerConfig, { readonly kind: 'process' }>;
 
 /** A process that is started with the first message; `heard` gets the lines of its stderr. */
-export function processLine(config: ProcessConfig, env: Environment, heard?: (line: string) => void): ProcessLine {
+export function createProcessTransport(
+  config: ProcessConfig,
+  env: Environment,
+  onStderr?: (line: string) => void,
+): ProcessTransport {
   const { command, args, cwd } = config;
   const buffer = new ReadBuffer({ maxBufferSize: mcpMessageBytesMax });
   let child: ReturnType<typeof start> | undefined;
-  let words: (() => string) | undefined;
-  let isOver = false;
+  let describeEnding: (() => string) | undefined;
+  let hasExited = false;
   let excess: string | undefined;
-  const over = Promise.withResolvers<void>();
+  const exited = Promise.withResolvers<void>();
 
   const start = () =>
     spawn(command, args, { cwd, env: cleanEnvironment(env, config.env), stdio: 'pipe', detached: true });
 
-  const read = (chunk: Buffer) => {
+  const readChunk = (chunk: Buffer) => {
     try {
       buffer.append(chunk);
     } catch (error) {
       transport.onerror?.(error as Error);
-      excess = excessOf;
+      excess = excessMessage;
       child?.stdout.destroy(); // Whatever else it has to say is not heard.
       void transport.close();
       return;
     }
-    for (let message = next(); message !== null; message = next()) transport.onmessage?.(message);
+    for (let message = readNext(); message !== null; message = readNext()) transport.onmessage?.(message);
   };
 
   /** The next message; a line that is none is told, and passed over. */
-  const next = (): JSONRPCMessage | null => {
+  const readNext = (): JSONRPCMessage | null => {
     for (;;) {
       try {
         return buffer.readMessage();
@@ -58,38 +62,38 @@ export function processLine(config: ProcessConfig, env: Environment, heard?: (li
     start: () =>
       new Promise<void>((resolve, reject) => {
         child = start();
-        endWithUs(child);
-        words = lastWords(child, heard);
+        endOnExit(child);
+        describeEnding = trackEnding(child, onStderr);
         child.once('spawn', resolve).once('error', reject);
         // What it said last is still on its way when it ends, and somebody else may hold the line open.
         const ended = Promise.withResolvers<void>();
         child.once('close', ended.resolve);
         child.once('exit', async () => {
           await Promise.race([ended.promise, sleep(mcpStopMs, undefined, { ref: false })]);
-          isOver = true;
-          over.resolve();
+          hasExited = true;
+          exited.resolve();
           transport.onclose?.();
         });
-        child.stdout.on('data', read);
+        child.stdout.on('data', readChunk);
         // A process that goes away while it is written to says so by its exit.
         child.stdin.on('error', () => {});
       }),
     send: (message) =>
       new Promise<void>((resolve, reject) => {
-        if (child === undefined || isOver) reject(new Error('the process has ended'));
+        if (child === undefined || hasExited) reject(new Error('the process has ended'));
         else if (child.stdin.write(serializeMessage(message))) resolve();
         else child.stdin.once('drain', resolve);
       }),
     async close() {
-      if (child?.pid === undefined || isOver) return;
+      if (child?.pid === undefined || hasExited) return;
       child.stdin.end();
       for (const signal of ['SIGTERM', 'SIGKILL'] as const) {
-        await Promise.race([over.promise, sleep(mcpStopMs, undefined, { ref: false })]);
-        if (isOver) return;
-        endGroup(child, signal);
+        await Promise.race([exited.promise, sleep(mcpStopMs, undefined, { ref: false })]);
+        if (hasExited) return;
+        signalGroup(child, signal);
       }
-      await over.promise;
+      await exited.promise;
     },
   };
-  return { transport, ending: () => (isOver ? (excess ?? words?.()) : undefined) };
+  return { transport, ending: () => (hasExited ? (excess ?? describeEnding?.()) : undefined) };
 }
