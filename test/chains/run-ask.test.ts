@@ -2,8 +2,8 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { answerQuestion } from '../../src/chains/run/approval/answer-card.ts';
-import { dropStanding, listStanding } from '../../src/chains/run/approval/standing-approvals.ts';
+import { answerStoredCard } from '../../src/chains/run/approval/answer-card.ts';
+import { dropStandingApproval, listStandingApprovals } from '../../src/chains/run/approval/standing-approvals.ts';
 import { type ChainsOptions, createChains, type RunOptions } from '../../src/chains/run/chains.ts';
 import type { RunEvent } from '../../src/chains/run/state/run-event.ts';
 import { memoryStore } from '../../src/stores/memory.ts';
@@ -103,8 +103,10 @@ test('a yes for good covers later runs of the chain until it is dropped, and nev
   assert.equal(ann.cards.length, 2, 'the rule was changed');
   await chains.run(chain('one', 'other'));
   assert.equal(ann.cards.length, 3, 'another chain');
-  const [last] = (await listStanding(store)).filter(({ rules }) => rules[0] === 'chain:plan|ability:one|confirm');
-  await dropStanding(store, last!, 'bob');
+  const [last] = (await listStandingApprovals(store)).filter(
+    ({ rules }) => rules[0] === 'chain:plan|ability:one|confirm',
+  );
+  await dropStandingApproval(store, last!, 'bob');
   await chains.run(chain('one'));
   assert.equal(ann.cards.length, 4);
 });
@@ -143,7 +145,7 @@ test('a text that a parameter brought into a rule is in no entry and no card, un
     assert.equal(run.end?.message, 's3cret is not for telling', 'who runs it is told');
     assert.match(ann.cards.at(-1)?.evidence.join() ?? '', /s3cret up to 40/, 'who is asked is told');
     kept.push(JSON.stringify([...store.tail(0)]), JSON.stringify([...store.cards()]));
-    kept.push(JSON.stringify(await listStanding(store)));
+    kept.push(JSON.stringify(await listStandingApprovals(store)));
     for (const text of kept) assert.equal(text.includes('s3cret'), content === 'full', text);
     assert.match(kept[1]!, content === 'full' ? /pay with s3cret up to 40/ : /pay with \{\{key\}\} up to 40/);
     const again = person({ approved: true });
@@ -205,8 +207,8 @@ test('an answer in the store counts while the approver is still silent, and the 
   const running = chains.run(asking);
   await promisesSettled();
   const [card] = store.cards();
-  assert.equal((await answerQuestion(store, card!.id, 'decline', 'bob')).status, 'taken');
-  assert.equal((await answerQuestion(store, card!.id, 'approve', 'eve')).status, 'late');
+  assert.equal((await answerStoredCard(store, card!.id, 'decline', 'bob')).status, 'taken');
+  assert.equal((await answerStoredCard(store, card!.id, 'approve', 'eve')).status, 'late');
   await clock.elapse(1_000);
   const run = await running;
   assert.equal(run.end?.code, 'rule_declined');
@@ -279,7 +281,7 @@ for (const [name, make] of Object.entries(kinds)) {
     await life(async (_, store) => {
       const cards = (await store.shared.read('card/', 10)).map(({ key }) => key);
       assert.deepEqual(cards, [`card/${run.card}`], 'one question, one card');
-      assert.equal((await answerQuestion(store, run.card!, 'approve', 'bob')).status, 'taken');
+      assert.equal((await answerStoredCard(store, run.card!, 'approve', 'bob')).status, 'taken');
     });
     const done = await life((chains) => chains.resume('r'));
     assert.equal(done.status, 'done');
@@ -290,7 +292,7 @@ for (const [name, make] of Object.entries(kinds)) {
   test(`${name}: a no that came meanwhile aborts`, async () => {
     const { life, abilities } = restarts();
     const { card } = await life((chains) => chains.run(asking, {}, parked));
-    await life((_, store) => answerQuestion(store, card!, 'decline', 'bob'));
+    await life((_, store) => answerStoredCard(store, card!, 'decline', 'bob'));
     const run = await life((chains) => chains.resume('r'));
     assert.equal(run.end?.code, 'rule_declined');
     assert.deepEqual(abilities.ran, ['first']);
@@ -301,7 +303,9 @@ for (const [name, make] of Object.entries(kinds)) {
     const policy = { approval: { timeout_secs: 0.05 } };
     const { card } = await life((chains) => chains.run(asking, {}, parked), { policy });
     await new Promise((resolve) => setTimeout(resolve, 60));
-    await life(async (_, store) => assert.equal((await answerQuestion(store, card!, 'approve', 'bob')).status, 'late'));
+    await life(async (_, store) =>
+      assert.equal((await answerStoredCard(store, card!, 'approve', 'bob')).status, 'late'),
+    );
     const run = await life((chains) => chains.resume('r'), { policy, approver: person() });
     assert.equal(run.end?.code, 'rule_unanswered');
     assert.deepEqual(abilities.ran, ['first']);
@@ -318,13 +322,13 @@ for (const [name, make] of Object.entries(kinds)) {
             open = (await store.shared.read('card/', 10)).map(({ key }) => key.slice(5))[0];
             await promisesSettled();
           }
-          await answerQuestion(store, open, 'approve_always', 'bob');
+          await answerStoredCard(store, open, 'approve_always', 'bob');
           return running;
         }),
       { approver: person() },
     );
     assert.equal(run.status, 'done');
-    const standing = await life((_, store) => listStanding(store));
+    const standing = await life((_, store) => listStandingApprovals(store));
     assert.deepEqual(
       standing.map(({ chain, rules, by }) => ({ chain, rules, by })),
       [{ chain: 'plan', rules: ['chain:plan|ability:pay|confirm'], by: 'bob' }],
@@ -340,7 +344,7 @@ for (const [name, make] of Object.entries(kinds)) {
     const one = await life((chains) => chains.run(chain, { whom: 'ann' }, { ...parked, id: 'one' }));
     const two = await life((chains) => chains.run(chain, { whom: 'bob' }, { ...parked, id: 'two' }));
     assert.notEqual(one.card, two.card);
-    await life((_, store) => answerQuestion(store, one.card!, 'approve', 'bob'));
+    await life((_, store) => answerStoredCard(store, one.card!, 'approve', 'bob'));
     assert.equal((await life((chains) => chains.resume('two', { wait: false }))).status, 'waiting');
   });
 }

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import type { AbilityCall } from '../../src/chains/abilities/ability.ts';
-import { answerQuestion } from '../../src/chains/run/approval/answer-card.ts';
+import { answerStoredCard } from '../../src/chains/run/approval/answer-card.ts';
 import { type ChainsOptions, createChains } from '../../src/chains/run/chains.ts';
 import type { RunEvent } from '../../src/chains/run/state/run-event.ts';
 import { type Orders, ordersCell } from '../../src/coordination/operator-orders.ts';
@@ -181,7 +181,7 @@ test('a run that is gone on with has what is left of its budget, not a new one',
     {},
     { id: 'r', wait: false },
   );
-  await answerQuestion(store, card!, 'approve', 'ann');
+  await answerStoredCard(store, card!, 'approve', 'ann');
   const run = await chains.resume('r');
   assert.equal(run.end?.code, 'tool_call_limit');
   assert.deepEqual(abilities.ran, ['one', 'pay']);

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { answerQuestion } from '../../src/chains/run/approval/answer-card.ts';
+import { answerStoredCard } from '../../src/chains/run/approval/answer-card.ts';
 import { sqliteStore } from '../../src/stores/sqlite/index.ts';
 import { bash, type HookSession, newSession } from './session.ts';
 
@@ -21,7 +21,7 @@ const atTerminal = { CLAUDE_CODE_SESSION_ATTENDED: '1', CLAUDE_CODE_ENTRYPOINT: 
 async function answerCards(made: HookSession, answer: 'approve' | 'decline'): Promise<void> {
   const store = sqliteStore({ path: made.store.slice('sqlite:'.length) });
   for (const { id, state } of store.cards()) {
-    if (state === 'open') assert.equal((await answerQuestion(store, id, answer, 'ann')).status, 'taken');
+    if (state === 'open') assert.equal((await answerStoredCard(store, id, answer, 'ann')).status, 'taken');
   }
   store.close();
 }

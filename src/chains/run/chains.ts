@@ -14,7 +14,7 @@ import { memoryStore } from '../../stores/memory.ts';
 import type { AbilitySource } from '../abilities/ability.ts';
 import type { Chain } from '../file/chain.ts';
 import { readParams } from '../file/params.ts';
-import { expire } from './approval/answer-card.ts';
+import { expireCard } from './approval/answer-card.ts';
 import { findAbilities } from './find-abilities.ts';
 import { isGone, newOwner } from './ownership.ts';
 import { buildChainRules, continueRun, type Runner } from './runner.ts';
@@ -157,7 +157,7 @@ export function createChains(options: ChainsOptions): Chains {
       const notes = [{ type: 'run-cancelled', run: id, chain: known.chain.id, by } as const];
       const move = { type: 'cancelled', wallMs: clock.wallMs(), end } as const;
       const run = taken(await keepMove(store, known, move, { notes }), id);
-      if (known.card !== undefined) await expire(store, known.card); // Nobody is to answer what nobody asks any more.
+      if (known.card !== undefined) await expireCard(store, known.card); // Nobody is to answer what nobody asks any more.
       return run;
     },
     async close() {

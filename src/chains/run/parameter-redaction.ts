@@ -12,56 +12,58 @@ import type { Chain, ParamValues } from '../file/chain.ts';
 import { chainRules } from '../file/chain-rules.ts';
 
 /** Takes texts of parameters out of an entry or a card. */
-export type Veil = <T>(kept: T) => T;
+export type Redactor = <T>(value: T) => T;
 
 /** What is said of a rule as it was filled, and as it is written. */
-type Pair = readonly [from: string, to: string];
+type Replacement = readonly [from: string, to: string];
 
-interface Said {
-  readonly ids: readonly Pair[];
-  readonly words: readonly Pair[];
+interface Replacements {
+  readonly ids: readonly Replacement[];
+  readonly phrases: readonly Replacement[];
 }
 
 /** Where entries and cards name rules, and where they speak in their words. */
-const naming = new Set(['line', 'rule', 'rules']);
-const speaking = new Set(['evidence', 'message', 'reason', 'seen']);
+const ruleFields = new Set(['line', 'rule', 'rules']);
+const textFields = new Set(['evidence', 'message', 'reason', 'seen']);
 
 /** The veil of a run. Numbers are no secrets: a limit is what a person wants to see. */
-export function veilOf(chain: Pick<Chain, 'id' | 'rules'>, params: ParamValues): Veil {
-  return replacing(saidIn(chain, params));
+export function createParamRedactor(chain: Pick<Chain, 'id' | 'rules'>, params: ParamValues): Redactor {
+  return createRedactor(collectReplacements(chain, params));
 }
 
 /** Lifts the veil for a person who may look at the run, and so at its parameters. */
-export function unveilOf(chain: Pick<Chain, 'id' | 'rules'>, params: ParamValues): Veil {
-  const { ids, words } = saidIn(chain, params);
-  const turned = (pairs: readonly Pair[]) => pairs.map(([filled, written]): Pair => [written, filled]);
-  return replacing({ ids: turned(ids), words: turned(words) });
+export function createParamRestorer(chain: Pick<Chain, 'id' | 'rules'>, params: ParamValues): Redactor {
+  const { ids, phrases } = collectReplacements(chain, params);
+  const reverse = (pairs: readonly Replacement[]) => pairs.map(([filled, written]): Replacement => [written, filled]);
+  return createRedactor({ ids: reverse(ids), phrases: reverse(phrases) });
 }
 
-function saidIn(chain: Pick<Chain, 'id' | 'rules'>, params: ParamValues): Said {
+function collectReplacements(chain: Pick<Chain, 'id' | 'rules'>, params: ParamValues): Replacements {
   const texts = Object.entries(params).filter(
     ([, value]) => typeof value === 'string' && numberOf(value) === undefined,
   );
   const named = { ...params, ...Object.fromEntries(texts.map(([name]) => [name, `{{${name}}}`])) };
-  const both = chain.rules.flatMap((text) => {
-    const filled = ruleIn(chain.id, text, params);
+  const rulePairs = chain.rules.flatMap((text) => {
+    const filled = tryReadRule(chain.id, text, params);
     // A window can only stand for itself: then the words alone are as they are written.
     const written =
-      ruleIn(chain.id, text, named) ??
-      (filled && ruleIn(chain.id, { ...text, condition: printCondition(filled.condition) }, named));
+      tryReadRule(chain.id, text, named) ??
+      (filled && tryReadRule(chain.id, { ...text, condition: printCondition(filled.condition) }, named));
     return filled === undefined || written === undefined ? [] : [[filled, written] as const];
   });
-  const pairs = (of: (rule: Rule) => string) =>
-    both.map(([filled, written]): Pair => [of(filled), of(written)]).filter(([from, to]) => from !== to && from !== '');
-  const seen = ({ condition }: Rule) => (condition.kind === 'output' ? seenInOutput(condition) : '');
-  const words = [...pairs(({ reason = '' }) => reason), ...pairs(seen)];
+  const pairs = (select: (rule: Rule) => string) =>
+    rulePairs
+      .map(([filled, written]): Replacement => [select(filled), select(written)])
+      .filter(([from, to]) => from !== to && from !== '');
+  const describeSeen = ({ condition }: Rule) => (condition.kind === 'output' ? seenInOutput(condition) : '');
+  const phrases = [...pairs(({ reason = '' }) => reason), ...pairs(describeSeen)];
   return {
     ids: pairs(({ id }) => id),
-    words: words.toSorted(([one], [other]) => other.length - one.length),
+    phrases: phrases.toSorted(([a], [b]) => b.length - a.length),
   };
 }
 
-function ruleIn(id: string, rule: RuleText, params: ParamValues): Rule | undefined {
+function tryReadRule(id: string, rule: RuleText, params: ParamValues): Rule | undefined {
   try {
     return ruleOf(chainRules({ id, rules: [rule] }, params)[0]!).rule;
   } catch {
@@ -69,20 +71,20 @@ function ruleIn(id: string, rule: RuleText, params: ParamValues): Rule | undefin
   }
 }
 
-function replacing({ ids, words }: Said): Veil {
-  if (ids.length === 0 && words.length === 0) return (kept) => kept;
+function createRedactor({ ids, phrases }: Replacements): Redactor {
+  if (ids.length === 0 && phrases.length === 0) return (value) => value;
   const names = new Map(ids);
   const named = (text: string) => names.get(text) ?? text;
-  const spoken = (text: string) => words.reduce((said, [from, to]) => said.replaceAll(from, () => to), text);
-  const look = <T>(value: T, key: string): T => {
+  const replaceText = (text: string) => phrases.reduce((result, [from, to]) => result.replaceAll(from, () => to), text);
+  const replaceIn = <T>(value: T, key: string): T => {
     if (typeof value === 'string')
-      return (naming.has(key) ? named(value) : speaking.has(key) ? spoken(value) : value) as T;
+      return (ruleFields.has(key) ? named(value) : textFields.has(key) ? replaceText(value) : value) as T;
     if (typeof value !== 'object' || value === null) return value;
-    if (Array.isArray(value)) return value.map((each) => look(each, key)) as T;
-    const parts = Object.entries(value).map(([name, part]) => [name, look(part, name)]);
+    if (Array.isArray(value)) return value.map((each) => replaceIn(each, key)) as T;
+    const parts = Object.entries(value).map(([name, part]) => [name, replaceIn(part, name)]);
     const { rule, limit } = value as { readonly rule?: unknown; readonly limit?: unknown };
     const isIn = typeof limit === 'string' && names.has(String(rule)); // What it looks for is a part of the rule.
     return { ...Object.fromEntries(parts), ...(isIn && { limit: '…' }) } as T;
   };
-  return (kept) => look(kept, '');
+  return (value) => replaceIn(value, '');
 }

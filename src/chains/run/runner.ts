@@ -12,9 +12,9 @@ import type { Store } from '../../ports/store.ts';
 import type { Ability } from '../abilities/ability.ts';
 import type { Chain, ParamValues } from '../file/chain.ts';
 import { chainRules } from '../file/chain-rules.ts';
-import { expire } from './approval/answer-card.ts';
-import { askInStore } from './approval/ask.ts';
-import { veilOf } from './parameter-redaction.ts';
+import { expireCard } from './approval/answer-card.ts';
+import { createRunApproval } from './approval/ask.ts';
+import { createParamRedactor } from './parameter-redaction.ts';
 import { keepLease } from './run-lease.ts';
 import { runStep } from './run-step.ts';
 import { admitRun, checkEnd } from './start-and-end-checks.ts';
@@ -83,7 +83,7 @@ export async function continueRun(runner: Runner, start: RunState, continuation:
     onRefusal: 'return',
   });
   const own = buildChainRules(chain, params, modelRules);
-  const gate = chainGate(gear, own, askInStore(active), veilOf(chain, params));
+  const gate = chainGate(gear, own, createRunApproval(active), createParamRedactor(chain, params));
   for (const { rule, reason } of gate.rejected) {
     writeEntry(gate.runtime, { type: 'rule-rejected', line: rule.id, reason });
   }
@@ -106,7 +106,7 @@ export async function continueRun(runner: Runner, start: RunState, continuation:
       rejection === undefined ? await runSteps(context) : stopForRejectedRule(rejection),
     );
     // Whoever cancelled it knows; a card would wait for somebody to do something about it.
-    if (active.signal.aborted) for (const card of halts) await expire(store, card);
+    if (active.signal.aborted) for (const card of halts) await expireCard(store, card);
     return run;
   } finally {
     stopLease();

@@ -1,7 +1,7 @@
 /** `switchgear inbox retry|narrow|pause|dismiss`: what a person wants of a run that was halted, paused or lost. */
 
 import { userName } from '../../approvers/user-name.ts';
-import { answerQuestion } from '../../chains/run/approval/answer-card.ts';
+import { answerStoredCard } from '../../chains/run/approval/answer-card.ts';
 import type { Card, CardAction } from '../../core/card.ts';
 import { SwitchgearError } from '../../core/error.ts';
 import { reasonLengthMax } from '../../core/limits.ts';
@@ -95,7 +95,7 @@ async function answer(
   address: StoreAddress,
 ): Promise<Card | undefined> {
   const id = sanitizeText(card.id);
-  const { status, card: turned } = await answerQuestion(store, card.id, action, by);
+  const { status, card: turned } = await answerStoredCard(store, card.id, action, by);
   if (status === 'taken') return turned;
   if (status === 'unavailable') throw storeWriteError(address, 'it is away');
   const { answer: before, by: who = 'somebody', actions = [] } = turned ?? {};

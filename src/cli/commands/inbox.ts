@@ -1,10 +1,14 @@
 /** `switchgear inbox`: who waits for an answer and what was halted, and how one says yes or no. */
 
 import { userName } from '../../approvers/user-name.ts';
-import { answerQuestion, argsLine } from '../../chains/run/approval/answer-card.ts';
-import { dropStanding, listStanding, type Standing } from '../../chains/run/approval/standing-approvals.ts';
+import { answerStoredCard, formatArgs } from '../../chains/run/approval/answer-card.ts';
+import {
+  dropStandingApproval,
+  listStandingApprovals,
+  type StandingApproval,
+} from '../../chains/run/approval/standing-approvals.ts';
 import { isGone } from '../../chains/run/ownership.ts';
-import { unveilOf } from '../../chains/run/parameter-redaction.ts';
+import { createParamRestorer } from '../../chains/run/parameter-redaction.ts';
 import type { RunState } from '../../chains/run/state/run-state.ts';
 import { argsOf } from '../../chains/run/storage/run-outputs.ts';
 import { loadRun } from '../../chains/run/storage/runs.ts';
@@ -105,7 +109,7 @@ async function show(
     return exitCodes.ok;
   }
   const { card, run } = await lookAt(store, kept);
-  const line = run && argsLine(await argsOf(store, run, card.step?.id ?? ''));
+  const line = run && formatArgs(await argsOf(store, run, card.step?.id ?? ''));
   const atMs = store.clock.nowMs();
   const rows = [
     ['card', card.id],
@@ -124,7 +128,7 @@ async function show(
 /** A card as a person may see it who sees the run: the card does not hold what its rules were filled with. */
 async function lookAt(store: CrossProcessStore, card: Card): Promise<{ readonly card: Card; readonly run?: RunState }> {
   const run = card.step && (await loadRun(store, card.step.run).catch((): undefined => undefined));
-  return run === undefined ? { card } : { card: unveilOf(run.chain, run.params)(card), run };
+  return run === undefined ? { card } : { card: createParamRestorer(run.chain, run.params)(card), run };
 }
 
 function approve(
@@ -161,7 +165,7 @@ async function say(
   const by = (values.get('--by') ?? userName()).slice(0, reasonLengthMax);
   const against = objection(card, answer, atMs);
   if (against !== undefined) throw new SwitchgearError('not_answered', against);
-  const { status, card: turned } = await answerQuestion(store, card.id, answer, by);
+  const { status, card: turned } = await answerStoredCard(store, card.id, answer, by);
   if (status === 'unavailable') throw storeWriteError(address, 'it is away');
   if (status !== 'taken' || turned === undefined) {
     const late = turned && objection(turned, answer, store.clock.nowMs());
@@ -210,11 +214,11 @@ async function standing(
   { values, switches }: ParsedArgs,
   terminal: Terminal,
 ): Promise<number> {
-  const all = await listStanding(store);
+  const all = await listStandingApprovals(store);
   const wanted = values.get('--drop');
   if (wanted !== undefined) {
     const one = oneOf(all, wanted, 'standing approval');
-    await dropStanding(store, one, (values.get('--by') ?? userName()).slice(0, reasonLengthMax));
+    await dropStandingApproval(store, one, (values.get('--by') ?? userName()).slice(0, reasonLengthMax));
     await store.shared.settled();
     terminal.out(
       switches.has('--json')
@@ -227,7 +231,7 @@ async function standing(
   return exitCodes.ok;
 }
 
-function standingRow({ id, chain, rules, by, givenWallMs }: Standing) {
+function standingRow({ id, chain, rules, by, givenWallMs }: StandingApproval) {
   return [
     { text: id },
     { text: chain },

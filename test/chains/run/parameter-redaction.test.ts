@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { unveilOf, veilOf } from '../../../src/chains/run/parameter-redaction.ts';
+import { createParamRedactor, createParamRestorer } from '../../../src/chains/run/parameter-redaction.ts';
 import type { RuleText } from '../../../src/core/settings.ts';
 
 const rule = (condition: string, reason?: string): RuleText => ({
@@ -12,7 +12,7 @@ const rule = (condition: string, reason?: string): RuleText => ({
 const chain = (...rules: readonly RuleText[]) => ({ id: 'c', rules });
 
 test('a text is taken out of the names and words of rules; numbers and switches stay', () => {
-  const veil = veilOf(chain(rule('output:page|contains:{{key}}', '{{key}} up to {{most}}, {{fast}}')), {
+  const veil = createParamRedactor(chain(rule('output:page|contains:{{key}}', '{{key}} up to {{most}}, {{fast}}')), {
     key: 's3cret',
     most: 40,
     fast: true,
@@ -32,14 +32,17 @@ test('a text is taken out of the names and words of rules; numbers and switches 
 });
 
 test('a window stands for itself, and the words beside it are veiled all the same', () => {
-  const veil = veilOf(chain(rule('frequency>3/{{window}}', 'not for {{who}}')), { window: '1h', who: 'ann' });
+  const veil = createParamRedactor(chain(rule('frequency>3/{{window}}', 'not for {{who}}')), {
+    window: '1h',
+    who: 'ann',
+  });
   const kept = { reason: 'not for ann', rules: ['chain:c|frequency>3/1h|confirm'] };
   assert.deepEqual(veil(kept), { reason: 'not for {{who}}', rules: kept.rules });
 });
 
 test('a text of one letter, or of nothing, leaves everything else as it is', () => {
   for (const x of ['a', ' ']) {
-    const veil = veilOf(chain(rule('ability:pay', '{{x}}')), { x });
+    const veil = createParamRedactor(chain(rule('ability:pay', '{{x}}')), { x });
     const kept = { type: 'card-changed', code: 'a', rules: ['chain:c|ability:pay|confirm'], message: 'b' };
     assert.deepEqual(veil(kept), kept);
   }
@@ -51,6 +54,6 @@ test('who may see the run sees the card as it was', () => {
     evidence: ['x', 'is s3cret there?'],
     step: { rules: ['chain:c|output:page|contains:s3cret|confirm'] },
   };
-  assert.notDeepEqual(veilOf(...from)(card), card);
-  assert.deepEqual(unveilOf(...from)(veilOf(...from)(card)), card);
+  assert.notDeepEqual(createParamRedactor(...from)(card), card);
+  assert.deepEqual(createParamRestorer(...from)(createParamRedactor(...from)(card)), card);
 });

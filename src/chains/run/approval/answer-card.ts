@@ -6,13 +6,18 @@ import type { Store } from '../../../ports/store.ts';
 import { change } from '../storage/values.ts';
 
 /** How an answer was taken: `late` where somebody was faster, its time is over, or it was not offered. */
-export interface Answered {
+export interface AnswerResult {
   readonly status: 'taken' | 'late' | 'unavailable' | 'unknown';
   readonly card?: Card;
 }
 
 /** Answers a card in the store, for whoever waits for it in any process. */
-export async function answerQuestion(store: Store, id: string, answer: CardAction, by: string): Promise<Answered> {
+export async function answerStoredCard(
+  store: Store,
+  id: string,
+  answer: CardAction,
+  by: string,
+): Promise<AnswerResult> {
   const atMs = store.clock.nowMs();
   let before: Card | undefined;
   let card: Card | undefined;
@@ -21,12 +26,12 @@ export async function answerQuestion(store: Store, id: string, answer: CardActio
     card = stored && changeCard(stored, { type: 'card-answered', atMs, answer, by });
     return card;
   };
-  const known = store.card(id);
-  const shown = known && changeCard(known, { type: 'card-answered', atMs, answer, by });
+  const current = store.card(id);
+  const answeredCard = current && changeCard(current, { type: 'card-answered', atMs, answer, by });
   const notes =
-    shown === undefined
+    answeredCard === undefined
       ? []
-      : [{ body: { type: 'card-changed', card: shown } as const, place: { task: shown.task }, atMs }];
+      : [{ body: { type: 'card-changed', card: answeredCard } as const, place: { task: answeredCard.task }, atMs }];
   const changed = await change(store, { card: { id, step }, notes });
   if (changed.status === 'unavailable') return { status: 'unavailable' };
   if (card === undefined) return { status: 'unknown' };
@@ -34,7 +39,7 @@ export async function answerQuestion(store: Store, id: string, answer: CardActio
 }
 
 /** The arguments as a person is shown them: nobody can say yes to what they do not see. Undefined for none. */
-export function argsLine(args: unknown): string | undefined {
+export function formatArgs(args: unknown): string | undefined {
   const text = JSON.stringify(args) ?? '{}';
   if (text === '{}') return undefined;
   const rest = text.length - askedArgsMax;
@@ -42,14 +47,14 @@ export function argsLine(args: unknown): string | undefined {
 }
 
 /** Closes a question that nobody will answer any more. */
-export async function expire(store: Store, id: string): Promise<void> {
+export async function expireCard(store: Store, id: string): Promise<void> {
   const step = (stored: Card | undefined) =>
     stored?.state === 'open' ? ({ ...stored, state: 'expired' } as const) : stored;
-  const known = store.card(id);
-  if (known?.state !== 'open') return;
-  const body = { type: 'card-changed', card: { ...known, state: 'expired' } } as const;
+  const current = store.card(id);
+  if (current?.state !== 'open') return;
+  const body = { type: 'card-changed', card: { ...current, state: 'expired' } } as const;
   await change(store, {
     card: { id, step },
-    notes: [{ body, place: { task: known.task }, atMs: store.clock.nowMs() }],
+    notes: [{ body, place: { task: current.task }, atMs: store.clock.nowMs() }],
   });
 }

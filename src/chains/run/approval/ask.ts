@@ -16,77 +16,78 @@ import { wait } from '../../../platform/system-clock.ts';
 import type { Answer } from '../../../ports/approver.ts';
 import { sameRules } from '../state/transitions.ts';
 import { type ActiveRun, writeTransition } from '../storage/run-context.ts';
-import { answerQuestion, expire } from './answer-card.ts';
-import { cardId, openQuestion } from './question-card.ts';
-import { findStanding, giveStanding } from './standing-approvals.ts';
+import { answerStoredCard, expireCard } from './answer-card.ts';
+import { findOrCreateQuestionCard, questionCardId } from './question-card.ts';
+import { addStandingApproval, findStandingApproval } from './standing-approvals.ts';
 
 /** How a run asks: who approved it comes back, or the word against it. */
-export function askInStore(active: ActiveRun): typeof askPerson {
+export function createRunApproval(active: ActiveRun): typeof askPerson {
   return async (runtime, site, stop) => {
-    const no = (code: 'rule_declined' | 'rule_unanswered', more = ''): Stop => {
+    const deny = (code: 'rule_declined' | 'rule_unanswered', more = ''): Stop => {
       return { ...stop, kind: 'deny', code, reason: [stop.reason, more].filter(Boolean).join('; ') };
     };
     const rules = [...(stop.rules ?? [])].sort();
-    const found = await approvalOf(active, rules);
-    if (found !== undefined) {
-      active.emit({ type: 'approval-found', run: active.run.id, step: active.subject.step, ...found });
-      return approvedBy(active, found.by);
+    const approval = await findApproval(active, rules);
+    if (approval !== undefined) {
+      active.emit({ type: 'approval-found', run: active.run.id, step: active.subject.step, ...approval });
+      return recordApprover(active, approval.by);
     }
-    const isAnswered = active.store.card(cardId(active, rules))?.state === 'answered';
-    if (!isAnswered && !isThere(active)) return no('rule_unanswered', 'there is nobody to ask');
-    const card = await openQuestion(active, runtime, site, stop, rules);
-    if (card === undefined) return no('rule_unanswered', 'the question could not be kept');
-    if (card.state === 'open') active.emit(asked(active, card));
+    const isAnswered = active.store.card(questionCardId(active, rules))?.state === 'answered';
+    if (!isAnswered && !canAsk(active)) return deny('rule_unanswered', 'there is nobody to ask');
+    const card = await findOrCreateQuestionCard(active, runtime, site, stop, rules);
+    if (card === undefined) return deny('rule_unanswered', 'the question could not be kept');
+    if (card.state === 'open') active.emit(makeAskedEvent(active, card));
     if (card.state === 'open' && !active.wait) {
       active.parked = true;
-      return no('rule_unanswered', 'nobody has answered yet');
+      return deny('rule_unanswered', 'nobody has answered yet');
     }
-    const turned = card.state === 'open' ? await standStill(runtime, site, () => answerTo(active, site, card)) : card;
-    if (turned === undefined || turned.state === 'expired' || turned.answer === undefined) {
-      await expire(active.store, card.id);
-      return no('rule_unanswered', active.signal.aborted ? '' : whySilent(active, runtime, card));
+    const answeredCard =
+      card.state === 'open' ? await pauseTaskWhile(runtime, site, () => waitForAnswer(active, site, card)) : card;
+    if (answeredCard === undefined || answeredCard.state === 'expired' || answeredCard.answer === undefined) {
+      await expireCard(active.store, card.id);
+      return deny('rule_unanswered', active.signal.aborted ? '' : explainNoAnswer(active, runtime, card));
     }
-    active.emit({ type: 'question-answered', run: active.run.id, step: active.subject.step, card: turned });
-    const who = turned.by ?? 'somebody';
-    if (turned.answer === 'decline') return no('rule_declined', `declined by ${who}`);
-    await remember(active, runtime, turned, rules, who);
-    active.answeredCard = turned.id;
-    return approvedBy(active, who);
+    active.emit({ type: 'question-answered', run: active.run.id, step: active.subject.step, card: answeredCard });
+    const answeredBy = answeredCard.by ?? 'somebody';
+    if (answeredCard.answer === 'decline') return deny('rule_declined', `declined by ${answeredBy}`);
+    await saveApproval(active, runtime, answeredCard, rules, answeredBy);
+    active.answeredCard = answeredCard.id;
+    return recordApprover(active, answeredBy);
   };
 }
 
-function approvedBy(active: ActiveRun, who: string): string {
-  active.approvedBy = who;
-  return who;
+function recordApprover(active: ActiveRun, answeredBy: string): string {
+  active.approvedBy = answeredBy;
+  return answeredBy;
 }
 
 /** The yes that somebody gave before, for all of the run or for good. */
-async function approvalOf({ run, store }: ActiveRun, rules: readonly string[]) {
-  const given = run.approved.find((each) => sameRules(each.rules, rules));
-  if (given !== undefined) return { by: given.by, for: 'run' } as const;
-  const standing = await findStanding(store, run.chain, rules);
-  return standing && ({ by: standing.by, for: 'always' } as const);
+async function findApproval({ run, store }: ActiveRun, rules: readonly string[]) {
+  const runApproval = run.approved.find((each) => sameRules(each.rules, rules));
+  if (runApproval !== undefined) return { by: runApproval.by, for: 'run' } as const;
+  const standingApproval = await findStandingApproval(store, run.chain, rules);
+  return standingApproval && ({ by: standingApproval.by, for: 'always' } as const);
 }
 
-function whySilent({ clock }: ActiveRun, { settings }: Runtime, { expiresAtMs = 0 }: Card): string {
+function explainNoAnswer({ clock }: ActiveRun, { settings }: Runtime, { expiresAtMs = 0 }: Card): string {
   if (clock.nowMs() < expiresAtMs) return 'nobody could be reached';
   return `no answer within ${settings.approval.timeoutSecs} s`;
 }
 
 /** Whether anybody can be asked; a question that nobody here waits for only needs a store that others see. */
-function isThere({ approver, wait, store }: ActiveRun): boolean {
+function canAsk({ approver, wait, store }: ActiveRun): boolean {
   if (!wait && store.shared !== undefined) return true;
   return approver !== undefined && approver.isThere?.() !== false;
 }
 
-function asked(active: ActiveRun, card: Card) {
+function makeAskedEvent(active: ActiveRun, card: Card) {
   const { run, subject, clock } = active;
   const waitMs = Math.max(0, (card.expiresAtMs ?? 0) - clock.nowMs());
   return { type: 'question-asked', run: run.id, step: subject.step, card, waitMs } as const;
 }
 
 /** The clocks of the task stand still while a person is asked. */
-async function standStill<T>(runtime: Runtime, { task }: CallSite, wait: () => Promise<T>): Promise<T> {
+async function pauseTaskWhile<T>(runtime: Runtime, { task }: CallSite, wait: () => Promise<T>): Promise<T> {
   if (task !== undefined) applyAndCheck(runtime, task, { type: 'task-stopped' }, runtime.clock.nowMs());
   const result = await wait();
   if (task !== undefined) applyAndCheck(runtime, task, { type: 'task-resumed' }, runtime.clock.nowMs());
@@ -94,21 +95,21 @@ async function standStill<T>(runtime: Runtime, { task }: CallSite, wait: () => P
 }
 
 /** The card once it is answered, or undefined when its time is up, the run ends, or nobody can be reached. */
-function answerTo(active: ActiveRun, { task }: CallSite, card: Card): Promise<Card | undefined> {
+function waitForAnswer(active: ActiveRun, { task }: CallSite, card: Card): Promise<Card | undefined> {
   const { store, clock, approver, signal } = active;
   return new Promise((resolve) => {
     const controller = new AbortController();
     let poll = () => {};
     let isOver = false;
-    const end = (turned?: Card) => {
+    const end = (answeredCard?: Card) => {
       isOver = true;
-      for (const undo of [poll, expiry, forget, unwatch]) undo?.();
-      signal.removeEventListener('abort', leave);
+      for (const undo of [poll, expiry, offHalt, unwatch]) undo?.();
+      signal.removeEventListener('abort', giveUp);
       controller.abort();
-      resolve(turned);
+      resolve(answeredCard);
     };
-    const leave = () => end();
-    const look = () => {
+    const giveUp = () => end();
+    const checkCard = () => {
       try {
         store.shared?.refresh();
         const now = store.card(card.id);
@@ -117,55 +118,55 @@ function answerTo(active: ActiveRun, { task }: CallSite, card: Card): Promise<Ca
         end(); // The store was closed under us: nobody can answer.
       }
     };
-    const again = () => {
-      look();
-      if (!isOver) poll = clock.after(answerPollMs, again, true);
+    const pollAgain = () => {
+      checkCard();
+      if (!isOver) poll = clock.after(answerPollMs, pollAgain, true);
     };
-    const expiry = clock.after(Math.max(0, (card.expiresAtMs ?? 0) - clock.nowMs()), leave, true);
-    const forget = onHalt(task, leave);
+    const expiry = clock.after(Math.max(0, (card.expiresAtMs ?? 0) - clock.nowMs()), giveUp, true);
+    const offHalt = onHalt(task, giveUp);
     const unwatch = store.shared?.watch((hint) => {
-      if (hint.type === 'cell-changed' && hint.key === `card/${card.id}`) look();
+      if (hint.type === 'cell-changed' && hint.key === `card/${card.id}`) checkCard();
     });
-    signal.addEventListener('abort', leave, { once: true });
-    again();
-    if (signal.aborted) leave();
+    signal.addEventListener('abort', giveUp, { once: true });
+    pollAgain();
+    if (signal.aborted) giveUp();
     if (isOver) return;
-    const heard = async (answer: Answer) => {
-      if (typeof answer?.approved !== 'boolean') return leave();
+    const recordAnswer = async (answer: Answer) => {
+      if (typeof answer?.approved !== 'boolean') return giveUp();
       const by = typeof answer.by === 'string' ? answer.by : String(approver!.name);
       // An answer that the store has not heard of is none yet; the first that it hears stands, whoever gave it.
       while (!isOver) {
-        const { status, card: turned } = await answerQuestion(store, card.id, actionOf(answer), by);
-        if (status !== 'unavailable') return end(turned);
+        const { status, card: answeredCard } = await answerStoredCard(store, card.id, toCardAction(answer), by);
+        if (status !== 'unavailable') return end(answeredCard);
         await wait(clock, storeRetryMinMs, controller.signal);
       }
     };
     Promise.resolve()
       .then(() => approver!.ask(card, controller.signal))
-      .then(heard)
-      .catch(leave);
+      .then(recordAnswer)
+      .catch(giveUp);
   });
 }
 
-function actionOf({ approved, for: lasts }: Answer): CardAction {
+function toCardAction({ approved, for: duration }: Answer): CardAction {
   if (!approved) return 'decline';
-  return lasts === 'run' ? 'approve_run' : lasts === 'always' ? 'approve_always' : 'approve';
+  return duration === 'run' ? 'approve_run' : duration === 'always' ? 'approve_always' : 'approve';
 }
 
 /** Keeps what was said for more than this one step. */
-async function remember(
+async function saveApproval(
   active: ActiveRun,
   runtime: Runtime,
   { answer }: Card,
   rules: readonly string[],
-  who: string,
+  answeredBy: string,
 ): Promise<void> {
   const { by, store, run } = active;
   const { chain } = run;
-  const approved = answer === 'approve_run' ? { approved: { rules, by: who } } : {};
+  const approved = answer === 'approve_run' ? { approved: { rules, by: answeredBy } } : {};
   await writeTransition(active, { type: 'answered', by, ...approved });
   if (answer !== 'approve_always') return;
-  const given = { type: 'standing-given', chain: chain.id, rules, by: who } as const;
-  const shown = keepsContent(runtime) ? given : (runtime.rules?.hide(given) ?? given);
-  await giveStanding(store, chain, rules, shown.rules, who);
+  const entry = { type: 'standing-given', chain: chain.id, rules, by: answeredBy } as const;
+  const redacted = keepsContent(runtime) ? entry : (runtime.rules?.hide(entry) ?? entry);
+  await addStandingApproval(store, chain, rules, redacted.rules, answeredBy);
 }

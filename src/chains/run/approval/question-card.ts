@@ -7,12 +7,12 @@ import { keepsContent } from '../../../guard/journal/journal.ts';
 import type { CallSite } from '../../../guard/route/call-site.ts';
 import type { Runtime } from '../../../guard/runtime/runtime.ts';
 import { type ActiveRun, writeTransition } from '../storage/run-context.ts';
-import { argsLine, expire } from './answer-card.ts';
+import { expireCard, formatArgs } from './answer-card.ts';
 
 const actions: readonly CardAction[] = ['approve', 'approve_run', 'approve_always', 'decline'];
 
 /** The card of the question as it is now, made where there is none; undefined where the store does not take it. */
-export async function openQuestion(
+export async function findOrCreateQuestionCard(
   active: ActiveRun,
   runtime: Runtime,
   { target }: CallSite,
@@ -20,9 +20,9 @@ export async function openQuestion(
   rules: readonly string[],
 ): Promise<Card | undefined> {
   const { run, subject, store, clock, by } = active;
-  const id = cardId(active, rules);
-  if (run.card !== undefined && run.card !== id) await expire(store, run.card); // Rules or arguments are others now.
-  const what =
+  const id = questionCardId(active, rules);
+  if (run.card !== undefined && run.card !== id) await expireCard(store, run.card); // Rules or arguments are others now.
+  const title =
     subject.step === '' ? run.chain.id : `${run.chain.id}: step ${subject.step} wants to call ${target.name}`;
   const fresh: Card = {
     id,
@@ -30,32 +30,32 @@ export async function openQuestion(
     task: run.id,
     code,
     counters,
-    evidence: [what, ...(reason === undefined ? [] : [reason])],
+    evidence: [title, ...(reason === undefined ? [] : [reason])],
     actions,
     state: 'open',
     expiresAtMs: clock.nowMs() + runtime.settings.approval.timeoutSecs * 1000,
     step: { run: run.id, chain: run.chain.id, id: subject.step, rules },
   };
-  const kept = keepsContent(runtime) ? fresh : (runtime.rules?.hide(fresh) ?? fresh);
-  let shown: Card | undefined;
+  const redacted = keepsContent(runtime) ? fresh : (runtime.rules?.hide(fresh) ?? fresh);
+  let current: Card | undefined;
   const step = (stored: Card | undefined) => {
-    shown = stored ?? kept;
-    return shown;
+    current = stored ?? redacted;
+    return current;
   };
-  const notes = [{ type: 'card-changed', card: kept }] as const;
+  const notes = [{ type: 'card-changed', card: redacted }] as const;
   const moved = await writeTransition(active, { type: 'asked', by, card: id }, { card: { id, step }, notes });
-  if (moved.status !== 'committed' || shown === undefined) return undefined;
+  if (moved.status !== 'committed' || current === undefined) return undefined;
   // Whoever is asked here and now sees the values, too; what is kept does not hold them.
-  const line = argsLine(subject.args);
-  return { ...shown, evidence: line === undefined ? fresh.evidence : [...fresh.evidence, line] };
+  const line = formatArgs(subject.args);
+  return { ...current, evidence: line === undefined ? fresh.evidence : [...fresh.evidence, line] };
 }
 
 /** Nothing of what is asked about can be read from it, and equal questions have equal ones. */
-export function cardId({ run, subject, store }: ActiveRun, rules: readonly string[]): string {
+export function questionCardId({ run, subject, store }: ActiveRun, rules: readonly string[]): string {
   const key = store.shared?.secret ?? run.id;
   const { step, attempt, args } = subject;
-  const mark = createHmac('sha256', key)
+  const digest = createHmac('sha256', key)
     .update(JSON.stringify([run.id, step, attempt, args, rules]))
     .digest('hex');
-  return `ask-${mark.slice(0, 16)}`;
+  return `ask-${digest.slice(0, 16)}`;
 }

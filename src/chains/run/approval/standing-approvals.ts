@@ -8,7 +8,7 @@ import type { Store } from '../../../ports/store.ts';
 import type { Chain } from '../../file/chain.ts';
 import { change, readValue, readValues } from '../storage/values.ts';
 
-export interface Standing {
+export interface StandingApproval {
   readonly id: string;
   readonly chain: string;
   /** The rules that asked, as they may be kept; the id also holds what they were filled with. */
@@ -20,50 +20,58 @@ export interface Standing {
 const prefix = 'standing/';
 
 /** The approval for good of these rules on a chain as it is written, if somebody gave one. */
-export function findStanding(store: Store, chain: Chain, rules: readonly string[]): Promise<Standing | undefined> {
-  return readValue<Standing>(store, keyOf(chain.id, idOf(store, chain, rules)));
-}
-
-/** Gives one; false where the store did not take it. `shown` is how its rules may be kept. */
-export async function giveStanding(
+export function findStandingApproval(
   store: Store,
   chain: Chain,
   rules: readonly string[],
-  shown: readonly string[],
+): Promise<StandingApproval | undefined> {
+  return readValue<StandingApproval>(store, approvalKey(chain.id, approvalId(store, chain, rules)));
+}
+
+/** Gives one; false where the store did not take it. `shown` is how its rules may be kept. */
+export async function addStandingApproval(
+  store: Store,
+  chain: Chain,
+  rules: readonly string[],
+  redactedRules: readonly string[],
   by: string,
 ): Promise<boolean> {
   const { clock } = store;
-  const id = idOf(store, chain, rules);
-  const standing: Standing = { id, chain: chain.id, rules: shown, by, givenWallMs: clock.wallMs() };
-  const body = { type: 'standing-given', chain: chain.id, rules: shown, by } as const;
-  const step = (before: unknown) => before ?? standing;
+  const id = approvalId(store, chain, rules);
+  const approval: StandingApproval = { id, chain: chain.id, rules: redactedRules, by, givenWallMs: clock.wallMs() };
+  const body = { type: 'standing-given', chain: chain.id, rules: redactedRules, by } as const;
+  const step = (before: unknown) => before ?? approval;
   const notes = [{ body, place: {}, atMs: clock.nowMs() }];
   return (
-    (await change(store, { values: [{ key: keyOf(chain.id, id), letGo: true, step }], notes })).status === 'committed'
+    (await change(store, { values: [{ key: approvalKey(chain.id, id), letGo: true, step }], notes })).status ===
+    'committed'
   );
 }
 
-export async function listStanding(store: Store): Promise<readonly Standing[]> {
-  const all = await readValues<Standing>(store, prefix, standingMax);
-  return all.map(({ value }) => value).toSorted((one, other) => other.givenWallMs - one.givenWallMs);
+export async function listStandingApprovals(store: Store): Promise<readonly StandingApproval[]> {
+  const all = await readValues<StandingApproval>(store, prefix, standingMax);
+  return all.map(({ value }) => value).toSorted((a, b) => b.givenWallMs - a.givenWallMs);
 }
 
 /** Takes one back. */
-export async function dropStanding(store: Store, standing: Standing, by: string): Promise<void> {
-  const { id, chain, rules } = standing;
+export async function dropStandingApproval(store: Store, approval: StandingApproval, by: string): Promise<void> {
+  const { id, chain, rules } = approval;
   const body = { type: 'standing-dropped', chain, rules, by } as const;
   const notes = [{ body, place: {}, atMs: store.clock.nowMs() }];
-  const changed = await change(store, { values: [{ key: keyOf(chain, id), letGo: true, step: () => null }], notes });
+  const changed = await change(store, {
+    values: [{ key: approvalKey(chain, id), letGo: true, step: () => null }],
+    notes,
+  });
   if (changed.status === 'committed') return;
-  throw new SwitchgearError('store_unreachable', `the store did not take back the approval ${quoted(standing.id)}`);
+  throw new SwitchgearError('store_unreachable', `the store did not take back the approval ${quoted(approval.id)}`);
 }
 
-function keyOf(chain: string, id: string): string {
+function approvalKey(chain: string, id: string): string {
   return `${prefix}${encodeURIComponent(chain)}/${id}`;
 }
 
 /** Made of the steps as they are written and the rules as they were filled; nothing can be read from it. */
-function idOf({ shared }: Store, { id, steps }: Chain, rules: readonly string[]): string {
+function approvalId({ shared }: Store, { id, steps }: Chain, rules: readonly string[]): string {
   return createHmac('sha256', shared?.secret ?? '')
     .update(JSON.stringify([id, steps, rules]))
     .digest('hex')
