@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
 import type { RunOwner, RunState, StepState } from '../../src/chains/run/state/run-state.ts';
-import { isOver, moveRun, type RunMove } from '../../src/chains/run/state/transitions.ts';
+import { applyTransition, isOver, type RunTransition } from '../../src/chains/run/state/transitions.ts';
 
 const me: RunOwner = { process: 'me', untilMs: 100, pid: 1, machine: 'here' };
 const other: RunOwner = { process: 'other', untilMs: 50, pid: 2, machine: 'here' };
@@ -32,10 +32,10 @@ function runOf(more: Partial<RunState> = {}, first: Partial<StepState> = {}, ide
 
 const running: Partial<StepState> = { status: 'running', attempts: 1 };
 const nobody = { owner: undefined as never };
-const begun: RunMove = { type: 'begun', by: 'me', step: 0, attempt: 1, wallMs: 5 };
-const finished: RunMove = { type: 'finished', by: 'me', step: 0, attempt: 1, wallMs: 9, outputBytes: 3 };
-const failed: RunMove = { type: 'failed', by: 'me', step: 0, attempt: 1, wallMs: 9, end };
-const takeOver: RunMove = { type: 'taken', owner: me, over: other };
+const begun: RunTransition = { type: 'begun', by: 'me', step: 0, attempt: 1, wallMs: 5 };
+const finished: RunTransition = { type: 'finished', by: 'me', step: 0, attempt: 1, wallMs: 9, outputBytes: 3 };
+const failed: RunTransition = { type: 'failed', by: 'me', step: 0, attempt: 1, wallMs: 9, end };
+const takeOver: RunTransition = { type: 'taken', owner: me, previousOwner: other };
 
 /** The status of the run and of its first step, and who has it; `no` where the move cannot be made. */
 function told(run: RunState | undefined, before: RunState): string {
@@ -44,7 +44,7 @@ function told(run: RunState | undefined, before: RunState): string {
   return [run.status, run.steps[0]!.status, run.owner?.process ?? 'nobody'].join(' ');
 }
 
-const story: readonly (readonly [string, RunState, RunMove, string])[] = [
+const story: readonly (readonly [string, RunState, RunTransition, string])[] = [
   ['a pending step begins', runOf(), begun, 'running running me'],
   ['a step that has begun is not begun twice', runOf({}, running), begun, 'same'],
   ['nobody begins a step of another’s run', runOf({ owner: other }), begun, 'no'],
@@ -77,22 +77,32 @@ const story: readonly (readonly [string, RunState, RunMove, string])[] = [
   ],
   ['a gone owner is followed', runOf({ owner: other }), takeOver, 'running pending me'],
   ['an owner who renewed meanwhile lives', runOf({ owner: { ...other, untilMs: 51 } }), takeOver, 'no'],
-  ['a run that nobody has is taken', runOf(nobody), { ...takeOver, over: undefined }, 'running pending me'],
-  ['a run that somebody took meanwhile is not', runOf({ owner: other }), { ...takeOver, over: undefined }, 'no'],
+  ['a run that nobody has is taken', runOf(nobody), { ...takeOver, previousOwner: undefined }, 'running pending me'],
+  [
+    'a run that somebody took meanwhile is not',
+    runOf({ owner: other }),
+    { ...takeOver, previousOwner: undefined },
+    'no',
+  ],
   ['taking twice changes nothing', runOf(), takeOver, 'same'],
   ['what ran when its owner went is in doubt', runOf({ owner: other }, running), takeOver, 'in-doubt in-doubt nobody'],
   ['what may run twice runs again', runOf({ owner: other }, running, true), takeOver, 'running pending me'],
   [
     'a run in doubt is not taken',
     runOf({ status: 'in-doubt', ...nobody }, { status: 'in-doubt', attempts: 1 }),
-    { ...takeOver, over: undefined },
+    { ...takeOver, previousOwner: undefined },
     'no',
   ],
-  ['a run that is over is not taken', runOf({ status: 'done', ...nobody }), { ...takeOver, over: undefined }, 'no'],
+  [
+    'a run that is over is not taken',
+    runOf({ status: 'done', ...nobody }),
+    { ...takeOver, previousOwner: undefined },
+    'no',
+  ],
   [
     'a throttled run is taken',
     runOf({ status: 'throttled', ...nobody, end }),
-    { ...takeOver, over: undefined },
+    { ...takeOver, previousOwner: undefined },
     'running pending me',
   ],
   [
@@ -159,31 +169,31 @@ describe('a run', () => {
   for (const [title, before, move, expected] of story) {
     test(title, () => {
       const kept = JSON.stringify(before);
-      assert.equal(told(moveRun(before, move), before), expected);
+      assert.equal(told(applyTransition(before, move), before), expected);
       assert.equal(JSON.stringify(before), kept, 'the state that was given is left as it was');
     });
   }
 
   test('approval for the run is kept once for the same rules', () => {
     const approved = { rules: ['one', 'two'], by: 'ann' };
-    const once = moveRun(runOf({ status: 'waiting' }), { type: 'answered', by: 'me', approved })!;
+    const once = applyTransition(runOf({ status: 'waiting' }), { type: 'answered', by: 'me', approved })!;
     assert.deepEqual(once.approved, [approved]);
-    const twice = moveRun(once, { type: 'answered', by: 'me', approved: { ...approved, by: 'bob' } })!;
+    const twice = applyTransition(once, { type: 'answered', by: 'me', approved: { ...approved, by: 'bob' } })!;
     assert.deepEqual(twice.approved, [approved]);
-    const more = moveRun(once, { type: 'answered', by: 'me', approved: { rules: ['one'], by: 'bob' } })!;
+    const more = applyTransition(once, { type: 'answered', by: 'me', approved: { rules: ['one'], by: 'bob' } })!;
     assert.equal(more.approved.length, 2);
   });
 
   test('a step that begins has used up the question', () => {
-    const next = moveRun(runOf({ status: 'waiting', card: 'k' }), begun)!;
+    const next = applyTransition(runOf({ status: 'waiting', card: 'k' }), begun)!;
     assert.equal(next.card, undefined);
     assert.equal(next.steps[0]?.startedWallMs, 5);
   });
 
   test('a run that goes on has not ended', () => {
-    const next = moveRun(runOf({ status: 'throttled', ...nobody, end, endedWallMs: 3 }), {
+    const next = applyTransition(runOf({ status: 'throttled', ...nobody, end, endedWallMs: 3 }), {
       ...takeOver,
-      over: undefined,
+      previousOwner: undefined,
     })!;
     assert.equal(next.end, undefined);
     assert.equal(next.endedWallMs, undefined);
@@ -200,11 +210,11 @@ const moveOf = <T extends string, R extends object>(
   rest: { [K in keyof R]: fc.Arbitrary<R[K]> },
   weight = 4,
 ) => ({
-  arbitrary: fc.record({ type: fc.constant(type), ...rest } as never) as fc.Arbitrary<RunMove>,
+  arbitrary: fc.record({ type: fc.constant(type), ...rest } as never) as fc.Arbitrary<RunTransition>,
   weight,
 });
 const moves = fc.oneof(
-  moveOf('taken', { owner: fc.constantFrom(...owners), over: fc.constantFrom(undefined, ...owners) }),
+  moveOf('taken', { owner: fc.constantFrom(...owners), previousOwner: fc.constantFrom(undefined, ...owners) }),
   moveOf('begun', { ...attempt, wallMs }, 12),
   moveOf('finished', { ...attempt, wallMs, outputBytes }),
   moveOf('failed', { ...attempt, wallMs, end: fc.constant(end) }, 1),
@@ -223,7 +233,7 @@ test('whatever processes do, a step that may run once begins once for each time 
       const begins = [0, 0];
       const redos = [0, 0];
       for (const move of sequence) {
-        const next = moveRun(run, move);
+        const next = applyTransition(run, move);
         if (next === undefined || next === run) continue;
         reached.add(`${move.type} ${next.status}`);
         const at = run.steps.findIndex(({ status }) => status === 'in-doubt');

@@ -15,13 +15,21 @@ import type { AbilitySource } from '../abilities/ability.ts';
 import type { Chain } from '../file/chain.ts';
 import { readParams } from '../file/params.ts';
 import { expireCard } from './approval/answer-card.ts';
-import { findAbilities } from './find-abilities.ts';
-import { isGone, newOwner } from './ownership.ts';
+import { resolveAbilities } from './find-abilities.ts';
+import { createOwner, isOwnerGone } from './ownership.ts';
 import { buildChainRules, continueRun, type Runner } from './runner.ts';
 import type { RunListener } from './state/run-event.ts';
 import type { RunState } from './state/run-state.ts';
-import { isOver, openStep } from './state/transitions.ts';
-import { createRun, keepMove, listRuns, loadRun, type Moved, type RunSummary, readOutput } from './storage/runs.ts';
+import { findOpenStep, isOver } from './state/transitions.ts';
+import {
+  createRun,
+  listRuns,
+  loadRun,
+  type RunSummary,
+  type RunWriteResult,
+  readOutput,
+  updateRun,
+} from './storage/runs.ts';
 
 export interface ChainsOptions extends SwitchgearOptions {
   /** Where abilities come from; the first source that has one is asked. */
@@ -72,68 +80,73 @@ export function createChains(options: ChainsOptions): Chains {
   const clock = options.store?.clock ?? options.clock ?? systemClock; // The store owns the time: others read it there.
   const store = options.store ?? memoryStore(clock);
   checkOptions(gearOptions, clock);
-  const runner: Runner = { options: gearOptions, store, clock, emit: shownTo(onRun) };
+  const runner: Runner = { options: gearOptions, store, clock, emit: wrapListener(onRun) };
 
-  async function run(chain: Chain, given: Readonly<Record<string, unknown>> = {}, said: RunOptions = {}) {
-    const params = readParams(chain, given);
-    const modelRules = said.modelText === undefined ? [] : rulesIn(said.modelText, chain);
+  async function run(chain: Chain, input: Readonly<Record<string, unknown>> = {}, runOptions: RunOptions = {}) {
+    const params = readParams(chain, input);
+    const modelRules = runOptions.modelText === undefined ? [] : readModelRules(runOptions.modelText, chain);
     buildChainRules(chain, params, modelRules); // Rules that cannot be filled refuse the run before anything is started.
-    const found = await findAbilities(sources, chain, () => true);
-    const id = said.id ?? newId(clock.wallMs());
+    const found = await resolveAbilities(sources, chain, () => true);
+    const id = runOptions.id ?? makeRunId(clock.wallMs());
     const first: RunState = {
       format: 1,
-      id: idOf(id),
+      id: checkRunId(id),
       status: 'running',
       chain,
       params,
       modelRules,
-      ...(said.origin !== undefined && { origin: said.origin }),
+      ...(runOptions.origin !== undefined && { origin: runOptions.origin }),
       startedWallMs: clock.wallMs(),
       steps: chain.steps.map((step) => ({ id: step.id, status: 'pending', attempts: 0 })),
-      owner: newOwner(store),
+      owner: createOwner(store),
       approved: [],
     };
     const created = await createRun(store, first);
     if (created.status === 'rejected' && !created.full) {
       throw new SwitchgearError('run_exists', `there is a run ${quoted(id)} already: resume it, or use another id`);
     }
-    const mine = taken(created, id);
-    runner.emit({ type: 'run-started', run: mine });
-    return continueRun(runner, mine, { ...said, wait: said.wait ?? true, abilities: found });
+    const owned = unwrapRun(created, id);
+    runner.emit({ type: 'run-started', run: owned });
+    return continueRun(runner, owned, { ...runOptions, wait: runOptions.wait ?? true, abilities: found });
   }
 
-  async function resume(id: string, said: Pick<RunOptions, 'signal' | 'wait'> = {}) {
-    const known = await loadRun(store, id);
-    if (known.status === 'in-doubt') return known;
-    if (isOver(known)) throw new SwitchgearError('run_over', `the run ${quoted(id)} is over: it is ${known.status}`);
-    const { owner: over } = known;
-    if (over !== undefined && !isGone(over, store.clock.nowMs())) throw busy(id, over.untilMs - store.clock.nowMs());
-    const found = await findAbilities(sources, known.chain, (at) => known.steps[at]?.status !== 'done');
-    const move = { type: 'taken', owner: newOwner(store), over } as const;
-    const notes = [{ type: 'run-resumed', run: id, chain: known.chain.id } as const];
-    const moved = await keepMove(store, known, move, { notes });
-    if (moved.status === 'rejected' && !moved.full) throw busy(id, 0);
-    const mine = taken(moved, id);
-    runner.emit({ type: 'run-resumed', run: mine });
-    if (mine.status === 'in-doubt') return mine;
-    return continueRun(runner, mine, { ...said, wait: said.wait ?? true, abilities: found });
+  async function resume(id: string, runOptions: Pick<RunOptions, 'signal' | 'wait'> = {}) {
+    const current = await loadRun(store, id);
+    if (current.status === 'in-doubt') return current;
+    if (isOver(current))
+      throw new SwitchgearError('run_over', `the run ${quoted(id)} is over: it is ${current.status}`);
+    const { owner: previousOwner } = current;
+    if (previousOwner !== undefined && !isOwnerGone(previousOwner, store.clock.nowMs()))
+      throw busyError(id, previousOwner.untilMs - store.clock.nowMs());
+    const found = await resolveAbilities(sources, current.chain, (at) => current.steps[at]?.status !== 'done');
+    const transition = { type: 'taken', owner: createOwner(store), previousOwner } as const;
+    const entries = [{ type: 'run-resumed', run: id, chain: current.chain.id } as const];
+    const result = await updateRun(store, current, transition, { entries });
+    if (result.status === 'rejected' && !result.full) throw busyError(id, 0);
+    const owned = unwrapRun(result, id);
+    runner.emit({ type: 'run-resumed', run: owned });
+    if (owned.status === 'in-doubt') return owned;
+    return continueRun(runner, owned, { ...runOptions, wait: runOptions.wait ?? true, abilities: found });
   }
 
   async function resolve(id: string, how: 'done' | 'redo', { by, output }: ResolveOptions) {
-    const known = await loadRun(store, id);
-    const step = openStep(known);
-    if (known.status !== 'in-doubt' || step < 0) {
-      throw new SwitchgearError('not_in_doubt', `no step of the run ${quoted(id)} is in doubt: it is ${known.status}`);
+    const current = await loadRun(store, id);
+    const step = findOpenStep(current);
+    if (current.status !== 'in-doubt' || step < 0) {
+      throw new SwitchgearError(
+        'not_in_doubt',
+        `no step of the run ${quoted(id)} is in doubt: it is ${current.status}`,
+      );
     }
     const text = JSON.stringify(output ?? null);
     const outputBytes = Buffer.byteLength(text);
     if (outputBytes > abilityOutputBytesMax) {
       throw new SwitchgearError('invalid_argument', `an output has at most ${abilityOutputBytesMax} bytes`);
     }
-    const move = { type: 'resolved', how, outputBytes, wallMs: clock.wallMs() } as const;
-    const notes = [{ type: 'run-resolved', run: id, chain: known.chain.id, by, how } as const];
-    const kept = how === 'done' ? { output: { step, text } } : {};
-    return taken(await keepMove(store, known, move, { notes, ...kept }), id);
+    const transition = { type: 'resolved', how, outputBytes, wallMs: clock.wallMs() } as const;
+    const entries = [{ type: 'run-resolved', run: id, chain: current.chain.id, by, how } as const];
+    const extras = how === 'done' ? { output: { step, text } } : {};
+    return unwrapRun(await updateRun(store, current, transition, { entries, ...extras }), id);
   }
 
   return {
@@ -151,13 +164,14 @@ export function createChains(options: ChainsOptions): Chains {
       return Object.fromEntries(found);
     },
     async cancel(id, by) {
-      const known = await loadRun(store, id);
-      if (isOver(known)) throw new SwitchgearError('run_over', `the run ${quoted(id)} is over: it is ${known.status}`);
+      const current = await loadRun(store, id);
+      if (isOver(current))
+        throw new SwitchgearError('run_over', `the run ${quoted(id)} is over: it is ${current.status}`);
       const end = { code: 'cancelled', message: `cancelled by ${by}` } as const;
-      const notes = [{ type: 'run-cancelled', run: id, chain: known.chain.id, by } as const];
-      const move = { type: 'cancelled', wallMs: clock.wallMs(), end } as const;
-      const run = taken(await keepMove(store, known, move, { notes }), id);
-      if (known.card !== undefined) await expireCard(store, known.card); // Nobody is to answer what nobody asks any more.
+      const entries = [{ type: 'run-cancelled', run: id, chain: current.chain.id, by } as const];
+      const transition = { type: 'cancelled', wallMs: clock.wallMs(), end } as const;
+      const run = unwrapRun(await updateRun(store, current, transition, { entries }), id);
+      if (current.card !== undefined) await expireCard(store, current.card); // Nobody is to answer what nobody asks any more.
       return run;
     },
     async close() {
@@ -172,7 +186,7 @@ function checkOptions(options: SwitchgearOptions, clock: Clock): void {
 }
 
 /** Whoever looks on cannot stop a run. */
-function shownTo(onRun: RunListener | undefined): RunListener {
+function wrapListener(onRun: RunListener | undefined): RunListener {
   return (event) => {
     try {
       onRun?.(event);
@@ -183,7 +197,7 @@ function shownTo(onRun: RunListener | undefined): RunListener {
 }
 
 /** The lines of a model's rules. One that cannot be read would be a hole: it refuses the run. */
-function rulesIn(text: string, chain: Chain): readonly string[] {
+function readModelRules(text: string, chain: Chain): readonly string[] {
   const { rules, errors } = parseNyaya(text, `chain:${chain.id}`);
   if (errors.length > 0)
     throw new SwitchgearError('invalid_plan', `the plan of the model cannot be used: ${errors[0]}`);
@@ -191,11 +205,11 @@ function rulesIn(text: string, chain: Chain): readonly string[] {
 }
 
 /** Newer ones sort later, and two of one moment differ. */
-function newId(wallMs: number): string {
+function makeRunId(wallMs: number): string {
   return `${wallMs.toString(36)}-${randomBytes(3).toString('hex')}`;
 }
 
-function idOf(id: string): string {
+function checkRunId(id: string): string {
   if (typeof id === 'string' && /^[\w.-]{1,64}$/.test(id)) return id;
   throw new SwitchgearError(
     'invalid_argument',
@@ -203,14 +217,14 @@ function idOf(id: string): string {
   );
 }
 
-function busy(id: string, leftMs: number): SwitchgearError {
+function busyError(id: string, leftMs: number): SwitchgearError {
   const wait = leftMs > 0 ? `; if its process is gone, try again in ${Math.ceil(leftMs / 1000)} s` : '';
   return new SwitchgearError('run_busy', `the run ${quoted(id)} is being run by another process${wait}`);
 }
 
-function taken(moved: Moved, id: string): RunState {
-  if (moved.status === 'committed') return moved.run;
+function unwrapRun(result: RunWriteResult, id: string): RunState {
+  if (result.status === 'committed') return result.run;
   const why =
-    moved.status === 'unavailable' ? moved.reason : moved.full ? 'it does not fit' : 'it has changed meanwhile';
+    result.status === 'unavailable' ? result.reason : result.full ? 'it does not fit' : 'it has changed meanwhile';
   throw new SwitchgearError('store_away', `the store did not take the run ${quoted(id)}: ${why}`);
 }

@@ -6,7 +6,7 @@ import type { Ability, AbilitySource } from '../abilities/ability.ts';
 import type { Chain } from '../file/chain.ts';
 
 /** The abilities of the steps that are wanted, by name; of several sources the first that has one. */
-export async function findAbilities(
+export async function resolveAbilities(
   sources: readonly AbilitySource[],
   { steps }: Chain,
   isWanted: (step: number) => boolean,
@@ -20,13 +20,17 @@ export async function findAbilities(
       found.set(name, ability);
       break;
     }
-    if (!found.has(name)) throw await unknownAbility(sources, name, id);
+    if (!found.has(name)) throw await unknownAbilityError(sources, name, id);
   }
   return found;
 }
 
-async function unknownAbility(sources: readonly AbilitySource[], name: string, step: string): Promise<SwitchgearError> {
+async function unknownAbilityError(
+  sources: readonly AbilitySource[],
+  name: string,
+  step: string,
+): Promise<SwitchgearError> {
   const names = (await Promise.all(sources.map((source) => source.names()))).flat();
-  const known = names.length === 0 ? 'there are none' : `there are ${names.slice(0, 20).join(', ')}`;
-  return new SwitchgearError('unknown_ability', `step ${step}: nobody has the ability ${quoted(name)}: ${known}`);
+  const available = names.length === 0 ? 'there are none' : `there are ${names.slice(0, 20).join(', ')}`;
+  return new SwitchgearError('unknown_ability', `step ${step}: nobody has the ability ${quoted(name)}: ${available}`);
 }

@@ -10,14 +10,14 @@ let attempts = 0;
 let machine: string | undefined;
 
 /** This process, for one attempt to run something. */
-export function newOwner({ shared, clock }: Store): RunOwner {
-  const process_ = `${shared?.process ?? `local-${process.pid}`}-${++attempts}`;
-  return { process: process_, untilMs: clock.nowMs() + leaseMs, pid: process.pid, machine: thisMachine() };
+export function createOwner({ shared, clock }: Store): RunOwner {
+  const processId = `${shared?.process ?? `local-${process.pid}`}-${++attempts}`;
+  return { process: processId, untilMs: clock.nowMs() + leaseMs, pid: process.pid, machine: machineId() };
 }
 
 /** Whether the owner is known to be gone: its lease is over, or this machine has no such process. */
-export function isGone(owner: RunOwner, atMs: number): boolean {
-  return atMs >= owner.untilMs || (owner.machine === thisMachine() && !isAlive(owner.pid));
+export function isOwnerGone(owner: RunOwner, atMs: number): boolean {
+  return atMs >= owner.untilMs || (owner.machine === machineId() && !isAlive(owner.pid));
 }
 
 function isAlive(pid: number): boolean {
@@ -29,20 +29,24 @@ function isAlive(pid: number): boolean {
 }
 
 /** Names the machine since its start, and the room in which processes are numbered: containers have their own. */
-function thisMachine(): string {
-  machine ??= [hostname(), read(() => readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim()), roomOfPids()]
+function machineId(): string {
+  machine ??= [
+    hostname(),
+    tryRead(() => readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim()),
+    readPidNamespace(),
+  ]
     .filter((part) => part !== undefined)
     .join(' ');
   return machine;
 }
 
-function roomOfPids(): string | undefined {
-  return read(() => readlinkSync('/proc/self/ns/pid'));
+function readPidNamespace(): string | undefined {
+  return tryRead(() => readlinkSync('/proc/self/ns/pid'));
 }
 
-function read(look: () => string): string | undefined {
+function tryRead(readValue: () => string): string | undefined {
   try {
-    return look();
+    return readValue();
   } catch {
     return undefined; // Not a Linux machine.
   }

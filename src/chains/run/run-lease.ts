@@ -2,33 +2,33 @@
 
 import { leaseMs, runRenewMs } from '../../core/limits.ts';
 import { type ActiveRun, writeTransition } from './storage/run-context.ts';
-import { lookAtRun, runKey } from './storage/runs.ts';
+import { reloadRun, runKey } from './storage/runs.ts';
 
 /** Says every few seconds that the owner lives, and looks whether it still is the owner. */
-export function keepLease(active: ActiveRun, leave: () => void): () => void {
+export function startLeaseRenewal(active: ActiveRun, onLost: () => void): () => void {
   const { store, clock, by } = active;
-  let stopped = false;
+  let stop = false;
   let disarm = () => {};
   const renew = async () => {
     await writeTransition(active, { type: 'renewed', by, untilMs: clock.nowMs() + leaseMs });
-    if (active.lost && !stopped) leave();
-    else if (!stopped) arm();
+    if (active.lost && !stop) onLost();
+    else if (!stop) arm();
   };
   const arm = () => {
-    disarm = clock.after(runRenewMs, () => void renew().catch(leave));
+    disarm = clock.after(runRenewMs, () => void renew().catch(onLost));
   };
-  const look = async () => {
-    const now = await lookAtRun(store, active.run);
-    if (stopped || now === undefined || now.owner?.process === by) return;
+  const checkOwner = async () => {
+    const stored = await reloadRun(store, active.run);
+    if (stop || stored === undefined || stored.owner?.process === by) return;
     active.lost = true;
-    leave();
+    onLost();
   };
   const unwatch = store.shared?.watch((hint) => {
-    if (hint.type === 'cell-changed' && hint.key === runKey(active.run.id)) void look().catch(leave);
+    if (hint.type === 'cell-changed' && hint.key === runKey(active.run.id)) void checkOwner().catch(onLost);
   });
   arm();
   return () => {
-    stopped = true;
+    stop = true;
     disarm();
     unwatch?.();
   };

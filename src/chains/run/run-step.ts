@@ -16,100 +16,105 @@ import { evaluateCondition, explainSkip } from '../file/condition.ts';
 import { collectNames, fillTemplates } from '../file/template.ts';
 import { checkRules } from './state/check-rules.ts';
 import type { RunEnd, RunState } from './state/run-state.ts';
-import { type Stopped, stoppedBy, storeStop } from './stop-reason.ts';
+import { type StopReason, stopForRefusal, stopForStore } from './stop-reason.ts';
 import { type RunContext, recordRuleChecks } from './storage/run-bench.ts';
 import { makeStepEnded, useAnsweredCard, writeTransitionWithin } from './storage/run-context.ts';
-import type { Moved } from './storage/runs.ts';
+import type { RunWriteResult } from './storage/runs.ts';
 
 /** The step never began: what went wrong says nothing about its ability. */
 class NotBegunError extends Error {
-  readonly moved: Moved;
+  readonly result: RunWriteResult;
 
-  constructor(moved: Moved) {
+  constructor(result: RunWriteResult) {
     super('the step was not begun');
     this.name = 'NotBegunError';
-    this.moved = moved;
+    this.result = result;
   }
 }
 
 /** Runs the step at a place; undefined where the run goes on. */
-export async function runStep(context: RunContext, at: number, task: Task): Promise<Stopped | undefined> {
+export async function runStep(context: RunContext, at: number, task: Task): Promise<StopReason | undefined> {
   const { active, outputs } = context;
   const step = active.run.chain.steps[at]!;
   const scope = { params: active.run.params, outputs };
   let args: Readonly<Record<string, unknown>>;
   try {
     if (step.condition !== undefined && !evaluateCondition(step.condition, scope)) {
-      return await skip(context, at, step, explainSkip(step.condition, scope));
+      return await skipStep(context, at, step, explainSkip(step.condition, scope));
     }
     args = fillTemplates(step.args, scope);
   } catch (error) {
-    const message = `${step.id}: ${readError(error).message}${whoWasSkipped(active.run, step)}`;
+    const message = `${step.id}: ${readError(error).message}${explainSkippedOutputs(active.run, step)}`;
     return { status: 'failed', end: { code: 'ability_failed', message } };
   }
   for (;;) {
-    const stopped = await attempt(context, at, step, args, task);
-    if (stopped !== 'paused') return stopped;
+    const stop = await attemptStep(context, at, step, args, task);
+    if (stop !== 'paused') return stop;
     await wait(active.clock, sweepMs, active.signal); // An operator paused it; its clocks stand still.
   }
 }
 
 /** The steps that were to output what a step uses, and were skipped. */
-function whoWasSkipped({ chain, steps }: RunState, { args, condition }: ChainStep): string {
+function explainSkippedOutputs({ chain, steps }: RunState, { args, condition }: ChainStep): string {
   const roots = new Set(collectNames([args, condition?.value]).map((name) => name.split('.')[0]));
   const skipped = chain.steps.filter(({ outputKey }, at) => steps[at]?.status === 'skipped' && roots.has(outputKey));
   return skipped.map(({ id, outputKey }) => `; ${id}, which outputs ${outputKey}, was skipped`).join('');
 }
 
-async function skip(context: RunContext, at: number, step: ChainStep, reason: string): Promise<Stopped | undefined> {
+async function skipStep(
+  context: RunContext,
+  at: number,
+  step: ChainStep,
+  reason: string,
+): Promise<StopReason | undefined> {
   const { active } = context;
   const { by, clock, run } = active;
-  const move = { type: 'skipped', by, step: at, wallMs: clock.wallMs(), reason } as const;
-  const moved = await writeTransitionWithin(active, stepStoreWaitMs, move, {
-    notes: [makeStepEnded(run.id, step.id, 'skipped')],
+  const transition = { type: 'skipped', by, step: at, wallMs: clock.wallMs(), reason } as const;
+  const result = await writeTransitionWithin(active, stepStoreWaitMs, transition, {
+    entries: [makeStepEnded(run.id, step.id, 'skipped')],
   });
-  if (moved.status !== 'committed') return storeStop(moved);
+  if (result.status !== 'committed') return stopForStore(result);
   active.emit({ type: 'step-ended', run: run.id, step: active.run.steps[at]!, ability: step.ability });
   return undefined;
 }
 
-async function attempt(
+async function attemptStep(
   context: RunContext,
   at: number,
   step: ChainStep,
   args: Readonly<Record<string, unknown>>,
   task: Task,
-): Promise<Stopped | 'paused' | undefined> {
+): Promise<StopReason | 'paused' | undefined> {
   const { active, gear, gate, outputs, rules } = context;
   const { run, by, clock } = active;
   const ability = context.abilities.get(step.ability)!;
   const number = run.steps[at]!.attempts + 1;
-  const checked = checkRules(rules, run, { ability: step.ability, agent: gear.agent, args, outputs });
-  recordRuleChecks(context, step.id, checked);
+  const check = checkRules(rules, run, { ability: step.ability, agent: gear.agent, args, outputs });
+  recordRuleChecks(context, step.id, check);
   active.subject = { step: step.id, attempt: number, args };
   active.approvedBy = undefined;
-  let ran = false;
+  let hasRun = false;
   let work: Promise<unknown> | undefined;
   const perform = async (): Promise<unknown> => {
     const { signal } = gear.call()!;
     signal.throwIfAborted();
-    const move = { type: 'begun', by, step: at, attempt: number, wallMs: clock.wallMs() } as const;
+    const transition = { type: 'begun', by, step: at, attempt: number, wallMs: clock.wallMs() } as const;
     const { approvedBy } = active;
-    const note = {
+    const entry = {
       ...({ type: 'step-started', run: run.id, step: step.id, attempt: number } as const),
       ...(approvedBy !== undefined && { approvedBy }),
     };
     const begun = await writeTransitionWithin(
       active,
       stepStoreWaitMs,
-      move,
-      { ...useAnsweredCard(active), notes: [note] },
+      transition,
+      { ...useAnsweredCard(active), entries: [entry] },
       signal,
     );
     if (begun.status !== 'committed') throw new NotBegunError(begun);
     active.answeredCard = undefined;
     signal.throwIfAborted();
-    ran = true;
+    hasRun = true;
     active.emit({ type: 'step-started', run: run.id, step: active.run.steps[at]!, ability: step.ability });
     return ability.run({ name: step.ability, args, signal, attemptKey: `${run.id}/${step.id}` });
   };
@@ -120,7 +125,7 @@ async function attempt(
       return work;
     },
     {
-      match: () => checked.hits,
+      match: () => check.hits,
       breaker: { ...(ability.scope === 'shared' && { scope: 'shared' }), ...step.circuitBreaker },
       ...(step.timeoutSecs !== undefined && { timeoutSecs: step.timeoutSecs }),
       classify: (ending) => ('error' in ending && ending.error instanceof NotBegunError ? 'neutral' : undefined),
@@ -130,81 +135,90 @@ async function attempt(
   try {
     value = await task.run(() => guarded(args));
   } catch (error) {
-    if (!ran) await work?.catch(() => {}); // Its time was up before it began: it must not begin now.
-    return failure(context, at, step, number, task, error, ran);
+    if (!hasRun) await work?.catch(() => {}); // Its time was up before it began: it must not begin now.
+    return handleFailure(context, at, step, number, task, error, hasRun);
   }
   const refusal = refusalOf(value);
-  if (refusal === undefined) return keepResult(context, at, step, number, value);
+  if (refusal === undefined) return saveResult(context, at, step, number, value);
   if (refusal.code === 'task_paused') {
     active.emit({ type: 'step-held', run: run.id, step: step.id, reason: refusal.explanation });
     return 'paused';
   }
-  return active.parked ? 'parked' : stoppedBy(active, refusal, checked);
+  return active.parked ? 'parked' : stopForRefusal(active, refusal, check);
 }
 
-async function failure(
+async function handleFailure(
   context: RunContext,
   at: number,
   step: ChainStep,
   number: number,
   task: Task,
   error: unknown,
-  ran: boolean,
-): Promise<Stopped> {
+  hasRun: boolean,
+): Promise<StopReason> {
   const { active } = context;
   if (active.lost) return 'lost';
   const refusal = task.halt ?? refusalOf(error);
-  if (refusal !== undefined) return stoppedBy(active, refusal, context.lastChecked);
-  if (error instanceof NotBegunError) return storeStop(error.moved);
+  if (refusal !== undefined) return stopForRefusal(active, refusal, context.lastCheck);
+  if (error instanceof NotBegunError) return stopForStore(error.result);
   const { names, message } = readError(error);
   const text = `${step.id}: ${names[0] ?? 'Error'}: ${message}`.slice(0, reasonLengthMax);
   const end: RunEnd = { code: 'ability_failed', message: text };
-  return ran ? fail(context, at, step, number, end) : { status: 'failed', end };
+  return hasRun ? recordFailure(context, at, step, number, end) : { status: 'failed', end };
 }
 
 /** A step that ran and failed: that is known, so it is not in doubt. */
-async function fail(context: RunContext, at: number, step: ChainStep, number: number, end: RunEnd): Promise<Stopped> {
+async function recordFailure(
+  context: RunContext,
+  at: number,
+  step: ChainStep,
+  number: number,
+  end: RunEnd,
+): Promise<StopReason> {
   const { active } = context;
   const { by, clock, run } = active;
-  const move = { type: 'failed', by, step: at, attempt: number, wallMs: clock.wallMs(), end } as const;
-  const notes = [
+  const transition = { type: 'failed', by, step: at, attempt: number, wallMs: clock.wallMs(), end } as const;
+  const entries = [
     makeStepEnded(run.id, step.id, 'failed'),
     { type: 'run-ended', run: run.id, chain: run.chain.id, status: 'failed', code: end.code } as const,
   ];
-  const moved = await writeTransitionWithin(active, resultPatienceMs, move, { notes }, active.signal);
-  if (moved.status === 'committed') {
+  const result = await writeTransitionWithin(active, resultPatienceMs, transition, { entries }, active.signal);
+  if (result.status === 'committed') {
     active.emit({ type: 'step-ended', run: run.id, step: active.run.steps[at]!, ability: step.ability });
   }
   return { status: 'failed', end };
 }
 
-async function keepResult(
+async function saveResult(
   context: RunContext,
   at: number,
   step: ChainStep,
   number: number,
   value: unknown,
-): Promise<Stopped | undefined> {
+): Promise<StopReason | undefined> {
   const { active, outputs } = context;
   const { by, clock, run } = active;
-  const text = jsonOf(value);
+  const text = toJson(value);
   const outputBytes = Buffer.byteLength(text ?? '');
   if (text === undefined || outputBytes > abilityOutputBytesMax) {
     const what = text === undefined ? 'is no plain data' : `has ${outputBytes} bytes, at most ${abilityOutputBytesMax}`;
-    return fail(context, at, step, number, { code: 'ability_failed', message: `${step.id}: its output ${what}` });
+    return recordFailure(context, at, step, number, {
+      code: 'ability_failed',
+      message: `${step.id}: its output ${what}`,
+    });
   }
   const wallMs = clock.wallMs();
-  const move = { type: 'finished', by, step: at, attempt: number, wallMs, outputBytes } as const;
-  const notes = [makeStepEnded(run.id, step.id, 'done')];
-  const beside = { output: { step: at, text }, notes };
-  const moved = await writeTransitionWithin(active, resultPatienceMs, move, beside, active.signal);
-  if (moved.status !== 'committed') return storeStop(moved);
+  const transition = { type: 'finished', by, step: at, attempt: number, wallMs, outputBytes } as const;
+  const entries = [makeStepEnded(run.id, step.id, 'done')];
+  const extras = { output: { step: at, text }, entries };
+  const result = await writeTransitionWithin(active, resultPatienceMs, transition, extras, active.signal);
+  if (result.status !== 'committed') return stopForStore(result);
   if (step.outputKey !== undefined) outputs[step.outputKey] = JSON.parse(text) as unknown; // As it is read later.
   active.emit({ type: 'step-ended', run: run.id, step: active.run.steps[at]!, ability: step.ability });
   return active.run.owner?.process === by ? undefined : 'lost';
 }
 
-function jsonOf(value: unknown): string | undefined {
+function toJson(value: unknown): string | undefined {
   try {
     return JSON.stringify(value ?? null);
   } catch {

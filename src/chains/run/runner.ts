@@ -15,18 +15,18 @@ import { chainRules } from '../file/chain-rules.ts';
 import { expireCard } from './approval/answer-card.ts';
 import { createRunApproval } from './approval/ask.ts';
 import { createParamRedactor } from './parameter-redaction.ts';
-import { keepLease } from './run-lease.ts';
+import { startLeaseRenewal } from './run-lease.ts';
 import { runStep } from './run-step.ts';
 import { admitRun, checkEnd } from './start-and-end-checks.ts';
 import type { RunListener } from './state/run-event.ts';
 import type { RunState } from './state/run-state.ts';
 import { isOver } from './state/transitions.ts';
-import { type Stopped, stoppedBy, storeStop } from './stop-reason.ts';
+import { type StopReason, stopForRefusal, stopForStore } from './stop-reason.ts';
 import { borrowStore } from './storage/borrowed-store.ts';
 import type { RunContext } from './storage/run-bench.ts';
 import { type ActiveRun, useAnsweredCard, writeTransition, writeTransitionWithin } from './storage/run-context.ts';
 import { readOutputs } from './storage/run-outputs.ts';
-import { lookAtRun, runKey } from './storage/runs.ts';
+import { reloadRun, runKey } from './storage/runs.ts';
 
 /** What runs have in common. */
 export interface Runner {
@@ -96,9 +96,9 @@ export async function continueRun(runner: Runner, start: RunState, continuation:
     rules: { policy: gate.policyRules, own, settings, ownSettings: { ...settings, ...chain.ruleSettings } },
     abilities: continuation.abilities,
     outputs: Object.create(null) as Record<string, unknown>,
-    lastChecked: { hits: [], rows: [] },
+    lastCheck: { hits: [], rows: [] },
   };
-  const stopLease = keepLease(active, () => lost.abort(new Error('the run is no longer run here')));
+  const stopLease = startLeaseRenewal(active, () => lost.abort(new Error('the run is no longer run here')));
   const halts = trackHaltCards(context);
   try {
     const run = await finishRun(
@@ -135,20 +135,20 @@ function restoreCallCount({ gate, active }: RunContext): void {
 }
 
 /** A rule of the chain is never left out: without it nothing runs. */
-function stopForRejectedRule({ rule, reason }: { readonly rule: Rule; readonly reason: string }): Stopped {
+function stopForRejectedRule({ rule, reason }: { readonly rule: Rule; readonly reason: string }): StopReason {
   return { status: 'aborted', end: { code: 'rule_abort', message: `the rule ${rule.id} was not taken: ${reason}` } };
 }
 
 /** What the steps before gave, for a run that goes on; without all of it nothing runs. */
-async function loadOutputs({ active, outputs }: RunContext): Promise<Stopped | undefined> {
+async function loadOutputs({ active, outputs }: RunContext): Promise<StopReason | undefined> {
   const lost = await readOutputs(active.store, active.run, outputs);
   return lost === undefined
     ? undefined
-    : storeStop({ status: 'unavailable', reason: `the output of ${lost} is not there` });
+    : stopForStore({ status: 'unavailable', reason: `the output of ${lost} is not there` });
 }
 
 /** All steps that are left, as one task. Undefined = the end was reached. */
-async function runSteps(context: RunContext): Promise<Stopped | undefined> {
+async function runSteps(context: RunContext): Promise<StopReason | undefined> {
   const { active, gear } = context;
   const notReady = (await loadOutputs(context)) ?? (await admitRun(context));
   if (notReady !== undefined) return notReady;
@@ -156,44 +156,50 @@ async function runSteps(context: RunContext): Promise<Stopped | undefined> {
     restoreCallCount(context);
     for (const at of active.run.steps.keys()) {
       if (active.run.steps[at]!.status !== 'pending') continue;
-      const stopped = await runStep(context, at, task);
-      if (stopped !== undefined) return stopped;
-      if (task.halt !== undefined) return stoppedBy(active, task.halt, context.lastChecked);
+      const stop = await runStep(context, at, task);
+      if (stop !== undefined) return stop;
+      if (task.halt !== undefined) return stopForRefusal(active, task.halt, context.lastCheck);
     }
     return undefined;
   });
-  if (result.status === 'halted') return result.value ?? stoppedBy(active, result.halt, context.lastChecked);
+  if (result.status === 'halted') return result.value ?? stopForRefusal(active, result.halt, context.lastCheck);
   return result.value ?? checkEnd(context);
 }
 
 /** Writes how it ended. What the store does not hear now, whoever resumes the run finds out again. */
-async function finishRun({ active }: RunContext, stopped: Stopped | undefined): Promise<RunState> {
+async function finishRun({ active }: RunContext, stop: StopReason | undefined): Promise<RunState> {
   const { store, by, clock, run } = active;
-  if (stopped === 'lost' || active.lost) {
-    const now = (await lookAtRun(store, run)) ?? run;
+  if (stop === 'lost' || active.lost) {
+    const now = (await reloadRun(store, run)) ?? run;
     return isOver(now) ? emitEnded(active, now) : now;
   }
-  if (stopped === 'parked') {
+  if (stop === 'parked') {
     await writeTransition(active, { type: 'released', by });
     return active.run;
   }
   if (active.run.status === 'failed') return emitEnded(active, active.run);
-  const status = stopped?.status ?? 'done';
-  const end = stopped?.end;
+  const status = stop?.status ?? 'done';
+  const end = stop?.end;
   const wallMs = clock.wallMs();
   const local: RunState = { ...active.run, status, endedWallMs: wallMs, ...(end && { end }) };
   if (end?.code === 'store_away') {
     await writeTransition(active, { type: 'released', by }); // If it hears that, the next one need not wait for the lease.
     return emitEnded(active, local);
   }
-  const move = { type: 'ended', by, status, wallMs, ...(end && { end }) } as const;
-  const note = { type: 'run-ended', run: run.id, chain: run.chain.id, status, ...(end && { code: end.code }) } as const;
-  const moved = await writeTransitionWithin(active, stepStoreWaitMs, move, {
+  const transition = { type: 'ended', by, status, wallMs, ...(end && { end }) } as const;
+  const entry = {
+    type: 'run-ended',
+    run: run.id,
+    chain: run.chain.id,
+    status,
+    ...(end && { code: end.code }),
+  } as const;
+  const result = await writeTransitionWithin(active, stepStoreWaitMs, transition, {
     ...useAnsweredCard(active),
-    notes: [note],
+    entries: [entry],
   });
-  if (moved.status === 'committed') return emitEnded(active, moved.run);
-  return active.lost ? ((await lookAtRun(store, run)) ?? local) : emitEnded(active, local);
+  if (result.status === 'committed') return emitEnded(active, result.run);
+  return active.lost ? ((await reloadRun(store, run)) ?? local) : emitEnded(active, local);
 }
 
 function emitEnded(active: ActiveRun, run: RunState): RunState {

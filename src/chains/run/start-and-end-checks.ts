@@ -5,26 +5,31 @@ import { explainRules } from '../../core/controls/rules/evaluate.ts';
 import { countIn } from '../../core/controls/rules/history.ts';
 import { stepStoreWaitMs } from '../../core/limits.ts';
 import { refusalOf } from '../../core/refusal.ts';
-import { type Checked, checkRules } from './state/check-rules.ts';
-import { type Stopped, stoppedBy, storeStop } from './stop-reason.ts';
+import { checkRules, type RuleCheckResult } from './state/check-rules.ts';
+import { type StopReason, stopForRefusal, stopForStore } from './stop-reason.ts';
 import { type RunContext, recordRuleChecks } from './storage/run-bench.ts';
 import { useAnsweredCard, writeTransitionWithin } from './storage/run-context.ts';
 
 /** The run as a whole is judged once, when it starts: that is what frequency counts. */
-export async function admitRun(context: RunContext): Promise<Stopped | undefined> {
+export async function admitRun(context: RunContext): Promise<StopReason | undefined> {
   const { active, gate } = context;
   const { run, by } = active;
   if (run.admitted) return undefined;
   active.subject = { step: '', attempt: 0, args: {} };
-  recordRuleChecks(context, '', { hits: [], rows: frequencyRows(context) });
+  recordRuleChecks(context, '', { hits: [], rows: explainFrequencyRules(context) });
   const refusal = refusalOf(await gate.guard(chainRun(run.chain.id), async () => {}, { match: () => [] })());
-  if (refusal !== undefined) return active.parked ? 'parked' : stoppedBy(active, refusal, context.lastChecked);
-  const moved = await writeTransitionWithin(active, stepStoreWaitMs, { type: 'admitted', by }, useAnsweredCard(active));
+  if (refusal !== undefined) return active.parked ? 'parked' : stopForRefusal(active, refusal, context.lastCheck);
+  const result = await writeTransitionWithin(
+    active,
+    stepStoreWaitMs,
+    { type: 'admitted', by },
+    useAnsweredCard(active),
+  );
   active.answeredCard = undefined;
-  return moved.status === 'committed' ? undefined : storeStop(moved);
+  return result.status === 'committed' ? undefined : stopForStore(result);
 }
 
-function frequencyRows({ active, gate, gear, rules }: RunContext): Checked['rows'] {
+function explainFrequencyRules({ active, gate, gear, rules }: RunContext): RuleCheckResult['rows'] {
   const { runtime } = gate;
   const { chain } = active.run;
   const all = [...rules.policy, ...rules.own];
@@ -47,18 +52,18 @@ function frequencyRows({ active, gate, gear, rules }: RunContext): Checked['rows
 }
 
 /** After the last step: what it brought may still fire. What fired before it has had its say. */
-export async function checkEnd(context: RunContext): Promise<Stopped | undefined> {
+export async function checkEnd(context: RunContext): Promise<StopReason | undefined> {
   const { active, gate, gear, outputs, rules } = context;
   const { run } = active;
-  const before = new Set(context.lastChecked.hits.map(({ rule, seen }) => `${rule}\n${seen}`));
-  const checked = checkRules(rules, run, { ability: '', agent: gear.agent, args: {}, outputs });
-  recordRuleChecks(context, '', checked);
-  const slow = new Set(checked.rows.flatMap(({ rule, action }) => (action === 'throttle' ? rule : [])));
-  const hits = checked.hits.filter(({ rule, seen }) => !slow.has(rule) && !before.has(`${rule}\n${seen}`));
+  const before = new Set(context.lastCheck.hits.map(({ rule, seen }) => `${rule}\n${seen}`));
+  const check = checkRules(rules, run, { ability: '', agent: gear.agent, args: {}, outputs });
+  recordRuleChecks(context, '', check);
+  const throttled = new Set(check.rows.flatMap(({ rule, action }) => (action === 'throttle' ? rule : [])));
+  const hits = check.hits.filter(({ rule, seen }) => !throttled.has(rule) && !before.has(`${rule}\n${seen}`));
   if (hits.length === 0) return undefined;
   active.subject = { step: '', attempt: 1, args: {} };
   const end = gate.guard(`the end of ${run.chain.id}`, async () => {}, { match: () => hits });
   const refusal = refusalOf(await end());
   if (refusal === undefined) return undefined;
-  return active.parked ? 'parked' : stoppedBy(active, refusal, checked);
+  return active.parked ? 'parked' : stopForRefusal(active, refusal, check);
 }

@@ -1,27 +1,27 @@
 /** How a run stops before its last step: a rule, a person, a limit, a failure, or a store that does not take it. */
 
 import type { Refusal } from '../../core/refusal.ts';
-import type { Checked } from './state/check-rules.ts';
+import type { RuleCheckResult } from './state/check-rules.ts';
 import type { RunEnd } from './state/run-state.ts';
 import type { ActiveRun } from './storage/run-context.ts';
-import type { Moved } from './storage/runs.ts';
+import type { RunWriteResult } from './storage/runs.ts';
 
 /** How a run ends before its last step; `parked` is left as it is, for its answer to come. */
-export type Stopped =
+export type StopReason =
   | { readonly status: 'failed' | 'aborted' | 'throttled' | 'cancelled'; readonly end: RunEnd }
   | 'parked'
   | 'lost';
 
 /** How a refusal ends a run. */
-export function stoppedBy(active: ActiveRun, refusal: Refusal, { rows }: Checked): Stopped {
+export function stopForRefusal(active: ActiveRun, refusal: Refusal, { rows }: RuleCheckResult): StopReason {
   if (active.lost) return 'lost';
   const { code, explanation, retryAtMs } = refusal;
-  if (active.signal.aborted) return { status: 'cancelled', end: { code: 'cancelled', message: whyCancelled(active) } };
+  if (active.signal.aborted) return { status: 'cancelled', end: { code: 'cancelled', message: explainCancel(active) } };
   const action = code === 'rule_abort' ? 'abort' : code === 'rule_throttled' ? 'throttle' : 'confirm';
   const fired = code.startsWith('rule_') ? rows.filter((row) => row.fired && row.action === action) : [];
   const end: RunEnd = {
     code,
-    message: explanation + withoutValue(explanation, fired),
+    message: explanation + explainMissingValues(explanation, fired),
     ...(fired.length > 0 && { rules: fired.map(({ rule }) => rule) }),
     ...(retryAtMs !== undefined && { retryAtMs }),
   };
@@ -29,24 +29,24 @@ export function stoppedBy(active: ActiveRun, refusal: Refusal, { rows }: Checked
 }
 
 /** A reason speaks of a value; where there was none to compare, that is what a person has to know. */
-function withoutValue(said: string, fired: Checked['rows']): string {
+function explainMissingValues(explanation: string, fired: RuleCheckResult['rows']): string {
   const why = fired.flatMap(({ rule, value }) => {
     const key = /^[^|]*\|([^|>]+)>/.exec(rule)?.[1];
     return key !== undefined && /^(missing|unreadable|not a number)$/.test(value) ? [`${key} is ${value}`] : [];
   });
-  const unsaid = [...new Set(why)].filter((each) => !said.includes(each));
-  return unsaid.length === 0 ? '' : ` (${unsaid.join(', ')})`;
+  const missing = [...new Set(why)].filter((text) => !explanation.includes(text));
+  return missing.length === 0 ? '' : ` (${missing.join(', ')})`;
 }
 
-function whyCancelled({ signal }: ActiveRun): string {
+function explainCancel({ signal }: ActiveRun): string {
   const { reason } = signal as { readonly reason: unknown };
   return reason instanceof Error && reason.name !== 'AbortError' ? reason.message : 'the caller cancelled it';
 }
 
 /** The store did not take it: it is away, full, or somebody else has the run. */
-export function storeStop(moved: Moved): Stopped {
-  if (moved.status === 'rejected' && !moved.full) return 'lost';
-  const why = moved.status === 'unavailable' ? moved.reason : 'it is full';
+export function stopForStore(result: RunWriteResult): StopReason {
+  if (result.status === 'rejected' && !result.full) return 'lost';
+  const why = result.status === 'unavailable' ? result.reason : 'it is full';
   const message = `the store did not take the state of the run (${why}): resume it when the store is back`;
   return { status: 'aborted', end: { code: 'store_away', message } };
 }

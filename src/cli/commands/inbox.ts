@@ -7,10 +7,10 @@ import {
   listStandingApprovals,
   type StandingApproval,
 } from '../../chains/run/approval/standing-approvals.ts';
-import { isGone } from '../../chains/run/ownership.ts';
+import { isOwnerGone } from '../../chains/run/ownership.ts';
 import { createParamRestorer } from '../../chains/run/parameter-redaction.ts';
 import type { RunState } from '../../chains/run/state/run-state.ts';
-import { argsOf } from '../../chains/run/storage/run-outputs.ts';
+import { readStepArgs } from '../../chains/run/storage/run-outputs.ts';
 import { loadRun } from '../../chains/run/storage/runs.ts';
 import type { Card, CardAction } from '../../core/card.ts';
 import { SwitchgearError } from '../../core/error.ts';
@@ -109,7 +109,7 @@ async function show(
     return exitCodes.ok;
   }
   const { card, run } = await lookAt(store, kept);
-  const line = run && formatArgs(await argsOf(store, run, card.step?.id ?? ''));
+  const line = run && formatArgs(await readStepArgs(store, run, card.step?.id ?? ''));
   const atMs = store.clock.nowMs();
   const rows = [
     ['card', card.id],
@@ -202,7 +202,7 @@ async function nextStep(store: CrossProcessStore, parsedArgs: ParsedArgs, { step
   if (step === undefined) return undefined;
   const run = await loadRun(store, step.run).catch((): undefined => undefined);
   if (run?.status !== 'waiting') return undefined;
-  const isLeft = run.owner === undefined || isGone(run.owner, store.clock.nowMs());
+  const isLeft = run.owner === undefined || isOwnerGone(run.owner, store.clock.nowMs());
   const { options } = reachOf(parsedArgs, store.clock);
   return isLeft
     ? `Nobody runs it now; go on with: switchgear chain resume ${sanitizeText(run.id)}${options}`

@@ -3,7 +3,7 @@
 import { type Card, type CardAction, changeCard } from '../../../core/card.ts';
 import { askedArgsMax } from '../../../core/limits.ts';
 import type { Store } from '../../../ports/store.ts';
-import { change } from '../storage/values.ts';
+import { applyChanges } from '../storage/values.ts';
 
 /** How an answer was taken: `late` where somebody was faster, its time is over, or it was not offered. */
 export interface AnswerResult {
@@ -21,18 +21,18 @@ export async function answerStoredCard(
   const atMs = store.clock.nowMs();
   let before: Card | undefined;
   let card: Card | undefined;
-  const step = (stored: Card | undefined) => {
+  const update = (stored: Card | undefined) => {
     before = stored;
     card = stored && changeCard(stored, { type: 'card-answered', atMs, answer, by });
     return card;
   };
   const current = store.card(id);
   const answeredCard = current && changeCard(current, { type: 'card-answered', atMs, answer, by });
-  const notes =
+  const entries =
     answeredCard === undefined
       ? []
       : [{ body: { type: 'card-changed', card: answeredCard } as const, place: { task: answeredCard.task }, atMs }];
-  const changed = await change(store, { card: { id, step }, notes });
+  const changed = await applyChanges(store, { card: { id, update }, entries });
   if (changed.status === 'unavailable') return { status: 'unavailable' };
   if (card === undefined) return { status: 'unknown' };
   return { status: card === before ? 'late' : 'taken', card };
@@ -48,13 +48,13 @@ export function formatArgs(args: unknown): string | undefined {
 
 /** Closes a question that nobody will answer any more. */
 export async function expireCard(store: Store, id: string): Promise<void> {
-  const step = (stored: Card | undefined) =>
+  const update = (stored: Card | undefined) =>
     stored?.state === 'open' ? ({ ...stored, state: 'expired' } as const) : stored;
   const current = store.card(id);
   if (current?.state !== 'open') return;
   const body = { type: 'card-changed', card: { ...current, state: 'expired' } } as const;
-  await change(store, {
-    card: { id, step },
-    notes: [{ body, place: { task: current.task }, atMs: store.clock.nowMs() }],
+  await applyChanges(store, {
+    card: { id, update },
+    entries: [{ body, place: { task: current.task }, atMs: store.clock.nowMs() }],
   });
 }

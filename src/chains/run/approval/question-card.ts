@@ -38,13 +38,17 @@ export async function findOrCreateQuestionCard(
   };
   const redacted = keepsContent(runtime) ? fresh : (runtime.rules?.hide(fresh) ?? fresh);
   let current: Card | undefined;
-  const step = (stored: Card | undefined) => {
+  const keepStored = (stored: Card | undefined) => {
     current = stored ?? redacted;
     return current;
   };
-  const notes = [{ type: 'card-changed', card: redacted }] as const;
-  const moved = await writeTransition(active, { type: 'asked', by, card: id }, { card: { id, step }, notes });
-  if (moved.status !== 'committed' || current === undefined) return undefined;
+  const entries = [{ type: 'card-changed', card: redacted }] as const;
+  const result = await writeTransition(
+    active,
+    { type: 'asked', by, card: id },
+    { card: { id, update: keepStored }, entries },
+  );
+  if (result.status !== 'committed' || current === undefined) return undefined;
   // Whoever is asked here and now sees the values, too; what is kept does not hold them.
   const line = formatArgs(subject.args);
   return { ...current, evidence: line === undefined ? fresh.evidence : [...fresh.evidence, line] };

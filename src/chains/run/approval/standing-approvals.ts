@@ -6,7 +6,7 @@ import { standingMax } from '../../../core/limits.ts';
 import { quoted } from '../../../core/quote.ts';
 import type { Store } from '../../../ports/store.ts';
 import type { Chain } from '../../file/chain.ts';
-import { change, readValue, readValues } from '../storage/values.ts';
+import { applyChanges, readValue, readValues } from '../storage/values.ts';
 
 export interface StandingApproval {
   readonly id: string;
@@ -40,11 +40,15 @@ export async function addStandingApproval(
   const id = approvalId(store, chain, rules);
   const approval: StandingApproval = { id, chain: chain.id, rules: redactedRules, by, givenWallMs: clock.wallMs() };
   const body = { type: 'standing-given', chain: chain.id, rules: redactedRules, by } as const;
-  const step = (before: unknown) => before ?? approval;
-  const notes = [{ body, place: {}, atMs: clock.nowMs() }];
+  const update = (before: unknown) => before ?? approval;
+  const entries = [{ body, place: {}, atMs: clock.nowMs() }];
   return (
-    (await change(store, { values: [{ key: approvalKey(chain.id, id), letGo: true, step }], notes })).status ===
-    'committed'
+    (
+      await applyChanges(store, {
+        values: [{ key: approvalKey(chain.id, id), releaseAfterWrite: true, update }],
+        entries,
+      })
+    ).status === 'committed'
   );
 }
 
@@ -57,10 +61,10 @@ export async function listStandingApprovals(store: Store): Promise<readonly Stan
 export async function dropStandingApproval(store: Store, approval: StandingApproval, by: string): Promise<void> {
   const { id, chain, rules } = approval;
   const body = { type: 'standing-dropped', chain, rules, by } as const;
-  const notes = [{ body, place: {}, atMs: store.clock.nowMs() }];
-  const changed = await change(store, {
-    values: [{ key: approvalKey(chain, id), letGo: true, step: () => null }],
-    notes,
+  const entries = [{ body, place: {}, atMs: store.clock.nowMs() }];
+  const changed = await applyChanges(store, {
+    values: [{ key: approvalKey(chain, id), releaseAfterWrite: true, update: () => null }],
+    entries,
   });
   if (changed.status === 'committed') return;
   throw new SwitchgearError('store_unreachable', `the store did not take back the approval ${quoted(approval.id)}`);

@@ -17,54 +17,54 @@ export interface RunRules {
 }
 
 /** What is about to happen; `ability` is empty after the last step. */
-export interface Coming {
+export interface UpcomingStep {
   readonly ability: string;
   readonly agent: string;
   readonly args: Readonly<Record<string, unknown>>;
   readonly outputs: Readonly<Record<string, unknown>>;
 }
 
-export interface Checked {
+export interface RuleCheckResult {
   readonly hits: readonly RuleHit[];
   readonly rows: readonly RuleCheck[];
 }
 
 /** Everything that looks at what is coming, and what of it fires. */
-export function checkRules(rules: RunRules, run: RunState, coming: Coming): Checked {
-  const step: Step = { chain: run.chain.id, params: run.params, ...coming };
-  const isEnd = coming.ability === '';
-  const seen = new Map<string, { readonly row: RuleCheck; readonly hit: RuleHit | undefined }>();
+export function checkRules(rules: RunRules, run: RunState, upcoming: UpcomingStep): RuleCheckResult {
+  const step: Step = { chain: run.chain.id, params: run.params, ...upcoming };
+  const isEnd = upcoming.ability === '';
+  const checks = new Map<string, { readonly row: RuleCheck; readonly hit: RuleHit | undefined }>();
   const add = (rule: Rule, hit: RuleHit | undefined, value: string, limit: string) => {
-    if (seen.get(rule.id)?.hit !== undefined) return;
+    if (checks.get(rule.id)?.hit !== undefined) return;
     const { id, action, reason } = rule;
     const row = { rule: id, action, fired: hit !== undefined, value, limit, ...(reason !== undefined && { reason }) };
-    seen.set(id, { row, hit });
+    checks.set(id, { row, hit });
   };
   const lists = [
     [rules.own, rules.ownSettings],
-    [rules.policy.filter(({ target }) => looksAtChains(target)), rules.settings],
+    [rules.policy.filter(({ target }) => targetsChains(target)), rules.settings],
   ] as const;
   for (const [list, settings] of lists) {
     for (const rule of list) {
       if (isEnd && rule.condition.kind === 'ability') continue;
-      const own = missingSettings(rule, run, settings);
+      const own = resolveMissing(rule, run, settings);
       const [row] = explainRules([rule], step, own);
       if (row !== undefined) add(rule, matchStep([rule], step, own)[0], row.value, row.limit);
     }
   }
-  if (!isEnd) addCallRules(rules, coming, add);
-  const all = [...seen.values()];
+  if (!isEnd) checkCallRules(rules, upcoming, add);
+  const all = [...checks.values()];
   return { hits: all.flatMap(({ hit }) => hit ?? []), rows: all.map(({ row }) => row) };
 }
 
 /** Rules on calls hold for steps, too: they look at the arguments, as they do everywhere. */
-function addCallRules(
+function checkCallRules(
   { policy, settings }: RunRules,
-  { ability, agent, args }: Coming,
+  { ability, agent, args }: UpcomingStep,
   add: (rule: Rule, hit: RuleHit | undefined, value: string, limit: string) => void,
 ): void {
   for (const rule of policy) {
-    if (rule.target !== '*' && looksAtChains(rule.target)) continue;
+    if (rule.target !== '*' && targetsChains(rule.target)) continue;
     if (!isFor(rule.target, { tool: ability, agent })) continue;
     const [hit] = matchCall([rule], { tool: ability, agent, args }, settings);
     const asStep = { chain: '', ability, agent, outputs: args };
@@ -73,12 +73,12 @@ function addCallRules(
   }
 }
 
-function looksAtChains(target: string): boolean {
+function targetsChains(target: string): boolean {
   return !target.startsWith('tool:') && !target.startsWith('agent:');
 }
 
 /** A rule that waits for its key fires once a step that was to bring it has been passed. */
-function missingSettings({ condition }: Rule, { chain, steps }: RunState, settings: RuleSettings): RuleSettings {
+function resolveMissing({ condition }: Rule, { chain, steps }: RunState, settings: RuleSettings): RuleSettings {
   if (settings.onMissing === 'fire' || condition.kind !== 'threshold') return settings;
   const [root] = condition.key.split('.');
   const isPassed = chain.steps.some(({ outputKey }, at) => {

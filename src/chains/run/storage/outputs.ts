@@ -12,25 +12,25 @@ export function textKey(run: string, what: 'plan' | number): string {
 }
 
 /** The changes that keep a text; it is written once. */
-export function textChanges(key: string, text: string): readonly ValueChange[] {
+export function makeTextChanges(key: string, text: string): readonly ValueChange[] {
   const count = Math.max(1, Math.ceil(text.length / partLengthMax));
   return Array.from({ length: count }, (_, at) => {
     const part = text.slice(at * partLengthMax, (at + 1) * partLengthMax);
     return {
       key: partKey(key, at),
       keepMs: runKeepMs,
-      letGo: true,
-      step: (stored) => (stored === part ? stored : part),
+      releaseAfterWrite: true,
+      update: (stored) => (stored === part ? stored : part),
     };
   });
 }
 
 /** The text, or undefined where there is none. */
-export async function readText(store: Store, key: string): Promise<string | undefined> {
+export async function readStoredText(store: Store, key: string): Promise<string | undefined> {
   const parts = await readValues<string>(store, key, textPartsMax);
   if (parts.length === 0) return undefined;
   return parts
-    .toSorted((one, other) => (one.key < other.key ? -1 : 1))
+    .toSorted((a, b) => (a.key < b.key ? -1 : 1))
     .map(({ value }) => value)
     .join('');
 }

@@ -4,7 +4,7 @@ import type { Switchgear } from '../../../guard/api.ts';
 import type { ChainGate } from '../../../guard/entries/chain-step.ts';
 import { appendEntry, keepsContent } from '../../../guard/journal/journal.ts';
 import type { Ability } from '../../abilities/ability.ts';
-import type { Checked, RunRules } from '../state/check-rules.ts';
+import type { RuleCheckResult, RunRules } from '../state/check-rules.ts';
 import type { ActiveRun } from './run-context.ts';
 
 export interface RunContext {
@@ -16,14 +16,14 @@ export interface RunContext {
   /** By output key. */
   readonly outputs: Record<string, unknown>;
   /** What fired before the step that came last. */
-  lastChecked: Checked;
+  lastCheck: RuleCheckResult;
 }
 
 /** Says what each rule saw; the journal holds the values only where content is held. */
-export function recordRuleChecks(context: RunContext, step: string, checked: Checked): void {
-  context.lastChecked = checked;
+export function recordRuleChecks(context: RunContext, step: string, check: RuleCheckResult): void {
+  context.lastCheck = check;
   const { active, gate } = context;
-  const { rows } = checked;
+  const { rows } = check;
   if (rows.length === 0) return;
   const { id: run } = active.run;
   active.emit({ type: 'rules-checked', run, step, rows });

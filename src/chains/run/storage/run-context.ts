@@ -8,8 +8,8 @@ import type { Clock } from '../../../ports/clock.ts';
 import type { Store } from '../../../ports/store.ts';
 import type { RunEvent } from '../state/run-event.ts';
 import type { RunState } from '../state/run-state.ts';
-import type { RunMove } from '../state/transitions.ts';
-import { type Beside, keepMove, type Moved } from './runs.ts';
+import type { RunTransition } from '../state/transitions.ts';
+import { type RunWriteExtras, type RunWriteResult, updateRun } from './runs.ts';
 import type { CardChange, EntryListener } from './values.ts';
 
 export interface ActiveRun {
@@ -37,13 +37,17 @@ export interface ActiveRun {
 }
 
 /** Writes a move. A run that somebody else has is lost for this attempt. */
-export async function writeTransition(active: ActiveRun, move: RunMove, beside: Beside = {}): Promise<Moved> {
-  const moved = await keepMove(active.store, active.run, move, beside, active.onEntry);
+export async function writeTransition(
+  active: ActiveRun,
+  transition: RunTransition,
+  extras: RunWriteExtras = {},
+): Promise<RunWriteResult> {
+  const result = await updateRun(active.store, active.run, transition, extras, active.onEntry);
   // A sign of life changes nothing else, and must not hide what was written after it.
-  if (moved.status === 'committed')
-    active.run = move.type === 'renewed' ? { ...active.run, ...pickOwner(moved.run) } : moved.run;
-  else if (moved.status === 'rejected' && !moved.full) active.lost = true;
-  return moved;
+  if (result.status === 'committed')
+    active.run = transition.type === 'renewed' ? { ...active.run, ...pickOwner(result.run) } : result.run;
+  else if (result.status === 'rejected' && !result.full) active.lost = true;
+  return result;
 }
 
 function pickOwner({ owner }: RunState): Pick<RunState, 'owner'> {
@@ -54,32 +58,32 @@ function pickOwner({ owner }: RunState): Pick<RunState, 'owner'> {
 export async function writeTransitionWithin(
   active: ActiveRun,
   withinMs: number,
-  move: RunMove,
-  beside: Beside = {},
+  transition: RunTransition,
+  extras: RunWriteExtras = {},
   signal?: AbortSignal,
-): Promise<Moved> {
+): Promise<RunWriteResult> {
   const untilMs = active.clock.nowMs() + withinMs;
   let isReported = false;
   for (;;) {
-    const moved = await writeTransition(active, move, beside);
-    if (moved.status !== 'unavailable') {
+    const result = await writeTransition(active, transition, extras);
+    if (result.status !== 'unavailable') {
       if (isReported) active.emit({ type: 'store-back', run: active.run.id });
-      return moved;
+      return result;
     }
-    if (!isReported) active.emit({ type: 'store-away', run: active.run.id, reason: moved.reason });
+    if (!isReported) active.emit({ type: 'store-away', run: active.run.id, reason: result.reason });
     isReported = true;
-    if (active.clock.nowMs() >= untilMs || signal?.aborted) return moved;
+    if (active.clock.nowMs() >= untilMs || signal?.aborted) return result;
     await wait(active.clock, storeRetryMinMs, signal);
   }
 }
 
 /** The card that was answered, used up by what goes with it. */
-export function useAnsweredCard(active: ActiveRun): Pick<Beside, 'card'> {
+export function useAnsweredCard(active: ActiveRun): Pick<RunWriteExtras, 'card'> {
   const { answeredCard } = active;
   if (answeredCard === undefined) return {};
   const card: CardChange = {
     id: answeredCard,
-    step: (stored) => (stored?.state === 'answered' ? { ...stored, state: 'used' } : stored),
+    update: (stored) => (stored?.state === 'answered' ? { ...stored, state: 'used' } : stored),
   };
   return { card };
 }

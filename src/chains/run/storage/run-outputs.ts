@@ -21,7 +21,7 @@ export async function readOutputs(
 }
 
 /** The arguments of a step of a run, as far as they can be said now. */
-export async function argsOf(store: Store, run: RunState, step: string): Promise<unknown> {
+export async function readStepArgs(store: Store, run: RunState, step: string): Promise<unknown> {
   const outputs = Object.create(null) as Record<string, unknown>;
   const args = run.chain.steps.find(({ id }) => id === step)?.args;
   try {

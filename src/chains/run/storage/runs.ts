@@ -6,14 +6,21 @@ import { chainRunsMax, journalEntriesMax, runKeepMs } from '../../../core/limits
 import { quoted } from '../../../core/quote.ts';
 import type { PendingEntry, Store } from '../../../ports/store.ts';
 import type { RunState, StepState } from '../state/run-state.ts';
-import { isOver, moveRun, type RunMove } from '../state/transitions.ts';
-import { dropTexts, readText, textChanges, textKey } from './outputs.ts';
-import { type CardChange, type Changed, change, type EntryListener, readValue, readValues } from './values.ts';
+import { applyTransition, isOver, type RunTransition } from '../state/transitions.ts';
+import { dropTexts, makeTextChanges, readStoredText, textKey } from './outputs.ts';
+import {
+  applyChanges,
+  type CardChange,
+  type ChangeResult,
+  type EntryListener,
+  readValue,
+  readValues,
+} from './values.ts';
 
 const prefix = 'chain/';
 
 /** A run without what never changes; steps without their names, which the plan has. */
-type Stored = Omit<RunState, keyof Plan | 'steps'> & {
+type StoredRun = Omit<RunState, keyof Plan | 'steps'> & {
   readonly chainId: string;
   readonly steps: readonly Omit<StepState, 'id'>[];
 };
@@ -21,16 +28,16 @@ type Stored = Omit<RunState, keyof Plan | 'steps'> & {
 type Plan = Pick<RunState, 'chain' | 'params' | 'modelRules' | 'origin'>;
 
 /** What goes with a move. */
-export interface Beside {
+export interface RunWriteExtras {
   readonly card?: CardChange;
-  readonly notes?: readonly EntryBody[];
+  readonly entries?: readonly EntryBody[];
   /** The output of a step, as text. */
   readonly output?: { readonly step: number; readonly text: string };
 }
 
-export type Moved =
+export type RunWriteResult =
   | { readonly status: 'committed'; readonly run: RunState }
-  | Extract<Changed, { readonly status: 'rejected' | 'unavailable' }>;
+  | Extract<ChangeResult, { readonly status: 'rejected' | 'unavailable' }>;
 
 /** A line of a list: enough to find a run again. */
 export type RunSummary = Pick<
@@ -44,68 +51,68 @@ export type RunSummary = Pick<
 };
 
 /** Writes a new run; refused where there is one of that id. */
-export async function createRun(store: Store, run: RunState, onEntry?: EntryListener): Promise<Moved> {
-  if (store.shared === undefined) makeRoom(store);
+export async function createRun(store: Store, run: RunState, onEntry?: EntryListener): Promise<RunWriteResult> {
+  if (store.shared === undefined) evictOldestRun(store);
   const stored = pack(run);
   const { chain } = run;
-  const plan = planOf(run);
-  const changed = await change(
+  const plan = pickPlan(run);
+  const result = await applyChanges(
     store,
     {
       values: [
         {
           key: runKey(run.id),
           keepMs: runKeepMs,
-          step: (before) => {
-            const known = before as Stored | null;
-            if (known === null) return stored;
-            return known.owner?.process === run.owner?.process ? known : undefined; // It was written by us, just now.
+          update: (before) => {
+            const current = before as StoredRun | null;
+            if (current === null) return stored;
+            return current.owner?.process === run.owner?.process ? current : undefined; // It was written by us, just now.
           },
         },
-        ...textChanges(textKey(run.id, 'plan'), JSON.stringify(plan)),
+        ...makeTextChanges(textKey(run.id, 'plan'), JSON.stringify(plan)),
       ],
-      notes: [noteOf(store, run, { type: 'run-started', run: run.id, chain: chain.id })],
+      entries: [makePendingEntry(store, run, { type: 'run-started', run: run.id, chain: chain.id })],
     },
     onEntry,
   );
-  return changed.status === 'committed' ? { status: 'committed', run } : changed;
+  return result.status === 'committed' ? { status: 'committed', run } : result;
 }
 
 /** Moves a run that is known; what it becomes is decided on what is stored, not on what is known. */
-export async function keepMove(
+export async function updateRun(
   store: Store,
   run: RunState,
-  move: RunMove,
-  beside: Beside = {},
+  transition: RunTransition,
+  extras: RunWriteExtras = {},
   onEntry?: EntryListener,
-): Promise<Moved> {
-  const { card, notes = [], output } = beside;
+): Promise<RunWriteResult> {
+  const { card, entries = [], output } = extras;
   let next: RunState | undefined;
-  const step = (before: unknown) => {
+  const computeNext = (before: unknown) => {
     if (before === null) return undefined;
-    const known = unpack(before as Stored, run);
-    next = moveRun(known, move);
-    return next === undefined ? undefined : next === known ? before : pack(next);
+    const current = unpack(before as StoredRun, run);
+    next = applyTransition(current, transition);
+    return next === undefined ? undefined : next === current ? before : pack(next);
   };
-  const changed = await change(
+  const result = await applyChanges(
     store,
     {
       values: [
-        { key: runKey(run.id), keepMs: runKeepMs, step },
-        ...(output === undefined ? [] : textChanges(textKey(run.id, output.step), output.text)),
+        { key: runKey(run.id), keepMs: runKeepMs, update: computeNext },
+        ...(output === undefined ? [] : makeTextChanges(textKey(run.id, output.step), output.text)),
       ],
       card,
-      notes: notes.map((body) => noteOf(store, run, body)),
+      entries: entries.map((body) => makePendingEntry(store, run, body)),
     },
     onEntry,
   );
-  return changed.status === 'committed' ? { status: 'committed', run: next! } : changed;
+  return result.status === 'committed' ? { status: 'committed', run: next! } : result;
 }
 
 /** The run of an id, or an error that says why there is none. */
 export async function loadRun(store: Store, id: string): Promise<RunState> {
-  const stored = await readValue<Stored>(store, runKey(id));
-  const text = stored && (await readText(store, textKey(id, 'plan')));
+  const stored = await readValue<StoredRun>(store, runKey(id));
+  const text = stored && (await readStoredText(store, textKey(id, 'plan')));
   if (stored !== undefined && text !== undefined) return unpack(stored, JSON.parse(text) as Plan);
   const { shared } = store;
   if (shared?.health.state === 'degraded') {
@@ -115,23 +122,23 @@ export async function loadRun(store: Store, id: string): Promise<RunState> {
 }
 
 /** What is stored of a run now, where its plan is known; undefined where it cannot be read. */
-export async function lookAtRun(store: Store, run: RunState): Promise<RunState | undefined> {
-  const stored = await readValue<Stored>(store, runKey(run.id));
+export async function reloadRun(store: Store, run: RunState): Promise<RunState | undefined> {
+  const stored = await readValue<StoredRun>(store, runKey(run.id));
   return stored && unpack(stored, run);
 }
 
 /** Runs of the store, the newest first. */
 export async function listRuns(store: Store): Promise<readonly RunSummary[]> {
-  const all = await readValues<Stored>(store, prefix, journalEntriesMax);
+  const all = await readValues<StoredRun>(store, prefix, journalEntriesMax);
   return all
-    .map(({ value }) => lineOf(value))
-    .toSorted((one, other) => other.startedWallMs - one.startedWallMs)
+    .map(({ value }) => summarizeRun(value))
+    .toSorted((a, b) => b.startedWallMs - a.startedWallMs)
     .slice(0, chainRunsMax);
 }
 
 /** The output of a step; undefined where it has none. */
 export async function readOutput(store: Store, run: string, step: number): Promise<unknown> {
-  const text = await readText(store, textKey(run, step));
+  const text = await readStoredText(store, textKey(run, step));
   return text === undefined ? undefined : (JSON.parse(text) as unknown);
 }
 
@@ -140,27 +147,37 @@ export function runKey(id: string): string {
   return prefix + encodeURIComponent(id);
 }
 
-function noteOf({ clock }: Store, { id, chain }: RunState, body: EntryBody): PendingEntry {
+function makePendingEntry({ clock }: Store, { id, chain }: RunState, body: EntryBody): PendingEntry {
   return { body, place: { task: id, agent: chain.id }, atMs: clock.nowMs() };
 }
 
-function planOf({ chain, params, modelRules, origin }: Plan): Plan {
+function pickPlan({ chain, params, modelRules, origin }: Plan): Plan {
   return { chain, params, modelRules, ...(origin !== undefined && { origin }) };
 }
 
-function pack({ chain, params: _, modelRules: __, origin: ___, steps, ...rest }: RunState): Stored {
+function pack({ chain, params: _, modelRules: __, origin: ___, steps, ...rest }: RunState): StoredRun {
   return { ...rest, chainId: chain.id, steps: steps.map(({ id: ____, ...step }) => step) };
 }
 
-function unpack({ chainId: _, steps, ...rest }: Stored, plan: Plan): RunState {
+function unpack({ chainId: _, steps, ...rest }: StoredRun, plan: Plan): RunState {
   return {
     ...rest,
-    ...planOf(plan),
+    ...pickPlan(plan),
     steps: plan.chain.steps.map(({ id }, at) => ({ id, ...(steps[at] ?? { status: 'pending', attempts: 0 }) })),
   };
 }
 
-function lineOf({ id, status, startedWallMs, endedWallMs, end, card, owner, steps, chainId }: Stored): RunSummary {
+function summarizeRun({
+  id,
+  status,
+  startedWallMs,
+  endedWallMs,
+  end,
+  card,
+  owner,
+  steps,
+  chainId,
+}: StoredRun): RunSummary {
   return {
     id,
     status,
@@ -176,11 +193,11 @@ function lineOf({ id, status, startedWallMs, endedWallMs, end, card, owner, step
 }
 
 /** Nobody else keeps what lies in this process's memory: the oldest runs that are over go first. */
-function makeRoom(store: Store): void {
+function evictOldestRun(store: Store): void {
   const keys = [...store.keys()].filter((key) => key.startsWith(prefix));
   if (keys.length < chainRunsMax) return;
   for (const key of keys) {
-    const { value } = store.cell<{ value: Stored | null }>(key, () => ({ value: null })).state;
+    const { value } = store.cell<{ value: StoredRun | null }>(key, () => ({ value: null })).state;
     if (value !== null && !isOver(value)) continue;
     store.drop(key);
     dropTexts(store, value?.id ?? '');

@@ -5,7 +5,7 @@ import type { Entry } from '../../../core/event.ts';
 import type { CellUpdate, Change, PendingEntry, Store } from '../../../ports/store.ts';
 
 /** A value in its cell; null where there is none. */
-interface Kept<T> {
+interface ValueCell<T> {
   value: T | null;
 }
 
@@ -14,25 +14,25 @@ export interface ValueChange<T = unknown> {
   readonly key: string;
   readonly keepMs?: number;
   /** It is written and then read by others, or later: nobody here goes on looking at it. */
-  readonly letGo?: true;
-  step(value: T | null): T | null | undefined;
+  readonly releaseAfterWrite?: true;
+  update(value: T | null): T | null | undefined;
 }
 
 export interface CardChange {
   readonly id: string;
-  step(card: Card | undefined): Card | undefined;
+  update(card: Card | undefined): Card | undefined;
 }
 
 /** What becomes true together, or not at all. */
-export interface Changes {
+export interface StoreChanges {
   readonly values?: readonly ValueChange[];
   readonly card?: CardChange | undefined;
   /** Written where the last of them really changes something: a change that is repeated is not told twice. */
-  readonly notes?: readonly PendingEntry[];
+  readonly entries?: readonly PendingEntry[];
 }
 
 /** `refused`: a step said no, or it does not fit. `away`: nobody can say more now. */
-export type Changed =
+export type ChangeResult =
   | { readonly status: 'committed' }
   | { readonly status: 'rejected'; readonly full: boolean }
   | { readonly status: 'unavailable'; readonly reason: string };
@@ -40,19 +40,23 @@ export type Changed =
 export type EntryListener = (entry: Entry) => void;
 
 /** Carries out changes. What was written into the journal because of them is told. */
-export async function change(store: Store, changes: Changes, onEntry: EntryListener = () => {}): Promise<Changed> {
+export async function applyChanges(
+  store: Store,
+  changes: StoreChanges,
+  onEntry: EntryListener = () => {},
+): Promise<ChangeResult> {
   const { shared } = store;
-  if (shared === undefined) return changeHere(store, changes, onEntry);
-  const { values = [], card, notes = [] } = changes;
-  const all: Change[] = values.map(({ key, keepMs, step: updateValue }) => ({
-    cell: store.cell<Kept<unknown>>(key, () => ({ value: null }), keepMs === undefined ? {} : { keepMs }),
-    update: (state) => nextOf((state as Kept<unknown>).value, updateValue, (value) => ({ value })),
+  if (shared === undefined) return applyInMemory(store, changes, onEntry);
+  const { values = [], card, entries = [] } = changes;
+  const all: Change[] = values.map(({ key, keepMs, update: updateValue }) => ({
+    cell: store.cell<ValueCell<unknown>>(key, () => ({ value: null }), keepMs === undefined ? {} : { keepMs }),
+    update: (state) => computeUpdate((state as ValueCell<unknown>).value, updateValue, (value) => ({ value })),
   }));
   if (card !== undefined) {
     store.card(card.id); // Opens it as the store wants its cards to be seen.
     all.push({
       cell: store.cell<Card | null>(`card/${card.id}`, () => null),
-      update: (state) => nextOf((state ?? undefined) as Card | undefined, card.step, (next) => next),
+      update: (state) => computeUpdate((state ?? undefined) as Card | undefined, card.update, (next) => next),
     });
   }
   const last = all.pop();
@@ -61,11 +65,11 @@ export async function change(store: Store, changes: Changes, onEntry: EntryListe
     cell: last.cell,
     update(state) {
       const next = last.update(state);
-      return typeof next === 'object' ? { ...next, entries: notes } : next;
+      return typeof next === 'object' ? { ...next, entries: entries } : next;
     },
   });
   const result = await shared.commit({ changes: all, onCommitted: (entries) => entries.forEach(onEntry) });
-  for (const { key, letGo } of values) if (letGo) shared.evict?.(key);
+  for (const { key, releaseAfterWrite: letGo } of values) if (letGo) shared.evict?.(key);
   switch (result.status) {
     case 'committed':
       return { status: 'committed' };
@@ -78,42 +82,50 @@ export async function change(store: Store, changes: Changes, onEntry: EntryListe
   }
 }
 
-function nextOf<T>(before: T, step: (value: T) => T | undefined, stateOf: (next: T) => unknown): CellUpdate<unknown> {
-  const next = step(before);
+function computeUpdate<T>(
+  before: T,
+  update: (value: T) => T | undefined,
+  stateOf: (next: T) => unknown,
+): CellUpdate<unknown> {
+  const next = update(before);
   if (next === undefined) return 'refuse';
   return next === before ? 'keep' : { state: stateOf(next) };
 }
 
-function changeHere(store: Store, { values = [], card, notes = [] }: Changes, onEntry: EntryListener): Changed {
-  const before = values.map(({ key }) => valueHere(store, key));
-  const next = values.map(({ step: updateValue }, at) => updateValue(before[at]));
-  const shown = card && store.card(card.id);
-  const turned = card?.step(shown);
-  if (next.includes(undefined) || (card !== undefined && turned === undefined))
+function applyInMemory(
+  store: Store,
+  { values = [], card, entries = [] }: StoreChanges,
+  onEntry: EntryListener,
+): ChangeResult {
+  const before = values.map(({ key }) => readInMemory(store, key));
+  const next = values.map(({ update: updateValue }, at) => updateValue(before[at]));
+  const currentCard = card && store.card(card.id);
+  const nextCard = card?.update(currentCard);
+  if (next.includes(undefined) || (card !== undefined && nextCard === undefined))
     return { status: 'rejected', full: false };
   values.forEach(({ key }, at) => {
-    cellHere(store, key).value = next[at];
+    getCell(store, key).value = next[at];
   });
-  if (turned !== undefined && turned !== shown) store.putCard(turned);
-  const isNew = card === undefined ? next.at(-1) !== before.at(-1) : turned !== shown;
-  if (isNew) for (const { body, place, atMs } of notes) onEntry(store.append(body, place, atMs));
+  if (nextCard !== undefined && nextCard !== currentCard) store.putCard(nextCard);
+  const isNew = card === undefined ? next.at(-1) !== before.at(-1) : nextCard !== currentCard;
+  if (isNew) for (const { body, place, atMs } of entries) onEntry(store.append(body, place, atMs));
   return { status: 'committed' };
 }
 
-function cellHere(store: Store, key: string): Kept<unknown> {
-  return store.cell<Kept<unknown>>(key, () => ({ value: null })).state;
+function getCell(store: Store, key: string): ValueCell<unknown> {
+  return store.cell<ValueCell<unknown>>(key, () => ({ value: null })).state;
 }
 
 /** A look leaves no empty cell behind. */
-function valueHere(store: Store, key: string): unknown {
-  const { value } = cellHere(store, key);
+function readInMemory(store: Store, key: string): unknown {
+  const { value } = getCell(store, key);
   if (value === null) store.drop(key);
   return value;
 }
 
 /** The value under a key, as the store has it now. */
 export async function readValue<T>(store: Store, key: string): Promise<T | undefined> {
-  if (store.shared === undefined) return (valueHere(store, key) ?? undefined) as T | undefined;
+  if (store.shared === undefined) return (readInMemory(store, key) ?? undefined) as T | undefined;
   const found = (await readValues<T>(store, key, 1)).find((each) => each.key === key);
   return found?.value;
 }
@@ -122,16 +134,16 @@ export async function readValue<T>(store: Store, key: string): Promise<T | undef
 export async function readValues<T>(
   store: Store,
   prefix: string,
-  most: number,
+  limit: number,
 ): Promise<readonly { readonly key: string; readonly value: T }[]> {
   const stored =
     store.shared === undefined
       ? [...store.keys()]
           .filter((key) => key.startsWith(prefix))
-          .map((key) => ({ key, state: cellHere(store, key) as unknown }))
-      : await store.shared.read(prefix, most);
+          .map((key) => ({ key, state: getCell(store, key) as unknown }))
+      : await store.shared.read(prefix, limit);
   return stored.flatMap(({ key, state }) => {
-    const { value } = (state ?? { value: null }) as Kept<T>;
+    const { value } = (state ?? { value: null }) as ValueCell<T>;
     return value === null || value === undefined ? [] : [{ key, value }];
   });
 }
