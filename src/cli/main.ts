@@ -79,7 +79,7 @@ async function formatHelp(): Promise<readonly string[]> {
 
 function readVersion(): string {
   const text = readFileSync(new URL('../../package.json', import.meta.url), 'utf8');
-  return (JSON.parse(text) as { readVersion: string }).readVersion;
+  return (JSON.parse(text) as { version: string }).version;
 }
 
 /** A hook has no time for streams: it reads and writes as files do. */

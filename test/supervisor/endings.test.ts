@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
-import { launch, orEnd } from '../../src/cli/run/launch.ts';
+import { endOnError, launch } from '../../src/cli/run/launch.ts';
 import { parseRunOptions } from '../../src/cli/run/options.ts';
 import { systemClock } from '../../src/platform/system-clock.ts';
 import { memoryStore } from '../../src/stores/memory.ts';
@@ -134,7 +134,7 @@ test('when the supervisor itself cannot go on, the agent is ended before that is
   await until(() => named(name).length >= 2);
   const broken = new Error('the store is gone');
   await assert.rejects(
-    orEnd(launched, () => Promise.reject(broken)),
+    endOnError(launched, () => Promise.reject(broken)),
     broken,
   );
   assert.deepEqual(named(name), []);
@@ -147,7 +147,7 @@ test('a run is known in the store before its agent could call a hook', long, asy
   const launched = await launch(store, options, terminal, options.command, 's-1');
   const record = await storedRun(store, launched.record.task);
   assert.ok(record?.state === 'running' && isAlive(record.owner));
-  await assert.rejects(orEnd(launched, () => Promise.reject(new Error('over'))));
+  await assert.rejects(endOnError(launched, () => Promise.reject(new Error('over'))));
   store.close();
 });
 

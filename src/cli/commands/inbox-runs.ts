@@ -8,30 +8,33 @@ import { reasonLengthMax } from '../../core/limits.ts';
 import { cardsOf, oneOf } from '../../operator/cards.ts';
 import { forgetRun, isAlive, type RunRecord, runsIn, turnRun } from '../../supervisor/run-record.ts';
 import { exitCodes, type ParsedArgs, type Terminal, usageError } from '../command.ts';
-import type { Wish } from '../run/halt-prompt.ts';
-import { goOnWith } from '../run/resume.ts';
+import type { FollowUp } from '../run/halt-prompt.ts';
+import { resumeRun } from '../run/resume.ts';
 import { pauseRun } from '../run/run-pause.ts';
 import { type CrossProcessStore, type StoreAddress, storeWriteError } from '../store-option.ts';
 import { sanitizeText } from '../terminal-table.ts';
 
-type Verb = (
+type InboxVerb = (
   store: CrossProcessStore,
   parsedArgs: ParsedArgs,
   terminal: Terminal,
   address: StoreAddress,
 ) => Promise<number>;
 
-const actionOf = { retry: 'retry_raised', narrow: 'narrow_scope', pause: 'pause', dismiss: 'dismiss' } as const;
+const cardActions = { retry: 'retry_raised', narrow: 'narrow_scope', pause: 'pause', dismiss: 'dismiss' } as const;
 
-export const runVerbs: Readonly<Record<keyof typeof actionOf, Verb>> = {
-  retry: (store, parsedArgs, terminal, address) => decide(store, parsedArgs, terminal, address, { act: 'retry' }),
+export const runVerbs: Readonly<Record<keyof typeof cardActions, InboxVerb>> = {
+  retry: (store, parsedArgs, terminal, address) =>
+    followUpOnRun(store, parsedArgs, terminal, address, { action: 'retry' }),
   narrow(store, parsedArgs, terminal, address) {
     const prompt = parsedArgs.positionals[2]?.trim();
     if (!prompt) throw usageError('say what it should do instead: switchgear inbox narrow ID "a smaller request"');
-    return decide(store, parsedArgs, terminal, address, { act: 'narrow', prompt });
+    return followUpOnRun(store, parsedArgs, terminal, address, { action: 'narrow', prompt });
   },
-  pause: (store, parsedArgs, terminal, address) => decide(store, parsedArgs, terminal, address, { act: 'pause' }),
-  dismiss: (store, parsedArgs, terminal, address) => decide(store, parsedArgs, terminal, address, { act: 'dismiss' }),
+  pause: (store, parsedArgs, terminal, address) =>
+    followUpOnRun(store, parsedArgs, terminal, address, { action: 'pause' }),
+  dismiss: (store, parsedArgs, terminal, address) =>
+    followUpOnRun(store, parsedArgs, terminal, address, { action: 'dismiss' }),
 };
 
 export const runUsage = [
@@ -41,53 +44,53 @@ export const runUsage = [
   'inbox dismiss ID                 close the card, and forget the run',
 ];
 
-async function decide(
+async function followUpOnRun(
   store: CrossProcessStore,
   { positionals, values, switches }: ParsedArgs,
   terminal: Terminal,
   address: StoreAddress,
-  wish: Exclude<Wish, { readonly act: 'leave' }>,
+  followUp: Exclude<FollowUp, { readonly action: 'none' }>,
 ): Promise<number> {
   const card = oneOf(await cardsOf(store), positionals[1]!, 'card');
   const run = (await runsIn(store)).find((each) => each.card === card.id);
-  const isWaitedFor = run?.state === 'waiting' && isAlive(run.owner);
-  if (run === undefined && (wish.act === 'retry' || wish.act === 'narrow')) {
+  const isAwaited = run?.state === 'waiting' && isAlive(run.owner);
+  if (run === undefined && (followUp.action === 'retry' || followUp.action === 'narrow')) {
     throw new SwitchgearError(
       'not_kept',
       `nothing is kept of what ${sanitizeText(card.id)} is about: start it again by hand`,
     );
   }
   // The process that waits reads the new request there, once it sees the answer.
-  if (isWaitedFor && wish.act === 'narrow') await turnRun(store, run.task, 'waiting', { prompt: wish.prompt });
+  if (isAwaited && followUp.action === 'narrow') await turnRun(store, run.task, 'waiting', { prompt: followUp.prompt });
   const by = (values.get('--by') ?? userName()).slice(0, reasonLengthMax);
-  const turned = await answer(store, card, actionOf[wish.act], by, address);
+  const answeredCard = await answerRunCard(store, card, cardActions[followUp.action], by, address);
   await store.shared.settled();
-  if (switches.has('--json')) terminal.out(JSON.stringify(turned, null, 2));
-  const say = switches.has('--json') ? () => undefined : terminal.out;
-  if (isWaitedFor) {
-    say(`${sanitizeText(card.id)}: told to the process that waits for it`);
+  if (switches.has('--json')) terminal.out(JSON.stringify(answeredCard, null, 2));
+  const print = switches.has('--json') ? () => undefined : terminal.out;
+  if (isAwaited) {
+    print(`${sanitizeText(card.id)}: told to the process that waits for it`);
     return exitCodes.ok;
   }
-  switch (wish.act) {
+  switch (followUp.action) {
     case 'retry':
     case 'narrow':
-      return goOnWith(store, run!, wish, terminal);
+      return resumeRun(store, run!, followUp, terminal);
     case 'pause': {
-      if (run !== undefined) say(`paused; its card is ${sanitizeText(pauseAgain(store, run, card).id)}`);
+      if (run !== undefined) print(`paused; its card is ${sanitizeText(pauseWithCard(store, run, card).id)}`);
       return exitCodes.ok;
     }
     case 'dismiss':
       if (run !== undefined) forgetRun(store, run.task);
-      say(`dismissed ${sanitizeText(card.id)}`);
+      print(`dismissed ${sanitizeText(card.id)}`);
       return exitCodes.ok;
   }
 }
 
-function pauseAgain(store: CrossProcessStore, run: RunRecord, { actions }: Card): Card {
+function pauseWithCard(store: CrossProcessStore, run: RunRecord, { actions }: Card): Card {
   return pauseRun(store, run, { retry: actions.includes('retry_raised'), narrow: actions.includes('narrow_scope') });
 }
 
-async function answer(
+async function answerRunCard(
   store: CrossProcessStore,
   card: Card,
   action: CardAction,
@@ -95,14 +98,14 @@ async function answer(
   address: StoreAddress,
 ): Promise<Card | undefined> {
   const id = sanitizeText(card.id);
-  const { status, card: turned } = await answerStoredCard(store, card.id, action, by);
-  if (status === 'taken') return turned;
+  const { status, card: answeredCard } = await answerStoredCard(store, card.id, action, by);
+  if (status === 'taken') return answeredCard;
   if (status === 'unavailable') throw storeWriteError(address, 'it is away');
-  const { answer: before, by: who = 'somebody', actions = [] } = turned ?? {};
+  const { answer: earlierAnswer, by: answeredBy = 'somebody', actions = [] } = answeredCard ?? {};
   throw new SwitchgearError(
     'not_answered',
-    before === undefined
+    earlierAnswer === undefined
       ? `${id} can be answered with ${actions.join(', ') || 'nothing any more'}, not with ${action}`
-      : `${id} was answered already: ${before} by ${sanitizeText(who)}`,
+      : `${id} was answered already: ${earlierAnswer} by ${sanitizeText(answeredBy)}`,
   );
 }

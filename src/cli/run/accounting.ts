@@ -12,14 +12,14 @@ import type { Task, TaskOptions, TaskSnapshot } from '../../guard/api.ts';
 import { answerCard } from '../../guard/extras/answer-card.ts';
 import { adoptHaltedTask, captureTask } from '../../guard/tasks/carried.ts';
 import { type BelowLimits, forgetRun, keepRun, type RunRecord } from '../../supervisor/run-record.ts';
-import type { RunWorld } from './context.ts';
-import { evidence } from './evidence.ts';
-import { runHooks } from './hook-reports.ts';
-import type { Launched } from './launch.ts';
-import { raisedBelow, withLate } from './run-carried.ts';
+import type { RunCommandContext } from './context.ts';
+import { createCallEvidence } from './evidence.ts';
+import { openHookReports } from './hook-reports.ts';
+import type { LaunchedRun } from './launch.ts';
+import { addLateSpending, raiseSubagentLimits } from './run-carried.ts';
 
 /** What is known of a run at its end. */
-export interface Booked {
+export interface AttemptSummary {
   readonly task: string;
   readonly snapshot: TaskSnapshot;
   readonly limits: TaskSettings;
@@ -38,74 +38,74 @@ export interface RunTask {
   readonly below?: BelowLimits | undefined;
 }
 
-export interface RunBooking {
+export interface RunAccounting {
   /** The task that the agent works on now. */
   readonly task: Task;
   readonly halt: Refusal | undefined;
-  tell(event: AgentEvent): void;
+  feed(event: AgentEvent): void;
   /** Looks at what the agent's files and hooks say. */
-  look(): void;
+  poll(): void;
   /** The process stands still, and goes on. */
   pause(): void;
   resume(): void;
   /** The process is gone: whatever its files still say is read, and the task is over. */
-  finish(how: 'done' | 'error', halt: Refusal | undefined): Booked;
+  finish(how: 'done' | 'error', halt: Refusal | undefined): AttemptSummary;
 }
 
 /** Events of a stream that follow upon a model call, or begin one: the files have what it used, and of which model. */
-const hasNews: ReadonlySet<AgentEvent['type']> = new Set(['tool_use', 'total', 'step'] as const);
+const newsEventTypes: ReadonlySet<AgentEvent['type']> = new Set(['tool_use', 'total', 'step'] as const);
 
-export function runBooking(
-  world: RunWorld,
-  launched: Launched,
+export function startRunAccounting(
+  context: RunCommandContext,
+  launched: LaunchedRun,
   runTask: RunTask,
   onHalt: (halt: Refusal) => void,
-): RunBooking {
-  const { gear, store, terminal, clock } = world;
-  const { agent, way, wallMs } = launched;
-  const { task: first, session } = launched.record;
-  const isInteractive = way === 'interactive';
-  const seen = evidence();
-  const hooks = runHooks(gear, store, first);
+): RunAccounting {
+  const { gear, store, terminal, clock } = context;
+  const { agent, mode, wallMs } = launched;
+  const { task: firstTask, session } = launched.record;
+  const isInteractive = mode === 'interactive';
+  const callEvidence = createCallEvidence();
+  const hookReports = openHookReports(gear, store, firstTask);
   let microsAtHalt = 0;
-  let task = begin({ ...runTask.task, id: first });
-  let booking = book();
+  let task = startTask({ ...runTask.task, id: firstTask });
+  let accounting = startAccounting();
   let watch: SessionWatch | undefined;
-  let isLooking = false;
-  let lookedMs = Number.NEGATIVE_INFINITY;
-  let keptMs = clock.nowMs();
+  let isPolling = false;
+  let polledMs = Number.NEGATIVE_INFINITY;
+  let savedMs = clock.nowMs();
   let record: RunRecord = { ...launched.record, ...(runTask.below && { below: runTask.below }) };
 
-  function begin(options: TaskOptions): Task {
+  function startTask(options: TaskOptions): Task {
     // A person who thinks is no agent that is silent.
-    const unhurried = isInteractive ? { maxDurationSecs: secsMax, maxIdleSecs: secsMax } : {};
-    const started = gear.startTask({ ...options, session, limits: { ...unhurried, ...options.limits } });
-    if (!isInteractive) world.follow(started); // The terminal is its own.
+    const noTimeLimits = isInteractive ? { maxDurationSecs: secsMax, maxIdleSecs: secsMax } : {};
+    const started = gear.startTask({ ...options, session, limits: { ...noTimeLimits, ...options.limits } });
+    if (!isInteractive) context.setStatusTask(started); // The terminal is its own.
     return started;
   }
 
-  function book(): EventAccounting {
-    const made: EventAccounting = accountEvents(gear, task, {
+  function startAccounting(): EventAccounting {
+    const started: EventAccounting = accountEvents(gear, task, {
       onHalt(halt) {
-        microsAtHalt = made.spent.micros;
+        microsAtHalt = started.spent.micros;
         onHalt(halt);
       },
-      isGuardedByHooks: hooks.ask,
+      isGuardedByHooks: hookReports.covers,
       subagentLimits: runTask.below,
     });
-    return made;
+    return started;
   }
 
-  function keep(change: Partial<RunRecord>): void {
-    keptMs = clock.nowMs();
+  function saveRecord(changes: Partial<RunRecord>): void {
+    savedMs = clock.nowMs();
     const carried = captureTask(gear, task.id);
-    record = { ...record, ...change, ...(carried && { carried }) };
+    record = { ...record, ...changes, ...(carried && { carried }) };
     keepRun(store, record);
   }
 
   /** The agent's own name of its conversation: its files are found by it, and it can be gone on with. */
-  function know(conversation: string): void {
-    keep({ conversation });
+  function watchConversation(conversation: string): void {
+    saveRecord({ conversation });
     watch?.close();
     watch = sessionWatch(agent.cli, {
       session: conversation,
@@ -118,88 +118,94 @@ export function runBooking(
     });
   }
 
-  function tell(event: AgentEvent): void {
-    if (hasNews.has(event.type)) lookSoon();
-    if (event.type === 'session' && event.id !== undefined && event.id !== record.conversation) know(event.id);
-    else if (clock.nowMs() - keptMs > runKeptEachMs) keep({});
+  function feed(event: AgentEvent): void {
+    if (newsEventTypes.has(event.type)) pollIfDue();
+    if (event.type === 'session' && event.id !== undefined && event.id !== record.conversation)
+      watchConversation(event.id);
+    else if (clock.nowMs() - savedMs > runKeptEachMs) saveRecord({});
     // At a terminal each request of a person is a task of its own, so that its limits are those of a request.
     if (isInteractive && event.type === 'user' && event.by === 'person') {
-      booking.end();
+      accounting.end();
       task.end();
-      task = begin(runTask.task);
-      booking = book();
+      task = startTask(runTask.task);
+      accounting = startAccounting();
     }
-    if (booking.halt === undefined) seen.hear(event);
-    booking.account(event);
+    if (accounting.halt === undefined) callEvidence.feed(event);
+    accounting.account(event);
   }
 
-  function look(): void {
-    isLooking = true;
-    for (const event of watch?.poll() ?? []) tell(event);
-    hooks.heed(task);
-    isLooking = false;
-    lookedMs = clock.nowMs();
+  function poll(): void {
+    isPolling = true;
+    for (const event of watch?.poll() ?? []) feed(event);
+    hookReports.applyHalt(task);
+    isPolling = false;
+    polledMs = clock.nowMs();
   }
 
   /** What the files tell of a model call should be known when what it led to is. */
-  function lookSoon(): void {
-    if (isLooking || clock.nowMs() - lookedMs < sessionNewsMs) return;
-    look();
+  function pollIfDue(): void {
+    if (isPolling || clock.nowMs() - polledMs < sessionNewsMs) return;
+    poll();
   }
 
-  function lookAgain(): void {
-    look();
-    forgetLook = clock.after(sessionLookMs, lookAgain);
+  function pollRepeatedly(): void {
+    poll();
+    cancelPoll = clock.after(sessionLookMs, pollRepeatedly);
   }
 
   /** That it is on its way to a limit is no news once it is over. */
-  function closeNotices(): void {
-    for (const { id, kind, state, task: of } of gear.snapshot().cards) {
-      const isOfRun = of === task.id || of.startsWith(`${task.id}/`);
-      if (isOfRun && kind === 'notice' && state === 'open') answerCard(gear, id, 'dismiss', 'switchgear run');
+  function dismissNotices(): void {
+    for (const { id, kind, state, task: cardTask } of gear.snapshot().cards) {
+      const belongsToRun = cardTask === task.id || cardTask.startsWith(`${task.id}/`);
+      if (belongsToRun && kind === 'notice' && state === 'open') answerCard(gear, id, 'dismiss', 'switchgear run');
     }
   }
 
-  let forgetLook = clock.after(sessionLookMs, lookAgain);
-  keep({});
-  if (launched.conversation !== undefined) know(launched.conversation);
+  let cancelPoll = clock.after(sessionLookMs, pollRepeatedly);
+  saveRecord({});
+  if (launched.conversation !== undefined) watchConversation(launched.conversation);
 
   return {
     get task() {
       return task;
     },
     get halt() {
-      return booking.halt;
+      return accounting.halt;
     },
-    tell,
-    look,
-    pause: () => booking.pause(),
-    resume: () => booking.resume(),
+    feed,
+    poll,
+    pause: () => accounting.pause(),
+    resume: () => accounting.resume(),
     finish(how, halt) {
-      forgetLook();
-      look();
+      cancelPoll();
+      poll();
       watch?.close();
-      booking.end();
+      accounting.end();
       const carried = captureTask(gear, task.id);
-      const lateMicros = halt === undefined ? 0 : booking.spent.micros - microsAtHalt;
+      const lateMicros = halt === undefined ? 0 : accounting.spent.micros - microsAtHalt;
       const { spendCents, ...rest } = task.snapshot();
       const snapshot = { ...rest, spendCents: spendCents + lateMicros / microsPerCent };
-      world.follow(undefined);
+      context.setStatusTask(undefined);
       task.end(how);
-      closeNotices();
-      const wasRefused = hooks.halted;
-      hooks.forget();
+      dismissNotices();
+      const wasRefused = hookReports.hasHalted;
+      hookReports.clear();
       if (halt === undefined || carried === undefined) forgetRun(store, record.task);
       else {
-        const whole = withLate(carried, halt, lateMicros);
-        const below = raisedBelow(gear, task.id, halt);
-        record = { ...record, state: 'halted', carried: whole, ...(below && { below: { ...record.below, ...below } }) };
-        adoptHaltedTask(gear, record, whole);
+        const carriedWithLate = addLateSpending(carried, halt, lateMicros);
+        const below = raiseSubagentLimits(gear, task.id, halt);
+        record = {
+          ...record,
+          state: 'halted',
+          carried: carriedWithLate,
+          ...(below && { below: { ...record.below, ...below } }),
+        };
+        adoptHaltedTask(gear, record, carriedWithLate);
         keepRun(store, record);
       }
       const limits = carried?.limits ?? gear.settings.task;
-      const { result } = booking;
-      return { task: record.task, snapshot, limits, evidence: seen.sentences(), record, result, wasRefused };
+      const { result } = accounting;
+      return { task: record.task, snapshot, limits, evidence: callEvidence.describe(), record, result, wasRefused };
     },
   };
 }

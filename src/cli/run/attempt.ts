@@ -9,91 +9,97 @@ import type { Clock } from '../../ports/clock.ts';
 import { codeOf } from '../../supervisor/child.ts';
 import { type Ended, endTree, stopOrGo } from '../../supervisor/end-tree.ts';
 import type { ProcessTree } from '../../supervisor/process-tree.ts';
-import { type Booked, type RunTask, runBooking } from './accounting.ts';
-import type { RunWorld } from './context.ts';
-import type { Launched } from './launch.ts';
-import { runFeed } from './output-reader.ts';
-import { listenOutside } from './signals.ts';
+import { type AttemptSummary, type RunTask, startRunAccounting } from './accounting.ts';
+import type { RunCommandContext } from './context.ts';
+import type { LaunchedRun } from './launch.ts';
+import { createOutputReader } from './output-reader.ts';
+import { listenForSignals } from './signals.ts';
 
 /** How an attempt ended. */
-export type End =
+export type AttemptEnd =
   | { readonly how: 'ended'; readonly code: number; readonly leftBehind: number }
   | { readonly how: 'halted'; readonly halt: Refusal; readonly ended: Ended }
   | { readonly how: 'stopped'; readonly by: NodeJS.Signals; readonly ended: Ended }
   | { readonly how: 'not-started'; readonly code: 126 | 127; readonly message: string };
 
-export interface Attempt extends Booked {
-  readonly end: End;
+export interface Attempt extends AttemptSummary {
+  readonly end: AttemptEnd;
 }
 
-export async function attempt(world: RunWorld, launched: Launched, runTask: RunTask): Promise<Attempt> {
-  const { options, clock, screen, emit } = world;
-  const { agent, way, tree, watchdog, child, signal } = launched;
+export async function runAttempt(
+  context: RunCommandContext,
+  launched: LaunchedRun,
+  runTask: RunTask,
+): Promise<Attempt> {
+  const { options, clock, screen, emit } = context;
+  const { agent, mode, tree, watchdog, child, signal } = launched;
   let ending: Promise<Ended> | undefined;
   let stoppedBy: NodeJS.Signals | undefined;
-  const hurry = new AbortController();
-  const endAll = (by: 'SIGINT' | 'SIGTERM') => {
-    ending ??= endTree(tree, clock, { signal: by, graceMs: options.graceMs, hurry: hurry.signal });
+  const killNow = new AbortController();
+  const endAgent = (by: 'SIGINT' | 'SIGTERM') => {
+    ending ??= endTree(tree, clock, { signal: by, graceMs: options.graceMs, hurry: killNow.signal });
   };
-  const booking = runBooking(world, launched, runTask, () => endAll(signal));
-  const done = (end: End): Attempt => {
+  const accounting = startRunAccounting(context, launched, runTask, () => endAgent(signal));
+  const finishAttempt = (end: AttemptEnd): Attempt => {
     watchdog.dismiss();
     const how = end.how === 'ended' && end.code === 0 ? 'done' : 'error';
-    return { ...booking.finish(how, end.how === 'halted' ? end.halt : undefined), end };
+    return { ...accounting.finish(how, end.how === 'halted' ? end.halt : undefined), end };
   };
-  if (!('pid' in child)) return done({ how: 'not-started', ...child });
+  if (!('pid' in child)) return finishAttempt({ how: 'not-started', ...child });
 
-  const { task } = booking;
-  const feed = runFeed(world, agent, way, booking.tell);
-  const forgetOutside = listenOutside({
-    terminal: world.terminal,
-    ownsTerminal: way === 'interactive',
-    ask(by) {
-      if (ending !== undefined) return hurry.abort();
+  const { task } = accounting;
+  const outputReader = createOutputReader(context, agent, mode, accounting.feed);
+  const stopListening = listenForSignals({
+    terminal: context.terminal,
+    ownsTerminal: mode === 'interactive',
+    onStopRequest(by) {
+      if (ending !== undefined) return killNow.abort();
       stoppedBy = by;
-      if (by === 'SIGINT') screen.say('switchgear: ending the agent; press Ctrl-C again to kill it at once');
-      endAll(by === 'SIGINT' ? 'SIGINT' : signal);
+      if (by === 'SIGINT') screen.printLine('switchgear: ending the agent; press Ctrl-C again to kill it at once');
+      endAgent(by === 'SIGINT' ? 'SIGINT' : signal);
     },
-    sleep: booking.pause,
-    wake: booking.resume,
+    onSuspend: accounting.pause,
+    onContinue: accounting.resume,
   });
-  const forgetEntries = world.gear.on((entry) => {
-    if (entry.task !== booking.task.id) return;
+  const unsubscribe = context.gear.on((entry) => {
+    if (entry.task !== accounting.task.id) return;
     if (entry.type === 'task-stopped') {
       stopOrGo(tree, 'SIGSTOP');
-      booking.pause(); // Its subagents stand still with it.
+      accounting.pause(); // Its subagents stand still with it.
     } else if (entry.type === 'task-resumed') {
       stopOrGo(tree, 'SIGCONT');
-      booking.resume();
+      accounting.resume();
     } else if (entry.type === 'task-halted' && !entry.enforced)
-      screen.say(`switchgear: would halt it: ${entry.message}`);
+      screen.printLine(`switchgear: would halt it: ${entry.message}`);
   });
   emit('run', { type: 'run-started', task: task.id, session: task.session, agent: task.agent, pid: child.pid });
-  child.read(feed.take, screen.err);
+  child.read(outputReader.feed, screen.err);
   try {
     const exit = await child.exited;
-    const asked = await ending;
-    const mostMs = asked === undefined ? Number.POSITIVE_INFINITY : haltedDrainMs;
-    await child.drained(clock, mostMs, () => tree.look().length > 0);
-    feed.end(ending === undefined);
+    const endedTree = await ending;
+    const maxDrainMs = endedTree === undefined ? Number.POSITIVE_INFINITY : haltedDrainMs;
+    await child.drained(clock, maxDrainMs, () => tree.look().length > 0);
+    outputReader.end(ending === undefined);
     // What a hook of the agent or an operator said last may not have been heard of yet.
-    booking.look();
-    sweep(runtimeOf(world.gear));
+    accounting.poll();
+    sweep(runtimeOf(context.gear));
     const ended = await ending; // The last line that it printed may have been one too many.
     if (ended !== undefined) {
       launched.restoreTerminal();
-      const { halt } = booking;
-      return done(halt === undefined ? { how: 'stopped', by: stoppedBy!, ended } : { how: 'halted', halt, ended });
+      const { halt } = accounting;
+      return finishAttempt(
+        halt === undefined ? { how: 'stopped', by: stoppedBy!, ended } : { how: 'halted', halt, ended },
+      );
     }
-    return done({ how: 'ended', code: codeOf(exit), leftBehind: await leftBehind(tree, clock) });
+    return finishAttempt({ how: 'ended', code: codeOf(exit), leftBehind: await countLeftBehind(tree, clock) });
   } finally {
-    forgetEntries();
-    forgetOutside();
+    unsubscribe();
+    stopListening();
   }
 }
 
 /** Processes that stay when the agent has ended; those that are about to end, too, are given a moment. */
-async function leftBehind(tree: ProcessTree, clock: Clock): Promise<number> {
+async function countLeftBehind(tree: ProcessTree, clock: Clock): Promise<number> {
   if (tree.look().length === 0) return 0;
   await wait(clock, leftBehindMs);
   return tree.look().length;

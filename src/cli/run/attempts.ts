@@ -9,151 +9,164 @@ import { answerCard, retryOf } from '../../guard/extras/answer-card.ts';
 import { forgetRun, keepRun, type RunRecord, runOf } from '../../supervisor/run-record.ts';
 import { formatCount } from '../terminal-table.ts';
 import type { RunTask } from './accounting.ts';
-import { type Attempt, attempt, type End } from './attempt.ts';
-import type { RunWorld } from './context.ts';
-import { type Answered, whatNext } from './halt-prompt.ts';
-import { type Choices, nextSteps, openHaltCard, tellHalt } from './halt-report.ts';
-import { type Launched, launch, orEnd } from './launch.ts';
+import { type Attempt, type AttemptEnd, runAttempt } from './attempt.ts';
+import type { RunCommandContext } from './context.ts';
+import { askHowToContinue, type HaltAnswer } from './halt-prompt.ts';
+import { formatNextSteps, type HaltChoices, publishHaltCard, reportHalt } from './halt-report.ts';
+import { endOnError, type LaunchedRun, launch } from './launch.ts';
 import { pauseRun } from './run-pause.ts';
 
 /** Exit codes of `switchgear run` that are its own; else it ends with the code of the agent. */
-const runCodes = { halted: 75, interrupted: 130, hungUp: 129, terminated: 143, readerGone: 141 } as const;
+const runExitCodes = { halted: 75, interrupted: 130, hungUp: 129, terminated: 143, readerGone: 141 } as const;
 
 /** What is to be started: the command, and the task it runs as. */
-export interface Start extends RunTask {
+export interface RunStart extends RunTask {
   readonly command: readonly string[];
   /** Where it was started already. */
-  readonly launched?: Launched;
+  readonly launched?: LaunchedRun;
 }
 
 /** What is told to an agent that goes on with its own conversation. */
-const goOn = 'Go on where you stopped.';
+const continuePrompt = 'Go on where you stopped.';
 
-type Halted = Attempt & { readonly end: Extract<End, { readonly how: 'halted' }> };
+type HaltedAttempt = Attempt & { readonly end: Extract<AttemptEnd, { readonly how: 'halted' }> };
 
 /** Runs it, and gives the exit code. `fresh` is how a task begins that has no past. */
-export async function runUntilOver(world: RunWorld, first: Start, fresh: TaskOptions): Promise<number> {
-  const { store, options, terminal, gear } = world;
-  let next: Start | number = first;
+export async function runAttempts(
+  context: RunCommandContext,
+  first: RunStart,
+  freshTask: TaskOptions,
+): Promise<number> {
+  const { store, options, terminal, gear } = context;
+  let next: RunStart | number = first;
   while (typeof next !== 'number') {
-    const launched: Launched = next.launched ?? (await launch(store, options, terminal, next.command, gear.session));
+    const launched: LaunchedRun = next.launched ?? (await launch(store, options, terminal, next.command, gear.session));
     const start = next;
-    const done: Attempt = await orEnd(launched, () => attempt(world, launched, start));
-    const { end } = done;
-    if (end.how === 'halted') next = await afterHalt(world, { ...done, end }, fresh);
-    else next = codeOf(world, done);
+    const attempt: Attempt = await endOnError(launched, () => runAttempt(context, launched, start));
+    const { end } = attempt;
+    if (end.how === 'halted') next = await handleHalt(context, { ...attempt, end }, freshTask);
+    else next = reportEnd(context, attempt);
   }
   return next;
 }
 
-function codeOf({ screen, emit }: RunWorld, { end, result }: Attempt): number {
+function reportEnd({ screen, emit }: RunCommandContext, { end, result }: Attempt): number {
   switch (end.how) {
     case 'ended':
       if (end.code === 0 && result?.ok === false) {
-        screen.say(`switchgear: the agent ended with code 0, but says that it failed: ${result.reason ?? 'no reason'}`);
+        screen.printLine(
+          `switchgear: the agent ended with code 0, but says that it failed: ${result.reason ?? 'no reason'}`,
+        );
       }
       if (end.leftBehind > 0)
-        screen.say(`switchgear: the agent ended and left ${formatCount(end.leftBehind, 'program')} running`);
+        screen.printLine(`switchgear: the agent ended and left ${formatCount(end.leftBehind, 'program')} running`);
       emit('run', { type: 'run-ended', code: end.code });
       return end.code;
     case 'not-started':
-      screen.say(`switchgear: ${end.message}`);
+      screen.printLine(`switchgear: ${end.message}`);
       emit('run', { type: 'run-ended', code: end.code });
       return end.code;
     case 'stopped': {
-      const code = stopCodes[end.by] ?? runCodes.terminated;
-      if (end.by === 'SIGPIPE') screen.say('switchgear: whoever read the output has gone, so the agent was ended');
-      else screen.say(`switchgear: the agent was ended${end.ended.killed > 0 ? ' by force' : ''}`);
+      const code = signalExitCodes[end.by] ?? runExitCodes.terminated;
+      if (end.by === 'SIGPIPE')
+        screen.printLine('switchgear: whoever read the output has gone, so the agent was ended');
+      else screen.printLine(`switchgear: the agent was ended${end.ended.killed > 0 ? ' by force' : ''}`);
       emit('run', { type: 'run-ended', code, by: end.by });
       return code;
     }
     case 'halted':
-      return runCodes.halted;
+      return runExitCodes.halted;
   }
 }
 
-const stopCodes: { readonly [signal in NodeJS.Signals]?: number } = {
-  SIGINT: runCodes.interrupted,
-  SIGHUP: runCodes.hungUp,
-  SIGTERM: runCodes.terminated,
-  SIGPIPE: runCodes.readerGone,
+const signalExitCodes: { readonly [signal in NodeJS.Signals]?: number } = {
+  SIGINT: runExitCodes.interrupted,
+  SIGHUP: runExitCodes.hungUp,
+  SIGTERM: runExitCodes.terminated,
+  SIGPIPE: runExitCodes.readerGone,
 };
 
-async function afterHalt(world: RunWorld, halted: Halted, fresh: TaskOptions): Promise<Start | number> {
-  const { store, gear, options, screen, clock, emit } = world;
+async function handleHalt(
+  context: RunCommandContext,
+  halted: HaltedAttempt,
+  freshTask: TaskOptions,
+): Promise<RunStart | number> {
+  const { store, gear, options, screen, clock, emit } = context;
   const { record, task, end } = halted;
-  const isKept = store.shared !== undefined;
-  const can = choicesFor(world, halted);
-  const card = openHaltCard(world, halted, can);
+  const isStored = store.shared !== undefined;
+  const choices = findChoices(context, halted);
+  const card = publishHaltCard(context, halted, choices);
   const { code, counters, explanation } = end.halt;
   emit('run', { type: 'run-halted', task, code, counters, explanation, card: card?.id ?? null, ended: end.ended });
   if (card !== undefined) emit('card', { type: 'error_alert', card });
   const atTerminal = options.ask && !options.json && process.stdin.isTTY === true && process.stderr.isTTY === true;
-  tellHalt(world, halted, card, isKept && !atTerminal);
-  const kept: RunRecord = { ...record, state: 'waiting', ...(card && { card: card.id }) };
-  keepRun(store, kept);
-  const answered = await whatNext({
+  reportHalt(context, halted, card, isStored && !atTerminal);
+  const waitingRecord: RunRecord = { ...record, state: 'waiting', ...(card && { card: card.id }) };
+  keepRun(store, waitingRecord);
+  const answer = await askHowToContinue({
     store,
     clock,
     screen,
     card: card?.id,
-    can,
+    choices,
     atTerminal,
-    waitMs: isKept ? options.waitMs : 0,
-    promptKept: () => runOf(store, task)?.prompt,
+    waitMs: isStored ? options.waitMs : 0,
+    readPrompt: () => runOf(store, task)?.prompt,
   });
-  turnAtTerminal(world, card, answered);
-  const start = startOf(answered, record, retryOf(gear, task), fresh);
+  answerCardFromTerminal(context, card, answer);
+  const start = planNextStart(answer, record, retryOf(gear, task), freshTask);
   if (start !== undefined) {
     forgetRun(store, task); // The next attempt has a record of its own.
     return start;
   }
-  if (answered.wish.act === 'pause') {
-    const paused = pauseRun(store, kept, can);
-    if (isKept) screen.say(`switchgear: paused; go on with: ${nextSteps(paused)}`);
-  } else if (answered.wish.act === 'dismiss') forgetRun(store, task);
+  if (answer.followUp.action === 'pause') {
+    const paused = pauseRun(store, waitingRecord, choices);
+    if (isStored) screen.printLine(`switchgear: paused; go on with: ${formatNextSteps(paused)}`);
+  } else if (answer.followUp.action === 'dismiss') forgetRun(store, task);
   else {
-    keepRun(store, { ...kept, state: 'halted' });
-    if (answered.wish.act === 'retry')
-      screen.say(`switchgear: it was tried again ${raisesMax} times, which is the most`);
-    else if (atTerminal && card !== undefined && isKept) screen.say(`switchgear: later: ${nextSteps(card)}`);
+    keepRun(store, { ...waitingRecord, state: 'halted' });
+    if (answer.followUp.action === 'retry')
+      screen.printLine(`switchgear: it was tried again ${raisesMax} times, which is the most`);
+    else if (atTerminal && card !== undefined && isStored)
+      screen.printLine(`switchgear: later: ${formatNextSteps(card)}`);
   }
-  emit('run', { type: 'run-ended', code: runCodes.halted });
-  return runCodes.halted;
+  emit('run', { type: 'run-ended', code: runExitCodes.halted });
+  return runExitCodes.halted;
 }
 
-function choicesFor({ gear }: RunWorld, { record, task }: Halted): Choices {
-  return { retry: retryOf(gear, task) !== undefined, narrow: narrowed(record, '…') !== undefined };
+function findChoices({ gear }: RunCommandContext, { record, task }: HaltedAttempt): HaltChoices {
+  return { retry: retryOf(gear, task) !== undefined, narrow: makeNarrowedCommand(record, '…') !== undefined };
 }
 
 /** What to start for a wish; undefined where it starts nothing. */
-export function startOf(
-  { wish }: Pick<Answered, 'wish'>,
+export function planNextStart(
+  { followUp }: Pick<HaltAnswer, 'followUp'>,
   record: RunRecord,
   retry: TaskOptions | undefined,
-  fresh: TaskOptions,
-): Start | undefined {
+  freshTask: TaskOptions,
+): RunStart | undefined {
   const { below } = record;
-  if (wish.act === 'retry') return retry && { command: resumed(record) ?? record.command, task: retry, below };
-  if (wish.act !== 'narrow') return undefined;
-  const command = narrowed(record, wish.prompt);
-  return command && { command, task: fresh };
+  if (followUp.action === 'retry')
+    return retry && { command: makeResumeCommand(record) ?? record.command, task: retry, below };
+  if (followUp.action !== 'narrow') return undefined;
+  const command = makeNarrowedCommand(record, followUp.prompt);
+  return command && { command, task: freshTask };
 }
 
 /** The command that goes on with the agent's own conversation, where it can. */
-function resumed({ command, conversation }: RunRecord): readonly string[] | undefined {
-  return conversation === undefined ? undefined : readerFor(command).resume(conversation, goOn);
+function makeResumeCommand({ command, conversation }: RunRecord): readonly string[] | undefined {
+  return conversation === undefined ? undefined : readerFor(command).resume(conversation, continuePrompt);
 }
 
 /** The command with another prompt: in the place of the one it had, or else as the next word in its conversation. */
-function narrowed({ command, conversation }: RunRecord, prompt: string): readonly string[] | undefined {
+function makeNarrowedCommand({ command, conversation }: RunRecord, prompt: string): readonly string[] | undefined {
   const agent = readerFor(command);
   const at = agent.prompt === undefined ? -1 : command.lastIndexOf(agent.prompt);
   if (at !== -1) return command.toSpliced(at, 1, prompt);
   return conversation === undefined ? undefined : agent.resume(conversation, prompt);
 }
 
-const actionOf: { readonly [act in Answered['wish']['act']]?: CardAction } = {
+const cardActions: { readonly [action in HaltAnswer['followUp']['action']]?: CardAction } = {
   retry: 'retry_raised',
   narrow: 'narrow_scope',
   pause: 'pause',
@@ -161,7 +174,12 @@ const actionOf: { readonly [act in Answered['wish']['act']]?: CardAction } = {
 };
 
 /** Who answers at the terminal answers the card. */
-function turnAtTerminal({ gear }: RunWorld, card: Card | undefined, { wish, at }: Answered): void {
-  const action = actionOf[wish.act];
-  if (at === 'terminal' && card !== undefined && action !== undefined) answerCard(gear, card.id, action, userName());
+function answerCardFromTerminal(
+  { gear }: RunCommandContext,
+  card: Card | undefined,
+  { followUp, answeredAt }: HaltAnswer,
+): void {
+  const action = cardActions[followUp.action];
+  if (answeredAt === 'terminal' && card !== undefined && action !== undefined)
+    answerCard(gear, card.id, action, userName());
 }

@@ -9,7 +9,7 @@ import { memoryStore } from '../../stores/memory.ts';
 import { keepHeapSmall } from '../../supervisor/small-heap.ts';
 import type { Command, Terminal } from '../command.ts';
 import { findStoreAddress, withStore } from '../store-option.ts';
-import { launch, orEnd } from './launch.ts';
+import { endOnError, launch } from './launch.ts';
 import { parseRunOptions, type RunCommandOptions, withMapping } from './options.ts';
 
 export const command: Command = {
@@ -48,7 +48,7 @@ async function startRun(store: Store, parsedOptions: RunCommandOptions, terminal
   const earlyPolicy = hasPolicyFile(parsedOptions, terminal) ? await loadRunPolicy(parsedOptions, terminal) : undefined;
   const options = earlyPolicy === undefined ? parsedOptions : withMapping(parsedOptions, earlyPolicy);
   const launched = await launch(store, options, terminal, options.command, session);
-  return orEnd(launched, async () => {
+  return endOnError(launched, async () => {
     keepHeapSmall();
     const { runSession } = await import('./session.ts');
     const policy = earlyPolicy ?? (await loadRunPolicy(options, terminal));

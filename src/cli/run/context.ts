@@ -7,7 +7,7 @@ import type { Terminal } from '../command.ts';
 import type { RunCommandOptions } from './options.ts';
 import type { Screen } from './screen.ts';
 
-export interface RunWorld {
+export interface RunCommandContext {
   readonly options: RunCommandOptions;
   readonly terminal: Terminal;
   readonly gear: Switchgear;
@@ -18,5 +18,5 @@ export interface RunWorld {
   /** Prints a line of our own event stream; does nothing where it was not asked for. */
   emit(kind: 'run' | 'event' | 'entry' | 'card', body: object): void;
   /** Says which task the status line is about; none while nothing runs. */
-  follow(task: Task | undefined): void;
+  setStatusTask(task: Task | undefined): void;
 }

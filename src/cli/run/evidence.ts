@@ -3,37 +3,42 @@
 import type { AgentEvent } from '../../agents/index.ts';
 import { recent } from '../../core/bounded.ts';
 import { callsKeptMax, countedIdsMax, progressLengthMax } from '../../core/limits.ts';
-import { inputText } from './render-events.ts';
-import { oneLine } from './screen.ts';
+import { describeInput } from './render-events.ts';
+import { formatSingleLine } from './screen.ts';
 
-export interface Evidence {
-  hear(event: AgentEvent): void;
+export interface CallEvidence {
+  feed(event: AgentEvent): void;
   /** Sentences about the calls; none where there were none. */
-  sentences(): readonly string[];
+  describe(): readonly string[];
 }
 
-export function evidence(): Evidence {
-  const times = new Map<string, number>();
-  const seen = recent<true>(countedIdsMax);
-  let last: string | undefined;
+export function createCallEvidence(): CallEvidence {
+  const callCounts = new Map<string, number>();
+  const seenIds = recent<true>(countedIdsMax);
+  let lastCall: string | undefined;
   return {
-    hear(event) {
+    feed(event) {
       // A call is told by the stream and by a file.
-      if (event.type !== 'tool_use' || seen.get(event.id) === true) return;
-      seen.set(event.id, true);
-      last = `${event.name} ${inputText(event.input)}`.slice(0, 4 * progressLengthMax);
-      const many = (times.get(last) ?? 0) + 1;
-      times.delete(last);
-      times.set(last, many);
-      if (times.size > callsKeptMax) times.delete(times.keys().next().value!);
+      if (event.type !== 'tool_use' || seenIds.get(event.id) === true) return;
+      seenIds.set(event.id, true);
+      lastCall = `${event.name} ${describeInput(event.input)}`.slice(0, 4 * progressLengthMax);
+      const callCount = (callCounts.get(lastCall) ?? 0) + 1;
+      callCounts.delete(lastCall);
+      callCounts.set(lastCall, callCount);
+      if (callCounts.size > callsKeptMax) callCounts.delete(callCounts.keys().next().value!);
     },
-    sentences() {
-      if (last === undefined) return [];
-      const [most, many] = [...times].reduce((one, other) => (other[1] > one[1] ? other : one));
-      const ofLast = times.get(last) ?? 1;
-      const shown = (call: string) => oneLine(call, progressLengthMax);
-      const sentences = [`the last call was: ${shown(last)}${ofLast > 1 ? ` (seen ${ofLast} times)` : ''}`];
-      if (most !== last && many > 1) sentences.push(`seen most often: ${shown(most)} (${many} times)`);
+    describe() {
+      if (lastCall === undefined) return [];
+      const [mostFrequentCall, callCount] = [...callCounts].reduce((mostFrequent, candidate) =>
+        candidate[1] > mostFrequent[1] ? candidate : mostFrequent,
+      );
+      const lastCallCount = callCounts.get(lastCall) ?? 1;
+      const format = (call: string) => formatSingleLine(call, progressLengthMax);
+      const sentences = [
+        `the last call was: ${format(lastCall)}${lastCallCount > 1 ? ` (seen ${lastCallCount} times)` : ''}`,
+      ];
+      if (mostFrequentCall !== lastCall && callCount > 1)
+        sentences.push(`seen most often: ${format(mostFrequentCall)} (${callCount} times)`);
       return sentences;
     },
   };

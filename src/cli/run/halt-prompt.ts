@@ -5,106 +5,115 @@ import type { CardAction } from '../../core/card.ts';
 import { answerPollMs } from '../../core/limits.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Store } from '../../ports/store.ts';
-import type { Choices } from './halt-report.ts';
+import type { HaltChoices } from './halt-report.ts';
 import type { Screen } from './screen.ts';
 
 /** What was decided. `leave`: nobody said anything. */
-export type Wish =
-  | { readonly act: 'leave' }
-  | { readonly act: 'retry' | 'pause' | 'dismiss' }
-  | { readonly act: 'narrow'; readonly prompt: string };
+export type FollowUp =
+  | { readonly action: 'none' }
+  | { readonly action: 'retry' | 'pause' | 'dismiss' }
+  | { readonly action: 'narrow'; readonly prompt: string };
 
-export interface Answered {
-  readonly wish: Wish;
+export interface HaltAnswer {
+  readonly followUp: FollowUp;
   /** Where it was answered: at the terminal the card is still to be turned. */
-  readonly at: 'terminal' | 'inbox' | 'nowhere';
+  readonly answeredAt: 'terminal' | 'inbox' | 'nowhere';
 }
 
-const wishOf: { readonly [action in CardAction]?: Exclude<Wish['act'], 'leave'> } = {
+const followUpActions: { readonly [action in CardAction]?: Exclude<FollowUp['action'], 'none'> } = {
   retry_raised: 'retry',
   narrow_scope: 'narrow',
   pause: 'pause',
   dismiss: 'dismiss',
 };
 
-export interface QuestionOptions {
+export interface HaltPromptOptions {
   readonly store: Store;
   readonly clock: Clock;
   readonly screen: Screen;
   readonly card: string | undefined;
-  readonly can: Choices;
+  readonly choices: HaltChoices;
   /** Whether somebody sits at the terminal. */
   readonly atTerminal: boolean;
   /** How long the inbox is waited for where nobody does. */
   readonly waitMs: number;
   /** The new prompt, where somebody narrowed the work in the inbox. */
-  readonly promptKept: () => string | undefined;
+  readonly readPrompt: () => string | undefined;
 }
 
-export async function whatNext(options: QuestionOptions): Promise<Answered> {
+export async function askHowToContinue(options: HaltPromptOptions): Promise<HaltAnswer> {
   const { atTerminal, waitMs, clock, card } = options;
-  if (!atTerminal && (waitMs === 0 || card === undefined)) return { wish: { act: 'leave' }, at: 'nowhere' };
-  const over = new AbortController();
+  if (!atTerminal && (waitMs === 0 || card === undefined))
+    return { followUp: { action: 'none' }, answeredAt: 'nowhere' };
+  const stop = new AbortController();
   try {
     return await Promise.race([
-      ...(card === undefined ? [] : [inInbox(options, card, over.signal)]),
-      ...(atTerminal ? [atTheTerminal(options, over.signal)] : []),
-      ...(atTerminal ? [] : [later(clock, waitMs, over.signal)]),
+      ...(card === undefined ? [] : [waitForInboxAnswer(options, card, stop.signal)]),
+      ...(atTerminal ? [askAtTerminal(options, stop.signal)] : []),
+      ...(atTerminal ? [] : [waitForTimeout(clock, waitMs, stop.signal)]),
     ]);
   } finally {
-    over.abort();
+    stop.abort();
   }
 }
 
-function inInbox({ store, clock, promptKept }: QuestionOptions, card: string, over: AbortSignal): Promise<Answered> {
+function waitForInboxAnswer(
+  { store, clock, readPrompt }: HaltPromptOptions,
+  card: string,
+  stop: AbortSignal,
+): Promise<HaltAnswer> {
   return new Promise((resolve) => {
-    let forget = () => {};
-    over.addEventListener('abort', () => forget(), { once: true });
-    const look = () => {
+    let cancelPoll = () => {};
+    stop.addEventListener('abort', () => cancelPoll(), { once: true });
+    const poll = () => {
       store.shared?.refresh();
       const { state, answer } = store.card(card) ?? {};
-      const act = state === 'answered' || state === 'used' ? wishOf[answer!] : undefined;
-      if (act === undefined) forget = clock.after(answerPollMs, look, true);
-      else resolve({ at: 'inbox', wish: act === 'narrow' ? { act, prompt: promptKept() ?? '' } : { act } });
+      const action = state === 'answered' || state === 'used' ? followUpActions[answer!] : undefined;
+      if (action === undefined) cancelPoll = clock.after(answerPollMs, poll, true);
+      else
+        resolve({
+          answeredAt: 'inbox',
+          followUp: action === 'narrow' ? { action, prompt: readPrompt() ?? '' } : { action },
+        });
     };
-    look();
+    poll();
   });
 }
 
-function later(clock: Clock, waitMs: number, over: AbortSignal): Promise<Answered> {
+function waitForTimeout(clock: Clock, waitMs: number, stop: AbortSignal): Promise<HaltAnswer> {
   return new Promise((resolve) => {
-    const cancel = clock.after(waitMs, () => resolve({ wish: { act: 'leave' }, at: 'nowhere' }), true);
-    over.addEventListener('abort', cancel, { once: true });
+    const cancel = clock.after(waitMs, () => resolve({ followUp: { action: 'none' }, answeredAt: 'nowhere' }), true);
+    stop.addEventListener('abort', cancel, { once: true });
   });
 }
 
-async function atTheTerminal({ screen, can }: QuestionOptions, over: AbortSignal): Promise<Answered> {
-  const offered = [
-    ...(can.retry ? ['r retry with the limit doubled'] : []),
-    ...(can.narrow ? ['n narrow the request'] : []),
+async function askAtTerminal({ screen, choices }: HaltPromptOptions, stop: AbortSignal): Promise<HaltAnswer> {
+  const optionTexts = [
+    ...(choices.retry ? ['r retry with the limit doubled'] : []),
+    ...(choices.narrow ? ['n narrow the request'] : []),
     'p pause',
     'd dismiss',
   ];
   const lines = createInterface({ input: process.stdin, output: process.stderr });
-  over.addEventListener('abort', () => lines.close(), { once: true });
-  const ask = (question: string) =>
+  stop.addEventListener('abort', () => lines.close(), { once: true });
+  const askLine = (question: string) =>
     new Promise<string | undefined>((resolve) => {
       lines.once('close', () => resolve(undefined));
       lines.question(question, (reply) => resolve(reply.trim()));
     });
   try {
     for (;;) {
-      const reply = await ask(`What now? ${offered.join(' · ')}: `);
+      const reply = await askLine(`What now? ${optionTexts.join(' · ')}: `);
       // The end of the input is nobody's answer: the card stays open.
-      if (reply === undefined) return { wish: { act: 'leave' }, at: 'nowhere' };
+      if (reply === undefined) return { followUp: { action: 'none' }, answeredAt: 'nowhere' };
       const letter = reply.toLowerCase().slice(0, 1);
-      if (letter === 'r' && can.retry) return { wish: { act: 'retry' }, at: 'terminal' };
-      if (letter === 'p') return { wish: { act: 'pause' }, at: 'terminal' };
-      if (letter === 'd') return { wish: { act: 'dismiss' }, at: 'terminal' };
-      if (letter === 'n' && can.narrow) {
-        const prompt = await ask('The new request: ');
-        if (prompt) return { wish: { act: 'narrow', prompt }, at: 'terminal' };
-      } else screen.say(`Please say one letter: ${offered.map((each) => each[0]).join(', ')}.`);
+      if (letter === 'r' && choices.retry) return { followUp: { action: 'retry' }, answeredAt: 'terminal' };
+      if (letter === 'p') return { followUp: { action: 'pause' }, answeredAt: 'terminal' };
+      if (letter === 'd') return { followUp: { action: 'dismiss' }, answeredAt: 'terminal' };
+      if (letter === 'n' && choices.narrow) {
+        const prompt = await askLine('The new request: ');
+        if (prompt) return { followUp: { action: 'narrow', prompt }, answeredAt: 'terminal' };
+      } else screen.printLine(`Please say one letter: ${optionTexts.map((each) => each[0]).join(', ')}.`);
     }
   } finally {
     lines.close();

@@ -1,46 +1,50 @@
 /** A halt as it is told: one sentence, the counters, the evidence, the next step; and its card in the inbox. */
 
 import type { Card, CardAction } from '../../core/card.ts';
-import type { Attempt, End } from './attempt.ts';
-import type { RunWorld } from './context.ts';
-import { countersLine } from './status-line.ts';
+import type { Attempt, AttemptEnd } from './attempt.ts';
+import type { RunCommandContext } from './context.ts';
+import { formatCounters } from './status-line.ts';
 
-type Halted = Attempt & { readonly end: Extract<End, { readonly how: 'halted' }> };
+type HaltedAttempt = Attempt & { readonly end: Extract<AttemptEnd, { readonly how: 'halted' }> };
 
 /** What can be done about this one. */
-export interface Choices {
+export interface HaltChoices {
   readonly retry: boolean;
   readonly narrow: boolean;
 }
 
-const mayHaveRun = 'the call that was one too many may already have run';
+const mayHaveRunText = 'the call that was one too many may already have run';
 
 /** Halts by a call, which was seen when it had begun. */
-const byCall: ReadonlySet<string> = new Set(['tool_call_limit', 'tool_loop', 'rule_abort', 'denial_limit']);
+const callHaltCodes: ReadonlySet<string> = new Set(['tool_call_limit', 'tool_loop', 'rule_abort', 'denial_limit']);
 
-function mayRun({ end, wasRefused }: Halted): boolean {
-  return byCall.has(end.halt.code) && !wasRefused;
+function lastCallMayHaveRun({ end, wasRefused }: HaltedAttempt): boolean {
+  return callHaltCodes.has(end.halt.code) && !wasRefused;
 }
 
 /** The card of the halt, with everything that can be done about a run; undefined where there is none. */
-export function openHaltCard({ store, gear }: RunWorld, halted: Halted, can: Choices) {
+export function publishHaltCard({ store, gear }: RunCommandContext, halted: HaltedAttempt, choices: HaltChoices) {
   const { task, end, snapshot, limits } = halted;
-  const whose = end.halt.task ?? task; // A subagent's halt ends the run that it is part of.
+  const haltedTask = end.halt.task ?? task; // A subagent's halt ends the run that it is part of.
   const card = gear
     .snapshot()
-    .cards.find((each) => each.task === whose && each.kind === 'halt' && each.state === 'open');
+    .cards.find((each) => each.task === haltedTask && each.kind === 'halt' && each.state === 'open');
   if (card === undefined) return undefined;
-  const told: Card = {
+  const haltCard: Card = {
     ...card,
     // Lists show the last sentence.
-    evidence: [countersLine(snapshot, limits), ...(mayRun(halted) ? [mayHaveRun] : []), end.halt.explanation],
-    actions: actionsFor(can),
+    evidence: [
+      formatCounters(snapshot, limits),
+      ...(lastCallMayHaveRun(halted) ? [mayHaveRunText] : []),
+      end.halt.explanation,
+    ],
+    actions: cardActionsFor(choices),
   };
-  store.putCard(told);
-  return told;
+  store.putCard(haltCard);
+  return haltCard;
 }
 
-export function actionsFor({ retry, narrow }: Choices): readonly CardAction[] {
+export function cardActionsFor({ retry, narrow }: HaltChoices): readonly CardAction[] {
   return [
     ...(retry ? (['retry_raised'] as const) : []),
     ...(narrow ? (['narrow_scope'] as const) : []),
@@ -50,26 +54,31 @@ export function actionsFor({ retry, narrow }: Choices): readonly CardAction[] {
 }
 
 /** Says on stderr what happened and what can be done. */
-export function tellHalt({ screen }: RunWorld, attempt: Halted, card: Card | undefined, isKept: boolean): void {
+export function reportHalt(
+  { screen }: RunCommandContext,
+  attempt: HaltedAttempt,
+  card: Card | undefined,
+  isStored: boolean,
+): void {
   const { end, snapshot, limits, evidence, record } = attempt;
   const { ended, halt } = end;
   const killed = ended.killed > 0 ? `, ${ended.killed} of them by force` : '';
   const processes = ended.met === 1 ? '1 process was' : `${ended.met} processes were`;
-  screen.say(`switchgear: halted ${record.agent}: ${halt.explanation}`);
-  screen.say(`  ${countersLine(snapshot, limits)}`);
-  for (const sentence of evidence) screen.say(`  ${sentence}`);
-  screen.say(`  ${processes} ended${killed}${mayRun(attempt) ? `; ${mayHaveRun}` : ''}`);
-  if (ended.left.length > 0) screen.say(`  these could not be ended: ${ended.left.join(', ')}`);
-  if (card !== undefined && isKept) screen.say(`  next: ${nextSteps(card)}`);
+  screen.printLine(`switchgear: halted ${record.agent}: ${halt.explanation}`);
+  screen.printLine(`  ${formatCounters(snapshot, limits)}`);
+  for (const sentence of evidence) screen.printLine(`  ${sentence}`);
+  screen.printLine(`  ${processes} ended${killed}${lastCallMayHaveRun(attempt) ? `; ${mayHaveRunText}` : ''}`);
+  if (ended.left.length > 0) screen.printLine(`  these could not be ended: ${ended.left.join(', ')}`);
+  if (card !== undefined && isStored) screen.printLine(`  next: ${formatNextSteps(card)}`);
 }
 
 /** How to go on from another terminal, or later. */
-export function nextSteps({ id, actions }: Card): string {
-  const words = actions.flatMap((action) => verbs[action] ?? []);
-  return `switchgear inbox ${words[0]} ${id}${words.length > 1 ? `, or ${words.slice(1).join(', ')}` : ''}`;
+export function formatNextSteps({ id, actions }: Card): string {
+  const commands = actions.flatMap((action) => inboxVerbs[action] ?? []);
+  return `switchgear inbox ${commands[0]} ${id}${commands.length > 1 ? `, or ${commands.slice(1).join(', ')}` : ''}`;
 }
 
-const verbs: { readonly [action in CardAction]?: string } = {
+const inboxVerbs: { readonly [action in CardAction]?: string } = {
   retry_raised: 'retry',
   narrow_scope: 'narrow',
   pause: 'pause',

@@ -6,32 +6,33 @@ import { halt } from '../../guard/tasks/halt.ts';
 import type { Store } from '../../ports/store.ts';
 import { forgetHooks, hookedRun } from '../../supervisor/hook-mailbox.ts';
 
-export interface RunHooks {
+export interface HookReports {
   /** Whether they are asked about a tool. */
-  ask(tool: string): boolean;
+  covers(tool: string): boolean;
   /** An agent that a hook halted ends by itself as if all were well: its task is halted for the same reason. */
-  heed(task: Task): void;
+  applyHalt(task: Task): void;
   /** Whether they halted it: then the call that was one too many was refused. */
-  readonly halted: boolean;
+  readonly hasHalted: boolean;
   /** The run is over. */
-  forget(): void;
+  clear(): void;
 }
 
 /** Hooks know a run by the task that it began with. */
-export function runHooks(gear: Switchgear, store: Store, first: string): RunHooks {
-  const mailbox = hookedRun(store, first);
+export function openHookReports(gear: Switchgear, store: Store, firstTask: string): HookReports {
+  const mailbox = hookedRun(store, firstTask);
   const runtime = runtimeOf(gear);
   return {
-    ask: (tool) => mailbox.state.tools.includes(tool),
-    heed({ id }) {
+    covers: (tool) => mailbox.state.tools.includes(tool),
+    applyHalt({ id }) {
       store.shared?.refresh();
-      const node = runtime.tasks.get(id);
-      const { halt: due } = mailbox.state;
-      if (due !== null && node !== undefined) halt(runtime, node, due.stop, due.name, runtime.clock.nowMs());
+      const taskState = runtime.tasks.get(id);
+      const { halt: hookHalt } = mailbox.state;
+      if (hookHalt !== null && taskState !== undefined)
+        halt(runtime, taskState, hookHalt.stop, hookHalt.name, runtime.clock.nowMs());
     },
-    get halted() {
+    get hasHalted() {
       return mailbox.state.halt !== null;
     },
-    forget: () => forgetHooks(store, first),
+    clear: () => forgetHooks(store, firstTask),
   };
 }

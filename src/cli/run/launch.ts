@@ -16,20 +16,20 @@ import { startWatchdog, type Watchdog } from '../../supervisor/watchdog.ts';
 import type { Terminal } from '../command.ts';
 import { findStoreAddress } from '../store-option.ts';
 import type { RunCommandOptions } from './options.ts';
-import { rememberTerminal } from './terminal-state.ts';
+import { saveTerminalState } from './terminal-state.ts';
 
 /**
  * How a command is run. `interactive`: the terminal is its own. `pass`: as it was given, its output passed on.
  * `show`: it was asked for events, and they are shown in words. `events`: they are printed as ours.
  */
-export type Way = 'interactive' | 'pass' | 'show' | 'events';
+export type LaunchMode = 'interactive' | 'pass' | 'show' | 'events';
 
-export interface Launched {
+export interface LaunchedRun {
   /** The run as the store knows it from now on. */
   readonly record: RunRecord;
   /** What is known of its command. */
   readonly agent: AgentCommand;
-  readonly way: Way;
+  readonly mode: LaunchMode;
   /** The agent's own name of its conversation, where that is known before it says so. */
   readonly conversation: string | undefined;
   /** When it began, by the wall clock. */
@@ -49,20 +49,20 @@ export async function launch(
   terminal: Terminal,
   command: readonly string[],
   session: string,
-): Promise<Launched> {
+): Promise<LaunchedRun> {
   const agent = readerFor(command, options.mapping === undefined ? {} : { mapping: options.mapping as StreamMapping });
-  const way = wayOf(agent, options);
-  const ownsTerminal = way === 'interactive';
+  const mode = chooseLaunchMode(agent, options);
+  const ownsTerminal = mode === 'interactive';
   const task = `t-${uniqueId()}`;
   const mark = markOf(uniqueId());
   const tree = processTree(mark, !ownsTerminal);
   const signal = ownsTerminal ? 'SIGTERM' : agent.signal;
-  const restoreTerminal = ownsTerminal ? rememberTerminal() : () => undefined;
+  const restoreTerminal = ownsTerminal ? saveTerminalState() : () => undefined;
   const watchdog = startWatchdog({ mark, ownsSession: !ownsTerminal, signal });
-  const known = conversationOf(agent, way, options);
+  const conversationArgs = chooseConversation(agent, mode, options);
   const record: RunRecord = {
     task,
-    agent: options.agent ?? nameOf(agent.cli, command),
+    agent: options.agent ?? findAgentName(agent.cli, command),
     session,
     command,
     options: options.ownArgs,
@@ -73,11 +73,11 @@ export async function launch(
   // Not after the start: the first hook below must find that somebody watches.
   keepRun(store, record);
   const child = await startChild({
-    command: [...(way === 'show' || way === 'events' ? agent.command : command), ...known.added],
+    command: [...(mode === 'show' || mode === 'events' ? agent.command : command), ...conversationArgs.added],
     cwd: terminal.cwd,
     env: {
       ...terminal.env,
-      ...storeFor(options, terminal),
+      ...makeStoreEnv(options, terminal),
       SWITCHGEAR_SESSION: session,
       SWITCHGEAR_TASK: task,
       [mark]: '1',
@@ -88,17 +88,20 @@ export async function launch(
     tree.plant(child.pid);
     watchdog.plant(child.pid);
   }
-  const about = { record, agent, way, conversation: known.conversation, wallMs: Date.now() };
-  return { ...about, signal, restoreTerminal, tree, watchdog, child };
+  const launchInfo = { record, agent, mode, conversation: conversationArgs.conversation, wallMs: Date.now() };
+  return { ...launchInfo, signal, restoreTerminal, tree, watchdog, child };
 }
 
 /** Who the agent is: the known program, or the command. */
-function nameOf(cli: string, [program = '']: readonly string[]): string {
+function findAgentName(cli: string, [program = '']: readonly string[]): string {
   return cli === 'other' ? basename(program) : cli;
 }
 
 /** Does what follows a launch. Where that breaks, nobody watches the agent: it is ended before that is told. */
-export async function orEnd<T>({ child, tree, signal, watchdog }: Launched, work: () => Promise<T>): Promise<T> {
+export async function endOnError<T>(
+  { child, tree, signal, watchdog }: LaunchedRun,
+  work: () => Promise<T>,
+): Promise<T> {
   try {
     return await work();
   } catch (error) {
@@ -109,7 +112,7 @@ export async function orEnd<T>({ child, tree, signal, watchdog }: Launched, work
 }
 
 /** Where hooks below find the run, if a file was named for it; an address may hold a password, and stays here. */
-function storeFor({ parsedArgs }: RunCommandOptions, terminal: Terminal): Terminal['env'] {
+function makeStoreEnv({ parsedArgs }: RunCommandOptions, terminal: Terminal): Terminal['env'] {
   if (parsedArgs.values.get('--store')?.startsWith('sqlite:'))
     return { SWITCHGEAR_STORE: findStoreAddress(parsedArgs, terminal).name };
   // Memory is this process's alone: hooks that were sent there would have to refuse every call.
@@ -117,14 +120,18 @@ function storeFor({ parsedArgs }: RunCommandOptions, terminal: Terminal): Termin
 }
 
 /** One that talks to a person prints no events: it is told how to call its conversation, if it can be told. */
-function conversationOf({ cli, session, command }: AgentCommand, way: Way, { raw }: RunCommandOptions) {
-  const goesOn = session !== undefined || command.some((word) => /^(-c|--continue|-r|--resume)$/.test(word));
-  if (way !== 'interactive' || cli !== 'claude-code' || goesOn || raw) return { conversation: session, added: [] };
+function chooseConversation({ cli, session, command }: AgentCommand, mode: LaunchMode, { raw }: RunCommandOptions) {
+  const isContinued = session !== undefined || command.some((word) => /^(-c|--continue|-r|--resume)$/.test(word));
+  if (mode !== 'interactive' || cli !== 'claude-code' || isContinued || raw)
+    return { conversation: session, added: [] };
   const conversation = process.getBuiltinModule('node:crypto').randomUUID();
   return { conversation, added: ['--session-id', conversation] };
 }
 
-function wayOf({ headless, stream }: AgentCommand, { raw, json, interactive }: RunCommandOptions): Way {
+function chooseLaunchMode(
+  { headless, stream }: AgentCommand,
+  { raw, json, interactive }: RunCommandOptions,
+): LaunchMode {
   const isAtTerminal = process.stdin.isTTY === true && process.stdout.isTTY === true;
   if (interactive || (!headless && isAtTerminal && !json)) return 'interactive';
   if (json) return 'events';

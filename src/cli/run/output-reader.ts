@@ -2,51 +2,51 @@
 
 import { type AgentCommand, type AgentEvent, boundedLines, fallbackReader } from '../../agents/index.ts';
 import { createPaint } from '../terminal-table.ts';
-import type { RunWorld } from './context.ts';
-import type { Way } from './launch.ts';
-import { renderer } from './render-events.ts';
+import type { RunCommandContext } from './context.ts';
+import type { LaunchMode } from './launch.ts';
+import { createEventRenderer } from './render-events.ts';
 
-export interface Feed {
-  take(piece: Buffer): Promise<void> | undefined;
+export interface OutputReader {
+  feed(piece: Buffer): Promise<void> | undefined;
   /** Nothing more comes. What an agent said last is its answer if it came to its end. */
   end(isAnswer: boolean): void;
 }
 
-export function runFeed(
-  { screen, terminal, options, emit }: RunWorld,
+export function createOutputReader(
+  { screen, terminal, options, emit }: RunCommandContext,
   agent: AgentCommand,
-  way: Way,
-  tell: (event: AgentEvent) => void,
-): Feed {
-  const isText = agent.stream === 'text' || (agent.stream === 'asked' && way === 'pass');
+  mode: LaunchMode,
+  onEvent: (event: AgentEvent) => void,
+): OutputReader {
+  const isText = agent.stream === 'text' || (agent.stream === 'asked' && mode === 'pass');
   const reader = isText ? fallbackReader() : agent.reader();
-  const shown = way === 'show' ? renderer(screen, createPaint(terminal), options.quiet) : undefined;
+  const eventRenderer = mode === 'show' ? createEventRenderer(screen, createPaint(terminal), options.quiet) : undefined;
 
-  function hear(events: readonly AgentEvent[]): void {
+  function handleEvents(events: readonly AgentEvent[]): void {
     for (const event of events) {
-      tell(event);
-      shown?.show(event);
-      if (way === 'events' && event.type !== 'heartbeat') emit('event', event);
+      onEvent(event);
+      eventRenderer?.render(event);
+      if (mode === 'events' && event.type !== 'heartbeat') emit('event', event);
     }
   }
 
   const lines = boundedLines({
     line(line) {
-      hear(reader.read(line));
-      if (way === 'events' && isText) emit('event', { type: 'output', text: line });
+      handleEvents(reader.read(line));
+      if (mode === 'events' && isText) emit('event', { type: 'output', text: line });
     },
-    skipped: () => hear([{ type: 'heartbeat' }]),
+    skipped: () => handleEvents([{ type: 'heartbeat' }]),
   });
 
   return {
-    take(piece) {
+    feed(piece) {
       lines.write(piece);
-      return way === 'pass' ? screen.out(piece) : screen.full();
+      return mode === 'pass' ? screen.out(piece) : screen.pendingDrain();
     },
     end(isAnswer) {
       lines.end();
-      hear(reader.end());
-      shown?.end(isAnswer);
+      handleEvents(reader.end());
+      eventRenderer?.end(isAnswer);
     },
   };
 }

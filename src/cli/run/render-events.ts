@@ -6,65 +6,77 @@
 import type { AgentEvent } from '../../agents/index.ts';
 import { answerLengthMax, progressLengthMax } from '../../core/limits.ts';
 import type { Paint } from '../terminal-table.ts';
-import { oneLine, type Screen } from './screen.ts';
+import { formatSingleLine, type Screen } from './screen.ts';
 
-export interface Renderer {
-  show(event: AgentEvent): void;
+export interface EventRenderer {
+  render(event: AgentEvent): void;
   /** Prints what was said last: the answer, or just the last words of one that was stopped. */
   end(isAnswer: boolean): void;
 }
 
-export function renderer(screen: Screen, paint: Paint, isQuiet: boolean): Renderer {
+export function createEventRenderer(screen: Screen, paint: Paint, isQuiet: boolean): EventRenderer {
   /** The last words of the main agent: its answer, if nothing follows. */
-  let words = '';
-  let message: string | undefined;
+  let answerText = '';
+  let messageId: string | undefined;
   const names = new Map<string, string>();
 
-  const progress = (text: string) => {
-    if (!isQuiet) screen.say(text);
+  const printProgress = (text: string) => {
+    if (!isQuiet) screen.printLine(text);
   };
 
   /** What was said turned out not to be the last of it. */
-  function pass(): void {
-    if (words.trim() !== '') progress(oneLine(words, progressLengthMax));
-    words = '';
-    message = undefined;
+  function flushAsProgress(): void {
+    if (answerText.trim() !== '') printProgress(formatSingleLine(answerText, progressLengthMax));
+    answerText = '';
+    messageId = undefined;
   }
 
-  function hear({ text, message: id, piece }: Extract<AgentEvent, { type: 'assistant' }>): void {
-    const goesOn = piece === true && words !== '' && id === message;
-    if (!goesOn) pass();
-    if (words.length < answerLengthMax) words += text;
-    message = id;
+  function appendText({ text, message: id, piece }: Extract<AgentEvent, { type: 'assistant' }>): void {
+    const isContinuation = piece === true && answerText !== '' && id === messageId;
+    if (!isContinuation) flushAsProgress();
+    if (answerText.length < answerLengthMax) answerText += text;
+    messageId = id;
   }
 
   return {
-    show(event) {
+    render(event) {
       switch (event.type) {
         case 'assistant':
-          if (event.agent === undefined) hear(event);
+          if (event.agent === undefined) appendText(event);
           return;
         case 'tool_use': {
-          if (event.agent === undefined) pass();
+          if (event.agent === undefined) flushAsProgress();
           if (names.size > 1_000) names.clear();
           names.set(event.id, event.name);
-          const whose = event.agent === undefined ? '' : '  ';
-          progress(paint(`${whose}→ ${oneLine(`${event.name} ${inputText(event.input)}`, progressLengthMax)}`, 'dim'));
+          const indent = event.agent === undefined ? '' : '  ';
+          printProgress(
+            paint(
+              `${indent}→ ${formatSingleLine(`${event.name} ${describeInput(event.input)}`, progressLengthMax)}`,
+              'dim',
+            ),
+          );
           return;
         }
         case 'tool_result': {
           if (event.ok !== false) return;
           const name = names.get(event.id) ?? 'a call';
-          progress(paint(`✗ ${oneLine(`${name}: ${event.error ?? textOf(event.output)}`, progressLengthMax)}`, 'red'));
+          printProgress(
+            paint(
+              `✗ ${formatSingleLine(`${name}: ${event.error ?? formatValue(event.output)}`, progressLengthMax)}`,
+              'red',
+            ),
+          );
           return;
         }
         case 'result':
           if (event.text === undefined) return;
-          if (words.trim() !== event.text.trim()) pass();
-          words = event.text;
+          if (answerText.trim() !== event.text.trim()) flushAsProgress();
+          answerText = event.text;
           return;
         case 'notice':
-          progress(paint(oneLine(event.text, progressLengthMax), event.level === 'info' ? 'dim' : 'yellow'));
+          printProgress(
+            paint(formatSingleLine(event.text, progressLengthMax), event.level === 'info' ? 'dim' : 'yellow'),
+          );
           return;
         case 'output':
           void screen.out(`${event.text}\n`);
@@ -74,16 +86,16 @@ export function renderer(screen: Screen, paint: Paint, isQuiet: boolean): Render
       }
     },
     end(isAnswer) {
-      if (!isAnswer) pass();
-      if (words !== '') void screen.out(words.endsWith('\n') ? words : `${words}\n`);
-      words = '';
+      if (!isAnswer) flushAsProgress();
+      if (answerText !== '') void screen.out(answerText.endsWith('\n') ? answerText : `${answerText}\n`);
+      answerText = '';
     },
   };
 }
 
 /** The part of a call's input that says most; the terminal belongs to whoever runs the agent. */
-export function inputText(input: unknown): string {
-  if (typeof input !== 'object' || input === null) return textOf(input);
+export function describeInput(input: unknown): string {
+  if (typeof input !== 'object' || input === null) return formatValue(input);
   for (const key of [
     'command',
     'cmd',
@@ -100,10 +112,10 @@ export function inputText(input: unknown): string {
     if (typeof value === 'string') return value;
     if (Array.isArray(value)) return value.join(' ');
   }
-  return textOf(input);
+  return formatValue(input);
 }
 
-function textOf(value: unknown): string {
+function formatValue(value: unknown): string {
   if (value === undefined) return '';
   return typeof value === 'string' ? value : (JSON.stringify(value) ?? '');
 }

@@ -7,19 +7,24 @@ import type { Store } from '../../ports/store.ts';
 import { forgetRun, type RunRecord } from '../../supervisor/run-record.ts';
 import { keepHeapSmall } from '../../supervisor/small-heap.ts';
 import type { Terminal } from '../command.ts';
-import { startOf } from './attempts.ts';
+import { planNextStart } from './attempts.ts';
 import { loadRunPolicy } from './command.ts';
-import type { Wish } from './halt-prompt.ts';
+import type { FollowUp } from './halt-prompt.ts';
 import { parseRunOptions, withMapping } from './options.ts';
 import { runSession } from './session.ts';
 
 /** Runs it to its end here, and gives the exit code. */
-export async function goOnWith(store: Store, run: RunRecord, wish: Wish, here: Terminal): Promise<number> {
+export async function resumeRun(
+  store: Store,
+  run: RunRecord,
+  followUp: FollowUp,
+  callerTerminal: Terminal,
+): Promise<number> {
   if (run.command.length === 0) {
     throw new SwitchgearError('not_kept', 'its command was too long to be kept: start it again by hand');
   }
   keepHeapSmall();
-  const terminal = { ...here, cwd: run.cwd };
+  const terminal = { ...callerTerminal, cwd: run.cwd };
   const parsedOptions = parseRunOptions([...run.options, '--', ...run.command], terminal);
   const policy = await loadRunPolicy(parsedOptions, terminal);
   const options = withMapping(parsedOptions, policy);
@@ -33,7 +38,7 @@ export async function goOnWith(store: Store, run: RunRecord, wish: Wish, here: T
     session,
     begin({ gear }) {
       if (carried !== undefined) adoptHaltedTask(gear, run, carried);
-      const start = startOf({ wish }, run, retryOf(gear, task), { parent: null, limits: options.limits });
+      const start = planNextStart({ followUp }, run, retryOf(gear, task), { parent: null, limits: options.limits });
       if (start === undefined)
         throw new SwitchgearError('not_kept', 'it cannot go on by itself: start it again by hand');
       forgetRun(store, task);

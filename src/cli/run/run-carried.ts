@@ -8,14 +8,18 @@ import type { CarriedTask } from '../../guard/tasks/carried.ts';
 import type { BelowLimits } from '../../supervisor/run-record.ts';
 
 /** What a subagent may have next time that ran into its own limit. */
-export function raisedBelow(gear: Switchgear, root: string, { task = root }: Refusal): BelowLimits | undefined {
-  const again = task === root ? undefined : retryOf(gear, task);
-  return again?.agent && again.limits ? { [again.agent]: again.limits as TaskSettings } : undefined;
+export function raiseSubagentLimits(gear: Switchgear, root: string, { task = root }: Refusal): BelowLimits | undefined {
+  const retry = task === root ? undefined : retryOf(gear, task);
+  return retry?.agent && retry.limits ? { [retry.agent]: retry.limits as TaskSettings } : undefined;
 }
 
 /** What it had used, with what came in after the halt; a subagent's leaves the limits of the run as they are. */
-export function withLate({ budget, stop: own, ...rest }: CarriedTask, halt: Refusal, lateMicros: number): CarriedTask {
+export function addLateSpending(
+  { budget, stop: ownStop, ...rest }: CarriedTask,
+  halt: Refusal,
+  lateMicros: number,
+): CarriedTask {
   const { code, control, counters } = halt;
-  const stop = own ?? { kind: 'halt', code, control, counters: { ...counters, scope: 'subagent' } };
+  const stop = ownStop ?? { kind: 'halt', code, control, counters: { ...counters, scope: 'subagent' } };
   return { ...rest, stop, budget: { ...budget, micros: budget.micros + lateMicros } };
 }

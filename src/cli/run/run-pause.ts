@@ -3,25 +3,25 @@
 import type { Card } from '../../core/card.ts';
 import type { Store } from '../../ports/store.ts';
 import { keepRun, type RunRecord } from '../../supervisor/run-record.ts';
-import { actionsFor, type Choices } from './halt-report.ts';
+import { cardActionsFor, type HaltChoices } from './halt-report.ts';
 
-export function pauseRun(store: Store, record: RunRecord, can: Choices): Card {
-  const card = pausedCard(record, can);
+export function pauseRun(store: Store, record: RunRecord, choices: HaltChoices): Card {
+  const card = makePausedCard(record, choices);
   store.putCard(card);
   keepRun(store, { ...record, state: 'paused', card: card.id });
   return card;
 }
 
-function pausedCard({ task, agent, carried }: RunRecord, can: Choices): Card {
-  const why = carried?.stop === undefined ? '' : `, after ${carried.stop.code.replaceAll('_', ' ')}`;
+function makePausedCard({ task, agent, carried }: RunRecord, choices: HaltChoices): Card {
+  const reason = carried?.stop === undefined ? '' : `, after ${carried.stop.code.replaceAll('_', ' ')}`;
   return {
     id: `card-paused-${task}`,
     kind: 'halt',
     task,
     code: carried?.stop?.code ?? 'notice',
     counters: carried?.stop?.counters ?? {},
-    evidence: [`${agent} is paused${why}: nothing of it runs, and it waits until somebody has it go on`],
-    actions: actionsFor(can).filter((action) => action !== 'pause'),
+    evidence: [`${agent} is paused${reason}: nothing of it runs, and it waits until somebody has it go on`],
+    actions: cardActionsFor(choices).filter((action) => action !== 'pause'),
     state: 'open',
   };
 }

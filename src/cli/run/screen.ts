@@ -31,80 +31,80 @@ export interface Screen {
   out(data: Uint8Array | string): Promise<void> | undefined;
   err(data: Uint8Array | string): Promise<void> | undefined;
   /** What to wait for before more is printed, where one of the two takes no more now. */
-  full(): Promise<void> | undefined;
+  pendingDrain(): Promise<void> | undefined;
   /** Says a line of our own, on stderr. */
-  say(line: string): void;
+  printLine(line: string): void;
   /** Takes the line away, for good. */
   close(): void;
 }
 
 const erase = '\r\u001b[2K';
 
-export function runScreen({ stdout, stderr, clock, status }: ScreenOptions): Screen {
-  const isShown = status !== undefined && stderr.isTTY === true;
-  const inOneWindow = stdout.isTTY === true;
+export function createScreen({ stdout, stderr, clock, status }: ScreenOptions): Screen {
+  const showsStatus = status !== undefined && stderr.isTTY === true;
+  const sharesTerminal = stdout.isTTY === true;
   /** What the line says; empty where there is none. */
-  let drawn = '';
+  let drawnText = '';
   /** Whether what was printed last ended its line; the cursor stands inside one otherwise. */
-  let atStart = true;
+  let atLineStart = true;
   /** Streams that take no more now, each with its one promise to do so again. */
-  const held = new Map<Sink, Promise<void>>();
-  let stop = isShown ? clock.after(statusDrawMs, draw) : undefined;
+  const pendingDrains = new Map<Sink, Promise<void>>();
+  let cancelDraw = showsStatus ? clock.after(statusDrawMs, draw) : undefined;
 
   function draw(): void {
-    stop = clock.after(statusDrawMs, draw);
-    if (!atStart || isGone(stderr)) return;
+    cancelDraw = clock.after(statusDrawMs, draw);
+    if (!atLineStart || isDestroyed(stderr)) return;
     const text = status!().slice(0, Math.max(0, (stderr.columns ?? 80) - 1));
-    if (text === drawn) return;
+    if (text === drawnText) return;
     stderr.write(erase + text);
-    drawn = text;
+    drawnText = text;
   }
 
   function clear(): void {
-    if (drawn !== '') stderr.write(erase);
-    drawn = '';
+    if (drawnText !== '') stderr.write(erase);
+    drawnText = '';
   }
 
-  function pass(sink: Sink, data: Uint8Array | string): Promise<void> | undefined {
-    if (data.length === 0 || isGone(sink)) return undefined;
-    if (isShown && (inOneWindow || sink === stderr)) {
+  function write(sink: Sink, data: Uint8Array | string): Promise<void> | undefined {
+    if (data.length === 0 || isDestroyed(sink)) return undefined;
+    if (showsStatus && (sharesTerminal || sink === stderr)) {
       clear();
-      atStart = data.at(-1) === (typeof data === 'string' ? '\n' : 10);
+      atLineStart = data.at(-1) === (typeof data === 'string' ? '\n' : 10);
     }
-    const isTaken = sink.write(data);
-    return isTaken || isGone(sink) ? undefined : waitFor(sink);
+    const isAccepted = sink.write(data);
+    return isAccepted || isDestroyed(sink) ? undefined : drainSink(sink);
   }
 
-  function waitFor(sink: Sink): Promise<void> {
-    const known = held.get(sink);
-    if (known !== undefined) return known;
-    const made = drained(sink).then(() => void held.delete(sink));
-    held.set(sink, made);
-    return made;
+  function drainSink(sink: Sink): Promise<void> {
+    const pending = pendingDrains.get(sink);
+    if (pending !== undefined) return pending;
+    const drain = waitForDrain(sink).then(() => void pendingDrains.delete(sink));
+    pendingDrains.set(sink, drain);
+    return drain;
   }
 
   return {
-    out: (data) => pass(stdout, data),
-    full: () => held.get(stdout) ?? held.get(stderr),
-    err: (data) => pass(stderr, data),
-    say(line) {
-      const isInside = isShown && !atStart;
-      void pass(stderr, `${isInside ? '\n' : ''}${line}\n`);
+    out: (data) => write(stdout, data),
+    pendingDrain: () => pendingDrains.get(stdout) ?? pendingDrains.get(stderr),
+    err: (data) => write(stderr, data),
+    printLine(line) {
+      const isMidLine = showsStatus && !atLineStart;
+      void write(stderr, `${isMidLine ? '\n' : ''}${line}\n`);
     },
     close() {
-      stop?.();
-      stop = undefined;
+      cancelDraw?.();
+      cancelDraw = undefined;
       clear();
     },
   };
 }
 
-function isGone({ destroyed }: Sink): boolean {
+function isDestroyed({ destroyed }: Sink): boolean {
   return destroyed === true;
 }
 
 /** Waits until a stream takes more, or is gone. */
-function drained(sink: Sink): Promise<void> {
+function waitForDrain(sink: Sink): Promise<void> {
   return new Promise((resolve) => {
     const done = () => {
       sink.removeListener('drain', done);
@@ -117,7 +117,7 @@ function drained(sink: Sink): Promise<void> {
 }
 
 /** Text of an agent for a line of ours: one line, nothing that could steer a terminal, at most so long. */
-export function oneLine(text: string, lengthMax: number): string {
+export function formatSingleLine(text: string, lengthMax: number): string {
   const line = stripVTControlCharacters(text.slice(0, 4 * lengthMax))
     .replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\s]+/gu, ' ')
     .trim();

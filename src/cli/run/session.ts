@@ -8,13 +8,13 @@ import type { Store } from '../../ports/store.ts';
 import { priceBook } from '../../prices/index.ts';
 import { closeLost } from '../../supervisor/lost-runs.ts';
 import type { Terminal } from '../command.ts';
-import { runUntilOver, type Start } from './attempts.ts';
-import type { RunWorld } from './context.ts';
+import { type RunStart, runAttempts } from './attempts.ts';
+import type { RunCommandContext } from './context.ts';
 import type { RunCommandOptions } from './options.ts';
-import { runScreen } from './screen.ts';
-import { runTally } from './status-line.ts';
+import { createScreen } from './screen.ts';
+import { createStatusLine } from './status-line.ts';
 
-export interface SessionOptions {
+export interface RunSessionOptions {
   readonly store: Store;
   readonly options: RunCommandOptions;
   readonly terminal: Terminal;
@@ -22,18 +22,18 @@ export interface SessionOptions {
   readonly agent: string;
   readonly session: string;
   /** What to begin with, once there is a gear to ask. */
-  begin(world: RunWorld): Start;
+  begin(context: RunCommandContext): RunStart;
 }
 
 /** Runs it to its end, and gives the exit code. */
-export async function runSession(sessionOptions: SessionOptions): Promise<number> {
+export async function runSession(sessionOptions: RunSessionOptions): Promise<number> {
   const { store, options, terminal, agent, session } = sessionOptions;
   const gear = createSwitchgear({
     agent,
     session,
     store,
     prices: priceBook(),
-    policy: policyFor(sessionOptions.policy, options),
+    policy: applyRunLimits(sessionOptions.policy, options),
     env: {},
     project: terminal.cwd,
     mode: options.observe ? 'observe' : 'enforce',
@@ -41,24 +41,33 @@ export async function runSession(sessionOptions: SessionOptions): Promise<number
   });
   let task: Task | undefined;
   const isSilent = options.quiet || options.json;
-  const tally = runTally(gear);
-  const status = () => (task === undefined ? '' : tally.line(task));
+  const statusLine = createStatusLine(gear);
+  const status = () => (task === undefined ? '' : statusLine.format(task));
   const { stdout, stderr } = process;
   stderr.on('error', () => undefined); // Nobody is left who could be told.
-  const screen = runScreen({ stdout, stderr, clock: systemClock, ...(isSilent ? {} : { status }) });
-  const emit: RunWorld['emit'] = (kind, body) => {
+  const screen = createScreen({ stdout, stderr, clock: systemClock, ...(isSilent ? {} : { status }) });
+  const emit: RunCommandContext['emit'] = (kind, body) => {
     if (options.json) void screen.out(`${JSON.stringify({ kind, ...body })}\n`);
   };
-  const follow = (next: Task | undefined) => {
-    task = next;
+  const setStatusTask = (running: Task | undefined) => {
+    task = running;
   };
   gear.on((entry) => emit('entry', entry));
-  const world: RunWorld = { options, terminal, gear, store, screen, clock: systemClock, emit, follow };
-  const fresh: TaskOptions = { parent: null, limits: options.limits };
+  const context: RunCommandContext = {
+    options,
+    terminal,
+    gear,
+    store,
+    screen,
+    clock: systemClock,
+    emit,
+    setStatusTask,
+  };
+  const freshTask: TaskOptions = { parent: null, limits: options.limits };
   try {
     for (const { evidence } of await closeLost(store))
-      screen.say(`switchgear: an earlier run was lost: ${evidence[0]}`);
-    return await runUntilOver(world, sessionOptions.begin(world), fresh);
+      screen.printLine(`switchgear: an earlier run was lost: ${evidence[0]}`);
+    return await runAttempts(context, sessionOptions.begin(context), freshTask);
   } finally {
     screen.close();
     await store.shared?.settled();
@@ -70,8 +79,8 @@ export async function runSession(sessionOptions: SessionOptions): Promise<number
  * The policy with the limits of the command line, which hold for subagents, too. The command keeps everything that
  * replay needs, unless somebody said otherwise.
  */
-function policyFor({ settings, provenance }: CheckedPolicy, { limits }: RunCommandOptions): CheckedPolicy {
-  const isSaid = (provenance.get('journal.level')?.source ?? 'default') !== 'default';
-  const journal = isSaid ? settings.journal : ({ ...settings.journal, level: 'all' } as const);
+function applyRunLimits({ settings, provenance }: CheckedPolicy, { limits }: RunCommandOptions): CheckedPolicy {
+  const isExplicit = (provenance.get('journal.level')?.source ?? 'default') !== 'default';
+  const journal = isExplicit ? settings.journal : ({ ...settings.journal, level: 'all' } as const);
   return checked({ ...settings, journal, task: { ...settings.task, ...limits } }, provenance);
 }

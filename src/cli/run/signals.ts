@@ -2,47 +2,53 @@
 
 import type { Terminal } from '../command.ts';
 
-export interface OutsideOptions {
+export interface RunSignalOptions {
   readonly terminal: Terminal;
   /** The terminal sends Ctrl-C and Ctrl-Z to the agent itself. */
   readonly ownsTerminal: boolean;
   /** Asked to end, by which signal; called again when somebody asks once more. */
-  ask(signal: NodeJS.Signals): void;
+  onStopRequest(signal: NodeJS.Signals): void;
   /** The terminal puts us to sleep, and wakes us. */
-  sleep(): void;
-  wake(): void;
+  onSuspend(): void;
+  onContinue(): void;
 }
 
 /** Listens until the result is called. */
-export function listenOutside({ terminal, ownsTerminal, ask, sleep, wake }: OutsideOptions): () => void {
-  const gone = () => ask('SIGPIPE');
-  let asleep = false;
-  const doze = () => {
-    asleep = true;
-    sleep();
+export function listenForSignals({
+  terminal,
+  ownsTerminal,
+  onStopRequest,
+  onSuspend,
+  onContinue,
+}: RunSignalOptions): () => void {
+  const onReaderGone = () => onStopRequest('SIGPIPE');
+  let isSuspended = false;
+  const suspend = () => {
+    isSuspended = true;
+    onSuspend();
     process.kill(process.pid, 'SIGSTOP');
   };
-  const rouse = () => {
-    if (asleep) wake(); // What an operator paused is not ours to wake.
-    asleep = false;
+  const continueAfterSuspend = () => {
+    if (isSuspended) onContinue(); // What an operator paused is not ours to wake.
+    isSuspended = false;
   };
   const ignore = () => undefined;
-  const heard: readonly (readonly [NodeJS.Signals, () => void])[] = [
-    ['SIGINT', ownsTerminal ? ignore : () => ask('SIGINT')],
-    ['SIGTERM', () => ask('SIGTERM')],
-    ['SIGHUP', () => ask('SIGHUP')],
+  const listeners: readonly (readonly [NodeJS.Signals, () => void])[] = [
+    ['SIGINT', ownsTerminal ? ignore : () => onStopRequest('SIGINT')],
+    ['SIGTERM', () => onStopRequest('SIGTERM')],
+    ['SIGHUP', () => onStopRequest('SIGHUP')],
     ...(ownsTerminal
       ? []
       : ([
-          ['SIGTSTP', doze],
-          ['SIGCONT', rouse],
+          ['SIGTSTP', suspend],
+          ['SIGCONT', continueAfterSuspend],
         ] as const)),
   ];
-  for (const [name, listener] of heard) process.on(name, listener);
-  if (terminal.stopSignal?.aborted === true) gone();
-  terminal.stopSignal?.addEventListener('abort', gone, { once: true });
+  for (const [name, listener] of listeners) process.on(name, listener);
+  if (terminal.stopSignal?.aborted === true) onReaderGone();
+  terminal.stopSignal?.addEventListener('abort', onReaderGone, { once: true });
   return () => {
-    for (const [name, listener] of heard) process.removeListener(name, listener);
-    terminal.stopSignal?.removeEventListener('abort', gone);
+    for (const [name, listener] of listeners) process.removeListener(name, listener);
+    terminal.stopSignal?.removeEventListener('abort', onReaderGone);
   };
 }

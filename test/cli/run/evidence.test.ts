@@ -2,12 +2,13 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { evidence } from '../../../src/cli/run/evidence.ts';
+import { createCallEvidence } from '../../../src/cli/run/evidence.ts';
 
 test('a call that the stream and a file tell was seen once', () => {
-  const seen = evidence();
-  const call = (id: string, command: string) => seen.hear({ type: 'tool_use', id, name: 'Bash', input: { command } });
+  const evidence = createCallEvidence();
+  const call = (id: string, command: string) =>
+    evidence.feed({ type: 'tool_use', id, name: 'Bash', input: { command } });
   for (const id of ['1', '2', '1', '2']) call(id, 'npm test');
   call('3', 'ls');
-  assert.deepEqual(seen.sentences(), ['the last call was: Bash ls', 'seen most often: Bash npm test (2 times)']);
+  assert.deepEqual(evidence.describe(), ['the last call was: Bash ls', 'seen most often: Bash npm test (2 times)']);
 });

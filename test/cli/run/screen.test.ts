@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { oneLine, runScreen, type Sink } from '../../../src/cli/run/screen.ts';
+import { createScreen, formatSingleLine, type Sink } from '../../../src/cli/run/screen.ts';
 import { simulatedClock } from '../../../src/testing/index.ts';
 
 const erase = '\r\u001b[2K';
@@ -24,7 +24,7 @@ function window(isTTY: boolean, columns = 80) {
     removeListener: () => undefined,
   });
   let status = 'calls 1 of 50';
-  const screen = runScreen({ stdout: sink(), stderr: sink(), clock, status: () => status });
+  const screen = createScreen({ stdout: sink(), stderr: sink(), clock, status: () => status });
   return {
     clock,
     screen,
@@ -67,14 +67,14 @@ test('the status line goes before the agent prints, and stays away from a line t
   void screen.out(Buffer.from('line\n'));
   clock.advance(250);
   assert.equal(take(), `line\n${erase}calls 1 of 50`);
-  screen.say('switchgear: something');
+  screen.printLine('switchgear: something');
   assert.equal(take(), `${erase}switchgear: something\n`);
 });
 
 test('what we say begins on a line of its own', () => {
   const { take, screen } = window(true);
   void screen.out('half a line');
-  screen.say('switchgear: something');
+  screen.printLine('switchgear: something');
   assert.equal(take(), 'half a line\nswitchgear: something\n');
 });
 
@@ -120,15 +120,15 @@ test('a stream that is full has the agent wait until it takes more', async () =>
 test('what is told on stderr is waited for, too', async () => {
   const { screen, fill, free } = window(false);
   fill(true);
-  screen.say('→ Read page-1.md');
-  const waiting = screen.full();
+  screen.printLine('→ Read page-1.md');
+  const waiting = screen.pendingDrain();
   assert.notEqual(waiting, undefined);
   free();
   await waiting;
-  assert.equal(screen.full(), undefined);
+  assert.equal(screen.pendingDrain(), undefined);
 });
 
 test('what an agent says cannot steer the terminal from a line of ours', () => {
-  assert.equal(oneLine('rm \u001b[31m-rf\u001b[0m\r\n\u202Etxt\tnow', 80), 'rm -rf txt now');
-  assert.equal(oneLine('x'.repeat(500), 10), `${'x'.repeat(9)}…`);
+  assert.equal(formatSingleLine('rm \u001b[31m-rf\u001b[0m\r\n\u202Etxt\tnow', 80), 'rm -rf txt now');
+  assert.equal(formatSingleLine('x'.repeat(500), 10), `${'x'.repeat(9)}…`);
 });
