@@ -17,11 +17,11 @@ import {
 } from '../src/chains/index.ts';
 import type { Action } from '../src/core/action.ts';
 import { rulesControl } from '../src/core/controls/rules/control.ts';
-import { ruleEngine } from '../src/core/controls/rules/engine.ts';
+import { createRuleEngine } from '../src/core/controls/rules/engine.ts';
 import { explainRules, matchCall, matchStep } from '../src/core/controls/rules/evaluate.ts';
 import { parseNyaya } from '../src/core/controls/rules/nyaya.ts';
-import { parseRule, printRule, type Rule, ruleOf } from '../src/core/controls/rules/rule.ts';
-import { addRules, ruleSet } from '../src/core/controls/rules/rule-set.ts';
+import { parseRule, parseRuleText, printRule, type Rule } from '../src/core/controls/rules/rule.ts';
+import { addRules, createRuleSet } from '../src/core/controls/rules/rule-set.ts';
 import { SwitchgearError } from '../src/core/error.ts';
 import type { Verdict } from '../src/core/verdict.ts';
 import { checkPolicy } from '../src/policy/check/check-policy.ts';
@@ -146,7 +146,7 @@ export function fuzzPairs(count: number, seed: number): Tally {
   const chance = random(seed);
   const tally: Tally = { stricter: 0, same: 0, taken: 0, rejected: 0 };
   for (let at = 0; at < count; at++) {
-    const operator = ruleSet(
+    const operator = createRuleSet(
       Array.from({ length: chance.whole(0, 3) }, () => randomRule(chance)).flatMap((rule) => rule ?? []),
     ).rules;
     const lines = Array.from({ length: chance.whole(1, 3) }, () =>
@@ -165,7 +165,7 @@ export function fuzzPairs(count: number, seed: number): Tally {
       throttle: chance.pick(['skip', 'delay'] as const),
       onMissing: chance.pick(['fire', 'pending'] as const),
     };
-    const { engine, taken, rejected } = ruleEngine(operator, looks).tighten(lines, chance.pick(targets));
+    const { engine, taken, rejected } = createRuleEngine(operator, looks).tighten(lines, chance.pick(targets));
     tally.taken! += taken.length;
     tally.rejected! += rejected.length;
     const all = (engine as unknown as { readonly rules: readonly Rule[] }).rules;
@@ -210,7 +210,7 @@ function compare(
   }
 }
 
-const operatorsOwn = ruleSet(
+const operatorsOwn = createRuleSet(
   ['ability:shell.execute|abort|"never"', 'amount>100|confirm'].flatMap((line) => parseRule(line).rule ?? []),
 ).rules;
 const corpus = [
@@ -269,7 +269,7 @@ export function fuzzFiles(count: number, seed: number): Tally {
         chain,
         Object.fromEntries(Object.entries(given).filter(([name]) => known.has(name) || text.includes(`{{${name}}}`))),
       );
-      const rules = chainRules(chain, params).map((rule) => ruleOf(rule).rule);
+      const rules = chainRules(chain, params).map((rule) => parseRuleText(rule).rule);
       if (
         rules.length !== chain.rules.length ||
         rules.some((rule, index) => rule?.action !== chain.rules[index]?.action.trim())

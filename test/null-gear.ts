@@ -209,7 +209,7 @@ export const priceBook = (): Loose => ({
   price: () => ({ micros: 0, basis: '' }),
   dearest: () => ({ micros: 0, basis: '' }),
 });
-export const sonnetPrices = priceBook();
+export const builtinPrices = priceBook();
 export const protocolPrompt = (): string => '';
 export const delegationPolicyPrompt = (): string => '';
 

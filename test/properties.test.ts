@@ -18,7 +18,7 @@ import {
 import { rulesControl } from '../src/core/controls/rules/control.ts';
 import { matchCall } from '../src/core/controls/rules/evaluate.ts';
 import { parseRule, type Rule } from '../src/core/controls/rules/rule.ts';
-import { addRules, ruleSet } from '../src/core/controls/rules/rule-set.ts';
+import { addRules, createRuleSet } from '../src/core/controls/rules/rule-set.ts';
 import { applyAll, type BoundControl, checkAll, decide, type Panel } from '../src/core/decide.ts';
 import type { ControlEvent } from '../src/core/event.ts';
 import type { BreakerSettings } from '../src/core/settings.ts';
@@ -347,7 +347,7 @@ test('a rule written by a model never loosens what is decided', (context) =>
         { maxLength: 4 },
       );
       return fc.property(steps, lines, fc.boolean(), (run, written, delays) => {
-        const both = addRules(ruleSet(operatorRules).rules, rulesOf(written, 'model')).rules;
+        const both = addRules(createRuleSet(operatorRules).rules, rulesOf(written, 'model')).rules;
         const ruleSettings = {
           ...policy.ruleSettings,
           throttle: delays ? 'delay' : 'skip',

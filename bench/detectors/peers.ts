@@ -1,6 +1,6 @@
 /** How other agents and the seed find loops, rule by rule, to stand beside ours. */
 
-import { jaccard, tokensOf } from '../../src/core/similarity.ts';
+import { jaccard, tokenize } from '../../src/core/similarity.ts';
 import type { Detector, Watch } from './detector.ts';
 import { hasCalls, type Run, type RunEvent, wholeText } from './runs.ts';
 
@@ -15,7 +15,7 @@ const seed = (countsEmpty: boolean) => (run: Run) => {
   return (event: RunEvent, index: number) => {
     if (event.type !== 'assistant') return false;
     if (!countsEmpty && event.text.trim() === '' && hasCalls(run, index)) return false;
-    const words = tokensOf(event.text);
+    const words = tokenize(event.text);
     alike = last !== undefined && jaccard(last, words) >= 0.95 ? alike + 1 : 0;
     last = words;
     return alike >= 2;

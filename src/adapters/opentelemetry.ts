@@ -1,7 +1,7 @@
 /** OpenTelemetry: tasks, calls and refusals of a gear as spans, in the words of its conventions for generative AI. */
 
 import type { Action, ActionKind } from '../core/action.ts';
-import { makeRoom } from '../core/bounded.ts';
+import { evictOldest } from '../core/bounded.ts';
 import type { Entry } from '../core/event.ts';
 import { hostRunsMax } from '../core/limits.ts';
 import type { Stop } from '../core/verdict.ts';
@@ -68,7 +68,7 @@ export function trace(gear: Switchgear, { trace: traces, context }: OpenTelemetr
     const { task = '', agent = '', wallMs } = entry;
     switch (entry.type) {
       case 'task-started': {
-        makeRoom(tasks, hostRunsMax);
+        evictOldest(tasks, hostRunsMax);
         const attributes = { 'gen_ai.operation.name': 'invoke_agent' };
         tasks.set(task, startSpanFor(`invoke_agent ${agent}`, entry, attributes, entry.parent));
         return;
@@ -86,7 +86,7 @@ export function trace(gear: Switchgear, { trace: traces, context }: OpenTelemetr
         return;
       case 'action-allowed':
         if (entry.action.kind === 'delegation') return; // The worker's own task is its span.
-        makeRoom(calls, hostRunsMax);
+        evictOldest(calls, hostRunsMax);
         calls.set(`${task}\n${entry.action.id}`, startCall(entry, entry.action));
         return;
       case 'action-settled': {

@@ -2,7 +2,7 @@
 
 import { SwitchgearError } from '../core/error.ts';
 import { webhookBytesMax, webhookTimeoutMs } from '../core/limits.ts';
-import { quoted } from '../core/quote.ts';
+import { quoteValue } from '../core/quote.ts';
 import type { Answer, Approver } from '../ports/approver.ts';
 
 export interface WebhookOptions {
@@ -36,7 +36,7 @@ function parseUrl(url: string): URL {
   if (address?.protocol === 'https:' || (address?.protocol === 'http:' && isLoopback)) return address;
   throw new SwitchgearError(
     'invalid_argument',
-    `the url of a webhook must be https or of this machine, got ${quoted(url)}`,
+    `the url of a webhook must be https or of this machine, got ${quoteValue(url)}`,
   );
 }
 

@@ -1,15 +1,21 @@
 /** NabaOS's registry of chain breakers, by its own name; `parseRule` and `parseNyaya` are those of the core. */
 
 import type { RuleHit } from '../core/action.ts';
-import { explainRules, lookAtCount, matchStep, type Row, type Step } from '../core/controls/rules/evaluate.ts';
-import { countIn, freeAtMs, type History, newHistory, remember, sizeOf } from '../core/controls/rules/history.ts';
+import {
+  checkCount,
+  explainRules,
+  matchStep,
+  type RuleExplanation,
+  type StepFacts,
+} from '../core/controls/rules/evaluate.ts';
+import { countIn, createHistory, freeAtMs, type History, recordTime, sizeOf } from '../core/controls/rules/history.ts';
 import {
   type ParsedRule,
   parseRule,
+  parseRuleText,
   type Rule,
   type RuleAction,
   retarget,
-  ruleOf,
 } from '../core/controls/rules/rule.ts';
 import { addRules } from '../core/controls/rules/rule-set.ts';
 import { isFor, parseTarget } from '../core/controls/rules/target.ts';
@@ -96,10 +102,10 @@ export class BreakerRegistry {
   /** Notes a run of a chain, before it is evaluated: the current run counts. */
   recordExecution(chainId: string, atMs: number): void {
     if (!Number.isFinite(atMs)) throw new SwitchgearError('invalid_time', `atMs must be a finite number, got ${atMs}`);
-    const history = this.#histories.get(chainId) ?? newHistory();
+    const history = this.#histories.get(chainId) ?? createHistory();
     this.#histories.delete(chainId); // The chain that ran last is the last to be forgotten.
     this.#histories.set(chainId, history);
-    remember(history, atMs, frequencyHistoryMax);
+    recordTime(history, atMs, frequencyHistoryMax);
     const oldest = this.#histories.keys().next();
     if (this.#histories.size > ruleCellsMax && !oldest.done) this.#histories.delete(oldest.value);
   }
@@ -128,7 +134,7 @@ export class BreakerRegistry {
   }
 
   /** What every rule of the chain saw, fired or not. */
-  explain(step: BreakerStep): readonly Row[] {
+  explain(step: BreakerStep): readonly RuleExplanation[] {
     return explainRules(this.#rules, stepOf(step), this.#settings, (windowMs) => this.#runs(step, windowMs));
   }
 
@@ -139,7 +145,7 @@ export class BreakerRegistry {
 
   #frequencyHit(rule: Rule, step: BreakerStep): RuleHit | undefined {
     if (rule.condition.kind !== 'frequency') return undefined;
-    const look = lookAtCount(rule.condition, this.#runs(step, rule.condition.windowMs));
+    const look = checkCount(rule.condition, this.#runs(step, rule.condition.windowMs));
     return look.fired ? { rule: rule.id, seen: look.seen } : undefined;
   }
 
@@ -153,12 +159,12 @@ function read(input: RuleInput, target: string): ParsedRule {
   if (typeof input === 'string') return parseRule(input, { target });
   try {
     if (typeof input === 'object' && input !== null && 'id' in input) return { rule: retarget(input, target) };
-    return ruleOf({ ...input, target });
+    return parseRuleText({ ...input, target });
   } catch {
     return { error: 'rule cannot be read' };
   }
 }
 
-function stepOf({ chainId, ability, outputs, args, params }: BreakerStep): Step {
+function stepOf({ chainId, ability, outputs, args, params }: BreakerStep): StepFacts {
   return { chain: chainId, ability, outputs, args, params };
 }

@@ -5,7 +5,7 @@
 
 import type { Action } from '../core/action.ts';
 import type { Control } from '../core/control.ts';
-import { type Counted, isChainRun, type RulesControl } from '../core/controls/rules/control.ts';
+import { type CountedRule, isChainRun, type RulesControl } from '../core/controls/rules/control.ts';
 import type { ControlEvent } from '../core/event.ts';
 import { frequencyHistoryMax, grantKeepMs, ruleCellsMax } from '../core/limits.ts';
 import { isRetry, retryTimeAfter } from '../core/retry-delay.ts';
@@ -30,7 +30,7 @@ interface Mark {
 
 /** The windows that some calls are marked in together. */
 interface Group {
-  readonly counted: readonly (Counted & { readonly window: string })[];
+  readonly counted: readonly (CountedRule & { readonly window: string })[];
   /** How long a mark lies in all of them, and those that nobody has used. */
   readonly keepMs: number;
   ready: Mark[];
@@ -65,7 +65,7 @@ function shareControl(store: WindowStore, nextMark: () => string, control: Rules
   let lastMarked: { readonly id: Action['id']; readonly group: Group; readonly mark: Mark } | undefined;
 
   function findGroup(action: Action): Group | undefined {
-    const counted = control.counted(action).filter(({ condition }) => condition.count > 0);
+    const counted = control.countingRules(action).filter(({ condition }) => condition.count > 0);
     if (counted.length === 0) return undefined;
     const inWindows = counted.map((item) => ({ ...item, window: windowKey(item, action, project) }));
     const key = inWindows.map(({ window }) => window).join('\n');
@@ -105,7 +105,7 @@ function shareControl(store: WindowStore, nextMark: () => string, control: Rules
   function checkFull({ counted, full }: Group, action: Action, atMs: number): Stop | undefined {
     if (full === undefined || atMs >= full.freeAtMs) return undefined;
     const item = counted.find(({ window }) => window === full.window)!;
-    const verdict = control.tooMany(item, action, atMs, full.freeAtMs);
+    const verdict = control.judgeOverCount(item, action, atMs, full.freeAtMs);
     return verdict.kind === 'allow' ? undefined : verdict;
   }
 
@@ -172,6 +172,6 @@ function shareControl(store: WindowStore, nextMark: () => string, control: Rules
 }
 
 /** Runs of a chain are counted wherever it runs, calls by the project whose policy has the rule. */
-function windowKey({ key }: Counted, action: Action, project: string): string {
+function windowKey({ key }: CountedRule, action: Action, project: string): string {
   return ['frequency', isChainRun(action) ? '' : project, key].map(encodeURIComponent).join('/');
 }

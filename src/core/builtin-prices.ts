@@ -26,15 +26,15 @@ export interface TokenParts {
 }
 
 /** Cents per million tokens: list prices are whole cents, so sums of them stay exact. */
-export interface Rates {
+export interface TokenPrices {
   readonly input: number;
   readonly output: number;
   readonly cacheRead: number;
   readonly cacheWrite: number;
 }
 
-const sonnet4: Rates = { input: 300, output: 1500, cacheRead: 30, cacheWrite: 375 };
-const opus4: Rates = { input: 1500, output: 7500, cacheRead: 150, cacheWrite: 1875 };
+const sonnet4: TokenPrices = { input: 300, output: 1500, cacheRead: 30, cacheWrite: 375 };
+const opus4: TokenPrices = { input: 1500, output: 7500, cacheRead: 150, cacheWrite: 1875 };
 
 /** Sonnet 4, 4.5 and 4.6 under the names of all vendors; a version that is not known here is another model. */
 const sonnet4Names = /claude-(?:sonnet-4(?:[-.][056])?|4(?:[-.][056])?-sonnet)(?=$|[@:[]|-(?:20\d{6}|latest|v\d))/i;
@@ -43,53 +43,53 @@ const sonnet4Names = /claude-(?:sonnet-4(?:[-.][056])?|4(?:[-.][056])?-sonnet)(?
 export function estimateUsageCents(usage: AnthropicUsage | null | undefined): number {
   try {
     const parts: TokenParts = {
-      uncached: tokens(usage?.input_tokens),
-      cacheRead: tokens(usage?.cache_read_input_tokens),
-      cacheWrite: tokens(usage?.cache_creation_input_tokens),
-      output: tokens(usage?.output_tokens),
+      uncached: readTokenCount(usage?.input_tokens),
+      cacheRead: readTokenCount(usage?.cache_read_input_tokens),
+      cacheWrite: readTokenCount(usage?.cache_creation_input_tokens),
+      output: readTokenCount(usage?.output_tokens),
     };
-    return hundredths(parts, sonnet4) / 1_000_000;
+    return priceInHundredths(parts, sonnet4) / 1_000_000;
   } catch {
     return 0; // A blob that cannot be read has no counts.
   }
 }
 
 /** The book of the root door. A call that names no model is priced as Sonnet 4. */
-export const sonnetPrices = Object.freeze({
+export const builtinPrices = Object.freeze({
   price(usage: TokenUsage): { readonly micros: number; readonly basis: string } | undefined {
     if (usage.model && !sonnet4Names.test(usage.model)) return undefined;
-    return { micros: microsOf(tokenParts(usage), sonnet4), basis: 'claude-sonnet-4' };
+    return { micros: priceInMicros(splitUsage(usage), sonnet4), basis: 'claude-sonnet-4' };
   },
   dearest(usage: TokenUsage): { readonly micros: number; readonly basis: string } {
-    return { micros: microsOf(tokenParts(usage), opus4), basis: 'claude-opus-4' };
+    return { micros: priceInMicros(splitUsage(usage), opus4), basis: 'claude-opus-4' };
   },
 });
 
 /** Takes a usage apart. More cache than input means that the input excludes it: then nothing is taken off. */
-export function tokenParts(usage: TokenUsage): TokenParts {
-  const input = tokens(usage.inputTokens);
-  const cacheRead = tokens(usage.cacheReadTokens);
-  const cacheWrite = tokens(usage.cacheWriteTokens);
+export function splitUsage(usage: TokenUsage): TokenParts {
+  const input = readTokenCount(usage.inputTokens);
+  const cacheRead = readTokenCount(usage.cacheReadTokens);
+  const cacheWrite = readTokenCount(usage.cacheWriteTokens);
   const cached = cacheRead + cacheWrite;
   const uncached = cached > input ? input : input - cached;
-  return { uncached, cacheRead, cacheWrite, output: tokens(usage.outputTokens) };
+  return { uncached, cacheRead, cacheWrite, output: readTokenCount(usage.outputTokens) };
 }
 
 /** Whole micro-dollars, rounded up. */
-export function microsOf(parts: TokenParts, rates: Rates): number {
-  return Math.min(Math.ceil(hundredths(parts, rates) / 100), Number.MAX_SAFE_INTEGER);
+export function priceInMicros(parts: TokenParts, prices: TokenPrices): number {
+  return Math.min(Math.ceil(priceInHundredths(parts, prices) / 100), Number.MAX_SAFE_INTEGER);
 }
 
 /** Hundredths of a micro-dollar. */
-function hundredths(parts: TokenParts, rates: Rates): number {
+function priceInHundredths(parts: TokenParts, prices: TokenPrices): number {
   return (
-    parts.uncached * rates.input +
-    parts.cacheRead * rates.cacheRead +
-    parts.cacheWrite * rates.cacheWrite +
-    parts.output * rates.output
+    parts.uncached * prices.input +
+    parts.cacheRead * prices.cacheRead +
+    parts.cacheWrite * prices.cacheWrite +
+    parts.output * prices.output
   );
 }
 
-function tokens(count: unknown): number {
+function readTokenCount(count: unknown): number {
   return typeof count === 'number' && Number.isFinite(count) && count > 0 ? count : 0;
 }

@@ -7,7 +7,7 @@ import type { BreakerSettings } from './settings.ts';
 /** How a call ended: with a value, or with an error. */
 export type Ending = { readonly value: unknown } | { readonly error: unknown };
 
-type Lists = Pick<BreakerSettings, 'countErrors' | 'ignoreErrors' | 'sameErrorOnly'>;
+type ErrorLists = Pick<BreakerSettings, 'countErrors' | 'ignoreErrors' | 'sameErrorOnly'>;
 
 const ignored: Outcome = Object.freeze({ kind: 'neutral', why: 'ignored' });
 const denied: Outcome = Object.freeze({ kind: 'neutral', why: 'denied' });
@@ -16,7 +16,7 @@ const denied: Outcome = Object.freeze({ kind: 'neutral', why: 'denied' });
 const denialName = /^(Approval|Permission|Policy|Guardrail)(Process)?(Denied|Error)(Error)?$/;
 
 /** Codes of Node, HTTP clients and JSON-RPC, and HTTP statuses, that say the same as a name in policies. */
-const words: readonly (readonly [sign: RegExp, word: string])[] = [
+const errorAliases: readonly (readonly [sign: RegExp, word: string])[] = [
   [/^ENOENT\n/, 'FileNotFound'],
   [/^(EACCES|EPERM)\n/, 'PermissionDenied'],
   [/^(ERR_INVALID_ARG_\w+|-32602)\n|\n(400|422)$/, 'InvalidArguments'],
@@ -54,13 +54,13 @@ export function readError(error: unknown): ErrorFacts {
   add(code);
   const response = peek(error, 'response');
   const status = Number(peek(error, 'status') ?? peek(error, 'statusCode') ?? peek(response, 'status'));
-  for (const [sign, word] of words) if (sign.test(`${String(code)}\n${status}`)) add(word);
+  for (const [sign, alias] of errorAliases) if (sign.test(`${String(code)}\n${status}`)) add(alias);
   if (names.includes('TimeoutError')) add('NetworkError');
   const message = typeof error === 'string' ? error : peek(error, 'message');
   return {
     names: names.length === 0 ? ['Error'] : names,
     message: typeof message === 'string' ? message : '',
-    retryAfterMs: retryAfterOf(error, peek(error, 'headers') ?? peek(response, 'headers')),
+    retryAfterMs: readRetryAfter(error, peek(error, 'headers') ?? peek(response, 'headers')),
   };
 }
 
@@ -75,9 +75,9 @@ export function peek(value: unknown, key: string): unknown {
 }
 
 /** A property in milliseconds, or the HTTP header in seconds. */
-function retryAfterOf(error: unknown, headers: unknown): number | undefined {
-  const given = peek(error, 'retryAfterMs');
-  if (typeof given === 'number' && given > 0 && given < 1e12) return given;
+function readRetryAfter(error: unknown, headers: unknown): number | undefined {
+  const retryAfterMs = peek(error, 'retryAfterMs');
+  if (typeof retryAfterMs === 'number' && retryAfterMs > 0 && retryAfterMs < 1e12) return retryAfterMs;
   let header = peek(headers, 'retry-after');
   try {
     header ??= (headers as Headers | undefined)?.get('retry-after');
@@ -89,51 +89,52 @@ function retryAfterOf(error: unknown, headers: unknown): number | undefined {
 
 /** A failure of an error that carries nothing but a name and a message. */
 interface PlainFailure {
-  readonly lists: Lists;
+  readonly lists: ErrorLists;
   readonly kind: unknown;
   readonly name: unknown;
   readonly outcome: Outcome;
 }
 
 /** The last of them: the commonest errors are read once. */
-let last: PlainFailure | undefined;
+let lastPlainFailure: PlainFailure | undefined;
 
 /** Makes the number by which equal errors are known. */
 type Fingerprint = (name: string, message: string) => number;
 
 /** What the ending of a call means for the breaker, with the error's fingerprint made by the caller. */
-export function classify(ending: Ending, lists: Lists, atMs: number, fingerprint: Fingerprint): Outcome {
+export function classify(ending: Ending, lists: ErrorLists, atMs: number, fingerprint: Fingerprint): Outcome {
   return 'value' in ending
     ? classifyValue(ending.value, lists, atMs, fingerprint)
     : classifyError(ending.error, lists, atMs, fingerprint);
 }
 
 /** A returned value is a success unless it says itself that it is an error: `isError: true`, or a truthy `error`. */
-export function classifyValue(value: unknown, lists: Lists, atMs: number, fingerprint: Fingerprint): Outcome {
+export function classifyValue(value: unknown, lists: ErrorLists, atMs: number, fingerprint: Fingerprint): Outcome {
   try {
     if (typeof value !== 'object' || value === null || Array.isArray(value)) return success;
     if (isDenial(value)) return denied;
     const error = peek(value, 'error');
     if (!error && peek(value, 'isError') !== true) return success;
     const facts = readError(error);
-    return failureOf(error instanceof Error ? facts.names : ['ToolError'], facts, lists, atMs, fingerprint);
+    return makeFailure(error instanceof Error ? facts.names : ['ToolError'], facts, lists, atMs, fingerprint);
   } catch {
     return success; // It cannot be read (a revoked proxy), but how it came is known.
   }
 }
 
-export function classifyError(error: unknown, lists: Lists, atMs: number, fingerprint: Fingerprint): Outcome {
+export function classifyError(error: unknown, lists: ErrorLists, atMs: number, fingerprint: Fingerprint): Outcome {
   try {
-    if (last !== undefined && last.lists === lists && isLike(error, last)) return last.outcome;
+    if (lastPlainFailure !== undefined && lastPlainFailure.lists === lists && isLike(error, lastPlainFailure))
+      return lastPlainFailure.outcome;
     if (isDenial(error)) return denied;
     const facts = readError(error);
     const { names } = facts;
     if (names.includes('AbortError')) return cancelled;
     if (names.some((name) => denialName.test(name))) return denied;
-    const outcome = failureOf(names, facts, lists, atMs, fingerprint);
+    const outcome = makeFailure(names, facts, lists, atMs, fingerprint);
     if (outcome !== ignored && !lists.sameErrorOnly && error instanceof Error) {
       const plain = { lists, kind: Object.getPrototypeOf(error), name: error.name, outcome: Object.freeze(outcome) };
-      if (isLike(error, plain)) last = plain;
+      if (isLike(error, plain)) lastPlainFailure = plain;
     }
     return outcome;
   } catch {
@@ -142,24 +143,24 @@ export function classifyError(error: unknown, lists: Lists, atMs: number, finger
 }
 
 /** Ignoring wins over counting; what is in neither list counts. */
-function failureOf(
+function makeFailure(
   names: readonly string[],
   { message, retryAfterMs }: ErrorFacts,
-  lists: Lists,
+  lists: ErrorLists,
   atMs: number,
   fingerprint: Fingerprint,
 ): Outcome {
   if (names.some((name) => lists.ignoreErrors.includes(name))) return ignored;
   const error = names.find((name) => lists.countErrors.includes(name)) ?? names[0]!;
   const errorFingerprint = lists.sameErrorOnly ? fingerprint(error, message) : 0;
-  const asked = retryAfterMs !== undefined && { retryAtMs: atMs + retryAfterMs };
-  return { kind: 'failure', error, errorFingerprint, ...asked };
+  const retryAt = retryAfterMs !== undefined && { retryAtMs: atMs + retryAfterMs };
+  return { kind: 'failure', error, errorFingerprint, ...retryAt };
 }
 
 /** Whether an error tells no more than another did. Spelt out: asking by name in a loop costs far more. */
-function isLike(what: unknown, { kind, name }: PlainFailure): boolean {
-  if (typeof what !== 'object' || what === null || Object.getPrototypeOf(what) !== kind) return false;
-  const error = what as Readonly<Record<string, unknown>>;
+function isLike(candidate: unknown, { kind, name }: PlainFailure): boolean {
+  if (typeof candidate !== 'object' || candidate === null || Object.getPrototypeOf(candidate) !== kind) return false;
+  const error = candidate as Readonly<Record<string, unknown>>;
   return (
     error.name === name &&
     error.code === undefined &&

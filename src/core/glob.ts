@@ -12,9 +12,9 @@ export function isMatch(pattern: string, name: string): boolean {
   const end = name.length - last.length;
   let from = first.length;
   for (const part of parts) {
-    const found = name.indexOf(part, from);
-    if (found < 0 || found + part.length > end) return false;
-    from = found + part.length;
+    const index = name.indexOf(part, from);
+    if (index < 0 || index + part.length > end) return false;
+    from = index + part.length;
   }
   return true;
 }

@@ -99,9 +99,9 @@ export const workerCellsMax = 100_000;
 /** Models of unknown price that are told of. */
 export const toldModelsMax = 1_000;
 /** Settled calls a task remembers, to see what is repeated; turns that are weighed; texts and calls kept as words. */
-export const seenCallsMax = 20;
+export const pastCallsMax = 20;
 export const turnsMax = 64;
-export const wordsKeptMax = 10;
+export const recentTextsMax = 10;
 /** The highest weight of a turn, and sum of weights, that a setting takes. */
 export const pointsMax = 10_000;
 /** Characters of a result that its mark looks at. */

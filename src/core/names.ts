@@ -3,38 +3,38 @@
 import { nameLengthMax } from './limits.ts';
 
 /** `failureThreshold` and `failure_threshold` are both `failure_threshold`. */
-export function snakeOf(name: string): string {
+export function toSnakeCase(name: string): string {
   return name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 }
 
 /** `failure_threshold` is `failureThreshold` in TypeScript. */
-export function camelOf(name: string): string {
+export function toCamelCase(name: string): string {
   return name.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
 }
 
 /** A path as TOML writes it: a part that is not a plain word stands in quotes, a number in brackets. */
-export function pathText(path: readonly (string | number)[]): string {
+export function formatPath(path: readonly (string | number)[]): string {
   let text = '';
   for (const part of path) {
     if (typeof part === 'number') text += `[${part}]`;
-    else text += `${text && '.'}${/^[\w-]+$/.test(part) ? part : JSON.stringify(shortened(part, nameLengthMax))}`;
+    else text += `${text && '.'}${/^[\w-]+$/.test(part) ? part : JSON.stringify(shorten(part, nameLengthMax))}`;
   }
   return text;
 }
 
 /** The beginning of a text that is too long. */
-export function shortened(text: string, length: number): string {
+export function shorten(text: string, length: number): string {
   return text.length > length ? `${text.slice(0, length)}…` : text;
 }
 
 /** The name that differs least from the one given, if one is near enough to be meant. */
-export function nearest(name: string, known: Iterable<string>): string | undefined {
+export function findNearestName(name: string, candidates: Iterable<string>): string | undefined {
   let best: string | undefined;
   let least = Math.max(2, Math.floor(name.length / 3)) + 1;
   if (name.length > 64) return undefined; // Nobody mistypes a name into that.
-  for (const candidate of known) {
+  for (const candidate of candidates) {
     // A forgotten ending (`max_idle` for `max_idle_secs`) is as near as one letter.
-    const distance = candidate.startsWith(`${name}_`) ? 1 : edits(name, candidate);
+    const distance = candidate.startsWith(`${name}_`) ? 1 : editDistance(name, candidate);
     if (distance < least) {
       least = distance;
       best = candidate;
@@ -44,7 +44,7 @@ export function nearest(name: string, known: Iterable<string>): string | undefin
 }
 
 /** Letters to add, drop or change to make one name the other. */
-export function edits(from: string, to: string): number {
+export function editDistance(from: string, to: string): number {
   let row = Array.from({ length: to.length + 1 }, (_, index) => index);
   for (let i = 1; i <= from.length; i++) {
     const next = [i];

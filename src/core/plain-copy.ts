@@ -1,7 +1,7 @@
 /** Reading a document that nobody vouches for: one bounded copy into plain data, and safe words for any value. */
 
 import { policyDepthMax, policyEntriesMax, quoteLengthMax } from './limits.ts';
-import { shortened } from './names.ts';
+import { shorten } from './names.ts';
 
 /** A table of the document: no prototype, so no name means anything that nobody wrote. */
 export type Table = Record<string, unknown>;
@@ -63,8 +63,8 @@ export function isTable(value: unknown): value is Table {
 }
 
 /** A value in a message: short, and never more than its beginning. */
-export function quote(value: unknown): string {
-  if (typeof value === 'string') return JSON.stringify(shortened(value, quoteLengthMax));
+export function describeValue(value: unknown): string {
+  if (typeof value === 'string') return JSON.stringify(shorten(value, quoteLengthMax));
   if (typeof value === 'bigint') return 'a big integer';
   if (typeof value === 'function') return 'a function';
   if (typeof value === 'symbol') return 'an object that is not plain data';

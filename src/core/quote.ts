@@ -1,6 +1,6 @@
 /** What came, in a message: short, and safe whatever it is. */
 
-export function quoted(value: unknown): string {
+export function quoteValue(value: unknown): string {
   try {
     return (typeof value === 'string' ? JSON.stringify(value.slice(0, 80)) : String(value)).slice(0, 90);
   } catch {

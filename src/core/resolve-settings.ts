@@ -1,7 +1,7 @@
 /** From the policy to one breaker and one task: general settings first, the most particular last. */
 
 import { isMatch } from './glob.ts';
-import { isOptional } from './setting-overrides.ts';
+import { isOptionalSetting } from './setting-overrides.ts';
 import type { BreakerSettings, Settings, TaskSettings } from './settings.ts';
 
 type Mutable<T> = { -readonly [K in keyof T]: T[K] };
@@ -20,13 +20,13 @@ export interface BreakerQuery {
  */
 export function resolveBreaker(settings: Settings, { tool, agent, overrides }: BreakerQuery): BreakerSettings {
   const result: Mutable<BreakerSettings> = { ...settings.circuitBreaker };
-  overlay(result, agent === undefined ? undefined : own(settings.agents, agent)?.circuitBreaker);
+  overlay(result, agent === undefined ? undefined : readOwn(settings.agents, agent)?.circuitBreaker);
   if (settings.sameErrorTools.some((pattern) => isMatch(pattern, tool))) result.sameErrorOnly = true;
   for (const pattern in settings.tools) {
     if (pattern !== tool && pattern.includes('*') && isMatch(pattern, tool)) overlay(result, settings.tools[pattern]);
   }
-  overlay(result, own(settings.tools, `tool_${tool}`));
-  overlay(result, own(settings.tools, tool));
+  overlay(result, readOwn(settings.tools, `tool_${tool}`));
+  overlay(result, readOwn(settings.tools, tool));
   overlay(result, overrides);
   // A longer wait than the maximum that nobody wrote is meant.
   if (result.recoveryMaxSecs < result.recoveryTimeoutSecs) result.recoveryMaxSecs = result.recoveryTimeoutSecs;
@@ -36,19 +36,19 @@ export function resolveBreaker(settings: Settings, { tool, agent, overrides }: B
 /** The limits of one task: the policy's, then its agent's, then its own. */
 export function resolveTask(settings: Settings, agent?: string, limits?: Partial<TaskSettings>): TaskSettings {
   const result: Mutable<TaskSettings> = { ...settings.task };
-  overlay(result, agent === undefined ? undefined : own(settings.agents, agent)?.task);
+  overlay(result, agent === undefined ? undefined : readOwn(settings.agents, agent)?.task);
   overlay(result, limits);
   return result;
 }
 
 /** Writes what is said over what was. Undefined means "none", and nothing at all where there must be a value. */
-function overlay<T extends object>(onto: T, said: Partial<T> | undefined): void {
-  for (const key in said) {
-    const value = said[key];
-    if (value !== undefined || isOptional(key)) onto[key] = value as T[typeof key];
+function overlay<T extends object>(onto: T, overrides: Partial<T> | undefined): void {
+  for (const key in overrides) {
+    const value = overrides[key];
+    if (value !== undefined || isOptionalSetting(key)) onto[key] = value as T[typeof key];
   }
 }
 
-function own<T>(record: Readonly<Record<string, T>>, name: string): T | undefined {
+function readOwn<T>(record: Readonly<Record<string, T>>, name: string): T | undefined {
   return Object.hasOwn(record, name) ? record[name] : undefined;
 }

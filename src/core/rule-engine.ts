@@ -14,7 +14,7 @@ export interface RuleEngine {
   /** Output rules whose condition on a result holds. */
   matchResult(tool: string, agent: string, result: unknown): readonly RuleHit[];
   /** What is to be kept, without the values that rules saw. */
-  hide<T extends EntryBody | Card>(kept: T): T;
+  redact<T extends EntryBody | Card>(item: T): T;
   /** The same rules with a model's beside them, which may only tighten. */
   tighten(lines: readonly string[], target: string): Tightened;
   /** The same rules under other settings, or an operator's other rules with the model's kept. */

@@ -2,7 +2,7 @@
 
 import { SwitchgearError } from './error.ts';
 import { halfOpenPermitsMax, secsMax, windowCallsMax } from './limits.ts';
-import { quoted } from './quote.ts';
+import { quoteValue } from './quote.ts';
 import type { BreakerSettings } from './settings.ts';
 
 /** Settings that may be absent, or "none". */
@@ -19,20 +19,20 @@ const choices: Readonly<Record<string, string>> = {
 };
 
 /** The most that a count may be; any number unless said. */
-const most: Readonly<Record<string, number>> = {
+const maxima: Readonly<Record<string, number>> = {
   halfOpenPermits: halfOpenPermitsMax,
   windowCalls: windowCallsMax,
   minimumCalls: windowCallsMax,
 };
 
 /** Whether a setting may be absent: nobody looks then. */
-export function isOptional(name: string): boolean {
+export function isOptionalSetting(name: string): boolean {
   return optionals.test(name);
 }
 
 /** The part, in the names of the settings; `defaults` says which there are and of what kind. */
-export function checkPart<T extends object>(defaults: T, input: unknown, where: string): Partial<T> {
-  const part: Record<string, unknown> = {};
+export function checkSettingOverrides<T extends object>(defaults: T, input: unknown, where: string): Partial<T> {
+  const overrides: Record<string, unknown> = {};
   const refuse = (text: string): never => {
     throw new SwitchgearError('invalid_policy', where + text);
   };
@@ -42,23 +42,28 @@ export function checkPart<T extends object>(defaults: T, input: unknown, where: 
   } catch {
     refuse(' cannot be read');
   }
-  for (const [key, value] of entries ?? refuse(` must be an object, got ${quoted(input)}`)) {
+  for (const [key, value] of entries ?? refuse(` must be an object, got ${quoteValue(input)}`)) {
     const name = key.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
     // A cap on tokens is a task's; every other setting that may be absent is a breaker's.
-    const may = isOptional(name) && (name === 'maxTokens') === Object.hasOwn(defaults, 'maxToolCalls');
-    const model = may ? 1 : Object.hasOwn(defaults, name) ? (defaults as Record<string, unknown>)[name] : undefined;
-    if (model === undefined) refuse(`.${key.slice(0, 80)} is not a setting`);
-    const isNone = may && (value === undefined || value === 'none');
-    const [kind, fits] = kindOf(name, model, value);
-    if (!isNone && !fits) refuse(`.${name} must be ${kind}, got ${quoted(value)}`);
-    part[name] = isNone ? undefined : value;
+    const isOptionalHere =
+      isOptionalSetting(name) && (name === 'maxTokens') === Object.hasOwn(defaults, 'maxToolCalls');
+    const sample = isOptionalHere
+      ? 1
+      : Object.hasOwn(defaults, name)
+        ? (defaults as Record<string, unknown>)[name]
+        : undefined;
+    if (sample === undefined) refuse(`.${key.slice(0, 80)} is not a setting`);
+    const isNone = isOptionalHere && (value === undefined || value === 'none');
+    const [kind, fits] = describeKind(name, sample, value);
+    if (!isNone && !fits) refuse(`.${name} must be ${kind}, got ${quoteValue(value)}`);
+    overrides[name] = isNone ? undefined : value;
   }
-  checkReach({ ...defaults, ...part } as Partial<BreakerSettings>, refuse);
-  return part as Partial<T>;
+  checkReachable({ ...defaults, ...overrides } as Partial<BreakerSettings>, refuse);
+  return overrides as Partial<T>;
 }
 
 /** Settings that fit one by one must leave a limit together, too. */
-function checkReach(settings: Partial<BreakerSettings>, refuse: (text: string) => never): void {
+function checkReachable(settings: Partial<BreakerSettings>, refuse: (text: string) => never): void {
   const { trip, windowCalls = 0, rateWindow } = settings;
   const isRated = rateWindow === 'calls' && (settings.failureRateThreshold ?? settings.slowCallSecs) !== undefined;
   const mustFit = (name: 'failureThreshold' | 'minimumCalls') => {
@@ -71,17 +76,17 @@ function checkReach(settings: Partial<BreakerSettings>, refuse: (text: string) =
 }
 
 /** What a setting must be, in words, and whether a value is. */
-function kindOf(name: string, model: unknown, value: unknown): readonly [kind: string, fits: boolean] {
-  if (Array.isArray(model))
-    return ['a list of texts', Array.isArray(value) && value.every((one) => typeof one === 'string')];
-  const words = choices[name]?.split(' ');
-  if (words !== undefined) return [`one of ${words.join(', ')}`, words.includes(value as string)];
-  if (typeof model !== 'number') return [`a ${typeof model}`, typeof value === typeof model];
+function describeKind(name: string, sample: unknown, value: unknown): readonly [kind: string, fits: boolean] {
+  if (Array.isArray(sample))
+    return ['a list of texts', Array.isArray(value) && value.every((item) => typeof item === 'string')];
+  const allowed = choices[name]?.split(' ');
+  if (allowed !== undefined) return [`one of ${allowed.join(', ')}`, allowed.includes(value as string)];
+  if (typeof sample !== 'number') return [`a ${typeof sample}`, typeof value === typeof sample];
   const isSecs = name.endsWith('Secs');
   const isShare = /(RateThreshold|Share|Jitter)$/.test(name);
   const isFactor = name.endsWith('Factor');
   const low = /itter/.test(name) ? 0 : isSecs || isShare ? Number.MIN_VALUE : 1;
-  const high = isShare ? 1 : isSecs ? secsMax : (most[name] ?? 1e12);
+  const high = isShare ? 1 : isSecs ? secsMax : (maxima[name] ?? 1e12);
   const isWhole = !(isSecs || isShare || isFactor);
   const from = low > 0 && low < 1 ? 'above 0' : `from ${low}`;
   const fits = typeof value === 'number' && value >= low && value <= high && (!isWhole || Number.isInteger(value));

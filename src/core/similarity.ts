@@ -3,13 +3,13 @@
 import { textLengthMax, tokensMax } from './limits.ts';
 
 /** Where words are sorted; empty again when a call returns. */
-const room = new Int32Array(tokensMax);
+const scratch = new Int32Array(tokensMax);
 
 /**
  * The different words among the first `cap` of a text, split on whitespace, as sorted numbers; nothing of the text.
  * In data, brackets, quotes, colons and commas split words, too.
  */
-export function tokensOf(text: string, cap: number = tokensMax, isData = false): Int32Array {
+export function tokenize(text: string, cap: number = tokensMax, isData = false): Int32Array {
   const end = Math.min(text.length, textLengthMax);
   const most = Math.min(cap, tokensMax);
   let count = 0;
@@ -23,13 +23,13 @@ export function tokensOf(text: string, cap: number = tokensMax, isData = false):
     ) {
       hash = Math.imul(hash ^ code, 0x01000193);
     }
-    if (stop > at) room[count++] = hash ^ (hash >>> 15);
+    if (stop > at) scratch[count++] = hash ^ (hash >>> 15);
     at = stop + 1;
   }
-  const sorted = room.subarray(0, count).sort();
-  let kept = 0;
-  for (let at = 0; at < count; at++) if (at === 0 || sorted[at] !== sorted[at - 1]) sorted[kept++] = sorted[at]!;
-  return room.slice(0, kept);
+  const sorted = scratch.subarray(0, count).sort();
+  let uniqueCount = 0;
+  for (let at = 0; at < count; at++) if (at === 0 || sorted[at] !== sorted[at - 1]) sorted[uniqueCount++] = sorted[at]!;
+  return scratch.slice(0, uniqueCount);
 }
 
 /** Shared words by all words, from 0 to 1. Two empty texts are alike: a silent agent repeats itself, too. */
@@ -45,14 +45,14 @@ export function jaccard(a: Int32Array, b: Int32Array): number {
 }
 
 /** The most alike of several, or 0; what is too long or too short to reach `least` is not compared. */
-export function likest(words: Int32Array, others: readonly Int32Array[], least: number): number {
-  let most = 0;
-  for (const other of others) {
-    const shorter = Math.min(words.length, other.length);
-    const longer = Math.max(words.length, other.length);
-    if (shorter >= least * longer) most = Math.max(most, jaccard(words, other));
+export function maxSimilarity(tokens: Int32Array, candidates: readonly Int32Array[], least: number): number {
+  let highest = 0;
+  for (const candidate of candidates) {
+    const shorter = Math.min(tokens.length, candidate.length);
+    const longer = Math.max(tokens.length, candidate.length);
+    if (shorter >= least * longer) highest = Math.max(highest, jaccard(tokens, candidate));
   }
-  return most;
+  return highest;
 }
 
 const marks = new Set([...'"(),:[]{}'].map((char) => char.charCodeAt(0)));

@@ -67,7 +67,7 @@ export interface Decision {
 export const allow: Allow = Object.freeze({ kind: 'allow' });
 
 /** The end of a task whose count went over its limit. */
-export function over(control: string, code: Code, actual: number | string, limit: number): Stop {
+export function haltOverLimit(control: string, code: Code, actual: number | string, limit: number): Stop {
   return { kind: 'halt', code, control, counters: { actual, limit } };
 }
 

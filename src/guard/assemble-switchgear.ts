@@ -1,6 +1,6 @@
 /** Assembles a gear: the public methods over a runtime. */
 
-import { quoted } from '../core/quote.ts';
+import { quoteValue } from '../core/quote.ts';
 import type { AnyFunction, GuardOptions, Switchgear, SwitchgearOptions } from './api.ts';
 import { createRuntime } from './create-runtime.ts';
 import { delegate, delegateChecks } from './entries/delegate.ts';
@@ -25,7 +25,7 @@ export function assembleSwitchgear(given: SwitchgearOptions, overrides: RuntimeO
   const around = () => frameOf(runtime)?.task;
 
   function guard(name: string, fn: AnyFunction, said: GuardOptions = {}): AnyFunction {
-    isFunction(`the tool ${quoted(name)}`, fn);
+    isFunction(`the tool ${quoteValue(name)}`, fn);
     return guardFunction(runtime, targetOf(runtime, name, said), fn, said);
   }
 

@@ -1,6 +1,6 @@
 /** Creates the runtime of a gear from its options. */
 
-import { sonnetPrices } from '../core/builtin-prices.ts';
+import { builtinPrices } from '../core/builtin-prices.ts';
 import { defaultSettings } from '../core/controls/defaults.ts';
 import { systemClock } from '../platform/system-clock.ts';
 import type { SharedStore } from '../ports/store.ts';
@@ -59,7 +59,7 @@ export function createRuntime(options: SwitchgearOptions, overrides: RuntimeOver
     project: options.project ?? process.cwd(),
     clock,
     store: options.store ?? memoryStore(clock),
-    prices: options.prices ?? sonnetPrices,
+    prices: options.prices ?? builtinPrices,
     approver: options.approver,
     mode: options.mode,
     throws: options.onRefusal === 'throw',

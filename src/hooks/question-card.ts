@@ -60,6 +60,6 @@ function about(task: TaskState, tool: string, { code, counters, reason }: Stop):
 }
 
 function open(runtime: Runtime, task: TaskState, card: Card, atMs: number): void {
-  runtime.store.putCard(keepsContent(runtime) ? card : (runtime.rules?.hide(card) ?? card));
+  runtime.store.putCard(keepsContent(runtime) ? card : (runtime.rules?.redact(card) ?? card));
   appendEntry(runtime, { type: 'card-changed', card }, entryPlace(task), atMs);
 }

@@ -5,7 +5,7 @@ import { formatTimeSpan, sanitizeText, type TableCell } from '../cli/terminal-ta
 import type { Card } from '../core/card.ts';
 import { SwitchgearError } from '../core/error.ts';
 import { journalEntriesMax } from '../core/limits.ts';
-import { quoted } from '../core/quote.ts';
+import { quoteValue } from '../core/quote.ts';
 
 export async function cardsOf({ shared }: CrossProcessStore): Promise<readonly Card[]> {
   const stored = await shared.read('card/', journalEntriesMax);
@@ -34,11 +34,12 @@ export function oneOf<T extends { readonly id: string }>(
   const meant = found.filter(isMeant);
   if (meant.length === 1) return meant[0]!;
   if (found.length === 1) return found[0]!;
-  if (found.length === 0) throw new SwitchgearError('not_found', `there is no ${what} ${quoted(begins)} in this store`);
+  if (found.length === 0)
+    throw new SwitchgearError('not_found', `there is no ${what} ${quoteValue(begins)} in this store`);
   const some = found.slice(0, 5).map(({ id }) => sanitizeText(id));
   throw new SwitchgearError(
     'not_found',
-    `${found.length} begin with ${quoted(begins)}: say more of ${some.join(', ')}`,
+    `${found.length} begin with ${quoteValue(begins)}: say more of ${some.join(', ')}`,
   );
 }
 

@@ -4,8 +4,8 @@
  */
 
 import { quoteLengthMax } from '../core/limits.ts';
-import { edits, shortened } from '../core/names.ts';
-import { quote } from '../core/plain-copy.ts';
+import { editDistance, shorten } from '../core/names.ts';
+import { describeValue } from '../core/plain-copy.ts';
 import type { Settings } from '../core/settings.ts';
 import { type CheckedPolicy, checked } from './check/check-policy.ts';
 import { conflictsOf } from './check/conflicts.ts';
@@ -57,8 +57,8 @@ export function applyEnvironment(
   const ignored = refused.map(({ name, path, problem }) => {
     const { value: used } = provenance.get(path)!;
     const value = env[name]!;
-    const message = `${name}=${quote(value)} is ignored: it ${problem}; ${used} is used`;
-    return { name, value: shortened(value, quoteLengthMax), used, message };
+    const message = `${name}=${describeValue(value)} is ignored: it ${problem}; ${used} is used`;
+    return { name, value: shorten(value, quoteLengthMax), used, message };
   });
   const result = checked(withValues(policy.settings, provenance), provenance);
   return Object.assign(result, { ignored: [...ignored, ...misspelt(env)] });
@@ -81,9 +81,9 @@ function misspelt(env: Readonly<Record<string, string | undefined>>): IgnoredVar
     if (!/^(SWITCHGEAR_|BB_CIRCUIT_BREAKER_)/.test(name) || name.length > 80 || known.includes(name)) return [];
     const most = name.length > 20 ? 2 : 1; // Short names are near to each other by nature.
     // To compare all of them letter by letter takes a hook longer than its policy.
-    const isNear = (one: string) => Math.abs(one.length - name.length) <= most && edits(one, name) <= most;
+    const isNear = (one: string) => Math.abs(one.length - name.length) <= most && editDistance(one, name) <= most;
     const near = known.find(isNear);
-    const value = shortened(env[name] ?? '', quoteLengthMax);
+    const value = shorten(env[name] ?? '', quoteLengthMax);
     return near ? [{ name, value, message: `${name} is not a setting; did you mean ${near}?` }] : [];
   });
 }

@@ -1,7 +1,7 @@
 /** The dearest rates in the bundled book, for models that are in none. */
 
 import { findProvider, type ModelPrice } from '@pydantic/genai-prices';
-import type { Rates } from '../core/builtin-prices.ts';
+import type { TokenPrices } from '../core/builtin-prices.ts';
 
 /** Who makes the models, and who resells nearly all of them: the book cannot be listed, only asked by provider. */
 const providers = [
@@ -20,7 +20,7 @@ const providers = [
 export interface Dearest {
   /** The model whose output is the dearest. */
   readonly basis: string;
-  readonly rates: Rates;
+  readonly rates: TokenPrices;
 }
 
 /**

@@ -1,7 +1,7 @@
 /** Prices of models of all vendors, from the data bundled with @pydantic/genai-prices. It never asks a network. */
 
 import { calcPrice, findProvider, type MatchLogic, type PriceCalculation } from '@pydantic/genai-prices';
-import { microsOf, type Rates, type TokenParts, tokenParts } from '../core/builtin-prices.ts';
+import { priceInMicros, splitUsage, type TokenParts, type TokenPrices } from '../core/builtin-prices.ts';
 import { SwitchgearError } from '../core/error.ts';
 import { nameLengthMax, toldModelsMax } from '../core/limits.ts';
 import type { Prices, Usage } from '../ports/prices.ts';
@@ -23,7 +23,7 @@ export interface PriceBookOptions {
 
 /** A book of rates. A model it does not know, or knows only an earlier version of, has no price. */
 export function priceBook(options: PriceBookOptions = {}): Prices {
-  const overrides = new Map<string, Rates>();
+  const overrides = new Map<string, TokenPrices>();
   for (const [model, rates] of Object.entries(options.overrides ?? {})) {
     overrides.set(model.toLowerCase(), ratesOf(model, rates));
   }
@@ -37,7 +37,7 @@ export function priceBook(options: PriceBookOptions = {}): Prices {
     price(usage) {
       try {
         if (typeof usage.model !== 'string' || usage.model.length > nameLengthMax) return undefined;
-        const parts = tokenParts(usage);
+        const parts = splitUsage(usage);
         const known = flat.get(usage.model);
         if (known !== undefined && inputOf(parts) <= known.upTo) {
           return { micros: flatMicros(parts, known), basis: known.basis };
@@ -46,7 +46,7 @@ export function priceBook(options: PriceBookOptions = {}): Prices {
         const lookups = lookupsOf(usage.model);
         for (const { name } of lookups) {
           const rates = overrides.get(name.toLowerCase());
-          if (rates) return { micros: microsOf(parts, rates), basis: name };
+          if (rates) return { micros: priceInMicros(parts, rates), basis: name };
         }
         for (const lookup of lookups) {
           const found = calculated(parts, lookup);
@@ -64,7 +64,7 @@ export function priceBook(options: PriceBookOptions = {}): Prices {
 
     dearest(usage: Usage) {
       dearest ??= dearestOf(overrides, dearestRates());
-      return { micros: microsOf(tokenParts(usage), dearest.rates), basis: dearest.basis };
+      return { micros: priceInMicros(splitUsage(usage), dearest.rates), basis: dearest.basis };
     },
   };
 }
@@ -142,7 +142,7 @@ function wholeMicros(dollars: number): number {
   return Math.min(Math.ceil(Number((dollars * 1_000_000).toPrecision(12))), Number.MAX_SAFE_INTEGER);
 }
 
-function dearestOf(overrides: ReadonlyMap<string, Rates>, book: Dearest): Dearest {
+function dearestOf(overrides: ReadonlyMap<string, TokenPrices>, book: Dearest): Dearest {
   let { basis, rates } = book;
   for (const [model, own] of overrides) {
     if (own.output > rates.output) basis = model;
@@ -152,7 +152,7 @@ function dearestOf(overrides: ReadonlyMap<string, Rates>, book: Dearest): Deares
   return { basis, rates };
 }
 
-function ratesOf(model: string, rates: OwnRates): Rates {
+function ratesOf(model: string, rates: OwnRates): TokenPrices {
   const cents = (key: keyof OwnRates, fallback?: number) => {
     const dollars = rates[key] ?? fallback;
     if (typeof dollars === 'number' && Number.isFinite(dollars) && dollars >= 0) {

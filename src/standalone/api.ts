@@ -1,7 +1,7 @@
 /** A breaker that stands alone, as its user holds it. */
 
 import type { Outcome } from '../core/action.ts';
-import type { Admitted } from '../core/controls/breaker/breaker.ts';
+import type { AdmittedCall } from '../core/controls/breaker/breaker.ts';
 import type { BreakerState } from '../core/controls/breaker/state.ts';
 import type { BreakerSettings } from '../core/settings.ts';
 import type { Clock } from '../ports/clock.ts';
@@ -28,7 +28,7 @@ export interface BreakerRefusal {
 }
 
 /** What an admission hands out: settle it once. */
-export interface BreakerPermit extends Admitted {
+export interface BreakerPermit extends AdmittedCall {
   readonly refused: false;
   settled: boolean;
 }

@@ -3,7 +3,7 @@
 import { cancelled, type Outcome, success } from '../core/action.ts';
 import { classifyError, classifyValue, peek } from '../core/classify.ts';
 import {
-  type Admitted,
+  type AdmittedCall,
   admitCall,
   countFailure,
   countRefusal,
@@ -13,7 +13,7 @@ import {
   settleCall,
 } from '../core/controls/breaker/breaker.ts';
 import { halfOpenBreaker, openBreaker, resetBreaker } from '../core/controls/breaker/phases.ts';
-import { type BreakerState, none } from '../core/controls/breaker/state.ts';
+import { type BreakerState, emptyList } from '../core/controls/breaker/state.ts';
 import { beginRunning, countRunning } from '../core/controls/breaker/window.ts';
 import type { Breaker, BreakerChange, BreakerPermit, BreakerRefusal } from './api.ts';
 import { tellAll } from './listeners.ts';
@@ -30,10 +30,10 @@ const outcomes: readonly unknown[] = ['success', 'failure', 'neutral'];
 export class BreakerAlone implements Breaker, Owner {
   readonly model: Model;
   readonly memory: BreakerState;
-  private listeners: readonly ((change: BreakerChange) => void)[] = none;
+  private listeners: readonly ((change: BreakerChange) => void)[] = emptyList;
   private known: number;
   /** What all calls are admitted with now: it is closed and not held, and a call needs no permit of its own. */
-  private grant: Admitted | undefined = undefined;
+  private grant: AdmittedCall | undefined = undefined;
   /** The handlers of that grant, where a call needs nothing else. */
   private ok: Seen | undefined = undefined;
   private err: Seen | undefined = undefined;
@@ -147,15 +147,15 @@ export class BreakerAlone implements Breaker, Owner {
   }
 
   [Symbol.dispose](): void {
-    this.listeners = none;
+    this.listeners = emptyList;
   }
 
-  succeeded(grant: Admitted, value: unknown): void {
+  succeeded(grant: AdmittedCall, value: unknown): void {
     if (typeof value !== 'object' || value === null) this.succeed(grant);
     else this.learn(grant, this.dated(classifyValue(value, this.model.settings, 0, sameError)));
   }
 
-  failed(grant: Admitted, error: unknown, stillRuns?: boolean): void {
+  failed(grant: AdmittedCall, error: unknown, stillRuns?: boolean): void {
     this.learn(grant, this.dated(classifyError(error, this.model.settings, 0, sameError)), stillRuns);
   }
 
@@ -166,7 +166,7 @@ export class BreakerAlone implements Breaker, Owner {
   }
 
   /** A call that was given up at its time has failed, but its work goes on. */
-  givenUp(grant: Admitted, error: Error): void {
+  givenUp(grant: AdmittedCall, error: Error): void {
     this.failed(grant, error, true);
     (grant as Cut).controller?.abort(error);
   }
@@ -210,24 +210,24 @@ export class BreakerAlone implements Breaker, Owner {
     return true;
   }
 
-  private succeed(grant: Admitted): void {
+  private succeed(grant: AdmittedCall): void {
     const { memory, model } = this;
     if (this.isOwn(grant) && (!model.needsTime || this.isQuick(grant))) countSuccess(memory, model.settings);
     else this.learn(grant, success);
   }
 
   /** Of the same generation while calls share a grant: it is closed, as it was when the call began. */
-  private isOwn({ generation }: Admitted): boolean {
+  private isOwn({ generation }: AdmittedCall): boolean {
     return this.grant !== undefined && generation === this.memory.generation;
   }
 
   /** Whether a call ended within the tick in which it began: nobody needs to know how long it took. */
-  private isQuick({ atMs }: Admitted): boolean {
+  private isQuick({ atMs }: AdmittedCall): boolean {
     const { memory, model } = this;
     return memory.buckets === null && atMs === model.clock.nowMs() && countRunning(memory, -1);
   }
 
-  private learn(grant: Admitted, outcome: Outcome, stillRuns?: boolean): void {
+  private learn(grant: AdmittedCall, outcome: Outcome, stillRuns?: boolean): void {
     const { memory, model } = this;
     const isQuiet = outcome.kind === 'failure' && !stillRuns && model.byRun && this.isOwn(grant);
     if (isQuiet && countFailure(memory, model.settings, outcome)) return;
@@ -278,7 +278,7 @@ export class BreakerAlone implements Breaker, Owner {
   }
 
   /** Sees to the end of what came back: a value, a promise, or a thenable of somebody else's. */
-  private came(result: unknown, grant: Admitted, beganMs?: number): unknown {
+  private came(result: unknown, grant: AdmittedCall, beganMs?: number): unknown {
     const { limit } = this.model;
     const work = promiseOf(result);
     if (work === undefined) {

@@ -3,8 +3,8 @@
 import { defaultBreaker } from '../core/controls/breaker/defaults.ts';
 import { SwitchgearError } from '../core/error.ts';
 import { sharedSettingsMax } from '../core/limits.ts';
-import { quoted } from '../core/quote.ts';
-import { checkPart } from '../core/setting-overrides.ts';
+import { quoteValue } from '../core/quote.ts';
+import { checkSettingOverrides } from '../core/setting-overrides.ts';
 import type { BreakerSettings } from '../core/settings.ts';
 import { coarseClock, systemClock } from '../platform/system-clock.ts';
 import type { Clock } from '../ports/clock.ts';
@@ -31,7 +31,7 @@ export interface Model {
 
 /** Refuses what does not fit, with what came. */
 export function check(fits: boolean, what: string, value: unknown): void {
-  if (!fits) throw new SwitchgearError('invalid_argument', `${what}, got ${quoted(value)}`);
+  if (!fits) throw new SwitchgearError('invalid_argument', `${what}, got ${quoteValue(value)}`);
 }
 
 const models = new Map<string, Model>();
@@ -42,7 +42,7 @@ const known = { ...untimed, rateWindow: 'calls', name: 'breaker', clock: systemC
 
 /** The model of these options, which are read once, here. */
 export function modelOf(given: BreakerOptions): Model {
-  const said = checkPart(known, given, 'breaker') as BreakerOptions;
+  const said = checkSettingOverrides(known, given, 'breaker') as BreakerOptions;
   const { name = 'breaker', clock, onRefusal = 'reject', ...own } = said;
   check(['reject', 'throw', 'return'].includes(onRefusal), 'onRefusal must be reject, throw or return', onRefusal);
   const tells = typeof clock?.nowMs === 'function' && typeof clock.after === 'function';

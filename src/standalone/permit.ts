@@ -1,6 +1,6 @@
 /** What admissions of a breaker hand out: small, and shared where nothing in them tells one from another. */
 
-import type { Admitted } from '../core/controls/breaker/breaker.ts';
+import type { AdmittedCall } from '../core/controls/breaker/breaker.ts';
 import { sharedSettingsMax } from '../core/limits.ts';
 import type { BreakerPermit } from './api.ts';
 
@@ -12,14 +12,14 @@ export function nextId(): number {
 }
 
 /** The admission of a call whose work can be cut. */
-export interface Cut extends Admitted {
+export interface Cut extends AdmittedCall {
   readonly controller?: AbortController;
 }
 
-const grants: Admitted[] = [];
+const grants: AdmittedCall[] = [];
 
 /** The admission of any call of a closed generation: nothing in it tells one breaker from another. */
-export function grantOf(generation: number): Admitted {
+export function grantOf(generation: number): AdmittedCall {
   const grant = grants[generation] ?? { id: 0, generation, probe: false, atMs: -1 };
   if (generation < sharedSettingsMax) grants[generation] = grant;
   return grant;

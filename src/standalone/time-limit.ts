@@ -3,15 +3,15 @@
  * Calls of one model have the same patience and end in the order they began, so one list and one timer serve them all.
  */
 
-import type { Admitted } from '../core/controls/breaker/breaker.ts';
+import type { AdmittedCall } from '../core/controls/breaker/breaker.ts';
 import type { Clock } from '../ports/clock.ts';
 
 /** Whose calls they are: told how each ends. */
 export interface Owner {
-  succeeded(grant: Admitted, value: unknown): void;
-  failed(grant: Admitted, error: unknown): void;
+  succeeded(grant: AdmittedCall, value: unknown): void;
+  failed(grant: AdmittedCall, error: unknown): void;
   /** Its time is up. */
-  givenUp(grant: Admitted, error: Error): void;
+  givenUp(grant: AdmittedCall, error: Error): void;
   /** The work of a call that was given up really ended: only now is its slot free. */
   workEnded(): void;
 }
@@ -24,13 +24,13 @@ export interface TimeLimit {
   isOver(beganMs: number | undefined): boolean;
   error(): Error;
   /** Ends with the work, or when its time is up. */
-  race(owner: Owner, grant: Admitted, work: Promise<unknown>): Promise<unknown>;
+  race(owner: Owner, grant: AdmittedCall, work: Promise<unknown>): Promise<unknown>;
 }
 
 /** What one call needs. Making it costs as much as the call itself, so it is used again. */
 interface Call {
   owner: Owner | undefined;
-  grant: Admitted | undefined;
+  grant: AdmittedCall | undefined;
   resolve: ((value: unknown) => void) | undefined;
   reject: ((error: unknown) => void) | undefined;
   /** 0 until the timer has looked: it is younger than one tick. */
@@ -131,7 +131,7 @@ export function timeLimit(clock: Clock, isExact: boolean, name: string, secs: nu
       return beganMs !== undefined && clock.nowMs() - beganMs > limitMs;
     },
     error,
-    race(owner: Owner, grant: Admitted, work: Promise<unknown>) {
+    race(owner: Owner, grant: AdmittedCall, work: Promise<unknown>) {
       const call = spare ?? newCall();
       if (call === spare) spare = call.previous;
       call.owner = owner;

@@ -6,7 +6,7 @@
 
 import { cancelled, type Outcome, success } from '../../src/core/action.ts';
 import {
-  type Admitted,
+  type AdmittedCall,
   admitCall,
   countedFailures,
   countRefusal,
@@ -18,14 +18,14 @@ import {
 import { halfOpenBreaker, openBreaker, resetBreaker } from '../../src/core/controls/breaker/phases.ts';
 import { exportBreaker, importBreaker } from '../../src/core/controls/breaker/saved.ts';
 import { type BreakerState, initialBreaker } from '../../src/core/controls/breaker/state.ts';
-import { bucketSums, overdueAt, saveWindows } from '../../src/core/controls/breaker/window.ts';
+import { bucketSums, countOverdue, saveWindows } from '../../src/core/controls/breaker/window.ts';
 import { bucketsPerWindow } from '../../src/core/limits.ts';
 import type { BreakerSettings } from '../../src/core/settings.ts';
 import { failure } from './story.ts';
 
 /** One call that is out. `settled` = given up while its work still runs. */
 export interface Call {
-  readonly admitted: Admitted;
+  readonly admitted: AdmittedCall;
   settled: boolean;
 }
 
@@ -249,7 +249,7 @@ function endCall(world: World, at: number, parts: Machine): void {
   parts.endWork(world.state);
 }
 
-function noteFailure({ state, failuresAtMs, nowMs }: World, { generation }: Admitted, { kind }: Outcome): void {
+function noteFailure({ state, failuresAtMs, nowMs }: World, { generation }: AdmittedCall, { kind }: Outcome): void {
   if (kind === 'failure' && state.phase === 'closed' && generation === state.generation) failuresAtMs.push(nowMs);
 }
 
@@ -363,11 +363,11 @@ function checkWorld(world: World, { settings, backwards }: Plan, parts: Machine,
     fail(8, `saved ${keyOf(alone, settings)}, taken up ${keyOf(taken, settings)}`);
 }
 
-function isProbe(admitted: Admitted, { state }: World): boolean {
+function isProbe(admitted: AdmittedCall, { state }: World): boolean {
   return admitted.generation === state.generation && state.probes.some(({ id }) => id === admitted.id);
 }
 
-function isLive(admitted: Admitted, world: World): boolean {
+function isLive(admitted: AdmittedCall, world: World): boolean {
   const { state, nowMs } = world;
   return isProbe(admitted, world) && state.probes.some(({ id, endMs }) => id === admitted.id && nowMs < endMs);
 }
@@ -409,7 +409,7 @@ function keyOf(world: World, settings: BreakerSettings): string {
     parts.push(failuresAtMs.map((atMs) => nowMs - atMs).join());
   }
   if (settings.slowCallSecs !== undefined)
-    for (let ahead = 0; ahead <= 9; ahead++) parts.push(overdueAt(state, settings, nowMs + ahead * stepMs));
+    for (let ahead = 0; ahead <= 9; ahead++) parts.push(countOverdue(state, settings, nowMs + ahead * stepMs));
   return `${parts.join('|')}#${calls
     .map((call) => callKey(call, world, settings))
     .sort()

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { isDeepStrictEqual } from 'node:util';
 import type { Outcome } from '../../src/core/action.ts';
 import {
-  type Admitted,
+  type AdmittedCall,
   admitCall,
   countRefusal,
   endWork,
@@ -57,9 +57,9 @@ export function story(
   state: BreakerState = initialBreaker(settingsOf(said)),
 ): BreakerState {
   const settings = settingsOf(said);
-  const calls = new Map<string, Admitted>();
+  const calls = new Map<string, AdmittedCall>();
   let ids = 0;
-  const begin = (atMs: number): Admitted => {
+  const begin = (atMs: number): AdmittedCall => {
     assert.equal(judged(state, settings, atMs).kind, 'allow', `at ${atMs} a call is let through`);
     return admitCall(state, settings, ++ids, atMs);
   };

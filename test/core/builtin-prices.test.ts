@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { estimateUsageCents, sonnetPrices, type TokenUsage } from '../../src/core/builtin-prices.ts';
+import { builtinPrices, estimateUsageCents, type TokenUsage } from '../../src/core/builtin-prices.ts';
 import type { Prices } from '../../src/ports/prices.ts';
 
-const prices: Prices = sonnetPrices;
+const prices: Prices = builtinPrices;
 const million = 1_000_000;
 const usage = (change: Partial<TokenUsage> = {}): TokenUsage => ({ inputTokens: 0, outputTokens: 0, ...change });
 
@@ -98,7 +98,7 @@ test('an unknown model is never taken to be cheaper than a known one', () => {
 });
 
 test('the dear model costs its list price, by every kind of token', () => {
-  const dear = (change: Partial<TokenUsage>) => sonnetPrices.dearest(usage(change));
+  const dear = (change: Partial<TokenUsage>) => builtinPrices.dearest(usage(change));
   assert.deepEqual(dear({ inputTokens: million }), { micros: 15 * million, basis: 'claude-opus-4' });
   assert.equal(dear({ outputTokens: million }).micros, 75 * million);
   assert.equal(dear({ inputTokens: million, cacheReadTokens: million }).micros, 1.5 * million);

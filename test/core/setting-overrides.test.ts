@@ -4,10 +4,10 @@ import { defaultBreaker } from '../../src/core/controls/breaker/defaults.ts';
 import { defaultSettings } from '../../src/core/controls/defaults.ts';
 import { SwitchgearError } from '../../src/core/error.ts';
 import { halfOpenPermitsMax, secsMax, windowCallsMax } from '../../src/core/limits.ts';
-import { quoted } from '../../src/core/quote.ts';
-import { checkPart, isOptional } from '../../src/core/setting-overrides.ts';
+import { quoteValue } from '../../src/core/quote.ts';
+import { checkSettingOverrides, isOptionalSetting } from '../../src/core/setting-overrides.ts';
 
-const check = (input: unknown) => checkPart(defaultBreaker, input, 'circuitBreaker');
+const check = (input: unknown) => checkSettingOverrides(defaultBreaker, input, 'circuitBreaker');
 
 test('settings are taken under their names, in either spelling', () => {
   assert.deepEqual(check({}), {});
@@ -22,17 +22,22 @@ test('settings are taken under their names, in either spelling', () => {
 test('a setting that may be absent is taken away by nothing or by "none"; others are not', () => {
   const names = ['failureRateThreshold', 'slowCallSecs', 'maxConcurrent', 'timeoutSecs'];
   for (const name of names) {
-    assert.equal(isOptional(name), true, name);
+    assert.equal(isOptionalSetting(name), true, name);
     assert.deepEqual(check({ [name]: 'none' }), { [name]: undefined });
     assert.deepEqual(check({ [name]: undefined }), { [name]: undefined });
     assert.deepEqual(check({ [name]: 1 }), { [name]: 1 });
   }
-  assert.deepEqual(checkPart(defaultSettings.task, { max_tokens: 'none' }, 'task'), { maxTokens: undefined });
-  assert.deepEqual(checkPart(defaultSettings.task, { maxTokens: 5 }, 'task'), { maxTokens: 5 });
+  assert.deepEqual(checkSettingOverrides(defaultSettings.task, { max_tokens: 'none' }, 'task'), {
+    maxTokens: undefined,
+  });
+  assert.deepEqual(checkSettingOverrides(defaultSettings.task, { maxTokens: 5 }, 'task'), { maxTokens: 5 });
   assert.throws(() => check({ maxTokens: 5 }), /maxTokens is not a setting/);
-  assert.throws(() => checkPart(defaultSettings.task, { timeoutSecs: 5 }, 'task'), /timeoutSecs is not a setting/);
-  assert.equal(isOptional('failureThreshold'), false);
-  assert.equal(isOptional('notimeoutSecs'), false);
+  assert.throws(
+    () => checkSettingOverrides(defaultSettings.task, { timeoutSecs: 5 }, 'task'),
+    /timeoutSecs is not a setting/,
+  );
+  assert.equal(isOptionalSetting('failureThreshold'), false);
+  assert.equal(isOptionalSetting('notimeoutSecs'), false);
   assert.throws(() => check({ failureThreshold: undefined }), /failureThreshold must be .*, got undefined/);
   assert.throws(() => check({ failureThreshold: 'none' }), /failureThreshold must be .*, got "none"/);
 });
@@ -55,7 +60,7 @@ test('numbers have ends, and both ends belong to them', () => {
     const refused = kind.startsWith('a whole') ? [low - 1, high + 1, low + 0.5] : [low - 1, high * 1.01];
     for (const value of [...refused, Number.NaN, '5', true]) {
       assert.throws(() => check({ [name]: value }), {
-        message: `circuitBreaker.${name} must be ${kind}, got ${quoted(value)}`,
+        message: `circuitBreaker.${name} must be ${kind}, got ${quoteValue(value)}`,
       });
     }
   }
@@ -140,8 +145,8 @@ test('what is no setting, no object or cannot be read is refused by its own name
 });
 
 test('what came is quoted short, and never throws', () => {
-  assert.equal(quoted('x'.repeat(100)), `"${'x'.repeat(80)}"`);
-  assert.equal(quoted([...'x'.repeat(60)]).length, 90);
-  assert.equal(quoted(undefined), 'undefined');
-  assert.equal(quoted(Object.create(null)), 'something that cannot be read');
+  assert.equal(quoteValue('x'.repeat(100)), `"${'x'.repeat(80)}"`);
+  assert.equal(quoteValue([...'x'.repeat(60)]).length, 90);
+  assert.equal(quoteValue(undefined), 'undefined');
+  assert.equal(quoteValue(Object.create(null)), 'something that cannot be read');
 });

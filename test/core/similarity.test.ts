@@ -1,33 +1,33 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { textLengthMax, tokensMax } from '../../src/core/limits.ts';
-import { jaccard, likest, tokensOf } from '../../src/core/similarity.ts';
+import { jaccard, maxSimilarity, tokenize } from '../../src/core/similarity.ts';
 
-const likeness = (a: string, b: string) => jaccard(tokensOf(a), tokensOf(b));
+const likeness = (a: string, b: string) => jaccard(tokenize(a), tokenize(b));
 
 test('tokens are split on any whitespace, each kept once, order and repeats aside', () => {
-  assert.deepEqual(tokensOf('  the cat\tthe\n\ndog\u00a0ran '), tokensOf('ran dog cat the'));
-  assert.equal(tokensOf('the cat the dog ran').length, 4);
-  assert.equal(tokensOf('').length, 0);
-  assert.equal(tokensOf(' \n\t ').length, 0);
+  assert.deepEqual(tokenize('  the cat\tthe\n\ndog\u00a0ran '), tokenize('ran dog cat the'));
+  assert.equal(tokenize('the cat the dog ran').length, 4);
+  assert.equal(tokenize('').length, 0);
+  assert.equal(tokenize(' \n\t ').length, 0);
   for (const space of '\t\n\v\f\r \u00a0\u1680\u2000\u200a\u2028\u2029\u202f\u205f\u3000\ufeff') {
-    assert.equal(tokensOf(`a${space}b`).length, 2, `U+${space.charCodeAt(0).toString(16)}`);
+    assert.equal(tokenize(`a${space}b`).length, 2, `U+${space.charCodeAt(0).toString(16)}`);
   }
   for (const other of '\b\u000e\u001f\u200b\u2010') {
-    assert.equal(tokensOf(`a${other}b`).length, 1, `U+${other.charCodeAt(0).toString(16)}`);
+    assert.equal(tokenize(`a${other}b`).length, 1, `U+${other.charCodeAt(0).toString(16)}`);
   }
 });
 
 test('only the first tokens are compared', () => {
   const words = Array.from({ length: tokensMax + 100 }, (_, i) => `w${i}`);
-  const tokens = tokensOf(words.join(' '));
+  const tokens = tokenize(words.join(' '));
   assert.equal(tokens.length, tokensMax);
-  assert.deepEqual(tokens, tokensOf(words.slice(0, tokensMax).join(' ')));
-  assert.equal(tokensOf('a b c d', 3).length, 3);
+  assert.deepEqual(tokens, tokenize(words.slice(0, tokensMax).join(' ')));
+  assert.equal(tokenize('a b c d', 3).length, 3);
 });
 
 test('the cap counts tokens, not different tokens', () => {
-  assert.deepEqual(tokensOf('a a a b', 3), tokensOf('a'));
+  assert.deepEqual(tokenize('a a a b', 3), tokenize('a'));
 });
 
 test('likeness is what is shared by what there is', () => {
@@ -58,21 +58,21 @@ test('19 of 20 words shared is exactly 0.95', () => {
 
 test('a huge text is looked at in a bounded prefix only', () => {
   const huge = 'x'.repeat(10_000_000);
-  assert.deepEqual(tokensOf(huge), tokensOf('x'.repeat(textLengthMax)));
-  assert.equal(tokensOf(`${' '.repeat(textLengthMax)}beyond`).length, 0);
-  assert.equal(tokensOf('a b c').buffer.byteLength, 12);
+  assert.deepEqual(tokenize(huge), tokenize('x'.repeat(textLengthMax)));
+  assert.equal(tokenize(`${' '.repeat(textLengthMax)}beyond`).length, 0);
+  assert.equal(tokenize('a b c').buffer.byteLength, 12);
 });
 
 test('in data brackets, quotes, colons and commas split words, too', () => {
-  assert.deepEqual(tokensOf('{"path":"a b","lines":[1,2]}', undefined, true), tokensOf('path a b lines 1 2'));
-  assert.equal(tokensOf('{"path":"a"}').length, 1);
-  assert.equal(tokensOf('fYg', undefined, true).length, 1);
+  assert.deepEqual(tokenize('{"path":"a b","lines":[1,2]}', undefined, true), tokenize('path a b lines 1 2'));
+  assert.equal(tokenize('{"path":"a"}').length, 1);
+  assert.equal(tokenize('fYg', undefined, true).length, 1);
 });
 
 test('the likest of several is found, and those too short or too long to matter are passed over', () => {
-  const words = tokensOf('a b c d');
-  assert.equal(likest(words, [], 0.5), 0);
-  assert.equal(likest(words, [tokensOf('a b c x'), tokensOf('a b c d e')], 0.5), 0.8);
-  assert.equal(likest(words, [tokensOf('a b c d e f g h i')], 0.5), 0);
-  assert.equal(likest(words, [tokensOf('a b c d e f g h')], 0.5), 0.5);
+  const words = tokenize('a b c d');
+  assert.equal(maxSimilarity(words, [], 0.5), 0);
+  assert.equal(maxSimilarity(words, [tokenize('a b c x'), tokenize('a b c d e')], 0.5), 0.8);
+  assert.equal(maxSimilarity(words, [tokenize('a b c d e f g h i')], 0.5), 0);
+  assert.equal(maxSimilarity(words, [tokenize('a b c d e f g h')], 0.5), 0.5);
 });

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { allow, codes, over, stricter, type Verdict } from '../../src/core/verdict.ts';
+import { allow, codes, haltOverLimit, stricter, type Verdict } from '../../src/core/verdict.ts';
 import { makeStop } from '../control-story.ts';
 
 const ladder: readonly Verdict[] = [allow, makeStop('wait'), makeStop('ask'), makeStop('deny'), makeStop('halt')];
@@ -29,7 +29,7 @@ test('of equals the first is named, with the later time to try again', () => {
 
 test('a count over its limit ends the task, with both numbers', () => {
   const counters = { actual: 6, limit: 5 };
-  assert.deepEqual(over('budget', 'token_limit', 6, 5), {
+  assert.deepEqual(haltOverLimit('budget', 'token_limit', 6, 5), {
     kind: 'halt',
     code: 'token_limit',
     control: 'budget',

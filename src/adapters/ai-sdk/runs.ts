@@ -1,6 +1,6 @@
 /** Which run of the AI SDK a call belongs to: the SDK names none, but calls have ids, and the next prompt has them. */
 
-import { makeRoom } from '../../core/bounded.ts';
+import { evictOldest } from '../../core/bounded.ts';
 import { countedIdsMax } from '../../core/limits.ts';
 import type { Switchgear, Task } from '../../guard/api.ts';
 import { createHostRun, type HostRun, type ProtectOptions } from '../host/host-run.ts';
@@ -26,7 +26,7 @@ export function createAiSdkRuns(options: ProtectOptions): AiSdkRuns {
   let latest = unattributedRun;
 
   function recordCall(run: HostRun, id: string): void {
-    makeRoom(byCall, countedIdsMax);
+    evictOldest(byCall, countedIdsMax);
     byCall.set(id, run);
   }
 

@@ -1,6 +1,6 @@
 /** Whose task the calls of a framework belong to: the one handed in, the one around, or one of our own for each run. */
 
-import { makeRoom } from '../../core/bounded.ts';
+import { evictOldest } from '../../core/bounded.ts';
 import { hostRestMs, hostRunsMax } from '../../core/limits.ts';
 import { isRefused, type Refusal, RefusedError, refusalOf } from '../../core/refusal.ts';
 import type { Switchgear, Task, TaskOptions } from '../../guard/api.ts';
@@ -111,7 +111,7 @@ export function createHostRuns(options: ProtectOptions): (names: readonly string
     const knownName = names.find((name) => runs.has(name));
     const run = (knownName === undefined ? undefined : runs.get(knownName)) ?? createHostRun(runOptions);
     for (const name of names) {
-      if (!runs.has(name)) makeRoom(runs, hostRunsMax);
+      if (!runs.has(name)) evictOldest(runs, hostRunsMax);
       runs.set(name, run);
     }
     return run;

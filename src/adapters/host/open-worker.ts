@@ -1,6 +1,6 @@
 /** A worker that the host runs itself: sent out when it starts, booked when it comes back. */
 
-import { type WorkerFailure, workerFailure } from '../../core/controls/delegation/worker-failure.ts';
+import { readWorkerFailure, type WorkerFailure } from '../../core/controls/delegation/worker-failure.ts';
 import type { Refusal } from '../../core/refusal.ts';
 import { isRefused, refusalOf } from '../../core/refusal.ts';
 import type { Switchgear, Task } from '../../guard/api.ts';
@@ -33,5 +33,5 @@ export async function openWorker(
 
 /** Of a host's agents only structure counts: words like "cannot" may be a good answer to whoever asked. */
 export function judgeByStructure(worker: string): (result: unknown) => WorkerFailure {
-  return (result) => workerFailure(result, { phrases: false, worker });
+  return (result) => readWorkerFailure(result, { phrases: false, worker });
 }

@@ -1,6 +1,6 @@
 /** A compiled graph whose runs are tasks: from the first step to the last, across interrupts of the same thread. */
 
-import { makeRoom } from '../../core/bounded.ts';
+import { evictOldest } from '../../core/bounded.ts';
 import { hostRunsMax } from '../../core/limits.ts';
 import type { Task, TaskOptions } from '../../guard/api.ts';
 import { defaultSwitchgear } from '../../guard/create-switchgear.ts';
@@ -53,7 +53,7 @@ export function protectGraph<G extends object>(graph: G, options: ProtectOptions
       return;
     }
     task.pause();
-    makeRoom(pausedRuns, hostRunsMax);
+    evictOldest(pausedRuns, hostRunsMax);
     const expire = () => {
       pausedRuns.delete(thread);
       task.end();

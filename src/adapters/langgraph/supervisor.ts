@@ -2,7 +2,7 @@
 
 import { type FailureCounts, failuresOf, workerLimit } from '../../core/controls/delegation/delegation.ts';
 import { blockReason, failureLines, tripLine, userMessage } from '../../core/controls/delegation/messages.ts';
-import { causeHint, workerFailure } from '../../core/controls/delegation/worker-failure.ts';
+import { findCauseHint, readWorkerFailure } from '../../core/controls/delegation/worker-failure.ts';
 import { workersMax } from '../../core/limits.ts';
 import { delegationPolicyPrompt } from '../../core/messages/prompts.ts';
 import type { Switchgear } from '../../guard/api.ts';
@@ -121,7 +121,7 @@ export function supervisor({ gear = defaultSwitchgear(), workers, ask, log }: Su
     const worker = last?.name;
     if (worker === undefined || !workers.includes(worker)) return {};
     if (last?.id !== undefined && last.id === state.delegation_notes?.seen) return {};
-    const { failed, reason } = workerFailure(last, { phrases: gear.settings.delegation.phrases, worker });
+    const { failed, reason } = readWorkerFailure(last, { phrases: gear.settings.delegation.phrases, worker });
     const readMarker = last?.id === undefined ? {} : { seen: last.id };
     if (!failed) return { delegation_notes: readMarker };
     const update = recordDelegationFailure(state, worker, reason);
@@ -139,7 +139,7 @@ export function supervisor({ gear = defaultSwitchgear(), workers, ask, log }: Su
       await backOff(countFailures(updated, worker));
       return { worker, update };
     }
-    const hint = causeHint([updated.delegation_notes?.reasons?.[chosen] ?? '']);
+    const hint = findCauseHint([updated.delegation_notes?.reasons?.[chosen] ?? '']);
     const message = userMessage(chosen, limitOf(chosen), hint);
     return isApproval(ask?.(message)) ? { worker: chosen, update } : { worker: undefined, message, update };
   }

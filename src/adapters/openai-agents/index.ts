@@ -1,6 +1,6 @@
 /** OpenAI Agents: a runner whose runs are tasks, with guardrails around every tool and a metered model. */
 
-import { makeRoom } from '../../core/bounded.ts';
+import { evictOldest } from '../../core/bounded.ts';
 import { countedIdsMax } from '../../core/limits.ts';
 import type { Task, TaskOptions } from '../../guard/api.ts';
 import { defaultSwitchgear } from '../../guard/create-switchgear.ts';
@@ -68,7 +68,7 @@ function recordErrors<T extends { execute: Execute }>(tool: T): T {
       try {
         return await tool.execute(input, context, details);
       } catch (error) {
-        makeRoom(errors, countedIdsMax);
+        evictOldest(errors, countedIdsMax);
         errors.set(details?.toolCall?.callId ?? '', error);
         throw error;
       }

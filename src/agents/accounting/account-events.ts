@@ -1,6 +1,6 @@
 /** Books what an agent says on the tasks of a gear: each call, model call and subagent once, whoever tells it first. */
 
-import { recent } from '../../core/bounded.ts';
+import { createRecentMap } from '../../core/bounded.ts';
 import { SwitchgearError } from '../../core/error.ts';
 import { countedIdsMax, signEveryMs } from '../../core/limits.ts';
 import type { Refusal } from '../../core/refusal.ts';
@@ -70,7 +70,7 @@ export function accountEvents(
   if (rootNode === undefined) throw new SwitchgearError('unknown_task', unknownTaskMessage(task.id));
   const root = rootNode;
   const place = entryPlace(root);
-  const countedCalls = recent<true>(countedIdsMax);
+  const countedCalls = createRecentMap<true>(countedIdsMax);
   const texts = joinTexts(observeText);
   const heartbeatsAtMs = new WeakMap<Task, number>();
   const observeCall = createCallObserver(runtime);

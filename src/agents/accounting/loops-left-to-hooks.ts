@@ -4,13 +4,13 @@
  */
 
 import type { Control } from '../../core/control.ts';
-import type { Evidence, LoopState } from '../../core/controls/loop/state.ts';
+import type { LoopEvidence, LoopState } from '../../core/controls/loop/state.ts';
 import { leftCallsMax, leftGapMax } from '../../core/limits.ts';
 import { allow, type Verdict } from '../../core/verdict.ts';
 import type { TaskState } from '../../guard/tasks/task.ts';
 
 /** What shows by the words of the agent, which only a watcher hears. */
-const textEvidence: ReadonlySet<unknown> = new Set<Evidence>(['near_call', 'near_error', 'same_words']);
+const textEvidence: ReadonlySet<unknown> = new Set<LoopEvidence>(['near_call', 'near_error', 'same_words']);
 
 /** Has a task leave loops of some tools to others. */
 export function leaveLoopsToHooks(node: TaskState, isGuardedByHooks: (tool: string) => boolean): void {

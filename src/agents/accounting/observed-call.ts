@@ -4,7 +4,7 @@
  */
 
 import { cancelled, type Outcome } from '../../core/action.ts';
-import { remembered } from '../../core/bounded.ts';
+import { getOrCreate } from '../../core/bounded.ts';
 import { classify } from '../../core/classify.ts';
 import { lanesMax, othersLookMs } from '../../core/limits.ts';
 import type { Stop } from '../../core/verdict.ts';
@@ -32,7 +32,7 @@ const overrides = { scope: 'session', mode: 'observe' } as const;
 export function createCallObserver(runtime: Runtime): CallObserver {
   const targets = new Map<string, Target>();
   const targetForTool = (name: string): Target =>
-    remembered(targets, name, lanesMax, () => {
+    getOrCreate(targets, name, lanesMax, () => {
       noteTuning(runtime, name, overrides);
       return { name, kind: 'tool', overrides };
     });

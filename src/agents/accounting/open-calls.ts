@@ -1,6 +1,6 @@
 /** Calls that are out, and steps in which some may be: their tasks are not idle, as long as that can be believed. */
 
-import { makeRoom } from '../../core/bounded.ts';
+import { evictOldest } from '../../core/bounded.ts';
 import { openCallsMax, patienceMaxMs, sweepMs } from '../../core/limits.ts';
 import type { Task } from '../../guard/api.ts';
 import type { Clock } from '../../ports/clock.ts';
@@ -46,7 +46,7 @@ export function trackPendingCalls(clock: Clock): PendingCalls {
 
   return {
     open(id, task, agent, message, observed) {
-      const lost = makeRoom(calls, openCallsMax);
+      const lost = evictOldest(calls, openCallsMax);
       if (lost !== undefined) calls.get(lost)?.observed.settle();
       calls.set(id, { task, agent, message, observed, sinceMs: clock.nowMs() });
       arm();

@@ -3,7 +3,7 @@
  * totals, of which only what no call has told yet is added.
  */
 
-import { makeRoom, recent } from '../../core/bounded.ts';
+import { createRecentMap, evictOldest } from '../../core/bounded.ts';
 import { countedIdsMax } from '../../core/limits.ts';
 import type { Tokens, TotalEvent, UsageEvent } from '../reading/agent-event.ts';
 import type { Draft } from '../reading/reader.ts';
@@ -40,7 +40,7 @@ export interface UsageLedger {
 }
 
 export function createUsageLedger(price: Pricing): UsageLedger {
-  const calls = recent<UsageCharge>(countedIdsMax);
+  const calls = createRecentMap<UsageCharge>(countedIdsMax);
   /** What is known of a run by its models, and of its threads. */
   const runs = new Map<string, CountedSum>();
   const threads = new Map<string, CountedSum>();
@@ -50,7 +50,7 @@ export function createUsageLedger(price: Pricing): UsageLedger {
     let sum = sums.get(key);
     if (sum === undefined) {
       sum = { fromCalls: zero, aheadOfCalls: zero };
-      makeRoom(sums, countedIdsMax);
+      evictOldest(sums, countedIdsMax);
       sums.set(key, sum);
     }
     return sum;

@@ -1,6 +1,6 @@
 /** Reads the rollout files of Codex: one per thread, with the tokens of each model call and the calls of subagents. */
 
-import { recent } from '../../core/bounded.ts';
+import { createRecentMap } from '../../core/bounded.ts';
 import { openCallsMax } from '../../core/limits.ts';
 import type { SessionReaderOptions } from '../claude-code/session-file.ts';
 import type { AgentEvent } from '../reading/agent-event.ts';
@@ -22,7 +22,7 @@ export function codexSessionReader({ beside = false }: SessionReaderOptions = {}
   let model: string | undefined;
   let hasRecords = false;
   /** Calls of the main thread whose results are yet to come. */
-  const asked = recent<Fields>(openCallsMax);
+  const asked = createRecentMap<Fields>(openCallsMax);
 
   function take({ type, ordinal, payload: said }: Fields): readonly AgentEvent[] {
     const payload = fieldsOf(said);

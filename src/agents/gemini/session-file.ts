@@ -1,6 +1,6 @@
 /** Reads the chat files of Gemini CLI: tokens per message, and the exit codes that its stream hides. */
 
-import { recent } from '../../core/bounded.ts';
+import { createRecentMap } from '../../core/bounded.ts';
 import { countedIdsMax } from '../../core/limits.ts';
 import type { SessionReaderOptions } from '../claude-code/session-file.ts';
 import type { AgentEvent } from '../reading/agent-event.ts';
@@ -17,7 +17,7 @@ export function geminiSessionReader({ beside = false, agent }: GeminiSessionOpti
   const of = agent === undefined ? {} : { agent };
   const isShown = beside && agent === undefined;
   /** A message is written twice: alone, and again with its calls once they are done. */
-  const said = recent<true>(countedIdsMax);
+  const said = createRecentMap<true>(countedIdsMax);
 
   function take(line: Fields): readonly AgentEvent[] {
     const id = textOf(line.id);

@@ -3,7 +3,7 @@
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
-import { recent } from '../../core/bounded.ts';
+import { createRecentMap } from '../../core/bounded.ts';
 import { countedIdsMax, sessionFilesMax } from '../../core/limits.ts';
 import type { AgentEvent } from '../reading/agent-event.ts';
 import { type Fields, fieldsOf, textOf } from '../reading/reader.ts';
@@ -26,7 +26,7 @@ export function opencodeWatch({
   const path = join(env.XDG_DATA_HOME ?? join(home, '.local', 'share'), 'opencode', 'opencode.db');
   const known = new Map<string, number>([[session, resumed === true ? sinceMs : 0]]);
   /** Parts as they were when they were last told. */
-  const told = recent<number>(countedIdsMax);
+  const told = createRecentMap<number>(countedIdsMax);
   let database: DatabaseSync | undefined;
   let model: string | undefined;
 

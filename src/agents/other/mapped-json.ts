@@ -9,7 +9,7 @@ import {
   type StreamMapping,
 } from '../../core/event-mapping.ts';
 import { openCallsMax } from '../../core/limits.ts';
-import { quoted } from '../../core/quote.ts';
+import { quoteValue } from '../../core/quote.ts';
 import type { AgentEvent } from '../reading/agent-event.ts';
 import { countOf, type Fields, fieldsOf, jsonReader, nothing, type Reader, textOf } from '../reading/reader.ts';
 
@@ -126,19 +126,20 @@ function isOk(value: unknown): boolean {
 
 function checkMapping(mapping: StreamMapping): StreamMapping {
   const { kind, events } = fieldsOf(mapping);
-  if (kind !== undefined && textOf(kind) === undefined) throw wrong(`kind must be a path, got ${quoted(kind)}`);
+  if (kind !== undefined && textOf(kind) === undefined) throw wrong(`kind must be a path, got ${quoteValue(kind)}`);
   const entries = Object.entries(fieldsOf(events));
-  if (entries.length === 0) throw wrong(`events must say what at least one kind of event is, got ${quoted(events)}`);
+  if (entries.length === 0)
+    throw wrong(`events must say what at least one kind of event is, got ${quoteValue(events)}`);
   for (const [name, said] of entries) {
     const { as, ...paths } = fieldsOf(said);
     if (!(mappedKinds as readonly unknown[]).includes(as)) {
-      throw wrong(`events.${name}.as must be one of ${mappedKinds.join(', ')}, got ${quoted(as)}`);
+      throw wrong(`events.${name}.as must be one of ${mappedKinds.join(', ')}, got ${quoteValue(as)}`);
     }
     for (const [field, path] of Object.entries(paths)) {
       const where = `events.${name}.${field}`;
       if (!(mappedFields as readonly string[]).includes(field))
         throw wrong(`${where} is no field: ${mappedFields.join(', ')}`);
-      if (textOf(path) === undefined) throw wrong(`${where} must be a path, got ${quoted(path)}`);
+      if (textOf(path) === undefined) throw wrong(`${where} must be a path, got ${quoteValue(path)}`);
     }
   }
   return mapping;

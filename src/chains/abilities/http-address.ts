@@ -3,7 +3,7 @@
 import { BlockList, isIP } from 'node:net';
 import { SwitchgearError } from '../../core/error.ts';
 import { isMatch } from '../../core/glob.ts';
-import { quoted } from '../../core/quote.ts';
+import { quoteValue } from '../../core/quote.ts';
 import { AbilityError } from './ability-error.ts';
 
 /** Ranges that are nobody's on the internet: private, local, reserved, or other addresses in disguise. */
@@ -51,7 +51,7 @@ export function parseHostPatterns(texts: readonly string[]): readonly HostPatter
       /^(?:(https?):\/\/)?(\[[\da-f:.]+\]|[\p{L}\p{N}*._-]+)(?::(\d{1,5}))?\/?$/iu.exec(text.trim()) ?? [];
     if (host === undefined || Number(port ?? 0) > 65_535) {
       const what = 'must be a host, with http:// before it or :port after it where that is meant';
-      throw new SwitchgearError('invalid_policy', `abilities.http_hosts[${at}] ${what}, got ${quoted(text)}`);
+      throw new SwitchgearError('invalid_policy', `abilities.http_hosts[${at}] ${what}, got ${quoteValue(text)}`);
     }
     return { scheme: scheme.toLowerCase(), host: host.toLowerCase(), port };
   });

@@ -3,7 +3,7 @@
 import { lookup as systemLookup } from 'node:dns';
 import { validateHeaderName, validateHeaderValue } from 'node:http';
 import { httpRedirectsMax, reasonLengthMax } from '../../core/limits.ts';
-import { quoted } from '../../core/quote.ts';
+import { quoteValue } from '../../core/quote.ts';
 import type { AbilitySettings } from '../../core/settings.ts';
 import type { AbilityCall, AbilitySource } from './ability.ts';
 import { argumentError, checkArgumentNames, requireText, requireTexts } from './ability-args.ts';
@@ -41,7 +41,7 @@ export function httpAbilities(
 function buildRequest({ name, args, attemptKey }: AbilityCall, method: HttpRequest['method']): HttpRequest {
   checkArgumentNames(name, args, ['url', 'headers', 'query', ...(method === 'POST' ? ['body', 'json'] : [])]);
   if (typeof args.url !== 'string' || !URL.canParse(args.url))
-    throw argumentError(name, `url must be a full address, got ${quoted(args.url)}`);
+    throw argumentError(name, `url must be a full address, got ${quoteValue(args.url)}`);
   const url = new URL(args.url);
   for (const [key, value] of requireTexts(name, 'query', args.query)) url.searchParams.append(key, value);
   if (args.body !== undefined && args.json !== undefined) throw argumentError(name, 'say body or json, not both');
@@ -64,7 +64,7 @@ function checkHeader(ability: string, key: string, value: string): string {
     validateHeaderName(key);
     validateHeaderValue(key, value);
   } catch {
-    throw argumentError(ability, `headers: ${quoted(key)} cannot be sent as it is`);
+    throw argumentError(ability, `headers: ${quoteValue(key)} cannot be sent as it is`);
   }
   return lower;
 }
@@ -86,7 +86,7 @@ async function followRedirects(
     if (redirects === httpRedirectsMax)
       throw new AbilityError(`${url.host} redirects more than ${httpRedirectsMax} times`, { status: response.status });
     if (!URL.canParse(location, url.href))
-      throw new AbilityError(`${url.host} redirects to ${quoted(location)}, which is no address`);
+      throw new AbilityError(`${url.host} redirects to ${quoteValue(location)}, which is no address`);
     mayBeLocal = allowed.isLoopback;
     request = redirectRequest(request, new URL(location, url.href), response.status);
   }
@@ -127,7 +127,7 @@ function parseResponse({ status, headers, body, url }: HttpResponse & { url: URL
   try {
     return JSON.parse(text);
   } catch {
-    throw new AbilityError(`${where} with JSON that cannot be read: ${quoted(text)}`);
+    throw new AbilityError(`${where} with JSON that cannot be read: ${quoteValue(text)}`);
   }
 }
 

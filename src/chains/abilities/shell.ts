@@ -2,7 +2,7 @@
 
 import { spawn } from 'node:child_process';
 import { abilityOutputBytesMax } from '../../core/limits.ts';
-import { quoted } from '../../core/quote.ts';
+import { quoteValue } from '../../core/quote.ts';
 import type { AbilitySettings } from '../../core/settings.ts';
 import type { AbilityCall, AbilitySource } from './ability.ts';
 import { argumentError, checkArgumentNames, requireText, requireTexts } from './ability-args.ts';
@@ -40,10 +40,10 @@ function readCommand(input: AbilityCall['args']): Command {
   checkArgumentNames(name, input, ['command', 'args', 'env']);
   const { command, args } = input;
   if (typeof command !== 'string' || command === '' || command.includes('\0'))
-    throw argumentError(name, `command must be a text, got ${quoted(command)}`);
+    throw argumentError(name, `command must be a text, got ${quoteValue(command)}`);
   const env = Object.fromEntries(requireTexts(name, 'env', input.env));
   if (args === undefined) return { file: '/bin/sh', args: ['-c', command], env };
-  if (!Array.isArray(args)) throw argumentError(name, `args must be a list, got ${quoted(args)}`);
+  if (!Array.isArray(args)) throw argumentError(name, `args must be a list, got ${quoteValue(args)}`);
   return { file: command, args: args.map((item, at) => requireText(name, `args[${at}]`, item)), env };
 }
 
@@ -83,6 +83,6 @@ async function execute(call: AbilityCall, cwd: string, env: Environment): Promis
   }
   signal.throwIfAborted();
   if (bytes > abilityOutputBytesMax) throw outputTooLarge(name, undefined);
-  if (child.exitCode !== 0) throw new AbilityError(`${quoted(call.args.command)} failed, ${describeEnding()}`);
+  if (child.exitCode !== 0) throw new AbilityError(`${quoteValue(call.args.command)} failed, ${describeEnding()}`);
   return parseTextValue(Buffer.concat(chunks).toString('utf8').trimEnd());
 }

@@ -5,10 +5,10 @@
  */
 
 import { type Condition, parseCondition, printCondition } from '../../core/controls/rules/condition.ts';
-import { ruleOf } from '../../core/controls/rules/rule.ts';
+import { parseRuleText } from '../../core/controls/rules/rule.ts';
 import { SwitchgearError } from '../../core/error.ts';
 import { reasonLengthMax } from '../../core/limits.ts';
-import { quote } from '../../core/plain-copy.ts';
+import { describeValue } from '../../core/plain-copy.ts';
 import type { RuleText } from '../../core/settings.ts';
 import type { Chain, ParamValues } from './chain.ts';
 import { collectNames, fillTemplates, parseTemplate } from './template.ts';
@@ -38,7 +38,7 @@ export function parseConditionTemplate(text: string): ConditionTemplate | undefi
 export function chainRules(chain: Pick<Chain, 'id' | 'rules'>, params: ParamValues): readonly RuleText[] {
   return chain.rules.map((rule, index) => {
     const filled = fillRule({ ...rule, target: `chain:${chain.id}` }, params);
-    const problem = 'error' in filled ? filled.error : ruleOf(filled).error;
+    const problem = 'error' in filled ? filled.error : parseRuleText(filled).error;
     if (problem === undefined) return filled as RuleText;
     throw new SwitchgearError('invalid_params', `circuit_breakers[${index}] cannot be filled in: ${problem}`);
   });
@@ -49,7 +49,7 @@ export function checkRuleText({ target, condition, action, reason }: RuleText): 
   const bad = [condition, reason ?? ''].map(parseTemplate).find(({ error }) => error !== undefined);
   if (bad !== undefined) return bad.error;
   const sample = makeSample(condition);
-  const { error } = ruleOf({ target, condition: sample, action });
+  const { error } = parseRuleText({ target, condition: sample, action });
   return error === undefined ? undefined : `is no rule: ${error.replace(sample, () => condition)}`;
 }
 
@@ -72,17 +72,17 @@ function fillCondition(text: string, params: ParamValues): string {
     const value = Object.hasOwn(params, name) ? String(params[name]) : '';
     if (/[|"'\p{Cc}]/u.test(value) || value.trim() === '')
       throw paramsError(
-        `${name} stands in the condition of a rule and must be a text without | and quotes, got ${quote(value)}`,
+        `${name} stands in the condition of a rule and must be a text without | and quotes, got ${describeValue(value)}`,
       );
   }
   const template = parseConditionTemplate(text);
   const parts = template?.parts.map((part) => String(fillTemplates(part, { params, outputs: {} })).trim());
-  if (template === undefined || parts === undefined) throw paramsError(`${quote(text)} is no condition`);
+  if (template === undefined || parts === undefined) throw paramsError(`${describeValue(text)} is no condition`);
   const filled = joinCondition(template.kind, parts);
   const reparsed = parseConditionTemplate(filled);
   // What was filled in must fall apart into the same pieces, else it brought more than a piece.
   if (reparsed?.kind !== template.kind || reparsed.parts.join('|') !== parts.join('|'))
-    throw paramsError(`${quote(filled)} is another condition than ${quote(text)}`);
+    throw paramsError(`${describeValue(filled)} is another condition than ${describeValue(text)}`);
   const { condition, error } = parseCondition(filled) as { condition: Condition; error?: string };
   if (error !== undefined) throw paramsError(error);
   return printCondition(condition);

@@ -1,8 +1,8 @@
 /** When a step runs: an earlier output or a parameter, compared with a value. What is not there fits no comparison. */
 
-import { numberOf, textOf } from '../../core/controls/rules/lookup.ts';
+import { parseNumber, stringifyValue } from '../../core/controls/rules/lookup.ts';
 import { isMatch } from '../../core/glob.ts';
-import { quote } from '../../core/plain-copy.ts';
+import { describeValue } from '../../core/plain-copy.ts';
 import type { StepCondition, StepOp } from './chain.ts';
 import { fillTemplates, resolveName, type TemplateScope } from './template.ts';
 
@@ -68,8 +68,8 @@ export function evaluateCondition(condition: StepCondition, scope: TemplateScope
 export function explainSkip(condition: StepCondition, scope: TemplateScope): string {
   const { refKey, op, value } = condition;
   const reference = resolveName(refKey, scope);
-  const actual = reference.kind === 'value' ? quote(reference.value) : reference.kind;
-  return `${refKey} (${actual}) ${op}${isUnary(op) ? '' : ` ${quote(fillTemplates(value, scope))}`} does not hold`;
+  const actual = reference.kind === 'value' ? describeValue(reference.value) : reference.kind;
+  return `${refKey} (${actual}) ${op}${isUnary(op) ? '' : ` ${describeValue(fillTemplates(value, scope))}`} does not hold`;
 }
 
 type Comparison = Exclude<StepOp, 'exists' | 'not_exists' | 'is_empty' | 'is_not_empty'>;
@@ -105,20 +105,20 @@ function compareValues(op: Comparison, left: unknown, right: unknown): boolean {
 
 /** Two values that both read as numbers are compared as such: outputs are often text. */
 function isSame(left: unknown, right: unknown): boolean {
-  const a = numberOf(left);
-  const b = numberOf(right);
+  const a = parseNumber(left);
+  const b = parseNumber(right);
   return a !== undefined && b !== undefined ? a === b : compareTexts(left, right, (text, operand) => text === operand);
 }
 
 function compareNumbers(left: unknown, right: unknown, fits: (a: number, b: number) => boolean): boolean {
-  const a = numberOf(left);
-  const b = numberOf(right);
+  const a = parseNumber(left);
+  const b = parseNumber(right);
   return a !== undefined && b !== undefined && fits(a, b);
 }
 
 function compareTexts(left: unknown, right: unknown, fits: (text: string, operand: string) => boolean): boolean {
-  const text = textOf(left);
-  const operand = textOf(right);
+  const text = stringifyValue(left);
+  const operand = stringifyValue(right);
   return text !== undefined && operand !== undefined && fits(text, operand);
 }
 

@@ -1,8 +1,8 @@
 /** A chain as a Mermaid flowchart: steps in their order, conditions as forks, rules beside what they look at. */
 
-import { textOf } from '../../core/controls/rules/lookup.ts';
+import { stringifyValue } from '../../core/controls/rules/lookup.ts';
 import { isMatch } from '../../core/glob.ts';
-import { shortened } from '../../core/names.ts';
+import { shorten } from '../../core/names.ts';
 import type { Chain, StepCondition } from './chain.ts';
 import { type ConditionTemplate, parseConditionTemplate } from './chain-rules.ts';
 import { isUnary } from './condition.ts';
@@ -58,13 +58,13 @@ function indexRuleNodes(chain: Chain): (template: ConditionTemplate | undefined)
 }
 
 function formatCondition({ refKey, op, value }: StepCondition): string {
-  return isUnary(op) ? `${refKey} ${op}` : `${refKey} ${op} ${textOf(value) ?? ''}`;
+  return isUnary(op) ? `${refKey} ${op}` : `${refKey} ${op} ${stringifyValue(value) ?? ''}`;
 }
 
 /** Quoted lines; signs that Mermaid could take for its own are written as their numbers. */
 function formatLabel(...lines: readonly string[]): string {
   const safe = lines.map((line) => {
-    return shortened(line, labelLengthMax).replace(
+    return shorten(line, labelLengthMax).replace(
       /[^\p{L}\p{N} _.,:/$*()+=?!@…-]/gu,
       (sign) => `#${sign.codePointAt(0)};`,
     );

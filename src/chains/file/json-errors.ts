@@ -1,7 +1,7 @@
 /** What is wrong with JSON as such, and where: the engine of the language says the one, and seldom the other. */
 
 import { reasonLengthMax } from '../../core/limits.ts';
-import { shortened } from '../../core/names.ts';
+import { shorten } from '../../core/names.ts';
 import { makeProblem, type Problem } from './problem.ts';
 
 /** The problem of a text that is no JSON; undefined where it is JSON. */
@@ -11,7 +11,7 @@ export function findJsonProblem(text: string): Problem | undefined {
   const before = text.slice(0, locateJsonError(text, message)).split('\n');
   const position = { line: before.length, column: (before.at(-1)?.length ?? 0) + 1 };
   const sentence = message.replace(/ in JSON at position.*$/s, '');
-  return makeProblem(position, [], `no valid JSON: ${shortened(sentence, reasonLengthMax)}`);
+  return makeProblem(position, [], `no valid JSON: ${shorten(sentence, reasonLengthMax)}`);
 }
 
 function readJsonError(text: string): string | undefined {

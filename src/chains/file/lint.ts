@@ -1,6 +1,6 @@
 /** What a chain says that is seldom meant: rules that always fire or never can, and values that are programs. */
 
-import { look } from '../../core/controls/rules/lookup.ts';
+import { readKey } from '../../core/controls/rules/lookup.ts';
 import { isMatch } from '../../core/glob.ts';
 import type { RuleSettings } from '../../core/settings.ts';
 import type { Path } from '../../policy/check/report.ts';
@@ -72,7 +72,7 @@ function lintThreshold(
   { onMissing, lookup }: Pick<RuleSettings, 'onMissing' | 'lookup'>,
 ): string | undefined {
   const producer = findProducer(chain, key);
-  const hasKey = (args: unknown) => look(args, key).kind === 'value';
+  const hasKey = (args: unknown) => readKey(args, key).kind === 'value';
   if (lookup.includes('params') && chain.params.some(({ name }) => name === key)) return undefined;
   const byOutput = lookup.includes('outputs') && producer >= 0;
   if (onMissing === 'pending') {

@@ -1,10 +1,10 @@
 /** What a run is given: texts from a command line or values from code, read by the types that the chain declares. */
 
-import { numberOf } from '../../core/controls/rules/lookup.ts';
+import { parseNumber } from '../../core/controls/rules/lookup.ts';
 import { SwitchgearError } from '../../core/error.ts';
 import { chainTextMax } from '../../core/limits.ts';
-import { nearest } from '../../core/names.ts';
-import { quote } from '../../core/plain-copy.ts';
+import { findNearestName } from '../../core/names.ts';
+import { describeValue } from '../../core/plain-copy.ts';
 import type { Chain, ParamType, ParamValues } from './chain.ts';
 import { findUndeclaredNames } from './template-names.ts';
 
@@ -16,7 +16,7 @@ export function readParams(chain: Chain, input: Readonly<Record<string, unknown>
   const readInput = (name: string, type: ParamType | undefined) => {
     const value = remaining.get(name);
     const parsed = type === undefined ? asPlainValue(value) : parseParam(type, value);
-    if (parsed === undefined) problems.push(`${name} must be ${describeType(type)}, got ${quote(value)}`);
+    if (parsed === undefined) problems.push(`${name} must be ${describeType(type)}, got ${describeValue(value)}`);
     else values.push([name, parsed]);
     remaining.delete(name);
   };
@@ -32,9 +32,9 @@ export function readParams(chain: Chain, input: Readonly<Record<string, unknown>
   }
   const names = [...chain.params, ...undeclared].map(({ name }) => name);
   for (const name of remaining.keys()) {
-    const near = nearest(name, names);
+    const near = findNearestName(name, names);
     const hint = near === undefined ? `it has ${names.join(', ') || 'none'}` : `did you mean ${near}?`;
-    problems.push(`${quote(name)} is no parameter of ${chain.id}; ${hint}`);
+    problems.push(`${describeValue(name)} is no parameter of ${chain.id}; ${hint}`);
   }
   if (problems.length > 0) throw new SwitchgearError('invalid_params', problems.join('\n'));
   return Object.fromEntries(values);
@@ -48,7 +48,7 @@ export function parseParam(type: ParamType, value: unknown): string | number | b
       return text === undefined ? undefined : String(text);
     }
     case 'number':
-      return typeof value === 'bigint' ? undefined : numberOf(value);
+      return typeof value === 'bigint' ? undefined : parseNumber(value);
     case 'boolean':
       return value === true || value === 'true' ? true : value === false || value === 'false' ? false : undefined;
   }

@@ -2,7 +2,7 @@
 
 import { SwitchgearError } from '../../core/error.ts';
 import { chainProblemsMax } from '../../core/limits.ts';
-import { pathText } from '../../core/names.ts';
+import { formatPath } from '../../core/names.ts';
 import type { Path } from '../../policy/check/report.ts';
 
 /** A place in a file, both counted from 1. */
@@ -19,7 +19,7 @@ export interface Problem extends SourcePosition {
 
 /** A problem; its message begins with the path. */
 export function makeProblem({ line, column }: SourcePosition, path: Path, detail: string): Problem {
-  const text = pathText(path);
+  const text = formatPath(path);
   return { line, column, path: text, message: text === '' ? detail : `${text} ${detail}` };
 }
 

@@ -2,7 +2,7 @@
 
 import { SwitchgearError } from '../../core/error.ts';
 import { chainNameMax, chainStepsMax, secsMax } from '../../core/limits.ts';
-import { quote } from '../../core/plain-copy.ts';
+import { describeValue } from '../../core/plain-copy.ts';
 import type { BreakerSettings } from '../../core/settings.ts';
 import { checkBreaker } from '../../policy/check/check-policy.ts';
 import type { ChainStep, StepCondition } from './chain.ts';
@@ -45,15 +45,16 @@ export function readSteps(problems: Problem[], chain: TableReader, params: Reado
     if (table === undefined) return { id: '', ability: '', args: {}, idempotent: false };
     const step = readStep(problems, table);
     const sameId = ids.get(step.id);
-    if (sameId !== undefined) table.addProblem('id', `${quote(step.id)} is the id of steps[${sameId}] too`);
+    if (sameId !== undefined) table.addProblem('id', `${describeValue(step.id)} is the id of steps[${sameId}] too`);
     else if (step.id !== '') ids.set(step.id, index);
     const { outputKey } = step;
     if (outputKey === undefined) return step;
     const sameKey = keys.get(outputKey);
     if (sameKey !== undefined)
-      table.addProblem('output_key', `${quote(outputKey)} is the output of steps[${sameKey}] too`);
+      table.addProblem('output_key', `${describeValue(outputKey)} is the output of steps[${sameKey}] too`);
     else keys.set(outputKey, index);
-    if (params.has(outputKey)) table.addProblem('output_key', `${quote(outputKey)} is the name of a parameter too`);
+    if (params.has(outputKey))
+      table.addProblem('output_key', `${describeValue(outputKey)} is the name of a parameter too`);
     return step;
   });
 }
@@ -61,7 +62,7 @@ export function readSteps(problems: Problem[], chain: TableReader, params: Reado
 function readStep(problems: Problem[], table: TableReader): ChainStep {
   const ability = table.text('ability', chainNameMax);
   if (ability !== undefined && !abilityRegExp.test(ability))
-    table.addProblem('ability', `must be one name, as in server.tool, got ${quote(ability)}`);
+    table.addProblem('ability', `must be one name, as in server.tool, got ${describeValue(ability)}`);
   const outputKey = table.name('output_key', true);
   const condition = readCondition(problems, table);
   const timeoutSecs = readTimeout(table);
@@ -110,7 +111,7 @@ function readCondition(problems: Problem[], step: TableReader): StepCondition | 
   if (table === undefined) return undefined;
   const refKey = table.text('ref_key', chainNameMax) ?? '';
   if (/[{}\s]/.test(refKey))
-    table.addProblem('ref_key', `must be an output key or a parameter, as in price, got ${quote(refKey)}`);
+    table.addProblem('ref_key', `must be an output key or a parameter, as in price, got ${describeValue(refKey)}`);
   const op = table.choice('op', operators);
   const value = table.find('value');
   if (value !== undefined) checkTemplates(problems, value);

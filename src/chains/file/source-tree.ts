@@ -19,7 +19,7 @@ import {
   quoteLengthMax,
   reasonLengthMax,
 } from '../../core/limits.ts';
-import { shortened } from '../../core/names.ts';
+import { shorten } from '../../core/names.ts';
 import { reservedNames } from '../../core/plain-copy.ts';
 import type { Path } from '../../policy/check/report.ts';
 import { findJsonProblem } from './json-errors.ts';
@@ -81,7 +81,7 @@ function parseYaml(text: string, problems: Problem[]): SourceNode | undefined {
     if (reportedLines.has(position.line)) continue; // One slip makes the parser stumble several times.
     reportedLines.add(position.line);
     const sentence = message.endsWith('quote') ? 'a text in quotes has no end' : parserMessages[code];
-    problems.push(makeProblem(position, [], sentence ?? `no valid YAML: ${shortened(message, reasonLengthMax)}`));
+    problems.push(makeProblem(position, [], sentence ?? `no valid YAML: ${shorten(message, reasonLengthMax)}`));
   }
   if (document.directives?.yaml.explicit === true)
     problems.push(makeProblem(start, [], 'the file has a %YAML directive: leave it out'));
@@ -161,7 +161,7 @@ function checkKey(node: unknown, name: unknown, entries: ReadonlyMap<string, Tab
     return 'has a key with an anchor or alias: write it out';
   if (typeof name !== 'string') return 'has a key that is no text: put it, or {{…}}, in quotes';
   if (name.length > chainTextMax) return `has a key of ${name.length} characters`;
-  const quotedName = JSON.stringify(shortened(name, quoteLengthMax));
+  const quotedName = JSON.stringify(shorten(name, quoteLengthMax));
   if (reservedNames.includes(name)) return `has the key ${quotedName}, which no chain may use`;
   const before = entries.get(name);
   return before && `has the key ${quotedName} twice, first in line ${before.line}`;

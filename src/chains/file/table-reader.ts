@@ -1,8 +1,8 @@
 /** Reading one table of a chain file: known keys only, each of its kind; what is wrong is collected, not thrown. */
 
 import { chainNameMax, chainTextMax } from '../../core/limits.ts';
-import { nearest } from '../../core/names.ts';
-import { quote, reservedNames } from '../../core/plain-copy.ts';
+import { findNearestName } from '../../core/names.ts';
+import { describeValue, reservedNames } from '../../core/plain-copy.ts';
 import type { Path } from '../../policy/check/report.ts';
 import { words } from '../../policy/check/value.ts';
 import { makeProblem, type Problem, type SourcePosition } from './problem.ts';
@@ -54,7 +54,7 @@ export function readTable(
   }
   for (const [key, { line, column }] of node.entries) {
     if (knownKeys.includes(key)) continue;
-    const near = nearest(key, knownKeys);
+    const near = findNearestName(key, knownKeys);
     const hint = near === undefined ? `; it may have ${words(knownKeys)}` : `; did you mean ${near}?`;
     problems.push(makeProblem({ line, column }, [...path, key], `is not known here${hint}`));
   }
@@ -99,7 +99,7 @@ function tableReader(problems: Problem[], source: LocatedNode, entries: Readonly
       if (value === undefined || fits) return value;
       return addProblem(
         name,
-        `must be letters, digits and ${isKey ? '_ -' : '_ - .'}, beginning with no sign, got ${quote(value)}`,
+        `must be letters, digits and ${isKey ? '_ -' : '_ - .'}, beginning with no sign, got ${describeValue(value)}`,
       );
     },
     boolean(name) {
@@ -126,7 +126,7 @@ function tableReader(problems: Problem[], source: LocatedNode, entries: Readonly
       const value = text(name);
       if (value === undefined) return undefined;
       if (Object.hasOwn(choices, value)) return choices[value];
-      return addProblem(name, `must be ${words(Object.keys(choices))}, got ${quote(value)}`);
+      return addProblem(name, `must be ${words(Object.keys(choices))}, got ${describeValue(value)}`);
     },
   };
 }
@@ -161,5 +161,5 @@ export function toPlainData(node: SourceNode): unknown {
 export function describeNode(node: SourceNode): string {
   if (node.kind === 'table') return 'a table';
   if (node.kind === 'list') return node.items.length > 0 ? `a list of ${node.items.length}` : 'an empty list';
-  return node.kind === 'value' && node.value !== null ? quote(node.value) : 'nothing';
+  return node.kind === 'value' && node.value !== null ? describeValue(node.value) : 'nothing';
 }

@@ -1,7 +1,7 @@
 /** Which names a chain uses, where, and whether each of them can mean something there. */
 
 import { chainProblemsMax } from '../../core/limits.ts';
-import { nearest } from '../../core/names.ts';
+import { findNearestName } from '../../core/names.ts';
 import type { Path } from '../../policy/check/report.ts';
 import type { Chain } from './chain.ts';
 import { isUnary } from './condition.ts';
@@ -53,7 +53,7 @@ export function checkNames(
         : name !== root && `refers to ${name}, but no step outputs ${root}`;
     if (problem) problems.push(makeProblem(positionOf(path), path, problem));
     else if (!params.has(root) && producer === undefined && !warnings.has(name) && warnings.size < chainProblemsMax) {
-      const near = nearest(
+      const near = findNearestName(
         name,
         [...params, ...outputs.keys()].filter((declared) => declared !== undefined),
       );

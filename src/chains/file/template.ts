@@ -3,10 +3,10 @@
  * Nothing is evaluated, only own properties are seen, and what is filled in is never looked at again.
  */
 
-import { look, type Seen, textOf } from '../../core/controls/rules/lookup.ts';
+import { type LookupResult, readKey, stringifyValue } from '../../core/controls/rules/lookup.ts';
 import { SwitchgearError } from '../../core/error.ts';
 import { chainFilledMax } from '../../core/limits.ts';
-import { quote } from '../../core/plain-copy.ts';
+import { describeValue } from '../../core/plain-copy.ts';
 import type { ParamValues } from './chain.ts';
 
 /** What a name may mean at a step. */
@@ -34,10 +34,10 @@ export function parseTemplate(text: string): ParsedTemplate {
     const open = text.indexOf('{{', from);
     if (open < 0) break;
     const close = text.indexOf('}}', open + 2);
-    if (close < 0) return { error: `has {{ without }}: ${quote(text.slice(open))}` };
+    if (close < 0) return { error: `has {{ without }}: ${describeValue(text.slice(open))}` };
     const name = text.slice(open + 2, close).trim();
     if (name === '') return { error: 'has an empty {{}}: put a name into it' };
-    if (!nameRegExp.test(name)) return { error: `has {{${quote(name).slice(1, -1)}}}, which is no name` };
+    if (!nameRegExp.test(name)) return { error: `has {{${describeValue(name).slice(1, -1)}}}, which is no name` };
     if (open > from) pieces.push(text.slice(from, open));
     pieces.push({ name });
     from = close + 2;
@@ -57,9 +57,9 @@ export function collectNames(value: unknown): readonly string[] {
 }
 
 /** What a name, or the reference of a condition, means: outputs before parameters. */
-export function resolveName(name: string, { outputs, params }: TemplateScope): Seen {
-  const result = look(outputs, name);
-  return result.kind === 'missing' ? look(params, name) : result;
+export function resolveName(name: string, { outputs, params }: TemplateScope): LookupResult {
+  const result = readKey(outputs, name);
+  return result.kind === 'missing' ? readKey(params, name) : result;
 }
 
 /**
@@ -82,7 +82,7 @@ export function fillTemplates<T>(value: T, scope: TemplateScope): T {
   };
   const resolveText = (name: string): string => {
     const found = resolveValue(name);
-    const text = textOf(found);
+    const text = stringifyValue(found);
     if (text === undefined) throw templateError(`{{${name}}} cannot be written as text`);
     return text;
   };

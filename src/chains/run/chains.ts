@@ -5,7 +5,7 @@ import { parseNyaya } from '../../core/controls/rules/nyaya.ts';
 import { printRule } from '../../core/controls/rules/rule.ts';
 import { SwitchgearError } from '../../core/error.ts';
 import { abilityOutputBytesMax } from '../../core/limits.ts';
-import { quoted } from '../../core/quote.ts';
+import { quoteValue } from '../../core/quote.ts';
 import type { SwitchgearOptions } from '../../guard/api.ts';
 import { createSwitchgear } from '../../guard/create-switchgear.ts';
 import { systemClock } from '../../platform/system-clock.ts';
@@ -103,7 +103,7 @@ export function createChains(options: ChainsOptions): Chains {
     };
     const created = await createRun(store, first);
     if (created.status === 'rejected' && !created.full) {
-      throw new SwitchgearError('run_exists', `there is a run ${quoted(id)} already: resume it, or use another id`);
+      throw new SwitchgearError('run_exists', `there is a run ${quoteValue(id)} already: resume it, or use another id`);
     }
     const owned = unwrapRun(created, id);
     runner.emit({ type: 'run-started', run: owned });
@@ -114,7 +114,7 @@ export function createChains(options: ChainsOptions): Chains {
     const current = await loadRun(store, id);
     if (current.status === 'in-doubt') return current;
     if (isOver(current))
-      throw new SwitchgearError('run_over', `the run ${quoted(id)} is over: it is ${current.status}`);
+      throw new SwitchgearError('run_over', `the run ${quoteValue(id)} is over: it is ${current.status}`);
     const { owner: previousOwner } = current;
     if (previousOwner !== undefined && !isOwnerGone(previousOwner, store.clock.nowMs()))
       throw busyError(id, previousOwner.untilMs - store.clock.nowMs());
@@ -135,7 +135,7 @@ export function createChains(options: ChainsOptions): Chains {
     if (current.status !== 'in-doubt' || step < 0) {
       throw new SwitchgearError(
         'not_in_doubt',
-        `no step of the run ${quoted(id)} is in doubt: it is ${current.status}`,
+        `no step of the run ${quoteValue(id)} is in doubt: it is ${current.status}`,
       );
     }
     const text = JSON.stringify(output ?? null);
@@ -166,7 +166,7 @@ export function createChains(options: ChainsOptions): Chains {
     async cancel(id, by) {
       const current = await loadRun(store, id);
       if (isOver(current))
-        throw new SwitchgearError('run_over', `the run ${quoted(id)} is over: it is ${current.status}`);
+        throw new SwitchgearError('run_over', `the run ${quoteValue(id)} is over: it is ${current.status}`);
       const end = { code: 'cancelled', message: `cancelled by ${by}` } as const;
       const entries = [{ type: 'run-cancelled', run: id, chain: current.chain.id, by } as const];
       const transition = { type: 'cancelled', wallMs: clock.wallMs(), end } as const;
@@ -213,18 +213,18 @@ function checkRunId(id: string): string {
   if (typeof id === 'string' && /^[\w.-]{1,64}$/.test(id)) return id;
   throw new SwitchgearError(
     'invalid_argument',
-    `the id of a run must be 1 to 64 letters, digits, . _ or -, got ${quoted(id)}`,
+    `the id of a run must be 1 to 64 letters, digits, . _ or -, got ${quoteValue(id)}`,
   );
 }
 
 function busyError(id: string, leftMs: number): SwitchgearError {
   const wait = leftMs > 0 ? `; if its process is gone, try again in ${Math.ceil(leftMs / 1000)} s` : '';
-  return new SwitchgearError('run_busy', `the run ${quoted(id)} is being run by another process${wait}`);
+  return new SwitchgearError('run_busy', `the run ${quoteValue(id)} is being run by another process${wait}`);
 }
 
 function unwrapRun(result: RunWriteResult, id: string): RunState {
   if (result.status === 'committed') return result.run;
   const why =
     result.status === 'unavailable' ? result.reason : result.full ? 'it does not fit' : 'it has changed meanwhile';
-  throw new SwitchgearError('store_away', `the store did not take the run ${quoted(id)}: ${why}`);
+  throw new SwitchgearError('store_away', `the store did not take the run ${quoteValue(id)}: ${why}`);
 }

@@ -1,7 +1,7 @@
 /** Who does what in a run: found before anything runs, so that nothing runs where one of them is missing. */
 
 import { SwitchgearError } from '../../core/error.ts';
-import { quoted } from '../../core/quote.ts';
+import { quoteValue } from '../../core/quote.ts';
 import type { Ability, AbilitySource } from '../abilities/ability.ts';
 import type { Chain } from '../file/chain.ts';
 
@@ -32,5 +32,8 @@ async function unknownAbilityError(
 ): Promise<SwitchgearError> {
   const names = (await Promise.all(sources.map((source) => source.names()))).flat();
   const available = names.length === 0 ? 'there are none' : `there are ${names.slice(0, 20).join(', ')}`;
-  return new SwitchgearError('unknown_ability', `step ${step}: nobody has the ability ${quoted(name)}: ${available}`);
+  return new SwitchgearError(
+    'unknown_ability',
+    `step ${step}: nobody has the ability ${quoteValue(name)}: ${available}`,
+  );
 }

@@ -4,9 +4,9 @@
  */
 
 import { printCondition } from '../../core/controls/rules/condition.ts';
-import { seenInOutput } from '../../core/controls/rules/evaluate.ts';
-import { numberOf } from '../../core/controls/rules/lookup.ts';
-import { type Rule, ruleOf } from '../../core/controls/rules/rule.ts';
+import { describeOutputHit } from '../../core/controls/rules/evaluate.ts';
+import { parseNumber } from '../../core/controls/rules/lookup.ts';
+import { parseRuleText, type Rule } from '../../core/controls/rules/rule.ts';
 import type { RuleText } from '../../core/settings.ts';
 import type { Chain, ParamValues } from '../file/chain.ts';
 import { chainRules } from '../file/chain-rules.ts';
@@ -40,7 +40,7 @@ export function createParamRestorer(chain: Pick<Chain, 'id' | 'rules'>, params: 
 
 function collectReplacements(chain: Pick<Chain, 'id' | 'rules'>, params: ParamValues): Replacements {
   const texts = Object.entries(params).filter(
-    ([, value]) => typeof value === 'string' && numberOf(value) === undefined,
+    ([, value]) => typeof value === 'string' && parseNumber(value) === undefined,
   );
   const named = { ...params, ...Object.fromEntries(texts.map(([name]) => [name, `{{${name}}}`])) };
   const rulePairs = chain.rules.flatMap((text) => {
@@ -55,7 +55,7 @@ function collectReplacements(chain: Pick<Chain, 'id' | 'rules'>, params: ParamVa
     rulePairs
       .map(([filled, written]): Replacement => [select(filled), select(written)])
       .filter(([from, to]) => from !== to && from !== '');
-  const describeSeen = ({ condition }: Rule) => (condition.kind === 'output' ? seenInOutput(condition) : '');
+  const describeSeen = ({ condition }: Rule) => (condition.kind === 'output' ? describeOutputHit(condition) : '');
   const phrases = [...pairs(({ reason = '' }) => reason), ...pairs(describeSeen)];
   return {
     ids: pairs(({ id }) => id),
@@ -65,7 +65,7 @@ function collectReplacements(chain: Pick<Chain, 'id' | 'rules'>, params: ParamVa
 
 function tryReadRule(id: string, rule: RuleText, params: ParamValues): Rule | undefined {
   try {
-    return ruleOf(chainRules({ id, rules: [rule] }, params)[0]!).rule;
+    return parseRuleText(chainRules({ id, rules: [rule] }, params)[0]!).rule;
   } catch {
     return undefined;
   }

@@ -1,7 +1,7 @@
 /** Runs a run from where it is to its end, or to where it has to stop. Every effect of chains is begun here. */
 
-import { carryOn } from '../../core/controls/budget/budget.ts';
-import { parseRule, type Rule, ruleOf } from '../../core/controls/rules/rule.ts';
+import { continueBudget } from '../../core/controls/budget/budget.ts';
+import { parseRule, parseRuleText, type Rule } from '../../core/controls/rules/rule.ts';
 import { stepStoreWaitMs } from '../../core/limits.ts';
 import type { SwitchgearOptions } from '../../guard/api.ts';
 import { createSwitchgear } from '../../guard/create-switchgear.ts';
@@ -47,7 +47,7 @@ export interface ContinueOptions {
 /** The rules that a chain brings along, filled with what the run was given. */
 export function buildChainRules(chain: Chain, params: ParamValues, modelRules: readonly string[]): readonly Rule[] {
   const target = `chain:${chain.id}`;
-  const own = chainRules(chain, params).map((text) => ruleOf(text));
+  const own = chainRules(chain, params).map((text) => parseRuleText(text));
   const written = modelRules.map((line) => parseRule(line, { target, origin: 'model' }));
   return [...own, ...written].flatMap(({ rule }) => rule ?? []);
 }
@@ -131,7 +131,7 @@ function trackHaltCards({ gear, active }: RunContext): ReadonlySet<string> {
 function restoreCallCount({ gate, active }: RunContext): void {
   const { budget } = gate.runtime.tasks.get(active.run.id)!.cells;
   const calls = active.run.steps.reduce((sum, { attempts }) => sum + attempts, 0);
-  carryOn(budget.state, { ...budget.state, calls });
+  continueBudget(budget.state, { ...budget.state, calls });
 }
 
 /** A rule of the chain is never left out: without it nothing runs. */

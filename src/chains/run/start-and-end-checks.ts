@@ -1,6 +1,6 @@
 /** The two ends of a run: it is let start, which is what frequency counts, and what came out is looked at. */
 
-import { chainRun, type RulesState } from '../../core/controls/rules/control.ts';
+import { chainRunName, type RulesState } from '../../core/controls/rules/control.ts';
 import { explainRules } from '../../core/controls/rules/evaluate.ts';
 import { countIn } from '../../core/controls/rules/history.ts';
 import { stepStoreWaitMs } from '../../core/limits.ts';
@@ -17,7 +17,7 @@ export async function admitRun(context: RunContext): Promise<StopReason | undefi
   if (run.admitted) return undefined;
   active.subject = { step: '', attempt: 0, args: {} };
   recordRuleChecks(context, '', { hits: [], rows: explainFrequencyRules(context) });
-  const refusal = refusalOf(await gate.guard(chainRun(run.chain.id), async () => {}, { match: () => [] })());
+  const refusal = refusalOf(await gate.guard(chainRunName(run.chain.id), async () => {}, { match: () => [] })());
   if (refusal !== undefined) return active.parked ? 'parked' : stopForRefusal(active, refusal, context.lastCheck);
   const result = await writeTransitionWithin(
     active,

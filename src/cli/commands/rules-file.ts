@@ -7,10 +7,10 @@ import { chainRules } from '../../chains/file/chain-rules.ts';
 import { readParams } from '../../chains/file/params.ts';
 import { formatProblem } from '../../chains/file/problem.ts';
 import { readChain } from '../../chains/file/read-chain.ts';
-import { operatorRules } from '../../core/controls/rules/engine.ts';
+import { parseOperatorRules } from '../../core/controls/rules/engine.ts';
 import { parseNyaya } from '../../core/controls/rules/nyaya.ts';
 import { parseRule, type Rule } from '../../core/controls/rules/rule.ts';
-import { ruleSet } from '../../core/controls/rules/rule-set.ts';
+import { createRuleSet } from '../../core/controls/rules/rule-set.ts';
 import { SwitchgearError } from '../../core/error.ts';
 import { policyBytesMax, rulesMax } from '../../core/limits.ts';
 import type { RuleSettings } from '../../core/settings.ts';
@@ -50,7 +50,7 @@ function ofChain(text: string, name: string): RuleFile {
   return {
     kind: 'chain',
     count: chain?.rules.length ?? 0,
-    rules: (params) => (chain === undefined ? [] : operatorRules(chainRules(chain, readParams(chain, params)))),
+    rules: (params) => (chain === undefined ? [] : parseOperatorRules(chainRules(chain, readParams(chain, params)))),
     settings: { ...defaults, ...chain?.ruleSettings },
     ...(chain && { chain }),
     problems: problems.map((problem) => formatProblem(problem, name)),
@@ -61,7 +61,7 @@ function ofChain(text: string, name: string): RuleFile {
 function ofPolicy(text: string, name: string): RuleFile {
   try {
     const { settings } = parsePolicy(text, name);
-    return fixed('policy', operatorRules(settings.rules), [], [], settings.ruleSettings);
+    return fixed('policy', parseOperatorRules(settings.rules), [], [], settings.ruleSettings);
   } catch (error) {
     if (!(error instanceof SwitchgearError)) throw error;
     return fixed('policy', [], error.message.split('\n'), []);
@@ -97,7 +97,7 @@ function fixed(
   warnings: readonly string[],
   settings: RuleSettings = defaults,
 ): RuleFile {
-  return { kind, count: rules.length, rules: () => ruleSet(rules).rules, settings, problems, warnings };
+  return { kind, count: rules.length, rules: () => createRuleSet(rules).rules, settings, problems, warnings };
 }
 
 function twice(rules: readonly Rule[], name: string): readonly string[] {

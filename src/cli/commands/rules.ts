@@ -1,6 +1,6 @@
 /** `switchgear rules`: are these rules right, and what would each of them say to a call or a step. */
 
-import { explainCall, explainRules, type Row } from '../../core/controls/rules/evaluate.ts';
+import { explainCall, explainRules, type RuleExplanation } from '../../core/controls/rules/evaluate.ts';
 import { printRule, type Rule } from '../../core/controls/rules/rule.ts';
 import { type Command, exitCodes, readArgs, type Terminal, usageError } from '../command.ts';
 import { createPaint, formatCount, formatTable, sanitizeText } from '../terminal-table.ts';
@@ -61,7 +61,7 @@ function rowsOf(
   { kind, chain, settings }: RuleFile,
   tool: string,
   values: ReadonlyMap<string, string>,
-): readonly Row[] {
+): readonly RuleExplanation[] {
   const args = objectOf(values, '--args') ?? {};
   const outputs = objectOf(values, '--outputs');
   const agent = values.get('--agent');
@@ -72,13 +72,13 @@ function rowsOf(
   return explainRules(rules, { chain: inChain, ability: tool, outputs: outputs ?? {}, args, params, agent }, settings);
 }
 
-function verdictOf(rows: readonly Row[]): { readonly verdict: string; readonly fired: number } {
+function verdictOf(rows: readonly RuleExplanation[]): { readonly verdict: string; readonly fired: number } {
   const fired = rows.filter((row) => row.fired).map((row) => row.rule.action);
   const verdict = (['abort', 'confirm', 'throttle'] as const).find((action) => fired.includes(action)) ?? 'pass';
   return { verdict, fired: fired.length };
 }
 
-function rowData({ rule, fired, value, limit }: Row) {
+function rowData({ rule, fired, value, limit }: RuleExplanation) {
   return {
     rule: rule.id,
     action: rule.action,
@@ -89,7 +89,7 @@ function rowData({ rule, fired, value, limit }: Row) {
   };
 }
 
-function sheetOf(rows: readonly Row[], uncounted: readonly Rule[], terminal: Terminal): readonly string[] {
+function sheetOf(rows: readonly RuleExplanation[], uncounted: readonly Rule[], terminal: Terminal): readonly string[] {
   const head = ['', 'rule', 'value', 'limit', 'target'].map((text) => ({ text, style: 'dim' }) as const);
   const body = rows.map(({ rule, fired, value, limit }) => [
     { text: fired ? 'FIRED' : 'passed', style: fired ? ('red' as const) : ('green' as const) },

@@ -1,7 +1,7 @@
 /** What a halted agent did last and how often: quoted at the terminal of whoever runs it, and kept nowhere else. */
 
 import type { AgentEvent } from '../../agents/index.ts';
-import { recent } from '../../core/bounded.ts';
+import { createRecentMap } from '../../core/bounded.ts';
 import { callsKeptMax, countedIdsMax, progressLengthMax } from '../../core/limits.ts';
 import { describeInput } from './render-events.ts';
 import { formatSingleLine } from './screen.ts';
@@ -14,7 +14,7 @@ export interface CallEvidence {
 
 export function createCallEvidence(): CallEvidence {
   const callCounts = new Map<string, number>();
-  const seenIds = recent<true>(countedIdsMax);
+  const seenIds = createRecentMap<true>(countedIdsMax);
   let lastCall: string | undefined;
   return {
     feed(event) {

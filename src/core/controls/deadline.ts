@@ -2,7 +2,7 @@
 
 import type { Control, Gauge } from '../control.ts';
 import type { TaskSettings } from '../settings.ts';
-import { allow, type Code, over, type Verdict } from '../verdict.ts';
+import { allow, type Code, haltOverLimit, type Verdict } from '../verdict.ts';
 
 export interface DeadlineState {
   startedAtMs: number;
@@ -21,7 +21,7 @@ export function deadline(settings: TaskSettings): Control<DeadlineState> {
   const { maxDurationSecs, maxIdleSecs } = settings;
 
   const overrun = (code: Code, ms: number, limit: number): Verdict =>
-    ms > limit * 1000 ? over('deadline', code, Math.floor(ms / 1000), limit) : allow;
+    ms > limit * 1000 ? haltOverLimit('deadline', code, Math.floor(ms / 1000), limit) : allow;
   const tooLong = (state: DeadlineState, atMs: number) =>
     overrun('duration_limit', durationOf(state, atMs), maxDurationSecs);
 

@@ -1,7 +1,7 @@
 /** Ends a task that keeps asking for what it is refused. Only a call that ran and succeeded clears the count. */
 
 import type { Control, Gauge } from '../control.ts';
-import { allow, over } from '../verdict.ts';
+import { allow, haltOverLimit } from '../verdict.ts';
 
 export interface DenialsState {
   /** Calls refused in a row, or model turns in which every call was refused. */
@@ -43,7 +43,7 @@ export function denials(settings: { readonly maxDenials: number }): Control<Deni
       return state;
     },
     check: ({ inARow }) =>
-      inARow < settings.maxDenials ? allow : over('denials', 'denial_limit', inARow, settings.maxDenials),
+      inARow < settings.maxDenials ? allow : haltOverLimit('denials', 'denial_limit', inARow, settings.maxDenials),
     gauges: (state): readonly Gauge[] => [{ name: 'denials', actual: state.inARow, limit: settings.maxDenials }],
   };
 }

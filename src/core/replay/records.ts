@@ -1,37 +1,37 @@
 /** Repeats a journal of level `refusals`: what passed is not in it, so trips and halts are judged by their counters. */
 
-import { overBudget } from '../controls/budget/joint-budget.ts';
+import { stopOverBudget } from '../controls/budget/joint-budget.ts';
 import { workerLimit } from '../controls/delegation/delegation.ts';
 import type { Entry } from '../event.ts';
 import type { BreakerSettings, Settings, TaskSettings } from '../settings.ts';
 import type { Stop } from '../verdict.ts';
 import type { Difference } from './replay.ts';
-import { agentOf, breakerSettingsOf, type ReplayOptions } from './state.ts';
+import { agentInKey, breakerSettingsResolver, type ReplayOptions } from './state.ts';
 
 /** What is known of a breaker: whether it refuses, and until when; -1 = not by time. */
-interface Known {
+interface KnownBreaker {
   refuses: 'no' | 'until' | 'probes';
   untilMs: number;
   held: boolean;
   counted: number;
 }
 
-export function repeatRecords(
+export function replayRecords(
   entries: readonly Entry[],
   settings: Settings,
   options: ReplayOptions,
 ): { readonly decisions: number; readonly differences: readonly Difference[] } {
-  const settingsFor = breakerSettingsOf(settings, options);
+  const settingsFor = breakerSettingsResolver(settings, options);
   const tuned = new Map<string, Partial<BreakerSettings>>();
   const limitsOf = new Map<string, TaskSettings>();
-  const breakers = new Map<string, Known>();
+  const breakers = new Map<string, KnownBreaker>();
   const differences: Difference[] = [];
   let decisions = 0;
 
-  function known(key: string): Known {
-    const found = breakers.get(key) ?? { refuses: 'no', untilMs: 0, held: false, counted: 0 };
-    breakers.set(key, found);
-    return found;
+  function findBreaker(key: string): KnownBreaker {
+    const breaker = breakers.get(key) ?? { refuses: 'no', untilMs: 0, held: false, counted: 0 };
+    breakers.set(key, breaker);
+    return breaker;
   }
 
   function compare(seq: number, expected: string, repeated: boolean): void {
@@ -39,14 +39,14 @@ export function repeatRecords(
     if (!repeated) differences.push({ seq, expected, got: 'none' });
   }
 
-  function take(entry: Entry): void {
+  function applyEntry(entry: Entry): void {
     switch (entry.type) {
       case 'task-started':
         limitsOf.set(entry.task ?? '', entry.limits);
         return;
       case 'task-halted': {
         const limits = limitsOf.get(entry.task ?? '') ?? settings.task;
-        const repeated = halts(entry.stop, limits, settings);
+        const repeated = isHaltRepeated(entry.stop, limits, settings);
         if (entry.cause === undefined && repeated !== undefined) compare(entry.seq, entry.stop.code, repeated);
         return;
       }
@@ -54,31 +54,31 @@ export function repeatRecords(
         tuned.set(entry.name, { ...tuned.get(entry.name), ...(entry.overrides as Partial<BreakerSettings>) });
         return;
       case 'failure-counted':
-        if (entry.breaker !== undefined) known(entry.breaker).counted = entry.actual;
+        if (entry.breaker !== undefined) findBreaker(entry.breaker).counted = entry.actual;
         return;
       case 'breaker-opened': {
-        const { failureThreshold } = settingsFor(entry.name, agentOf(entry.key), tuned.get(entry.name));
-        const breaker = known(entry.key);
+        const { failureThreshold } = settingsFor(entry.name, agentInKey(entry.key), tuned.get(entry.name));
+        const breaker = findBreaker(entry.key);
         if (entry.cause === 'failures') compare(entry.seq, 'trip', breaker.counted >= failureThreshold);
         breaker.refuses = 'until';
         breaker.untilMs = entry.untilMs;
         return;
       }
       case 'breaker-half-opened':
-        known(entry.key).refuses = 'probes';
+        findBreaker(entry.key).refuses = 'probes';
         return;
       case 'breaker-closed':
       case 'breaker-reset':
-        known(entry.key).refuses = 'no';
+        findBreaker(entry.key).refuses = 'no';
         return;
       case 'breaker-held':
       case 'breaker-released':
-        known(entry.key).held = entry.type === 'breaker-held';
+        findBreaker(entry.key).held = entry.type === 'breaker-held';
         return;
       case 'action-refused': {
         const { verdict } = entry.decision;
         if (verdict.kind === 'allow' || verdict.code !== 'circuit_open' || entry.breaker === undefined) return;
-        const { refuses, untilMs, held } = known(entry.breaker);
+        const { refuses, untilMs, held } = findBreaker(entry.breaker);
         const isOpen = refuses === 'until' && (untilMs < 0 || entry.atMs < untilMs);
         compare(entry.seq, 'deny circuit_open', held || isOpen || refuses === 'probes');
         return;
@@ -88,17 +88,19 @@ export function repeatRecords(
     }
   }
 
-  for (const entry of entries) take(entry);
+  for (const entry of entries) applyEntry(entry);
   return { decisions, differences };
 }
 
 /** Whether the counters of a halt are over the limits in force; undefined where counters do not decide. */
-function halts({ code, counters }: Stop, limits: TaskSettings, settings: Settings): boolean | undefined {
+function isHaltRepeated({ code, counters }: Stop, limits: TaskSettings, settings: Settings): boolean | undefined {
   const { actual, scope } = counters;
   if (typeof actual !== 'number') return undefined;
   if (scope !== undefined) {
-    const own = settings.budgets.filter((each) => each.scope === scope && overBudget(each, actual).code === code);
-    return own.some(({ limit }) => actual > limit);
+    const matching = settings.budgets.filter(
+      (each) => each.scope === scope && stopOverBudget(each, actual).code === code,
+    );
+    return matching.some(({ limit }) => actual > limit);
   }
   switch (code) {
     case 'tool_call_limit':

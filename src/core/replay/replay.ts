@@ -6,8 +6,8 @@ import { applyAll, checkAll, decide } from '../decide.ts';
 import type { ControlEvent, Entry } from '../event.ts';
 import type { BreakerSettings, Settings } from '../settings.ts';
 import { allow, type Stop, type Verdict } from '../verdict.ts';
-import { repeatRecords } from './records.ts';
-import { type ReplayOptions, replayState } from './state.ts';
+import { replayRecords } from './records.ts';
+import { createReplayState, type ReplayOptions } from './state.ts';
 import type { ReplayTask } from './tasks.ts';
 
 /** A line that came out differently. */
@@ -33,23 +33,23 @@ export function replay(entries: readonly Entry[], settings: Settings, options: R
   const end = entries.findIndex(({ type }) => type === 'policy-reloaded');
   const part = end < 0 ? entries : entries.slice(0, end);
   const lastSeq = (entries[end] ?? entries.at(-1))?.seq ?? 0;
-  const repeat = settings.journal.level === 'all' ? repeatAll : repeatRecords;
-  return { ...repeat(part, settings, options), lastSeq };
+  const replayEntries = settings.journal.level === 'all' ? replayAll : replayRecords;
+  return { ...replayEntries(part, settings, options), lastSeq };
 }
 
-function repeatAll(
+function replayAll(
   entries: readonly Entry[],
   settings: Settings,
   options: ReplayOptions,
 ): Pick<Replay, 'decisions' | 'differences'> {
   const observes = (options.mode ?? settings.mode) === 'observe';
-  const state = replayState(settings, options);
-  const { tasks, panelOf } = state;
+  const state = createReplayState(settings, options);
+  const { tasks, panelFor: panelOf } = state;
   const differences: Difference[] = [];
   /** Openings that the journal tells before the proposal that showed them. */
-  const foretold = new Map<string, { readonly seq: number; readonly generation: number }>();
+  const announcedTrips = new Map<string, { readonly seq: number; readonly generation: number }>();
   /** What passed although it was refused, because the gear only observes. */
-  let reported: Action | undefined;
+  let observedRefusal: Action | undefined;
   let decisions = 0;
 
   function compare(seq: number, expected: string, got: string): void {
@@ -61,36 +61,36 @@ function repeatAll(
     const task = tasks.find(action.task);
     const panel = panelOf(action, entry.breaker);
     const verdict = task?.stop ?? decide(panel, { type: 'action-proposed', atMs: entry.atMs, action }).verdict;
-    const breaker = entry.breaker === undefined ? undefined : state.find(entry.breaker);
+    const breaker = entry.breaker === undefined ? undefined : state.findBreaker(entry.breaker);
     const before = { generation: breaker?.generation ?? 0, probes: breaker?.probes.length ?? 0 };
     applyAll(panel, { type: 'action-decided', atMs: entry.atMs, action, verdict: expected });
-    const took = breaker !== undefined && breaker.phase === 'half-open' && expected.kind === 'allow';
-    const isProbe = took && (breaker.generation !== before.generation || breaker.probes.length > before.probes);
-    compare(entry.seq, named(expected, probe), named(verdict, isProbe));
-    if (entry.breaker !== undefined && breaker !== undefined) meet(entry.breaker, breaker.generation);
-    if (task !== undefined) refused(task, expected, entry.atMs);
+    const mayProbe = breaker !== undefined && breaker.phase === 'half-open' && expected.kind === 'allow';
+    const isProbe = mayProbe && (breaker.generation !== before.generation || breaker.probes.length > before.probes);
+    compare(entry.seq, formatVerdict(expected, probe), formatVerdict(verdict, isProbe));
+    if (entry.breaker !== undefined && breaker !== undefined) matchAnnouncedTrip(entry.breaker, breaker.generation);
+    if (task !== undefined) applyRefusal(task, expected, entry.atMs);
   }
 
   /** A wait that nobody could sit out, or a question that nobody said yes to: the answer is the journal's own. */
-  function conclude(entry: Entry, action: Action, verdict: Verdict): void {
+  function applyConclusion(entry: Entry, action: Action, verdict: Verdict): void {
     applyAll(panelOf(action, entry.breaker), { type: 'action-decided', atMs: entry.atMs, action, verdict });
     const task = tasks.find(action.task);
-    if (task !== undefined) refused(task, verdict, entry.atMs);
+    if (task !== undefined) applyRefusal(task, verdict, entry.atMs);
   }
 
-  function refused(task: ReplayTask, verdict: Verdict, atMs: number): void {
+  function applyRefusal(task: ReplayTask, verdict: Verdict, atMs: number): void {
     if (verdict.kind === 'halt') tasks.halt(task, verdict, observes);
-    else if (verdict.kind === 'deny') look(task, atMs);
+    else if (verdict.kind === 'deny') checkTask(task, atMs);
   }
 
-  function meet(key: string, generation: number): void {
-    const told = foretold.get(key);
-    if (told === undefined) return;
-    foretold.delete(key);
-    compare(told.seq, `generation ${told.generation}`, `generation ${generation}`);
+  function matchAnnouncedTrip(key: string, generation: number): void {
+    const announced = announcedTrips.get(key);
+    if (announced === undefined) return;
+    announcedTrips.delete(key);
+    compare(announced.seq, `generation ${announced.generation}`, `generation ${generation}`);
   }
 
-  function look(task: ReplayTask, atMs: number): void {
+  function checkTask(task: ReplayTask, atMs: number): void {
     if (task.stop === undefined && !task.ended) haltIf(task, checkAll(task.boundControls, atMs));
   }
 
@@ -98,24 +98,24 @@ function repeatAll(
     if (due?.kind === 'halt') tasks.halt(task, due, observes);
   }
 
-  function tell(entry: Entry, event: ControlEvent): void {
+  function applyEvent(entry: Entry, event: ControlEvent): void {
     const task = tasks.find(entry.task);
     if (task === undefined) return;
     applyAll(task.boundControls, event);
-    look(task, entry.atMs);
+    checkTask(task, entry.atMs);
   }
 
-  function halted(entry: Extract<Entry, { type: 'task-halted' }>): void {
+  function applyHalt(entry: Extract<Entry, { type: 'task-halted' }>): void {
     const task = tasks.find(entry.task);
     if (task === undefined || entry.cause !== undefined) return;
     const { code } = entry.stop;
-    if (isGiven(entry.stop)) tasks.halt(task, entry.stop, observes);
-    else if (!task.reported.has(code)) look(task, entry.atMs);
-    task.told = true;
+    if (isExternalHalt(entry.stop)) tasks.halt(task, entry.stop, observes);
+    else if (!task.reported.has(code)) checkTask(task, entry.atMs);
+    task.isInJournal = true;
     compare(entry.seq, code, task.reported.has(code) ? code : (task.stop?.code ?? 'none'));
   }
 
-  function settled(entry: Extract<Entry, { type: 'action-settled' }>): void {
+  function applySettlement(entry: Extract<Entry, { type: 'action-settled' }>): void {
     const { action } = entry.permit;
     const panel = panelOf(action, entry.breaker);
     applyAll(panel, entry);
@@ -126,39 +126,39 @@ function repeatAll(
     }
   }
 
-  function returned(entry: Extract<Entry, { type: 'delegation-returned' }>): void {
+  function applyDelegationReturn(entry: Extract<Entry, { type: 'delegation-returned' }>): void {
     const task = tasks.find(entry.task);
     if (task === undefined) return;
     const { worker, failed, reason, session = '', agent = '', atMs } = entry;
-    const panel = panelOf({ ...nothing, name: worker, session, agent, task: task.id }, undefined);
+    const panel = panelOf({ ...emptyDelegation, name: worker, session, agent, task: task.id }, undefined);
     applyAll(panel, { type: 'delegation-returned', atMs, worker, failed, reason });
     const bound = panel.find(({ control }) => control.name === 'delegation');
     if (failed) haltIf(task, bound?.control.check?.(bound.cell.state, atMs));
   }
 
-  function take(entry: Entry): void {
+  function applyEntry(entry: Entry): void {
     const { atMs } = entry;
     switch (entry.type) {
       case 'task-started':
         // Breakers of a task that had the same id went with it; calls that it had out could still reach them.
-        state.drop(entry.task ?? '');
+        state.dropTaskBreakers(entry.task ?? '');
         tasks.start(entry);
         return;
       case 'task-ended':
         tasks.end(entry.task);
         return;
       case 'task-halted':
-        halted(entry);
+        applyHalt(entry);
         return;
       case 'action-allowed':
-        if (reported?.id === entry.action.id) conclude(entry, entry.action, allow);
+        if (observedRefusal?.id === entry.action.id) applyConclusion(entry, entry.action, allow);
         else propose(entry, entry.action, allow, entry.probe);
-        reported = undefined;
+        observedRefusal = undefined;
         return;
       case 'action-refused': {
         const { action, decision } = entry;
         if (entry.after !== undefined) {
-          conclude(entry, action, decision.verdict);
+          applyConclusion(entry, action, decision.verdict);
           return;
         }
         if (entry.enforced) {
@@ -166,8 +166,8 @@ function repeatAll(
           return;
         }
         const { verdict } = decide(panelOf(action, entry.breaker), { type: 'action-proposed', atMs, action });
-        compare(entry.seq, named(decision.verdict, false), named(verdict, false));
-        reported = action;
+        compare(entry.seq, formatVerdict(decision.verdict, false), formatVerdict(verdict, false));
+        observedRefusal = action;
         return;
       }
       case 'action-waited':
@@ -175,7 +175,7 @@ function repeatAll(
         propose(entry, entry.action, entry.decision.verdict, false);
         return;
       case 'action-settled':
-        settled(entry);
+        applySettlement(entry);
         return;
       case 'work-ended':
       case 'permit-renewed': {
@@ -184,7 +184,7 @@ function repeatAll(
         return;
       }
       case 'delegation-returned':
-        returned(entry);
+        applyDelegationReturn(entry);
         return;
       case 'text-observed':
       case 'usage-observed':
@@ -195,29 +195,31 @@ function repeatAll(
       case 'sign-observed':
       case 'task-stopped':
       case 'task-resumed':
-        tell(entry, entry as ControlEvent);
+        applyEvent(entry, entry as ControlEvent);
         return;
       case 'breaker-tuned':
         state.tune(entry.name, entry.overrides as Partial<BreakerSettings>);
         return;
       case 'breaker-opened':
         if (entry.cause === handTrip) {
-          state.handle(entry.key, entry.name, (breaker, of) => openBreaker(breaker, of, atMs, handTrip, entry.untilMs));
+          state.changeBreaker(entry.key, entry.name, (breaker, breakerSettings) =>
+            openBreaker(breaker, breakerSettings, atMs, handTrip, entry.untilMs),
+          );
         }
-        if (state.find(entry.key)?.generation === entry.generation) decisions++;
-        else foretold.set(entry.key, entry);
+        if (state.findBreaker(entry.key)?.generation === entry.generation) decisions++;
+        else announcedTrips.set(entry.key, entry);
         return;
       case 'health-checked':
-        state.handle(entry.key, entry.name, (breaker) => {
+        state.changeBreaker(entry.key, entry.name, (breaker) => {
           if (entry.healthy && breaker.phase === 'open') halfOpenBreaker(breaker, atMs);
         });
         return;
       case 'breaker-reset':
-        state.handle(entry.key, entry.name, resetBreaker);
+        state.changeBreaker(entry.key, entry.name, resetBreaker);
         return;
       case 'breaker-held':
       case 'breaker-released':
-        state.handle(entry.key, entry.name, (breaker) => {
+        state.changeBreaker(entry.key, entry.name, (breaker) => {
           breaker.heldAtMs = entry.type === 'breaker-held' ? atMs : -1;
         });
         return;
@@ -226,17 +228,17 @@ function repeatAll(
     }
   }
 
-  for (const entry of entries) take(entry);
-  for (const { seq, generation } of foretold.values()) compare(seq, `generation ${generation}`, 'none');
+  for (const entry of entries) applyEntry(entry);
+  for (const { seq, generation } of announcedTrips.values()) compare(seq, `generation ${generation}`, 'none');
   const last = entries.at(-1)?.seq ?? 0;
-  for (const task of tasks.untold()) compare(last, 'none', `halt ${task.stop?.code} of ${task.id}`);
+  for (const task of tasks.listMissingHalts()) compare(last, 'none', `halt ${task.stop?.code} of ${task.id}`);
   return { decisions, differences };
 }
 
 const handTrip = 'a trip by hand';
 
 /** The delegation that a return is about; only its name and place matter. */
-const nothing: Action = {
+const emptyDelegation: Action = {
   id: 0,
   kind: 'delegation',
   name: '',
@@ -249,11 +251,11 @@ const nothing: Action = {
 };
 
 /** A halt that nothing in the state says: by hand, or because a price is unknown. */
-function isGiven(stop: Stop): boolean {
+function isExternalHalt(stop: Stop): boolean {
   return stop.control === 'operator' || stop.counters.actual === 'unknown';
 }
 
-function named(verdict: Verdict, probe: boolean): string {
+function formatVerdict(verdict: Verdict, probe: boolean): string {
   if (verdict.kind === 'allow') return probe ? 'allow as a probe' : 'allow';
   return `${verdict.kind} ${verdict.code}`;
 }

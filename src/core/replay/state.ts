@@ -7,11 +7,11 @@ import { jointBudget } from '../controls/budget/joint-budget.ts';
 import { type DelegationState, delegation, isCounted } from '../controls/delegation/delegation.ts';
 import { bindBreaker, bindDelegation, type ControlCell } from '../controls/panel.ts';
 import { rulesControl } from '../controls/rules/control.ts';
-import { type Rule, ruleOf } from '../controls/rules/rule.ts';
-import { ruleSet } from '../controls/rules/rule-set.ts';
+import { parseRuleText, type Rule } from '../controls/rules/rule.ts';
+import { createRuleSet } from '../controls/rules/rule-set.ts';
 import type { BoundControl } from '../decide.ts';
 import type { BreakerSettings, Settings } from '../settings.ts';
-import { type ReplayTasks, replayTasks } from './tasks.ts';
+import { createReplayTasks, type ReplayTasks } from './tasks.ts';
 
 /** What a journal does not hold and the gear that wrote it had. */
 export interface ReplayOptions {
@@ -28,31 +28,31 @@ export interface ReplayOptions {
 export interface ReplayState {
   readonly tasks: ReplayTasks;
   /** The seats of a call, in the order of the guard: of two equal verdicts the first is named. */
-  panelOf(action: Action, key: string | undefined): readonly BoundControl[];
-  find(key: string): BreakerState | undefined;
+  panelFor(action: Action, key: string | undefined): readonly BoundControl[];
+  findBreaker(key: string): BreakerState | undefined;
   /** Changes a breaker from outside: by hand, or by its health check. */
-  handle(key: string, name: string, step: (state: BreakerState, settings: BreakerSettings) => void): void;
+  changeBreaker(key: string, name: string, change: (state: BreakerState, settings: BreakerSettings) => void): void;
   tune(name: string, overrides: Partial<BreakerSettings>): void;
   /** Forgets the breakers of a task. */
-  drop(task: string): void;
+  dropTaskBreakers(task: string): void;
 }
 
 /** How a breaker is set where nobody resolves a policy. */
-export function breakerSettingsOf(settings: Settings, options: ReplayOptions) {
+export function breakerSettingsResolver(settings: Settings, options: ReplayOptions) {
   return (name: string, agent: string, tuned: Partial<BreakerSettings> = {}): BreakerSettings =>
     options.breakerSettings?.(name, agent, tuned) ?? { ...settings.circuitBreaker, ...tuned };
 }
 
-export function replayState(settings: Settings, options: ReplayOptions): ReplayState {
-  const rules = options.rules ?? ruleSet(settings.rules.flatMap((text) => ruleOf(text).rule ?? [])).rules;
+export function createReplayState(settings: Settings, options: ReplayOptions): ReplayState {
+  const rules = options.rules ?? createRuleSet(settings.rules.flatMap((text) => parseRuleText(text).rule ?? [])).rules;
   const ownControls = (options.controls ?? []) as readonly Control[];
-  const tasks = replayTasks(settings, options.controls ?? [], budgetsOf);
-  const settingsFor = breakerSettingsOf(settings, options);
+  const tasks = createReplayTasks(settings, options.controls ?? [], bindBudgets);
+  const settingsFor = breakerSettingsResolver(settings, options);
   const breakers = new Map<string, ControlCell<BreakerState>>();
   const cells = new Map<string, ControlCell>();
   const tuned = new Map<string, Partial<BreakerSettings>>();
 
-  function cell<S>(key: string, control: Control<S>): ControlCell<S> {
+  function ensureCell<S>(key: string, control: Control<S>): ControlCell<S> {
     let holder = cells.get(key);
     if (holder === undefined) {
       holder = { state: control.initial(0) };
@@ -61,38 +61,38 @@ export function replayState(settings: Settings, options: ReplayOptions): ReplayS
     return holder as ControlCell<S>;
   }
 
-  function breakerOf(key: string, of: BreakerSettings): ControlCell<BreakerState> {
+  function ensureBreaker(key: string, breakerSettings: BreakerSettings): ControlCell<BreakerState> {
     let holder = breakers.get(key);
     if (holder === undefined) {
-      holder = { state: initialBreaker(of) };
+      holder = { state: initialBreaker(breakerSettings) };
       breakers.set(key, holder);
     }
     return holder;
   }
 
   function bindCell<S>(control: Control<S>, key: string): BoundControl {
-    return { control, cell: cell(key, control), cellOwner: 'self' } as unknown as BoundControl;
+    return { control, cell: ensureCell(key, control), cellOwner: 'self' } as unknown as BoundControl;
   }
 
   /** A journal is one project's, so that only sessions and agents differ. */
-  function budgetsOf(agent: string, session: string): readonly BoundControl[] {
+  function bindBudgets(agent: string, session: string): readonly BoundControl[] {
     return settings.budgets.map((budget, at) => {
-      const whose = budget.scope === 'agent' ? agent : budget.scope === 'session' ? session : '';
-      return bindCell(jointBudget(budget), `budget\n${at}\n${whose}`);
+      const owner = budget.scope === 'agent' ? agent : budget.scope === 'session' ? session : '';
+      return bindCell(jointBudget(budget), `budget\n${at}\n${owner}`);
     });
   }
 
   function workerCell(session: string, worker: string): ControlCell<DelegationState> {
-    return cell(`worker\n${session}\n${worker}`, delegation(settings.delegation));
+    return ensureCell(`worker\n${session}\n${worker}`, delegation(settings.delegation));
   }
 
   return {
     tasks,
-    panelOf(action, key) {
+    panelFor(action, key) {
       const panel: BoundControl[] = [];
       if (key !== undefined) {
-        const of = settingsFor(action.name, action.agent, tuned.get(action.name));
-        panel.push(bindBreaker(of, breakerOf(key, of)));
+        const breakerSettings = settingsFor(action.name, action.agent, tuned.get(action.name));
+        panel.push(bindBreaker(breakerSettings, ensureBreaker(key, breakerSettings)));
       }
       if (rules.length > 0) panel.push(bindCell(rulesControl(rules, settings.ruleSettings), 'rules'));
       for (const control of ownControls) {
@@ -101,19 +101,19 @@ export function replayState(settings: Settings, options: ReplayOptions): ReplayS
         panel.push(bindCell(control, `own\n${control.name}\n${control.scope === 'session' ? action.session : target}`));
       }
       const task = tasks.find(action.task);
-      if (task === undefined) return [...panel, ...budgetsOf(action.agent, action.session)];
+      if (task === undefined) return [...panel, ...bindBudgets(action.agent, action.session)];
       if (isCounted(settings.delegation, action)) {
         panel.push(bindDelegation(settings.delegation, workerCell(action.session, action.name)));
       }
       return [...panel, ...task.boundControls];
     },
-    find: (key) => breakers.get(key)?.state,
-    handle(key, name, step) {
-      const of = settingsFor(name, agentOf(key), tuned.get(name));
-      step(breakerOf(key, of).state, of);
+    findBreaker: (key) => breakers.get(key)?.state,
+    changeBreaker(key, name, change) {
+      const breakerSettings = settingsFor(name, agentInKey(key), tuned.get(name));
+      change(ensureBreaker(key, breakerSettings).state, breakerSettings);
     },
     tune: (name, overrides) => void tuned.set(name, { ...tuned.get(name), ...overrides }),
-    drop(task) {
+    dropTaskBreakers(task) {
       const part = `/task/${encodeURIComponent(task)}/`;
       for (const key of breakers.keys()) if (key.includes(part)) breakers.delete(key);
     },
@@ -121,6 +121,6 @@ export function replayState(settings: Settings, options: ReplayOptions): ReplayS
 }
 
 /** The agent in the key of a breaker that agents do not share; settings may differ by it. */
-export function agentOf(key: string): string {
+export function agentInKey(key: string): string {
   return decodeURIComponent(/\/agent\/([^/]*)\//.exec(key)?.[1] ?? '');
 }

@@ -1,7 +1,7 @@
 /** The tasks of a replay: the tree that the journal tells of, each task with its own state and its halt. */
 
 import type { Control } from '../control.ts';
-import { carryOn } from '../controls/budget/budget.ts';
+import { continueBudget } from '../controls/budget/budget.ts';
 import {
   bindTaskControls,
   createTaskControls,
@@ -21,8 +21,8 @@ export interface ReplayTask extends PanelTask {
   ended: boolean;
   stop: Stop | undefined;
   /** Whether the halt was its own, and whether the journal told of it. */
-  own: boolean;
-  told: boolean;
+  isOwnHalt: boolean;
+  isInJournal: boolean;
   /** Codes that would have halted it, where the gear only observes. */
   readonly reported: Set<Code>;
 }
@@ -33,43 +33,43 @@ export interface ReplayTasks {
   find(id: string | undefined): ReplayTask | undefined;
   halt(task: ReplayTask, stop: Stop, observes: boolean): void;
   /** Tasks that were halted here and not in the journal. */
-  untold(): readonly ReplayTask[];
+  listMissingHalts(): readonly ReplayTask[];
 }
 
-export function replayTasks(
+export function createReplayTasks(
   settings: Settings,
   ownControls: readonly Control<never>[],
-  budgetsOf: (agent: string, session: string) => readonly BoundControl[] = () => [],
+  bindBudgets: (agent: string, session: string) => readonly BoundControl[] = () => [],
 ): ReplayTasks {
   const tasks = new Map<string, ReplayTask>();
 
   function bindTask(task: ReplayTask, controls: TaskControls, budgets: readonly BoundControl[], atMs: number): Panel {
     const boundControls = bindTaskControls(task);
-    const own = (ownControls as readonly Control[])
+    const customControls = (ownControls as readonly Control[])
       .filter(({ scope }) => scope === 'task' || scope === 'chain')
       .map((control) => {
         task.cells.own ??= {};
         task.cells.own[control.name] = { state: control.initial(atMs) };
         return { control, cell: task.cells.own[control.name], cellOwner: 'self' } as BoundControl;
       });
-    const at = controls.loop === undefined ? 3 : 4;
-    return [...boundControls.slice(0, at), ...budgets, ...own, ...boundControls.slice(at)];
+    const split = controls.loop === undefined ? 3 : 4;
+    return [...boundControls.slice(0, split), ...budgets, ...customControls, ...boundControls.slice(split)];
   }
 
-  function latch(task: ReplayTask, stop: Stop, own: boolean): void {
+  function latch(task: ReplayTask, stop: Stop, isOwnHalt: boolean): void {
     if (task.stop !== undefined) return;
     task.stop = stop;
-    task.own = own;
+    task.isOwnHalt = isOwnHalt;
     for (const child of task.children) if (!child.ended) latch(child, stop, false);
   }
 
   return {
-    start({ task: id = '', agent = '', session = '', atMs, limits, parent: above, retryOf }) {
-      const parent = above === undefined ? undefined : tasks.get(above);
+    start({ task: id = '', agent = '', session = '', atMs, limits, parent: parentId, retryOf }) {
+      const parent = parentId === undefined ? undefined : tasks.get(parentId);
       const controls = createTaskControls(limits, settings.loop);
       const cells = initialTaskCells(controls, atMs);
-      const before = retryOf === undefined ? undefined : tasks.get(retryOf);
-      if (before !== undefined) carryOn(cells.budget.state, before.cells.budget.state);
+      const retried = retryOf === undefined ? undefined : tasks.get(retryOf);
+      if (retried !== undefined) continueBudget(cells.budget.state, retried.cells.budget.state);
       const task: ReplayTask = {
         id,
         controls,
@@ -79,11 +79,11 @@ export function replayTasks(
         boundControls: [],
         ended: false,
         stop: parent?.stop,
-        own: false,
-        told: false,
+        isOwnHalt: false,
+        isInJournal: false,
         reported: new Set(),
       };
-      task.boundControls = bindTask(task, controls, budgetsOf(agent, session), atMs);
+      task.boundControls = bindTask(task, controls, bindBudgets(agent, session), atMs);
       parent?.children.push(task);
       tasks.set(id, task);
     },
@@ -101,6 +101,6 @@ export function replayTasks(
       if (observes) ended.reported.add(stop.code);
       else latch(ended, stop, true);
     },
-    untold: () => [...tasks.values()].filter(({ own, told }) => own && !told),
+    listMissingHalts: () => [...tasks.values()].filter(({ isOwnHalt, isInJournal }) => isOwnHalt && !isInJournal),
   };
 }

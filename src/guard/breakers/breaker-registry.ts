@@ -1,6 +1,6 @@
 /** The breakers of a gear: found by key, fitted to their settings, evicted when idle, told of in entries. */
 
-import { remembered } from '../../core/bounded.ts';
+import { getOrCreate } from '../../core/bounded.ts';
 import type { Control } from '../../core/control.ts';
 import { refusalAt } from '../../core/controls/breaker/breaker.ts';
 import { breaker } from '../../core/controls/breaker/control.ts';
@@ -45,7 +45,7 @@ export function breakerAt(
 ): BreakerEntry {
   const { breakers, breakerControls } = runtime;
   const make = () => ({ ...breaker(wanted), settings: wanted });
-  const own = remembered(breakerControls, JSON.stringify(wanted), sharedSettingsMax, make);
+  const own = getOrCreate(breakerControls, JSON.stringify(wanted), sharedSettingsMax, make);
   const { settings } = own;
   let entry = breakers.get(key);
   if (entry === undefined && breakers.size >= breakersMax) evict(runtime);

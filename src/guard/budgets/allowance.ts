@@ -4,12 +4,12 @@
  */
 
 import {
+  type BudgetCharge,
   type BudgetWindow,
-  book,
-  type Charge,
-  limitOf,
-  overBudget,
-  sliceOf,
+  bookCharge,
+  limitInUnits,
+  sliceAt,
+  stopOverBudget,
   usedAt,
 } from '../../core/controls/budget/joint-budget.ts';
 import type { Entry } from '../../core/event.ts';
@@ -39,7 +39,7 @@ export interface BudgetAllowance {
   /** Takes what a call needs at worst; or the word against it, which waits where the store has to be asked first. */
   take(amount: number, atMs: number, kind: 'halt' | 'deny'): Stop | undefined;
   /** Books what was used beyond what was taken, or puts back what was not; a call may come back for that. */
-  charge(charge: Charge, comesBack?: boolean): void;
+  charge(charge: BudgetCharge, comesBack?: boolean): void;
   /** Gives back what is in hand, and from now on whatever comes back. */
   close(): void;
 }
@@ -59,7 +59,7 @@ export function createBudgetAllowance(
   cell: Cell<BudgetWindow>,
   { keepMs, notes, say }: BudgetAllowanceOptions,
 ): BudgetAllowance {
-  const limit = limitOf(budget);
+  const limit = limitInUnits(budget);
   let left = 0;
   /** A time in the slice that what is in hand is booked in. */
   let sinceMs = 0;
@@ -88,8 +88,8 @@ export function createBudgetAllowance(
     return { changes: [{ cell, update } as unknown as Change], onCommitted: (entries) => entries.forEach(say) };
   }
 
-  function booked(window: BudgetWindow, charge: Charge): CellUpdate<BudgetWindow> {
-    book(window, budget, charge);
+  function booked(window: BudgetWindow, charge: BudgetCharge): CellUpdate<BudgetWindow> {
+    bookCharge(window, budget, charge);
     const noted = notes(window, charge.atMs);
     return { state: { ...window, limit: budget.limit }, entries: noted };
   }
@@ -117,7 +117,7 @@ export function createBudgetAllowance(
     if (status === 'committed' ? brought < needed : status === 'rejected' && result.by !== 'full') refusedAtMs = atMs;
     if (status !== 'committed') return;
     promise(needed);
-    if (!closed && sliceOf(budget, atMs) === sliceOf(budget, sinceMs)) left += brought;
+    if (!closed && sliceAt(budget, atMs) === sliceAt(budget, sinceMs)) left += brought;
     else write({ amount: -brought, atMs });
   }
 
@@ -129,7 +129,7 @@ export function createBudgetAllowance(
   }
 
   /** Writes into the store what happened, whatever the limit says and whether or not the store is there now. */
-  function write(charge: Charge): void {
+  function write(charge: BudgetCharge): void {
     shared.commitNow({ ...change((window) => booked(window, charge)), queueIfUnavailable: true });
   }
 
@@ -153,7 +153,7 @@ export function createBudgetAllowance(
 
   /** What is in hand belongs to its slice of the window, and goes back with it. */
   function roll(atMs: number): void {
-    if (left > 0 && sliceOf(budget, sinceMs) !== sliceOf(budget, atMs)) giveBack(left);
+    if (left > 0 && sliceAt(budget, sinceMs) !== sliceAt(budget, atMs)) giveBack(left);
     sinceMs = atMs;
   }
 
@@ -207,7 +207,7 @@ export function createBudgetAllowance(
   }
 
   function against(amount: number, atMs: number, kind: 'halt' | 'deny'): Stop {
-    return overBudget(budget, Math.max(limit + 1, usedAt(cell.state, budget, atMs) - left + amount), kind);
+    return stopOverBudget(budget, Math.max(limit + 1, usedAt(cell.state, budget, atMs) - left + amount), kind);
   }
 
   function notNow(amount: number, atMs: number, retryAtMs: number, kind: 'wait' | 'deny', reason: string): Stop {
@@ -253,7 +253,7 @@ export function createBudgetAllowance(
         fetchAhead(atMs);
         return;
       }
-      const isSame = sliceOf(budget, atMs) === sliceOf(budget, sinceMs);
+      const isSame = sliceAt(budget, atMs) === sliceAt(budget, sinceMs);
       if (!isSame || closed) {
         write({ amount, atMs });
         return;

@@ -3,14 +3,14 @@
 import type { Action } from '../../core/action.ts';
 import {
   type BudgetWindow,
-  chargeOf,
+  computeCharge,
+  computeNeed,
   emptyWindow,
-  endingOf,
   jointBudget,
-  limitOf,
-  needOf,
-  noticeDue,
-  overBudget,
+  limitInUnits,
+  stopKindFor,
+  stopOverBudget,
+  takeNotice,
   usedAt,
 } from '../../core/controls/budget/joint-budget.ts';
 import type { BoundControl } from '../../core/decide.ts';
@@ -106,7 +106,7 @@ function bindLocal(budget: JointBudget, key: string, spender: Spender): Place {
     ...control,
     apply(window, event, cellOwner) {
       const next = control.apply(window, event, cellOwner);
-      const notice = noticeDue(next, budget, runtime.settings.task.noticeShare, event.atMs);
+      const notice = takeNotice(next, budget, runtime.settings.task.noticeShare, event.atMs);
       if (notice !== undefined) appendEntry(runtime, notice, placeFor(budget, spender), event.atMs);
       return next;
     },
@@ -128,7 +128,7 @@ function bindShared(budget: JointBudget, key: string, spender: Spender): Place {
   const allowance = createBudgetAllowance(store.shared!, clock, budget, cell, {
     keepMs: options.keepMs,
     notes(window, atMs) {
-      const body = noticeDue(window, budget, runtime.settings.task.noticeShare, atMs);
+      const body = takeNotice(window, budget, runtime.settings.task.noticeShare, atMs);
       return body === undefined ? [] : [{ body, place: placeFor(budget, spender), atMs }];
     },
     say: (entry) => publishEntry(runtime, entry),
@@ -141,7 +141,7 @@ function bindShared(budget: JointBudget, key: string, spender: Spender): Place {
     // Whether there is enough, the purse knows; what was told later may have passed the limit.
     judge(window, { action, atMs }) {
       const used = usedAt(window, budget, atMs);
-      return used > limitOf(budget) ? overBudget(budget, used, endingOf(action)) : allow;
+      return used > limitInUnits(budget) ? stopOverBudget(budget, used, stopKindFor(action)) : allow;
     },
     apply(_, event) {
       if (event.type === 'action-decided' && event.action.id === taken) {
@@ -149,10 +149,10 @@ function bindShared(budget: JointBudget, key: string, spender: Spender): Place {
         const { verdict, action, atMs } = event;
         if (verdict.kind === 'allow') return cell.state;
         // Somebody else was against it in the end; where that is only a question of time, it comes back for it.
-        allowance.charge({ amount: -needOf(budget, action), atMs }, verdict.pending);
+        allowance.charge({ amount: -computeNeed(budget, action), atMs }, verdict.pending);
         return cell.state;
       }
-      const charge = chargeOf(budget, event);
+      const charge = computeCharge(budget, event);
       if (charge !== undefined && charge.amount !== 0) allowance.charge(charge);
       return cell.state;
     },
@@ -160,7 +160,7 @@ function bindShared(budget: JointBudget, key: string, spender: Spender): Place {
   return {
     bound: { control: shared, cell, cellOwner: 'self' } as unknown as BoundControl,
     take(action, atMs) {
-      const stop = allowance.take(needOf(budget, action), atMs, endingOf(action));
+      const stop = allowance.take(computeNeed(budget, action), atMs, stopKindFor(action));
       if (stop === undefined) taken = action.id;
       return stop;
     },

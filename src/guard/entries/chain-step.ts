@@ -1,7 +1,7 @@
 /** The door of chains to the gate: rules of a chain beside those of the policy, and steps that know what fires. */
 
 import type { RuleHit } from '../../core/action.ts';
-import { type RulesInForce, ruleEngine } from '../../core/controls/rules/engine.ts';
+import { createRuleEngine, type RulesInForce } from '../../core/controls/rules/engine.ts';
 import type { Rule } from '../../core/controls/rules/rule.ts';
 import { addRules } from '../../core/controls/rules/rule-set.ts';
 import type { AnyFunction, GuardOptions, Switchgear } from '../api.ts';
@@ -32,8 +32,8 @@ export function chainGate(
   const runtime = runtimeOf(gear);
   const policyRules = (runtime.rules as RulesInForce | undefined)?.rules ?? [];
   const { rules: all, rejected } = addRules(policyRules, rules);
-  const engine = ruleEngine(all, runtime.settings.ruleSettings);
-  runtime.rules = { ...engine, hide: (kept) => veil(engine.hide(kept)) };
+  const engine = createRuleEngine(all, runtime.settings.ruleSettings);
+  runtime.rules = { ...engine, redact: (kept) => veil(engine.redact(kept)) };
   runtime.ask = ask;
   runtime.reportedOnce.add('task-missing'); // The run as a whole is judged outside its task, and counts in no budget.
   renewLanes(runtime);

@@ -1,14 +1,18 @@
 /** Sends work to a worker: counted against its limit, run as a child task, its failure booked once and on the leaf. */
 
 import { type Action, givenBack, type Outcome, success } from '../../core/action.ts';
-import { makeRoom } from '../../core/bounded.ts';
+import { evictOldest } from '../../core/bounded.ts';
 import { classify, readError } from '../../core/classify.ts';
 import { workerLimit } from '../../core/controls/delegation/delegation.ts';
-import { textOf, type WorkerFailure, workerFailure } from '../../core/controls/delegation/worker-failure.ts';
+import {
+  readWorkerFailure,
+  readWorkerText,
+  type WorkerFailure,
+} from '../../core/controls/delegation/worker-failure.ts';
 import { applyAll } from '../../core/decide.ts';
 import { reasonLengthMax, workersMax } from '../../core/limits.ts';
 import { isRefused, type Refused } from '../../core/refusal.ts';
-import { over, type Stop } from '../../core/verdict.ts';
+import { haltOverLimit, type Stop } from '../../core/verdict.ts';
 import type { DelegateOptions, Task, TaskResult } from '../api.ts';
 import { appendEntry, countError } from '../journal/journal.ts';
 import { type Admission, isStop, needsAnotherRound, refusalOf, refuseForGood } from '../route/admission.ts';
@@ -93,7 +97,7 @@ function inTime<T>(runtime: Runtime, child: TaskState, secs: number | undefined,
     const timeout = {
       dueMs: clock.nowMs() + secs * 1000,
       fire() {
-        halt(runtime, child, over('deadline', 'duration_limit', secs, secs), child.agent, clock.nowMs());
+        halt(runtime, child, haltOverLimit('deadline', 'duration_limit', secs, secs), child.agent, clock.nowMs());
         reject(timeoutError(child.agent, secs));
       },
     };
@@ -139,7 +143,7 @@ function readReturn<T>(
   if (isRefused(value)) return failure(value.error);
   const previous = request === undefined ? undefined : swapReturn(runtime, site, request, value);
   const { phrases } = runtime.settings.delegation;
-  return workerFailure(value, { phrases, worker, ...(previous !== undefined && { previous }) });
+  return readWorkerFailure(value, { phrases, worker, ...(previous !== undefined && { previous }) });
 }
 
 /** Remembers what a worker said, and gives back what it said to the same request before. */
@@ -150,9 +154,9 @@ function swapReturn(
   value: unknown,
 ): string | undefined {
   const key = `${session}\n${target.name}`;
-  const now = { request: fingerprint('request', request), text: textOf(value, target.name) };
+  const now = { request: fingerprint('request', request), text: readWorkerText(value, target.name) };
   const before = returns.get(key);
-  if (before === undefined) makeRoom(returns, workersMax);
+  if (before === undefined) evictOldest(returns, workersMax);
   returns.set(key, now);
   return before?.request === now.request ? before.text : undefined;
 }

@@ -1,7 +1,7 @@
 /** A call that a framework makes, guarded under its own id, turn and signal, and asked about in its own way. */
 
 import type { Action } from '../../core/action.ts';
-import { remembered } from '../../core/bounded.ts';
+import { getOrCreate } from '../../core/bounded.ts';
 import type { Ending } from '../../core/classify.ts';
 import { decide } from '../../core/decide.ts';
 import { lanesMax } from '../../core/limits.ts';
@@ -171,7 +171,7 @@ function proposalOf(
   const node = task === undefined ? frameOf(runtime)?.task : nodeOf(runtime, task);
   const key = breaker === undefined ? `${kind} ${name}` : `${kind} ${name} ${JSON.stringify(breaker)}`;
   const make = (): Target => ({ name, kind, ...(breaker && { overrides: breaker }) });
-  const site = callSiteFor(runtime, remembered(runtime.targets, key, lanesMax, make), node);
+  const site = callSiteFor(runtime, getOrCreate(runtime.targets, key, lanesMax, make), node);
   return [site, () => actionOf(runtime, site, args, {}, id, turnId)];
 }
 

@@ -1,7 +1,7 @@
 /** A guarded call in two steps, for hosts that run it themselves: admitted now, settled later, once. */
 
 import { cancelled, type Outcome, type Permit } from '../../core/action.ts';
-import { makeRoom } from '../../core/bounded.ts';
+import { evictOldest } from '../../core/bounded.ts';
 import type { Ending } from '../../core/classify.ts';
 import { classify } from '../../core/classify.ts';
 import { countedIdsMax, patienceMaxMs } from '../../core/limits.ts';
@@ -49,7 +49,7 @@ export function admit(gear: Switchgear, name: string, args: readonly unknown[], 
   if (known !== undefined) return known;
   const admission = decide(runtime, task, name, args, given, () => admitted.delete(key));
   if (admission.refused === undefined) {
-    makeRoom(admitted, countedIdsMax);
+    evictOldest(admitted, countedIdsMax);
     admitted.set(key, admission);
     if (task !== undefined) wasCounted(task, 'call', id);
   }

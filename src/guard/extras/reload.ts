@@ -1,6 +1,6 @@
 /** Another policy, or a model's rules, without a restart: counts stay, what was resolved is resolved again. */
 
-import { quoted } from '../../core/quote.ts';
+import { quoteValue } from '../../core/quote.ts';
 import { resolveTask } from '../../core/resolve-settings.ts';
 import type { Settings } from '../../core/settings.ts';
 import type { PolicyEngine } from '../../ports/policy.ts';
@@ -56,7 +56,7 @@ function policyEngineOf({ policyEngine }: Runtime): PolicyEngine {
 export function tighten(gear: Switchgear, lines: readonly string[], chain?: string): readonly string[] {
   const runtime = runtimeOf(gear);
   const engine = runtime.rules ?? policyEngineOf(runtime).noRules(runtime.settings);
-  const written = list('the rules', lines).map((line) => (typeof line === 'string' ? line : quoted(line)));
+  const written = list('the rules', lines).map((line) => (typeof line === 'string' ? line : quoteValue(line)));
   const { rejected, taken, engine: tightened } = engine.tighten(written, chain ?? `agent:${runtime.agent}`);
   for (const one of rejected) appendEntry(runtime, { type: 'rule-rejected', ...one });
   runtime.rules = tightened;

@@ -1,6 +1,6 @@
 /** Settings of breakers by name, for the seeds' own names: every breaker of it, existing and future. */
 
-import { checkPart } from '../../core/setting-overrides.ts';
+import { checkSettingOverrides } from '../../core/setting-overrides.ts';
 import type { BreakerSettings } from '../../core/settings.ts';
 import type { Switchgear } from '../api.ts';
 import { breakerAt, breakersOf } from '../breakers/breaker-registry.ts';
@@ -11,7 +11,7 @@ import { runtimeOf } from '../runtime/runtime.ts';
 export function tune(gear: Switchgear, name: string, overrides: Readonly<Record<string, unknown>>): void {
   const runtime = runtimeOf(gear);
   const { settings, tunings } = runtime;
-  const checked = checkPart(settings.circuitBreaker, overrides, 'breaker');
+  const checked = checkSettingOverrides(settings.circuitBreaker, overrides, 'breaker');
   tunings.set(name, { ...tunings.get(name), ...checked });
   noteTuning(runtime, name, checked);
   renewLanes(runtime);

@@ -2,7 +2,7 @@
 
 import { countEvent, initialStorm } from '../../core/controls/storm.ts';
 import { explain } from '../../core/messages/explain.ts';
-import { quoted } from '../../core/quote.ts';
+import { quoteValue } from '../../core/quote.ts';
 import type { Stop } from '../../core/verdict.ts';
 import type { EventSource, Switchgear, Watch, WatchOptions } from '../api.ts';
 import { appendEntry, countError } from '../journal/journal.ts';
@@ -29,8 +29,8 @@ export function watch(
   const { clock, agent } = runtime;
   isName('the name of a watch', name);
   options('watch options', given, checks);
-  methods('on')(`the source of watch ${quoted(name)}`, source);
-  fn(`the listener of watch ${quoted(name)}`, listener);
+  methods('on')(`the source of watch ${quoteValue(name)}`, source);
+  fn(`the listener of watch ${quoteValue(name)}`, listener);
   const { maxEvents = 1_000, windowSecs = 10, onTrip, events = ['all', 'change', 'rename'] } = given;
   let state = initialStorm(clock.nowMs());
   let closed = false;

@@ -10,7 +10,7 @@ import type { RuleEngine } from '../../core/rule-engine.ts';
 export function redactBody(body: EntryBody, rules: RuleEngine | undefined): EntryBody {
   if (body.type === 'delegation-returned') return { ...body, reason: failureClass(body.reason) };
   if (body.type === 'internal-error') return { ...body, message: /^\w+(?=: )/.exec(body.message)?.[0] ?? 'Error' };
-  return rules === undefined ? body : rules.hide(body);
+  return rules === undefined ? body : rules.redact(body);
 }
 
 /** How a worker failed, without its words. */

@@ -1,7 +1,7 @@
 /** Turns a policy and the environment into settings, rules and budgets of a gear. */
 
 import { defaultSettings } from '../../core/controls/defaults.ts';
-import { operatorRules, ruleEngine } from '../../core/controls/rules/engine.ts';
+import { createRuleEngine, parseOperatorRules } from '../../core/controls/rules/engine.ts';
 import { checkPolicy } from '../../policy/check/check-policy.ts';
 import { applyEnvironment } from '../../policy/environment.ts';
 import type { PolicyEngine } from '../../ports/policy.ts';
@@ -13,14 +13,14 @@ export const policyEngine: PolicyEngine = {
     const isNamed = Object.keys(env).some((name) => /^(SWITCHGEAR|BB_CIRCUIT_BREAKER)_/.test(name));
     if (input === undefined && !isNamed) return { settings: defaultSettings, ignored: [] };
     const { settings, ignored } = applyEnvironment(checkPolicy(input ?? {}), env);
-    const rules = operatorRules(settings.rules);
+    const rules = parseOperatorRules(settings.rules);
     return {
       settings,
       ignored,
       budgets: createJointBudgets(settings.budgets),
       content: createContent(settings.journal),
-      rules: rules.length === 0 ? undefined : ruleEngine(rules, settings.ruleSettings),
+      rules: rules.length === 0 ? undefined : createRuleEngine(rules, settings.ruleSettings),
     };
   },
-  noRules: (settings) => ruleEngine([], settings.ruleSettings),
+  noRules: (settings) => createRuleEngine([], settings.ruleSettings),
 };

@@ -1,7 +1,7 @@
 /** What one target needs in one task, resolved once and kept until the settings change: panel, breaker, patience. */
 
 import type { ActionKind, RuleHit } from '../../core/action.ts';
-import { makeRoom, remembered } from '../../core/bounded.ts';
+import { evictOldest, getOrCreate } from '../../core/bounded.ts';
 import { cellKey } from '../../core/cell-key.ts';
 import { type DelegationState, delegation, isCounted } from '../../core/controls/delegation/delegation.ts';
 import type { BoundControl, Panel } from '../../core/decide.ts';
@@ -48,7 +48,7 @@ export interface CallSite {
 
 /** The target of a name about which the code says nothing: one for all calls, so that its lane is found again. */
 export function targetFor({ targets }: Runtime, name: string, kind: ActionKind): Target {
-  return remembered(targets, `${kind} ${name}`, lanesMax, () => ({ name, kind }));
+  return getOrCreate(targets, `${kind} ${name}`, lanesMax, () => ({ name, kind }));
 }
 
 export function callSiteFor(runtime: Runtime, target: Target, task: TaskState | undefined): CallSite {
@@ -156,7 +156,7 @@ export function workerCell(runtime: Runtime, session: string, worker: string): C
   const { workers, store, settings } = runtime;
   const key = cellKey('worker', session, worker);
   if (!workers.has(key)) {
-    const oldest = makeRoom(workers, workerCellsMax);
+    const oldest = evictOldest(workers, workerCellsMax);
     if (oldest !== undefined) store.drop(oldest);
     workers.add(key);
   }

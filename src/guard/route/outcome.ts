@@ -3,7 +3,7 @@
 import { cancelled, type Outcome } from '../../core/action.ts';
 import type { Ending } from '../../core/classify.ts';
 import { classify, readError } from '../../core/classify.ts';
-import { markValue } from '../../core/controls/loop/result-mark.ts';
+import { markResult } from '../../core/controls/loop/result-mark.ts';
 import type { GuardOptions } from '../api.ts';
 import { errorFingerprint } from '../runtime/fingerprint.ts';
 import type { Runtime } from '../runtime/runtime.ts';
@@ -31,7 +31,7 @@ export function outcomeOf(call: LiveCall, ending: Ending, options: GuardOptions,
 }
 
 /** The mark of a success that brings nothing: of many tools, every one. */
-const nothing = markValue(undefined, true);
+const nothing = markResult(undefined, true);
 
 /** What a call brings along when it ends: its cost, the mark of its result, the rules on it that hold. */
 export function settlingOf(
@@ -43,14 +43,14 @@ export function settlingOf(
 ): Settling {
   const { task, target, agent, place } = site;
   const isMarked = task !== undefined && target.kind === 'tool';
-  if (!('value' in ending)) return isMarked ? { result: markValue(ending.error, false) } : {};
+  if (!('value' in ending)) return isMarked ? { result: markResult(ending.error, false) } : {};
   const { value } = ending;
   const ok = kind === 'success';
   const hits = runtime.rules?.matchResult(target.name, agent, value);
   const usage = options.usage?.(value as never);
   return {
     cost: usage && priceUsage(runtime, usage, place),
-    result: isMarked ? (ok && value === undefined ? nothing : markValue(value, ok)) : undefined,
+    result: isMarked ? (ok && value === undefined ? nothing : markResult(value, ok)) : undefined,
     resultHits: hits?.length ? hits : undefined,
   };
 }

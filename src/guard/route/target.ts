@@ -1,6 +1,6 @@
 /** What the code around a tool says about it: checked, and written down for a replay. */
 
-import { checkPart } from '../../core/setting-overrides.ts';
+import { checkSettingOverrides } from '../../core/setting-overrides.ts';
 import type { BreakerSettings } from '../../core/settings.ts';
 import type { GuardOptions } from '../api.ts';
 import { appendEntry } from '../journal/journal.ts';
@@ -34,7 +34,7 @@ export function targetOf(runtime: Runtime, name: string, given: GuardOptions): T
   options('guard options', given, checks);
   const { kind = 'tool', breaker, timeoutSecs } = given;
   const overrides: Partial<BreakerSettings> = {
-    ...(breaker !== undefined && checkPart(runtime.settings.circuitBreaker, breaker, 'breaker')),
+    ...(breaker !== undefined && checkSettingOverrides(runtime.settings.circuitBreaker, breaker, 'breaker')),
     ...(timeoutSecs !== undefined && { timeoutSecs: timeoutOf('guard options', timeoutSecs) as number }),
   };
   isName('the name of a tool', name);

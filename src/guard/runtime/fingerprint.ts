@@ -1,6 +1,6 @@
 /** Equal values, equal numbers: one bounded pass over a value, in any order of its keys. Never 0, never a throw. */
 
-import { markValue } from '../../core/controls/loop/result-mark.ts';
+import { markResult } from '../../core/controls/loop/result-mark.ts';
 import { fingerprintDepthMax, fingerprintEntriesMax, fingerprintLengthMax } from '../../core/limits.ts';
 
 const prime = 0x01000193;
@@ -112,5 +112,5 @@ function walkObject(value: object, allowance: Allowance, depth: number): number 
 
 /** The fingerprint of an error text with numbers, ids and quoted parts blanked. */
 export function errorFingerprint(name: string, message: string): number {
-  return markValue(`${name} ${message}`, false)!.loose;
+  return markResult(`${name} ${message}`, false)!.loose;
 }

@@ -3,8 +3,8 @@
 import { defaultBreaker } from '../../core/controls/breaker/defaults.ts';
 import { SwitchgearError } from '../../core/error.ts';
 import { nameLengthMax } from '../../core/limits.ts';
-import { quoted } from '../../core/quote.ts';
-import { checkPart } from '../../core/setting-overrides.ts';
+import { quoteValue } from '../../core/quote.ts';
+import { checkSettingOverrides } from '../../core/setting-overrides.ts';
 
 /** Throws unless the value may be what it is called. */
 export type Check = (what: string, value: unknown) => unknown;
@@ -16,7 +16,7 @@ export function invalid(message: string): SwitchgearError {
 }
 
 function must<T>(what: string, value: unknown, kind: string, fits: boolean): T {
-  if (!fits) throw invalid(`${what} must be ${kind}, got ${quoted(value)}`);
+  if (!fits) throw invalid(`${what} must be ${kind}, got ${quoteValue(value)}`);
   return value as T;
 }
 
@@ -55,7 +55,7 @@ export function options(what: string, value: unknown, checks: Checks): void {
     const given = object(what, value);
     for (const key in given) {
       if (!Object.hasOwn(checks, key)) {
-        throw invalid(`${what} has no ${quoted(key)}; it has ${Object.keys(checks).join(', ')}`);
+        throw invalid(`${what} has no ${quoteValue(key)}; it has ${Object.keys(checks).join(', ')}`);
       }
       if (given[key] !== undefined) checks[key]!(key, given[key]);
     }
@@ -68,7 +68,7 @@ export function methods(...names: readonly string[]): Check {
     const lacking = readable(what, () =>
       names.find((name) => typeof (value as Record<string, unknown> | null | undefined)?.[name] !== 'function'),
     );
-    if (lacking !== undefined) throw invalid(`${what} must have a method "${lacking}", got ${quoted(value)}`);
+    if (lacking !== undefined) throw invalid(`${what} must have a method "${lacking}", got ${quoteValue(value)}`);
   };
 }
 
@@ -90,7 +90,7 @@ export function list(what: string, value: unknown): readonly unknown[] {
 /** Seconds like any other setting; 0 = none. */
 export function timeoutOf(where: string, timeoutSecs: number | undefined): number | undefined {
   const said = timeoutSecs === undefined || timeoutSecs === 0 ? {} : { timeoutSecs };
-  return checkPart(defaultBreaker, said, where).timeoutSecs;
+  return checkSettingOverrides(defaultBreaker, said, where).timeoutSecs;
 }
 
 /** What is read from outside may refuse to be: a hostile getter, a revoked proxy. */

@@ -2,7 +2,7 @@
 
 import type { TaskControls } from '../../core/controls/panel.ts';
 import type { BoundControl } from '../../core/decide.ts';
-import { quoted } from '../../core/quote.ts';
+import { quoteValue } from '../../core/quote.ts';
 import type { RuleEngine } from '../../core/rule-engine.ts';
 import type { BreakerSettings, Settings } from '../../core/settings.ts';
 import type { Answer, Approver } from '../../ports/approver.ts';
@@ -135,7 +135,7 @@ const insides = new WeakMap<object, Runtime>();
 
 export function runtimeOf(gear: Switchgear): Runtime {
   const runtime = insides.get(gear);
-  if (runtime === undefined) throw invalid(`the gear must be one that createSwitchgear made, got ${quoted(gear)}`);
+  if (runtime === undefined) throw invalid(`the gear must be one that createSwitchgear made, got ${quoteValue(gear)}`);
   return runtime;
 }
 

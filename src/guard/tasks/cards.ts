@@ -13,7 +13,7 @@ export function openCard(
   atMs: number,
 ): Card {
   const card: Card = { id: `card-${runtime.idStem}-${++runtime.ids}`, ...content, state: 'open' };
-  runtime.store.putCard(keepsContent(runtime) ? card : (runtime.rules?.hide(card) ?? card));
+  runtime.store.putCard(keepsContent(runtime) ? card : (runtime.rules?.redact(card) ?? card));
   appendEntry(runtime, { type: 'card-changed', card }, task && entryPlace(task), atMs);
   return card;
 }

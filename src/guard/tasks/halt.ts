@@ -1,11 +1,11 @@
 /** How a task is ended by a control, once and with all below it, and how it is told that it is on its way there. */
 
-import { makeRoom } from '../../core/bounded.ts';
-import { moveOn, whatRepeats } from '../../core/controls/loop/messages.ts';
-import { pointsOf } from '../../core/controls/loop/turns.ts';
+import { evictOldest } from '../../core/bounded.ts';
+import { describeRepeat, moveOnAdvice } from '../../core/controls/loop/messages.ts';
+import { sumPoints } from '../../core/controls/loop/turns.ts';
 import { haltedTasksMax, reasonLengthMax } from '../../core/limits.ts';
-import { actionsFor, explain } from '../../core/messages/explain.ts';
-import { quoted } from '../../core/quote.ts';
+import { explain, listCardActions } from '../../core/messages/explain.ts';
+import { quoteValue } from '../../core/quote.ts';
 import type { Refusal } from '../../core/refusal.ts';
 import type { Stop } from '../../core/verdict.ts';
 import { appendEntry, countError } from '../journal/journal.ts';
@@ -37,7 +37,7 @@ export function halt(runtime: Runtime, task: TaskState, stop: Stop, name: string
   latch(runtime, ended, stop, refusal, undefined, atMs);
   if (parent !== undefined) touchParent(runtime, parent, atMs);
   const evidence = [refusal.explanation];
-  openCard(runtime, { kind: 'halt', task: id, code, counters, evidence, actions: actionsFor(code) }, ended, atMs);
+  openCard(runtime, { kind: 'halt', task: id, code, counters, evidence, actions: listCardActions(code) }, ended, atMs);
 }
 
 /** Ends a task, or every task, as a person says. */
@@ -47,7 +47,7 @@ export function haltByOperator(
   reasonGiven: string,
   name = 'operator',
 ): void {
-  const reason = typeof reasonGiven === 'string' ? reasonGiven.slice(0, reasonLengthMax) : quoted(reasonGiven);
+  const reason = typeof reasonGiven === 'string' ? reasonGiven.slice(0, reasonLengthMax) : quoteValue(reasonGiven);
   const stop: Stop = { kind: 'halt', code: 'rule_abort', control: 'operator', counters: {}, reason };
   for (const task of [...tasks]) halt(runtime, task, stop, name, runtime.clock.nowMs());
 }
@@ -66,7 +66,7 @@ function latch(
   const body = { type: 'task-halted', stop, message: refusal.explanation, enforced: true } as const;
   appendEntry(runtime, cause === undefined ? body : { ...body, cause }, entryPlace(task), atMs);
   for (const child of task.children ?? []) latch(runtime, child, stop, refusal, cause ?? task.id, atMs);
-  makeRoom(runtime.halted, haltedTasksMax);
+  evictOldest(runtime.halted, haltedTasksMax);
   runtime.halted.set(task.id, task);
   const ending = task.ending;
   task.ending = undefined;
@@ -101,13 +101,13 @@ export function hintLoop(runtime: Runtime, task: TaskState, atMs: number): void 
   const counters = task.controls.loop?.hint?.(task.cells.loop.state)?.counters;
   if (counters === undefined) {
     const { memory } = task.cells.loop.state;
-    if (memory !== null && pointsOf(memory) >= runtime.settings.loop.notePoints) return;
+    if (memory !== null && sumPoints(memory) >= runtime.settings.loop.notePoints) return;
     task.suspected = false;
     task.loopHint = undefined; // It moved on before it was told.
   } else if (!task.suspected) {
     task.suspected = true;
-    const message = whatRepeats(counters);
-    task.loopHint = `${message}. ${moveOn}`;
+    const message = describeRepeat(counters);
+    task.loopHint = `${message}. ${moveOnAdvice}`;
     appendEntry(runtime, { type: 'loop-suspected', counters, message }, entryPlace(task), atMs);
   }
 }

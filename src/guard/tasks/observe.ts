@@ -1,10 +1,10 @@
 /** What a task is told from outside: words, usage, calls that others let through, signs of life. It never throws. */
 
-import { makeRoom } from '../../core/bounded.ts';
-import { markValue } from '../../core/controls/loop/result-mark.ts';
+import { evictOldest } from '../../core/bounded.ts';
+import { markResult } from '../../core/controls/loop/result-mark.ts';
 import { countedIdsMax, nameLengthMax, promptsMax, textLengthMax } from '../../core/limits.ts';
 import type { Refusal } from '../../core/refusal.ts';
-import { over } from '../../core/verdict.ts';
+import { haltOverLimit } from '../../core/verdict.ts';
 import type { Observation } from '../api.ts';
 import { countError } from '../journal/journal.ts';
 import { callKey, fingerprint } from '../runtime/fingerprint.ts';
@@ -58,7 +58,7 @@ function applyObservation(runtime: Runtime, task: TaskState, observation: Observ
     case 'tool_result': {
       const seen = takeTrackedCall(task, observation.id);
       if (seen === undefined) break; // A call of ours settles itself; one that nobody saw cannot be compared.
-      const result = markValue(observation.output, observation.ok !== false);
+      const result = markResult(observation.output, observation.ok !== false);
       const likeness = compareCall(task, observation.id, result);
       if (result === undefined) break; // What it brought cannot be told.
       applyAndCheck(
@@ -78,7 +78,7 @@ function applyObservation(runtime: Runtime, task: TaskState, observation: Observ
       const model = boundedModelName(observation.model);
       applyAndCheck(runtime, task, { type: 'usage-observed', model, cost, basis: model }, atMs);
       if (settings.prices.onUnknownPrice === 'halt' && prices.price(observation) === undefined) {
-        const stop = over('budget', 'token_spend_limit', 'unknown', task.limits.maxSpendCents);
+        const stop = haltOverLimit('budget', 'token_spend_limit', 'unknown', task.limits.maxSpendCents);
         halt(runtime, task, { ...stop, counters: { ...stop.counters, model } }, model, atMs);
       }
       return;
@@ -111,7 +111,7 @@ export function wasCounted(task: TaskState, kind: 'call' | 'usage', id: string |
   task.counted ??= new Set();
   const key = `${kind}:${id}`;
   if (task.counted.has(key)) return true;
-  makeRoom(task.counted, countedIdsMax);
+  evictOldest(task.counted, countedIdsMax);
   task.counted.add(key);
   return false;
 }

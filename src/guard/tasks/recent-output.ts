@@ -1,6 +1,6 @@
 /** What a task said and asked for lately, kept as numbers: to see words, and calls, that come again. */
 
-import { makeRoom } from '../../core/bounded.ts';
+import { evictOldest } from '../../core/bounded.ts';
 import type { ResultMark } from '../../core/controls/loop/result-mark.ts';
 import { isKnownAnswer } from '../../core/controls/loop/score.ts';
 import type { TextObserved } from '../../core/event.ts';
@@ -9,10 +9,10 @@ import {
   fingerprintDepthMax,
   fingerprintEntriesMax,
   markLengthMax,
-  wordsKeptMax,
+  recentTextsMax,
 } from '../../core/limits.ts';
 import type { LoopSettings } from '../../core/settings.ts';
-import { jaccard, likest, tokensOf } from '../../core/similarity.ts';
+import { jaccard, maxSimilarity, tokenize } from '../../core/similarity.ts';
 import type { TaskState } from './task.ts';
 
 /** A call that was seen in a stream and has not come back yet. */
@@ -56,10 +56,10 @@ export function recentOutputOf(task: TaskState): RecentOutput {
 /** What is to be known of a text: how alike it is to the one before it, and whether it came before. */
 export function recordText(task: TaskState, text: string, settings: LoopSettings): Omit<TextObserved, 'atMs'> {
   const talk = recentOutputOf(task);
-  const words = tokensOf(text, settings.tokenCap);
+  const words = tokenize(text, settings.tokenCap);
   const similarity = talk.words === undefined ? -1 : jaccard(talk.words, words);
   const { nearThreshold } = settings;
-  const recurs = words.length >= wordsMin && likest(words, talk.texts, nearThreshold) >= nearThreshold;
+  const recurs = words.length >= wordsMin && maxSimilarity(words, talk.texts, nearThreshold) >= nearThreshold;
   if (words.length >= wordsMin) pushBounded(talk.texts, words);
   const { asked } = talk;
   talk.words = words;
@@ -90,11 +90,11 @@ export function compareCall(task: TaskState, id: string | number, mark: ResultMa
   const words = callWords(call);
   if (words.length < wordsMin) return 0;
   const others = calls.slice(0, at).filter(({ name, answered }) => answered && name === call.name);
-  return likest(words, others.map(callWords), 0);
+  return maxSimilarity(words, others.map(callWords), 0);
 }
 
 function callWords(call: KeptCall): Int32Array {
-  call.words ??= tokensOf(call.text, undefined, true);
+  call.words ??= tokenize(call.text, undefined, true);
   return call.words;
 }
 
@@ -102,7 +102,7 @@ function callWords(call: KeptCall): Int32Array {
 export function trackCall(task: TaskState, id: string, call: TrackedCall): void {
   const talk = recentOutputOf(task);
   talk.open ??= new Map();
-  makeRoom(talk.open, countedIdsMax);
+  evictOldest(talk.open, countedIdsMax);
   talk.open.set(id, call);
 }
 
@@ -124,7 +124,7 @@ export function clearRecentOutput(task: TaskState): void {
 
 function pushBounded<T>(items: T[], item: T): void {
   items.push(item);
-  if (items.length > wordsKeptMax) items.shift();
+  if (items.length > recentTextsMax) items.shift();
 }
 
 /** Arguments as text, as far as they are compared. */

@@ -1,15 +1,15 @@
 /** The tree of tasks: how one starts, stands still, ends, and what it looks like. */
 
-import { remembered } from '../../core/bounded.ts';
+import { getOrCreate } from '../../core/bounded.ts';
 import { cellKey } from '../../core/cell-key.ts';
-import { carryOn, microsPerCent } from '../../core/controls/budget/budget.ts';
+import { continueBudget, microsPerCent } from '../../core/controls/budget/budget.ts';
 import { durationOf, idleOf } from '../../core/controls/deadline.ts';
 import { createTaskControls, initialTaskCells, type TaskCells, type TaskControls } from '../../core/controls/panel.ts';
 import { SwitchgearError } from '../../core/error.ts';
 import { sharedSettingsMax, taskDepthMax, tasksMax } from '../../core/limits.ts';
-import { quoted } from '../../core/quote.ts';
+import { quoteValue } from '../../core/quote.ts';
 import { resolveTask } from '../../core/resolve-settings.ts';
-import { checkPart } from '../../core/setting-overrides.ts';
+import { checkSettingOverrides } from '../../core/setting-overrides.ts';
 import type { TaskSettings } from '../../core/settings.ts';
 import type { TaskOptions, TaskSnapshot } from '../api.ts';
 import { dropBreaker } from '../breakers/breaker-registry.ts';
@@ -46,13 +46,14 @@ export function startTask(
   const { settings, tasks, clock, store } = runtime;
   options('task options', taskOptions, checks);
   const { signal } = taskOptions;
-  const said = taskOptions.limits === undefined ? undefined : checkPart(settings.task, taskOptions.limits, 'limits');
+  const said =
+    taskOptions.limits === undefined ? undefined : checkSettingOverrides(settings.task, taskOptions.limits, 'limits');
   const parent = parentOf(runtime, taskOptions, around);
   const id = taskOptions.id ?? `t-${runtime.idStem}-${++runtime.ids}`;
   const agent = taskOptions.agent ?? (parent ?? runtime).agent;
   const session = taskOptions.session ?? (parent ?? runtime).session;
   const depth = parent === undefined ? 0 : parent.depth + 1;
-  if (tasks.has(id)) throw new SwitchgearError('task_exists', `a task with the id ${quoted(id)} is running`);
+  if (tasks.has(id)) throw new SwitchgearError('task_exists', `a task with the id ${quoteValue(id)} is running`);
   if (tasks.size >= tasksMax) throw new SwitchgearError('too_many_tasks', `at most ${tasksMax} tasks can run at once`);
   if (depth >= taskDepthMax) {
     throw new SwitchgearError('too_deep', `tasks can be nested ${taskDepthMax} deep at most`);
@@ -62,7 +63,7 @@ export function startTask(
   const controls = taskControlsFor(runtime, limits);
   const atMs = clock.nowMs();
   const { state: cells } = store.cell<TaskCells>(cellKey('task', id), () => initialTaskCells(controls, atMs));
-  if (before !== undefined) carryOn(cells.budget.state, before.cells.budget.state);
+  if (before !== undefined) continueBudget(cells.budget.state, before.cells.budget.state);
   const raises = before === undefined ? 0 : before.raises + 1;
   const node = placeTask(runtime, {
     id,
@@ -140,13 +141,13 @@ function parentOf({ tasks }: Runtime, { parent }: TaskOptions, around: TaskState
 }
 
 export function unknownTaskMessage(id: unknown): string {
-  return `no task with the id ${quoted(id)} is running`;
+  return `no task with the id ${quoteValue(id)} is running`;
 }
 
 /** Tasks of equal limits share one set of controls. */
 export function taskControlsFor(runtime: Runtime, limits: TaskSettings): TaskControls {
   const make = () => createTaskControls(limits, runtime.settings.loop);
-  return remembered(runtime.taskControls, JSON.stringify(limits), sharedSettingsMax, make);
+  return getOrCreate(runtime.taskControls, JSON.stringify(limits), sharedSettingsMax, make);
 }
 
 export function noticeCalls(limits: TaskSettings): number {

@@ -150,7 +150,7 @@ async function leave(
 
 /** What is kept holds no values that rules saw, unless somebody wants words held. */
 export function veiled<T>(runtime: Runtime, kept: T): T {
-  return keepsContent(runtime) ? kept : (runtime.rules?.hide(kept as never) ?? kept);
+  return keepsContent(runtime) ? kept : (runtime.rules?.redact(kept as never) ?? kept);
 }
 
 function ofCell<S>(cell: Cell<S>, next: (stored: S) => S | undefined): Change {

@@ -1,7 +1,7 @@
 /** Written budgets beyond one task: each says whose, of what and how much, and maybe in which window. */
 
 import { budgetsMax } from '../../core/limits.ts';
-import { isTable, quote, type Table } from '../../core/plain-copy.ts';
+import { describeValue, isTable, type Table } from '../../core/plain-copy.ts';
 import type { JointBudget } from '../../core/settings.ts';
 import { budgetFields } from '../table/settings.ts';
 import { addProblem, type Path, type Report } from './report.ts';
@@ -10,7 +10,7 @@ import { checkSection, type Entry } from './section.ts';
 /** The budgets of a document, in their order. One that cannot be read is a problem, never left out. */
 export function takeBudgets(report: Report, { value, path }: Entry): readonly JointBudget[] {
   if (!Array.isArray(value) || value.length > budgetsMax) {
-    addProblem(report, path, `must be a list of at most ${budgetsMax} budgets, got ${quote(value)}`);
+    addProblem(report, path, `must be a list of at most ${budgetsMax} budgets, got ${describeValue(value)}`);
     return [];
   }
   const seen = new Map<string, number>();

@@ -1,6 +1,6 @@
 /** The checker: from any document to complete settings, or to every reason why not. */
 
-import { camelOf, nearest, snakeOf } from '../../core/names.ts';
+import { findNearestName, toCamelCase, toSnakeCase } from '../../core/names.ts';
 import { emptyTable, plainCopy, type Table } from '../../core/plain-copy.ts';
 import type { BreakerSettings, Settings, TaskSettings } from '../../core/settings.ts';
 import { presets } from '../table/presets.ts';
@@ -82,21 +82,21 @@ function defaultDraft(report: Report): Draft {
   const take = (fields: Fields, home: string, into: Table) => {
     for (const [name, { default: value }] of Object.entries(fields)) {
       if (value !== undefined)
-        into[camelOf(name)] = typeof value === 'object' && !Array.isArray(value) ? emptyTable() : value;
+        into[toCamelCase(name)] = typeof value === 'object' && !Array.isArray(value) ? emptyTable() : value;
       report.provenance.set(home + name, { value: value ?? 'none', source: 'default' });
     }
     return into;
   };
   report.provenance.set('preset', { value: 'default', source: 'default' });
   const draft = take(topFields, '', {}) as Draft;
-  for (const [name, fields] of Object.entries(sections)) draft[camelOf(name)] = take(fields, `${name}.`, {});
+  for (const [name, fields] of Object.entries(sections)) draft[toCamelCase(name)] = take(fields, `${name}.`, {});
   return Object.assign(draft, { tools: emptyTable(), agents: emptyTable(), budgets: [], rules: [] });
 }
 
 function takeDocument(report: Report, document: unknown, draft: Draft): void {
   const entries = new Map<string, Entry>();
   for (const entry of entriesOf(report, document ?? null, [])) {
-    const name = snakeOf(entry.name);
+    const name = toSnakeCase(entry.name);
     const before = entries.get(name);
     if (before) addProblem(report, entry.path, `says again what ${before.name} says: keep one of them`);
     else if (topNames.includes(name)) entries.set(name, entry);
@@ -131,7 +131,7 @@ function takeSections(
   for (const name of Object.keys(document)) {
     const fields = sections[name];
     const pathOf = entries?.get(name)?.path ?? [name];
-    if (fields) checkSection(report, fields, document[name], pathOf, draft[camelOf(name)]!, [name]);
+    if (fields) checkSection(report, fields, document[name], pathOf, draft[toCamelCase(name)]!, [name]);
     else if (Object.hasOwn(topFields, name)) top[String(pathOf[0])] = document[name];
   }
   checkSection(report, topFields, top, [], draft);
@@ -139,7 +139,7 @@ function takeSections(
 
 function hint(name: string): string {
   const section = Object.keys(sections).find((one) => Object.hasOwn(sections[one]!, name));
-  const near = section ? `${section}.${name}` : nearest(name, topNames);
+  const near = section ? `${section}.${name}` : findNearestName(name, topNames);
   return near ? `; did you mean ${near}?` : '';
 }
 

@@ -1,6 +1,6 @@
 /** Settings that are possible one by one but together would leave a limit that can never be reached. */
 
-import { pathText } from '../../core/names.ts';
+import { formatPath } from '../../core/names.ts';
 import { resolveBreaker, resolveTask } from '../../core/resolve-settings.ts';
 import type { Settings } from '../../core/settings.ts';
 
@@ -14,7 +14,7 @@ export interface Conflict {
 export function conflictsOf(settings: Settings, isSaid: (path: string) => boolean): readonly Conflict[] {
   const found: Conflict[] = [];
   const add = (home: readonly string[], names: readonly string[], problem: string) => {
-    const paths = names.map((name) => pathText([...home, name]));
+    const paths = names.map((name) => formatPath([...home, name]));
     // What is merely inherited was told at its source.
     if (home.length === 1 || paths.some(isSaid)) found.push({ names, problem: `${paths[0]} ${problem}` });
   };

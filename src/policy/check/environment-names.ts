@@ -1,6 +1,6 @@
 /** The names under which the environment can say a setting, and how what it says is read. */
 
-import { camelOf } from '../../core/names.ts';
+import { toCamelCase } from '../../core/names.ts';
 import type { Settings } from '../../core/settings.ts';
 import type { Fields, Setting } from '../table/setting.ts';
 import { sections, topFields } from '../table/settings.ts';
@@ -46,6 +46,6 @@ export function readVariable(
 
 /** Settings with one value changed. */
 export function withValue(settings: Settings, path: string, value: unknown): Settings {
-  const [section, name] = path.split('.').map(camelOf) as [keyof Settings, string?];
+  const [section, name] = path.split('.').map(toCamelCase) as [keyof Settings, string?];
   return { ...settings, [section]: name === undefined ? value : { ...(settings[section] as object), [name]: value } };
 }

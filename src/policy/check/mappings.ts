@@ -1,8 +1,8 @@
 /** Written mappings: how `switchgear run` reads the lines of programs that it does not know, by their names. */
 
 import { mappedFields, mappedKinds, type StreamMapping } from '../../core/event-mapping.ts';
-import { nearest } from '../../core/names.ts';
-import { emptyTable, quote, type Table } from '../../core/plain-copy.ts';
+import { findNearestName } from '../../core/names.ts';
+import { describeValue, emptyTable, type Table } from '../../core/plain-copy.ts';
 import { addProblem, type Report } from './report.ts';
 import { type Entry, entriesOf } from './section.ts';
 import { textProblem } from './value.ts';
@@ -37,12 +37,12 @@ function takeEvents(report: Report, { value, path }: Entry): Table {
       addProblem(
         report,
         as?.path ?? [...event.path, 'as'],
-        `must be one of ${mappedKinds.join(', ')}, got ${quote(as?.value)}`,
+        `must be one of ${mappedKinds.join(', ')}, got ${describeValue(as?.value)}`,
       );
     const mapped: Table = { as: as?.value };
     for (const [name, entry] of Object.entries(rest)) {
       if (!(mappedFields as readonly string[]).includes(name)) {
-        const near = nearest(name, mappedFields);
+        const near = findNearestName(name, mappedFields);
         addProblem(report, entry.path, `is no field of an event${near ? `; did you mean ${near}?` : ''}`);
       }
       mapped[name] = pathIn(report, entry);
@@ -54,6 +54,6 @@ function takeEvents(report: Report, { value, path }: Entry): Table {
 
 function pathIn(report: Report, { value, path }: Entry): unknown {
   if (typeof value !== 'string' || textProblem(value) !== undefined)
-    addProblem(report, path, `must be a path, as in call.id, got ${quote(value)}`);
+    addProblem(report, path, `must be a path, as in call.id, got ${describeValue(value)}`);
   return value;
 }

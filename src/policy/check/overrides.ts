@@ -1,7 +1,7 @@
 /** Settings of single tools and agents. */
 
-import { camelOf, snakeOf } from '../../core/names.ts';
-import { emptyTable, isTable, quote, type Table } from '../../core/plain-copy.ts';
+import { toCamelCase, toSnakeCase } from '../../core/names.ts';
+import { describeValue, emptyTable, isTable, type Table } from '../../core/plain-copy.ts';
 import { presets } from '../table/presets.ts';
 import { breakerFields, taskFields } from '../table/settings.ts';
 import { presetOf } from './preset.ts';
@@ -27,14 +27,15 @@ function eachNamed(report: Report, entry: Entry | undefined, take: (report: Repo
 function takeTool(report: Report, { name, value, path }: Entry): Table {
   const into: Table = {};
   const home = ['tools', name];
-  if (!isTable(value)) addProblem(report, path, `must be a table, got ${quote(value)}`);
+  if (!isTable(value)) addProblem(report, path, `must be a table, got ${describeValue(value)}`);
   else {
     const { preset, ...own } = value;
     const known =
       preset === undefined ? undefined : presetOf(report, { name: 'preset', value: preset, path: [...path, 'preset'] });
     const section = known && presets[known]?.circuit_breaker;
     if (section) checkSection(reportOfPreset(report, known), breakerFields, section, home, into);
-    else if (known) addProblem(report, [...path, 'preset'], `is ${quote(known)}, which says nothing about breakers`);
+    else if (known)
+      addProblem(report, [...path, 'preset'], `is ${describeValue(known)}, which says nothing about breakers`);
     checkSection(report, breakerFields, Object.assign(emptyTable(), own), path, into, home);
   }
   return into;
@@ -43,13 +44,13 @@ function takeTool(report: Report, { name, value, path }: Entry): Table {
 function takeAgent(report: Report, { name, value, path }: Entry): Table {
   const into: Table = {};
   for (const entry of entriesOf(report, value, path)) {
-    const section = snakeOf(entry.name);
+    const section = toSnakeCase(entry.name);
     const fields = section === 'circuit_breaker' ? breakerFields : section === 'task' ? taskFields : undefined;
     if (!fields) addProblem(report, entry.path, 'is not a setting; an agent has "circuit_breaker" and "task"');
-    else if (into[camelOf(section)]) addProblem(report, entry.path, 'is said twice: keep one of them');
+    else if (into[toCamelCase(section)]) addProblem(report, entry.path, 'is said twice: keep one of them');
     else {
       const part: Table = {};
-      into[camelOf(section)] = part;
+      into[toCamelCase(section)] = part;
       checkSection(report, fields, entry.value, entry.path, part, ['agents', name, section]);
     }
   }

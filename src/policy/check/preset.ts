@@ -1,7 +1,7 @@
 /** Which preset a document starts from: the one it names, or the one that its spelling gives away. */
 
-import { snakeOf } from '../../core/names.ts';
-import { isTable, quote } from '../../core/plain-copy.ts';
+import { toSnakeCase } from '../../core/names.ts';
+import { describeValue, isTable } from '../../core/plain-copy.ts';
 import { presetBySpelling, presets } from '../table/presets.ts';
 import { addProblem, type Report } from './report.ts';
 import type { Entry } from './section.ts';
@@ -10,7 +10,7 @@ import { words } from './value.ts';
 /** The preset that an entry names. */
 export function presetOf(report: Report, { value, path }: Entry): string | undefined {
   if (typeof value === 'string' && Object.hasOwn(presets, value)) return value;
-  addProblem(report, path, `must be ${words(Object.keys(presets))}, got ${quote(value)}`);
+  addProblem(report, path, `must be ${words(Object.keys(presets))}, got ${describeValue(value)}`);
   return undefined;
 }
 
@@ -18,7 +18,7 @@ export function presetOf(report: Report, { value, path }: Entry): string | undef
 export function takePreset(report: Report, entries: ReadonlyMap<string, Entry>): string | undefined {
   const named = entries.get('preset');
   const breaker = entries.get('circuit_breaker')?.value;
-  const names = isTable(breaker) ? Object.keys(breaker).map(snakeOf) : [];
+  const names = isTable(breaker) ? Object.keys(breaker).map(toSnakeCase) : [];
   const spelling = named ? undefined : names.find((name) => Object.hasOwn(presetBySpelling, name));
   const preset = named ? presetOf(report, named) : spelling && presetBySpelling[spelling];
   if (preset) {

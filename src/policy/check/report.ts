@@ -2,7 +2,7 @@
 
 import { SwitchgearError } from '../../core/error.ts';
 import { policyProblemsMax } from '../../core/limits.ts';
-import { pathText } from '../../core/names.ts';
+import { formatPath } from '../../core/names.ts';
 
 /** The way to a value: keys as they were written, and positions in lists. */
 export type Path = readonly (string | number)[];
@@ -56,7 +56,7 @@ export function reportOfPreset(report: Report, name: string): Report {
 
 /** Adds a problem: the path, what it must be, and where it stands. */
 export function addProblem(report: Report, path: Path, problem: string): void {
-  const at = pathText(path);
+  const at = formatPath(path);
   const gap = at && !problem.startsWith('[') ? ' ' : '';
   report.problems.push(`${at || 'the policy '}${gap}${problem}${report.placeOf(path).text}`);
 }

@@ -1,9 +1,9 @@
 /** Written rules: a table with target, condition, action and reason, or a line `condition|action|"reason"`. */
 
 import { printCondition } from '../../core/controls/rules/condition.ts';
-import { parseRule, ruleOf } from '../../core/controls/rules/rule.ts';
+import { parseRule, parseRuleText } from '../../core/controls/rules/rule.ts';
 import { ruleLengthMax, rulesMax } from '../../core/limits.ts';
-import { isTable, quote, type Table } from '../../core/plain-copy.ts';
+import { describeValue, isTable, type Table } from '../../core/plain-copy.ts';
 import type { RuleText } from '../../core/settings.ts';
 import { addProblem, type Path, type Report } from './report.ts';
 import { type Entry, entriesOf } from './section.ts';
@@ -14,7 +14,7 @@ const names = ['target', 'condition', 'action', 'reason'];
 /** The rules of a document, in their order. One that cannot be read is a problem, never left out. */
 export function takeRules(report: Report, { value, path }: Entry): readonly RuleText[] {
   if (!Array.isArray(value) || value.length > rulesMax) {
-    addProblem(report, path, `must be a list of at most ${rulesMax} rules, got ${quote(value)}`);
+    addProblem(report, path, `must be a list of at most ${rulesMax} rules, got ${describeValue(value)}`);
     return [];
   }
   report.provenance.set('rules', { value: value.length, source: report.source });
@@ -23,7 +23,7 @@ export function takeRules(report: Report, { value, path }: Entry): readonly Rule
 
 function takeRule(report: Report, value: unknown, path: Path): RuleText | undefined {
   const before = report.problems.length;
-  const parsed = typeof value === 'string' ? parseRule(value) : ruleOf(textOf(report, value, path));
+  const parsed = typeof value === 'string' ? parseRule(value) : parseRuleText(textOf(report, value, path));
   if (report.problems.length > before) return undefined; // Its parts were complained about already.
   if (parsed.error !== undefined) {
     addProblem(report, path, `is no rule: ${parsed.error}`);
@@ -35,7 +35,7 @@ function takeRule(report: Report, value: unknown, path: Path): RuleText | undefi
 
 function textOf(report: Report, value: unknown, path: Path): RuleText {
   const rule: Table = { target: '*' };
-  if (!isTable(value)) addProblem(report, path, `must be a table or a text, got ${quote(value)}`);
+  if (!isTable(value)) addProblem(report, path, `must be a table or a text, got ${describeValue(value)}`);
   else {
     for (const entry of entriesOf(report, value, path)) {
       const known = names.includes(entry.name);

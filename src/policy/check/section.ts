@@ -1,8 +1,8 @@
 /** One table of a document against the fields it may have. */
 
 import { nameLengthMax } from '../../core/limits.ts';
-import { camelOf, nearest, pathText, shortened, snakeOf } from '../../core/names.ts';
-import { isTable, quote, reservedNames, type Table } from '../../core/plain-copy.ts';
+import { findNearestName, formatPath, shorten, toCamelCase, toSnakeCase } from '../../core/names.ts';
+import { describeValue, isTable, reservedNames, type Table } from '../../core/plain-copy.ts';
 import type { Fields } from '../table/setting.ts';
 import { sections, topFields } from '../table/settings.ts';
 import { fieldOf } from './environment-names.ts';
@@ -20,12 +20,12 @@ export interface Entry {
 export function entriesOf(report: Report, input: unknown, path: Path): readonly Entry[] {
   if (input === undefined) return [];
   if (!isTable(input)) {
-    addProblem(report, path, `must be a table, got ${quote(input)}`);
+    addProblem(report, path, `must be a table, got ${describeValue(input)}`);
     return [];
   }
   const entries: Entry[] = [];
   for (const [name, value] of Object.entries(input)) {
-    const at = [...path, shortened(name, nameLengthMax)];
+    const at = [...path, shorten(name, nameLengthMax)];
     if (value === undefined) continue;
     if (reservedNames.includes(name)) addProblem(report, at, 'is a name that no policy may use');
     else if (textProblem(name)) addProblem(report, at, 'is no usable name');
@@ -48,7 +48,7 @@ export function checkSection(
 ): void {
   const seen = new Map<string, string>();
   for (const entry of entriesOf(report, input, path)) {
-    const written = snakeOf(entry.name);
+    const written = toSnakeCase(entry.name);
     const name = fieldOf(fields, written);
     const setting = name === undefined ? undefined : fields[name];
     if (name === undefined || !setting) {
@@ -66,8 +66,8 @@ export function checkSection(
       addProblem(report, entry.path, problem);
       continue;
     }
-    into[camelOf(name)] = entry.value === 'none' && setting.kind !== 'choice' ? undefined : entry.value;
-    report.provenance.set(pathText([...home, name]), originOf(report, entry, written === name ? undefined : written));
+    into[toCamelCase(name)] = entry.value === 'none' && setting.kind !== 'choice' ? undefined : entry.value;
+    report.provenance.set(formatPath([...home, name]), originOf(report, entry, written === name ? undefined : written));
   }
 }
 
@@ -78,7 +78,7 @@ function originOf(report: Report, entry: Entry, alias: string | undefined): Prov
 
 /** Names a setting of another section, or the nearest of this one. */
 function suggestion(name: string, fields: Fields, home: Path): string {
-  const near = nearest(name, namesOf(fields));
+  const near = findNearestName(name, namesOf(fields));
   const elsewhere = Object.keys(sections).find((section) => fieldOf(sections[section]!, name));
   if (elsewhere && elsewhere !== home.at(-1)) return `; did you mean ${elsewhere}.${name}?`;
   return near ? `; did you mean ${near}?` : '';

@@ -1,7 +1,7 @@
 /** One value against its setting: what it must be, in words, when it is not. */
 
 import { countMax, nameLengthMax } from '../../core/limits.ts';
-import { isTable, quote, reservedNames } from '../../core/plain-copy.ts';
+import { describeValue, isTable, reservedNames } from '../../core/plain-copy.ts';
 import type { NumberSetting, Setting } from '../table/setting.ts';
 
 /** Why a value cannot be this setting, as the end of a sentence; undefined when it can. */
@@ -11,9 +11,11 @@ export function valueProblem(setting: Setting, value: unknown): string | undefin
     case 'number':
       return numberProblem(setting, value);
     case 'flag':
-      return typeof value === 'boolean' ? undefined : `must be true or false, got ${quote(value)}`;
+      return typeof value === 'boolean' ? undefined : `must be true or false, got ${describeValue(value)}`;
     case 'choice':
-      return setting.of.includes(value as string) ? undefined : `must be ${words(setting.of)}, got ${quote(value)}`;
+      return setting.of.includes(value as string)
+        ? undefined
+        : `must be ${words(setting.of)}, got ${describeValue(value)}`;
     case 'texts':
       return textsProblem(setting.of, value);
     case 'counts':
@@ -33,10 +35,10 @@ function numberProblem(setting: NumberSetting, value: unknown): string | undefin
   if (value === 'none' && setting.optional) return undefined;
   const { kind, min, above, max } = setting;
   const fits = typeof value === 'number' && (kind === 'whole' ? Number.isSafeInteger(value) : Number.isFinite(value));
-  if (fits && value > max) return `must be at most ${max}, got ${quote(value)}`;
+  if (fits && value > max) return `must be at most ${max}, got ${describeValue(value)}`;
   if (fits && (min !== undefined ? value >= min : value > above!)) return undefined;
   const none = setting.optional ? ' or "none"' : '';
-  return `must be ${numberWords(setting)}${none}, got ${quote(value)}`;
+  return `must be ${numberWords(setting)}${none}, got ${describeValue(value)}`;
 }
 
 /** The kind and the lower end of a number: `a whole number from 1`. */
@@ -46,16 +48,16 @@ export function numberWords({ kind, min, above }: NumberSetting): string {
 
 /** Why a value cannot be a name or other short text. */
 export function textProblem(value: unknown, lengthMax: number = nameLengthMax): string | undefined {
-  if (typeof value !== 'string' || value.trim() === '') return `must be a text, got ${quote(value)}`;
+  if (typeof value !== 'string' || value.trim() === '') return `must be a text, got ${describeValue(value)}`;
   return value.length > lengthMax ? `must have at most ${lengthMax} characters, got ${value.length}` : undefined;
 }
 
 function textsProblem(of: readonly string[] | undefined, value: unknown): string | undefined {
-  if (!Array.isArray(value)) return `must be a list of texts, got ${quote(value)}`;
+  if (!Array.isArray(value)) return `must be a list of texts, got ${describeValue(value)}`;
   for (let index = 0; index < value.length; index++) {
     const item: unknown = value[index];
     const known = !of || of.includes(item as string);
-    const problem = known ? textProblem(item) : `must be ${words(of)}, got ${quote(item)}`;
+    const problem = known ? textProblem(item) : `must be ${words(of)}, got ${describeValue(item)}`;
     if (problem) return `[${index}] ${problem}`;
   }
   if (of && value.length === 0) return `must name at least one of ${words(of)}`; // Nowhere to look means nothing fires.
@@ -63,12 +65,12 @@ function textsProblem(of: readonly string[] | undefined, value: unknown): string
 }
 
 function mapProblem(value: unknown, itemProblem: (item: unknown) => string | undefined): string | undefined {
-  if (!isTable(value)) return `must be a table of names, got ${quote(value)}`;
+  if (!isTable(value)) return `must be a table of names, got ${describeValue(value)}`;
   for (const name of Object.keys(value)) {
     const problem = reservedNames.includes(name)
       ? 'is a name that no policy may use'
       : (textProblem(name) ?? itemProblem(value[name]));
-    if (problem) return `[${quote(name)}] ${problem}`;
+    if (problem) return `[${describeValue(name)}] ${problem}`;
   }
   return undefined;
 }

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import type { ParamValues } from '../../../src/chains/file/chain.ts';
 import { chainRules, checkRuleText, parseConditionTemplate } from '../../../src/chains/file/chain-rules.ts';
-import { ruleOf } from '../../../src/core/controls/rules/rule.ts';
+import { parseRuleText } from '../../../src/core/controls/rules/rule.ts';
 
 const target = 'chain:c';
 const chainWith = (condition: string, action = 'abort', reason?: string) => ({
@@ -32,7 +32,7 @@ test('a reason is filled too, cut to its bound, on one line', () => {
   const [rule] = chainRules(chainWith('a>1', 'abort', 'at most {{max}} | "{{max}}"'), { max: 500 });
   assert.equal(rule?.reason, 'at most 500 | "500"');
   const [long] = chainRules(chainWith('a>1', 'abort', 'so: {{text}}'), { text: 'x\ny'.repeat(30_000) });
-  assert.equal(ruleOf(long!).rule?.reason?.includes('\n'), false);
+  assert.equal(parseRuleText(long!).rule?.reason?.includes('\n'), false);
   assert.ok((long?.reason?.length ?? 0) <= 200);
 });
 
@@ -133,7 +133,7 @@ test('no value of a parameter changes the action, the kind or the fixed pieces o
         }
         read++;
         assert.equal(rules.length, 1);
-        const { rule } = ruleOf(rules[0]!);
+        const { rule } = parseRuleText(rules[0]!);
         assert.equal(rule?.action, action);
         assert.equal(rule.target, target);
         assert.equal(rule.condition.kind, parseConditionTemplate(condition)?.kind);

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { actionsFor, explain } from '../../../src/core/messages/explain.ts';
+import { explain, listCardActions } from '../../../src/core/messages/explain.ts';
 import type { Stop } from '../../../src/core/verdict.ts';
 import { makeStop } from '../../control-story.ts';
 
@@ -147,6 +147,6 @@ test('a worker that keeps failing is told by name, with what may be behind it an
 });
 
 test('a person can raise the limits or pause, and narrow the scope of too many calls', () => {
-  assert.deepEqual(actionsFor('tool_call_limit'), ['retry_raised', 'pause', 'narrow_scope']);
-  assert.deepEqual(actionsFor('denial_limit'), ['retry_raised', 'pause']);
+  assert.deepEqual(listCardActions('tool_call_limit'), ['retry_raised', 'pause', 'narrow_scope']);
+  assert.deepEqual(listCardActions('denial_limit'), ['retry_raised', 'pause']);
 });

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { defaultSettings } from '../../../src/core/controls/defaults.ts';
 import type { Entry, EntryBody, EntryPlace } from '../../../src/core/event.ts';
-import { repeatRecords } from '../../../src/core/replay/records.ts';
+import { replayRecords } from '../../../src/core/replay/records.ts';
 import type { ReplayOptions } from '../../../src/core/replay/state.ts';
 import type { Settings } from '../../../src/core/settings.ts';
 import { allow, type Code, type Counters, type Verdict } from '../../../src/core/verdict.ts';
@@ -14,7 +14,7 @@ const key = 'breaker/agent/ann/search';
 
 function repeated(lines: readonly Line[], said: Partial<Settings> = {}, options: ReplayOptions = {}) {
   const entries = lines.map((line, at) => ({ seq: at + 1, atMs: 0, wallMs: 0, ...line }) as Entry);
-  const { decisions, differences } = repeatRecords(entries, { ...defaultSettings, ...said }, options);
+  const { decisions, differences } = replayRecords(entries, { ...defaultSettings, ...said }, options);
   return { decisions, differences: differences.map(({ seq, expected, got }) => `${seq} ${expected}: ${got}`) };
 }
 

@@ -2,9 +2,14 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Control } from '../../../src/core/control.ts';
 import { defaultSettings } from '../../../src/core/controls/defaults.ts';
-import { ruleOf } from '../../../src/core/controls/rules/rule.ts';
+import { parseRuleText } from '../../../src/core/controls/rules/rule.ts';
 import type { Entry } from '../../../src/core/event.ts';
-import { agentOf, breakerSettingsOf, type ReplayOptions, replayState } from '../../../src/core/replay/state.ts';
+import {
+  agentInKey,
+  breakerSettingsResolver,
+  createReplayState,
+  type ReplayOptions,
+} from '../../../src/core/replay/state.ts';
 import type { BreakerSettings } from '../../../src/core/settings.ts';
 import { makeAction, makeLimits } from '../../control-story.ts';
 
@@ -13,10 +18,10 @@ const own = (name: string, scope: Control['scope']) =>
   ({ name, scope, initial: () => ({ of: name }) }) as unknown as Control<never>;
 
 function begun(options: ReplayOptions = {}, said = {}) {
-  const state = replayState({ ...defaultSettings, ...said }, options);
+  const state = createReplayState({ ...defaultSettings, ...said }, options);
   const start = { seq: 1, atMs: 0, wallMs: 0, type: 'task-started', task: 't', limits: makeLimits() };
   state.tasks.start(start as Extract<Entry, { type: 'task-started' }>);
-  const boundControls = (...of: Parameters<typeof state.panelOf>) => state.panelOf(...of);
+  const boundControls = (...of: Parameters<typeof state.panelFor>) => state.panelFor(...of);
   return {
     state,
     boundControls,
@@ -36,7 +41,7 @@ test('a call is judged in the order of the guard: breaker, rules, own controls, 
 });
 
 test('rules are the policy’s, or those that were in force', () => {
-  const written = ruleOf(rule).rule!;
+  const written = parseRuleText(rule).rule!;
   assert.deepEqual(begun({ rules: [written] }).names(makeAction(), undefined), ['rules']);
   assert.deepEqual(begun({ rules: [] }, { rules: [rule] }).names(makeAction(), undefined), []);
 });
@@ -83,12 +88,12 @@ test('a worker’s failures are kept by session and name', () => {
 
 test('a breaker is made when it is first met, and tuned from then on', () => {
   const { state, boundControls } = begun();
-  assert.equal(state.find('k'), undefined);
+  assert.equal(state.findBreaker('k'), undefined);
   const [bound] = boundControls(makeAction(), 'k');
-  assert.equal(state.find('k'), bound?.cell.state);
+  assert.equal(state.findBreaker('k'), bound?.cell.state);
   assert.equal(boundControls(makeAction(), 'k')[0]?.cell, bound?.cell);
   const seen: number[][] = [];
-  const look = () => state.handle('k', 'search', (_, of) => seen.push([of.failureThreshold, of.windowCalls]));
+  const look = () => state.changeBreaker('k', 'search', (_, of) => seen.push([of.failureThreshold, of.windowCalls]));
   look();
   state.tune('search', { failureThreshold: 2 });
   state.tune('search', { windowCalls: 7 });
@@ -98,32 +103,35 @@ test('a breaker is made when it is first met, and tuned from then on', () => {
     [5, 100],
     [2, 7],
   ]);
-  state.handle('new', 'search', (breaker) => {
+  state.changeBreaker('new', 'search', (breaker) => {
     breaker.heldAtMs = 4;
   });
-  assert.equal(state.find('new')?.heldAtMs, 4);
+  assert.equal(state.findBreaker('new')?.heldAtMs, 4);
 });
 
 test('settings are the policy’s with what was tuned, or what somebody resolves', () => {
-  const plain = breakerSettingsOf(defaultSettings, {});
+  const plain = breakerSettingsResolver(defaultSettings, {});
   assert.deepEqual(plain('search', 'ann'), defaultSettings.circuitBreaker);
   assert.deepEqual(plain('search', 'ann', { windowCalls: 3 }), { ...defaultSettings.circuitBreaker, windowCalls: 3 });
   const resolved = { ...defaultSettings.circuitBreaker, windowCalls: 4 } satisfies BreakerSettings;
-  assert.equal(breakerSettingsOf(defaultSettings, { breakerSettings: () => resolved })('search', 'ann'), resolved);
+  assert.equal(
+    breakerSettingsResolver(defaultSettings, { breakerSettings: () => resolved })('search', 'ann'),
+    resolved,
+  );
 });
 
 test('the breakers of a task go with it, and only those', () => {
   const { state, boundControls } = begun();
   const keys = ['a/task/my%20task/search', 'a/task/other/search', 'a/agent/my%20task/search'];
   for (const key of keys) boundControls(makeAction(), key);
-  state.drop('my task');
+  state.dropTaskBreakers('my task');
   assert.deepEqual(
-    keys.map((key) => state.find(key) !== undefined),
+    keys.map((key) => state.findBreaker(key) !== undefined),
     [false, true, true],
   );
 });
 
 test('an agent is read from the key of its breaker', () => {
-  assert.equal(agentOf('x/agent/ann%20b/search'), 'ann b');
-  assert.equal(agentOf('x/shared/search'), '');
+  assert.equal(agentInKey('x/agent/ann%20b/search'), 'ann b');
+  assert.equal(agentInKey('x/shared/search'), '');
 });

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import type { Control } from '../../../src/core/control.ts';
 import { defaultSettings } from '../../../src/core/controls/defaults.ts';
 import type { Entry } from '../../../src/core/event.ts';
-import { replayTasks } from '../../../src/core/replay/tasks.ts';
+import { createReplayTasks } from '../../../src/core/replay/tasks.ts';
 import { makeLimits, makeStop } from '../../control-story.ts';
 
 const start = (task: string, said: { parent?: string; retryOf?: string } = {}) =>
@@ -15,7 +15,7 @@ const start = (task: string, said: { parent?: string; retryOf?: string } = {}) =
 const halt = makeStop('halt', { code: 'tool_call_limit' });
 
 function tree() {
-  const tasks = replayTasks(defaultSettings, []);
+  const tasks = createReplayTasks(defaultSettings, []);
   tasks.start(start('root'));
   tasks.start(start('middle', { parent: 'root' }));
   tasks.start(start('leaf', { parent: 'middle' }));
@@ -36,13 +36,13 @@ test('a halt ends a task and everything below it, and only the task itself is to
   const { tasks, stops, at } = tree();
   tasks.halt(at('middle'), halt, false);
   assert.deepEqual(stops(), [undefined, halt.code, halt.code]);
-  assert.deepEqual(tasks.untold(), [at('middle')]);
+  assert.deepEqual(tasks.listMissingHalts(), [at('middle')]);
   tasks.halt(at('middle'), makeStop('halt', { code: 'token_limit' }), false);
   assert.deepEqual(stops(), [undefined, halt.code, halt.code]);
-  at('middle').told = true;
-  assert.deepEqual(tasks.untold(), []);
+  at('middle').isInJournal = true;
+  assert.deepEqual(tasks.listMissingHalts(), []);
   tasks.start(start('late', { parent: 'middle' }));
-  assert.deepEqual([at('late').stop, at('late').own], [halt, false]);
+  assert.deepEqual([at('late').stop, at('late').isOwnHalt], [halt, false]);
 });
 
 test('a halt may end an ancestor by name, or the root', () => {
@@ -73,7 +73,7 @@ test('a gear that only observes reports what would have ended', () => {
   tasks.halt(at('leaf'), { ...halt, ends: 'root' }, true);
   assert.deepEqual(stops(), [undefined, undefined, undefined]);
   assert.deepEqual([...at('root').reported], [halt.code]);
-  assert.deepEqual(tasks.untold(), []);
+  assert.deepEqual(tasks.listMissingHalts(), []);
 });
 
 test('a task that is tried again goes on from the counts of the one before', () => {
@@ -90,7 +90,7 @@ test('controls of the user’s own sit after those of the task and before those 
     ({ name, scope, initial: (atMs: number) => ({ atMs }) }) as unknown as Control<never>;
   const controls = [own('mine', 'task'), own('ours', 'chain'), own('theirs', 'session')];
   for (const enabled of [true, false]) {
-    const tasks = replayTasks({ ...defaultSettings, loop: { ...defaultSettings.loop, enabled } }, controls);
+    const tasks = createReplayTasks({ ...defaultSettings, loop: { ...defaultSettings.loop, enabled } }, controls);
     tasks.start(start('root'));
     tasks.start(start('leaf', { parent: 'root' }));
     const names = tasks.find('leaf')!.boundControls.map(({ control, cellOwner }) => `${control.name} ${cellOwner}`);

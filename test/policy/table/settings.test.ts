@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import test from 'node:test';
 import { defaultBreaker } from '../../../src/core/controls/breaker/defaults.ts';
 import { defaultSettings } from '../../../src/core/controls/defaults.ts';
-import { camelOf, snakeOf } from '../../../src/core/names.ts';
+import { toCamelCase, toSnakeCase } from '../../../src/core/names.ts';
 import { checkPolicy } from '../../../src/policy/check/check-policy.ts';
 import { variables } from '../../../src/policy/check/environment-names.ts';
 import { namesOf } from '../../../src/policy/check/section.ts';
@@ -39,7 +39,7 @@ test('a setting without a default may be "none"', () => {
 });
 
 test('names go from one spelling to the other and back', () => {
-  for (const { name } of all) assert.equal(snakeOf(camelOf(name)), name);
+  for (const { name } of all) assert.equal(toSnakeCase(toCamelCase(name)), name);
 });
 
 test('no name of a section means two settings', () => {

@@ -2,7 +2,7 @@
 
 import { isAbsolute, join } from 'node:path';
 import { SwitchgearError } from '../../../core/error.ts';
-import { quoted } from '../../../core/quote.ts';
+import { quoteValue } from '../../../core/quote.ts';
 import type { Environment } from '../child-process.ts';
 
 /** How a server is reached; texts may hold `${VAR}` until it is started. */
@@ -38,12 +38,12 @@ function readServer(server: Readonly<Record<string, unknown>>, where: string): M
   if ((command === undefined) === (url === undefined)) throw configError(`${where} needs either command or url`);
   if (url !== undefined) {
     if (type !== undefined && type !== 'http' && type !== 'streamable-http' && type !== 'sse')
-      throw configError(`${where}.type must be "http" or "sse" where there is a url, got ${quoted(type)}`);
+      throw configError(`${where}.type must be "http" or "sse" where there is a url, got ${quoteValue(type)}`);
     const headers = requireTexts(server.headers, `${where}.headers`);
     return { kind: type === 'sse' ? 'sse' : 'http', url: requireText(url, `${where}.url`), headers };
   }
   const { args = [], cwd } = server;
-  if (!Array.isArray(args)) throw configError(`${where}.args must be a list, got ${quoted(args)}`);
+  if (!Array.isArray(args)) throw configError(`${where}.args must be a list, got ${quoteValue(args)}`);
   return {
     kind: 'process',
     command: requireText(command, `${where}.command`),
@@ -81,7 +81,7 @@ function fillVariables(text: string, env: Environment): string {
 
 function requireTable(value: unknown, where: string): Readonly<Record<string, unknown>> {
   if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Record<string, unknown>;
-  throw configError(`${where} must be a table, got ${quoted(value)}`);
+  throw configError(`${where} must be a table, got ${quoteValue(value)}`);
 }
 
 function requireTexts(value: unknown, where: string): Readonly<Record<string, string>> {
@@ -91,7 +91,7 @@ function requireTexts(value: unknown, where: string): Readonly<Record<string, st
 
 function requireText(value: unknown, where: string): string {
   if (typeof value === 'string' && !value.includes('\0')) return value;
-  throw configError(`${where} must be a text, got ${quoted(value)}`);
+  throw configError(`${where} must be a text, got ${quoteValue(value)}`);
 }
 
 function configError(message: string): SwitchgearError {

@@ -167,6 +167,6 @@ async function saveApproval(
   await writeTransition(active, { type: 'answered', by, ...approved });
   if (answer !== 'approve_always') return;
   const entry = { type: 'standing-given', chain: chain.id, rules, by: answeredBy } as const;
-  const redacted = keepsContent(runtime) ? entry : (runtime.rules?.hide(entry) ?? entry);
+  const redacted = keepsContent(runtime) ? entry : (runtime.rules?.redact(entry) ?? entry);
   await addStandingApproval(store, chain, rules, redacted.rules, answeredBy);
 }

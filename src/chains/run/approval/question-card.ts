@@ -36,7 +36,7 @@ export async function findOrCreateQuestionCard(
     expiresAtMs: clock.nowMs() + runtime.settings.approval.timeoutSecs * 1000,
     step: { run: run.id, chain: run.chain.id, id: subject.step, rules },
   };
-  const redacted = keepsContent(runtime) ? fresh : (runtime.rules?.hide(fresh) ?? fresh);
+  const redacted = keepsContent(runtime) ? fresh : (runtime.rules?.redact(fresh) ?? fresh);
   let current: Card | undefined;
   const keepStored = (stored: Card | undefined) => {
     current = stored ?? redacted;

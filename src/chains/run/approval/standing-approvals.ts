@@ -3,7 +3,7 @@
 import { createHmac } from 'node:crypto';
 import { SwitchgearError } from '../../../core/error.ts';
 import { standingMax } from '../../../core/limits.ts';
-import { quoted } from '../../../core/quote.ts';
+import { quoteValue } from '../../../core/quote.ts';
 import type { Store } from '../../../ports/store.ts';
 import type { Chain } from '../../file/chain.ts';
 import { applyChanges, readValue, readValues } from '../storage/values.ts';
@@ -67,7 +67,7 @@ export async function dropStandingApproval(store: Store, approval: StandingAppro
     entries,
   });
   if (changed.status === 'committed') return;
-  throw new SwitchgearError('store_unreachable', `the store did not take back the approval ${quoted(approval.id)}`);
+  throw new SwitchgearError('store_unreachable', `the store did not take back the approval ${quoteValue(approval.id)}`);
 }
 
 function approvalKey(chain: string, id: string): string {

@@ -1,7 +1,7 @@
 /** Which rules fire before a step of a chain, and what each of them saw. */
 
 import type { RuleHit } from '../../../core/action.ts';
-import { explainRules, matchCall, matchStep, type Step } from '../../../core/controls/rules/evaluate.ts';
+import { explainRules, matchCall, matchStep, type StepFacts } from '../../../core/controls/rules/evaluate.ts';
 import type { Rule } from '../../../core/controls/rules/rule.ts';
 import { isFor } from '../../../core/controls/rules/target.ts';
 import type { RuleSettings } from '../../../core/settings.ts';
@@ -31,7 +31,7 @@ export interface RuleCheckResult {
 
 /** Everything that looks at what is coming, and what of it fires. */
 export function checkRules(rules: RunRules, run: RunState, upcoming: UpcomingStep): RuleCheckResult {
-  const step: Step = { chain: run.chain.id, params: run.params, ...upcoming };
+  const step: StepFacts = { chain: run.chain.id, params: run.params, ...upcoming };
   const isEnd = upcoming.ability === '';
   const checks = new Map<string, { readonly row: RuleCheck; readonly hit: RuleHit | undefined }>();
   const add = (rule: Rule, hit: RuleHit | undefined, value: string, limit: string) => {

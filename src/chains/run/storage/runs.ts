@@ -3,7 +3,7 @@
 import { SwitchgearError } from '../../../core/error.ts';
 import type { EntryBody } from '../../../core/event.ts';
 import { chainRunsMax, journalEntriesMax, runKeepMs } from '../../../core/limits.ts';
-import { quoted } from '../../../core/quote.ts';
+import { quoteValue } from '../../../core/quote.ts';
 import type { PendingEntry, Store } from '../../../ports/store.ts';
 import type { RunState, StepState } from '../state/run-state.ts';
 import { applyTransition, isOver, type RunTransition } from '../state/transitions.ts';
@@ -116,9 +116,9 @@ export async function loadRun(store: Store, id: string): Promise<RunState> {
   if (stored !== undefined && text !== undefined) return unpack(stored, JSON.parse(text) as Plan);
   const { shared } = store;
   if (shared?.health.state === 'degraded') {
-    throw new SwitchgearError('store_away', `the run ${quoted(id)} cannot be read: ${shared.health.reason}`);
+    throw new SwitchgearError('store_away', `the run ${quoteValue(id)} cannot be read: ${shared.health.reason}`);
   }
-  throw new SwitchgearError('unknown_run', `there is no run ${quoted(id)} in this store`);
+  throw new SwitchgearError('unknown_run', `there is no run ${quoteValue(id)} in this store`);
 }
 
 /** What is stored of a run now, where its plan is known; undefined where it cannot be read. */

@@ -8,10 +8,10 @@ import type { BreakerSettings } from '../../settings.ts';
 import { allow, type Code, type Counters, type Stop, type Verdict } from '../../verdict.ts';
 import { closeBreaker, halfOpenBreaker, openBreaker, waitMs } from './phases.ts';
 import type { BreakerState } from './state.ts';
-import { beginRunning, bucketSums, endRunning, overdueAt, record, ringSums } from './window.ts';
+import { beginRunning, bucketSums, countOverdue, endRunning, recordFinishedCall, ringSums } from './window.ts';
 
 /** What settling needs to know of an admission. */
-export interface Admitted {
+export interface AdmittedCall {
   readonly id: string | number;
   readonly generation: number;
   readonly probe: boolean;
@@ -35,13 +35,13 @@ export function refusalAt(state: BreakerState, settings: BreakerSettings, atMs: 
   if (maxConcurrent !== undefined && state.inFlight >= maxConcurrent) {
     return deny('concurrency_limit', { actual: state.inFlight, limit: maxConcurrent }, atMs + probeHintMs);
   }
-  const untilMs = closedUntil(state, settings, atMs);
+  const untilMs = refusedUntil(state, settings, atMs);
   if (untilMs === null) return undefined;
   return deny('circuit_open', failureCounters(state, settings), untilMs);
 }
 
 /** Until when nobody may pass: null = somebody may, undefined = it is not for time to say. */
-function closedUntil(state: BreakerState, settings: BreakerSettings, atMs: number): number | null | undefined {
+function refusedUntil(state: BreakerState, settings: BreakerSettings, atMs: number): number | null | undefined {
   switch (state.phase) {
     case 'closed':
       return isSlow(state, settings, atMs) ? atMs + waitMs(state, settings) : null;
@@ -89,7 +89,12 @@ export function advanceBreaker(state: BreakerState, settings: BreakerSettings, a
 }
 
 /** Takes an admission: counts it, and its probe if it is one. */
-export function admitCall(state: BreakerState, settings: BreakerSettings, id: string | number, atMs: number): Admitted {
+export function admitCall(
+  state: BreakerState,
+  settings: BreakerSettings,
+  id: string | number,
+  atMs: number,
+): AdmittedCall {
   let probe = false;
   state.inFlight++; // Also where it is off: switched on again, it knows what still runs.
   if (settings.mode !== 'off') {
@@ -114,7 +119,7 @@ export function countRefusal(state: BreakerState, settings: BreakerSettings, atM
 export function settleCall(
   state: BreakerState,
   settings: BreakerSettings,
-  admitted: Admitted,
+  admitted: AdmittedCall,
   outcome: Outcome,
   atMs: number,
   stillRuns = false,
@@ -129,12 +134,12 @@ export function settleCall(
   const slow = settings.slowCallSecs !== undefined && atMs - admitted.atMs > settings.slowCallSecs * 1000;
   const isProbe = state.phase === 'half-open';
   if (isProbe) {
-    const others = state.probes.filter((probe) => probe.id !== admitted.id);
-    if (!admitted.probe || others.length === state.probes.length) {
+    const otherProbes = state.probes.filter((probe) => probe.id !== admitted.id);
+    if (!admitted.probe || otherProbes.length === state.probes.length) {
       state.late++; // Its lease ran out before, or it was let through without one.
       return;
     }
-    state.probes = others;
+    state.probes = otherProbes;
   }
   if (outcome.kind === 'neutral') {
     state.neutrals++; // Nothing was learnt; the slot of a probe is free again.
@@ -144,11 +149,11 @@ export function settleCall(
   if (failed) fail(state, settings, outcome);
   else succeed(state, settings);
   // A callee may ask to be left alone, within reason: it must not keep its breaker open for ever.
-  const asked = failed ? outcome.retryAtMs : undefined;
-  const untilMs = Math.min(asked ?? atMs, atMs + settings.recoveryMaxSecs * 1000);
+  const retryAtMs = failed ? outcome.retryAtMs : undefined;
+  const untilMs = Math.min(retryAtMs ?? atMs, atMs + settings.recoveryMaxSecs * 1000);
   let cause = failed ? 'a failed probe' : slow ? 'a slow probe' : '';
   if (!isProbe) {
-    record(state, settings, failed, slow, atMs);
+    recordFinishedCall(state, settings, failed, slow, atMs);
     cause = failed ? failureCause(state, settings, untilMs, atMs) : '';
     if (cause === '' && (failed || slow) && isSlow(state, settings, atMs)) cause = 'slow calls';
   }
@@ -168,7 +173,7 @@ export function countFailure(state: BreakerState, settings: BreakerSettings, fai
   if (state.run + 1 >= settings.failureThreshold || failure.retryAtMs !== undefined) return false;
   endWork(state);
   fail(state, settings, failure);
-  record(state, settings, true, false, 0);
+  recordFinishedCall(state, settings, true, false, 0);
   return true;
 }
 
@@ -223,14 +228,14 @@ export function rateSums(state: BreakerState, settings: BreakerSettings, atMs: n
 /** Whether too many calls are slow, those still running included. */
 function isSlow(state: BreakerState, settings: BreakerSettings, atMs: number): boolean {
   if (settings.slowCallSecs === undefined) return false;
-  const overdue = overdueAt(state, settings, atMs);
+  const overdue = countOverdue(state, settings, atMs);
   const sums = rateSums(state, settings, atMs);
   const calls = sums.calls + overdue;
   return calls >= settings.minimumCalls && (sums.slow + overdue) / calls >= settings.slowRateThreshold;
 }
 
 /** Prolongs the lease of a probe whose owner lives. */
-export function renewProbe(state: BreakerState, settings: BreakerSettings, admitted: Admitted, atMs: number): void {
+export function renewProbe(state: BreakerState, settings: BreakerSettings, admitted: AdmittedCall, atMs: number): void {
   if (!admitted.probe || admitted.generation !== state.generation) return;
   const probe = state.probes.find((candidate) => candidate.id === admitted.id);
   if (probe !== undefined && atMs < probe.endMs) probe.endMs = atMs + settings.leaseSecs * 1000;

@@ -3,7 +3,15 @@
 import type { Permit } from '../../action.ts';
 import type { Control } from '../../control.ts';
 import type { BreakerSettings } from '../../settings.ts';
-import { type Admitted, admitCall, countRefusal, endWork, judgeBreaker, renewProbe, settleCall } from './breaker.ts';
+import {
+  type AdmittedCall,
+  admitCall,
+  countRefusal,
+  endWork,
+  judgeBreaker,
+  renewProbe,
+  settleCall,
+} from './breaker.ts';
 import { type BreakerState, initialBreaker } from './state.ts';
 
 export function breaker(settings: BreakerSettings): Control<BreakerState> {
@@ -19,13 +27,13 @@ export function breaker(settings: BreakerSettings): Control<BreakerState> {
           else if (event.verdict.control === 'breaker') countRefusal(state, settings, event.atMs);
           return state;
         case 'action-settled':
-          settleCall(state, settings, admittedOf(event.permit), event.outcome, event.atMs, event.stillRuns);
+          settleCall(state, settings, admittedCall(event.permit), event.outcome, event.atMs, event.stillRuns);
           return state;
         case 'work-ended':
           endWork(state);
           return state;
         case 'permit-renewed':
-          renewProbe(state, settings, admittedOf(event.permit), event.atMs);
+          renewProbe(state, settings, admittedCall(event.permit), event.atMs);
           return state;
         default:
           return state; // What an agent says or spends tells nothing about a tool.
@@ -34,6 +42,6 @@ export function breaker(settings: BreakerSettings): Control<BreakerState> {
   };
 }
 
-function admittedOf(permit: Permit): Admitted {
+function admittedCall(permit: Permit): AdmittedCall {
   return { id: permit.action.id, generation: permit.generation, probe: permit.probe, atMs: permit.atMs };
 }

@@ -2,7 +2,7 @@
 
 import { tripTimesMax } from '../../limits.ts';
 import type { BreakerSettings } from '../../settings.ts';
-import { type BreakerState, none } from './state.ts';
+import { type BreakerState, emptyList } from './state.ts';
 import { clearWindows } from './window.ts';
 
 /** Opens it, at least until `untilMs` if given. */
@@ -15,37 +15,37 @@ export function openBreaker(
 ): void {
   state.openMs += openForMs(state, atMs);
   const wait = waitMs(state, settings);
-  enter(state, 'open');
+  enterPhase(state, 'open');
   state.opens++;
   state.trips++;
   state.tripTimesMs = [...state.tripTimesMs.slice(1 - tripTimesMax), atMs];
   state.openedAtMs = atMs;
   state.cause = cause;
   // A time that is no number is no time: it must not leave the breaker open for ever.
-  const asked = Number.isFinite(untilMs) ? untilMs! : 0;
-  state.openUntilMs = settings.recovery === 'manual' ? -1 : Math.max(atMs + wait, asked);
+  const requestedMs = Number.isFinite(untilMs) ? untilMs! : 0;
+  state.openUntilMs = settings.recovery === 'manual' ? -1 : Math.max(atMs + wait, requestedMs);
 }
 
 /** Lets probes pass from now on: its time has come, or a health check said so. */
 export function halfOpenBreaker(state: BreakerState, atMs: number): void {
   state.openMs += openForMs(state, atMs);
-  enter(state, 'half-open');
+  enterPhase(state, 'half-open');
 }
 
 /** The probes said that it is well. */
 export function closeBreaker(state: BreakerState): void {
-  enter(state, 'closed');
+  enterPhase(state, 'closed');
   state.opens = 0;
   state.openMs = 0;
   state.cause = '';
 }
 
-function enter(state: BreakerState, phase: BreakerState['phase']): void {
+function enterPhase(state: BreakerState, phase: BreakerState['phase']): void {
   state.phase = phase;
   state.generation++;
   state.run = 0;
   state.runError = 0;
-  state.probes = none;
+  state.probes = emptyList;
   state.probeSuccesses = 0;
   clearWindows(state);
 }
@@ -61,11 +61,11 @@ export function openForMs(state: BreakerState, atMs: number): number {
 export function waitMs(state: BreakerState, settings: BreakerSettings): number {
   const grown = settings.recoveryTimeoutSecs * settings.recoveryFactor ** state.opens;
   const capped = Math.min(grown, Math.max(settings.recoveryMaxSecs, settings.recoveryTimeoutSecs)) * 1000;
-  return capped * (1 + settings.recoveryJitter * spread(settings.jitterSeed, state.generation));
+  return capped * (1 + settings.recoveryJitter * pseudoRandom(settings.jitterSeed, state.generation));
 }
 
 /** A number in [0, 1) that looks random and follows from its two arguments. */
-function spread(seed: number, generation: number): number {
+function pseudoRandom(seed: number, generation: number): number {
   let mixed = Math.imul(seed ^ Math.imul(generation, 0x9e3779b1), 0x85ebca6b);
   mixed = Math.imul(mixed ^ (mixed >>> 13), 0xc2b2ae35);
   return ((mixed ^ (mixed >>> 16)) >>> 0) / 0x1_0000_0000;
@@ -82,7 +82,7 @@ export function resetBreaker(state: BreakerState): void {
   state.refused = 0;
   state.late = 0;
   state.trips = 0;
-  state.tripTimesMs = none;
+  state.tripTimesMs = emptyList;
   state.openedAtMs = 0;
   state.openUntilMs = 0;
 }

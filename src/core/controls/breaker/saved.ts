@@ -45,24 +45,24 @@ export function exportBreaker(state: BreakerState, settings: BreakerSettings, at
 /** The state that a saved one stands for. Anything it does not understand is a closed breaker of a later generation. */
 export function importBreaker(saved: SavedBreaker, settings: BreakerSettings, atMs: number): BreakerState {
   const state = initialBreaker(settings);
-  const given: Partial<SavedBreaker> = typeof saved === 'object' && saved !== null ? saved : {};
+  const input: Partial<SavedBreaker> = typeof saved === 'object' && saved !== null ? saved : {};
   const ms = (value: unknown) => (typeof value === 'number' && value > 0 && value < countMax * 1e3 ? value : 0);
   const whole = (value: unknown) => (Number.isSafeInteger(value) ? Math.min(ms(value), countMax) : 0);
-  state.generation = Math.max(1, whole(given.generation)) + 1; // Results of the one that was saved are late here.
-  if (given.format !== 1) return state;
-  state.run = whole(given.run);
-  state.runError = Number.isSafeInteger(given.runError) ? given.runError! : 0;
-  state.opens = whole(given.opens);
-  state.trips = whole(given.trips);
-  state.heldAtMs = given.held === true ? Math.max(0, atMs) : -1;
-  loadWindows(state, settings, given, atMs);
-  if (given.phase !== 'open' && given.phase !== 'half-open') return state;
-  state.phase = given.phase;
-  state.cause = typeof given.cause === 'string' ? given.cause.slice(0, reasonLengthMax) : '';
-  state.probeSuccesses = whole(given.probeSuccesses);
-  state.openMs = ms(given.openMs);
-  state.openedAtMs = atMs - ms(given.openSinceMs);
+  state.generation = Math.max(1, whole(input.generation)) + 1; // Results of the one that was saved are late here.
+  if (input.format !== 1) return state;
+  state.run = whole(input.run);
+  state.runError = Number.isSafeInteger(input.runError) ? input.runError! : 0;
+  state.opens = whole(input.opens);
+  state.trips = whole(input.trips);
+  state.heldAtMs = input.held === true ? Math.max(0, atMs) : -1;
+  loadWindows(state, settings, input, atMs);
+  if (input.phase !== 'open' && input.phase !== 'half-open') return state;
+  state.phase = input.phase;
+  state.cause = typeof input.cause === 'string' ? input.cause.slice(0, reasonLengthMax) : '';
+  state.probeSuccesses = whole(input.probeSuccesses);
+  state.openMs = ms(input.openMs);
+  state.openedAtMs = atMs - ms(input.openSinceMs);
   // Whether time alone leads out of open is for these settings to say.
-  state.openUntilMs = settings.recovery === 'manual' ? -1 : Math.max(0, atMs + ms(given.openForMs));
+  state.openUntilMs = settings.recovery === 'manual' ? -1 : Math.max(0, atMs + ms(input.openForMs));
   return state;
 }

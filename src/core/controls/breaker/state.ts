@@ -1,7 +1,7 @@
 /** What a breaker remembers: plain JSON, counts instead of lists of calls. */
 
 import type { BreakerSettings } from '../../settings.ts';
-import { bucketCount, ringWords, runningSlots } from './window.ts';
+import { emptyBuckets, emptyRing, emptyRunning } from './window.ts';
 
 /** A half-open probe: whose it is, and until when its owner is taken to live. */
 export interface Probe {
@@ -59,7 +59,7 @@ export interface BreakerState {
 }
 
 /** Shared by every breaker that has nothing to list; lists are replaced, never written into. */
-export const none: readonly never[] = Object.freeze([]);
+export const emptyList: readonly never[] = Object.freeze([]);
 
 export function initialBreaker(settings: BreakerSettings): BreakerState {
   return {
@@ -77,23 +77,23 @@ export function initialBreaker(settings: BreakerSettings): BreakerState {
     inFlight: 0,
     opens: 0,
     trips: 0,
-    tripTimesMs: none,
+    tripTimesMs: emptyList,
     openedAtMs: 0,
     openUntilMs: 0,
     cause: '',
     openMs: 0,
-    probes: none,
+    probes: emptyList,
     probeSuccesses: 0,
     heldAtMs: -1,
-    ring: ringWords(settings),
+    ring: emptyRing(settings),
     ringAt: 0,
     ringFilled: 0,
     ringFailures: 0,
     ringSlow: 0,
-    buckets: bucketCount(settings),
+    buckets: emptyBuckets(settings),
     bucketAt: 0,
     bucketFromMs: 0,
-    running: runningSlots(settings),
+    running: emptyRunning(settings),
     runningAt: 0,
     overdue: 0,
   };

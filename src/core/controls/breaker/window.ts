@@ -8,19 +8,19 @@ const callsPerWord = 16;
 const slots = 9;
 
 /** The empty ring, where a setting asks for one. */
-export function ringWords(settings: BreakerSettings): number[] | null {
-  const wanted = settings.trip === 'count_window' || settings.rateWindow === 'calls';
-  return wanted ? new Array<number>(Math.ceil(settings.windowCalls / callsPerWord)).fill(0) : null;
+export function emptyRing(settings: BreakerSettings): number[] | null {
+  const isUsed = settings.trip === 'count_window' || settings.rateWindow === 'calls';
+  return isUsed ? new Array<number>(Math.ceil(settings.windowCalls / callsPerWord)).fill(0) : null;
 }
 
 /** The empty buckets, where a setting asks for them: calls, failures, slow, bucket after bucket. */
-export function bucketCount(settings: BreakerSettings): number[] | null {
-  const wanted = settings.trip === 'time_window' || settings.rateWindow === 'time';
-  return wanted ? new Array<number>(bucketsPerWindow * 3).fill(0) : null;
+export function emptyBuckets(settings: BreakerSettings): number[] | null {
+  const isUsed = settings.trip === 'time_window' || settings.rateWindow === 'time';
+  return isUsed ? new Array<number>(bucketsPerWindow * 3).fill(0) : null;
 }
 
 /** The empty slots of calls that still run, where somebody asks how long they take. */
-export function runningSlots(settings: BreakerSettings): number[] | null {
+export function emptyRunning(settings: BreakerSettings): number[] | null {
   return settings.slowCallSecs === undefined ? null : [0, 0, 0, 0, 0, 0, 0, 0, 0];
 }
 
@@ -33,7 +33,7 @@ export function clearWindows(state: BreakerState): void {
 }
 
 /** Records one finished call. `atMs` is looked at only where time buckets are kept. */
-export function record(
+export function recordFinishedCall(
   state: BreakerState,
   settings: BreakerSettings,
   failed: boolean,
@@ -48,9 +48,9 @@ export function record(
   if (buckets === null) return;
   const now = bucketIndex(state, settings, atMs);
   // Every bucket that was skipped is cleared: old samples go by age, not by use.
-  passed(buckets, 3, state.bucketAt, now, (at) => buckets.fill(0, at, at + 3));
+  forEachElapsed(buckets, 3, state.bucketAt, now, (at) => buckets.fill(0, at, at + 3));
   if (now > state.bucketAt) state.bucketAt = now;
-  const at = slotOf(state.bucketAt, bucketsPerWindow) * 3;
+  const at = slotIndex(state.bucketAt, bucketsPerWindow) * 3;
   buckets[at]!++;
   if (failed) buckets[at + 1]!++;
   if (slow) buckets[at + 2]!++;
@@ -75,14 +75,20 @@ function bucketIndex(state: BreakerState, settings: BreakerSettings, atMs: numbe
 }
 
 /** Where a part of time lies; those before the first one came from elsewhere. */
-function slotOf(index: number, size: number): number {
+function slotIndex(index: number, size: number): number {
   return ((index % size) + size) % size;
 }
 
 /** The parts that time has passed since: the oldest, whose places are taken by the newest. */
-function passed(parts: readonly number[], width: number, at: number, now: number, see: (at: number) => void): void {
+function forEachElapsed(
+  parts: readonly number[],
+  width: number,
+  at: number,
+  now: number,
+  visit: (at: number) => void,
+): void {
   const size = parts.length / width;
-  for (let step = Math.min(now - at, size); step > 0; step--) see(slotOf(at + step, size) * width);
+  for (let step = Math.min(now - at, size); step > 0; step--) visit(slotIndex(at + step, size) * width);
 }
 
 /** Calls, failures and slow calls in the window the rates look at. Asking for them writes nothing, unless told to. */
@@ -114,7 +120,7 @@ export function bucketSums(state: BreakerState, settings: BreakerSettings, atMs:
   // What is older than the window does not count, whether or not its place was taken since.
   const newest = Math.max(bucketAt, bucketIndex(state, settings, atMs));
   for (let index = newest - bucketsPerWindow + 1; index <= bucketAt; index++) {
-    const at = slotOf(index, bucketsPerWindow) * 3;
+    const at = slotIndex(index, bucketsPerWindow) * 3;
     sums.calls += buckets[at]!;
     sums.failures += buckets[at + 1]!;
     sums.slow += buckets[at + 2]!;
@@ -144,7 +150,7 @@ export function saveWindows(state: BreakerState, settings: BreakerSettings, atMs
   }
   const parts: number[] = [];
   for (let index = bucketAt - bucketsPerWindow + 1; buckets !== null && index <= bucketAt; index++) {
-    const at = slotOf(index, bucketsPerWindow) * 3;
+    const at = slotIndex(index, bucketsPerWindow) * 3;
     parts.push(...buckets.slice(at, at + 3));
   }
   return { calls, parts, partMs, partAgeMs: Math.max(0, atMs - state.bucketFromMs - bucketAt * partMs) };
@@ -197,27 +203,27 @@ export function endRunning(state: BreakerState, settings: BreakerSettings, began
   const { running } = state;
   if (running === null) return;
   rollRunning(state, settings, atMs);
-  const began = Math.floor(beganAtMs / slotMs(settings));
-  if (state.runningAt - began >= slots && state.overdue > 0) {
+  const beganSlot = Math.floor(beganAtMs / slotMs(settings));
+  if (state.runningAt - beganSlot >= slots && state.overdue > 0) {
     state.overdue--;
     return;
   }
   // Where the clock went back a call is filed under a later slot: one call must go, whichever it is.
-  const own = running[began % slots] ? began % slots : running.findIndex((count) => count > 0);
-  if (own >= 0) running[own]!--;
+  const slot = running[beganSlot % slots] ? beganSlot % slots : running.findIndex((count) => count > 0);
+  if (slot >= 0) running[slot]!--;
 }
 
 function rollRunning(state: BreakerState, settings: BreakerSettings, atMs: number): void {
-  state.overdue = overdueAt(state, settings, atMs, true);
+  state.overdue = countOverdue(state, settings, atMs, true);
   state.runningAt = Math.max(state.runningAt, Math.floor(atMs / slotMs(settings)));
 }
 
 /** How many calls are past the slow limit and still run, as of now. It writes nothing, unless told to. */
-export function overdueAt(state: BreakerState, settings: BreakerSettings, atMs: number, clears = false): number {
+export function countOverdue(state: BreakerState, settings: BreakerSettings, atMs: number, clears = false): number {
   const { running, runningAt } = state;
   let { overdue } = state;
   if (running === null) return 0;
-  passed(running, 1, runningAt, Math.floor(atMs / slotMs(settings)), (slot) => {
+  forEachElapsed(running, 1, runningAt, Math.floor(atMs / slotMs(settings)), (slot) => {
     overdue += running[slot]!;
     if (clears) running[slot] = 0;
   });

@@ -3,7 +3,7 @@
 import type { Action, Cost } from '../../action.ts';
 import type { Control, Gauge } from '../../control.ts';
 import type { TaskSettings } from '../../settings.ts';
-import { allow, over, type Verdict } from '../../verdict.ts';
+import { allow, haltOverLimit, type Verdict } from '../../verdict.ts';
 
 export interface BudgetState {
   calls: number;
@@ -21,11 +21,11 @@ export function budget(settings: TaskSettings): Control<BudgetState> {
   const { maxToolCalls, maxSpendCents, maxTokens = Number.POSITIVE_INFINITY } = settings;
 
   function overrun(calls: number, micros: number, tokens: number): Verdict {
-    if (calls > maxToolCalls) return over('budget', 'tool_call_limit', calls, maxToolCalls);
+    if (calls > maxToolCalls) return haltOverLimit('budget', 'tool_call_limit', calls, maxToolCalls);
     if (micros > maxSpendCents * microsPerCent) {
-      return over('budget', 'token_spend_limit', Math.ceil(micros / microsPerCent), maxSpendCents);
+      return haltOverLimit('budget', 'token_spend_limit', Math.ceil(micros / microsPerCent), maxSpendCents);
     }
-    return tokens > maxTokens ? over('budget', 'token_limit', tokens, maxTokens) : allow;
+    return tokens > maxTokens ? haltOverLimit('budget', 'token_limit', tokens, maxTokens) : allow;
   }
 
   return {
@@ -84,7 +84,7 @@ export function budget(settings: TaskSettings): Control<BudgetState> {
 }
 
 /** Goes on from the counts of a task that is tried again; what its calls still hold is given back to it alone. */
-export function carryOn(state: BudgetState, before: BudgetState): void {
+export function continueBudget(state: BudgetState, before: BudgetState): void {
   Object.assign(state, before, { reservedTokens: 0, reservedMicros: 0 });
 }
 

@@ -24,7 +24,7 @@ export interface BudgetWindow {
 }
 
 /** Something to be booked, or taken back where it is negative, at the time it counts for. */
-export interface Charge {
+export interface BudgetCharge {
   readonly amount: number;
   readonly atMs: number;
 }
@@ -35,26 +35,26 @@ export function emptyWindow(): BudgetWindow {
 }
 
 /** The number of the slice that a time lies in. */
-export function sliceOf({ windowSecs }: JointBudget, atMs: number): number {
+export function sliceAt({ windowSecs }: JointBudget, atMs: number): number {
   return windowSecs === undefined ? 0 : Math.floor((atMs * budgetSlices) / (windowSecs * 1000));
 }
 
 /** The limit in the unit that is booked: calls, tokens, or millionths of a dollar. */
-export function limitOf({ unit, limit }: JointBudget): number {
+export function limitInUnits({ unit, limit }: JointBudget): number {
   return unit === 'spend_cents' ? limit * microsPerCent : limit;
 }
 
 /** What is booked in the window that ends at a time. */
 export function usedAt({ at, sums }: BudgetWindow, budget: JointBudget, atMs: number): number {
-  const oldest = sliceOf(budget, atMs) - budgetSlices;
+  const oldest = sliceAt(budget, atMs) - budgetSlices;
   let used = 0;
   for (let age = 0; age < sums.length && at - age >= oldest; age++) used += sums[age]!;
   return used;
 }
 
 /** Books a charge. What is taken back from a slice that is over long since changes nothing. */
-export function book(window: BudgetWindow, budget: JointBudget, { amount, atMs }: Charge): void {
-  const now = sliceOf(budget, atMs);
+export function bookCharge(window: BudgetWindow, budget: JointBudget, { amount, atMs }: BudgetCharge): void {
+  const now = sliceAt(budget, atMs);
   if (now > window.at) {
     const older = Array.from({ length: Math.min(now - window.at, budgetSlices + 1) }, () => 0);
     window.sums = [...older, ...window.sums].slice(0, budgetSlices + 1);
@@ -65,29 +65,31 @@ export function book(window: BudgetWindow, budget: JointBudget, { amount, atMs }
 }
 
 /** What an action may need at worst. */
-export function needOf({ unit }: JointBudget, { kind, worstTokens, worstMicros }: Action): number {
+export function computeNeed({ unit }: JointBudget, { kind, worstTokens, worstMicros }: Action): number {
   if (unit === 'calls') return kind === 'model' ? 0 : 1;
   return unit === 'tokens' ? worstTokens : worstMicros;
 }
 
 /** What an event books: the worst when a call is let through, and the difference to the real cost when it ended. */
-export function chargeOf(budget: JointBudget, event: ControlEvent): Charge | undefined {
+export function computeCharge(budget: JointBudget, event: ControlEvent): BudgetCharge | undefined {
   const { unit } = budget;
   const { atMs } = event;
   switch (event.type) {
     case 'action-decided':
-      return event.verdict.kind === 'allow' ? { amount: needOf(budget, event.action), atMs } : undefined;
+      return event.verdict.kind === 'allow' ? { amount: computeNeed(budget, event.action), atMs } : undefined;
     case 'action-settled': {
       const { permit, outcome, cost } = event;
-      const isBack = unit !== 'calls' || (outcome.kind === 'neutral' && outcome.why === 'given-back');
-      const held = isBack && event.stillRuns !== true ? needOf(budget, permit.action) : 0;
-      const amount = costIn(unit, cost) - held;
+      const isReturned = unit !== 'calls' || (outcome.kind === 'neutral' && outcome.why === 'given-back');
+      const reserved = isReturned && event.stillRuns !== true ? computeNeed(budget, permit.action) : 0;
+      const amount = costInUnit(unit, cost) - reserved;
       return { amount, atMs: amount > 0 ? atMs : permit.atMs };
     }
     case 'work-ended':
-      return unit === 'calls' ? undefined : { amount: -needOf(budget, event.permit.action), atMs: event.permit.atMs };
+      return unit === 'calls'
+        ? undefined
+        : { amount: -computeNeed(budget, event.permit.action), atMs: event.permit.atMs };
     case 'usage-observed':
-      return { amount: costIn(unit, event.cost), atMs };
+      return { amount: costInUnit(unit, event.cost), atMs };
     case 'call-observed':
       return unit === 'calls' ? { amount: 1, atMs } : undefined;
     default:
@@ -95,33 +97,38 @@ export function chargeOf(budget: JointBudget, event: ControlEvent): Charge | und
   }
 }
 
-function costIn(unit: JointBudget['unit'], cost: Cost | undefined): number {
+function costInUnit(unit: JointBudget['unit'], cost: Cost | undefined): number {
   return cost === undefined || unit === 'calls' ? 0 : unit === 'tokens' ? cost.tokens : cost.micros;
 }
 
 const codes = { calls: 'tool_call_limit', tokens: 'token_limit', spend_cents: 'token_spend_limit' } as const;
 
-const words = { calls: 'tool calls', tokens: 'tokens', spend_cents: 'spend' } as const;
-const owners = { session: 'the session', agent: 'the agent', project: 'the project', global: 'all agents' } as const;
+const unitNames = { calls: 'tool calls', tokens: 'tokens', spend_cents: 'spend' } as const;
+const scopeNames = {
+  session: 'the session',
+  agent: 'the agent',
+  project: 'the project',
+  global: 'all agents',
+} as const;
 
 function dollars(cents: number): string {
   return `$${(cents / 100).toFixed(2)}`;
 }
 
 /** The word against what would make this much: a session ends at its root, else the task that asks; or just a call. */
-export function overBudget(budget: JointBudget, actual: number, kind: 'halt' | 'deny' = 'halt'): Stop {
+export function stopOverBudget(budget: JointBudget, actual: number, kind: 'halt' | 'deny' = 'halt'): Stop {
   const { scope, unit, limit, windowSecs } = budget;
   const shown = unit === 'spend_cents' ? Math.ceil(actual / microsPerCent) : actual;
   const counters = { scope, actual: shown, limit, ...(windowSecs !== undefined && { window_secs: windowSecs }) };
-  const [what, shownLimit] = unit === 'spend_cents' ? [dollars(shown), dollars(limit)] : [shown, limit];
+  const [shownActual, shownLimit] = unit === 'spend_cents' ? [dollars(shown), dollars(limit)] : [shown, limit];
   const window = windowSecs === undefined ? '' : ` in any ${windowSecs} s`;
-  const reason = `${words[unit]} of ${owners[scope]}${window}: ${what} of ${shownLimit}`;
+  const reason = `${unitNames[unit]} of ${scopeNames[scope]}${window}: ${shownActual} of ${shownLimit}`;
   const stop = { kind, code: codes[unit], control: 'budget', counters, reason } as const;
   return kind === 'halt' && scope === 'session' ? { ...stop, ends: 'root' } : stop;
 }
 
 /** What has to be said once a share is used: once in a window, and again for another limit. It is noted as said. */
-export function noticeDue(
+export function takeNotice(
   window: BudgetWindow,
   budget: JointBudget,
   share: number,
@@ -129,11 +136,12 @@ export function noticeDue(
 ): Extract<EntryBody, { readonly type: 'notice' }> | undefined {
   const { scope, unit, limit } = budget;
   const actual = usedAt(window, budget, atMs);
-  const slice = sliceOf(budget, atMs);
-  const [said, ofLimit] = window.noticed ?? [0, 0];
-  if (actual < share * limitOf(budget) || (ofLimit === limit && slice - said <= budgetSlices)) return undefined;
+  const slice = sliceAt(budget, atMs);
+  const [noticedSlice, noticedLimit] = window.noticed ?? [0, 0];
+  if (actual < share * limitInUnits(budget) || (noticedLimit === limit && slice - noticedSlice <= budgetSlices))
+    return undefined;
   window.noticed = [slice, limit];
-  const { counters, reason = '' } = overBudget(budget, actual);
+  const { counters, reason = '' } = stopOverBudget(budget, actual);
   return {
     type: 'notice',
     gauge: { name: `${scope}_${unit}`, actual: Number(counters.actual), limit },
@@ -142,23 +150,23 @@ export function noticeDue(
 }
 
 /** What is refused: outside any task there is none to end. */
-export function endingOf(action: Action | undefined): 'halt' | 'deny' {
+export function stopKindFor(action: Action | undefined): 'halt' | 'deny' {
   return action !== undefined && action.task === undefined ? 'deny' : 'halt';
 }
 
 /** The control where one process knows everything that is spent. */
 export function jointBudget(budget: JointBudget): Control<BudgetWindow> {
-  const limit = limitOf(budget);
+  const limit = limitInUnits(budget);
   const check = (actual: number, action?: Action): Verdict =>
-    actual > limit ? overBudget(budget, actual, endingOf(action)) : allow;
+    actual > limit ? stopOverBudget(budget, actual, stopKindFor(action)) : allow;
   return {
     name: 'budget',
     scope: budget.scope === 'session' ? 'session' : 'gear',
     initial: emptyWindow,
-    judge: (window, { action, atMs }) => check(usedAt(window, budget, atMs) + needOf(budget, action), action),
+    judge: (window, { action, atMs }) => check(usedAt(window, budget, atMs) + computeNeed(budget, action), action),
     apply(window, event) {
-      const charge = chargeOf(budget, event);
-      if (charge !== undefined && charge.amount !== 0) book(window, budget, charge);
+      const charge = computeCharge(budget, event);
+      if (charge !== undefined && charge.amount !== 0) bookCharge(window, budget, charge);
       return window;
     },
     check: (window, atMs) => check(usedAt(window, budget, atMs)),

@@ -5,7 +5,7 @@ import type { Control } from '../../control.ts';
 import { nameLengthMax, reasonLengthMax, timerMaxMs, workersMax } from '../../limits.ts';
 import type { DelegationSettings } from '../../settings.ts';
 import { allow, type Counters, type Stop } from '../../verdict.ts';
-import { causeHint } from './worker-failure.ts';
+import { findCauseHint } from './worker-failure.ts';
 
 export interface DelegationState {
   /** The worker, once it has returned. */
@@ -24,13 +24,13 @@ export type FailureCounts = Readonly<Record<string, number>>;
 
 /** The limit of one worker. */
 export function workerLimit(settings: DelegationSettings, worker: string): number {
-  return own(settings.workerLimits, worker) ?? settings.maxFailures;
+  return readOwn(settings.workerLimits, worker) ?? settings.maxFailures;
 }
 
 /** Whether an action is held against the limit: every delegation, and tools where the settings say so. */
 export function isCounted(settings: DelegationSettings, action: Pick<Action, 'kind' | 'name'>): boolean {
   if (action.kind === 'delegation') return true;
-  return action.kind === 'tool' && (settings.tools || own(settings.workerLimits, action.name) !== undefined);
+  return action.kind === 'tool' && (settings.tools || readOwn(settings.workerLimits, action.name) !== undefined);
 }
 
 /** The control. Delegations are counted when they return, what a host runs itself and plain tools when they settle. */
@@ -42,7 +42,7 @@ export function delegation(settings: DelegationSettings): Control<DelegationStat
   }
 
   function counters(state: DelegationState, worker: string, actual: number): Counters {
-    const alternative = own(settings.alternatives, worker);
+    const alternative = readOwn(settings.alternatives, worker);
     return {
       worker,
       actual,
@@ -59,7 +59,7 @@ export function delegation(settings: DelegationSettings): Control<DelegationStat
   function fail(state: DelegationState, worker: string, reason: string, atMs: number): DelegationState {
     const before = failuresAt(state, atMs);
     const lastReason = reason.slice(0, reasonLengthMax);
-    const hint = causeHint([lastReason]) ?? '';
+    const hint = findCauseHint([lastReason]) ?? '';
     state.worker = worker.slice(0, nameLengthMax);
     state.failures = before + 1;
     state.lastFailureAtMs = atMs;
@@ -134,8 +134,12 @@ export function recordFailure(counts: FailureCounts, worker: string): FailureCou
   const next: Record<string, number> = { ...counts, [name]: failuresOf(counts, name) + 1 };
   const names = Object.keys(next);
   if (names.length > workersMax) {
-    const others = names.filter((other) => other !== name);
-    delete next[others.reduce((least, other) => (failuresOf(next, other) < failuresOf(next, least) ? other : least))];
+    const otherNames = names.filter((candidate) => candidate !== name);
+    delete next[
+      otherNames.reduce((least, candidate) =>
+        failuresOf(next, candidate) < failuresOf(next, least) ? candidate : least,
+      )
+    ];
   }
   return next;
 }
@@ -147,11 +151,11 @@ export function mayDelegate(counts: FailureCounts, worker: string, limit: number
 
 /** How often a worker failed; what is not a count is none. */
 export function failuresOf(counts: FailureCounts, worker: string): number {
-  const count = own(counts, worker.slice(0, nameLengthMax));
+  const count = readOwn(counts, worker.slice(0, nameLengthMax));
   return typeof count === 'number' && count > 0 ? Math.min(Math.floor(count), Number.MAX_SAFE_INTEGER) : 0;
 }
 
 /** An own entry of a record: names come from outside, and every object inherits some. */
-function own<V>(record: Readonly<Record<string, V>>, name: string): V | undefined {
+function readOwn<V>(record: Readonly<Record<string, V>>, name: string): V | undefined {
   return Object.hasOwn(record, name) ? record[name] : undefined;
 }

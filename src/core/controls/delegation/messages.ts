@@ -5,7 +5,7 @@ import { nameLengthMax, reasonLengthMax } from '../../limits.ts';
 /** For the user, once a worker's limit is reached; the hint says what may be behind it. */
 export function userMessage(worker: string, limit: number, hint?: string): string {
   return (
-    `⚠️ Safety limit reached: ${nameOf(worker)} has failed ${limit}+ times. ${hint ? `${hint} ` : ''}` +
+    `⚠️ Safety limit reached: ${shortName(worker)} has failed ${limit}+ times. ${hint ? `${hint} ` : ''}` +
     'I cannot complete this request with current tools. Please try a different approach or contact support.'
   );
 }
@@ -18,8 +18,8 @@ export function shortMessage(hint?: string): string {
 /** The two log lines of one failed delegation. */
 export function failureLines(worker: string, attempt: number, limit: number, reason: string): [string, string] {
   return [
-    `⚠️  DELEGATION FAILURE: ${nameOf(worker)} failed (attempt #${attempt}, limit: ${limit})`,
-    `   Reason: ${oneLine(reason, reasonLengthMax)}`,
+    `⚠️  DELEGATION FAILURE: ${shortName(worker)} failed (attempt #${attempt}, limit: ${limit})`,
+    `   Reason: ${toOneLine(reason, reasonLengthMax)}`,
   ];
 }
 
@@ -30,7 +30,7 @@ export function tripLine(worker: string, count: number, limit: number): string {
 
 /** Why a worker may not be delegated to, for code. */
 export function blockReason(worker: string, count: number, limit: number): string {
-  return `CIRCUIT BREAKER: ${nameOf(worker)} has failed ${count} times (limit: ${limit})`;
+  return `CIRCUIT BREAKER: ${shortName(worker)} has failed ${count} times (limit: ${limit})`;
 }
 
 /** Whether a text is one of these: they say "cannot" themselves, and must not be booked as somebody's failure. */
@@ -39,13 +39,13 @@ export function isOwnMessage(text: string): boolean {
 }
 
 /** The beginning of a text as one line, without control characters that would redraw a terminal. */
-export function oneLine(text: string, lengthMax: number): string {
+export function toOneLine(text: string, lengthMax: number): string {
   return text
     .slice(0, lengthMax)
     .toWellFormed()
     .replace(/[\p{Cc}\u2028\u2029]+/gu, ' ');
 }
 
-function nameOf(worker: string): string {
-  return oneLine(worker, nameLengthMax);
+function shortName(worker: string): string {
+  return toOneLine(worker, nameLengthMax);
 }

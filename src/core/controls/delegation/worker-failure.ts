@@ -2,11 +2,11 @@
 
 import { isDenial, peek } from '../../classify.ts';
 import { reasonLengthMax, textLengthMax } from '../../limits.ts';
-import { jaccard, tokensOf } from '../../similarity.ts';
+import { jaccard, tokenize } from '../../similarity.ts';
 import { codes } from '../../verdict.ts';
-import { isOwnMessage, oneLine } from './messages.ts';
+import { isOwnMessage, toOneLine } from './messages.ts';
 
-export interface WorkerReading {
+export interface WorkerFailureOptions {
   /** Read inability from the worker's words, too. */
   readonly phrases: boolean;
   /** The worker's name: a message that carries it is the worker's, whatever its role. */
@@ -27,7 +27,7 @@ type Fields = Readonly<Record<string, unknown>>;
 /** Texts this alike are the same output. */
 const sameOutput = 0.95;
 
-const fine: WorkerFailure = Object.freeze({ failed: false, reason: '' });
+const noFailure: WorkerFailure = Object.freeze({ failed: false, reason: '' });
 const badStatus = /^(error|failed|failure|timeout|timed_out|incomplete)$/i;
 const workerRoles = /^(assistant|ai)$/;
 const otherRoles = /^(user|human|system|developer|tool|function)$/;
@@ -35,28 +35,28 @@ const inability = /\b(?:cannot|can't|unable\s+to|(?:don't|do\s+not)\s+have|no\s+
 const apostrophes = /[\u2018\u2019\u201b\u02b9\u02bc\u2032\u00b4\u0060\uff07]/g;
 
 /** Reads a worker's result. It never throws: what cannot be read is a failure. */
-export function workerFailure(result: unknown, reading: WorkerReading): WorkerFailure {
+export function readWorkerFailure(result: unknown, options: WorkerFailureOptions): WorkerFailure {
   try {
-    const status = statusFailure(result);
+    const status = readStatusFailure(result);
     if (status !== undefined) return status;
-    if (reading.incomplete === true) return failure('Task incomplete');
-    const text = textOf(result, reading.worker);
-    if (text === '' || isOwnMessage(text)) return fine;
-    if (reading.phrases && inability.test(text.replace(apostrophes, "'"))) {
-      return failure(`Worker reported limitation: ${text}`);
+    if (options.incomplete === true) return makeFailure('Task incomplete');
+    const text = readWorkerText(result, options.worker);
+    if (text === '' || isOwnMessage(text)) return noFailure;
+    if (options.phrases && inability.test(text.replace(apostrophes, "'"))) {
+      return makeFailure(`Worker reported limitation: ${text}`);
     }
-    const before = textOf(reading.previous, reading.worker);
-    if (before !== '' && jaccard(tokensOf(before), tokensOf(text)) >= sameOutput) {
-      return failure(`Worker returned the same output twice: ${text}`);
+    const previous = readWorkerText(options.previous, options.worker);
+    if (previous !== '' && jaccard(tokenize(previous), tokenize(text)) >= sameOutput) {
+      return makeFailure(`Worker returned the same output twice: ${text}`);
     }
-    return fine;
+    return noFailure;
   } catch {
-    return failure('unreadable result');
+    return makeFailure('unreadable result');
   }
 }
 
 /** What failures that were all about connections point at, e.g. "Database may be down."; undefined for others. */
-export function causeHint(reasons: readonly string[]): string | undefined {
+export function findCauseHint(reasons: readonly string[]): string | undefined {
   if (reasons.length === 0 || !reasons.every((reason) => unreachable.test(reason))) return undefined;
   const suspect = suspects.find(([pattern]) => reasons.some((reason) => pattern.test(reason)));
   return `${suspect?.[1] ?? 'Service'} may be down.`;
@@ -70,61 +70,62 @@ const suspects: readonly (readonly [RegExp, string])[] = [
   [/network|\bdns\b|ENOTFOUND|EAI_AGAIN|unreachable/i, 'Network'],
 ];
 
-function failure(reason: string): WorkerFailure {
-  return { failed: true, reason: oneLine(reason, reasonLengthMax) };
+function makeFailure(reason: string): WorkerFailure {
+  return { failed: true, reason: toOneLine(reason, reasonLengthMax) };
 }
 
 /** A failure told by structure; fine where it was denied or cancelled, undefined where structure says nothing. */
-function statusFailure(result: unknown): WorkerFailure | undefined {
+function readStatusFailure(result: unknown): WorkerFailure | undefined {
   if (typeof result !== 'object' || result === null) return undefined;
   const fields = result as Fields;
-  if (isDenial(result)) return fine; // Somebody said no to the worker: neither its success nor its failure.
+  if (isDenial(result)) return noFailure; // Somebody said no to the worker: neither its success nor its failure.
   if (result instanceof Error || Object.prototype.toString.call(result) === '[object Error]') {
-    if (fields.name === 'AbortError') return fine; // Whoever cancelled it, the worker did not fail.
-    return failure(`${fields.name}: ${fields.message}`);
+    if (fields.name === 'AbortError') return noFailure; // Whoever cancelled it, the worker did not fail.
+    return makeFailure(`${fields.name}: ${fields.message}`);
   }
   const code = codes.find((flag) => fields[flag] === true);
-  if (code !== undefined) return failure(`${code}: ${wordsOf(fields.error)}`);
-  if (fields.error) return failure(wordsOf(fields.error) || 'Error');
-  if (fields.isError === true || fields.is_error === true) return failure(textOf(result) || 'Error');
+  if (code !== undefined) return makeFailure(`${code}: ${errorMessage(fields.error)}`);
+  if (fields.error) return makeFailure(errorMessage(fields.error) || 'Error');
+  if (fields.isError === true || fields.is_error === true) return makeFailure(readWorkerText(result) || 'Error');
   const { status } = fields;
-  if (typeof status === 'string' && badStatus.test(status)) return failure(`Status ${status}: ${textOf(result)}`);
-  return fields.completed === false ? failure(`Task incomplete: ${textOf(result)}`) : undefined;
+  if (typeof status === 'string' && badStatus.test(status))
+    return makeFailure(`Status ${status}: ${readWorkerText(result)}`);
+  return fields.completed === false ? makeFailure(`Task incomplete: ${readWorkerText(result)}`) : undefined;
 }
 
 /** An error as words: a string, or the message of an object. */
-function wordsOf(error: unknown): string {
-  const words = typeof error === 'string' ? error : peek(error, 'message');
-  return typeof words === 'string' ? words : '';
+function errorMessage(error: unknown): string {
+  const message = typeof error === 'string' ? error : peek(error, 'message');
+  return typeof message === 'string' ? message : '';
 }
 
 /** The bounded text a worker wrote; empty where it wrote none, or somebody else did. */
-export function textOf(result: unknown, worker?: string): string {
+export function readWorkerText(result: unknown, worker?: string): string {
   if (typeof result === 'string') return result.slice(0, textLengthMax);
   const messages = peek(result, 'messages');
   const isList = Array.isArray(messages);
   const message: unknown = isList ? messages.at(-1) : result;
   if (typeof message !== 'object' || message === null) return '';
-  const said = peek(message, 'role') ?? typeOf(message);
-  const role = typeof said === 'string' ? said : '';
+  const roleField = peek(message, 'role') ?? readMessageType(message);
+  const role = typeof roleField === 'string' ? roleField : '';
   const isOurs = isList ? workerRoles.test(role) : !otherRoles.test(role);
   if (!isOurs && (worker === undefined || peek(message, 'name') !== worker)) return '';
   for (const key of ['text', 'content', 'output', 'message']) {
     const value = peek(message, key);
     if (typeof value === 'string') return value.slice(0, textLengthMax);
-    if (Array.isArray(value)) return blocksOf(value);
+    if (Array.isArray(value)) return joinTextBlocks(value);
   }
   return '';
 }
 
 /** Message classes tell their type by a property or, in older releases, by a method. */
-function typeOf(message: object): unknown {
+function readMessageType(message: object): unknown {
   const method = peek(message, 'getType') ?? peek(message, '_getType');
   return peek(message, 'type') ?? (typeof method === 'function' ? method.call(message) : undefined);
 }
 
 /** The text blocks of a content list, joined. */
-function blocksOf(blocks: readonly unknown[]): string {
+function joinTextBlocks(blocks: readonly unknown[]): string {
   let text = '';
   for (const block of blocks) {
     if (text.length >= textLengthMax) break;

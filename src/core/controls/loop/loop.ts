@@ -7,29 +7,29 @@ import { isMatch } from '../../glob.ts';
 import { loopHabitsMax } from '../../limits.ts';
 import type { LoopSettings } from '../../settings.ts';
 import { allow, type Counters, type Stop, type Verdict } from '../../verdict.ts';
-import { countOutput, endRow } from './output-streak.ts';
-import { forget, remember, timesRefused } from './refused-call.ts';
+import { countOutput, endStreak } from './output-streak.ts';
+import { countRefusals, forgetRefusal, recordRefusal } from './refused-call.ts';
 import type { Habit } from './score.ts';
-import { initialLoop, type LoopState, type Memory, memoryOf, type Repeated } from './state.ts';
-import { hasFailure, isRipe, openText, openTurn, pointsOf, repeatOf, settleCall } from './turns.ts';
+import { ensureMemory, initialLoop, type LoopMemory, type LoopState, type Repeated } from './state.ts';
+import { findRepeat, hasFailure, mayActOnLastTurn, openText, openTurn, recordSettledCall, sumPoints } from './turns.ts';
 
 /** What the agent is told before anything is refused. */
-export interface Suspicion {
+export interface LoopHint {
   readonly counters: Counters;
 }
 
 export function loop(settings: LoopSettings): Control<LoopState> {
-  const habitOf = habits(settings.tools);
+  const findHabit = createHabitLookup(settings.tools);
 
-  function say(kind: Stop['kind'], code: 'tool_loop' | 'output_loop', counters: Counters): Stop {
+  function makeStop(kind: Stop['kind'], code: 'tool_loop' | 'output_loop', counters: Counters): Stop {
     return { kind, code, control: 'loop', counters };
   }
 
   /** What a call repeats, or else what the last turn does. */
-  function countersOf(memory: Memory, what: Repeated = memory.turns.at(-1)!): Counters {
-    const { name, evidence, times, of, secs } = what;
+  function makeCounters(memory: LoopMemory, repeated: Repeated = memory.turns.at(-1)!): Counters {
+    const { name, evidence, times, of, secs } = repeated;
     const stale = memory.turns.filter(({ points }) => points > 0).length;
-    const actual = pointsOf(memory);
+    const actual = sumPoints(memory);
     return { name, evidence, times, of, secs, stale, turns: memory.turns.length, actual, limit: settings.haltPoints };
   }
 
@@ -39,26 +39,26 @@ export function loop(settings: LoopSettings): Control<LoopState> {
     initial: initialLoop,
 
     judge(state, { action, atMs }) {
-      const times = timesRefused(state.refused, action, atMs);
+      const times = countRefusals(state.refused, action, atMs);
       if (times >= settings.refusedRepeats) {
-        return say('halt', 'tool_loop', { name: action.name, actual: times + 1, limit: settings.refusedRepeats });
+        return makeStop('halt', 'tool_loop', { name: action.name, actual: times + 1, limit: settings.refusedRepeats });
       }
       const { memory } = state;
-      const call = keyOf(action);
-      const habit = habitOf(action.name);
+      const call = callKey(action);
+      const habit = findHabit(action.name);
       if (memory === null || call === 0 || habit === 'off') return allow;
       // Most calls are far from a refusal, and must not pay for a look at all that was seen.
-      if (pointsOf(memory) < settings.refusePoints && !hasFailure(memory)) return allow;
-      const repeat = repeatOf(memory, call, settings);
+      if (sumPoints(memory) < settings.refusePoints && !hasFailure(memory)) return allow;
+      const repeat = findRepeat(memory, call, settings);
       if (repeat === undefined) return allow;
       const { ok, retryable, atMs: lastMs } = repeat.last;
-      const refusal = () => say('deny', 'tool_loop', countersOf(memory, repeat));
+      const refusal = () => makeStop('deny', 'tool_loop', makeCounters(memory, repeat));
       if (!ok) {
-        const retryAtMs = lastMs + retryMs;
+        const retryAtMs = lastMs + failedRetryMs;
         return retryable || atMs >= retryAtMs ? allow : { ...refusal(), retryAtMs };
       }
       const spaced = habit === 'poll' && atMs - lastMs >= 1000 * settings.pollSecs;
-      return spaced || habit === 'wait' || pointsOf(memory) < settings.refusePoints ? allow : refusal();
+      return spaced || habit === 'wait' || sumPoints(memory) < settings.refusePoints ? allow : refusal();
     },
 
     apply(state, event) {
@@ -66,31 +66,31 @@ export function loop(settings: LoopSettings): Control<LoopState> {
         case 'action-decided': {
           const { action, verdict, atMs } = event;
           if (verdict.kind === 'wait' || verdict.kind === 'ask') return state;
-          const call = keyOf(action);
+          const call = callKey(action);
           if (verdict.kind === 'allow') {
-            forget(state.refused, action.fingerprint);
+            forgetRefusal(state.refused, action.fingerprint);
             if (state.memory !== null) openTurn(state.memory);
             return state;
           }
-          remember(state.refused, action, verdict.retryAtMs ?? -1, atMs);
-          if (call !== 0) settleRefused(state, action, call, atMs);
+          recordRefusal(state.refused, action, verdict.retryAtMs ?? -1, atMs);
+          if (call !== 0) recordRefusedCall(state, action, call, atMs);
           return state;
         }
         case 'action-settled': {
           const { action } = event.permit;
-          const call = keyOf(action);
-          if (call !== 0 && action.kind === 'tool') settled(state, action.name, call, event, action.chances);
+          const call = callKey(action);
+          if (call !== 0 && action.kind === 'tool') recordResult(state, action.name, call, event, action.chances);
           return state;
         }
         case 'call-observed': {
-          const memory = memoryOf(state);
-          const repeat = event.call === undefined ? undefined : repeatOf(memory, event.call, settings);
+          const memory = ensureMemory(state);
+          const repeat = event.call === undefined ? undefined : findRepeat(memory, event.call, settings);
           memory.failingAgain = repeat?.last.ok === false ? event.call! : 0;
           openTurn(memory);
           return state;
         }
         case 'result-observed':
-          settled(state, event.name, event.call, event);
+          recordResult(state, event.name, event.call, event);
           return state;
         case 'text-observed':
           countOutput(state, event, settings);
@@ -98,7 +98,7 @@ export function loop(settings: LoopSettings): Control<LoopState> {
           return state;
         case 'user-observed':
         case 'progress-observed':
-          endRow(state); // New words from a person, or work that got on: what follows is compared with itself.
+          endStreak(state); // New words from a person, or work that got on: what follows is compared with itself.
           if (event.type === 'user-observed') state.refused = [];
           state.memory = null;
           return state;
@@ -109,7 +109,7 @@ export function loop(settings: LoopSettings): Control<LoopState> {
 
     check(state): Verdict {
       if (state.alike >= settings.windowSize - 1) {
-        return say('halt', 'output_loop', {
+        return makeStop('halt', 'output_loop', {
           actual: state.alike + 1,
           limit: settings.windowSize,
           similarity: state.likeness,
@@ -118,27 +118,29 @@ export function loop(settings: LoopSettings): Control<LoopState> {
       }
       const { memory } = state;
       if (memory === null) return allow;
-      const over = memory.failingAgain === 0 ? undefined : repeatOf(memory, memory.failingAgain, settings);
-      if (over !== undefined) return say('halt', 'tool_loop', countersOf(memory, over));
+      const over = memory.failingAgain === 0 ? undefined : findRepeat(memory, memory.failingAgain, settings);
+      if (over !== undefined) return makeStop('halt', 'tool_loop', makeCounters(memory, over));
       const { turns } = memory;
-      if (!isRipe(memory, settings)) return allow;
+      if (!mayActOnLastTurn(memory, settings)) return allow;
       // Where nobody could refuse, a row of turns that all repeat something is enough: a cycle of calls has few points.
-      const row = turns.slice(1 - settings.turns);
-      const isRow =
-        row.length >= settings.turns - 1 && row.every((turn) => turn.points > 0 && turn.evidence !== 'other_error');
-      if (pointsOf(memory) < (isRow ? Math.min(settings.refusePoints, settings.haltPoints) : settings.haltPoints))
+      const lastTurns = turns.slice(1 - settings.turns);
+      const isStreak =
+        lastTurns.length >= settings.turns - 1 &&
+        lastTurns.every((turn) => turn.points > 0 && turn.evidence !== 'other_error');
+      if (sumPoints(memory) < (isStreak ? Math.min(settings.refusePoints, settings.haltPoints) : settings.haltPoints))
         return allow;
-      return say('halt', 'tool_loop', countersOf(memory));
+      return makeStop('halt', 'tool_loop', makeCounters(memory));
     },
 
     /** Said once: it is due again when the agent had moved on in between. */
-    hint({ memory }): Suspicion | undefined {
-      if (memory === null || pointsOf(memory) < settings.notePoints || !isRipe(memory, settings)) return undefined;
-      return { counters: countersOf(memory) };
+    hint({ memory }): LoopHint | undefined {
+      if (memory === null || sumPoints(memory) < settings.notePoints || !mayActOnLastTurn(memory, settings))
+        return undefined;
+      return { counters: makeCounters(memory) };
     },
   };
 
-  function settled(
+  function recordResult(
     state: LoopState,
     name: string,
     call: number,
@@ -147,45 +149,46 @@ export function loop(settings: LoopSettings): Control<LoopState> {
     reached = true,
   ): void {
     if (mark !== undefined) {
-      settleCall(state, { name, call, mark, likeness, reached, chances, atMs }, settings, habitOf(name));
+      recordSettledCall(state, { name, call, mark, likeness, reached, chances, atMs }, settings, findHabit(name));
     } else if (state.memory !== null) state.memory.answered = true; // What it brought cannot be told.
   }
 
   /** A refusal is one more occurrence of the call and result it repeats, so that it never hides a loop (R29). */
-  function settleRefused(state: LoopState, action: Action, call: number, atMs: number): void {
-    const memory = memoryOf(state);
+  function recordRefusedCall(state: LoopState, action: Action, call: number, atMs: number): void {
+    const memory = ensureMemory(state);
     openTurn(memory);
-    const last = memory.seen.findLast((other) => other.call === call);
-    const result = last ?? { ok: false, exact: denied, loose: denied, length: 0 };
-    settled(state, action.name, call, { result, atMs }, action.chances, false);
+    const last = memory.seen.findLast((past) => past.call === call);
+    const result = last ?? { ok: false, exact: refusalMark, loose: refusalMark, length: 0 };
+    recordResult(state, action.name, call, { result, atMs }, action.chances, false);
   }
 }
 
 /** The mark of a refusal. */
-const denied = 0x64656e79;
+const refusalMark = 0x64656e79;
 /** After this a call that kept failing may be tried again: what it needs may be there by then, as breakers have it. */
-const retryMs = 60_000;
+const failedRetryMs = 60_000;
 
 /** Equal for calls that differ in volatile fields alone. */
-function keyOf({ call, fingerprint }: Action): number {
+function callKey({ call, fingerprint }: Action): number {
   return call ?? fingerprint;
 }
 
 /** Names that say by themselves that a tool is there to be repeated; a policy may say otherwise. */
-const usual: readonly (readonly [RegExp, Habit])[] = [
+const defaultHabits: readonly (readonly [RegExp, Habit])[] = [
   [/(^|_)(status|progress|poll)$|^(poll|check)_|(Bash|Task)Output$/i, 'poll'],
   [/(^|_)(sleep|wait)($|_)/i, 'wait'],
 ];
 
 /** The habit of a tool by its name, looked up once per name. */
-function habits(tools: LoopSettings['tools']): (name: string) => Habit | undefined {
-  const said = Object.entries(tools);
-  const known = new Map<string, Habit | undefined>();
+function createHabitLookup(tools: LoopSettings['tools']): (name: string) => Habit | undefined {
+  const configured = Object.entries(tools);
+  const cache = new Map<string, Habit | undefined>();
   return (name) => {
-    if (known.has(name)) return known.get(name);
-    if (known.size >= loopHabitsMax) known.clear();
-    const habit = said.findLast(([pattern]) => isMatch(pattern, name)) ?? usual.find(([like]) => like.test(name));
-    known.set(name, habit?.[1]);
+    if (cache.has(name)) return cache.get(name);
+    if (cache.size >= loopHabitsMax) cache.clear();
+    const habit =
+      configured.findLast(([pattern]) => isMatch(pattern, name)) ?? defaultHabits.find(([like]) => like.test(name));
+    cache.set(name, habit?.[1]);
     return habit?.[1];
   };
 }

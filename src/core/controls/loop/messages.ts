@@ -1,14 +1,15 @@
 /** A loop in words: what repeated, how often, and since when. */
 
 import type { Counters } from '../../verdict.ts';
-import type { Evidence } from './state.ts';
+import type { LoopEvidence } from './state.ts';
 
-type Repeated = Exclude<Evidence, 'news' | 'same_cycle'>;
+type RepeatEvidence = Exclude<LoopEvidence, 'news' | 'same_cycle'>;
 
 /** What to do about it, for the model. */
-export const moveOn = 'Doing the same again will not change that: try something else, or ask the user how to go on.';
+export const moveOnAdvice =
+  'Doing the same again will not change that: try something else, or ask the user how to go on.';
 
-const phrases: Readonly<Record<Repeated, string>> = {
+const phrases: Readonly<Record<RepeatEvidence, string>> = {
   same_call: 'returned the same result to the same call',
   same_error: 'returned the same error',
   other_error: 'failed',
@@ -19,8 +20,8 @@ const phrases: Readonly<Record<Repeated, string>> = {
 };
 
 /** What repeated, with its numbers. */
-export function whatRepeats({ name, evidence, times, of, secs, stale, turns }: Counters): string {
-  const phrase = phrases[evidence as Repeated] ?? phrases.same_call;
+export function describeRepeat({ name, evidence, times, of, secs, stale, turns }: Counters): string {
+  const phrase = phrases[evidence as RepeatEvidence] ?? phrases.same_call;
   const often = `${times} times`;
   // Where much else adds to it, what the last turn repeats is not the whole of it.
   const rest = Number(stale) > Number(times) + 1 ? `; ${stale} of the last ${turns} turns brought nothing new` : '';

@@ -10,23 +10,23 @@ import type { LoopState } from './state.ts';
  */
 export function countOutput(state: LoopState, event: TextObserved, settings: LoopSettings): void {
   const isAlike = event.similarity >= settings.similarityJaccardThreshold;
-  const spans = settings.rowAcrossCalls && event.asked !== true;
-  if (isAlike && state.between <= (spans ? nothingNew : nothing)) {
+  const mayIncludeCalls = settings.rowAcrossCalls && event.asked !== true;
+  if (isAlike && state.between <= (mayIncludeCalls ? nothingNew : noCalls)) {
     state.likeness = state.alike === 0 ? event.similarity : Math.min(state.likeness, event.similarity);
     state.alike++;
   } else {
-    endRow(state);
+    endStreak(state);
   }
-  state.between = nothing;
+  state.between = noCalls;
 }
 
-export function endRow(state: LoopState): void {
+export function endStreak(state: LoopState): void {
   state.alike = 0;
   state.likeness = 1;
-  state.between = nothing;
+  state.between = noCalls;
 }
 
 /** What calls did since the last output. */
-const nothing = 0;
+const noCalls = 0;
 export const nothingNew = 1;
-export const something = 2;
+export const somethingNew = 2;

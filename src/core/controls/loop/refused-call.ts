@@ -15,13 +15,13 @@ export interface RefusedCall {
 }
 
 /** How often an action was refused before and is still too early, or 0. */
-export function timesRefused(refused: readonly RefusedCall[], action: Action, atMs: number): number {
+export function countRefusals(refused: readonly RefusedCall[], action: Action, atMs: number): number {
   const call = refused.find((candidate) => candidate.fingerprint === action.fingerprint);
-  if (call === undefined || isOver(call, atMs)) return 0;
+  if (call === undefined || isRetryDue(call, atMs)) return 0;
   return action.turnId !== undefined && action.turnId === call.turn ? 0 : call.times;
 }
 
-export function remember(refused: RefusedCall[], action: Action, retryAtMs: number, atMs: number): void {
+export function recordRefusal(refused: RefusedCall[], action: Action, retryAtMs: number, atMs: number): void {
   const { fingerprint, name, turnId } = action;
   if (fingerprint === 0) return;
   const turn = turnId ?? null;
@@ -32,18 +32,18 @@ export function remember(refused: RefusedCall[], action: Action, retryAtMs: numb
     return;
   }
   const isTwin = turn !== null && turn === call.turn;
-  if (isOver(call, atMs))
+  if (isRetryDue(call, atMs))
     call.times = 1; // After its time a proposal is no repeat.
   else if (!isTwin) call.times++;
   call.retryAtMs = retryAtMs;
   call.turn = turn;
 }
 
-export function forget(refused: RefusedCall[], fingerprint: number): void {
-  const at = refused.findIndex((candidate) => candidate.fingerprint === fingerprint);
-  if (at >= 0) refused.splice(at, 1);
+export function forgetRefusal(refused: RefusedCall[], fingerprint: number): void {
+  const index = refused.findIndex((candidate) => candidate.fingerprint === fingerprint);
+  if (index >= 0) refused.splice(index, 1);
 }
 
-function isOver(call: RefusedCall, atMs: number): boolean {
+function isRetryDue(call: RefusedCall, atMs: number): boolean {
   return call.retryAtMs >= 0 && atMs >= call.retryAtMs;
 }

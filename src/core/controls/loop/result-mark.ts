@@ -38,35 +38,35 @@ const volatileWord =
 const unitAfter = /^ ([mun]?s|secs?|seconds?|mins?|minutes?)\b/;
 
 /** What a value is hashed into. */
-interface Walk {
+interface HashWalk {
   exact: number;
   loose: number;
   length: number;
   entries: number;
   /** Whether there are words that are no ids or times. */
-  kept: boolean;
+  hasStableWords: boolean;
   /** Whether ids and times are told apart, too: where there is nothing else. */
   readonly raw: boolean;
   retryable: boolean;
 }
 
 /** Reads a text into a walk. A long one counts by its beginning, its end and its length. */
-function addText(walk: Walk, text: string, ok: boolean): void {
+function addText(walk: HashWalk, text: string, ok: boolean): void {
   const { length } = text;
-  const room = Math.max(markLengthMax - walk.length, shareMin);
-  if (length <= room) scan(walk, text, 0, length);
+  const available = Math.max(markLengthMax - walk.length, shareMin);
+  if (length <= available) scanText(walk, text, 0, length);
   else {
-    const tail = Math.min(tailLength, room >> 1);
-    scan(walk, text, 0, room - tail);
-    scan(walk, text, length - tail, length);
+    const tail = Math.min(tailLength, available >> 1);
+    scanText(walk, text, 0, available - tail);
+    scanText(walk, text, length - tail, length);
     walk.exact = Math.imul(walk.exact ^ length, prime);
   }
   walk.length += length;
   if (!ok && retryableWords.test(text.slice(0, retryableLength))) walk.retryable = true;
 }
 
-function scan(walk: Walk, text: string, start: number, end: number): void {
-  let { exact, loose, kept } = walk;
+function scanText(walk: HashWalk, text: string, start: number, end: number): void {
+  let { exact, loose, hasStableWords } = walk;
   let quoteEnd = 0;
   for (let at = start; at < end; ) {
     const code = text.charCodeAt(at);
@@ -89,7 +89,7 @@ function scan(walk: Walk, text: string, start: number, end: number): void {
         digits > 0 &&
         !walk.raw &&
         (plain ? hasUnit(text, stop) : volatileWord.test(text.slice(at, Math.min(stop, at + 64))));
-      if (!varies) kept = true;
+      if (!varies) hasStableWords = true;
       exact = Math.imul(exact ^ (varies ? blank : word), prime);
       at = stop;
       continue;
@@ -109,7 +109,7 @@ function scan(walk: Walk, text: string, start: number, end: number): void {
   }
   walk.exact = exact;
   walk.loose = loose;
-  walk.kept = kept;
+  walk.hasStableWords = hasStableWords;
 }
 
 function hasUnit(text: string, at: number): boolean {
@@ -122,10 +122,10 @@ const retryableWords =
   /(^|HTTP\S*|status|code|error)\W{0,3}(429|50[0-4]|529)\b|rate.?limit|too many req|time(d ?)?out|overload|ECONNRE/i;
 
 /** Marks a result, or an error, whatever it is; undefined where that cannot be told. It never throws. */
-export function markValue(value: unknown, ok: boolean): ResultMark | undefined {
+export function markResult(value: unknown, ok: boolean): ResultMark | undefined {
   try {
-    let walk = walked(value, ok, false);
-    if (!walk.kept) walk = walked(value, ok, true); // An id or a time alone: nothing else tells one from another.
+    let walk = walkRoot(value, ok, false);
+    if (!walk.hasStableWords) walk = walkRoot(value, ok, true); // An id or a time alone: nothing else tells one from another.
     const { exact, loose, length, retryable } = walk;
     // 0 is where nobody looked.
     return { ok, exact: exact || 1, loose: loose || 1, length, ...(retryable && { retryable }) };
@@ -134,14 +134,14 @@ export function markValue(value: unknown, ok: boolean): ResultMark | undefined {
   }
 }
 
-function walked(value: unknown, ok: boolean, raw: boolean): Walk {
+function walkRoot(value: unknown, ok: boolean, raw: boolean): HashWalk {
   const entries = fingerprintEntriesMax;
-  const walk = { exact: basis, loose: basis ^ 1, length: 0, entries, kept: false, raw, retryable: false };
+  const walk = { exact: basis, loose: basis ^ 1, length: 0, entries, hasStableWords: false, raw, retryable: false };
   walkValue(value, walk, ok, 0);
   return walk;
 }
 
-function walkValue(value: unknown, walk: Walk, ok: boolean, depth: number): void {
+function walkValue(value: unknown, walk: HashWalk, ok: boolean, depth: number): void {
   walk.entries--;
   if (typeof value !== 'object' || value === null) addText(walk, typeof value === 'function' ? '' : String(value), ok);
   else if (value instanceof Error) addText(walk, `${value.name} ${value.message}`, ok);
@@ -153,28 +153,28 @@ function walkValue(value: unknown, walk: Walk, ok: boolean, depth: number): void
 }
 
 /** A long list counts by its first and last entries, asked for one by one: all its keys would fill the memory. */
-function walkList(list: ArrayLike<unknown>, walk: Walk, ok: boolean, depth: number): void {
+function walkList(list: ArrayLike<unknown>, walk: HashWalk, ok: boolean, depth: number): void {
   const { length } = list;
-  add(walk, length + 7, length + 7);
+  addNumbers(walk, length + 7, length + 7);
   const skipped = Math.max(length - 2 * listEnds, 0);
   for (let at = 0; at < length - skipped && walk.entries > 0; at++) {
     walkValue(list[at < listEnds ? at : at + skipped], walk, ok, depth + 1);
   }
 }
 
-function walkFields(fields: Readonly<Record<string, unknown>>, walk: Walk, ok: boolean, depth: number): void {
+function walkFields(fields: Readonly<Record<string, unknown>>, walk: HashWalk, ok: boolean, depth: number): void {
   const keys = Object.keys(fields);
   if (keys.length === 0 && !isPlain(fields)) {
     // A date says what it is; a map or a response shows nothing of itself, and throws here.
     walkValue((fields as { toJSON(): unknown }).toJSON(), walk, ok, depth + 1);
     return;
   }
-  add(walk, keys.length + 7, 7);
+  addNumbers(walk, keys.length + 7, 7);
   for (const key of keys) {
     if (walk.entries <= 0) return;
-    const { kept } = walk;
-    scan(walk, key, 0, Math.min(key.length, shareMin));
-    walk.kept = kept; // Names are there whatever the values are.
+    const { hasStableWords } = walk;
+    scanText(walk, key, 0, Math.min(key.length, shareMin));
+    walk.hasStableWords = hasStableWords; // Names are there whatever the values are.
     walkValue(fields[key], walk, ok, depth + 1);
   }
 }
@@ -184,7 +184,7 @@ function isPlain(value: object): boolean {
   return proto === null || Object.getPrototypeOf(proto) === null;
 }
 
-function add(walk: Walk, exact: number, loose: number): void {
+function addNumbers(walk: HashWalk, exact: number, loose: number): void {
   walk.exact = Math.imul(walk.exact ^ exact, prime) ^ (walk.exact >>> 15);
   walk.loose = Math.imul(walk.loose ^ loose, prime) ^ (walk.loose >>> 15);
 }

@@ -2,13 +2,13 @@
 
 import type { LoopSettings } from '../../settings.ts';
 import type { ResultMark } from './result-mark.ts';
-import type { Evidence, Memory, SeenCall } from './state.ts';
+import type { LoopEvidence, LoopMemory, PastCall } from './state.ts';
 
 /** How a tool is used, where repeating it is its purpose. */
 export type Habit = 'poll' | 'wait' | 'page' | 'move' | 'off';
 
 /** A settled call, as the detectors see it. */
-export interface Settled {
+export interface SettledCall {
   readonly name: string;
   readonly call: number;
   readonly mark: ResultMark;
@@ -21,8 +21,8 @@ export interface Settled {
 }
 
 /** What a call repeats, how often that was seen, and since which of the calls seen. */
-export interface Weighed {
-  readonly evidence: Evidence;
+export interface Score {
+  readonly evidence: LoopEvidence;
   readonly points: number;
   readonly times: number;
   readonly first: number;
@@ -31,76 +31,89 @@ export interface Weighed {
 /** An answer this short says little: many different calls have it. */
 const answerLengthMin = 50;
 /** Calls this much alike ask for nearly the same. */
-const sameAsking = 0.5;
+const sameRequestThreshold = 0.5;
 
-export function weigh(memory: Memory, settled: Settled, settings: LoopSettings, habit: Habit | undefined): Weighed {
+export function scoreCall(
+  memory: LoopMemory,
+  settled: SettledCall,
+  settings: LoopSettings,
+  habit: Habit | undefined,
+): Score {
   const { mark } = settled;
-  return mark.ok ? weighSuccess(memory, settled, settings, habit) : weighFailure(memory, settled, settings);
+  return mark.ok ? scoreSuccess(memory, settled, settings, habit) : scoreFailure(memory, settled, settings);
 }
 
-function weighFailure(memory: Memory, settled: Settled, settings: LoopSettings): Weighed {
+function scoreFailure(memory: LoopMemory, settled: SettledCall, settings: LoopSettings): Score {
   const { mark, name } = settled;
-  if (mark.retryable === true) return news;
-  const same = tally(memory.seen, (other) => !other.ok && other.name === name && other.loose === mark.loose);
+  if (mark.retryable === true) return noRepeat;
+  const same = countAlike(memory.seen, (past) => !past.ok && past.name === name && past.loose === mark.loose);
   if (same.times > 1) return { evidence: 'same_error', points: settings.errorPoints, ...same };
-  const failures = tally(memory.seen, (other) => !other.ok && other.name === name);
-  return nearly(memory, settled, settings)
+  const failures = countAlike(memory.seen, (past) => !past.ok && past.name === name);
+  return isNearRepeat(memory, settled, settings)
     ? { evidence: 'near_error', points: settings.nearErrorPoints, ...failures }
     : { evidence: 'other_error', points: settings.otherErrorPoints, ...failures };
 }
 
-function weighSuccess(memory: Memory, settled: Settled, settings: LoopSettings, habit: Habit | undefined): Weighed {
+function scoreSuccess(
+  memory: LoopMemory,
+  settled: SettledCall,
+  settings: LoopSettings,
+  habit: Habit | undefined,
+): Score {
   const { mark, name, call } = settled;
-  const { seen } = memory;
-  const last = lastSuccess(seen, call);
+  const { seen: pastCalls } = memory;
+  const last = findLastSuccess(pastCalls, call);
   if (last?.exact === mark.exact) {
     const spaced = habit === 'poll' && settled.atMs - last.atMs >= 1000 * settings.pollSecs;
-    if (spaced || habit === 'wait') return news;
-    const same = tally(seen, (other) => other.call === call && other.ok && other.exact === mark.exact);
-    return last === seen.at(-1)
+    if (spaced || habit === 'wait') return noRepeat;
+    const same = countAlike(pastCalls, (past) => past.call === call && past.ok && past.exact === mark.exact);
+    return last === pastCalls.at(-1)
       ? { evidence: 'same_call', points: settings.repeatPoints, ...same }
       : { evidence: 'same_cycle', points: settings.cyclePoints, ...same };
   }
   // A count that moved, the next item, a log that grew: much the same answer to the same call is no repeat.
-  if (habit === 'page' || habit === 'move' || last?.loose === mark.loose) return news;
-  if (settled.likeness >= sameAsking && isKnownAnswer(memory, name, mark)) {
-    const same = tally(seen, (other) => other.name === name && other.ok && other.exact === mark.exact);
+  if (habit === 'page' || habit === 'move' || last?.loose === mark.loose) return noRepeat;
+  if (settled.likeness >= sameRequestThreshold && isKnownAnswer(memory, name, mark)) {
+    const same = countAlike(pastCalls, (past) => past.name === name && past.ok && past.exact === mark.exact);
     return { evidence: 'same_answer', points: settings.sameAnswerPoints, ...same };
   }
-  if (nearly(memory, settled, settings)) {
-    return { evidence: 'near_call', points: settings.nearCallPoints, times: 2, first: seen.length };
+  if (isNearRepeat(memory, settled, settings)) {
+    return { evidence: 'near_call', points: settings.nearCallPoints, times: 2, first: pastCalls.length };
   }
-  return news;
+  return noRepeat;
 }
 
 /** The last success of a call; a plain loop, since every call asks. */
-function lastSuccess(seen: readonly SeenCall[], call: number): SeenCall | undefined {
-  for (let at = seen.length - 1; at >= 0; at--) {
-    const other = seen[at]!;
-    if (other.call === call && other.ok) return other;
+function findLastSuccess(pastCalls: readonly PastCall[], call: number): PastCall | undefined {
+  for (let at = pastCalls.length - 1; at >= 0; at--) {
+    const past = pastCalls[at]!;
+    if (past.call === call && past.ok) return past;
   }
   return undefined;
 }
 
 /** Whether the agent does nearly what it did before, as it says in nearly the same words. */
-function nearly({ recurs }: Memory, { likeness }: Settled, settings: LoopSettings): boolean {
+function isNearRepeat({ recurs }: LoopMemory, { likeness }: SettledCall, settings: LoopSettings): boolean {
   return recurs && (settings.wordsAlone || likeness >= settings.nearThreshold);
 }
 
 /** Whether a tool gave this answer twice before; a short one says too little. */
-export function isKnownAnswer(memory: Memory | null, name: string, { ok, exact, length }: ResultMark): boolean {
+export function isKnownAnswer(memory: LoopMemory | null, name: string, { ok, exact, length }: ResultMark): boolean {
   if (memory === null || !ok || length < answerLengthMin) return false;
-  return tally(memory.seen, (other) => other.name === name && other.ok && other.exact === exact).times > 2;
+  return countAlike(memory.seen, (past) => past.name === name && past.ok && past.exact === exact).times > 2;
 }
 
-const news: Weighed = Object.freeze({ evidence: 'news', points: 0, times: 1, first: 0 });
+const noRepeat: Score = Object.freeze({ evidence: 'news', points: 0, times: 1, first: 0 });
 
 /** How many of the calls seen are like this one, it included, and where the first of them is. */
-function tally(seen: readonly SeenCall[], isSame: (other: SeenCall) => boolean): { times: number; first: number } {
+function countAlike(
+  pastCalls: readonly PastCall[],
+  isSame: (past: PastCall) => boolean,
+): { times: number; first: number } {
   let times = 1;
-  let first = seen.length;
-  for (let at = seen.length - 1; at >= 0; at--) {
-    if (!isSame(seen[at]!)) continue;
+  let first = pastCalls.length;
+  for (let at = pastCalls.length - 1; at >= 0; at--) {
+    if (!isSame(pastCalls[at]!)) continue;
     times++;
     first = at;
   }

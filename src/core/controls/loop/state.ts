@@ -3,7 +3,7 @@
 import type { RefusedCall } from './refused-call.ts';
 
 /** What a turn repeats, or that it brought news. */
-export type Evidence =
+export type LoopEvidence =
   | 'news'
   /** The same call with the same result, at once or in a longer cycle. */
   | 'same_call'
@@ -21,7 +21,7 @@ export type Evidence =
   | 'same_words';
 
 /** One settled call. */
-export interface SeenCall {
+export interface PastCall {
   readonly name: string;
   readonly call: number;
   readonly ok: boolean;
@@ -38,7 +38,7 @@ export interface SeenCall {
 
 /** What is repeated: how often that was seen, in how many calls, and for how long. */
 export interface Repeated {
-  readonly evidence: Evidence;
+  readonly evidence: LoopEvidence;
   readonly name: string;
   readonly times: number;
   readonly of: number;
@@ -52,8 +52,8 @@ export interface Turn extends Repeated {
 }
 
 /** Kept from the first call or text that could be repeated. */
-export interface Memory {
-  seen: SeenCall[];
+export interface LoopMemory {
+  seen: PastCall[];
   turns: Turn[];
   /** Whether the turn at hand has its place among the turns. */
   placed: boolean;
@@ -76,14 +76,14 @@ export interface LoopState {
   /** What calls did since the last output. */
   between: number;
   refused: RefusedCall[];
-  memory: Memory | null;
+  memory: LoopMemory | null;
 }
 
 export function initialLoop(): LoopState {
   return { alike: 0, likeness: 1, between: 0, refused: [], memory: null };
 }
 
-export function memoryOf(state: LoopState): Memory {
+export function ensureMemory(state: LoopState): LoopMemory {
   state.memory ??= {
     seen: [],
     turns: [],

@@ -1,13 +1,13 @@
 /** The last turns, and how little they brought: a turn that repeats something has points for it, news has none. */
 
-import { seenCallsMax } from '../../limits.ts';
+import { pastCallsMax } from '../../limits.ts';
 import type { LoopSettings } from '../../settings.ts';
-import { nothingNew, something } from './output-streak.ts';
-import { type Habit, type Settled, weigh } from './score.ts';
-import { type LoopState, type Memory, memoryOf, type Repeated, type SeenCall, type Turn } from './state.ts';
+import { nothingNew, somethingNew } from './output-streak.ts';
+import { type Habit, type SettledCall, scoreCall } from './score.ts';
+import { ensureMemory, type LoopMemory, type LoopState, type PastCall, type Repeated, type Turn } from './state.ts';
 
 /** A call is proposed. After an answer it begins a new turn; before one it is a parallel twin. */
-export function openTurn(memory: Memory): void {
+export function openTurn(memory: LoopMemory): void {
   memory.waiting = false; // The words had a call after them.
   if (memory.answered) {
     memory.placed = false;
@@ -18,39 +18,52 @@ export function openTurn(memory: Memory): void {
 }
 
 /** A call ended: what it brought is the turn's, and of several calls in a turn the one that brought most. */
-export function settleCall(state: LoopState, settled: Settled, settings: LoopSettings, habit: Habit | undefined): void {
-  const memory = memoryOf(state);
+export function recordSettledCall(
+  state: LoopState,
+  settled: SettledCall,
+  settings: LoopSettings,
+  habit: Habit | undefined,
+): void {
+  const memory = ensureMemory(state);
   memory.answered = true;
   if (habit === 'off') return;
   const { name, call, mark, reached, chances, atMs } = settled;
-  const { evidence, points, times, first } = weigh(memory, settled, settings, habit);
-  const { seen } = memory;
-  if (mark.ok && hasFailure(memory) && seen.findLast((other) => other.call === call)?.ok === false) {
-    forgive(memory, name);
+  const { evidence, points, times, first } = scoreCall(memory, settled, settings, habit);
+  const { seen: pastCalls } = memory;
+  if (mark.ok && hasFailure(memory) && pastCalls.findLast((past) => past.call === call)?.ok === false) {
+    clearFailurePoints(memory, name);
   }
-  const sinceMs = seen[first]?.atMs ?? atMs;
-  const of = seen.length - first + 1;
-  if (seen.length >= seenCallsMax) seen.shift();
+  const sinceMs = pastCalls[first]?.atMs ?? atMs;
+  const of = pastCalls.length - first + 1;
+  if (pastCalls.length >= pastCallsMax) pastCalls.shift();
   const { ok, exact, loose, length, retryable = false } = mark;
-  seen.push({ name, call, reached, chances, atMs, ok, exact, loose, length, retryable });
+  pastCalls.push({ name, call, reached, chances, atMs, ok, exact, loose, length, retryable });
   const repeats = evidence === 'same_call' || evidence === 'same_cycle' || !reached;
-  state.between = Math.max(state.between, repeats ? nothingNew : something);
+  state.between = Math.max(state.between, repeats ? nothingNew : somethingNew);
   const secs = Math.round((atMs - sinceMs) / 1000);
   const isNews = evidence === 'news' && ok;
-  place(memory, isNews ? news : { evidence, points, name, failed: !ok, times, of, secs }, settings);
+  placeTurn(memory, isNews ? newsTurn : { evidence, points, name, failed: !ok, times, of, secs }, settings);
 }
 
 /** The turn that most turns are: it carries no data, so it is shared. */
-const news: Turn = Object.freeze({ evidence: 'news', points: 0, name: '', failed: false, times: 1, of: 1, secs: 0 });
+const newsTurn: Turn = Object.freeze({
+  evidence: 'news',
+  points: 0,
+  name: '',
+  failed: false,
+  times: 1,
+  of: 1,
+  secs: 0,
+});
 
 /** What failed works now: its failures were no loop. */
-function forgive({ turns }: Memory, name: string): void {
+function clearFailurePoints({ turns }: LoopMemory, name: string): void {
   for (const turn of turns) if (turn.failed && turn.name === name) turn.points = 0;
 }
 
 /** Words came. Unless it is known whether calls came with them, that shows later. */
 export function openText(state: LoopState, recurs: boolean, calls: boolean | undefined, settings: LoopSettings): void {
-  const memory = memoryOf(state);
+  const memory = ensureMemory(state);
   closeText(memory, settings);
   memory.recurs = recurs;
   memory.spoke = true;
@@ -61,16 +74,16 @@ export function openText(state: LoopState, recurs: boolean, calls: boolean | und
 }
 
 /** Words that no call followed are a turn of their own. */
-function closeText(memory: Memory, settings: LoopSettings): void {
+function closeText(memory: LoopMemory, settings: LoopSettings): void {
   if (!memory.waiting) return;
   memory.waiting = false;
   memory.texts = memory.recurs ? memory.texts + 1 : 0;
   const times = memory.texts + 1;
-  const again = { ...news, evidence: 'same_words', points: settings.wordsPoints, times, of: times } as const;
-  place(memory, memory.recurs ? again : news, settings);
+  const again = { ...newsTurn, evidence: 'same_words', points: settings.wordsPoints, times, of: times } as const;
+  placeTurn(memory, memory.recurs ? again : newsTurn, settings);
 }
 
-function place(memory: Memory, turn: Turn, settings: LoopSettings): void {
+function placeTurn(memory: LoopMemory, turn: Turn, settings: LoopSettings): void {
   const { turns } = memory;
   if (memory.placed) {
     if (turn.points < turns.at(-1)!.points) turns[turns.length - 1] = turn;
@@ -82,13 +95,13 @@ function place(memory: Memory, turn: Turn, settings: LoopSettings): void {
 }
 
 /** Whether anything failed among the calls that are remembered. */
-export function hasFailure({ seen }: Memory): boolean {
-  for (const { ok } of seen) if (!ok) return true;
+export function hasFailure({ seen: pastCalls }: LoopMemory): boolean {
+  for (const { ok } of pastCalls) if (!ok) return true;
   return false;
 }
 
 /** The points of the last turns. */
-export function pointsOf({ turns }: Memory): number {
+export function sumPoints({ turns }: LoopMemory): number {
   let points = 0;
   for (const turn of turns) points += turn.points;
   return points;
@@ -98,37 +111,41 @@ export function pointsOf({ turns }: Memory): number {
  * Whether the last turn may be acted on. A failure counts only once the tool had its share of chances (R29): until
  * then the breaker's count is what matters. A refusal halts by being repeated, not by its points.
  */
-export function isRipe({ turns, seen }: Memory, settings: LoopSettings): boolean {
+export function mayActOnLastTurn({ turns, seen: pastCalls }: LoopMemory, settings: LoopSettings): boolean {
   const last = turns.at(-1);
-  if (last === undefined || last.points === 0 || seen.at(-1)?.reached === false) return false;
+  if (last === undefined || last.points === 0 || pastCalls.at(-1)?.reached === false) return false;
   if (!last.failed) return true;
-  const failures = seen.filter((call) => !call.ok && call.reached && call.name === last.name).length;
-  return failures >= Math.max(settings.failedRepeats, seen.at(-1)!.chances);
+  const failures = pastCalls.filter((call) => !call.ok && call.reached && call.name === last.name).length;
+  return failures >= Math.max(settings.failedRepeats, pastCalls.at(-1)!.chances);
 }
 
 /** What a call did every time of late. */
-interface Repeat extends Repeated {
-  readonly last: SeenCall;
+interface RepeatedCall extends Repeated {
+  readonly last: PastCall;
 }
 
 /**
  * A call that gave the same result more than once, or failed in the same way too often. What another tool did after a
  * failure may have mended it: from there on it is counted anew.
  */
-export function repeatOf({ seen }: Memory, call: number, settings: LoopSettings): Repeat | undefined {
-  const last = seen.findLast((other) => other.call === call && other.reached);
+export function findRepeat(
+  { seen: pastCalls }: LoopMemory,
+  call: number,
+  settings: LoopSettings,
+): RepeatedCall | undefined {
+  const last = pastCalls.findLast((past) => past.call === call && past.reached);
   if (last === undefined) return undefined;
   const { ok, name, exact, loose, chances, atMs } = last;
   let [times, of, count, sinceMs] = [0, 0, 0, atMs];
-  for (let at = seen.length - 1; at >= 0; at--) {
-    const other = seen[at]!;
-    if (!ok && other.ok && other.name !== name) break;
-    if (!other.reached) continue;
+  for (let at = pastCalls.length - 1; at >= 0; at--) {
+    const past = pastCalls[at]!;
+    if (!ok && past.ok && past.name !== name) break;
+    if (!past.reached) continue;
     count++;
-    if (other.call !== call || other.ok !== ok || (ok ? other.exact !== exact : other.loose !== loose)) continue;
+    if (past.call !== call || past.ok !== ok || (ok ? past.exact !== exact : past.loose !== loose)) continue;
     times++;
     of = count;
-    sinceMs = other.atMs;
+    sinceMs = past.atMs;
   }
   if (times < (ok ? 2 : Math.max(settings.failedRepeats, chances))) return undefined;
   const secs = Math.round((atMs - sinceMs) / 1000);

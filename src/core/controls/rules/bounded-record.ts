@@ -2,27 +2,28 @@
 
 import { ruleCellsMax } from '../../limits.ts';
 
-export interface Bag<T> {
+export interface BoundedRecord<T> {
   size: number;
   readonly items: Record<string, T>;
 }
 
-export function newBag<T>(): Bag<T> {
+export function createBoundedRecord<T>(): BoundedRecord<T> {
   return { size: 0, items: {} };
 }
 
 /** Puts a value under a key. Keys must not be those of a prototype: ours all have a `:` or a `|` in them. */
-export function put<T>(bag: Bag<T>, key: string, value: T): T {
-  if (bag.items[key] === undefined) {
-    if (bag.size >= ruleCellsMax) for (const old of Object.keys(bag.items).slice(0, ruleCellsMax / 10)) drop(bag, old);
-    bag.size++;
+export function putItem<T>(record: BoundedRecord<T>, key: string, value: T): T {
+  if (record.items[key] === undefined) {
+    if (record.size >= ruleCellsMax)
+      for (const old of Object.keys(record.items).slice(0, ruleCellsMax / 10)) dropItem(record, old);
+    record.size++;
   }
-  bag.items[key] = value;
+  record.items[key] = value;
   return value;
 }
 
-export function drop<T>(bag: Bag<T>, key: string): void {
-  if (bag.items[key] === undefined) return;
-  delete bag.items[key];
-  bag.size--;
+export function dropItem<T>(record: BoundedRecord<T>, key: string): void {
+  if (record.items[key] === undefined) return;
+  delete record.items[key];
+  record.size--;
 }

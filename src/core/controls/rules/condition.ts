@@ -4,7 +4,7 @@
  */
 
 import { frequencyHistoryMax, frequencyWindowMaxMs, quoteLengthMax } from '../../limits.ts';
-import { numberOf } from './lookup.ts';
+import { parseNumber } from './lookup.ts';
 
 export type Condition =
   | { readonly kind: 'threshold'; readonly key: string; readonly value: number }
@@ -22,8 +22,8 @@ export type Condition =
 export type Frequency = Extract<Condition, { kind: 'frequency' }>;
 
 /** A condition, or in words why the text is none. */
-export type ParsedCondition = { readonly condition: Condition; readonly error?: undefined } | Failed;
-export interface Failed {
+export type ParsedCondition = { readonly condition: Condition; readonly error?: undefined } | ParseFailure;
+export interface ParseFailure {
   readonly error: string;
 }
 
@@ -34,20 +34,20 @@ const countMax = frequencyHistoryMax - 1;
 /** Reads a condition; spaces around its parts do not matter. */
 export function parseCondition(text: string): ParsedCondition {
   const line = text.trim();
-  if (line.startsWith('ability:')) return ability(line.slice(8).trim());
-  if (line.startsWith('output:')) return output(line.slice(7));
+  if (line.startsWith('ability:')) return parseAbility(line.slice(8).trim());
+  if (line.startsWith('output:')) return parseOutput(line.slice(7));
   const at = line.indexOf('>');
   if (at < 0)
-    return failed(
+    return parseFailure(
       'condition must be key>value, frequency>count/window, ability:name or output:key|contains:text',
       line,
     );
   const key = line.slice(0, at).trim();
   const value = line.slice(at + 1).trim();
-  if (key === 'frequency') return frequency(value);
-  const number = numberOf(value);
-  if (!isKey(key)) return failed('threshold needs a key before >', line);
-  if (number === undefined) return failed('threshold must be a number', value);
+  if (key === 'frequency') return parseFrequency(value);
+  const number = parseNumber(value);
+  if (!isKey(key)) return parseFailure('threshold needs a key before >', line);
+  if (number === undefined) return parseFailure('threshold must be a number', value);
   return { condition: { kind: 'threshold', key, value: number } };
 }
 
@@ -74,42 +74,42 @@ export function unquote(text: string): string {
 }
 
 /** What was wrong, with what came. */
-export function failed(what: string, came: unknown): Failed {
-  const text = typeof came === 'string' ? came : typeof came;
+export function parseFailure(problem: string, input: unknown): ParseFailure {
+  const text = typeof input === 'string' ? input : typeof input;
   return {
-    error: `${what}, got ${JSON.stringify(text.length > quoteLengthMax ? `${text.slice(0, quoteLengthMax)}…` : text)}`,
+    error: `${problem}, got ${JSON.stringify(text.length > quoteLengthMax ? `${text.slice(0, quoteLengthMax)}…` : text)}`,
   };
 }
 
-function frequency(text: string): ParsedCondition {
+function parseFrequency(text: string): ParsedCondition {
   const slash = text.indexOf('/');
   const digits = (slash < 0 ? text : text.slice(0, slash)).trim();
   const window = slash < 0 ? '' : text.slice(slash + 1).trim();
   const count = /^\d{1,10}$/.test(digits) ? Number(digits) : -1;
   if (count < 0 || count > countMax)
-    return failed(`frequency count must be a whole number from 0 to ${countMax}`, digits);
+    return parseFailure(`frequency count must be a whole number from 0 to ${countMax}`, digits);
   const [, size, unit] = /^(\d{1,15})([smhd])$/.exec(window || '1h') ?? [];
   const windowMs = Number(size) * (unitMs[unit ?? ''] ?? 0);
   if (!(windowMs > 0 && windowMs <= frequencyWindowMaxMs)) {
-    return failed('frequency window must be digits with s, m, h or d, from 1s to ten years', window);
+    return parseFailure('frequency window must be digits with s, m, h or d, from 1s to ten years', window);
   }
   const largest = Object.keys(unitMs).find((name) => windowMs % (unitMs[name] ?? 1) === 0) ?? 's';
   return { condition: { kind: 'frequency', count, windowMs, text: `${windowMs / (unitMs[largest] ?? 1)}${largest}` } };
 }
 
-function ability(pattern: string): ParsedCondition {
-  if (!/^[^\s|>"\p{Cc}]+$/u.test(pattern)) return failed('ability must be one name', pattern);
+function parseAbility(pattern: string): ParsedCondition {
+  if (!/^[^\s|>"\p{Cc}]+$/u.test(pattern)) return parseFailure('ability must be one name', pattern);
   return { condition: { kind: 'ability', pattern } };
 }
 
-function output(text: string): ParsedCondition {
+function parseOutput(text: string): ParsedCondition {
   const pipe = text.indexOf('|');
   const key = (pipe < 0 ? text : text.slice(0, pipe)).trim();
   const rest = pipe < 0 ? '' : text.slice(pipe + 1).trim();
-  if (!isKey(key)) return failed('output needs a key', text);
+  if (!isKey(key)) return parseFailure('output needs a key', text);
   const contains = unquote(rest.slice(9).trim());
   if (!rest.startsWith('contains:') || contains === '' || /[|\p{Cc}]/u.test(contains)) {
-    return failed('output needs contains: and a text without pipes', rest);
+    return parseFailure('output needs contains: and a text without pipes', rest);
   }
   return { condition: { kind: 'output', key, contains } };
 }

@@ -7,52 +7,52 @@ import type { RuleEngine, Tightened } from '../../rule-engine.ts';
 import type { RuleSettings, RuleText } from '../../settings.ts';
 import { rulesControl } from './control.ts';
 import { matchCall, matchResult } from './evaluate.ts';
-import { hide } from './redaction.ts';
-import { parseRule, type Rule, ruleOf } from './rule.ts';
-import { addRules, ruleSet } from './rule-set.ts';
+import { redact } from './redaction.ts';
+import { parseRule, parseRuleText, type Rule } from './rule.ts';
+import { addRules, createRuleSet } from './rule-set.ts';
 
 /** The engine of some rules. */
 export interface RulesInForce extends RuleEngine {
   readonly rules: readonly Rule[];
 }
 
-export function ruleEngine(rules: readonly Rule[], settings: RuleSettings): RulesInForce {
+export function createRuleEngine(rules: readonly Rule[], settings: RuleSettings): RulesInForce {
   return {
     rules,
     control: rulesControl(rules, settings) as unknown as Control,
     matchCall: (tool, agent, args) => matchCall(rules, { tool, agent, args }, settings),
     matchResult: (tool, agent, result) => matchResult(rules, { tool, agent, result }),
-    hide,
+    redact,
     tighten: (lines, target) => tighten(rules, settings, lines, target),
     with(before, next) {
-      const kept = ((before as RulesInForce | undefined)?.rules ?? []).filter((rule) => rule.origin === 'model');
-      return ruleEngine(addRules(rules, kept).rules, next);
+      const modelRules = ((before as RulesInForce | undefined)?.rules ?? []).filter((rule) => rule.origin === 'model');
+      return createRuleEngine(addRules(rules, modelRules).rules, next);
     },
   };
 }
 
 /** The operator's rules. One that cannot be read is never dropped: it refuses the policy. */
-export function operatorRules(texts: readonly RuleText[]): readonly Rule[] {
-  const read = texts.map((text) => {
-    const { rule, error } = ruleOf(text);
+export function parseOperatorRules(texts: readonly RuleText[]): readonly Rule[] {
+  const parsed = texts.map((text) => {
+    const { rule, error } = parseRuleText(text);
     if (rule === undefined) throw new SwitchgearError('invalid_policy', `a rule cannot be read: ${error}`);
     return rule;
   });
-  return ruleSet(read).rules;
+  return createRuleSet(parsed).rules;
 }
 
 function tighten(rules: readonly Rule[], settings: RuleSettings, lines: readonly string[], target: string): Tightened {
-  const read = lines.map((line) => ({ line, ...parseRule(line, { origin: 'model', target }) }));
+  const parsed = lines.map((line) => ({ line, ...parseRule(line, { origin: 'model', target }) }));
   const set = addRules(
     rules,
-    read.flatMap(({ rule }) => rule ?? []),
+    parsed.flatMap(({ rule }) => rule ?? []),
   );
-  const unread = read.flatMap(({ line, error }) => {
+  const unread = parsed.flatMap(({ line, error }) => {
     return error === undefined ? [] : [{ line: String(line).slice(0, reasonLengthMax), reason: error }];
   });
   const before = new Set(rules.map((rule) => rule.id));
   return {
-    engine: ruleEngine(set.rules, settings),
+    engine: createRuleEngine(set.rules, settings),
     taken: set.rules.filter((rule) => !before.has(rule.id)).map((rule) => rule.id),
     rejected: [...unread, ...set.rejected.map(({ rule, reason }) => ({ line: rule.id, reason }))],
   };

@@ -8,17 +8,17 @@ export interface History {
   from: number;
 }
 
-export function newHistory(): History {
+export function createHistory(): History {
   return { times: [], from: 0 };
 }
 
 /** Takes a moment in; beyond the cap the oldest goes. Moments that come out of order find their place. */
-export function remember(history: History, atMs: number, cap: number): void {
+export function recordTime(history: History, atMs: number, cap: number): void {
   const { times } = history;
-  let place = times.length;
-  while (place > history.from && (times[place - 1] ?? 0) > atMs) place--;
-  if (place === times.length) times.push(atMs);
-  else times.splice(place, 0, atMs);
+  let index = times.length;
+  while (index > history.from && (times[index - 1] ?? 0) > atMs) index--;
+  if (index === times.length) times.push(atMs);
+  else times.splice(index, 0, atMs);
   if (times.length - history.from > cap) history.from++;
   if (history.from > cap) history.from -= times.splice(0, history.from).length;
 }

@@ -3,46 +3,46 @@
 import { fingerprintEntriesMax } from '../../limits.ts';
 
 /** What a look at a key found. */
-export type Seen =
+export type LookupResult =
   | { readonly kind: 'value'; readonly value: unknown }
   | { readonly kind: 'missing' }
   | { readonly kind: 'unreadable' };
 
-const missing: Seen = Object.freeze({ kind: 'missing' });
-const unreadable: Seen = Object.freeze({ kind: 'unreadable' });
+const missing: LookupResult = Object.freeze({ kind: 'missing' });
+const unreadable: LookupResult = Object.freeze({ kind: 'unreadable' });
 
 /** Looks up a key, as it is or as a dotted path. */
-export function look(source: unknown, key: string): Seen {
+export function readKey(source: unknown, key: string): LookupResult {
   try {
-    const whole = own(source, key);
+    const whole = readOwn(source, key);
     if (whole.kind === 'value' || !key.includes('.')) return whole;
-    let at: Seen = { kind: 'value', value: source };
+    let current: LookupResult = { kind: 'value', value: source };
     for (const part of key.split('.')) {
-      at = own(at.value, part);
-      if (at.kind !== 'value') return at;
+      current = readOwn(current.value, part);
+      if (current.kind !== 'value') return current;
     }
-    return at;
+    return current;
   } catch {
     return unreadable; // A getter or proxy that throws.
   }
 }
 
 /** Looks up a key in every argument of a call that is an object. */
-export function lookInArgs(args: unknown, key: string): readonly Seen[] {
-  const found: Seen[] = [];
+export function readKeyInArgs(args: unknown, key: string): readonly LookupResult[] {
+  const results: LookupResult[] = [];
   try {
     const list: readonly unknown[] = Array.isArray(args) ? args : [args];
     for (let i = 0; i < list.length && i < fingerprintEntriesMax; i++) {
-      if (!Array.isArray(list[i])) found.push(look(list[i], key));
+      if (!Array.isArray(list[i])) results.push(readKey(list[i], key));
     }
   } catch {
-    found.push(unreadable);
+    results.push(unreadable);
   }
-  return found.length > 0 ? found : [missing];
+  return results.length > 0 ? results : [missing];
 }
 
 /** A finite number, or undefined. Text must be a plain decimal: no hex, no words, no trailing unit, never empty. */
-export function numberOf(value: unknown): number | undefined {
+export function parseNumber(value: unknown): number | undefined {
   const text = typeof value === 'string' ? value.trim() : undefined;
   if (text !== undefined && !/^[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:e[+-]?\d+)?$/i.test(text)) return undefined;
   if (text === undefined && typeof value !== 'number' && typeof value !== 'bigint') return undefined;
@@ -51,7 +51,7 @@ export function numberOf(value: unknown): number | undefined {
 }
 
 /** The text of a value, or undefined where it cannot be had. */
-export function textOf(value: unknown): string | undefined {
+export function stringifyValue(value: unknown): string | undefined {
   try {
     return typeof value === 'object' ? JSON.stringify(value) : String(value);
   } catch {
@@ -59,7 +59,7 @@ export function textOf(value: unknown): string | undefined {
   }
 }
 
-function own(source: unknown, key: string): Seen {
+function readOwn(source: unknown, key: string): LookupResult {
   if (typeof source !== 'object' || source === null || !Object.hasOwn(source, key)) return missing;
   const value = (source as Readonly<Record<string, unknown>>)[key];
   return value === undefined ? missing : { kind: 'value', value };

@@ -1,7 +1,7 @@
 /** The `<nyaya>` block a model writes beside its plan: `D:` domain, `G:` goals, `B:` rules, and other lines. */
 
 import { nyayaLengthMax, nyayaLinesMax } from '../../limits.ts';
-import { failed } from './condition.ts';
+import { parseFailure } from './condition.ts';
 import { parseRule, type Rule } from './rule.ts';
 
 export interface Nyaya {
@@ -17,9 +17,9 @@ export function parseNyaya(text: string, target = '*'): Nyaya {
   const { block, errors } = lastBlock(text);
   const lines: { domain?: string; goals?: string; other: string[] } = { other: [] };
   const rules: Rule[] = [];
-  const written = block.split('\n', nyayaLinesMax + 1);
-  if (written.length > nyayaLinesMax) errors.push(`a <nyaya> block has at most ${nyayaLinesMax} lines`);
-  for (const raw of written.slice(0, nyayaLinesMax)) {
+  const blockLines = block.split('\n', nyayaLinesMax + 1);
+  if (blockLines.length > nyayaLinesMax) errors.push(`a <nyaya> block has at most ${nyayaLinesMax} lines`);
+  for (const raw of blockLines.slice(0, nyayaLinesMax)) {
     const line = raw.trim();
     const rule = /^[-*>`\s]*b\s*:/i.exec(line); // Also in a list, and in small letters: a rule is not lost to taste.
     if (rule !== null) {
@@ -35,7 +35,8 @@ export function parseNyaya(text: string, target = '*'): Nyaya {
 
 /** A block ends at its first closing tag; an opening tag inside it is only noise. */
 function lastBlock(text: string): { block: string; errors: string[] } {
-  if (typeof text !== 'string') return { block: '', errors: [failed('a <nyaya> block must be text', text).error] };
+  if (typeof text !== 'string')
+    return { block: '', errors: [parseFailure('a <nyaya> block must be text', text).error] };
   let block = '';
   let start = -1;
   for (const tag of text.matchAll(/<\/?nyaya>/gi)) {

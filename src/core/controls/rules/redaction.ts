@@ -4,20 +4,20 @@ import type { Card } from '../../card.ts';
 import type { EntryBody } from '../../event.ts';
 
 /** An entry or a card without the numbers that rules saw. */
-export function hide<T extends EntryBody | Card>(kept: T): T {
-  return mayTell(kept) ? withoutValues(kept) : kept;
+export function redact<T extends EntryBody | Card>(item: T): T {
+  return mayHoldValues(item) ? removeValues(item) : item;
 }
 
 /** Cards and some entries speak in a rule's words; others hold what it saw where it looked at their action. */
-function mayTell(kept: EntryBody | Card): boolean {
-  if (!('type' in kept) || /^(task-halted|card-changed|action-refused)$/.test(kept.type)) return true;
-  const action = 'action' in kept ? kept.action : 'permit' in kept ? kept.permit.action : undefined;
+function mayHoldValues(item: EntryBody | Card): boolean {
+  if (!('type' in item) || /^(task-halted|card-changed|action-refused)$/.test(item.type)) return true;
+  const action = 'action' in item ? item.action : 'permit' in item ? item.permit.action : undefined;
   return action?.hits !== undefined;
 }
 
-function withoutValues<T>(value: T): T {
+function removeValues<T>(value: T): T {
   if (typeof value === 'string') return value.replace(/ [-+.\de]+ (?=exceeds threshold )/gi, ' ') as T;
   if (typeof value !== 'object' || value === null) return value;
-  if (Array.isArray(value)) return value.map(withoutValues) as T;
-  return Object.fromEntries(Object.entries(value).map(([key, part]) => [key, withoutValues(part)])) as T;
+  if (Array.isArray(value)) return value.map(removeValues) as T;
+  return Object.fromEntries(Object.entries(value).map(([key, part]) => [key, removeValues(part)])) as T;
 }

@@ -11,7 +11,7 @@ export interface RuleSet {
 }
 
 /** A set of rules from scratch. */
-export function ruleSet(rules: readonly Rule[]): RuleSet {
+export function createRuleSet(rules: readonly Rule[]): RuleSet {
   return addRules([], rules);
 }
 
@@ -23,14 +23,14 @@ export function addRules(inForce: readonly Rule[], more: readonly Rule[]): RuleS
   const rules = new Map(inForce.map((rule) => [rule.id, rule]));
   const rejected: { rule: Rule; reason: string }[] = [];
   for (const rule of more) {
-    const reason = objection(rules, rule);
+    const reason = findObjection(rules, rule);
     if (reason === undefined) rules.set(rule.id, rule);
     else rejected.push({ rule, reason });
   }
   return { rules: [...rules.values()], rejected };
 }
 
-function objection(rules: ReadonlyMap<string, Rule>, rule: Rule): string | undefined {
+function findObjection(rules: ReadonlyMap<string, Rule>, rule: Rule): string | undefined {
   const before = rules.get(rule.id);
   if (rule.origin === 'model' && !isNarrow(rule.target)) return `a model may not write rules for ${rule.target}`;
   if (rule.origin === 'model' && before?.origin === 'operator') return 'the operator has this rule already';

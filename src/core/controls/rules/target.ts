@@ -9,25 +9,25 @@ import { isMatch } from '../../glob.ts';
 import { nameLengthMax } from '../../limits.ts';
 
 /** What a rule may be about; `chain` is set inside chains only. */
-export interface Subject {
+export interface RuleSubject {
   readonly tool?: string | undefined;
   readonly agent?: string | undefined;
   readonly chain?: string | undefined;
 }
 
-const named = /^(?:chain:[^*]+|tool:.+|agent:.+|[^:]+)$/;
+const namedTarget = /^(?:chain:[^*]+|tool:.+|agent:.+|[^:]+)$/;
 
 /** The target in its one spelling, or undefined where nobody can be meant. */
 export function parseTarget(text: unknown): string | undefined {
   if (typeof text !== 'string' || text.length > nameLengthMax || /[|"\p{Cc}]/u.test(text)) return undefined;
   const target = text.trim().replace(/^(chain|tool|agent):\s+/, '$1:');
   if (target === '*') return target;
-  if (!named.test(target)) return undefined;
+  if (!namedTarget.test(target)) return undefined;
   return target.includes('*') && !target.includes(':') ? `tool:${target}` : target;
 }
 
 /** Whether a rule with this target looks at the subject. */
-export function isFor(target: string, subject: Subject): boolean {
+export function isFor(target: string, subject: RuleSubject): boolean {
   if (target === '*') return true;
   const { tool, agent, chain } = subject;
   const colon = target.indexOf(':');

@@ -2,9 +2,9 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { type Admitted, admitCall, settleCall } from '../../../../src/core/controls/breaker/breaker.ts';
+import { type AdmittedCall, admitCall, settleCall } from '../../../../src/core/controls/breaker/breaker.ts';
 import { initialBreaker } from '../../../../src/core/controls/breaker/state.ts';
-import { countRunning, overdueAt } from '../../../../src/core/controls/breaker/window.ts';
+import { countOverdue, countRunning } from '../../../../src/core/controls/breaker/window.ts';
 import { failure, judged, type Row, settingsOf, story } from '../../../breaker/story.ts';
 
 /** A call is slow past 8 s; running ones are looked at in steps of one second. */
@@ -128,7 +128,7 @@ test('a call is counted once: overdue while it runs, slow when it has ended', ()
   const first = admitCall(state, settings, 1, 0);
   const second = admitCall(state, settings, 2, 1_000);
   const third = admitCall(state, settings, 3, 12_000);
-  const total = (atMs: number) => overdueAt(state, settings, atMs);
+  const total = (atMs: number) => countOverdue(state, settings, atMs);
   assert.equal(state.overdue, 2);
   assert.equal(total(20_999), 2);
   assert.equal(total(21_000), 3);
@@ -147,7 +147,7 @@ test('a call is counted once: overdue while it runs, slow when it has ended', ()
 test('many calls over many slots: what is overdue is what began longer ago than the limit', () => {
   const settings = settingsOf({ ...slow, minimumCalls: 9_999 });
   const state = initialBreaker(settings);
-  const began: Admitted[] = [];
+  const began: AdmittedCall[] = [];
   let seed = 7;
   const chance = () => {
     seed = (Math.imul(seed, 1_664_525) + 1_013_904_223) >>> 0;
@@ -161,7 +161,7 @@ test('many calls over many slots: what is overdue is what began longer ago than 
     }
     const slots = Math.floor(at / 1_000);
     const expected = began.filter((call) => slots - Math.floor(call.atMs / 1_000) >= 9).length;
-    assert.equal(overdueAt(state, settings, at), expected, `at ${at}`);
+    assert.equal(countOverdue(state, settings, at), expected, `at ${at}`);
   }
   assert.ok(began.length > 20, 'some are left');
 });
@@ -183,7 +183,7 @@ test('without a limit nobody looks at how long a call takes', () => {
   assert.equal(state.running, null);
   const call = admitCall(state, settings, 1, 0);
   assert.equal(judged(state, settings, 9e9).kind, 'allow');
-  assert.equal(overdueAt(state, settings, 9e9), 0);
+  assert.equal(countOverdue(state, settings, 9e9), 0);
   settleCall(state, settings, call, { kind: 'success' }, 9e9);
   assert.equal(state.phase, 'closed');
   assert.deepEqual(
@@ -199,7 +199,7 @@ test('a clock that goes back leaves no call counted as running for ever', () => 
     settleCall(state, settings, admitCall(state, settings, 1, 20_000), { kind: 'success' }, 20_000);
     const call = admitCall(state, settings, 2, backMs);
     settleCall(state, settings, call, { kind: 'success' }, backMs + 10);
-    assert.equal(overdueAt(state, settings, 1e7), 0, `back to ${backMs}`);
+    assert.equal(countOverdue(state, settings, 1e7), 0, `back to ${backMs}`);
     assert.deepEqual(state.running, [0, 0, 0, 0, 0, 0, 0, 0, 0]);
     assert.equal(state.phase, 'closed');
   }
@@ -215,7 +215,7 @@ test('a neighbour keeps its place when a call that began before the clock went b
     state.running?.reduce((sum, count) => sum + count, 0),
     1,
   );
-  assert.equal(overdueAt(state, settings, 29_000), 1);
+  assert.equal(countOverdue(state, settings, 29_000), 1);
 });
 
 test('while the clock stands still calls begin and end by count, and none ends that did not begin', () => {
@@ -223,7 +223,7 @@ test('while the clock stands still calls begin and end by count, and none ends t
   const state = initialBreaker(settings);
   assert.equal(countRunning(state, -1), false);
   assert.ok(countRunning(state, 1) && countRunning(state, 1) && countRunning(state, -1));
-  assert.equal(overdueAt(state, settings, 9_000), 1);
+  assert.equal(countOverdue(state, settings, 9_000), 1);
   assert.ok(countRunning(state, -1));
   assert.deepEqual(state.running, [0, 0, 0, 0, 0, 0, 0, 0, 0]);
   assert.equal(countRunning(initialBreaker(settingsOf({})), 1), false, 'nobody looks');

@@ -4,12 +4,12 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type BreakerState, initialBreaker } from '../../../../src/core/controls/breaker/state.ts';
 import {
-  bucketCount,
   bucketSums,
   clearWindows,
-  record,
+  emptyBuckets,
+  emptyRing,
+  recordFinishedCall,
   ringSums,
-  ringWords,
 } from '../../../../src/core/controls/breaker/window.ts';
 import { bucketsPerWindow } from '../../../../src/core/limits.ts';
 import { settingsOf } from '../../../breaker/story.ts';
@@ -33,7 +33,7 @@ for (const size of [1, 2, 15, 16, 17, 31, 32, 33, 100]) {
     for (let at = 0; at < size * 5 + 7; at++) {
       const call = { failed: next() < 0.4, slow: next() < 0.3 };
       calls.push(call);
-      record(state, settings, call.failed, call.slow, at);
+      recordFinishedCall(state, settings, call.failed, call.slow, at);
       const last = calls.slice(-size);
       assert.deepEqual(
         ringSums(state, settings),
@@ -52,7 +52,7 @@ for (const size of [1, 2, 15, 16, 17, 31, 32, 33, 100]) {
 test('windows are kept only where a setting looks at them', () => {
   const kept = (trip: BreakerSettingsTrip, rateWindow: 'calls' | 'time') => {
     const settings = settingsOf({ trip, rateWindow, windowCalls: 17 });
-    return [ringWords(settings)?.length ?? null, bucketCount(settings)?.length ?? null];
+    return [emptyRing(settings)?.length ?? null, emptyBuckets(settings)?.length ?? null];
   };
   const buckets = bucketsPerWindow * 3;
   assert.deepEqual(kept('consecutive', 'calls'), [2, null]);
@@ -91,7 +91,7 @@ test('buckets hold every call younger than the window less a part, and none as o
     assert.ok(inside.every((one) => atMs - one.atMs < 12_000));
     if (inside.length === 0) empty++;
     calls.push(call);
-    record(state, settings, call.failed, call.slow, atMs);
+    recordFinishedCall(state, settings, call.failed, call.slow, atMs);
     while (calls.length > 0 && atMs - calls[0]!.atMs > 20_000) calls.shift();
   }
   assert.ok(empty > 20, 'some pauses were longer than the window');
@@ -100,17 +100,17 @@ test('buckets hold every call younger than the window less a part, and none as o
 test('one idle hour empties the window, whatever was in it', () => {
   const settings = settingsOf({ monitorWindowSecs: 300 });
   const state = initialBreaker(settings);
-  for (let at = 0; at < 300; at++) record(state, settings, true, true, at * 1_000);
+  for (let at = 0; at < 300; at++) recordFinishedCall(state, settings, true, true, at * 1_000);
   assert.deepEqual(bucketSums(state, settings, 299_999), { calls: 300, failures: 300, slow: 300 });
   assert.deepEqual(bucketSums(state, settings, 3_900_000), { calls: 0, failures: 0, slow: 0 });
-  record(state, settings, true, false, 3_900_000);
+  recordFinishedCall(state, settings, true, false, 3_900_000);
   assert.deepEqual(bucketSums(state, settings, 3_900_000), { calls: 1, failures: 1, slow: 0 });
 });
 
 test('looking at the sums writes nothing', () => {
   const settings = settingsOf({ monitorWindowSecs: 6 });
   const state = initialBreaker(settings);
-  record(state, settings, true, false, 1_000);
+  recordFinishedCall(state, settings, true, false, 1_000);
   const before = structuredClone(state);
   bucketSums(state, settings, 99_000);
   assert.deepEqual(state, before);
@@ -119,20 +119,20 @@ test('looking at the sums writes nothing', () => {
 test('a window that is not kept has nothing in it', () => {
   const settings = settingsOf({ rateWindow: 'calls' });
   const state = initialBreaker(settings);
-  record(state, settings, true, true, 5);
+  recordFinishedCall(state, settings, true, true, 5);
   assert.deepEqual(bucketSums(state, settings, 5), { calls: 0, failures: 0, slow: 0 });
 });
 
 test('a clock that goes back files a call under the newest part, and below zero under the first', () => {
   const settings = settingsOf({ monitorWindowSecs: 6 });
   const state = initialBreaker(settings);
-  record(state, settings, true, false, 10_000);
-  record(state, settings, false, true, 2_000);
+  recordFinishedCall(state, settings, true, false, 10_000);
+  recordFinishedCall(state, settings, false, true, 2_000);
   assert.deepEqual(bucketSums(state, settings, 2_000), { calls: 2, failures: 1, slow: 1 });
   assert.deepEqual(bucketSums(state, settings, 15_999), { calls: 2, failures: 1, slow: 1 });
   assert.deepEqual(bucketSums(state, settings, 16_000), { calls: 0, failures: 0, slow: 0 });
   const below = initialBreaker(settings);
-  record(below, settings, true, false, -9_000);
+  recordFinishedCall(below, settings, true, false, -9_000);
   assert.deepEqual(bucketSums(below, settings, -9_000), { calls: 1, failures: 1, slow: 0 });
   assert.equal(below.buckets?.length, bucketsPerWindow * 3);
 });
@@ -140,7 +140,7 @@ test('a clock that goes back files a call under the newest part, and below zero 
 test('clearing forgets all of it', () => {
   const settings = settingsOf({ trip: 'count_window', rateWindow: 'time', windowCalls: 40, slowCallSecs: 1 });
   const state: BreakerState = initialBreaker(settings);
-  for (let at = 0; at < 35; at++) record(state, settings, true, true, at);
+  for (let at = 0; at < 35; at++) recordFinishedCall(state, settings, true, true, at);
   state.running?.fill(3);
   state.overdue = 4;
   clearWindows(state);

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { success } from '../../../../src/core/action.ts';
-import { budget, carryOn, microsPerCent } from '../../../../src/core/controls/budget/budget.ts';
+import { budget, continueBudget, microsPerCent } from '../../../../src/core/controls/budget/budget.ts';
 import { allow, type Code, type Verdict } from '../../../../src/core/verdict.ts';
 import { bindControl, makeAction, makeLimits, makePermit, makeStop } from '../../../control-story.ts';
 
@@ -122,6 +122,6 @@ test('gauges tell calls and cents, and tokens where they are capped', () => {
 
 test('a task that is tried again goes on from the counts, without what others still hold', () => {
   const state = budget(makeLimits()).initial(0);
-  carryOn(state, { calls: 51, tokens: 9, micros: 8, reservedTokens: 7, reservedMicros: 6 });
+  continueBudget(state, { calls: 51, tokens: 9, micros: 8, reservedTokens: 7, reservedMicros: 6 });
   assert.deepEqual(state, { calls: 51, tokens: 9, micros: 8, reservedTokens: 0, reservedMicros: 0 });
 });

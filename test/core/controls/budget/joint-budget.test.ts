@@ -3,11 +3,11 @@ import { test } from 'node:test';
 import { givenBack, success } from '../../../../src/core/action.ts';
 import {
   type BudgetWindow,
-  book,
+  bookCharge,
   emptyWindow,
   jointBudget,
-  noticeDue,
-  overBudget,
+  stopOverBudget,
+  takeNotice,
   usedAt,
 } from '../../../../src/core/controls/budget/joint-budget.ts';
 import { budgetSlices } from '../../../../src/core/limits.ts';
@@ -76,17 +76,17 @@ test('a session’s budget is kept by session, the others by the gear; unless to
     scopes.map(({ scope }) => scope),
     ['session', 'gear', 'gear', 'gear'],
   );
-  assert.equal(overBudget(calls(1), 2).kind, 'halt');
-  assert.equal(overBudget(calls(1), 2, 'deny').kind, 'deny');
+  assert.equal(stopOverBudget(calls(1), 2).kind, 'halt');
+  assert.equal(stopOverBudget(calls(1), 2, 'deny').kind, 'deny');
 });
 
 test('that much is used is said once in a window, and again for another limit', () => {
   const budget = calls(10, { windowSecs: budgetSlices }); // A slice is one second.
   const window = emptyWindow();
-  const due = (atMs: number, of = budget) => noticeDue(window, of, 0.8, atMs);
-  book(window, budget, { amount: 7, atMs: 0 });
+  const due = (atMs: number, of = budget) => takeNotice(window, of, 0.8, atMs);
+  bookCharge(window, budget, { amount: 7, atMs: 0 });
   assert.equal(due(0), undefined);
-  book(window, budget, { amount: 1, atMs: 0 });
+  bookCharge(window, budget, { amount: 1, atMs: 0 });
   assert.deepEqual(due(0), {
     type: 'notice',
     gauge: { name: 'global_calls', actual: 8, limit: 10 },
@@ -97,7 +97,7 @@ test('that much is used is said once in a window, and again for another limit', 
   assert.equal(due(0, { ...budget, limit: 9 })?.gauge.limit, 9);
   assert.equal(due(0, { ...budget, limit: 11 }), undefined, 'too little of that');
   const laterMs = (budgetSlices + 1) * 1_000;
-  book(window, budget, { amount: 9, atMs: laterMs });
+  bookCharge(window, budget, { amount: 9, atMs: laterMs });
   assert.equal(due(laterMs, { ...budget, limit: 9 })?.gauge.actual, 9);
 });
 
@@ -187,8 +187,8 @@ test('no window of any length ever holds more than the limit, whenever calls com
 test('a time that is a little behind counts in its own slice', () => {
   const budget = calls(10, { windowSecs: budgetSlices });
   const window: BudgetWindow = emptyWindow();
-  book(window, budget, { amount: 3, atMs: 5_000 });
-  book(window, budget, { amount: 2, atMs: 4_990 });
+  bookCharge(window, budget, { amount: 3, atMs: 5_000 });
+  bookCharge(window, budget, { amount: 2, atMs: 4_990 });
   assert.deepEqual(window.sums.slice(0, 2), [3, 2]);
   assert.equal(usedAt(window, budget, 4_990), 5);
   assert.equal(usedAt(window, budget, 16_999), 5);

@@ -4,8 +4,8 @@ import {
   blockReason,
   failureLines,
   isOwnMessage,
-  oneLine,
   shortMessage,
+  toOneLine,
   tripLine,
   userMessage,
 } from '../../../../src/core/controls/delegation/messages.ts';
@@ -43,7 +43,7 @@ test('names and reasons from outside stay on one bounded line', () => {
   assert.doesNotMatch(first + second, /\p{Cc}/u);
   assert.equal(second.length, '   Reason: '.length + reasonLengthMax);
   assert.ok(blockReason('w'.repeat(10_000), 2, 2).length < nameLengthMax + 100);
-  assert.ok(oneLine('\u{1f534}\u{1f534}', 3).isWellFormed());
+  assert.ok(toOneLine('\u{1f534}\u{1f534}', 3).isWellFormed());
 });
 
 test('our own messages are known again, with or without their mark, and nothing else is', () => {

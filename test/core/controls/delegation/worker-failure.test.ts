@@ -3,15 +3,15 @@ import { test } from 'node:test';
 import { runInNewContext } from 'node:vm';
 import { blockReason, shortMessage, userMessage } from '../../../../src/core/controls/delegation/messages.ts';
 import {
-  causeHint,
-  type WorkerReading,
-  workerFailure,
+  findCauseHint,
+  readWorkerFailure,
+  type WorkerFailureOptions,
 } from '../../../../src/core/controls/delegation/worker-failure.ts';
 import { reasonLengthMax } from '../../../../src/core/limits.ts';
 
-const read = (result: unknown, reading: Partial<WorkerReading> = {}) =>
-  workerFailure(result, { phrases: true, ...reading });
-const failed = (result: unknown, reading?: Partial<WorkerReading>) => read(result, reading).failed;
+const read = (result: unknown, reading: Partial<WorkerFailureOptions> = {}) =>
+  readWorkerFailure(result, { phrases: true, ...reading });
+const failed = (result: unknown, reading?: Partial<WorkerFailureOptions>) => read(result, reading).failed;
 
 test('each of the seven phrases is a failure, in any case and across a line break', () => {
   for (const text of [
@@ -234,13 +234,13 @@ test('failures that are all about connections point at what may be down', () => 
     [['the database has no such table'], undefined],
     [[], undefined],
   ];
-  for (const [reasons, hint] of rows) assert.equal(causeHint(reasons), hint, reasons.join(' | '));
+  for (const [reasons, hint] of rows) assert.equal(findCauseHint(reasons), hint, reasons.join(' | '));
 });
 
 test('one of several failures is enough to suspect somebody, where all were about connections', () => {
-  assert.equal(causeHint(['connection refused', 'postgres timeout']), 'Database may be down.');
-  assert.equal(causeHint(['connection refused', 'timed out']), 'Service may be down.');
-  assert.equal(causeHint(['postgres timeout', 'bad words']), undefined);
+  assert.equal(findCauseHint(['connection refused', 'postgres timeout']), 'Database may be down.');
+  assert.equal(findCauseHint(['connection refused', 'timed out']), 'Service may be down.');
+  assert.equal(findCauseHint(['postgres timeout', 'bad words']), undefined);
 });
 
 test('blocks that are nothing are passed over', () => {

@@ -2,14 +2,14 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { defaultSettings } from '../../../../src/core/controls/defaults.ts';
 import { loop } from '../../../../src/core/controls/loop/loop.ts';
-import { whatRepeats } from '../../../../src/core/controls/loop/messages.ts';
-import { markValue, type ResultMark } from '../../../../src/core/controls/loop/result-mark.ts';
-import { seenCallsMax } from '../../../../src/core/limits.ts';
+import { describeRepeat } from '../../../../src/core/controls/loop/messages.ts';
+import { markResult, type ResultMark } from '../../../../src/core/controls/loop/result-mark.ts';
+import { pastCallsMax } from '../../../../src/core/limits.ts';
 import type { LoopSettings } from '../../../../src/core/settings.ts';
 import { allow, type Stop } from '../../../../src/core/verdict.ts';
 import { bindControl } from '../../../control-story.ts';
 
-const markText = (text: string, ok = true): ResultMark => markValue(text, ok)!;
+const markText = (text: string, ok = true): ResultMark => markResult(text, ok)!;
 
 /** A watched agent: what it says, calls and gets, told turn by turn. */
 function watched(said: Partial<LoopSettings> = {}) {
@@ -52,7 +52,7 @@ test('the same call with the same result is told, and halts at the ninth time', 
   }
   assert.deepEqual(at, { told: 5, halted: 9 });
   assert.equal(
-    whatRepeats(agent.halted()!.counters),
+    describeRepeat(agent.halted()!.counters),
     "'read' returned the same result to the same call 9 times in a row",
   );
   assert.deepEqual(agent.kinds().slice(0, 2), ['news', 'same_call']);
@@ -98,13 +98,13 @@ test('the next of anything is news to the same call: an item, an id alone, a log
     const agent = watched();
     for (let i = 0; i < 16; i++) {
       agent.calls('next', 7);
-      agent.gets('next', 7, markValue(result(i), true)!);
+      agent.gets('next', 7, markResult(result(i), true)!);
     }
     assert.equal(agent.points(), 0, name);
     const stuck = watched();
     for (let i = 0; i < 9; i++) {
       stuck.calls('next', 7);
-      stuck.gets('next', 7, markValue(result(3), true)!);
+      stuck.gets('next', 7, markResult(result(3), true)!);
     }
     assert.equal(stuck.halted()?.code, 'tool_loop', name);
   }
@@ -120,19 +120,19 @@ test('what shows nothing of itself has no mark, and neither has what cannot be r
   revoke();
   const opaque = [new Map([['a', 1]]), new Set([1]), Promise.resolve(1), { at: new Map() }, throws, proxy];
   assert.deepEqual(
-    opaque.map((value) => markValue(value, true)),
+    opaque.map((value) => markResult(value, true)),
     opaque.map(() => undefined),
   );
-  for (const value of [undefined, null, '', {}, [], 0, false]) assert.notEqual(markValue(value, true), undefined);
+  for (const value of [undefined, null, '', {}, [], 0, false]) assert.notEqual(markResult(value, true), undefined);
 });
 
 test('a mark holds nothing of its result, and a failure of any shape says whether waiting may mend it', () => {
   assert.deepEqual(Object.keys(markText('your code is 4821')), ['ok', 'exact', 'loose', 'length']);
   const content = [{ type: 'text', text: 'HTTP 503: try later' }];
-  assert.equal(markValue({ isError: true, content }, false)?.retryable, true);
-  assert.equal(markValue(new Error('429 Too Many Requests'), false)?.retryable, true);
+  assert.equal(markResult({ isError: true, content }, false)?.retryable, true);
+  assert.equal(markResult(new Error('429 Too Many Requests'), false)?.retryable, true);
   assert.equal(
-    markValue({ isError: true, content: [{ type: 'text', text: 'no such row' }] }, false)?.retryable,
+    markResult({ isError: true, content: [{ type: 'text', text: 'no such row' }] }, false)?.retryable,
     undefined,
   );
 });
@@ -172,7 +172,7 @@ test('one error behind many different calls halts, but never before the tool fai
     failures++;
   }
   assert.equal(failures, 7);
-  assert.equal(whatRepeats(agent.halted()!.counters), "'sql' returned the same error 7 times in a row");
+  assert.equal(describeRepeat(agent.halted()!.counters), "'sql' returned the same error 7 times in a row");
 
   const strict = watched({ haltPoints: 6 });
   for (let i = 1; i <= 4; i++) strict.turn('sql', i, 'Unknown column', false);
@@ -250,7 +250,7 @@ test('words that come again without a call halt; a call after them makes them pa
   talk.says(true, false);
   assert.equal(talk.halted(), undefined);
   talk.says(true, false);
-  assert.equal(whatRepeats(talk.halted()!.counters), 'the same words came again 4 times');
+  assert.equal(describeRepeat(talk.halted()!.counters), 'the same words came again 4 times');
 
   const unknown = watched();
   for (let i = 0; i < 4; i++) unknown.says(i > 0);
@@ -350,7 +350,7 @@ test('once a failing call works its failures are forgotten, and what it repeats 
   for (let i = 0; i < 5; i++) over.turn('fetch', 7, 'no such host', false);
   over.turn('fetch', 9, 'another failure', false);
   over.calls('fetch', 7);
-  assert.equal(whatRepeats(over.halted()!.counters), "'fetch' returned the same error 5 times in the last 6 calls");
+  assert.equal(describeRepeat(over.halted()!.counters), "'fetch' returned the same error 5 times in the last 6 calls");
 });
 
 test('a failing call is refused for a minute; one that waiting may mend is left to its breaker', () => {
@@ -462,7 +462,7 @@ test('what is remembered is bounded, whatever comes', () => {
     agent.turn(`tool ${i}`, i, `result ${i}`, i % 3 > 0);
   }
   const { seen, turns } = agent.cell.state.memory!;
-  assert.deepEqual([seen.length, turns.length], [seenCallsMax, defaultSettings.loop.turns]);
+  assert.deepEqual([seen.length, turns.length], [pastCallsMax, defaultSettings.loop.turns]);
   assert.ok(JSON.stringify(agent.cell.state).length < 8_000);
 });
 
@@ -504,5 +504,5 @@ test('where much adds up, the words say so', () => {
   for (let i = 0; i < 10; i++) agent.turn('sql', i, `${'abcdefghij'[i]} is not a table`, false);
   agent.turn('sql', 99, 'a is not a table', false);
   const due = agent.halted();
-  assert.match(whatRepeats(due!.counters), /; 11 of the last 11 turns brought nothing new$/);
+  assert.match(describeRepeat(due!.counters), /; 11 of the last 11 turns brought nothing new$/);
 });

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { whatRepeats } from '../../../../src/core/controls/loop/messages.ts';
+import { describeRepeat } from '../../../../src/core/controls/loop/messages.ts';
 
 test('what repeats is told with its numbers, and nothing that adds nothing', () => {
   const usual = { name: 'read', evidence: 'same_call', times: 3, of: 3, secs: 0, stale: 3, turns: 9 };
@@ -21,5 +21,5 @@ test('what repeats is told with its numbers, and nothing that adds nothing', () 
       'the same words came again 3 times; 5 of the last 9 turns brought nothing new',
     ],
   ];
-  for (const [said, text] of rows) assert.equal(whatRepeats({ ...usual, ...said }), text);
+  for (const [said, text] of rows) assert.equal(describeRepeat({ ...usual, ...said }), text);
 });

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { defaultSettings } from '../../../../src/core/controls/defaults.ts';
 import { loop } from '../../../../src/core/controls/loop/loop.ts';
-import { markValue } from '../../../../src/core/controls/loop/result-mark.ts';
+import { markResult } from '../../../../src/core/controls/loop/result-mark.ts';
 import { bindControl } from '../../../control-story.ts';
 
 function speaker(rowAcrossCalls = true) {
@@ -10,7 +10,7 @@ function speaker(rowAcrossCalls = true) {
   return {
     says: (more = {}) => task.tell({ type: 'text-observed', atMs: 0, similarity: 1, ...more }),
     gets: (text: string, call = 1) =>
-      task.tell({ type: 'result-observed', atMs: 0, name: 'read', call, result: markValue(text, true)! }),
+      task.tell({ type: 'result-observed', atMs: 0, name: 'read', call, result: markResult(text, true)! }),
     progresses: () => task.tell({ type: 'progress-observed', atMs: 0 }),
     alike: () => task.cell.state.alike,
   };

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { markValue } from '../../../../src/core/controls/loop/result-mark.ts';
+import { markResult } from '../../../../src/core/controls/loop/result-mark.ts';
 import { fingerprintDepthMax, fingerprintEntriesMax, markLengthMax } from '../../../../src/core/limits.ts';
 
-const exact = (value: unknown) => markValue(value, true)!.exact;
-const loose = (value: unknown) => markValue(value, true)!.loose;
-const retryable = (value: unknown) => markValue(value, false)?.retryable;
+const exact = (value: unknown) => markResult(value, true)!.exact;
+const loose = (value: unknown) => markResult(value, true)!.loose;
+const retryable = (value: unknown) => markResult(value, false)?.retryable;
 
 type Rows = readonly (readonly [a: unknown, b: unknown])[];
 function alike(mark: (value: unknown) => number, rows: Rows): void {
@@ -127,7 +127,7 @@ test('a long text counts by its beginning, its end and its length', () => {
     [`${spaced(3_000)}a${' x'.repeat(256)}`, `${spaced(3_000)}b${' x'.repeat(256)}`],
   ]);
   alike(loose, [[long('a ', 'z'), long('a ', 'z', 2)]]);
-  assert.equal(markValue(spaced(5_000), true)?.length, 5_000);
+  assert.equal(markResult(spaced(5_000), true)?.length, 5_000);
 });
 
 test('what comes after a long text counts by its first and last characters', () => {
@@ -157,7 +157,7 @@ test('a long list counts by its ends and its length', () => {
     [new Uint8Array([1, 2]), new Uint8Array([1, 3])],
   ]);
   apart(loose, [[list(200), list(201)]]);
-  assert.equal(markValue(list(200), true)?.length, 128 * 'same'.length);
+  assert.equal(markResult(list(200), true)?.length, 128 * 'same'.length);
   alike(exact, [
     [list(200), list(200, 64)],
     [list(200), list(200, 135)],
@@ -212,7 +212,7 @@ test('what says what it is in words of its own is looked at like anything else',
   const deep = fingerprintDepthMax - 2;
   apart(exact, [[nested(deep, new Said(['a'])), nested(deep, new Said(['b']))]]);
   alike(exact, [[nested(deep + 1, new Said(['a'])), nested(deep + 1, new Said(['b']))]]);
-  assert.notEqual(markValue(new Endless(), true), undefined);
+  assert.notEqual(markResult(new Endless(), true), undefined);
 });
 
 test('the names of fields count, but for what is far into a long one', () => {
@@ -227,7 +227,7 @@ test('the names of fields count, but for what is far into a long one', () => {
 
 test('functions are all alike, and a view without entries has no mark', () => {
   alike(exact, [[() => 1, () => 2]]);
-  assert.equal(markValue(new DataView(new ArrayBuffer(8)), true), undefined);
+  assert.equal(markResult(new DataView(new ArrayBuffer(8)), true), undefined);
 });
 
 test('an error that waiting may mend says so near its beginning', () => {
@@ -243,5 +243,5 @@ test('an error that waiting may mend says so near its beginning', () => {
     ['HTTP 404', undefined],
   ];
   for (const [text, expected] of rows) assert.equal(retryable(text), expected, text);
-  assert.equal(markValue('HTTP 503', true)?.retryable, undefined, 'a success is never');
+  assert.equal(markResult('HTTP 503', true)?.retryable, undefined, 'a success is never');
 });

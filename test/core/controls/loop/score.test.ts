@@ -1,31 +1,36 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { defaultSettings } from '../../../../src/core/controls/defaults.ts';
-import { type Habit, isKnownAnswer, type Settled, weigh } from '../../../../src/core/controls/loop/score.ts';
-import { initialLoop, memoryOf, type SeenCall } from '../../../../src/core/controls/loop/state.ts';
+import { type Habit, isKnownAnswer, type SettledCall, scoreCall } from '../../../../src/core/controls/loop/score.ts';
+import { ensureMemory, initialLoop, type PastCall } from '../../../../src/core/controls/loop/state.ts';
 import type { LoopSettings } from '../../../../src/core/settings.ts';
 
 const length = 80;
-const seenOf = (said: Partial<SeenCall>): SeenCall => ({
+const seenOf = (said: Partial<PastCall>): PastCall => ({
   ...{ name: 'read', call: 1, ok: true, exact: 10, loose: 100, length, retryable: false },
   ...{ reached: true, chances: 0, atMs: 0 },
   ...said,
 });
-const failed = (said: Partial<SeenCall>) => seenOf({ ok: false, ...said });
+const failed = (said: Partial<PastCall>) => seenOf({ ok: false, ...said });
 
-interface Now extends Partial<Omit<Settled, 'mark'>> {
-  readonly mark?: Partial<Settled['mark']>;
+interface Now extends Partial<Omit<SettledCall, 'mark'>> {
+  readonly mark?: Partial<SettledCall['mark']>;
   readonly recurs?: boolean;
   readonly habit?: Habit;
   readonly settings?: Partial<LoopSettings>;
 }
 
 /** What call 1 of 'read' weighs after these, unless it is another. */
-function weighed(seen: readonly SeenCall[], { mark, recurs = false, habit, settings, ...said }: Now = {}) {
-  const memory = { ...memoryOf(initialLoop()), seen: [...seen], recurs };
+function weighed(seen: readonly PastCall[], { mark, recurs = false, habit, settings, ...said }: Now = {}) {
+  const memory = { ...ensureMemory(initialLoop()), seen: [...seen], recurs };
   const result = { ok: true, exact: 10, loose: 100, length, ...mark };
   const settled = { name: 'read', call: 1, likeness: 0, reached: true, chances: 0, atMs: 0, mark: result, ...said };
-  const { evidence, points, times, first } = weigh(memory, settled, { ...defaultSettings.loop, ...settings }, habit);
+  const { evidence, points, times, first } = scoreCall(
+    memory,
+    settled,
+    { ...defaultSettings.loop, ...settings },
+    habit,
+  );
   return [evidence, points, times, first];
 }
 
@@ -101,7 +106,7 @@ test('a failure is the same, nearly the same, or another, and only failures of i
 
 test('an answer is known once a tool gave it twice, where it says something', () => {
   const mark = { ok: true, exact: 10, loose: 100, length: 50 };
-  const memory = { ...memoryOf(initialLoop()), seen: [seenOf({}), seenOf({ call: 2 })] };
+  const memory = { ...ensureMemory(initialLoop()), seen: [seenOf({}), seenOf({ call: 2 })] };
   const rows: readonly [boolean, ...Parameters<typeof isKnownAnswer>][] = [
     [true, memory, 'read', mark],
     [false, memory, 'list', mark],

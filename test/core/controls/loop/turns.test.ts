@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { defaultSettings } from '../../../../src/core/controls/defaults.ts';
 import { loop } from '../../../../src/core/controls/loop/loop.ts';
-import { markValue } from '../../../../src/core/controls/loop/result-mark.ts';
+import { markResult } from '../../../../src/core/controls/loop/result-mark.ts';
 import type { LoopSettings } from '../../../../src/core/settings.ts';
 import { allow, type Counters, type Stop } from '../../../../src/core/verdict.ts';
 import { bindControl, makeStop } from '../../../control-story.ts';
@@ -16,7 +16,7 @@ function watched(said: Partial<LoopSettings> = {}, turnMs = 1_000) {
     task.tell({ type: 'text-observed', atMs, similarity: 0, recurs, ...(calls !== undefined && { calls }) });
   const calls = (name: string, call: number) => task.tell({ type: 'call-observed', atMs, name, call });
   const gets = (name: string, call: number, text: string, ok = true, likeness = 0) =>
-    task.tell({ type: 'result-observed', atMs, name, call, result: markValue(text, ok)!, likeness });
+    task.tell({ type: 'result-observed', atMs, name, call, result: markResult(text, ok)!, likeness });
   const turns = () => task.cell.state.memory?.turns ?? [];
   return {
     ...task,
@@ -32,7 +32,7 @@ function watched(said: Partial<LoopSettings> = {}, turnMs = 1_000) {
     runs(name: string, fingerprint: number, text: string, ok = true) {
       atMs += turnMs;
       task.decided(allow, { name, fingerprint }, atMs);
-      task.settled({ kind: 'success' }, { name, fingerprint }, { atMs, result: markValue(text, ok)! });
+      task.settled({ kind: 'success' }, { name, fingerprint }, { atMs, result: markResult(text, ok)! });
     },
     refused: (name: string, fingerprint: number) => task.decided(makeStop('deny'), { name, fingerprint }, atMs),
     points: () => turns().map(({ points }) => points),
@@ -54,7 +54,7 @@ test('a result whose call was not seen is a turn, and says nothing of words', ()
 test('what is kept of a first result is plain, small, and holds nothing of it', () => {
   const agent = watched();
   agent.gets('read', 1, 'secret');
-  const { exact, loose } = markValue('secret', true)!;
+  const { exact, loose } = markResult('secret', true)!;
   const call = { name: 'read', call: 1, reached: true, chances: 0, atMs: 50_000 };
   assert.deepEqual(agent.cell.state.memory, {
     seen: [{ ...call, ok: true, exact, loose, length: 6, retryable: false }],

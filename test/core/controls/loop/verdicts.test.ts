@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import type { Action } from '../../../../src/core/action.ts';
 import { defaultSettings } from '../../../../src/core/controls/defaults.ts';
 import { loop } from '../../../../src/core/controls/loop/loop.ts';
-import { markValue } from '../../../../src/core/controls/loop/result-mark.ts';
+import { markResult } from '../../../../src/core/controls/loop/result-mark.ts';
 import type { LoopSettings } from '../../../../src/core/settings.ts';
 import { allow, type Stop } from '../../../../src/core/verdict.ts';
 import { bindControl, makeStop } from '../../../control-story.ts';
@@ -15,7 +15,7 @@ function guarded(said: Partial<LoopSettings> = {}) {
     ...task,
     runs(action: Partial<Action>, text: string, ok = true, atMs = 0) {
       task.decided(allow, action, atMs);
-      task.settled({ kind: 'success' }, action, { atMs, result: markValue(text, ok)! });
+      task.settled({ kind: 'success' }, action, { atMs, result: markResult(text, ok)! });
     },
     says: (recurs: boolean) => task.tell({ type: 'text-observed', atMs: 0, similarity: 0, recurs, calls: true }),
     kinds: () => (task.cell.state.memory?.turns ?? []).map(({ evidence }) => evidence),
@@ -107,7 +107,7 @@ test('what halts a watched agent is a halt, by its turns or by a failing call th
     for (let i = 1; i <= times; i++) {
       assert.equal(agent.check(), allow, `${i}`);
       agent.tell({ type: 'call-observed', ...call });
-      if (ok || i < times) agent.tell({ type: 'result-observed', ...call, result: markValue('same', ok)! });
+      if (ok || i < times) agent.tell({ type: 'result-observed', ...call, result: markResult('same', ok)! });
     }
     const { kind, code, control, counters } = agent.check() as Stop;
     assert.deepEqual([kind, code, control, counters.name], ['halt', 'tool_loop', 'loop', 'read']);

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { failed, parseCondition, unquote } from '../../../../src/core/controls/rules/condition.ts';
+import { parseCondition, parseFailure, unquote } from '../../../../src/core/controls/rules/condition.ts';
 import { frequencyHistoryMax, frequencyWindowMaxMs } from '../../../../src/core/limits.ts';
 
 const error = (text: string) => parseCondition(text).error;
@@ -21,12 +21,12 @@ test('one pair of quotes is taken off, where it is a pair', () => {
 
 test('what came is quoted by its beginning where it is long, and by its kind where it is no text', () => {
   const long = 'abcdefgh'.repeat(100);
-  const { error: whole } = failed('no', long);
+  const { error: whole } = parseFailure('no', long);
   const shown = /^no, got "(.*)…"$/.exec(whole)?.[1] ?? '';
   assert.ok(shown.length > 0 && long.startsWith(shown) && shown.length < long.length, whole);
   const fits = long.slice(0, shown.length);
-  assert.equal(failed('no', fits).error, `no, got "${fits}"`, 'what just fits is not cut');
-  assert.equal(failed('no', 5).error, 'no, got "number"');
+  assert.equal(parseFailure('no', fits).error, `no, got "${fits}"`, 'what just fits is not cut');
+  assert.equal(parseFailure('no', 5).error, 'no, got "number"');
 });
 
 test('a frequency has a count and a window, each within its ends, in its largest unit', () => {

@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import type { Action } from '../../../../src/core/action.ts';
 import { success } from '../../../../src/core/action.ts';
 import {
-  chainRun,
+  chainRunName,
   type RulesControl,
   type RulesState,
   rulesControl,
@@ -195,7 +195,7 @@ describe('frequency outside chains', () => {
 describe('frequency in chains', () => {
   it('counts runs of each chain by itself, also for a rule about all chains', () => {
     const at = bench([rule('frequency>1/1h|throttle', '*')]);
-    const run = (chain: string) => ({ kind: 'step', name: chainRun(chain) }) as const;
+    const run = (chain: string) => ({ kind: 'step', name: chainRunName(chain) }) as const;
     assert.equal(at.propose(0, run('trade')).kind, 'allow');
     assert.equal(at.propose(1, run('trade')).kind, 'deny');
     assert.equal(at.propose(1, run('other')).kind, 'allow');
@@ -208,7 +208,7 @@ describe('frequency in chains', () => {
     const at = bench([rule('frequency>1/1h|throttle', '*')]);
     const control = rulesControl([rule('frequency>1/1h|throttle', '*')], settings);
     for (let i = 0; i <= ruleCellsMax; i++) {
-      const decided = action({ kind: 'step', name: chainRun(`c${i}`) });
+      const decided = action({ kind: 'step', name: chainRunName(`c${i}`) });
       control.apply(at.state, { type: 'action-decided', atMs: 0, action: decided, verdict: { kind: 'allow' } }, 'self');
     }
     assert.equal(Object.keys(at.state.times.items).length, at.state.times.size);

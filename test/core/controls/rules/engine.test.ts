@@ -1,19 +1,19 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { defaultSettings } from '../../../../src/core/controls/defaults.ts';
-import { operatorRules, type RulesInForce, ruleEngine } from '../../../../src/core/controls/rules/engine.ts';
+import { createRuleEngine, parseOperatorRules, type RulesInForce } from '../../../../src/core/controls/rules/engine.ts';
 import { reasonLengthMax } from '../../../../src/core/limits.ts';
 import type { RuleText } from '../../../../src/core/settings.ts';
 
 const settings = defaultSettings.ruleSettings;
 const confirm: RuleText = { target: 'tool:pay', condition: 'amount>500', action: 'confirm' };
 const leak: RuleText = { target: 'tool:pay', condition: 'output:note|contains:secret', action: 'abort' };
-const engine = ruleEngine(operatorRules([confirm, leak]), settings);
+const engine = createRuleEngine(parseOperatorRules([confirm, leak]), settings);
 const ids = (rules: RulesInForce['rules']) => rules.map(({ id }) => id);
 
 test('the operator’s rules are read, each once; one that cannot be read refuses the policy', () => {
-  assert.deepEqual(ids(operatorRules([confirm, confirm])), ['tool:pay|amount>500|confirm']);
-  assert.throws(() => operatorRules([confirm, { ...confirm, action: 'explode' }]), {
+  assert.deepEqual(ids(parseOperatorRules([confirm, confirm])), ['tool:pay|amount>500|confirm']);
+  assert.throws(() => parseOperatorRules([confirm, { ...confirm, action: 'explode' }]), {
     name: 'SwitchgearError',
     code: 'invalid_policy',
     message: 'a rule cannot be read: action must be abort, confirm or throttle, got "explode"',
@@ -49,7 +49,7 @@ test('a model’s lines are added beside the operator’s; what is not taken is 
 
 test('other rules of the operator keep what a model wrote before, and drop the operator’s own', () => {
   const { engine: before } = engine.tighten(['amount>100|abort'], 'trip');
-  const next = ruleEngine(operatorRules([leak]), settings).with(before, settings) as RulesInForce;
+  const next = createRuleEngine(parseOperatorRules([leak]), settings).with(before, settings) as RulesInForce;
   assert.deepEqual(ids(next.rules), ['tool:pay|output:note|contains:secret|abort', 'trip|amount>100|abort']);
   assert.deepEqual(ids((engine.with(undefined, settings) as RulesInForce).rules), ids(engine.rules));
 });

@@ -5,7 +5,7 @@ import {
   matchCall,
   matchResult,
   matchStep,
-  type Step,
+  type StepFacts,
 } from '../../../../src/core/controls/rules/evaluate.ts';
 import { parseRule, type Rule } from '../../../../src/core/controls/rules/rule.ts';
 import { isMatch } from '../../../../src/core/glob.ts';
@@ -26,12 +26,17 @@ function rule(text: string, target = '*'): Rule {
   return parsed.rule;
 }
 
-function step(more: Partial<Step>): Step {
+function step(more: Partial<StepFacts>): StepFacts {
   return { chain: 'trade', ability: 'trading.execute', outputs: {}, ...more };
 }
 
 /** What is seen by one rule, or undefined where it does not fire. */
-function onStep(text: string, more: Partial<Step>, over: Partial<RuleSettings> = {}, target = '*'): string | undefined {
+function onStep(
+  text: string,
+  more: Partial<StepFacts>,
+  over: Partial<RuleSettings> = {},
+  target = '*',
+): string | undefined {
   return matchStep([rule(text, target)], step(more), { ...settings, ...over })[0]?.seen;
 }
 

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { countIn, freeAtMs, newHistory, remember, sizeOf } from '../../../../src/core/controls/rules/history.ts';
+import { countIn, createHistory, freeAtMs, recordTime, sizeOf } from '../../../../src/core/controls/rules/history.ts';
 
 describe('a history of moments', () => {
   it('holds at most its cap, the oldest gone, and never more than twice that in memory', () => {
-    const history = newHistory();
+    const history = createHistory();
     for (let at = 1; at <= 35; at++) {
-      remember(history, at, 10);
+      recordTime(history, at, 10);
       assert.equal(sizeOf(history), Math.min(at, 10));
       assert.ok(history.times.length <= 21);
     }
@@ -17,8 +17,8 @@ describe('a history of moments', () => {
   it('counts as a plain list would, in whatever order moments come', () => {
     fc.assert(
       fc.property(fc.array(fc.nat(1_000), { maxLength: 60 }), fc.nat(1_000), fc.nat(500), (moments, atMs, windowMs) => {
-        const history = newHistory();
-        for (const moment of moments) remember(history, moment, 100);
+        const history = createHistory();
+        for (const moment of moments) recordTime(history, moment, 100);
         assert.equal(countIn(history, windowMs, atMs), moments.filter((moment) => moment > atMs - windowMs).length);
       }),
       { seed: 7 },
@@ -26,27 +26,27 @@ describe('a history of moments', () => {
   });
 
   it('has lost a moment that is exactly a window old', () => {
-    const history = newHistory();
-    remember(history, 100, 10);
+    const history = createHistory();
+    recordTime(history, 100, 10);
     assert.equal(countIn(history, 50, 149), 1);
     assert.equal(countIn(history, 50, 150), 0);
   });
 
   it('counts everything where the time is not known', () => {
-    const history = newHistory();
-    remember(history, 5, 10);
+    const history = createHistory();
+    recordTime(history, 5, 10);
     assert.equal(countIn(history, 1, Number.NaN), 1);
   });
 
   it('is free again when the oldest that matters has left the window', () => {
     const twice = { kind: 'frequency', count: 2, windowMs: 100, text: '' } as const;
-    const history = newHistory();
+    const history = createHistory();
     assert.equal(freeAtMs(undefined, twice), 0);
-    remember(history, 10, 10);
+    recordTime(history, 10, 10);
     assert.equal(freeAtMs(history, twice), 0);
-    remember(history, 30, 10);
+    recordTime(history, 30, 10);
     assert.equal(freeAtMs(history, twice), 110);
-    remember(history, 50, 10);
+    recordTime(history, 50, 10);
     assert.equal(freeAtMs(history, twice), 130);
     assert.equal(freeAtMs(history, { ...twice, count: 0 }), Number.POSITIVE_INFINITY);
   });
@@ -54,7 +54,7 @@ describe('a history of moments', () => {
 
 describe('the memory of a history', () => {
   it('marks the oldest as gone one by one, and lets go of them in bulk', () => {
-    const history = newHistory();
+    const history = createHistory();
     const rows: readonly [atMs: number, times: readonly number[], from: number][] = [
       [1, [1], 0],
       [2, [1, 2], 0],
@@ -64,7 +64,7 @@ describe('the memory of a history', () => {
       [6, [4, 5, 6], 1],
     ];
     for (const [atMs, times, from] of rows) {
-      remember(history, atMs, 2);
+      recordTime(history, atMs, 2);
       assert.deepEqual(history, { times, from });
     }
   });

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { look, lookInArgs, numberOf, textOf } from '../../../../src/core/controls/rules/lookup.ts';
+import { parseNumber, readKey, readKeyInArgs, stringifyValue } from '../../../../src/core/controls/rules/lookup.ts';
 import { fingerprintEntriesMax } from '../../../../src/core/limits.ts';
 
 const value = (of: unknown) => ({ kind: 'value', value: of });
@@ -27,17 +27,17 @@ test('a key is looked up as it is, then as a path of own properties', () => {
     [hostile, 'amount', unreadable],
     [{ a: hostile }, 'a.amount', unreadable],
   ];
-  for (const [source, key, seen] of rows) assert.deepEqual(look(source, key), seen, key);
+  for (const [source, key, seen] of rows) assert.deepEqual(readKey(source, key), seen, key);
 });
 
 test('every argument that is an object is looked into, lists aside, and only so many', () => {
-  assert.deepEqual(lookInArgs([{ a: 1 }, [{ a: 2 }], 'x', { a: 3 }], 'a'), [value(1), missing, value(3)]);
-  assert.deepEqual(lookInArgs({ a: 1 }, 'a'), [value(1)]);
-  assert.deepEqual(lookInArgs([], 'a'), [missing]);
-  assert.equal(lookInArgs(Array(fingerprintEntriesMax + 1).fill({}), 'a').length, fingerprintEntriesMax);
+  assert.deepEqual(readKeyInArgs([{ a: 1 }, [{ a: 2 }], 'x', { a: 3 }], 'a'), [value(1), missing, value(3)]);
+  assert.deepEqual(readKeyInArgs({ a: 1 }, 'a'), [value(1)]);
+  assert.deepEqual(readKeyInArgs([], 'a'), [missing]);
+  assert.equal(readKeyInArgs(Array(fingerprintEntriesMax + 1).fill({}), 'a').length, fingerprintEntriesMax);
   const gone = Proxy.revocable([], {});
   gone.revoke();
-  assert.deepEqual(lookInArgs(gone.proxy, 'a'), [unreadable]);
+  assert.deepEqual(readKeyInArgs(gone.proxy, 'a'), [unreadable]);
 });
 
 test('a number is a finite one, or text that is a plain decimal', () => {
@@ -58,12 +58,12 @@ test('a number is a finite one, or text that is a plain decimal', () => {
     [true, undefined],
     [null, undefined],
   ];
-  for (const [given, number] of rows) assert.ok(Object.is(numberOf(given), number), String(given));
+  for (const [given, number] of rows) assert.ok(Object.is(parseNumber(given), number), String(given));
 });
 
 test('the text of a value is had without trusting it', () => {
-  assert.equal(textOf({ a: 1 }), '{"a":1}');
-  assert.equal(textOf(null), 'null');
-  assert.equal(textOf(5), '5');
-  assert.equal(textOf(hostile), undefined);
+  assert.equal(stringifyValue({ a: 1 }), '{"a":1}');
+  assert.equal(stringifyValue(null), 'null');
+  assert.equal(stringifyValue(5), '5');
+  assert.equal(stringifyValue(hostile), undefined);
 });

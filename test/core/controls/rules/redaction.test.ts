@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type Outcome, success } from '../../../../src/core/action.ts';
 import type { Card } from '../../../../src/core/card.ts';
-import { hide } from '../../../../src/core/controls/rules/redaction.ts';
+import { redact } from '../../../../src/core/controls/rules/redaction.ts';
 import type { EntryBody } from '../../../../src/core/event.ts';
 import { makeAction, makePermit, makeStop } from '../../../control-story.ts';
 
@@ -19,23 +19,23 @@ const refused = (reason: string, seen: string): EntryBody => ({
 });
 
 test('what speaks in the words of a rule is kept without the number it saw, at any depth', () => {
-  assert.deepEqual(hide(refused(told, told)), refused(bare, bare));
+  assert.deepEqual(redact(refused(told, told)), refused(bare, bare));
   const halted = (reason: string): EntryBody => ({
     type: 'task-halted',
     stop: { ...verdict, reason },
     message: reason,
     enforced: true,
   });
-  assert.deepEqual(hide(halted(told)), halted(bare));
+  assert.deepEqual(redact(halted(told)), halted(bare));
   const card = (sentence: string): Card => ({
     ...{ id: 'c', kind: 'ask', task: 't', code: 'rule_abort', counters: { limit: 500, rule: 'r' }, state: 'open' },
     ...{ evidence: ['first', sentence], actions: ['pause'] },
   });
-  assert.deepEqual(hide(card(told)), card(bare));
-  assert.deepEqual(hide(card('a -1.5e3 exceeds threshold 2')), card('a exceeds threshold 2'));
-  assert.deepEqual(hide(card('a 750 of 500')), card('a 750 of 500'), 'other numbers stay');
+  assert.deepEqual(redact(card(told)), card(bare));
+  assert.deepEqual(redact(card('a -1.5e3 exceeds threshold 2')), card('a exceeds threshold 2'));
+  assert.deepEqual(redact(card('a 750 of 500')), card('a 750 of 500'), 'other numbers stay');
   const none = { ...card(told), by: null } as unknown as Card;
-  assert.deepEqual(hide(none), { ...none, evidence: ['first', bare] }, 'nothing stays nothing');
+  assert.deepEqual(redact(none), { ...none, evidence: ['first', bare] }, 'nothing stays nothing');
 });
 
 test('a call that a rule looked at is kept without what it saw; any other entry is kept as it is', () => {
@@ -44,20 +44,20 @@ test('a call that a rule looked at is kept without what it saw; any other entry 
     action: makeAction(seen === undefined ? {} : { hits: [{ rule: 'r', seen }] }),
     probe: false,
   });
-  assert.deepEqual(hide(proposed(told)), proposed(bare));
+  assert.deepEqual(redact(proposed(told)), proposed(bare));
   const plain = proposed();
-  assert.equal(hide(plain), plain);
+  assert.equal(redact(plain), plain);
   const settled = (outcome: Outcome, seen?: string) =>
     ({
       type: 'action-settled',
       permit: makePermit(makeAction(seen === undefined ? {} : { hits: [{ rule: 'r', seen }] })),
       outcome,
     }) as EntryBody;
-  assert.deepEqual(hide(settled(success, told)), settled(success, bare));
+  assert.deepEqual(redact(settled(success, told)), settled(success, bare));
   const quiet = settled({ kind: 'failure', error: told, errorFingerprint: 0 });
-  assert.equal(hide(quiet), quiet, 'no rule said that');
+  assert.equal(redact(quiet), quiet, 'no rule said that');
   const ended = { type: 'task-ended', how: told } as unknown as EntryBody;
-  assert.equal(hide(ended), ended);
+  assert.equal(redact(ended), ended);
   const rejected: EntryBody = { type: 'rule-rejected', line: 'r', reason: told };
-  assert.equal(hide(rejected), rejected);
+  assert.equal(redact(rejected), rejected);
 });

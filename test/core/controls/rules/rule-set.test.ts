@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { type Origin, parseRule, type Rule } from '../../../../src/core/controls/rules/rule.ts';
-import { addRules, ruleSet } from '../../../../src/core/controls/rules/rule-set.ts';
+import { parseRule, type Rule, type RuleOrigin } from '../../../../src/core/controls/rules/rule.ts';
+import { addRules, createRuleSet } from '../../../../src/core/controls/rules/rule-set.ts';
 import { rulesMax } from '../../../../src/core/limits.ts';
 
-function rule(text: string, target = 'chain:trade', origin: Origin = 'operator'): Rule {
+function rule(text: string, target = 'chain:trade', origin: RuleOrigin = 'operator'): Rule {
   const parsed = parseRule(text, { target, origin });
   assert.ok(parsed.rule, parsed.error);
   return parsed.rule;
@@ -12,7 +12,7 @@ function rule(text: string, target = 'chain:trade', origin: Origin = 'operator')
 
 describe('the rules in force', () => {
   it('replace a rule of the same target, condition and action in its place', () => {
-    const { rules } = ruleSet([rule('a>1|abort|"old"'), rule('b>1|abort'), rule('a > 1.0|abort|"new"')]);
+    const { rules } = createRuleSet([rule('a>1|abort|"old"'), rule('b>1|abort'), rule('a > 1.0|abort|"new"')]);
     assert.deepEqual(
       rules.map((one) => [one.id, one.reason]),
       [
@@ -41,13 +41,13 @@ describe('the rules in force', () => {
 
   it('take rules of a model for one chain or one agent only', () => {
     for (const target of ['*', 'tool:mail', 'tool:*', 'mail.*', 'agent:*']) {
-      const { rules, rejected } = ruleSet([rule('a>1|abort', target, 'model')]);
+      const { rules, rejected } = createRuleSet([rule('a>1|abort', target, 'model')]);
       assert.equal(rules.length, 0, target);
       assert.match(rejected[0]?.reason ?? '', /a model may not write rules for/);
-      assert.equal(ruleSet([rule('a>1|abort', target)]).rules.length, 1);
+      assert.equal(createRuleSet([rule('a>1|abort', target)]).rules.length, 1);
     }
     for (const target of ['trade', 'chain:trade', 'agent:Researcher']) {
-      assert.equal(ruleSet([rule('a>1|abort', target, 'model')]).rules.length, 1, target);
+      assert.equal(createRuleSet([rule('a>1|abort', target, 'model')]).rules.length, 1, target);
     }
   });
 

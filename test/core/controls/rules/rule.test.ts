@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { parseRule, printRule, type Rule, retarget, ruleOf } from '../../../../src/core/controls/rules/rule.ts';
+import { parseRule, parseRuleText, printRule, type Rule, retarget } from '../../../../src/core/controls/rules/rule.ts';
 import { ruleLengthMax } from '../../../../src/core/limits.ts';
 import type { RuleText } from '../../../../src/core/settings.ts';
 
@@ -125,7 +125,7 @@ describe('reading a rule', () => {
   });
 
   it('reads the form of a chain file, and refuses what is no text in it', () => {
-    const { rule: read } = ruleOf(
+    const { rule: read } = parseRuleText(
       { target: 'x', condition: 'output:k|contains:no', action: 'confirm', reason: 'Why' },
       'model',
     );
@@ -137,7 +137,7 @@ describe('reading a rule', () => {
       { condition: 'a>1', action: 'abort', reason: 7 },
       { condition: 'output:k|contains:a|b', action: 'abort' },
     ]) {
-      assert.ok(ruleOf(text as unknown as RuleText).error);
+      assert.ok(parseRuleText(text as unknown as RuleText).error);
     }
   });
 });
@@ -159,7 +159,12 @@ describe('printing a rule', () => {
     const reached = new Set<string>();
     fc.assert(
       fc.property(condition, action, reason, (condition, action, reason) => {
-        const first = ruleOf({ target: 'trade', condition, action, ...(reason === undefined ? {} : { reason }) });
+        const first = parseRuleText({
+          target: 'trade',
+          condition,
+          action,
+          ...(reason === undefined ? {} : { reason }),
+        });
         if (!first.rule) return;
         reached.add(first.rule.condition.kind);
         assert.deepStrictEqual(parseRule(printRule(first.rule), { target: 'trade' }).rule, first.rule);
@@ -176,11 +181,11 @@ describe('printing a rule', () => {
       'a>-0',
       'output:k|contains:" "',
     ]) {
-      const first = ruleOf({ target: '*', condition, action: 'abort', reason: `${'x'.repeat(199)} y` });
+      const first = parseRuleText({ target: '*', condition, action: 'abort', reason: `${'x'.repeat(199)} y` });
       assert.ok(first.rule, first.error);
       assert.deepStrictEqual(parseRule(printRule(first.rule)).rule, first.rule);
     }
-    assert.match(ruleOf({ target: '*', condition: 'B:a>1', action: 'abort' }).error ?? '', /needs a key/);
+    assert.match(parseRuleText({ target: '*', condition: 'B:a>1', action: 'abort' }).error ?? '', /needs a key/);
   });
 
   it('never throws on any text', () => {
@@ -215,14 +220,14 @@ describe('the ends of a rule', () => {
     };
     assert.ok(parseRule(`a>1|abort|${'x'.repeat(ruleLengthMax - 10)}`).rule);
     assert.match(error(`a>1|abort|${'x'.repeat(ruleLengthMax - 9)}`), /at most/);
-    assert.ok(ruleOf(text(ruleLengthMax - 3)).rule);
-    assert.match(ruleOf(text(ruleLengthMax - 2)).error ?? '', /at most/);
+    assert.ok(parseRuleText(text(ruleLengthMax - 3)).rule);
+    assert.match(parseRuleText(text(ruleLengthMax - 2)).error ?? '', /at most/);
     const bare = (length: number): RuleText => ({
       target: '*',
       condition: `${'k'.repeat(length - 2)}>1`,
       action: 'abort',
     });
-    assert.ok(ruleOf(bare(ruleLengthMax)).rule);
-    assert.match(ruleOf(bare(ruleLengthMax + 1)).error ?? '', /at most/);
+    assert.ok(parseRuleText(bare(ruleLengthMax)).rule);
+    assert.match(parseRuleText(bare(ruleLengthMax + 1)).error ?? '', /at most/);
   });
 });
