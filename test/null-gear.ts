@@ -199,7 +199,7 @@ export const applyEnvironment = checked;
 export const findPolicy = (): undefined => undefined;
 export const watchPolicy = () => nothing;
 export const explainPolicy = (): string[] => [];
-export const adviceOn = (): string[] => [];
+export const listAdvice = (): string[] => [];
 export const policySchema = (): Loose => ({});
 export const resolveBreaker = (): Loose => zeros();
 export const resolveTask = (): Loose => zeros();

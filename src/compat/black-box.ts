@@ -9,7 +9,7 @@ import { sweep } from '../guard/tasks/sweep.ts';
 import { checkPolicy } from '../policy/check/check-policy.ts';
 import { applyEnvironment } from '../policy/environment.ts';
 import { type HaltReason, haltReasonOf, haltSlug } from './halt-reason.ts';
-import { observationOf, type SessionEvent } from './session-event.ts';
+import { type SessionEvent, toObservation } from './session-event.ts';
 
 export interface BreakerConfig {
   readonly maxToolCallsPerTask: number;
@@ -70,7 +70,7 @@ type Warn = (line: string) => void;
 
 /** The config that the environment asks for. What it says badly stays at the default, with one warning each. */
 export function configFromEnv(env: Environment = process.env, warn: Warn = toStandardError): BreakerConfig {
-  const { settings, ignored } = applyEnvironment(checkPolicy({}), ours(env));
+  const { settings, ignored } = applyEnvironment(checkPolicy({}), selectSeedVariables(env));
   for (const { message } of ignored) warn(message);
   return configOf(settings);
 }
@@ -80,7 +80,7 @@ interface Bucket {
   readonly task: Task;
   halt: HaltReason | null;
   /** Whether the halt was handed back by a call. */
-  told: boolean;
+  isReported: boolean;
 }
 
 /** Counts per task, in a gear of its own where nothing but budget, deadline and the output loop can speak. */
@@ -102,7 +102,7 @@ export class SessionBreaker {
       mode: 'enforce',
       // A checked policy brings its reader along, also into a bundle.
       policy: checkPolicy({}),
-      env: { ...ours(env ?? process.env), ...written(config) },
+      env: { ...selectSeedVariables(env ?? process.env), ...toVariables(config) },
       ...(clock && { clock }),
       ...(prices && { prices }),
       ...(log && { log }),
@@ -112,7 +112,7 @@ export class SessionBreaker {
     this.#gear.on((entry) => {
       if (entry.type !== 'task-halted') return;
       const bucket = this.#stack.find(({ task }) => task.id === entry.task);
-      const halt = bucket && latched(bucket);
+      const halt = bucket && readHalt(bucket);
       if (halt) onHalt(bucket.taskId, halt);
     });
   }
@@ -120,10 +120,10 @@ export class SessionBreaker {
   /** Takes one event; a halt comes back once its task has one, and stays the same. */
   observe(event: SessionEvent): HaltReason | null {
     return this.#guarded(null, () => {
-      const bucket = this.#take(event);
+      const bucket = this.#applyEvent(event);
       if (bucket === undefined) return null;
-      const halt = latched(bucket);
-      if (halt !== null) bucket.told = true;
+      const halt = readHalt(bucket);
+      if (halt !== null) bucket.isReported = true;
       return halt;
     });
   }
@@ -133,9 +133,9 @@ export class SessionBreaker {
     return this.#guarded([], () => {
       sweep(runtimeOf(this.#gear), Number.isFinite(nowMs) ? nowMs : undefined);
       return this.#stack.flatMap((bucket) => {
-        const halt = bucket.told ? null : latched(bucket);
+        const halt = bucket.isReported ? null : readHalt(bucket);
         if (halt === null) return [];
-        bucket.told = true;
+        bucket.isReported = true;
         return [{ taskId: bucket.taskId, halt }];
       });
     });
@@ -170,21 +170,21 @@ export class SessionBreaker {
   }
 
   /** The task that an event was about, after it has been told. */
-  #take(event: SessionEvent): Bucket | undefined {
+  #applyEvent(event: SessionEvent): Bucket | undefined {
     if (typeof event !== 'object' || event === null) {
       this.#ignored++;
       return undefined;
     }
-    const given = idOf(event.taskId);
-    const bucket = given === undefined ? this.#stack.at(-1) : this.#buckets.get(given);
+    const id = readTaskId(event.taskId);
+    const bucket = id === undefined ? this.#stack.at(-1) : this.#buckets.get(id);
     if (event.type === '[heartbeat]' || event.type === 'heartbeat') {
-      if (event.phase === 'starting' && given !== undefined && bucket === undefined) return this.#start(given);
+      if (event.phase === 'starting' && id !== undefined && bucket === undefined) return this.#start(id);
       if (event.phase === 'done' || event.phase === 'error') {
-        this.#end(given === undefined ? undefined : bucket, event.phase);
+        this.#end(id === undefined ? undefined : bucket, event.phase);
         return undefined;
       }
     }
-    const observation = observationOf(event, this.#byModel);
+    const observation = toObservation(event, this.#byModel);
     if (bucket === undefined || observation === undefined) {
       this.#ignored++;
       return undefined;
@@ -194,12 +194,12 @@ export class SessionBreaker {
   }
 
   #start(taskId: string): Bucket {
-    const named = taskId !== '' && taskId.length <= nameLengthMax ? { id: taskId } : {};
+    const options = taskId !== '' && taskId.length <= nameLengthMax ? { id: taskId } : {};
     const bucket: Bucket = {
       taskId,
-      task: this.#gear.startTask({ ...named, parent: null }),
+      task: this.#gear.startTask({ ...options, parent: null }),
       halt: null,
-      told: false,
+      isReported: false,
     };
     this.#buckets.set(taskId, bucket);
     this.#stack.push(bucket);
@@ -227,7 +227,7 @@ export class SessionBreaker {
   }
 }
 
-function latched(bucket: Bucket): HaltReason | null {
+function readHalt(bucket: Bucket): HaltReason | null {
   bucket.halt ??= bucket.task.halt === undefined ? null : haltReasonOf(bucket.task.halt);
   return bucket.halt;
 }
@@ -240,11 +240,11 @@ function snapshotOf(bucket: Bucket): SessionTaskSnapshot {
     tokenSpendCents: spendCents,
     durationSecs: Math.floor(durationMs / 1000),
     idleSecs: Math.floor(idleMs / 1000),
-    halt: latched(bucket),
+    halt: readHalt(bucket),
   };
 }
 
-function idOf(taskId: unknown): string | undefined {
+function readTaskId(taskId: unknown): string | undefined {
   return typeof taskId === 'string' || typeof taskId === 'number' ? String(taskId) : undefined;
 }
 
@@ -259,22 +259,22 @@ function configOf({ task, loop }: Settings): BreakerConfig {
 }
 
 /** The variables of the seed alone; others belong to other gears. */
-function ours(env: Environment): Environment {
+function selectSeedVariables(env: Environment): Environment {
   return Object.fromEntries(
     Object.entries(env ?? {}).filter(([name, value]) => name.startsWith(prefix) && typeof value === 'string'),
   );
 }
 
 /** A config as variables, so that one checker reads both. */
-function written(config: Partial<BreakerConfig>): Environment {
+function toVariables(config: Partial<BreakerConfig>): Environment {
   const entries = Object.entries(variables).flatMap(([field, name]) => {
-    const value = fieldOf(config, field as keyof BreakerConfig);
+    const value = readField(config, field as keyof BreakerConfig);
     return value === undefined ? [] : [[name, typeof value === 'number' ? String(value) : 'no number']];
   });
   return Object.fromEntries(entries);
 }
 
-function fieldOf(config: Partial<BreakerConfig> | null, field: keyof BreakerConfig): unknown {
+function readField(config: Partial<BreakerConfig> | null, field: keyof BreakerConfig): unknown {
   try {
     return config?.[field];
   } catch {

@@ -29,9 +29,9 @@ export function createCircuitBreaker(
   options: Pick<SwitchgearOptions, 'clock' | 'log'> & { readonly name?: string } = {},
 ): OperationBreaker {
   const { name = 'operation', ...more } = options;
-  const said = { failure_threshold: threshold, recovery_timeout_secs: timeoutSeconds, timeout_secs: 'none' };
+  const breakerPolicy = { failure_threshold: threshold, recovery_timeout_secs: timeoutSeconds, timeout_secs: 'none' };
   // The environment does not overrule what stands in the code.
-  const gear = createSwitchgear({ ...more, env: {}, policy: { preset: 'cuedeck', circuit_breaker: said } });
+  const gear = createSwitchgear({ ...more, env: {}, policy: { preset: 'cuedeck', circuit_breaker: breakerPolicy } });
   const handle = gear.breaker(name);
   let rejection: RefusedError | undefined;
   const run = gear.guard(name, (operation: () => unknown) => operation(), {
@@ -41,7 +41,7 @@ export function createCircuitBreaker(
       throw rejection;
     },
   });
-  const failed = (error: unknown) => (error === rejection ? error : new OperationFailed(error));
+  const toOperationError = (error: unknown) => (error === rejection ? error : new OperationFailed(error));
 
   return {
     get state() {
@@ -55,11 +55,11 @@ export function createCircuitBreaker(
       try {
         result = run(operation);
       } catch (error) {
-        throw failed(error);
+        throw toOperationError(error);
       }
       if (!(result instanceof Promise)) return result as T;
       return result.catch((error: unknown) => {
-        throw failed(error);
+        throw toOperationError(error);
       }) as T;
     },
     reset: () => handle.reset(),

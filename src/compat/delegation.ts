@@ -36,7 +36,7 @@ export function delegationBreaker(
   }
   return {
     maxFailures,
-    recordDelegationFailure: (state, worker, reason) => record(state, worker, reason, maxFailures, log),
+    recordDelegationFailure: (state, worker, reason) => recordWithLimit(state, worker, reason, maxFailures, log),
     checkCircuitBreaker: (state, worker) => checkCircuitBreaker(state, worker, maxFailures),
   };
 }
@@ -48,7 +48,7 @@ export function recordDelegationFailure(
   reason: string,
   log: Log = toStandardError,
 ): DelegationFailuresUpdate {
-  return record(state, worker, reason, MAX_DELEGATION_FAILURES, log);
+  return recordWithLimit(state, worker, reason, MAX_DELEGATION_FAILURES, log);
 }
 
 /** Whether a worker may be delegated to, and if not, why. What cannot be read is refused. */
@@ -60,7 +60,7 @@ export function checkCircuitBreaker(
   // A limit that is none must not switch the breaker off.
   const inForce = isLimit(limit) ? limit : MAX_DELEGATION_FAILURES;
   try {
-    const counts = countsOf(state);
+    const counts = readCounts(state);
     if (mayDelegate(counts, String(worker), inForce)) return [true, ''];
     return [false, blockReason(String(worker), failuresOf(counts, String(worker)), inForce)];
   } catch {
@@ -68,7 +68,7 @@ export function checkCircuitBreaker(
   }
 }
 
-function record(
+function recordWithLimit(
   state: DelegationFailuresState | null | undefined,
   worker: string,
   reason: string,
@@ -76,24 +76,24 @@ function record(
   log: Log,
 ): DelegationFailuresUpdate {
   const name = String(worker);
-  const counts = recordFailure(readable(state), name);
+  const counts = recordFailure(readCountsOrNone(state), name);
   const count = failuresOf(counts, name);
   const lines: string[] = failureLines(name, count, limit, String(reason));
   if (count >= limit) lines.push(tripLine(name, count, limit));
-  for (const line of lines) tell(log, line);
+  for (const line of lines) writeLog(log, line);
   return { delegation_failures: counts };
 }
 
 /** The counts, or none where they cannot be read: the failure at hand is booked all the same. */
-function readable(state: DelegationFailuresState | null | undefined): FailureCounts {
+function readCountsOrNone(state: DelegationFailuresState | null | undefined): FailureCounts {
   try {
-    return { ...countsOf(state) };
+    return { ...readCounts(state) };
   } catch {
     return {};
   }
 }
 
-function countsOf(state: DelegationFailuresState | null | undefined): FailureCounts {
+function readCounts(state: DelegationFailuresState | null | undefined): FailureCounts {
   const counts: unknown = state?.delegation_failures;
   return typeof counts === 'object' && counts !== null && !Array.isArray(counts) ? (counts as FailureCounts) : {};
 }
@@ -102,7 +102,7 @@ function isLimit(limit: unknown): limit is number {
   return Number.isInteger(limit) && (limit as number) >= 1;
 }
 
-function tell(log: Log, line: string): void {
+function writeLog(log: Log, line: string): void {
   try {
     log(line);
   } catch {

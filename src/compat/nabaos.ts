@@ -81,7 +81,7 @@ export class BreakerRegistry {
   register(chainId: string, input: RuleInput): Rule {
     const target = chainId === '*' ? '*' : parseTarget(`chain:${chainId}`);
     if (target === undefined) throw new SwitchgearError('invalid_rule', `chain id must be one name, got "${chainId}"`);
-    const parsed = read(input, target);
+    const parsed = readRule(input, target);
     if (!parsed.rule) throw new SwitchgearError('invalid_rule', `chain ${chainId}: ${parsed.error}`);
     const { rules, rejected } = addRules(this.#rules, [parsed.rule]);
     this.#rules = rules;
@@ -118,7 +118,7 @@ export class BreakerRegistry {
 
   /** Every rule that fires before a step. */
   evaluate(step: BreakerStep): Evaluation {
-    const hits = new Map(matchStep(this.#rules, stepOf(step), this.#settings).map((hit) => [hit.rule, hit]));
+    const hits = new Map(matchStep(this.#rules, stepFacts(step), this.#settings).map((hit) => [hit.rule, hit]));
     const fired: FiredRule[] = [];
     let retryAfterMs = 0;
     for (const rule of this.rules(step.chainId)) {
@@ -127,15 +127,15 @@ export class BreakerRegistry {
       fired.push({ rule, action: rule.action, reason: rule.reason ?? hit.seen });
       if (rule.action === 'throttle') retryAfterMs = Math.max(retryAfterMs, this.#throttleMs(rule, step));
     }
-    const action = actions.find((name) => fired.some((one) => one.action === name)) ?? null;
-    const reasons = fired.filter((one) => one.action === action).map((one) => one.reason);
+    const action = actions.find((name) => fired.some((hit) => hit.action === name)) ?? null;
+    const reasons = fired.filter((hit) => hit.action === action).map((hit) => hit.reason);
     const evaluation = { fired, action, reasons, reason: reasons.join('; ') };
     return retryAfterMs > 0 && Number.isFinite(retryAfterMs) ? { ...evaluation, retryAfterMs } : evaluation;
   }
 
   /** What every rule of the chain saw, fired or not. */
   explain(step: BreakerStep): readonly RuleExplanation[] {
-    return explainRules(this.#rules, stepOf(step), this.#settings, (windowMs) => this.#runs(step, windowMs));
+    return explainRules(this.#rules, stepFacts(step), this.#settings, (windowMs) => this.#runs(step, windowMs));
   }
 
   #runs({ chainId, atMs }: BreakerStep, windowMs: number): number {
@@ -145,8 +145,8 @@ export class BreakerRegistry {
 
   #frequencyHit(rule: Rule, step: BreakerStep): RuleHit | undefined {
     if (rule.condition.kind !== 'frequency') return undefined;
-    const look = checkCount(rule.condition, this.#runs(step, rule.condition.windowMs));
-    return look.fired ? { rule: rule.id, seen: look.seen } : undefined;
+    const check = checkCount(rule.condition, this.#runs(step, rule.condition.windowMs));
+    return check.fired ? { rule: rule.id, seen: check.seen } : undefined;
   }
 
   #throttleMs(rule: Rule, { chainId, atMs }: BreakerStep): number {
@@ -155,7 +155,7 @@ export class BreakerRegistry {
   }
 }
 
-function read(input: RuleInput, target: string): ParsedRule {
+function readRule(input: RuleInput, target: string): ParsedRule {
   if (typeof input === 'string') return parseRule(input, { target });
   try {
     if (typeof input === 'object' && input !== null && 'id' in input) return { rule: retarget(input, target) };
@@ -165,6 +165,6 @@ function read(input: RuleInput, target: string): ParsedRule {
   }
 }
 
-function stepOf({ chainId, ability, outputs, args, params }: BreakerStep): StepFacts {
+function stepFacts({ chainId, ability, outputs, args, params }: BreakerStep): StepFacts {
   return { chain: chainId, ability, outputs, args, params };
 }

@@ -24,22 +24,22 @@ export type SessionEvent =
     };
 
 /** An event in the words of a task; undefined for what is none of the four kinds. */
-export function observationOf(event: SessionEvent, byModel: boolean): Observation | undefined {
+export function toObservation(event: SessionEvent, byModel: boolean): Observation | undefined {
   switch (event.type) {
     case 'assistant':
       return { type: 'assistant', text: event.text, toolUse: event.toolUse === true };
     case 'tool_use':
-      return { type: 'tool_use', name: typeof event.name === 'string' ? event.name : 'tool', ...known(event.id) };
+      return { type: 'tool_use', name: typeof event.name === 'string' ? event.name : 'tool', ...withId(event.id) };
     case 'usage': {
       const usage = event.usage ?? {};
-      const cacheReadTokens = count(usage.cache_read_input_tokens);
-      const cacheWriteTokens = count(usage.cache_creation_input_tokens);
+      const cacheReadTokens = readCount(usage.cache_read_input_tokens);
+      const cacheWriteTokens = readCount(usage.cache_creation_input_tokens);
       return {
         type: 'usage',
-        ...known(event.id),
+        ...withId(event.id),
         ...(byModel && typeof event.model === 'string' && { model: event.model }),
-        inputTokens: count(usage.input_tokens) + cacheReadTokens + cacheWriteTokens,
-        outputTokens: count(usage.output_tokens),
+        inputTokens: readCount(usage.input_tokens) + cacheReadTokens + cacheWriteTokens,
+        outputTokens: readCount(usage.output_tokens),
         cacheReadTokens,
         cacheWriteTokens,
       };
@@ -52,10 +52,10 @@ export function observationOf(event: SessionEvent, byModel: boolean): Observatio
   }
 }
 
-function known(id: unknown): { readonly id?: string } {
+function withId(id: unknown): { readonly id?: string } {
   return typeof id === 'string' && id !== '' ? { id } : {};
 }
 
-function count(tokens: unknown): number {
+function readCount(tokens: unknown): number {
   return typeof tokens === 'number' && Number.isFinite(tokens) && tokens > 0 ? tokens : 0;
 }

@@ -1,6 +1,13 @@
 /** Tasks as other processes see them: written through when they halt or stand still, and while they change. */
 
-import { leaseMs, liveKeepMs, liveTasksMax, liveWritesMax, ownerKeepMs, reasonLengthMax } from '../core/limits.ts';
+import {
+  leaseMs,
+  ownerKeepMs,
+  publishedKeepMs,
+  publishedTasksMax,
+  publishedWritesMax,
+  reasonLengthMax,
+} from '../core/limits.ts';
 import {
   type LiveTask,
   livePrefix,
@@ -32,15 +39,17 @@ export function publishTasks({ tasks, store, clock }: PublishedGear): TaskPublis
   /** Whether there was something new to write. */
   function publish(task: PublishedTask | undefined, atMs: number): boolean {
     const mark = task && summarizeProgress(task);
-    if (!task || published.get(task.id) === mark || (published.size >= liveTasksMax && !published.has(task.id)))
+    if (!task || published.get(task.id) === mark || (published.size >= publishedTasksMax && !published.has(task.id)))
       return false;
     const { id } = task;
     renewOwnership(atMs);
     published.set(id, mark!);
-    void writeCell(keyOf(id), makeLiveTask(task, process, atMs, clock.wallMs()), liveKeepMs).then((isCommitted) => {
-      if (!published.has(id)) dropEnded(id);
-      else if (!isCommitted) published.set(id, ''); // The next sweep tries again.
-    });
+    void writeCell(keyOf(id), makeLiveTask(task, process, atMs, clock.wallMs()), publishedKeepMs).then(
+      (isCommitted) => {
+        if (!published.has(id)) dropEnded(id);
+        else if (!isCommitted) published.set(id, ''); // The next sweep tries again.
+      },
+    );
     return true;
   }
 
@@ -73,7 +82,7 @@ export function publishTasks({ tasks, store, clock }: PublishedGear): TaskPublis
       if (tasks.size > 0) renewOwnership(atMs);
       const all = [...tasks.values()];
       // Where more change than can be written in one go, everybody has a turn.
-      for (let at = 0, writes = 0; at < all.length && writes < liveWritesMax; at++) {
+      for (let at = 0, writes = 0; at < all.length && writes < publishedWritesMax; at++) {
         if (publish(all[++turn % all.length], atMs)) writes++;
       }
     },

@@ -6,7 +6,13 @@ import { refusalAt, renewProbe } from '../core/controls/breaker/breaker.ts';
 import type { BreakerState } from '../core/controls/breaker/state.ts';
 import { beginRunning } from '../core/controls/breaker/window.ts';
 import type { ActionDecided, ControlEvent, Entry, EntryBody } from '../core/event.ts';
-import { aloneAfterMs, grantKeepMaxMs, grantKeepMs, pendingSuccessesMax, slowGrantKeepMs } from '../core/limits.ts';
+import {
+  grantKeepMaxMs,
+  grantKeepMs,
+  localProbeAfterMs,
+  pendingSuccessesMax,
+  slowGrantKeepMs,
+} from '../core/limits.ts';
 import { retryTimeAfter } from '../core/retry-delay.ts';
 import type { BreakerSettings } from '../core/settings.ts';
 import type { Stop } from '../core/verdict.ts';
@@ -175,7 +181,7 @@ function shareBreaker(
     const atMs = store.clock.nowMs();
     if (status !== 'unavailable' || store.health().state === 'shared') unansweredMs = undefined;
     else unansweredMs ??= atMs;
-    return unansweredMs !== undefined && atMs - unansweredMs >= aloneAfterMs;
+    return unansweredMs !== undefined && atMs - unansweredMs >= localProbeAfterMs;
   }
 
   /** Takes a probe of what this process knows; the store hears of it, if nobody else was faster there. */

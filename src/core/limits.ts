@@ -93,11 +93,11 @@ export const haltedTasksMax = 1_000;
 /** Sets of breaker settings a gear keeps, to share them. */
 export const sharedSettingsMax = 1_000;
 /** Targets that a task, a gear or the process keeps resolved. */
-export const lanesMax = 10_000;
+export const callSitesMax = 10_000;
 /** Workers of all sessions whose failures a gear keeps; the oldest goes first. */
 export const workerCellsMax = 100_000;
 /** Models of unknown price that are told of. */
-export const toldModelsMax = 1_000;
+export const rememberedModelsMax = 1_000;
 /** Settled calls a task remembers, to see what is repeated; turns that are weighed; texts and calls kept as words. */
 export const pastCallsMax = 20;
 export const turnsMax = 64;
@@ -157,7 +157,7 @@ export const boundBudgetsMax = 10_000;
 /** How long a shared store keeps the budget of a session after it was last written: sessions come and go. */
 export const sessionBudgetKeepMs = 30 * 86_400_000;
 /** How long a store must be away before a process that is refused a probe takes one by itself. */
-export const aloneAfterMs = 5_000;
+export const localProbeAfterMs = 5_000;
 /** How long a store that has no other bound for them keeps cards after they last changed: thirty days. */
 export const cardKeepMs = 30 * 86_400_000;
 /** Bytes of what an ability gives back, of one message of an MCP server, and of what a process wrote to its stderr. */
@@ -198,12 +198,12 @@ export const answerPollMs = 1_000;
 export const webhookTimeoutMs = 10_000;
 export const webhookBytesMax = 65_536;
 /** Characters of arguments that whoever is asked is shown. */
-export const askedArgsMax = 2_000;
+export const questionArgsMax = 2_000;
 /** Approvals for good that are listed. */
-export const standingMax = 1_000;
+export const standingApprovalsMax = 1_000;
 /** Processes of a machine that are looked at, how often a tree is looked at while it ends, and rounds of killing it. */
 export const processesMax = 65_536;
-export const treeLookMs = 50;
+export const treePollMs = 50;
 export const killRoundsMax = 40;
 /** How long an agent may take to end once it is asked, tools that it left behind, and all of it when nobody watches. */
 export const agentGraceMs = 5_000;
@@ -231,9 +231,9 @@ export const statusDrawMs = 250;
 export const progressLengthMax = 160;
 export const answerLengthMax = 10_485_760;
 /** Different calls of a run that are counted, to say which one was seen most often. */
-export const callsKeptMax = 1_000;
+export const countedCallsMax = 1_000;
 /** How often what a run has used is written to the store, and output of a halted one is waited for. */
-export const runKeptEachMs = 5_000;
+export const runSaveEveryMs = 5_000;
 export const haltedDrainMs = 5_000;
 /** How often signs of life of an agent that says much are told at most. */
 export const signEveryMs = 200;
@@ -243,16 +243,16 @@ export const sessionFilesMax = 1_000;
 /** Runs of frameworks that are told apart at once. */
 export const hostRunsMax = 10_000;
 /** How often the session files of an agent are looked at. */
-export const sessionLookMs = 1_000;
+export const sessionPollMs = 1_000;
 /** They are looked at sooner when the stream tells news, but not again within this time. */
 export const sessionNewsMs = 50;
 /** How long a watcher of calls may not know what others wrote into the store. */
-export const othersLookMs = 20;
+export const foreignChangesPollMs = 20;
 /** Tasks that a gear shows on a shared store, and how many of them it writes in one sweep. */
-export const liveTasksMax = 10_000;
-export const liveWritesMax = 50;
+export const publishedTasksMax = 10_000;
+export const publishedWritesMax = 50;
 /** How long a store keeps a task that runs, one that was lost, and the word of a process that it lives. */
-export const liveKeepMs = 30 * 86_400_000;
+export const publishedKeepMs = 30 * 86_400_000;
 export const lostKeepMs = 3_600_000;
 export const ownerKeepMs = 60_000;
 /** Calls of a task that hooks keep open, answers they give again, and subagents and prompts of a session they know. */
@@ -281,8 +281,8 @@ export const leftBehindMs = 200;
 export const retryDelayMs = 10;
 /** Tools that hooks below a run tell it of; calls for which a run leaves a loop to them, and how far apart. */
 export const hookedToolsMax = 200;
-export const leftCallsMax = 8;
-export const leftGapMax = 3;
+export const loopsLeftCallsMax = 8;
+export const loopsLeftGapMax = 3;
 /** Characters of a call's arguments that a journal holds, where a policy wants them: without secrets, and in full. */
 export const redactedContentMax = 200;
 export const fullContentMax = 4_096;
@@ -290,5 +290,5 @@ export const fullContentMax = 4_096;
 export const hookTranscriptBytesMax = 1_048_576;
 export const hookUsagesMax = 8;
 /** Rates of models that hooks keep, and how long. */
-export const hookRatesMax = 64;
-export const hookRatesKeepMs = 86_400_000;
+export const hookPricesMax = 64;
+export const hookPricesKeepMs = 86_400_000;

@@ -46,7 +46,7 @@ export function createRuntime(options: SwitchgearOptions, overrides: RuntimeOver
   const { log, policy } = options;
   const env = options.env ?? process.env;
   const { policyEngine, publishTasks = true, spendsJointBudgets = true } = overrides;
-  const taken = policyEngine?.take(policy, env) ?? { settings: defaultSettings, ignored: [] };
+  const taken = policyEngine?.apply(policy, env) ?? { settings: defaultSettings, ignored: [] };
   const { rules, budgets, content, ignored } = taken;
   const settings = overrides.settings?.(taken.settings) ?? taken.settings;
   const clock = options.clock ?? options.store?.clock ?? systemClock;

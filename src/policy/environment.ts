@@ -7,9 +7,9 @@ import { quoteLengthMax } from '../core/limits.ts';
 import { editDistance, shorten } from '../core/names.ts';
 import { describeValue } from '../core/plain-copy.ts';
 import type { Settings } from '../core/settings.ts';
-import { type CheckedPolicy, checked } from './check/check-policy.ts';
-import { conflictsOf } from './check/conflicts.ts';
-import { readVariable, variables, withValue } from './check/environment-names.ts';
+import { type CheckedPolicy, markChecked } from './check/check-policy.ts';
+import { findConflicts } from './check/conflicts.ts';
+import { listVariables, readVariable, withValue } from './check/environment-names.ts';
 import type { Provenance } from './check/report.ts';
 
 /** A variable that was not taken. */
@@ -28,9 +28,9 @@ export function applyEnvironment(
   env: Readonly<Record<string, string | undefined>>,
 ): CheckedPolicy & { readonly ignored: readonly IgnoredVariable[] } {
   const provenance = new Map(policy.provenance);
-  const taken: { readonly name: string; readonly path: string; readonly before: Provenance }[] = [];
+  const applied: { readonly name: string; readonly path: string; readonly before: Provenance }[] = [];
   const refused: { readonly name: string; readonly path: string; readonly problem: string }[] = [];
-  for (const variable of variables()) {
+  for (const variable of listVariables()) {
     const { path } = variable;
     for (const name of variable.names) {
       const text = env[name];
@@ -39,17 +39,17 @@ export function applyEnvironment(
       const { value, problem } = readVariable(variable, text);
       if (problem) refused.push({ name, path, problem: problem.replace(/(, got .*| or "none".*)$/s, '') });
       else {
-        taken.unshift({ name, path, before });
+        applied.unshift({ name, path, before });
         provenance.set(path, { value, source: `environment ${name}` });
       }
     }
   }
-  for (const { names, problem } of conflictsOf(withValues(policy.settings, provenance), (path) =>
+  for (const { names, problem } of findConflicts(withValues(policy.settings, provenance), (path) =>
     provenance.has(path),
   )) {
     // The latest first, so that each gives way to what was there before it.
-    for (const { name, path, before } of taken) {
-      if (!names.includes(path.split('.').at(-1)!) || refused.some((one) => one.name === name)) continue;
+    for (const { name, path, before } of applied) {
+      if (!names.includes(path.split('.').at(-1)!) || refused.some((candidate) => candidate.name === name)) continue;
       provenance.set(path, before);
       refused.push({ name, path, problem: `does not fit: ${problem}` });
     }
@@ -60,14 +60,14 @@ export function applyEnvironment(
     const message = `${name}=${describeValue(value)} is ignored: it ${problem}; ${used} is used`;
     return { name, value: shorten(value, quoteLengthMax), used, message };
   });
-  const result = checked(withValues(policy.settings, provenance), provenance);
-  return Object.assign(result, { ignored: [...ignored, ...misspelt(env)] });
+  const result = markChecked(withValues(policy.settings, provenance), provenance);
+  return Object.assign(result, { ignored: [...ignored, ...findMisspelt(env)] });
 }
 
 /** New settings with what the environment said. */
 function withValues(settings: Settings, provenance: ReadonlyMap<string, Provenance>): Settings {
   let result = settings;
-  for (const { path } of variables()) {
+  for (const { path } of listVariables()) {
     const { value, source } = provenance.get(path)!;
     if (source.startsWith('environment')) result = withValue(result, path, value);
   }
@@ -75,14 +75,15 @@ function withValues(settings: Settings, provenance: ReadonlyMap<string, Provenan
 }
 
 /** Names that are almost ours: someone believes that they are in force. */
-function misspelt(env: Readonly<Record<string, string | undefined>>): IgnoredVariable[] {
-  const known = variables().flatMap(({ names }) => names);
+function findMisspelt(env: Readonly<Record<string, string | undefined>>): IgnoredVariable[] {
+  const names = listVariables().flatMap(({ names }) => names);
   return Object.keys(env).flatMap((name) => {
-    if (!/^(SWITCHGEAR_|BB_CIRCUIT_BREAKER_)/.test(name) || name.length > 80 || known.includes(name)) return [];
-    const most = name.length > 20 ? 2 : 1; // Short names are near to each other by nature.
+    if (!/^(SWITCHGEAR_|BB_CIRCUIT_BREAKER_)/.test(name) || name.length > 80 || names.includes(name)) return [];
+    const maxEdits = name.length > 20 ? 2 : 1; // Short names are near to each other by nature.
     // To compare all of them letter by letter takes a hook longer than its policy.
-    const isNear = (one: string) => Math.abs(one.length - name.length) <= most && editDistance(one, name) <= most;
-    const near = known.find(isNear);
+    const isNear = (candidate: string) =>
+      Math.abs(candidate.length - name.length) <= maxEdits && editDistance(candidate, name) <= maxEdits;
+    const near = names.find(isNear);
     const value = shorten(env[name] ?? '', quoteLengthMax);
     return near ? [{ name, value, message: `${name} is not a setting; did you mean ${near}?` }] : [];
   });

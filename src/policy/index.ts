@@ -12,7 +12,7 @@ export {
   type WatchPolicyOptions,
   watchPolicy,
 } from './file/files.ts';
-export { adviceOn, explainPolicy } from './pages/explain.ts';
+export { explainPolicy, listAdvice } from './pages/explain.ts';
 export { policySchema } from './pages/json-schema.ts';
 export { settingsReference } from './pages/reference-page.ts';
 export { presets } from './table/presets.ts';

@@ -20,35 +20,35 @@ export interface SpendingGear {
 export interface BudgetSet {
   readonly boundControls: readonly BoundControl[];
   /** Takes what only a shared store can grant, after everybody allowed; or the word against it. */
-  take(action: Action, atMs: number): Stop | undefined;
+  reserve(action: Action, atMs: number): Stop | undefined;
 }
 
 export interface Budgets {
-  at(gear: SpendingGear, who: { readonly agent: string; readonly session: string }): BudgetSet;
+  setFor(gear: SpendingGear, owner: { readonly agent: string; readonly session: string }): BudgetSet;
   /** Gives back what this process has in hand. */
   close(): void;
 }
 
 /** Adds arguments to the entries of a journal that is to hold them. */
-export interface Content {
+export interface ArgumentContent {
   /** A call is proposed. */
-  note(id: string | number, args: readonly unknown[]): void;
+  rememberArgs(id: string | number, args: readonly unknown[]): void;
   /** The body of an entry, with the arguments of the call it is about. */
-  add(body: EntryBody): EntryBody;
+  addArgs(body: EntryBody): EntryBody;
 }
 
 /** Settings in force, with their rules. */
-export interface TakenPolicy {
+export interface AppliedPolicy {
   readonly settings: Settings;
   readonly rules?: RuleEngine | undefined;
   readonly budgets?: Budgets | undefined;
-  readonly content?: Content | undefined;
+  readonly content?: ArgumentContent | undefined;
   /** Variables of the environment that could not be taken. */
   readonly ignored: readonly { readonly name: string; readonly value: string; readonly used?: unknown }[];
 }
 
 export interface PolicyEngine {
-  take(input: unknown, env: Readonly<Record<string, string | undefined>>): TakenPolicy;
+  apply(input: unknown, env: Readonly<Record<string, string | undefined>>): AppliedPolicy;
   /** An engine without rules, for a gear whose first ones a model writes. */
-  noRules(settings: Settings): RuleEngine;
+  createEmptyRules(settings: Settings): RuleEngine;
 }

@@ -17,17 +17,17 @@ const providers = [
   'openrouter',
 ];
 
-export interface Dearest {
+export interface DearestPrices {
   /** The model whose output is the dearest. */
   readonly basis: string;
-  readonly rates: TokenPrices;
+  readonly prices: TokenPrices;
 }
 
 /**
  * The highest rate of each kind over all models and tiers, in cents per million tokens.
  * Where a model has no rate for the cache it takes the one for input, so the cache is never cheaper than that here.
  */
-export function dearestRates(): Dearest {
+export function findDearestPrices(): DearestPrices {
   let basis = 'unknown';
   let input = 0;
   let output = 0;
@@ -36,24 +36,24 @@ export function dearestRates(): Dearest {
       for (const prices of Array.isArray(model.prices) ? model.prices.map((price) => price.prices) : [model.prices]) {
         input = Math.max(
           input,
-          rateOf(prices.input_mtok),
-          rateOf(prices.cache_read_mtok),
-          rateOf(prices.cache_write_mtok),
+          highestTierPrice(prices.input_mtok),
+          highestTierPrice(prices.cache_read_mtok),
+          highestTierPrice(prices.cache_write_mtok),
         );
-        if (rateOf(prices.output_mtok) <= output) continue;
-        output = rateOf(prices.output_mtok);
+        if (highestTierPrice(prices.output_mtok) <= output) continue;
+        output = highestTierPrice(prices.output_mtok);
         basis = model.id;
       }
     }
   }
   return {
     basis,
-    rates: { input: 100 * input, output: 100 * output, cacheRead: 100 * input, cacheWrite: 100 * input },
+    prices: { input: 100 * input, output: 100 * output, cacheRead: 100 * input, cacheWrite: 100 * input },
   };
 }
 
 /** The highest of a rate's tiers, in dollars. */
-function rateOf(rate: ModelPrice[string]): number {
-  if (typeof rate !== 'object') return rate ?? 0;
-  return Math.max(rate.base, ...rate.tiers.map((tier) => tier.price));
+function highestTierPrice(price: ModelPrice[string]): number {
+  if (typeof price !== 'object') return price ?? 0;
+  return Math.max(price.base, ...price.tiers.map((tier) => tier.price));
 }

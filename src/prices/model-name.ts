@@ -1,15 +1,15 @@
 /** Model names as hosts write them: whose they are without the vendor's decoration, and which version they mean. */
 
 /** A name to look up, at one provider or at whoever makes it. */
-export interface Lookup {
+export interface ModelLookup {
   readonly name: string;
   readonly provider?: string;
 }
 
 /** What a name may be known as, the most literal first: as it is, at the vendor it names, and without that vendor. */
-export function lookupsOf(model: string): readonly Lookup[] {
+export function listModelLookups(model: string): readonly ModelLookup[] {
   const name = model.trim().replace(/\[[^\]]*\]$/, ''); // Agent CLIs add the size of the window: `[1m]`.
-  const lookups: Lookup[] = [{ name }];
+  const lookups: ModelLookup[] = [{ name }];
   const slash = name.indexOf('/');
   if (slash > 0) {
     lookups.push({ name: name.slice(slash + 1), provider: name.slice(0, slash) });
@@ -27,11 +27,11 @@ export function lookupsOf(model: string): readonly Lookup[] {
 
 /** Whether two names mean the same version: `sonnet-5-5` is not `sonnet-5`, though it begins like it. */
 export function isSameVersion(a: string, b: string): boolean {
-  return versionOf(a) === versionOf(b);
+  return readVersion(a) === readVersion(b);
 }
 
 /** The version numbers in a name, without dates, builds, sizes and closing zeros. */
-function versionOf(name: string): string {
+function readVersion(name: string): string {
   const bare = name
     .toLowerCase()
     .replace(/-v\d+:\d+$/, '')

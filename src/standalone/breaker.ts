@@ -16,46 +16,46 @@ import { halfOpenBreaker, openBreaker, resetBreaker } from '../core/controls/bre
 import { type BreakerState, emptyList } from '../core/controls/breaker/state.ts';
 import { beginRunning, countRunning } from '../core/controls/breaker/window.ts';
 import type { Breaker, BreakerChange, BreakerPermit, BreakerRefusal } from './api.ts';
-import { tellAll } from './listeners.ts';
-import { check, type Model } from './options.ts';
-import { ClosedPermit, type Cut, grantOf, nextId } from './permit.ts';
-import { type Cached, refusalFor, refuse } from './refusal.ts';
-import { sameError } from './same-error.ts';
-import { isPromise, promiseOf, type Seen } from './seen.ts';
-import type { Owner } from './time-limit.ts';
+import { notifyListeners } from './listeners.ts';
+import { checkArgument, type ResolvedOptions } from './options.ts';
+import { type AbortableCall, ClosedPermit, nextProbeId, sharedGrant } from './permit.ts';
+import { type CachedRefusal, deliverRefusal, makeRefusal } from './refusal.ts';
+import { fingerprintError } from './same-error.ts';
+import { type EndingHandler, isPromise, toPromise } from './seen.ts';
+import type { CallOwner } from './time-limit.ts';
 
 const outcomes: readonly unknown[] = ['success', 'failure', 'neutral'];
 
 /** One object per breaker: what is the same for all lives on the prototype and in the model. */
-export class BreakerAlone implements Breaker, Owner {
-  readonly model: Model;
+export class StandaloneBreaker implements Breaker, CallOwner {
+  readonly config: ResolvedOptions;
   readonly memory: BreakerState;
   private listeners: readonly ((change: BreakerChange) => void)[] = emptyList;
-  private known: number;
+  private lastGeneration: number;
   /** What all calls are admitted with now: it is closed and not held, and a call needs no permit of its own. */
   private grant: AdmittedCall | undefined = undefined;
   /** The handlers of that grant, where a call needs nothing else. */
-  private ok: Seen | undefined = undefined;
-  private err: Seen | undefined = undefined;
+  private onValue: EndingHandler | undefined = undefined;
+  private onError: EndingHandler | undefined = undefined;
   /** The last refusal of this phase. */
-  private cached: Cached | undefined = undefined;
+  private cached: CachedRefusal | undefined = undefined;
 
-  constructor(model: Model, memory: BreakerState) {
-    this.model = model;
+  constructor(config: ResolvedOptions, memory: BreakerState) {
+    this.config = config;
     this.memory = memory;
-    this.known = memory.generation;
+    this.lastGeneration = memory.generation;
     this.prepare();
   }
 
   get name(): string {
-    return this.model.name;
+    return this.config.name;
   }
 
   get state(): 'CLOSED' | 'OPEN' | 'HALF_OPEN' {
-    const { memory, model } = this;
+    const { memory, config } = this;
     if (memory.heldAtMs >= 0) return 'OPEN';
     if (memory.phase === 'closed') return 'CLOSED';
-    return memory.phase === 'open' && refusalAt(memory, model.settings, model.clock.nowMs()) ? 'OPEN' : 'HALF_OPEN';
+    return memory.phase === 'open' && refusalAt(memory, config.settings, config.clock.nowMs()) ? 'OPEN' : 'HALF_OPEN';
   }
 
   get stats(): Breaker['stats'] {
@@ -64,44 +64,46 @@ export class BreakerAlone implements Breaker, Owner {
   }
 
   execute<A extends unknown[], R>(fn: (...args: A) => R, ...args: A): R {
-    const { memory, model } = this;
+    const { memory, config } = this;
     if (this.grant === undefined) {
-      return this.standing() === undefined ? this.permitted(fn, args) : (refuse(this.cached!, model) as R);
+      return this.lastRefusal() === undefined
+        ? this.runPermitted(fn, args)
+        : (deliverRefusal(this.cached!, config) as R);
     }
-    if ((this.ok === undefined || model.isSlow || model.limit?.isSync) && !this.isStraight())
-      return this.permitted(fn, args);
+    if ((this.onValue === undefined || config.isTimed || config.timeLimit?.isSync) && !this.isFastPath())
+      return this.runPermitted(fn, args);
     memory.requests++;
     memory.inFlight++;
-    const { grant, ok, err } = this;
+    const { grant, onValue, onError } = this;
     let result: R;
     try {
       result = fn(...args);
     } catch (error) {
-      err!(error);
+      onError!(error);
       throw error;
     }
-    if (!isPromise(result)) return this.came(result, grant) as R;
-    if (model.limit !== undefined) return model.limit.race(this, grant, result) as R;
-    result.then(ok, err);
+    if (!isPromise(result)) return this.settleResult(result, grant) as R;
+    if (config.timeLimit !== undefined) return config.timeLimit.race(this, grant, result) as R;
+    result.then(onValue, onError);
     return result;
   }
 
   executeWithSignal<R>(fn: (signal: AbortSignal) => R): R {
     const controller = new AbortController();
-    return this.permitted(fn, [controller.signal], controller);
+    return this.runPermitted(fn, [controller.signal], controller);
   }
 
   admit(): BreakerPermit | BreakerRefusal {
-    const { memory, model, grant } = this;
-    if (grant !== undefined && !model.isSlow) {
+    const { memory, config, grant } = this;
+    if (grant !== undefined && !config.isTimed) {
       memory.requests++;
       memory.inFlight++;
       return new ClosedPermit(grant.generation);
     }
-    const refusal = this.standing() ?? this.refusal();
+    const refusal = this.lastRefusal() ?? this.findRefusal();
     if (refusal !== undefined) return refusal;
-    const admitted = admitCall(memory, model.settings, nextId(), model.clock.nowMs());
-    this.look();
+    const admitted = admitCall(memory, config.settings, nextProbeId(), config.clock.nowMs());
+    this.publishChange();
     return { ...admitted, refused: false, settled: false };
   }
 
@@ -109,22 +111,22 @@ export class BreakerAlone implements Breaker, Owner {
     if (permit?.settled !== false) return; // Settled before, or a refusal: nothing is held.
     permit.settled = true;
     if (outcome === success) this.succeed(permit);
-    else this.learn(permit, outcomes.includes(peek(outcome, 'kind')) ? outcome : cancelled);
+    else this.applyOutcome(permit, outcomes.includes(peek(outcome, 'kind')) ? outcome : cancelled);
   }
 
   trip(untilMs?: number): void {
-    check(untilMs === undefined || Number.isFinite(untilMs), 'untilMs must be a finite number', untilMs);
-    openBreaker(this.memory, this.model.settings, this.model.clock.nowMs(), 'a trip by hand', untilMs);
-    this.look();
+    checkArgument(untilMs === undefined || Number.isFinite(untilMs), 'untilMs must be a finite number', untilMs);
+    openBreaker(this.memory, this.config.settings, this.config.clock.nowMs(), 'a trip by hand', untilMs);
+    this.publishChange();
   }
 
   reset(): void {
     resetBreaker(this.memory);
-    this.look();
+    this.publishChange();
   }
 
   hold(): void {
-    this.memory.heldAtMs = Math.max(0, this.model.clock.nowMs());
+    this.memory.heldAtMs = Math.max(0, this.config.clock.nowMs());
     this.prepare();
   }
 
@@ -134,15 +136,15 @@ export class BreakerAlone implements Breaker, Owner {
   }
 
   probeNow(): void {
-    if (this.memory.phase === 'open') halfOpenBreaker(this.memory, this.model.clock.nowMs());
-    this.look();
+    if (this.memory.phase === 'open') halfOpenBreaker(this.memory, this.config.clock.nowMs());
+    this.publishChange();
   }
 
   on(listener: (change: BreakerChange) => void): () => void {
-    check(typeof listener === 'function', 'a listener must be a function', listener);
+    checkArgument(typeof listener === 'function', 'a listener must be a function', listener);
     this.listeners = [...this.listeners, listener];
     return () => {
-      this.listeners = this.listeners.filter((other) => other !== listener);
+      this.listeners = this.listeners.filter((registered) => registered !== listener);
     };
   }
 
@@ -152,23 +154,23 @@ export class BreakerAlone implements Breaker, Owner {
 
   succeeded(grant: AdmittedCall, value: unknown): void {
     if (typeof value !== 'object' || value === null) this.succeed(grant);
-    else this.learn(grant, this.dated(classifyValue(value, this.model.settings, 0, sameError)));
+    else this.applyOutcome(grant, this.withDate(classifyValue(value, this.config.settings, 0, fingerprintError)));
   }
 
   failed(grant: AdmittedCall, error: unknown, stillRuns?: boolean): void {
-    this.learn(grant, this.dated(classifyError(error, this.model.settings, 0, sameError)), stillRuns);
+    this.applyOutcome(grant, this.withDate(classifyError(error, this.config.settings, 0, fingerprintError)), stillRuns);
   }
 
   /** A wait that was asked for begins now; without one nobody needs to know the time. */
-  private dated(outcome: Outcome): Outcome {
+  private withDate(outcome: Outcome): Outcome {
     if (!('retryAtMs' in outcome)) return outcome;
-    return { ...outcome, retryAtMs: outcome.retryAtMs! + this.model.exact.nowMs() };
+    return { ...outcome, retryAtMs: outcome.retryAtMs! + this.config.exactClock.nowMs() };
   }
 
   /** A call that was given up at its time has failed, but its work goes on. */
   givenUp(grant: AdmittedCall, error: Error): void {
     this.failed(grant, error, true);
-    (grant as Cut).controller?.abort(error);
+    (grant as AbortableCall).controller?.abort(error);
   }
 
   workEnded(): void {
@@ -177,96 +179,96 @@ export class BreakerAlone implements Breaker, Owner {
 
   /** Forgets what was made for the phase before. */
   private prepare(): void {
-    const { memory, model } = this;
-    const isShared = memory.phase === 'closed' && memory.heldAtMs < 0 && !model.perCall;
-    this.grant = isShared ? grantOf(memory.generation) : undefined;
-    this.ok = this.err = this.cached = undefined;
+    const { memory, config } = this;
+    const isShared = memory.phase === 'closed' && memory.heldAtMs < 0 && !config.needsPermitPerCall;
+    this.grant = isShared ? sharedGrant(memory.generation) : undefined;
+    this.onValue = this.onError = this.cached = undefined;
   }
 
   /** Tells of a change of phase. */
-  private look(): void {
-    const { memory, known } = this;
-    if (memory.generation === known) return;
-    this.known = memory.generation;
+  private publishChange(): void {
+    const { memory, lastGeneration } = this;
+    if (memory.generation === lastGeneration) return;
+    this.lastGeneration = memory.generation;
     this.prepare();
-    tellAll(this.listeners, this.name, memory);
+    notifyListeners(this.listeners, this.name, memory);
   }
 
   /** Whether a call of a closed breaker needs nothing but the handlers that all share: they are ready then. */
-  private isStraight(): boolean {
-    const { memory, model, grant } = this;
-    if (model.limit?.isSync) return false;
-    if (model.isSlow) {
+  private isFastPath(): boolean {
+    const { memory, config, grant } = this;
+    if (config.timeLimit?.isSync) return false;
+    if (config.isTimed) {
       // Whether too many are slow is looked at once per tick, or while some are.
-      const atMs = model.clock.nowMs();
-      if (this.ok !== undefined && grant!.atMs === atMs && memory.overdue === 0) return countRunning(memory, 1);
-      if (refusalAt(memory, model.settings, atMs) !== undefined) return false;
-      beginRunning(memory, model.settings, atMs);
+      const atMs = config.clock.nowMs();
+      if (this.onValue !== undefined && grant!.atMs === atMs && memory.overdue === 0) return countRunning(memory, 1);
+      if (refusalAt(memory, config.settings, atMs) !== undefined) return false;
+      beginRunning(memory, config.settings, atMs);
       this.grant = { id: 0, generation: memory.generation, probe: false, atMs };
     }
-    const own = this.grant!;
-    this.ok = (value) => this.succeeded(own, value);
-    this.err = (error) => this.failed(own, error);
+    const current = this.grant!;
+    this.onValue = (value) => this.succeeded(current, value);
+    this.onError = (error) => this.failed(current, error);
     return true;
   }
 
   private succeed(grant: AdmittedCall): void {
-    const { memory, model } = this;
-    if (this.isOwn(grant) && (!model.needsTime || this.isQuick(grant))) countSuccess(memory, model.settings);
-    else this.learn(grant, success);
+    const { memory, config } = this;
+    if (this.isCurrent(grant) && (!config.needsTime || this.isQuick(grant))) countSuccess(memory, config.settings);
+    else this.applyOutcome(grant, success);
   }
 
   /** Of the same generation while calls share a grant: it is closed, as it was when the call began. */
-  private isOwn({ generation }: AdmittedCall): boolean {
+  private isCurrent({ generation }: AdmittedCall): boolean {
     return this.grant !== undefined && generation === this.memory.generation;
   }
 
   /** Whether a call ended within the tick in which it began: nobody needs to know how long it took. */
   private isQuick({ atMs }: AdmittedCall): boolean {
-    const { memory, model } = this;
-    return memory.buckets === null && atMs === model.clock.nowMs() && countRunning(memory, -1);
+    const { memory, config } = this;
+    return memory.buckets === null && atMs === config.clock.nowMs() && countRunning(memory, -1);
   }
 
-  private learn(grant: AdmittedCall, outcome: Outcome, stillRuns?: boolean): void {
-    const { memory, model } = this;
-    const isQuiet = outcome.kind === 'failure' && !stillRuns && model.byRun && this.isOwn(grant);
-    if (isQuiet && countFailure(memory, model.settings, outcome)) return;
+  private applyOutcome(grant: AdmittedCall, outcome: Outcome, stillRuns?: boolean): void {
+    const { memory, config } = this;
+    const isQuiet = outcome.kind === 'failure' && !stillRuns && config.tripsByRunOnly && this.isCurrent(grant);
+    if (isQuiet && countFailure(memory, config.settings, outcome)) return;
     // What may open it is dated exactly: after blocking work the seldom clock would be behind.
-    const atMs = outcome !== success ? model.exact.nowMs() : model.needsTime ? model.clock.nowMs() : 0;
-    settleCall(memory, model.settings, grant, outcome, atMs, stillRuns);
-    this.look();
+    const atMs = outcome !== success ? config.exactClock.nowMs() : config.needsTime ? config.clock.nowMs() : 0;
+    settleCall(memory, config.settings, grant, outcome, atMs, stillRuns);
+    this.publishChange();
   }
 
   /** While it is open nothing changes before its time: the last refusal stands, and one look at the time answers. */
-  private standing(): BreakerRefusal | undefined {
+  private lastRefusal(): BreakerRefusal | undefined {
     const { memory, cached } = this;
-    if (cached === undefined || this.model.clock.nowMs() >= cached.untilMs) return undefined;
+    if (cached === undefined || this.config.clock.nowMs() >= cached.untilMs) return undefined;
     memory.requests++;
     memory.refused++;
     return cached.refusal;
   }
 
   /** The refusal that stands against a call now, if any. */
-  private refusal(): BreakerRefusal | undefined {
-    const { memory, model } = this;
-    if (model.settings.mode !== 'enforce') return undefined;
-    const atMs = model.clock.nowMs();
-    const stop = refusalAt(memory, model.settings, atMs);
+  private findRefusal(): BreakerRefusal | undefined {
+    const { memory, config } = this;
+    if (config.settings.mode !== 'enforce') return undefined;
+    const atMs = config.clock.nowMs();
+    const stop = refusalAt(memory, config.settings, atMs);
     if (stop === undefined) return undefined;
-    countRefusal(memory, model.settings, atMs);
-    this.look();
+    countRefusal(memory, config.settings, atMs);
+    this.publishChange();
     const last = this.cached?.refusal;
     if (last !== undefined && last.retryAtMs === stop.retryAtMs && last.code === stop.code) return last;
     const stands = stop.code === 'circuit_open' && memory.phase === 'open' && memory.heldAtMs < 0;
-    this.cached = refusalFor(model.name, stop, stands);
+    this.cached = makeRefusal(config.name, stop, stands);
     return this.cached.refusal;
   }
 
-  private permitted<A extends unknown[], R>(fn: (...args: A) => R, args: A, controller?: AbortController): R {
+  private runPermitted<A extends unknown[], R>(fn: (...args: A) => R, args: A, controller?: AbortController): R {
     const permit = this.admit();
-    if (permit.refused) return refuse(this.cached!, this.model) as R;
-    const grant: Cut = controller === undefined ? permit : { ...permit, controller };
-    const beganMs = this.model.limit?.began();
+    if (permit.refused) return deliverRefusal(this.cached!, this.config) as R;
+    const grant: AbortableCall = controller === undefined ? permit : { ...permit, controller };
+    const beganMs = this.config.timeLimit?.startMs();
     let result: R;
     try {
       result = fn(...args);
@@ -274,13 +276,13 @@ export class BreakerAlone implements Breaker, Owner {
       this.failed(grant, error);
       throw error;
     }
-    return this.came(result, grant, beganMs) as R;
+    return this.settleResult(result, grant, beganMs) as R;
   }
 
   /** Sees to the end of what came back: a value, a promise, or a thenable of somebody else's. */
-  private came(result: unknown, grant: AdmittedCall, beganMs?: number): unknown {
-    const { limit } = this.model;
-    const work = promiseOf(result);
+  private settleResult(result: unknown, grant: AdmittedCall, beganMs?: number): unknown {
+    const { timeLimit: limit } = this.config;
+    const work = toPromise(result);
     if (work === undefined) {
       if (limit?.isOver(beganMs)) this.failed(grant, limit.error());
       else this.succeeded(grant, result);

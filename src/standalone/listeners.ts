@@ -3,9 +3,9 @@
 import type { BreakerState } from '../core/controls/breaker/state.ts';
 import type { BreakerChange } from './api.ts';
 
-export type Listener = (change: BreakerChange) => void;
+export type ChangeListener = (change: BreakerChange) => void;
 
-export function tellAll(listeners: readonly Listener[], name: string, state: BreakerState): void {
+export function notifyListeners(listeners: readonly ChangeListener[], name: string, state: BreakerState): void {
   const { phase } = state;
   const type = phase === 'closed' ? phase : (`${phase}ed` as const);
   for (const listener of listeners) {

@@ -4,22 +4,22 @@ import type { AdmittedCall } from '../core/controls/breaker/breaker.ts';
 import { sharedSettingsMax } from '../core/limits.ts';
 import type { BreakerPermit } from './api.ts';
 
-let ids = 0;
+let lastProbeId = 0;
 
 /** A number of its own for every probe of the process. */
-export function nextId(): number {
-  return ++ids;
+export function nextProbeId(): number {
+  return ++lastProbeId;
 }
 
 /** The admission of a call whose work can be cut. */
-export interface Cut extends AdmittedCall {
+export interface AbortableCall extends AdmittedCall {
   readonly controller?: AbortController;
 }
 
 const grants: AdmittedCall[] = [];
 
 /** The admission of any call of a closed generation: nothing in it tells one breaker from another. */
-export function grantOf(generation: number): AdmittedCall {
+export function sharedGrant(generation: number): AdmittedCall {
   const grant = grants[generation] ?? { id: 0, generation, probe: false, atMs: -1 };
   if (generation < sharedSettingsMax) grants[generation] = grant;
   return grant;

@@ -2,10 +2,10 @@
 
 import type { Stop } from '../core/verdict.ts';
 import { type BreakerRefusal, CircuitOpenError } from './api.ts';
-import type { Model } from './options.ts';
+import type { ResolvedOptions } from './options.ts';
 
 /** The refusal of an open period, with what is made of it on demand. */
-export interface Cached {
+export interface CachedRefusal {
   readonly refusal: BreakerRefusal;
   /** Until when it stands without another look at the state. */
   readonly untilMs: number;
@@ -14,7 +14,7 @@ export interface Cached {
 }
 
 /** A refusal, for whoever asks; `stands` = until its time, whatever happens. */
-export function refusalFor(name: string, { code, retryAtMs, counters }: Stop, stands: boolean): Cached {
+export function makeRefusal(name: string, { code, retryAtMs, counters }: Stop, isStanding: boolean): CachedRefusal {
   const refusal: BreakerRefusal = Object.freeze({
     refused: true,
     code: code as BreakerRefusal['code'],
@@ -25,12 +25,12 @@ export function refusalFor(name: string, { code, retryAtMs, counters }: Stop, st
         ? `Error: CircuitBreakerOpen (System Paused). '${name}' keeps failing`
         : `'${name}' runs as many calls at once as it may (${counters.limit})`,
   });
-  const untilMs = stands ? (retryAtMs ?? Number.POSITIVE_INFINITY) : 0;
+  const untilMs = isStanding ? (retryAtMs ?? Number.POSITIVE_INFINITY) : 0;
   return { refusal, untilMs, error: undefined, promise: undefined };
 }
 
 /** Refuses a call, in the way that was asked for. */
-export function refuse(cached: Cached, { refuses }: Model): unknown {
+export function deliverRefusal(cached: CachedRefusal, { refusalStyle: refuses }: ResolvedOptions): unknown {
   if (refuses === 'return') return cached.refusal;
   cached.error ??= new CircuitOpenError(cached.refusal);
   if (refuses === 'throw') throw cached.error;

@@ -3,7 +3,7 @@
 import { fingerprintLengthMax } from '../core/limits.ts';
 
 /** Never 0, which says that nobody looked. */
-export function sameError(name: string, message: string): number {
+export function fingerprintError(name: string, message: string): number {
   const parts = /(["'`]).{0,200}?\1|[\w.\\/-]+/gs;
   const text = message.slice(0, fingerprintLengthMax).replace(parts, (part) => (/["'`\d\\/]/.test(part) ? '#' : part));
   let hash = 0;

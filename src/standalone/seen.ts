@@ -3,10 +3,10 @@
 import { isThenable } from '../core/thenable.ts';
 
 /** Told of an ending: the value, or the error. */
-export type Seen = (ending: unknown) => void;
+export type EndingHandler = (ending: unknown) => void;
 
 /** A promise of the platform for what can be awaited, or undefined. A foreign thenable is asked once. */
-export function promiseOf(result: unknown): Promise<unknown> | undefined {
+export function toPromise(result: unknown): Promise<unknown> | undefined {
   return isPromise(result) ? result : isThenable(result) ? Promise.resolve(result) : undefined;
 }
 

@@ -7,7 +7,7 @@ import type { AdmittedCall } from '../core/controls/breaker/breaker.ts';
 import type { Clock } from '../ports/clock.ts';
 
 /** Whose calls they are: told how each ends. */
-export interface Owner {
+export interface CallOwner {
   succeeded(grant: AdmittedCall, value: unknown): void;
   failed(grant: AdmittedCall, error: unknown): void;
   /** Its time is up. */
@@ -19,17 +19,17 @@ export interface Owner {
 export interface TimeLimit {
   /** Whether somebody must look at the clock before a call: the last one came back without a promise. */
   readonly isSync: boolean;
-  began(): number;
+  startMs(): number;
   /** Whether a call that came back without a promise took too long; unknown where nobody looked before. */
   isOver(beganMs: number | undefined): boolean;
   error(): Error;
   /** Ends with the work, or when its time is up. */
-  race(owner: Owner, grant: AdmittedCall, work: Promise<unknown>): Promise<unknown>;
+  race(owner: CallOwner, grant: AdmittedCall, work: Promise<unknown>): Promise<unknown>;
 }
 
 /** What one call needs. Making it costs as much as the call itself, so it is used again. */
 interface Call {
-  owner: Owner | undefined;
+  owner: CallOwner | undefined;
   grant: AdmittedCall | undefined;
   resolve: ((value: unknown) => void) | undefined;
   reject: ((error: unknown) => void) | undefined;
@@ -38,13 +38,13 @@ interface Call {
   previous: Call | undefined;
   /** The next that is waited for; absent once it is not waited for any more. */
   next: Call | undefined;
-  take(resolve: (value: unknown) => void, reject: (error: unknown) => void): void;
+  capture(resolve: (value: unknown) => void, reject: (error: unknown) => void): void;
   done(value: unknown): void;
   fail(error: unknown): void;
 }
 
 /** Takes it from those that are waited for; false where it was given up before. */
-function leave(call: Call): boolean {
+function unlink(call: Call): boolean {
   const { previous, next } = call;
   if (next === undefined) return false;
   next.previous = previous;
@@ -56,12 +56,12 @@ function leave(call: Call): boolean {
 const tickMs = 10;
 
 /** `isExact`: the clock may be asked on every call. Otherwise a call begins at the next tick: cut late, never early. */
-export function timeLimit(clock: Clock, isExact: boolean, name: string, secs: number): TimeLimit {
+export function createTimeLimit(clock: Clock, isExact: boolean, name: string, secs: number): TimeLimit {
   const limitMs = secs * 1000;
   const end = newCall();
   end.previous = end.next = end;
   end.dueMs = Number.POSITIVE_INFINITY;
-  let spare: Call | undefined;
+  let freeList: Call | undefined;
   let ticking = false;
   let armed = false;
 
@@ -74,66 +74,66 @@ export function timeLimit(clock: Clock, isExact: boolean, name: string, secs: nu
       dueMs: 0,
       previous: undefined,
       next: undefined,
-      take(resolve, reject) {
+      capture(resolve, reject) {
         call.resolve = resolve;
         call.reject = reject;
       },
       done(value) {
         const resolve = call.resolve!;
-        if (leave(call)) call.owner!.succeeded(call.grant!, value);
+        if (unlink(call)) call.owner!.succeeded(call.grant!, value);
         else call.owner!.workEnded();
-        keep(call);
+        recycle(call);
         resolve(value);
       },
       fail(error) {
         const reject = call.reject!;
-        if (leave(call)) call.owner!.failed(call.grant!, error);
+        if (unlink(call)) call.owner!.failed(call.grant!, error);
         else call.owner!.workEnded();
-        keep(call);
+        recycle(call);
         reject(error);
       },
     };
     return call;
   }
 
-  function keep(call: Call): void {
+  function recycle(call: Call): void {
     call.resolve = call.reject = undefined;
-    call.previous = spare;
-    spare = call;
+    call.previous = freeList;
+    freeList = call;
   }
 
   const error = () => new DOMException(`'${name}' took longer than ${secs} s`, 'TimeoutError');
 
   /** Ends what is due and waits for the next. A call that ended meanwhile costs nothing: nobody cancelled a timer. */
-  function look(): void {
+  function expireDue(): void {
     const nowMs = clock.nowMs();
     for (let call = end.previous!; call.dueMs === 0; call = call.previous!) call.dueMs = nowMs + limitMs;
     for (let call = end.next!; call.dueMs <= nowMs; call = end.next!) {
-      leave(call);
+      unlink(call);
       const late = error();
       call.owner!.givenUp(call.grant!, late);
       call.reject!(late);
     }
-    if (end.next === end) spare = undefined; // Nobody is waited for: what was kept for the next may go.
+    if (end.next === end) freeList = undefined; // Nobody is waited for: what was kept for the next may go.
     if (armed || end.next === end) return;
     armed = true;
     clock.after(end.next!.dueMs - nowMs, () => {
       armed = false;
-      look();
+      expireDue();
     });
   }
 
   const limit = {
     isSync: isExact,
-    began: () => clock.nowMs(),
+    startMs: () => clock.nowMs(),
     isOver(beganMs: number | undefined) {
       limit.isSync = true;
       return beganMs !== undefined && clock.nowMs() - beganMs > limitMs;
     },
     error,
-    race(owner: Owner, grant: AdmittedCall, work: Promise<unknown>) {
-      const call = spare ?? newCall();
-      if (call === spare) spare = call.previous;
+    race(owner: CallOwner, grant: AdmittedCall, work: Promise<unknown>) {
+      const call = freeList ?? newCall();
+      if (call === freeList) freeList = call.previous;
       call.owner = owner;
       call.grant = grant;
       call.dueMs = 0;
@@ -141,16 +141,16 @@ export function timeLimit(clock: Clock, isExact: boolean, name: string, secs: nu
       call.previous = last;
       call.next = end;
       last.next = end.previous = call;
-      if (isExact) look();
+      if (isExact) expireDue();
       else if (!ticking) {
         ticking = true;
         clock.after(tickMs, () => {
           ticking = false;
-          look();
+          expireDue();
         });
       }
       limit.isSync = isExact;
-      const raced = new Promise(call.take);
+      const raced = new Promise(call.capture);
       work.then(call.done, call.fail);
       return raced;
     },

@@ -1,6 +1,6 @@
 /** How a process tree is ended: asked as its program understands it, given time, then killed until nothing is left. */
 
-import { killRoundsMax, leftoverGraceMs, treeLookMs } from '../core/limits.ts';
+import { killRoundsMax, leftoverGraceMs, treePollMs } from '../core/limits.ts';
 import { wait } from '../platform/system-clock.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Process } from './process-table.ts';
@@ -37,7 +37,7 @@ export async function endTree(tree: ProcessTree, clock: Clock, options: EndOptio
   let untilMs = clock.nowMs() + graceMs;
   let isOrphaned = false;
   while (living.length > 0 && clock.nowMs() < untilMs && hurry?.aborted !== true) {
-    await wait(clock, treeLookMs, hurry);
+    await wait(clock, treePollMs, hurry);
     living = look();
     if (isOrphaned || tree.hasRoot()) continue;
     // The program has ended and left tools behind, which nobody has asked yet.
@@ -53,7 +53,7 @@ export async function endTree(tree: ProcessTree, clock: Clock, options: EndOptio
       killed.add(pid);
       send(pid, 'SIGKILL');
     }
-    await wait(clock, treeLookMs / 2);
+    await wait(clock, treePollMs / 2);
     living = look();
     calm = living.length === 0 ? calm + 1 : 0;
   }

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { accountEvents } from '../../src/agents/index.ts';
-import { leftCallsMax } from '../../src/core/limits.ts';
+import { loopsLeftCallsMax } from '../../src/core/limits.ts';
 import { createSwitchgear } from '../../src/index.ts';
 
 /** Books on a task of which others refuse the calls of some tools. */
@@ -39,7 +39,7 @@ test('a loop of a tool of theirs is left to them, and one of another tool is hal
 test('it is halted all the same where they let it go on', () => {
   const { call, calls, accounting } = beside(['Bash']);
   while (call(...fails)) assert.ok(calls() < 50);
-  assert.deepEqual([calls(), accounting.halt?.code], [6 + leftCallsMax, 'tool_loop']);
+  assert.deepEqual([calls(), accounting.halt?.code], [6 + loopsLeftCallsMax, 'tool_loop']);
 });
 
 test('it is halted also where other calls that bring something come in between', () => {
@@ -49,7 +49,7 @@ test('it is halted also where other calls that bring something come in between',
     for (const page of pages) if (!call(...fails) || !call('Read', { page }, true, `${page} grows here`)) break;
   }
   assert.equal(left.accounting.halt?.code, 'tool_loop');
-  assert.equal(left.calls(), alone.calls() + leftCallsMax);
+  assert.equal(left.calls(), alone.calls() + loopsLeftCallsMax);
 });
 
 test('an agent that moved on may run into the next loop: that is left to them, too', () => {

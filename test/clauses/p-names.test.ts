@@ -5,7 +5,7 @@ import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { getCircuitBreaker, resetAllCircuitBreakers } from '../../src/compat/index.ts';
 import { defaultSwitchgear, refusalOf } from '../../src/index.ts';
-import { adviceOn, checkPolicy } from '../../src/policy/index.ts';
+import { checkPolicy, listAdvice } from '../../src/policy/index.ts';
 import { attempt, came, fail, ok, refusedValue, stage, tell, times, trip } from './story.ts';
 
 /** A tool on the gear of the process, failing or not as it is told. */
@@ -91,7 +91,7 @@ for (const [what, name, failure_threshold, recovery_timeout] of examples) {
 }
 
 test('P37: the advice on a policy is the tuning guide, and there is none on the defaults', () => {
-  const on = (circuit_breaker: object) => adviceOn(checkPolicy({ circuit_breaker }).settings).join('\n');
+  const on = (circuit_breaker: object) => listAdvice(checkPolicy({ circuit_breaker }).settings).join('\n');
   assert.equal(on({}), '');
   assert.match(on({ timeout: 'none' }), /give slow tools more time/);
   assert.match(on({ failure_threshold: 21 }), /raise it for flaky tools only/);
@@ -187,8 +187,8 @@ test('P49: after a reset it is CLOSED with zero counts and the next call runs', 
 
 test('P50: switching off draws advice, frequent openings an alert, and a refusal says when to come back', async () => {
   const settingsOf = (document: object) => checkPolicy(document).settings;
-  assert.match(adviceOn(settingsOf({ circuit_breaker: { mode: 'off' } })).join(), /do not run production without/);
-  assert.match(adviceOn(settingsOf({ mode: 'observe' })).join(), /not for production/);
+  assert.match(listAdvice(settingsOf({ circuit_breaker: { mode: 'off' } })).join(), /do not run production without/);
+  assert.match(listAdvice(settingsOf({ mode: 'observe' })).join(), /not for production/);
   const guide = readFileSync(new URL('../../docs/guides/tuning.md', import.meta.url), 'utf8');
   assert.match(guide, /Do not switch it off/);
   assert.match(guide, /opens often means a tool that cannot be relied on/);

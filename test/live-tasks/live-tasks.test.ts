@@ -5,7 +5,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { leaseMs, liveWritesMax } from '../../src/core/limits.ts';
+import { leaseMs, publishedWritesMax } from '../../src/core/limits.ts';
 import { createSwitchgear } from '../../src/index.ts';
 import { knownTasks } from '../../src/operator/tasks.ts';
 import { livePrefix } from '../../src/ports/published-tasks.ts';
@@ -89,11 +89,11 @@ test('a task that is over within a second is never written', async (context) => 
 
 test('where very many tasks change, everybody has a turn', async (context) => {
   const { gear, clock, stored } = watched(context);
-  for (let at = 0; at < 2 * liveWritesMax; at++) gear.startTask({ id: `t${at}`, parent: null });
+  for (let at = 0; at < 2 * publishedWritesMax; at++) gear.startTask({ id: `t${at}`, parent: null });
   clock.advance(1_000);
-  assert.equal((await stored()).length, liveWritesMax);
+  assert.equal((await stored()).length, publishedWritesMax);
   clock.advance(1_000);
-  assert.equal((await stored()).length, 2 * liveWritesMax);
+  assert.equal((await stored()).length, 2 * publishedWritesMax);
 });
 
 test('a task is lost once its process is silent for its lease; one that comes back runs', async (context) => {

@@ -9,7 +9,7 @@ import { test } from 'node:test';
 import { createClient } from 'redis';
 import { ordersCell } from '../../src/coordination/operator-orders.ts';
 import type { BreakerState } from '../../src/core/controls/breaker/state.ts';
-import { aloneAfterMs } from '../../src/core/limits.ts';
+import { localProbeAfterMs } from '../../src/core/limits.ts';
 import { createSwitchgear, refusalOf, type Switchgear } from '../../src/index.ts';
 import type { Clock } from '../../src/ports/clock.ts';
 import { redisStore } from '../../src/stores/redis/index.ts';
@@ -112,7 +112,7 @@ for (const [name, make] of Object.entries(kinds)) {
     clock.advance(60_001);
     assert.equal(refusalOf(tool())?.code, 'circuit_open'); // Nobody could grant a probe: it asks for a while.
     await aMoment();
-    clock.advance(aloneAfterMs);
+    clock.advance(localProbeAfterMs);
     assert.equal(refusalOf(tool())?.code, 'circuit_open');
     await aMoment();
     assert.equal(tool(), 'well');
@@ -219,7 +219,7 @@ test('a disk that is full: breakers open by what their process counts, and the f
     clock.advance(60_001);
     assert.equal(refusalOf(tool())?.code, 'circuit_open');
     await new Promise((resolve) => setTimeout(resolve, 400)); // A disk that is full is asked four times a second.
-    clock.advance(aloneAfterMs);
+    clock.advance(localProbeAfterMs);
     await until(() => tool() === 'well');
     assert.equal(ran(), 6);
     truncateSync(ballast, 0);

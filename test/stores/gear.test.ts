@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { BreakerState } from '../../src/core/controls/breaker/state.ts';
-import { aloneAfterMs } from '../../src/core/limits.ts';
+import { localProbeAfterMs } from '../../src/core/limits.ts';
 import { createSwitchgear, isRefused, refusalOf } from '../../src/index.ts';
 import { redisStore } from '../../src/stores/redis/index.ts';
 import type { SqliteStore } from '../../src/stores/sqlite/index.ts';
@@ -138,11 +138,11 @@ test('a store that stays away: a process probes by itself after a while, and the
   }
   assert.equal(shared.health.state, 'degraded');
   for (let call = 0; call < 20; call++) {
-    clock.advance(aloneAfterMs / 30);
+    clock.advance(localProbeAfterMs / 30);
     assert.equal(refusalOf(tool())?.code, 'circuit_open');
     await pause(1);
   }
-  clock.advance(aloneAfterMs);
+  clock.advance(localProbeAfterMs);
   assert.equal(refusalOf(tool())?.code, 'circuit_open'); // Its own probe is on the way.
   await pause(10);
   assert.equal(tool(), 2);

@@ -5,7 +5,7 @@
 
 import type { Control } from '../../core/control.ts';
 import type { LoopEvidence, LoopState } from '../../core/controls/loop/state.ts';
-import { leftCallsMax, leftGapMax } from '../../core/limits.ts';
+import { loopsLeftCallsMax, loopsLeftGapMax } from '../../core/limits.ts';
 import { allow, type Verdict } from '../../core/verdict.ts';
 import type { TaskState } from '../../guard/tasks/task.ts';
 
@@ -25,9 +25,9 @@ export function leaveLoopsToHooks(node: TaskState, isGuardedByHooks: (tool: stri
       return false;
     if (!isGuardedByHooks(String(verdict.counters.name))) return false;
     const { calls } = node.cells.budget.state;
-    if (calls > lastCall + leftGapMax) firstCall = calls;
+    if (calls > lastCall + loopsLeftGapMax) firstCall = calls;
     lastCall = calls;
-    return calls - firstCall < leftCallsMax;
+    return calls - firstCall < loopsLeftCallsMax;
   }
 
   const deferringLoop: Control<LoopState> = {

@@ -6,7 +6,7 @@
 import { cancelled, type Outcome } from '../../core/action.ts';
 import { getOrCreate } from '../../core/bounded.ts';
 import { classify } from '../../core/classify.ts';
-import { lanesMax, othersLookMs } from '../../core/limits.ts';
+import { callSitesMax, foreignChangesPollMs } from '../../core/limits.ts';
 import type { Stop } from '../../core/verdict.ts';
 import { isStop } from '../../guard/route/admission.ts';
 import { type CallSite, callSiteFor, type Target } from '../../guard/route/call-site.ts';
@@ -32,7 +32,7 @@ const overrides = { scope: 'session', mode: 'observe' } as const;
 export function createCallObserver(runtime: Runtime): CallObserver {
   const targets = new Map<string, Target>();
   const targetForTool = (name: string): Target =>
-    getOrCreate(targets, name, lanesMax, () => {
+    getOrCreate(targets, name, callSitesMax, () => {
       noteTuning(runtime, name, overrides);
       return { name, kind: 'tool', overrides };
     });
@@ -53,7 +53,7 @@ export function createCallObserver(runtime: Runtime): CallObserver {
   let refreshedAtMs = Number.NEGATIVE_INFINITY;
   /** Orders of an operator are heard in time; nothing else that others do matters for a call that was made. */
   function refreshOrders(nowMs: number): void {
-    if (nowMs - refreshedAtMs < othersLookMs) return;
+    if (nowMs - refreshedAtMs < foreignChangesPollMs) return;
     refreshedAtMs = nowMs;
     runtime.store.shared?.refresh();
   }

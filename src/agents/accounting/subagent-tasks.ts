@@ -1,6 +1,6 @@
 /** The subagents of a run as child tasks: begun, found by their ids, and ended, with how they came back booked once. */
 
-import { sessionLookMs, workersMax } from '../../core/limits.ts';
+import { sessionPollMs, workersMax } from '../../core/limits.ts';
 import type { TaskSettings } from '../../core/settings.ts';
 import type { Stop } from '../../core/verdict.ts';
 import type { Switchgear, Task } from '../../guard/api.ts';
@@ -58,7 +58,7 @@ export interface SubagentTasks {
 const genericNames = new Set(['general-purpose', 'default', 'claude', 'general']);
 
 /** Two looks at the session files: then whatever it did was read. */
-const lateReadMs = 2 * sessionLookMs;
+const lateReadMs = 2 * sessionPollMs;
 
 export function subagentTasks(
   { gear, runtime, root, rootNode, subagentLimits }: SupervisedRun,

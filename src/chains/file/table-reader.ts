@@ -4,7 +4,7 @@ import { chainNameMax, chainTextMax } from '../../core/limits.ts';
 import { findNearestName } from '../../core/names.ts';
 import { describeValue, reservedNames } from '../../core/plain-copy.ts';
 import type { Path } from '../../policy/check/report.ts';
-import { words } from '../../policy/check/value.ts';
+import { formatChoices } from '../../policy/check/value.ts';
 import { makeProblem, type Problem, type SourcePosition } from './problem.ts';
 import type { ListNode, SourceNode, TableEntry, TableNode } from './source-tree.ts';
 
@@ -55,7 +55,7 @@ export function readTable(
   for (const [key, { line, column }] of node.entries) {
     if (knownKeys.includes(key)) continue;
     const near = findNearestName(key, knownKeys);
-    const hint = near === undefined ? `; it may have ${words(knownKeys)}` : `; did you mean ${near}?`;
+    const hint = near === undefined ? `; it may have ${formatChoices(knownKeys)}` : `; did you mean ${near}?`;
     problems.push(makeProblem({ line, column }, [...path, key], `is not known here${hint}`));
   }
   for (const key of requiredKeys) {
@@ -126,7 +126,7 @@ function tableReader(problems: Problem[], source: LocatedNode, entries: Readonly
       const value = text(name);
       if (value === undefined) return undefined;
       if (Object.hasOwn(choices, value)) return choices[value];
-      return addProblem(name, `must be ${words(Object.keys(choices))}, got ${describeValue(value)}`);
+      return addProblem(name, `must be ${formatChoices(Object.keys(choices))}, got ${describeValue(value)}`);
     },
   };
 }

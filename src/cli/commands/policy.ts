@@ -1,7 +1,7 @@
 /** `switchgear policy`: is it right, what does it say, how may it look. */
 
 import { SwitchgearError } from '../../core/error.ts';
-import { adviceOn, explainPolicy, policySchema, settingsReference } from '../../policy/index.ts';
+import { explainPolicy, listAdvice, policySchema, settingsReference } from '../../policy/index.ts';
 import { type Command, exitCodes, readArgs, type Terminal, usageError } from '../command.ts';
 import { loadEffectivePolicy, loadWrittenPolicy } from '../policy-option.ts';
 
@@ -43,7 +43,7 @@ function check(args: readonly string[], terminal: Terminal): number {
       'there is no policy file here: looked for switchgear.toml, .yaml, .yml, .json',
     );
   terminal.out(`${file} is right.`);
-  for (const line of adviceOn(policy.settings)) terminal.out(`advice: ${line}`);
+  for (const line of listAdvice(policy.settings)) terminal.out(`advice: ${line}`);
   return exitCodes.ok;
 }
 
@@ -52,7 +52,7 @@ function explain(args: readonly string[], terminal: Terminal): number {
   const { policy, file } = loadEffectivePolicy(positionals[0], terminal);
   if (switches.has('--json')) {
     const settings = [...policy.provenance].map(([path, origin]) => ({ path, ...origin }));
-    terminal.out(JSON.stringify({ file: file ?? null, settings, advice: adviceOn(policy.settings) }, null, 2));
+    terminal.out(JSON.stringify({ file: file ?? null, settings, advice: listAdvice(policy.settings) }, null, 2));
     return exitCodes.ok;
   }
   if (file === undefined) terminal.out('There is no policy file here: these are the defaults.\n');

@@ -5,7 +5,7 @@ import { accountEvents, type EventAccounting } from '../../agents/accounting/acc
 import type { AgentEvent, ResultEvent } from '../../agents/index.ts';
 import { type SessionWatch, sessionWatch } from '../../agents/session-watch.ts';
 import { microsPerCent } from '../../core/controls/budget/budget.ts';
-import { runKeptEachMs, secsMax, sessionLookMs, sessionNewsMs } from '../../core/limits.ts';
+import { runSaveEveryMs, secsMax, sessionNewsMs, sessionPollMs } from '../../core/limits.ts';
 import type { Refusal } from '../../core/refusal.ts';
 import type { TaskSettings } from '../../core/settings.ts';
 import type { Task, TaskOptions, TaskSnapshot } from '../../guard/api.ts';
@@ -122,7 +122,7 @@ export function startRunAccounting(
     if (newsEventTypes.has(event.type)) pollIfDue();
     if (event.type === 'session' && event.id !== undefined && event.id !== record.conversation)
       watchConversation(event.id);
-    else if (clock.nowMs() - savedMs > runKeptEachMs) saveRecord({});
+    else if (clock.nowMs() - savedMs > runSaveEveryMs) saveRecord({});
     // At a terminal each request of a person is a task of its own, so that its limits are those of a request.
     if (isInteractive && event.type === 'user' && event.by === 'person') {
       accounting.end();
@@ -150,7 +150,7 @@ export function startRunAccounting(
 
   function pollRepeatedly(): void {
     poll();
-    cancelPoll = clock.after(sessionLookMs, pollRepeatedly);
+    cancelPoll = clock.after(sessionPollMs, pollRepeatedly);
   }
 
   /** That it is on its way to a limit is no news once it is over. */
@@ -161,7 +161,7 @@ export function startRunAccounting(
     }
   }
 
-  let cancelPoll = clock.after(sessionLookMs, pollRepeatedly);
+  let cancelPoll = clock.after(sessionPollMs, pollRepeatedly);
   saveRecord({});
   if (launched.conversation !== undefined) watchConversation(launched.conversation);
 

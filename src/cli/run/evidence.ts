@@ -2,7 +2,7 @@
 
 import type { AgentEvent } from '../../agents/index.ts';
 import { createRecentMap } from '../../core/bounded.ts';
-import { callsKeptMax, countedIdsMax, progressLengthMax } from '../../core/limits.ts';
+import { countedCallsMax, countedIdsMax, progressLengthMax } from '../../core/limits.ts';
 import { describeInput } from './render-events.ts';
 import { formatSingleLine } from './screen.ts';
 
@@ -25,7 +25,7 @@ export function createCallEvidence(): CallEvidence {
       const callCount = (callCounts.get(lastCall) ?? 0) + 1;
       callCounts.delete(lastCall);
       callCounts.set(lastCall, callCount);
-      if (callCounts.size > callsKeptMax) callCounts.delete(callCounts.keys().next().value!);
+      if (callCounts.size > countedCallsMax) callCounts.delete(callCounts.keys().next().value!);
     },
     describe() {
       if (lastCall === undefined) return [];

@@ -3,7 +3,7 @@
 import type { Task, TaskOptions } from '../../guard/api.ts';
 import { createSwitchgear } from '../../guard/create-switchgear.ts';
 import { systemClock } from '../../platform/system-clock.ts';
-import { type CheckedPolicy, checked } from '../../policy/check/check-policy.ts';
+import { type CheckedPolicy, markChecked } from '../../policy/check/check-policy.ts';
 import type { Store } from '../../ports/store.ts';
 import { priceBook } from '../../prices/index.ts';
 import { closeLost } from '../../supervisor/lost-runs.ts';
@@ -82,5 +82,5 @@ export async function runSession(sessionOptions: RunSessionOptions): Promise<num
 function applyRunLimits({ settings, provenance }: CheckedPolicy, { limits }: RunCommandOptions): CheckedPolicy {
   const isExplicit = (provenance.get('journal.level')?.source ?? 'default') !== 'default';
   const journal = isExplicit ? settings.journal : ({ ...settings.journal, level: 'all' } as const);
-  return checked({ ...settings, journal, task: { ...settings.task, ...limits } }, provenance);
+  return markChecked({ ...settings, journal, task: { ...settings.task, ...limits } }, provenance);
 }

@@ -65,12 +65,12 @@ export function createJointBudgets(list: readonly JointBudget[]): Budgets | unde
   }
 
   return {
-    at(gear, { agent, session }): BudgetSet {
+    setFor(gear, { agent, session }): BudgetSet {
       const runtime = gear as Runtime; // No other gear has budgets.
       const all = list.map((budget) => placeOf(budget, { runtime, agent, session }));
       return {
         boundControls: all.map(({ bound }) => bound),
-        take(action, atMs) {
+        reserve(action, atMs) {
           let waits: Stop | undefined;
           for (const { take } of all) {
             const stop = take?.(action, atMs);

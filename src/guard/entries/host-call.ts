@@ -4,7 +4,7 @@ import type { Action } from '../../core/action.ts';
 import { getOrCreate } from '../../core/bounded.ts';
 import type { Ending } from '../../core/classify.ts';
 import { decide } from '../../core/decide.ts';
-import { lanesMax } from '../../core/limits.ts';
+import { callSitesMax } from '../../core/limits.ts';
 import type { Refusal } from '../../core/refusal.ts';
 import type { BreakerSettings } from '../../core/settings.ts';
 import type { Stop } from '../../core/verdict.ts';
@@ -171,7 +171,7 @@ function proposalOf(
   const node = task === undefined ? frameOf(runtime)?.task : nodeOf(runtime, task);
   const key = breaker === undefined ? `${kind} ${name}` : `${kind} ${name} ${JSON.stringify(breaker)}`;
   const make = (): Target => ({ name, kind, ...(breaker && { overrides: breaker }) });
-  const site = callSiteFor(runtime, getOrCreate(runtime.targets, key, lanesMax, make), node);
+  const site = callSiteFor(runtime, getOrCreate(runtime.targets, key, callSitesMax, make), node);
   return [site, () => actionOf(runtime, site, args, {}, id, turnId)];
 }
 

@@ -17,7 +17,7 @@ export function reload(gear: Switchgear, policy: PolicyInput): void {
   const runtime = runtimeOf(gear);
   const before = runtime.settings;
   const engineOfPolicies = policyEngineOf(runtime);
-  const next = engineOfPolicies.take(policy, runtime.env);
+  const next = engineOfPolicies.apply(policy, runtime.env);
   const { settings } = next;
   const names = Object.keys(settings) as (keyof Settings)[];
   const changed = names.filter((name) => JSON.stringify(settings[name]) !== JSON.stringify(before[name]));
@@ -26,7 +26,7 @@ export function reload(gear: Switchgear, policy: PolicyInput): void {
   runtime.budgets = next.budgets;
   runtime.content = next.content;
   if (runtime.rules !== undefined || next.rules !== undefined) {
-    const engine = next.rules ?? engineOfPolicies.noRules(settings);
+    const engine = next.rules ?? engineOfPolicies.createEmptyRules(settings);
     runtime.rules = engine.with(runtime.rules, settings.ruleSettings);
   }
   runtime.taskControls.clear();
@@ -55,7 +55,7 @@ function policyEngineOf({ policyEngine }: Runtime): PolicyEngine {
 /** Adds rules written by a model: they may only tighten. The ids of those taken come back. */
 export function tighten(gear: Switchgear, lines: readonly string[], chain?: string): readonly string[] {
   const runtime = runtimeOf(gear);
-  const engine = runtime.rules ?? policyEngineOf(runtime).noRules(runtime.settings);
+  const engine = runtime.rules ?? policyEngineOf(runtime).createEmptyRules(runtime.settings);
   const written = list('the rules', lines).map((line) => (typeof line === 'string' ? line : quoteValue(line)));
   const { rejected, taken, engine: tightened } = engine.tighten(written, chain ?? `agent:${runtime.agent}`);
   for (const one of rejected) appendEntry(runtime, { type: 'rule-rejected', ...one });

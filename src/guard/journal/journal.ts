@@ -21,7 +21,7 @@ export function keepsContent({ settings }: Runtime): boolean {
 
 /** The body of an entry as it is kept. */
 export function redactEntry(runtime: Runtime, body: EntryBody): EntryBody {
-  return keepsContent(runtime) ? (runtime.content?.add(body) ?? body) : redactBody(body, runtime.rules);
+  return keepsContent(runtime) ? (runtime.content?.addArgs(body) ?? body) : redactBody(body, runtime.rules);
 }
 
 export function appendEntry(

@@ -9,7 +9,7 @@ import { createJointBudgets } from '../budgets/joint-budgets.ts';
 import { createContent } from './argument-content.ts';
 
 export const policyEngine: PolicyEngine = {
-  take(input, env) {
+  apply(input, env) {
     const isNamed = Object.keys(env).some((name) => /^(SWITCHGEAR|BB_CIRCUIT_BREAKER)_/.test(name));
     if (input === undefined && !isNamed) return { settings: defaultSettings, ignored: [] };
     const { settings, ignored } = applyEnvironment(checkPolicy(input ?? {}), env);
@@ -22,5 +22,5 @@ export const policyEngine: PolicyEngine = {
       rules: rules.length === 0 ? undefined : createRuleEngine(rules, settings.ruleSettings),
     };
   },
-  noRules: (settings) => createRuleEngine([], settings.ruleSettings),
+  createEmptyRules: (settings) => createRuleEngine([], settings.ruleSettings),
 };

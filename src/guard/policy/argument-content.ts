@@ -6,17 +6,17 @@
 import type { EntryBody } from '../../core/event.ts';
 import { fingerprintDepthMax, fingerprintEntriesMax, fullContentMax, redactedContentMax } from '../../core/limits.ts';
 import type { JournalSettings } from '../../core/settings.ts';
-import type { Content } from '../../ports/policy.ts';
+import type { ArgumentContent } from '../../ports/policy.ts';
 
 /** What adds arguments to entries about proposals; undefined where nobody wants them held. */
-export function createContent({ content }: JournalSettings): Content | undefined {
+export function createContent({ content }: JournalSettings): ArgumentContent | undefined {
   if (content === 'none') return undefined;
   let last: { readonly id: string | number; readonly args: WeakRef<readonly unknown[]> } | undefined;
   return {
-    note(id, args) {
+    rememberArgs(id, args) {
       last = Array.isArray(args) ? { id, args: new WeakRef(args) } : undefined;
     },
-    add(body: EntryBody): EntryBody {
+    addArgs(body: EntryBody): EntryBody {
       if (!('action' in body)) return body;
       const args = last?.id === body.action.id ? last.args.deref() : undefined;
       return args === undefined ? body : { ...body, args: formatArguments(args, content === 'redacted') };

@@ -64,7 +64,7 @@ function allowAction(runtime: Runtime, site: CallSite, action: Action, atMs: num
   const taken =
     !isObserving(runtime) &&
     (runtime.boundRules?.control.countCall?.(action, atMs) ??
-      budgetSet?.take(action, atMs) ??
+      budgetSet?.reserve(action, atMs) ??
       breaker?.control.acquireProbe?.(action, atMs));
   if (typeof taken === 'object') {
     return refuse(runtime, site, action, byOne(taken), atMs);

@@ -6,7 +6,7 @@ import { cellKey } from '../../core/cell-key.ts';
 import { type DelegationState, delegation, isCounted } from '../../core/controls/delegation/delegation.ts';
 import type { BoundControl, Panel } from '../../core/decide.ts';
 import type { EntryPlace } from '../../core/event.ts';
-import { lanesMax, patienceMaxMs, workerCellsMax } from '../../core/limits.ts';
+import { callSitesMax, patienceMaxMs, workerCellsMax } from '../../core/limits.ts';
 import { resolveBreaker } from '../../core/resolve-settings.ts';
 import type { BreakerSettings } from '../../core/settings.ts';
 import type { BudgetSet } from '../../ports/policy.ts';
@@ -48,7 +48,7 @@ export interface CallSite {
 
 /** The target of a name about which the code says nothing: one for all calls, so that its lane is found again. */
 export function targetFor({ targets }: Runtime, name: string, kind: ActionKind): Target {
-  return getOrCreate(targets, `${kind} ${name}`, lanesMax, () => ({ name, kind }));
+  return getOrCreate(targets, `${kind} ${name}`, callSitesMax, () => ({ name, kind }));
 }
 
 export function callSiteFor(runtime: Runtime, target: Target, task: TaskState | undefined): CallSite {
@@ -56,7 +56,7 @@ export function callSiteFor(runtime: Runtime, target: Target, task: TaskState | 
   const callSites = task?.callSites ?? runtime.callSites;
   let site = callSites.get(target);
   if (site?.epoch !== runtime.epoch) {
-    if (callSites.size >= lanesMax) callSites.clear();
+    if (callSites.size >= callSitesMax) callSites.clear();
     site = makeCallSite(runtime, target, task);
     callSites.set(target, site);
   }

@@ -31,7 +31,7 @@ export function actionOf(
     patienceMs: site.patienceMs,
     task: task?.id as string, // Absent and undefined are the same to whoever reads it; one shape is faster.
   };
-  runtime.content?.note(plain.id, args);
+  runtime.content?.rememberArgs(plain.id, args);
   const call = task && callKey(target.name, args);
   if (task?.recentOutput !== undefined) recordCall(task, plain.id, target.name, args);
   const chances = task && site.breaker?.settings.failureThreshold;

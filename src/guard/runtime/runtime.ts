@@ -9,7 +9,7 @@ import type { Answer, Approver } from '../../ports/approver.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Listener } from '../../ports/journal.ts';
 import type { ApplyOrders } from '../../ports/orders.ts';
-import type { Budgets, Content, PolicyEngine } from '../../ports/policy.ts';
+import type { ArgumentContent, Budgets, PolicyEngine } from '../../ports/policy.ts';
 import type { Prices } from '../../ports/prices.ts';
 import type { TaskPublisher } from '../../ports/published-tasks.ts';
 import type { SharedRules } from '../../ports/sharing.ts';
@@ -48,7 +48,7 @@ export interface Runtime {
   /** Budgets beyond one task. */
   budgets: Budgets | undefined;
   /** Where the journal holds arguments. */
-  content: Content | undefined;
+  content: ArgumentContent | undefined;
   /** The gate; controls of the user stand behind another one. */
   admit: typeof admit;
   own: BoundCustomControls | undefined;

@@ -2,7 +2,7 @@
 
 import type { Cost } from '../../core/action.ts';
 import type { EntryPlace } from '../../core/event.ts';
-import { nameLengthMax, toldModelsMax } from '../../core/limits.ts';
+import { nameLengthMax, rememberedModelsMax } from '../../core/limits.ts';
 import type { Usage } from '../../ports/prices.ts';
 import { appendEntry } from '../journal/journal.ts';
 import type { Runtime } from '../runtime/runtime.ts';
@@ -24,7 +24,7 @@ export function priceUsage(
   const isFree = settings.prices.onUnknownPrice === 'token_cap_only';
   const { basis, micros } = prices.dearest(usage);
   const model = boundedModelName(usage.model ?? 'an unnamed model');
-  if (!told.has(model) && told.size < toldModelsMax) {
+  if (!told.has(model) && told.size < rememberedModelsMax) {
     told.add(model);
     const assumed = isFree ? 'only the token cap holds it' : `the dearest known rate is assumed (${basis})`;
     appendEntry(runtime, { type: 'price-unknown', model, assumed }, place, atMs);

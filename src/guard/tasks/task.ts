@@ -79,7 +79,7 @@ export function boundControlsOf(runtime: Runtime, task: TaskState): readonly Bou
 
 /** The budgets beyond one task that somebody spends from. */
 export function budgetSetOf(runtime: Runtime, who: Pick<TaskState, 'agent' | 'session'>): BudgetSet | undefined {
-  return runtime.budgets?.at(runtime, who);
+  return runtime.budgets?.setFor(runtime, who);
 }
 
 /** A task that ended, or began below one that had, is out of reach when those above it halt: it looks up itself. */

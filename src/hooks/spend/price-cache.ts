@@ -3,7 +3,7 @@
  * depend on the size of a request, so they are kept for each size by itself, as the book tells sizes apart.
  */
 
-import { hookRatesMax } from '../../core/limits.ts';
+import { hookPricesMax } from '../../core/limits.ts';
 import type { Price, Prices, Usage } from '../../ports/prices.ts';
 
 /** Micro-dollars for a token of each kind, and the model whose rates they are; null = the book does not know it. */
@@ -36,7 +36,7 @@ export function rateKeeper(before: KeptRates = {}): RateKeeper {
   const keyOf = (model: string, usage: Usage) => `${model} ${sizeOf(usage)}`;
   const known = (usage: Usage) => kept[keyOf(usage.model ?? '', usage)];
   const keep = (key: string, rates: Kept | null) => {
-    kept = Object.fromEntries([...Object.entries(kept), [key, rates] as const].slice(-hookRatesMax));
+    kept = Object.fromEntries([...Object.entries(kept), [key, rates] as const].slice(-hookPricesMax));
   };
   return {
     prices: {
@@ -57,7 +57,7 @@ export function rateKeeper(before: KeptRates = {}): RateKeeper {
         );
     },
     recall(others) {
-      kept = Object.fromEntries(Object.entries({ ...others, ...kept }).slice(-hookRatesMax));
+      kept = Object.fromEntries(Object.entries({ ...others, ...kept }).slice(-hookPricesMax));
     },
     get kept() {
       return kept;

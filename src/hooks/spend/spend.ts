@@ -3,7 +3,7 @@
  * keeps them. Below a run they are the run's to count.
  */
 
-import { hookAgentsMax, hookRatesKeepMs } from '../../core/limits.ts';
+import { hookAgentsMax, hookPricesKeepMs } from '../../core/limits.ts';
 import { observe } from '../../guard/tasks/observe.ts';
 import type { Prices } from '../../ports/prices.ts';
 import type { Change } from '../../ports/store.ts';
@@ -51,7 +51,7 @@ async function learn({ store }: HookWorld, { rates, openBook }: Spending, used: 
   const before = rates.kept;
   for (const usage of used) if (!rates.knows(usage)) rates.learn(await openBook(), usage);
   if (rates.kept === before) return;
-  const cell = store.cell<KeptRates>(ratesKey, () => ({}), { keepMs: hookRatesKeepMs });
+  const cell = store.cell<KeptRates>(ratesKey, () => ({}), { keepMs: hookPricesKeepMs });
   const update = (stored: KeptRates) => {
     rates.recall(stored);
     return { state: rates.kept };

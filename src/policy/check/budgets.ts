@@ -5,29 +5,29 @@ import { describeValue, isTable, type Table } from '../../core/plain-copy.ts';
 import type { JointBudget } from '../../core/settings.ts';
 import { budgetFields } from '../table/settings.ts';
 import { addProblem, type Path, type Report } from './report.ts';
-import { checkSection, type Entry } from './section.ts';
+import { checkSection, type TableEntry } from './section.ts';
 
 /** The budgets of a document, in their order. One that cannot be read is a problem, never left out. */
-export function takeBudgets(report: Report, { value, path }: Entry): readonly JointBudget[] {
+export function readBudgets(report: Report, { value, path }: TableEntry): readonly JointBudget[] {
   if (!Array.isArray(value) || value.length > budgetsMax) {
     addProblem(report, path, `must be a list of at most ${budgetsMax} budgets, got ${describeValue(value)}`);
     return [];
   }
-  const seen = new Map<string, number>();
-  const budgets = value.map((each: unknown, index) => {
-    const at = [...path, index];
-    const budget = takeBudget(report, each, at);
+  const indexByKey = new Map<string, number>();
+  const budgets = value.map((item: unknown, index) => {
+    const itemPath = [...path, index];
+    const budget = readBudget(report, item, itemPath);
     const key = JSON.stringify([budget.scope, budget.unit, budget.windowSecs]);
-    const before = seen.get(key);
-    if (before !== undefined) addProblem(report, at, `says again what budgets[${before}] says: keep one of them`);
-    seen.set(key, index);
+    const before = indexByKey.get(key);
+    if (before !== undefined) addProblem(report, itemPath, `says again what budgets[${before}] says: keep one of them`);
+    indexByKey.set(key, index);
     return budget;
   });
   report.provenance.set('budgets', { value: value.length, source: report.source });
   return budgets;
 }
 
-function takeBudget(report: Report, value: unknown, path: Path): JointBudget {
+function readBudget(report: Report, value: unknown, path: Path): JointBudget {
   const budget: Table = {};
   const before = report.problems.length;
   // Where a value came from is told for the list as a whole.

@@ -4,24 +4,24 @@ import { findNearestName, toCamelCase, toSnakeCase } from '../../core/names.ts';
 import { emptyTable, plainCopy, type Table } from '../../core/plain-copy.ts';
 import type { BreakerSettings, Settings, TaskSettings } from '../../core/settings.ts';
 import { presets } from '../table/presets.ts';
-import type { Fields } from '../table/setting.ts';
+import type { SectionFields } from '../table/setting.ts';
 import { breakerFields, sections, taskFields, topFields } from '../table/settings.ts';
-import { takeBudgets } from './budgets.ts';
-import { conflictsOf } from './conflicts.ts';
-import { takeMappings } from './mappings.ts';
-import { takeAgents, takeTools } from './overrides.ts';
-import { takePreset } from './preset.ts';
+import { readBudgets } from './budgets.ts';
+import { findConflicts } from './conflicts.ts';
+import { readMappings } from './mappings.ts';
+import { readAgentOverrides, readToolOverrides } from './overrides.ts';
+import { readDocumentPreset } from './preset.ts';
 import {
   addProblem,
+  createPresetReport,
+  createReport,
   type PolicySource,
   type Provenance,
   type Report,
-  reportOfPreset,
-  reportOn,
   throwProblems,
 } from './report.ts';
-import { takeRules } from './rules.ts';
-import { checkSection, type Entry, entriesOf, topNames } from './section.ts';
+import { readPolicyRules } from './rules.ts';
+import { checkSection, readEntries, type TableEntry, topNames } from './section.ts';
 
 /** Settings that passed the checker, and where each of them came from, by its path in files. */
 export type CheckedPolicy = {
@@ -31,44 +31,44 @@ export type CheckedPolicy = {
 
 type Draft = Record<string, Table>;
 
-const checkedOnes = new WeakSet<object>();
+const checkedPolicies = new WeakSet<object>();
 
 /** Checks a document. What was checked before passes as it is, so a loaded policy goes wherever a document goes. */
 export function checkPolicy(input: unknown, source: PolicySource = {}): CheckedPolicy {
-  if (typeof input === 'object' && input !== null && checkedOnes.has(input)) return input as CheckedPolicy;
-  const report = reportOn(source);
+  if (typeof input === 'object' && input !== null && checkedPolicies.has(input)) return input as CheckedPolicy;
+  const report = createReport(source);
   const copy = plainCopy(input);
   const draft = defaultDraft(report);
   if ('reason' in copy) addProblem(report, [], `cannot be read: ${copy.reason}`);
-  else takeDocument(report, copy.value, draft);
+  else readDocument(report, copy.value, draft);
   if (report.problems.length === 0) {
-    const isSaid = (path: string) => report.provenance.has(path);
-    for (const { problem } of conflictsOf(draft as unknown as Settings, isSaid))
+    const isWritten = (path: string) => report.provenance.has(path);
+    for (const { problem } of findConflicts(draft as unknown as Settings, isWritten))
       report.problems.push(problem + report.placeOf([]).text);
   }
   throwProblems(report.problems);
-  return checked(draft as unknown as Settings, report.provenance);
+  return markChecked(draft as unknown as Settings, report.provenance);
 }
 
 /** Marks settings as checked and makes them unchangeable. */
-export function checked(settings: Settings, provenance: ReadonlyMap<string, Provenance>): CheckedPolicy {
-  const policy: CheckedPolicy = { settings: frozen(settings), provenance };
-  checkedOnes.add(policy);
+export function markChecked(settings: Settings, provenance: ReadonlyMap<string, Provenance>): CheckedPolicy {
+  const policy: CheckedPolicy = { settings: deepFreeze(settings), provenance };
+  checkedPolicies.add(policy);
   return policy;
 }
 
 /** Checks what code says about one breaker; `where` names it in messages. */
 export function checkBreaker(input: unknown, where = 'breaker'): Partial<BreakerSettings> {
-  return checkPart(breakerFields, input, where);
+  return checkFields(breakerFields, input, where);
 }
 
 /** Checks what code says about one task's limits; `where` names them in messages. */
 export function checkTask(input: unknown, where = 'limits'): Partial<TaskSettings> {
-  return checkPart(taskFields, input, where);
+  return checkFields(taskFields, input, where);
 }
 
-function checkPart(fields: Fields, input: unknown, where: string): Table {
-  const report = reportOn({});
+function checkFields(fields: SectionFields, input: unknown, where: string): Table {
+  const report = createReport({});
   const copy = plainCopy(input);
   const into: Table = {};
   if ('reason' in copy) addProblem(report, [where], `cannot be read: ${copy.reason}`);
@@ -79,72 +79,73 @@ function checkPart(fields: Fields, input: unknown, where: string): Table {
 
 /** Every setting at its default. */
 function defaultDraft(report: Report): Draft {
-  const take = (fields: Fields, home: string, into: Table) => {
+  const fillDefaults = (fields: SectionFields, prefix: string, into: Table) => {
     for (const [name, { default: value }] of Object.entries(fields)) {
       if (value !== undefined)
         into[toCamelCase(name)] = typeof value === 'object' && !Array.isArray(value) ? emptyTable() : value;
-      report.provenance.set(home + name, { value: value ?? 'none', source: 'default' });
+      report.provenance.set(prefix + name, { value: value ?? 'none', source: 'default' });
     }
     return into;
   };
   report.provenance.set('preset', { value: 'default', source: 'default' });
-  const draft = take(topFields, '', {}) as Draft;
-  for (const [name, fields] of Object.entries(sections)) draft[toCamelCase(name)] = take(fields, `${name}.`, {});
+  const draft = fillDefaults(topFields, '', {}) as Draft;
+  for (const [name, fields] of Object.entries(sections))
+    draft[toCamelCase(name)] = fillDefaults(fields, `${name}.`, {});
   return Object.assign(draft, { tools: emptyTable(), agents: emptyTable(), budgets: [], rules: [] });
 }
 
-function takeDocument(report: Report, document: unknown, draft: Draft): void {
-  const entries = new Map<string, Entry>();
-  for (const entry of entriesOf(report, document ?? null, [])) {
+function readDocument(report: Report, document: unknown, draft: Draft): void {
+  const entries = new Map<string, TableEntry>();
+  for (const entry of readEntries(report, document ?? null, [])) {
     const name = toSnakeCase(entry.name);
     const before = entries.get(name);
     if (before) addProblem(report, entry.path, `says again what ${before.name} says: keep one of them`);
     else if (topNames.includes(name)) entries.set(name, entry);
     // Editors write $schema.
-    else if (name !== '$schema') addProblem(report, entry.path, `is not a setting${hint(name)}`);
+    else if (name !== '$schema') addProblem(report, entry.path, `is not a setting${suggestName(name)}`);
   }
-  const preset = takePreset(report, entries);
-  if (preset !== undefined) takeSections(reportOfPreset(report, preset), presets[preset]!, draft);
+  const preset = readDocumentPreset(report, entries);
+  if (preset !== undefined) readSections(createPresetReport(report, preset), presets[preset]!, draft);
   const written: Table = emptyTable();
   for (const [name, { value }] of entries) written[name] = value;
-  takeSections(report, written, draft, entries);
+  readSections(report, written, draft, entries);
   const budgets = entries.get('budgets');
   const rules = entries.get('rules');
   const mappings = entries.get('mappings');
   Object.assign(draft, {
-    tools: takeTools(report, entries.get('tools')),
-    agents: takeAgents(report, entries.get('agents')),
-    ...(budgets && { budgets: takeBudgets(report, budgets) }),
-    ...(rules && { rules: takeRules(report, rules) }),
-    ...(mappings && { mappings: takeMappings(report, mappings) }),
+    tools: readToolOverrides(report, entries.get('tools')),
+    agents: readAgentOverrides(report, entries.get('agents')),
+    ...(budgets && { budgets: readBudgets(report, budgets) }),
+    ...(rules && { rules: readPolicyRules(report, rules) }),
+    ...(mappings && { mappings: readMappings(report, mappings) }),
   });
 }
 
 /** Reads the top settings and the sections; `entries` knows how their names were written. */
-function takeSections(
+function readSections(
   report: Report,
   document: Readonly<Table>,
   draft: Draft,
-  entries?: ReadonlyMap<string, Entry>,
+  entries?: ReadonlyMap<string, TableEntry>,
 ): void {
   const top = emptyTable();
   for (const name of Object.keys(document)) {
     const fields = sections[name];
-    const pathOf = entries?.get(name)?.path ?? [name];
-    if (fields) checkSection(report, fields, document[name], pathOf, draft[toCamelCase(name)]!, [name]);
-    else if (Object.hasOwn(topFields, name)) top[String(pathOf[0])] = document[name];
+    const sectionPath = entries?.get(name)?.path ?? [name];
+    if (fields) checkSection(report, fields, document[name], sectionPath, draft[toCamelCase(name)]!, [name]);
+    else if (Object.hasOwn(topFields, name)) top[String(sectionPath[0])] = document[name];
   }
   checkSection(report, topFields, top, [], draft);
 }
 
-function hint(name: string): string {
-  const section = Object.keys(sections).find((one) => Object.hasOwn(sections[one]!, name));
+function suggestName(name: string): string {
+  const section = Object.keys(sections).find((sectionName) => Object.hasOwn(sections[sectionName]!, name));
   const near = section ? `${section}.${name}` : findNearestName(name, topNames);
   return near ? `; did you mean ${near}?` : '';
 }
 
-function frozen<T>(value: T): T {
+function deepFreeze<T>(value: T): T {
   if (typeof value === 'object' && value !== null && !Object.isFrozen(value))
-    Object.values(Object.freeze(value)).forEach(frozen);
+    Object.values(Object.freeze(value)).forEach(deepFreeze);
   return value;
 }

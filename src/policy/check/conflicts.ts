@@ -11,28 +11,32 @@ export interface Conflict {
 }
 
 /** Every such pair: in the general settings, and in each agent's and tool's where `isSaid` finds a part of it. */
-export function conflictsOf(settings: Settings, isSaid: (path: string) => boolean): readonly Conflict[] {
-  const found: Conflict[] = [];
-  const add = (home: readonly string[], names: readonly string[], problem: string) => {
-    const paths = names.map((name) => formatPath([...home, name]));
+export function findConflicts(settings: Settings, isWritten: (path: string) => boolean): readonly Conflict[] {
+  const conflicts: Conflict[] = [];
+  const add = (sectionPath: readonly string[], names: readonly string[], problem: string) => {
+    const paths = names.map((name) => formatPath([...sectionPath, name]));
     // What is merely inherited was told at its source.
-    if (home.length === 1 || paths.some(isSaid)) found.push({ names, problem: `${paths[0]} ${problem}` });
+    if (sectionPath.length === 1 || paths.some(isWritten)) conflicts.push({ names, problem: `${paths[0]} ${problem}` });
   };
-  const breaker = (home: readonly string[], tool: string, agent?: string) => {
+  const checkBreakerPair = (sectionPath: readonly string[], tool: string, agent?: string) => {
     const { trip, failureThreshold, windowCalls, rateWindow, minimumCalls } = resolveBreaker(settings, { tool, agent });
     if (trip === 'count_window' && failureThreshold > windowCalls) {
       const problem = `is ${failureThreshold}, but the window holds ${windowCalls} calls: it could never trip`;
-      add(home, ['failure_threshold', 'window_calls', 'trip'], problem);
+      add(sectionPath, ['failure_threshold', 'window_calls', 'trip'], problem);
     }
     if (rateWindow === 'calls' && minimumCalls > windowCalls) {
       const problem = `is ${minimumCalls}, but the window holds ${windowCalls} calls: no rate could trip`;
-      add(home, ['minimum_calls', 'window_calls', 'rate_window'], problem);
+      add(sectionPath, ['minimum_calls', 'window_calls', 'rate_window'], problem);
     }
   };
-  const task = (home: readonly string[], agent?: string) => {
+  const checkTaskPair = (sectionPath: readonly string[], agent?: string) => {
     if (settings.prices.onUnknownPrice !== 'token_cap_only' || resolveTask(settings, agent).maxTokens !== undefined)
       return;
-    add(home, ['max_tokens', 'on_unknown_price'], 'must be set where prices.on_unknown_price is "token_cap_only"');
+    add(
+      sectionPath,
+      ['max_tokens', 'on_unknown_price'],
+      'must be set where prices.on_unknown_price is "token_cap_only"',
+    );
   };
   const { turns, haltPoints, repeatPoints, cyclePoints, errorPoints, sameAnswerPoints, wordsPoints } = settings.loop;
   const most = turns * Math.max(repeatPoints, cyclePoints, errorPoints, sameAnswerPoints, wordsPoints);
@@ -40,12 +44,12 @@ export function conflictsOf(settings: Settings, isSaid: (path: string) => boolea
     const problem = `is ${haltPoints}, but ${turns} turns have at most ${most} points: no loop could halt a task`;
     add(['loop'], ['halt_points', 'turns'], problem);
   }
-  breaker(['circuit_breaker'], '');
-  task(['task']);
+  checkBreakerPair(['circuit_breaker'], '');
+  checkTaskPair(['task']);
   for (const agent of Object.keys(settings.agents)) {
-    breaker(['agents', agent, 'circuit_breaker'], '', agent);
-    task(['agents', agent, 'task'], agent);
+    checkBreakerPair(['agents', agent, 'circuit_breaker'], '', agent);
+    checkTaskPair(['agents', agent, 'task'], agent);
   }
-  for (const tool of Object.keys(settings.tools)) breaker(['tools', tool], tool);
-  return found;
+  for (const tool of Object.keys(settings.tools)) checkBreakerPair(['tools', tool], tool);
+  return conflicts;
 }

@@ -4,35 +4,35 @@ import { mappedFields, mappedKinds, type StreamMapping } from '../../core/event-
 import { findNearestName } from '../../core/names.ts';
 import { describeValue, emptyTable, type Table } from '../../core/plain-copy.ts';
 import { addProblem, type Report } from './report.ts';
-import { type Entry, entriesOf } from './section.ts';
+import { readEntries, type TableEntry } from './section.ts';
 import { textProblem } from './value.ts';
 
-export function takeMappings(report: Report, { value, path }: Entry): Readonly<Record<string, StreamMapping>> {
+export function readMappings(report: Report, { value, path }: TableEntry): Readonly<Record<string, StreamMapping>> {
   const mappings = emptyTable();
-  const programs = entriesOf(report, value, path);
-  for (const program of programs) mappings[program.name] = takeMapping(report, program);
+  const programs = readEntries(report, value, path);
+  for (const program of programs) mappings[program.name] = readMapping(report, program);
   report.provenance.set('mappings', { value: programs.length, source: report.source });
   return mappings as Readonly<Record<string, StreamMapping>>;
 }
 
-function takeMapping(report: Report, { value, path }: Entry): Table {
+function readMapping(report: Report, { value, path }: TableEntry): Table {
   const mapping: Table = { events: emptyTable() };
-  for (const { name, value: said, path: at } of entriesOf(report, value, path)) {
-    if (name === 'kind') mapping.kind = pathIn(report, { name, value: said, path: at });
-    else if (name === 'events') mapping.events = takeEvents(report, { name, value: said, path: at });
-    else addProblem(report, at, 'is not a setting: a mapping has kind and events');
+  for (const { name, value: entryValue, path: entryPath } of readEntries(report, value, path)) {
+    if (name === 'kind') mapping.kind = readPath(report, { name, value: entryValue, path: entryPath });
+    else if (name === 'events') mapping.events = readEvents(report, { name, value: entryValue, path: entryPath });
+    else addProblem(report, entryPath, 'is not a setting: a mapping has kind and events');
   }
   if (Object.keys(mapping.events as Table).length === 0)
     addProblem(report, path, 'must say what at least one kind of event is, as in events.call');
   return mapping;
 }
 
-function takeEvents(report: Report, { value, path }: Entry): Table {
+function readEvents(report: Report, { value, path }: TableEntry): Table {
   const events = emptyTable();
-  for (const event of entriesOf(report, value, path)) {
+  for (const event of readEntries(report, value, path)) {
     const { as, ...rest } = Object.fromEntries(
-      entriesOf(report, event.value, event.path).map((entry) => [entry.name, entry]),
-    ) as Record<string, Entry>;
+      readEntries(report, event.value, event.path).map((entry) => [entry.name, entry]),
+    ) as Record<string, TableEntry>;
     if (!(mappedKinds as readonly unknown[]).includes(as?.value))
       addProblem(
         report,
@@ -45,14 +45,14 @@ function takeEvents(report: Report, { value, path }: Entry): Table {
         const near = findNearestName(name, mappedFields);
         addProblem(report, entry.path, `is no field of an event${near ? `; did you mean ${near}?` : ''}`);
       }
-      mapped[name] = pathIn(report, entry);
+      mapped[name] = readPath(report, entry);
     }
     events[event.name] = mapped;
   }
   return events;
 }
 
-function pathIn(report: Report, { value, path }: Entry): unknown {
+function readPath(report: Report, { value, path }: TableEntry): unknown {
   if (typeof value !== 'string' || textProblem(value) !== undefined)
     addProblem(report, path, `must be a path, as in call.id, got ${describeValue(value)}`);
   return value;

@@ -4,46 +4,52 @@ import { toCamelCase, toSnakeCase } from '../../core/names.ts';
 import { describeValue, emptyTable, isTable, type Table } from '../../core/plain-copy.ts';
 import { presets } from '../table/presets.ts';
 import { breakerFields, taskFields } from '../table/settings.ts';
-import { presetOf } from './preset.ts';
-import { addProblem, type Report, reportOfPreset } from './report.ts';
-import { checkSection, type Entry, entriesOf } from './section.ts';
+import { readPresetName } from './preset.ts';
+import { addProblem, createPresetReport, type Report } from './report.ts';
+import { checkSection, readEntries, type TableEntry } from './section.ts';
 
 /** The overrides of tools, by name, the least specific name first. */
-export function takeTools(report: Report, entry: Entry | undefined): Table {
-  return sorted(eachNamed(report, entry, takeTool));
+export function readToolOverrides(report: Report, entry: TableEntry | undefined): Table {
+  return sortBySpecificity(readEachNamed(report, entry, readToolOverride));
 }
 
 /** The overrides of agents, by name. */
-export function takeAgents(report: Report, entry: Entry | undefined): Table {
-  return eachNamed(report, entry, takeAgent);
+export function readAgentOverrides(report: Report, entry: TableEntry | undefined): Table {
+  return readEachNamed(report, entry, readAgentOverride);
 }
 
-function eachNamed(report: Report, entry: Entry | undefined, take: (report: Report, entry: Entry) => Table): Table {
+function readEachNamed(
+  report: Report,
+  entry: TableEntry | undefined,
+  readOne: (report: Report, entry: TableEntry) => Table,
+): Table {
   const into = emptyTable();
-  for (const one of entriesOf(report, entry?.value, entry?.path ?? [])) into[one.name] = take(report, one);
+  for (const item of readEntries(report, entry?.value, entry?.path ?? [])) into[item.name] = readOne(report, item);
   return into;
 }
 
-function takeTool(report: Report, { name, value, path }: Entry): Table {
+function readToolOverride(report: Report, { name, value, path }: TableEntry): Table {
   const into: Table = {};
-  const home = ['tools', name];
+  const provenancePath = ['tools', name];
   if (!isTable(value)) addProblem(report, path, `must be a table, got ${describeValue(value)}`);
   else {
-    const { preset, ...own } = value;
-    const known =
-      preset === undefined ? undefined : presetOf(report, { name: 'preset', value: preset, path: [...path, 'preset'] });
-    const section = known && presets[known]?.circuit_breaker;
-    if (section) checkSection(reportOfPreset(report, known), breakerFields, section, home, into);
-    else if (known)
-      addProblem(report, [...path, 'preset'], `is ${describeValue(known)}, which says nothing about breakers`);
-    checkSection(report, breakerFields, Object.assign(emptyTable(), own), path, into, home);
+    const { preset, ...settings } = value;
+    const presetName =
+      preset === undefined
+        ? undefined
+        : readPresetName(report, { name: 'preset', value: preset, path: [...path, 'preset'] });
+    const section = presetName && presets[presetName]?.circuit_breaker;
+    if (section) checkSection(createPresetReport(report, presetName), breakerFields, section, provenancePath, into);
+    else if (presetName)
+      addProblem(report, [...path, 'preset'], `is ${describeValue(presetName)}, which says nothing about breakers`);
+    checkSection(report, breakerFields, Object.assign(emptyTable(), settings), path, into, provenancePath);
   }
   return into;
 }
 
-function takeAgent(report: Report, { name, value, path }: Entry): Table {
+function readAgentOverride(report: Report, { name, value, path }: TableEntry): Table {
   const into: Table = {};
-  for (const entry of entriesOf(report, value, path)) {
+  for (const entry of readEntries(report, value, path)) {
     const section = toSnakeCase(entry.name);
     const fields = section === 'circuit_breaker' ? breakerFields : section === 'task' ? taskFields : undefined;
     if (!fields) addProblem(report, entry.path, 'is not a setting; an agent has "circuit_breaker" and "task"');
@@ -58,8 +64,11 @@ function takeAgent(report: Report, { name, value, path }: Entry): Table {
 }
 
 /** Least specific first: patterns by the letters they fix, then whole names. Of equals the later one wins. */
-function sorted(tools: Table): Table {
-  const fixed = (name: string) => (name.includes('*') ? name.replaceAll('*', '').length : Number.POSITIVE_INFINITY);
-  const names = Object.keys(tools).sort((a, b) => (fixed(a) === fixed(b) ? 0 : fixed(a) - fixed(b)));
+function sortBySpecificity(tools: Table): Table {
+  const countFixedLetters = (name: string) =>
+    name.includes('*') ? name.replaceAll('*', '').length : Number.POSITIVE_INFINITY;
+  const names = Object.keys(tools).sort((a, b) =>
+    countFixedLetters(a) === countFixedLetters(b) ? 0 : countFixedLetters(a) - countFixedLetters(b),
+  );
   return Object.assign(emptyTable(), Object.fromEntries(names.map((name) => [name, tools[name]])));
 }

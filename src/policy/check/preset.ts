@@ -4,23 +4,23 @@ import { toSnakeCase } from '../../core/names.ts';
 import { describeValue, isTable } from '../../core/plain-copy.ts';
 import { presetBySpelling, presets } from '../table/presets.ts';
 import { addProblem, type Report } from './report.ts';
-import type { Entry } from './section.ts';
-import { words } from './value.ts';
+import type { TableEntry } from './section.ts';
+import { formatChoices } from './value.ts';
 
 /** The preset that an entry names. */
-export function presetOf(report: Report, { value, path }: Entry): string | undefined {
+export function readPresetName(report: Report, { value, path }: TableEntry): string | undefined {
   if (typeof value === 'string' && Object.hasOwn(presets, value)) return value;
-  addProblem(report, path, `must be ${words(Object.keys(presets))}, got ${describeValue(value)}`);
+  addProblem(report, path, `must be ${formatChoices(Object.keys(presets))}, got ${describeValue(value)}`);
   return undefined;
 }
 
 /** The preset of a whole document, noted with its origin. */
-export function takePreset(report: Report, entries: ReadonlyMap<string, Entry>): string | undefined {
-  const named = entries.get('preset');
+export function readDocumentPreset(report: Report, entries: ReadonlyMap<string, TableEntry>): string | undefined {
+  const entry = entries.get('preset');
   const breaker = entries.get('circuit_breaker')?.value;
   const names = isTable(breaker) ? Object.keys(breaker).map(toSnakeCase) : [];
-  const spelling = named ? undefined : names.find((name) => Object.hasOwn(presetBySpelling, name));
-  const preset = named ? presetOf(report, named) : spelling && presetBySpelling[spelling];
+  const spelling = entry ? undefined : names.find((name) => Object.hasOwn(presetBySpelling, name));
+  const preset = entry ? readPresetName(report, entry) : spelling && presetBySpelling[spelling];
   if (preset) {
     const note = spelling && { note: `meant by ${spelling}` };
     report.provenance.set('preset', { value: preset, source: report.source, ...note });

@@ -36,7 +36,7 @@ export interface Report {
 }
 
 /** A report on one document. */
-export function reportOn({ file, lineOf }: PolicySource): Report {
+export function createReport({ file, lineOf }: PolicySource): Report {
   return {
     problems: [],
     provenance: new Map(),
@@ -50,22 +50,25 @@ export function reportOn({ file, lineOf }: PolicySource): Report {
 }
 
 /** The same report while a preset speaks: it has no lines. */
-export function reportOfPreset(report: Report, name: string): Report {
+export function createPresetReport(report: Report, name: string): Report {
   return { ...report, source: `preset ${name}`, placeOf: () => ({ text: '' }) };
 }
 
 /** Adds a problem: the path, what it must be, and where it stands. */
 export function addProblem(report: Report, path: Path, problem: string): void {
-  const at = formatPath(path);
-  const gap = at && !problem.startsWith('[') ? ' ' : '';
-  report.problems.push(`${at || 'the policy '}${gap}${problem}${report.placeOf(path).text}`);
+  const pathName = formatPath(path);
+  const gap = pathName && !problem.startsWith('[') ? ' ' : '';
+  report.problems.push(`${pathName || 'the policy '}${gap}${problem}${report.placeOf(path).text}`);
 }
 
 /** Throws all problems at once, so that a person mends a file in one go. */
 export function throwProblems(problems: readonly string[]): void {
   if (problems.length === 0) return;
-  const shown = problems.slice(0, policyProblemsMax);
-  const more = problems.length - shown.length;
-  const text = problems.length === 1 ? shown[0] : `${problems.length} problems in the policy:\n- ${shown.join('\n- ')}`;
+  const shownProblems = problems.slice(0, policyProblemsMax);
+  const more = problems.length - shownProblems.length;
+  const text =
+    problems.length === 1
+      ? shownProblems[0]
+      : `${problems.length} problems in the policy:\n- ${shownProblems.join('\n- ')}`;
   throw new SwitchgearError('invalid_policy', more > 0 ? `${text}\n- and ${more} more` : `${text}`);
 }

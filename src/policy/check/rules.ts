@@ -6,24 +6,24 @@ import { ruleLengthMax, rulesMax } from '../../core/limits.ts';
 import { describeValue, isTable, type Table } from '../../core/plain-copy.ts';
 import type { RuleText } from '../../core/settings.ts';
 import { addProblem, type Path, type Report } from './report.ts';
-import { type Entry, entriesOf } from './section.ts';
-import { textProblem, words } from './value.ts';
+import { readEntries, type TableEntry } from './section.ts';
+import { formatChoices, textProblem } from './value.ts';
 
-const names = ['target', 'condition', 'action', 'reason'];
+const ruleFields = ['target', 'condition', 'action', 'reason'];
 
 /** The rules of a document, in their order. One that cannot be read is a problem, never left out. */
-export function takeRules(report: Report, { value, path }: Entry): readonly RuleText[] {
+export function readPolicyRules(report: Report, { value, path }: TableEntry): readonly RuleText[] {
   if (!Array.isArray(value) || value.length > rulesMax) {
     addProblem(report, path, `must be a list of at most ${rulesMax} rules, got ${describeValue(value)}`);
     return [];
   }
   report.provenance.set('rules', { value: value.length, source: report.source });
-  return value.flatMap((rule: unknown, index) => takeRule(report, rule, [...path, index]) ?? []);
+  return value.flatMap((rule: unknown, index) => readPolicyRule(report, rule, [...path, index]) ?? []);
 }
 
-function takeRule(report: Report, value: unknown, path: Path): RuleText | undefined {
+function readPolicyRule(report: Report, value: unknown, path: Path): RuleText | undefined {
   const before = report.problems.length;
-  const parsed = typeof value === 'string' ? parseRule(value) : parseRuleText(textOf(report, value, path));
+  const parsed = typeof value === 'string' ? parseRule(value) : parseRuleText(readRuleFields(report, value, path));
   if (report.problems.length > before) return undefined; // Its parts were complained about already.
   if (parsed.error !== undefined) {
     addProblem(report, path, `is no rule: ${parsed.error}`);
@@ -33,13 +33,15 @@ function takeRule(report: Report, value: unknown, path: Path): RuleText | undefi
   return { target, condition: printCondition(condition), action, ...(reason !== undefined && { reason }) };
 }
 
-function textOf(report: Report, value: unknown, path: Path): RuleText {
+function readRuleFields(report: Report, value: unknown, path: Path): RuleText {
   const rule: Table = { target: '*' };
   if (!isTable(value)) addProblem(report, path, `must be a table or a text, got ${describeValue(value)}`);
   else {
-    for (const entry of entriesOf(report, value, path)) {
-      const known = names.includes(entry.name);
-      const problem = known ? textProblem(entry.value, ruleLengthMax) : `is not part of a rule; it has ${words(names)}`;
+    for (const entry of readEntries(report, value, path)) {
+      const isField = ruleFields.includes(entry.name);
+      const problem = isField
+        ? textProblem(entry.value, ruleLengthMax)
+        : `is not part of a rule; it has ${formatChoices(ruleFields)}`;
       if (problem) addProblem(report, entry.path, problem);
       else rule[entry.name] = entry.value;
     }

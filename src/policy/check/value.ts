@@ -15,21 +15,21 @@ export function valueProblem(setting: Setting, value: unknown): string | undefin
     case 'choice':
       return setting.of.includes(value as string)
         ? undefined
-        : `must be ${words(setting.of)}, got ${describeValue(value)}`;
+        : `must be ${formatChoices(setting.of)}, got ${describeValue(value)}`;
     case 'texts':
       return textsProblem(setting.of, value);
     case 'counts':
-      return mapProblem(value, (item) => valueProblem(count, item));
+      return mapProblem(value, (item) => valueProblem(countSetting, item));
     case 'names':
-      return mapProblem(value, setting.of ? (item) => valueProblem(choice(setting.of!), item) : textProblem);
+      return mapProblem(value, setting.of ? (item) => valueProblem(choiceSetting(setting.of!), item) : textProblem);
   }
 }
 
-function choice(of: readonly string[]): Setting {
-  return { kind: 'choice', default: '', of };
+function choiceSetting(choices: readonly string[]): Setting {
+  return { kind: 'choice', default: '', of: choices };
 }
 
-const count: NumberSetting = { kind: 'whole', default: undefined, min: 1, max: countMax };
+const countSetting: NumberSetting = { kind: 'whole', default: undefined, min: 1, max: countMax };
 
 function numberProblem(setting: NumberSetting, value: unknown): string | undefined {
   if (value === 'none' && setting.optional) return undefined;
@@ -38,11 +38,11 @@ function numberProblem(setting: NumberSetting, value: unknown): string | undefin
   if (fits && value > max) return `must be at most ${max}, got ${describeValue(value)}`;
   if (fits && (min !== undefined ? value >= min : value > above!)) return undefined;
   const none = setting.optional ? ' or "none"' : '';
-  return `must be ${numberWords(setting)}${none}, got ${describeValue(value)}`;
+  return `must be ${describeNumber(setting)}${none}, got ${describeValue(value)}`;
 }
 
 /** The kind and the lower end of a number: `a whole number from 1`. */
-export function numberWords({ kind, min, above }: NumberSetting): string {
+export function describeNumber({ kind, min, above }: NumberSetting): string {
   return `a ${kind === 'whole' ? 'whole ' : ''}number ${min !== undefined ? `from ${min}` : `above ${above}`}`;
 }
 
@@ -52,15 +52,15 @@ export function textProblem(value: unknown, lengthMax: number = nameLengthMax): 
   return value.length > lengthMax ? `must have at most ${lengthMax} characters, got ${value.length}` : undefined;
 }
 
-function textsProblem(of: readonly string[] | undefined, value: unknown): string | undefined {
+function textsProblem(choices: readonly string[] | undefined, value: unknown): string | undefined {
   if (!Array.isArray(value)) return `must be a list of texts, got ${describeValue(value)}`;
   for (let index = 0; index < value.length; index++) {
     const item: unknown = value[index];
-    const known = !of || of.includes(item as string);
-    const problem = known ? textProblem(item) : `must be ${words(of)}, got ${describeValue(item)}`;
+    const isChoice = !choices || choices.includes(item as string);
+    const problem = isChoice ? textProblem(item) : `must be ${formatChoices(choices)}, got ${describeValue(item)}`;
     if (problem) return `[${index}] ${problem}`;
   }
-  if (of && value.length === 0) return `must name at least one of ${words(of)}`; // Nowhere to look means nothing fires.
+  if (choices && value.length === 0) return `must name at least one of ${formatChoices(choices)}`; // Nowhere to look means nothing fires.
   return undefined;
 }
 
@@ -76,7 +76,7 @@ function mapProblem(value: unknown, itemProblem: (item: unknown) => string | und
 }
 
 /** `"a", "b" or "c"`. */
-export function words(of: readonly string[]): string {
-  const quoted = of.map((word) => `"${word}"`);
+export function formatChoices(choices: readonly string[]): string {
+  const quoted = choices.map((word) => `"${word}"`);
   return quoted.length > 1 ? `${quoted.slice(0, -1).join(', ')} or ${quoted.at(-1)}` : `${quoted[0]}`;
 }

@@ -13,12 +13,12 @@ const parsers = { '.toml': parseToml, '.yaml': parseYaml, '.yml': parseYaml, '.j
 
 /** The policy file of a folder, if it has one; two would be one too many. */
 export function findPolicy(folder: string): string | undefined {
-  const found = Object.keys(parsers)
+  const paths = Object.keys(parsers)
     .map((end) => join(folder, `switchgear${end}`))
     .filter((path) => existsSync(path));
-  if (found.length > 1)
-    throw new SwitchgearError('ambiguous_policy', `there are two policies, keep one: ${found.join(' and ')}`);
-  return found[0];
+  if (paths.length > 1)
+    throw new SwitchgearError('ambiguous_policy', `there are two policies, keep one: ${paths.join(' and ')}`);
+  return paths[0];
 }
 
 /** Reads and checks a policy file: TOML, YAML or JSON by its ending. Messages call it `name`. */
@@ -58,27 +58,27 @@ export function watchPolicy(
   options: WatchPolicyOptions = {},
 ): PolicyWatch {
   const { clock, onProblem } = options;
-  let seen = readText(path);
-  let policy = parsePolicy(seen, path);
-  let told = '';
-  const stop = clock ? repeat(clock, look) : watchStats(path, look);
+  let lastText = readText(path);
+  let policy = parsePolicy(lastText, path);
+  let lastProblem = '';
+  const stop = clock ? pollFile(clock, reloadIfChanged) : watchFileStats(path, reloadIfChanged);
 
-  function look(): void {
+  function reloadIfChanged(): void {
     try {
       const text = readText(path);
-      told = '';
-      if (text === seen) return;
-      seen = text;
+      lastProblem = '';
+      if (text === lastText) return;
+      lastText = text;
       policy = parsePolicy(text, path);
       onChange(policy);
     } catch (error) {
-      tell(error as Error);
+      reportProblem(error as Error);
     }
   }
 
-  function tell(error: Error): void {
-    if (error.message === told) return; // Once, not once a second.
-    told = error.message;
+  function reportProblem(error: Error): void {
+    if (error.message === lastProblem) return; // Once, not once a second.
+    lastProblem = error.message;
     onProblem?.(error);
   }
 
@@ -90,7 +90,7 @@ export function watchPolicy(
   };
 }
 
-function repeat(clock: Pick<Clock, 'after'>, look: () => void): () => void {
+function pollFile(clock: Pick<Clock, 'after'>, look: () => void): () => void {
   let cancel = () => {};
   const next = () => {
     cancel = clock.after(policyPollMs, () => {
@@ -103,7 +103,7 @@ function repeat(clock: Pick<Clock, 'after'>, look: () => void): () => void {
 }
 
 /** Looks when the file's size or time changed, without keeping the process alive. */
-function watchStats(path: string, look: () => void): () => void {
+function watchFileStats(path: string, look: () => void): () => void {
   watchFile(path, { interval: policyPollMs, persistent: false }, look);
   stat(path, look); // A change before the watch took its first look would go unseen.
   return () => unwatchFile(path, look);

@@ -1,52 +1,52 @@
 /** TOML: the parser gives the values, a small scanner gives the lines of keys and tables. */
 
 import { parse, TomlError } from 'smol-toml';
-import { type LineMap, lineMap, type Parsed, parseProblem } from './parsed.ts';
+import { createLineMap, type LineMap, makeParseError, type ParsedDocument } from './parsed.ts';
 
 /** Reads a TOML document. */
-export function parseToml(text: string, file: string): Parsed {
+export function parseToml(text: string, file: string): ParsedDocument {
   try {
-    return { value: parse(text), lineOf: linesOfToml(text).lineOf };
+    return { value: parse(text), lineOf: mapTomlLines(text).lineOf };
   } catch (error) {
     const line = error instanceof TomlError ? error.line : undefined;
-    throw parseProblem(file, 'TOML', error, line);
+    throw makeParseError(file, 'TOML', error, line);
   }
 }
 
 /** Where keys and tables stand in a document that is valid. */
-function linesOfToml(text: string): LineMap {
-  const lines = lineMap();
+function mapTomlLines(text: string): LineMap {
+  const lines = createLineMap();
   const items = new Map<string, number>();
-  let home: readonly (string | number)[] = [];
+  let tablePath: readonly (string | number)[] = [];
   let line = 1;
   let at = 0;
   while (at < text.length) {
     const start = line;
-    const end = endOfStatement(text, at);
+    const end = findStatementEnd(text, at);
     const statement = text.slice(at, end).trim();
     for (let i = at; i < end; i++) if (text[i] === '\n') line++;
     at = end + 1;
     line++;
     const header = /^(\[\[?)([^\]]+)\]/.exec(statement);
     if (header) {
-      const keys = keysOf(header[2]!);
+      const keys = parseKeys(header[2]!);
       const name = JSON.stringify(keys);
       if (header[1] === '[[') {
         items.set(name, (items.get(name) ?? -1) + 1);
         lines.add(keys, start);
       }
-      home = items.has(name) ? [...keys, items.get(name)!] : keys;
-      lines.add(home, start);
+      tablePath = items.has(name) ? [...keys, items.get(name)!] : keys;
+      lines.add(tablePath, start);
     } else if (statement && !statement.startsWith('#')) {
-      const keys = keysOf(statement);
-      for (let length = 1; length <= keys.length; length++) lines.add([...home, ...keys.slice(0, length)], start);
+      const keys = parseKeys(statement);
+      for (let length = 1; length <= keys.length; length++) lines.add([...tablePath, ...keys.slice(0, length)], start);
     }
   }
   return lines;
 }
 
 /** The end of a line, past every line break inside a list or a long text. */
-function endOfStatement(text: string, from: number): number {
+function findStatementEnd(text: string, from: number): number {
   let depth = 0;
   let at = from;
   while (at < text.length) {
@@ -74,12 +74,12 @@ function endOfStatement(text: string, from: number): number {
 }
 
 /** The parts of a dotted key, up to the equals sign. */
-function keysOf(text: string): string[] {
+function parseKeys(text: string): string[] {
   const keys: string[] = [];
   const part = /\s*(?:"((?:[^"\\]|\\.)*)"|'([^']*)'|([\w-]+))\s*(\.?)/y;
-  for (let found = part.exec(text); found; found = part.exec(text)) {
-    keys.push(found[1] ?? found[2] ?? found[3] ?? '');
-    if (!found[4]) break;
+  for (let match = part.exec(text); match; match = part.exec(text)) {
+    keys.push(match[1] ?? match[2] ?? match[3] ?? '');
+    if (!match[4]) break;
   }
   return keys;
 }

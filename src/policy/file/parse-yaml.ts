@@ -3,58 +3,58 @@
 import { type Document, isMap, isScalar, isSeq, LineCounter, type Node, parseDocument } from 'yaml';
 import { policyAliasesMax } from '../../core/limits.ts';
 import type { Path } from '../check/report.ts';
-import { type Parsed, parseProblem } from './parsed.ts';
+import { makeParseError, type ParsedDocument } from './parsed.ts';
 
 /** Reads a YAML document: one document, known tags, no key twice, few aliases. */
-export function parseYaml(text: string, file: string): Parsed {
+export function parseYaml(text: string, file: string): ParsedDocument {
   const lines = new LineCounter();
   try {
     const document = parseDocument(text, { lineCounter: lines });
     const problem = document.errors[0] ?? document.warnings[0];
-    if (problem) throw parseProblem(file, 'YAML', problem, problem.linePos?.[0].line);
+    if (problem) throw makeParseError(file, 'YAML', problem, problem.linePos?.[0].line);
     return {
       value: document.toJS({ maxAliasCount: policyAliasesMax }),
-      lineOf: (path) => lineIn(document, lines, path),
+      lineOf: (path) => findLine(document, lines, path),
     };
   } catch (error) {
-    throw wrapped(file, 'YAML', error);
+    throw toPolicyError(file, 'YAML', error);
   }
 }
 
 /** Reads a JSON document, in which no key may stand twice. */
-export function parseJson(text: string, file: string): Parsed {
+export function parseJson(text: string, file: string): ParsedDocument {
   const lines = new LineCounter();
   try {
     const value: unknown = JSON.parse(text);
     const document = parseDocument(text, { lineCounter: lines });
-    const twice = document.errors.find(({ code }) => code === 'DUPLICATE_KEY');
-    if (twice) throw parseProblem(file, 'JSON', twice, twice.linePos?.[0].line);
-    return { value, lineOf: (path) => lineIn(document, lines, path) };
+    const duplicate = document.errors.find(({ code }) => code === 'DUPLICATE_KEY');
+    if (duplicate) throw makeParseError(file, 'JSON', duplicate, duplicate.linePos?.[0].line);
+    return { value, lineOf: (path) => findLine(document, lines, path) };
   } catch (error) {
-    throw wrapped(file, 'JSON', error);
+    throw toPolicyError(file, 'JSON', error);
   }
 }
 
-function wrapped(file: string, format: string, error: unknown): Error {
+function toPolicyError(file: string, format: string, error: unknown): Error {
   return error instanceof Error && 'code' in error && error.code === 'invalid_policy'
     ? error
-    : parseProblem(file, format, error);
+    : makeParseError(file, format, error);
 }
 
-function lineIn(document: Document, lines: LineCounter, path: Path): number | undefined {
+function findLine(document: Document, lines: LineCounter, path: Path): number | undefined {
   let node: unknown = document.contents;
   let line: number | undefined;
   for (const part of path) {
-    let place: unknown;
+    let located: unknown;
     if (isMap(node)) {
       const pair = node.items.find(({ key }) => (isScalar(key) ? String(key.value) : key) === part);
-      place = pair?.key;
+      located = pair?.key;
       node = pair?.value;
     } else if (isSeq(node) && typeof part === 'number') {
-      place = node.items[part];
-      node = place;
+      located = node.items[part];
+      node = located;
     }
-    const start = (place as Node | undefined)?.range?.[0];
+    const start = (located as Node | undefined)?.range?.[0];
     if (start === undefined) return line;
     line = lines.linePos(start).line;
   }

@@ -3,7 +3,7 @@
 import { SwitchgearError } from '../../core/error.ts';
 import type { Path } from '../check/report.ts';
 
-export interface Parsed {
+export interface ParsedDocument {
   readonly value: unknown;
   /** The line of a key, or of the nearest thing around it that has one. */
   readonly lineOf: (path: Path) => number | undefined;
@@ -16,7 +16,7 @@ export interface LineMap {
 }
 
 /** An empty map of lines; the first line added for a path stays. */
-export function lineMap(): LineMap {
+export function createLineMap(): LineMap {
   const lines = new Map<string, number>();
   return {
     add(path, line) {
@@ -34,16 +34,16 @@ export function lineMap(): LineMap {
 }
 
 /** A file that is not what its name says, with the parser's first sentence. */
-export function parseProblem(file: string, format: string, error: unknown, line?: number): SwitchgearError {
+export function makeParseError(file: string, format: string, error: unknown, line?: number): SwitchgearError {
   const text = error instanceof Error ? error.message : 'reading it failed';
-  const at = line ?? /\(line (\d+) column/.exec(text)?.[1];
+  const lineNumber = line ?? /\(line (\d+) column/.exec(text)?.[1];
   const sentence = text
     .split('\n')[0]!
     .replace(/^Invalid TOML document: /, '')
     .replace(/( at line \d+, column \d+)?:?$/, '')
     .replace(/ in JSON at position .*$/, '');
-  const place = at === undefined ? file : `${file}, line ${at}`;
-  return new SwitchgearError('invalid_policy', `the policy is no valid ${format}: ${sentence} (${place})`, {
+  const location = lineNumber === undefined ? file : `${file}, line ${lineNumber}`;
+  return new SwitchgearError('invalid_policy', `the policy is no valid ${format}: ${sentence} (${location})`, {
     cause: error,
   });
 }

@@ -13,19 +13,19 @@ export function explainPolicy(policy: CheckedPolicy): readonly string[] {
   const nameWidth = Math.max(...rows.map(({ name }) => name.length));
   const lines: string[] = [];
   let last = '';
-  for (const { section, name, origin } of rows.toSorted((a, b) => order(a.section) - order(b.section))) {
+  for (const { section, name, origin } of rows.toSorted((a, b) => sectionOrder(a.section) - sectionOrder(b.section))) {
     if (section !== last) lines.push(...(lines.length ? [''] : []), `[${section}]`);
     last = section;
-    const [value = '', ...more] = wrapped(valueText(name, origin.value));
-    lines.push(`  ${name.padEnd(nameWidth)}  ${value.padEnd(valueWidth)}  ${originText(name, origin)}`);
+    const [value = '', ...more] = wrapText(formatSettingValue(name, origin.value));
+    lines.push(`  ${name.padEnd(nameWidth)}  ${value.padEnd(valueWidth)}  ${formatOrigin(name, origin)}`);
     for (const rest of more) lines.push(`  ${''.padEnd(nameWidth)}  ${rest}`);
   }
-  const advice = adviceOn(policy.settings);
+  const advice = listAdvice(policy.settings);
   return advice.length ? [...lines, '', 'Advice', ...advice.map((line) => `  ${line}`)] : lines;
 }
 
 /** What is possible, but rarely meant to last. */
-export function adviceOn(settings: Settings): readonly string[] {
+export function listAdvice(settings: Settings): readonly string[] {
   const { circuitBreaker: breaker, task, loop, journal } = settings;
   const advice: string[] = [];
   if (settings.mode === 'observe')
@@ -58,11 +58,11 @@ function splitPath(path: string): { readonly section: string; readonly name: str
 }
 
 /** General settings before those of single agents and tools. */
-function order(section: string): number {
+function sectionOrder(section: string): number {
   return section === 'policy' ? 0 : section.startsWith('agents.') ? 2 : section.startsWith('tools.') ? 3 : 1;
 }
 
-function valueText(name: string, value: unknown): string {
+function formatSettingValue(name: string, value: unknown): string {
   if (Array.isArray(value)) return value.join(' ') || 'empty';
   if (typeof value === 'object' && value !== null) {
     return (
@@ -75,7 +75,7 @@ function valueText(name: string, value: unknown): string {
 }
 
 /** A list in lines that fit the column; a word that does not fit has its own. */
-function wrapped(text: string): string[] {
+function wrapText(text: string): string[] {
   const lines: string[] = [];
   for (const word of text.split(' ')) {
     const last = lines.at(-1);
@@ -85,8 +85,8 @@ function wrapped(text: string): string[] {
   return lines;
 }
 
-function originText(name: string, { source, alias, line, note }: Provenance): string {
-  const place = source.replace(/^file /, '') + (line === undefined ? '' : `, line ${line}`);
+function formatOrigin(name: string, { source, alias, line, note }: Provenance): string {
+  const location = source.replace(/^file /, '') + (line === undefined ? '' : `, line ${line}`);
   const more = alias === undefined ? note : `${alias} (alias of ${name})`;
-  return more === undefined ? place : `${place}: ${more}`;
+  return more === undefined ? location : `${location}: ${more}`;
 }

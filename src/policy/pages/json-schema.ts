@@ -3,7 +3,7 @@
 import { mappedFields, mappedKinds } from '../../core/event-mapping.ts';
 import { budgetsMax, nameLengthMax, ruleLengthMax, rulesMax } from '../../core/limits.ts';
 import { presets } from '../table/presets.ts';
-import type { Fields, Setting } from '../table/setting.ts';
+import type { SectionFields, Setting } from '../table/setting.ts';
 import { breakerFields, budgetFields, sections, taskFields, topFields } from '../table/settings.ts';
 import { budgetDocs, sectionDocs, settingDocs } from './setting-docs.ts';
 
@@ -13,36 +13,41 @@ const name: JsonSchema = { type: 'string', minLength: 1, maxLength: nameLengthMa
 
 /** Draft 2020-12. */
 export function policySchema(): JsonSchema {
-  const breakerPreset = Object.keys(presets).filter((one) => presets[one]?.circuit_breaker);
+  const breakerPreset = Object.keys(presets).filter((presetName) => presets[presetName]?.circuit_breaker);
   return {
     $schema: 'https://json-schema.org/draft/2020-12/schema',
     title: 'Switchgear policy',
-    ...table({
+    ...objectSchema({
       $schema: { type: 'string' },
       preset: { description: 'A named set of settings to start from.', enum: Object.keys(presets) },
       ...fieldSchemas(topFields, ''),
       ...Object.fromEntries(
         Object.entries(sections).map(([section, fields]) => [
           section,
-          { description: sectionDocs[section], ...table(fieldSchemas(fields, `${section}.`)) },
+          { description: sectionDocs[section], ...objectSchema(fieldSchemas(fields, `${section}.`)) },
         ]),
       ),
       tools: {
         description: 'Settings of single tools, by name; `*` stands for any characters.',
-        ...mapOf(table({ preset: { enum: breakerPreset }, ...fieldSchemas(breakerFields, 'circuit_breaker.') })),
+        ...mapSchema(
+          objectSchema({ preset: { enum: breakerPreset }, ...fieldSchemas(breakerFields, 'circuit_breaker.') }),
+        ),
       },
       agents: {
         description: 'Settings of single agents, by name.',
-        ...mapOf(
-          table({
-            circuit_breaker: table(fieldSchemas(breakerFields, 'circuit_breaker.')),
-            task: table(fieldSchemas(taskFields, 'task.')),
+        ...mapSchema(
+          objectSchema({
+            circuit_breaker: objectSchema(fieldSchemas(breakerFields, 'circuit_breaker.')),
+            task: objectSchema(fieldSchemas(taskFields, 'task.')),
           }),
         ),
       },
       budgets: { description: 'Budgets beyond one task.', type: 'array', maxItems: budgetsMax, items: budget },
       rules: { description: 'Written rules.', type: 'array', maxItems: rulesMax, items: rule },
-      mappings: { description: 'How `switchgear run` reads programs it does not know, by name.', ...mapOf(mapping) },
+      mappings: {
+        description: 'How `switchgear run` reads programs it does not know, by name.',
+        ...mapSchema(mapping),
+      },
     }),
   };
 }
@@ -53,14 +58,19 @@ const rule: JsonSchema = {
   anyOf: [
     { description: 'condition|action|"reason"', ...text },
     {
-      ...table({ target: text, condition: text, action: { enum: ['abort', 'confirm', 'throttle'] }, reason: text }),
+      ...objectSchema({
+        target: text,
+        condition: text,
+        action: { enum: ['abort', 'confirm', 'throttle'] },
+        reason: text,
+      }),
       required: ['condition', 'action'],
     },
   ],
 };
 
 const budget: JsonSchema = {
-  ...table(
+  ...objectSchema(
     Object.fromEntries(
       Object.entries(budgetFields).map(([field, setting]) => [
         field,
@@ -72,30 +82,30 @@ const budget: JsonSchema = {
 };
 
 const event: JsonSchema = {
-  ...table({ as: { enum: mappedKinds }, ...Object.fromEntries(mappedFields.map((field) => [field, name])) }),
+  ...objectSchema({ as: { enum: mappedKinds }, ...Object.fromEntries(mappedFields.map((field) => [field, name])) }),
   required: ['as'],
 };
 
 const mapping: JsonSchema = {
-  ...table({ kind: name, events: { ...mapOf(event), minProperties: 1 } }),
+  ...objectSchema({ kind: name, events: { ...mapSchema(event), minProperties: 1 } }),
   required: ['events'],
 };
 
-function table(properties: JsonSchema): JsonSchema {
+function objectSchema(properties: JsonSchema): JsonSchema {
   return { type: 'object', additionalProperties: false, properties };
 }
 
-function mapOf(schema: JsonSchema): JsonSchema {
+function mapSchema(schema: JsonSchema): JsonSchema {
   return { type: 'object', propertyNames: name, additionalProperties: schema };
 }
 
-function fieldSchemas(fields: Fields, home: string): JsonSchema {
+function fieldSchemas(fields: SectionFields, prefix: string): JsonSchema {
   const properties: Record<string, unknown> = {};
   for (const [field, setting] of Object.entries(fields)) {
     const { default: initial } = setting;
     const schema = valueSchema(setting);
     properties[field] = {
-      description: settingDocs[home + field],
+      description: settingDocs[prefix + field],
       ...schema,
       ...(initial !== undefined && { default: initial }),
     };
@@ -120,8 +130,8 @@ function valueSchema(setting: Setting): JsonSchema {
     case 'texts':
       return { type: 'array', items: setting.of ? { enum: setting.of } : name, ...(setting.of && { minItems: 1 }) };
     case 'counts':
-      return mapOf({ type: 'integer', minimum: 1 });
+      return mapSchema({ type: 'integer', minimum: 1 });
     case 'names':
-      return mapOf(setting.of ? { enum: setting.of } : name);
+      return mapSchema(setting.of ? { enum: setting.of } : name);
   }
 }

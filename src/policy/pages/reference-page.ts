@@ -1,9 +1,9 @@
 /** The reference page of settings, made from the table: `switchgear policy reference` prints it. */
 
-import { variables } from '../check/environment-names.ts';
-import { numberWords } from '../check/value.ts';
+import { listVariables } from '../check/environment-names.ts';
+import { describeNumber } from '../check/value.ts';
 import { presets } from '../table/presets.ts';
-import type { Fields, Setting } from '../table/setting.ts';
+import type { SectionFields, Setting } from '../table/setting.ts';
 import { budgetFields, sections, topFields } from '../table/settings.ts';
 import { budgetDocs, sectionDocs, settingDocs } from './setting-docs.ts';
 
@@ -12,18 +12,18 @@ export function settingsReference(): string {
   const parts = [
     opening,
     '## Outside any section',
-    tableOf(topFields, ''),
+    renderSettingsTable(topFields, ''),
     ...Object.entries(sections).flatMap(([name, fields]) => [
       `## \`${name}\``,
       `${sectionDocs[name]}`,
-      tableOf(fields, `${name}.`),
+      renderSettingsTable(fields, `${name}.`),
     ]),
     overrides,
     '## `budgets`',
     budgets,
     budgetTable(),
     '## Presets',
-    presetWords,
+    presetText,
     presetTable(),
     environment,
     environmentTable(),
@@ -49,7 +49,7 @@ A document with \`reset_timeout_seconds\` in \`circuit_breaker\` and no preset i
 origin, and \`switchgear policy schema\` prints the JSON Schema, which is also \`policy.schema.json\` at the
 root of the package.`;
 
-const presetWords = `\`preset = "name"\` at the top of a document, or in a tool's table. What a document says
+const presetText = `\`preset = "name"\` at the top of a document, or in a tool's table. What a document says
 itself wins. No preset switches a control off.`;
 
 const overrides = `## \`tools\`, \`agents\`, \`budgets\`, \`rules\`, \`mappings\`
@@ -100,31 +100,36 @@ where the setting has one: no exponent, no hex. Switches are \`true\` or \`false
 that was there and is told in one warning. Nothing in the environment switches a protection off (\`off\`,
 \`none\`, \`loop.enabled\`): that takes a policy. Of two names for one setting the \`SWITCHGEAR_\` one wins.`;
 
-function tableOf(fields: Fields, home: string): string {
+function renderSettingsTable(fields: SectionFields, prefix: string): string {
   const rows = Object.entries(fields).map(([name, setting]) => {
     const aliases = setting.aliases?.length
       ? ` Aliases: ${setting.aliases.map((alias) => `\`${alias}\``).join(', ')}.`
       : '';
-    return [`\`${name}\``, kindWords(setting), defaultWords(name, setting), `${settingDocs[home + name]}${aliases}`];
+    return [
+      `\`${name}\``,
+      describeSetting(setting),
+      describeDefault(name, setting),
+      `${settingDocs[prefix + name]}${aliases}`,
+    ];
   });
-  return markdown(['setting', 'value', 'default', 'meaning'], rows);
+  return renderMarkdownTable(['setting', 'value', 'default', 'meaning'], rows);
 }
 
 function budgetTable(): string {
   const rows = Object.entries(budgetFields).map(([name, setting]) => [
     `\`${name}\``,
-    kindWords(setting),
+    describeSetting(setting),
     setting.default === undefined ? 'none' : 'has to be said',
     `${budgetDocs[name]}`,
   ]);
-  return markdown(['field', 'value', 'default', 'meaning'], rows);
+  return renderMarkdownTable(['field', 'value', 'default', 'meaning'], rows);
 }
 
-function kindWords(setting: Setting): string {
+function describeSetting(setting: Setting): string {
   switch (setting.kind) {
     case 'whole':
     case 'number':
-      return `${numberWords(setting)}, at most ${setting.max}${setting.optional ? ', or `"none"`' : ''}`;
+      return `${describeNumber(setting)}, at most ${setting.max}${setting.optional ? ', or `"none"`' : ''}`;
     case 'flag':
       return '`true` or `false`';
     case 'choice':
@@ -138,7 +143,7 @@ function kindWords(setting: Setting): string {
   }
 }
 
-function defaultWords(name: string, { default: value }: Setting): string {
+function describeDefault(name: string, { default: value }: Setting): string {
   if (value === undefined) return 'none';
   if (Array.isArray(value)) return value.map((word) => `\`${word}\``).join(' ');
   if (typeof value === 'object') return 'empty';
@@ -152,27 +157,27 @@ export function unitOf(name: string): string {
 
 function presetTable(): string {
   const rows = Object.entries(presets).map(([name, document]) => {
-    const said = Object.entries(document).flatMap(([section, values]) =>
+    const settings = Object.entries(document).flatMap(([section, values]) =>
       Object.entries(values as object).map(
         ([key, value]) => `\`${section}.${key}\` ${Array.isArray(value) ? value.join(' ') || 'empty' : value}`,
       ),
     );
-    return [`\`${name}\``, name === 'default' ? 'every default of `circuit_breaker`' : said.join(', ')];
+    return [`\`${name}\``, name === 'default' ? 'every default of `circuit_breaker`' : settings.join(', ')];
   });
-  return markdown(['preset', 'says'], rows);
+  return renderMarkdownTable(['preset', 'says'], rows);
 }
 
 function environmentTable(): string {
-  const rows = variables().map(({ path, names }) => [
+  const rows = listVariables().map(({ path, names }) => [
     names
       .toReversed()
       .map((name) => `\`${name}\``)
       .join(', '),
     `\`${path}\``,
   ]);
-  return markdown(['variable', 'setting'], rows);
+  return renderMarkdownTable(['variable', 'setting'], rows);
 }
 
-function markdown(head: readonly string[], rows: readonly (readonly string[])[]): string {
+function renderMarkdownTable(head: readonly string[], rows: readonly (readonly string[])[]): string {
   return [head, head.map(() => '---'), ...rows].map((row) => `| ${row.join(' | ')} |`).join('\n');
 }

@@ -49,7 +49,7 @@ export interface MapSetting extends Names {
 export type Setting = NumberSetting | FlagSetting | ChoiceSetting | TextsSetting | MapSetting;
 
 /** The settings of one section, by their names in files. */
-export type Fields = Readonly<Record<string, Setting>>;
+export type SectionFields = Readonly<Record<string, Setting>>;
 
 /** The file's name of a TypeScript name: `failureThreshold` is `failure_threshold`. */
 export type Snake<S extends string> = S extends `${infer H}${infer T}`
@@ -59,21 +59,21 @@ export type Snake<S extends string> = S extends `${infer H}${infer T}`
 /** One setting for every field of a type: a table that forgets one does not compile. */
 export type FieldsOf<T> = { readonly [K in keyof T & string as Snake<K>]-?: Setting };
 
-type More = Partial<Omit<NumberSetting, 'kind' | 'default'>>;
+type NumberOptions = Partial<Omit<NumberSetting, 'kind' | 'default'>>;
 
 /** A whole number from 1. Without a default it may be absent. */
-export function whole(initial: number | undefined, more?: More): NumberSetting {
-  return { kind: 'whole', default: initial, min: 1, max: countMax, optional: initial === undefined, ...more };
+export function wholeNumber(initial: number | undefined, options?: NumberOptions): NumberSetting {
+  return { kind: 'whole', default: initial, min: 1, max: countMax, optional: initial === undefined, ...options };
 }
 
 /** Seconds above 0, as long as the timers of the platform can wait. */
-export function secs(initial: number | undefined, more?: More): NumberSetting {
-  return { kind: 'number', default: initial, above: 0, max: secsMax, optional: initial === undefined, ...more };
+export function secs(initial: number | undefined, options?: NumberOptions): NumberSetting {
+  return { kind: 'number', default: initial, above: 0, max: secsMax, optional: initial === undefined, ...options };
 }
 
 /** A share above 0, up to 1. */
-export function share(initial: number | undefined, more?: More): NumberSetting {
-  return secs(initial, { max: 1, ...more });
+export function share(initial: number | undefined, options?: NumberOptions): NumberSetting {
+  return secs(initial, { max: 1, ...options });
 }
 
 /** True or false. */

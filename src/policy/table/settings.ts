@@ -28,7 +28,7 @@ import type {
   Settings,
   TaskSettings,
 } from '../../core/settings.ts';
-import { choice, type Fields, type FieldsOf, flag, map, secs, share, texts, whole } from './setting.ts';
+import { choice, type FieldsOf, flag, map, type SectionFields, secs, share, texts, wholeNumber } from './setting.ts';
 
 /** How a tool may be used whose purpose is to be repeated. */
 const habitNames = ['poll', 'wait', 'page', 'move', 'off'];
@@ -36,12 +36,12 @@ const habitNames = ['poll', 'wait', 'page', 'move', 'off'];
 const breaker = {
   mode: choice('enforce', 'observe', 'off'),
   trip: choice('consecutive', 'cumulative', 'count_window', 'time_window'),
-  failure_threshold: whole(5),
-  window_calls: whole(100, { max: windowCallsMax }),
+  failure_threshold: wholeNumber(5),
+  window_calls: wholeNumber(100, { max: windowCallsMax }),
   monitor_window_secs: secs(300, { aliases: ['monitor_window'] }),
   failure_rate_threshold: share(undefined),
   rate_window: choice('time', 'calls'),
-  minimum_calls: whole(10, { max: windowCallsMax }),
+  minimum_calls: wholeNumber(10, { max: windowCallsMax }),
   slow_call_secs: secs(undefined),
   slow_rate_threshold: share(1),
   recovery: choice('timed', 'manual'),
@@ -49,13 +49,13 @@ const breaker = {
   recovery_factor: secs(1, { min: 1, max: 100 }),
   recovery_max_secs: secs(3600),
   recovery_jitter: { kind: 'number', default: 0, min: 0, max: 1 },
-  jitter_seed: whole(0, { min: 0, max: 0xffff_ffff }),
-  success_threshold: whole(2),
-  half_open_permits: whole(1, { max: halfOpenPermitsMax }),
+  jitter_seed: wholeNumber(0, { min: 0, max: 0xffff_ffff }),
+  success_threshold: wholeNumber(2),
+  half_open_permits: wholeNumber(1, { max: halfOpenPermitsMax }),
   // Leases are renewed once a second, so a shorter one would expire under a healthy owner.
   lease_secs: secs(leaseMs / 1000, { min: 2 }),
   lease_expiry: choice('failure', 'neutral'),
-  max_concurrent: whole(undefined),
+  max_concurrent: wholeNumber(undefined),
   open_on_retry_after: flag(false),
   same_error_only: flag(false),
   count_errors: texts(['ToolError', 'NetworkError', 'RateLimitExceeded']),
@@ -68,43 +68,43 @@ const breaker = {
 } as const satisfies FieldsOf<BreakerSettings>;
 
 const task = {
-  max_tool_calls: whole(50, { env: 'BB_CIRCUIT_BREAKER_TOOL_CAP' }),
-  max_spend_cents: whole(5000, { env: 'BB_CIRCUIT_BREAKER_COST_CAP_CENTS' }),
-  max_tokens: whole(undefined, { max: Number.MAX_SAFE_INTEGER }),
-  max_duration_secs: whole(1800, { env: 'BB_CIRCUIT_BREAKER_DURATION_SECS' }),
-  max_idle_secs: whole(300, { env: 'BB_CIRCUIT_BREAKER_IDLE_SECS' }),
-  max_denials: whole(5),
+  max_tool_calls: wholeNumber(50, { env: 'BB_CIRCUIT_BREAKER_TOOL_CAP' }),
+  max_spend_cents: wholeNumber(5000, { env: 'BB_CIRCUIT_BREAKER_COST_CAP_CENTS' }),
+  max_tokens: wholeNumber(undefined, { max: Number.MAX_SAFE_INTEGER }),
+  max_duration_secs: wholeNumber(1800, { env: 'BB_CIRCUIT_BREAKER_DURATION_SECS' }),
+  max_idle_secs: wholeNumber(300, { env: 'BB_CIRCUIT_BREAKER_IDLE_SECS' }),
+  max_denials: wholeNumber(5),
   notice_share: share(0.8),
 } as const satisfies FieldsOf<TaskSettings>;
 
 const loop = {
   enabled: flag(true),
   similarity_jaccard_threshold: share(0.95, { env: 'BB_CIRCUIT_BREAKER_JACCARD' }),
-  window_size: whole(3, { min: 2, max: loopWindowMax }),
-  token_cap: whole(tokensMax, { max: tokensMax }),
+  window_size: wholeNumber(3, { min: 2, max: loopWindowMax }),
+  token_cap: wholeNumber(tokensMax, { max: tokensMax }),
   row_across_calls: flag(true),
-  refused_repeats: whole(2, { max: refusedCallsMax }),
-  turns: whole(11, { min: 2, max: turnsMax }),
-  note_points: whole(12, { max: pointsMax }),
-  refuse_points: whole(18, { max: pointsMax }),
-  halt_points: whole(24, { max: pointsMax }),
-  failed_repeats: whole(5, { max: pastCallsMax }),
+  refused_repeats: wholeNumber(2, { max: refusedCallsMax }),
+  turns: wholeNumber(11, { min: 2, max: turnsMax }),
+  note_points: wholeNumber(12, { max: pointsMax }),
+  refuse_points: wholeNumber(18, { max: pointsMax }),
+  halt_points: wholeNumber(24, { max: pointsMax }),
+  failed_repeats: wholeNumber(5, { max: pastCallsMax }),
   near_threshold: share(0.76),
   words_alone: flag(false),
-  repeat_points: whole(3, { max: pointsMax }),
-  cycle_points: whole(2, { max: pointsMax }),
-  error_points: whole(4, { max: pointsMax }),
-  other_error_points: whole(2, { max: pointsMax }),
-  same_answer_points: whole(7, { max: pointsMax }),
-  near_call_points: whole(4, { max: pointsMax }),
-  near_error_points: whole(6, { max: pointsMax }),
-  words_points: whole(8, { max: pointsMax }),
+  repeat_points: wholeNumber(3, { max: pointsMax }),
+  cycle_points: wholeNumber(2, { max: pointsMax }),
+  error_points: wholeNumber(4, { max: pointsMax }),
+  other_error_points: wholeNumber(2, { max: pointsMax }),
+  same_answer_points: wholeNumber(7, { max: pointsMax }),
+  near_call_points: wholeNumber(4, { max: pointsMax }),
+  near_error_points: wholeNumber(6, { max: pointsMax }),
+  words_points: wholeNumber(8, { max: pointsMax }),
   poll_secs: secs(5),
   tools: map('names', habitNames),
 } as const satisfies FieldsOf<LoopSettings>;
 
 const delegation = {
-  max_failures: whole(2),
+  max_failures: wholeNumber(2),
   worker_limits: map('counts'),
   on_trip: choice('halt', 'deny'),
   on_failure: choice('retry', 'end'),
@@ -113,7 +113,7 @@ const delegation = {
   tools: flag(false),
   phrases: flag(true),
   alternatives: map('names'),
-  max_depth: whole(undefined, { max: taskDepthMax }),
+  max_depth: wholeNumber(undefined, { max: taskDepthMax }),
 } as const satisfies FieldsOf<DelegationSettings>;
 
 const rules = {
@@ -136,7 +136,7 @@ const journal = {
 } as const satisfies FieldsOf<JournalSettings>;
 
 const alerts = {
-  trips_per_hour: whole(5),
+  trips_per_hour: wholeNumber(5),
   failure_rate: share(0.1),
   time_in_open_secs: secs(300),
 } as const satisfies FieldsOf<AlertSettings>;
@@ -145,7 +145,7 @@ const alerts = {
 export const budgetFields = {
   scope: choice('session', 'agent', 'project', 'global'),
   unit: choice('calls', 'tokens', 'spend_cents'),
-  limit: whole(1, { max: budgetLimitMax }),
+  limit: wholeNumber(1, { max: budgetLimitMax }),
   window_secs: secs(undefined, { max: budgetWindowMaxSecs }),
 } as const satisfies FieldsOf<JointBudget>;
 
@@ -183,7 +183,7 @@ export const topFields = {
 } as const satisfies FieldsOf<Pick<Settings, 'mode' | 'sameErrorTools'>>;
 
 /** Every section, by its name in files. */
-export const sections: Readonly<Record<string, Fields>> = {
+export const sections: Readonly<Record<string, SectionFields>> = {
   circuit_breaker: breaker,
   task,
   loop,
@@ -198,11 +198,11 @@ export const sections: Readonly<Record<string, Fields>> = {
   FieldsOf<Settings>,
   'mode' | 'same_error_tools' | 'tools' | 'agents' | 'budgets' | 'rules' | 'mappings'
 > extends infer S
-  ? Record<keyof S, Fields>
+  ? Record<keyof S, SectionFields>
   : never;
 
 /** The fields that a tool, or an agent's breaker, may override. */
-export const breakerFields: Fields = breaker;
+export const breakerFields: SectionFields = breaker;
 
 /** The fields that an agent's task may override. */
-export const taskFields: Fields = task;
+export const taskFields: SectionFields = task;

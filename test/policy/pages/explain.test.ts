@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import test from 'node:test';
 import { checkPolicy } from '../../../src/policy/check/check-policy.ts';
 import { applyEnvironment } from '../../../src/policy/environment.ts';
-import { adviceOn, explainPolicy } from '../../../src/policy/pages/explain.ts';
+import { explainPolicy, listAdvice } from '../../../src/policy/pages/explain.ts';
 
 const line = (lines: readonly string[], name: string) =>
   lines
@@ -39,7 +39,7 @@ test('no line runs over, however long a list is', () => {
 });
 
 test('the defaults need no advice', () => {
-  assert.deepEqual(adviceOn(checkPolicy({}).settings), []);
+  assert.deepEqual(listAdvice(checkPolicy({}).settings), []);
 });
 
 const advised: readonly (readonly [object, RegExp])[] = [
@@ -56,7 +56,7 @@ const advised: readonly (readonly [object, RegExp])[] = [
 
 for (const [policy, expected] of advised) {
   test(`there is advice on ${JSON.stringify(policy)}`, () => {
-    const advice = adviceOn(checkPolicy(policy).settings);
+    const advice = listAdvice(checkPolicy(policy).settings);
     assert.equal(advice.length, 1);
     assert.match(advice[0] ?? '', expected);
     assert.ok(explainPolicy(checkPolicy(policy)).includes('Advice'));

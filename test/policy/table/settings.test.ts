@@ -4,8 +4,8 @@ import { defaultBreaker } from '../../../src/core/controls/breaker/defaults.ts';
 import { defaultSettings } from '../../../src/core/controls/defaults.ts';
 import { toCamelCase, toSnakeCase } from '../../../src/core/names.ts';
 import { checkPolicy } from '../../../src/policy/check/check-policy.ts';
-import { variables } from '../../../src/policy/check/environment-names.ts';
-import { namesOf } from '../../../src/policy/check/section.ts';
+import { listVariables } from '../../../src/policy/check/environment-names.ts';
+import { listFieldNames } from '../../../src/policy/check/section.ts';
 import { valueProblem } from '../../../src/policy/check/value.ts';
 import { sectionDocs, settingDocs } from '../../../src/policy/pages/setting-docs.ts';
 import { sections, topFields } from '../../../src/policy/table/settings.ts';
@@ -44,15 +44,17 @@ test('names go from one spelling to the other and back', () => {
 
 test('no name of a section means two settings', () => {
   for (const fields of Object.values(sections)) {
-    const names = namesOf(fields);
+    const names = listFieldNames(fields);
     assert.equal(new Set(names).size, names.length);
   }
 });
 
 test('no variable means two settings, and the five names of the session breaker are there', () => {
-  const names = variables().flatMap((variable) => variable.names);
+  const names = listVariables().flatMap((variable) => variable.names);
   assert.equal(new Set(names).size, names.length);
-  const seed = variables().flatMap(({ names: [name = ''], path }) => (name.startsWith('BB_') ? [[name, path]] : []));
+  const seed = listVariables().flatMap(({ names: [name = ''], path }) =>
+    name.startsWith('BB_') ? [[name, path]] : [],
+  );
   assert.deepEqual(seed, [
     ['BB_CIRCUIT_BREAKER_TOOL_CAP', 'task.max_tool_calls'],
     ['BB_CIRCUIT_BREAKER_COST_CAP_CENTS', 'task.max_spend_cents'],

@@ -1,7 +1,7 @@
 /** Cards in the store: answered for whoever waits for them in any process, or closed when nobody will answer. */
 
 import { type Card, type CardAction, changeCard } from '../../../core/card.ts';
-import { askedArgsMax } from '../../../core/limits.ts';
+import { questionArgsMax } from '../../../core/limits.ts';
 import type { Store } from '../../../ports/store.ts';
 import { applyChanges } from '../storage/values.ts';
 
@@ -42,8 +42,8 @@ export async function answerStoredCard(
 export function formatArgs(args: unknown): string | undefined {
   const text = JSON.stringify(args) ?? '{}';
   if (text === '{}') return undefined;
-  const rest = text.length - askedArgsMax;
-  return `with ${rest > 0 ? `${text.slice(0, askedArgsMax)}… and ${rest} characters more` : text}`;
+  const rest = text.length - questionArgsMax;
+  return `with ${rest > 0 ? `${text.slice(0, questionArgsMax)}… and ${rest} characters more` : text}`;
 }
 
 /** Closes a question that nobody will answer any more. */

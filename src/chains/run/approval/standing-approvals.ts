@@ -2,7 +2,7 @@
 
 import { createHmac } from 'node:crypto';
 import { SwitchgearError } from '../../../core/error.ts';
-import { standingMax } from '../../../core/limits.ts';
+import { standingApprovalsMax } from '../../../core/limits.ts';
 import { quoteValue } from '../../../core/quote.ts';
 import type { Store } from '../../../ports/store.ts';
 import type { Chain } from '../../file/chain.ts';
@@ -53,7 +53,7 @@ export async function addStandingApproval(
 }
 
 export async function listStandingApprovals(store: Store): Promise<readonly StandingApproval[]> {
-  const all = await readValues<StandingApproval>(store, prefix, standingMax);
+  const all = await readValues<StandingApproval>(store, prefix, standingApprovalsMax);
   return all.map(({ value }) => value).toSorted((a, b) => b.givenWallMs - a.givenWallMs);
 }
 
