@@ -169,8 +169,8 @@ test('closing ends a server, what it started, and one that does not listen', { t
 
 test('a program that crashes leaves no server behind', { timeout: 30_000 }, async () => {
   const program = `
-    import { mcpServers } from ${JSON.stringify(new URL('../../src/chains/abilities/mcp/index.ts', import.meta.url).href)};
-    const source = mcpServers(${JSON.stringify({ mcpServers: { deaf: server('deaf') } })});
+    import { mcpAbilities } from ${JSON.stringify(new URL('../../src/chains/abilities/mcp/index.ts', import.meta.url).href)};
+    const source = mcpAbilities(${JSON.stringify({ mcpServers: { deaf: server('deaf') } })});
     const { run } = await source.find('deaf.pid');
     const call = { name: 'deaf.pid', args: {}, signal: new AbortController().signal, attemptKey: 'k' };
     console.log((await run(call)).pid);

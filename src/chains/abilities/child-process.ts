@@ -57,7 +57,7 @@ function describeEnding({ exitCode, signalCode }: ChildProcess): string {
 /** How a line begins in which a program that crashed says what happened. */
 const errorLine = /^(Uncaught )?[\w.]*(Error|Exception)\b/;
 
-/** How a process ended, with the last error it wrote to its stderr, else the last line; `heard` gets every line. */
+/** How a process ended, with the last error it wrote to its stderr, else the last line; `onStderr` gets every line. */
 export function trackEnding(child: ChildProcess, onStderr?: (line: string) => void): () => string {
   let line = '';
   let last = '';

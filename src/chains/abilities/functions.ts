@@ -9,7 +9,7 @@ export type AbilityFunction = (
   call: Pick<AbilityCall, 'signal' | 'attemptKey'>,
 ) => unknown | Promise<unknown>;
 
-/** Abilities by name: `functions({ 'mail.send': send })` is what a step calls `mail.send`. */
+/** Abilities by name: `functionAbilities({ 'mail.send': send })` is what a step calls `mail.send`. */
 export function functionAbilities(table: Readonly<Record<string, AbilityFunction>>): AbilitySource {
   const functionsByName = new Map(Object.entries(table));
   return {

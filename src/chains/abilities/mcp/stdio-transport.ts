@@ -17,7 +17,7 @@ export interface ProcessTransport {
 
 type ProcessConfig = Extract<McpServerConfig, { readonly kind: 'process' }>;
 
-/** A process that is started with the first message; `heard` gets the lines of its stderr. */
+/** A process that is started with the first message; `onStderr` gets the lines of its stderr. */
 export function createProcessTransport(
   config: ProcessConfig,
   env: Environment,

@@ -28,7 +28,7 @@ export function findStandingApproval(
   return readValue<StandingApproval>(store, approvalKey(chain.id, approvalId(store, chain, rules)));
 }
 
-/** Gives one; false where the store did not take it. `shown` is how its rules may be kept. */
+/** Gives one; false where the store did not take it. `redactedRules` is how its rules may be kept. */
 export async function addStandingApproval(
   store: Store,
   chain: Chain,

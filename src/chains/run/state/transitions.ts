@@ -7,7 +7,7 @@ import { skipReasonMax } from '../../../core/limits.ts';
 import type { RunEnd, RunOwner, RunState, StepState } from './run-state.ts';
 
 export type RunTransition =
-  /** Somebody goes on with it. `over` is the owner that is known to be gone, if there was one. */
+  /** Somebody goes on with it. `previousOwner` is the owner that is known to be gone, if there was one. */
   | { readonly type: 'taken'; readonly owner: RunOwner; readonly previousOwner: RunOwner | undefined }
   | { readonly type: 'renewed'; readonly by: string; readonly untilMs: number }
   /** Left for somebody else to go on with. */

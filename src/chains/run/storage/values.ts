@@ -9,7 +9,7 @@ interface ValueCell<T> {
   value: T | null;
 }
 
-/** One value that changes. `step` gives the next one, the same one where nothing changes, or undefined: not at all. */
+/** One value that changes. `update` gives the next one, the same one where nothing changes, or undefined: not at all. */
 export interface ValueChange<T = unknown> {
   readonly key: string;
   readonly keepMs?: number;
@@ -31,7 +31,7 @@ export interface StoreChanges {
   readonly entries?: readonly PendingEntry[];
 }
 
-/** `refused`: a step said no, or it does not fit. `away`: nobody can say more now. */
+/** `rejected`: an update declined, or the value does not fit. `unavailable`: the store cannot be reached now. */
 export type ChangeResult =
   | { readonly status: 'committed' }
   | { readonly status: 'rejected'; readonly full: boolean }
@@ -65,7 +65,7 @@ export async function applyChanges(
     cell: last.cell,
     update(state) {
       const next = last.update(state);
-      return typeof next === 'object' ? { ...next, entries: entries } : next;
+      return typeof next === 'object' ? { ...next, entries } : next;
     },
   });
   const result = await shared.commit({ changes: all, onCommitted: (entries) => entries.forEach(onEntry) });
