@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { codeOf, listEntryPoints, listExports, listImports } from './source.ts';
+import { codeOf, listEntryPoints, listExports, listImports, listValueImports } from './source.ts';
 
 /** Code with its blanks squeezed, to compare by eye. */
 const squeezed = (source: string, keep: 'text' | 'nothing') => codeOf(source, keep).replace(/\s+/g, ' ').trim();
@@ -48,6 +48,21 @@ export type F = 'not a path';`;
     './lazy.ts',
     './side.ts',
   ]);
+});
+
+test('imports of values are told from imports of types', () => {
+  const source = `import type { A } from './a.ts';
+import { type B } from './b.ts';
+import { type C, d } from './c.ts';
+import {
+  type E,
+  type F,
+} from './e.ts';
+export { g } from './g.ts';
+export type { H } from './h.ts';
+import './i.ts';
+const lazy = () => import('./lazy.ts');`;
+  assert.deepEqual(listValueImports(source), ['./c.ts', './g.ts', './i.ts']);
 });
 
 test('exports are found in every form, values and types apart', () => {

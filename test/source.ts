@@ -88,6 +88,15 @@ export function listImports(source: string): string[] {
   );
 }
 
+/** The specifiers a file imports values from when it is loaded: neither types alone nor dynamic imports. */
+export function listValueImports(source: string): string[] {
+  const form = /^\s*(?:import|export)\s+(?!type\b)(?:([\w*{][^'"`;]*?)\bfrom\s*)?['"]([^'"\n]+)['"]/gm;
+  const isTypeOnly = (names: string) => /^\{\s*(?:type\s[^,}]*,?\s*)+\}\s*$/.test(names);
+  return [...codeOf(source, 'text').matchAll(form)].flatMap(([, names = '', specifier = '']) =>
+    isTypeOnly(names) ? [] : [specifier],
+  );
+}
+
 export interface Exports {
   readonly values: readonly string[];
   readonly types: readonly string[];

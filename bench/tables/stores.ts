@@ -14,7 +14,8 @@ export function sqliteTable(runner: BenchRunner): string {
     '## A file',
     'Below: a read-modify-write with `node:sqlite` in `BEGIN IMMEDIATE`, in WAL mode, which copies its log by itself:',
     `${formatTime(bareNs!)}.`,
-    `A deal by the synchronous door takes ${formatTime(transactionNs!)}, a decision on a closed breaker ${formatTime(decideNs!)}.`,
+    `A transaction by commitNow takes ${formatTime(transactionNs!)},`,
+    `a decision on a closed breaker ${formatTime(decideNs!)}.`,
     `While a thread copied the log, ${round(awayShare! * 100)} % of the deals had to ask again.`,
     `Eight processes write one cell of one file, by both doors in turn, ${round(perSecond!)} times a second in all;`,
     'a process that does nothing runs beside them, so that stalls of the machine are not taken for ours.',
@@ -43,7 +44,8 @@ export function redisTable(runner: BenchRunner): string {
   const { getNs, transactionNs, decideNs } = all.middle;
   return [
     '## Redis',
-    `Below: one GET of the same state with the same client, awaited: ${formatTime(getNs!)}. A deal takes ${formatTime(transactionNs!)},`,
+    `Below: one GET of the same state with the same client, awaited: ${formatTime(getNs!)}.`,
+    `A transaction takes ${formatTime(transactionNs!)},`,
     `a decision on a closed breaker ${formatTime(decideNs!)}.`,
     '',
     formatTable(head, [

@@ -67,7 +67,8 @@ function findOptionsIndex(args: readonly unknown[], declaredParameters: number):
     typeof value === 'object' && value !== null && /^(signal|timeout|onprogress)$/m.test(Object.keys(value).join('\n'));
   const found = args.findIndex((value, index) => index > 0 && isOptions(value));
   if (found > 0) return found;
-  return declaredParameters > 1 ? 1 : 2; // 1.x has a default for its second parameter, which ends what a function counts.
+  // Version 1.x has a default for its second parameter, and `length` counts the parameters before a default.
+  return declaredParameters > 1 ? 1 : 2;
 }
 
 function replaceAt(args: readonly unknown[], position: number, value: unknown): unknown[] {

@@ -152,7 +152,8 @@ function later(
   const asked = ask(runtime, task.node, event.tool, fingerprint(event.tool, [event.input]), stop);
   if ('no' in asked) return no(asked.no);
   if ('open' in asked) {
-    applyAndCheck(runtime, task.node, { type: 'task-stopped' }, atMs); // Its clocks stand still while a person is asked.
+    // Its clocks stand still while a person is asked.
+    applyAndCheck(runtime, task.node, { type: 'task-stopped' }, atMs);
     return { waitMs: Math.max(0, world.untilMs - systemClock.nowMs()), card: asked.open };
   }
   const approved = { ...call, approvedBy: asked.by };

@@ -41,7 +41,8 @@ function wordsOf(entry: Entry): string | undefined {
   switch (entry.type) {
     case 'task-started': {
       const { maxToolCalls, maxSpendCents, maxDurationSecs } = entry.limits;
-      const limits = `at most ${maxToolCalls} calls, $${maxSpendCents / 100}, ${formatTimeSpan(maxDurationSecs * 1000)}`;
+      const duration = formatTimeSpan(maxDurationSecs * 1000);
+      const limits = `at most ${maxToolCalls} calls, $${maxSpendCents / 100}, ${duration}`;
       return `${entry.agent ?? 'an agent'}: ${limits}`;
     }
     case 'task-ended':
@@ -76,7 +77,7 @@ function wordsOf(entry: Entry): string | undefined {
     case 'delegation-returned':
       return entry.failed ? `${entry.worker} failed, ${entry.actual} of ${entry.limit}: ${entry.reason}` : entry.worker;
     case 'usage-observed':
-      return `${entry.model}: ${formatCount(entry.cost.tokens, 'token')}, $${(entry.cost.micros / 1_000_000).toFixed(4)}`;
+      return `${entry.model}: ${formatCount(entry.cost.tokens, 'token')}, ${formatDollars(entry.cost.micros)}`;
     case 'text-observed':
       return entry.similarity < 0 ? 'the first text' : `like the last one: ${entry.similarity.toFixed(2)}`;
     case 'rule-rejected':
@@ -145,4 +146,8 @@ function wordsOf(entry: Entry): string | undefined {
     case 'progress-observed':
       return '';
   }
+}
+
+function formatDollars(micros: number): string {
+  return `$${(micros / 1_000_000).toFixed(4)}`;
 }

@@ -44,6 +44,8 @@ const outputs: readonly (readonly [tool: string, output: unknown])[] = [
   ['nothing', null],
 ];
 
+const mcpFile = new URL('../../src/chains/abilities/mcp/index.ts', import.meta.url);
+
 test('what a tool says becomes an output: its structure, JSON, text, or content as it is', async (context) => {
   const source = sourceOf(context, { t: server() });
   for (const [tool, output] of outputs) assert.deepEqual(await call(source, `t.${tool}`), output, tool);
@@ -169,7 +171,7 @@ test('closing ends a server, what it started, and one that does not listen', { t
 
 test('a program that crashes leaves no server behind', { timeout: 30_000 }, async () => {
   const program = `
-    import { mcpAbilities } from ${JSON.stringify(new URL('../../src/chains/abilities/mcp/index.ts', import.meta.url).href)};
+    import { mcpAbilities } from ${JSON.stringify(mcpFile.href)};
     const source = mcpAbilities(${JSON.stringify({ mcpServers: { deaf: server('deaf') } })});
     const { run } = await source.find('deaf.pid');
     const call = { name: 'deaf.pid', args: {}, signal: new AbortController().signal, attemptKey: 'k' };

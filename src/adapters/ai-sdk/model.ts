@@ -125,7 +125,8 @@ async function* observeStream(
     for await (const part of source) {
       if (part.type === 'text-delta' && text.length < textLengthMax) text += part.delta;
       if (part.type === 'tool-call') calls.push(part);
-      if (halt === undefined && listCallIds([part]).length > 0) runs.recordCalls(run, task, listCallIds([part])); // It runs at once.
+      // It runs at once.
+      if (halt === undefined && listCallIds([part]).length > 0) runs.recordCalls(run, task, listCallIds([part]));
       if (part.type === 'finish') usage = part.usage;
       if (halt === undefined) yield part;
       else if (part.type !== 'finish') {

@@ -44,7 +44,8 @@ export async function sendRequest(
   let bytes = 0;
   for await (const chunk of response) {
     bytes += (chunk as Buffer).length;
-    if (bytes > abilityOutputBytesMax) throw outputTooLarge(url.host, undefined); // Leaving the loop ends the connection.
+    // Leaving the loop ends the connection.
+    if (bytes > abilityOutputBytesMax) throw outputTooLarge(url.host, undefined);
     chunks.push(chunk as Buffer);
   }
   return { status: response.statusCode ?? 0, headers: response.headers, body: Buffer.concat(chunks) };

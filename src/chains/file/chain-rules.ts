@@ -72,7 +72,7 @@ function fillCondition(text: string, params: ParamValues): string {
     const value = Object.hasOwn(params, name) ? String(params[name]) : '';
     if (/[|"'\p{Cc}]/u.test(value) || value.trim() === '')
       throw paramsError(
-        `${name} stands in the condition of a rule and must be a text without | and quotes, got ${describeValue(value)}`,
+        `${name} is used in a rule's condition and must be text without | and quotes, got ${describeValue(value)}`,
       );
   }
   const template = parseConditionTemplate(text);

@@ -69,7 +69,8 @@ export function explainSkip(condition: StepCondition, scope: TemplateScope): str
   const { refKey, op, value } = condition;
   const reference = resolveName(refKey, scope);
   const actual = reference.kind === 'value' ? describeValue(reference.value) : reference.kind;
-  return `${refKey} (${actual}) ${op}${isUnary(op) ? '' : ` ${describeValue(fillTemplates(value, scope))}`} does not hold`;
+  const operand = isUnary(op) ? '' : ` ${describeValue(fillTemplates(value, scope))}`;
+  return `${refKey} (${actual}) ${op}${operand} does not hold`;
 }
 
 type Comparison = Exclude<StepOp, 'exists' | 'not_exists' | 'is_empty' | 'is_not_empty'>;

@@ -85,7 +85,8 @@ export function createChains(options: ChainsOptions): Chains {
   async function run(chain: Chain, input: Readonly<Record<string, unknown>> = {}, runOptions: RunOptions = {}) {
     const params = readParams(chain, input);
     const modelRules = runOptions.modelText === undefined ? [] : readModelRules(runOptions.modelText, chain);
-    buildChainRules(chain, params, modelRules); // Rules that cannot be filled refuse the run before anything is started.
+    // Rules that cannot be filled refuse the run before anything is started.
+    buildChainRules(chain, params, modelRules);
     const found = await resolveAbilities(sources, chain, () => true);
     const id = runOptions.id ?? makeRunId(clock.wallMs());
     const first: RunState = {
@@ -171,7 +172,8 @@ export function createChains(options: ChainsOptions): Chains {
       const entries = [{ type: 'run-cancelled', run: id, chain: current.chain.id, by } as const];
       const transition = { type: 'cancelled', wallMs: clock.wallMs(), end } as const;
       const run = unwrapRun(await updateRun(store, current, transition, { entries }), id);
-      if (current.card !== undefined) await expireCard(store, current.card); // Nobody is to answer what nobody asks any more.
+      // Nobody is to answer what nobody asks any more.
+      if (current.card !== undefined) await expireCard(store, current.card);
       return run;
     },
     async close() {

@@ -183,7 +183,8 @@ async function finishRun({ active }: RunContext, stop: StopReason | undefined): 
   const wallMs = clock.wallMs();
   const local: RunState = { ...active.run, status, endedWallMs: wallMs, ...(end && { end }) };
   if (end?.code === 'store_away') {
-    await writeTransition(active, { type: 'released', by }); // If it hears that, the next one need not wait for the lease.
+    // If it hears that, the next one need not wait for the lease.
+    await writeTransition(active, { type: 'released', by });
     return emitEnded(active, local);
   }
   const transition = { type: 'ended', by, status, wallMs, ...(end && { end }) } as const;

@@ -110,6 +110,7 @@ export function runPage(
 ) {
   const { chain, params, startedWallMs, steps, modelRules } = run;
   const paramTexts = Object.entries(params).map(([name, value]) => `${name}=${JSON.stringify(value)}`);
+  const withParams = paramTexts.length === 0 ? '' : sanitizeText(` with ${paramTexts.join(', ')}`);
   const rows = steps.map((step, at) => [
     { text: step.startedWallMs === undefined ? '' : formatTime(step.startedWallMs).slice(11) },
     { text: step.id },
@@ -119,7 +120,7 @@ export function runPage(
   ]);
   const head = [
     paint(`${sanitizeText(chain.name ?? chain.id)}, run ${run.id}`, 'bold'),
-    `  started ${formatTime(startedWallMs)}${paramTexts.length === 0 ? '' : sanitizeText(` with ${paramTexts.join(', ')}`)}`,
+    `  started ${formatTime(startedWallMs)}${withParams}`,
     ...modelRules.map((line) => sanitizeText(`  rule of the model: ${line}`)),
     ...run.approved.map(({ rules, by }) => sanitizeText(`  ${by} approved for this run: ${rules.join(', ')}`)),
   ];

@@ -34,7 +34,8 @@ export async function askPerson(runtime: Runtime, site: CallSite, stop: Stop): P
   const said = answer.approved ? 'approve' : 'decline';
   updateCard(runtime, card.id, { type: 'card-answered', atMs, answer: said, by });
   if (!answer.approved) return no('rule_declined');
-  updateCard(runtime, card.id, { type: 'card-used', atMs }); // Single use: the very call that asked goes on, and no other.
+  // Single use: the very call that asked goes on, and no other.
+  updateCard(runtime, card.id, { type: 'card-used', atMs });
   return by;
 }
 

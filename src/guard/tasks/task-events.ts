@@ -1,4 +1,4 @@
-/** Events of a task: each is written into the journal and applied to the task's controls, then the limits are checked. */
+/** Events of a task: each is journalled and applied to the task's controls; then the limits are checked. */
 
 import type { Permit } from '../../core/action.ts';
 import { applyAll, checkAll } from '../../core/decide.ts';

@@ -60,7 +60,8 @@ function textsProblem(choices: readonly string[] | undefined, value: unknown): s
     const problem = isChoice ? textProblem(item) : `must be ${formatChoices(choices)}, got ${describeValue(item)}`;
     if (problem) return `[${index}] ${problem}`;
   }
-  if (choices && value.length === 0) return `must name at least one of ${formatChoices(choices)}`; // Nowhere to look means nothing fires.
+  // Nowhere to look means nothing fires.
+  if (choices && value.length === 0) return `must name at least one of ${formatChoices(choices)}`;
   return undefined;
 }
 

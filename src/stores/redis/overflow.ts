@@ -64,7 +64,8 @@ export function createRedisOverflow({ attempt, onFullChange: changed }: RedisOve
           queued.delete(key);
           size -= transactions.length;
           const result = await attempt(mergeTransactions(transactions), true, transactions);
-          if (result.status === 'rejected' && result.by === 'full') put(key, transactions); // Else the cell was dropped.
+          // Else the cell was dropped.
+          if (result.status === 'rejected' && result.by === 'full') put(key, transactions);
           if (result.status !== 'committed') return;
         }
         if (queued.size === 0) changed(false);

@@ -21,7 +21,8 @@ export async function findOrCreateQuestionCard(
 ): Promise<Card | undefined> {
   const { run, subject, store, clock, by } = active;
   const id = questionCardId(active, rules);
-  if (run.card !== undefined && run.card !== id) await expireCard(store, run.card); // Rules or arguments are others now.
+  // Rules or arguments are others now.
+  if (run.card !== undefined && run.card !== id) await expireCard(store, run.card);
   const title =
     subject.step === '' ? run.chain.id : `${run.chain.id}: step ${subject.step} wants to call ${target.name}`;
   const fresh: Card = {

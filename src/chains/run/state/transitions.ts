@@ -143,7 +143,8 @@ function takeOver(
 ): RunState | undefined {
   if (run.owner?.process === owner.process) return run;
   if (isOver(run) || run.status === 'in-doubt') return undefined;
-  if (run.owner?.process !== previousOwner?.process || run.owner?.untilMs !== previousOwner?.untilMs) return undefined; // It lives.
+  // It lives.
+  if (run.owner?.process !== previousOwner?.process || run.owner?.untilMs !== previousOwner?.untilMs) return undefined;
   const { end: _, endedWallMs: __, ...rest } = run;
   const at = findOpenStep(run);
   if (at < 0) return { ...rest, status: 'running', owner };

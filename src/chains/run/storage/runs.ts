@@ -66,7 +66,8 @@ export async function createRun(store: Store, run: RunState, onEntry?: EntryList
           update: (before) => {
             const current = before as StoredRun | null;
             if (current === null) return stored;
-            return current.owner?.process === run.owner?.process ? current : undefined; // It was written by us, just now.
+            // It was written by us, just now.
+            return current.owner?.process === run.owner?.process ? current : undefined;
           },
         },
         ...makeTextChanges(textKey(run.id, 'plan'), JSON.stringify(plan)),

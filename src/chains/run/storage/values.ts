@@ -9,7 +9,7 @@ interface ValueCell<T> {
   value: T | null;
 }
 
-/** One value that changes. `update` gives the next one, the same one where nothing changes, or undefined: not at all. */
+/** One stored value. `update` returns the next value, the same one for no change, or undefined to cancel. */
 export interface ValueChange<T = unknown> {
   readonly key: string;
   readonly keepMs?: number;

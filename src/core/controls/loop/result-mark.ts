@@ -125,7 +125,8 @@ const retryableWords =
 export function markResult(value: unknown, ok: boolean): ResultMark | undefined {
   try {
     let walk = walkRoot(value, ok, false);
-    if (!walk.hasStableWords) walk = walkRoot(value, ok, true); // An id or a time alone: nothing else tells one from another.
+    // An id or a time alone: nothing else tells one from another.
+    if (!walk.hasStableWords) walk = walkRoot(value, ok, true);
     const { exact, loose, length, retryable } = walk;
     // 0 is where nobody looked.
     return { ok, exact: exact || 1, loose: loose || 1, length, ...(retryable && { retryable }) };

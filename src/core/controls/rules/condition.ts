@@ -76,9 +76,8 @@ export function unquote(text: string): string {
 /** What was wrong, with what came. */
 export function parseFailure(problem: string, input: unknown): ParseFailure {
   const text = typeof input === 'string' ? input : typeof input;
-  return {
-    error: `${problem}, got ${JSON.stringify(text.length > quoteLengthMax ? `${text.slice(0, quoteLengthMax)}…` : text)}`,
-  };
+  const quoted = text.length > quoteLengthMax ? `${text.slice(0, quoteLengthMax)}…` : text;
+  return { error: `${problem}, got ${JSON.stringify(quoted)}` };
 }
 
 function parseFrequency(text: string): ParsedCondition {
