@@ -41,12 +41,12 @@ export type {
   WatchOptions,
 } from './guard/api.ts';
 export { createSwitchgear, defaultSwitchgear } from './guard/create-switchgear.ts';
-export { admit } from './guard/entries/two-step.ts';
-export { answerCard, retryOf } from './guard/extras/answer-card.ts';
+export { admitCall } from './guard/entries/two-step.ts';
+export { answerCard, retryOptions } from './guard/extras/answer-card.ts';
 export { addControl } from './guard/extras/custom-controls.ts';
 export { checkHealth } from './guard/extras/health-checks.ts';
 export { metricsOf } from './guard/extras/metrics.ts';
-export { reload, tighten } from './guard/extras/reload.ts';
+export { addModelRules, reload } from './guard/extras/reload.ts';
 export { retry } from './guard/extras/retry.ts';
 export { watch } from './guard/extras/watch.ts';
 export type { Answer, Approver } from './ports/approver.ts';

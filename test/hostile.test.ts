@@ -13,7 +13,8 @@ import {
 } from '../src/compat/index.ts';
 import {
   addControl,
-  admit,
+  addModelRules,
+  admitCall,
   answerCard,
   checkHealth,
   createSwitchgear,
@@ -21,10 +22,9 @@ import {
   refusalOf,
   reload,
   retry,
-  retryOf,
+  retryOptions,
   SwitchgearError,
   type SwitchgearOptions,
-  tighten,
   watch,
 } from '../src/index.ts';
 import { promisesSettled, simulatedClock } from '../src/testing/index.ts';
@@ -89,9 +89,13 @@ const onGear =
   (fn: unknown) =>
   (...args: unknown[]) =>
     (fn as (...all: unknown[]) => unknown)(gearOf().gear, ...args);
-const [admitLoose, retryLoose, watchLoose, reloadLoose, tightenLoose] = [admit, retry, watch, reload, tighten].map(
-  onGear,
-) as [Run, Run, Run, Run, Run];
+const [admitLoose, retryLoose, watchLoose, reloadLoose, tightenLoose] = [
+  admitCall,
+  retry,
+  watch,
+  reload,
+  addModelRules,
+].map(onGear) as [Run, Run, Run, Run, Run];
 const looseTask = () => gearOf().gear.startTask() as unknown as Loose;
 
 const gearOptions = 'agent session policy store clock prices approver mode onRefusal log project env'.split(' ');
@@ -245,7 +249,7 @@ test('a host may settle with anything: the slot is free afterwards', () => {
   for (const [name, value] of Object.entries(values)) {
     const { gear } = gearOf();
     for (const ending of [value, { value }, { error: value }, { cancelled: value }]) {
-      const admission = admit(gear, 'host', [value]);
+      const admission = admitCall(gear, 'host', [value]);
       assert.equal(admission.refused, undefined, name);
       if (admission.refused === undefined) admission.settle(ending as never);
     }
@@ -271,14 +275,14 @@ test('the host’s own functions may throw: the call is settled, and its worst c
     for (const part of ['classify', 'usage'] as const) {
       const { gear } = gearOf();
       const task = gear.startTask();
-      const call = gear.guard('model', async () => 'fine', { kind: 'model', worst: { cents: 3 }, [part]: broken });
+      const call = gear.guard('model', async () => 'fine', { kind: 'model', maxCost: { cents: 3 }, [part]: broken });
       assert.equal(await task.run(() => call()), 'fine', `${part}: ${name}`);
       assert.equal(gear.breaker('model').stats.inFlight, 0, `${part}: ${name}`);
       assert.equal(task.snapshot().spendCents, 3, `${part}: ${name}`);
       assert.equal(gear.snapshot().internalErrors, 1, `${part}: ${name}`);
     }
     const { gear } = gearOf();
-    const unsure = gear.guard('model', async () => 'fine', { worst: broken });
+    const unsure = gear.guard('model', async () => 'fine', { maxCost: broken });
     assert.equal(refusalOf(await unsure())?.code, 'internal_error', name);
   }
 });
@@ -335,11 +339,11 @@ test('a worker may return or throw anything; judging it may throw, too', async (
 test('a function on a gear says in one sentence that it was handed something else', () => {
   for (const value of Object.values(values)) {
     for (const call of [
-      admit,
+      admitCall,
       watch,
       reload,
-      tighten,
-      retryOf,
+      addModelRules,
+      retryOptions,
       answerCard,
       addControl,
       checkHealth,
@@ -354,7 +358,7 @@ test('halting, answering and asking for a retry take anything', () => {
     const { gear } = gearOf();
     const task = gear.startTask();
     const anything = gear as unknown as Loose;
-    assert.doesNotThrow(() => retryOf(gear, value as never));
+    assert.doesNotThrow(() => retryOptions(gear, value as never));
     assert.doesNotThrow(() => answerCard(gear, value as never, value as never, value as never));
     assert.doesNotThrow(() => anything.halt!(task.id, value));
     assert.equal(task.halt?.code, 'rule_abort');

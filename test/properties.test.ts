@@ -25,7 +25,7 @@ import type { BreakerSettings } from '../src/core/settings.ts';
 import { type Code, codes, type Verdict } from '../src/core/verdict.ts';
 import {
   addControl,
-  admit,
+  admitCall,
   createSwitchgear,
   isRefused,
   type Refusal,
@@ -424,7 +424,7 @@ test('money spent never exceeds a limit, of the task or of anyone above it, with
                 {
                   kind: 'model',
                   async: true,
-                  worst: { cents, tokens: cents },
+                  maxCost: { cents, tokens: cents },
                   usage: (inputTokens) => ({ inputTokens, outputTokens: 0 }),
                 },
               );
@@ -480,7 +480,7 @@ test('settling a call again, later or with another ending, counts once', (contex
             });
             const task = gear.startTask({ id: 't' });
             run.forEach(({ ending, again, lateMs }, at) => {
-              const admission = admit(gear, 'host', [at], { task: 't', id: `${at}` });
+              const admission = admitCall(gear, 'host', [at], { task: 't', id: `${at}` });
               clock.advance(lateMs);
               if (admission.refused !== undefined) {
                 reached.add(admission.refusal.code);

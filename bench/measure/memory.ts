@@ -20,11 +20,11 @@ async function stockOf(kind: string): Promise<Stock> {
     }
     case 'gear-breaker': {
       // A breaker of a gear begins to live with the first call of its tool.
-      const { admit } = await loadGear();
+      const { admitCall } = await loadGear();
       const gear = await quietGear();
       return {
         make(at) {
-          const admission = admit(gear, `tool-${at}`, []);
+          const admission = admitCall(gear, `tool-${at}`, []);
           if (admission.refused === undefined) admission.settle({ value: 1 });
           return undefined;
         },

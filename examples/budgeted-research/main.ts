@@ -11,7 +11,7 @@ const summarise = gear.guard(
   async (page: string) => ({ text: `in short: ${page}`, inputTokens: 50_000, outputTokens: 10_000 }),
   {
     kind: 'model',
-    worst: { cents: 50 },
+    maxCost: { cents: 50 },
     usage: ({ inputTokens, outputTokens }) => ({ model: 'claude-sonnet-4', inputTokens, outputTokens }),
   },
 );

@@ -4,7 +4,7 @@ import { fetchBodyMax, nameLengthMax } from '../core/limits.ts';
 import type { Refusal } from '../core/refusal.ts';
 import type { Switchgear, Task } from '../guard/api.ts';
 import { defaultSwitchgear } from '../guard/create-switchgear.ts';
-import { bookUsage, hostCall } from '../guard/entries/host-call.ts';
+import { hostCall, recordUsage } from '../guard/entries/host-call.ts';
 import { guardOnce } from './host/guard-once.ts';
 import { makeHaltFacts, refusalText } from './host/host-run.ts';
 import { createUsageReader } from './host/provider-usage.ts';
@@ -57,7 +57,7 @@ function meterResponse(response: Response, gear: Switchgear, task: Task, request
       }
     } finally {
       const usage = reader.end();
-      if (usage !== undefined) bookUsage(gear, task, { ...usage, model: usage.model ?? requestedModel });
+      if (usage !== undefined) recordUsage(gear, task, { ...usage, model: usage.model ?? requestedModel });
     }
   };
   const { status, statusText, headers, url } = response;

@@ -2,8 +2,8 @@
 
 import type { Task } from '../guard/api.ts';
 import { defaultSwitchgear } from '../guard/create-switchgear.ts';
-import { bookUsage } from '../guard/entries/host-call.ts';
-import { type OpenCall, openCall } from '../guard/entries/open-call.ts';
+import { recordUsage } from '../guard/entries/host-call.ts';
+import { beginHostCall, type OpenCall } from '../guard/entries/open-call.ts';
 import { guardOnce, isGuardedBy } from './host/guard-once.ts';
 import { createHostRun, type HostRun, makeHaltFacts, type ProtectOptions, refusalText } from './host/host-run.ts';
 import { openWorker } from './host/open-worker.ts';
@@ -93,7 +93,7 @@ export function protect<S extends MastraSettings>(settings: S, options: MastraOp
         classify: classifyEnding,
       };
       const answer = await (worker === undefined
-        ? openCall(run.host.gear, name, [input], host)
+        ? beginHostCall(run.host.gear, name, [input], host)
         : openWorker(run.host.gear, task, worker, input));
       const endCall = () => run.host.endCall(task);
       if (answer.refusal !== undefined) {
@@ -161,7 +161,7 @@ function endStep(run: AgentRun, { text = '', toolCalls = [], usage = {}, message
   for (const settle of run.calls.values()) settle({ error: new DOMException('suspended', 'AbortError') });
   run.calls.clear();
   task.observe({ type: 'assistant', text, toolUse: toolCalls.length > 0 });
-  bookUsage(host.gear, task, {
+  recordUsage(host.gear, task, {
     model: run.model,
     inputTokens: usage.inputTokens ?? 0,
     outputTokens: usage.outputTokens ?? 0,

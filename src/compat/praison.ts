@@ -2,7 +2,7 @@
 
 import type { BreakerSettings } from '../core/settings.ts';
 import { defaultSwitchgear } from '../guard/create-switchgear.ts';
-import { settingsOf, tune } from '../guard/extras/tune-breaker.ts';
+import { settingsOf, tuneBreaker } from '../guard/extras/tune-breaker.ts';
 import { checkBreaker } from '../policy/check/check-policy.ts';
 
 /** The eight settings in their own spelling; seconds are seconds. */
@@ -54,7 +54,7 @@ export function getCircuitBreaker(name: string, config?: CircuitBreakerConfig): 
   const gear = defaultSwitchgear();
   const tool = toolOf(name);
   const handle = gear.breaker(tool);
-  if (config !== undefined) tune(gear, tool, checkBreaker(config, `tool_${tool}`));
+  if (config !== undefined) tuneBreaker(gear, tool, checkBreaker(config, `tool_${tool}`));
   return {
     name: `tool_${tool}`,
     get state() {

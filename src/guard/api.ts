@@ -56,7 +56,7 @@ export interface GuardOptions<F extends AnyFunction = AnyFunction> {
   /** Says what an ending means; undefined leaves it to the settings. */
   readonly classify?: (ending: Ending) => Outcome['kind'] | undefined;
   /** Upper bounds of what one call may cost. */
-  readonly worst?:
+  readonly maxCost?:
     | { readonly cents?: number; readonly tokens?: number }
     | ((...args: Parameters<F>) => { readonly cents?: number; readonly tokens?: number });
   /** What one call cost, read from its result. */
@@ -111,7 +111,7 @@ export interface Task {
   /** Tells the task what happened. A halt comes back once it has one; it never throws. */
   observe(observation: Observation): Refusal | undefined;
   /** What the model should be told before anything is refused; once, where no result could carry it. */
-  note(): string | undefined;
+  hint(): string | undefined;
   /** Runs a function inside this task. */
   run<T>(fn: () => T): T;
   /** Stands still: neither idle nor duration go on. */
@@ -261,7 +261,7 @@ export interface Switchgear {
   /** The task around this code. */
   currentTask(): Task | undefined;
   /** The guarded call around this code. */
-  call(): Call | undefined;
+  currentCall(): Call | undefined;
   delegate<T>(worker: string, run: (task: Task) => T | Promise<T>, options?: DelegateOptions<T>): Promise<T | Refused>;
   breaker(name: string): BreakerHandle;
   snapshot(): Snapshot;

@@ -4,11 +4,11 @@ import { quoteValue } from '../core/quote.ts';
 import type { AnyFunction, GuardOptions, Switchgear, SwitchgearOptions } from './api.ts';
 import { createRuntime } from './create-runtime.ts';
 import { delegate, delegateChecks } from './entries/delegate.ts';
-import { breakerHandle, reset } from './extras/breaker-handle.ts';
-import { snapshotOf } from './extras/snapshot.ts';
+import { breakerHandle, resetBreakerEntry } from './extras/breaker-handle.ts';
+import { makeSnapshot } from './extras/snapshot.ts';
 import { addListener } from './journal/journal.ts';
 import { guardFunction } from './route/guarded-function.ts';
-import { targetOf } from './route/target.ts';
+import { makeTarget } from './route/target.ts';
 import { frameOf } from './runtime/async-context.ts';
 import { entries, fn as isFunction, name as isName, options, whole } from './runtime/option-checks.ts';
 import { type RuntimeOverrides, registerRuntime } from './runtime/runtime.ts';
@@ -26,7 +26,7 @@ export function assembleSwitchgear(given: SwitchgearOptions, overrides: RuntimeO
 
   function guard(name: string, fn: AnyFunction, said: GuardOptions = {}): AnyFunction {
     isFunction(`the tool ${quoteValue(name)}`, fn);
-    return guardFunction(runtime, targetOf(runtime, name, said), fn, said);
+    return guardFunction(runtime, makeTarget(runtime, name, said), fn, said);
   }
 
   function dispose(): void {
@@ -58,14 +58,14 @@ export function assembleSwitchgear(given: SwitchgearOptions, overrides: RuntimeO
       const task = around();
       return task && taskHandle(runtime, task);
     },
-    call: () => frameOf(runtime)?.call,
+    currentCall: () => frameOf(runtime)?.call,
     delegate(worker, run, said = {}) {
       isFunction('the worker function', run);
       options('delegate options', said, delegateChecks);
       return delegate(runtime, isName('the name of a worker', worker), run, said);
     },
     breaker: (name) => breakerHandle(runtime, isName('the name of a breaker', name)),
-    snapshot: () => snapshotOf(runtime),
+    snapshot: () => makeSnapshot(runtime),
     on: (listener) => addListener(runtime, listener),
     journal: (fromSeq = 0) => store.tail(whole('fromSeq', fromSeq, 0)),
     halt(id, reason) {
@@ -73,7 +73,7 @@ export function assembleSwitchgear(given: SwitchgearOptions, overrides: RuntimeO
       haltByOperator(runtime, id === undefined ? tasks.values() : task === undefined ? [] : [task], reason);
     },
     resetAll() {
-      for (const entry of breakers.values()) reset(runtime, entry);
+      for (const entry of breakers.values()) resetBreakerEntry(runtime, entry);
     },
     dispose,
     [Symbol.dispose]: dispose,

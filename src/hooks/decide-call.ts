@@ -13,7 +13,7 @@ import {
 } from '../core/limits.ts';
 import type { Refusal } from '../core/refusal.ts';
 import type { Stop } from '../core/verdict.ts';
-import { type ProposedCall, propose, refuse } from '../guard/entries/detached-call.ts';
+import { type ProposedCall, proposeDetached, refuseDetached } from '../guard/entries/detached-call.ts';
 import { type Target, targetFor } from '../guard/route/call-site.ts';
 import { fingerprint } from '../guard/runtime/fingerprint.ts';
 import type { Runtime } from '../guard/runtime/runtime.ts';
@@ -56,7 +56,7 @@ async function say(world: HookWorld, desk: Desk, event: CallProposedEvent & { re
   if (task.open.some(({ id }) => id === event.id) || desk.state.errands[event.id] !== undefined)
     return { decision: pass };
   const call = callOf(world, task, event);
-  const answered = propose(runtime, task.node, call);
+  const answered = proposeDetached(runtime, task.node, call);
   const said =
     'later' in answered
       ? later(world, desk, task, event, call, answered.later)
@@ -139,7 +139,7 @@ function later(
   const { runtime } = world;
   const atMs = runtime.clock.nowMs();
   const no = (code?: 'rule_declined' | 'rule_unanswered'): Said => ({
-    decision: refused(task, event.id, refuse(runtime, task.node, call, stop, code)),
+    decision: refused(task, event.id, refuseDetached(runtime, task.node, call, stop, code)),
   });
   if (stop.kind === 'wait') {
     const waitMs = Math.max(0, (stop.retryAtMs ?? 0) - atMs);
@@ -157,7 +157,7 @@ function later(
     return { waitMs: Math.max(0, world.untilMs - systemClock.nowMs()), card: asked.open };
   }
   const approved = { ...call, approvedBy: asked.by };
-  const again = propose(runtime, task.node, approved);
+  const again = proposeDetached(runtime, task.node, approved);
   return 'later' in again ? no() : settled(desk, task, event, approved, again);
 }
 

@@ -1,7 +1,7 @@
 /** What a hook does about an event: what is counted on which task, and what is answered. */
 
 import { hookPromptsMax } from '../core/limits.ts';
-import { propose, settle } from '../guard/entries/detached-call.ts';
+import { proposeDetached, settleDetached } from '../guard/entries/detached-call.ts';
 import { fingerprint } from '../guard/runtime/fingerprint.ts';
 import { callOf, decideCall, keep, targetOf } from './decide-call.ts';
 import {
@@ -84,7 +84,7 @@ async function callEnded(world: HookWorld, desk: Desk, event: CallEndedEvent): P
     task.answers = task.answers.filter((each) => each !== asked);
     const proposed = { ...event, type: 'call-proposed', id: asked.id } as const;
     const call = { ...callOf(world, task, proposed), approvedBy: 'the terminal' };
-    const answered = propose(runtime, task.node, call);
+    const answered = proposeDetached(runtime, task.node, call);
     if ('permit' in answered) keep(desk, task, proposed, call, answered.permit);
   }
   const open = task.open.find((each) =>
@@ -94,7 +94,7 @@ async function callEnded(world: HookWorld, desk: Desk, event: CallEndedEvent): P
   );
   if (open !== undefined) {
     task.open = task.open.filter((each) => each !== open);
-    settle(runtime, task.node, targetOf(runtime, event), open.permit, event.ending);
+    settleDetached(runtime, task.node, targetOf(runtime, event), open.permit, event.ending);
   }
   spreadHalt(world, task, event.tool);
   // Where the end of a turn is told, a note waits for it: it reaches the model whether or not the call failed.
@@ -119,6 +119,6 @@ function giveUpOpen({ runtime }: HookWorld, task: Held): void {
   const { open } = task;
   task.open = [];
   for (const { name: tool, isShared, permit } of open) {
-    settle(runtime, task.node, targetOf(runtime, { tool, isShared }), permit, { cancelled: true });
+    settleDetached(runtime, task.node, targetOf(runtime, { tool, isShared }), permit, { cancelled: true });
   }
 }

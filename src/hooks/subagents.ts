@@ -2,8 +2,8 @@
 
 import type { Ending } from '../core/classify.ts';
 import { hookAgentsMax } from '../core/limits.ts';
-import { book } from '../guard/entries/delegate.ts';
-import { settle } from '../guard/entries/detached-call.ts';
+import { recordDelegation } from '../guard/entries/delegate.ts';
+import { settleDetached } from '../guard/entries/detached-call.ts';
 import { callSiteFor, targetFor } from '../guard/route/call-site.ts';
 import type { CallEndedEvent } from './hosts/hook-event.ts';
 import type { HookWorld } from './session/hook-tasks.ts';
@@ -76,11 +76,11 @@ async function settleErrand({ runtime }: HookWorld, desk: Desk, id: string, resu
   const task = await desk.task(errand.task);
   if (task === undefined) return;
   const target = targetFor(runtime, errand.worker, 'delegation');
-  settle(runtime, task.node, target, errand.permit, { value: '' });
+  settleDetached(runtime, task.node, target, errand.permit, { value: '' });
   // It ended along with those above it, and has not failed.
   if (task.node.haltStop !== undefined) return;
   const { failed, reason, isBooked } = result;
-  book(
+  recordDelegation(
     runtime,
     callSiteFor(runtime, target, task.node),
     { booked: isBooked ? new Set(['below']) : undefined },

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { admit, createSwitchgear, isRefused, reload } from '../../src/index.ts';
+import { admitCall, createSwitchgear, isRefused, reload } from '../../src/index.ts';
 import { promisesSettled, simulatedClock } from '../../src/testing/simulated-clock.ts';
 
 function geared(breaker: Readonly<Record<string, unknown>>) {
@@ -14,14 +14,14 @@ function geared(breaker: Readonly<Record<string, unknown>>) {
 test('a probe admitted where another one’s lease had expired closes the circuit', () => {
   const { clock, gear } = geared({ failureThreshold: 1, successThreshold: 1, leaseExpiry: 'neutral', leaseSecs: 15 });
   const pass = () => {
-    const admission = admit(gear, 'tool', []);
+    const admission = admitCall(gear, 'tool', []);
     assert.equal(admission.refused, undefined);
     return admission;
   };
   pass().settle({ error: new Error('down') });
   clock.advance(60_000);
   const lost = pass();
-  assert.notEqual(admit(gear, 'tool', []).refused, undefined);
+  assert.notEqual(admitCall(gear, 'tool', []).refused, undefined);
   clock.advance(15_000);
   const probe = pass();
   probe.settle({ value: 'well' });

@@ -247,7 +247,7 @@ test('situation 14: a call made after another one timed out has a signal of its 
   const tool = gear.guard(
     'tool',
     async (hang: boolean) => {
-      signals.push(gear.call()!.signal);
+      signals.push(gear.currentCall()!.signal);
       return hang ? new Promise(() => {}) : 'quick';
     },
     { timeoutSecs: 1 },

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { boundBudgetsMax } from '../../src/core/limits.ts';
 import { replay } from '../../src/core/replay/replay.ts';
-import { createSwitchgear, memoryStore, refusalOf, reload, retryOf } from '../../src/index.ts';
+import { createSwitchgear, memoryStore, refusalOf, reload, retryOptions } from '../../src/index.ts';
 import { simulatedClock } from '../../src/testing/index.ts';
 
 type Budget = Readonly<Record<string, unknown>>;
@@ -82,7 +82,7 @@ test('money is held at its worst while a call is out, and what it did not cost i
   const think = gear.guard('model', () => new Promise<number>((resolve) => (end = () => resolve(1))), {
     kind: 'model',
     async: true,
-    worst: { cents: 6 },
+    maxCost: { cents: 6 },
     usage: () => ({ inputTokens: 0, outputTokens: 0, costUsd: 0.02 }),
   });
   await gear.task({}, async () => {
@@ -129,7 +129,7 @@ test('a policy that is taken anew goes on from what was spent', async () => {
 test('a task that such a budget ended is tried again with the limits it had', async () => {
   const { gear, spend } = gearWith([calls('global', 1)]);
   await spend(2, { id: 'x', limits: { maxToolCalls: 7 } });
-  assert.equal(retryOf(gear, 'x')?.limits?.maxToolCalls, 7);
+  assert.equal(retryOptions(gear, 'x')?.limits?.maxToolCalls, 7);
 });
 
 test('a budget that is used stays, however many sessions have theirs', async () => {

@@ -144,7 +144,7 @@ test('P25: a call longer than timeout, 30 s, fails once; its signal aborts, its 
   let end: (value: string) => void = () => {};
   let signal: AbortSignal | undefined;
   const slow = gear.guard('slow', async () => {
-    signal = gear.call()?.signal;
+    signal = gear.currentCall()?.signal;
     return await new Promise<string>((resolve) => {
       end = resolve;
     });

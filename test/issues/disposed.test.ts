@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
-import { admit, createSwitchgear, refusalOf } from '../../src/index.ts';
+import { admitCall, createSwitchgear, refusalOf } from '../../src/index.ts';
 import { simulatedClock } from '../../src/testing/index.ts';
 
 const asking = [{ target: 'tool:send', condition: 'ability:send', action: 'confirm' }];
@@ -24,7 +24,7 @@ test('a disposed gear leaves no timer armed: calls, delegations, tasks, calls of
   void task.run(() => hang());
   void gear.delegate('worker', () => new Promise<never>(() => {}), { timeoutSecs: 40 });
   void hang();
-  admit(gear, 'hosted', []);
+  admitCall(gear, 'hosted', []);
   await turn();
   assert.ok(clock.pending >= 2);
   gear.dispose();

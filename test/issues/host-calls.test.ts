@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { admit as admitCall, createSwitchgear } from '../../src/index.ts';
+import { admitCall, createSwitchgear } from '../../src/index.ts';
 import { simulatedClock } from '../../src/testing/index.ts';
 
 function hosted(policy = {}) {

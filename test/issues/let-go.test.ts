@@ -35,8 +35,8 @@ test('a signal of a call that ended is not aborted when its task halts later', a
   const gear = createSwitchgear({ clock: simulatedClock(), log: 'silent', env: {} });
   const ended: (AbortSignal | undefined)[] = [];
   const running: (AbortSignal | undefined)[] = [];
-  const quick = gear.guard('quick', async () => ended.push(gear.call()?.signal));
-  const slow = gear.guard('slow', () => new Promise(() => running.push(gear.call()?.signal)), { async: true });
+  const quick = gear.guard('quick', async () => ended.push(gear.currentCall()?.signal));
+  const slow = gear.guard('slow', () => new Promise(() => running.push(gear.currentCall()?.signal)), { async: true });
   const task = gear.startTask({ id: 't' });
   await task.run(quick);
   void task.run(slow);

@@ -98,8 +98,8 @@ test('a result that code compares or takes apart stays as it is; prose carries t
     await gear.task({}, (task) => {
       const answers = Array.from({ length: 7 }, () => read());
       assert.equal(answers.filter((answer) => answer !== text).length, isTold ? 1 : 0, text);
-      assert.equal(task.note() !== undefined, !isTold, text);
-      assert.equal(task.note(), undefined, text);
+      assert.equal(task.hint() !== undefined, !isTold, text);
+      assert.equal(task.hint(), undefined, text);
     });
   }
 });
@@ -115,7 +115,7 @@ test('the model is told again only after it had moved on, and not of what it lef
     read(1);
     assert.equal(told(), 1, 'a single step aside');
     for (let i = 0; i < 12; i++) read(100 + i, true);
-    assert.equal(task.note(), undefined, 'it moved on by itself');
+    assert.equal(task.hint(), undefined, 'it moved on by itself');
     for (let i = 0; i < 6; i++) read(2);
     assert.equal(told(), 2);
   });

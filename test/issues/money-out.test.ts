@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { createSwitchgear, isRefused, retryOf } from '../../src/index.ts';
+import { createSwitchgear, isRefused, retryOptions } from '../../src/index.ts';
 import { simulatedClock } from '../../src/testing/index.ts';
 
 for (const hasEnded of [false, true]) {
@@ -12,7 +12,7 @@ for (const hasEnded of [false, true]) {
     const policy = { task: { max_spend_cents: 100 } };
     const gear = createSwitchgear({ clock, log: 'silent', env: {}, policy });
     const work = Promise.withResolvers<string>();
-    const call = gear.guard('model', () => work.promise, { async: true, timeoutSecs: 1, worst: { cents: 90 } });
+    const call = gear.guard('model', () => work.promise, { async: true, timeoutSecs: 1, maxCost: { cents: 90 } });
     const task = gear.startTask();
     const first = assert.rejects(task.run(call));
     await clock.elapse(1_000);
@@ -27,11 +27,11 @@ for (const hasEnded of [false, true]) {
 
 test('a task that is tried again does not hold what the calls of the first one hold', () => {
   const gear = createSwitchgear({ clock: simulatedClock(), log: 'silent', env: {} });
-  const call = gear.guard('model', async () => new Promise(() => {}), { worst: { cents: 4_000 }, timeoutSecs: 0 });
+  const call = gear.guard('model', async () => new Promise(() => {}), { maxCost: { cents: 4_000 }, timeoutSecs: 0 });
   const task = gear.startTask({ id: 't' });
   void task.run(call);
   gear.halt('t', 'again');
-  const again = gear.startTask(retryOf(gear, 't'));
+  const again = gear.startTask(retryOptions(gear, 't'));
   void again.run(call);
   assert.equal(again.halt, undefined);
   assert.equal(again.snapshot().toolCalls, 2);
@@ -49,6 +49,6 @@ test('a price that is no number counts as unknown, and the limit holds', () => {
 
 test('a worst case beyond all measure is refused, not taken for nothing', () => {
   const gear = createSwitchgear({ clock: simulatedClock(), log: 'silent', env: {} });
-  const call = gear.guard('model', () => 'ran', { worst: { cents: 1e13 } });
+  const call = gear.guard('model', () => 'ran', { maxCost: { cents: 1e13 } });
   assert.ok(isRefused(gear.startTask().run(call)));
 });

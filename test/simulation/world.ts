@@ -3,7 +3,7 @@
 import { replay } from '../../src/core/replay/replay.ts';
 import { resolveBreaker } from '../../src/core/resolve-settings.ts';
 import {
-  admit,
+  admitCall,
   answerCard,
   createSwitchgear,
   isRefused,
@@ -125,7 +125,7 @@ function createWorld(seed: number): World {
     gear.guard('think', act, {
       kind: 'model',
       async: true,
-      worst: { cents },
+      maxCost: { cents },
       usage: (result) => ({ inputTokens: (result as { tokens: number }).tokens, outputTokens: 0 }),
     }) as Tool;
 
@@ -263,13 +263,13 @@ function createWorld(seed: number): World {
     const wasHalted = call.task?.halt !== undefined;
     check.breaker(call).rule = settings.breaker;
     check.proposing = call;
-    const admission = admit(gear, 'host', [call.args], given);
+    const admission = admitCall(gear, 'host', [call.args], given);
     check.proposing = undefined;
     if (admission.refused !== undefined) {
       guarded(() => check.refused(call, admission.refusal, wasHalted));
       return;
     }
-    if (admit(gear, 'host', [call.args], given) !== admission) fail('the same call id was admitted twice');
+    if (admitCall(gear, 'host', [call.args], given) !== admission) fail('the same call id was admitted twice');
     if (task !== undefined && chance.chance(0.3)) task.observe({ type: 'tool_use', id, name: 'host' });
     const endings = {
       success: { value: 1 },

@@ -1,7 +1,7 @@
 /** What a task hears of a model of the AI SDK: what it says and costs, new words of the user, calls that others ran. */
 
 import type { Task } from '../../guard/api.ts';
-import { bookUsage } from '../../guard/entries/host-call.ts';
+import { recordUsage } from '../../guard/entries/host-call.ts';
 import type { Usage } from '../../ports/prices.ts';
 import type { HostRun } from '../host/host-run.ts';
 
@@ -20,7 +20,7 @@ export function observeResponse(
 ): void {
   const text = content.map((part) => (part.type === 'text' ? part.text : '')).join('');
   task.observe({ type: 'assistant', text, toolUse: listCallIds(content).length > 0 });
-  if (usage !== undefined) bookUsage(run.gear, task, { ...readUsage(usage), model: modelId });
+  if (usage !== undefined) recordUsage(run.gear, task, { ...readUsage(usage), model: modelId });
 }
 
 /** The calls of an answer that are not the provider's own to run. */

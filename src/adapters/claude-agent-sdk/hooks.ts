@@ -4,7 +4,7 @@ import type { Ending } from '../../core/classify.ts';
 import type { Refusal } from '../../core/refusal.ts';
 import type { Switchgear, Task } from '../../guard/api.ts';
 import { type HostCall, wouldAsk } from '../../guard/entries/host-call.ts';
-import { type OpenCall, openCall } from '../../guard/entries/open-call.ts';
+import { beginHostCall, type OpenCall } from '../../guard/entries/open-call.ts';
 import { fingerprint } from '../../guard/runtime/fingerprint.ts';
 import { refusalText } from '../host/host-run.ts';
 import { type OpenWorker, openWorker } from '../host/open-worker.ts';
@@ -69,7 +69,7 @@ export function createClaudeHooks(gear: Switchgear, root: Task): ClaudeHooks {
     };
     if (!isAgent && wouldAsk(gear, name, [args], host)) return makeDecision('ask', 'A rule wants this confirmed.');
     if (!isAgent) {
-      const answer = await openCall(gear, name, [args], host);
+      const answer = await beginHostCall(gear, name, [args], host);
       if (answer.refusal !== undefined) return makeRefusedOutput(answer.refusal);
       calls.set(id, answer.settle);
       return {};

@@ -1,7 +1,7 @@
 /** What the messages of Claude tell its tasks: words and costs of each model call, once, when it is complete. */
 
 import type { Switchgear, Task } from '../../guard/api.ts';
-import { bookUsage } from '../../guard/entries/host-call.ts';
+import { recordUsage } from '../../guard/entries/host-call.ts';
 
 interface Message {
   readonly type?: unknown;
@@ -44,7 +44,7 @@ export function createMessageObserver(gear: Switchgear, taskOf: (message: Messag
     const cacheWriteTokens = usage.cache_creation_input_tokens ?? 0;
     // What Claude calls input leaves out what came from the cache and what went there.
     const inputTokens = (usage.input_tokens ?? 0) + cacheReadTokens + cacheWriteTokens;
-    bookUsage(gear, task, {
+    recordUsage(gear, task, {
       model,
       inputTokens,
       outputTokens: usage.output_tokens ?? 0,

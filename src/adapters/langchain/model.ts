@@ -2,7 +2,7 @@
 
 import type { Refusal } from '../../core/refusal.ts';
 import type { Task } from '../../guard/api.ts';
-import { bookUsage, hostCall } from '../../guard/entries/host-call.ts';
+import { hostCall, recordUsage } from '../../guard/entries/host-call.ts';
 import {
   beginTurn,
   claimClosingAnswer,
@@ -83,7 +83,7 @@ function observeResponse(run: HostRun, task: Task, value: unknown, name: string)
   task.observe({ type: 'assistant', text: messageText(message), toolUse: calls > 0 });
   const { usage_metadata: usage, response_metadata: metadata } = message;
   if (usage !== undefined) {
-    bookUsage(run.gear, task, {
+    recordUsage(run.gear, task, {
       model: String(metadata?.model_name ?? metadata?.model ?? name),
       inputTokens: usage.input_tokens ?? 0,
       outputTokens: usage.output_tokens ?? 0,

@@ -44,7 +44,7 @@ export function isApproval(answer: unknown): boolean {
 export function appendLoopHint(value: unknown, task: Task | undefined): unknown {
   const message = value as { content?: unknown } | null | undefined;
   if (typeof message?.content !== 'string') return value;
-  const hint = task?.note();
+  const hint = task?.hint();
   if (hint !== undefined) message.content += `\n\n[switchgear] ${hint}`;
   return value;
 }

@@ -2,7 +2,7 @@
 
 import type { Refusal } from '../../core/refusal.ts';
 import type { Switchgear, Task } from '../../guard/api.ts';
-import { bookUsage, hostCall } from '../../guard/entries/host-call.ts';
+import { hostCall, recordUsage } from '../../guard/entries/host-call.ts';
 import { beginTurn, claimClosingAnswer, makeRefusedError, refusalText } from '../host/host-run.ts';
 import { overrideMethods } from '../host/override-methods.ts';
 
@@ -106,7 +106,7 @@ function observeResponse(
   const { inputTokens, outputTokens, inputTokensDetails } = usage as Readonly<Record<string, number | undefined>>;
   const details = [inputTokensDetails].flat() as readonly (Readonly<Record<string, number>> | undefined)[];
   const sum = (key: string) => details.reduce((total, each) => total + (each?.[key] ?? 0), 0);
-  bookUsage(gear, task, {
+  recordUsage(gear, task, {
     model: name,
     inputTokens: inputTokens ?? 0,
     outputTokens: outputTokens ?? 0,

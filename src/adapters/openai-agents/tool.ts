@@ -2,7 +2,7 @@
 
 import type { Switchgear, Task } from '../../guard/api.ts';
 import { wouldAsk } from '../../guard/entries/host-call.ts';
-import { type OpenCall, openCall } from '../../guard/entries/open-call.ts';
+import { beginHostCall, type OpenCall } from '../../guard/entries/open-call.ts';
 import { refusalText, turnOf } from '../host/host-run.ts';
 import { openWorker } from '../host/open-worker.ts';
 
@@ -57,7 +57,7 @@ export function guardTool(tool: object, { gear, calls, errors, signals, workers 
       const answer =
         task !== undefined && workers.includes(name)
           ? await openWorker(gear, task, name, input)
-          : await openCall(gear, name, [input], {
+          : await beginHostCall(gear, name, [input], {
               id: callId,
               task,
               turnId: task && turnOf(task),

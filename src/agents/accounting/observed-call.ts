@@ -10,10 +10,10 @@ import { callSitesMax, foreignChangesPollMs } from '../../core/limits.ts';
 import type { Stop } from '../../core/verdict.ts';
 import { isStop } from '../../guard/route/admission.ts';
 import { type CallSite, callSiteFor, type Target } from '../../guard/route/call-site.ts';
-import { finish } from '../../guard/route/live-call.ts';
-import { noLists, settlingOf } from '../../guard/route/outcome.ts';
-import { actionOf } from '../../guard/route/proposal.ts';
-import { noteTuning } from '../../guard/route/target.ts';
+import { settleCall } from '../../guard/route/live-call.ts';
+import { noLists, readSettlement } from '../../guard/route/outcome.ts';
+import { makeAction } from '../../guard/route/proposal.ts';
+import { recordTuning } from '../../guard/route/target.ts';
 import { errorFingerprint } from '../../guard/runtime/fingerprint.ts';
 import type { Runtime } from '../../guard/runtime/runtime.ts';
 
@@ -33,7 +33,7 @@ export function createCallObserver(runtime: Runtime): CallObserver {
   const targets = new Map<string, Target>();
   const targetForTool = (name: string): Target =>
     getOrCreate(targets, name, callSitesMax, () => {
-      noteTuning(runtime, name, overrides);
+      recordTuning(runtime, name, overrides);
       return { name, kind: 'tool', overrides };
     });
 
@@ -62,7 +62,7 @@ export function createCallObserver(runtime: Runtime): CallObserver {
     const site = callSiteForTool(name);
     const nowMs = runtime.clock.nowMs();
     refreshOrders(nowMs);
-    const admission = runtime.admit(runtime, site, actionOf(runtime, site, [input], {}, id), nowMs);
+    const admission = runtime.admitAction(runtime, site, makeAction(runtime, site, [input], {}, id), nowMs);
     if (isStop(admission)) return { stop: toHaltStop(admission), settle() {} };
     const call = { site, permit: admission, settled: false };
     return {
@@ -70,13 +70,13 @@ export function createCallObserver(runtime: Runtime): CallObserver {
       settle(ending) {
         if (call.settled) return;
         if (ending === undefined) {
-          finish(runtime, call, cancelled);
+          settleCall(runtime, call, cancelled);
           return;
         }
         const result = ending.ok ? { value: ending.output } : { error: makeToolError(ending.output) };
         const lists = site.breaker?.settings ?? noLists;
         const outcome: Outcome = classify(result, lists, runtime.clock.nowMs(), errorFingerprint);
-        finish(runtime, call, outcome, settlingOf(runtime, site, result, {}, outcome));
+        settleCall(runtime, call, outcome, readSettlement(runtime, site, result, {}, outcome));
       },
     };
   };

@@ -4,7 +4,7 @@ import { sessionPollMs, workersMax } from '../../core/limits.ts';
 import type { TaskSettings } from '../../core/settings.ts';
 import type { Stop } from '../../core/verdict.ts';
 import type { Switchgear, Task } from '../../guard/api.ts';
-import { book } from '../../guard/entries/delegate.ts';
+import { recordDelegation } from '../../guard/entries/delegate.ts';
 import { callSiteFor, targetFor } from '../../guard/route/call-site.ts';
 import { fingerprint } from '../../guard/runtime/fingerprint.ts';
 import type { Runtime } from '../../guard/runtime/runtime.ts';
@@ -141,7 +141,10 @@ export function subagentTasks(
     else close(subagent);
     if (parentNode.haltStop !== undefined) return; // It ended along with those above it, and has not failed.
     const site = callSiteFor(runtime, targetFor(runtime, worker, 'delegation'), parentNode);
-    book(runtime, site, node, { failed: !ok || halted, reason: halted ? (node.halt?.message ?? reason) : reason });
+    recordDelegation(runtime, site, node, {
+      failed: !ok || halted,
+      reason: halted ? (node.halt?.message ?? reason) : reason,
+    });
   }
 
   function close(subagent: Subagent): void {

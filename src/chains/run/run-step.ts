@@ -96,7 +96,7 @@ async function attemptStep(
   let hasRun = false;
   let work: Promise<unknown> | undefined;
   const perform = async (): Promise<unknown> => {
-    const { signal } = gear.call()!;
+    const { signal } = gear.currentCall()!;
     signal.throwIfAborted();
     const transition = { type: 'begun', by, step: at, attempt: number, wallMs: clock.wallMs() } as const;
     const { approvedBy } = active;

@@ -5,7 +5,7 @@ import { parseRule, parseRuleText, type Rule } from '../../core/controls/rules/r
 import { stepStoreWaitMs } from '../../core/limits.ts';
 import type { SwitchgearOptions } from '../../guard/api.ts';
 import { createSwitchgear } from '../../guard/create-switchgear.ts';
-import { chainGate } from '../../guard/entries/chain-step.ts';
+import { guardChain } from '../../guard/entries/chain-step.ts';
 import { publishEntry, appendEntry as writeEntry } from '../../guard/journal/journal.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Store } from '../../ports/store.ts';
@@ -83,7 +83,7 @@ export async function continueRun(runner: Runner, start: RunState, continuation:
     onRefusal: 'return',
   });
   const own = buildChainRules(chain, params, modelRules);
-  const gate = chainGate(gear, own, createRunApproval(active), createParamRedactor(chain, params));
+  const gate = guardChain(gear, own, createRunApproval(active), createParamRedactor(chain, params));
   for (const { rule, reason } of gate.rejected) {
     writeEntry(gate.runtime, { type: 'rule-rejected', line: rule.id, reason });
   }

@@ -5,7 +5,7 @@ import { userName } from '../../approvers/user-name.ts';
 import type { Card, CardAction } from '../../core/card.ts';
 import { raisesMax } from '../../core/limits.ts';
 import type { TaskOptions } from '../../guard/api.ts';
-import { answerCard, retryOf } from '../../guard/extras/answer-card.ts';
+import { answerCard, retryOptions } from '../../guard/extras/answer-card.ts';
 import { forgetRun, keepRun, type RunRecord, runOf } from '../../supervisor/run-record.ts';
 import { formatCount } from '../terminal-table.ts';
 import type { RunTask } from './accounting.ts';
@@ -114,7 +114,7 @@ async function handleHalt(
     readPrompt: () => runOf(store, task)?.prompt,
   });
   answerCardFromTerminal(context, card, answer);
-  const start = planNextStart(answer, record, retryOf(gear, task), freshTask);
+  const start = planNextStart(answer, record, retryOptions(gear, task), freshTask);
   if (start !== undefined) {
     forgetRun(store, task); // The next attempt has a record of its own.
     return start;
@@ -135,7 +135,7 @@ async function handleHalt(
 }
 
 function findChoices({ gear }: RunCommandContext, { record, task }: HaltedAttempt): HaltChoices {
-  return { retry: retryOf(gear, task) !== undefined, narrow: makeNarrowedCommand(record, '…') !== undefined };
+  return { retry: retryOptions(gear, task) !== undefined, narrow: makeNarrowedCommand(record, '…') !== undefined };
 }
 
 /** What to start for a wish; undefined where it starts nothing. */

@@ -1,7 +1,7 @@
 /** A run that was halted, paused or lost goes on: in this process, with what it had used. */
 
 import { SwitchgearError } from '../../core/error.ts';
-import { retryOf } from '../../guard/extras/answer-card.ts';
+import { retryOptions } from '../../guard/extras/answer-card.ts';
 import { adoptHaltedTask } from '../../guard/tasks/carried.ts';
 import type { Store } from '../../ports/store.ts';
 import { forgetRun, type RunRecord } from '../../supervisor/run-record.ts';
@@ -38,7 +38,10 @@ export async function resumeRun(
     session,
     begin({ gear }) {
       if (carried !== undefined) adoptHaltedTask(gear, run, carried);
-      const start = planNextStart({ followUp }, run, retryOf(gear, task), { parent: null, limits: options.limits });
+      const start = planNextStart({ followUp }, run, retryOptions(gear, task), {
+        parent: null,
+        limits: options.limits,
+      });
       if (start === undefined)
         throw new SwitchgearError('not_kept', 'it cannot go on by itself: start it again by hand');
       forgetRun(store, task);

@@ -3,13 +3,13 @@
 import type { Refusal } from '../../core/refusal.ts';
 import type { TaskSettings } from '../../core/settings.ts';
 import type { Switchgear } from '../../guard/api.ts';
-import { retryOf } from '../../guard/extras/answer-card.ts';
+import { retryOptions } from '../../guard/extras/answer-card.ts';
 import type { CarriedTask } from '../../guard/tasks/carried.ts';
 import type { BelowLimits } from '../../supervisor/run-record.ts';
 
 /** What a subagent may have next time that ran into its own limit. */
 export function raiseSubagentLimits(gear: Switchgear, root: string, { task = root }: Refusal): BelowLimits | undefined {
-  const retry = task === root ? undefined : retryOf(gear, task);
+  const retry = task === root ? undefined : retryOptions(gear, task);
   return retry?.agent && retry.limits ? { [retry.agent]: retry.limits as TaskSettings } : undefined;
 }
 

@@ -6,13 +6,13 @@ import type { Rule } from '../../core/controls/rules/rule.ts';
 import { addRules } from '../../core/controls/rules/rule-set.ts';
 import type { AnyFunction, GuardOptions, Switchgear } from '../api.ts';
 import type { askPerson } from '../route/approval.ts';
-import { renewLanes } from '../route/call-site.ts';
+import { resetCallSites } from '../route/call-site.ts';
 import { guardFunction } from '../route/guarded-function.ts';
-import { targetOf } from '../route/target.ts';
+import { makeTarget } from '../route/target.ts';
 import type { Runtime } from '../runtime/runtime.ts';
 import { runtimeOf } from '../runtime/runtime.ts';
 
-export interface ChainGate {
+export interface ChainGuard {
   readonly runtime: Runtime;
   /** The rules of the policy, as they were before the chain's. */
   readonly policyRules: readonly Rule[];
@@ -23,26 +23,26 @@ export interface ChainGate {
 }
 
 /** Puts the rules of a chain in force on a gear of its own; `veil` hides what filled them from what is kept. */
-export function chainGate(
+export function guardChain(
   gear: Switchgear,
   rules: readonly Rule[],
   ask: typeof askPerson,
-  veil: <T>(kept: T) => T,
-): ChainGate {
+  redact: <T>(kept: T) => T,
+): ChainGuard {
   const runtime = runtimeOf(gear);
   const policyRules = (runtime.rules as RulesInForce | undefined)?.rules ?? [];
   const { rules: all, rejected } = addRules(policyRules, rules);
   const engine = createRuleEngine(all, runtime.settings.ruleSettings);
-  runtime.rules = { ...engine, redact: (kept) => veil(engine.redact(kept)) };
+  runtime.rules = { ...engine, redact: (kept) => redact(engine.redact(kept)) };
   runtime.ask = ask;
   runtime.reportedOnce.add('task-missing'); // The run as a whole is judged outside its task, and counts in no budget.
-  renewLanes(runtime);
+  resetCallSites(runtime);
   return {
     runtime,
     policyRules,
     rejected,
     guard(name, fn, { match, ...options }) {
-      const target = { ...targetOf(runtime, name, { ...options, kind: 'step', async: true }), match };
+      const target = { ...makeTarget(runtime, name, { ...options, kind: 'step', async: true }), match };
       return guardFunction(runtime, target, fn, { ...options, async: true });
     },
   };

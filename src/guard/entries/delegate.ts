@@ -15,12 +15,12 @@ import { isRefused, type Refused } from '../../core/refusal.ts';
 import { haltOverLimit, type Stop } from '../../core/verdict.ts';
 import type { DelegateOptions, Task, TaskResult } from '../api.ts';
 import { appendEntry, countError } from '../journal/journal.ts';
-import { type Admission, isStop, needsAnotherRound, refusalOf, refuseForGood } from '../route/admission.ts';
+import { type AdmitResult, explainStop, isStop, needsAnotherRound, refuseForGood } from '../route/admission.ts';
 import { type CallSite, callSiteFor, targetFor, workerCell } from '../route/call-site.ts';
-import { finish, timeoutError } from '../route/live-call.ts';
-import { noLists, settlingOf } from '../route/outcome.ts';
-import { actionOf } from '../route/proposal.ts';
-import { answer, broken } from '../route/refusing.ts';
+import { settleCall, timeoutError } from '../route/live-call.ts';
+import { noLists, readSettlement } from '../route/outcome.ts';
+import { makeAction } from '../route/proposal.ts';
+import { deliverRefusal, refuseOnError } from '../route/refusing.ts';
 import { laterRounds } from '../route/rounds.ts';
 import { frameOf } from '../runtime/async-context.ts';
 import { fingerprint } from '../runtime/fingerprint.ts';
@@ -46,22 +46,22 @@ export async function delegate<T>(
   const parent = frameOf(runtime)?.task;
   const args = request === undefined ? [] : [request];
   let site: CallSite | undefined;
-  let admission: Admission;
+  let admission: AdmitResult;
   try {
     const current = callSiteFor(runtime, targetFor(runtime, worker, 'delegation'), parent);
     site = current;
-    const act = () => ({ ...actionOf(runtime, current, args, {}), fingerprint: 0 });
-    const said = tooDeep(runtime, current, act) ?? runtime.admit(runtime, current, act(), clock.nowMs());
+    const act = () => ({ ...makeAction(runtime, current, args, {}), fingerprint: 0 });
+    const said = tooDeep(runtime, current, act) ?? runtime.admitAction(runtime, current, act(), clock.nowMs());
     // A worker is sent out in a tick of its own, whatever was said.
     admission = await (isStop(said) && needsAnotherRound(said) ? laterRounds(runtime, current, args, said, act) : said);
   } catch (error) {
-    return answer(runtime, broken(runtime, 'delegate', worker, error), site);
+    return deliverRefusal(runtime, refuseOnError(runtime, 'delegate', worker, error), site);
   }
-  if (isStop(admission)) return answer(runtime, refusalOf(admission, site, clock.nowMs()), site);
+  if (isStop(admission)) return deliverRefusal(runtime, explainStop(admission, site, clock.nowMs()), site);
   const call = { site, permit: admission, settled: false };
   if (parent?.halt !== undefined) {
-    finish(runtime, call, givenBack); // Halted since: the worker is not sent out any more.
-    return answer(runtime, parent.halt, site);
+    settleCall(runtime, call, givenBack); // Halted since: the worker is not sent out any more.
+    return deliverRefusal(runtime, parent.halt, site);
   }
   let child: TaskState | undefined;
   let result: TaskResult<T>;
@@ -69,23 +69,24 @@ export async function delegate<T>(
     child = startTask(runtime, { agent: worker, ...(limits !== undefined && { limits }) }, parent);
     result = await inTime(runtime, child, secs, runTask(runtime, child, run));
   } catch (error) {
-    finish(runtime, call, ignored);
+    settleCall(runtime, call, ignored);
     const { names, message } = readError(error);
     const { kind } = classify({ error }, noLists, clock.nowMs(), () => 0);
     // Without a child it never ran, and whoever sent it got it wrong.
-    if (kind === 'failure' && child !== undefined) book(runtime, site, child, failure(message || names[0]!));
+    if (kind === 'failure' && child !== undefined)
+      recordDelegation(runtime, site, child, failure(message || names[0]!));
     throw error;
   }
   if (result.status === 'halted') {
-    finish(runtime, call, ignored);
+    settleCall(runtime, call, ignored);
     const { task, control, message } = result.halt;
     // Stopped by a person, or along with a task above it, a worker has not failed.
-    if (task === child.id && control !== 'operator') book(runtime, site, child, failure(message));
-    return answer(runtime, result.halt, site);
+    if (task === child.id && control !== 'operator') recordDelegation(runtime, site, child, failure(message));
+    return deliverRefusal(runtime, result.halt, site);
   }
   const { value } = result;
-  finish(runtime, call, success, settlingOf(runtime, site, { value }, {}, success));
-  book(runtime, site, child, readReturn(runtime, site, value, judge, request));
+  settleCall(runtime, call, success, readSettlement(runtime, site, { value }, {}, success));
+  recordDelegation(runtime, site, child, readReturn(runtime, site, value, judge, request));
   return value;
 }
 
@@ -162,7 +163,7 @@ function swapReturn(
 }
 
 /** Books how a delegation came back, unless the same failure was booked further down. */
-export function book(
+export function recordDelegation(
   runtime: Runtime,
   site: CallSite,
   child: Pick<TaskState, 'booked'>,

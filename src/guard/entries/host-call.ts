@@ -12,13 +12,13 @@ import type { Answer } from '../../ports/approver.ts';
 import type { Usage } from '../../ports/prices.ts';
 import type { Call, GuardOptions, Switchgear, Task } from '../api.ts';
 import { countError } from '../journal/journal.ts';
-import { type Admission, isStop, needsAnotherRound, refusalOf, refuseForGood } from '../route/admission.ts';
+import { type AdmitResult, explainStop, isStop, needsAnotherRound, refuseForGood } from '../route/admission.ts';
 import { type CallSite, callSiteFor, type Target } from '../route/call-site.ts';
-import { finish, LiveCall } from '../route/live-call.ts';
-import { outcomeOf, settlingOf } from '../route/outcome.ts';
-import { actionOf, noteMissingTask } from '../route/proposal.ts';
-import { withNote } from '../route/refusal-delivery.ts';
-import { broken } from '../route/refusing.ts';
+import { LiveCall, settleCall } from '../route/live-call.ts';
+import { readOutcome, readSettlement } from '../route/outcome.ts';
+import { makeAction, reportMissingTask } from '../route/proposal.ts';
+import { attachHint } from '../route/refusal-delivery.ts';
+import { refuseOnError } from '../route/refusing.ts';
 import { laterRounds } from '../route/rounds.ts';
 import { applyInside, frameOf } from '../runtime/async-context.ts';
 import { isObserving, type Runtime, runtimeOf } from '../runtime/runtime.ts';
@@ -59,15 +59,15 @@ export async function hostCall<T>(
   const runtime = runtimeOf(gear);
   const { clock } = runtime;
   let site: CallSite;
-  let admission: Admission;
+  let admission: AdmitResult;
   let act: () => Action;
   try {
     [site, act] = proposalOf(runtime, name, args, host);
-    if (site.task === undefined) noteMissingTask(runtime, name, clock.nowMs());
+    if (site.task === undefined) reportMissingTask(runtime, name, clock.nowMs());
     else wasCounted(site.task, 'call', host.id);
-    admission = runtime.admit(runtime, site, act(), clock.nowMs());
+    admission = runtime.admitAction(runtime, site, act(), clock.nowMs());
   } catch (error) {
-    return { refusal: broken(runtime, 'admit', name, error) };
+    return { refusal: refuseOnError(runtime, 'admit', name, error) };
   }
   if (isStop(admission) && needsAnotherRound(admission)) {
     const question = admission.kind === 'ask' && runtime.approver === undefined ? host.ask : undefined;
@@ -76,10 +76,10 @@ export async function hostCall<T>(
     try {
       admission = await laterAdmission(runtime, site, args, act, admission, answer);
     } catch (error) {
-      return { refusal: broken(runtime, 'admit', name, error) };
+      return { refusal: refuseOnError(runtime, 'admit', name, error) };
     }
   }
-  if (isStop(admission)) return { refusal: refusalOf(admission, site, clock.nowMs()) };
+  if (isStop(admission)) return { refusal: explainStop(admission, site, clock.nowMs()) };
   const call = new LiveCall(runtime, site, admission);
   try {
     return { value: await perform(call, run, host) };
@@ -99,12 +99,12 @@ async function laterAdmission(
   plain: () => Action,
   first: Stop,
   answer: Answer | undefined,
-): Promise<Admission> {
+): Promise<AdmitResult> {
   if (answer?.approved === false) {
     return refuseForGood(runtime, site, plain(), { ...first, kind: 'deny', code: 'rule_declined' }, 'ask');
   }
   const act = answer === undefined ? plain : () => ({ ...plain(), approvedBy: answer.by });
-  const said = answer === undefined ? first : runtime.admit(runtime, site, act(), runtime.clock.nowMs());
+  const said = answer === undefined ? first : runtime.admitAction(runtime, site, act(), runtime.clock.nowMs());
   if (!isStop(said) || !needsAnotherRound(said)) return said;
   return laterRounds(runtime, site, args, said, act);
 }
@@ -130,7 +130,7 @@ export function wouldAsk(gear: Switchgear, name: string, args: readonly unknown[
 }
 
 /** Whether a tool's circuit would refuse a call now. It takes and counts nothing. */
-export function isShut(gear: Switchgear, name: string, task: Task): boolean {
+export function isCircuitOpen(gear: Switchgear, name: string, task: Task): boolean {
   const runtime = runtimeOf(gear);
   if (isObserving(runtime)) return false;
   try {
@@ -144,7 +144,7 @@ export function isShut(gear: Switchgear, name: string, task: Task): boolean {
 }
 
 /** Books what a model call of a host cost, also that of a halted task: its closing answer is not free. */
-export function bookUsage(gear: Switchgear, task: Task, usage: Usage): void {
+export function recordUsage(gear: Switchgear, task: Task, usage: Usage): void {
   const runtime = runtimeOf(gear);
   const node = task.halt === undefined ? undefined : nodeOf(runtime, task);
   if (node === undefined) {
@@ -172,7 +172,7 @@ function proposalOf(
   const key = breaker === undefined ? `${kind} ${name}` : `${kind} ${name} ${JSON.stringify(breaker)}`;
   const make = (): Target => ({ name, kind, ...(breaker && { overrides: breaker }) });
   const site = callSiteFor(runtime, getOrCreate(runtime.targets, key, callSitesMax, make), node);
-  return [site, () => actionOf(runtime, site, args, {}, id, turnId)];
+  return [site, () => makeAction(runtime, site, args, {}, id, turnId)];
 }
 
 function nodeOf({ tasks, halted }: Runtime, { id }: Task): TaskState | undefined {
@@ -196,12 +196,12 @@ function perform<T>(
         recordPermitEvent(runtime, 'work-ended', site, permit); // It was given up when its time was over.
         return;
       }
-      const outcome = outcomeOf(call, ending, options, runtime.clock.nowMs());
+      const outcome = readOutcome(call, ending, options, runtime.clock.nowMs());
       const read = shown !== undefined && 'value' in ending ? { value: shown(ending.value) } : ending;
-      finish(runtime, call, outcome, settlingOf(runtime, site, read, {}, outcome));
+      settleCall(runtime, call, outcome, readSettlement(runtime, site, read, {}, outcome));
     } catch (error) {
       countError(runtime, 'settle', error);
-      if (!call.settled) finish(runtime, call, { kind: 'neutral', why: 'ignored' });
+      if (!call.settled) settleCall(runtime, call, { kind: 'neutral', why: 'ignored' });
     }
   }
 
@@ -215,7 +215,7 @@ function perform<T>(
     work().then(
       (value) => {
         ended({ value });
-        resolve(withNote(site, value) as T);
+        resolve(attachHint(site, value) as T);
       },
       (error) => {
         ended({ error });

@@ -17,7 +17,7 @@ export interface OpenCall {
 }
 
 /** Refused, or open until its ending is told. Its time is the host's business. */
-export async function openCall(
+export async function beginHostCall(
   gear: Switchgear,
   name: string,
   args: readonly unknown[],

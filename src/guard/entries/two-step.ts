@@ -8,12 +8,12 @@ import { countedIdsMax, patienceMaxMs } from '../../core/limits.ts';
 import { type Refusal, refused } from '../../core/refusal.ts';
 import type { Admission, AdmitOptions, Switchgear } from '../api.ts';
 import { countError } from '../journal/journal.ts';
-import { isStop, needsAnotherRound, refusalOf, refuseForGood, type Settling } from '../route/admission.ts';
+import { explainStop, isStop, needsAnotherRound, refuseForGood, type Settlement } from '../route/admission.ts';
 import { type CallSite, callSiteFor, targetFor } from '../route/call-site.ts';
-import { finish, type Leased, lease } from '../route/live-call.ts';
-import { noLists, settlingOf } from '../route/outcome.ts';
-import { actionOf, noteMissingTask } from '../route/proposal.ts';
-import { broken, undecided } from '../route/refusing.ts';
+import { holdLease, type LeasedCall, settleCall } from '../route/live-call.ts';
+import { noLists, readSettlement } from '../route/outcome.ts';
+import { makeAction, reportMissingTask } from '../route/proposal.ts';
+import { refuseOnError, undecidedRefusal } from '../route/refusing.ts';
 import { frameOf } from '../runtime/async-context.ts';
 import { errorFingerprint, fingerprint } from '../runtime/fingerprint.ts';
 import { type Checks, isA, name as isName, kind, options, text } from '../runtime/option-checks.ts';
@@ -29,25 +29,30 @@ const checks: Checks = { id: text, kind, turnId: text, task: isA };
 const admissions = new WeakMap<Runtime, Map<string, Admission>>();
 
 /** Decides on a call that the host runs itself; it says later how that ended. */
-export function admit(gear: Switchgear, name: string, args: readonly unknown[], given: AdmitOptions = {}): Admission {
+export function admitCall(
+  gear: Switchgear,
+  name: string,
+  args: readonly unknown[],
+  admitOptions: AdmitOptions = {},
+): Admission {
   const runtime = runtimeOf(gear);
   isName('the name of a tool', name);
-  options('admit options', given, checks);
-  const { id, task: wanted } = given;
+  options('admit options', admitOptions, checks);
+  const { id, task: wanted } = admitOptions;
   const task =
     wanted === undefined ? frameOf(runtime)?.task : (runtime.tasks.get(wanted) ?? runtime.halted.get(wanted));
   if (wanted !== undefined && task === undefined) {
     // Nobody can be charged for it: a call that names a task we do not know is not let through unprotected.
-    return refusedCall(undecided(name, unknownTaskMessage(wanted)), undefined);
+    return refusedCall(undecidedRefusal(name, unknownTaskMessage(wanted)), undefined);
   }
-  if (id === undefined) return decide(runtime, task, name, args, given, () => {});
+  if (id === undefined) return decide(runtime, task, name, args, admitOptions, () => {});
   const admitted = admissions.get(runtime) ?? new Map<string, Admission>();
   admissions.set(runtime, admitted);
   const key = keyOf(task, id, name, args);
   // What was let through before its task was halted is not let through again.
   const known = task?.haltStop === undefined ? admitted.get(key) : undefined;
   if (known !== undefined) return known;
-  const admission = decide(runtime, task, name, args, given, () => admitted.delete(key));
+  const admission = decide(runtime, task, name, args, admitOptions, () => admitted.delete(key));
   if (admission.refused === undefined) {
     evictOldest(admitted, countedIdsMax);
     admitted.set(key, admission);
@@ -66,22 +71,22 @@ function decide(
   task: TaskState | undefined,
   name: string,
   args: readonly unknown[],
-  given: AdmitOptions,
+  admitOptions: AdmitOptions,
   settled: () => void,
 ): Admission {
   const atMs = runtime.clock.nowMs();
   let site: CallSite | undefined;
   try {
-    site = callSiteFor(runtime, targetFor(runtime, name, given.kind ?? 'tool'), task);
-    if (task === undefined) noteMissingTask(runtime, name, atMs);
-    const action = actionOf(runtime, site, args, {}, given.id, given.turnId);
-    const admission = runtime.admit(runtime, site, action, atMs);
+    site = callSiteFor(runtime, targetFor(runtime, name, admitOptions.kind ?? 'tool'), task);
+    if (task === undefined) reportMissingTask(runtime, name, atMs);
+    const action = makeAction(runtime, site, args, {}, admitOptions.id, admitOptions.turnId);
+    const admission = runtime.admitAction(runtime, site, action, atMs);
     if (!isStop(admission)) return { refused: undefined, settle: settling(runtime, site, admission, settled) };
     // A host that runs calls itself neither waits nor asks here.
     const last = needsAnotherRound(admission) ? refuseForGood(runtime, site, action, admission) : admission;
-    return refusedCall(refusalOf(last, site, atMs), site);
+    return refusedCall(explainStop(last, site, atMs), site);
   } catch (error) {
-    return refusedCall(broken(runtime, 'admit', name, error), site);
+    return refusedCall(refuseOnError(runtime, 'admit', name, error), site);
   }
 }
 
@@ -94,26 +99,26 @@ function refusedCall(refusal: Refusal, site: CallSite | undefined): Admission {
  * given back: its slot, its probe, the patience of its task.
  */
 function settling(runtime: Runtime, site: CallSite, permit: Permit, settled: () => void) {
-  const call: Leased = { site, permit, settled: false };
-  const end = (outcome: Outcome, brought?: Settling) => {
+  const call: LeasedCall = { site, permit, settled: false };
+  const end = (outcome: Outcome, brought?: Settlement) => {
     runtime.timeouts.remove(timeout);
     settled();
-    finish(runtime, call, outcome, brought);
+    settleCall(runtime, call, outcome, brought);
   };
   const dueMs = permit.atMs + patienceMaxMs;
   const timeout = { dueMs, fire: () => end({ kind: 'neutral', why: 'lease-expired' }) };
   runtime.timeouts.add(patienceMaxMs, timeout);
   // Its lease goes on while this process lives. Where an expired lease is no failure, it may simply expire.
-  if (permit.probe && site.breaker?.settings.leaseExpiry === 'failure') lease(runtime, call);
+  if (permit.probe && site.breaker?.settings.leaseExpiry === 'failure') holdLease(runtime, call);
 
   return (ending: Ending | { readonly cancelled: true }): void => {
     if (call.settled) return;
     let outcome: Outcome = cancelled; // Also where the ending cannot be read: its slot must not stay taken.
-    let brought: Settling = {};
+    let brought: Settlement = {};
     try {
       if (!('cancelled' in ending)) {
         outcome = classify(ending, site.breaker?.settings ?? noLists, runtime.clock.nowMs(), errorFingerprint);
-        brought = settlingOf(runtime, site, ending, {}, outcome);
+        brought = readSettlement(runtime, site, ending, {}, outcome);
       }
     } catch (error) {
       countError(runtime, 'settle', error);

@@ -30,7 +30,7 @@ const limitOf: { readonly [code in Code]?: keyof TaskSettings } = {
  * The options to try a halted task with again: the tripped limit doubled, its counters carried on.
  * Undefined where it was not halted, or was raised too often.
  */
-export function retryOf(gear: Switchgear, task: string): TaskOptions | undefined {
+export function retryOptions(gear: Switchgear, task: string): TaskOptions | undefined {
   const node = runtimeOf(gear).halted.get(task);
   if (node?.haltStop === undefined || node.raises >= raisesMax) return undefined;
   const { agent, session } = node;

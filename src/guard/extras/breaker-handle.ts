@@ -12,7 +12,7 @@ import {
   statsOf,
 } from '../breakers/breaker-registry.ts';
 import { callSiteFor } from '../route/call-site.ts';
-import { targetOf } from '../route/target.ts';
+import { makeTarget } from '../route/target.ts';
 import type { Runtime } from '../runtime/runtime.ts';
 
 export function breakerHandle(runtime: Runtime, name: string): BreakerHandle {
@@ -20,7 +20,7 @@ export function breakerHandle(runtime: Runtime, name: string): BreakerHandle {
   const all = () => breakersOf(runtime, name);
   const each = (act: (entry: BreakerEntry) => void) => {
     // There has to be one, for a hand that wants to hold or trip it before the first call.
-    if (all().length === 0) callSiteFor(runtime, targetOf(runtime, name, {}), undefined);
+    if (all().length === 0) callSiteFor(runtime, makeTarget(runtime, name, {}), undefined);
     all().forEach(act);
   };
   return {
@@ -32,7 +32,7 @@ export function breakerHandle(runtime: Runtime, name: string): BreakerHandle {
     get stats() {
       return statsOf(all());
     },
-    reset: () => each((entry) => reset(runtime, entry)),
+    reset: () => each((entry) => resetBreakerEntry(runtime, entry)),
     trip: (untilMs) =>
       each((entry) => {
         changeBreaker(runtime, entry, (state) =>
@@ -53,6 +53,6 @@ export function breakerHandle(runtime: Runtime, name: string): BreakerHandle {
   };
 }
 
-export function reset(runtime: Runtime, entry: BreakerEntry): void {
+export function resetBreakerEntry(runtime: Runtime, entry: BreakerEntry): void {
   changeBreaker(runtime, entry, resetBreaker, 'reset');
 }

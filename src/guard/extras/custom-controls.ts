@@ -7,8 +7,8 @@ import type { BoundControl } from '../../core/decide.ts';
 import { allow } from '../../core/verdict.ts';
 import type { Switchgear } from '../api.ts';
 import { countError } from '../journal/journal.ts';
-import { admit, isStop, settle } from '../route/admission.ts';
-import { renewLanes } from '../route/call-site.ts';
+import { admitAction, isStop, settleAction } from '../route/admission.ts';
+import { resetCallSites } from '../route/call-site.ts';
 import { choices, methods, name } from '../runtime/option-checks.ts';
 import type { BoundCustomControls, Runtime } from '../runtime/runtime.ts';
 import { runtimeOf } from '../runtime/runtime.ts';
@@ -28,19 +28,19 @@ export function addControl(gear: Switchgear, control: Control<any>): void {
   const own = (runtime.own ?? bindCustomControls(runtime)) as ReturnType<typeof bindCustomControls>;
   runtime.own = own;
   own.add(tolerant(runtime, own.harm, control as Control<never>));
-  renewLanes(runtime);
+  resetCallSites(runtime);
 }
 
 /** Seats for them, and a gate that fails closed where one could not learn of an admission: it is taken back. */
 function bindCustomControls(runtime: Runtime) {
   const harm: Harm = { error: undefined };
   const controls: Control<never>[] = [];
-  runtime.admit = (_, site, action, atMs) => {
+  runtime.admitAction = (_, site, action, atMs) => {
     harm.error = undefined;
-    const admission = admit(runtime, site, action, atMs);
+    const admission = admitAction(runtime, site, action, atMs);
     if (harm.error === undefined || isStop(admission)) return admission;
     const { error } = harm;
-    settle(runtime, site, admission, givenBack, atMs, {});
+    settleAction(runtime, site, admission, givenBack, atMs, {});
     throw error;
   };
   const isOfTask = ({ scope }: Control<never>) => scope === 'task' || scope === 'chain';

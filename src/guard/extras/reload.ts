@@ -6,7 +6,7 @@ import type { Settings } from '../../core/settings.ts';
 import type { PolicyEngine } from '../../ports/policy.ts';
 import type { PolicyInput, Switchgear } from '../api.ts';
 import { appendEntry } from '../journal/journal.ts';
-import { renewLanes } from '../route/call-site.ts';
+import { resetCallSites } from '../route/call-site.ts';
 import { invalid, list } from '../runtime/option-checks.ts';
 import { type Runtime, runtimeOf } from '../runtime/runtime.ts';
 import { boundControlsOf } from '../tasks/task.ts';
@@ -42,7 +42,7 @@ export function reload(gear: Switchgear, policy: PolicyInput): void {
     task.boundControls = undefined;
     boundControlsOf(runtime, task);
   }
-  renewLanes(runtime);
+  resetCallSites(runtime);
   appendEntry(runtime, { type: 'policy-reloaded', changed });
 }
 
@@ -53,13 +53,13 @@ function policyEngineOf({ policyEngine }: Runtime): PolicyEngine {
 }
 
 /** Adds rules written by a model: they may only tighten. The ids of those taken come back. */
-export function tighten(gear: Switchgear, lines: readonly string[], chain?: string): readonly string[] {
+export function addModelRules(gear: Switchgear, lines: readonly string[], chain?: string): readonly string[] {
   const runtime = runtimeOf(gear);
   const engine = runtime.rules ?? policyEngineOf(runtime).createEmptyRules(runtime.settings);
   const written = list('the rules', lines).map((line) => (typeof line === 'string' ? line : quoteValue(line)));
   const { rejected, taken, engine: tightened } = engine.tighten(written, chain ?? `agent:${runtime.agent}`);
   for (const one of rejected) appendEntry(runtime, { type: 'rule-rejected', ...one });
   runtime.rules = tightened;
-  renewLanes(runtime);
+  resetCallSites(runtime);
   return taken;
 }

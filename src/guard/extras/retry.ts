@@ -15,11 +15,15 @@ const checks: Checks = {
 };
 
 /** Tries again after 1, 2, 4 seconds of the gear's clock; a refusal comes back at once. */
-export async function retry<T>(gear: Switchgear, run: () => T | Promise<T>, given: RetryOptions = {}): Promise<T> {
+export async function retry<T>(
+  gear: Switchgear,
+  run: () => T | Promise<T>,
+  retryOptions: RetryOptions = {},
+): Promise<T> {
   const { clock } = runtimeOf(gear);
   fn('the function to retry', run);
-  options('retry options', given, checks);
-  const { when, signal, retries: wanted = 3, baseSecs = 1 } = given;
+  options('retry options', retryOptions, checks);
+  const { when, signal, retries: wanted = 3, baseSecs = 1 } = retryOptions;
   const retries = Math.min(wanted, retryAttemptsMax);
   for (let attempt = 0; ; attempt++) {
     try {

@@ -6,7 +6,7 @@ import { workerCell } from '../route/call-site.ts';
 import { isObserving, type Runtime } from '../runtime/runtime.ts';
 import { snapshotTask } from '../tasks/task-tree.ts';
 
-export function snapshotOf(runtime: Runtime): Snapshot {
+export function makeSnapshot(runtime: Runtime): Snapshot {
   const { clock, tasks, breakers, store, errors } = runtime;
   const atMs = clock.nowMs();
   return {

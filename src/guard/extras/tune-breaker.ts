@@ -4,17 +4,17 @@ import { checkSettingOverrides } from '../../core/setting-overrides.ts';
 import type { BreakerSettings } from '../../core/settings.ts';
 import type { Switchgear } from '../api.ts';
 import { breakerAt, breakersOf } from '../breakers/breaker-registry.ts';
-import { callSiteFor, renewLanes, targetFor } from '../route/call-site.ts';
-import { noteTuning } from '../route/target.ts';
+import { callSiteFor, resetCallSites, targetFor } from '../route/call-site.ts';
+import { recordTuning } from '../route/target.ts';
 import { runtimeOf } from '../runtime/runtime.ts';
 
-export function tune(gear: Switchgear, name: string, overrides: Readonly<Record<string, unknown>>): void {
+export function tuneBreaker(gear: Switchgear, name: string, overrides: Readonly<Record<string, unknown>>): void {
   const runtime = runtimeOf(gear);
   const { settings, tunings } = runtime;
   const checked = checkSettingOverrides(settings.circuitBreaker, overrides, 'breaker');
   tunings.set(name, { ...tunings.get(name), ...checked });
-  noteTuning(runtime, name, checked);
-  renewLanes(runtime);
+  recordTuning(runtime, name, checked);
+  resetCallSites(runtime);
   for (const entry of breakersOf(runtime, name)) {
     breakerAt(runtime, entry.cell.key, name, entry.agent, { ...entry.settings, ...checked });
   }

@@ -23,15 +23,15 @@ export function watch(
   name: string,
   source: EventSource,
   listener: (event: string, ...args: unknown[]) => void,
-  given: WatchOptions = {},
+  watchOptions: WatchOptions = {},
 ): Watch {
   const runtime = runtimeOf(gear);
   const { clock, agent } = runtime;
   isName('the name of a watch', name);
-  options('watch options', given, checks);
+  options('watch options', watchOptions, checks);
   methods('on')(`the source of watch ${quoteValue(name)}`, source);
   fn(`the listener of watch ${quoteValue(name)}`, listener);
-  const { maxEvents = 1_000, windowSecs = 10, onTrip, events = ['all', 'change', 'rename'] } = given;
+  const { maxEvents = 1_000, windowSecs = 10, onTrip, events = ['all', 'change', 'rename'] } = watchOptions;
   let state = initialStorm(clock.nowMs());
   let closed = false;
 

@@ -21,7 +21,7 @@ import { checkLimits, isStale } from '../tasks/task-events.ts';
 import type { CallSite } from './call-site.ts';
 
 /** What settling an action may bring along. */
-export interface Settling {
+export interface Settlement {
   readonly cost?: Cost | undefined;
   readonly result?: ResultMark | undefined;
   readonly resultHits?: readonly RuleHit[] | undefined;
@@ -29,12 +29,12 @@ export interface Settling {
 }
 
 /** A permit, or the verdict that stands against it. */
-export type Admission = Permit | Stop;
+export type AdmitResult = Permit | Stop;
 
 /** What an action was before its last word: it waited, was asked about, or was too deep from the start. */
-export type Before = 'wait' | 'ask' | 'depth';
+export type RefusedAfter = 'wait' | 'ask' | 'depth';
 
-export function isStop(admission: Admission): admission is Stop {
+export function isStop(admission: AdmitResult): admission is Stop {
   return 'code' in admission;
 }
 
@@ -43,7 +43,7 @@ export function needsAnotherRound({ kind }: Stop): boolean {
   return kind === 'wait' || kind === 'ask';
 }
 
-export function admit(runtime: Runtime, site: CallSite, action: Action, atMs: number): Admission {
+export function admitAction(runtime: Runtime, site: CallSite, action: Action, atMs: number): AdmitResult {
   const task = site.task;
   if (!site.isPast) runtime.store.shared?.refresh();
   const paused = runtime.obey?.(atMs, site);
@@ -52,13 +52,13 @@ export function admit(runtime: Runtime, site: CallSite, action: Action, atMs: nu
   if (paused !== undefined && !isObserving(runtime)) return paused; // It counts nowhere: the order was written down.
   const decision = decide(site.panel, { type: 'action-proposed', atMs, action });
   if (decision.verdict.kind === 'allow') return allowAction(runtime, site, action, atMs);
-  if (!isObserving(runtime)) return refuse(runtime, site, action, decision, atMs);
+  if (!isObserving(runtime)) return refuseAction(runtime, site, action, decision, atMs);
   // The gear only observes: what would have been refused is written down and passes.
   writeRefusal(runtime, site, action, decision, atMs, { enforced: false });
   return allowAction(runtime, site, action, atMs);
 }
 
-function allowAction(runtime: Runtime, site: CallSite, action: Action, atMs: number): Admission {
+function allowAction(runtime: Runtime, site: CallSite, action: Action, atMs: number): AdmitResult {
   const { breaker, task, budgetSet } = site;
   // What only a shared store can grant is asked for last: nobody else is against the call.
   const taken =
@@ -67,10 +67,10 @@ function allowAction(runtime: Runtime, site: CallSite, action: Action, atMs: num
       budgetSet?.reserve(action, atMs) ??
       breaker?.control.acquireProbe?.(action, atMs));
   if (typeof taken === 'object') {
-    return refuse(runtime, site, action, byOne(taken), atMs);
+    return refuseAction(runtime, site, action, singleVote(taken), atMs);
   }
   const before = breaker?.cell.state.generation ?? 0;
-  if (breaker !== undefined && breaker.settings.mode === 'observe') noteShadow(runtime, site, atMs);
+  if (breaker !== undefined && breaker.settings.mode === 'observe') reportShadow(runtime, site, atMs);
   applyAll(site.panel, { type: 'action-decided', atMs, action, verdict: allow });
   let generation = 0;
   let probe = false;
@@ -86,13 +86,13 @@ function allowAction(runtime: Runtime, site: CallSite, action: Action, atMs: num
   return { action, atMs, generation, probe };
 }
 
-function refuse(
+function refuseAction(
   runtime: Runtime,
   site: CallSite,
   action: Action,
   decision: Decision,
   atMs: number,
-  after?: Before,
+  after?: RefusedAfter,
 ): Stop {
   const { breaker, task } = site;
   const verdict = decision.verdict as Stop;
@@ -117,9 +117,9 @@ function writeRefusal(
   action: Action,
   decision: Decision,
   atMs: number,
-  how: { readonly enforced: boolean; readonly after?: Before },
+  how: { readonly enforced: boolean; readonly after?: RefusedAfter },
 ): void {
-  const { message } = refusalOf(decision.verdict as Stop, site, atMs);
+  const { message } = explainStop(decision.verdict as Stop, site, atMs);
   appendEntry(runtime, { type: 'action-refused', action, decision, message, ...how }, site.place, atMs);
 }
 
@@ -128,26 +128,26 @@ export function refuseForGood(
   runtime: Runtime,
   site: CallSite,
   action: Action,
-  said: Stop,
-  after = said.kind as Before,
+  stop: Stop,
+  after = stop.kind as RefusedAfter,
 ): Stop {
   if (site.task?.haltStop !== undefined) return site.task.haltStop;
-  const verdict: Stop = { ...said, kind: 'deny', code: said.kind === 'ask' ? 'rule_unanswered' : said.code };
-  return refuse(runtime, site, action, byOne(verdict), runtime.clock.nowMs(), after);
+  const verdict: Stop = { ...stop, kind: 'deny', code: stop.kind === 'ask' ? 'rule_unanswered' : stop.code };
+  return refuseAction(runtime, site, action, singleVote(verdict), runtime.clock.nowMs(), after);
 }
 
 /** A decision that one voice made. */
-function byOne(verdict: Stop): Decision {
+function singleVote(verdict: Stop): Decision {
   return { verdict, votes: [{ control: verdict.control, verdict }] };
 }
 
-export function settle(
+export function settleAction(
   runtime: Runtime,
   site: CallSite,
   permit: Permit,
   outcome: Outcome,
   atMs: number,
-  { cost, result, resultHits, stillRuns }: Settling,
+  { cost, result, resultHits, stillRuns }: Settlement,
 ): void {
   const breaker = site.breaker;
   const failed = outcome.kind === 'failure';
@@ -179,7 +179,7 @@ export function settle(
     if (generation !== before) reportBreaker(runtime, breaker, before, site.place, atMs);
   }
   if (failed || cost !== undefined || resultHits !== undefined || site.task?.suspected || isStale(site.task)) {
-    lookAfter(runtime, site, permit.action, atMs);
+    checkAfterSettling(runtime, site, permit.action, atMs);
   }
 }
 
@@ -193,7 +193,7 @@ function markOf(outcome: Outcome, result: ResultMark | undefined): ResultMark | 
 }
 
 /** What the ending of an action made due: money spent, an output rule, a tool that failed once too often. */
-function lookAfter(runtime: Runtime, site: CallSite, action: Action, atMs: number): void {
+function checkAfterSettling(runtime: Runtime, site: CallSite, action: Action, atMs: number): void {
   const task = site.task;
   if (task === undefined || task.haltStop !== undefined || task.ended) return;
   const shared = checkAll(site.panel.slice(0, site.sharedControlCount), atMs, action);
@@ -203,7 +203,7 @@ function lookAfter(runtime: Runtime, site: CallSite, action: Action, atMs: numbe
   else hintLoop(runtime, task, atMs);
 }
 
-function noteShadow(runtime: Runtime, site: CallSite, atMs: number): void {
+function reportShadow(runtime: Runtime, site: CallSite, atMs: number): void {
   const breaker = site.breaker!;
   const { name, settings, cell } = breaker;
   const { generation } = cell.state;
@@ -212,7 +212,7 @@ function noteShadow(runtime: Runtime, site: CallSite, atMs: number): void {
   appendEntry(runtime, { type: 'breaker-shadowed', key: cell.key, name, generation }, site.place, atMs);
 }
 
-export function refusalOf(stop: Stop, site: CallSite, atMs: number): Refusal {
+export function explainStop(stop: Stop, site: CallSite, atMs: number): Refusal {
   const { task, target, agent } = site;
   return task?.halt ?? explain(stop, { name: target.name, agent, atMs, ...(task && { task: task.id }) });
 }

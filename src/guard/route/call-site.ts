@@ -64,7 +64,7 @@ export function callSiteFor(runtime: Runtime, target: Target, task: TaskState | 
 }
 
 /** Forgets what was resolved: settings, rules or controls changed. */
-export function renewLanes(runtime: Runtime): void {
+export function resetCallSites(runtime: Runtime): void {
   runtime.epoch++;
   runtime.boundRules = undefined;
   runtime.callSites.clear();

@@ -10,13 +10,20 @@ import { countError } from '../journal/journal.ts';
 import { applyInside, frameOf } from '../runtime/async-context.ts';
 import { isObserving, type Runtime } from '../runtime/runtime.ts';
 import { applyAndCheck, recordPermitEvent } from '../tasks/task-events.ts';
-import { type Admission, isStop, needsAnotherRound, refusalOf, refuseForGood, type Settling } from './admission.ts';
+import {
+  type AdmitResult,
+  explainStop,
+  isStop,
+  needsAnotherRound,
+  refuseForGood,
+  type Settlement,
+} from './admission.ts';
 import { type CallSite, callSiteFor, type Target } from './call-site.ts';
-import { failureOfTimeout, finish, LiveCall } from './live-call.ts';
-import { outcomeOf, settlingOf } from './outcome.ts';
-import { actionOf, noteMissingTask } from './proposal.ts';
-import { withNote } from './refusal-delivery.ts';
-import { answer, broken } from './refusing.ts';
+import { failureOfTimeout, LiveCall, settleCall } from './live-call.ts';
+import { readOutcome, readSettlement } from './outcome.ts';
+import { makeAction, reportMissingTask } from './proposal.ts';
+import { attachHint } from './refusal-delivery.ts';
+import { deliverRefusal, refuseOnError } from './refusing.ts';
 import { laterRounds } from './rounds.ts';
 
 /** The function, guarded. */
@@ -34,38 +41,38 @@ export function guardFunction<F extends AnyFunction>(
 
   function guarded(this: unknown, ...args: unknown[]): unknown {
     let current: CallSite | undefined;
-    let admission: Admission;
+    let admission: AdmitResult;
     const atMs = clock.nowMs();
     try {
       const task = frameOf(runtime)?.task;
       if (site === undefined || site.task !== task || site.epoch !== runtime.epoch)
         site = callSiteFor(runtime, target, task);
       current = site;
-      if (task === undefined) noteMissingTask(runtime, name, atMs);
-      const action = actionOf(runtime, current, args, loose);
-      admission = runtime.admit(runtime, current, action, atMs);
+      if (task === undefined) reportMissingTask(runtime, name, atMs);
+      const action = makeAction(runtime, current, args, loose);
+      admission = runtime.admitAction(runtime, current, action, atMs);
       // In its own tick nobody can wait.
       if (isStop(admission) && needsAnotherRound(admission) && !(isAsync && !runtime.isDisposed)) {
         admission = refuseForGood(runtime, current, action, admission);
       }
     } catch (error) {
-      return deliver(broken(runtime, 'admit', name, error), undefined, args);
+      return deliver(refuseOnError(runtime, 'admit', name, error), undefined, args);
     }
     if (!isStop(admission)) return execute(this, current, admission, args);
     return needsAnotherRound(admission)
       ? roundsOf(this, current, admission, args)
-      : deliver(refusalOf(admission, current, atMs), current, args);
+      : deliver(explainStop(admission, current, atMs), current, args);
   }
 
   async function roundsOf(self: unknown, current: CallSite, first: Stop, args: readonly unknown[]): Promise<unknown> {
-    let admission: Admission;
+    let admission: AdmitResult;
     try {
-      admission = await laterRounds(runtime, current, args, first, () => actionOf(runtime, current, args, loose));
+      admission = await laterRounds(runtime, current, args, first, () => makeAction(runtime, current, args, loose));
     } catch (error) {
-      return deliver(broken(runtime, 'admit', name, error), current, args);
+      return deliver(refuseOnError(runtime, 'admit', name, error), current, args);
     }
     return isStop(admission)
-      ? deliver(refusalOf(admission, current, clock.nowMs()), current, args)
+      ? deliver(explainStop(admission, current, clock.nowMs()), current, args)
       : execute(self, current, admission, args);
   }
 
@@ -74,8 +81,8 @@ export function guardFunction<F extends AnyFunction>(
       return options.fallback(refusal, ...(args as Parameters<F>));
     }
     return isAsync
-      ? new Promise((resolve) => resolve(answer(runtime, refusal, current)))
-      : answer(runtime, refusal, current);
+      ? new Promise((resolve) => resolve(deliverRefusal(runtime, refusal, current)))
+      : deliverRefusal(runtime, refusal, current);
   }
 
   function execute(self: unknown, current: CallSite, permit: Permit, args: readonly unknown[]): unknown {
@@ -89,7 +96,7 @@ export function guardFunction<F extends AnyFunction>(
     }
     if (!isThenable(result)) {
       settleWith(call, { value: result }, true);
-      return withNote(current, result);
+      return attachHint(current, result);
     }
     isAsync = true;
     const promise = result instanceof Promise ? result : Promise.resolve(result);
@@ -102,7 +109,7 @@ export function guardFunction<F extends AnyFunction>(
     return promise.then(
       (value) => {
         settleWith(call, { value }, false);
-        return withNote(call.site, value);
+        return attachHint(call.site, value);
       },
       (error) => {
         settleWith(call, { error }, false);
@@ -118,7 +125,7 @@ export function guardFunction<F extends AnyFunction>(
       promise.then(
         (value) => {
           settleWith(call, { value }, false);
-          resolve(withNote(call.site, value));
+          resolve(attachHint(call.site, value));
         },
         (error) => {
           settleWith(call, { error }, false);
@@ -136,14 +143,14 @@ export function guardFunction<F extends AnyFunction>(
     }
     const { site: current, permit } = call;
     let outcome: Outcome;
-    let settling: Settling;
+    let settling: Settlement;
     let atMs = permit.atMs;
     try {
       atMs = clock.nowMs();
       const cannotCut = sync || isObserving(runtime);
       const late = cannotCut && current.timeoutMs > 0 && atMs - permit.atMs > current.timeoutMs;
-      outcome = late ? failureOfTimeout : outcomeOf(call, ending, loose, atMs);
-      settling = settlingOf(runtime, current, ending, loose, outcome);
+      outcome = late ? failureOfTimeout : readOutcome(call, ending, loose, atMs);
+      settling = readSettlement(runtime, current, ending, loose, outcome);
     } catch (error) {
       countError(runtime, 'settle', error);
       // The host's classify or usage broke: the slot is free, and what it may have cost is taken as spent.
@@ -151,14 +158,14 @@ export function guardFunction<F extends AnyFunction>(
       outcome = { kind: 'neutral', why: 'ignored' };
       settling = { cost: { micros, tokens } };
     }
-    finish(runtime, call, outcome, settling, atMs);
+    settleCall(runtime, call, outcome, settling, atMs);
   }
 
   /** The work of a call that was given up ended: its slot is free, and what it cost is spent all the same. */
   function endWork({ site: current, permit }: LiveCall, ending: Ending): void {
     try {
       recordPermitEvent(runtime, 'work-ended', current, permit);
-      const { cost } = settlingOf(runtime, current, ending, loose, success);
+      const { cost } = readSettlement(runtime, current, ending, loose, success);
       if (cost === undefined || current.task === undefined) return;
       applyAndCheck(runtime, current.task, { type: 'usage-observed', model: name, cost, basis: name }, clock.nowMs());
     } catch (error) {

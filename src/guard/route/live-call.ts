@@ -9,11 +9,11 @@ import type { Queue, Timeout } from '../runtime/timeouts.ts';
 import { ensureSweep } from '../tasks/sweep.ts';
 import { onHalt, type TaskState } from '../tasks/task.ts';
 import { recordPermitEvent } from '../tasks/task-events.ts';
-import { type Settling, settle } from './admission.ts';
+import { type Settlement, settleAction } from './admission.ts';
 import type { CallSite } from './call-site.ts';
 
 /** A call that is out, as far as its settlement goes. */
-export interface Leased {
+export interface LeasedCall {
   readonly site: CallSite;
   readonly permit: Permit;
   settled: boolean;
@@ -22,19 +22,25 @@ export interface Leased {
 }
 
 /** Remembers a call whose lease has to be renewed: it holds a probe. */
-export function lease(runtime: Runtime, call: Leased): void {
+export function holdLease(runtime: Runtime, call: LeasedCall): void {
   runtime.probes.add(call);
   ensureSweep(runtime);
 }
 
 /** Settles a call, once and whatever happens on the way. */
-export function finish(runtime: Runtime, call: Leased, outcome: Outcome, settling: Settling = {}, atMs?: number): void {
+export function settleCall(
+  runtime: Runtime,
+  call: LeasedCall,
+  outcome: Outcome,
+  settling: Settlement = {},
+  atMs?: number,
+): void {
   const { site, permit } = call;
   call.settled = true;
   if (permit.probe) runtime.probes.delete(call);
   call.forget?.();
   try {
-    settle(runtime, site, permit, outcome, atMs ?? runtime.clock.nowMs(), settling);
+    settleAction(runtime, site, permit, outcome, atMs ?? runtime.clock.nowMs(), settling);
   } catch (error) {
     countError(runtime, 'settle', error);
   }
@@ -44,7 +50,7 @@ export function finish(runtime: Runtime, call: Leased, outcome: Outcome, settlin
  * The one hot object of a call: the frame it runs in, its link among the timeouts, what its function may ask for.
  * Signals are made only when the function asks for one.
  */
-export class LiveCall implements Leased, Call, Frame, Timeout {
+export class LiveCall implements LeasedCall, Call, Frame, Timeout {
   readonly runtime: Runtime;
   readonly site: CallSite;
   readonly permit: Permit;
@@ -63,7 +69,7 @@ export class LiveCall implements Leased, Call, Frame, Timeout {
     this.site = site;
     this.permit = permit;
     this.outer = outerOf(runtime);
-    if (permit.probe) lease(runtime, this);
+    if (permit.probe) holdLease(runtime, this);
   }
 
   get name(): string {
@@ -113,7 +119,7 @@ export class LiveCall implements Leased, Call, Frame, Timeout {
   fire(): void {
     const { name, runtime, site } = this;
     const error = timeoutError(name, site.timeoutMs / 1000);
-    finish(runtime, this, failureOfTimeout, { stillRuns: true });
+    settleCall(runtime, this, failureOfTimeout, { stillRuns: true });
     this.reason = error;
     this.controller?.abort(error);
     this.reject?.(error);

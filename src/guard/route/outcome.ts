@@ -8,7 +8,7 @@ import type { GuardOptions } from '../api.ts';
 import { errorFingerprint } from '../runtime/fingerprint.ts';
 import type { Runtime } from '../runtime/runtime.ts';
 import { priceUsage } from '../tasks/cost.ts';
-import type { Settling } from './admission.ts';
+import type { Settlement } from './admission.ts';
 import type { CallSite } from './call-site.ts';
 import type { LiveCall } from './live-call.ts';
 
@@ -16,12 +16,12 @@ import type { LiveCall } from './live-call.ts';
 export const noLists = { countErrors: [], ignoreErrors: [], sameErrorOnly: false };
 
 /** What the ending of a call means for its tool. */
-export function outcomeOf(call: LiveCall, ending: Ending, options: GuardOptions, atMs: number): Outcome {
+export function readOutcome(call: LiveCall, ending: Ending, options: GuardOptions, atMs: number): Outcome {
   const { breaker, task } = call.site;
-  const said = options.classify?.(ending);
-  if (said === 'success') return { kind: 'success' };
-  if (said === 'neutral') return { kind: 'neutral', why: 'ignored' };
-  if (said === 'failure') {
+  const classified = options.classify?.(ending);
+  if (classified === 'success') return { kind: 'success' };
+  if (classified === 'neutral') return { kind: 'neutral', why: 'ignored' };
+  if (classified === 'failure') {
     const { names, message } = 'error' in ending ? readError(ending.error) : { names: ['ToolError'], message: '' };
     return { kind: 'failure', error: names[0]!, errorFingerprint: errorFingerprint(names[0]!, message) };
   }
@@ -34,13 +34,13 @@ export function outcomeOf(call: LiveCall, ending: Ending, options: GuardOptions,
 const nothing = markResult(undefined, true);
 
 /** What a call brings along when it ends: its cost, the mark of its result, the rules on it that hold. */
-export function settlingOf(
+export function readSettlement(
   runtime: Runtime,
   site: CallSite,
   ending: Ending,
   options: GuardOptions,
   { kind }: Pick<Outcome, 'kind'>,
-): Settling {
+): Settlement {
   const { task, target, agent, place } = site;
   const isMarked = task !== undefined && target.kind === 'tool';
   if (!('value' in ending)) return isMarked ? { result: markResult(ending.error, false) } : {};

@@ -9,7 +9,7 @@ import type { Runtime } from '../runtime/runtime.ts';
 import { recordCall } from '../tasks/recent-output.ts';
 import type { CallSite } from './call-site.ts';
 
-export function actionOf(
+export function makeAction(
   runtime: Runtime,
   site: CallSite,
   args: readonly unknown[],
@@ -18,7 +18,7 @@ export function actionOf(
   turnId?: string,
 ): Action {
   const { target, task } = site;
-  const worst = typeof options.worst === 'function' ? options.worst(...args) : options.worst;
+  const worst = typeof options.maxCost === 'function' ? options.maxCost(...args) : options.maxCost;
   const plain = {
     id: id ?? (runtime.store.shared === undefined ? ++runtime.ids : `${runtime.idStem}-${++runtime.ids}`),
     kind: target.kind,
@@ -52,7 +52,7 @@ function boundedCost(value: number | undefined): number {
 }
 
 /** Says once that calls are made outside any task, where most limits do not hold. */
-export function noteMissingTask(runtime: Runtime, name: string, atMs: number): void {
+export function reportMissingTask(runtime: Runtime, name: string, atMs: number): void {
   if (runtime.reportedOnce.has('task-missing')) return;
   runtime.reportedOnce.add('task-missing');
   const { session, agent } = runtime;

@@ -3,7 +3,7 @@
 import type { CallSite } from './call-site.ts';
 
 /** The value, with the note that its task holds; one that cannot carry it stays as it is, and the note waits. */
-export function withNote({ task, target }: CallSite, value: unknown): unknown {
+export function attachHint({ task, target }: CallSite, value: unknown): unknown {
   const note = task?.loopHint;
   if (task === undefined || note === undefined || target.kind !== 'tool') return value; // A model's words are its own.
   try {

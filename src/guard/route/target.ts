@@ -30,18 +30,18 @@ const checks: Checks = {
   async: choices(true, false),
 };
 
-export function targetOf(runtime: Runtime, name: string, given: GuardOptions): Target {
-  options('guard options', given, checks);
-  const { kind = 'tool', breaker, timeoutSecs } = given;
+export function makeTarget(runtime: Runtime, name: string, guardOptions: GuardOptions): Target {
+  options('guard options', guardOptions, checks);
+  const { kind = 'tool', breaker, timeoutSecs } = guardOptions;
   const overrides: Partial<BreakerSettings> = {
     ...(breaker !== undefined && checkSettingOverrides(runtime.settings.circuitBreaker, breaker, 'breaker')),
     ...(timeoutSecs !== undefined && { timeoutSecs: timeoutOf('guard options', timeoutSecs) as number }),
   };
   isName('the name of a tool', name);
-  if (Object.keys(overrides).length > 0) noteTuning(runtime, name, overrides);
+  if (Object.keys(overrides).length > 0) recordTuning(runtime, name, overrides);
   return { name, kind, overrides };
 }
 
-export function noteTuning(runtime: Runtime, name: string, overrides: Partial<BreakerSettings>): void {
+export function recordTuning(runtime: Runtime, name: string, overrides: Partial<BreakerSettings>): void {
   appendEntry(runtime, { type: 'breaker-tuned', name, overrides: { ...overrides } });
 }

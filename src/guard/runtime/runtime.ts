@@ -18,10 +18,10 @@ import type { Switchgear, SwitchgearOptions } from '../api.ts';
 import type { BreakerControl, BreakerEntry } from '../breakers/breaker-registry.ts';
 import type { HealthChecks } from '../extras/health-checks.ts';
 import type { LogLevel } from '../journal/log.ts';
-import type { admit } from '../route/admission.ts';
+import type { admitAction } from '../route/admission.ts';
 import type { askPerson } from '../route/approval.ts';
 import type { CallSite, Target } from '../route/call-site.ts';
-import type { Leased } from '../route/live-call.ts';
+import type { LeasedCall } from '../route/live-call.ts';
 import type { TaskState } from '../tasks/task.ts';
 import { invalid } from './option-checks.ts';
 import type { Timeouts } from './timeouts.ts';
@@ -50,7 +50,7 @@ export interface Runtime {
   /** Where the journal holds arguments. */
   content: ArgumentContent | undefined;
   /** The gate; controls of the user stand behind another one. */
-  admit: typeof admit;
+  admitAction: typeof admitAction;
   own: BoundCustomControls | undefined;
 
   readonly logLevel: LogLevel;
@@ -88,7 +88,7 @@ export interface Runtime {
 
   readonly timeouts: Timeouts;
   /** Calls that are out and hold a probe: their leases have to be renewed. */
-  readonly probes: Set<Leased>;
+  readonly probes: Set<LeasedCall>;
   /** What is waited for: answers by card, since one may come from elsewhere, and times. Each ends without any. */
   readonly waiting: Map<string | object, (answer?: Answer) => void>;
   /** Carries out what an operator ordered; absent where nobody shares the store. */

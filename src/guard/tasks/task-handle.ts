@@ -51,7 +51,7 @@ class TaskHandle implements Task {
     return observe(this.#works, this.#node, observation);
   }
 
-  note(): string | undefined {
+  hint(): string | undefined {
     const { loopHint: note } = this.#node;
     this.#node.loopHint = undefined;
     return note;

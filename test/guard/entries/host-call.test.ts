@@ -4,8 +4,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { PolicyInput } from '../../../src/guard/api.ts';
 import { createSwitchgear } from '../../../src/guard/create-switchgear.ts';
-import { bookUsage, hostCall, wouldAsk } from '../../../src/guard/entries/host-call.ts';
-import { openCall } from '../../../src/guard/entries/open-call.ts';
+import { hostCall, recordUsage, wouldAsk } from '../../../src/guard/entries/host-call.ts';
+import { beginHostCall } from '../../../src/guard/entries/open-call.ts';
 import { promisesSettled, simulatedClock } from '../../../src/testing/simulated-clock.ts';
 
 function stage(policy: PolicyInput = {}) {
@@ -118,7 +118,7 @@ test('whether a person would be asked is known before, and asking that changes n
 
 test('a call that the host runs itself is open until its ending is told, for as long as it takes', async () => {
   const { gear, task, clock } = stage();
-  const call = await openCall(gear, 'read', [], { task });
+  const call = await beginHostCall(gear, 'read', [], { task });
   assert.ok(call.refusal === undefined);
   clock.advance(120_000);
   assert.equal(gear.breaker('read').stats.inFlight, 1);
@@ -132,15 +132,15 @@ test('a call that the host runs itself is open until its ending is told, for as 
 test('a refused call that the host would run itself is not opened', async () => {
   const { gear, task } = stage();
   gear.breaker('read').trip();
-  const { refusal } = await openCall(gear, 'read', [], { task });
+  const { refusal } = await beginHostCall(gear, 'read', [], { task });
   assert.equal(refusal?.code, 'circuit_open');
 });
 
 test('what a halted task still spends is booked', () => {
   const { gear, task } = stage();
-  bookUsage(gear, task, { model: 'm', inputTokens: 10, outputTokens: 5 });
+  recordUsage(gear, task, { model: 'm', inputTokens: 10, outputTokens: 5 });
   gear.halt(task.id, 'enough');
-  bookUsage(gear, task, { model: 'm', inputTokens: 10, outputTokens: 5 });
+  recordUsage(gear, task, { model: 'm', inputTokens: 10, outputTokens: 5 });
   assert.equal(task.snapshot().tokens, 30);
 });
 

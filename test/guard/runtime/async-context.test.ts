@@ -16,18 +16,18 @@ const gear = createSwitchgear({ env: {} });
 test('a call is seen by its function before and after an await, and by nobody else', async () => {
   const seen: unknown[] = [];
   const look = gear.guard('look', async (name: string) => {
-    seen.push([name, gear.call()?.name]);
+    seen.push([name, gear.currentCall()?.name]);
     await turn();
-    seen.push([name, gear.call()?.name]);
+    seen.push([name, gear.currentCall()?.name]);
   });
   const outer = gear.guard('outer', async () => {
     await look('inner');
-    seen.push(['after', gear.call()?.name]);
+    seen.push(['after', gear.currentCall()?.name]);
   });
   const going = outer();
-  assert.equal(gear.call(), undefined);
+  assert.equal(gear.currentCall(), undefined);
   await going;
-  assert.equal(gear.call(), undefined);
+  assert.equal(gear.currentCall(), undefined);
   const looked = [
     ['inner', 'look'],
     ['inner', 'look'],
@@ -50,7 +50,7 @@ test('what the host keeps for its own code is the same inside a call, after it a
         assert.equal(await read(), name);
         assert.throws(() => breaks(), new RegExp(name));
         assert.equal(requests.getStore(), name);
-        assert.equal(gear.call(), undefined);
+        assert.equal(gear.currentCall(), undefined);
       }),
     ),
   );
@@ -61,7 +61,7 @@ test('a call that begins the next one, for ever, holds no row of those before it
   let first: WeakRef<object> | undefined;
   let left = 20;
   const poll = gear.guard('poll', async () => {
-    first ??= new WeakRef(gear.call()!);
+    first ??= new WeakRef(gear.currentCall()!);
     if (--left > 0) setImmediate(poll);
     else {
       for (let round = 0; round < 3; round++) {
@@ -77,7 +77,7 @@ test('a call that begins the next one, for ever, holds no row of those before it
 
 test('a call of one gear inside a call of another leaves both seen', () => {
   const other = createSwitchgear({ env: {} });
-  const inner = other.guard('inner', () => [gear.call()?.name, other.call()?.name]);
+  const inner = other.guard('inner', () => [gear.currentCall()?.name, other.currentCall()?.name]);
   const outer = gear.guard('outer', () => inner());
   assert.deepEqual(outer(), ['outer', 'inner']);
 });

@@ -1,7 +1,7 @@
 /** What a run works with: its gear and gate, its rules, who does what, and what came out so far. */
 
 import type { Switchgear } from '../../../guard/api.ts';
-import type { ChainGate } from '../../../guard/entries/chain-step.ts';
+import type { ChainGuard } from '../../../guard/entries/chain-step.ts';
 import { appendEntry, keepsContent } from '../../../guard/journal/journal.ts';
 import type { Ability } from '../../abilities/ability.ts';
 import type { RuleCheckResult, RunRules } from '../state/check-rules.ts';
@@ -10,7 +10,7 @@ import type { ActiveRun } from './run-context.ts';
 export interface RunContext {
   readonly active: ActiveRun;
   readonly gear: Switchgear;
-  readonly gate: ChainGate;
+  readonly gate: ChainGuard;
   readonly rules: RunRules;
   readonly abilities: ReadonlyMap<string, Ability>;
   /** By output key. */
