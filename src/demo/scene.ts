@@ -4,7 +4,7 @@ import type { Entry } from '../core/event.ts';
 import type { Refusal } from '../core/refusal.ts';
 import type { Code } from '../core/verdict.ts';
 import { createSwitchgear, type Switchgear, type SwitchgearOptions, type TaskResult } from '../index.ts';
-import { type Line, type SimulatedClock, simulatedClock, type Transcript } from '../testing/index.ts';
+import { type SimulatedClock, simulatedClock, type Transcript, type TranscriptLine } from '../testing/index.ts';
 import type { Theatre, WatchedEnd } from './run-scene.ts';
 
 /** How one attempt of the agent ended. */
@@ -67,7 +67,7 @@ export function marksOf({ lines }: Transcript): readonly Mark[] {
   return lines.map(markOf);
 }
 
-function markOf(line: Line): Mark {
+function markOf(line: TranscriptLine): Mark {
   switch (line.kind) {
     case 'result':
       return 'ran';

@@ -10,7 +10,7 @@ export const stepsMax = 60;
 const done: HostTurn = { text: 'Done.' };
 
 /** The stage of one story. */
-export interface Stage {
+export interface AdapterStage {
   readonly clock: SimulatedClock;
   /** How often each tool was reached. */
   readonly reached: Readonly<Record<string, number>>;
@@ -21,29 +21,36 @@ export interface Stage {
 export interface AdapterStory {
   readonly title: string;
   readonly needs?: readonly HostAbility[];
-  tell(stage: Stage): Promise<void>;
+  run(stage: AdapterStage): Promise<void>;
 }
 
-const use = (tool: string, input: Readonly<Record<string, unknown>> = {}): HostTurn => ({ calls: [{ tool, input }] });
-const pages = (count: number, tool = 'read'): HostTurn[] =>
-  Array.from({ length: count }, (_, page) => use(tool, { page }));
-const together = (count: number, tool: string): HostTurn => ({
-  calls: pages(count, tool).flatMap(({ calls = [] }) => calls),
+const callTurn = (tool: string, input: Readonly<Record<string, unknown>> = {}): HostTurn => ({
+  calls: [{ tool, input }],
+});
+const pageTurns = (count: number, tool = 'read'): HostTurn[] =>
+  Array.from({ length: count }, (_, page) => callTurn(tool, { page }));
+const parallelCalls = (count: number, tool: string): HostTurn => ({
+  calls: pageTurns(count, tool).flatMap(({ calls = [] }) => calls),
 });
 
 const confirmed = { rules: [{ target: 'tool:pay', condition: 'amount>500', action: 'confirm', reason: 'Over $500.' }] };
-const payment = use('pay', { amount: 750 });
+const payment = callTurn('pay', { amount: 750 });
 
 export const adapterStories: readonly AdapterStory[] = [
   {
     title: 'nothing changes when nothing is wrong: the same messages, errors and steps as without us',
-    async tell({ gear, play, reached }) {
-      const turns = [{ ...use('read', { page: 1 }), text: 'I look.' }, together(3, 'read'), use('fragile'), done];
+    async run({ gear, play, reached }) {
+      const turns = [
+        { ...callTurn('read', { page: 1 }), text: 'I look.' },
+        parallelCalls(3, 'read'),
+        callTurn('fragile'),
+        done,
+      ];
       const bare = await play(undefined, turns);
       const before = { ...reached };
       const guarded = await play(gear(), turns);
       assert.deepEqual(guarded.messages, bare.messages);
-      assert.deepEqual(guarded.told, bare.told);
+      assert.deepEqual(guarded.toolResults, bare.toolResults);
       assert.equal(guarded.modelCalls, bare.modelCalls);
       assert.equal(guarded.answer, 'Done.');
       assert.equal(guarded.halt, undefined);
@@ -54,12 +61,12 @@ export const adapterStories: readonly AdapterStory[] = [
     title:
       'one failing call proposed for ever runs 5 times, is told twice when to try again, and ends within 9 model calls',
     needs: ['closes'],
-    async tell({ gear, play, reached }) {
-      const { told, modelCalls, answer, halt } = await play(gear(), [use('broken')]);
+    async run({ gear, play, reached }) {
+      const { toolResults, modelCalls, answer, halt } = await play(gear(), [callTurn('broken')]);
       assert.equal(reached.broken, 5);
-      assert.match(told[5] ?? '', /circuit breaker open[\s\S]*60 ?s/);
-      assert.match(told[6] ?? '', /circuit breaker open/);
-      assert.ok(told.length <= 8, `${told.length} proposals were answered`);
+      assert.match(toolResults[5] ?? '', /circuit breaker open[\s\S]*60 ?s/);
+      assert.match(toolResults[6] ?? '', /circuit breaker open/);
+      assert.ok(toolResults.length <= 8, `${toolResults.length} proposals were answered`);
       assert.ok(modelCalls <= 9, `${modelCalls} model calls`);
       assert.equal(halt, 'tool_loop');
       assert.notEqual(answer, '');
@@ -67,12 +74,16 @@ export const adapterStories: readonly AdapterStory[] = [
   },
   {
     title: 'an open circuit is told to the model, and the loop goes on',
-    async tell({ gear, play, reached }) {
-      const { told, answer, halt } = await play(gear(), [...pages(6, 'broken'), use('read', { page: 1 }), done]);
+    async run({ gear, play, reached }) {
+      const { toolResults, answer, halt } = await play(gear(), [
+        ...pageTurns(6, 'broken'),
+        callTurn('read', { page: 1 }),
+        done,
+      ]);
       assert.equal(reached.broken, 5);
       assert.equal(reached.read, 1);
-      assert.match(told[5] ?? '', /broken.*circuit breaker open[\s\S]*60 ?s/);
-      assert.match(told[6] ?? '', /^page 1/);
+      assert.match(toolResults[5] ?? '', /broken.*circuit breaker open[\s\S]*60 ?s/);
+      assert.match(toolResults[6] ?? '', /^page 1/);
       assert.equal(answer, 'Done.');
       assert.equal(halt, undefined);
     },
@@ -80,8 +91,8 @@ export const adapterStories: readonly AdapterStory[] = [
   {
     title: 'too many calls end the run with an answer and a reason for code',
     needs: ['closes'],
-    async tell({ gear, play, reached }) {
-      const { answer, halt, modelCalls } = await play(gear({ task: { max_tool_calls: 3 } }), pages(stepsMax));
+    async run({ gear, play, reached }) {
+      const { answer, halt, modelCalls } = await play(gear({ task: { max_tool_calls: 3 } }), pageTurns(stepsMax));
       assert.equal(reached.read, 3);
       assert.equal(halt, 'tool_call_limit');
       assert.notEqual(answer, '');
@@ -91,8 +102,8 @@ export const adapterStories: readonly AdapterStory[] = [
   {
     title: 'money that is spent buys no further model call, and the run still ends with an answer',
     needs: ['meters'],
-    async tell({ gear, play, reached }) {
-      const dear = pages(stepsMax).map((turn) => ({ ...turn, tokens: 1_000_000 }));
+    async run({ gear, play, reached }) {
+      const dear = pageTurns(stepsMax).map((turn) => ({ ...turn, tokens: 1_000_000 }));
       const { answer, halt, modelCalls } = await play(gear({ task: { max_spend_cents: 10 } }), dear);
       assert.equal(modelCalls, 1);
       assert.ok((reached.read ?? 0) <= 1, 'only what a stream began before its cost was known may run');
@@ -103,8 +114,8 @@ export const adapterStories: readonly AdapterStory[] = [
   {
     title: 'a call that brings the same again and again ends the run',
     needs: ['closes'],
-    async tell({ gear, play, reached }) {
-      const { halt, answer } = await play(gear(), [use('read', { page: 1 })]);
+    async run({ gear, play, reached }) {
+      const { halt, answer } = await play(gear(), [callTurn('read', { page: 1 })]);
       assert.equal(halt, 'tool_loop');
       assert.ok((reached.read ?? 0) < 20, `read ran ${reached.read} times`);
       assert.notEqual(answer, '');
@@ -113,9 +124,9 @@ export const adapterStories: readonly AdapterStory[] = [
   {
     title: 'an agent that keeps asking for what it is refused is ended',
     needs: ['closes'],
-    async tell({ gear, play, reached }) {
+    async run({ gear, play, reached }) {
       const approver = { name: 'ann', ask: async () => ({ approved: false, by: 'ann' }) };
-      const turns = Array.from({ length: stepsMax }, (_, index) => use('pay', { amount: 501 + index }));
+      const turns = Array.from({ length: stepsMax }, (_, index) => callTurn('pay', { amount: 501 + index }));
       const { halt, modelCalls } = await play(gear(confirmed, { approver }), turns);
       assert.equal(reached.pay, undefined);
       assert.equal(halt, 'denial_limit');
@@ -125,8 +136,8 @@ export const adapterStories: readonly AdapterStory[] = [
   {
     title: 'the same error under ever other arguments is ended, too',
     needs: ['closes'],
-    async tell({ gear, play, reached }) {
-      const { halt, modelCalls, answer } = await play(gear(), pages(stepsMax, 'broken'));
+    async run({ gear, play, reached }) {
+      const { halt, modelCalls, answer } = await play(gear(), pageTurns(stepsMax, 'broken'));
       assert.equal(reached.broken, 5);
       assert.ok(halt === 'denial_limit' || halt === 'tool_loop', `it ended with ${halt}`);
       assert.ok(modelCalls <= 11, `${modelCalls} model calls`);
@@ -136,7 +147,7 @@ export const adapterStories: readonly AdapterStory[] = [
   {
     title: 'an agent that sends out ever more workers is ended at the limit of calls',
     needs: ['closes', 'delegates'],
-    async tell({ gear, play, reached }) {
+    async run({ gear, play, reached }) {
       const turns = Array.from({ length: stepsMax }, (_, turn) => ({
         calls: Array.from({ length: 20 }, (_, page) => ({ tool: 'read', input: { page: 20 * turn + page } })),
       }));
@@ -149,11 +160,13 @@ export const adapterStories: readonly AdapterStory[] = [
   {
     title: 'a person asked in the host’s own way says yes, and the call runs once',
     needs: ['asks'],
-    async tell({ gear, play, reached }) {
-      const { asked, told, answer, halt } = await play(gear(confirmed), [payment, done], { answers: 'approve' });
-      assert.equal(asked, 1);
+    async run({ gear, play, reached }) {
+      const { approvalsAsked, toolResults, answer, halt } = await play(gear(confirmed), [payment, done], {
+        answers: 'approve',
+      });
+      assert.equal(approvalsAsked, 1);
       assert.equal(reached.pay, 1);
-      assert.deepEqual(told, ['paid 750']);
+      assert.deepEqual(toolResults, ['paid 750']);
       assert.equal(answer, 'Done.');
       assert.equal(halt, undefined);
     },
@@ -161,9 +174,9 @@ export const adapterStories: readonly AdapterStory[] = [
   {
     title: 'a person asked in the host’s own way says no, and the call does not run',
     needs: ['asks'],
-    async tell({ gear, play, reached }) {
-      const { asked, answer, halt } = await play(gear(confirmed), [payment, done], { answers: 'decline' });
-      assert.equal(asked, 1);
+    async run({ gear, play, reached }) {
+      const { approvalsAsked, answer, halt } = await play(gear(confirmed), [payment, done], { answers: 'decline' });
+      assert.equal(approvalsAsked, 1);
       assert.equal(reached.pay, undefined);
       assert.equal(answer, 'Done.');
       assert.equal(halt, undefined);
@@ -171,24 +184,24 @@ export const adapterStories: readonly AdapterStory[] = [
   },
   {
     title: 'an approver of the gear is asked within the run, and nobody else',
-    async tell({ gear, play, reached }) {
+    async run({ gear, play, reached }) {
       let questions = 0;
       const approver = { name: 'ann', ask: async () => ({ approved: ++questions > 0, by: 'ann' }) };
-      const { asked, answer } = await play(gear(confirmed, { approver }), [payment, done]);
-      assert.deepEqual([questions, asked], [1, 0]);
+      const { approvalsAsked, answer } = await play(gear(confirmed, { approver }), [payment, done]);
+      assert.deepEqual([questions, approvalsAsked], [1, 0]);
       assert.equal(reached.pay, 1);
       assert.equal(answer, 'Done.');
     },
   },
   {
     title: 'a throttled call waits for its time and runs then',
-    async tell({ gear, play, reached, clock }) {
+    async run({ gear, play, reached, clock }) {
       const rules = [{ target: 'tool:read', condition: 'frequency>1/1m', action: 'throttle' }];
       const policy = { rules, rule_settings: { throttle: 'delay', max_delay_secs: 120 } };
       const ended: HostTranscript[] = [];
-      const running = play(gear(policy), [...pages(2), done]).then((transcript) => ended.push(transcript));
+      const running = play(gear(policy), [...pageTurns(2), done]).then((transcript) => ended.push(transcript));
       const waiting = clock.pending;
-      await until(() => reached.read === 1 && clock.pending > waiting);
+      await settleUntil(() => reached.read === 1 && clock.pending > waiting);
       for (let tick = 0; tick < 100; tick++) await promisesSettled();
       assert.equal(ended.length, 0);
       assert.equal(reached.read, 1);
@@ -201,17 +214,17 @@ export const adapterStories: readonly AdapterStory[] = [
   {
     title: 'calls of one turn cannot pass a limit together',
     needs: ['closes'],
-    async tell({ gear, play, reached }) {
-      const { halt } = await play(gear({ task: { max_tool_calls: 3 } }), [together(5, 'slow'), done]);
+    async run({ gear, play, reached }) {
+      const { halt } = await play(gear({ task: { max_tool_calls: 3 } }), [parallelCalls(5, 'slow'), done]);
       assert.ok((reached.slow ?? 0) <= 3, 'those that were out may be cut short by the halt');
       assert.equal(halt, 'tool_call_limit');
     },
   },
   {
     title: 'of parallel calls on a circuit that may be tried again one goes through',
-    async tell({ gear, play, reached, clock }) {
+    async run({ gear, play, reached, clock }) {
       const tools: Record<string, HostTool> = { sleep: () => `slept ${clock.advance(61_000) ?? ''}` };
-      const turns = [...pages(5, 'broken'), use('sleep'), together(3, 'broken'), done];
+      const turns = [...pageTurns(5, 'broken'), callTurn('sleep'), parallelCalls(3, 'broken'), done];
       await play(gear({ tools: { sleep: { timeout_secs: 100 } } }), turns, { tools });
       assert.equal(reached.broken, 6);
     },
@@ -219,7 +232,7 @@ export const adapterStories: readonly AdapterStory[] = [
   {
     title: 'a cancelled call is no failure of its tool',
     needs: ['cancels'],
-    async tell({ gear, play }) {
+    async run({ gear, play }) {
       const guarded = gear();
       const stop = new AbortController();
       const hang: HostTool = (_, signal) =>
@@ -228,7 +241,7 @@ export const adapterStories: readonly AdapterStory[] = [
           (signal ?? stop.signal).addEventListener('abort', end, { once: true });
           setImmediate(() => stop.abort(new Error('the user left')));
         });
-      await play(guarded, [use('hang'), done], { tools: { hang }, signal: stop.signal }).catch(() => {});
+      await play(guarded, [callTurn('hang'), done], { tools: { hang }, signal: stop.signal }).catch(() => {});
       assert.equal(guarded.breaker('hang').stats.totalFailures, 0);
       assert.equal(guarded.breaker('hang').stats.totalNeutrals, 1);
     },
@@ -236,9 +249,9 @@ export const adapterStories: readonly AdapterStory[] = [
   {
     title: 'a worker that fails twice is not sent out again, and the failure is booked on it',
     needs: ['delegates'],
-    async tell({ gear, play, reached }) {
+    async run({ gear, play, reached }) {
       const guarded = gear();
-      const { halt, answer } = await play(guarded, pages(stepsMax, 'broken'), { workers: ['broken'] });
+      const { halt, answer } = await play(guarded, pageTurns(stepsMax, 'broken'), { workers: ['broken'] });
       assert.equal(reached.broken, 2);
       assert.equal(halt, 'delegation_limit');
       assert.notEqual(answer, '');
@@ -248,22 +261,22 @@ export const adapterStories: readonly AdapterStory[] = [
   {
     title: 'a worker’s failure is booked on the one that failed, and not again above it',
     needs: ['delegates', 'nests'],
-    async tell({ gear, play }) {
+    async run({ gear, play }) {
       const guarded = gear();
       const chef: HostTool = () =>
         guarded.delegate('cook', () => {
           throw new Error('no fire');
         });
-      await play(guarded, [use('chef'), done], { tools: { chef }, workers: ['chef'] });
+      await play(guarded, [callTurn('chef'), done], { tools: { chef }, workers: ['chef'] });
       assert.deepEqual(Object.values(guarded.snapshot().delegations), [{ cook: 1 }]);
     },
   },
   {
     title: 'runs beside each other do not share their counts',
     needs: ['closes'],
-    async tell({ gear, play }) {
+    async run({ gear, play }) {
       const guarded = gear({ task: { max_tool_calls: 3 } });
-      const turns = [...pages(3), done];
+      const turns = [...pageTurns(3), done];
       const both = await Promise.all([play(guarded, turns), play(guarded, turns)]);
       assert.deepEqual(
         both.map(({ answer, halt }) => [answer, halt]),
@@ -277,6 +290,6 @@ export const adapterStories: readonly AdapterStory[] = [
 ];
 
 /** Lets promises go on until something holds: frameworks take many ticks for a step. */
-async function until(holds: () => boolean): Promise<void> {
-  for (let tick = 0; tick < 10_000 && !holds(); tick++) await promisesSettled();
+async function settleUntil(isDone: () => boolean): Promise<void> {
+  for (let tick = 0; tick < 10_000 && !isDone(); tick++) await promisesSettled();
 }

@@ -2,23 +2,23 @@
 
 import { describe, test } from 'node:test';
 import { createSwitchgear } from '../guard/create-switchgear.ts';
-import { adapterStories, type Stage, stepsMax } from './adapter-stories.ts';
+import { type AdapterStage, adapterStories, stepsMax } from './adapter-stories.ts';
 import type { HostHarness, HostTool } from './host.ts';
 import { promisesSettled, simulatedClock } from './simulated-clock.ts';
 
 /** Registers the stories with `node:test` for one adapter. */
 export function adapterSuite(harness: HostHarness): void {
   describe(`the adapter for ${harness.name}`, () => {
-    for (const { title, needs = [], tell } of adapterStories) {
-      if (!needs.some((need) => harness.lacks?.includes(need))) test(title, () => tell(stageFor(harness)));
+    for (const { title, needs = [], run } of adapterStories) {
+      if (!needs.some((need) => harness.lacks?.includes(need))) test(title, () => run(createStage(harness)));
     }
   });
 }
 
-function stageFor(harness: HostHarness): Stage {
+function createStage(harness: HostHarness): AdapterStage {
   const clock = simulatedClock();
   const reached: Record<string, number> = {};
-  const own: Record<string, HostTool> = {
+  const builtinTools: Record<string, HostTool> = {
     read: ({ page }) => `page ${page}`,
     slow: ({ page }) => promisesSettled().then(() => `page ${page}`),
     pay: ({ amount }) => `paid ${amount}`,
@@ -29,7 +29,7 @@ function stageFor(harness: HostHarness): Stage {
       throw new Error('connection lost');
     },
   };
-  const counted = (name: string, tool: HostTool): HostTool => {
+  const countCalls = (name: string, tool: HostTool): HostTool => {
     return (input, signal) => {
       reached[name] = (reached[name] ?? 0) + 1;
       return tool(input, signal);
@@ -41,7 +41,10 @@ function stageFor(harness: HostHarness): Stage {
     gear: (policy, options) =>
       createSwitchgear({ agent: 'Tester', clock, log: 'silent', env: {}, ...(policy && { policy }), ...options }),
     play: (gear, turns, scene = {}) => {
-      const tools = Object.entries({ ...own, ...scene.tools }).map(([name, tool]) => [name, counted(name, tool)]);
+      const tools = Object.entries({ ...builtinTools, ...scene.tools }).map(([name, tool]) => [
+        name,
+        countCalls(name, tool),
+      ]);
       return harness.run({ stepsMax, turns, gear, ...scene, tools: Object.fromEntries(tools) });
     },
   };

@@ -43,35 +43,35 @@ export function questionCard(): Card {
 
 /** Registers the tests of the contract with `node:test`. */
 export function approverSuite(name: string, makeApprover: MakeApprover): void {
-  const story = (title: string, tell: (made: AnsweredApprover) => Promise<void>) => {
+  const contractTest = (title: string, run: (subject: AnsweredApprover) => Promise<void>) => {
     test(title, async () => {
-      const made = await makeApprover();
+      const subject = await makeApprover();
       try {
-        await tell(made);
+        await run(subject);
       } finally {
-        await made.close?.();
+        await subject.close?.();
       }
     });
   };
   /** Asks, and lets the question arrive. */
   const ask = async ({ approver }: AnsweredApprover, card: Card, signal = new AbortController().signal) => {
-    const asked = settled(approver.ask(card, signal));
+    const question = trackAnswer(approver.ask(card, signal));
     for (let turn = 0; turn < 10; turn++) await promisesSettled();
-    return asked;
+    return question;
   };
 
   describe(`the approver ${name}`, () => {
-    story('has a name, and is there', async ({ approver }) => {
+    contractTest('has a name, and is there', async ({ approver }) => {
       assert.ok(approver.name.length > 0);
       assert.notEqual(approver.isThere?.(), false);
     });
 
     for (const [action, expected] of answers) {
-      story(`tells ${action} as it was said, and who said it`, async (made) => {
+      contractTest(`tells ${action} as it was said, and who said it`, async (subject) => {
         const card = questionCard();
-        const asked = await ask(made, card);
-        await made.answer(card, action);
-        const { by, ...rest } = (await asked.answer) ?? { by: undefined };
+        const question = await ask(subject, card);
+        await subject.answer(card, action);
+        const { by, ...rest } = (await question.answer) ?? { by: undefined };
         assert.deepEqual(
           { ...rest, for: undefined, ...('for' in rest && { for: rest.for }) },
           { for: undefined, ...expected },
@@ -80,37 +80,37 @@ export function approverSuite(name: string, makeApprover: MakeApprover): void {
       });
     }
 
-    story('says nothing by itself', async (made) => {
-      const over = new AbortController();
-      const asked = await ask(made, questionCard(), over.signal);
-      assert.equal(asked.isSettled(), false);
-      over.abort();
-      assert.equal(await asked.answer, undefined);
+    contractTest('says nothing by itself', async (subject) => {
+      const abort = new AbortController();
+      const question = await ask(subject, questionCard(), abort.signal);
+      assert.equal(question.isSettled(), false);
+      abort.abort();
+      assert.equal(await question.answer, undefined);
     });
 
-    story('lets go of a question that nobody waits for, also one that was late', async (made) => {
-      const over = new AbortController();
-      over.abort();
-      assert.equal(await (await ask(made, questionCard(), over.signal)).answer, undefined);
+    contractTest('lets go of a question that nobody waits for, also one that was late', async (subject) => {
+      const abort = new AbortController();
+      abort.abort();
+      assert.equal(await (await ask(subject, questionCard(), abort.signal)).answer, undefined);
     });
 
-    story('keeps questions apart', async (made) => {
-      const [one, two] = [questionCard(), questionCard()];
-      const first = await ask(made, one);
-      await made.answer(one, 'decline');
+    contractTest('keeps questions apart', async (subject) => {
+      const [firstCard, secondCard] = [questionCard(), questionCard()];
+      const first = await ask(subject, firstCard);
+      await subject.answer(firstCard, 'decline');
       assert.equal((await first.answer)?.approved, false);
-      const second = await ask(made, two);
-      await made.answer(two, 'approve');
+      const second = await ask(subject, secondCard);
+      await subject.answer(secondCard, 'approve');
       assert.equal((await second.answer)?.approved, true);
     });
   });
 }
 
 /** An answer that may not come: undefined where the approver gave none. Wrapped, so that it is not waited for. */
-function settled(asked: Promise<Answer>) {
+function trackAnswer(pendingAnswer: Promise<Answer>) {
   let isSettled = false;
-  const answer = asked.then(
-    (given): Answer | undefined => given,
+  const answer = pendingAnswer.then(
+    (value): Answer | undefined => value,
     (): undefined => undefined,
   );
   void answer.then(() => {

@@ -35,13 +35,13 @@ export interface HostScene {
 export interface HostTranscript {
   readonly modelCalls: number;
   /** Every text that the model was shown as the result of a call, in order. */
-  readonly told: readonly string[];
+  readonly toolResults: readonly string[];
   /** The last words of the run. */
   readonly answer: string;
   /** Why it was ended, as code reads it off what the framework gives back. */
   readonly halt: Code | undefined;
   /** How often the host asked a person. */
-  readonly asked: number;
+  readonly approvalsAsked: number;
   /** All that was said, as the framework keeps it, without ids and times that differ from run to run. */
   readonly messages: unknown;
 }

@@ -1,10 +1,16 @@
 /** The door `switchgear/testing`: what tests of agents, tools and stores need. */
 
-export { type Difference, type Replay, replay } from '../core/replay/replay.ts';
+export { type Replay, type ReplayDifference, replay } from '../core/replay/replay.ts';
 export type { ReplayOptions } from '../core/replay/state.ts';
 export { adapterSuite } from './adapter-suite.ts';
 export { type AnsweredApprover, approverSuite, type MakeApprover } from './approver-suite.ts';
 export type { HostAbility, HostHarness, HostScene, HostTool, HostTranscript, HostTurn } from './host.ts';
-export { type Line, type Stage, type Step, scriptedAgent, type Transcript } from './scripted-agent.ts';
+export {
+  type ScriptStage,
+  type ScriptStep,
+  scriptedAgent,
+  type Transcript,
+  type TranscriptLine,
+} from './scripted-agent.ts';
 export { promisesSettled, type SimulatedClock, simulatedClock, simulatedWallMs } from './simulated-clock.ts';
 export { type MakeStore, storeSuite } from './store-suite.ts';

@@ -6,7 +6,7 @@ import type { Usage } from '../ports/prices.ts';
 import type { SimulatedClock } from './simulated-clock.ts';
 
 /** One thing the agent does. */
-export type Step =
+export type ScriptStep =
   | { readonly tool: string; readonly args?: readonly unknown[]; readonly times?: number }
   | { readonly says: string; readonly times?: number }
   | { readonly hears: string }
@@ -14,7 +14,7 @@ export type Step =
   | { readonly waitsMs: number };
 
 /** Where the script is played. */
-export interface Stage {
+export interface ScriptStage {
   /** The tools, guarded or not, by name. */
   readonly tools?: Readonly<Record<string, AnyFunction>>;
   /** The task that is told of texts and usage. */
@@ -26,7 +26,7 @@ export interface Stage {
 }
 
 /** What came of one step. */
-export type Line = { readonly step: Step } & (
+export type TranscriptLine = { readonly step: ScriptStep } & (
   | { readonly kind: 'result'; readonly value: unknown }
   | { readonly kind: 'error'; readonly error: unknown }
   | { readonly kind: 'refusal'; readonly refusal: Refusal }
@@ -34,20 +34,20 @@ export type Line = { readonly step: Step } & (
 );
 
 export interface Transcript {
-  readonly lines: readonly Line[];
+  readonly lines: readonly TranscriptLine[];
   readonly refusals: readonly Refusal[];
   /** The halt at which the agent stopped, or which it ignored. */
   readonly halt: Refusal | undefined;
 }
 
 /** An agent that plays a script, as often as it is called. It stops at a halt unless it is stubborn. */
-export function scriptedAgent(script: readonly Step[]): (stage: Stage) => Promise<Transcript> {
+export function scriptedAgent(script: readonly ScriptStep[]): (stage: ScriptStage) => Promise<Transcript> {
   return async (stage) => {
-    const lines: Line[] = [];
+    const lines: TranscriptLine[] = [];
     const refusals: Refusal[] = [];
     let halt: Refusal | undefined;
-    for (const step of unrolled(script)) {
-      const line = await play(step, stage);
+    for (const step of repeatSteps(script)) {
+      const line = await playStep(step, stage);
       lines.push(line);
       if (line.kind === 'refusal') {
         refusals.push(line.refusal);
@@ -59,26 +59,26 @@ export function scriptedAgent(script: readonly Step[]): (stage: Stage) => Promis
   };
 }
 
-function* unrolled(script: readonly Step[]): Generator<Step> {
+function* repeatSteps(script: readonly ScriptStep[]): Generator<ScriptStep> {
   for (const step of script) {
     const times = 'times' in step ? (step.times ?? 1) : 1;
     for (let time = 0; time < times; time++) yield step;
   }
 }
 
-async function play(step: Step, stage: Stage): Promise<Line> {
-  if ('tool' in step) return use(step, stage);
+async function playStep(step: ScriptStep, stage: ScriptStage): Promise<TranscriptLine> {
+  if ('tool' in step) return callTool(step, stage);
   if ('waitsMs' in step) {
     if (stage.clock === undefined)
       throw new TypeError(`a step that waits ${step.waitsMs} ms needs a clock on the stage`);
     await stage.clock.elapse(step.waitsMs);
     return { step, kind: 'told' };
   }
-  const halt = tell(step, stage.task);
+  const halt = observeStep(step, stage.task);
   return halt === undefined ? { step, kind: 'told' } : { step, kind: 'refusal', refusal: halt };
 }
 
-async function use(step: Extract<Step, { tool: string }>, stage: Stage): Promise<Line> {
+async function callTool(step: Extract<ScriptStep, { tool: string }>, stage: ScriptStage): Promise<TranscriptLine> {
   const tools = stage.tools ?? {};
   const tool = Object.hasOwn(tools, step.tool) ? tools[step.tool] : undefined;
   if (tool === undefined) {
@@ -96,8 +96,8 @@ async function use(step: Extract<Step, { tool: string }>, stage: Stage): Promise
   }
 }
 
-function tell(
-  step: Exclude<Step, { tool: string } | { waitsMs: number }>,
+function observeStep(
+  step: Exclude<ScriptStep, { tool: string } | { waitsMs: number }>,
   task: Task | undefined,
 ): Refusal | undefined {
   if (task === undefined) throw new TypeError('a step that tells something needs a task on the stage');

@@ -21,12 +21,12 @@ export const simulatedWallMs = 1_767_225_600_000;
 /** A clock that only its holder moves. */
 export function simulatedClock(startMs = 0): SimulatedClock {
   const timers = new Map<number, { readonly dueMs: number; readonly run: () => void }>();
-  let nowMs = finite(startMs, 'startMs');
+  let nowMs = requireFinite(startMs, 'startMs');
   let wallOffsetMs = simulatedWallMs - nowMs;
   let lastTimer = 0;
 
   /** The timer to run next, up to a time; of two due at once the one set first. */
-  function nextBy(untilMs: number): number | undefined {
+  function findNextTimer(untilMs: number): number | undefined {
     let next: number | undefined;
     let dueMs = untilMs;
     for (const [id, timer] of timers) {
@@ -39,14 +39,14 @@ export function simulatedClock(startMs = 0): SimulatedClock {
   }
 
   /** Runs the next timer due by a time; false when there is none. */
-  function step(untilMs: number, ran: number): boolean {
-    const id = nextBy(untilMs);
+  function runNextTimer(untilMs: number, timersRun: number): boolean {
+    const id = findNextTimer(untilMs);
     const timer = id === undefined ? undefined : timers.get(id);
     if (id === undefined || timer === undefined) {
       nowMs = untilMs;
       return false;
     }
-    if (ran >= simulatedTimersMax) {
+    if (timersRun >= simulatedTimersMax) {
       throw new SwitchgearError(
         'clock_stuck',
         `more than ${simulatedTimersMax} timers ran on the way to ${untilMs} ms`,
@@ -63,21 +63,21 @@ export function simulatedClock(startMs = 0): SimulatedClock {
     wallMs: () => nowMs + wallOffsetMs,
     after(delayMs, run) {
       const id = ++lastTimer;
-      timers.set(id, { dueMs: nowMs + Math.max(0, finite(delayMs, 'after')), run });
+      timers.set(id, { dueMs: nowMs + Math.max(0, requireFinite(delayMs, 'after')), run });
       return () => void timers.delete(id);
     },
     advance(byMs) {
-      const untilMs = nowMs + forward(byMs);
-      for (let ran = 0; step(untilMs, ran); ran++);
+      const untilMs = nowMs + requireForward(byMs);
+      for (let timersRun = 0; runNextTimer(untilMs, timersRun); timersRun++);
     },
     async elapse(byMs) {
-      const untilMs = nowMs + forward(byMs);
+      const untilMs = nowMs + requireForward(byMs);
       await promisesSettled();
-      for (let ran = 0; step(untilMs, ran); ran++) await promisesSettled();
+      for (let timersRun = 0; runNextTimer(untilMs, timersRun); timersRun++) await promisesSettled();
       await promisesSettled();
     },
     wallJump(byMs) {
-      wallOffsetMs += finite(byMs, 'wallJump');
+      wallOffsetMs += requireFinite(byMs, 'wallJump');
     },
     get pending() {
       return timers.size;
@@ -90,14 +90,14 @@ export function promisesSettled(): Promise<void> {
   return new Promise((resolve) => void setImmediate(resolve));
 }
 
-function forward(byMs: number): number {
-  if (finite(byMs, 'advance') < 0) {
+function requireForward(byMs: number): number {
+  if (requireFinite(byMs, 'advance') < 0) {
     throw new SwitchgearError('clock_backwards', `a clock does not go back: advance takes 0 ms or more, got ${byMs}`);
   }
   return byMs;
 }
 
-function finite(ms: number, name: string): number {
+function requireFinite(ms: number, name: string): number {
   if (Number.isFinite(ms)) return ms;
   throw new SwitchgearError('clock_invalid', `${name} must be a finite number of milliseconds, got ${String(ms)}`);
 }

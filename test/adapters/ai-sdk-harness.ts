@@ -33,9 +33,9 @@ export function aiSdkHarness(name: string, sdk: Sdk, mode: 'generate' | 'stream'
 
 async function play(sdk: Sdk, mode: 'generate' | 'stream', scene: HostScene): Promise<HostTranscript> {
   let modelCalls = 0;
-  const told = new Map<string, string>();
+  const toolResults = new Map<string, string>();
   const model = sdk.makeModel(({ prompt }) => {
-    collectToolResults(prompt, told);
+    collectToolResults(prompt, toolResults);
     const turn = scene.turns[Math.min(modelCalls, scene.turns.length - 1)] ?? {};
     return makeAnswer(turn, ++modelCalls);
   });
@@ -48,26 +48,26 @@ async function play(sdk: Sdk, mode: 'generate' | 'stream', scene: HostScene): Pr
   const call = protectCall({ model, tools }, scene.gear, scene.workers);
   const settings = { stopWhen: sdk.steps(scene.stepsMax), abortSignal: scene.signal, maxRetries: 0, mode };
   const messages: unknown[] = [{ role: 'user', content: 'Go on.' }];
-  let asked = 0;
+  let approvalsAsked = 0;
   let result: SdkResult;
   for (;;) {
     result = await sdk.generate({ ...call, ...settings, messages: [...messages] });
     messages.push(...result.response.messages);
     const requests = (result.content as readonly Part[]).filter(({ type }) => type === 'tool-approval-request');
     if (requests.length === 0) break;
-    asked += requests.length;
+    approvalsAsked += requests.length;
     const approved = scene.answers === 'approve';
     const content = requests.map(({ approvalId }) => ({ type: 'tool-approval-response', approvalId, approved }));
     messages.push({ role: 'tool', content });
   }
-  collectToolResults(messages as ModelParams['prompt'], told);
+  collectToolResults(messages as ModelParams['prompt'], toolResults);
   const facts = (result.providerMetadata as { switchgear?: { code: HostTranscript['halt'] } } | undefined)?.switchgear;
   return {
     modelCalls,
-    told: [...told.values()],
+    toolResults: [...toolResults.values()],
     answer: result.text,
     halt: facts?.code,
-    asked,
+    approvalsAsked,
     messages: JSON.parse(JSON.stringify(messages)),
   };
 }
@@ -81,12 +81,12 @@ function protectCall(
 }
 
 /** Keeps what the model is shown of each call, once. */
-export function collectToolResults(prompt: ModelParams['prompt'], told: Map<string, string>): void {
+export function collectToolResults(prompt: ModelParams['prompt'], toolResults: Map<string, string>): void {
   for (const { content } of prompt) {
     if (!Array.isArray(content)) continue;
     for (const { type, toolCallId, output } of content as readonly Part[]) {
       const shown = (output as { value?: unknown; reason?: unknown } | undefined) ?? {};
-      if (type === 'tool-result') told.set(String(toolCallId), String(shown.value ?? shown.reason ?? ''));
+      if (type === 'tool-result') toolResults.set(String(toolCallId), String(shown.value ?? shown.reason ?? ''));
     }
   }
 }

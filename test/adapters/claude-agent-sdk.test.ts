@@ -9,7 +9,7 @@ import { adapterSuite, type HostScene, type HostTranscript, promisesSettled } fr
 import { createClaudeCli, type ObservedRun } from './claude-cli.ts';
 
 async function play(scene: HostScene, extraOptions: Partial<Options> = {}): Promise<HostTranscript> {
-  const observed: ObservedRun = { modelCalls: 0, asked: 0, told: [] };
+  const observed: ObservedRun = { modelCalls: 0, approvalsAsked: 0, toolResults: [] };
   const ask = scene.gear === undefined ? query : protect(query, { gear: scene.gear });
   const abortController = new AbortController();
   scene.signal?.addEventListener('abort', () => abortController.abort(), { once: true });
@@ -20,7 +20,7 @@ async function play(scene: HostScene, extraOptions: Partial<Options> = {}): Prom
       spawnClaudeCodeProcess: () => createClaudeCli(scene, observed),
       abortController,
       canUseTool: async (_, input) => {
-        observed.asked++;
+        observed.approvalsAsked++;
         return scene.answers === 'approve'
           ? { behavior: 'allow', updatedInput: input }
           : { behavior: 'deny', message: 'The user said no.' };
@@ -33,10 +33,10 @@ async function play(scene: HostScene, extraOptions: Partial<Options> = {}): Prom
   const result = messages.at(-1) as { result?: string; switchgear?: { code: HostTranscript['halt']; message: string } };
   return {
     modelCalls: observed.modelCalls,
-    told: observed.told,
+    toolResults: observed.toolResults,
     answer: result.switchgear?.message ?? result.result ?? '',
     halt: result.switchgear?.code,
-    asked: observed.asked,
+    approvalsAsked: observed.approvalsAsked,
     messages,
   };
 }

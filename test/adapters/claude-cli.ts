@@ -20,8 +20,8 @@ interface ProtocolLine {
 /** What was seen of the run from inside. */
 export interface ObservedRun {
   modelCalls: number;
-  asked: number;
-  readonly told: string[];
+  approvalsAsked: number;
+  readonly toolResults: string[];
 }
 
 /** A process as `spawnClaudeCodeProcess` returns it. */
@@ -115,7 +115,7 @@ export function createClaudeCli(scene: HostScene, observed: ObservedRun) {
         calls.map(({ tool, input = {} }, index) => useTool(tool, input, `call-${step}-${index}`)),
       );
       const content = results.map((result, index) => {
-        observed.told.push(result.text);
+        observed.toolResults.push(result.text);
         return { type: 'tool_result', tool_use_id: `call-${step}-${index}`, content: result.text };
       });
       send({ type: 'user', message: { role: 'user', content }, parent_tool_use_id: null });

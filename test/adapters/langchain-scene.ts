@@ -41,15 +41,15 @@ export function countInterrupts(state: object): number {
   return ((state as { __interrupt__?: unknown[] }).__interrupt__ ?? []).length;
 }
 
-export function makeTranscript(model: Model, messages: readonly BaseMessage[], asked: number): HostTranscript {
+export function makeTranscript(model: Model, messages: readonly BaseMessage[], approvalsAsked: number): HostTranscript {
   const last = messages.at(-1);
   const facts = last?.response_metadata.switchgear as { code: HostTranscript['halt'] } | undefined;
   return {
     modelCalls: model.callCount,
-    told: messages.filter((message) => ToolMessage.isInstance(message)).map(({ text }) => text),
+    toolResults: messages.filter((message) => ToolMessage.isInstance(message)).map(({ text }) => text),
     answer: last?.text ?? '',
     halt: facts?.code,
-    asked,
+    approvalsAsked,
     messages: messages.map((message) => ({ ...message.toDict().data, type: message.type, id: undefined })),
   };
 }

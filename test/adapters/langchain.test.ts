@@ -24,14 +24,14 @@ async function play(scene: HostScene): Promise<HostTranscript> {
   const settings = { model, tools: makeTools(scene), checkpointer: new MemorySaver() };
   const agent = createAgent(gear === undefined ? settings : protect(settings, { gear, workers }));
   const config = makeConfig(scene);
-  let asked = 0;
+  let approvalsAsked = 0;
   let state = await agent.invoke({ messages: [new HumanMessage('Go on.')] }, config);
   for (let pending = countInterrupts(state); pending > 0; pending = countInterrupts(state)) {
-    asked += pending;
+    approvalsAsked += pending;
     const type = scene.answers === 'approve' ? 'approve' : 'reject';
     state = await agent.invoke(new Command({ resume: { decisions: [{ type }] } }), config);
   }
-  return makeTranscript(model, state.messages, asked);
+  return makeTranscript(model, state.messages, approvalsAsked);
 }
 
 adapterSuite({ name: 'LangChain', run: play });

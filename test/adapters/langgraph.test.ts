@@ -38,13 +38,13 @@ async function play(scene: HostScene): Promise<HostTranscript> {
       .compile({ checkpointer: new MemorySaver() }),
   );
   const config = makeConfig(scene);
-  let asked = 0;
+  let approvalsAsked = 0;
   let state = await graph.invoke({ messages: [new HumanMessage('Go on.')] }, config);
   for (let pending = countInterrupts(state); pending > 0; pending = countInterrupts(state)) {
-    asked += pending;
+    approvalsAsked += pending;
     state = await graph.invoke(new Command({ resume: scene.answers === 'approve' ? 'yes' : 'no' }), config);
   }
-  return makeTranscript(model, state.messages, asked);
+  return makeTranscript(model, state.messages, approvalsAsked);
 }
 
 adapterSuite({ name: 'LangGraph', run: play, lacks: ['delegates'] });

@@ -11,21 +11,21 @@ export async function playScene(scene: HostScene, runCall: RunCall): Promise<Hos
   const { gear } = scene;
   const transcript: { -readonly [K in keyof HostTranscript]: HostTranscript[K] } = {
     modelCalls: 0,
-    told: [],
+    toolResults: [],
     answer: '',
     halt: undefined,
-    asked: 0,
+    approvalsAsked: 0,
     messages: [],
   };
   const loop = async (task?: Task) => {
     const messages: unknown[] = [];
-    const told: string[] = [];
-    Object.assign(transcript, { messages, told });
+    const toolResults: string[] = [];
+    Object.assign(transcript, { messages, toolResults });
     for (let step = 0; step < scene.stepsMax; step++) {
       const turn = scene.turns[Math.min(step, scene.turns.length - 1)] ?? {};
       transcript.modelCalls++;
       const results = await Promise.all((turn.calls ?? []).map(({ tool, input = {} }) => runCall(tool, input)));
-      told.push(...results);
+      toolResults.push(...results);
       messages.push({ turn, results });
       transcript.answer = task?.halt?.message ?? turn.text ?? '';
       if (results.length === 0 || task?.halt !== undefined) return;

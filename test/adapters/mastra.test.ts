@@ -16,10 +16,10 @@ const about = { id: 'tester', name: 'tester', instructions: 'Go on.' };
 
 async function play(scene: HostScene): Promise<HostTranscript> {
   let modelCalls = 0;
-  const told = new Map<string, string>();
+  const toolResults = new Map<string, string>();
   const model = new MockLanguageModelV4({
     doGenerate: async ({ prompt }) => {
-      collectToolResults(prompt as ModelParams['prompt'], told);
+      collectToolResults(prompt as ModelParams['prompt'], toolResults);
       const turn = scene.turns[Math.min(modelCalls, scene.turns.length - 1)] ?? {};
       return makeAnswer(turn, ++modelCalls) as never;
     },
@@ -39,13 +39,13 @@ async function play(scene: HostScene): Promise<HostTranscript> {
     ...(scene.signal && { abortSignal: scene.signal }),
   });
   const facts = result.tripwire?.metadata as { switchgear?: { code: HostTranscript['halt'] } } | undefined;
-  collectToolResults((result.response.messages ?? []) as ModelParams['prompt'], told);
+  collectToolResults((result.response.messages ?? []) as ModelParams['prompt'], toolResults);
   return {
     modelCalls,
-    told: [...told.values()],
+    toolResults: [...toolResults.values()],
     answer: result.tripwire?.reason ?? result.steps.at(-1)?.text ?? '',
     halt: facts?.switchgear?.code,
-    asked: 0,
+    approvalsAsked: 0,
     messages: result.steps.map(({ text, toolCalls, finishReason }) => ({
       text,
       calls: toolCalls.map(({ payload }) => [payload.toolName, payload.args]),

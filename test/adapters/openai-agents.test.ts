@@ -41,28 +41,28 @@ async function play(scene: HostScene): Promise<HostTranscript> {
   const bare = new Runner({ tracingDisabled: true });
   const runner = gear === undefined ? bare : protect(bare, { gear, workers });
   const options = { maxTurns: scene.stepsMax, ...(scene.signal && { signal: scene.signal }) };
-  let asked = 0;
+  let approvalsAsked = 0;
   let result = await runner.run(agent, 'Go on.', options);
   while (result.interruptions.length > 0) {
     for (const item of result.interruptions) {
-      asked++;
+      approvalsAsked++;
       if (scene.answers === 'approve') result.state.approve(item);
       else result.state.reject(item);
     }
     result = await runner.run(agent, result.state, options);
   }
   const { switchgear: facts } = result as { switchgear?: { code: HostTranscript['halt'] } };
-  const told = result.history.flatMap((item) => {
+  const toolResults = result.history.flatMap((item) => {
     if (item.type !== 'function_call_result') return [];
     const output = item.output as { text?: string } | string;
     return [typeof output === 'string' ? output : String(output.text)];
   });
   return {
     modelCalls: model.calls.length,
-    told,
+    toolResults,
     answer: String(result.finalOutput ?? ''),
     halt: facts?.code,
-    asked,
+    approvalsAsked,
     messages: JSON.parse(JSON.stringify(result.history, (key, value) => (key === 'id' ? undefined : value))),
   };
 }

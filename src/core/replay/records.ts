@@ -5,7 +5,7 @@ import { workerLimit } from '../controls/delegation/delegation.ts';
 import type { Entry } from '../event.ts';
 import type { BreakerSettings, Settings, TaskSettings } from '../settings.ts';
 import type { Stop } from '../verdict.ts';
-import type { Difference } from './replay.ts';
+import type { ReplayDifference } from './replay.ts';
 import { agentInKey, breakerSettingsResolver, type ReplayOptions } from './state.ts';
 
 /** What is known of a breaker: whether it refuses, and until when; -1 = not by time. */
@@ -20,12 +20,12 @@ export function replayRecords(
   entries: readonly Entry[],
   settings: Settings,
   options: ReplayOptions,
-): { readonly decisions: number; readonly differences: readonly Difference[] } {
+): { readonly decisions: number; readonly differences: readonly ReplayDifference[] } {
   const settingsFor = breakerSettingsResolver(settings, options);
   const tuned = new Map<string, Partial<BreakerSettings>>();
   const limitsOf = new Map<string, TaskSettings>();
   const breakers = new Map<string, KnownBreaker>();
-  const differences: Difference[] = [];
+  const differences: ReplayDifference[] = [];
   let decisions = 0;
 
   function findBreaker(key: string): KnownBreaker {

@@ -11,7 +11,7 @@ import { createReplayState, type ReplayOptions } from './state.ts';
 import type { ReplayTask } from './tasks.ts';
 
 /** A line that came out differently. */
-export interface Difference {
+export interface ReplayDifference {
   readonly seq: number;
   readonly expected: string;
   readonly got: string;
@@ -20,7 +20,7 @@ export interface Difference {
 export interface Replay {
   /** Decisions, trips and halts that were compared. */
   readonly decisions: number;
-  readonly differences: readonly Difference[];
+  readonly differences: readonly ReplayDifference[];
   /** The last line that was looked at: a replay ends where another policy was taken. */
   readonly lastSeq: number;
 }
@@ -45,7 +45,7 @@ function replayAll(
   const observes = (options.mode ?? settings.mode) === 'observe';
   const state = createReplayState(settings, options);
   const { tasks, panelFor: panelOf } = state;
-  const differences: Difference[] = [];
+  const differences: ReplayDifference[] = [];
   /** Openings that the journal tells before the proposal that showed them. */
   const announcedTrips = new Map<string, { readonly seq: number; readonly generation: number }>();
   /** What passed although it was refused, because the gear only observes. */

@@ -12,7 +12,7 @@ const turns = Array.from({ length: 30 }, (_, file) => ({
   calls: [{ tool: 'Edit', input: { file } }],
   tokens: 20_000,
 }));
-const seen = { modelCalls: 0, asked: 0, told: [] };
+const seen = { modelCalls: 0, approvalsAsked: 0, toolResults: [] };
 
 const gear = createSwitchgear({ agent: 'Coder', log: 'silent', policy: { task: { max_spend_cents: 200 } } });
 const guarded = protect(query, { gear });
