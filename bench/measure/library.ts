@@ -45,8 +45,8 @@ export async function fail(_at: number): Promise<number> {
 /** The stores that processes share. */
 export async function loadStores() {
   const [{ sqliteStore }, { redisStore }] = await Promise.all([
-    load<typeof import('../../src/stores/sqlite/index.ts')>('stores/sqlite.js'),
-    load<typeof import('../../src/stores/redis/index.ts')>('stores/redis.js'),
+    load<typeof import('../../src/stores/sqlite/index.ts')>('stores/sqlite/index.js'),
+    load<typeof import('../../src/stores/redis/index.ts')>('stores/redis/index.js'),
   ]);
   return { sqliteStore, redisStore };
 }
@@ -54,10 +54,10 @@ export async function loadStores() {
 /** The parts of the core that decide on a breaker. */
 export async function loadCore() {
   const [{ breaker }, { defaultBreaker }, { openBreaker }, { initialBreaker }, { allow }] = await Promise.all([
-    load<typeof import('../../src/core/controls/breaker/control.ts')>('core/breaker/control.js'),
-    load<typeof import('../../src/core/controls/breaker/defaults.ts')>('core/breaker/defaults.js'),
-    load<typeof import('../../src/core/controls/breaker/phases.ts')>('core/breaker/phases.js'),
-    load<typeof import('../../src/core/controls/breaker/state.ts')>('core/breaker/state.js'),
+    load<typeof import('../../src/core/controls/breaker/control.ts')>('core/controls/breaker/control.js'),
+    load<typeof import('../../src/core/controls/breaker/defaults.ts')>('core/controls/breaker/defaults.js'),
+    load<typeof import('../../src/core/controls/breaker/phases.ts')>('core/controls/breaker/phases.js'),
+    load<typeof import('../../src/core/controls/breaker/state.ts')>('core/controls/breaker/state.js'),
     load<typeof import('../../src/core/verdict.ts')>('core/verdict.js'),
   ]);
   return { breaker, defaultBreaker, openBreaker, initialBreaker, allow };
