@@ -29,9 +29,9 @@ export function protectApproval(approval: unknown, runs: AiSdkRuns, isGuarded: (
     name: string,
     input: unknown,
     id: string,
-    own: Status | Promise<Status>,
+    ownStatus: Status | Promise<Status>,
   ): Promise<Status> {
-    const status = await own;
+    const status = await ownStatus;
     const kind = typeof status === 'object' ? status.type : status;
     if (kind === 'denied' || !isGuarded(name) || !mustAsk(runs, name, input, id)) return status;
     return kind === 'user-approval' ? status : 'user-approval';
@@ -43,10 +43,15 @@ export function protectApproval(approval: unknown, runs: AiSdkRuns, isGuarded: (
       return resolveStatus(toolName, input, toolCallId, approval(request));
     };
   }
-  const perTool = Object.entries((approval ?? {}) as object).map(([name, own]) => [
+  const perTool = Object.entries((approval ?? {}) as object).map(([name, ownStatus]) => [
     name,
     (input: unknown, options: { readonly toolCallId: string }) =>
-      resolveStatus(name, input, options.toolCallId, typeof own === 'function' ? own(input, options) : own),
+      resolveStatus(
+        name,
+        input,
+        options.toolCallId,
+        typeof ownStatus === 'function' ? ownStatus(input, options) : ownStatus,
+      ),
   ]);
   return Object.fromEntries(perTool);
 }

@@ -29,7 +29,7 @@ export function protect<Q extends (params: never) => AsyncIterable<unknown>>(
   function guarded(params: QueryParams): AsyncIterable<unknown> {
     const outerTask = isTask(taskOption) ? taskOption : gear.currentTask();
     const task: Task = outerTask ?? gear.startTask(taskOption as TaskOptions | undefined);
-    const { hooks, taskOf, settleUnfinished: settleRest } = createClaudeHooks(gear, task);
+    const { hooks, taskOf, settleUnfinished } = createClaudeHooks(gear, task);
     const observer = createMessageObserver(gear, taskOf);
     const ownHooks = params.options?.hooks ?? {};
     const merged = { ...ownHooks };
@@ -41,7 +41,7 @@ export function protect<Q extends (params: never) => AsyncIterable<unknown>>(
 
     function finish(): void {
       observer.end();
-      settleRest();
+      settleUnfinished();
       if (outerTask === undefined) task.end();
     }
 

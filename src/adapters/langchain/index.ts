@@ -37,8 +37,8 @@ export function protect<const S extends LangChainSettings>(
   const runFor = createHostRuns(options);
   const { middleware = [] } = settings;
   const { gear = defaultSwitchgear(), workers = [], hideOpenTools } = options;
-  if (middleware.some((each) => isGuardedBy(each, gear))) return settings as MutableSettings<S>;
-  const isOnlyMiddleware = !middleware.some((other) => (other as { wrapToolCall?: unknown } | null)?.wrapToolCall);
+  if (middleware.some((item) => isGuardedBy(item, gear))) return settings as MutableSettings<S>;
+  const isOnlyMiddleware = !middleware.some((item) => (item as { wrapToolCall?: unknown } | null)?.wrapToolCall);
   const guard = {
     name: 'switchgear',
     // Only these two: other hooks are nodes of the graph and would use up its limit of steps.
