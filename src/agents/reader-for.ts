@@ -11,12 +11,12 @@ import { simpleEventReader } from './other/seed-events.ts';
 import type { AgentCommand } from './reading/agent-command.ts';
 import {
   type Argument,
-  argumentsOf,
-  flagOf,
+  findFlag,
+  findProgram,
   flagsWithout,
   type Grammar,
-  placeOf,
-  wordsOf,
+  listPositionals,
+  parseArguments,
 } from './reading/command-line.ts';
 import type { Reader } from './reading/reader.ts';
 
@@ -26,14 +26,14 @@ export interface ReaderForOptions {
 }
 
 /** What a known agent makes of its arguments. `before` ends with the program, and its subcommand where it needs one. */
-interface Known {
+interface KnownAgent {
   readonly names: readonly string[];
   readonly packages: readonly string[];
   readonly grammar: Grammar;
-  take(before: readonly string[], found: readonly Argument[]): AgentCommand | undefined;
+  parse(launcher: readonly string[], args: readonly Argument[]): AgentCommand | undefined;
 }
 
-const claude: Known = {
+const claude: KnownAgent = {
   names: ['claude'],
   packages: ['@anthropic-ai/claude-code'],
   grammar: {
@@ -47,25 +47,25 @@ const claude: Known = {
       '--plugin-dir'
     ).split(' '),
   },
-  take(before, found) {
-    const headless = flagOf(found, '-p', '--print') !== undefined;
+  parse(launcher, args) {
+    const headless = findFlag(args, '-p', '--print') !== undefined;
     const flags = ['--output-format', 'stream-json', '--verbose', '--include-partial-messages'];
-    const format = flagOf(found, '--output-format')?.values[0];
-    const others = flagsWithout(found, '-p', '--print', '-r', '--resume', '-c', '--continue', '--session-id');
+    const format = findFlag(args, '--output-format')?.values[0];
+    const otherFlags = flagsWithout(args, '-p', '--print', '-r', '--resume', '-c', '--continue', '--session-id');
     return {
       cli: 'claude-code',
-      ...streaming(before, found, headless, format, 'stream-json', flags),
-      prompt: wordsOf(found)[0],
-      model: flagOf(found, '--model')?.values[0],
-      session: flagOf(found, '-r', '--resume', '--session-id')?.values[0],
+      ...chooseStream(launcher, args, headless, format, 'stream-json', flags),
+      prompt: listPositionals(args)[0],
+      model: findFlag(args, '--model')?.values[0],
+      session: findFlag(args, '-r', '--resume', '--session-id')?.values[0],
       signal: 'SIGINT',
-      resume: (session, prompt) => [...before, '-p', prompt, '--resume', session, ...others],
+      resume: (session, prompt) => [...launcher, '-p', prompt, '--resume', session, ...otherFlags],
       reader: claudeCodeReader,
     };
   },
 };
 
-const codex: Known = {
+const codex: KnownAgent = {
   names: ['codex'],
   packages: ['@openai/codex'],
   grammar: {
@@ -74,31 +74,31 @@ const codex: Known = {
       '-o --output-last-message --color --add-dir --enable --disable --local-provider'
     ).split(' '),
   },
-  take(before, found) {
-    const at = found.findIndex(({ flag }) => flag === undefined);
-    const headless = /^e(xec)?$/.test(found[at]?.words[0] ?? '');
-    const start = headless ? [...before, ...found.slice(0, at + 1).flatMap(({ words }) => words)] : before;
-    const rest = headless ? found.slice(at + 1) : found;
-    const words = wordsOf(rest);
+  parse(launcher, args) {
+    const at = args.findIndex(({ flag }) => flag === undefined);
+    const headless = /^e(xec)?$/.test(args[at]?.words[0] ?? '');
+    const start = headless ? [...launcher, ...args.slice(0, at + 1).flatMap(({ words }) => words)] : launcher;
+    const rest = headless ? args.slice(at + 1) : args;
+    const words = listPositionals(rest);
     const isResumed = words[0] === 'resume';
-    const model = flagOf(found, '-m', '--model')?.values[0];
-    const json = flagOf(rest, '--json', '--experimental-json') && 'json';
-    const resumed = isResumed || flagOf(rest, '--last') !== undefined;
-    const others = flagsWithout(rest, '--last', '--all');
+    const model = findFlag(args, '-m', '--model')?.values[0];
+    const json = findFlag(rest, '--json', '--experimental-json') && 'json';
+    const resumed = isResumed || findFlag(rest, '--last') !== undefined;
+    const otherFlags = flagsWithout(rest, '--last', '--all');
     return {
       cli: 'codex',
-      ...streaming(start, rest, headless, json, 'json', ['--json']),
+      ...chooseStream(start, rest, headless, json, 'json', ['--json']),
       prompt: isResumed ? words[2] : words[0],
       model,
       session: isResumed ? words[1] : undefined,
       signal: 'SIGINT',
-      resume: (session, prompt) => (headless ? [...start, ...others, 'resume', session, prompt] : undefined),
+      resume: (session, prompt) => (headless ? [...start, ...otherFlags, 'resume', session, prompt] : undefined),
       reader: () => codexReader({ resumed, ...(model && { model }) }),
     };
   },
 };
 
-const gemini: Known = {
+const gemini: KnownAgent = {
   names: ['gemini'],
   packages: ['@google/gemini-cli'],
   grammar: {
@@ -108,25 +108,25 @@ const gemini: Known = {
     ).split(' '),
     listed: '--include-directories -e --extensions --allowed-tools --allowed-mcp-server-names'.split(' '),
   },
-  take(before, found) {
-    const asked = flagOf(found, '-p', '--prompt');
-    const format = flagOf(found, '-o', '--output-format')?.values[0];
-    const headless = asked !== undefined || format !== undefined;
-    const others = flagsWithout(found, '-p', '--prompt', '-r', '--resume', '-i', '--prompt-interactive');
+  parse(launcher, args) {
+    const promptFlag = findFlag(args, '-p', '--prompt');
+    const format = findFlag(args, '-o', '--output-format')?.values[0];
+    const headless = promptFlag !== undefined || format !== undefined;
+    const otherFlags = flagsWithout(args, '-p', '--prompt', '-r', '--resume', '-i', '--prompt-interactive');
     return {
       cli: 'gemini',
-      ...streaming(before, found, headless, format, 'stream-json', ['--output-format', 'stream-json']),
-      prompt: asked?.values[0] ?? wordsOf(found)[0],
-      model: flagOf(found, '-m', '--model')?.values[0],
-      session: flagOf(found, '-r', '--resume')?.values[0],
+      ...chooseStream(launcher, args, headless, format, 'stream-json', ['--output-format', 'stream-json']),
+      prompt: promptFlag?.values[0] ?? listPositionals(args)[0],
+      model: findFlag(args, '-m', '--model')?.values[0],
+      session: findFlag(args, '-r', '--resume')?.values[0],
       signal: 'SIGTERM',
-      resume: (session, prompt) => [...before, '--resume', session, '-p', prompt, ...others],
+      resume: (session, prompt) => [...launcher, '--resume', session, '-p', prompt, ...otherFlags],
       reader: geminiReader,
     };
   },
 };
 
-const opencode: Known = {
+const opencode: KnownAgent = {
   names: ['opencode'],
   packages: ['opencode-ai'],
   grammar: {
@@ -135,49 +135,49 @@ const opencode: Known = {
       '--log-level -p --password'
     ).split(' '),
   },
-  take(before, found) {
-    const at = found.findIndex(({ flag }) => flag === undefined);
-    const headless = found[at]?.words[0] === 'run';
-    const start = headless ? [...before, ...found.slice(0, at + 1).flatMap(({ words }) => words)] : before;
-    const rest = headless ? found.slice(at + 1) : found;
-    const model = flagOf(found, '-m', '--model')?.values[0]?.replace(/^[^/]*\//, '');
-    const format = flagOf(rest, '--format')?.values[0];
-    const others = flagsWithout(rest, '-s', '--session', '-c', '--continue', '--fork');
+  parse(launcher, args) {
+    const at = args.findIndex(({ flag }) => flag === undefined);
+    const headless = args[at]?.words[0] === 'run';
+    const start = headless ? [...launcher, ...args.slice(0, at + 1).flatMap(({ words }) => words)] : launcher;
+    const rest = headless ? args.slice(at + 1) : args;
+    const model = findFlag(args, '-m', '--model')?.values[0]?.replace(/^[^/]*\//, '');
+    const format = findFlag(rest, '--format')?.values[0];
+    const otherFlags = flagsWithout(rest, '-s', '--session', '-c', '--continue', '--fork');
     return {
       cli: 'opencode',
-      ...streaming(start, rest, headless, format, 'json', ['--format', 'json']),
-      prompt: wordsOf(rest).join(' ') || undefined,
+      ...chooseStream(start, rest, headless, format, 'json', ['--format', 'json']),
+      prompt: listPositionals(rest).join(' ') || undefined,
       model,
-      session: flagOf(rest, '-s', '--session')?.values[0],
+      session: findFlag(rest, '-s', '--session')?.values[0],
       signal: 'SIGTERM',
-      resume: (session, prompt) => (headless ? [...start, '--session', session, ...others, prompt] : undefined),
+      resume: (session, prompt) => (headless ? [...start, '--session', session, ...otherFlags, prompt] : undefined),
       reader: () => opencodeReader(model === undefined ? {} : { model }),
     };
   },
 };
 
 /** Whether a command prints events, and what it takes that it does. A person who asked for a format gets that one. */
-function streaming(
+function chooseStream(
   start: readonly string[],
-  found: readonly Argument[],
+  args: readonly Argument[],
   headless: boolean,
   format: string | undefined,
-  wanted: string,
+  eventFormat: string,
   flags: readonly string[],
 ): Pick<AgentCommand, 'headless' | 'stream' | 'command' | 'added'> {
-  const words = found.flatMap((each) => each.words);
-  const stream = format === wanted ? 'events' : headless && format === undefined ? 'asked' : 'text';
+  const words = args.flatMap((each) => each.words);
+  const stream = format === eventFormat ? 'events' : headless && format === undefined ? 'asked' : 'text';
   const added = stream === 'asked' ? flags.filter((flag) => !words.includes(flag)) : [];
   return { headless, stream, added, command: [...start, ...added, ...words] };
 }
 
 /** What a command is: one of the known agents, or any program whose lines are read as they come. */
 export function readerFor(command: readonly string[], { mapping }: ReaderForOptions = {}): AgentCommand {
-  for (const known of [claude, codex, gemini, opencode]) {
-    const at = placeOf(command, known.names, known.packages);
+  for (const candidate of [claude, codex, gemini, opencode]) {
+    const at = findProgram(command, candidate.names, candidate.packages);
     if (at === -1) continue;
-    const before = command.slice(0, at + 1);
-    const agent = known.take(before, argumentsOf(command.slice(at + 1), known.grammar));
+    const launcher = command.slice(0, at + 1);
+    const agent = candidate.parse(launcher, parseArguments(command.slice(at + 1), candidate.grammar));
     if (agent !== undefined) return agent.stream === 'text' ? { ...agent, reader: fallbackReader } : agent;
   }
   return {
@@ -191,15 +191,15 @@ export function readerFor(command: readonly string[], { mapping }: ReaderForOpti
     session: undefined,
     signal: 'SIGTERM',
     resume: () => undefined,
-    reader: mapping === undefined ? fallbackReader : mappedReader(mapping),
+    reader: mapping === undefined ? fallbackReader : makeMappedReader(mapping),
   };
 }
 
 /** One that is wrong is told now: later the program would run, and nobody could read it. */
-function mappedReader(mapping: StreamMapping): () => Reader {
-  const made = () => heartbeatReader(mappedJsonReader(mapping));
-  made();
-  return made;
+function makeMappedReader(mapping: StreamMapping): () => Reader {
+  const create = () => heartbeatReader(mappedJsonReader(mapping));
+  create();
+  return create;
 }
 
 /** A reader of programs that print text, heartbeats and plain events among it included. */

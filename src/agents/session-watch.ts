@@ -6,12 +6,12 @@ import { sessionFilesMax, tailBytesMax } from '../core/limits.ts';
 import { claudeSessionReader } from './claude-code/session-file.ts';
 import { codexSessionReader } from './codex/session-file.ts';
 import { geminiSessionReader } from './gemini/session-file.ts';
-import { opencodeWatch } from './opencode/database.ts';
+import { watchOpencode } from './opencode/database.ts';
 import type { AgentCommand } from './reading/agent-command.ts';
 import type { AgentEvent } from './reading/agent-event.ts';
 import { fileTail } from './reading/file-tail.ts';
-import { fieldsOf, type Reader, textOf } from './reading/reader.ts';
-import { openPlain } from './reading/regular-file.ts';
+import { asObject, asText, type Reader } from './reading/reader.ts';
+import { openRegularFile } from './reading/regular-file.ts';
 
 export interface SessionWatchOptions {
   /** The agent's own id of the session, as its stream or a hook tells it. */
@@ -21,7 +21,7 @@ export interface SessionWatchOptions {
   readonly home: string;
   readonly env: Readonly<Record<string, string | undefined>>;
   /** A stream is read, too: what that shows is left to it. */
-  readonly beside?: boolean;
+  readonly besideStream?: boolean;
   /** The session is older than this run: what its files hold already was told before. */
   readonly resumed?: boolean;
   /** When the run began, by the wall clock. */
@@ -40,20 +40,20 @@ export function sessionWatch(cli: AgentCommand['cli'], options: SessionWatchOpti
   if (!/^[\w.-]*\w[\w.-]*$/.test(options.session)) return undefined;
   switch (cli) {
     case 'claude-code':
-      return claudeWatch(options);
+      return watchClaude(options);
     case 'codex':
-      return codexWatch(options);
+      return watchCodex(options);
     case 'gemini':
-      return geminiWatch(options);
+      return watchGemini(options);
     case 'opencode':
-      return opencodeWatch(options);
+      return watchOpencode(options);
     case 'other':
       return undefined;
   }
 }
 
 /** The files of one run: each is read by a reader of its own, from where it is first seen. */
-function followed(resumed: boolean) {
+function followFiles(resumed: boolean) {
   const files = new Map<string, { poll(): boolean }>();
   const events: AgentEvent[] = [];
   let isFirst = true;
@@ -63,8 +63,8 @@ function followed(resumed: boolean) {
     follow(path: string, reader: Reader, opening: readonly AgentEvent[] = []): void {
       if (files.has(path) || files.size >= sessionFilesMax) return;
       events.push(...opening);
-      const take = (line: string) => void events.push(...reader.read(line));
-      files.set(path, fileTail(path, take, { atEnd: resumed && isFirst }));
+      const onLine = (line: string) => void events.push(...reader.read(line));
+      files.set(path, fileTail(path, onLine, { atEnd: resumed && isFirst }));
     },
     poll(): readonly AgentEvent[] {
       for (const file of files.values()) file.poll();
@@ -74,32 +74,39 @@ function followed(resumed: boolean) {
   };
 }
 
-function claudeWatch({ session, cwd, home, env, beside = false, resumed = false }: SessionWatchOptions): SessionWatch {
+function watchClaude({
+  session,
+  cwd,
+  home,
+  env,
+  besideStream = false,
+  resumed = false,
+}: SessionWatchOptions): SessionWatch {
   const projects = join(env.CLAUDE_CONFIG_DIR ?? join(home, '.claude'), 'projects');
-  const files = followed(resumed);
+  const files = followFiles(resumed);
   let main: string | undefined;
 
-  function find(): string | undefined {
+  function findMainFile(): string | undefined {
     const name = `${session}.jsonl`;
-    const usual = join(projects, cwd.replace(/[^A-Za-z0-9]/g, '-'));
-    const folders = [usual, ...list(projects).map((each) => join(projects, each))];
-    const folder = folders.find((each) => list(each).includes(name));
+    const expectedFolder = join(projects, cwd.replace(/[^A-Za-z0-9]/g, '-'));
+    const folders = [expectedFolder, ...listNames(projects).map((each) => join(projects, each))];
+    const folder = folders.find((each) => listNames(each).includes(name));
     return folder && join(folder, name);
   }
 
   return {
     poll() {
-      main ??= find();
+      main ??= findMainFile();
       if (main === undefined) return [];
-      files.follow(main, claudeSessionReader({ beside }));
-      const below = join(dirname(main), session, 'subagents');
-      for (const name of list(below)) {
+      files.follow(main, claudeSessionReader({ besideStream }));
+      const subagentFolder = join(dirname(main), session, 'subagents');
+      for (const name of listNames(subagentFolder)) {
         const id = /^agent-(.+)\.jsonl$/.exec(name)?.[1];
-        const path = join(below, name);
+        const path = join(subagentFolder, name);
         if (id === undefined || files.has(path)) continue;
-        const kind = typeOf(path.replace(/\.jsonl$/, '.meta.json'));
-        const begun: AgentEvent = { type: 'subagent_started', id, ...(kind && { name: kind }) };
-        files.follow(path, claudeSessionReader({ beside }), beside ? [] : [begun]);
+        const kind = readAgentType(path.replace(/\.jsonl$/, '.meta.json'));
+        const started: AgentEvent = { type: 'subagent_started', id, ...(kind && { name: kind }) };
+        files.follow(path, claudeSessionReader({ besideStream }), besideStream ? [] : [started]);
       }
       return files.poll();
     },
@@ -107,13 +114,13 @@ function claudeWatch({ session, cwd, home, env, beside = false, resumed = false 
   };
 }
 
-function typeOf(path: string): string | undefined {
-  const opened = openPlain(path);
+function readAgentType(path: string): string | undefined {
+  const opened = openRegularFile(path);
   if (opened === undefined) return undefined;
   try {
     if (opened.size > tailBytesMax) return undefined;
-    const { agentType, subagent_type: other } = fieldsOf(JSON.parse(readFileSync(opened.file, 'utf8')));
-    return textOf(agentType) ?? textOf(other);
+    const { agentType, subagent_type: subagentType } = asObject(JSON.parse(readFileSync(opened.file, 'utf8')));
+    return asText(agentType) ?? asText(subagentType);
   } catch {
     return undefined;
   } finally {
@@ -121,37 +128,37 @@ function typeOf(path: string): string | undefined {
   }
 }
 
-function codexWatch({
+function watchCodex({
   session,
   home,
   env,
-  beside = false,
+  besideStream = false,
   resumed = false,
   sinceMs,
 }: SessionWatchOptions): SessionWatch {
   const sessions = join(env.CODEX_HOME ?? join(home, '.codex'), 'sessions');
-  const files = followed(resumed);
+  const files = followFiles(resumed);
   const threads = new Set([session]);
-  const strangers = new Set<string>();
+  const unrelated = new Set<string>();
 
-  function look(folder: string): void {
-    for (const name of list(folder)) {
+  function scanFolder(folder: string): void {
+    for (const name of listNames(folder)) {
       const id = /^rollout-.*?([0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12})\.jsonl$/.exec(name)?.[1];
       const path = join(folder, name);
-      if (id === undefined || files.has(path) || strangers.has(id)) continue;
+      if (id === undefined || files.has(path) || unrelated.has(id)) continue;
       // A thread of another run, or an older one, has nothing to do with this.
-      if (id !== session && madeMs(id) < sinceMs - 60_000) continue;
-      const parent = id === session ? undefined : parentOf(path);
+      if (id !== session && idTimeMs(id) < sinceMs - 60_000) continue;
+      const parent = id === session ? undefined : readParentThread(path);
       if (id === session || (parent !== undefined && threads.has(parent))) {
         threads.add(id);
-        files.follow(path, codexSessionReader({ beside }));
-      } else if (parent !== undefined && strangers.size < sessionFilesMax) strangers.add(id);
+        files.follow(path, codexSessionReader({ besideStream }));
+      } else if (parent !== undefined && unrelated.size < sessionFilesMax) unrelated.add(id);
     }
   }
 
   return {
     poll() {
-      for (const folder of daysAround(madeMs(session), sinceMs)) look(join(sessions, folder));
+      for (const folder of listDaysAround(idTimeMs(session), sinceMs)) scanFolder(join(sessions, folder));
       return files.poll();
     },
     close() {},
@@ -159,34 +166,34 @@ function codexWatch({
 }
 
 /** Who sent the thread of a rollout: its parent, itself where nobody did, undefined until its first line is there. */
-function parentOf(path: string): string | undefined {
+function readParentThread(path: string): string | undefined {
   const reader = codexSessionReader();
   fileTail(path, (line) => void (reader.thread ?? reader.read(line))).poll();
   return reader.parent ?? reader.thread;
 }
 
 /** When an id was made: its first twelve digits are the time. */
-function madeMs(id: string): number {
+function idTimeMs(id: string): number {
   return Number.parseInt(id.replace('-', '').slice(0, 12), 16) || 0;
 }
 
 const dayMs = 86_400_000;
 
 /** The folders of some days, and of those beside them: a day depends on where one is. */
-function daysAround(...timesMs: readonly number[]): readonly string[] {
+function listDaysAround(...timesMs: readonly number[]): readonly string[] {
   const days = timesMs.flatMap((ms) => [ms - dayMs, ms, ms + dayMs]);
   return [...new Set(days.map((ms) => new Date(ms).toISOString().slice(0, 10).replaceAll('-', '/')))];
 }
 
-function geminiWatch({ session, home, env, beside = false, resumed = false }: SessionWatchOptions): SessionWatch {
+function watchGemini({ session, home, env, besideStream = false, resumed = false }: SessionWatchOptions): SessionWatch {
   const projects = join(env.GEMINI_CLI_HOME ?? home, '.gemini', 'tmp');
-  const files = followed(resumed);
+  const files = followFiles(resumed);
   let main: string | undefined;
 
-  function find(): string | undefined {
-    for (const project of list(projects)) {
+  function findMainFile(): string | undefined {
+    for (const project of listNames(projects)) {
       const chats = join(projects, project, 'chats');
-      const name = list(chats).findLast((each) => each.endsWith(`-${session.slice(0, 8)}.jsonl`));
+      const name = listNames(chats).findLast((each) => each.endsWith(`-${session.slice(0, 8)}.jsonl`));
       if (name !== undefined) return join(chats, name);
     }
     return undefined;
@@ -194,15 +201,19 @@ function geminiWatch({ session, home, env, beside = false, resumed = false }: Se
 
   return {
     poll() {
-      main ??= find();
+      main ??= findMainFile();
       if (main === undefined) return [];
-      files.follow(main, geminiSessionReader({ beside }));
-      const below = join(dirname(main), session);
-      for (const name of list(below)) {
+      files.follow(main, geminiSessionReader({ besideStream }));
+      const subagentFolder = join(dirname(main), session);
+      for (const name of listNames(subagentFolder)) {
         const agent = basename(name, '.jsonl');
         if (!name.endsWith('.jsonl')) continue;
-        const begun: AgentEvent = { type: 'subagent_started', id: agent };
-        files.follow(join(below, name), geminiSessionReader({ beside, agent }), beside ? [] : [begun]);
+        const started: AgentEvent = { type: 'subagent_started', id: agent };
+        files.follow(
+          join(subagentFolder, name),
+          geminiSessionReader({ besideStream, agent }),
+          besideStream ? [] : [started],
+        );
       }
       return files.poll();
     },
@@ -211,7 +222,7 @@ function geminiWatch({ session, home, env, beside = false, resumed = false }: Se
 }
 
 /** The names in a folder, as many as are looked at; none where it cannot be read. */
-function list(folder: string): readonly string[] {
+function listNames(folder: string): readonly string[] {
   try {
     return readdirSync(folder).sort().slice(-sessionFilesMax);
   } catch {

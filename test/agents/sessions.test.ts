@@ -80,9 +80,9 @@ test('a session file alone is booked as the run it was', () => {
 
 test('a stream and a session file of one run are one run: 8 calls read 8, and the tokens are those of the file', () => {
   const rows = [
-    ['claude-code', claudeSessionReader({ beside: true }), 'claude-session.jsonl'],
-    ['codex', codexSessionReader({ beside: true }), 'codex-rollout.jsonl'],
-    ['gemini', geminiSessionReader({ beside: true }), 'gemini-chat.jsonl'],
+    ['claude-code', claudeSessionReader({ besideStream: true }), 'claude-session.jsonl'],
+    ['codex', codexSessionReader({ besideStream: true }), 'codex-rollout.jsonl'],
+    ['gemini', geminiSessionReader({ besideStream: true }), 'gemini-chat.jsonl'],
   ] as const;
   for (const order of ['stream first', 'file first']) {
     for (const [cli, reader, file] of rows) {
@@ -102,7 +102,7 @@ test('gemini: what a shell printed is the same in the stream and in the file', (
     new Map(events.flatMap((each) => (each.type === 'tool_result' && each.output ? [[each.id, each.output]] : [])));
   const reader = readers.gemini();
   const stream = printed(recording('gemini', 'healthy').lines.flatMap(({ line }) => reader.read(line)));
-  const file = printed(read(geminiSessionReader({ beside: true }), 'gemini-chat.jsonl'));
+  const file = printed(read(geminiSessionReader({ besideStream: true }), 'gemini-chat.jsonl'));
   const shells = [...stream].filter(([id]) => id.startsWith('run_shell_command'));
   assert.ok(shells.length >= 3);
   for (const [id, output] of shells) assert.equal(file.get(id), output);
@@ -110,7 +110,7 @@ test('gemini: what a shell printed is the same in the stream and in the file', (
 
 test('the session file shows what the stream of Claude Code hides in time: a spend is halted within one call', () => {
   const limit = 5;
-  const run = watched(claudeSessionReader({ beside: true }), { task: { max_spend_cents: limit } });
+  const run = watched(claudeSessionReader({ besideStream: true }), { task: { max_spend_cents: limit } });
   run.print(...lines('claude-session.jsonl'));
   assert.equal(run.accounting.halt?.code, 'token_spend_limit');
   const { spendCents } = run.task.snapshot();
@@ -118,7 +118,7 @@ test('the session file shows what the stream of Claude Code hides in time: a spe
 });
 
 test('the rollout of a subagent is booked on it, by its thread', () => {
-  const run = watched(codexSessionReader({ beside: true }));
+  const run = watched(codexSessionReader({ besideStream: true }));
   run.print(...lines('codex-rollout-subagent.jsonl'));
   const [subagent] = run.accounting.subagents;
   assert.equal(subagent?.id, 'run/01a1dd4e-fc8d-76e2-a723-ed3cb14e0478');
@@ -240,7 +240,7 @@ test('codex: the rollout is found by its thread, and those of its subagents amon
   const child = '01a1dd4e-fc8d-76e2-a723-ed3cb14e0478';
   const stranger = '01a1dd4e-e40a-7272-863a-ee5ef21ddc31';
   const name = (thread: string) => join(day, `rollout-2026-11-15T03-45-03-${thread}.jsonl`);
-  const found = watch('codex', home, parent, { beside: true });
+  const found = watch('codex', home, parent, { besideStream: true });
   assert.deepEqual(found.poll(), []);
   const main = lines('codex-rollout.jsonl').map((line) => line.replaceAll(stranger, parent));
   put(name(parent), ...main);
@@ -270,7 +270,7 @@ test('opencode: parts are read from its database as they change, also those of c
   const home = folder(context);
   const path = join(home, '.local/share/opencode/opencode.db');
   mkdirSync(dirname(path), { recursive: true });
-  const found = watch('opencode', home, 'main', { beside: true });
+  const found = watch('opencode', home, 'main', { besideStream: true });
   assert.deepEqual(found.poll(), []);
   const database = new DatabaseSync(path);
   context.after(() => database.close());
@@ -321,10 +321,12 @@ test('a database of another shape says nothing, and a session that is no name ha
 });
 
 test('calls that the stream of Codex leaves out are read from its rollout, beside it', () => {
-  const beside = read(codexSessionReader({ beside: true }), 'codex-rollout-unshown.jsonl');
-  const calls = beside.flatMap((each) => (each.type === 'tool_use' ? [each.name] : []));
+  const besideStream = read(codexSessionReader({ besideStream: true }), 'codex-rollout-unshown.jsonl');
+  const calls = besideStream.flatMap((each) => (each.type === 'tool_use' ? [each.name] : []));
   assert.deepEqual(calls, ['view_image', ...Array.from({ length: 6 }, () => 'frobnicate')]);
-  const failed = beside.flatMap((each) => (each.type === 'tool_result' && each.ok === false ? [each.output] : []));
+  const failed = besideStream.flatMap((each) =>
+    each.type === 'tool_result' && each.ok === false ? [each.output] : [],
+  );
   assert.deepEqual(
     failed,
     Array.from({ length: 6 }, () => 'unsupported call: frobnicate'),
@@ -335,7 +337,7 @@ test('calls that the stream of Codex leaves out are read from its rollout, besid
 
 test('a rollout tells the model, so that a total of the stream, which does not, is priced by it', () => {
   const run = watched(readerFor(['codex', 'exec', 'go']).reader());
-  run.tell(...read(codexSessionReader({ beside: true }), 'codex-rollout.jsonl'));
+  run.tell(...read(codexSessionReader({ besideStream: true }), 'codex-rollout.jsonl'));
   assert.equal(run.accounting.model, 'gpt-5.5');
   run.print('{"type":"turn.completed","usage":{"input_tokens":900000,"output_tokens":900}}');
   assert.ok(run.accounting.spent.inputTokens >= 900_000);

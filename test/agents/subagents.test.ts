@@ -279,9 +279,9 @@ test('while the process stands still nobody is idle, and no time is counted', ()
 test('what Codex subagents did is theirs, though their files are read after the stream told their end', () => {
   const run = watched(readers.codex());
   run.print(...recording('codex', 'fan-out').lines.map(({ line }) => line));
-  let reader = codexSessionReader({ beside: true });
+  let reader = codexSessionReader({ besideStream: true });
   for (const line of unpacked('sessions/codex-rollouts-fan-out.jsonl.gz').trimEnd().split('\n')) {
-    if (line.includes('"type":"session_meta"')) reader = codexSessionReader({ beside: true });
+    if (line.includes('"type":"session_meta"')) reader = codexSessionReader({ besideStream: true });
     run.tell(...reader.read(line));
   }
   const { accounting, task, clock, entries } = run;

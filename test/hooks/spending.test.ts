@@ -144,7 +144,7 @@ test('half a line waits, a line without end is passed over, a file that was cut 
   const path = file(context);
   let mark: ReadMark | undefined;
   const read = () => {
-    const found = readOn(path, mark, false, claudeSessionReader({ beside: true }));
+    const found = readOn(path, mark, false, claudeSessionReader({ besideStream: true }));
     mark = found?.mark ?? mark;
     return found?.used.map(({ inputTokens }) => inputTokens);
   };
@@ -163,7 +163,7 @@ test('half a line waits, a line without end is passed over, a file that was cut 
 
 test('bytes that are no text move nothing, and a pipe in the place of the file is not waited for', (context) => {
   const path = file(context);
-  const reader = () => claudeSessionReader({ beside: true });
+  const reader = () => claudeSessionReader({ besideStream: true });
   appendFileSync(path, Buffer.concat([Buffer.alloc(200, 0xff), Buffer.from('\n')]));
   const first = readOn(path, undefined, true, reader());
   appendFileSync(path, `${line('m1', 5)}\n`);

@@ -14,8 +14,8 @@ import { halt } from '../../guard/tasks/halt.ts';
 import { entryPlace } from '../../guard/tasks/task.ts';
 import { unknownTaskMessage } from '../../guard/tasks/task-tree.ts';
 import type { AgentEvent, AssistantEvent, ResultEvent, ToolResultEvent, ToolUseEvent } from '../reading/agent-event.ts';
-import { nameOf } from '../reading/reader.ts';
-import { readsFailed } from '../reading/shell-failure.ts';
+import { asKeyName } from '../reading/reader.ts';
+import { looksLikeFailure } from '../reading/shell-failure.ts';
 import { joinTexts } from './joined-texts.ts';
 import { leaveLoopsToHooks } from './loops-left-to-hooks.ts';
 import { createCallObserver } from './observed-call.ts';
@@ -122,7 +122,7 @@ export function accountEvents(
       return;
     }
     countedCalls.set(id, true);
-    const tool = nameOf(name);
+    const tool = asKeyName(name);
     const observed = observeCall(id, tool, input);
     pendingCalls.open(id, owner, agent, message, observed);
     owner.observe({ type: 'tool_use', id, name: tool, input: input ?? {} });
@@ -135,7 +135,7 @@ export function accountEvents(
       observeHeartbeat(subagents.taskOf(agent));
       return;
     }
-    const ok = reported ?? !readsFailed(output);
+    const ok = reported ?? !looksLikeFailure(output);
     open.observed.settle({ ok, output });
     open.task.observe({ type: 'tool_result', id, ok, output });
   }

@@ -10,7 +10,7 @@ import { fingerprint } from '../../guard/runtime/fingerprint.ts';
 import type { Runtime } from '../../guard/runtime/runtime.ts';
 import type { TaskState } from '../../guard/tasks/task.ts';
 import type { SubagentEndedEvent, SubagentStartedEvent } from '../reading/agent-event.ts';
-import { nameOf } from '../reading/reader.ts';
+import { asKeyName } from '../reading/reader.ts';
 
 /** A subagent, and what is known of it. */
 interface Subagent {
@@ -81,10 +81,10 @@ export function subagentTasks(
     const parentNode = sender?.node ?? rootNode;
     if (subagents.size >= workersMax) forgetEnded();
     if (subagents.size >= workersMax || parentNode.ended) return undefined;
-    const agent = nameOf(name ?? 'subagent');
+    const agent = asKeyName(name ?? 'subagent');
     const limits = subagentLimits && Object.hasOwn(subagentLimits, agent) ? subagentLimits[agent] : undefined;
     const task = gear.startTask({
-      id: findFreeId(`${root.id.slice(0, 100)}/${nameOf(id)}`),
+      id: findFreeId(`${root.id.slice(0, 100)}/${asKeyName(id)}`),
       agent,
       parent: parentNode.id,
       session: root.session,
@@ -205,7 +205,7 @@ function findLiving(subagent: Subagent | undefined): Subagent | undefined {
 
 /** The worker that a subagent is: its type, and for one that may be anything its errand as well. */
 export function makeWorkerName(name: string | undefined, prompt: string | undefined): string {
-  if (name !== undefined && !genericNames.has(name)) return nameOf(name);
+  if (name !== undefined && !genericNames.has(name)) return asKeyName(name);
   const digest = (fingerprint('prompt', prompt ?? '') >>> 0).toString(16);
   return `${name ?? 'default'}#${digest}`;
 }

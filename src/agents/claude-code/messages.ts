@@ -1,11 +1,11 @@
 /** The messages of Claude Code, which its stream and its session files share. */
 
 import type { AgentEvent, ToolResultEvent, UsageEvent, UserEvent } from '../reading/agent-event.ts';
-import { type Draft, type Fields, fieldsOf, listOf, textOf } from '../reading/reader.ts';
-import { anthropicTokens, isNothing } from '../reading/tokens.ts';
+import { asList, asObject, asText, type Draft, type JsonObject } from '../reading/reader.ts';
+import { anthropicTokens, hasNoTokens } from '../reading/tokens.ts';
 
 /** Whether a usage is what was told of the same message just before: most lines repeat it. */
-export function lastUsage(): (message: string, usage: Fields) => boolean {
+export function createRepeatCheck(): (message: string, usage: JsonObject) => boolean {
   let last: string | undefined;
   let [input, output]: unknown[] = [];
   return (message, usage) => {
@@ -18,7 +18,7 @@ export function lastUsage(): (message: string, usage: Fields) => boolean {
 }
 
 /** What a call of the Agent tool sends out. */
-export interface SentAgent {
+export interface SubagentRequest {
   readonly name?: string;
   readonly prompt?: string;
   /** The subagent that sends it. */
@@ -28,77 +28,77 @@ export interface SentAgent {
 const agentTools = new Set(['Agent', 'Task']);
 
 /** What the model said and called. One line has one block; several share the id of a message, and its usage. */
-export function claudeMessage(
-  { id, model, content, usage }: Fields,
+export function readClaudeMessage(
+  { id, model, content, usage }: JsonObject,
   agent: string | undefined,
   events: AgentEvent[],
-  send: (call: string, sent: SentAgent) => void,
-  isTold: (message: string, usage: Fields) => boolean,
+  onSubagentCall: (call: string, request: SubagentRequest) => void,
+  isRepeated: (message: string, usage: JsonObject) => boolean,
 ): void {
-  const message = textOf(id);
-  const of: { message?: string; agent?: string } = {};
-  if (message !== undefined) of.message = message;
-  if (agent !== undefined) of.agent = agent;
-  for (const item of listOf(content)) {
-    const block = fieldsOf(item);
-    const call = textOf(block.id);
-    const text = textOf(block.text);
-    if (block.type === 'text' && text !== undefined) events.push({ type: 'assistant', text, ...of });
+  const message = asText(id);
+  const origin: { message?: string; agent?: string } = {};
+  if (message !== undefined) origin.message = message;
+  if (agent !== undefined) origin.agent = agent;
+  for (const item of asList(content)) {
+    const block = asObject(item);
+    const call = asText(block.id);
+    const text = asText(block.text);
+    if (block.type === 'text' && text !== undefined) events.push({ type: 'assistant', text, ...origin });
     if (block.type !== 'tool_use' || call === undefined) continue;
-    const name = textOf(block.name) ?? 'tool';
-    if (agentTools.has(name)) send(call, sentBy(fieldsOf(block.input), agent));
-    events.push({ type: 'tool_use', id: call, name, input: block.input, ...of });
+    const name = asText(block.name) ?? 'tool';
+    if (agentTools.has(name)) onSubagentCall(call, readSubagentRequest(asObject(block.input), agent));
+    events.push({ type: 'tool_use', id: call, name, input: block.input, ...origin });
   }
-  if (message === undefined || isTold(message, fieldsOf(usage))) return;
-  const tokens = anthropicTokens(fieldsOf(usage));
-  if (isNothing(tokens)) return;
-  const used: Draft<UsageEvent> = { type: 'usage', id: message, ...tokens };
-  const named = textOf(model);
-  if (named !== undefined) used.model = named;
-  if (agent !== undefined) used.agent = agent;
-  events.push(used);
+  if (message === undefined || isRepeated(message, asObject(usage))) return;
+  const tokens = anthropicTokens(asObject(usage));
+  if (hasNoTokens(tokens)) return;
+  const usageEvent: Draft<UsageEvent> = { type: 'usage', id: message, ...tokens };
+  const modelName = asText(model);
+  if (modelName !== undefined) usageEvent.model = modelName;
+  if (agent !== undefined) usageEvent.agent = agent;
+  events.push(usageEvent);
 }
 
-function sentBy({ subagent_type, prompt }: Fields, parent: string | undefined): SentAgent {
-  const name = textOf(subagent_type);
-  const asked = textOf(prompt);
-  return { ...(name && { name }), ...(asked && { prompt: asked }), ...(parent && { parent }) };
+function readSubagentRequest({ subagent_type, prompt }: JsonObject, parent: string | undefined): SubagentRequest {
+  const name = asText(subagent_type);
+  const promptText = asText(prompt);
+  return { ...(name && { name }), ...(promptText && { prompt: promptText }), ...(parent && { parent }) };
 }
 
 /** What calls brought, and what was said to the model. */
-export function claudeResults(
-  { content }: Fields,
+export function readClaudeResults(
+  { content }: JsonObject,
   agent: string | undefined,
   by: UserEvent['by'],
   events: AgentEvent[],
-  returned: (call: string, ok: boolean, reason: string | undefined) => void,
+  onToolResult: (call: string, ok: boolean, reason: string | undefined) => void,
 ): void {
-  const of = agent === undefined ? {} : { agent };
-  const blocks = typeof content === 'string' ? [{ type: 'text', text: content }] : listOf(content);
+  const origin = agent === undefined ? {} : { agent };
+  const blocks = typeof content === 'string' ? [{ type: 'text', text: content }] : asList(content);
   for (const item of blocks) {
-    const block = fieldsOf(item);
-    const id = textOf(block.tool_use_id);
-    const text = textOf(block.text);
+    const block = asObject(item);
+    const id = asText(block.tool_use_id);
+    const text = asText(block.text);
     if (block.type === 'tool_result' && id !== undefined) {
       const ok = block.is_error !== true;
-      const output = contentOf(block.content);
+      const output = readResultContent(block.content);
       const result: Draft<ToolResultEvent> = { type: 'tool_result', id, ok, output };
       if (!ok) result.error = String(output);
       if (agent !== undefined) result.agent = agent;
       events.push(result);
-      returned(id, ok, ok ? undefined : String(output));
+      onToolResult(id, ok, ok ? undefined : String(output));
     } else if (block.type === 'text' && text !== undefined) {
-      events.push({ type: 'user', text, by: harnessWords.test(text) ? 'harness' : by, ...of });
+      events.push({ type: 'user', text, by: harnessText.test(text) ? 'harness' : by, ...origin });
     }
   }
 }
 
 /** Words in tags, and the mark of an interruption, are put there by the program. */
-const harnessWords = /^\s*(<[a-z][a-z-]*>|\[Request interrupted|Caveat: The messages below)/;
+const harnessText = /^\s*(<[a-z][a-z-]*>|\[Request interrupted|Caveat: The messages below)/;
 
 /** The text of a result; what is no text (an image) counts by its kind. */
-function contentOf(content: unknown): unknown {
+function readResultContent(content: unknown): unknown {
   if (!Array.isArray(content)) return content;
-  const parts = content.map((part) => textOf(fieldsOf(part).text) ?? `[${fieldsOf(part).type}]`);
+  const parts = content.map((part) => asText(asObject(part).text) ?? `[${asObject(part).type}]`);
   return parts.join('\n');
 }

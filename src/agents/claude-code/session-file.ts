@@ -1,41 +1,42 @@
 /** Reads the session files of Claude Code: what its stream says, with the tokens that every message had in the end. */
 
 import type { AgentEvent, UserEvent } from '../reading/agent-event.ts';
-import { type Fields, fieldsOf, jsonReader, nothing, type Reader, textOf } from '../reading/reader.ts';
-import { claudeMessage, claudeResults, lastUsage } from './messages.ts';
-import { claudeSubagents } from './subagents.ts';
+import { asObject, asText, type JsonObject, jsonReader, noEvents, type Reader } from '../reading/reader.ts';
+import { createRepeatCheck, readClaudeMessage, readClaudeResults } from './messages.ts';
+import { trackClaudeSubagents } from './subagents.ts';
 
 export interface SessionReaderOptions {
   /** A stream is read, too: what that shows is left to it. */
-  readonly beside?: boolean;
+  readonly besideStream?: boolean;
 }
 
-export function claudeSessionReader({ beside = false }: SessionReaderOptions = {}): Reader {
-  const subagents = claudeSubagents();
-  const isTold = lastUsage();
+export function claudeSessionReader({ besideStream = false }: SessionReaderOptions = {}): Reader {
+  const subagents = trackClaudeSubagents();
+  const isRepeated = createRepeatCheck();
   const ignore = () => {};
 
-  function take(line: Fields): readonly AgentEvent[] {
-    if (line.type !== 'assistant' && line.type !== 'user') return nothing;
-    const agent = line.isSidechain === true ? textOf(line.agentId) : undefined;
-    const message = fieldsOf(line.message);
+  function readLine(line: JsonObject): readonly AgentEvent[] {
+    if (line.type !== 'assistant' && line.type !== 'user') return noEvents;
+    const agent = line.isSidechain === true ? asText(line.agentId) : undefined;
+    const message = asObject(line.message);
     const events: AgentEvent[] = [];
-    if (line.type === 'assistant') claudeMessage(message, agent, events, beside ? ignore : subagents.send, isTold);
+    if (line.type === 'assistant')
+      readClaudeMessage(message, agent, events, besideStream ? ignore : subagents.recordCall, isRepeated);
     else {
-      claudeResults(message, agent, whoSays(line), events, (id, ok, reason) => {
-        if (!beside) subagents.callReturned(id, ok, reason, fieldsOf(line.toolUseResult), events);
+      readClaudeResults(message, agent, authorOf(line), events, (id, ok, reason) => {
+        if (!besideStream) subagents.readCallResult(id, ok, reason, asObject(line.toolUseResult), events);
       });
-      if (!beside) events.push(...notified(message));
+      if (!besideStream) events.push(...readNotification(message));
     }
-    return beside ? events.filter(({ type }) => type !== 'assistant' && type !== 'user') : events;
+    return besideStream ? events.filter(({ type }) => type !== 'assistant' && type !== 'user') : events;
   }
 
   /** The end of a subagent in the background is told to the model in words. */
-  function notified({ content }: Fields): readonly AgentEvent[] {
+  function readNotification({ content }: JsonObject): readonly AgentEvent[] {
     const text = typeof content === 'string' ? content : '';
-    if (!text.startsWith('<task-notification>')) return nothing;
+    if (!text.startsWith('<task-notification>')) return noEvents;
     const part = (name: string) => new RegExp(`<${name}>([^<]*)</${name}>`).exec(text)?.[1];
-    return subagents.notified({
+    return subagents.readNotification({
       task_id: part('task-id'),
       tool_use_id: part('tool-use-id'),
       status: part('status'),
@@ -43,9 +44,9 @@ export function claudeSessionReader({ beside = false }: SessionReaderOptions = {
     });
   }
 
-  return jsonReader(take);
+  return jsonReader(readLine);
 }
 
-function whoSays(line: Fields): UserEvent['by'] {
+function authorOf(line: JsonObject): UserEvent['by'] {
   return line.isMeta === true || line.isSidechain === true ? 'harness' : 'person';
 }

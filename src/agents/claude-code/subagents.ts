@@ -2,35 +2,41 @@
 
 import { workersMax } from '../../core/limits.ts';
 import type { AgentEvent } from '../reading/agent-event.ts';
-import { type Fields, nothing, textOf } from '../reading/reader.ts';
-import type { SentAgent } from './messages.ts';
+import { asText, type JsonObject, noEvents } from '../reading/reader.ts';
+import type { SubagentRequest } from './messages.ts';
 
 export interface ClaudeSubagents {
   /** Whose line it is; a subagent that nobody told of begins here. */
-  agentOf(event: Fields, events: AgentEvent[]): string | undefined;
+  identifyAgent(event: JsonObject, events: AgentEvent[]): string | undefined;
   /** A call of the Agent tool was made. */
-  send(call: string, sent: SentAgent): void;
+  recordCall(call: string, request: SubagentRequest): void;
   /** It returned: with the answer of the subagent, or at once while that goes on in the background. */
-  callReturned(call: string, ok: boolean, reason: string | undefined, how: Fields, events: AgentEvent[]): void;
-  started(event: Fields): readonly AgentEvent[];
-  notified(event: Fields): readonly AgentEvent[];
-  areOut(): boolean;
+  readCallResult(
+    call: string,
+    ok: boolean,
+    reason: string | undefined,
+    details: JsonObject,
+    events: AgentEvent[],
+  ): void;
+  readStarted(event: JsonObject): readonly AgentEvent[];
+  readNotification(event: JsonObject): readonly AgentEvent[];
+  areRunning(): boolean;
   /** Whether a call has sent one. */
-  wasSent(call: string): boolean;
+  isSubagentCall(call: string): boolean;
 }
 
-export function claudeSubagents(): ClaudeSubagents {
-  const sent = new Map<string, SentAgent>();
+export function trackClaudeSubagents(): ClaudeSubagents {
+  const requests = new Map<string, SubagentRequest>();
   /** The id of a subagent by its call. */
-  const byCall = new Map<string, string>();
-  const out = new Set<string>();
-  const over = new Set<string>();
+  const idByCall = new Map<string, string>();
+  const running = new Set<string>();
+  const finished = new Set<string>();
 
-  function begin(id: string, call: string | undefined, named: string | undefined, events: AgentEvent[]): void {
-    if (call !== undefined && byCall.size < workersMax) byCall.set(call, id);
-    if (out.has(id) || over.has(id) || out.size >= workersMax) return;
-    out.add(id);
-    const { name = named, prompt, parent } = (call === undefined ? undefined : sent.get(call)) ?? {};
+  function start(id: string, call: string | undefined, fallbackName: string | undefined, events: AgentEvent[]): void {
+    if (call !== undefined && idByCall.size < workersMax) idByCall.set(call, id);
+    if (running.has(id) || finished.has(id) || running.size >= workersMax) return;
+    running.add(id);
+    const { name = fallbackName, prompt, parent } = (call === undefined ? undefined : requests.get(call)) ?? {};
     events.push({
       type: 'subagent_started',
       id,
@@ -42,54 +48,54 @@ export function claudeSubagents(): ClaudeSubagents {
   }
 
   function finish(id: string, ok: boolean, reason: string | undefined, events: AgentEvent[]): void {
-    if (!out.delete(id)) return;
-    if (over.size < workersMax) over.add(id);
+    if (!running.delete(id)) return;
+    if (finished.size < workersMax) finished.add(id);
     events.push({ type: 'subagent_ended', id, ok, ...(reason && { reason }) });
   }
 
   return {
-    agentOf(event, events) {
-      const call = textOf(event.parent_tool_use_id);
-      const told = textOf(event.agent_id);
-      const id = (call === undefined ? undefined : byCall.get(call)) ?? told ?? call;
+    identifyAgent(event, events) {
+      const call = asText(event.parent_tool_use_id);
+      const agentId = asText(event.agent_id);
+      const id = (call === undefined ? undefined : idByCall.get(call)) ?? agentId ?? call;
       // One that was done may be sent another message, and goes on.
-      if (id !== undefined && event.type === 'assistant') over.delete(id);
-      if (id !== undefined) begin(id, call, textOf(event.subagent_type), events);
+      if (id !== undefined && event.type === 'assistant') finished.delete(id);
+      if (id !== undefined) start(id, call, asText(event.subagent_type), events);
       return id;
     },
-    send(call, what) {
-      if (sent.size < workersMax) sent.set(call, what);
+    recordCall(call, request) {
+      if (requests.size < workersMax) requests.set(call, request);
     },
-    callReturned(call, ok, reason, how, events) {
-      if (!sent.has(call)) return;
-      const id = textOf(how.agentId) ?? textOf(how.agent_id);
-      const isAway = how.isAsync === true || /_launched$/.test(String(how.status));
-      if (isAway) begin(byCall.get(call) ?? id ?? call, call, undefined, events);
+    readCallResult(call, ok, reason, details, events) {
+      if (!requests.has(call)) return;
+      const id = asText(details.agentId) ?? asText(details.agent_id);
+      const isBackground = details.isAsync === true || /_launched$/.test(String(details.status));
+      if (isBackground) start(idByCall.get(call) ?? id ?? call, call, undefined, events);
       else {
-        if (ok && !byCall.has(call)) begin(id ?? call, call, undefined, events);
+        if (ok && !idByCall.has(call)) start(id ?? call, call, undefined, events);
         // A call that was refused sent nobody, and nobody failed.
-        finish(byCall.get(call) ?? call, ok, reason, events);
+        finish(idByCall.get(call) ?? call, ok, reason, events);
       }
     },
-    started(event) {
-      const call = textOf(event.tool_use_id);
-      const id = textOf(event.task_id);
-      const kind = textOf(event.task_type);
-      const isAgent = kind === undefined ? sent.has(call ?? '') : kind.endsWith('_agent');
-      if (id === undefined || !isAgent) return nothing; // Shells in the background are tasks, too.
+    readStarted(event) {
+      const call = asText(event.tool_use_id);
+      const id = asText(event.task_id);
+      const kind = asText(event.task_type);
+      const isAgent = kind === undefined ? requests.has(call ?? '') : kind.endsWith('_agent');
+      if (id === undefined || !isAgent) return noEvents; // Shells in the background are tasks, too.
       const events: AgentEvent[] = [];
-      begin((call && byCall.get(call)) ?? id, call, textOf(event.subagent_type), events);
+      start((call && idByCall.get(call)) ?? id, call, asText(event.subagent_type), events);
       return events;
     },
-    notified(event) {
-      const call = textOf(event.tool_use_id);
-      const id = (call && byCall.get(call)) ?? textOf(event.task_id);
+    readNotification(event) {
+      const call = asText(event.tool_use_id);
+      const id = (call && idByCall.get(call)) ?? asText(event.task_id);
       const events: AgentEvent[] = [];
       // One that was stopped by hand has not failed.
-      if (id !== undefined) finish(id, event.status !== 'failed', textOf(event.summary), events);
+      if (id !== undefined) finish(id, event.status !== 'failed', asText(event.summary), events);
       return events;
     },
-    areOut: () => out.size > 0,
-    wasSent: (call) => sent.has(call),
+    areRunning: () => running.size > 0,
+    isSubagentCall: (call) => requests.has(call),
   };
 }

@@ -3,17 +3,17 @@
 import { openCallsMax } from '../../core/limits.ts';
 import type { AgentEvent, ToolResultEvent } from '../reading/agent-event.ts';
 import {
+  asList,
+  asObject,
+  asText,
   type Draft,
-  type Fields,
-  fieldsOf,
+  type JsonObject,
   jsonReader,
-  listOf,
-  nothing,
+  noEvents,
   type Reader,
-  textOf,
 } from '../reading/reader.ts';
-import { isNothing, openaiTokens } from '../reading/tokens.ts';
-import { codexCollab } from './subagents.ts';
+import { hasNoTokens, openaiTokens } from '../reading/tokens.ts';
+import { trackCodexThreads } from './subagents.ts';
 
 export interface CodexOptions {
   /** As the command line says; the stream does not tell it. */
@@ -23,24 +23,24 @@ export interface CodexOptions {
 }
 
 export function codexReader({ model, resumed = false }: CodexOptions = {}): Reader {
-  const open = new Set<string>();
-  const collab = codexCollab();
+  const openItems = new Set<string>();
+  const threads = trackCodexThreads();
   let calls = 0;
 
   /** A call is told when its item starts; some items only complete. */
-  function callOf(item: Fields, isOver: boolean): readonly AgentEvent[] {
-    const id = textOf(item.id);
+  function readCallItem(item: JsonObject, isOver: boolean): readonly AgentEvent[] {
+    const id = asText(item.id);
     const call = id === undefined ? undefined : readCall(item);
-    if (id === undefined || call === undefined) return nothing;
+    if (id === undefined || call === undefined) return noEvents;
     const events: AgentEvent[] = [];
-    if (!open.has(id)) {
+    if (!openItems.has(id)) {
       events.push({ type: 'tool_use', id, name: call.name, input: call.input });
       calls++;
-      if (open.size < openCallsMax) open.add(id);
+      if (openItems.size < openCallsMax) openItems.add(id);
     }
-    if (item.type === 'collab_tool_call') collab.take(item, isOver, events);
+    if (item.type === 'collab_tool_call') threads.readCollabCall(item, isOver, events);
     if (!isOver) return events;
-    open.delete(id);
+    openItems.delete(id);
     const { ok, output, error } = call;
     const result: Draft<ToolResultEvent> = { type: 'tool_result', id, ok, output };
     if (error !== undefined) result.error = error;
@@ -48,42 +48,42 @@ export function codexReader({ model, resumed = false }: CodexOptions = {}): Read
     return events;
   }
 
-  function take(event: Fields): readonly AgentEvent[] {
-    const item = fieldsOf(event.item);
-    const text = textOf(item.text);
+  function readEvent(event: JsonObject): readonly AgentEvent[] {
+    const item = asObject(event.item);
+    const text = asText(item.text);
     switch (event.type) {
       case 'thread.started': {
-        const id = textOf(event.thread_id);
+        const id = asText(event.thread_id);
         return [{ type: 'session', ...(id && { id }), ...(model && { model }) }];
       }
       case 'item.started':
       case 'item.updated':
-        return callOf(item, false);
+        return readCallItem(item, false);
       case 'item.completed':
         if (item.type === 'agent_message' && text !== undefined) return [{ type: 'assistant', text }];
         if (item.type === 'error') return [{ type: 'notice', level: 'warning', text: String(item.message) }];
-        return callOf(item, true);
+        return readCallItem(item, true);
       case 'turn.completed':
-        return [...totalOf(fieldsOf(event.usage)), { type: 'result', ok: true, final: true }];
+        return [...readTotal(asObject(event.usage)), { type: 'result', ok: true, final: true }];
       case 'turn.failed': {
-        const reason = messageOf(fieldsOf(event.error).message);
+        const reason = readErrorMessage(asObject(event.error).message);
         return [{ type: 'result', ok: false, final: true, ...(reason && { reason }) }];
       }
       case 'error':
-        return [{ type: 'notice', level: 'error', text: messageOf(event.message) ?? 'an error without words' }];
+        return [{ type: 'notice', level: 'error', text: readErrorMessage(event.message) ?? 'an error without words' }];
       default:
-        return nothing;
+        return noEvents;
     }
   }
 
-  function totalOf(usage: Fields): readonly AgentEvent[] {
+  function readTotal(usage: JsonObject): readonly AgentEvent[] {
     const tokens = openaiTokens(usage);
-    if (isNothing(tokens)) return nothing;
-    const of = { ...(model && { model }), ...(resumed && { resumed }) };
-    return [{ type: 'total', of: 'thread', calls: calls + 1, ...of, ...tokens }];
+    if (hasNoTokens(tokens)) return noEvents;
+    const details = { ...(model && { model }), ...(resumed && { resumed }) };
+    return [{ type: 'total', of: 'thread', calls: calls + 1, ...details, ...tokens }];
   }
 
-  return jsonReader(take);
+  return jsonReader(readEvent);
 }
 
 interface CodexCall {
@@ -94,7 +94,7 @@ interface CodexCall {
   readonly error?: string | undefined;
 }
 
-function readCall(item: Fields): CodexCall | undefined {
+function readCall(item: JsonObject): CodexCall | undefined {
   const ok = item.status !== 'failed' && item.status !== 'declined';
   switch (item.type) {
     case 'command_execution': {
@@ -105,10 +105,10 @@ function readCall(item: Fields): CodexCall | undefined {
     case 'file_change':
       return { name: 'apply_patch', input: { changes: item.changes }, ok };
     case 'mcp_tool_call': {
-      const { content, structured_content } = fieldsOf(item.result);
+      const { content, structured_content } = asObject(item.result);
       const name = `mcp__${item.server}__${item.tool}`;
-      const error = textOf(fieldsOf(item.error).message);
-      const output = error ?? textsOf(content) ?? structured_content;
+      const error = asText(asObject(item.error).message);
+      const output = error ?? joinContentTexts(content) ?? structured_content;
       return { name, input: item.arguments, ok: ok && error === undefined, output, error };
     }
     case 'collab_tool_call': {
@@ -122,17 +122,17 @@ function readCall(item: Fields): CodexCall | undefined {
   }
 }
 
-function textsOf(content: unknown): string | undefined {
-  const texts = listOf(content).map((part) => textOf(fieldsOf(part).text) ?? '');
+function joinContentTexts(content: unknown): string | undefined {
+  const texts = asList(content).map((part) => asText(asObject(part).text) ?? '');
   return texts.length === 0 ? undefined : texts.join('\n');
 }
 
 /** The words of an error; often they are the body of an answer, as text. */
-function messageOf(message: unknown): string | undefined {
-  const text = textOf(message);
+function readErrorMessage(message: unknown): string | undefined {
+  const text = asText(message);
   if (text?.startsWith('{') !== true) return text;
   try {
-    return textOf(fieldsOf(fieldsOf(JSON.parse(text)).error).message) ?? text;
+    return asText(asObject(asObject(JSON.parse(text)).error).message) ?? text;
   } catch {
     return text;
   }

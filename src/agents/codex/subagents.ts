@@ -2,32 +2,32 @@
 
 import { workersMax } from '../../core/limits.ts';
 import type { AgentEvent } from '../reading/agent-event.ts';
-import { type Fields, fieldsOf, listOf, textOf } from '../reading/reader.ts';
+import { asList, asObject, asText, type JsonObject } from '../reading/reader.ts';
 
-export interface CodexCollab {
-  take(item: Fields, isOver: boolean, events: AgentEvent[]): void;
+export interface CodexThreads {
+  readCollabCall(item: JsonObject, isOver: boolean, events: AgentEvent[]): void;
 }
 
-const overStates = new Set(['completed', 'errored', 'shutdown', 'not_found']);
+const finalStates = new Set(['completed', 'errored', 'shutdown', 'not_found']);
 
-export function codexCollab(): CodexCollab {
-  const out = new Set<string>();
+export function trackCodexThreads(): CodexThreads {
+  const running = new Set<string>();
   return {
-    take(item, isOver, events) {
-      const call = textOf(item.id);
-      const prompt = textOf(item.prompt);
+    readCollabCall(item, isOver, events) {
+      const call = asText(item.id);
+      const prompt = asText(item.prompt);
       if (item.tool === 'spawn_agent' && isOver && item.status === 'completed') {
-        for (const thread of listOf(item.receiver_thread_ids)) {
-          const id = textOf(thread);
-          if (id === undefined || out.has(id) || out.size >= workersMax) continue;
-          out.add(id);
+        for (const thread of asList(item.receiver_thread_ids)) {
+          const id = asText(thread);
+          if (id === undefined || running.has(id) || running.size >= workersMax) continue;
+          running.add(id);
           events.push({ type: 'subagent_started', id, hidden: true, ...(prompt && { prompt }), ...(call && { call }) });
         }
       }
-      for (const [id, state] of Object.entries(fieldsOf(item.agents_states))) {
-        const { status, message } = fieldsOf(state);
-        if (!overStates.has(String(status)) || !out.delete(id)) continue;
-        const reason = textOf(message);
+      for (const [id, state] of Object.entries(asObject(item.agents_states))) {
+        const { status, message } = asObject(state);
+        if (!finalStates.has(String(status)) || !running.delete(id)) continue;
+        const reason = asText(message);
         events.push({ type: 'subagent_ended', id, ok: status !== 'errored', ...(reason && { reason }) });
       }
     },

@@ -4,69 +4,70 @@ import { createRecentMap } from '../../core/bounded.ts';
 import { countedIdsMax } from '../../core/limits.ts';
 import type { SessionReaderOptions } from '../claude-code/session-file.ts';
 import type { AgentEvent } from '../reading/agent-event.ts';
-import { type Fields, fieldsOf, jsonReader, listOf, nothing, type Reader, textOf } from '../reading/reader.ts';
-import { geminiTokens, isNothing } from '../reading/tokens.ts';
-import { geminiAgentTool, geminiShell } from './stream.ts';
+import { asList, asObject, asText, type JsonObject, jsonReader, noEvents, type Reader } from '../reading/reader.ts';
+import { geminiTokens, hasNoTokens } from '../reading/tokens.ts';
+import { geminiAgentTool, geminiShellTool } from './stream.ts';
 
 export interface GeminiSessionOptions extends SessionReaderOptions {
   /** The subagent whose chat it is. */
   readonly agent?: string;
 }
 
-export function geminiSessionReader({ beside = false, agent }: GeminiSessionOptions = {}): Reader {
-  const of = agent === undefined ? {} : { agent };
-  const isShown = beside && agent === undefined;
+export function geminiSessionReader({ besideStream = false, agent }: GeminiSessionOptions = {}): Reader {
+  const owner = agent === undefined ? {} : { agent };
+  const isOnStream = besideStream && agent === undefined;
   /** A message is written twice: alone, and again with its calls once they are done. */
-  const said = createRecentMap<true>(countedIdsMax);
+  const emittedMessages = createRecentMap<true>(countedIdsMax);
 
-  function take(line: Fields): readonly AgentEvent[] {
-    const id = textOf(line.id);
+  function readLine(line: JsonObject): readonly AgentEvent[] {
+    const id = asText(line.id);
     if (id === undefined) {
-      const session = agent === undefined && line.kind === 'main' ? textOf(line.sessionId) : undefined;
-      return session === undefined ? nothing : [{ type: 'session', id: session }];
+      const session = agent === undefined && line.kind === 'main' ? asText(line.sessionId) : undefined;
+      return session === undefined ? noEvents : [{ type: 'session', id: session }];
     }
-    if (line.type === 'user') return isShown ? nothing : takeUser(listOf(line.content));
-    return line.type === 'gemini' ? takeMessage(id, line) : nothing;
+    if (line.type === 'user') return isOnStream ? noEvents : readUser(asList(line.content));
+    return line.type === 'gemini' ? readMessage(id, line) : noEvents;
   }
 
-  function takeUser(content: readonly unknown[]): readonly AgentEvent[] {
-    const text = content.map((part) => textOf(fieldsOf(part).text) ?? '').join('\n');
-    if (text.trim() === '') return nothing; // Results of calls, which the message has, too.
+  function readUser(content: readonly unknown[]): readonly AgentEvent[] {
+    const text = content.map((part) => asText(asObject(part).text) ?? '').join('\n');
+    if (text.trim() === '') return noEvents; // Results of calls, which the message has, too.
     const isTyped = agent === undefined && !text.startsWith('<');
-    return [{ type: 'user', text, by: isTyped ? 'person' : 'harness', ...of }];
+    return [{ type: 'user', text, by: isTyped ? 'person' : 'harness', ...owner }];
   }
 
-  function takeMessage(id: string, line: Fields): readonly AgentEvent[] {
+  function readMessage(id: string, line: JsonObject): readonly AgentEvent[] {
     const events: AgentEvent[] = [];
-    const text = textOf(line.content);
-    if (said.get(id) === undefined) {
-      said.set(id, true);
-      if (!isShown && text !== undefined) events.push({ type: 'assistant', text, message: id, ...of });
+    const text = asText(line.content);
+    if (emittedMessages.get(id) === undefined) {
+      emittedMessages.set(id, true);
+      if (!isOnStream && text !== undefined) events.push({ type: 'assistant', text, message: id, ...owner });
     }
-    const model = textOf(line.model);
-    const tokens = geminiTokens(fieldsOf(line.tokens));
-    if (!isNothing(tokens)) events.push({ type: 'usage', id, ...(model && { model }), ...tokens, ...of });
-    for (const call of listOf(line.toolCalls)) takeCall(fieldsOf(call), id, events);
+    const model = asText(line.model);
+    const tokens = geminiTokens(asObject(line.tokens));
+    if (!hasNoTokens(tokens)) events.push({ type: 'usage', id, ...(model && { model }), ...tokens, ...owner });
+    for (const call of asList(line.toolCalls)) readCall(asObject(call), id, events);
     return events;
   }
 
-  function takeCall(call: Fields, message: string, events: AgentEvent[]): void {
-    const id = textOf(call.id);
+  function readCall(call: JsonObject, message: string, events: AgentEvent[]): void {
+    const id = asText(call.id);
     if (id === undefined) return;
-    const name = textOf(call.name) ?? 'tool';
-    events.push({ type: 'tool_use', id, name, input: call.args, message, ...of });
-    const response = fieldsOf(fieldsOf(fieldsOf(listOf(call.result)[0]).functionResponse).response);
-    const error = textOf(response.error);
+    const name = asText(call.name) ?? 'tool';
+    events.push({ type: 'tool_use', id, name, input: call.args, message, ...owner });
+    const response = asObject(asObject(asObject(asList(call.result)[0]).functionResponse).response);
+    const error = asText(response.error);
     const output = error ?? response.output;
-    const exit = name === geminiShell && typeof output === 'string' ? /^Exit Code: (-?\d+)$/m.exec(output) : null;
+    const exit = name === geminiShellTool && typeof output === 'string' ? /^Exit Code: (-?\d+)$/m.exec(output) : null;
     const ok = call.status === 'success' && (exit === null || Number(exit[1]) === 0);
     // What a person is shown is what the stream tells; the model also gets numbers of processes, new each time.
-    const shown = name === geminiShell && error === undefined ? textOf(call.resultDisplay) : undefined;
-    const result = { id, ok, output: shown ?? output ?? call.resultDisplay, ...(error && { error }), ...of };
+    const displayed = name === geminiShellTool && error === undefined ? asText(call.resultDisplay) : undefined;
+    const result = { id, ok, output: displayed ?? output ?? call.resultDisplay, ...(error && { error }), ...owner };
     events.push({ type: 'tool_result', ...result });
-    const sent = name === geminiAgentTool && !beside ? textOf(call.agentId) : undefined;
-    if (sent !== undefined) events.push({ type: 'subagent_ended', id: sent, ok, ...(error && { reason: error }) });
+    const subagent = name === geminiAgentTool && !besideStream ? asText(call.agentId) : undefined;
+    if (subagent !== undefined)
+      events.push({ type: 'subagent_ended', id: subagent, ok, ...(error && { reason: error }) });
   }
 
-  return jsonReader(take);
+  return jsonReader(readLine);
 }

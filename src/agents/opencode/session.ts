@@ -2,38 +2,39 @@
 
 import type { SessionReaderOptions } from '../claude-code/session-file.ts';
 import type { AgentEvent } from '../reading/agent-event.ts';
-import { type Fields, fieldsOf, listOf, textOf } from '../reading/reader.ts';
-import { opencodeStep, opencodeTool } from './message-parts.ts';
+import { asList, asObject, asText, type JsonObject } from '../reading/reader.ts';
+import { readOpencodeStep, readOpencodeTool } from './message-parts.ts';
 
 /** A part as it is stored, and what its message says of it. */
 export interface StoredPart {
   readonly session: string;
-  readonly part: Fields;
+  readonly part: JsonObject;
   readonly role: string | undefined;
   readonly model: string | undefined;
 }
 
 /** What a part says. Parts of a session that is not the main one are a subagent's, by the id of its session. */
-export function opencodePartEvents(
+export function readOpencodePart(
   { session, part, role, model }: StoredPart,
   main: string,
-  { beside = false }: SessionReaderOptions = {},
+  { besideStream = false }: SessionReaderOptions = {},
 ): readonly AgentEvent[] {
   const agent = session === main ? undefined : session;
-  const of = agent === undefined ? {} : { agent };
+  const owner = agent === undefined ? {} : { agent };
   const events: AgentEvent[] = [];
-  const text = textOf(part.text);
+  const text = asText(part.text);
   switch (part.type) {
     case 'tool':
-      opencodeTool(part, agent, events);
+      readOpencodeTool(part, agent, events);
       break;
     case 'step-finish':
-      opencodeStep(part, model, agent, events);
+      readOpencodeStep(part, model, agent, events);
       break;
     case 'text':
-      if (text === undefined || (beside && agent === undefined)) break;
-      if (role === 'user') events.push({ type: 'user', text, by: agent === undefined ? 'person' : 'harness', ...of });
-      else if (fieldsOf(part.time).end !== undefined) events.push({ type: 'assistant', text, ...of });
+      if (text === undefined || (besideStream && agent === undefined)) break;
+      if (role === 'user')
+        events.push({ type: 'user', text, by: agent === undefined ? 'person' : 'harness', ...owner });
+      else if (asObject(part.time).end !== undefined) events.push({ type: 'assistant', text, ...owner });
       break;
   }
   return events;
@@ -41,19 +42,19 @@ export function opencodePartEvents(
 
 /** What `opencode export` prints, as events. */
 export function readOpencodeExport(json: string, options: SessionReaderOptions = {}): readonly AgentEvent[] {
-  let whole: Fields;
+  let exported: JsonObject;
   try {
-    whole = fieldsOf(JSON.parse(json));
+    exported = asObject(JSON.parse(json));
   } catch {
     return [];
   }
-  const main = textOf(fieldsOf(whole.info).id) ?? '';
-  return listOf(whole.messages).flatMap((message) => {
-    const { info, parts } = fieldsOf(message);
-    const { role, modelID } = fieldsOf(info);
-    return listOf(parts).flatMap((part) => {
-      const stored = { session: main, part: fieldsOf(part), role: textOf(role), model: textOf(modelID) };
-      return opencodePartEvents(stored, main, options);
+  const main = asText(asObject(exported.info).id) ?? '';
+  return asList(exported.messages).flatMap((message) => {
+    const { info, parts } = asObject(message);
+    const { role, modelID } = asObject(info);
+    return asList(parts).flatMap((part) => {
+      const stored = { session: main, part: asObject(part), role: asText(role), model: asText(modelID) };
+      return readOpencodePart(stored, main, options);
     });
   });
 }

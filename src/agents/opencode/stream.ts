@@ -1,8 +1,8 @@
 /** Reads `opencode run --format json`: steps, and in them what was said and which tools are done. */
 
 import type { AgentEvent } from '../reading/agent-event.ts';
-import { type Fields, fieldsOf, jsonReader, nothing, type Reader, textOf } from '../reading/reader.ts';
-import { opencodeStep, opencodeTool } from './message-parts.ts';
+import { asObject, asText, type JsonObject, jsonReader, noEvents, type Reader } from '../reading/reader.ts';
+import { readOpencodeStep, readOpencodeTool } from './message-parts.ts';
 
 export interface OpencodeOptions {
   /** As the command line says; the stream does not tell it. */
@@ -12,41 +12,41 @@ export interface OpencodeOptions {
 export function opencodeReader({ model }: OpencodeOptions = {}): Reader {
   let session: string | undefined;
 
-  function take(event: Fields): readonly AgentEvent[] {
+  function readEvent(event: JsonObject): readonly AgentEvent[] {
     const events: AgentEvent[] = [];
-    const id = textOf(event.sessionID);
+    const id = asText(event.sessionID);
     if (session === undefined && id !== undefined) {
       session = id;
       events.push({ type: 'session', id, ...(model && { model }) });
     }
-    const part = fieldsOf(event.part);
+    const part = asObject(event.part);
     switch (event.type) {
       case 'step_start':
         events.push({ type: 'step', on: true });
         return events;
       case 'text': {
-        const text = textOf(part.text);
-        const message = textOf(part.messageID);
+        const text = asText(part.text);
+        const message = asText(part.messageID);
         if (text !== undefined) events.push({ type: 'assistant', text, ...(message && { message }) });
         return events;
       }
       case 'tool_use':
-        opencodeTool(part, undefined, events);
+        readOpencodeTool(part, undefined, events);
         return events;
       case 'step_finish':
         events.push({ type: 'step', on: false });
-        opencodeStep(part, model, undefined, events);
+        readOpencodeStep(part, model, undefined, events);
         return events;
       case 'error': {
-        const error = fieldsOf(event.error);
-        const reason = textOf(fieldsOf(error.data).message) ?? textOf(error.name) ?? 'an error without words';
+        const error = asObject(event.error);
+        const reason = asText(asObject(error.data).message) ?? asText(error.name) ?? 'an error without words';
         events.push({ type: 'result', ok: false, final: true, reason });
         return events;
       }
       default:
-        return events.length === 0 ? nothing : events;
+        return events.length === 0 ? noEvents : events;
     }
   }
 
-  return jsonReader(take);
+  return jsonReader(readEvent);
 }

@@ -11,61 +11,63 @@ import {
 import { openCallsMax } from '../../core/limits.ts';
 import { quoteValue } from '../../core/quote.ts';
 import type { AgentEvent } from '../reading/agent-event.ts';
-import { countOf, type Fields, fieldsOf, jsonReader, nothing, type Reader, textOf } from '../reading/reader.ts';
+import { asCount, asObject, asText, type JsonObject, jsonReader, noEvents, type Reader } from '../reading/reader.ts';
 
-type Look = (field: MappedField) => unknown;
+type FieldLookup = (field: MappedField) => unknown;
 
 /** A reader by a mapping; one that is wrong is an error that quotes it. */
 export function mappedJsonReader(mapping: StreamMapping): Reader {
   const { kind = 'type', events } = checkMapping(mapping);
   const kindPath = kind.split('.');
-  const known = new Map(Object.entries(events).map(([name, paths]) => [name, { as: paths.as, paths: split(paths) }]));
-  const calls = callNames();
+  const mappedEvents = new Map(
+    Object.entries(events).map(([name, paths]) => [name, { as: paths.as, paths: splitPaths(paths) }]),
+  );
+  const calls = trackCallIds();
   let unnamed = 0;
 
   return jsonReader((line) => {
-    const found = known.get(String(follow(line, kindPath)));
-    if (found === undefined) return nothing;
-    const look: Look = (field) => follow(line, found.paths.get(field));
-    return [eventOf(found.as, look)];
+    const mapped = mappedEvents.get(String(readPath(line, kindPath)));
+    if (mapped === undefined) return noEvents;
+    const lookup: FieldLookup = (field) => readPath(line, mapped.paths.get(field));
+    return [makeEvent(mapped.as, lookup)];
   });
 
-  function eventOf(as: EventMapping['as'], look: Look): AgentEvent {
-    const id = wordOf(look('id'));
-    const agent = wordOf(look('agent'));
-    const of = agent === undefined ? {} : { agent };
-    const text = textOf(look('text'));
-    const error = textOf(look('error'));
-    const ok = isOk(look('ok')) && error === undefined;
-    const name = textOf(look('name'));
+  function makeEvent(as: EventMapping['as'], lookup: FieldLookup): AgentEvent {
+    const id = asIdText(lookup('id'));
+    const agent = asIdText(lookup('agent'));
+    const owner = agent === undefined ? {} : { agent };
+    const text = asText(lookup('text'));
+    const error = asText(lookup('error'));
+    const ok = isOk(lookup('ok')) && error === undefined;
+    const name = asText(lookup('name'));
     switch (as) {
       case 'assistant':
-        return { type: 'assistant', text: text ?? '', ...of };
+        return { type: 'assistant', text: text ?? '', ...owner };
       case 'tool_use':
-        return { type: 'tool_use', id: calls.opened(id), name: name ?? 'tool', input: look('input'), ...of };
+        return { type: 'tool_use', id: calls.open(id), name: name ?? 'tool', input: lookup('input'), ...owner };
       case 'tool_result': {
-        const output = look('output') ?? error;
-        return { type: 'tool_result', id: calls.closed(id), ok, output, ...(error && { error }), ...of };
+        const output = lookup('output') ?? error;
+        return { type: 'tool_result', id: calls.close(id), ok, output, ...(error && { error }), ...owner };
       }
       case 'usage': {
-        const model = textOf(look('model'));
-        const cost = look('cost_usd');
+        const model = asText(lookup('model'));
+        const cost = lookup('cost_usd');
         return {
           type: 'usage',
           id: id ?? `unnamed-${++unnamed}`,
           ...(model && { model }),
           ...(typeof cost === 'number' && { costUsd: cost }),
-          inputTokens: countOf(look('input_tokens')),
-          outputTokens: countOf(look('output_tokens')),
-          cacheReadTokens: countOf(look('cache_read_tokens')),
-          cacheWriteTokens: countOf(look('cache_write_tokens')),
-          ...of,
+          inputTokens: asCount(lookup('input_tokens')),
+          outputTokens: asCount(lookup('output_tokens')),
+          cacheReadTokens: asCount(lookup('cache_read_tokens')),
+          cacheWriteTokens: asCount(lookup('cache_write_tokens')),
+          ...owner,
         };
       }
       case 'user':
-        return { type: 'user', text: text ?? '', by: 'person', ...of };
+        return { type: 'user', text: text ?? '', by: 'person', ...owner };
       case 'subagent_started': {
-        const parent = wordOf(look('parent'));
+        const parent = asIdText(lookup('parent'));
         return { type: 'subagent_started', id: id ?? '', ...(name && { name }), ...(parent && { parent }) };
       }
       case 'subagent_ended':
@@ -79,16 +81,16 @@ export function mappedJsonReader(mapping: StreamMapping): Reader {
 }
 
 /** Gives every call an id of its own, where a program numbers its calls anew each turn or not at all. */
-function callNames() {
+function trackCallIds() {
   const rounds = new Map<string, number>();
-  const named = (id: string) => {
+  const currentId = (id: string) => {
     const round = rounds.get(id) ?? 0;
     return round === 0 ? id : `${id}#${round + 1}`;
   };
   return {
-    opened: (id = 'call') => named(id),
-    closed(id = 'call') {
-      const name = named(id);
+    open: (id = 'call') => currentId(id),
+    close(id = 'call') {
+      const name = currentId(id);
       if (rounds.size >= openCallsMax && !rounds.has(id)) rounds.clear();
       rounds.set(id, (rounds.get(id) ?? 0) + 1);
       return name;
@@ -96,55 +98,56 @@ function callNames() {
   };
 }
 
-function split(mapping: EventMapping): ReadonlyMap<MappedField, readonly string[]> {
+function splitPaths(mapping: EventMapping): ReadonlyMap<MappedField, readonly string[]> {
   return new Map(
     mappedFields.flatMap((field) => (mapping[field] === undefined ? [] : [[field, mapping[field].split('.')]])),
   );
 }
 
-function follow(line: Fields, path: readonly string[] | undefined): unknown {
+function readPath(line: JsonObject, path: readonly string[] | undefined): unknown {
   if (path === undefined) return undefined;
   let value: unknown = line;
   for (const key of path) {
     if (typeof value !== 'object' || value === null || !Object.hasOwn(value, key)) return undefined;
-    value = (value as Fields)[key];
+    value = (value as JsonObject)[key];
   }
   return value;
 }
 
 /** An id may be a number. */
-function wordOf(value: unknown): string | undefined {
-  return typeof value === 'number' ? String(value) : textOf(value);
+function asIdText(value: unknown): string | undefined {
+  return typeof value === 'number' ? String(value) : asText(value);
 }
 
-const goodWords = new Set(['ok', 'success', 'succeeded', 'completed', 'done', 'true', '0']);
+const successWords = new Set(['ok', 'success', 'succeeded', 'completed', 'done', 'true', '0']);
 
 /** What is not told is a success. */
 function isOk(value: unknown): boolean {
-  return value === undefined || value === null || goodWords.has(String(value).toLowerCase());
+  return value === undefined || value === null || successWords.has(String(value).toLowerCase());
 }
 
 function checkMapping(mapping: StreamMapping): StreamMapping {
-  const { kind, events } = fieldsOf(mapping);
-  if (kind !== undefined && textOf(kind) === undefined) throw wrong(`kind must be a path, got ${quoteValue(kind)}`);
-  const entries = Object.entries(fieldsOf(events));
+  const { kind, events } = asObject(mapping);
+  if (kind !== undefined && asText(kind) === undefined)
+    throw mappingError(`kind must be a path, got ${quoteValue(kind)}`);
+  const entries = Object.entries(asObject(events));
   if (entries.length === 0)
-    throw wrong(`events must say what at least one kind of event is, got ${quoteValue(events)}`);
-  for (const [name, said] of entries) {
-    const { as, ...paths } = fieldsOf(said);
+    throw mappingError(`events must say what at least one kind of event is, got ${quoteValue(events)}`);
+  for (const [name, eventMapping] of entries) {
+    const { as, ...paths } = asObject(eventMapping);
     if (!(mappedKinds as readonly unknown[]).includes(as)) {
-      throw wrong(`events.${name}.as must be one of ${mappedKinds.join(', ')}, got ${quoteValue(as)}`);
+      throw mappingError(`events.${name}.as must be one of ${mappedKinds.join(', ')}, got ${quoteValue(as)}`);
     }
     for (const [field, path] of Object.entries(paths)) {
       const where = `events.${name}.${field}`;
       if (!(mappedFields as readonly string[]).includes(field))
-        throw wrong(`${where} is no field: ${mappedFields.join(', ')}`);
-      if (textOf(path) === undefined) throw wrong(`${where} must be a path, got ${quoteValue(path)}`);
+        throw mappingError(`${where} is no field: ${mappedFields.join(', ')}`);
+      if (asText(path) === undefined) throw mappingError(`${where} must be a path, got ${quoteValue(path)}`);
     }
   }
   return mapping;
 }
 
-function wrong(what: string): SwitchgearError {
+function mappingError(what: string): SwitchgearError {
   return new SwitchgearError('mapping_invalid', `the mapping of events: ${what}`);
 }

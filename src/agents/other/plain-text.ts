@@ -2,7 +2,7 @@
 
 import { plainWordsMin, textLengthMax } from '../../core/limits.ts';
 import type { AgentEvent } from '../reading/agent-event.ts';
-import { alive, nothing, type Reader } from '../reading/reader.ts';
+import { heartbeatOnly, noEvents, type Reader } from '../reading/reader.ts';
 
 export function plainTextReader(): Reader {
   let paragraph = '';
@@ -11,7 +11,7 @@ export function plainTextReader(): Reader {
     const text = paragraph;
     paragraph = '';
     // Short ones are counts and progress: `ok`, `done`, `step 3`.
-    if (text.split(/\s+/, plainWordsMin).length < plainWordsMin) return nothing;
+    if (text.split(/\s+/, plainWordsMin).length < plainWordsMin) return noEvents;
     return [{ type: 'assistant', text }];
   }
 
@@ -19,7 +19,7 @@ export function plainTextReader(): Reader {
     read(line) {
       if (line.trim() === '') return close();
       if (paragraph.length + line.length < textLengthMax) paragraph += paragraph === '' ? line : `\n${line}`;
-      return alive;
+      return heartbeatOnly;
     },
     end: close,
   };

@@ -1,42 +1,44 @@
 /** Reads programs that nobody knows: JSON lines of type `assistant`, `tool_use`, `tool_result`, `usage`; else text. */
 
 import type { AgentEvent } from '../reading/agent-event.ts';
-import { type Fields, fieldsOf, jsonReader, nothing, type Reader, textOf } from '../reading/reader.ts';
+import { asObject, asText, type JsonObject, jsonReader, noEvents, type Reader } from '../reading/reader.ts';
 import { anthropicTokens } from '../reading/tokens.ts';
 import { plainTextReader } from './plain-text.ts';
 
 export function simpleEventReader(): Reader {
   const text = plainTextReader();
   let unnamed = 0;
-  const json = jsonReader((event) => take(event, () => `unnamed-${++unnamed}`));
+  const json = jsonReader((event) => readEvent(event, () => `unnamed-${++unnamed}`));
   return {
     read: (line) => (/^\s*\{/.test(line) ? json.read(line) : text.read(line)),
     end: text.end,
   };
 }
 
-function take(event: Fields, unnamed: () => string): readonly AgentEvent[] {
-  const agent = textOf(event.taskId) ?? textOf(event.task_id) ?? textOf(event.task);
-  const of = agent === undefined ? {} : { agent };
-  const id = textOf(event.id);
+function readEvent(event: JsonObject, unnamed: () => string): readonly AgentEvent[] {
+  const agent = asText(event.taskId) ?? asText(event.task_id) ?? asText(event.task);
+  const owner = agent === undefined ? {} : { agent };
+  const id = asText(event.id);
   switch (event.type) {
     case 'assistant': {
       const { toolUse } = event;
-      const told = typeof toolUse === 'boolean' ? { toolUse } : {};
-      return [{ type: 'assistant', text: textOf(event.text) ?? '', ...told, ...of }];
+      const optional = typeof toolUse === 'boolean' ? { toolUse } : {};
+      return [{ type: 'assistant', text: asText(event.text) ?? '', ...optional, ...owner }];
     }
     case 'tool_use':
-      return [{ type: 'tool_use', id: id ?? unnamed(), name: textOf(event.name) ?? 'tool', input: event.input, ...of }];
+      return [
+        { type: 'tool_use', id: id ?? unnamed(), name: asText(event.name) ?? 'tool', input: event.input, ...owner },
+      ];
     case 'tool_result': {
-      if (id === undefined) return nothing;
-      return [{ type: 'tool_result', id, ok: event.ok !== false, output: event.output, ...of }];
+      if (id === undefined) return noEvents;
+      return [{ type: 'tool_result', id, ok: event.ok !== false, output: event.output, ...owner }];
     }
     case 'usage': {
-      const model = textOf(event.model);
-      const tokens = anthropicTokens(fieldsOf(event.usage));
-      return [{ type: 'usage', id: id ?? unnamed(), ...(model && { model }), ...tokens, ...of }];
+      const model = asText(event.model);
+      const tokens = anthropicTokens(asObject(event.usage));
+      return [{ type: 'usage', id: id ?? unnamed(), ...(model && { model }), ...tokens, ...owner }];
     }
     default:
-      return nothing;
+      return noEvents;
   }
 }

@@ -9,7 +9,7 @@ export interface Tokens {
 }
 
 /** Whose event it is: the id of a subagent, or the main agent where it is absent. */
-interface Of {
+interface AgentScoped {
   readonly agent?: string;
 }
 
@@ -21,7 +21,7 @@ export interface SessionEvent {
 }
 
 /** Words of the model. */
-export interface AssistantEvent extends Of {
+export interface AssistantEvent extends AgentScoped {
   readonly type: 'assistant';
   readonly text: string;
   /** The message it is part of. */
@@ -33,7 +33,7 @@ export interface AssistantEvent extends Of {
 }
 
 /** A call of a tool, as soon as the stream shows it. */
-export interface ToolUseEvent extends Of {
+export interface ToolUseEvent extends AgentScoped {
   readonly type: 'tool_use';
   readonly id: string;
   readonly name: string;
@@ -42,7 +42,7 @@ export interface ToolUseEvent extends Of {
 }
 
 /** What a call brought. `ok` is absent where the program says success whatever happened. */
-export interface ToolResultEvent extends Of {
+export interface ToolResultEvent extends AgentScoped {
   readonly type: 'tool_result';
   readonly id: string;
   readonly ok?: boolean;
@@ -51,7 +51,7 @@ export interface ToolResultEvent extends Of {
 }
 
 /** What one model call used so far: it replaces what was said before under the same id, and is never added to it. */
-export interface UsageEvent extends Of, Tokens {
+export interface UsageEvent extends AgentScoped, Tokens {
   readonly type: 'usage';
   readonly id: string;
   readonly model?: string;
@@ -59,7 +59,7 @@ export interface UsageEvent extends Of, Tokens {
 }
 
 /** What a whole thread, or the run with everything below it, used so far: what was told before is part of it. */
-export interface TotalEvent extends Of, Tokens {
+export interface TotalEvent extends AgentScoped, Tokens {
   readonly type: 'total';
   readonly of: 'thread' | 'run';
   readonly model?: string;
@@ -70,7 +70,7 @@ export interface TotalEvent extends Of, Tokens {
 }
 
 /** What was said to the agent. Words of a harness are no new request. */
-export interface UserEvent extends Of {
+export interface UserEvent extends AgentScoped {
   readonly type: 'user';
   readonly text: string;
   readonly by: 'person' | 'harness';
@@ -101,13 +101,13 @@ export interface SubagentEndedEvent {
 }
 
 /** A step of the agent began or ended, in which tools may run that the stream shows only when they are done. */
-export interface StepEvent extends Of {
+export interface StepEvent extends AgentScoped {
   readonly type: 'step';
   readonly on: boolean;
 }
 
 /** A sign of life and nothing more. */
-export interface HeartbeatEvent extends Of {
+export interface HeartbeatEvent extends AgentScoped {
   readonly type: 'heartbeat';
 }
 
@@ -128,7 +128,7 @@ export interface NoticeEvent {
 }
 
 /** Text that is no event of the agent: to be shown as it is. */
-export interface OutputEvent extends Of {
+export interface OutputEvent extends AgentScoped {
   readonly type: 'output';
   readonly text: string;
 }

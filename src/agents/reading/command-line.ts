@@ -22,7 +22,7 @@ const launchers = new Set(
 );
 
 /** Where in a command a program stands, by its name or its package; -1 where it is another. */
-export function placeOf(command: readonly string[], names: readonly string[], packages: readonly string[]): number {
+export function findProgram(command: readonly string[], names: readonly string[], packages: readonly string[]): number {
   for (let at = 0; at < command.length; at++) {
     const word = command[at]!;
     const path = word.replaceAll('\\', '/');
@@ -35,17 +35,17 @@ export function placeOf(command: readonly string[], names: readonly string[], pa
   return -1;
 }
 
-export function argumentsOf(words: readonly string[], { valued, listed = [] }: Grammar): readonly Argument[] {
-  const found: Argument[] = [];
+export function parseArguments(words: readonly string[], { valued, listed = [] }: Grammar): readonly Argument[] {
+  const args: Argument[] = [];
   for (let at = 0; at < words.length; at++) {
     const word = words[at]!;
     if (word === '--') {
-      found.push({ flag: word, values: [], words: [word] });
-      for (const rest of words.slice(at + 1)) found.push({ values: [rest], words: [rest] });
-      return found;
+      args.push({ flag: word, values: [], words: [word] });
+      for (const rest of words.slice(at + 1)) args.push({ values: [rest], words: [rest] });
+      return args;
     }
     if (!word.startsWith('-') || word === '-') {
-      found.push({ values: [word], words: [word] });
+      args.push({ values: [word], words: [word] });
       continue;
     }
     const [flag = '', ...joined] = word.split('=');
@@ -53,23 +53,23 @@ export function argumentsOf(words: readonly string[], { valued, listed = [] }: G
     if (joined.length === 0 && valued.includes(flag)) end = Math.min(at + 2, words.length);
     if (joined.length === 0 && listed.includes(flag)) while (end < words.length && !words[end]!.startsWith('-')) end++;
     const values = joined.length > 0 ? [joined.join('=')] : words.slice(at + 1, end);
-    found.push({ flag, values, words: words.slice(at, end) });
+    args.push({ flag, values, words: words.slice(at, end) });
     at = end - 1;
   }
-  return found;
+  return args;
 }
 
 /** The last of some flags, or undefined where none of them is there. */
-export function flagOf(found: readonly Argument[], ...flags: readonly string[]): Argument | undefined {
-  return found.findLast(({ flag }) => flag !== undefined && flags.includes(flag));
+export function findFlag(args: readonly Argument[], ...flags: readonly string[]): Argument | undefined {
+  return args.findLast(({ flag }) => flag !== undefined && flags.includes(flag));
 }
 
 /** The words of all flags but some. */
-export function flagsWithout(found: readonly Argument[], ...flags: readonly string[]): readonly string[] {
-  return found.flatMap(({ flag, words }) => (flag === undefined || flag === '--' || flags.includes(flag) ? [] : words));
+export function flagsWithout(args: readonly Argument[], ...flags: readonly string[]): readonly string[] {
+  return args.flatMap(({ flag, words }) => (flag === undefined || flag === '--' || flags.includes(flag) ? [] : words));
 }
 
 /** The words that are no flags and belong to none. */
-export function wordsOf(found: readonly Argument[]): readonly string[] {
-  return found.flatMap(({ flag, words }) => (flag === undefined ? words : []));
+export function listPositionals(args: readonly Argument[]): readonly string[] {
+  return args.flatMap(({ flag, words }) => (flag === undefined ? words : []));
 }

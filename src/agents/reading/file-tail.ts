@@ -3,7 +3,7 @@
 import { closeSync, readSync } from 'node:fs';
 import { tailBytesMax } from '../../core/limits.ts';
 import { boundedLines } from './bounded-lines.ts';
-import { openPlain } from './regular-file.ts';
+import { openRegularFile } from './regular-file.ts';
 
 export interface FileTail {
   /** Reads what is new, up to a bound, and says each line. False where the file is not there or cannot be read. */
@@ -29,29 +29,29 @@ export function fileTail(
   let lines = boundedLines({ line });
 
   /** Another file of the same name, or one that was cut, is read from its beginning. */
-  function settleAt(size: number, now: number): void {
+  function restartIfReplaced(size: number, currentInode: number): void {
     if (inode === undefined && atEnd) offset = size;
-    else if (inode !== undefined && (now !== inode || size < offset)) {
+    else if (inode !== undefined && (currentInode !== inode || size < offset)) {
       offset = 0;
       lines = boundedLines({ line });
     }
-    inode = now;
+    inode = currentInode;
   }
 
   return {
     poll() {
-      const opened = openPlain(path);
+      const opened = openRegularFile(path);
       if (opened === undefined) return false;
-      const { file, size, inode: now } = opened;
+      const { file, size, inode: currentInode } = opened;
       try {
         chunk ??= Buffer.allocUnsafe(chunkBytes);
-        settleAt(size, now);
+        restartIfReplaced(size, currentInode);
         for (let read = 0; read < tailBytesMax; ) {
-          const got = readSync(file, chunk, 0, chunkBytes, offset);
-          if (got === 0) break;
-          offset += got;
-          read += got;
-          lines.write(chunk.subarray(0, got));
+          const bytesRead = readSync(file, chunk, 0, chunkBytes, offset);
+          if (bytesRead === 0) break;
+          offset += bytesRead;
+          read += bytesRead;
+          lines.write(chunk.subarray(0, bytesRead));
         }
         return true;
       } catch {

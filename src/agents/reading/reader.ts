@@ -10,25 +10,25 @@ export interface Reader {
   end(): readonly AgentEvent[];
 }
 
-export const nothing: readonly AgentEvent[] = Object.freeze([]);
+export const noEvents: readonly AgentEvent[] = Object.freeze([]);
 /** A sign of life and nothing more. */
-export const alive: readonly AgentEvent[] = Object.freeze([Object.freeze({ type: 'heartbeat' } as const)]);
+export const heartbeatOnly: readonly AgentEvent[] = Object.freeze([Object.freeze({ type: 'heartbeat' } as const)]);
 
 /** What an event is while it is put together: adding fields one by one is much faster than spreading them. */
 export type Draft<E> = { -readonly [K in keyof E]: E[K] };
 
 /** An object of a foreign event. */
-export type Fields = Readonly<Record<string, unknown>>;
+export type JsonObject = Readonly<Record<string, unknown>>;
 
 /**
  * A reader of lines that are one JSON object each. What is none is shown as it is; an event that nobody knows, or that
  * cannot be read, is a sign of life.
  */
-export function jsonReader(take: (event: Fields) => readonly AgentEvent[], end = () => nothing): Reader {
+export function jsonReader(readEvent: (event: JsonObject) => readonly AgentEvent[], end = () => noEvents): Reader {
   return {
     read(line) {
-      const first = firstOf(line);
-      if (first === 0) return nothing;
+      const first = firstCodeOf(line);
+      if (first === 0) return noEvents;
       if (first !== brace) return [{ type: 'output', text: line }];
       let event: unknown;
       try {
@@ -37,10 +37,10 @@ export function jsonReader(take: (event: Fields) => readonly AgentEvent[], end =
         return [{ type: 'output', text: line }];
       }
       try {
-        const events = take(event as Fields);
-        return events.length === 0 ? alive : events;
+        const events = readEvent(event as JsonObject);
+        return events.length === 0 ? heartbeatOnly : events;
       } catch {
-        return alive; // A field that is not what it has always been: the rest of the stream may still be read.
+        return heartbeatOnly; // A field that is not what it has always been: the rest of the stream may still be read.
       }
     },
     end,
@@ -50,7 +50,7 @@ export function jsonReader(take: (event: Fields) => readonly AgentEvent[], end =
 const brace = 123;
 
 /** The first character that is no blank; 0 where all are. */
-function firstOf(line: string): number {
+function firstCodeOf(line: string): number {
   for (let at = 0; at < line.length; at++) {
     const code = line.charCodeAt(at);
     if (code > 32 && code !== 0xfeff) return code;
@@ -58,29 +58,29 @@ function firstOf(line: string): number {
   return 0;
 }
 
-export function fieldsOf(value: unknown): Fields {
-  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Fields) : none;
+export function asObject(value: unknown): JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as JsonObject) : none;
 }
 
-const none: Fields = Object.freeze({});
+const none: JsonObject = Object.freeze({});
 
-export function listOf(value: unknown): readonly unknown[] {
+export function asList(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? value : empty;
 }
 
 const empty: readonly unknown[] = Object.freeze([]);
 
 /** A text, or undefined where there is none worth the name. */
-export function textOf(value: unknown): string | undefined {
+export function asText(value: unknown): string | undefined {
   return typeof value === 'string' && value !== '' ? value : undefined;
 }
 
 /** A name as it may become part of a key: bounded, and without halves of characters. */
-export function nameOf(text: string): string {
+export function asKeyName(text: string): string {
   return text.slice(0, nameLengthMax / 2).toWellFormed() || 'unnamed';
 }
 
 /** A count as it should be: whole and not negative, whatever came. */
-export function countOf(value: unknown): number {
+export function asCount(value: unknown): number {
   return typeof value === 'number' && value > 0 && value < 1e15 ? Math.ceil(value) : 0;
 }

@@ -2,7 +2,7 @@
 
 import { closeSync, constants, fstatSync, openSync } from 'node:fs';
 
-export interface PlainFile {
+export interface RegularFile {
   /** The caller closes it. */
   readonly file: number;
   readonly size: number;
@@ -10,7 +10,7 @@ export interface PlainFile {
 }
 
 /** Undefined where it is not there, cannot be read, or is no plain file. */
-export function openPlain(path: string): PlainFile | undefined {
+export function openRegularFile(path: string): RegularFile | undefined {
   let file: number | undefined;
   try {
     file = openSync(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0)); // Another system has no such flag.

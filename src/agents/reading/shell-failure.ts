@@ -6,11 +6,11 @@
 const lengthMax = 2_000;
 
 /** What ends a line, and what begins one. */
-const ends = ': (No such file or directory|command not found|Permission denied|not found|Is a directory)\\s*$';
-const begins =
+const lineEnd = ': (No such file or directory|command not found|Permission denied|not found|Is a directory)\\s*$';
+const lineStart =
   '^((fatal|error|Blocked): |npm ERR! |FAIL(ED)?[: ]|Traceback \\(most recent call last\\)|\\w*(Error|Exception): )';
-const words = new RegExp(`${ends}|${begins}`, 'm');
+const failurePattern = new RegExp(`${lineEnd}|${lineStart}`, 'm');
 
-export function readsFailed(output: unknown): boolean {
-  return typeof output === 'string' && output.length <= lengthMax && words.test(output);
+export function looksLikeFailure(output: unknown): boolean {
+  return typeof output === 'string' && output.length <= lengthMax && failurePattern.test(output);
 }

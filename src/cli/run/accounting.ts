@@ -112,7 +112,7 @@ export function startRunAccounting(
       cwd: terminal.cwd,
       home: terminal.env.HOME || homedir(),
       env: terminal.env,
-      beside: !isInteractive,
+      besideStream: !isInteractive,
       resumed: agent.session === conversation,
       sinceMs: wallMs,
     });

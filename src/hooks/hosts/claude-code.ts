@@ -68,7 +68,7 @@ function transcript(payload: Payload): Transcript | undefined {
   const agent = textIn(payload, 'agent_id');
   const below = agent && main?.replace(/(\.jsonl)?$/, `/subagents/agent-${basename(agent)}.jsonl`);
   const path = textIn(payload, 'agent_transcript_path') ?? below ?? main;
-  return path === undefined ? undefined : { path, reader: () => claudeSessionReader({ beside: true }) };
+  return path === undefined ? undefined : { path, reader: () => claudeSessionReader({ besideStream: true }) };
 }
 
 /** What the harness writes in the place of a person begins with a tag of its own. */

@@ -4,7 +4,7 @@
  */
 
 import { codexSessionReader } from '../../agents/codex/session-file.ts';
-import { readsFailed } from '../../agents/reading/shell-failure.ts';
+import { looksLikeFailure } from '../../agents/reading/shell-failure.ts';
 import { callOf, claudeCode, judged } from './claude-code.ts';
 import {
   failed,
@@ -35,7 +35,11 @@ function read(payload: Payload): HookEvent {
   const output = payload.tool_response;
   const isError = partIn(payload, 'tool_response').isError === true;
   // Exit codes are not told: what reads like a failure is one.
-  const ending = readsFailed(output) ? failed(String(output)) : isError ? failed(JSON.stringify(output)) : undefined;
+  const ending = looksLikeFailure(output)
+    ? failed(String(output))
+    : isError
+      ? failed(JSON.stringify(output))
+      : undefined;
   const ended = {
     type: 'call-ended',
     ...placeIn(payload),

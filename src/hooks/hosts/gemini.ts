@@ -21,7 +21,7 @@ export const gemini: HookHost = {
   read,
   transcript: (payload) => {
     const path = textIn(payload, 'transcript_path');
-    return path === undefined ? undefined : { path, reader: () => geminiSessionReader({ beside: true }) };
+    return path === undefined ? undefined : { path, reader: () => geminiSessionReader({ besideStream: true }) };
   },
   answer,
   isAttended: () => false, // Its payload does not say whether anybody is there.

@@ -3,7 +3,7 @@
 import { closeSync, readSync } from 'node:fs';
 import type { Tokens } from '../../agents/reading/agent-event.ts';
 import type { Reader } from '../../agents/reading/reader.ts';
-import { openPlain } from '../../agents/reading/regular-file.ts';
+import { openRegularFile } from '../../agents/reading/regular-file.ts';
 import { hookTranscriptBytesMax, hookUsagesMax } from '../../core/limits.ts';
 
 /** How far a file was read, and what the last messages in it had used by then. Plain JSON. */
@@ -32,7 +32,7 @@ export function readOn(
   fresh: boolean,
   reader: Reader,
 ): { readonly mark: ReadMark; readonly used: readonly NewUsage[] } | undefined {
-  const opened = openPlain(path);
+  const opened = openRegularFile(path);
   // It is not there yet: all of it will be new.
   if (opened === undefined) return mark === undefined ? { mark: { offset: 0, last: [] }, used: [] } : undefined;
   const { file, size } = opened;
