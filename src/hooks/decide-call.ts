@@ -22,8 +22,8 @@ import { systemClock, wait } from '../platform/system-clock.ts';
 import { uniqueId } from '../platform/unique-id.ts';
 import { type CallProposedEvent, type HookDecision, pass } from './hosts/hook-event.ts';
 import { ask } from './question-card.ts';
-import { type HookWorld, halted, spreadHalt, taskOf } from './session/hook-tasks.ts';
-import { type Desk, type Held, inTurn } from './session/session-turn.ts';
+import { findOrBeginTask, type HookContext, haltRootTask, makeHaltDecision } from './session/hook-tasks.ts';
+import { type LoadedTask, runInTurn, type SessionTurn } from './session/session-turn.ts';
 
 /** An answer, or until when to come back, and for which card. */
 type Said = { readonly decision: HookDecision } | Later;
@@ -32,12 +32,12 @@ interface Later {
   readonly card?: string;
 }
 
-export async function decideCall(world: HookWorld, event: CallProposedEvent): Promise<HookDecision> {
+export async function decideCall(context: HookContext, event: CallProposedEvent): Promise<HookDecision> {
   const id = event.id ?? uniqueId();
   for (let round = 0; round < roundsMax; round++) {
-    const said = await inTurn(world, (desk) => say(world, desk, { ...event, id }));
+    const said = await runInTurn(context, (turn) => say(context, turn, { ...event, id }));
     if ('decision' in said) return said.decision;
-    const isAnswered = await waitFor(world, said);
+    const isAnswered = await waitFor(context, said);
     if (!isAnswered) return { kind: 'deny', reason: pending };
   }
   return { kind: 'deny', reason: 'Not decided yet: wait a moment, and call again.' };
@@ -45,33 +45,37 @@ export async function decideCall(world: HookWorld, event: CallProposedEvent): Pr
 
 const pending = 'Approval pending: a person has been asked. Call again unchanged to learn the answer.';
 
-async function say(world: HookWorld, desk: Desk, event: CallProposedEvent & { readonly id: string }): Promise<Said> {
-  const { runtime } = world;
-  const task = await taskOf(world, desk, event.agent, event.agentType);
+async function say(
+  context: HookContext,
+  turn: SessionTurn,
+  event: CallProposedEvent & { readonly id: string },
+): Promise<Said> {
+  const { runtime } = context;
+  const task = await findOrBeginTask(context, turn, event.agent, event.agentType);
   // Somebody was asked meanwhile: the clocks go on.
   while (task.node.cells.deadline.state.stops > 0)
     applyAndCheck(runtime, task.node, { type: 'task-resumed' }, runtime.clock.nowMs());
   const given = task.answers.find(({ id }) => id === event.id);
   if (given !== undefined) return { decision: given };
-  if (task.open.some(({ id }) => id === event.id) || desk.state.errands[event.id] !== undefined)
+  if (task.open.some(({ id }) => id === event.id) || turn.state.errands[event.id] !== undefined)
     return { decision: pass };
-  const call = callOf(world, task, event);
+  const call = callOf(context, task, event);
   const answered = proposeDetached(runtime, task.node, call);
   const said =
     'later' in answered
-      ? later(world, desk, task, event, call, answered.later)
-      : settled(desk, task, event, call, answered);
-  spreadHalt(world, task, event.tool);
+      ? later(context, turn, task, event, call, answered.later)
+      : settled(turn, task, event, call, answered);
+  haltRootTask(context, task, event.tool);
   return said;
 }
 
 export function callOf(
-  world: HookWorld,
-  { round }: Held,
+  context: HookContext,
+  { round }: LoadedTask,
   event: CallProposedEvent & { readonly id: string },
 ): ProposedCall {
-  const turnId = world.tellsTurns ? String(round) : undefined;
-  return { id: event.id, target: targetOf(world.runtime, event), args: [event.input], turnId };
+  const turnId = context.reportsTurns ? String(round) : undefined;
+  return { id: event.id, target: targetOf(context.runtime, event), args: [event.input], turnId };
 }
 
 /** What is called. A tool of the agent's own is down for this session at most, one of a server for everybody. */
@@ -87,21 +91,21 @@ export function targetOf(
 }
 
 function settled(
-  desk: Desk,
-  task: Held,
+  turn: SessionTurn,
+  task: LoadedTask,
   event: CallProposedEvent & { readonly id: string },
   call: ProposedCall,
   answered: { readonly permit: Permit } | { readonly refusal: Refusal },
 ): Said {
   if ('refusal' in answered) return { decision: refused(task, event.id, answered.refusal) };
-  keep(desk, task, event, call, answered.permit);
+  keep(turn, task, event, call, answered.permit);
   return { decision: pass };
 }
 
 /** Keeps the permit of a call that runs, until somebody says how it ended. */
 export function keep(
-  desk: Desk,
-  task: Held,
+  turn: SessionTurn,
+  task: LoadedTask,
   { id, tool, isShared, delegation }: CallProposedEvent & { readonly id: string },
   { target }: ProposedCall,
   permit: Permit,
@@ -110,18 +114,22 @@ export function keep(
     task.open = [...task.open, { id, name: tool, isShared, permit }].slice(-hookCallsMax);
     return;
   }
-  const errands = Object.entries(desk.state.errands).slice(-hookAgentsMax + 1);
-  const errand = { worker: target.name, type: delegation.type, task: task.node.id, agent: null, permit };
-  desk.state = { ...desk.state, errands: { ...Object.fromEntries(errands), [id]: errand } };
+  const delegations = Object.entries(turn.state.errands).slice(-hookAgentsMax + 1);
+  const pendingDelegation = { worker: target.name, type: delegation.type, task: task.node.id, agent: null, permit };
+  turn.state = { ...turn.state, errands: { ...Object.fromEntries(delegations), [id]: pendingDelegation } };
 }
 
-function refused(task: Held, id: string, refusal: Refusal): HookDecision {
+function refused(task: LoadedTask, id: string, refusal: Refusal): HookDecision {
   const isHalt = refusal.kind === 'halt' || task.node.halt !== undefined;
   const denied = { kind: 'deny', reason: `${refusal.message}. ${refusal.remediation}` } as const;
-  return answer(task, id, isHalt ? halted(task.node, refusal) : denied);
+  return answer(task, id, isHalt ? makeHaltDecision(task.node, refusal) : denied);
 }
 
-function answer(task: Held, id: string, decision: Extract<HookDecision, { readonly reason: string }>): HookDecision {
+function answer(
+  task: LoadedTask,
+  id: string,
+  decision: Extract<HookDecision, { readonly reason: string }>,
+): HookDecision {
   const { kind, reason } = decision;
   task.answers = [...task.answers, { id, kind, reason: reason.slice(0, hookReasonMax) }].slice(-hookAnswersMax);
   return decision;
@@ -129,23 +137,23 @@ function answer(task: Held, id: string, decision: Extract<HookDecision, { readon
 
 /** It has to wait, or a person has to be asked. */
 function later(
-  world: HookWorld,
-  desk: Desk,
-  task: Held,
+  context: HookContext,
+  turn: SessionTurn,
+  task: LoadedTask,
   event: CallProposedEvent & { readonly id: string },
   call: ProposedCall,
   stop: Stop,
 ): Said {
-  const { runtime } = world;
+  const { runtime } = context;
   const atMs = runtime.clock.nowMs();
   const no = (code?: 'rule_declined' | 'rule_unanswered'): Said => ({
     decision: refused(task, event.id, refuseDetached(runtime, task.node, call, stop, code)),
   });
   if (stop.kind === 'wait') {
     const waitMs = Math.max(0, (stop.retryAtMs ?? 0) - atMs);
-    return waitMs <= hookWaitMaxMs && systemClock.nowMs() + waitMs < world.untilMs ? { waitMs } : no();
+    return waitMs <= hookWaitMaxMs && systemClock.nowMs() + waitMs < context.untilMs ? { waitMs } : no();
   }
-  if (world.isAttended) {
+  if (context.isAttended) {
     const why = stop.reason === undefined ? '' : `: ${stop.reason}`;
     return { decision: answer(task, event.id, { kind: 'ask', reason: `Switchgear asks about ${event.tool}${why}` }) };
   }
@@ -154,15 +162,15 @@ function later(
   if ('open' in asked) {
     // Its clocks stand still while a person is asked.
     applyAndCheck(runtime, task.node, { type: 'task-stopped' }, atMs);
-    return { waitMs: Math.max(0, world.untilMs - systemClock.nowMs()), card: asked.open };
+    return { waitMs: Math.max(0, context.untilMs - systemClock.nowMs()), card: asked.open };
   }
   const approved = { ...call, approvedBy: asked.by };
   const again = proposeDetached(runtime, task.node, approved);
-  return 'later' in again ? no() : settled(desk, task, event, approved, again);
+  return 'later' in again ? no() : settled(turn, task, event, approved, again);
 }
 
 /** Waits outside the turn; false where a person has not answered in time. */
-async function waitFor({ store }: HookWorld, { waitMs, card }: Later): Promise<boolean> {
+async function waitFor({ store }: HookContext, { waitMs, card }: Later): Promise<boolean> {
   const untilMs = systemClock.nowMs() + waitMs;
   for (;;) {
     const leftMs = untilMs - systemClock.nowMs();

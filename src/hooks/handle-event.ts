@@ -12,80 +12,92 @@ import {
   pass,
   type StoppedEvent,
 } from './hosts/hook-event.ts';
-import { agentTask, beginTask, type HookWorld, haltOf, noteOf, spreadHalt, taskOf } from './session/hook-tasks.ts';
-import { type Desk, type Held, inTurn } from './session/session-turn.ts';
-import { endAgent, errandReturned } from './subagents.ts';
+import {
+  beginPromptTask,
+  consumeNote,
+  findOrBeginAgentTask,
+  findOrBeginTask,
+  type HookContext,
+  haltDecisionOf,
+  haltRootTask,
+} from './session/hook-tasks.ts';
+import { type LoadedTask, runInTurn, type SessionTurn } from './session/session-turn.ts';
+import { endSubagent, handleDelegationEnd } from './subagents.ts';
 
-export async function handle(world: HookWorld, event: HookEvent): Promise<HookDecision> {
+export async function handle(context: HookContext, event: HookEvent): Promise<HookDecision> {
   switch (event.type) {
     case 'other':
     case 'session-started':
       return pass;
     case 'call-proposed':
-      return decideCall(world, event);
+      return decideCall(context, event);
     case 'prompt':
-      return inTurn(world, (desk) => prompted(world, desk, event));
+      return runInTurn(context, (turn) => prompted(context, turn, event));
     case 'call-ended':
-      return inTurn(world, (desk) => callEnded(world, desk, event));
+      return runInTurn(context, (turn) => callEnded(context, turn, event));
     case 'batch-ended':
-      return inTurn(world, async (desk) => {
-        const task = await taskOf(world, desk, event.agent, event.agentType);
+      return runInTurn(context, async (turn) => {
+        const task = await findOrBeginTask(context, turn, event.agent, event.agentType);
         task.round++;
-        giveUpOpen(world, task);
-        return haltOf(task) ?? noteOf(task) ?? pass;
+        giveUpOpen(context, task);
+        return haltDecisionOf(task) ?? consumeNote(task) ?? pass;
       });
     case 'subagent-started':
-      return inTurn(world, async (desk) => {
-        await agentTask(world, desk, event.agent, event.agentType);
+      return runInTurn(context, async (turn) => {
+        await findOrBeginAgentTask(context, turn, event.agent, event.agentType);
         return pass;
       });
     case 'subagent-ended':
-      return inTurn(world, async (desk) => {
-        await endAgent(world, desk, event.agent, false);
+      return runInTurn(context, async (turn) => {
+        await endSubagent(context, turn, event.agent, false);
         return pass;
       });
     case 'stopped':
-      return inTurn(world, (desk) => stopped(world, desk, event));
+      return runInTurn(context, (turn) => stopped(context, turn, event));
     case 'session-ended':
-      return inTurn(world, async (desk) => {
-        const { task, older } = desk.state;
-        for (const id of task === null ? older : [...older, task]) await desk.end(id, 'done');
-        desk.state = { ...desk.state, task: null, older: [], agents: {}, errands: {}, returned: {} };
+      return runInTurn(context, async (turn) => {
+        const { task, older } = turn.state;
+        for (const id of task === null ? older : [...older, task]) await turn.endTask(id, 'done');
+        turn.state = { ...turn.state, task: null, older: [], agents: {}, errands: {}, returned: {} };
         return pass;
       });
   }
 }
 
 /** A person's new words begin a task; the harness's, and words that were said before, go on with the one at hand. */
-async function prompted(world: HookWorld, desk: Desk, { text, by, failed = [] }: PromptEvent): Promise<HookDecision> {
-  for (const agent of failed) await endAgent(world, desk, agent, true);
+async function prompted(
+  context: HookContext,
+  turn: SessionTurn,
+  { text, by, failed = [] }: PromptEvent,
+): Promise<HookDecision> {
+  for (const agent of failed) await endSubagent(context, turn, agent, true);
   if (by === 'harness') return pass;
   const mark = fingerprint('user', text);
-  const { task, prompts, agents, older } = desk.state;
-  desk.state = { ...desk.state, prompts: [...prompts.filter((each) => each !== mark), mark].slice(-hookPromptsMax) };
+  const { task, prompts, agents, older } = turn.state;
+  turn.state = { ...turn.state, prompts: [...prompts.filter((each) => each !== mark), mark].slice(-hookPromptsMax) };
   if (task !== null) {
     if (prompts.includes(mark)) return pass;
     // The task before is over, unless it has subagents out.
     const isOut = Object.values(agents).some(({ root }) => root === task);
-    if (isOut) desk.state = { ...desk.state, older: [...older, task] };
-    else await desk.end(task, 'done');
+    if (isOut) turn.state = { ...turn.state, older: [...older, task] };
+    else await turn.endTask(task, 'done');
   }
-  beginTask(world, desk);
+  beginPromptTask(context, turn);
   return pass;
 }
 
-async function callEnded(world: HookWorld, desk: Desk, event: CallEndedEvent): Promise<HookDecision> {
-  const { runtime } = world;
-  if (event.delegation !== undefined) await errandReturned(world, desk, event);
-  const task = await taskOf(world, desk, event.agent, event.agentType);
+async function callEnded(context: HookContext, turn: SessionTurn, event: CallEndedEvent): Promise<HookDecision> {
+  const { runtime } = context;
+  if (event.delegation !== undefined) await handleDelegationEnd(context, turn, event);
+  const task = await findOrBeginTask(context, turn, event.agent, event.agentType);
   const asked = task.answers.find(({ id, kind }) => id === event.id && kind === 'ask');
   if (asked !== undefined) {
     // It runs only if the person at the host's terminal said yes: from now on it counts.
     task.answers = task.answers.filter((each) => each !== asked);
     const proposed = { ...event, type: 'call-proposed', id: asked.id } as const;
-    const call = { ...callOf(world, task, proposed), approvedBy: 'the terminal' };
+    const call = { ...callOf(context, task, proposed), approvedBy: 'the terminal' };
     const answered = proposeDetached(runtime, task.node, call);
-    if ('permit' in answered) keep(desk, task, proposed, call, answered.permit);
+    if ('permit' in answered) keep(turn, task, proposed, call, answered.permit);
   }
   const open = task.open.find((each) =>
     event.id === undefined
@@ -96,26 +108,26 @@ async function callEnded(world: HookWorld, desk: Desk, event: CallEndedEvent): P
     task.open = task.open.filter((each) => each !== open);
     settleDetached(runtime, task.node, targetOf(runtime, event), open.permit, event.ending);
   }
-  spreadHalt(world, task, event.tool);
+  haltRootTask(context, task, event.tool);
   // Where the end of a turn is told, a note waits for it: it reaches the model whether or not the call failed.
-  return haltOf(task) ?? (world.tellsTurns ? undefined : noteOf(task)) ?? pass;
+  return haltDecisionOf(task) ?? (context.reportsTurns ? undefined : consumeNote(task)) ?? pass;
 }
 
 /** The request is answered: its task is over, unless something of it goes on in the background. */
-async function stopped(world: HookWorld, desk: Desk, { background }: StoppedEvent): Promise<HookDecision> {
-  const { task, agents } = desk.state;
+async function stopped(context: HookContext, turn: SessionTurn, { background }: StoppedEvent): Promise<HookDecision> {
+  const { task, agents } = turn.state;
   const out = Object.entries(agents).filter(([, { root }]) => root === task);
   if (task === null || (background ?? out.length) > 0) return pass;
-  const root = await desk.task(task);
-  if (root !== undefined) giveUpOpen(world, root);
-  for (const [agent] of out) await endAgent(world, desk, agent, false); // The host knows that they are gone.
-  await desk.end(task, 'done');
-  desk.state = { ...desk.state, task: null, errands: {}, returned: {} };
+  const root = await turn.loadTask(task);
+  if (root !== undefined) giveUpOpen(context, root);
+  for (const [agent] of out) await endSubagent(context, turn, agent, false); // The host knows that they are gone.
+  await turn.endTask(task, 'done');
+  turn.state = { ...turn.state, task: null, errands: {}, returned: {} };
   return pass;
 }
 
 /** Calls of which nobody said how they ended: a person at the host's terminal did not let them run. */
-function giveUpOpen({ runtime }: HookWorld, task: Held): void {
+function giveUpOpen({ runtime }: HookContext, task: LoadedTask): void {
   const { open } = task;
   task.open = [];
   for (const { name: tool, isShared, permit } of open) {

@@ -11,8 +11,8 @@ import { countError } from '../../guard/journal/journal.ts';
 import { runtimeOf } from '../../guard/runtime/runtime.ts';
 import { handle } from '../../hooks/handle-event.ts';
 import type { HookDecision, HookEvent, HookHost, Payload } from '../../hooks/hosts/hook-event.ts';
-import type { HookWorld } from '../../hooks/session/hook-tasks.ts';
-import { type Desk, veiled } from '../../hooks/session/session-turn.ts';
+import type { HookContext } from '../../hooks/session/hook-tasks.ts';
+import { redactState, type SessionTurn } from '../../hooks/session/session-turn.ts';
 import { rateKeeper } from '../../hooks/spend/price-cache.ts';
 import { bookUsage } from '../../hooks/spend/spend.ts';
 import { systemClock, wait } from '../../platform/system-clock.ts';
@@ -70,20 +70,28 @@ export async function runHook(run: HookRun): Promise<HookDecision> {
       },
     );
     const runtime = runtimeOf(gear);
-    const { name: agent, tellsTurns } = host;
+    const { name: agent, reportsTurns } = host;
     const isAttended = host.isAttended(payload, env);
     // A run that is tried again is another task, and begins anew.
-    const desk = joined === undefined ? event.session : `${joined.task} ${event.session}`;
-    const isSilent = joined !== undefined;
-    const about = { agent, session, tellsTurns, isAttended, joined };
+    const conversationKey = joined === undefined ? event.session : `${joined.task} ${event.session}`;
+    const isReportedByRun = joined !== undefined;
+    const about = { agent, session, reportsTurns, isAttended, joined };
     const spending = found && rates && { ...found, agent: event.agent, rates, openBook };
     // A call is not refused because its cost could not be read.
     const swallow = (error: unknown) => countError(runtime, 'spending', error);
-    const begin = spending && ((at: Desk) => bookUsage(world, at, spending).catch(swallow));
-    const world: HookWorld = { runtime, store, desk, isSilent, untilMs, ...about, ...(begin && { begin }) };
+    const begin = spending && ((at: SessionTurn) => bookUsage(world, at, spending).catch(swallow));
+    const world: HookContext = {
+      runtime,
+      store,
+      conversationKey,
+      isReportedByRun,
+      untilMs,
+      ...about,
+      ...(begin && { onTurnStart: begin }),
+    };
     const decision = await handle(world, event);
     if (decision.kind === 'halt' && decision.halt !== undefined && joined !== undefined) {
-      await tellHalt(store, joined.task, veiled(runtime, decision.halt));
+      await tellHalt(store, joined.task, redactState(runtime, decision.halt));
     }
     // Nobody waits for the end of a session: there the store has a moment to look after its journal.
     if (event.type === 'session-ended') await wait(systemClock, storePollMs * 1.1);
@@ -131,7 +139,7 @@ function withJournal(settings: Settings, policy: CheckedPolicy | undefined, isJo
 async function joinedRun(
   store: CrossProcessStore,
   { SWITCHGEAR_TASK: task }: Terminal['env'],
-): Promise<HookWorld['joined']> {
+): Promise<HookContext['joined']> {
   if (task === undefined || task === '') return undefined;
   const run = await storedRun(store, task);
   const { carried, below, options } = run ?? {};

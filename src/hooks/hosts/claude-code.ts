@@ -20,7 +20,7 @@ import {
 
 export const claudeCode: HookHost = {
   name: 'claude-code',
-  tellsTurns: true,
+  reportsTurns: true,
   read,
   transcript,
   answer,

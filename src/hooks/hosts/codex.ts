@@ -22,7 +22,7 @@ import {
 
 export const codex: HookHost = {
   name: 'codex',
-  tellsTurns: false,
+  reportsTurns: false,
   streamNames: { Bash: 'shell' },
   read,
   transcript,

@@ -17,7 +17,7 @@ import {
 
 export const gemini: HookHost = {
   name: 'gemini',
-  tellsTurns: false,
+  reportsTurns: false,
   read,
   transcript: (payload) => {
     const path = textIn(payload, 'transcript_path');

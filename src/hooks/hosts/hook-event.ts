@@ -116,7 +116,7 @@ export const silence: HookAnswer = Object.freeze({ code: 0 });
 export interface HookHost {
   readonly name: HostName;
   /** Whether it says when all calls of a model turn have ended. */
-  readonly tellsTurns: boolean;
+  readonly reportsTurns: boolean;
   /** Names that its own event stream has for tools, where they are others. */
   readonly streamNames?: Readonly<Record<string, string>>;
   /** What a payload says; it never throws on what is no object or lacks something. */

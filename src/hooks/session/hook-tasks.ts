@@ -9,14 +9,14 @@ import { joinTask } from '../../guard/tasks/task-transfer.ts';
 import { startTask } from '../../guard/tasks/task-tree.ts';
 import type { BelowLimits } from '../../supervisor/run-record.ts';
 import type { HookDecision } from '../hosts/hook-event.ts';
-import type { Errand } from './session-state.ts';
-import type { Desk, DeskOptions, Held } from './session-turn.ts';
+import type { PendingDelegation } from './session-state.ts';
+import type { LoadedTask, SessionTurn, SessionTurnOptions } from './session-turn.ts';
 
-export interface HookWorld extends DeskOptions {
+export interface HookContext extends SessionTurnOptions {
   /** The agent's name and its session, which its tasks have. */
   readonly agent: string;
   readonly session: string;
-  readonly tellsTurns: boolean;
+  readonly reportsTurns: boolean;
   /** Whether a person sits at the host's own terminal and can be asked there. */
   readonly isAttended: boolean;
   /** The task of a run around it, which has begun already; its limits, and those of its subagents, where known. */
@@ -34,97 +34,109 @@ export interface JoinedRun {
 }
 
 /** The task that an event belongs to; one is begun where nobody said that one had. */
-export async function taskOf(world: HookWorld, desk: Desk, agent?: string, type?: string): Promise<Held> {
-  return agent === undefined ? rootOf(world, desk) : agentTask(world, desk, agent, type);
+export async function findOrBeginTask(
+  context: HookContext,
+  turn: SessionTurn,
+  agent?: string,
+  type?: string,
+): Promise<LoadedTask> {
+  return agent === undefined ? findOrBeginRoot(context, turn) : findOrBeginAgentTask(context, turn, agent, type);
 }
 
-async function rootOf(world: HookWorld, desk: Desk): Promise<Held> {
-  const { task } = desk.state;
-  return (task === null ? undefined : await desk.task(task)) ?? beginTask(world, desk);
+async function findOrBeginRoot(context: HookContext, turn: SessionTurn): Promise<LoadedTask> {
+  const { task } = turn.state;
+  return (task === null ? undefined : await turn.loadTask(task)) ?? beginPromptTask(context, turn);
 }
 
 /** Begins the task of a prompt. */
-export function beginTask(world: HookWorld, desk: Desk): Held {
-  const { agent, session, joined, isAttended } = world;
-  const number = desk.state.tasks + 1;
+export function beginPromptTask(context: HookContext, turn: SessionTurn): LoadedTask {
+  const { agent, session, joined, isAttended } = context;
+  const number = turn.state.tasks + 1;
   const id =
     joined === undefined ? `hook-${session}#${number}` : number === 1 ? joined.task : `${joined.task}#${number}`;
   // Nobody watches over it between two calls, and a person who thinks is no agent that is silent.
   const unhurried = { maxIdleSecs: secsMax, ...(isAttended && { maxDurationSecs: secsMax }) };
   const limits = { ...joined?.limits, ...unhurried };
-  desk.state = { ...desk.state, task: id, tasks: number };
-  return desk.hold(begin(world, { id, agent, session, parent: undefined }, limits));
+  turn.state = { ...turn.state, task: id, tasks: number };
+  return turn.addTask(startOrJoin(context, { id, agent, session, parent: undefined }, limits));
 }
 
 /** The task of a subagent, begun where it is not known. */
-export async function agentTask(world: HookWorld, desk: Desk, agent: string, type = 'subagent'): Promise<Held> {
-  const known = desk.state.agents[agent];
-  const found = known && (await desk.task(known.task));
-  if (found !== undefined) return found;
-  const root = await rootOf(world, desk);
-  const [errand, sender] = errandOf(desk, agent, type);
-  const parent = (sender && (await desk.task(sender.task))) ?? root;
+export async function findOrBeginAgentTask(
+  context: HookContext,
+  turn: SessionTurn,
+  agent: string,
+  type = 'subagent',
+): Promise<LoadedTask> {
+  const subagent = turn.state.agents[agent];
+  const loaded = subagent && (await turn.loadTask(subagent.task));
+  if (loaded !== undefined) return loaded;
+  const root = await findOrBeginRoot(context, turn);
+  const [delegation, sender] = findDelegation(turn, agent, type);
+  const parent = (sender && (await turn.loadTask(sender.task))) ?? root;
   const id = `${root.node.id}/${agent}`;
   const { node } = parent;
-  const { limits: ofRun, below = {} } = world.joined ?? {};
-  const limits = { ...ofRun, ...(Object.hasOwn(below, type) && below[type]), maxIdleSecs: secsMax };
-  const given = { id, agent: type, session: world.session, parent: node };
-  const held = desk.hold(begin(world, given, limits));
-  const agents = Object.entries(desk.state.agents).slice(-hookAgentsMax + 1);
-  desk.state = {
-    ...desk.state,
-    agents: { ...Object.fromEntries(agents), [agent]: { task: id, root: root.node.id, type, errand } },
+  const { limits: runLimits, below = {} } = context.joined ?? {};
+  const limits = { ...runLimits, ...(Object.hasOwn(below, type) && below[type]), maxIdleSecs: secsMax };
+  const identity = { id, agent: type, session: context.session, parent: node };
+  const task = turn.addTask(startOrJoin(context, identity, limits));
+  const agents = Object.entries(turn.state.agents).slice(-hookAgentsMax + 1);
+  turn.state = {
+    ...turn.state,
+    agents: { ...Object.fromEntries(agents), [agent]: { task: id, root: root.node.id, type, errand: delegation } },
   };
-  return held;
+  return task;
 }
 
 /** The call that sent a subagent out, as far as anybody knows: the one that said so, or the only one that may have. */
-function errandOf(
-  { state }: Desk,
+function findDelegation(
+  { state }: SessionTurn,
   agent: string,
   type: string,
-): readonly [string, Errand] | readonly [null, undefined] {
+): readonly [string, PendingDelegation] | readonly [null, undefined] {
   const all = Object.entries(state.errands);
-  const named = all.find(([, errand]) => errand.agent === agent);
-  const taken = new Set(Object.values(state.agents).map(({ errand }) => errand));
-  const may = all.filter(([id, errand]) => errand.type === type && errand.agent === null && !taken.has(id));
-  return named ?? (may.length === 1 ? may[0]! : [null, undefined]);
+  const named = all.find(([, delegation]) => delegation.agent === agent);
+  const taken = new Set(Object.values(state.agents).map(({ errand: delegation }) => delegation));
+  const candidates = all.filter(
+    ([id, delegation]) => delegation.type === type && delegation.agent === null && !taken.has(id),
+  );
+  return named ?? (candidates.length === 1 ? candidates[0]! : [null, undefined]);
 }
 
 /** A task of a run is told of by the run, which also says when it is on its way to a limit. */
-function begin(
-  { runtime, joined }: HookWorld,
-  given: Pick<TaskState, 'id' | 'agent' | 'session' | 'parent'>,
+function startOrJoin(
+  { runtime, joined }: HookContext,
+  identity: Pick<TaskState, 'id' | 'agent' | 'session' | 'parent'>,
   limits: Partial<TaskSettings>,
 ): TaskState {
-  if (joined !== undefined) return joinTask(runtime, given, { ...limits, noticeShare: countMax });
-  return startTask(runtime, { ...given, parent: given.parent?.id ?? null, limits }, undefined);
+  if (joined !== undefined) return joinTask(runtime, identity, { ...limits, noticeShare: countMax });
+  return startTask(runtime, { ...identity, parent: identity.parent?.id ?? null, limits }, undefined);
 }
 
 /** A subagent cannot be ended without its parent, which would take it for finished: the whole task is halted. */
-export function spreadHalt({ runtime }: HookWorld, { node }: Held, name: string): void {
+export function haltRootTask({ runtime }: HookContext, { node }: LoadedTask, name: string): void {
   const { haltStop, parent } = node;
   if (haltStop === undefined || parent === undefined) return;
   halt(runtime, node, { ...haltStop, ends: 'root' }, name, runtime.clock.nowMs());
 }
 
 /** What a halted task answers to everything. */
-export function haltOf({ node }: Held): HookDecision | undefined {
-  return node.halt && halted(node, node.halt);
+export function haltDecisionOf({ node }: LoadedTask): HookDecision | undefined {
+  return node.halt && makeHaltDecision(node, node.halt);
 }
 
-export function halted({ haltStop: stop }: TaskState, refusal: Refusal) {
+export function makeHaltDecision({ haltStop: stop }: TaskState, refusal: Refusal) {
   const { name } = refusal;
-  return { kind: 'halt', reason: haltedWords(refusal), halt: stop && { stop, name } } as const;
+  return { kind: 'halt', reason: formatHaltReason(refusal), halt: stop && { stop, name } } as const;
 }
 
-function haltedWords({ explanation, remediation }: Refusal): string {
+function formatHaltReason({ explanation, remediation }: Refusal): string {
   // The reason of a rule may be a sentence of its own.
   return `Switchgear halted this task: ${explanation.replace(/\.$/, '')}. ${remediation}`;
 }
 
 /** What the model should be told before anything is refused; once. */
-export function noteOf({ node }: Held): HookDecision | undefined {
+export function consumeNote({ node }: LoadedTask): HookDecision | undefined {
   const { loopHint: note } = node;
   node.loopHint = undefined;
   return note === undefined ? undefined : { kind: 'note', text: `[switchgear] ${note}` };

@@ -15,16 +15,16 @@ export interface SessionState {
   readonly older: readonly string[];
   /** Fingerprints of prompts. */
   readonly prompts: readonly number[];
-  readonly agents: Readonly<Record<string, Agent>>;
-  readonly errands: Readonly<Record<string, Errand>>;
+  readonly agents: Readonly<Record<string, SessionSubagent>>;
+  readonly errands: Readonly<Record<string, PendingDelegation>>;
   /** How far the files are read that say what was used, by subagent; the empty name is the main one. */
   readonly read?: Readonly<Record<string, ReadMark>>;
   /** How subagents came back of which nobody knows yet who sent them. */
-  readonly returned: Readonly<Record<string, Return>>;
+  readonly returned: Readonly<Record<string, SubagentReturn>>;
 }
 
 /** A subagent that is out. */
-export interface Agent {
+export interface SessionSubagent {
   readonly task: string;
   readonly root: string;
   readonly type: string;
@@ -33,7 +33,7 @@ export interface Agent {
 }
 
 /** A call that sent a subagent out. */
-export interface Errand {
+export interface PendingDelegation {
   readonly worker: string;
   readonly type: string;
   /** The task that sent it. */
@@ -44,13 +44,13 @@ export interface Errand {
 }
 
 /** How a subagent came back, and whether a failure was booked below it. */
-export interface Return {
+export interface SubagentReturn {
   readonly failed: boolean;
   readonly reason: string;
   readonly isBooked: boolean;
 }
 
-export const noSession: SessionState = {
+export const emptySession: SessionState = {
   turn: null,
   task: null,
   tasks: 0,
@@ -66,11 +66,11 @@ export interface HookTask {
   readonly frozen: FrozenTask;
   /** Which model turn it is in, where the host tells turns apart. */
   readonly round: number;
-  readonly open: readonly OpenCall[];
-  readonly answers: readonly Given[];
+  readonly open: readonly OpenHookCall[];
+  readonly answers: readonly RecordedAnswer[];
 }
 
-export interface OpenCall {
+export interface OpenHookCall {
   readonly id: string;
   readonly name: string;
   readonly isShared: boolean;
@@ -78,7 +78,7 @@ export interface OpenCall {
 }
 
 /** What was answered under an id: a host that asks again gets the same. */
-export interface Given {
+export interface RecordedAnswer {
   readonly id: string;
   readonly kind: 'ask' | 'deny' | 'halt';
   readonly reason: string;

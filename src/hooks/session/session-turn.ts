@@ -14,85 +14,85 @@ import { endTask } from '../../guard/tasks/task-tree.ts';
 import { systemClock, wait } from '../../platform/system-clock.ts';
 import { uniqueId } from '../../platform/unique-id.ts';
 import type { Cell, Change, SharedStore, Store } from '../../ports/store.ts';
-import { type HookTask, noSession, type SessionState, sessionKey, taskKey } from './session-state.ts';
+import { emptySession, type HookTask, type SessionState, sessionKey, taskKey } from './session-state.ts';
 
 /** A task in hand, with what hooks keep beside it. */
-export interface HeldTask extends Omit<HookTask, 'frozen'> {
+export interface LoadedTaskFields extends Omit<HookTask, 'frozen'> {
   readonly node: TaskState;
 }
 
-export interface Desk {
+export interface SessionTurn {
   /** As it will be written. */
   state: SessionState;
   /** The task of an id, with those above it; undefined where it is not known any more. */
-  task(id: string): Promise<Held | undefined>;
+  loadTask(id: string): Promise<LoadedTask | undefined>;
   /** Takes a task that was just begun. */
-  hold(node: TaskState): Held;
+  addTask(node: TaskState): LoadedTask;
   /** Ends a task, with everything below it. */
-  end(id: string, how: 'done' | 'error'): Promise<void>;
+  endTask(id: string, how: 'done' | 'error'): Promise<void>;
 }
 
-export type Held = { -readonly [K in keyof HeldTask]: HeldTask[K] };
+export type LoadedTask = { -readonly [K in keyof LoadedTaskFields]: LoadedTaskFields[K] };
 
-export interface DeskOptions {
+export interface SessionTurnOptions {
   readonly runtime: Runtime;
   readonly store: Store & { readonly shared: SharedStore };
   /** What the state of this conversation is kept under. */
-  readonly desk: string;
+  readonly conversationKey: string;
   /** Whether somebody else tells of its tasks: a run around it. */
-  readonly isSilent: boolean;
+  readonly isReportedByRun: boolean;
   /** When the host gives up, by the process's own time. */
   readonly untilMs: number;
   /** What is done first in each turn. */
-  begin?(desk: Desk): Promise<void>;
+  onTurnStart?(turn: SessionTurn): Promise<void>;
 }
 
 const owner = uniqueId();
 
 /** Does some work when it is this hook's turn. */
-export async function inTurn<T>(options: DeskOptions, work: (desk: Desk) => Promise<T>): Promise<T> {
-  const { runtime, store, desk: name, isSilent } = options;
-  const cell = store.cell<SessionState>(sessionKey(name), () => noSession, { keepMs: hookKeepMs });
-  const state = await takeTurn(options, cell);
-  const held = new Map<string, Held>();
+export async function runInTurn<T>(options: SessionTurnOptions, work: (turn: SessionTurn) => Promise<T>): Promise<T> {
+  const { runtime, store, conversationKey, isReportedByRun } = options;
+  const cell = store.cell<SessionState>(sessionKey(conversationKey), () => emptySession, { keepMs: hookKeepMs });
+  const state = await acquireTurn(options, cell);
+  const tasks = new Map<string, LoadedTask>();
   const ended = new Set<string>();
 
-  async function load(id: string): Promise<Held | undefined> {
-    const known = held.get(id);
-    if (known !== undefined || ended.has(id)) return known;
-    const key = taskKey(name, id);
+  async function load(id: string): Promise<LoadedTask | undefined> {
+    const loaded = tasks.get(id);
+    if (loaded !== undefined || ended.has(id)) return loaded;
+    const key = taskKey(conversationKey, id);
     const [row] = await store.shared.read(key, 1);
     if (row?.key !== key || row.state === null) return undefined;
     const { frozen, round, open, answers } = row.state as HookTask;
     const parent = frozen.parent === undefined ? undefined : await load(frozen.parent);
-    const task: Held = { node: thawTask(runtime, frozen, parent?.node), round, open, answers };
-    held.set(id, task);
+    const task: LoadedTask = { node: thawTask(runtime, frozen, parent?.node), round, open, answers };
+    tasks.set(id, task);
     return task;
   }
 
-  const desk: Desk = {
+  const turn: SessionTurn = {
     state,
-    task: load,
-    hold(node) {
-      const task: Held = { node, round: 0, open: [], answers: [] };
-      held.set(node.id, task);
+    loadTask: load,
+    addTask(node) {
+      const task: LoadedTask = { node, round: 0, open: [], answers: [] };
+      tasks.set(node.id, task);
       return task;
     },
-    async end(id, how) {
+    async endTask(id, how) {
       const task = await load(id);
       if (task === undefined) return;
-      if (isSilent) task.node.ended = true;
+      if (isReportedByRun) task.node.ended = true;
       else endTask(runtime, task.node, how);
       ended.add(id);
     },
   };
   try {
-    await options.begin?.(desk);
-    const result = await work(desk);
-    await leave(options, cell, desk.state, held, ended);
+    await options.onTurnStart?.(turn);
+    const result = await work(turn);
+    await commitTurn(options, cell, turn.state, tasks, ended);
     return result;
   } catch (error) {
-    await giveBack(options, cell);
+    await releaseTurn(options, cell);
     throw error;
   } finally {
     runtime.tasks.clear(); // The next turn reads what the others made of them.
@@ -100,10 +100,10 @@ export async function inTurn<T>(options: DeskOptions, work: (desk: Desk) => Prom
   }
 }
 
-async function takeTurn({ store, untilMs }: DeskOptions, cell: Cell<SessionState>): Promise<SessionState> {
+async function acquireTurn({ store, untilMs }: SessionTurnOptions, cell: Cell<SessionState>): Promise<SessionState> {
   for (let waitMs = hookTurnMinMs; ; waitMs = Math.min(waitMs * 1.5, hookTurnMaxMs)) {
     const atMs = store.clock.nowMs();
-    let state = noSession;
+    let state = emptySession;
     const update = (stored: SessionState) => {
       const { turn } = stored;
       if (turn !== null && turn.owner !== owner && atMs < turn.untilMs) return 'refuse' as const;
@@ -121,21 +121,21 @@ async function takeTurn({ store, untilMs }: DeskOptions, cell: Cell<SessionState
 }
 
 /** Writes everything down and ends the turn, in one deal. */
-async function leave(
-  { runtime, store, desk: name }: DeskOptions,
+async function commitTurn(
+  { runtime, store, conversationKey }: SessionTurnOptions,
   cell: Cell<SessionState>,
   state: SessionState,
-  held: ReadonlyMap<string, Held>,
+  tasks: ReadonlyMap<string, LoadedTask>,
   ended: ReadonlySet<string>,
 ): Promise<void> {
   const changes: Change[] = [
-    ofCell(cell, (stored) => (stored.turn?.owner === owner ? { ...state, turn: null } : undefined)),
+    makeChange(cell, (stored) => (stored.turn?.owner === owner ? { ...state, turn: null } : undefined)),
   ];
-  for (const [id, { node, round, open, answers }] of held) {
+  for (const [id, { node, round, open, answers }] of tasks) {
     if (ended.has(id) || node.ended) continue;
-    const kept = veiled(runtime, { frozen: freezeTask(runtime, node), round, open, answers });
-    const own = store.cell<HookTask | null>(taskKey(name, id), () => null, { keepMs: hookKeepMs });
-    changes.push(ofCell(own, () => kept));
+    const savedTask = redactState(runtime, { frozen: freezeTask(runtime, node), round, open, answers });
+    const taskCell = store.cell<HookTask | null>(taskKey(conversationKey, id), () => null, { keepMs: hookKeepMs });
+    changes.push(makeChange(taskCell, () => savedTask));
   }
   const result = await store.shared.commit({ changes });
   if (result.status !== 'committed') {
@@ -144,16 +144,16 @@ async function leave(
     const why = result.status === 'unavailable' ? result.reason : refused;
     throw new SwitchgearError('store_unreachable', `what was decided could not be kept: ${why}`);
   }
-  for (const [id, { node }] of held) if (ended.has(id) || node.ended) store.drop(taskKey(name, id));
+  for (const [id, { node }] of tasks) if (ended.has(id) || node.ended) store.drop(taskKey(conversationKey, id));
   await store.shared.settled();
 }
 
 /** What is kept holds no values that rules saw, unless somebody wants words held. */
-export function veiled<T>(runtime: Runtime, kept: T): T {
-  return keepsContent(runtime) ? kept : (runtime.rules?.redact(kept as never) ?? kept);
+export function redactState<T>(runtime: Runtime, value: T): T {
+  return keepsContent(runtime) ? value : (runtime.rules?.redact(value as never) ?? value);
 }
 
-function ofCell<S>(cell: Cell<S>, next: (stored: S) => S | undefined): Change {
+function makeChange<S>(cell: Cell<S>, next: (stored: S) => S | undefined): Change {
   const update = (stored: S) => {
     const state = next(stored);
     return state === undefined ? 'refuse' : { state };
@@ -161,7 +161,7 @@ function ofCell<S>(cell: Cell<S>, next: (stored: S) => S | undefined): Change {
   return { cell, update } as unknown as Change;
 }
 
-async function giveBack({ store }: DeskOptions, cell: Cell<SessionState>): Promise<void> {
-  const back = (stored: SessionState) => (stored.turn?.owner === owner ? { ...stored, turn: null } : undefined);
-  await store.shared.commit({ changes: [ofCell(cell, back)] });
+async function releaseTurn({ store }: SessionTurnOptions, cell: Cell<SessionState>): Promise<void> {
+  const release = (stored: SessionState) => (stored.turn?.owner === owner ? { ...stored, turn: null } : undefined);
+  await store.shared.commit({ changes: [makeChange(cell, release)] });
 }

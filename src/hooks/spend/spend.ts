@@ -8,8 +8,8 @@ import { observe } from '../../guard/tasks/observe.ts';
 import type { Prices } from '../../ports/prices.ts';
 import type { Change } from '../../ports/store.ts';
 import type { Transcript } from '../hosts/hook-event.ts';
-import { type HookWorld, spreadHalt } from '../session/hook-tasks.ts';
-import type { Desk } from '../session/session-turn.ts';
+import { type HookContext, haltRootTask } from '../session/hook-tasks.ts';
+import type { SessionTurn } from '../session/session-turn.ts';
 import type { KeptRates, RateKeeper } from './price-cache.ts';
 import { type NewUsage, readOn } from './transcript.ts';
 
@@ -22,30 +22,30 @@ export interface Spending extends Transcript {
 }
 
 /** Books what an agent used since the last look, on its task. */
-export async function bookUsage(world: HookWorld, desk: Desk, spending: Spending): Promise<void> {
+export async function bookUsage(context: HookContext, turn: SessionTurn, spending: Spending): Promise<void> {
   const { path, reader, model, agent } = spending;
-  if (agent !== undefined && desk.state.agents[agent] === undefined) return; // Its task is about to begin.
+  if (agent !== undefined && turn.state.agents[agent] === undefined) return; // Its task is about to begin.
   const key = agent ?? '';
-  const marks = desk.state.read ?? {};
+  const marks = turn.state.read ?? {};
   // The file of a subagent begins with it; that of a conversation may have begun long before.
   const found = readOn(path, marks[key], agent !== undefined, reader());
   if (found === undefined) return;
   const others = Object.entries(marks).filter(([of]) => of !== key);
-  desk.state = {
-    ...desk.state,
+  turn.state = {
+    ...turn.state,
     read: Object.fromEntries([...others, [key, found.mark] as const].slice(-hookAgentsMax - 1)),
   };
-  const id = agent === undefined ? desk.state.task : desk.state.agents[agent]?.task;
-  const task = id === undefined || id === null || found.used.length === 0 ? undefined : await desk.task(id);
+  const id = agent === undefined ? turn.state.task : turn.state.agents[agent]?.task;
+  const task = id === undefined || id === null || found.used.length === 0 ? undefined : await turn.loadTask(id);
   if (task === undefined) return; // Nobody is left who could be charged.
   const used = found.used.map((usage) => (model === undefined ? usage : { model, ...usage }));
-  await learn(world, spending, used);
-  for (const usage of used) observe(world.runtime, task.node, { type: 'usage', ...usage });
-  spreadHalt(world, task, 'model');
+  await learn(context, spending, used);
+  for (const usage of used) observe(context.runtime, task.node, { type: 'usage', ...usage });
+  haltRootTask(context, task, 'model');
 }
 
 /** Opens the book for what is not known yet, and keeps what it says for the next hook. */
-async function learn({ store }: HookWorld, { rates, openBook }: Spending, used: readonly NewUsage[]): Promise<void> {
+async function learn({ store }: HookContext, { rates, openBook }: Spending, used: readonly NewUsage[]): Promise<void> {
   const [row] = await store.shared.read(ratesKey, 1);
   if (row?.key === ratesKey) rates.recall(row.state as KeptRates);
   const before = rates.kept;
