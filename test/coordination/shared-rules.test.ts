@@ -20,8 +20,10 @@ function marking() {
     },
     windowCount: (_key, atMs) => ({ count: 0, oldestMs: atMs }),
   });
-  const counted = [{ key: 'k', rule: { id: 'r', action: 'throttle' }, condition: { count: 9, windowMs: 60_000 } }];
-  const control = { name: 'rules', counted: () => counted } as unknown as RulesControl;
+  const countingRules = [
+    { key: 'k', rule: { id: 'r', action: 'throttle' }, condition: { count: 9, windowMs: 60_000 } },
+  ];
+  const control = { name: 'rules', countingRules: () => countingRules } as unknown as RulesControl;
   const sharedControl = sharing.bind(control as never, 'project');
   const call = (atMs: number) => sharedControl.countCall?.({ id: 1, kind: 'tool', name: 'send' } as Action, atMs);
   return { call, asked };

@@ -91,8 +91,8 @@ export const faults: readonly Fault[] = [
   },
   {
     name: 'a question is taken as answered with yes',
-    find: "action.approvedBy === undefined ? having(fired, 'confirm') : []",
-    replace: "action.approvedBy === undefined ? having(fired, 'confirm').slice(1) : []",
+    find: "action.approvedBy === undefined ? filterByAction(fired, 'confirm') : []",
+    replace: "action.approvedBy === undefined ? filterByAction(fired, 'confirm').slice(1) : []",
   },
   {
     name: 'the halt of a task leaves its children running',
@@ -106,7 +106,7 @@ export const faults: readonly Fault[] = [
   },
   {
     name: 'a call that ran out of time is never settled',
-    find: 'finish(works, this, failureOfTimeout, { stillRuns: true });',
+    find: 'settleCall(runtime, this, failureOfTimeout, { stillRuns: true });',
     replace: '',
   },
   {

@@ -44,7 +44,7 @@ function replayAll(
 ): Pick<Replay, 'decisions' | 'differences'> {
   const observes = (options.mode ?? settings.mode) === 'observe';
   const state = createReplayState(settings, options);
-  const { tasks, panelFor: panelOf } = state;
+  const { tasks, panelFor } = state;
   const differences: ReplayDifference[] = [];
   /** Openings that the journal tells before the proposal that showed them. */
   const announcedTrips = new Map<string, { readonly seq: number; readonly generation: number }>();
@@ -59,7 +59,7 @@ function replayAll(
 
   function propose(entry: Entry, action: Action, expected: Verdict, probe: boolean): void {
     const task = tasks.find(action.task);
-    const panel = panelOf(action, entry.breaker);
+    const panel = panelFor(action, entry.breaker);
     const verdict = task?.stop ?? decide(panel, { type: 'action-proposed', atMs: entry.atMs, action }).verdict;
     const breaker = entry.breaker === undefined ? undefined : state.findBreaker(entry.breaker);
     const before = { generation: breaker?.generation ?? 0, probes: breaker?.probes.length ?? 0 };
@@ -73,7 +73,7 @@ function replayAll(
 
   /** A wait that nobody could sit out, or a question that nobody said yes to: the answer is the journal's own. */
   function applyConclusion(entry: Entry, action: Action, verdict: Verdict): void {
-    applyAll(panelOf(action, entry.breaker), { type: 'action-decided', atMs: entry.atMs, action, verdict });
+    applyAll(panelFor(action, entry.breaker), { type: 'action-decided', atMs: entry.atMs, action, verdict });
     const task = tasks.find(action.task);
     if (task !== undefined) applyRefusal(task, verdict, entry.atMs);
   }
@@ -117,7 +117,7 @@ function replayAll(
 
   function applySettlement(entry: Extract<Entry, { type: 'action-settled' }>): void {
     const { action } = entry.permit;
-    const panel = panelOf(action, entry.breaker);
+    const panel = panelFor(action, entry.breaker);
     applyAll(panel, entry);
     const task = tasks.find(action.task);
     if (task === undefined || task.stop !== undefined || task.ended) return;
@@ -130,7 +130,7 @@ function replayAll(
     const task = tasks.find(entry.task);
     if (task === undefined) return;
     const { worker, failed, reason, session = '', agent = '', atMs } = entry;
-    const panel = panelOf({ ...emptyDelegation, name: worker, session, agent, task: task.id }, undefined);
+    const panel = panelFor({ ...emptyDelegation, name: worker, session, agent, task: task.id }, undefined);
     applyAll(panel, { type: 'delegation-returned', atMs, worker, failed, reason });
     const bound = panel.find(({ control }) => control.name === 'delegation');
     if (failed) haltIf(task, bound?.control.check?.(bound.cell.state, atMs));
@@ -165,7 +165,7 @@ function replayAll(
           propose(entry, action, decision.verdict, false);
           return;
         }
-        const { verdict } = decide(panelOf(action, entry.breaker), { type: 'action-proposed', atMs, action });
+        const { verdict } = decide(panelFor(action, entry.breaker), { type: 'action-proposed', atMs, action });
         compare(entry.seq, formatVerdict(decision.verdict, false), formatVerdict(verdict, false));
         observedRefusal = action;
         return;
@@ -180,7 +180,7 @@ function replayAll(
       case 'work-ended':
       case 'permit-renewed': {
         const { type, permit } = entry;
-        applyAll(panelOf(permit.action, entry.breaker), { type, atMs, permit });
+        applyAll(panelFor(permit.action, entry.breaker), { type, atMs, permit });
         return;
       }
       case 'delegation-returned':

@@ -5,10 +5,10 @@ import { describeValue, isTable, type Table } from '../../core/plain-copy.ts';
 import type { JointBudget } from '../../core/settings.ts';
 import { budgetFields } from '../table/settings.ts';
 import { addProblem, type Path, type Report } from './report.ts';
-import { checkSection, type TableEntry } from './section.ts';
+import { checkSection, type DocumentEntry } from './section.ts';
 
 /** The budgets of a document, in their order. One that cannot be read is a problem, never left out. */
-export function readBudgets(report: Report, { value, path }: TableEntry): readonly JointBudget[] {
+export function readBudgets(report: Report, { value, path }: DocumentEntry): readonly JointBudget[] {
   if (!Array.isArray(value) || value.length > budgetsMax) {
     addProblem(report, path, `must be a list of at most ${budgetsMax} budgets, got ${describeValue(value)}`);
     return [];

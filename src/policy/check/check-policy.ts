@@ -21,7 +21,7 @@ import {
   throwProblems,
 } from './report.ts';
 import { readPolicyRules } from './rules.ts';
-import { checkSection, readEntries, type TableEntry, topNames } from './section.ts';
+import { checkSection, type DocumentEntry, readEntries, topNames } from './section.ts';
 
 /** Settings that passed the checker, and where each of them came from, by its path in files. */
 export type CheckedPolicy = {
@@ -95,7 +95,7 @@ function defaultDraft(report: Report): Draft {
 }
 
 function readDocument(report: Report, document: unknown, draft: Draft): void {
-  const entries = new Map<string, TableEntry>();
+  const entries = new Map<string, DocumentEntry>();
   for (const entry of readEntries(report, document ?? null, [])) {
     const name = toSnakeCase(entry.name);
     const before = entries.get(name);
@@ -126,7 +126,7 @@ function readSections(
   report: Report,
   document: Readonly<Table>,
   draft: Draft,
-  entries?: ReadonlyMap<string, TableEntry>,
+  entries?: ReadonlyMap<string, DocumentEntry>,
 ): void {
   const top = emptyTable();
   for (const name of Object.keys(document)) {

@@ -4,10 +4,10 @@ import { mappedFields, mappedKinds, type StreamMapping } from '../../core/event-
 import { findNearestName } from '../../core/names.ts';
 import { describeValue, emptyTable, type Table } from '../../core/plain-copy.ts';
 import { addProblem, type Report } from './report.ts';
-import { readEntries, type TableEntry } from './section.ts';
+import { type DocumentEntry, readEntries } from './section.ts';
 import { textProblem } from './value.ts';
 
-export function readMappings(report: Report, { value, path }: TableEntry): Readonly<Record<string, StreamMapping>> {
+export function readMappings(report: Report, { value, path }: DocumentEntry): Readonly<Record<string, StreamMapping>> {
   const mappings = emptyTable();
   const programs = readEntries(report, value, path);
   for (const program of programs) mappings[program.name] = readMapping(report, program);
@@ -15,7 +15,7 @@ export function readMappings(report: Report, { value, path }: TableEntry): Reado
   return mappings as Readonly<Record<string, StreamMapping>>;
 }
 
-function readMapping(report: Report, { value, path }: TableEntry): Table {
+function readMapping(report: Report, { value, path }: DocumentEntry): Table {
   const mapping: Table = { events: emptyTable() };
   for (const { name, value: entryValue, path: entryPath } of readEntries(report, value, path)) {
     if (name === 'kind') mapping.kind = readPath(report, { name, value: entryValue, path: entryPath });
@@ -27,12 +27,12 @@ function readMapping(report: Report, { value, path }: TableEntry): Table {
   return mapping;
 }
 
-function readEvents(report: Report, { value, path }: TableEntry): Table {
+function readEvents(report: Report, { value, path }: DocumentEntry): Table {
   const events = emptyTable();
   for (const event of readEntries(report, value, path)) {
     const { as, ...rest } = Object.fromEntries(
       readEntries(report, event.value, event.path).map((entry) => [entry.name, entry]),
-    ) as Record<string, TableEntry>;
+    ) as Record<string, DocumentEntry>;
     if (!(mappedKinds as readonly unknown[]).includes(as?.value))
       addProblem(
         report,
@@ -52,7 +52,7 @@ function readEvents(report: Report, { value, path }: TableEntry): Table {
   return events;
 }
 
-function readPath(report: Report, { value, path }: TableEntry): unknown {
+function readPath(report: Report, { value, path }: DocumentEntry): unknown {
   if (typeof value !== 'string' || textProblem(value) !== undefined)
     addProblem(report, path, `must be a path, as in call.id, got ${describeValue(value)}`);
   return value;

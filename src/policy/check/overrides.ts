@@ -6,29 +6,29 @@ import { presets } from '../table/presets.ts';
 import { breakerFields, taskFields } from '../table/settings.ts';
 import { readPresetName } from './preset.ts';
 import { addProblem, createPresetReport, type Report } from './report.ts';
-import { checkSection, readEntries, type TableEntry } from './section.ts';
+import { checkSection, type DocumentEntry, readEntries } from './section.ts';
 
 /** The overrides of tools, by name, the least specific name first. */
-export function readToolOverrides(report: Report, entry: TableEntry | undefined): Table {
+export function readToolOverrides(report: Report, entry: DocumentEntry | undefined): Table {
   return sortBySpecificity(readEachNamed(report, entry, readToolOverride));
 }
 
 /** The overrides of agents, by name. */
-export function readAgentOverrides(report: Report, entry: TableEntry | undefined): Table {
+export function readAgentOverrides(report: Report, entry: DocumentEntry | undefined): Table {
   return readEachNamed(report, entry, readAgentOverride);
 }
 
 function readEachNamed(
   report: Report,
-  entry: TableEntry | undefined,
-  readOne: (report: Report, entry: TableEntry) => Table,
+  entry: DocumentEntry | undefined,
+  readOne: (report: Report, entry: DocumentEntry) => Table,
 ): Table {
   const into = emptyTable();
   for (const item of readEntries(report, entry?.value, entry?.path ?? [])) into[item.name] = readOne(report, item);
   return into;
 }
 
-function readToolOverride(report: Report, { name, value, path }: TableEntry): Table {
+function readToolOverride(report: Report, { name, value, path }: DocumentEntry): Table {
   const into: Table = {};
   const provenancePath = ['tools', name];
   if (!isTable(value)) addProblem(report, path, `must be a table, got ${describeValue(value)}`);
@@ -47,7 +47,7 @@ function readToolOverride(report: Report, { name, value, path }: TableEntry): Ta
   return into;
 }
 
-function readAgentOverride(report: Report, { name, value, path }: TableEntry): Table {
+function readAgentOverride(report: Report, { name, value, path }: DocumentEntry): Table {
   const into: Table = {};
   for (const entry of readEntries(report, value, path)) {
     const section = toSnakeCase(entry.name);

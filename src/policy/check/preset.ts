@@ -4,18 +4,18 @@ import { toSnakeCase } from '../../core/names.ts';
 import { describeValue, isTable } from '../../core/plain-copy.ts';
 import { presetBySpelling, presets } from '../table/presets.ts';
 import { addProblem, type Report } from './report.ts';
-import type { TableEntry } from './section.ts';
+import type { DocumentEntry } from './section.ts';
 import { formatChoices } from './value.ts';
 
 /** The preset that an entry names. */
-export function readPresetName(report: Report, { value, path }: TableEntry): string | undefined {
+export function readPresetName(report: Report, { value, path }: DocumentEntry): string | undefined {
   if (typeof value === 'string' && Object.hasOwn(presets, value)) return value;
   addProblem(report, path, `must be ${formatChoices(Object.keys(presets))}, got ${describeValue(value)}`);
   return undefined;
 }
 
 /** The preset of a whole document, noted with its origin. */
-export function readDocumentPreset(report: Report, entries: ReadonlyMap<string, TableEntry>): string | undefined {
+export function readDocumentPreset(report: Report, entries: ReadonlyMap<string, DocumentEntry>): string | undefined {
   const entry = entries.get('preset');
   const breaker = entries.get('circuit_breaker')?.value;
   const names = isTable(breaker) ? Object.keys(breaker).map(toSnakeCase) : [];

@@ -6,13 +6,13 @@ import { ruleLengthMax, rulesMax } from '../../core/limits.ts';
 import { describeValue, isTable, type Table } from '../../core/plain-copy.ts';
 import type { RuleText } from '../../core/settings.ts';
 import { addProblem, type Path, type Report } from './report.ts';
-import { readEntries, type TableEntry } from './section.ts';
+import { type DocumentEntry, readEntries } from './section.ts';
 import { formatChoices, textProblem } from './value.ts';
 
 const ruleFields = ['target', 'condition', 'action', 'reason'];
 
 /** The rules of a document, in their order. One that cannot be read is a problem, never left out. */
-export function readPolicyRules(report: Report, { value, path }: TableEntry): readonly RuleText[] {
+export function readPolicyRules(report: Report, { value, path }: DocumentEntry): readonly RuleText[] {
   if (!Array.isArray(value) || value.length > rulesMax) {
     addProblem(report, path, `must be a list of at most ${rulesMax} rules, got ${describeValue(value)}`);
     return [];

@@ -10,20 +10,20 @@ import { addProblem, type Path, type Provenance, type Report } from './report.ts
 import { textProblem, valueProblem } from './value.ts';
 
 /** An entry of a table under its name in files, with the path as it was written. */
-export interface TableEntry {
+export interface DocumentEntry {
   readonly name: string;
   readonly value: unknown;
   readonly path: Path;
 }
 
 /** The entries of a table that have a usable name; a table that is none is a problem. Undefined is not said. */
-export function readEntries(report: Report, input: unknown, path: Path): readonly TableEntry[] {
+export function readEntries(report: Report, input: unknown, path: Path): readonly DocumentEntry[] {
   if (input === undefined) return [];
   if (!isTable(input)) {
     addProblem(report, path, `must be a table, got ${describeValue(input)}`);
     return [];
   }
-  const entries: TableEntry[] = [];
+  const entries: DocumentEntry[] = [];
   for (const [name, value] of Object.entries(input)) {
     const entryPath = [...path, shorten(name, nameLengthMax)];
     if (value === undefined) continue;
@@ -74,7 +74,7 @@ export function checkSection(
   }
 }
 
-function makeProvenance(report: Report, entry: TableEntry, alias: string | undefined): Provenance {
+function makeProvenance(report: Report, entry: DocumentEntry, alias: string | undefined): Provenance {
   const { line } = report.placeOf(entry.path);
   return { value: entry.value, source: report.source, ...(alias && { alias }), ...(line !== undefined && { line }) };
 }

@@ -7,9 +7,9 @@ import { policyBytesMax, policyPollMs } from '../../core/limits.ts';
 import type { Clock } from '../../ports/clock.ts';
 import { type CheckedPolicy, checkPolicy } from '../check/check-policy.ts';
 import { parseToml } from './parse-toml.ts';
-import { parseJson, parseYaml } from './parse-yaml.ts';
+import { parseStrictJson, parseYaml } from './parse-yaml.ts';
 
-const parsers = { '.toml': parseToml, '.yaml': parseYaml, '.yml': parseYaml, '.json': parseJson } as const;
+const parsers = { '.toml': parseToml, '.yaml': parseYaml, '.yml': parseYaml, '.json': parseStrictJson } as const;
 
 /** The policy file of a folder, if it has one; two would be one too many. */
 export function findPolicy(folder: string): string | undefined {

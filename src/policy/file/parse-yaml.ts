@@ -22,7 +22,7 @@ export function parseYaml(text: string, file: string): ParsedDocument {
 }
 
 /** Reads a JSON document, in which no key may stand twice. */
-export function parseJson(text: string, file: string): ParsedDocument {
+export function parseStrictJson(text: string, file: string): ParsedDocument {
   const lines = new LineCounter();
   try {
     const value: unknown = JSON.parse(text);

@@ -29,12 +29,12 @@ function pursed() {
       new Promise((resolve) => questions.push(() => resolve(carryOut(transaction)))),
   } as unknown as SharedStore;
   const options = { keepMs: undefined, notes: () => [], say() {} };
-  const purse = createBudgetAllowance(shared, clock, { scope: 'global', unit: 'calls', limit: 30 }, cell, options);
+  const allowance = createBudgetAllowance(shared, clock, { scope: 'global', unit: 'calls', limit: 30 }, cell, options);
   return {
     /** A call comes; true where it may pass. */
     async call(atMs: number): Promise<boolean> {
       clock.advance(atMs - clock.nowMs());
-      const stop = purse.take(1, clock.nowMs(), 'halt');
+      const stop = allowance.take(1, clock.nowMs(), 'halt');
       await turn();
       return stop === undefined;
     },
