@@ -16,34 +16,40 @@ import { sanitizeText } from '../terminal-table.ts';
 const mcpFiles = ['.mcp.json', 'mcp.json'];
 
 /** The servers of the file that was given, else of the folder; they start in the folder of their file. */
-export function findAbilities(
+export function collectAbilitySources(
   mcpOption: string | undefined,
   folder: string,
   settings: AbilitySettings,
   isVerbose: boolean,
   { cwd, env, err }: Terminal,
 ): readonly AbilitySource[] {
-  const found = mcpFiles.map((name) => join(folder, name)).find((path) => existsSync(path));
-  const path = mcpOption === undefined ? found : resolve(cwd, mcpOption);
-  const heard = isVerbose ? (server: string, line: string) => err(sanitizeText(`[${server}] ${line}`)) : undefined;
+  const defaultPath = mcpFiles.map((name) => join(folder, name)).find((path) => existsSync(path));
+  const path = mcpOption === undefined ? defaultPath : resolve(cwd, mcpOption);
+  const onServerLine = isVerbose
+    ? (server: string, line: string) => err(sanitizeText(`[${server}] ${line}`))
+    : undefined;
   const servers =
-    path === undefined ? [] : [serversIn(path, mcpOption ?? relative(cwd, path), { env, onStderr: heard })];
+    path === undefined ? [] : [readServers(path, mcpOption ?? relative(cwd, path), { env, onStderr: onServerLine })];
   return [...servers, httpAbilities(settings), shellAbilities(settings, { cwd: folder, env })];
 }
 
-function serversIn(path: string, name: string, more: Omit<NonNullable<Parameters<typeof mcpAbilities>[1]>, 'cwd'>) {
-  const wrong = (why: string) => new SwitchgearError('invalid_mcp_config', `${name}: ${why}`);
+function readServers(
+  path: string,
+  name: string,
+  options: Omit<NonNullable<Parameters<typeof mcpAbilities>[1]>, 'cwd'>,
+) {
+  const configError = (why: string) => new SwitchgearError('invalid_mcp_config', `${name}: ${why}`);
   let config: unknown;
   try {
     const { size } = statSync(path);
     if (size > policyBytesMax) throw new Error(`it has ${size} bytes, at most ${policyBytesMax}`);
     config = JSON.parse(readFileSync(path, 'utf8'));
   } catch (error) {
-    throw wrong(`the file cannot be read: ${(error as Error).message}`);
+    throw configError(`the file cannot be read: ${(error as Error).message}`);
   }
   try {
-    return mcpAbilities(config, { ...more, cwd: dirname(path) });
+    return mcpAbilities(config, { ...options, cwd: dirname(path) });
   } catch (error) {
-    throw error instanceof SwitchgearError ? wrong(error.message) : error;
+    throw error instanceof SwitchgearError ? configError(error.message) : error;
   }
 }

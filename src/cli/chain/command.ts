@@ -2,16 +2,16 @@
 
 import { type Command, type Terminal, usageError } from '../command.ts';
 
-type Verb = (args: readonly string[], terminal: Terminal) => number | Promise<number>;
+type ChainVerb = (args: readonly string[], terminal: Terminal) => number | Promise<number>;
 
 /** Each verb in a file that is read only when it is meant. */
-const verbs: Readonly<Record<string, () => Promise<Verb>>> = {
+const verbs: Readonly<Record<string, () => Promise<ChainVerb>>> = {
   run: async () => (await import('./run.ts')).runChain,
   resume: async () => (await import('./run.ts')).resumeChain,
-  list: async () => (await import('./runs.ts')).listChains,
-  show: async () => (await import('./runs.ts')).showChain,
-  cancel: async () => (await import('./runs.ts')).cancelChain,
-  resolve: async () => (await import('./runs.ts')).resolveChain,
+  list: async () => (await import('./runs.ts')).listChainRuns,
+  show: async () => (await import('./runs.ts')).showChainRun,
+  cancel: async () => (await import('./runs.ts')).cancelChainRun,
+  resolve: async () => (await import('./runs.ts')).resolveChainRun,
   lint: async () => (await import('./files.ts')).lintChains,
   graph: async () => (await import('./files.ts')).graphChain,
 };
@@ -46,8 +46,10 @@ export const command: Command = {
   async run([verb, ...args], terminal) {
     const load = verb !== undefined && Object.hasOwn(verbs, verb) ? verbs[verb] : undefined;
     if (load === undefined) {
-      const known = Object.keys(verbs).join(', ');
-      throw usageError(verb === undefined ? `chain: say ${known}` : `chain: unknown word ${verb}; there are ${known}`);
+      const knownVerbs = Object.keys(verbs).join(', ');
+      throw usageError(
+        verb === undefined ? `chain: say ${knownVerbs}` : `chain: unknown word ${verb}; there are ${knownVerbs}`,
+      );
     }
     return (await load())(args, terminal);
   },

@@ -16,15 +16,15 @@ export function lintChains(args: readonly string[], terminal: Terminal): number 
   const { positionals: files, switches, values } = readArgs(args, ['--json'], filesMax, ['--policy']);
   if (files.length === 0) throw usageError('chain lint: say which files');
   const { ruleSettings } = loadEffectivePolicy(values.get('--policy'), terminal).policy.settings;
-  const found = files.map((file) => ({ file, ...readingOf(file, terminal.cwd, ruleSettings) }));
+  const readings = files.map((file) => ({ file, ...readChainFile(file, terminal.cwd, ruleSettings) }));
   if (switches.has('--json')) {
-    const shown = found.map(({ file, problems, warnings }) => ({ file, problems, warnings }));
+    const shown = readings.map(({ file, problems, warnings }) => ({ file, problems, warnings }));
     terminal.out(JSON.stringify(shown, null, 2));
-  } else for (const each of found) tell(each, terminal);
-  return found.some(({ problems }) => problems.length > 0) ? exitCodes.usage : exitCodes.ok;
+  } else for (const each of readings) printReading(each, terminal);
+  return readings.some(({ problems }) => problems.length > 0) ? exitCodes.usage : exitCodes.ok;
 }
 
-function readingOf(file: string, cwd: string, settings: Parameters<typeof readChain>[2]): ChainReading {
+function readChainFile(file: string, cwd: string, settings: Parameters<typeof readChain>[2]): ChainReading {
   try {
     return readChain(readChainText(resolve(cwd, file), file), file, settings);
   } catch (error) {
@@ -34,7 +34,7 @@ function readingOf(file: string, cwd: string, settings: Parameters<typeof readCh
   }
 }
 
-function tell({ file, problems, warnings }: ChainReading & { readonly file: string }, { out }: Terminal): void {
+function printReading({ file, problems, warnings }: ChainReading & { readonly file: string }, { out }: Terminal): void {
   for (const problem of problems) out(sanitizeText(formatProblem(problem, file)));
   for (const warning of warnings)
     out(sanitizeText(formatProblem({ ...warning, message: `warning: ${warning.message}` }, file)));

@@ -5,17 +5,20 @@ import type { Terminal } from '../command.ts';
 import { createPaint, formatTable, formatTimeSpan, sanitizeText, type TableCell } from '../terminal-table.ts';
 import { formatDuration } from './report.ts';
 
-export interface LiveOptions {
+export interface LiveOutputOptions {
   /** Shows what every rule saw before each step. */
   readonly explain: boolean;
   /** Options that the commands it names need, too. */
-  readonly options: string;
+  readonly storeOption: string;
 }
 
 /** Prints what happens in a run. */
-export function liveLines(terminal: Terminal, { explain, options }: LiveOptions): (event: RunEvent) => void {
+export function createLiveOutput(
+  terminal: Terminal,
+  { explain, storeOption }: LiveOutputOptions,
+): (event: RunEvent) => void {
   const paint = createPaint(terminal);
-  const say = (step: string, ...cells: readonly TableCell[]) => {
+  const printStep = (step: string, ...cells: readonly TableCell[]) => {
     const words = cells.map(({ text, style }) => paint(sanitizeText(text), style)).join('  ');
     terminal.out(`  ${sanitizeText(step)}  ${words}`);
   };
@@ -28,37 +31,37 @@ export function liveLines(terminal: Terminal, { explain, options }: LiveOptions)
         return terminal.out(paint(`${sanitizeText(chain.name ?? chain.id)}, run ${id}${word}`, 'bold'));
       }
       case 'rules-checked':
-        if (explain) for (const line of explained(event.step, event.rows)) terminal.out(line);
+        if (explain) for (const line of formatRuleRows(event.step, event.rows)) terminal.out(line);
         return;
       case 'step-ended': {
         const { id, status, reason, startedWallMs = 0, endedWallMs = 0 } = event.step;
-        if (status === 'skipped') return say(id, { text: `skipped: ${reason ?? ''}`, style: 'dim' });
+        if (status === 'skipped') return printStep(id, { text: `skipped: ${reason ?? ''}`, style: 'dim' });
         const took = { text: `in ${formatDuration(endedWallMs - startedWallMs)}`, style: 'dim' as const };
-        if (status === 'done') return say(id, { text: event.ability }, { text: 'done', style: 'green' }, took);
-        return say(id, { text: event.ability }, { text: status, style: 'red' }, took);
+        if (status === 'done') return printStep(id, { text: event.ability }, { text: 'done', style: 'green' }, took);
+        return printStep(id, { text: event.ability }, { text: status, style: 'red' }, took);
       }
       case 'question-asked': {
         const { card, step, waitMs } = event;
         const [what = '', reason = what, ...more] = card.evidence;
-        say(step || 'the run', { text: `asks: ${reason}`, style: 'yellow' });
+        printStep(step || 'the run', { text: `asks: ${reason}`, style: 'yellow' });
         for (const line of more) terminal.out(`    ${sanitizeText(line)}`);
-        const answer = `switchgear inbox approve ${card.id}${options}`;
+        const answer = `switchgear inbox approve ${card.id}${storeOption}`;
         return terminal.out(`    answer within ${formatTimeSpan(waitMs)}: ${answer} (or decline)`);
       }
       case 'approval-found': {
         const lasts = event.for === 'run' ? 'for this run' : 'for good: switchgear inbox standing shows it';
-        return say(event.step || 'the run', { text: `approved by ${event.by} ${lasts}`, style: 'green' });
+        return printStep(event.step || 'the run', { text: `approved by ${event.by} ${lasts}`, style: 'green' });
       }
       case 'question-answered': {
         const { by = 'somebody', answer } = event.card;
         const word = answer === 'decline' ? 'declined' : 'approved';
-        return say(event.step || 'the run', {
+        return printStep(event.step || 'the run', {
           text: `${word} by ${by}`,
           style: answer === 'decline' ? 'red' : 'green',
         });
       }
       case 'step-held':
-        return say(event.step || 'the run', { text: `held up: ${event.reason}`, style: 'yellow' });
+        return printStep(event.step || 'the run', { text: `held up: ${event.reason}`, style: 'yellow' });
       case 'store-away':
         return terminal.err(`warning: ${sanitizeText(event.reason)}; waiting for the store`);
       case 'store-back':
@@ -69,7 +72,7 @@ export function liveLines(terminal: Terminal, { explain, options }: LiveOptions)
     }
   };
 
-  function explained(step: string, rows: readonly RuleCheck[]): readonly string[] {
+  function formatRuleRows(step: string, rows: readonly RuleCheck[]): readonly string[] {
     const cells = rows.map(({ rule, action, fired, value, limit }) => [
       fired ? { text: 'fired', style: 'red' as const } : { text: 'passed', style: 'dim' as const },
       { text: action },

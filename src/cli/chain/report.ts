@@ -12,7 +12,7 @@ import {
 } from '../terminal-table.ts';
 
 /** Exit codes of `chain run` and `chain resume`; 2 is a command or a file that is wrong. */
-const exits: Readonly<Record<RunState['status'], number>> = {
+const exitCodesByStatus: Readonly<Record<RunState['status'], number>> = {
   done: 0,
   running: 1,
   failed: 1,
@@ -23,8 +23,8 @@ const exits: Readonly<Record<RunState['status'], number>> = {
   waiting: 6,
 };
 
-export function exitOf({ status, end }: RunState): number {
-  return end?.code === 'store_away' ? 1 : exits[status];
+export function exitCodeFor({ status, end }: RunState): number {
+  return end?.code === 'store_away' ? 1 : exitCodesByStatus[status];
 }
 
 const styles: Readonly<Record<RunState['status'] | StepState['status'], Style>> = {
@@ -41,26 +41,26 @@ const styles: Readonly<Record<RunState['status'] | StepState['status'], Style>> 
 };
 
 /** What is known about where a run can be reached from. */
-export interface Reach {
+export interface CommandHints {
   readonly clock: Clock;
   /** Options that commands about this run need, too. */
-  readonly options: string;
+  readonly storeOption: string;
   /** Those that going on with it needs. */
-  readonly more: string;
+  readonly resumeOptions: string;
 }
 
 /** A status as a cell of a table. */
-export function statusCell(status: RunState['status'] | StepState['status']): TableCell {
+export function makeStatusCell(status: RunState['status'] | StepState['status']): TableCell {
   return { text: status === 'in-doubt' ? 'in doubt' : status, style: styles[status] };
 }
 
 /** How a run stands, in a sentence, and the next command to type. */
-export function lastWords(run: RunState, { clock, options, more }: Reach): string {
-  const command = (words: string, rest = options) => `switchgear ${words}${rest}`;
-  const resume = command(`chain resume ${run.id}`, options + more);
+export function describeRunEnd(run: RunState, { clock, storeOption, resumeOptions }: CommandHints): string {
+  const command = (words: string, rest = storeOption) => `switchgear ${words}${rest}`;
+  const resume = command(`chain resume ${run.id}`, storeOption + resumeOptions);
   const message = sanitizeText(run.end?.message ?? '');
-  const open = run.steps.find(({ status }) => status === 'in-doubt' || status === 'running')?.id ?? '';
-  const settle = `Say so: ${command(`chain resolve ${run.id} done|redo`)}`;
+  const openStep = run.steps.find(({ status }) => status === 'in-doubt' || status === 'running')?.id ?? '';
+  const resolveHint = `Say so: ${command(`chain resolve ${run.id} done|redo`)}`;
   const tookMs = (run.endedWallMs ?? clock.wallMs()) - run.startedWallMs;
   switch (run.status) {
     case 'done':
@@ -73,9 +73,9 @@ export function lastWords(run: RunState, { clock, options, more }: Reach): strin
     case 'cancelled':
       return `Cancelled: ${message}. What happened: ${command(`chain show ${run.id}`)}`;
     case 'throttled':
-      return `Throttled: ${message}. ${whenOf(run, clock)}: ${resume}`;
+      return `Throttled: ${message}. ${describeRetryTime(run, clock)}: ${resume}`;
     case 'in-doubt':
-      return `In doubt: nobody knows whether the step ${open} was done. ${settle}`;
+      return `In doubt: nobody knows whether the step ${openStep} was done. ${resolveHint}`;
     case 'waiting':
       return `Waiting for an answer: ${command(`inbox approve ${run.card ?? 'ID'}`)} (or decline), then ${resume}`;
     case 'running':
@@ -84,7 +84,7 @@ export function lastWords(run: RunState, { clock, options, more }: Reach): strin
 }
 
 /** When a throttled run may go on; the store's time is put into that of the wall. */
-function whenOf({ end }: RunState, clock: Clock): string {
+function describeRetryTime({ end }: RunState, clock: Clock): string {
   if (end?.retryAtMs === undefined) return 'Try again later';
   const leftMs = Math.max(0, end.retryAtMs - clock.nowMs());
   return `Try again in ${formatTimeSpan(leftMs)}, at ${formatTime(clock.wallMs() + leftMs)}`;
@@ -102,10 +102,10 @@ export function formatDuration(ms: number): string {
 }
 
 /** A run as a page: what it was given, its steps, and how it stands. */
-export function runPage(
+export function formatRun(
   run: RunState,
   outputs: Readonly<Record<string, unknown>> | undefined,
-  reach: Reach,
+  hints: CommandHints,
   paint: Paint,
 ) {
   const { chain, params, startedWallMs, steps, modelRules } = run;
@@ -114,9 +114,9 @@ export function runPage(
   const rows = steps.map((step, at) => [
     { text: step.startedWallMs === undefined ? '' : formatTime(step.startedWallMs).slice(11) },
     { text: step.id },
-    statusCell(step.status),
+    makeStatusCell(step.status),
     { text: chain.steps[at]?.ability ?? '' },
-    { text: detailsOf(step), style: 'dim' as const },
+    { text: describeStep(step), style: 'dim' as const },
   ]);
   const head = [
     paint(`${sanitizeText(chain.name ?? chain.id)}, run ${run.id}`, 'bold'),
@@ -124,7 +124,7 @@ export function runPage(
     ...modelRules.map((line) => sanitizeText(`  rule of the model: ${line}`)),
     ...run.approved.map(({ rules, by }) => sanitizeText(`  ${by} approved for this run: ${rules.join(', ')}`)),
   ];
-  const came = Object.entries(outputs ?? {}).flatMap(([id, value]) => [
+  const outputLines = Object.entries(outputs ?? {}).flatMap(([id, value]) => [
     paint(sanitizeText(`${id}:`), 'bold'),
     ...JSON.stringify(value, null, 2).split('\n').map(sanitizeText),
   ]);
@@ -133,12 +133,12 @@ export function runPage(
     '',
     ...formatTable(rows, paint),
     '',
-    ...(came.length === 0 ? [] : [...came, '']),
-    lastWords(run, reach),
+    ...(outputLines.length === 0 ? [] : [...outputLines, '']),
+    describeRunEnd(run, hints),
   ];
 }
 
-function detailsOf({ status, attempts, startedWallMs, endedWallMs, outputBytes, reason }: StepState): string {
+function describeStep({ status, attempts, startedWallMs, endedWallMs, outputBytes, reason }: StepState): string {
   const took =
     startedWallMs !== undefined && endedWallMs !== undefined && `${formatDuration(endedWallMs - startedWallMs)}`;
   return [

@@ -18,15 +18,15 @@ import { exitCodes, type ParsedArgs, readArgs, type Terminal, usageError } from 
 import { loadEffectivePolicy } from '../policy-option.ts';
 import { type CrossProcessStore, findStoreAddress, withStore } from '../store-option.ts';
 import { sanitizeText } from '../terminal-table.ts';
-import { findAbilities } from './abilities.ts';
-import { liveLines } from './live-output.ts';
-import { exitOf, lastWords } from './report.ts';
-import { fullId, reachOf, withoutAbilities } from './runs.ts';
+import { collectAbilitySources } from './abilities.ts';
+import { createLiveOutput } from './live-output.ts';
+import { describeRunEnd, exitCodeFor } from './report.ts';
+import { createReadOnlyChains, makeCommandHints, resolveRunId } from './runs.ts';
 
 const knownSwitches = ['--json', '--explain', '--no-wait', '--verbose'];
 
 /** What can be wrong with how a run was asked for: nothing ran. */
-const askedWrongly = new Set([
+const usageErrorCodes = new Set([
   'ability_off',
   'invalid_argument',
   'invalid_chain',
@@ -41,26 +41,26 @@ const askedWrongly = new Set([
 ]);
 
 export async function runChain(args: readonly string[], terminal: Terminal): Promise<number> {
-  const { params, rest } = takeParams(args);
+  const { params, rest } = extractParams(args);
   const parsedArgs = readArgs(rest, knownSwitches, 1, ['--store', '--policy', '--mcp', '--plan', '--id']);
   const [file] = parsedArgs.positionals;
   if (file === undefined) throw usageError('chain run: say which file');
-  return toldWrong(terminal, async () => {
+  return reportUsageErrors(terminal, async () => {
     const path = resolve(terminal.cwd, file);
     const { policy } = loadEffectivePolicy(parsedArgs.values.get('--policy'), terminal);
     const { chain, problems, warnings } = readChain(readChainText(path, file), file, policy.settings.ruleSettings);
     if (chain === undefined) throw chainError(file, problems);
     for (const each of warnings) terminal.err(sanitizeText(`warning: ${formatProblem(each, file)}`));
-    const modelText = planOf(parsedArgs, terminal);
+    const modelText = readPlan(parsedArgs, terminal);
     const id = parsedArgs.values.get('--id');
-    const sources = sourcesIn(parsedArgs, terminal, policy, dirname(path));
-    const more = { ...(id !== undefined && { id }), ...(modelText && { modelText }), origin: path };
-    return begin(
+    const sources = findSources(parsedArgs, terminal, policy, dirname(path));
+    const runOptions = { ...(id !== undefined && { id }), ...(modelText && { modelText }), origin: path };
+    return runInStore(
       parsedArgs,
       terminal,
       policy,
       async () => sources,
-      (chains, signal, wait) => chains.run(chain, params, { ...more, signal, wait }),
+      (chains, signal, wait) => chains.run(chain, params, { ...runOptions, signal, wait }),
     );
   });
 }
@@ -69,20 +69,20 @@ export async function resumeChain(args: readonly string[], terminal: Terminal): 
   const parsedArgs = readArgs(args, knownSwitches, 1, ['--store', '--policy', '--mcp']);
   const [id] = parsedArgs.positionals;
   if (id === undefined) throw usageError('chain resume: say which run; switchgear chain list names them');
-  return toldWrong(terminal, () => {
+  return reportUsageErrors(terminal, () => {
     const { policy } = loadEffectivePolicy(parsedArgs.values.get('--policy'), terminal);
     const sources = async (store: CrossProcessStore) => {
-      const { origin } = await withoutAbilities(store).show(await fullId(withoutAbilities(store), id));
-      return sourcesIn(parsedArgs, terminal, policy, folderOf(origin, terminal));
+      const { origin } = await createReadOnlyChains(store).show(await resolveRunId(createReadOnlyChains(store), id));
+      return findSources(parsedArgs, terminal, policy, findChainFolder(origin, terminal));
     };
-    return begin(parsedArgs, terminal, policy, sources, async (chains, signal, wait) =>
-      chains.resume(await fullId(chains, id), { signal, wait }),
+    return runInStore(parsedArgs, terminal, policy, sources, async (chains, signal, wait) =>
+      chains.resume(await resolveRunId(chains, id), { signal, wait }),
     );
   });
 }
 
 /** Where the chain of a run lies: its servers are named there, and its commands run there. */
-function folderOf(origin: string | undefined, { cwd, err }: Terminal): string {
+function findChainFolder(origin: string | undefined, { cwd, err }: Terminal): string {
   if (origin === undefined) return cwd;
   const folder = dirname(origin);
   if (existsSync(folder)) return folder;
@@ -90,54 +90,61 @@ function folderOf(origin: string | undefined, { cwd, err }: Terminal): string {
   return cwd;
 }
 
-function sourcesIn({ values, switches }: ParsedArgs, terminal: Terminal, { settings }: CheckedPolicy, folder: string) {
-  return findAbilities(values.get('--mcp'), folder, settings.abilities, switches.has('--verbose'), terminal);
+function findSources(
+  { values, switches }: ParsedArgs,
+  terminal: Terminal,
+  { settings }: CheckedPolicy,
+  folder: string,
+) {
+  return collectAbilitySources(values.get('--mcp'), folder, settings.abilities, switches.has('--verbose'), terminal);
 }
 
 /** Sets up what a run needs, has it run, and tells how it ended. */
-async function begin(
+async function runInStore(
   parsedArgs: ParsedArgs,
   terminal: Terminal,
   policy: CheckedPolicy,
   sources: (store: CrossProcessStore) => Promise<readonly AbilitySource[]>,
-  go: (chains: Chains, signal: AbortSignal, wait: boolean) => Promise<RunState>,
+  start: (chains: Chains, signal: AbortSignal, wait: boolean) => Promise<RunState>,
 ): Promise<number> {
   const { switches } = parsedArgs;
-  const isTold = !switches.has('--json');
+  const isText = !switches.has('--json');
   return withStore(findStoreAddress(parsedArgs, terminal), async (store) => {
     const stop = new AbortController();
-    const reach = reachOf(parsedArgs, store.clock);
+    const hints = makeCommandHints(parsedArgs, store.clock);
     const abilities = await sources(store);
     const chains = createChains({
       policy: policy as unknown as PolicyInput,
       env: terminal.env,
       store,
-      approver: approverAt(terminal, store, stop),
+      approver: createApprover(terminal, store, stop),
       log: switches.has('--verbose') ? terminal.err : 'silent',
       abilities,
-      ...(isTold && { onRun: liveLines(terminal, { explain: switches.has('--explain'), options: reach.options }) }),
+      ...(isText && {
+        onRun: createLiveOutput(terminal, { explain: switches.has('--explain'), storeOption: hints.storeOption }),
+      }),
     });
-    const hear = listen(stop, terminal);
+    const stopListening = cancelOnSignals(stop, terminal);
     try {
-      const run = await go(chains, stop.signal, !switches.has('--no-wait'));
-      terminal.out(isTold ? lastWords(run, reach) : JSON.stringify(run, null, 2));
-      return exitOf(run);
+      const run = await start(chains, stop.signal, !switches.has('--no-wait'));
+      terminal.out(isText ? describeRunEnd(run, hints) : JSON.stringify(run, null, 2));
+      return exitCodeFor(run);
     } finally {
       await chains.close();
-      hear();
+      stopListening();
     }
   });
 }
 
 /** At the terminal where somebody sits there, and in the inbox. Who leaves the terminal at a question ends the run. */
-function approverAt({ input, err }: Terminal, store: CrossProcessStore, stop: AbortController): Approver {
+function createApprover({ input, err }: Terminal, store: CrossProcessStore, stop: AbortController): Approver {
   if (input === undefined) return cardApprover({ store });
-  const here = atTerminal({ input });
+  const terminalApprover = atTerminal({ input });
   return firstAnswer(
     {
-      ...here,
+      ...terminalApprover,
       ask: (card, signal) =>
-        here.ask(card, signal).catch((error: unknown) => {
+        terminalApprover.ask(card, signal).catch((error: unknown) => {
           if (signal.aborted) throw error;
           err(''); // The question stands there without an answer.
           stop.abort(new Error('whoever was asked has left'));
@@ -149,32 +156,32 @@ function approverAt({ input, err }: Terminal, store: CrossProcessStore, stop: Ab
 }
 
 /** Ctrl-C and its like cancel the run, and everything it started ends; a second one does not wait for that. */
-function listen(stop: AbortController, { err }: Terminal): () => void {
+function cancelOnSignals(stop: AbortController, { err }: Terminal): () => void {
   const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
-  const hear = (signal: NodeJS.Signals) => {
+  const cancel = (signal: NodeJS.Signals) => {
     if (stop.signal.aborted) process.exit(exitCodes.error);
     err(`${signal}: the run is being cancelled.`);
     stop.abort(new Error(`cancelled by ${signal}`));
   };
-  for (const signal of signals) process.on(signal, hear);
+  for (const signal of signals) process.on(signal, cancel);
   return () => {
-    for (const signal of signals) process.off(signal, hear);
+    for (const signal of signals) process.off(signal, cancel);
   };
 }
 
 /** Tells what was asked wrongly with the exit code for that; other errors are not ours to tell. */
-async function toldWrong(terminal: Terminal, work: () => Promise<number>): Promise<number> {
+async function reportUsageErrors(terminal: Terminal, work: () => Promise<number>): Promise<number> {
   try {
     return await work();
   } catch (error) {
-    if (!(error instanceof SwitchgearError) || !askedWrongly.has(error.code)) throw error;
+    if (!(error instanceof SwitchgearError) || !usageErrorCodes.has(error.code)) throw error;
     for (const line of error.message.split('\n')) terminal.err(`switchgear: ${sanitizeText(line)}`);
     return exitCodes.usage;
   }
 }
 
 /** Takes `--param name=value` out of the arguments; it may be said more than once. */
-function takeParams(args: readonly string[]) {
+function extractParams(args: readonly string[]) {
   const params: Record<string, string> = Object.create(null) as Record<string, string>;
   const rest: string[] = [];
   for (let at = 0; at < args.length; at++) {
@@ -193,7 +200,7 @@ function takeParams(args: readonly string[]) {
 }
 
 /** The text of the model that made the plan; its rules may only tighten. */
-function planOf({ values }: ParsedArgs, { cwd }: Terminal): string | undefined {
+function readPlan({ values }: ParsedArgs, { cwd }: Terminal): string | undefined {
   const file = values.get('--plan');
   if (file === undefined) return undefined;
   try {

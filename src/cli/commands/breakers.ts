@@ -15,9 +15,9 @@ import { type Command, exitCodes, type ParsedArgs, readArgs, type Terminal, usag
 import { loadEffectivePolicy } from '../policy-option.ts';
 import { type CrossProcessStore, findStoreAddress, withStore } from '../store-option.ts';
 import { formatCount, formatTimeSpan, sanitizeText } from '../terminal-table.ts';
-import { give, givenOrder, reasonOf, targetOf } from './send-order.ts';
+import { makeOrderEntry, parseOrderReason, parseOrderTarget, sendOrder } from './send-order.ts';
 
-export const trip: Command = {
+export const tripCommand: Command = {
   usage: ['trip TOOL [--for SECS]           open the breakers of a tool by hand, in every process on a store'],
   async run(args, terminal) {
     const parsedArgs = readArgs(args, ['--json'], 1, ['--store', '--for', '--reason']);
@@ -27,36 +27,36 @@ export const trip: Command = {
     const address = findStoreAddress(parsedArgs, terminal);
     return withStore(address, async (store) => {
       const atMs = store.clock.nowMs();
-      const lasts = settings.recovery === 'timed' ? { untilMs: atMs + settings.recoveryTimeoutSecs * 1000 } : {};
-      const found = (await storedBreakers(store)).filter(({ name }) => name === tool);
-      const reason = reasonOf(parsedArgs);
-      await give(
+      const expiry = settings.recovery === 'timed' ? { untilMs: atMs + settings.recoveryTimeoutSecs * 1000 } : {};
+      const breakers = (await storedBreakers(store)).filter(({ name }) => name === tool);
+      const reason = parseOrderReason(parsedArgs);
+      await sendOrder(
         store,
         address,
-        givenOrder('trip', tool, reason),
-        (orders) => ({ ...orders, trips: withOrder(orders.trips, { target: tool, atMs, reason, ...lasts }) }),
-        found
+        makeOrderEntry('trip', tool, reason),
+        (orders) => ({ ...orders, trips: withOrder(orders.trips, { target: tool, atMs, reason, ...expiry }) }),
+        breakers
           .slice(0, storeBatchMax)
-          .map((each) => tripStep(store, each, openSettingsUntil(settings, lasts, atMs), atMs)),
+          .map((each) => makeTripChange(store, each, openSettingsUntil(settings, expiry, atMs), atMs)),
       );
       if (parsedArgs.switches.has('--json')) {
-        const opened = found.map(({ key }) => key);
-        terminal.out(JSON.stringify({ tool, ...lasts, opened }, null, 2));
+        const opened = breakers.map(({ key }) => key);
+        terminal.out(JSON.stringify({ tool, ...expiry, opened }, null, 2));
       } else {
-        const lasting =
-          lasts.untilMs === undefined ? 'until it is reset' : `for ${formatTimeSpan(lasts.untilMs - atMs)}`;
-        terminal.out(`${sanitizeText(tool)} is tripped ${lasting}. ${whichOpened(found.length)}`);
+        const durationText =
+          expiry.untilMs === undefined ? 'until it is reset' : `for ${formatTimeSpan(expiry.untilMs - atMs)}`;
+        terminal.out(`${sanitizeText(tool)} is tripped ${durationText}. ${describeOpened(breakers.length)}`);
       }
       return exitCodes.ok;
     });
   },
 };
 
-function whichOpened(many: number): string {
-  const others = 'open when they are called next';
-  return many === 0
-    ? `None of its breakers is stored yet; they ${others}.`
-    : `${formatCount(many, 'breaker')} opened; others of that name ${others}.`;
+function describeOpened(count: number): string {
+  const laterText = 'open when they are called next';
+  return count === 0
+    ? `None of its breakers is stored yet; they ${laterText}.`
+    : `${formatCount(count, 'breaker')} opened; others of that name ${laterText}.`;
 }
 
 /** How long: as said, else as the policy here has it. */
@@ -70,13 +70,13 @@ function tripSettings({ values }: ParsedArgs, tool: string, terminal: Terminal):
   return { ...defaultBreaker, recoveryTimeoutSecs };
 }
 
-function tripStep(
+function makeTripChange(
   store: CrossProcessStore,
   { key, name }: StoredBreaker,
   settings: BreakerSettings,
   atMs: number,
 ): Change {
-  return changeOf(store, key, (state) => {
+  return makeBreakerChange(store, key, (state) => {
     openBreaker(state, settings, atMs, manualTripCause);
     const { generation, cause, openUntilMs: untilMs, trips } = state;
     const counters = { limit: settings.failureThreshold, trips };
@@ -84,73 +84,73 @@ function tripStep(
   });
 }
 
-export const reset: Command = {
+export const resetCommand: Command = {
   usage: [
     'reset TOOL|--all                 close the breakers of a tool, or all of them, and forget what they counted',
   ],
   async run(args, terminal) {
     const parsedArgs = readArgs(args, ['--json', '--all'], 1, ['--store']);
-    const tool = targetOf(parsedArgs, 'a tool');
+    const tool = parseOrderTarget(parsedArgs, 'a tool');
     const address = findStoreAddress(parsedArgs, terminal);
     return withStore(address, async (store) => {
       const all = await storedBreakers(store);
-      const found = all.filter((each) => (tool ?? each.name) === each.name && hasCounted(each));
+      const breakers = all.filter((each) => (tool ?? each.name) === each.name && hasCounted(each));
       const atMs = store.clock.nowMs();
-      const steps = found.map(({ key, name }) => resetStep(store, key, name, atMs));
-      const ordered = await give(store, address, givenOrder('reset', tool, ''), (orders) => {
+      const changes = breakers.map(({ key, name }) => makeResetChange(store, key, name, atMs));
+      const isSent = await sendOrder(store, address, makeOrderEntry('reset', tool, ''), (orders) => {
         const trips = tool === null ? [] : withoutTarget(orders.trips, tool);
-        return trips.length === orders.trips.length && steps.length === 0 ? undefined : { ...orders, trips };
+        return trips.length === orders.trips.length && changes.length === 0 ? undefined : { ...orders, trips };
       });
       // A deal for some at a time: a thousand breakers need not be reset in one step.
-      for (let at = 0; at < steps.length; at += storeBatchMax) {
-        await give(store, address, undefined, () => undefined, steps.slice(at, at + storeBatchMax));
+      for (let at = 0; at < changes.length; at += storeBatchMax) {
+        await sendOrder(store, address, undefined, () => undefined, changes.slice(at, at + storeBatchMax));
       }
-      if (!ordered) {
+      if (!isSent) {
         const whose = tool === null ? 'no breaker' : `no breaker of ${JSON.stringify(tool)}`;
         throw new SwitchgearError('not_found', `${whose} has counted anything on ${address.name}: nothing to reset`);
       }
-      report(found, tool, parsedArgs, terminal);
+      reportReset(breakers, tool, parsedArgs, terminal);
       return exitCodes.ok;
     });
   },
 };
 
-function report(
-  found: readonly StoredBreaker[],
+function reportReset(
+  breakers: readonly StoredBreaker[],
   tool: string | null,
   { switches }: ParsedArgs,
   { out }: Terminal,
 ): void {
   if (switches.has('--json')) {
-    out(JSON.stringify({ tool, reset: found.map(({ key }) => key) }, null, 2));
+    out(JSON.stringify({ tool, reset: breakers.map(({ key }) => key) }, null, 2));
     return;
   }
-  const names = [...new Set(found.map(({ name }) => sanitizeText(name)))].toSorted().join(', ');
-  if (found.length === 0) out(`${sanitizeText(tool ?? 'all')}: the trip by hand is taken back.`);
-  else out(`${formatCount(found.length, 'breaker')} reset: ${names}`);
-  const held = found.filter((each) => each.held);
-  if (held.length > 0)
-    out(`${formatCount(held.length, 'breaker')} held by a program: calls stay refused until it lets go.`);
+  const names = [...new Set(breakers.map(({ name }) => sanitizeText(name)))].toSorted().join(', ');
+  if (breakers.length === 0) out(`${sanitizeText(tool ?? 'all')}: the trip by hand is taken back.`);
+  else out(`${formatCount(breakers.length, 'breaker')} reset: ${names}`);
+  const heldBreakers = breakers.filter((each) => each.held);
+  if (heldBreakers.length > 0)
+    out(`${formatCount(heldBreakers.length, 'breaker')} held by a program: calls stay refused until it lets go.`);
 }
 
-function resetStep(store: CrossProcessStore, key: string, name: string, atMs: number): Change {
-  return changeOf(store, key, (state) => {
+function makeResetChange(store: CrossProcessStore, key: string, name: string, atMs: number): Change {
+  return makeBreakerChange(store, key, (state) => {
     resetBreaker(state);
     return { body: { type: 'breaker-reset', key, name, generation: state.generation }, atMs };
   });
 }
 
-function changeOf(
+function makeBreakerChange(
   store: CrossProcessStore,
   key: string,
-  step: (state: BreakerState) => { readonly body: EntryBody; readonly atMs: number },
+  update: (state: BreakerState) => { readonly body: EntryBody; readonly atMs: number },
 ): Change {
   const cell = store.cell(key, () => initialBreaker(defaultBreaker), store.shared.breakers.cell);
   const change: Change<BreakerState> = {
     cell,
     update(state) {
-      const note = step(state);
-      return { state, entries: [{ ...note, place: { breaker: key } }] };
+      const entry = update(state);
+      return { state, entries: [{ ...entry, place: { breaker: key } }] };
     },
   };
   return change as unknown as Change;

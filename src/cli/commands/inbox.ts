@@ -16,7 +16,7 @@ import type { Card, CardAction } from '../../core/card.ts';
 import { SwitchgearError } from '../../core/error.ts';
 import { reasonLengthMax } from '../../core/limits.ts';
 import { cardsOf, inOrder, isOpen, oneOf, stateOf, subjectOf } from '../../operator/cards.ts';
-import { reachOf } from '../chain/runs.ts';
+import { makeCommandHints } from '../chain/runs.ts';
 import { type Command, exitCodes, type ParsedArgs, readArgs, type Terminal, usageError } from '../command.ts';
 import {
   type CrossProcessStore,
@@ -203,9 +203,9 @@ async function nextStep(store: CrossProcessStore, parsedArgs: ParsedArgs, { step
   const run = await loadRun(store, step.run).catch((): undefined => undefined);
   if (run?.status !== 'waiting') return undefined;
   const isLeft = run.owner === undefined || isOwnerGone(run.owner, store.clock.nowMs());
-  const { options } = reachOf(parsedArgs, store.clock);
+  const { storeOption } = makeCommandHints(parsedArgs, store.clock);
   return isLeft
-    ? `Nobody runs it now; go on with: switchgear chain resume ${sanitizeText(run.id)}${options}`
+    ? `Nobody runs it now; go on with: switchgear chain resume ${sanitizeText(run.id)}${storeOption}`
     : undefined;
 }
 

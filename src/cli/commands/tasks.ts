@@ -10,27 +10,27 @@ import { type KnownTask, knownTasks } from '../../operator/tasks.ts';
 import { type Command, exitCodes, readArgs, type Terminal } from '../command.ts';
 import { type CrossProcessStore, findStoreAddress, withStore } from '../store-option.ts';
 import { sanitizeText } from '../terminal-table.ts';
-import { type Given, give, givenOrder, reasonOf, targetOf } from './send-order.ts';
+import { makeOrderEntry, type OrderEntry, parseOrderReason, parseOrderTarget, sendOrder } from './send-order.ts';
 
 /** How long a command looks for what its order did. Gears look at least once a second. */
-const answerMs = 1_500;
-const lookMs = 50;
+const acknowledgeTimeoutMs = 1_500;
+const pollMs = 50;
 
-interface Kind {
-  readonly order: Given['order'];
+interface OrderKind {
+  readonly order: OrderEntry['order'];
   /** The entry by which a task says that it heard. */
-  readonly heard: EntryType;
-  readonly did: string;
+  readonly acknowledgement: EntryType;
+  readonly doneText: string;
   /** Tasks that it is meant for. */
   readonly states: readonly KnownTask['state'][];
   change(orders: Orders, target: string | null, reason: string, atMs: number): Orders | undefined;
 }
 
-export const halt = commandOf(
+export const haltCommand = createOrderCommand(
   {
     order: 'halt',
-    heard: 'task-halted',
-    did: 'halted',
+    acknowledgement: 'task-halted',
+    doneText: 'halted',
     states: ['running', 'paused'],
     change: (orders, target, operatorReason, atMs) => {
       const reason = operatorReason ? `an operator halted the task: ${operatorReason}` : 'an operator halted the task';
@@ -40,11 +40,11 @@ export const halt = commandOf(
   ['halt TASK|--all [--reason T]     end a task, or every task that has begun, in every process on a store'],
 );
 
-export const pause = commandOf(
+export const pauseCommand = createOrderCommand(
   {
     order: 'pause',
-    heard: 'task-stopped',
-    did: 'paused',
+    acknowledgement: 'task-stopped',
+    doneText: 'paused',
     states: ['running'],
     change: (orders, target, operatorReason, atMs) => {
       const reason = operatorReason ? `an operator paused the task: ${operatorReason}` : 'an operator paused the task';
@@ -54,11 +54,11 @@ export const pause = commandOf(
   ['pause TASK|--all [--reason T]    refuse the calls of a task, or of all, and stop their clocks'],
 );
 
-export const resume = commandOf(
+export const resumeCommand = createOrderCommand(
   {
     order: 'resume',
-    heard: 'task-resumed',
-    did: 'goes on',
+    acknowledgement: 'task-resumed',
+    doneText: 'goes on',
     states: ['paused'],
     change: (orders, target) => {
       const pauses = target === null ? [] : withoutTarget(orders.pauses, target);
@@ -68,78 +68,79 @@ export const resume = commandOf(
   ['resume TASK|--all                have a task go on that was paused, or all'],
 );
 
-function commandOf(kind: Kind, usage: readonly string[]): Command {
+function createOrderCommand(kind: OrderKind, usage: readonly string[]): Command {
   return {
     usage,
     async run(args, terminal) {
       const options = kind.order === 'resume' ? ['--store'] : ['--store', '--reason'];
       const parsedArgs = readArgs(args, ['--json', '--all'], 1, options);
-      const target = targetOf(parsedArgs, 'a task');
+      const target = parseOrderTarget(parsedArgs, 'a task');
       const address = findStoreAddress(parsedArgs, terminal);
       return withStore(address, async (store) => {
-        const meant = await tasksMeant(store, target, kind);
-        const from = (await lastSeq(store.shared)) + 1;
-        const body = givenOrder(kind.order, target, reasonOf(parsedArgs));
-        const isSent = await give(store, address, body, (orders, atMs) =>
+        const targets = await findTargetTasks(store, target, kind);
+        const fromSeq = (await lastSeq(store.shared)) + 1;
+        const body = makeOrderEntry(kind.order, target, parseOrderReason(parsedArgs));
+        const isSent = await sendOrder(store, address, body, (orders, atMs) =>
           kind.change(orders, target, body.reason, atMs),
         );
-        if (!isSent) throw nothingPaused(target, ordersCell(store).state);
-        const heard = await answers(store, from, kind, meant, target);
-        return tell(kind, target, meant, heard, parsedArgs.switches.has('--json'), terminal);
+        if (!isSent) throw notPausedError(target, ordersCell(store).state);
+        const acknowledged = await waitForAcknowledgements(store, fromSeq, kind, targets, target);
+        return reportOrder(kind, target, targets, acknowledged, parsedArgs.switches.has('--json'), terminal);
       });
     },
   };
 }
 
 /** The tasks that are known; there may be others, which no process shows and which began long ago. */
-async function tasksMeant(
+async function findTargetTasks(
   store: CrossProcessStore,
   target: string | null,
-  { states }: Kind,
+  { states }: OrderKind,
 ): Promise<readonly string[]> {
   const tasks = await knownTasks(store);
   return tasks.filter(({ id, state }) => (target ?? id) === id && states.includes(state)).map(({ id }) => id);
 }
 
 /** Waits for those that are meant to say that they heard, or for anybody where the journal knows nobody. */
-async function answers(
+async function waitForAcknowledgements(
   { shared }: CrossProcessStore,
-  from: number,
-  { heard }: Kind,
-  meant: readonly string[],
+  fromSeq: number,
+  { acknowledgement }: OrderKind,
+  targets: readonly string[],
   target: string | null,
 ): Promise<readonly string[]> {
   const tasks = new Set<string>();
-  let next = from;
-  const isDone = () => (meant.length === 0 ? tasks.size > 0 : meant.every((id) => tasks.has(id)));
-  for (let waited = 0; waited < answerMs && !isDone(); waited += lookMs) {
-    for (const { seq, type, task } of await entriesFrom(shared, next, journalEntriesMax)) {
-      next = seq + 1;
-      if (type === heard && task !== undefined) tasks.add(task);
+  let nextSeq = fromSeq;
+  const isDone = () => (targets.length === 0 ? tasks.size > 0 : targets.every((id) => tasks.has(id)));
+  for (let waitedMs = 0; waitedMs < acknowledgeTimeoutMs && !isDone(); waitedMs += pollMs) {
+    for (const { seq, type, task } of await entriesFrom(shared, nextSeq, journalEntriesMax)) {
+      nextSeq = seq + 1;
+      if (type === acknowledgement && task !== undefined) tasks.add(task);
     }
     // Nobody is known and all are meant: there is nobody to wait for.
-    if (meant.length === 0 && target === null && waited >= answerMs / 3) break;
-    await sleep(lookMs);
+    if (targets.length === 0 && target === null && waitedMs >= acknowledgeTimeoutMs / 3) break;
+    await sleep(pollMs);
   }
   return [...tasks];
 }
 
-function tell(
-  { order, did }: Kind,
+function reportOrder(
+  { order, doneText }: OrderKind,
   target: string | null,
-  meant: readonly string[],
-  heard: readonly string[],
+  targets: readonly string[],
+  acknowledged: readonly string[],
   asJson: boolean,
   { out, err }: Terminal,
 ): number {
-  const silent = meant.filter((id) => !heard.includes(id));
+  const silent = targets.filter((id) => !acknowledged.includes(id));
   // A pause of all holds tasks that begin later; a task that goes on may have ended meanwhile.
-  const worked = heard.length > 0 || order === 'resume' || (order === 'pause' && target === null);
-  if (asJson) out(JSON.stringify({ order, target, tasks: heard, silent }, null, 2));
+  const worked = acknowledged.length > 0 || order === 'resume' || (order === 'pause' && target === null);
+  if (asJson) out(JSON.stringify({ order, target, tasks: acknowledged, silent }, null, 2));
   else {
-    for (const id of heard) out(order === 'resume' ? `${sanitizeText(id)} ${did}` : `${did} ${sanitizeText(id)}`);
+    for (const id of acknowledged)
+      out(order === 'resume' ? `${sanitizeText(id)} ${doneText}` : `${doneText} ${sanitizeText(id)}`);
     if (order === 'pause' && target === null) out('Tasks that begin are paused, too, until: switchgear resume --all');
-    if (order === 'resume' && heard.length === 0)
+    if (order === 'resume' && acknowledged.length === 0)
       out(`${sanitizeText(target ?? 'all tasks')}: the pause is taken back.`);
   }
   if (silent.length > 0) err(`switchgear: no answer yet from ${silent.map(sanitizeText).join(', ')}; the order stands`);
@@ -147,7 +148,7 @@ function tell(
   return worked ? exitCodes.ok : exitCodes.error;
 }
 
-function nothingPaused(target: string | null, { pauses }: Orders): SwitchgearError {
+function notPausedError(target: string | null, { pauses }: Orders): SwitchgearError {
   const sentence =
     target === null
       ? 'no task was paused by an order'

@@ -28,18 +28,18 @@ export const command: Command = {
     }
     const event = host.read(payload);
     if (event.type === 'other' || event.type === 'session-started') return exitCodes.ok;
-    const decision = await decided(event, async () => {
-      const timeoutMs = timeoutOf(parsedArgs.values.get('--timeout'));
+    const decision = await decideOrDeny(event, async () => {
+      const timeoutMs = parseTimeout(parsedArgs.values.get('--timeout'));
       const { runHook } = await import('./run-hook.ts');
       const untilMs = Math.max(timeoutMs / 2, timeoutMs - hookMarginMs);
       return runHook({ host, payload, event, parsedArgs, terminal, untilMs });
     });
-    return told(host.answer(event, decision), terminal);
+    return printAnswer(host.answer(event, decision), terminal);
   },
 };
 
 /** A call on which nobody could decide is refused; everything else goes on. */
-async function decided(event: HookEvent, decide: () => Promise<HookDecision>): Promise<HookDecision> {
+async function decideOrDeny(event: HookEvent, decide: () => Promise<HookDecision>): Promise<HookDecision> {
   try {
     return await decide();
   } catch (error) {
@@ -50,13 +50,13 @@ async function decided(event: HookEvent, decide: () => Promise<HookDecision>): P
   }
 }
 
-function told({ stdout, stderr, code }: HookAnswer, terminal: Terminal): number {
+function printAnswer({ stdout, stderr, code }: HookAnswer, terminal: Terminal): number {
   if (stdout !== undefined) terminal.out(JSON.stringify(stdout));
   if (stderr !== undefined) terminal.err(stderr);
   return code;
 }
 
-function timeoutOf(text: string | undefined): number {
+function parseTimeout(text: string | undefined): number {
   if (text === undefined) return hookTimeoutMs;
   const secs = Number(text);
   if (!(secs >= 1 && secs <= 3_600)) throw usageError(`--timeout must be seconds from 1 to 3600, got ${text}`);
@@ -66,9 +66,9 @@ function timeoutOf(text: string | undefined): number {
 /** What came, or what is wrong with it. */
 async function readPayload({ input }: Terminal): Promise<Payload | string> {
   const parts: Buffer[] = [];
-  const isAll = input === undefined && readNow(parts);
+  const isComplete = input === undefined && readStdinSync(parts);
   let bytes = parts.reduce((sum, { length }) => sum + length, 0);
-  for await (const part of isAll ? [] : (input ?? process.stdin)) {
+  for await (const part of isComplete ? [] : (input ?? process.stdin)) {
     parts.push(Buffer.from(part as Buffer));
     bytes += parts.at(-1)!.length;
     if (bytes > hookPayloadBytesMax) break;
@@ -85,7 +85,7 @@ async function readPayload({ input }: Terminal): Promise<Payload | string> {
 }
 
 /** Reads stdin as a file, which needs no stream, up to what is too long; false where it has to be waited for. */
-function readNow(parts: Buffer[]): boolean {
+function readStdinSync(parts: Buffer[]): boolean {
   try {
     for (let read = 0; read <= hookPayloadBytesMax; ) {
       const part = Buffer.alloc(65_536);

@@ -23,7 +23,7 @@ import { isAlive, storedRun } from '../../supervisor/run-record.ts';
 import type { ParsedArgs, Terminal } from '../command.ts';
 import { type CrossProcessStore, findStoreAddress, withStore } from '../store-option.ts';
 
-export interface HookRun {
+export interface HookRunOptions {
   readonly host: HookHost;
   readonly payload: Payload;
   readonly event: Exclude<HookEvent, { readonly type: 'other' }>;
@@ -32,27 +32,27 @@ export interface HookRun {
   readonly untilMs: number;
 }
 
-export async function runHook(run: HookRun): Promise<HookDecision> {
+export async function runHook(run: HookRunOptions): Promise<HookDecision> {
   const { host, payload, event, parsedArgs, terminal, untilMs } = run;
   const { env } = terminal;
   const project = env.CLAUDE_PROJECT_DIR || env.GEMINI_PROJECT_DIR || event.cwd || terminal.cwd;
-  const policy = await policyOf(parsedArgs.values.get('--policy'), { ...terminal, cwd: project });
+  const policy = await loadHookPolicy(parsedArgs.values.get('--policy'), { ...terminal, cwd: project });
   const work = async (store: CrossProcessStore) => {
-    const joined = await joinedRun(store, env);
+    const joined = await findJoinedRun(store, env);
     const isWatched = joined?.isWatched === true;
     if (joined !== undefined && event.type === 'call-proposed') {
       await tellTool(store, joined.task, host.streamNames?.[event.tool] ?? event.tool);
     }
     const session = env.SWITCHGEAR_SESSION || event.session;
     // Below a run the run counts what was used.
-    const found = isWatched ? undefined : host.transcript(payload);
-    const rates = found && rateKeeper();
+    const transcript = isWatched ? undefined : host.transcript(payload);
+    const priceCache = transcript && rateKeeper();
     const gear = assembleSwitchgear(
       {
         agent: host.name,
-        ...(rates && { prices: rates.prices }),
+        ...(priceCache && { prices: priceCache.prices }),
         session,
-        store: isWatched ? withoutHalts(store) : store,
+        store: isWatched ? suppressHalts(store) : store,
         ...(policy && { policy }),
         ...(isWatched && joined?.observes && { mode: 'observe' }),
         env: {},
@@ -62,7 +62,7 @@ export async function runHook(run: HookRun): Promise<HookDecision> {
       },
       {
         ...(policy && { policyEngine: (await import('../../guard/policy/apply-policy.ts')).policyEngine }),
-        settings: (settings) => withJournal(settings, policy, isWatched),
+        settings: (settings) => setJournalLevel(settings, policy, isWatched),
         // Its tasks outlive this process: nobody must take them for lost.
         publishTasks: false,
         // Budgets that many tasks share count each call once: the run sees all of them.
@@ -75,21 +75,21 @@ export async function runHook(run: HookRun): Promise<HookDecision> {
     // A run that is tried again is another task, and begins anew.
     const conversationKey = joined === undefined ? event.session : `${joined.task} ${event.session}`;
     const isReportedByRun = joined !== undefined;
-    const about = { agent, session, reportsTurns, isAttended, joined };
-    const spending = found && rates && { ...found, agent: event.agent, rates, openBook };
+    const hostInfo = { agent, session, reportsTurns, isAttended, joined };
+    const spending = transcript && priceCache && { ...transcript, agent: event.agent, rates: priceCache, openBook };
     // A call is not refused because its cost could not be read.
     const swallow = (error: unknown) => countError(runtime, 'spending', error);
-    const begin = spending && ((at: SessionTurn) => bookUsage(world, at, spending).catch(swallow));
-    const world: HookContext = {
+    const begin = spending && ((turn: SessionTurn) => bookUsage(context, turn, spending).catch(swallow));
+    const context: HookContext = {
       runtime,
       store,
       conversationKey,
       isReportedByRun,
       untilMs,
-      ...about,
+      ...hostInfo,
       ...(begin && { onTurnStart: begin }),
     };
-    const decision = await handle(world, event);
+    const decision = await handle(context, event);
     if (decision.kind === 'halt' && decision.halt !== undefined && joined !== undefined) {
       await tellHalt(store, joined.task, redactState(runtime, decision.halt));
     }
@@ -119,7 +119,7 @@ async function openBook(): Promise<Prices> {
 }
 
 /** The store of a hook below a run: that a task is halted is told by the run, with a card of its own. */
-function withoutHalts(store: CrossProcessStore): CrossProcessStore {
+function suppressHalts(store: CrossProcessStore): CrossProcessStore {
   const append: CrossProcessStore['append'] = (body, place, atMs) => {
     const isHalt = body.type === 'task-halted' || (body.type === 'card-changed' && body.card.kind === 'halt');
     return isHalt ? { ...body, ...place, seq: 0, atMs, wallMs: store.clock.wallMs() } : store.append(body, place, atMs);
@@ -129,14 +129,14 @@ function withoutHalts(store: CrossProcessStore): CrossProcessStore {
 }
 
 /** What a run around it counts is written down by the run; without one everything that replay needs is kept. */
-function withJournal(settings: Settings, policy: CheckedPolicy | undefined, isJoined: boolean): Settings {
-  const isSaid = (policy?.provenance.get('journal.level')?.source ?? 'default') !== 'default';
-  if (isSaid && !isJoined) return settings;
+function setJournalLevel(settings: Settings, policy: CheckedPolicy | undefined, isJoined: boolean): Settings {
+  const isExplicit = (policy?.provenance.get('journal.level')?.source ?? 'default') !== 'default';
+  if (isExplicit && !isJoined) return settings;
   return { ...settings, journal: { ...settings.journal, level: isJoined ? 'refusals' : 'all' } };
 }
 
 /** The run around it. What it left behind when it ended, or what cannot hear of it, is watched by hooks alone. */
-async function joinedRun(
+async function findJoinedRun(
   store: CrossProcessStore,
   { SWITCHGEAR_TASK: task }: Terminal['env'],
 ): Promise<HookContext['joined']> {
@@ -148,13 +148,16 @@ async function joinedRun(
 }
 
 /** The policy in force; undefined where nobody wrote one, so that its parsers need not be loaded. */
-async function policyOf(policyOption: string | undefined, terminal: Terminal): Promise<CheckedPolicy | undefined> {
-  const own = /^SWITCHGEAR_(STORE|TASK|SESSION|RUN_\w+)$/;
-  const isNamed = (name: string) => /^(SWITCHGEAR|BB_CIRCUIT_BREAKER)_/.test(name) && !own.test(name);
+async function loadHookPolicy(
+  policyOption: string | undefined,
+  terminal: Terminal,
+): Promise<CheckedPolicy | undefined> {
+  const ownVariables = /^SWITCHGEAR_(STORE|TASK|SESSION|RUN_\w+)$/;
+  const isPolicyVariable = (name: string) => /^(SWITCHGEAR|BB_CIRCUIT_BREAKER)_/.test(name) && !ownVariables.test(name);
   const files = ['toml', 'yaml', 'yml', 'json'].map((end) => join(terminal.cwd, `switchgear.${end}`));
   if (
     policyOption === undefined &&
-    !Object.keys(terminal.env).some(isNamed) &&
+    !Object.keys(terminal.env).some(isPolicyVariable) &&
     !files.some((path) => existsSync(path))
   ) {
     return undefined;
