@@ -5,7 +5,7 @@ import type { BreakerState } from '../core/controls/breaker/state.ts';
 import type { StoredCell } from '../ports/store.ts';
 
 /** Breakers that one command looks at. */
-const breakersShown = 10_000;
+const breakersMax = 10_000;
 
 export interface StoredBreaker {
   readonly key: string;
@@ -24,15 +24,15 @@ export interface StoredBreaker {
   readonly untilMs?: number;
 }
 
-export async function storedBreakers(store: CrossProcessStore): Promise<readonly StoredBreaker[]> {
+export async function readBreakers(store: CrossProcessStore): Promise<readonly StoredBreaker[]> {
   const atMs = store.clock.nowMs();
-  const found = await store.shared.read('breaker/', breakersShown);
-  return found.flatMap((stored) => readBreaker(stored, atMs));
+  const cells = await store.shared.read('breaker/', breakersMax);
+  return cells.flatMap((cell) => parseBreaker(cell, atMs));
 }
 
-function readBreaker({ key, state: stored }: StoredCell, atMs: number): readonly StoredBreaker[] {
-  const { phase, run, trips, cause, openUntilMs, heldAtMs } = (stored ?? {}) as BreakerState;
-  const [, project = '', scope = '', ...rest] = key.split('/').map(decode);
+function parseBreaker({ key, state: storedState }: StoredCell, atMs: number): readonly StoredBreaker[] {
+  const { phase, run, trips, cause, openUntilMs, heldAtMs } = (storedState ?? {}) as BreakerState;
+  const [, project = '', scope = '', ...rest] = key.split('/').map(decodeKeyPart);
   const name = rest.at(-1);
   if (name === undefined || phase === undefined) return []; // Nothing that a gear wrote.
   const isDue = phase === 'open' && openUntilMs >= 0 && openUntilMs <= atMs;
@@ -60,7 +60,7 @@ export function hasCounted({ state, failures, trips }: StoredBreaker): boolean {
 }
 
 /** A part of a key as it was before; a foreign one as it is. */
-export function decode(part: string): string {
+export function decodeKeyPart(part: string): string {
   try {
     return decodeURIComponent(part);
   } catch {

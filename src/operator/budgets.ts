@@ -6,10 +6,10 @@ import { microsPerCent } from '../core/controls/budget/budget.ts';
 import { type BudgetWindow, usedAt } from '../core/controls/budget/joint-budget.ts';
 import type { JointBudget } from '../core/settings.ts';
 import type { StoredCell } from '../ports/store.ts';
-import { decode } from './breakers.ts';
+import { decodeKeyPart } from './breakers.ts';
 
 /** Budgets that one command looks at. */
-const budgetsShown = 10_000;
+const budgetsMax = 10_000;
 
 export interface StoredBudget {
   readonly key: string;
@@ -26,28 +26,28 @@ export interface StoredBudget {
 }
 
 /** Those of which something is booked. */
-export async function storedBudgets(store: CrossProcessStore): Promise<readonly StoredBudget[]> {
+export async function readBudgets(store: CrossProcessStore): Promise<readonly StoredBudget[]> {
   const atMs = store.clock.nowMs();
-  const found = await store.shared.read('budget/', budgetsShown);
-  return found.flatMap((stored) => readBudget(stored, atMs)).filter(({ used }) => used > 0);
+  const cells = await store.shared.read('budget/', budgetsMax);
+  return cells.flatMap((cell) => parseBudget(cell, atMs)).filter(({ used }) => used > 0);
 }
 
 const scopes: readonly string[] = ['session', 'agent', 'project', 'global'] satisfies JointBudget['scope'][];
 const units: readonly string[] = ['calls', 'tokens', 'spend_cents'] satisfies JointBudget['unit'][];
 
-function readBudget({ key, state }: StoredCell, atMs: number): readonly StoredBudget[] {
-  const [, scope = '', unit = '', window = '', ...whose] = key.split('/').map(decode);
-  const booked = state as BudgetWindow;
-  if (!scopes.includes(scope) || !units.includes(unit) || !Array.isArray(booked?.sums)) return []; // None of ours.
-  const { limit } = booked;
-  const of = scope === 'session' || scope === 'agent' ? whose.at(-1) : undefined;
-  const project = scope === 'session' ? undefined : whose[0];
+function parseBudget({ key, state }: StoredCell, atMs: number): readonly StoredBudget[] {
+  const [, scope = '', unit = '', window = '', ...ownerParts] = key.split('/').map(decodeKeyPart);
+  const budgetWindow = state as BudgetWindow;
+  if (!scopes.includes(scope) || !units.includes(unit) || !Array.isArray(budgetWindow?.sums)) return []; // None of ours.
+  const { limit } = budgetWindow;
+  const of = scope === 'session' || scope === 'agent' ? ownerParts.at(-1) : undefined;
+  const project = scope === 'session' ? undefined : ownerParts[0];
   const budget = {
     scope: scope as JointBudget['scope'],
     unit: unit as JointBudget['unit'],
     ...(window !== 'ever' && { windowSecs: Number(window) }),
   };
-  const used = usedAt(booked, { ...budget, limit: limit ?? 0 }, atMs);
+  const used = usedAt(budgetWindow, { ...budget, limit: limit ?? 0 }, atMs);
   return [
     {
       key,
@@ -61,12 +61,14 @@ function readBudget({ key, state }: StoredCell, atMs: number): readonly StoredBu
 }
 
 /** What is used, of how much and in which time, as a person reads it. */
-export function budgetWords({ unit, used, limit, windowSecs }: StoredBudget): readonly [string, string] {
-  const shown = (amount: number) => (unit === 'spend_cents' ? `$${(amount / 100).toFixed(2)}` : `${amount}`);
-  const most = limit === undefined ? '' : ` of ${shown(limit)}`;
-  const what =
-    unit === 'calls' && limit === undefined ? formatCount(used, 'call') : `${shown(used)}${most}${words[unit]}`;
-  return [what, windowSecs === undefined ? '' : `in any ${formatTimeSpan(windowSecs * 1000)}`];
+export function formatBudget({ unit, used, limit, windowSecs }: StoredBudget): readonly [string, string] {
+  const formatAmount = (amount: number) => (unit === 'spend_cents' ? `$${(amount / 100).toFixed(2)}` : `${amount}`);
+  const limitText = limit === undefined ? '' : ` of ${formatAmount(limit)}`;
+  const usedText =
+    unit === 'calls' && limit === undefined
+      ? formatCount(used, 'call')
+      : `${formatAmount(used)}${limitText}${unitNames[unit]}`;
+  return [usedText, windowSecs === undefined ? '' : `in any ${formatTimeSpan(windowSecs * 1000)}`];
 }
 
-const words = { calls: ' calls', tokens: ' tokens', spend_cents: '' } as const;
+const unitNames = { calls: ' calls', tokens: ' tokens', spend_cents: '' } as const;

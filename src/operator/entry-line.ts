@@ -6,9 +6,9 @@ import type { Stop } from '../core/verdict.ts';
 
 const typeWidth = 19;
 
-export function entryLine(entry: Entry, paint: Paint): string {
+export function formatEntry(entry: Entry, paint: Paint): string {
   const time = new Date(entry.wallMs).toTimeString().slice(0, 8);
-  const words = sanitizeText(wordsOf(entry) ?? ''); // A newer Switchgear may write what this one cannot read.
+  const words = sanitizeText(describeEntry(entry) ?? ''); // A newer Switchgear may write what this one cannot read.
   const task = entry.task === undefined ? '' : paint(`${words && '  '}${sanitizeText(entry.task)}`, 'dim');
   const type = paint(entry.type.padEnd(typeWidth), styles[entry.type] ?? 'dim');
   return `${paint(time, 'dim')}  ${type}  ${words}${task}`.trimEnd();
@@ -37,7 +37,7 @@ const styles: { readonly [type in EntryType]?: Style } = {
   'order-given': 'cyan',
 };
 
-function wordsOf(entry: Entry): string | undefined {
+function describeEntry(entry: Entry): string | undefined {
   switch (entry.type) {
     case 'task-started': {
       const { maxToolCalls, maxSpendCents, maxDurationSecs } = entry.limits;

@@ -16,23 +16,23 @@ export interface JournalTask {
   readonly halt?: { readonly code: string; readonly message: string };
 }
 
-interface Draft {
+interface TaskDraft {
   readonly start: Extract<Entry, { readonly type: 'task-started' }>;
   stops: number;
   /** How long it stood still, and since when. */
-  stillMs: number;
+  pausedMs: number;
   stoppedMs: number;
   halt: JournalTask['halt'] | undefined;
 }
 
 /** @param atMs The store's time now. */
-export function tasksIn(entries: readonly Entry[], atMs: number): readonly JournalTask[] {
-  const drafts = new Map<string, Draft>();
+export function readJournalTasks(entries: readonly Entry[], atMs: number): readonly JournalTask[] {
+  const drafts = new Map<string, TaskDraft>();
   for (const entry of entries) {
     const id = entry.task;
     if (id === undefined) continue;
     if (entry.type === 'task-started') {
-      drafts.set(id, { start: entry, stops: 0, stillMs: 0, stoppedMs: 0, halt: undefined });
+      drafts.set(id, { start: entry, stops: 0, pausedMs: 0, stoppedMs: 0, halt: undefined });
       continue;
     }
     const draft = drafts.get(id);
@@ -43,17 +43,17 @@ export function tasksIn(entries: readonly Entry[], atMs: number): readonly Journ
     } else if (entry.type === 'task-stopped') {
       if (draft.stops++ === 0) draft.stoppedMs = entry.atMs;
     } else if (entry.type === 'task-resumed' && draft.stops > 0) {
-      if (--draft.stops === 0) draft.stillMs += entry.atMs - draft.stoppedMs;
+      if (--draft.stops === 0) draft.pausedMs += entry.atMs - draft.stoppedMs;
     }
   }
-  return [...drafts.values()].map((draft) => finished(draft, atMs));
+  return [...drafts.values()].map((draft) => finishDraft(draft, atMs));
 }
 
-function finished({ start, stops, stillMs, halt }: Draft, atMs: number): JournalTask {
+function finishDraft({ start, stops, pausedMs, halt }: TaskDraft, atMs: number): JournalTask {
   const { task: id = '', agent = '', session = '', parent, limits, wallMs: startedWallMs } = start;
   const ageMs = Math.max(0, Math.round(atMs - start.atMs));
   // A call without a timeout may keep its process from looking; past that, somebody would have ended it.
-  const isLost = stops === 0 && ageMs - stillMs > limits.maxDurationSecs * 1000 + patienceMaxMs;
+  const isLost = stops === 0 && ageMs - pausedMs > limits.maxDurationSecs * 1000 + patienceMaxMs;
   const state = halt !== undefined ? 'halted' : isLost ? 'lost' : stops > 0 ? 'paused' : 'running';
   return { id, agent, session, ...(parent && { parent }), state, startedWallMs, ageMs, ...(halt && { halt }) };
 }

@@ -6,7 +6,7 @@ import type { SharedStore } from '../ports/store.ts';
 const pageSize = 1_000;
 
 /** The number of the last entry; 0 where there is none. Found by halving: no store is asked for all of them. */
-export async function lastSeq(shared: SharedStore): Promise<number> {
+export async function findLastSeq(shared: SharedStore): Promise<number> {
   const isBeyond = async (seq: number) => (await shared.entries(seq, 1)).length === 0;
   let beyond = 1;
   while (!(await isBeyond(beyond))) beyond *= 2;
@@ -20,19 +20,19 @@ export async function lastSeq(shared: SharedStore): Promise<number> {
 }
 
 /** Entries from a number on, at most so many. */
-export async function entriesFrom(shared: SharedStore, fromSeq: number, most: number): Promise<readonly Entry[]> {
-  const found: Entry[] = [];
-  while (found.length < most) {
-    const from = (found.at(-1)?.seq ?? fromSeq - 1) + 1;
-    const page = await shared.entries(from, Math.min(pageSize, most - found.length));
-    found.push(...page);
+export async function readEntries(shared: SharedStore, fromSeq: number, limit: number): Promise<readonly Entry[]> {
+  const entries: Entry[] = [];
+  while (entries.length < limit) {
+    const from = (entries.at(-1)?.seq ?? fromSeq - 1) + 1;
+    const page = await shared.entries(from, Math.min(pageSize, limit - entries.length));
+    entries.push(...page);
     if (page.length === 0) break;
   }
-  return found;
+  return entries;
 }
 
 /** The newest entries, oldest first. */
-export async function newest(shared: SharedStore, most: number): Promise<readonly Entry[]> {
-  const last = await lastSeq(shared);
-  return last === 0 ? [] : entriesFrom(shared, Math.max(1, last - most + 1), most);
+export async function readNewestEntries(shared: SharedStore, limit: number): Promise<readonly Entry[]> {
+  const last = await findLastSeq(shared);
+  return last === 0 ? [] : readEntries(shared, Math.max(1, last - limit + 1), limit);
 }

@@ -8,13 +8,13 @@ import { journalEntriesMax, leaseMs, lostKeepMs } from '../core/limits.ts';
 import { type LiveTask, livePrefix, type Owner, ownerPrefix } from '../ports/published-tasks.ts';
 import type { CellUpdate, Change } from '../ports/store.ts';
 import { type RunRecord, runsIn } from '../supervisor/run-record.ts';
-import { newest } from './journal.ts';
-import { type JournalTask, tasksIn } from './journal-tasks.ts';
+import { readNewestEntries } from './journal.ts';
+import { type JournalTask, readJournalTasks } from './journal-tasks.ts';
 
 /** Tasks and owners that a command looks at. */
-const shownMax = 10_000;
+const tasksMax = 10_000;
 
-export interface KnownTask extends JournalTask {
+export interface OperatorTask extends JournalTask {
   /** What it has used and may use; absent where only the journal knows of it. */
   readonly used?: {
     readonly toolCalls: number;
@@ -26,32 +26,35 @@ export interface KnownTask extends JournalTask {
 }
 
 /** All of them, the oldest first. A task whose process is gone is closed as lost, once, with a card. */
-export async function knownTasks(store: CrossProcessStore): Promise<readonly KnownTask[]> {
+export async function listTasks(store: CrossProcessStore): Promise<readonly OperatorTask[]> {
   const { shared, clock } = store;
-  const live = await shared.read(livePrefix, shownMax);
-  const owners = new Map((await shared.read(ownerPrefix, shownMax)).map(({ key, state }) => [key, state as Owner]));
+  const live = await shared.read(livePrefix, tasksMax);
+  const owners = new Map((await shared.read(ownerPrefix, tasksMax)).map(({ key, state }) => [key, state as Owner]));
   // What became of a run that nobody watches any more was said with the run.
   const isOver = ({ state }: RunRecord) => state !== 'running' && state !== 'waiting';
-  const over = new Set((await runsIn(store)).filter(isOver).map(({ task }) => task));
+  const endedRuns = new Set((await runsIn(store)).filter(isOver).map(({ task }) => task));
   const atMs = clock.nowMs();
-  const shown: KnownTask[] = [];
+  const publishedTasks: OperatorTask[] = [];
   const tasks = live.flatMap(({ key, state }) => {
     const task = state as LiveTask | null;
     return typeof task?.owner === 'string' ? [{ key, task }] : [];
   });
   // In full, before milliseconds are shown without their fractions: two may begin in the same one.
-  tasks.sort((one, other) => one.task.startedAtMs - other.task.startedAtMs);
+  tasks.sort((left, right) => left.task.startedAtMs - right.task.startedAtMs);
   for (const { key, task } of tasks) {
     const isGone = !((owners.get(ownerPrefix + encodeURIComponent(task.owner))?.untilMs ?? 0) > atMs);
-    const isLost = task.state === 'lost' || (isGone && (await close(store, key, task, over.has(task.id), atMs)));
-    shown.push(knownTask(isLost ? { ...task, state: 'lost' } : task, atMs));
+    const isLost =
+      task.state === 'lost' || (isGone && (await closeLostTask(store, key, task, endedRuns.has(task.id), atMs)));
+    publishedTasks.push(makeOperatorTask(isLost ? { ...task, state: 'lost' } : task, atMs));
   }
-  const ids = new Set(shown.map(({ id }) => id));
-  const told = tasksIn(await newest(shared, journalEntriesMax), atMs).filter(({ id }) => !ids.has(id));
-  return [...shown, ...told].toSorted((one, other) => one.startedWallMs - other.startedWallMs);
+  const ids = new Set(publishedTasks.map(({ id }) => id));
+  const journalTasks = readJournalTasks(await readNewestEntries(shared, journalEntriesMax), atMs).filter(
+    ({ id }) => !ids.has(id),
+  );
+  return [...publishedTasks, ...journalTasks].toSorted((left, right) => left.startedWallMs - right.startedWallMs);
 }
 
-function knownTask(task: LiveTask, atMs: number): KnownTask {
+function makeOperatorTask(task: LiveTask, atMs: number): OperatorTask {
   const { id, agent, session, parent, state, startedAtMs, startedWallMs, halt, limits, calls, tokens, micros } = task;
   return {
     id,
@@ -73,24 +76,24 @@ function knownTask(task: LiveTask, atMs: number): KnownTask {
 }
 
 /** Closes a task as lost and says so, unless somebody was faster; one below another goes without a card of its own. */
-async function close(
+async function closeLostTask(
   store: CrossProcessStore,
   key: string,
   task: LiveTask,
-  isTold: boolean,
+  isReported: boolean,
   atMs: number,
 ): Promise<boolean> {
   const { id, agent, session, owner, parent } = task;
   const cell = store.cell<LiveTask | null>(key, () => null, { keepMs: lostKeepMs });
-  const card = isTold || parent !== undefined ? undefined : cardOf(task);
+  const card = isReported || parent !== undefined ? undefined : makeLostCard(task);
   const place = { task: id, session, agent };
   const bodies: readonly EntryBody[] = [
-    ...(isTold ? [] : [{ type: 'task-ended', how: 'lost' } as const]),
+    ...(isReported ? [] : [{ type: 'task-ended', how: 'lost' } as const]),
     ...(card === undefined ? [] : [{ type: 'card-changed', card } as const]),
   ];
-  const update = (stored: LiveTask | null): CellUpdate<LiveTask | null> => {
-    if (stored === null || stored.owner !== owner || stored.state === 'lost') return 'refuse';
-    return { state: { ...stored, state: 'lost' }, entries: bodies.map((body) => ({ body, place, atMs })) };
+  const update = (current: LiveTask | null): CellUpdate<LiveTask | null> => {
+    if (current === null || current.owner !== owner || current.state === 'lost') return 'refuse';
+    return { state: { ...current, state: 'lost' }, entries: bodies.map((body) => ({ body, place, atMs })) };
   };
   const result = await store.shared.commit({ changes: [{ cell, update } as unknown as Change] });
   if (result.status === 'committed' && card !== undefined) {
@@ -101,7 +104,7 @@ async function close(
 }
 
 /** The same card whoever finds it. */
-function cardOf({ id, agent, owner, calls, limits, micros }: LiveTask): Card {
+function makeLostCard({ id, agent, owner, calls, limits, micros }: LiveTask): Card {
   const spent = micros > 0 ? `, $${(micros / microsPerCent / 100).toFixed(2)}` : '';
   const used = `${calls} of ${limits.maxToolCalls} tool calls${spent}`;
   return {

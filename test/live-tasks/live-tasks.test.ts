@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { leaseMs, publishedWritesMax } from '../../src/core/limits.ts';
 import { createSwitchgear } from '../../src/index.ts';
-import { knownTasks } from '../../src/operator/tasks.ts';
+import { listTasks } from '../../src/operator/tasks.ts';
 import { livePrefix } from '../../src/ports/published-tasks.ts';
 import { redisStore } from '../../src/stores/redis/index.ts';
 import { type SqliteStore, sqliteStore } from '../../src/stores/sqlite/index.ts';
@@ -56,7 +56,7 @@ test('a task is written down within a second, again when it changed, and gone wh
   assert.equal((await stored())[0]?.calls, 1, 'at most once a second');
   clock.advance(1_000);
   assert.equal((await stored())[0]?.calls, 2);
-  const [seen] = await knownTasks(other);
+  const [seen] = await listTasks(other);
   assert.deepEqual(seen?.used, { toolCalls: 2, maxToolCalls: 9, spendCents: 0, maxSpendCents: 5_000, tokens: 0 });
   const { version } = (await other.shared.read(livePrefix, 1))[0]!;
   clock.advance(4_000);
@@ -64,7 +64,7 @@ test('a task is written down within a second, again when it changed, and gone wh
   assert.equal((await other.shared.read(livePrefix, 1))[0]?.version, version, 'what did not change is not written');
   task.end();
   assert.deepEqual(await stored(), []);
-  assert.deepEqual(await knownTasks(other), []);
+  assert.deepEqual(await listTasks(other), []);
 });
 
 test('a halt and a pause are written at once, and so is the end of a pause', async (context) => {
@@ -102,7 +102,7 @@ test('a task is lost once its process is silent for its lease; one that comes ba
   clock.advance(1_000);
   await store.shared.settled();
   const later = (ms: number): SqliteStore => ({ ...other, clock: { ...clock, nowMs: () => clock.nowMs() + ms } });
-  const states = async (ms: number) => (await knownTasks(later(ms))).map(({ state }) => state);
+  const states = async (ms: number) => (await listTasks(later(ms))).map(({ state }) => state);
   assert.deepEqual(await states(leaseMs - 1), ['running']);
   assert.deepEqual(await states(leaseMs), ['lost']);
   assert.deepEqual(await states(leaseMs), ['lost']);
@@ -125,17 +125,17 @@ test('after kill -9 a task is found lost, once: one entry and one card, whoever 
     const looks = [await openStore(where), await openStore(where)];
     const [look] = looks as [SqliteStore];
     for (let tries = 0; tries < 300 && (await look.shared.read(livePrefix, 9)).length < 2; tries++) await pause(10);
-    const rows = (tasks: Awaited<ReturnType<typeof knownTasks>>) =>
+    const rows = (tasks: Awaited<ReturnType<typeof listTasks>>) =>
       tasks.map(({ id, state }) => `${id} ${state}`).sort();
-    assert.deepEqual(rows(await knownTasks(look)), ['research running', 'worker running'], name);
+    assert.deepEqual(rows(await listTasks(look)), ['research running', 'worker running'], name);
     await child.kill();
-    assert.deepEqual(rows(await knownTasks(look)), ['research running', 'worker running'], name);
+    assert.deepEqual(rows(await listTasks(look)), ['research running', 'worker running'], name);
     // The time of a store cannot be moved, that of whoever looks can.
     const later = looks.map((store) => ({
       ...store,
       clock: { ...store.clock, nowMs: () => store.clock.nowMs() + leaseMs },
     }));
-    for (const tasks of await Promise.all([...later, ...later].map((store) => knownTasks(store)))) {
+    for (const tasks of await Promise.all([...later, ...later].map((store) => listTasks(store)))) {
       assert.deepEqual(rows(tasks), ['research lost', 'worker lost'], name);
     }
     await pause(50);

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import type { Entry, EntryBody } from '../../src/core/event.ts';
-import { entryLine } from '../../src/operator/entry-line.ts';
+import { formatEntry } from '../../src/operator/entry-line.ts';
 
 const line = (body: EntryBody, task?: string) =>
-  entryLine({ seq: 1, atMs: 0, wallMs: 0, ...(task && { task }), ...body } as Entry, (text) => text).slice(10);
+  formatEntry({ seq: 1, atMs: 0, wallMs: 0, ...(task && { task }), ...body } as Entry, (text) => text).slice(10);
 
 test('a line says when, what, and of which task', () => {
   const failed = { type: 'failure-counted', name: 'search', error: 'NetworkError', actual: 2, limit: 5 } as const;

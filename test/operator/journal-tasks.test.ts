@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import test from 'node:test';
 import type { Entry, EntryBody } from '../../src/core/event.ts';
 import { patienceMaxMs } from '../../src/core/limits.ts';
-import { tasksIn } from '../../src/operator/journal-tasks.ts';
+import { readJournalTasks } from '../../src/operator/journal-tasks.ts';
 
 const limits = { maxToolCalls: 50, maxSpendCents: 5_000, maxDurationSecs: 100, maxIdleSecs: 30, maxDenials: 5 };
 const started = { type: 'task-started', limits: { ...limits, noticeShare: 0.8 } } as const;
@@ -26,13 +26,13 @@ function journal(...rows: readonly Row[]): readonly Entry[] {
 }
 
 const states = (atMs: number, ...rows: readonly Row[]) =>
-  tasksIn(journal(...rows), atMs).map(({ id, state }) => `${id} ${state}`);
+  readJournalTasks(journal(...rows), atMs).map(({ id, state }) => `${id} ${state}`);
 
 test('a task runs from its start to its end', () => {
   assert.deepEqual(states(5, [1, 'x', started], [2, 'y', started], [3, 'x', { type: 'task-ended', how: 'done' }]), [
     'y running',
   ]);
-  assert.deepEqual(tasksIn(journal([1, 'x', started]), 5), [
+  assert.deepEqual(readJournalTasks(journal([1, 'x', started]), 5), [
     { id: 'x', agent: 'a', session: 's', state: 'running', startedWallMs: 1, ageMs: 4 },
   ]);
 });
@@ -46,7 +46,7 @@ test('a task is paused until every stop is taken back', () => {
 
 test('a halt is told with its reason; one that was only observed is none', () => {
   assert.deepEqual(states(5, [1, 'x', started], [2, 'x', { ...halted, enforced: false }]), ['x running']);
-  const [task] = tasksIn(journal([1, 'x', started], [2, 'x', { ...halted, enforced: true }]), 5);
+  const [task] = readJournalTasks(journal([1, 'x', started], [2, 'x', { ...halted, enforced: true }]), 5);
   assert.deepEqual([task?.state, task?.halt], ['halted', { code: 'tool_call_limit', message: 'tool calls: 51 of 50' }]);
 });
 

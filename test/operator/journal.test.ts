@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import type { Entry } from '../../src/core/event.ts';
-import { lastSeq, newest } from '../../src/operator/journal.ts';
+import { findLastSeq, readNewestEntries } from '../../src/operator/journal.ts';
 import type { SharedStore } from '../../src/ports/store.ts';
 
 /** A journal with the given numbers, that counts how often it is asked. */
@@ -20,17 +20,17 @@ function journal(seqs: readonly number[]) {
 for (const seqs of [[], [1], [1, 2], [7], [1, 2, 3, 900, 901], Array.from({ length: 3_000 }, (_, at) => at + 5)]) {
   test(`the last of ${seqs.length} entries up to ${seqs.at(-1) ?? 0} is found in few questions`, async () => {
     const { shared, asked } = journal(seqs);
-    assert.equal(await lastSeq(shared), seqs.at(-1) ?? 0);
+    assert.equal(await findLastSeq(shared), seqs.at(-1) ?? 0);
     assert.ok(asked.times <= 30, `${asked.times} questions`);
   });
 }
 
 test('the newest entries come in their order, over several pages', async () => {
   const seqs = Array.from({ length: 3_000 }, (_, at) => at + 1);
-  const found = await newest(journal(seqs).shared, 2_500);
+  const found = await readNewestEntries(journal(seqs).shared, 2_500);
   assert.deepEqual(
     found.map(({ seq }) => seq),
     seqs.slice(-2_500),
   );
-  assert.deepEqual(await newest(journal([]).shared, 10), []);
+  assert.deepEqual(await readNewestEntries(journal([]).shared, 10), []);
 });

@@ -9,7 +9,7 @@ import type { EntryBody } from '../../core/event.ts';
 import { secsMax, storeBatchMax } from '../../core/limits.ts';
 import { resolveBreaker } from '../../core/resolve-settings.ts';
 import type { BreakerSettings } from '../../core/settings.ts';
-import { hasCounted, type StoredBreaker, storedBreakers } from '../../operator/breakers.ts';
+import { hasCounted, readBreakers, type StoredBreaker } from '../../operator/breakers.ts';
 import type { Change } from '../../ports/store.ts';
 import { type Command, exitCodes, type ParsedArgs, readArgs, type Terminal, usageError } from '../command.ts';
 import { loadEffectivePolicy } from '../policy-option.ts';
@@ -28,7 +28,7 @@ export const tripCommand: Command = {
     return withStore(address, async (store) => {
       const atMs = store.clock.nowMs();
       const expiry = settings.recovery === 'timed' ? { untilMs: atMs + settings.recoveryTimeoutSecs * 1000 } : {};
-      const breakers = (await storedBreakers(store)).filter(({ name }) => name === tool);
+      const breakers = (await readBreakers(store)).filter(({ name }) => name === tool);
       const reason = parseOrderReason(parsedArgs);
       await sendOrder(
         store,
@@ -93,7 +93,7 @@ export const resetCommand: Command = {
     const tool = parseOrderTarget(parsedArgs, 'a tool');
     const address = findStoreAddress(parsedArgs, terminal);
     return withStore(address, async (store) => {
-      const all = await storedBreakers(store);
+      const all = await readBreakers(store);
       const breakers = all.filter((each) => (tool ?? each.name) === each.name && hasCounted(each));
       const atMs = store.clock.nowMs();
       const changes = breakers.map(({ key, name }) => makeResetChange(store, key, name, atMs));

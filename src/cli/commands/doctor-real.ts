@@ -9,33 +9,33 @@ import type { HostName } from '../../hooks/hosts/hook-event.ts';
 import { probeModel } from '../../hooks/install/scripted-model.ts';
 import type { Terminal } from '../command.ts';
 
-export async function tryReal(
+export async function testRealAgent(
   host: HostName,
   terminal: Terminal,
-): Promise<{ readonly ok: boolean; readonly says: string }> {
+): Promise<{ readonly ok: boolean; readonly message: string }> {
   if (host === 'gemini')
-    return { ok: true, says: 'gemini: the real program cannot be sent to another model; not tried' };
+    return { ok: true, message: 'gemini: the real program cannot be sent to another model; not tried' };
   const folder = mkdtempSync(join(tmpdir(), 'switchgear-doctor-'));
   const model = await probeModel(['echo one > one', 'echo two > two']);
   try {
-    const [program, args, env] = commandFor(host, model.url);
+    const [program, args, env] = makeAgentCommand(host, model.url);
     const own = { SWITCHGEAR_STORE: `sqlite:${join(folder, 'state.db')}`, SWITCHGEAR_TASK: '', SWITCHGEAR_SESSION: '' };
     const limit = { SWITCHGEAR_TASK_MAX_TOOL_CALLS: '1', SWITCHGEAR_MODE: 'enforce' };
-    const ran = await run(program, args, folder, { ...terminal.env, ...own, ...limit, ...env });
+    const output = await runProgram(program, args, folder, { ...terminal.env, ...own, ...limit, ...env });
     const [one, two] = ['one', 'two'].map((name) => existsSync(join(folder, name)));
     if (one && !two)
-      return { ok: true, says: `${host}: the real program ran a first call, and was kept from a second` };
+      return { ok: true, message: `${host}: the real program ran a first call, and was kept from a second` };
     if (two)
-      return { ok: false, says: `${host}: the real program ran a call that was refused: its hooks are not asked` };
-    const why = ran.trim().split('\n').at(-1)?.slice(0, 300) ?? '';
-    return { ok: false, says: `${host}: the real program ran no call at all: ${why}` };
+      return { ok: false, message: `${host}: the real program ran a call that was refused: its hooks are not asked` };
+    const why = output.trim().split('\n').at(-1)?.slice(0, 300) ?? '';
+    return { ok: false, message: `${host}: the real program ran no call at all: ${why}` };
   } finally {
     model.close();
     rmSync(folder, { recursive: true, force: true });
   }
 }
 
-function commandFor(host: 'claude-code' | 'codex', url: string): [string, readonly string[], Terminal['env']] {
+function makeAgentCommand(host: 'claude-code' | 'codex', url: string): [string, readonly string[], Terminal['env']] {
   if (host === 'claude-code') {
     const quiet = { DISABLE_TELEMETRY: '1', CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1' };
     const env = { ANTHROPIC_BASE_URL: url, ANTHROPIC_API_KEY: 'doctor', ...quiet };
@@ -48,15 +48,15 @@ function commandFor(host: 'claude-code' | 'codex', url: string): [string, readon
 }
 
 /** What it printed, or why it could not be started. */
-function run(program: string, args: readonly string[], cwd: string, env: Terminal['env']): Promise<string> {
+function runProgram(program: string, args: readonly string[], cwd: string, env: Terminal['env']): Promise<string> {
   return new Promise((resolve) => {
     const child = spawn(program, [...args], { cwd, env, stdio: ['ignore', 'pipe', 'pipe'], timeout: hookTimeoutMs });
     let text = '';
-    const hear = (data: Buffer) => {
+    const collectOutput = (data: Buffer) => {
       text = (text + data.toString('utf8')).slice(-4_096);
     };
-    child.stdout.on('data', hear);
-    child.stderr.on('data', hear);
+    child.stdout.on('data', collectOutput);
+    child.stderr.on('data', collectOutput);
     child.on('error', (error) => resolve(error.message));
     child.on('close', () => resolve(text));
   });

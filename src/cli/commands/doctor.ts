@@ -11,7 +11,7 @@ import { hosts } from '../../hooks/hosts/index.ts';
 import { guardEvent, hooksIn, settingsPath, wantedEvents } from '../../hooks/install/settings-files.ts';
 import { type Command, exitCodes, readArgs, type Terminal, usageError } from '../command.ts';
 import { findStoreAddress, withStore } from '../store-option.ts';
-import { codexGoesOn, homesOf } from './init.ts';
+import { codexHaltNote, findHomes } from './init.ts';
 
 export const command: Command = {
   usage: ['doctor [claude-code|codex|gemini]  whether hooks are installed, can decide, and really block a call'],
@@ -23,59 +23,59 @@ export const command: Command = {
   ],
   async run(args, terminal) {
     const parsedArgs = readArgs(args, ['--real'], 1, ['--store']);
-    const [named] = parsedArgs.positionals;
-    if (named !== undefined && !Object.hasOwn(hosts, named)) {
+    const [hostArg] = parsedArgs.positionals;
+    if (hostArg !== undefined && !Object.hasOwn(hosts, hostArg)) {
       throw usageError(`doctor: say one of ${Object.keys(hosts).join(', ')}, or nothing`);
     }
-    const wanted = named === undefined ? (Object.keys(hosts) as HostName[]) : [named as HostName];
+    const hostNames = hostArg === undefined ? (Object.keys(hosts) as HostName[]) : [hostArg as HostName];
     const address = findStoreAddress(parsedArgs, terminal);
-    const findings: Finding[] = [{ ok: true, says: `Node ${process.versions.node}` }];
+    const findings: Finding[] = [{ ok: true, message: `Node ${process.versions.node}` }];
     try {
       await withStore(address, async () => {});
-      findings.push({ ok: true, says: `the store ${address.name} answers` });
+      findings.push({ ok: true, message: `the store ${address.name} answers` });
     } catch (error) {
       if (!(error instanceof SwitchgearError)) throw error;
-      findings.push({ ok: false, says: `${error.message}: every call is refused until it can be used` });
+      findings.push({ ok: false, message: `${error.message}: every call is refused until it can be used` });
     }
-    for (const host of wanted) {
-      const { isInstalled, found } = examine(host, named !== undefined, terminal);
-      findings.push(...found);
+    for (const host of hostNames) {
+      const { isInstalled, findings: hostFindings } = checkHost(host, hostArg !== undefined, terminal);
+      findings.push(...hostFindings);
       if (!isInstalled || !parsedArgs.switches.has('--real')) continue;
-      const { tryReal } = await import('./doctor-real.ts');
-      findings.push(await tryReal(host, terminal));
+      const { testRealAgent } = await import('./doctor-real.ts');
+      findings.push(await testRealAgent(host, terminal));
     }
-    for (const { ok, says } of findings) terminal.out(`${ok ? 'ok   ' : 'WRONG'} ${says}`);
+    for (const { ok, message } of findings) terminal.out(`${ok ? 'ok   ' : 'WRONG'} ${message}`);
     return findings.every(({ ok }) => ok) ? exitCodes.ok : exitCodes.error;
   },
 };
 
 interface Finding {
   readonly ok: boolean;
-  readonly says: string;
+  readonly message: string;
 }
 
-interface Examined {
+interface HostCheck {
   readonly isInstalled: boolean;
-  readonly found: readonly Finding[];
+  readonly findings: readonly Finding[];
 }
 
-function examine(host: HostName, isNamed: boolean, terminal: Terminal): Examined {
-  const homes = homesOf(terminal);
+function checkHost(host: HostName, isNamed: boolean, terminal: Terminal): HostCheck {
+  const homes = findHomes(terminal);
   const both = [settingsPath(host, false, homes), settingsPath(host, true, homes)];
   const paths = [...new Set(both)].filter((path) => existsSync(path));
-  const found = paths
+  const settingsFiles = paths
     .map((path) => ({ path, ...readHooks(path, host) }))
     .filter(({ problem, hooks }) => problem || hooks);
-  if (found.length === 0) {
-    const says = `${host}: no hooks of ours; switchgear init ${host} writes them`;
-    return { isInstalled: false, found: [{ ok: !isNamed, says }] };
+  if (settingsFiles.length === 0) {
+    const message = `${host}: no hooks of ours; switchgear init ${host} writes them`;
+    return { isInstalled: false, findings: [{ ok: !isNamed, message }] };
   }
-  const findings = found.flatMap(({ path, problem, hooks }) =>
+  const hookFindings = settingsFiles.flatMap(({ path, problem, hooks }) =>
     hooks === undefined
-      ? [{ ok: false, says: `${host}: ${path}: ${problem}` }]
-      : installed(host, path, hooks, terminal),
+      ? [{ ok: false, message: `${host}: ${path}: ${problem}` }]
+      : checkInstalledHooks(host, path, hooks, terminal),
   );
-  return { isInstalled: found.some(({ hooks }) => hooks !== undefined), found: findings };
+  return { isInstalled: settingsFiles.some(({ hooks }) => hooks !== undefined), findings: hookFindings };
 }
 
 type Hooks = ReturnType<typeof hooksIn>;
@@ -89,40 +89,40 @@ function readHooks(path: string, host: HostName): { readonly hooks?: Hooks; read
   }
 }
 
-function installed(host: HostName, path: string, hooks: Hooks, terminal: Terminal): readonly Finding[] {
+function checkInstalledHooks(host: HostName, path: string, hooks: Hooks, terminal: Terminal): readonly Finding[] {
   const missing = wantedEvents(host).filter((event) => !hooks.has(event));
   const guard = hooks.get(guardEvent[host]);
   const findings: Finding[] = [
     missing.length === 0
-      ? { ok: true, says: `${host}: ${path} calls us for all ${hooks.size} events` }
-      : { ok: false, says: `${host}: ${path} lacks ${missing.join(', ')}; switchgear init ${host} mends it` },
+      ? { ok: true, message: `${host}: ${path} calls us for all ${hooks.size} events` }
+      : { ok: false, message: `${host}: ${path} lacks ${missing.join(', ')}; switchgear init ${host} mends it` },
   ];
   if (host === 'claude-code' && guard !== undefined && guard.onFailure !== 'block') {
     findings.push({
       ok: false,
-      says: `${host}: a hook that breaks lets the call run; switchgear init ${host} mends it`,
+      message: `${host}: a hook that breaks lets the call run; switchgear init ${host} mends it`,
     });
   }
-  if (guard?.command !== undefined) findings.push(tried(host, guard.command, terminal));
+  if (guard?.command !== undefined) findings.push(testHookCommand(host, guard.command, terminal));
   if (host === 'codex') {
-    const says = 'codex: it runs only hooks that you trusted; enter /hooks in codex to see that these are';
-    findings.push({ ok: true, says }, { ok: true, says: `codex: ${codexGoesOn}` });
+    const message = 'codex: it runs only hooks that you trusted; enter /hooks in codex to see that these are';
+    findings.push({ ok: true, message }, { ok: true, message: `codex: ${codexHaltNote}` });
   }
   return findings;
 }
 
 /** Runs the installed command as the host does, on a call that must be refused and on one that must not. */
-function tried(host: HostName, line: string, terminal: Terminal): Finding {
+function testHookCommand(host: HostName, line: string, terminal: Terminal): Finding {
   const folder = mkdtempSync(join(tmpdir(), 'switchgear-doctor-'));
   try {
-    const own = line.replace(/ --(store|policy) ('[^']*'|\S+)/g, '');
+    const commandLine = line.replace(/ --(store|policy) ('[^']*'|\S+)/g, '');
     const event = { session_id: 'doctor', cwd: folder, hook_event_name: guardEvent[host], permission_mode: 'default' };
     const call = { ...event, tool_name: 'doctor_probe', tool_input: {} };
     const env = { ...terminal.env, SWITCHGEAR_STORE: `sqlite:${join(folder, 'state.db')}`, SWITCHGEAR_TASK: '' };
     const limit = { SWITCHGEAR_TASK_MAX_TOOL_CALLS: '1', SWITCHGEAR_SESSION: '', SWITCHGEAR_MODE: 'enforce' };
     const project = { CLAUDE_PROJECT_DIR: folder, GEMINI_PROJECT_DIR: folder };
     const send = (id: string) =>
-      spawnSync('/bin/sh', ['-c', own], {
+      spawnSync('/bin/sh', ['-c', commandLine], {
         cwd: folder,
         env: { ...env, ...limit, ...project },
         input: JSON.stringify({ ...call, tool_use_id: id }),
@@ -132,12 +132,12 @@ function tried(host: HostName, line: string, terminal: Terminal): Finding {
     const first = send('one');
     if (first.status !== 0 || first.stdout !== '') {
       const why = first.stderr.trim() || first.stdout.trim() || `exit code ${first.status}`;
-      return { ok: false, says: `${host}: a call that nothing stands against did not pass: ${why.slice(0, 300)}` };
+      return { ok: false, message: `${host}: a call that nothing stands against did not pass: ${why.slice(0, 300)}` };
     }
     const second = send('two');
     return isDenied(host, second.stdout)
-      ? { ok: true, says: `${host}: the installed hook lets a first call pass and refuses one beyond its limit` }
-      : { ok: false, says: `${host}: a call beyond its limit was not refused: ${second.stdout.slice(0, 300)}` };
+      ? { ok: true, message: `${host}: the installed hook lets a first call pass and refuses one beyond its limit` }
+      : { ok: false, message: `${host}: a call beyond its limit was not refused: ${second.stdout.slice(0, 300)}` };
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }

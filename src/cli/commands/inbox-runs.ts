@@ -5,7 +5,7 @@ import { answerStoredCard } from '../../chains/run/approval/answer-card.ts';
 import type { Card, CardAction } from '../../core/card.ts';
 import { SwitchgearError } from '../../core/error.ts';
 import { reasonLengthMax } from '../../core/limits.ts';
-import { cardsOf, oneOf } from '../../operator/cards.ts';
+import { findByIdPrefix, readCards } from '../../operator/cards.ts';
 import { forgetRun, isAlive, type RunRecord, runsIn, turnRun } from '../../supervisor/run-record.ts';
 import { exitCodes, type ParsedArgs, type Terminal, usageError } from '../command.ts';
 import type { FollowUp } from '../run/halt-prompt.ts';
@@ -51,7 +51,7 @@ async function followUpOnRun(
   address: StoreAddress,
   followUp: Exclude<FollowUp, { readonly action: 'none' }>,
 ): Promise<number> {
-  const card = oneOf(await cardsOf(store), positionals[1]!, 'card');
+  const card = findByIdPrefix(await readCards(store), positionals[1]!, 'card');
   const run = (await runsIn(store)).find((each) => each.card === card.id);
   const isAwaited = run?.state === 'waiting' && isAlive(run.owner);
   if (run === undefined && (followUp.action === 'retry' || followUp.action === 'narrow')) {

@@ -15,7 +15,14 @@ import { loadRun } from '../../chains/run/storage/runs.ts';
 import type { Card, CardAction } from '../../core/card.ts';
 import { SwitchgearError } from '../../core/error.ts';
 import { reasonLengthMax } from '../../core/limits.ts';
-import { cardsOf, inOrder, isOpen, oneOf, stateOf, subjectOf } from '../../operator/cards.ts';
+import {
+  describeCardState,
+  describeSubject,
+  findByIdPrefix,
+  isOpen,
+  readCards,
+  sortCards,
+} from '../../operator/cards.ts';
 import { makeCommandHints } from '../chain/runs.ts';
 import { type Command, exitCodes, type ParsedArgs, readArgs, type Terminal, usageError } from '../command.ts';
 import {
@@ -29,20 +36,20 @@ import {
 import { createPaint, formatTable, formatTimeSpan, sanitizeText } from '../terminal-table.ts';
 import { runUsage, runVerbs } from './inbox-runs.ts';
 
-const lasting: Readonly<Record<string, CardAction>> = {
+const approvalActions: Readonly<Record<string, CardAction>> = {
   once: 'approve',
   run: 'approve_run',
   always: 'approve_always',
 };
 
-type Verb = (
+type InboxVerb = (
   store: CrossProcessStore,
   parsedArgs: ParsedArgs,
   terminal: Terminal,
   address: StoreAddress,
 ) => Promise<number>;
 
-const verbs: Readonly<Record<string, Verb>> = { list, show, approve, decline, standing, ...runVerbs };
+const verbs: Readonly<Record<string, InboxVerb>> = { list, show, approve, decline, standing, ...runVerbs };
 
 export const command: Command = {
   usage: [
@@ -60,15 +67,15 @@ export const command: Command = {
       '--by',
       '--drop',
     ]);
-    const [word = 'list', id] = parsedArgs.positionals;
-    const verb = Object.hasOwn(verbs, word) ? verbs[word] : undefined;
-    if (verb === undefined) throw usageError(`inbox ${word} is not known: use ${Object.keys(verbs).join(', ')}`);
-    const isMeant = verb === show || verb === approve || verb === decline || Object.hasOwn(runVerbs, word);
-    if (isMeant && !id) throw usageError(`say which card: switchgear inbox ${word} ID`);
-    if (!isMeant && id !== undefined) throw usageError(`inbox ${word} takes no ${JSON.stringify(id)}`);
+    const [verbName = 'list', id] = parsedArgs.positionals;
+    const verb = Object.hasOwn(verbs, verbName) ? verbs[verbName] : undefined;
+    if (verb === undefined) throw usageError(`inbox ${verbName} is not known: use ${Object.keys(verbs).join(', ')}`);
+    const needsCard = verb === show || verb === approve || verb === decline || Object.hasOwn(runVerbs, verbName);
+    if (needsCard && !id) throw usageError(`say which card: switchgear inbox ${verbName} ID`);
+    if (!needsCard && id !== undefined) throw usageError(`inbox ${verbName} takes no ${JSON.stringify(id)}`);
     const address = findStoreAddress(parsedArgs, terminal);
     if (storeExists(address)) return withStore(address, (store) => verb(store, parsedArgs, terminal, address));
-    if (isMeant || parsedArgs.values.has('--drop')) {
+    if (needsCard || parsedArgs.values.has('--drop')) {
       throw new SwitchgearError('not_found', `nobody has used the store ${address.name} yet`);
     }
     terminal.out(
@@ -80,17 +87,17 @@ export const command: Command = {
 
 async function list(store: CrossProcessStore, { switches }: ParsedArgs, terminal: Terminal): Promise<number> {
   const atMs = store.clock.nowMs();
-  const all = inOrder(await cardsOf(store));
+  const all = sortCards(await readCards(store));
   const cards = switches.has('--all') ? all : all.filter((card) => isOpen(card, atMs));
   if (switches.has('--json')) terminal.out(JSON.stringify(cards, null, 2));
   else if (cards.length === 0) terminal.out('Nobody waits for an answer.');
   else {
-    const shown = await Promise.all(cards.map(async (card) => (await lookAt(store, card)).card));
+    const shown = await Promise.all(cards.map(async (card) => (await loadCardAndRun(store, card)).card));
     const rows = shown.map((card) => [
       { text: card.id },
       { text: card.kind, style: card.kind === 'ask' ? ('yellow' as const) : undefined },
-      { text: subjectOf(card) },
-      stateOf(card, atMs),
+      { text: describeSubject(card) },
+      describeCardState(card, atMs),
       { text: card.evidence.at(-1) ?? card.code, style: 'dim' as const },
     ]);
     for (const line of formatTable(rows, createPaint(terminal))) terminal.out(line);
@@ -103,19 +110,19 @@ async function show(
   { positionals, switches }: ParsedArgs,
   terminal: Terminal,
 ): Promise<number> {
-  const kept = oneOf(await cardsOf(store), positionals[1]!, 'card');
+  const storedCard = findByIdPrefix(await readCards(store), positionals[1]!, 'card');
   if (switches.has('--json')) {
-    terminal.out(JSON.stringify(kept, null, 2));
+    terminal.out(JSON.stringify(storedCard, null, 2));
     return exitCodes.ok;
   }
-  const { card, run } = await lookAt(store, kept);
+  const { card, run } = await loadCardAndRun(store, storedCard);
   const line = run && formatArgs(await readStepArgs(store, run, card.step?.id ?? ''));
   const atMs = store.clock.nowMs();
   const rows = [
     ['card', card.id],
-    ['about', subjectOf(card)],
+    ['about', describeSubject(card)],
     ...(card.kind === 'ask' ? [] : [['code', card.code]]), // Of a question it says what a no would be.
-    ['state', stateOf(card, atMs).text],
+    ['state', describeCardState(card, atMs).text],
     ...card.evidence.map((line) => ['', line]),
     ...(line === undefined ? [] : [['', line]]),
     ...(card.step?.rules ?? []).map((rule) => ['rule', rule]),
@@ -126,7 +133,10 @@ async function show(
 }
 
 /** A card as a person may see it who sees the run: the card does not hold what its rules were filled with. */
-async function lookAt(store: CrossProcessStore, card: Card): Promise<{ readonly card: Card; readonly run?: RunState }> {
+async function loadCardAndRun(
+  store: CrossProcessStore,
+  card: Card,
+): Promise<{ readonly card: Card; readonly run?: RunState }> {
   const run = card.step && (await loadRun(store, card.step.run).catch((): undefined => undefined));
   return run === undefined ? { card } : { card: createParamRestorer(run.chain, run.params)(card), run };
 }
@@ -137,10 +147,10 @@ function approve(
   terminal: Terminal,
   address: StoreAddress,
 ): Promise<number> {
-  const how = parsedArgs.values.get('--for') ?? 'once';
-  const answer = Object.hasOwn(lasting, how) ? lasting[how] : undefined;
-  if (answer === undefined) throw usageError(`--for must be once, run or always, got ${JSON.stringify(how)}`);
-  return say(store, parsedArgs, terminal, address, answer);
+  const lifetime = parsedArgs.values.get('--for') ?? 'once';
+  const answer = Object.hasOwn(approvalActions, lifetime) ? approvalActions[lifetime] : undefined;
+  if (answer === undefined) throw usageError(`--for must be once, run or always, got ${JSON.stringify(lifetime)}`);
+  return answerApproval(store, parsedArgs, terminal, address, answer);
 }
 
 function decline(
@@ -149,10 +159,10 @@ function decline(
   terminal: Terminal,
   address: StoreAddress,
 ): Promise<number> {
-  return say(store, parsedArgs, terminal, address, 'decline');
+  return answerApproval(store, parsedArgs, terminal, address, 'decline');
 }
 
-async function say(
+async function answerApproval(
   store: CrossProcessStore,
   parsedArgs: ParsedArgs,
   terminal: Terminal,
@@ -161,30 +171,30 @@ async function say(
 ): Promise<number> {
   const { positionals, values, switches } = parsedArgs;
   const atMs = store.clock.nowMs();
-  const card = oneOf(await cardsOf(store), positionals[1]!, 'card', (one) => isOpen(one, atMs));
+  const card = findByIdPrefix(await readCards(store), positionals[1]!, 'card', (candidate) => isOpen(candidate, atMs));
   const by = (values.get('--by') ?? userName()).slice(0, reasonLengthMax);
-  const against = objection(card, answer, atMs);
-  if (against !== undefined) throw new SwitchgearError('not_answered', against);
-  const { status, card: turned } = await answerStoredCard(store, card.id, answer, by);
+  const objection = findObjection(card, answer, atMs);
+  if (objection !== undefined) throw new SwitchgearError('not_answered', objection);
+  const { status, card: answeredCard } = await answerStoredCard(store, card.id, answer, by);
   if (status === 'unavailable') throw storeWriteError(address, 'it is away');
-  if (status !== 'taken' || turned === undefined) {
-    const late = turned && objection(turned, answer, store.clock.nowMs());
+  if (status !== 'taken' || answeredCard === undefined) {
+    const late = answeredCard && findObjection(answeredCard, answer, store.clock.nowMs());
     throw new SwitchgearError('not_answered', late ?? `the card ${sanitizeText(card.id)} is gone`);
   }
   await store.shared.settled();
-  if (switches.has('--json')) terminal.out(JSON.stringify(turned, null, 2));
+  if (switches.has('--json')) terminal.out(JSON.stringify(answeredCard, null, 2));
   else {
     terminal.out(
-      `${answer === 'decline' ? 'declined' : 'approved'} ${sanitizeText(card.id)}: ${sanitizeText(subjectOf(card))}`,
+      `${answer === 'decline' ? 'declined' : 'approved'} ${sanitizeText(card.id)}: ${sanitizeText(describeSubject(card))}`,
     );
-    const next = await nextStep(store, parsedArgs, turned);
+    const next = await describeNextStep(store, parsedArgs, answeredCard);
     if (next !== undefined) terminal.out(next);
   }
   return exitCodes.ok;
 }
 
 /** Why a card takes no such answer, or undefined. */
-function objection(card: Card, answer: CardAction, atMs: number): string | undefined {
+function findObjection(card: Card, answer: CardAction, atMs: number): string | undefined {
   const id = sanitizeText(card.id);
   if (card.answer !== undefined)
     return `${id} was answered already: ${card.answer} by ${sanitizeText(card.by ?? 'somebody')}`;
@@ -198,13 +208,17 @@ function objection(card: Card, answer: CardAction, atMs: number): string | undef
 }
 
 /** What to type next where nobody waits for the answer any more. */
-async function nextStep(store: CrossProcessStore, parsedArgs: ParsedArgs, { step }: Card): Promise<string | undefined> {
+async function describeNextStep(
+  store: CrossProcessStore,
+  parsedArgs: ParsedArgs,
+  { step }: Card,
+): Promise<string | undefined> {
   if (step === undefined) return undefined;
   const run = await loadRun(store, step.run).catch((): undefined => undefined);
   if (run?.status !== 'waiting') return undefined;
-  const isLeft = run.owner === undefined || isOwnerGone(run.owner, store.clock.nowMs());
+  const isAbandoned = run.owner === undefined || isOwnerGone(run.owner, store.clock.nowMs());
   const { storeOption } = makeCommandHints(parsedArgs, store.clock);
-  return isLeft
+  return isAbandoned
     ? `Nobody runs it now; go on with: switchgear chain resume ${sanitizeText(run.id)}${storeOption}`
     : undefined;
 }
@@ -217,21 +231,21 @@ async function standing(
   const all = await listStandingApprovals(store);
   const wanted = values.get('--drop');
   if (wanted !== undefined) {
-    const one = oneOf(all, wanted, 'standing approval');
-    await dropStandingApproval(store, one, (values.get('--by') ?? userName()).slice(0, reasonLengthMax));
+    const approval = findByIdPrefix(all, wanted, 'standing approval');
+    await dropStandingApproval(store, approval, (values.get('--by') ?? userName()).slice(0, reasonLengthMax));
     await store.shared.settled();
     terminal.out(
       switches.has('--json')
-        ? JSON.stringify(one, null, 2)
-        : `dropped ${one.id}: ${sanitizeText(one.chain)} asks again`,
+        ? JSON.stringify(approval, null, 2)
+        : `dropped ${approval.id}: ${sanitizeText(approval.chain)} asks again`,
     );
   } else if (switches.has('--json')) terminal.out(JSON.stringify(all, null, 2));
   else if (all.length === 0) terminal.out('Nothing was approved for good.');
-  else for (const line of formatTable(all.map(standingRow), createPaint(terminal))) terminal.out(line);
+  else for (const line of formatTable(all.map(formatStandingRow), createPaint(terminal))) terminal.out(line);
   return exitCodes.ok;
 }
 
-function standingRow({ id, chain, rules, by, givenWallMs }: StandingApproval) {
+function formatStandingRow({ id, chain, rules, by, givenWallMs }: StandingApproval) {
   return [
     { text: id },
     { text: chain },

@@ -16,10 +16,10 @@ import {
   withoutHooks,
 } from '../../hooks/install/settings-files.ts';
 import { type Command, exitCodes, type ParsedArgs, readArgs, type Terminal, usageError } from '../command.ts';
-import { keepBefore, keptFor, show, writeSettings } from './init-file.ts';
+import { printDiff, readBackup, saveBackup, writeSettings } from './init-file.ts';
 
 /** What a halt cannot do in Codex, for whoever installs or checks its hooks. */
-export const codexGoesOn =
+export const codexHaltNote =
   'Codex does not end a run that a hook halts before a call: each further call is refused until it gives up.';
 
 export const command: Command = {
@@ -43,21 +43,21 @@ export const command: Command = {
     if (host === undefined) throw usageError(`init: say one of ${Object.keys(hosts).join(', ')}`);
     if (parsedArgs.switches.has('--user') && parsedArgs.switches.has('--project'))
       throw usageError('init: say --user or --project, not both');
-    const named = settingsPath(host, parsedArgs.switches.has('--project'), homesOf(terminal));
-    const path = existsSync(named) ? realpathSync(named) : named; // A link stays a link.
+    const settingsFile = settingsPath(host, parsedArgs.switches.has('--project'), findHomes(terminal));
+    const path = existsSync(settingsFile) ? realpathSync(settingsFile) : settingsFile; // A link stays a link.
     const before = existsSync(path) ? readFileSync(path, 'utf8') : undefined;
-    const after = changed(path, () =>
+    const after = withPathInErrors(path, () =>
       parsedArgs.switches.has('--undo')
-        ? undone(path, before, host, terminal)
-        : done(before, host, parsedArgs, terminal),
+        ? removeHooks(path, before, host, terminal)
+        : addHooks(before, host, parsedArgs, terminal),
     );
     if (after === before) {
       terminal.out(`${path}: nothing to change`);
       return exitCodes.ok;
     }
-    show(path, before ?? '', after ?? '', terminal);
+    printDiff(path, before ?? '', after ?? '', terminal);
     if (parsedArgs.switches.has('--dry-run')) return exitCodes.ok;
-    keepBefore(
+    saveBackup(
       path,
       parsedArgs.switches.has('--undo') ? undefined : { before: before ?? null, after: after ?? '' },
       terminal,
@@ -83,7 +83,7 @@ const advice: Readonly<Record<HostName, readonly string[]>> = {
   codex: [
     'Codex runs a hook only once you have trusted it: start codex, enter /hooks, and trust those of switchgear.',
     'Codex lets a call run when a hook breaks; nothing here can change that.',
-    codexGoesOn,
+    codexHaltNote,
     'To see whether all is well: switchgear doctor',
   ],
   gemini: [
@@ -92,11 +92,11 @@ const advice: Readonly<Record<HostName, readonly string[]>> = {
   ],
 };
 
-export function homesOf({ env, cwd }: Terminal): Homes {
+export function findHomes({ env, cwd }: Terminal): Homes {
   return { home: env.HOME || homedir(), project: cwd, env };
 }
 
-function changed<T>(path: string, change: () => T): T {
+function withPathInErrors<T>(path: string, change: () => T): T {
   try {
     return change();
   } catch (error) {
@@ -105,20 +105,25 @@ function changed<T>(path: string, change: () => T): T {
   }
 }
 
-function done(before: string | undefined, host: HostName, parsedArgs: ParsedArgs, terminal: Terminal): string {
-  return withHooks(before ?? '', host, planOf(host, parsedArgs, terminal));
+function addHooks(before: string | undefined, host: HostName, parsedArgs: ParsedArgs, terminal: Terminal): string {
+  return withHooks(before ?? '', host, makeHookPlan(host, parsedArgs, terminal));
 }
 
 /** What was there before, byte for byte, where nobody changed anything since; else the rest of what is there now. */
-function undone(path: string, now: string | undefined, host: HostName, terminal: Terminal): string | undefined {
-  if (now === undefined) return undefined;
-  const kept = keptFor(path, terminal);
-  if (kept?.after === now) return kept.before ?? undefined;
-  const left = withoutHooks(now, host);
-  return left === now || left.trim() !== '{}' || kept?.before !== null ? left : undefined;
+function removeHooks(
+  path: string,
+  current: string | undefined,
+  host: HostName,
+  terminal: Terminal,
+): string | undefined {
+  if (current === undefined) return undefined;
+  const backup = readBackup(path, terminal);
+  if (backup?.after === current) return backup.before ?? undefined;
+  const remaining = withoutHooks(current, host);
+  return remaining === current || remaining.trim() !== '{}' || backup?.before !== null ? remaining : undefined;
 }
 
-export function planOf(host: HostName, { values, switches }: ParsedArgs, terminal: Terminal): HookPlan {
+export function makeHookPlan(host: HostName, { values, switches }: ParsedArgs, terminal: Terminal): HookPlan {
   const timeoutSecs = hookTimeoutMs / 1000;
   const url = values.get('--http');
   if (url !== undefined) {
@@ -126,18 +131,20 @@ export function planOf(host: HostName, { values, switches }: ParsedArgs, termina
     if (!/^https?:$/.test(URL.parse(url)?.protocol ?? '')) throw usageError(`--http must be an address, got ${url}`);
     return { run: { url: `${url.replace(/\/$/, '')}/hooks/${host}` }, timeoutSecs };
   }
-  const program = switches.has('--project') ? onPath(terminal) : `${quoted(process.execPath)} ${quoted(binPath())}`;
+  const program = switches.has('--project')
+    ? findProgramOnPath(terminal)
+    : `${quoteForShell(process.execPath)} ${quoteForShell(findBinPath())}`;
   const more = ['--store', '--policy'].flatMap((name) => {
     const value = values.get(name);
     return value === undefined
       ? []
-      : [` ${name} ${quoted(name === '--policy' ? resolve(terminal.cwd, value) : value)}`];
+      : [` ${name} ${quoteForShell(name === '--policy' ? resolve(terminal.cwd, value) : value)}`];
   });
   return { run: { command: program, more: more.join('') }, timeoutSecs };
 }
 
 /** Settings that others read, too, cannot name a folder of this machine. */
-function onPath({ env, err }: Terminal): string {
+function findProgramOnPath({ env, err }: Terminal): string {
   const folders = (env.PATH ?? '').split(delimiter);
   if (!folders.some((folder) => existsSync(join(folder, 'switchgear')))) {
     err('warning: switchgear is not on your PATH; without it every call is blocked, or runs unprotected');
@@ -145,10 +152,10 @@ function onPath({ env, err }: Terminal): string {
   return 'switchgear';
 }
 
-function binPath(): string {
+function findBinPath(): string {
   return fileURLToPath(new URL('../../../bin/switchgear.cjs', import.meta.url));
 }
 
-function quoted(word: string): string {
+function quoteForShell(word: string): string {
   return /^[\w@%+=:,./\\-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
 }

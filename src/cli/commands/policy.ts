@@ -15,9 +15,9 @@ export const command: Command = {
   run([verb, ...args], terminal) {
     switch (verb) {
       case 'check':
-        return check(args, terminal);
+        return checkPolicyFile(args, terminal);
       case 'explain':
-        return explain(args, terminal);
+        return explainPolicyFile(args, terminal);
       case 'schema':
         readArgs(args, [], 0);
         terminal.out(JSON.stringify(policySchema(), null, 2));
@@ -34,7 +34,7 @@ export const command: Command = {
   },
 };
 
-function check(args: readonly string[], terminal: Terminal): number {
+function checkPolicyFile(args: readonly string[], terminal: Terminal): number {
   const { positionals } = readArgs(args, [], 1);
   const { policy, file } = loadWrittenPolicy(positionals[0], terminal);
   if (file === undefined)
@@ -47,7 +47,7 @@ function check(args: readonly string[], terminal: Terminal): number {
   return exitCodes.ok;
 }
 
-function explain(args: readonly string[], terminal: Terminal): number {
+function explainPolicyFile(args: readonly string[], terminal: Terminal): number {
   const { positionals, switches } = readArgs(args, ['--json'], 1);
   const { policy, file } = loadEffectivePolicy(positionals[0], terminal);
   if (switches.has('--json')) {

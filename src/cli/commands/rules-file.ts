@@ -37,15 +37,15 @@ const { ruleSettings: defaults } = checkPolicy({}).settings;
 
 /** Reads a file of rules; what is wrong with them is collected, a file that cannot be read throws. */
 export function readRuleFile(name: string, { cwd }: Terminal): RuleFile {
-  const text = readWhole(resolve(cwd, name), name);
-  const end = extname(name).toLowerCase();
-  if (/^\.(ya?ml|json)$/.test(end) && /^\s*["']?(steps|circuit_breakers)["']?\s*:/m.test(text))
-    return ofChain(text, name);
-  if (/^\.(toml|ya?ml|json)$/.test(end)) return ofPolicy(text, name);
-  return /<nyaya>/i.test(text) ? ofBlock(text, name) : ofLines(text, name);
+  const text = readBoundedFile(resolve(cwd, name), name);
+  const extension = extname(name).toLowerCase();
+  if (/^\.(ya?ml|json)$/.test(extension) && /^\s*["']?(steps|circuit_breakers)["']?\s*:/m.test(text))
+    return readChainRules(text, name);
+  if (/^\.(toml|ya?ml|json)$/.test(extension)) return readPolicyRules(text, name);
+  return /<nyaya>/i.test(text) ? readBlockRules(text, name) : readRuleLines(text, name);
 }
 
-function ofChain(text: string, name: string): RuleFile {
+function readChainRules(text: string, name: string): RuleFile {
   const { chain, problems, warnings } = readChain(text, name);
   return {
     kind: 'chain',
@@ -58,25 +58,25 @@ function ofChain(text: string, name: string): RuleFile {
   };
 }
 
-function ofPolicy(text: string, name: string): RuleFile {
+function readPolicyRules(text: string, name: string): RuleFile {
   try {
     const { settings } = parsePolicy(text, name);
-    return fixed('policy', parseOperatorRules(settings.rules), [], [], settings.ruleSettings);
+    return makeRuleFile('policy', parseOperatorRules(settings.rules), [], [], settings.ruleSettings);
   } catch (error) {
     if (!(error instanceof SwitchgearError)) throw error;
-    return fixed('policy', [], error.message.split('\n'), []);
+    return makeRuleFile('policy', [], error.message.split('\n'), []);
   }
 }
 
 /** Rules of a model, as they would be taken for a chain of its own. */
-function ofBlock(text: string, name: string): RuleFile {
+function readBlockRules(text: string, name: string): RuleFile {
   const { rules, errors } = parseNyaya(text, `chain:${planId}`);
   const problems = errors.map((error) => `${name}: ${error}`);
-  return fixed('nyaya block', rules, problems, twice(rules, name));
+  return makeRuleFile('nyaya block', rules, problems, findDuplicates(rules, name));
 }
 
 /** One rule a line; `#` begins a remark. */
-function ofLines(text: string, name: string): RuleFile {
+function readRuleLines(text: string, name: string): RuleFile {
   const rules: Rule[] = [];
   const problems: string[] = [];
   const lines = text.split('\n');
@@ -87,10 +87,10 @@ function ofLines(text: string, name: string): RuleFile {
     if (rule === undefined) problems.push(`${name}:${index + 1}:1: ${error}`);
     else rules.push(rule);
   });
-  return fixed('lines', rules, problems, twice(rules, name));
+  return makeRuleFile('lines', rules, problems, findDuplicates(rules, name));
 }
 
-function fixed(
+function makeRuleFile(
   kind: RuleFile['kind'],
   rules: readonly Rule[],
   problems: readonly string[],
@@ -100,16 +100,16 @@ function fixed(
   return { kind, count: rules.length, rules: () => createRuleSet(rules).rules, settings, problems, warnings };
 }
 
-function twice(rules: readonly Rule[], name: string): readonly string[] {
-  const seen = new Set<string>();
+function findDuplicates(rules: readonly Rule[], name: string): readonly string[] {
+  const seenIds = new Set<string>();
   return rules.flatMap(({ id }) => {
-    const isNew = !seen.has(id);
-    seen.add(id);
+    const isNew = !seenIds.has(id);
+    seenIds.add(id);
     return isNew ? [] : [`${name}: ${id} stands twice: the later reason holds`];
   });
 }
 
-function readWhole(path: string, name: string): string {
+function readBoundedFile(path: string, name: string): string {
   try {
     const { size } = statSync(path);
     if (size > policyBytesMax) throw new Error(`it has ${size} bytes, more than ${policyBytesMax}`);

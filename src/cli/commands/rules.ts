@@ -15,15 +15,15 @@ export const command: Command = {
     'rules explain FILE --tool NAME --outputs JSON   the same for a step of a chain [--params JSON] [--chain ID]',
   ],
   run([verb, ...args], terminal) {
-    if (verb === 'lint') return lint(args, terminal);
-    if (verb === 'explain') return explain(args, terminal);
+    if (verb === 'lint') return lintRules(args, terminal);
+    if (verb === 'explain') return explainRuleFile(args, terminal);
     throw usageError(verb === undefined ? 'rules: say lint or explain' : `rules: unknown word ${verb}`);
   },
 };
 
-function lint(args: readonly string[], terminal: Terminal): number {
+function lintRules(args: readonly string[], terminal: Terminal): number {
   const { positionals, switches } = readArgs(args, ['--json'], 1);
-  const name = nameOf(positionals);
+  const name = requireFileName(positionals);
   const { kind, count: rules, problems, warnings } = readRuleFile(name, terminal);
   if (switches.has('--json')) terminal.out(JSON.stringify({ file: name, kind, rules, problems, warnings }, null, 2));
   else {
@@ -34,9 +34,9 @@ function lint(args: readonly string[], terminal: Terminal): number {
   return problems.length === 0 ? exitCodes.ok : exitCodes.error;
 }
 
-function explain(args: readonly string[], terminal: Terminal): number {
+function explainRuleFile(args: readonly string[], terminal: Terminal): number {
   const { positionals, switches, values } = readArgs(args, ['--json'], 1, valueOptions);
-  const name = nameOf(positionals);
+  const name = requireFileName(positionals);
   const tool = values.get('--tool');
   if (tool === undefined)
     throw usageError('rules explain: say --tool NAME, the tool or ability that is about to be called');
@@ -45,40 +45,42 @@ function explain(args: readonly string[], terminal: Terminal): number {
     for (const line of file.problems) terminal.err(sanitizeText(line));
     return exitCodes.error;
   }
-  const rules = file.rules(objectOf(values, '--params') ?? {});
-  const rows = rowsOf(rules, file, tool, values);
+  const rules = file.rules(parseJsonObject(values, '--params') ?? {});
+  const rows = evaluateRules(rules, file, tool, values);
   // How often something ran is known to a store, not to a file.
   const uncounted = rules.filter(({ condition }) => condition.kind === 'frequency');
   if (switches.has('--json'))
-    terminal.out(JSON.stringify({ file: name, tool, ...verdictOf(rows), rules: rows.map(rowData) }, null, 2));
-  else for (const line of sheetOf(rows, uncounted, terminal)) terminal.out(line);
+    terminal.out(
+      JSON.stringify({ file: name, tool, ...summarizeVerdict(rows), rules: rows.map(formatRowData) }, null, 2),
+    );
+  else for (const line of formatRuleTable(rows, uncounted, terminal)) terminal.out(line);
   return exitCodes.ok;
 }
 
 /** A chain's rules, or outputs that are given, make it a step; else it is a call by itself. */
-function rowsOf(
+function evaluateRules(
   rules: readonly Rule[],
   { kind, chain, settings }: RuleFile,
   tool: string,
   values: ReadonlyMap<string, string>,
 ): readonly RuleExplanation[] {
-  const args = objectOf(values, '--args') ?? {};
-  const outputs = objectOf(values, '--outputs');
+  const args = parseJsonObject(values, '--args') ?? {};
+  const outputs = parseJsonObject(values, '--outputs');
   const agent = values.get('--agent');
   const isStep = kind === 'nyaya block' || outputs !== undefined;
   const inChain = values.get('--chain') ?? chain?.id ?? (isStep ? planId : undefined);
   if (inChain === undefined) return explainCall(rules, { tool, agent: agent ?? 'agent', args: [args] }, settings);
-  const params = objectOf(values, '--params') ?? {};
+  const params = parseJsonObject(values, '--params') ?? {};
   return explainRules(rules, { chain: inChain, ability: tool, outputs: outputs ?? {}, args, params, agent }, settings);
 }
 
-function verdictOf(rows: readonly RuleExplanation[]): { readonly verdict: string; readonly fired: number } {
+function summarizeVerdict(rows: readonly RuleExplanation[]): { readonly verdict: string; readonly fired: number } {
   const fired = rows.filter((row) => row.fired).map((row) => row.rule.action);
   const verdict = (['abort', 'confirm', 'throttle'] as const).find((action) => fired.includes(action)) ?? 'pass';
   return { verdict, fired: fired.length };
 }
 
-function rowData({ rule, fired, value, limit }: RuleExplanation) {
+function formatRowData({ rule, fired, value, limit }: RuleExplanation) {
   return {
     rule: rule.id,
     action: rule.action,
@@ -89,7 +91,11 @@ function rowData({ rule, fired, value, limit }: RuleExplanation) {
   };
 }
 
-function sheetOf(rows: readonly RuleExplanation[], uncounted: readonly Rule[], terminal: Terminal): readonly string[] {
+function formatRuleTable(
+  rows: readonly RuleExplanation[],
+  uncounted: readonly Rule[],
+  terminal: Terminal,
+): readonly string[] {
   const head = ['', 'rule', 'value', 'limit', 'target'].map((text) => ({ text, style: 'dim' }) as const);
   const body = rows.map(({ rule, fired, value, limit }) => [
     { text: fired ? 'FIRED' : 'passed', style: fired ? ('red' as const) : ('green' as const) },
@@ -98,7 +104,7 @@ function sheetOf(rows: readonly RuleExplanation[], uncounted: readonly Rule[], t
     { text: limit },
     { text: rule.target },
   ]);
-  const { verdict, fired } = verdictOf(rows);
+  const { verdict, fired } = summarizeVerdict(rows);
   const reasons = rows
     .filter((row) => row.fired && row.rule.action === verdict)
     .flatMap((row) => row.rule.reason ?? []);
@@ -109,13 +115,16 @@ function sheetOf(rows: readonly RuleExplanation[], uncounted: readonly Rule[], t
   ];
 }
 
-function nameOf(positionals: readonly string[]): string {
+function requireFileName(positionals: readonly string[]): string {
   const [name] = positionals;
   if (name === undefined) throw usageError('rules: say which FILE');
   return name;
 }
 
-function objectOf(values: ReadonlyMap<string, string>, option: string): Readonly<Record<string, unknown>> | undefined {
+function parseJsonObject(
+  values: ReadonlyMap<string, string>,
+  option: string,
+): Readonly<Record<string, unknown>> | undefined {
   const text = values.get(option);
   if (text === undefined) return undefined;
   try {

@@ -2,9 +2,9 @@
 
 import { activeOrders, noOrders, type Order, type Orders, ordersCell } from '../../coordination/operator-orders.ts';
 import type { Card } from '../../core/card.ts';
-import { hasCounted, type StoredBreaker, storedBreakers } from '../../operator/breakers.ts';
-import { budgetWords, type StoredBudget, storedBudgets } from '../../operator/budgets.ts';
-import { type KnownTask, knownTasks } from '../../operator/tasks.ts';
+import { hasCounted, readBreakers, type StoredBreaker } from '../../operator/breakers.ts';
+import { formatBudget, readBudgets, type StoredBudget } from '../../operator/budgets.ts';
+import { listTasks, type OperatorTask } from '../../operator/tasks.ts';
 import type { StoreHealth } from '../../ports/store.ts';
 import { closeLost } from '../../supervisor/lost-runs.ts';
 import { type Command, exitCodes, readArgs, type Terminal } from '../command.ts';
@@ -28,13 +28,13 @@ import {
 const cardsShown = 1_000;
 
 /** Everything that is known of a store now. */
-interface Status {
+interface StoreStatus {
   readonly store: string;
   readonly health: StoreHealth;
   /** The store's time. */
   readonly atMs: number;
   readonly breakers: readonly StoredBreaker[];
-  readonly tasks: readonly KnownTask[];
+  readonly tasks: readonly OperatorTask[];
   readonly budgets: readonly StoredBudget[];
   readonly orders: Orders;
   readonly cards: readonly Card[];
@@ -45,24 +45,26 @@ export const command: Command = {
   async run(args, terminal) {
     const parsedArgs = readArgs(args, ['--json'], 0, ['--store']);
     const address = findStoreAddress(parsedArgs, terminal);
-    const status = storeExists(address) ? await withStore(address, (store) => look(store, address)) : nothing(address);
+    const status = storeExists(address)
+      ? await withStore(address, (store) => readStatus(store, address))
+      : makeEmptyStatus(address);
     if (parsedArgs.switches.has('--json')) terminal.out(JSON.stringify(status, null, 2));
-    else for (const line of page(status, terminal)) terminal.out(line);
+    else for (const line of formatStatus(status, terminal)) terminal.out(line);
     return exitCodes.ok;
   },
 };
 
-function nothing({ name }: StoreAddress): Status {
+function makeEmptyStatus({ name }: StoreAddress): StoreStatus {
   const health = { state: 'shared', reason: 'nobody has used this store yet' } as const;
   return { store: name, health, atMs: 0, breakers: [], tasks: [], budgets: [], orders: noOrders, cards: [] };
 }
 
-async function look(store: CrossProcessStore, { name }: StoreAddress): Promise<Status> {
+async function readStatus(store: CrossProcessStore, { name }: StoreAddress): Promise<StoreStatus> {
   const { shared, clock } = store;
   await closeLost(store); // Whoever looks first says what became of runs that nobody watches any more.
-  const tasks = await knownTasks(store);
-  const breakers = await storedBreakers(store);
-  const budgets = await storedBudgets(store);
+  const tasks = await listTasks(store);
+  const breakers = await readBreakers(store);
+  const budgets = await readBudgets(store);
   const cards = (await shared.read('card/', cardsShown)).map(({ state }) => state as Card);
   const atMs = clock.nowMs();
   const { halts, pauses, trips } = ordersCell(store).state;
@@ -78,41 +80,41 @@ async function look(store: CrossProcessStore, { name }: StoreAddress): Promise<S
   };
 }
 
-function page(status: Status, terminal: Terminal): readonly string[] {
+function formatStatus(status: StoreStatus, terminal: Terminal): readonly string[] {
   const { store, health, atMs, breakers, tasks, budgets, orders, cards } = status;
   const paint = createPaint(terminal);
-  const isWell = health.state === 'shared';
+  const isHealthy = health.state === 'shared';
   const sections = [
-    section(
+    formatSection(
       'Breakers',
       breakers
         .filter(hasCounted)
-        .toSorted(worstFirst)
-        .map((each) => breakerRow(each, atMs)),
+        .toSorted(compareBySeverity)
+        .map((each) => formatBreakerRow(each, atMs)),
       paint,
     ),
-    section('Tasks', tasks.map(taskRow), paint),
-    section('Budgets', budgets.map(budgetRow), paint),
-    section('Orders', orderRows(orders, atMs), paint),
-    section('Open cards', cards.map(cardRow), paint),
+    formatSection('Tasks', tasks.map(formatTaskRow), paint),
+    formatSection('Budgets', budgets.map(formatBudgetRow), paint),
+    formatSection('Orders', formatOrderRows(orders, atMs), paint),
+    formatSection('Open cards', cards.map(formatCardRow), paint),
   ].filter((lines) => lines.length > 0);
-  const calm = sections.length > 0 ? [] : ['', 'No breaker has counted a failure, no task runs, nobody is asked.'];
-  return [`${store}  ${paint(health.reason, isWell ? 'dim' : 'red')}`, ...sections.flat(), ...calm];
+  const emptyHint = sections.length > 0 ? [] : ['', 'No breaker has counted a failure, no task runs, nobody is asked.'];
+  return [`${store}  ${paint(health.reason, isHealthy ? 'dim' : 'red')}`, ...sections.flat(), ...emptyHint];
 }
 
-function section(title: string, rows: readonly (readonly TableCell[])[], paint: Paint): readonly string[] {
+function formatSection(title: string, rows: readonly (readonly TableCell[])[], paint: Paint): readonly string[] {
   return rows.length === 0 ? [] : ['', paint(`${title} (${rows.length})`, 'bold'), ...formatTable(rows, paint)];
 }
 
-const order = { OPEN: 0, HALF_OPEN: 1, CLOSED: 2 } as const;
-const styles = { OPEN: 'red', HALF_OPEN: 'yellow', CLOSED: 'green' } as const;
-const positionals = { OPEN: 'open', HALF_OPEN: 'half-open', CLOSED: 'closed' } as const;
+const stateRanks = { OPEN: 0, HALF_OPEN: 1, CLOSED: 2 } as const;
+const stateStyles = { OPEN: 'red', HALF_OPEN: 'yellow', CLOSED: 'green' } as const;
+const stateNames = { OPEN: 'open', HALF_OPEN: 'half-open', CLOSED: 'closed' } as const;
 
-function worstFirst(one: StoredBreaker, other: StoredBreaker): number {
-  return order[one.state] - order[other.state] || (one.name < other.name ? -1 : 1);
+function compareBySeverity(left: StoredBreaker, right: StoredBreaker): number {
+  return stateRanks[left.state] - stateRanks[right.state] || (left.name < right.name ? -1 : 1);
 }
 
-function breakerRow(breaker: StoredBreaker, atMs: number): readonly TableCell[] {
+function formatBreakerRow(breaker: StoredBreaker, atMs: number): readonly TableCell[] {
   const { name, state, failures, trips, cause, untilMs, held, scope, of, project } = breaker;
   const when = held
     ? 'held by hand'
@@ -123,25 +125,25 @@ function breakerRow(breaker: StoredBreaker, atMs: number): readonly TableCell[] 
       : state === 'HALF_OPEN'
         ? 'the next call tries it'
         : formatCount(failures, 'failure');
-  const whose = [scope === 'all' || scope === 'project' ? '' : `${scope} ${of}`, project].filter(Boolean).join(' · ');
+  const owner = [scope === 'all' || scope === 'project' ? '' : `${scope} ${of}`, project].filter(Boolean).join(' · ');
   return [
     { text: name },
-    { text: positionals[state], style: styles[state] },
+    { text: stateNames[state], style: stateStyles[state] },
     { text: when },
     { text: state === 'CLOSED' ? '' : cause },
     { text: trips === 0 ? '' : formatCount(trips, 'trip') },
-    { text: whose, style: 'dim' },
+    { text: owner, style: 'dim' },
   ];
 }
 
-const taskStyles: Readonly<Record<KnownTask['state'], Style>> = {
+const taskStyles: Readonly<Record<OperatorTask['state'], Style>> = {
   running: 'green',
   paused: 'yellow',
   halted: 'red',
   lost: 'dim',
 };
 
-function taskRow({ id, agent, state, ageMs, halt, parent, used }: KnownTask): readonly TableCell[] {
+function formatTaskRow({ id, agent, state, ageMs, halt, parent, used }: OperatorTask): readonly TableCell[] {
   const more = halt?.message ?? (state === 'lost' ? 'its process is gone' : parent === undefined ? '' : `of ${parent}`);
   return [
     { text: id },
@@ -154,9 +156,9 @@ function taskRow({ id, agent, state, ageMs, halt, parent, used }: KnownTask): re
   ];
 }
 
-function budgetRow(budget: StoredBudget): readonly TableCell[] {
+function formatBudgetRow(budget: StoredBudget): readonly TableCell[] {
   const { scope, of, project, used, limit = Number.POSITIVE_INFINITY } = budget;
-  const [what, when] = budgetWords(budget);
+  const [what, when] = formatBudget(budget);
   const name = scope === 'global' ? 'everybody' : [scope, of ?? project].join(' ');
   return [
     { text: name },
@@ -167,7 +169,7 @@ function budgetRow(budget: StoredBudget): readonly TableCell[] {
 }
 
 /** What holds somebody back now; a halt is over once it is carried out. */
-function orderRows({ pauses, trips }: Orders, atMs: number): readonly (readonly TableCell[])[] {
+function formatOrderRows({ pauses, trips }: Orders, atMs: number): readonly (readonly TableCell[])[] {
   const rows = (word: string, all: string, list: readonly Order[]) =>
     list.map(({ target, reason, atMs: since, untilMs }) => [
       { text: word, style: 'yellow' as const },
@@ -182,7 +184,7 @@ function orderRows({ pauses, trips }: Orders, atMs: number): readonly (readonly 
 
 const cardStyles = { halt: 'red', ask: 'yellow', notice: undefined } as const;
 
-function cardRow({ id, kind, task, code, evidence }: Card): readonly TableCell[] {
+function formatCardRow({ id, kind, task, code, evidence }: Card): readonly TableCell[] {
   return [
     { text: kind, style: cardStyles[kind] },
     { text: task },

@@ -3,8 +3,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Entry } from '../../core/event.ts';
 import { journalEntriesMax } from '../../core/limits.ts';
-import { entryLine } from '../../operator/entry-line.ts';
-import { entriesFrom, newest } from '../../operator/journal.ts';
+import { formatEntry } from '../../operator/entry-line.ts';
+import { readEntries, readNewestEntries } from '../../operator/journal.ts';
 import { type Command, exitCodes, readArgs, type Terminal, usageError } from '../command.ts';
 import { type CrossProcessStore, findStoreAddress, storeExists, withStore } from '../store-option.ts';
 import { createPaint } from '../terminal-table.ts';
@@ -15,39 +15,39 @@ export const command: Command = {
   usage: ['tail [-n N] [--follow]           print the last lines of the journal, and with --follow those that come'],
   async run(args, terminal) {
     const parsedArgs = readArgs(args, ['--json', '--follow', '-f'], 0, ['--store', '-n']);
-    const many = parsedArgs.values.get('-n') ?? '20';
-    if (!/^\d{1,9}$/.test(many)) throw usageError(`-n must be a whole number, got ${JSON.stringify(many)}`);
+    const lineCount = parsedArgs.values.get('-n') ?? '20';
+    if (!/^\d{1,9}$/.test(lineCount)) throw usageError(`-n must be a whole number, got ${JSON.stringify(lineCount)}`);
     const address = findStoreAddress(parsedArgs, terminal);
     const follows = parsedArgs.switches.has('--follow') || parsedArgs.switches.has('-f');
     if (!follows && !storeExists(address)) return exitCodes.ok;
-    const print = printer(terminal, parsedArgs.switches.has('--json'));
+    const print = createEntryPrinter(terminal, parsedArgs.switches.has('--json'));
     await withStore(address, async (store) => {
-      const first = await newest(store.shared, Math.min(Number(many), journalEntriesMax));
-      for (const entry of first) print(entry);
-      if (follows) await follow(store, first.at(-1)?.seq, print, terminal);
+      const entries = await readNewestEntries(store.shared, Math.min(Number(lineCount), journalEntriesMax));
+      for (const entry of entries) print(entry);
+      if (follows) await followJournal(store, entries.at(-1)?.seq, print, terminal);
     });
     return exitCodes.ok;
   },
 };
 
-async function follow(
+async function followJournal(
   { shared }: CrossProcessStore,
-  seq: number | undefined,
+  fromSeq: number | undefined,
   print: (entry: Entry) => void,
-  { stopSignal: leave, err }: Terminal,
+  { stopSignal, err }: Terminal,
 ): Promise<void> {
   const stopped = new AbortController();
   const stop = () => stopped.abort();
   process.once('SIGINT', stop);
   process.once('SIGTERM', stop);
-  leave?.addEventListener('abort', stop, { once: true });
+  stopSignal?.addEventListener('abort', stop, { once: true });
   const unwatch = shared.watch((hint) => {
     if (hint.type !== 'cell-changed') err(`switchgear: the store is ${hint.type}: ${hint.reason}`);
   });
-  let last = seq ?? (await newest(shared, 1)).at(-1)?.seq ?? 0;
+  let last = fromSeq ?? (await readNewestEntries(shared, 1)).at(-1)?.seq ?? 0;
   try {
-    while (!stopped.signal.aborted && leave?.aborted !== true) {
-      for (const entry of await entriesFrom(shared, last + 1, journalEntriesMax)) {
+    while (!stopped.signal.aborted && stopSignal?.aborted !== true) {
+      for (const entry of await readEntries(shared, last + 1, journalEntriesMax)) {
         print(entry);
         last = entry.seq;
       }
@@ -61,7 +61,7 @@ async function follow(
 }
 
 /** Prints entries; a new day is said in a line of its own. */
-function printer(terminal: Terminal, asJson: boolean): (entry: Entry) => void {
+function createEntryPrinter(terminal: Terminal, asJson: boolean): (entry: Entry) => void {
   if (asJson) return (entry) => terminal.out(JSON.stringify(entry));
   const paint = createPaint(terminal);
   let day = new Date().toDateString();
@@ -71,6 +71,6 @@ function printer(terminal: Terminal, asJson: boolean): (entry: Entry) => void {
       day = then.toDateString();
       terminal.out(paint(`-- ${day} --`, 'dim'));
     }
-    terminal.out(entryLine(entry, paint));
+    terminal.out(formatEntry(entry, paint));
   };
 }

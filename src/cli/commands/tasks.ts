@@ -5,8 +5,8 @@ import { type Orders, ordersCell, withOrder, withoutTarget } from '../../coordin
 import { SwitchgearError } from '../../core/error.ts';
 import type { EntryType } from '../../core/event.ts';
 import { journalEntriesMax } from '../../core/limits.ts';
-import { entriesFrom, lastSeq } from '../../operator/journal.ts';
-import { type KnownTask, knownTasks } from '../../operator/tasks.ts';
+import { findLastSeq, readEntries } from '../../operator/journal.ts';
+import { listTasks, type OperatorTask } from '../../operator/tasks.ts';
 import { type Command, exitCodes, readArgs, type Terminal } from '../command.ts';
 import { type CrossProcessStore, findStoreAddress, withStore } from '../store-option.ts';
 import { sanitizeText } from '../terminal-table.ts';
@@ -22,7 +22,7 @@ interface OrderKind {
   readonly acknowledgement: EntryType;
   readonly doneText: string;
   /** Tasks that it is meant for. */
-  readonly states: readonly KnownTask['state'][];
+  readonly states: readonly OperatorTask['state'][];
   change(orders: Orders, target: string | null, reason: string, atMs: number): Orders | undefined;
 }
 
@@ -78,7 +78,7 @@ function createOrderCommand(kind: OrderKind, usage: readonly string[]): Command 
       const address = findStoreAddress(parsedArgs, terminal);
       return withStore(address, async (store) => {
         const targets = await findTargetTasks(store, target, kind);
-        const fromSeq = (await lastSeq(store.shared)) + 1;
+        const fromSeq = (await findLastSeq(store.shared)) + 1;
         const body = makeOrderEntry(kind.order, target, parseOrderReason(parsedArgs));
         const isSent = await sendOrder(store, address, body, (orders, atMs) =>
           kind.change(orders, target, body.reason, atMs),
@@ -97,7 +97,7 @@ async function findTargetTasks(
   target: string | null,
   { states }: OrderKind,
 ): Promise<readonly string[]> {
-  const tasks = await knownTasks(store);
+  const tasks = await listTasks(store);
   return tasks.filter(({ id, state }) => (target ?? id) === id && states.includes(state)).map(({ id }) => id);
 }
 
@@ -113,7 +113,7 @@ async function waitForAcknowledgements(
   let nextSeq = fromSeq;
   const isDone = () => (targets.length === 0 ? tasks.size > 0 : targets.every((id) => tasks.has(id)));
   for (let waitedMs = 0; waitedMs < acknowledgeTimeoutMs && !isDone(); waitedMs += pollMs) {
-    for (const { seq, type, task } of await entriesFrom(shared, nextSeq, journalEntriesMax)) {
+    for (const { seq, type, task } of await readEntries(shared, nextSeq, journalEntriesMax)) {
       nextSeq = seq + 1;
       if (type === acknowledgement && task !== undefined) tasks.add(task);
     }
