@@ -2,31 +2,31 @@
 
 import { isRefused } from '../index.ts';
 import { scriptedAgent } from '../testing/index.ts';
-import { endOf, type Mark, marksOf, ranOf, type Scene } from './scene.ts';
+import { type AttemptMark, countRan, markAttempts, type Scene, summarizeScene } from './scene.ts';
 
 const failingSearch: Scene = {
   title: 'The search is down for good. The agent asks it the same again and again.',
   short: 'retried a dead search',
-  wanted: '500 calls',
+  unprotected: '500 calls',
   expected: { code: 'tool_loop', attempts: 8, ran: 5 },
-  async play(stage) {
-    const gear = stage.gear();
+  async play(context) {
+    const gear = context.gear();
     const web_search = gear.guard('web_search', async (): Promise<string> => {
       throw Object.assign(new Error('Service Unavailable'), { status: 503 });
     });
     const agent = scriptedAgent([{ tool: 'web_search', args: ['quantum computing'], times: 500 }]);
     const result = await gear.task({}, (task) => agent({ tools: { web_search }, task }));
-    return endOf(gear, 'web_search', result);
+    return summarizeScene(gear, 'web_search', result);
   },
 };
 
 const outage: Scene = {
   title: 'The search is down for a minute. The circuit opens, and closes again.',
   short: 'met a search that was down',
-  wanted: 'an answer',
+  unprotected: 'an answer',
   expected: { code: 'circuit_open', attempts: 9, ran: 8 },
-  async play(stage) {
-    const gear = stage.gear();
+  async play(context) {
+    const gear = context.gear();
     let isDown = true;
     const web_search = gear.guard('web_search', async (query: string): Promise<string> => {
       if (isDown) throw Object.assign(new Error('Service Unavailable'), { status: 503 });
@@ -38,10 +38,10 @@ const outage: Scene = {
       );
     const first = await gear.task({}, (task) => ask(1, 6)({ tools: { web_search }, task }));
     isDown = false;
-    await stage.clock.elapse(60_000);
+    await context.clock.elapse(60_000);
     const second = await gear.task({}, (task) => ask(6, 3)({ tools: { web_search }, task }));
     const parts = [first, second].flatMap(({ value }) => value ?? []);
-    const marks = parts.flatMap(marksOf);
+    const marks = parts.flatMap(markAttempts);
     const refusal = parts.flatMap(({ refusals }) => refusals)[0];
     return {
       name: 'web_search',
@@ -56,11 +56,11 @@ const outage: Scene = {
 const uselessWorker: Scene = {
   title: 'A supervisor asks the cooks for a chart. They cannot draw. It asks again.',
   short: 'asked cooks for a chart',
-  wanted: '14 tries',
+  unprotected: '14 tries',
   expected: { code: 'delegation_limit', attempts: 3, ran: 2 },
-  async play(stage) {
-    const gear = stage.gear({ agent: 'Supervisor' });
-    const marks: Mark[] = [];
+  async play(context) {
+    const gear = context.gear({ agent: 'Supervisor' });
+    const marks: AttemptMark[] = [];
     const result = await gear.task({}, async () => {
       for (let attempt = 0; attempt < 14; attempt++) {
         const answer = await gear.delegate('chef_team', () => 'I cannot draw charts. I do not have that ability.');
@@ -73,9 +73,9 @@ const uselessWorker: Scene = {
       marks,
       journal: gear.journal(),
       refusal: result.status === 'halted' ? result.halt : undefined,
-      after: `${ranOf(marks)} delegations`,
+      after: `${countRan(marks)} delegations`,
     };
   },
 };
 
-export const spirals: readonly Scene[] = [failingSearch, outage, uselessWorker];
+export const failingToolScenes: readonly Scene[] = [failingSearch, outage, uselessWorker];

@@ -1,81 +1,85 @@
 /** Plays the demo, scene by scene, and says whether everything came as it should. */
 
-import { spirals } from './failing-tools.ts';
-import { trespasses } from './forbidden-actions.ts';
-import { createPage } from './render.ts';
-import { openTheatre, type Theatre } from './run-scene.ts';
-import { runs } from './runs.ts';
-import { createStage, faultsOf, type Played, type Scene } from './scene.ts';
+import { failingToolScenes } from './failing-tools.ts';
+import { forbiddenActionScenes } from './forbidden-actions.ts';
+import { createDemoRenderer } from './render.ts';
+import { type AgentRunner, createAgentRunner } from './run-scene.ts';
+import { agentRunScenes } from './runs.ts';
+import { createSceneContext, findFaults, type Scene, type SceneResult } from './scene.ts';
 
-interface Act {
+interface DemoSection {
   readonly heading: string;
-  readonly more: string;
+  readonly intro: string;
   readonly scenes: readonly Scene[];
 }
 
-const acts: readonly Act[] = [
+const sections: readonly DemoSection[] = [
   {
     heading: 'An agent that somebody else wrote: watched, and ended with all it started',
-    more: 'Each is a process under switchgear run. claude is a stand-in that prints what Claude Code prints.',
-    scenes: runs,
+    intro: 'Each is a process under switchgear run. claude is a stand-in that prints what Claude Code prints.',
+    scenes: agentRunScenes,
   },
   {
     heading: 'Your own agent: its tools are wrapped, and a call is refused before it runs',
-    more: 'Each is a script of calls on the library. Time is simulated.',
-    scenes: [...spirals, ...trespasses],
+    intro: 'Each is a script of calls on the library. Time is simulated.',
+    scenes: [...failingToolScenes, ...forbiddenActionScenes],
   },
 ];
 
-export async function playDemo(out: (line: string) => void, coloured: boolean, leave?: AbortSignal): Promise<boolean> {
-  const theatre = openTheatre();
-  const forget = closeAtSignals(theatre);
-  const isLeft = () => leave?.aborted === true;
+export async function playDemo(
+  out: (line: string) => void,
+  coloured: boolean,
+  stopSignal?: AbortSignal,
+): Promise<boolean> {
+  const runner = createAgentRunner();
+  const removeListener = closeOnSignals(runner);
+  const isStopped = () => stopSignal?.aborted === true;
   try {
-    return await playAll(theatre, out, coloured, isLeft);
+    return await playSections(runner, out, coloured, isStopped);
   } finally {
-    forget();
-    theatre.close();
+    removeListener();
+    runner.close();
   }
 }
 
-async function playAll(
-  theatre: Theatre,
+async function playSections(
+  runner: AgentRunner,
   out: (line: string) => void,
   coloured: boolean,
-  isLeft: () => boolean,
+  isStopped: () => boolean,
 ): Promise<boolean> {
-  const page = createPage(coloured);
-  const rows: { scene: Scene; played: Played; ok: boolean }[] = [];
-  for (const line of page.opening()) out(line);
-  for (const { heading, more, scenes } of acts) {
-    for (const line of page.heading(heading, more)) out(line);
+  const renderer = createDemoRenderer(coloured);
+  const rows: { scene: Scene; result: SceneResult; ok: boolean }[] = [];
+  for (const line of renderer.renderOpening()) out(line);
+  for (const { heading, intro, scenes } of sections) {
+    for (const line of renderer.renderHeading(heading, intro)) out(line);
     // Processes take their time to start: the next ones begin while the first are shown.
-    const begun = scenes.map((scene) => scene.play(createStage(theatre)));
-    for (const failing of begun) failing.catch(() => undefined); // Said where it is awaited.
+    const pendingScenes = scenes.map((scene) => scene.play(createSceneContext(runner)));
+    for (const pendingScene of pendingScenes) pendingScene.catch(() => undefined); // Said where it is awaited.
     for (const [at, scene] of scenes.entries()) {
-      const played = await begun[at]!;
-      if (isLeft()) return false;
-      const faults = faultsOf(scene, played);
-      rows.push({ scene, played, ok: faults.length === 0 });
-      for (const line of page.scene(rows.length, scene, played, faults)) out(line);
+      const result = await pendingScenes[at]!;
+      if (isStopped()) return false;
+      const faults = findFaults(scene, result);
+      rows.push({ scene, result, ok: faults.length === 0 });
+      for (const line of renderer.renderScene(rows.length, scene, result, faults)) out(line);
     }
   }
-  for (const line of page.closing(rows)) out(line);
+  for (const line of renderer.renderClosing(rows)) out(line);
   return rows.every(({ ok }) => ok);
 }
 
 /** Somebody who has seen enough leaves nothing behind, either. */
-function closeAtSignals(theatre: Theatre): () => void {
+function closeOnSignals(runner: AgentRunner): () => void {
   const codes = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 } as const;
-  const named = Object.entries(codes).map(([signal, code]) => {
+  const removers = Object.entries(codes).map(([signal, code]) => {
     const end = () => {
-      theatre.close();
+      runner.close();
       process.exit(code);
     };
     process.once(signal, end);
     return () => void process.removeListener(signal, end);
   });
   return () => {
-    for (const forget of named) forget();
+    for (const removeListener of removers) removeListener();
   };
 }

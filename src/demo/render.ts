@@ -2,8 +2,8 @@
 
 import { styleText } from 'node:util';
 import type { Entry } from '../core/event.ts';
-import type { WatchedEnd } from './run-scene.ts';
-import { codeOf, type Mark, type Played, type Scene } from './scene.ts';
+import type { AgentRunResult } from './run-scene.ts';
+import { type AttemptMark, type Scene, type SceneResult, stopCodeOf } from './scene.ts';
 
 const columns = 80;
 const indent = '   ';
@@ -11,14 +11,16 @@ const nameWidth = 17;
 
 type Style = 'bold' | 'dim' | 'red' | 'green' | 'yellow' | 'cyan';
 
-export interface Page {
-  opening(): readonly string[];
-  heading(text: string, more: string): readonly string[];
-  scene(number: number, scene: Scene, played: Played, faults: readonly string[]): readonly string[];
-  closing(rows: readonly { readonly scene: Scene; readonly played: Played; readonly ok: boolean }[]): readonly string[];
+export interface DemoRenderer {
+  renderOpening(): readonly string[];
+  renderHeading(text: string, more: string): readonly string[];
+  renderScene(number: number, scene: Scene, result: SceneResult, faults: readonly string[]): readonly string[];
+  renderClosing(
+    rows: readonly { readonly scene: Scene; readonly result: SceneResult; readonly ok: boolean }[],
+  ): readonly string[];
 }
 
-const signs: Readonly<Record<Mark, { readonly sign: string; readonly style: Style }>> = {
+const signs: Readonly<Record<AttemptMark, { readonly sign: string; readonly style: Style }>> = {
   ran: { sign: '✓', style: 'green' },
   failed: { sign: '✗', style: 'yellow' },
   refused: { sign: '⊘', style: 'red' },
@@ -26,7 +28,7 @@ const signs: Readonly<Record<Mark, { readonly sign: string; readonly style: Styl
   said: { sign: '·', style: 'cyan' },
 };
 
-const legend: readonly (readonly [Mark, string])[] = [
+const legend: readonly (readonly [AttemptMark, string])[] = [
   ['ran', 'ran'],
   ['failed', 'ran and failed'],
   ['refused', 'refused'],
@@ -34,21 +36,21 @@ const legend: readonly (readonly [Mark, string])[] = [
   ['said', 'said something'],
 ];
 
-export function createPage(coloured: boolean): Page {
+export function createDemoRenderer(coloured: boolean): DemoRenderer {
   const paint = (text: string, ...styles: Style[]) =>
     coloured ? styleText(styles, text, { validateStream: false }) : text;
-  const sign = (mark: Mark) => paint(signs[mark].sign, signs[mark].style);
+  const paintMark = (mark: AttemptMark) => paint(signs[mark].sign, signs[mark].style);
 
-  function strip({ name, marks }: Played): string {
+  function formatMarks({ name, marks }: SceneResult): string {
     const head = `${indent}${name.padEnd(nameWidth)}`;
-    if (head.length + marks.length <= columns) return head + marks.map(sign).join('');
+    if (head.length + marks.length <= columns) return head + marks.map(paintMark).join('');
     const ran = marks.filter((mark) => mark === 'ran').length;
     const rest = marks.filter((mark) => mark !== 'ran');
-    return `${head}${sign('ran')} ${ran.toLocaleString('en')} times ${rest.map(sign).join('')}`.trimEnd();
+    return `${head}${paintMark('ran')} ${ran.toLocaleString('en')} times ${rest.map(paintMark).join('')}`.trimEnd();
   }
 
   /** A word in the margin and text beside it. */
-  function aside(word: string, text: string, ...styles: Style[]): string[] {
+  function formatAside(word: string, text: string, ...styles: Style[]): string[] {
     return wrap(text, columns - indent.length - nameWidth).map((line, at) => {
       return `${indent}${paint((at === 0 ? word : '').padEnd(nameWidth), ...styles)}${paint(line, ...styles)}`;
     });
@@ -57,52 +59,52 @@ export function createPage(coloured: boolean): Page {
   const indented = (line: string) => paint(`${indent}${line}`, 'dim');
 
   /** What a person sees who runs it: the sentence, the counters, the evidence, the exit code. */
-  function toldByRun({ code, told: [first = '', ...more], exitCode, answer }: WatchedEnd): string[] {
-    if (code === undefined) return aside('left alone', answer ?? 'it ended by itself', 'green');
+  function formatRunOutput({ code, stderrLines: [first = '', ...more], exitCode, answer }: AgentRunResult): string[] {
+    if (code === undefined) return formatAside('left alone', answer ?? 'it ended by itself', 'green');
     return [
-      ...aside('STOPPED', first.replace(/^switchgear: /, ''), 'bold', 'red'),
-      ...more.flatMap((line) => aside('', line.trim())),
-      ...aside('', `exit code ${exitCode}`, 'dim'),
+      ...formatAside('STOPPED', first.replace(/^switchgear: /, ''), 'bold', 'red'),
+      ...more.flatMap((line) => formatAside('', line.trim())),
+      ...formatAside('', `exit code ${exitCode}`, 'dim'),
     ];
   }
 
   return {
-    opening: () => [
+    renderOpening: () => [
       paint('Agents that spiral, each stopped by its own kind of count, and two that do well.', 'bold'),
       'No network, no key, no model: they follow scripts. The limits are the defaults.',
       '',
-      legend.map(([mark, word]) => `${sign(mark)} ${word}`).join('  '),
+      legend.map(([mark, word]) => `${paintMark(mark)} ${word}`).join('  '),
     ],
-    heading: (text, more) => ['', paint(text, 'bold', 'cyan'), ...wrap(more, columns)],
-    scene: (number, scene, played, faults) => {
-      const { refusal, journal, watched } = played;
+    renderHeading: (text, more) => ['', paint(text, 'bold', 'cyan'), ...wrap(more, columns)],
+    renderScene: (number, scene, result, faults) => {
+      const { refusal, journal, agentRun: watched } = result;
       const stop = refusal?.kind === 'halt' || refusal?.code === 'storm' ? 'STOPPED' : 'REFUSED';
       return [
         '',
         paint(`${String(number).padEnd(indent.length)}${scene.title}`, 'bold'),
         ...(watched === undefined ? [] : wrap(`$ ${watched.command}`, columns - indent.length).map(indented)),
-        strip(played),
-        ...(watched === undefined ? [] : toldByRun(watched)),
-        ...told(journal).flatMap(([word, text]) => aside(word, text, 'dim')),
+        formatMarks(result),
+        ...(watched === undefined ? [] : formatRunOutput(watched)),
+        ...describeJournal(journal).flatMap(([word, text]) => formatAside(word, text, 'dim')),
         ...(refusal === undefined
           ? []
           : [
-              ...aside(stop, refusal.explanation, 'bold', 'red'),
-              ...aside('the model reads', `${refusal.message.replace(/\.?$/, '.')} ${refusal.remediation}`),
+              ...formatAside(stop, refusal.explanation, 'bold', 'red'),
+              ...formatAside('the model reads', `${refusal.message.replace(/\.?$/, '.')} ${refusal.remediation}`),
             ]),
-        ...faults.flatMap((fault) => aside('NOT AS IT SHOULD', fault, 'bold', 'yellow')),
+        ...faults.flatMap((fault) => formatAside('NOT AS IT SHOULD', fault, 'bold', 'yellow')),
       ];
     },
-    closing: (rows) => {
+    renderClosing: (rows) => {
       const row = (cells: readonly string[]) =>
         cells.map((cell, at) => cell.padEnd(at < cells.length - 1 ? widths[at]! : 0)).join('');
       const stopped = rows.filter(({ ok }) => ok).length;
       return [
         '',
         paint(row(['the agent', 'was stopped at', 'by', 'and wanted']), 'bold'),
-        ...rows.map(({ scene, played, ok }) =>
+        ...rows.map(({ scene, result, ok }) =>
           paint(
-            row([scene.short, played.after, codeOf(played) ?? 'nobody', scene.wanted]),
+            row([scene.short, result.after, stopCodeOf(result) ?? 'nobody', scene.unprotected]),
             ...(ok ? [] : (['red'] as const)),
           ),
         ),
@@ -116,12 +118,12 @@ export function createPage(coloured: boolean): Page {
 const widths = [30, 20, 18];
 
 /** The events of a scene in words; what happened several times is told once. */
-function told(journal: readonly Entry[]): readonly (readonly [string, string])[] {
+function describeJournal(journal: readonly Entry[]): readonly (readonly [string, string])[] {
   const lines = new Map<string, { readonly line: readonly [string, string]; times: number }>();
-  for (const line of journal.flatMap(happened)) {
-    const known = lines.get(line.join());
-    if (known === undefined) lines.set(line.join(), { line, times: 1 });
-    else known.times++;
+  for (const line of journal.flatMap(describeEntry)) {
+    const existing = lines.get(line.join());
+    if (existing === undefined) lines.set(line.join(), { line, times: 1 });
+    else existing.times++;
   }
   return [...lines.values()].map(({ line: [word, text], times }) => [
     word,
@@ -130,7 +132,7 @@ function told(journal: readonly Entry[]): readonly (readonly [string, string])[]
 }
 
 /** What is worth a line of its own: what the gear did beside refusing. */
-function happened(entry: Entry): readonly (readonly [string, string])[] {
+function describeEntry(entry: Entry): readonly (readonly [string, string])[] {
   switch (entry.type) {
     case 'breaker-opened':
       return [

@@ -1,91 +1,92 @@
 /** Agents that somebody else wrote, under `switchgear run`: six that spiral, and two that are left alone. */
 
-import type { Call } from './fake-agent.ts';
-import type { Watched, WatchedEnd } from './run-scene.ts';
-import { type Played, ranOf, type Scene } from './scene.ts';
+import type { ScriptedCall } from './fake-agent.ts';
+import type { AgentRun, AgentRunResult } from './run-scene.ts';
+import { countRan, type Scene, type SceneResult } from './scene.ts';
 
-interface WatchedScene extends Omit<Scene, 'play'>, Watched {
+interface AgentRunScene extends Omit<Scene, 'play'>, AgentRun {
   /** Under what its marks are shown. */
   readonly name: string;
-  after(end: WatchedEnd): string;
+  after(end: AgentRunResult): string;
 }
 
 /** What a run that was halted ends with. */
 const haltedExit = 75;
 
-function watchedScene({ title, short, wanted, expected, name, after, ...watched }: WatchedScene): Scene {
+function makeAgentRunScene({ title, short, unprotected, expected, name, after, ...agentRun }: AgentRunScene): Scene {
   const exitCode = expected.code === undefined ? 0 : haltedExit;
   return {
     title,
     short,
-    wanted,
+    unprotected,
     expected: { ...expected, exitCode },
-    async play({ run }): Promise<Played> {
-      const end = await run(watched);
-      return { name, marks: end.marks, journal: [], refusal: undefined, after: after(end), watched: end };
+    async play({ run }): Promise<SceneResult> {
+      const end = await run(agentRun);
+      return { name, marks: end.marks, journal: [], refusal: undefined, after: after(end), agentRun: end };
     },
   };
 }
 
-const calls = ({ marks }: WatchedEnd) => `call ${marks.length}`;
-const many = <T>(length: number, make: (at: number) => T): readonly T[] => Array.from({ length }, (_, at) => make(at));
+const describeCallCount = ({ marks }: AgentRunResult) => `call ${marks.length}`;
+const repeat = <T>(length: number, make: (at: number) => T): readonly T[] =>
+  Array.from({ length }, (_, at) => make(at));
 
-const failingTest = watchedScene({
+const failingTest = makeAgentRunScene({
   title: 'The test cannot pass. The agent runs it again, and again, and again.',
   short: 'ran a hopeless test',
-  wanted: '500 calls',
+  unprotected: '500 calls',
   expected: { code: 'tool_loop', attempts: 6, ran: 5 },
   prompt: 'Make the failing test pass.',
   name: 'Bash npm test',
-  script: many(500, () => ({ call: 'Bash', input: 'npm test', fails: "Error: Cannot find module 'left-pad'" })),
-  after: calls,
+  script: repeat(500, () => ({ call: 'Bash', input: 'npm test', fails: "Error: Cannot find module 'left-pad'" })),
+  after: describeCallCount,
 });
 
-const backAndForth = watchedScene({
+const backAndForth = makeAgentRunScene({
   title: 'It reads a file, changes it back, reads it, changes it back.',
   short: 'went back and forth',
-  wanted: '500 calls',
+  unprotected: '500 calls',
   expected: { code: 'tool_loop', attempts: 12, ran: 11 },
   prompt: 'Set the port to 8080.',
   name: 'Read, Edit',
-  script: many(500, (at): Call => {
+  script: repeat(500, (at): ScriptedCall => {
     const what = at % 2 === 0 ? { call: 'Read', gives: 'port = 80' } : { call: 'Edit', gives: 'The file was updated.' };
     return { ...what, input: 'config.toml' };
   }),
-  after: calls,
+  after: describeCallCount,
 });
 
-const wholeWeb = watchedScene({
+const wholeWeb = makeAgentRunScene({
   title: 'It reads one page after another. Every call works; there is no end.',
   short: 'read one page after another',
-  wanted: '500 calls',
+  unprotected: '500 calls',
   expected: { code: 'tool_call_limit', attempts: 51, ran: 50 },
   prompt: 'Find out everything about tides.',
   name: 'Read',
-  script: many(500, (at) => ({ call: 'Read', input: `page-${at}.md`, gives: `what page ${at * 7_919} says` })),
-  after: calls,
+  script: repeat(500, (at) => ({ call: 'Read', input: `page-${at}.md`, gives: `what page ${at * 7_919} says` })),
+  after: describeCallCount,
 });
 
 const names = ['a river', 'a bird of prey', 'some Greek word', 'the founder’s dog', 'an island', 'a colour', 'a tool'];
 
-const dearThoughts = watchedScene({
+const dearThoughts = makeAgentRunScene({
   title: 'Each thought costs $4.50, and it has 200 of them.',
   short: 'thought for $4.50 a time',
-  wanted: '$900.00',
+  unprotected: '$900.00',
   expected: { code: 'token_spend_limit', attempts: 12, ran: 0 },
   prompt: 'Think of a name for our product.',
   name: 'thinks',
-  script: many(200, (at) => ({
+  script: repeat(200, (at) => ({
     says: `Idea ${at}: ${names[at % names.length]} ${at * 7_919}`,
     outputTokens: 300_000,
   })),
-  after: ({ told }) => `${/\$[\d.]+/.exec(told[0] ?? '')?.[0]} spent`,
+  after: ({ stderrLines }) => `${/\$[\d.]+/.exec(stderrLines[0] ?? '')?.[0]} spent`,
 });
 
-const silence = watchedScene({
+const silence = makeAgentRunScene({
   title: 'It starts a server and is not heard of again. Here it may be silent for 2 s.',
   short: 'fell silent',
-  wanted: '10 minutes',
+  unprotected: '10 minutes',
   expected: { code: 'idle_timeout', attempts: 2, ran: 1 },
   prompt: 'Start the server, and tell me when it is up.',
   options: ['--max-idle', '2s'],
@@ -94,21 +95,21 @@ const silence = watchedScene({
   after: () => '2 s of silence',
 });
 
-const sameWords = watchedScene({
+const sameWords = makeAgentRunScene({
   title: 'It announces the same thing over and over, and does nothing.',
   short: 'repeated itself',
-  wanted: '100 texts',
+  unprotected: '100 texts',
   expected: { code: 'output_loop', attempts: 3, ran: 0 },
   prompt: 'Mend the build.',
   name: 'says',
-  script: many(100, () => ({ says: 'I will now look into the failing build once more.' })),
+  script: repeat(100, () => ({ says: 'I will now look into the failing build once more.' })),
   after: ({ marks }) => `text ${marks.length}`,
 });
 
-const goodWork = watchedScene({
+const goodWork = makeAgentRunScene({
   title: 'An agent that does well: it reads, changes, tests, and answers.',
   short: 'did well',
-  wanted: '5 calls',
+  unprotected: '5 calls',
   expected: { code: undefined, attempts: 5, ran: 5 },
   prompt: 'Set the port to 8080.',
   name: 'Read, Edit, Bash',
@@ -123,10 +124,10 @@ const goodWork = watchedScene({
   after: () => '5 calls, answered',
 });
 
-const fanOut = watchedScene({
+const fanOut = makeAgentRunScene({
   title: 'Three subagents read side by side, 20 files each: 63 calls, none of them 50.',
   short: 'had helpers',
-  wanted: '63 calls',
+  unprotected: '63 calls',
   expected: { code: undefined, attempts: 63, ran: 63 },
   prompt: 'Sum up src/, test/ and docs/.',
   name: 'Agent, Read',
@@ -134,15 +135,15 @@ const fanOut = watchedScene({
     {
       sends: ['src', 'test', 'docs'].map((name) => ({
         name,
-        calls: many(20, (at) => ({ call: 'Read', input: `${name}/${at}`, gives: `what ${name}/${at * 7_919} says` })),
+        calls: repeat(20, (at) => ({ call: 'Read', input: `${name}/${at}`, gives: `what ${name}/${at * 7_919} says` })),
       })),
     },
     { says: 'src/ is the program, test/ its tests, docs/ its pages.' },
   ],
-  after: ({ marks }) => `${ranOf(marks)} calls, answered`,
+  after: ({ marks }) => `${countRan(marks)} calls, answered`,
 });
 
-export const runs: readonly Scene[] = [
+export const agentRunScenes: readonly Scene[] = [
   failingTest,
   backAndForth,
   wholeWeb,

@@ -5,10 +5,10 @@ import type { Refusal } from '../core/refusal.ts';
 import type { Code } from '../core/verdict.ts';
 import { createSwitchgear, type Switchgear, type SwitchgearOptions, type TaskResult } from '../index.ts';
 import { type SimulatedClock, simulatedClock, type Transcript, type TranscriptLine } from '../testing/index.ts';
-import type { Theatre, WatchedEnd } from './run-scene.ts';
+import type { AgentRunner, AgentRunResult } from './run-scene.ts';
 
 /** How one attempt of the agent ended. */
-export type Mark = 'ran' | 'failed' | 'refused' | 'halted' | 'said';
+export type AttemptMark = 'ran' | 'failed' | 'refused' | 'halted' | 'said';
 
 export interface Scene {
   /** What the agent does, in one line. */
@@ -16,14 +16,14 @@ export interface Scene {
   /** The same in a few words, for the table. */
   readonly short: string;
   /** What would have gone on without protection. */
-  readonly wanted: string;
+  readonly unprotected: string;
   /** How it has to end. The demo fails if it does not. */
-  readonly expected: Expected;
-  play(stage: Stage): Promise<Played>;
+  readonly expected: ExpectedResult;
+  play(context: SceneContext): Promise<SceneResult>;
 }
 
 /** No code = it has to be left alone. */
-export interface Expected {
+export interface ExpectedResult {
   readonly code: Code | undefined;
   readonly attempts: number;
   readonly ran: number;
@@ -31,28 +31,28 @@ export interface Expected {
   readonly exitCode?: number;
 }
 
-export interface Stage {
+export interface SceneContext {
   /** Runs an agent under `switchgear run`. */
-  readonly run: Theatre['run'];
+  readonly run: AgentRunner['run'];
   readonly clock: SimulatedClock;
   /** A gear as a user has it, but for the clock, and with nothing from the environment. */
   readonly gear: (options?: SwitchgearOptions) => Switchgear;
 }
 
-export interface Played {
+export interface SceneResult {
   /** What was attempted, in order, under one name. */
   readonly name: string;
-  readonly marks: readonly Mark[];
+  readonly marks: readonly AttemptMark[];
   readonly journal: readonly Entry[];
   /** What the library refused it with. */
   readonly refusal: Refusal | undefined;
   /** How it was run, and what was said about it. */
-  readonly watched?: WatchedEnd;
+  readonly agentRun?: AgentRunResult;
   /** After how much it was stopped. */
   readonly after: string;
 }
 
-export function createStage({ run }: Pick<Theatre, 'run'>): Stage {
+export function createSceneContext({ run }: Pick<AgentRunner, 'run'>): SceneContext {
   const clock = simulatedClock();
   return {
     run,
@@ -63,11 +63,11 @@ export function createStage({ run }: Pick<Theatre, 'run'>): Stage {
 }
 
 /** What became of every step of a script. */
-export function marksOf({ lines }: Transcript): readonly Mark[] {
-  return lines.map(markOf);
+export function markAttempts({ lines }: Transcript): readonly AttemptMark[] {
+  return lines.map(markAttempt);
 }
 
-function markOf(line: TranscriptLine): Mark {
+function markAttempt(line: TranscriptLine): AttemptMark {
   switch (line.kind) {
     case 'result':
       return 'ran';
@@ -81,34 +81,39 @@ function markOf(line: TranscriptLine): Mark {
 }
 
 /** How many attempts came through to the tool, well or not. */
-export function ranOf(marks: readonly Mark[]): number {
+export function countRan(marks: readonly AttemptMark[]): number {
   return marks.filter((mark) => mark === 'ran' || mark === 'failed').length;
 }
 
 /** How a scene ended in which an agent followed a script: its calls or, where it made none, its words. */
-export function endOf(
+export function summarizeScene(
   gear: Switchgear,
   name: string,
   result: TaskResult<Transcript>,
-  after = (marks: readonly Mark[]) => `${marks.length} calls, ${ranOf(marks)} ran`,
-): Played {
-  const all = result.value === undefined ? [] : marksOf(result.value);
-  const calls = all.filter((mark) => mark !== 'said');
-  const marks = ranOf(calls) > 0 ? calls : all;
+  after = (marks: readonly AttemptMark[]) => `${marks.length} calls, ${countRan(marks)} ran`,
+): SceneResult {
+  const allMarks = result.value === undefined ? [] : markAttempts(result.value);
+  const calls = allMarks.filter((mark) => mark !== 'said');
+  const marks = countRan(calls) > 0 ? calls : allMarks;
   const refusal = result.status === 'halted' ? result.halt : undefined;
   return { name, marks, journal: gear.journal(), refusal, after: after(marks) };
 }
 
 /** By what it was stopped; undefined where it was left alone. */
-export function codeOf({ watched, refusal }: Played): Code | undefined {
-  return watched === undefined ? refusal?.code : watched.code;
+export function stopCodeOf({ agentRun, refusal }: SceneResult): Code | undefined {
+  return agentRun === undefined ? refusal?.code : agentRun.code;
 }
 
 /** What of a scene is not as it has to be, in words; empty where all is well. */
-export function faultsOf({ expected }: Scene, played: Played): readonly string[] {
-  const { marks, watched } = played;
-  const seen = { code: codeOf(played), attempts: marks.length, ran: ranOf(marks), exitCode: watched?.exitCode };
-  return (['code', 'attempts', 'ran', 'exitCode'] as const).flatMap((what) =>
-    seen[what] === expected[what] ? [] : [`${what} should be ${expected[what]}, is ${seen[what]}`],
+export function findFaults({ expected }: Scene, result: SceneResult): readonly string[] {
+  const { marks, agentRun } = result;
+  const actual = {
+    code: stopCodeOf(result),
+    attempts: marks.length,
+    ran: countRan(marks),
+    exitCode: agentRun?.exitCode,
+  };
+  return (['code', 'attempts', 'ran', 'exitCode'] as const).flatMap((field) =>
+    actual[field] === expected[field] ? [] : [`${field} should be ${expected[field]}, is ${actual[field]}`],
   );
 }

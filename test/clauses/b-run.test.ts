@@ -4,10 +4,10 @@ import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { main } from '../../src/cli/main.ts';
 import type { Card } from '../../src/core/card.ts';
-import { newHome } from '../supervisor/run-cli.ts';
+import { createTestHome } from '../supervisor/run-cli.ts';
 import { bin } from '../switchgear-bin.ts';
 
-const home = newHome(bin);
+const home = createTestHome(bin);
 after(() => home.clear());
 
 const research = ['--', 'claude', '-p', 'calls 60'];

@@ -16,17 +16,17 @@ const { folder, server } = storePlace();
 const bin = fileURLToPath(new URL('../../bin/switchgear.cjs', import.meta.url));
 const agentFile = fileURLToPath(new URL('./agent-child.ts', import.meta.url));
 
-async function run(words: string, store?: string) {
+async function run(commandLine: string, store?: string) {
   const out: string[] = [];
   const err: string[] = [];
-  const args = [...words.split(' '), ...(store === undefined ? [] : ['--store', store])];
+  const args = [...commandLine.split(' '), ...(store === undefined ? [] : ['--store', store])];
   const terminal = { cwd: folder, env: { HOME: folder }, out: (line: string) => out.push(line) };
   const code = await main(args, { ...terminal, err: (line) => err.push(line) });
   return { code, out: out.join('\n'), err: err.join('\n') };
 }
 
 /** Lines of a child, one at a time; each is waited for. */
-function linesOf(child: ChildProcess) {
+function readLines(child: ChildProcess) {
   let text = '';
   let wake = () => {};
   child.stdout?.on('data', (data) => {
@@ -50,13 +50,13 @@ const kinds: Readonly<Record<string, () => { readonly child: readonly string[]; 
   'in Redis': () => ({ child: [server().url, 'fleet'], store: `${server().url}?prefix=fleet` }),
 };
 
-for (const [name, placeOf] of Object.entries(kinds)) {
+for (const [name, makeStore] of Object.entries(kinds)) {
   test(`${name}: orders of one process are carried out by the gear of another`, { timeout: 60_000 }, async () => {
-    const { child: args, store } = placeOf();
+    const { child: args, store } = makeStore();
     const child = spawn(process.execPath, [agentFile, ...args], { stdio: ['ignore', 'pipe', 'inherit'] });
-    const heard = linesOf(child);
+    const nextLine = readLines(child);
     try {
-      assert.equal(await heard(), 'found');
+      assert.equal(await nextLine(), 'found');
       const nobody = run('halt nobody', store);
       const status = await run('status --json', store);
       const { tasks, health } = JSON.parse(status.out);
@@ -70,15 +70,15 @@ for (const [name, placeOf] of Object.entries(kinds)) {
       );
 
       assert.deepEqual(await run('pause research', store), { code: 0, out: 'paused research', err: '' });
-      assert.equal(await heard(), 'task_paused');
+      assert.equal(await nextLine(), 'task_paused');
       assert.match((await run('status', store)).out, /research +paused[\s\S]*Orders \(1\)\n {2}pause +research/);
       assert.equal((await run('resume draft', store)).code, 1);
       assert.deepEqual(await run('resume research', store), { code: 0, out: 'research goes on', err: '' });
-      assert.equal(await heard(), 'found');
+      assert.equal(await nextLine(), 'found');
 
       const tripped = await run('trip search --for 600', store);
       assert.match(tripped.out, /^search is tripped for 10 min\. None of its breakers is stored yet; they open when/);
-      assert.equal(await heard(), 'circuit_open');
+      assert.equal(await nextLine(), 'circuit_open');
       const { breakers, orders } = JSON.parse((await run('status --json', store)).out);
       assert.deepEqual(
         breakers.map(({ name: tool, state, trips, of, project }: Record<string, unknown>) => [
@@ -92,12 +92,12 @@ for (const [name, placeOf] of Object.entries(kinds)) {
       );
       assert.equal(breakers[0].untilMs, orders.trips[0].untilMs); // Until the end of the order, whenever it was called.
       assert.deepEqual(await run('reset search', store), { code: 0, out: '1 breaker reset: search', err: '' });
-      assert.equal(await heard(), 'found');
+      assert.equal(await nextLine(), 'found');
       assert.equal((await run('reset --all', store)).code, 1);
       assert.match((await run('trip search', store)).out, /^search is tripped for 60 s\. 1 breaker opened;/);
-      assert.equal(await heard(), 'circuit_open');
+      assert.equal(await nextLine(), 'circuit_open');
       assert.equal((await run('reset --all', store)).code, 0);
-      assert.equal(await heard(), 'found');
+      assert.equal(await nextLine(), 'found');
 
       assert.deepEqual(await nobody, { code: 1, out: '', err: 'switchgear: nobody on this store runs "nobody"' });
       const halted = await run('halt --all --json --reason=enough', store);
@@ -108,7 +108,7 @@ for (const [name, placeOf] of Object.entries(kinds)) {
         tasks: ['research', 'draft'],
         silent: [],
       });
-      assert.equal(await heard(), 'rule_abort');
+      assert.equal(await nextLine(), 'rule_abort');
       assert.equal((await run('halt --all', store)).code, 1); // There is nobody left.
       const lines = (await run('tail -n 100', store)).out;
       assert.match(lines, /order-given +halt all by .+: enough\n/);
@@ -122,13 +122,13 @@ for (const [name, placeOf] of Object.entries(kinds)) {
   });
 
   test(`${name}: tail --follow prints what comes, until it is told to stop`, { timeout: 60_000 }, async () => {
-    const { store } = placeOf();
+    const { store } = makeStore();
     const child = spawn(process.execPath, [bin, 'tail', '--follow', '-n', '0', '--store', store]);
-    const heard = linesOf(child);
+    const nextLine = readLines(child);
     try {
       // It says nothing before something happens: orders are given until it has heard one.
       let line: string | undefined;
-      void heard().then((first) => {
+      void nextLine().then((first) => {
         line = first;
       });
       for (let tries = 0; line === undefined && tries < 50; tries++) {
@@ -191,24 +191,20 @@ test('a store that cannot be used ends a command with one sentence and exit code
 });
 
 test('a file that this user may not write ends a command with one sentence, also as a process', () => {
-  const place = join(folder, 'locked.db');
-  writeFileSync(place, '');
-  chmodSync(place, 0o444);
+  const path = join(folder, 'locked.db');
+  writeFileSync(path, '');
+  chmodSync(path, 0o444);
   chmodSync(folder, 0o755);
   const isRoot = process.getuid?.() === 0; // Whom no mode keeps from writing.
-  const { status, stdout, stderr } = spawnSync(
-    process.execPath,
-    [bin, 'trip', 'search', '--store', `sqlite:${place}`],
-    {
-      encoding: 'utf8',
-      ...(isRoot && { uid: 65_534, gid: 65_534 }),
-    },
-  );
+  const { status, stdout, stderr } = spawnSync(process.execPath, [bin, 'trip', 'search', '--store', `sqlite:${path}`], {
+    encoding: 'utf8',
+    ...(isRoot && { uid: 65_534, gid: 65_534 }),
+  });
   assert.deepEqual([status, stdout], [2, '']);
   assert.match(stderr, /^switchgear: the store ".+locked\.db" cannot be opened: this user may not write there\n$/);
 });
 
-for (const words of [
+for (const commandLine of [
   'status x',
   'tail -n many',
   'tail -n',
@@ -218,8 +214,8 @@ for (const words of [
   'reset x --all',
   'halt',
 ]) {
-  test(`"${words}" is wrong usage`, async () => {
-    const { code, out, err } = await run(words);
+  test(`"${commandLine}" is wrong usage`, async () => {
+    const { code, out, err } = await run(commandLine);
     assert.deepEqual([code, out], [2, '']);
     assert.match(err, /^switchgear: .+\nTry switchgear --help\.$/);
   });

@@ -4,18 +4,18 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { stripVTControlCharacters } from 'node:util';
-import { spirals } from '../../src/demo/failing-tools.ts';
+import { failingToolScenes } from '../../src/demo/failing-tools.ts';
 import { playDemo } from '../../src/demo/play.ts';
-import { createPage } from '../../src/demo/render.ts';
-import { createStage, faultsOf, type Scene } from '../../src/demo/scene.ts';
+import { createDemoRenderer } from '../../src/demo/render.ts';
+import { createSceneContext, findFaults, type Scene } from '../../src/demo/scene.ts';
 
 // A folder for temporary files of its own, to see what stays in it.
 const folder = mkdtempSync(join(tmpdir(), 'switchgear-demo-test-'));
 process.env.TMPDIR = folder;
 after(() => rmSync(folder, { recursive: true, force: true }));
 
-const stage = createStage({ run: () => Promise.reject(new Error('nothing is run here')) });
-const [scene] = spirals as [Scene];
+const stage = createSceneContext({ run: () => Promise.reject(new Error('nothing is run here')) });
+const [scene] = failingToolScenes as [Scene];
 
 test('every agent of the demo ends as it should, in eighty plain columns, and nothing is left', async () => {
   const lines: string[] = [];
@@ -37,10 +37,9 @@ test('somebody who has left is told no more', async () => {
 
 test('colours change nothing but the colours', async () => {
   const played = await scene.play(stage);
-  const [plain, coloured] = [false, true].map((isColoured) => createPage(isColoured).scene(1, scene, played, [])) as [
-    readonly string[],
-    readonly string[],
-  ];
+  const [plain, coloured] = [false, true].map((isColoured) =>
+    createDemoRenderer(isColoured).renderScene(1, scene, played, []),
+  ) as [readonly string[], readonly string[]];
   assert.notDeepEqual(coloured, plain);
   assert.deepEqual(
     coloured.map((line) => stripVTControlCharacters(line)),
@@ -50,8 +49,8 @@ test('colours change nothing but the colours', async () => {
 
 test('a scene that ends otherwise is told with what it should have been', async () => {
   const played = await scene.play(stage);
-  assert.deepEqual(faultsOf(scene, played), []);
-  assert.deepEqual(faultsOf({ ...scene, expected: { code: 'storm', attempts: 8, ran: 4, exitCode: 75 } }, played), [
+  assert.deepEqual(findFaults(scene, played), []);
+  assert.deepEqual(findFaults({ ...scene, expected: { code: 'storm', attempts: 8, ran: 4, exitCode: 75 } }, played), [
     'code should be storm, is tool_loop',
     'ran should be 4, is 5',
     'exitCode should be 75, is undefined',

@@ -11,9 +11,9 @@ import { memoryStore } from '../../src/stores/memory.ts';
 import { sqliteStore } from '../../src/stores/sqlite/index.ts';
 import { isAlive, storedRun } from '../../src/supervisor/run-record.ts';
 import { named, sleeper, until } from './processes.ts';
-import { newHome } from './run-cli.ts';
+import { createTestHome } from './run-cli.ts';
 
-const home = newHome();
+const home = createTestHome();
 after(() => home.clear());
 
 const long = { timeout: 120_000 };
@@ -152,7 +152,7 @@ test('a run is known in the store before its agent could call a hook', long, asy
 });
 
 test('when the supervisor is killed the agent ends, and the next look says what happened', long, async () => {
-  const other = newHome();
+  const other = createTestHome();
   try {
     const { child, finished, out } = other.start([
       'run',
@@ -174,7 +174,12 @@ test('when the supervisor is killed the agent ends, and the next look says what 
     assert.equal(cards.length, 1);
     const again = await other.run(['inbox', 'retry', cards[0]!.id]);
     assert.equal(again.code, 0);
-    assert.deepEqual(other.started().at(-1)?.slice(0, 4), ['-p', 'Go on where you stopped.', '--resume', 'session-1']);
+    assert.deepEqual(other.startedCommands().at(-1)?.slice(0, 4), [
+      '-p',
+      'Go on where you stopped.',
+      '--resume',
+      'session-1',
+    ]);
   } finally {
     other.clear();
   }

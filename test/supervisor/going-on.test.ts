@@ -5,9 +5,9 @@ import { after, test } from 'node:test';
 import type { Card } from '../../src/core/card.ts';
 import { startRedis } from '../redis-server.ts';
 import { until } from './processes.ts';
-import { type Home, newHome } from './run-cli.ts';
+import { createTestHome, type TestHome } from './run-cli.ts';
 
-const homes: Home[] = [];
+const homes: TestHome[] = [];
 after(() => {
   for (const home of homes) home.clear();
 });
@@ -15,13 +15,13 @@ after(() => {
 const long = { timeout: 120_000 };
 const sixty = ['run', '--quiet', '--', 'claude', '-p', 'calls 60'];
 
-function home(): Home {
-  const made = newHome();
+function home(): TestHome {
+  const made = createTestHome();
   homes.push(made);
   return made;
 }
 
-async function openCard({ run }: Home): Promise<Card> {
+async function openCard({ run }: TestHome): Promise<Card> {
   const cards = JSON.parse((await run(['inbox', 'list', '--json'])).out) as Card[];
   assert.equal(cards.length, 1);
   return cards[0]!;
@@ -33,7 +33,7 @@ test('tried again, it goes on with its conversation, and its counts with it', lo
   const { id } = await openCard(here);
   const { code, out } = await here.run(['inbox', 'retry', id, '--by', 'Ada']);
   assert.deepEqual([code, out], [0, 'done after 8 calls\n']);
-  assert.deepEqual(here.started()[1]?.slice(-4), ['-p', 'Go on where you stopped.', '--resume', 'session-1']);
+  assert.deepEqual(here.startedCommands()[1]?.slice(-4), ['-p', 'Go on where you stopped.', '--resume', 'session-1']);
   const tail = (await here.run(['tail', '-n', '1000', '--json'])).out.trim().split('\n');
   const started = tail.map((line) => JSON.parse(line)).filter(({ type }) => type === 'task-started');
   assert.deepEqual(
@@ -75,7 +75,7 @@ test('narrowed, it starts anew with the smaller request', long, async () => {
   assert.equal((await here.run(['inbox', 'narrow', id])).code, 2);
   const { code, out } = await here.run(['inbox', 'narrow', id, 'calls 20']);
   assert.deepEqual([code, out], [0, 'done after 20 calls\n']);
-  assert.deepEqual(here.started()[1]?.slice(-2), ['-p', 'calls 20']);
+  assert.deepEqual(here.startedCommands()[1]?.slice(-2), ['-p', 'calls 20']);
 });
 
 test('paused, it waits with a card of its own, and can go on from there', long, async () => {

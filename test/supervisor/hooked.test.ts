@@ -7,18 +7,18 @@ import { type TestContext, test } from 'node:test';
 import type { Card } from '../../src/core/card.ts';
 import type { Entry } from '../../src/core/event.ts';
 import { bin } from '../switchgear-bin.ts';
-import { type Home, newHome } from './run-cli.ts';
+import { createTestHome, type TestHome } from './run-cli.ts';
 
 const long = { timeout: 120_000 };
 const hooked = { FAKE_HOOKS: bin };
 
-function home(context: TestContext): Home {
-  const made = newHome();
+function home(context: TestContext): TestHome {
+  const made = createTestHome();
   context.after(() => made.clear());
   return made;
 }
 
-async function journal({ run }: Home): Promise<readonly Entry[]> {
+async function journal({ run }: TestHome): Promise<readonly Entry[]> {
   const { out } = await run(['tail', '-n', '10000', '--json']);
   return out
     .trim()
@@ -26,7 +26,7 @@ async function journal({ run }: Home): Promise<readonly Entry[]> {
     .map((line) => JSON.parse(line) as Entry);
 }
 
-async function cards({ run }: Home): Promise<readonly Card[]> {
+async function cards({ run }: TestHome): Promise<readonly Card[]> {
   return JSON.parse((await run(['inbox', 'list', '--json'])).out) as Card[];
 }
 

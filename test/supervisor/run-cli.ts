@@ -10,33 +10,33 @@ import { bin as ourBin } from '../switchgear-bin.ts';
 
 const agent = fileURLToPath(new URL('./fake-agent.ts', import.meta.url));
 
-export interface Finished {
+export interface FinishedProcess {
   readonly code: number | null;
   readonly signal: NodeJS.Signals | null;
   readonly out: string;
   readonly err: string;
 }
 
-export interface Home {
+export interface TestHome {
   readonly folder: string;
   readonly store: string;
   /** Starts it; the store is the folder's own. */
-  start(args: readonly string[], env?: Readonly<Record<string, string>>): Started;
-  run(args: readonly string[], env?: Readonly<Record<string, string>>): Promise<Finished>;
+  start(args: readonly string[], env?: Readonly<Record<string, string>>): StartedProcess;
+  run(args: readonly string[], env?: Readonly<Record<string, string>>): Promise<FinishedProcess>;
   /** The command lines that agents were started with. */
-  started(): readonly (readonly string[])[];
+  startedCommands(): readonly (readonly string[])[];
   clear(): void;
 }
 
-export interface Started {
+export interface StartedProcess {
   readonly child: ChildProcessWithoutNullStreams;
-  readonly finished: Promise<Finished>;
+  readonly finished: Promise<FinishedProcess>;
   /** What it printed so far. */
   out(): string;
   err(): string;
 }
 
-export function newHome(bin = ourBin): Home {
+export function createTestHome(bin = ourBin): TestHome {
   const folder = mkdtempSync(join(tmpdir(), 'switchgear-run-'));
   for (const name of ['claude', 'codex', 'gemini', 'opencode']) {
     const path = join(folder, name);
@@ -46,7 +46,7 @@ export function newHome(bin = ourBin): Home {
   const store = `sqlite:${join(folder, 'state.db')}`;
   const log = join(folder, 'started.log');
   const { PATH = '' } = process.env;
-  const start: Home['start'] = (args, more = {}) => {
+  const start: TestHome['start'] = (args, more = {}) => {
     const env = {
       HOME: folder,
       PATH: [folder, dirname(process.execPath), PATH].join(delimiter),
@@ -56,7 +56,7 @@ export function newHome(bin = ourBin): Home {
     };
     const child = spawn(process.execPath, [bin, ...args], { cwd: folder, env, stdio: 'pipe' });
     const { out, err } = collectOutput(child);
-    const finished = new Promise<Finished>((resolve) => {
+    const finished = new Promise<FinishedProcess>((resolve) => {
       child.on('close', (code, signal) => resolve({ code, signal, out: out(), err: err() }));
     });
     return { child, finished, out, err };
@@ -70,7 +70,7 @@ export function newHome(bin = ourBin): Home {
       child.stdin.end();
       return finished;
     },
-    started() {
+    startedCommands() {
       const text = readFileSync(log, 'utf8').trim();
       return text.split('\n').map((line) => JSON.parse(line) as string[]);
     },

@@ -6,9 +6,9 @@ import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { named, sleeper } from './processes.ts';
-import { type Finished, newHome } from './run-cli.ts';
+import { createTestHome, type FinishedProcess } from './run-cli.ts';
 
-const home = newHome();
+const home = createTestHome();
 after(() => home.clear());
 
 const long = { timeout: 120_000 };
@@ -66,7 +66,7 @@ test(
   'limits come from the policy file and from the environment; the command line has the last word',
   long,
   async () => {
-    const other = newHome();
+    const other = createTestHome();
     try {
       writeFileSync(join(other.folder, 'switchgear.toml'), '[task]\nmax_tool_calls = 7\n');
       const quiet = ['run', '--quiet'];
@@ -76,7 +76,7 @@ test(
         other.run([...quiet, ...calls], { BB_CIRCUIT_BREAKER_TOOL_CAP: '9' }),
         other.run([...quiet, '--max-calls', '5', ...calls], { BB_CIRCUIT_BREAKER_TOOL_CAP: '9' }),
       ]);
-      const told = ({ err }: Finished) => /tool calls: (.*)/.exec(err)?.[1];
+      const told = ({ err }: FinishedProcess) => /tool calls: (.*)/.exec(err)?.[1];
       assert.deepEqual([told(file), told(variable), told(flag)], ['8 of 7', '10 of 9', '6 of 5']);
     } finally {
       other.clear();
@@ -85,7 +85,7 @@ test(
 );
 
 test('a policy that is wrong is told before anything is started', long, async () => {
-  const other = newHome();
+  const other = createTestHome();
   try {
     writeFileSync(join(other.folder, 'switchgear.toml'), '[task]\nmax_tool_cals = 7\n');
     const { code, err, out } = await other.run(['run', '--', 'sh', '-c', 'echo started']);
@@ -97,7 +97,7 @@ test('a policy that is wrong is told before anything is started', long, async ()
 });
 
 test('a program that nobody knows is read as the policy says', long, async () => {
-  const other = newHome();
+  const other = createTestHome();
   try {
     const call =
       '[mappings.node]\nkind = "what"\n[mappings.node.events.call]\nas = "tool_use"\nid = "n"\nname = "tool"\n';
@@ -113,7 +113,7 @@ test('a program that nobody knows is read as the policy says', long, async () =>
 });
 
 test('a mapping that is wrong is told before anything is started', long, async () => {
-  const other = newHome();
+  const other = createTestHome();
   try {
     writeFileSync(join(other.folder, 'mapping.json'), '{ "events": { "call": { "as": "nonsense" } } }');
     const { code, out, err } = await other.run(['run', '--mapping', 'mapping.json', '--', 'echo', 'started']);
@@ -131,10 +131,10 @@ test('--observe says what it would have done, and does nothing', long, async () 
 });
 
 test('--raw runs the command as it was given, and passes its output on as it is', long, async () => {
-  const before = home.started().length;
+  const before = home.startedCommands().length;
   const { code, out, err } = await home.run(['run', '--raw', '--', 'claude', '-p', 'healthy']);
   assert.deepEqual([code, out, err], [0, 'done after 8 calls\n', '']);
-  assert.deepEqual(home.started().slice(before), [['-p', 'healthy']]);
+  assert.deepEqual(home.startedCommands().slice(before), [['-p', 'healthy']]);
 });
 
 test('events that were asked for are passed on as they are, and read all the same', long, async () => {

@@ -37,13 +37,13 @@ async function run(context: TestContext, ...args: readonly string[]) {
 }
 
 test('rules lint takes lines, a block of a model, a policy and a chain', async (context) => {
-  for (const [file, said] of [
+  for (const [file, expected] of [
     ['rules.txt', '3 rules (lines)'],
     ['plan.md', '1 rule (nyaya block)'],
     ['switchgear.toml', '1 rule (policy)'],
     ['chain.yaml', '1 rule (chain)'],
   ] as const) {
-    assert.deepEqual(await run(context, 'lint', file), { code: 0, out: `${file} is right: ${said}.`, err: '' });
+    assert.deepEqual(await run(context, 'lint', file), { code: 0, out: `${file} is right: ${expected}.`, err: '' });
   }
 });
 
@@ -136,7 +136,7 @@ test('with outputs it is a step: a missing key fires, and a chain is asked with 
 });
 
 test('rules says what it was not told', async (context) => {
-  for (const [args, said] of [
+  for (const [args, expected] of [
     [[], /say lint or explain/],
     [['look'], /unknown word look/],
     [['lint'], /which FILE/],
@@ -146,15 +146,15 @@ test('rules says what it was not told', async (context) => {
   ] as const) {
     const { code, err } = await run(context, ...args);
     assert.equal(code, 2);
-    assert.match(err, said);
+    assert.match(err, expected);
   }
-  for (const [args, said] of [
+  for (const [args, expected] of [
     [['lint', 'nowhere.txt'], /cannot read nowhere\.txt/],
     [['explain', 'chain.yaml', '--tool', 'pay'], /max is required: give it a number/],
     [['explain', 'bad.txt', '--tool', 'pay'], /bad\.txt:2:1/],
   ] as const) {
     const { code, err } = await run(context, ...args);
     assert.equal(code, 1);
-    assert.match(err, said);
+    assert.match(err, expected);
   }
 });

@@ -6,7 +6,7 @@ import { simulatedClock } from '../../../src/testing/index.ts';
 const erase = '\r\u001b[2K';
 
 /** Two streams that share one window, and what was written there. */
-function window(isTTY: boolean, columns = 80) {
+function createWindow(isTTY: boolean, columns = 80) {
   const clock = simulatedClock();
   let text = '';
   let free = () => {};
@@ -28,82 +28,82 @@ function window(isTTY: boolean, columns = 80) {
   return {
     clock,
     screen,
-    say: (now: string) => {
-      status = now;
+    say: (value: string) => {
+      status = value;
     },
-    fill: (now: boolean) => {
-      isFull = now;
+    fill: (value: boolean) => {
+      isFull = value;
     },
     free: () => free(),
     take: () => {
-      const taken = text;
+      const output = text;
       text = '';
-      return taken;
+      return output;
     },
   };
 }
 
 test('the status line is drawn after a quarter of a second, and again only when it says something else', () => {
-  const { clock, take, say } = window(true);
+  const { clock, take: takeOutput, say: setStatus } = createWindow(true);
   clock.advance(249);
-  assert.equal(take(), '');
+  assert.equal(takeOutput(), '');
   clock.advance(1);
-  assert.equal(take(), `${erase}calls 1 of 50`);
+  assert.equal(takeOutput(), `${erase}calls 1 of 50`);
   clock.advance(1_000);
-  assert.equal(take(), '');
-  say('calls 2 of 50');
+  assert.equal(takeOutput(), '');
+  setStatus('calls 2 of 50');
   clock.advance(1_000);
-  assert.equal(take(), `${erase}calls 2 of 50`);
+  assert.equal(takeOutput(), `${erase}calls 2 of 50`);
 });
 
 test('the status line goes before the agent prints, and stays away from a line that it has begun', () => {
-  const { clock, take, screen } = window(true);
+  const { clock, take: takeOutput, screen } = createWindow(true);
   clock.advance(250);
-  take();
+  takeOutput();
   void screen.out('half a ');
-  assert.equal(take(), `${erase}half a `);
+  assert.equal(takeOutput(), `${erase}half a `);
   clock.advance(10_000);
-  assert.equal(take(), '');
+  assert.equal(takeOutput(), '');
   void screen.out(Buffer.from('line\n'));
   clock.advance(250);
-  assert.equal(take(), `line\n${erase}calls 1 of 50`);
+  assert.equal(takeOutput(), `line\n${erase}calls 1 of 50`);
   screen.printLine('switchgear: something');
-  assert.equal(take(), `${erase}switchgear: something\n`);
+  assert.equal(takeOutput(), `${erase}switchgear: something\n`);
 });
 
 test('what we say begins on a line of its own', () => {
-  const { take, screen } = window(true);
+  const { take: takeOutput, screen } = createWindow(true);
   void screen.out('half a line');
   screen.printLine('switchgear: something');
-  assert.equal(take(), 'half a line\nswitchgear: something\n');
+  assert.equal(takeOutput(), 'half a line\nswitchgear: something\n');
 });
 
 test('without a terminal there is no status line, and output passes byte by byte', () => {
-  const { clock, take, screen } = window(false);
+  const { clock, take: takeOutput, screen } = createWindow(false);
   void screen.out('half a ');
   clock.advance(10_000);
   void screen.err('line\n');
   screen.close();
-  assert.equal(take(), 'half a line\n');
+  assert.equal(takeOutput(), 'half a line\n');
 });
 
 test('a line longer than the window is cut', () => {
-  const { clock, take } = window(true, 8);
+  const { clock, take: takeOutput } = createWindow(true, 8);
   clock.advance(250);
-  assert.equal(take(), `${erase}calls 1`);
+  assert.equal(takeOutput(), `${erase}calls 1`);
 });
 
 test('closed, it takes its line away and draws no other', () => {
-  const { clock, take, screen } = window(true);
+  const { clock, take: takeOutput, screen } = createWindow(true);
   clock.advance(250);
-  take();
+  takeOutput();
   screen.close();
   clock.advance(10_000);
-  assert.equal(take(), erase);
+  assert.equal(takeOutput(), erase);
 });
 
 test('a stream that is full has the agent wait until it takes more', async () => {
-  const { screen, fill, free } = window(false);
+  const { screen, fill, free } = createWindow(false);
   assert.equal(screen.out('a little'), undefined);
   fill(true);
   let isFree = false;
@@ -118,7 +118,7 @@ test('a stream that is full has the agent wait until it takes more', async () =>
 });
 
 test('what is told on stderr is waited for, too', async () => {
-  const { screen, fill, free } = window(false);
+  const { screen, fill, free } = createWindow(false);
   fill(true);
   screen.printLine('→ Read page-1.md');
   const waiting = screen.pendingDrain();
