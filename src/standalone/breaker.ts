@@ -4,13 +4,13 @@ import { cancelled, type Outcome, success } from '../core/action.ts';
 import { classifyError, classifyValue, peek } from '../core/classify.ts';
 import {
   type AdmittedCall,
-  admitCall,
   countFailure,
   countRefusal,
   countSuccess,
   endWork,
+  recordAdmission,
+  recordSettlement,
   refusalAt,
-  settleCall,
 } from '../core/controls/breaker/breaker.ts';
 import { halfOpenBreaker, openBreaker, resetBreaker } from '../core/controls/breaker/phases.ts';
 import { type BreakerState, emptyList } from '../core/controls/breaker/state.ts';
@@ -19,7 +19,7 @@ import type { Breaker, BreakerChange, BreakerPermit, BreakerRefusal } from './ap
 import { notifyListeners } from './listeners.ts';
 import { checkArgument, type ResolvedOptions } from './options.ts';
 import { type AbortableCall, ClosedPermit, nextProbeId, sharedGrant } from './permit.ts';
-import { type CachedRefusal, deliverRefusal, makeRefusal } from './refusal.ts';
+import { type CachedRefusal, deliverBreakerRefusal, makeRefusal } from './refusal.ts';
 import { fingerprintError } from './same-error.ts';
 import { type EndingHandler, isPromise, toPromise } from './seen.ts';
 import type { CallOwner } from './time-limit.ts';
@@ -68,7 +68,7 @@ export class StandaloneBreaker implements Breaker, CallOwner {
     if (this.grant === undefined) {
       return this.lastRefusal() === undefined
         ? this.runPermitted(fn, args)
-        : (deliverRefusal(this.cached!, config) as R);
+        : (deliverBreakerRefusal(this.cached!, config) as R);
     }
     if ((this.onValue === undefined || config.isTimed || config.timeLimit?.isSync) && !this.isFastPath())
       return this.runPermitted(fn, args);
@@ -102,7 +102,7 @@ export class StandaloneBreaker implements Breaker, CallOwner {
     }
     const refusal = this.lastRefusal() ?? this.findRefusal();
     if (refusal !== undefined) return refusal;
-    const admitted = admitCall(memory, config.settings, nextProbeId(), config.clock.nowMs());
+    const admitted = recordAdmission(memory, config.settings, nextProbeId(), config.clock.nowMs());
     this.publishChange();
     return { ...admitted, refused: false, settled: false };
   }
@@ -235,7 +235,7 @@ export class StandaloneBreaker implements Breaker, CallOwner {
     if (isQuiet && countFailure(memory, config.settings, outcome)) return;
     // What may open it is dated exactly: after blocking work the seldom clock would be behind.
     const atMs = outcome !== success ? config.exactClock.nowMs() : config.needsTime ? config.clock.nowMs() : 0;
-    settleCall(memory, config.settings, grant, outcome, atMs, stillRuns);
+    recordSettlement(memory, config.settings, grant, outcome, atMs, stillRuns);
     this.publishChange();
   }
 
@@ -266,7 +266,7 @@ export class StandaloneBreaker implements Breaker, CallOwner {
 
   private runPermitted<A extends unknown[], R>(fn: (...args: A) => R, args: A, controller?: AbortController): R {
     const permit = this.admit();
-    if (permit.refused) return deliverRefusal(this.cached!, this.config) as R;
+    if (permit.refused) return deliverBreakerRefusal(this.cached!, this.config) as R;
     const grant: AbortableCall = controller === undefined ? permit : { ...permit, controller };
     const beganMs = this.config.timeLimit?.startMs();
     let result: R;

@@ -30,7 +30,7 @@ export function makeRefusal(name: string, { code, retryAtMs, counters }: Stop, i
 }
 
 /** Refuses a call, in the way that was asked for. */
-export function deliverRefusal(cached: CachedRefusal, { refusalStyle: refuses }: ResolvedOptions): unknown {
+export function deliverBreakerRefusal(cached: CachedRefusal, { refusalStyle: refuses }: ResolvedOptions): unknown {
   if (refuses === 'return') return cached.refusal;
   cached.error ??= new CircuitOpenError(cached.refusal);
   if (refuses === 'throw') throw cached.error;

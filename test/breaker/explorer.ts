@@ -7,13 +7,13 @@
 import { cancelled, type Outcome, success } from '../../src/core/action.ts';
 import {
   type AdmittedCall,
-  admitCall,
   countedFailures,
   countRefusal,
   endWork,
   judgeBreaker,
+  recordAdmission,
+  recordSettlement,
   renewProbe,
-  settleCall,
 } from '../../src/core/controls/breaker/breaker.ts';
 import { halfOpenBreaker, openBreaker, resetBreaker } from '../../src/core/controls/breaker/phases.ts';
 import { exportBreaker, importBreaker } from '../../src/core/controls/breaker/saved.ts';
@@ -41,9 +41,9 @@ export interface World {
 /** What the explorer calls: the real machine, or one with a fault planted in it. */
 export const machine = {
   judge: judgeBreaker,
-  admit: admitCall,
+  admit: recordAdmission,
   countRefusal,
-  settle: settleCall,
+  settle: recordSettlement,
   endWork,
   renew: renewProbe,
   open: openBreaker,

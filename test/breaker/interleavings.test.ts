@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { settleCall } from '../../src/core/controls/breaker/breaker.ts';
+import { recordSettlement } from '../../src/core/controls/breaker/breaker.ts';
 import { openBreaker, resetBreaker, waitMs } from '../../src/core/controls/breaker/phases.ts';
 import { exportBreaker, importBreaker } from '../../src/core/controls/breaker/saved.ts';
 import type { BreakerSettings } from '../../src/core/settings.ts';
@@ -82,7 +82,7 @@ const faults: Readonly<Record<string, Fault>> = {
     breaks: [2],
     machine: {
       settle: (state, settings, admitted, outcome, atMs, stillRuns) =>
-        settleCall(state, settings, { ...admitted, generation: state.generation }, outcome, atMs, stillRuns),
+        recordSettlement(state, settings, { ...admitted, generation: state.generation }, outcome, atMs, stillRuns),
     },
   },
   'a late success closes': {
@@ -90,7 +90,7 @@ const faults: Readonly<Record<string, Fault>> = {
     machine: {
       settle(state, settings, admitted, outcome, atMs, stillRuns) {
         const late = admitted.generation !== state.generation;
-        settleCall(state, settings, admitted, outcome, atMs, stillRuns);
+        recordSettlement(state, settings, admitted, outcome, atMs, stillRuns);
         if (late && outcome.kind === 'success' && state.phase === 'half-open') {
           state.phase = 'closed';
           state.generation++;
@@ -103,7 +103,7 @@ const faults: Readonly<Record<string, Fault>> = {
     machine: {
       settle(state, settings, admitted, outcome, atMs, stillRuns) {
         const wasOpen = state.phase === 'open';
-        settleCall(state, settings, admitted, outcome, atMs, stillRuns);
+        recordSettlement(state, settings, admitted, outcome, atMs, stillRuns);
         if (wasOpen && outcome.kind === 'failure') state.openUntilMs = atMs + waitMs(state, settings);
       },
     },
@@ -152,7 +152,7 @@ const faults: Readonly<Record<string, Fault>> = {
       settle(state, settings, admitted, outcome, atMs, stillRuns) {
         const { probes } = state;
         const kept = probes.slice();
-        settleCall(state, settings, admitted, outcome, atMs, stillRuns);
+        recordSettlement(state, settings, admitted, outcome, atMs, stillRuns);
         if (outcome.kind === 'neutral') state.probes = kept;
       },
     },
@@ -161,7 +161,7 @@ const faults: Readonly<Record<string, Fault>> = {
     breaks: [2],
     machine: {
       settle: (state, settings, admitted, outcome, atMs, stillRuns) =>
-        settleCall(
+        recordSettlement(
           state,
           settings,
           admitted,
@@ -175,7 +175,7 @@ const faults: Readonly<Record<string, Fault>> = {
     breaks: [2],
     machine: {
       settle: (state, settings, admitted, outcome, atMs, stillRuns) =>
-        settleCall(
+        recordSettlement(
           state,
           settings,
           admitted,
@@ -188,7 +188,7 @@ const faults: Readonly<Record<string, Fault>> = {
   'a timeout gives the slot back while the work still runs': {
     breaks: [3],
     machine: {
-      settle: (state, settings, admitted, outcome, atMs) => settleCall(state, settings, admitted, outcome, atMs),
+      settle: (state, settings, admitted, outcome, atMs) => recordSettlement(state, settings, admitted, outcome, atMs),
     },
   },
   'a refusal counts as a failure': {
@@ -229,7 +229,7 @@ const faults: Readonly<Record<string, Fault>> = {
       settle(state, settings, admitted, outcome, atMs, stillRuns) {
         const own = state.phase === 'closed' && admitted.generation === state.generation;
         if (own) state.bucketAt = Math.max(state.bucketAt, atMs / 1_000 - 1);
-        settleCall(state, settings, admitted, outcome, atMs, stillRuns);
+        recordSettlement(state, settings, admitted, outcome, atMs, stillRuns);
       },
     },
   },
@@ -238,7 +238,7 @@ const faults: Readonly<Record<string, Fault>> = {
     plan: plans['a window of six seconds']!,
     machine: {
       settle: (state, settings, admitted, outcome, atMs, stillRuns) =>
-        settleCall(state, settings, admitted, outcome, atMs - 3_000, stillRuns),
+        recordSettlement(state, settings, admitted, outcome, atMs - 3_000, stillRuns),
     },
   },
   'a failed probe is forgiven': {
@@ -246,7 +246,7 @@ const faults: Readonly<Record<string, Fault>> = {
     machine: {
       settle(state, settings, admitted, outcome, atMs, stillRuns) {
         const forgiven = state.phase === 'half-open' && outcome.kind === 'failure';
-        settleCall(state, settings, admitted, forgiven ? { kind: 'success' } : outcome, atMs, stillRuns);
+        recordSettlement(state, settings, admitted, forgiven ? { kind: 'success' } : outcome, atMs, stillRuns);
       },
     },
   },

@@ -5,12 +5,12 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Outcome } from '../../src/core/action.ts';
 import {
   type AdmittedCall,
-  admitCall,
   countRefusal,
   endWork,
   judgeBreaker,
+  recordAdmission,
+  recordSettlement,
   renewProbe,
-  settleCall,
 } from '../../src/core/controls/breaker/breaker.ts';
 import { defaultBreaker } from '../../src/core/controls/breaker/defaults.ts';
 import { halfOpenBreaker, openBreaker, resetBreaker } from '../../src/core/controls/breaker/phases.ts';
@@ -61,7 +61,7 @@ export function story(
   let ids = 0;
   const begin = (atMs: number): AdmittedCall => {
     assert.equal(judged(state, settings, atMs).kind, 'allow', `at ${atMs} a call is let through`);
-    return admitCall(state, settings, ++ids, atMs);
+    return recordAdmission(state, settings, ++ids, atMs);
   };
   for (const [index, [atMs, step, phase, more = {}]] of rows.entries()) {
     const words = step.split(' ');
@@ -70,10 +70,10 @@ export function story(
       case 'look':
         break;
       case 'ok':
-        settleCall(state, settings, begin(atMs), successful, atMs);
+        recordSettlement(state, settings, begin(atMs), successful, atMs);
         break;
       case 'fail':
-        settleCall(
+        recordSettlement(
           state,
           settings,
           begin(atMs),
@@ -82,7 +82,7 @@ export function story(
         );
         break;
       case 'neutral':
-        settleCall(state, settings, begin(atMs), neutral, atMs);
+        recordSettlement(state, settings, begin(atMs), neutral, atMs);
         break;
       case 'refused':
       case 'busy': {
@@ -116,10 +116,10 @@ export function story(
         }
         const call = calls.get(first);
         assert.ok(call, `row ${index}: nobody knows the call ${first}`);
-        if (second === 'ok') settleCall(state, settings, call, successful, atMs);
-        else if (second === 'fails') settleCall(state, settings, call, failure(Number(third)), atMs);
-        else if (second === 'neutral') settleCall(state, settings, call, neutral, atMs);
-        else if (second === 'times') settleCall(state, settings, call, failure(), atMs, true);
+        if (second === 'ok') recordSettlement(state, settings, call, successful, atMs);
+        else if (second === 'fails') recordSettlement(state, settings, call, failure(Number(third)), atMs);
+        else if (second === 'neutral') recordSettlement(state, settings, call, neutral, atMs);
+        else if (second === 'times') recordSettlement(state, settings, call, failure(), atMs, true);
         else if (second === 'ends') endWork(state);
         else if (second === 'renews') renewProbe(state, settings, call, atMs);
         else assert.fail(`row ${index}: ${step} is no step`);

@@ -1,7 +1,7 @@
 /** A breaker in a store, for experiments: the same pure code that the guard runs, as steps of deals. */
 
 import { flushCompileCache } from 'node:module';
-import { admitCall, refusalAt } from '../../src/core/controls/breaker/breaker.ts';
+import { recordAdmission, refusalAt } from '../../src/core/controls/breaker/breaker.ts';
 import { defaultBreaker } from '../../src/core/controls/breaker/defaults.ts';
 import { openBreaker } from '../../src/core/controls/breaker/phases.ts';
 import { type BreakerState, initialBreaker } from '../../src/core/controls/breaker/state.ts';
@@ -50,7 +50,7 @@ export function probeTransaction(
   const update = (state: BreakerState) => {
     const atMs = nowMs();
     if (refusalAt(state, settings, atMs) !== undefined) return 'refuse';
-    admitCall(state, settings, id, atMs);
+    recordAdmission(state, settings, id, atMs);
     return { state };
   };
   return { changes: [{ cell, update }] };

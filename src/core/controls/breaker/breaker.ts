@@ -89,7 +89,7 @@ export function advanceBreaker(state: BreakerState, settings: BreakerSettings, a
 }
 
 /** Takes an admission: counts it, and its probe if it is one. */
-export function admitCall(
+export function recordAdmission(
   state: BreakerState,
   settings: BreakerSettings,
   id: string | number,
@@ -116,7 +116,7 @@ export function countRefusal(state: BreakerState, settings: BreakerSettings, atM
 }
 
 /** Learns how an admitted call ended. A late result, from an earlier generation, changes statistics only. */
-export function settleCall(
+export function recordSettlement(
   state: BreakerState,
   settings: BreakerSettings,
   admitted: AdmittedCall,

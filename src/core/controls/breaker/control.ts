@@ -5,12 +5,12 @@ import type { Control } from '../../control.ts';
 import type { BreakerSettings } from '../../settings.ts';
 import {
   type AdmittedCall,
-  admitCall,
   countRefusal,
   endWork,
   judgeBreaker,
+  recordAdmission,
+  recordSettlement,
   renewProbe,
-  settleCall,
 } from './breaker.ts';
 import { type BreakerState, initialBreaker } from './state.ts';
 
@@ -23,11 +23,11 @@ export function breaker(settings: BreakerSettings): Control<BreakerState> {
     apply(state, event) {
       switch (event.type) {
         case 'action-decided':
-          if (event.verdict.kind === 'allow') admitCall(state, settings, event.action.id, event.atMs);
+          if (event.verdict.kind === 'allow') recordAdmission(state, settings, event.action.id, event.atMs);
           else if (event.verdict.control === 'breaker') countRefusal(state, settings, event.atMs);
           return state;
         case 'action-settled':
-          settleCall(state, settings, admittedCall(event.permit), event.outcome, event.atMs, event.stillRuns);
+          recordSettlement(state, settings, admittedCall(event.permit), event.outcome, event.atMs, event.stillRuns);
           return state;
         case 'work-ended':
           endWork(state);

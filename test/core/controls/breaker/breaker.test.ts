@@ -3,14 +3,14 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import {
-  admitCall,
   advanceBreaker,
   countedFailures,
   countFailure,
   countSuccess,
   endWork,
   rateSums,
-  settleCall,
+  recordAdmission,
+  recordSettlement,
 } from '../../../../src/core/controls/breaker/breaker.ts';
 import { openBreaker, openForMs, resetBreaker, waitMs } from '../../../../src/core/controls/breaker/phases.ts';
 import { initialBreaker } from '../../../../src/core/controls/breaker/state.ts';
@@ -277,7 +277,7 @@ test('jitter only prolongs, follows from seed and generation, and differs betwee
 test('the wait that a caller is told is the wait that is kept, jitter included', () => {
   const settings = settingsOf({ recoveryJitter: 1, jitterSeed: 7, slowCallSecs: 1, minimumCalls: 1 });
   const state = initialBreaker(settings);
-  admitCall(state, settings, 1, 0);
+  recordAdmission(state, settings, 1, 0);
   const verdict = judged(state, settings, 5_000);
   assert.ok(verdict.kind === 'deny');
   advanceBreaker(state, settings, 5_000);
@@ -299,8 +299,8 @@ test('at most so many calls at once: one more is refused, and the slot is free w
     [3, 'c ok', 'closed', { inFlight: 0 }],
   ]);
   const settings = settingsOf(many);
-  admitCall(state, settings, 10, 4);
-  admitCall(state, settings, 11, 4);
+  recordAdmission(state, settings, 10, 4);
+  recordAdmission(state, settings, 11, 4);
   const verdict = judged(state, settings, 4);
   assert.deepEqual(verdict.kind === 'deny' && verdict.counters, { actual: 2, limit: 2 });
 });
@@ -383,7 +383,7 @@ test('switched off it counts nothing and moves nowhere, and still knows what run
   ]);
   advanceBreaker(state, settingsOf(off), 99_000);
   assert.equal(state.phase, 'closed');
-  assert.deepEqual(admitCall(state, settingsOf(off), 'x', 5), { id: 'x', generation: 1, probe: false, atMs: 5 });
+  assert.deepEqual(recordAdmission(state, settingsOf(off), 'x', 5), { id: 'x', generation: 1, probe: false, atMs: 5 });
 });
 
 test('switched off while open or half-open it takes no probe, so switching it on finds nothing lost', () => {
@@ -488,7 +488,13 @@ test('a late result moves nothing but the count of late results', () => {
 test('a result from the open phase itself is late, whatever its generation says', () => {
   const settings = settingsOf({ failureThreshold: 1 });
   const state = story(settings, [[0, 'fail', 'open']]);
-  settleCall(state, settings, { id: 9, generation: state.generation, probe: false, atMs: 0 }, { kind: 'success' }, 1);
+  recordSettlement(
+    state,
+    settings,
+    { id: 9, generation: state.generation, probe: false, atMs: 0 },
+    { kind: 'success' },
+    1,
+  );
   assert.equal(state.late, 1);
   assert.equal(state.phase, 'open');
 });
@@ -496,7 +502,7 @@ test('a result from the open phase itself is late, whatever its generation says'
 test('a neutral result of an earlier generation is late, too', () => {
   const settings = settingsOf({ failureThreshold: 1 });
   const state = story(settings, [[0, 'fail', 'open']]);
-  settleCall(state, settings, { id: 9, generation: 1, probe: false, atMs: 0 }, neutral, 1);
+  recordSettlement(state, settings, { id: 9, generation: 1, probe: false, atMs: 0 }, neutral, 1);
   assert.equal(state.late, 1);
   assert.equal(state.neutrals, 0);
 });

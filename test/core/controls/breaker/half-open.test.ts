@@ -3,11 +3,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import {
-  admitCall,
   advanceBreaker,
   judgeBreaker,
+  recordAdmission,
+  recordSettlement,
   renewProbe,
-  settleCall,
 } from '../../../../src/core/controls/breaker/breaker.ts';
 import { initialBreaker } from '../../../../src/core/controls/breaker/state.ts';
 import { failure, judged, settingsOf, story } from '../../../breaker/story.ts';
@@ -163,8 +163,8 @@ test('an owner that lives renews its lease; one that came too late cannot', () =
 test('a renewal reaches its own probe only', () => {
   const settings = settingsOf({ ...quick, halfOpenPermits: 2 });
   const state = story(settings, [[0, 'fail', 'open']]);
-  const first = admitCall(state, settings, 'a', 60_000);
-  const second = admitCall(state, settings, 'b', 61_000);
+  const first = recordAdmission(state, settings, 'a', 60_000);
+  const second = recordAdmission(state, settings, 'b', 61_000);
   renewProbe(state, settings, second, 62_000);
   assert.deepEqual(state.probes, [
     { id: 'a', endMs: 75_000 },
@@ -189,8 +189,8 @@ test('a probe settles once: the second time it is late', () => {
 test('a call of this generation that holds no probe says nothing, whatever its id', () => {
   const settings = settingsOf(quick);
   const state = story(settings, [[0, 'fail', 'open']]);
-  const probe = admitCall(state, settings, 1, 60_000);
-  settleCall(state, settings, { ...probe, probe: false }, failure(), 60_001);
+  const probe = recordAdmission(state, settings, 1, 60_000);
+  recordSettlement(state, settings, { ...probe, probe: false }, failure(), 60_001);
   assert.equal(state.phase, 'half-open');
   assert.equal(state.late, 1);
   assert.equal(state.probes.length, 1);
@@ -201,7 +201,7 @@ test('the first probe passes at the very millisecond, and turns the phase', () =
   const state = story(settings, [[7, 'fail', 'open']]);
   assert.equal(judged(state, settings, 60_006).kind, 'deny');
   assert.equal(judged(state, settings, 60_007).kind, 'allow');
-  const grant = admitCall(state, settings, 'p', 60_007);
+  const grant = recordAdmission(state, settings, 'p', 60_007);
   assert.deepEqual(grant, { id: 'p', generation: 3, probe: true, atMs: 60_007 });
 });
 
@@ -250,8 +250,8 @@ test('closing starts with an empty record', () => {
 test('observing never refuses a herd, but only the permitted few are probes', () => {
   const settings = settingsOf({ ...quick, mode: 'observe', halfOpenPermits: 2 });
   const state = initialBreaker(settings);
-  settleCall(state, settings, admitCall(state, settings, 0, 0), failure(), 0);
-  const herd = Array.from({ length: 5 }, (_, id) => admitCall(state, settings, id, 60_000));
+  recordSettlement(state, settings, recordAdmission(state, settings, 0, 0), failure(), 0);
+  const herd = Array.from({ length: 5 }, (_, id) => recordAdmission(state, settings, id, 60_000));
   assert.deepEqual(
     herd.map(({ probe }) => probe),
     [true, true, false, false, false],

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { type AdmittedCall, admitCall, settleCall } from '../../../../src/core/controls/breaker/breaker.ts';
+import { type AdmittedCall, recordAdmission, recordSettlement } from '../../../../src/core/controls/breaker/breaker.ts';
 import { initialBreaker } from '../../../../src/core/controls/breaker/state.ts';
 import { countOverdue, countRunning } from '../../../../src/core/controls/breaker/window.ts';
 import { failure, judged, type Row, settingsOf, story } from '../../../breaker/story.ts';
@@ -95,7 +95,7 @@ test('a running call is never slow before its limit, and at most an eighth of it
   const settings = settingsOf({ ...slow, minimumCalls: 1 });
   for (let beganMs = 0; beganMs < 3_000; beganMs += 100) {
     const state = initialBreaker(settings);
-    admitCall(state, settings, 1, beganMs);
+    recordAdmission(state, settings, 1, beganMs);
     assert.equal(judged(state, settings, beganMs + 8_000).kind, 'allow', `at the limit, begun at ${beganMs}`);
     assert.equal(judged(state, settings, beganMs + 9_000).kind, 'deny', `an eighth later, begun at ${beganMs}`);
   }
@@ -104,10 +104,10 @@ test('a running call is never slow before its limit, and at most an eighth of it
 test('below the minimum of calls nothing is too slow', () => {
   const settings = settingsOf({ ...slow, minimumCalls: 3 });
   const state = initialBreaker(settings);
-  admitCall(state, settings, 1, 0);
-  admitCall(state, settings, 2, 0);
+  recordAdmission(state, settings, 1, 0);
+  recordAdmission(state, settings, 2, 0);
   assert.equal(judged(state, settings, 60_000).kind, 'allow');
-  admitCall(state, settings, 3, 60_000);
+  recordAdmission(state, settings, 3, 60_000);
   assert.equal(judged(state, settings, 60_001).kind, 'allow');
   assert.equal(judged(state, settings, 69_000).kind, 'deny');
 });
@@ -125,20 +125,20 @@ test('running and ended calls make one share', () => {
 test('a call is counted once: overdue while it runs, slow when it has ended', () => {
   const settings = settingsOf({ ...slow, minimumCalls: 99 });
   const state = initialBreaker(settings);
-  const first = admitCall(state, settings, 1, 0);
-  const second = admitCall(state, settings, 2, 1_000);
-  const third = admitCall(state, settings, 3, 12_000);
+  const first = recordAdmission(state, settings, 1, 0);
+  const second = recordAdmission(state, settings, 2, 1_000);
+  const third = recordAdmission(state, settings, 3, 12_000);
   const total = (atMs: number) => countOverdue(state, settings, atMs);
   assert.equal(state.overdue, 2);
   assert.equal(total(20_999), 2);
   assert.equal(total(21_000), 3);
-  settleCall(state, settings, first, { kind: 'success' }, 13_000);
+  recordSettlement(state, settings, first, { kind: 'success' }, 13_000);
   assert.equal(total(13_000), 1);
   assert.equal(state.ringSlow, 1);
-  settleCall(state, settings, second, { kind: 'neutral', why: 'cancelled' }, 14_000);
+  recordSettlement(state, settings, second, { kind: 'neutral', why: 'cancelled' }, 14_000);
   assert.equal(total(14_000), 0);
   assert.equal(state.ringSlow, 1);
-  settleCall(state, settings, third, failure(), 14_000);
+  recordSettlement(state, settings, third, failure(), 14_000);
   assert.equal(total(99_000), 0);
   assert.deepEqual(state.running, [0, 0, 0, 0, 0, 0, 0, 0, 0]);
   assert.equal(state.ringFilled, 2);
@@ -154,10 +154,10 @@ test('many calls over many slots: what is overdue is what began longer ago than 
     return seed / 0x1_0000_0000;
   };
   for (let at = 0; at < 400_000; at += 250) {
-    if (chance() < 0.6) began.push(admitCall(state, settings, at, at));
+    if (chance() < 0.6) began.push(recordAdmission(state, settings, at, at));
     if (chance() < 0.55) {
       const [call] = began.splice(Math.floor(chance() * began.length), 1);
-      if (call !== undefined) settleCall(state, settings, call, { kind: 'success' }, at);
+      if (call !== undefined) recordSettlement(state, settings, call, { kind: 'success' }, at);
     }
     const slots = Math.floor(at / 1_000);
     const expected = began.filter((call) => slots - Math.floor(call.atMs / 1_000) >= 9).length;
@@ -181,10 +181,10 @@ test('without a limit nobody looks at how long a call takes', () => {
   const settings = settingsOf({ minimumCalls: 1 });
   const state = initialBreaker(settings);
   assert.equal(state.running, null);
-  const call = admitCall(state, settings, 1, 0);
+  const call = recordAdmission(state, settings, 1, 0);
   assert.equal(judged(state, settings, 9e9).kind, 'allow');
   assert.equal(countOverdue(state, settings, 9e9), 0);
-  settleCall(state, settings, call, { kind: 'success' }, 9e9);
+  recordSettlement(state, settings, call, { kind: 'success' }, 9e9);
   assert.equal(state.phase, 'closed');
   assert.deepEqual(
     state.buckets?.filter((count) => count > 0),
@@ -196,9 +196,9 @@ test('a clock that goes back leaves no call counted as running for ever', () => 
   const settings = settingsOf({ ...slow, minimumCalls: 1 });
   for (const backMs of [500, 5_000, 50_000, -700, -90_000]) {
     const state = initialBreaker(settings);
-    settleCall(state, settings, admitCall(state, settings, 1, 20_000), { kind: 'success' }, 20_000);
-    const call = admitCall(state, settings, 2, backMs);
-    settleCall(state, settings, call, { kind: 'success' }, backMs + 10);
+    recordSettlement(state, settings, recordAdmission(state, settings, 1, 20_000), { kind: 'success' }, 20_000);
+    const call = recordAdmission(state, settings, 2, backMs);
+    recordSettlement(state, settings, call, { kind: 'success' }, backMs + 10);
     assert.equal(countOverdue(state, settings, 1e7), 0, `back to ${backMs}`);
     assert.deepEqual(state.running, [0, 0, 0, 0, 0, 0, 0, 0, 0]);
     assert.equal(state.phase, 'closed');
@@ -208,9 +208,9 @@ test('a clock that goes back leaves no call counted as running for ever', () => 
 test('a neighbour keeps its place when a call that began before the clock went back ends', () => {
   const settings = settingsOf({ ...slow, minimumCalls: 99 });
   const state = initialBreaker(settings);
-  admitCall(state, settings, 1, 20_000);
-  const back = admitCall(state, settings, 2, 3_000);
-  settleCall(state, settings, back, { kind: 'success' }, 3_001);
+  recordAdmission(state, settings, 1, 20_000);
+  const back = recordAdmission(state, settings, 2, 3_000);
+  recordSettlement(state, settings, back, { kind: 'success' }, 3_001);
   assert.equal(
     state.running?.reduce((sum, count) => sum + count, 0),
     1,
