@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { after, type TestContext, test } from 'node:test';
 import fc from 'fast-check';
-import { noOrders, subscribeToOrders, withOrder, withoutTarget } from '../src/coordination/operator-orders.ts';
+import { noOrders, subscribeToOrdersCell, withOrder, withoutTarget } from '../src/coordination/operator-orders.ts';
 import type { Action, Outcome, Permit } from '../src/core/action.ts';
 import { defaultBreaker } from '../src/core/controls/breaker/defaults.ts';
 import { initialBreaker } from '../src/core/controls/breaker/state.ts';
@@ -625,8 +625,15 @@ test('a call is refused as paused exactly while its task, one above it, or all a
           const stops = new Map(tasks.map(({ id }) => [id, 0]));
           const move = (by: number) => (task: { id: string }) => void stops.set(task.id, stops.get(task.id)! + by);
           const cell = { key: 'orders', version: 0, state: noOrders };
-          const hands = { tasks: new Map(tasks.map((task) => [task.id, task])), pause: move(1), resume: move(-1) };
-          const obey = subscribeToOrders(cell, { ...hands, halt: () => assert.fail('nobody ordered a halt') });
+          const orderTarget = {
+            tasks: new Map(tasks.map((task) => [task.id, task])),
+            pause: move(1),
+            resume: move(-1),
+          };
+          const applyOrders = subscribeToOrdersCell(cell, {
+            ...orderTarget,
+            halt: () => assert.fail('nobody ordered a halt'),
+          });
           const held = new Set<string | null>();
           orders.forEach(({ pause, target }, atMs) => {
             const { pauses } = cell.state;
@@ -637,12 +644,12 @@ test('a call is refused as paused exactly while its task, one above it, or all a
             else held.delete(target);
             for (const task of tasks) {
               const wanted = held.has(null) || held.has(task.id) || (task.id === 'below' && held.has('above'));
-              const stop = obey(atMs, { task, breaker: undefined });
+              const stop = applyOrders(atMs, { task, breaker: undefined });
               assert.equal(stop !== undefined, wanted);
               if (stop !== undefined) reached.add(stop.code);
               assert.equal(stops.get(task.id), wanted ? 1 : 0); // Its clocks stand still once, and go on once.
             }
-            assert.equal(obey(atMs, { task: undefined, breaker: undefined }) !== undefined, held.has(null));
+            assert.equal(applyOrders(atMs, { task: undefined, breaker: undefined }) !== undefined, held.has(null));
           });
         },
       ),

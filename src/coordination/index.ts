@@ -3,7 +3,7 @@
 import type { Clock } from '../ports/clock.ts';
 import type { SharedStore, Store, StoreHealth, Transaction, TransactionResult, WindowCount } from '../ports/store.ts';
 import { createLeases } from '../stores/leases.ts';
-import { ordersCell, subscribeToOrders } from './operator-orders.ts';
+import { ordersCell, subscribeToOrdersCell } from './operator-orders.ts';
 import { publishTasks } from './published-tasks.ts';
 import { shareBreakers } from './shared-breaker.ts';
 import { shareRules } from './shared-rules.ts';
@@ -36,7 +36,7 @@ export function createSharing(options: SharingOptions): Sharing {
     workers: shareWorkers(options),
     rules: shareRules(options),
     lease,
-    subscribeToOrders: (gear) => subscribeToOrders(ordersCell(options), gear),
+    subscribeToOrders: (gear) => subscribeToOrdersCell(ordersCell(options), gear),
     publishTasks,
     giveBack: closeAll,
   };

@@ -43,7 +43,7 @@ export function activeOrders(list: readonly Order[], atMs: number): readonly Ord
 }
 
 /** How a gear obeys: nothing to do costs the comparison of two numbers. */
-export function subscribeToOrders<T extends OrderedTask>(cell: Cell<Orders>, gear: OrderTarget<T>): ApplyOrders {
+export function subscribeToOrdersCell<T extends OrderedTask>(cell: Cell<Orders>, gear: OrderTarget<T>): ApplyOrders {
   let seenVersion = 0;
   const pausedTasks = new WeakSet<OrderedTask>();
 

@@ -11,8 +11,8 @@ import {
 import {
   type LiveTask,
   livePrefix,
-  type Owner,
   ownerPrefix,
+  type ProcessLiveness,
   type PublishedGear,
   type PublishedTask,
   type TaskPublisher,
@@ -30,7 +30,7 @@ export function publishTasks({ tasks, store, clock }: PublishedGear): TaskPublis
   let turn = 0;
   const keyOf = (id: string) => livePrefix + [process, id].map(encodeURIComponent).join('/');
 
-  async function writeCell(key: string, state: LiveTask | Owner, keepMs: number): Promise<boolean> {
+  async function writeCell(key: string, state: LiveTask | ProcessLiveness, keepMs: number): Promise<boolean> {
     const cell = store.cell(key, () => state, { keepMs });
     const change = { cell, update: () => ({ state }) } as unknown as Change;
     return (await shared.commit({ changes: [change] })).status === 'committed';

@@ -221,8 +221,14 @@ function shareBreaker(
     initial: control.initial,
     judge(state, proposal, cellOwner) {
       // The slot that was granted for the next call is taken, but not against it.
-      const others = isGranted(proposal.atMs) ? state.probes.filter((probe) => probe.id !== granted?.id) : state.probes;
-      return control.judge(others === state.probes ? state : { ...state, probes: others }, proposal, cellOwner);
+      const otherProbes = isGranted(proposal.atMs)
+        ? state.probes.filter((probe) => probe.id !== granted?.id)
+        : state.probes;
+      return control.judge(
+        otherProbes === state.probes ? state : { ...state, probes: otherProbes },
+        proposal,
+        cellOwner,
+      );
     },
     acquireProbe(action, atMs) {
       const { phase } = cell.state;

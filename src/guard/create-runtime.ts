@@ -97,12 +97,12 @@ export function createRuntime(options: SwitchgearOptions, overrides: RuntimeOver
     probes: new Set(),
     waiting: new Map(),
     reportedOnce: new Set(),
-    obey: undefined,
+    applyOrders: undefined,
     showing: undefined,
     ids: 0,
     idStem: shared === undefined ? session : unique,
   };
-  runtime.obey = subscribeToOrders(runtime);
+  runtime.applyOrders = subscribeToOrders(runtime);
   for (const { name, value, used = 'no such setting' } of ignored) {
     appendEntry(runtime, { type: 'setting-ignored', name, value, used: String(used) });
   }

@@ -5,7 +5,7 @@ import type { Card } from '../core/card.ts';
 import { microsPerCent } from '../core/controls/budget/budget.ts';
 import type { EntryBody } from '../core/event.ts';
 import { journalEntriesMax, leaseMs, lostKeepMs } from '../core/limits.ts';
-import { type LiveTask, livePrefix, type Owner, ownerPrefix } from '../ports/published-tasks.ts';
+import { type LiveTask, livePrefix, ownerPrefix, type ProcessLiveness } from '../ports/published-tasks.ts';
 import type { CellUpdate, Change } from '../ports/store.ts';
 import { type RunRecord, runsIn } from '../supervisor/run-record.ts';
 import { readNewestEntries } from './journal.ts';
@@ -29,7 +29,9 @@ export interface OperatorTask extends JournalTask {
 export async function listTasks(store: CrossProcessStore): Promise<readonly OperatorTask[]> {
   const { shared, clock } = store;
   const live = await shared.read(livePrefix, tasksMax);
-  const owners = new Map((await shared.read(ownerPrefix, tasksMax)).map(({ key, state }) => [key, state as Owner]));
+  const owners = new Map(
+    (await shared.read(ownerPrefix, tasksMax)).map(({ key, state }) => [key, state as ProcessLiveness]),
+  );
   // What became of a run that nobody watches any more was said with the run.
   const isOver = ({ state }: RunRecord) => state !== 'running' && state !== 'waiting';
   const endedRuns = new Set((await runsIn(store)).filter(isOver).map(({ task }) => task));

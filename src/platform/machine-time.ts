@@ -1,7 +1,7 @@
 /** The time of a store that one machine's processes share: it goes on over a restart of the machine, never back. */
 
 import type { Clock } from '../ports/clock.ts';
-import { bootId, machineClock } from './machine-clock.ts';
+import { machineBootId, machineClock } from './machine-clock.ts';
 
 /** Written into the store; compared with what the machine says. */
 export interface SavedTime {
@@ -19,7 +19,11 @@ export interface MachineTime {
   save(): SavedTime;
 }
 
-export function createMachineTime(saved: SavedTime | undefined, boot = bootId(), machine = machineClock): MachineTime {
+export function createMachineTime(
+  saved: SavedTime | undefined,
+  boot = machineBootId(),
+  machine = machineClock,
+): MachineTime {
   const offsetMs = saved === undefined ? 0 : saved.boot === boot ? saved.offsetMs : offsetAfterRestart(saved, machine);
   const nowMs = () => machine.nowMs() + offsetMs;
   return {

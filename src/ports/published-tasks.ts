@@ -27,7 +27,7 @@ export interface LiveTask {
 }
 
 /** Until when a process is believed to live; it says so again long before. */
-export interface Owner {
+export interface ProcessLiveness {
   readonly untilMs: number;
 }
 

@@ -86,23 +86,24 @@ export function transactionSuite(makeStore: MakeStore, nextPlace: () => string):
     });
 
     story(`${name}: whoever made a deal hears its notes with the numbers of the journal`, 2, async (store, other) => {
-      const note = (said: string) => ({ body: { type: 'task-missing', name: said }, place: {}, atMs: 1 }) as const;
-      const heard: Entry[] = [];
+      const note = (taskName: string) =>
+        ({ body: { type: 'task-missing', name: taskName }, place: {}, atMs: 1 }) as const;
+      const reported: Entry[] = [];
       const cell = counter(store);
       await commit(other, { entries: [note('of another')] });
       const update = ({ count }: Count): CellUpdate<Count> => ({
         state: { count: count + 1 },
         entries: [note('a step')],
       });
-      const onCommitted = (entries: readonly Entry[]) => void heard.push(...entries);
+      const onCommitted = (entries: readonly Entry[]) => void reported.push(...entries);
       await commit(store, {
         changes: [{ cell, update }],
         entries: [note('a deal')],
         queueIfUnavailable: true,
         onCommitted,
       });
-      assert.equal(heard.length, 2);
-      assert.deepEqual(heard, await store.shared.entries(heard[0]!.seq, 10));
+      assert.equal(reported.length, 2);
+      assert.deepEqual(reported, await store.shared.entries(reported[0]!.seq, 10));
     });
 
     story(`${name}: one sum twice in a deal is held to its ceiling as a whole`, 1, async (store) => {

@@ -5,7 +5,7 @@ import {
   manualTripCause,
   noOrders,
   type Orders,
-  subscribeToOrders,
+  subscribeToOrdersCell,
   withOrder,
 } from '../../src/coordination/operator-orders.ts';
 import { breaker } from '../../src/core/controls/breaker/control.ts';
@@ -24,7 +24,7 @@ const taskAt = (id: string, startedAtMs: number) => ({
 function gear(...tasks: readonly ReturnType<typeof taskAt>[]) {
   const cell = { key: 'orders', version: 0, state: noOrders };
   const halted: string[] = [];
-  const hands = {
+  const orderTarget = {
     tasks: new Map(tasks.map((task) => [task.id, task])),
     halt: (task: { readonly id: string }, reason: string) => void halted.push(`${task.id}: ${reason}`),
     pause() {},
@@ -34,27 +34,27 @@ function gear(...tasks: readonly ReturnType<typeof taskAt>[]) {
     cell.state = { ...cell.state, ...state };
     cell.version++;
   };
-  return { order, halted, tasks: hands.tasks, obey: subscribeToOrders(cell, hands) };
+  return { order, halted, tasks: orderTarget.tasks, applyOrders: subscribeToOrdersCell(cell, orderTarget) };
 }
 
 test('a halt of all ends the tasks that had begun, and not the next one', () => {
-  const { order, halted, tasks, obey } = gear(taskAt('a', 1), taskAt('b', 9));
+  const { order, halted, tasks, applyOrders } = gear(taskAt('a', 1), taskAt('b', 9));
   order({ halts: [{ target: null, atMs: 5, reason: 'enough' }] });
-  assert.equal(obey(10), undefined);
+  assert.equal(applyOrders(10), undefined);
   assert.deepEqual(halted, ['a: enough']);
   tasks.set('c', taskAt('c', 12));
-  obey(13);
+  applyOrders(13);
   assert.deepEqual(halted, ['a: enough']);
 });
 
 test('a halt of one task leaves the others, and one of the same name that begins later', () => {
-  const { order, halted, tasks, obey } = gear(taskAt('a', 1), taskAt('b', 1));
+  const { order, halted, tasks, applyOrders } = gear(taskAt('a', 1), taskAt('b', 1));
   order({ halts: [{ target: 'b', atMs: 5, reason: 'enough' }] });
-  obey(6);
+  applyOrders(6);
   assert.deepEqual(halted, ['b: enough']);
   tasks.set('b', taskAt('b', 7));
   order({});
-  obey(8);
+  applyOrders(8);
   assert.deepEqual(halted, ['b: enough']);
 });
 
@@ -69,10 +69,10 @@ function sharedBreaker(name: string) {
 }
 
 test('a breaker that comes after its name was tripped opens at its next call, once, until the order ends', () => {
-  const { order, obey } = gear();
+  const { order, applyOrders } = gear();
   const [mine, other] = [sharedBreaker('search'), sharedBreaker('read')];
   order({ trips: [{ target: 'search', atMs: 1_000, reason: '', untilMs: 6_000 }] });
-  for (const one of [mine, other, mine]) assert.equal(obey(2_000, { task: undefined, breaker: one }), undefined);
+  for (const one of [mine, other, mine]) assert.equal(applyOrders(2_000, { task: undefined, breaker: one }), undefined);
   const { phase, openUntilMs, cause, trips } = mine.cell.state;
   assert.deepEqual(
     { phase, openUntilMs, cause, trips },
@@ -80,7 +80,7 @@ test('a breaker that comes after its name was tripped opens at its next call, on
   );
   assert.equal(other.cell.state.phase, 'closed');
   resetBreaker(mine.cell.state);
-  obey(6_000, { task: undefined, breaker: mine });
+  applyOrders(6_000, { task: undefined, breaker: mine });
   assert.equal(mine.cell.state.phase, 'closed'); // Its time is over.
 });
 

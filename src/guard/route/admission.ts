@@ -46,7 +46,7 @@ export function needsAnotherRound({ kind }: Stop): boolean {
 export function admitAction(runtime: Runtime, site: CallSite, action: Action, atMs: number): AdmitResult {
   const task = site.task;
   if (!site.isPast) runtime.store.shared?.refresh();
-  const paused = runtime.obey?.(atMs, site);
+  const paused = runtime.applyOrders?.(atMs, site);
   if (task?.ended === true) inheritHalt(task);
   if (task?.haltStop !== undefined) return task.haltStop; // Latched: one refusal for every later call.
   if (paused !== undefined && !isObserving(runtime)) return paused; // It counts nowhere: the order was written down.

@@ -7,7 +7,7 @@ import type { RuleEngine } from '../../core/rule-engine.ts';
 import type { BreakerSettings, Settings } from '../../core/settings.ts';
 import type { Answer, Approver } from '../../ports/approver.ts';
 import type { Clock } from '../../ports/clock.ts';
-import type { Listener } from '../../ports/journal.ts';
+import type { EntryListener } from '../../ports/journal.ts';
 import type { ApplyOrders } from '../../ports/orders.ts';
 import type { ArgumentContent, Budgets, PolicyEngine } from '../../ports/policy.ts';
 import type { Prices } from '../../ports/prices.ts';
@@ -55,7 +55,7 @@ export interface Runtime {
 
   readonly logLevel: LogLevel;
   readonly print: (line: string) => void;
-  listeners: readonly Listener[];
+  listeners: readonly EntryListener[];
   /** Errors of listeners and of our own that were swallowed, and whether one is being told of. */
   errors: number;
   isReportingError: boolean;
@@ -92,7 +92,7 @@ export interface Runtime {
   /** What is waited for: answers by card, since one may come from elsewhere, and times. Each ends without any. */
   readonly waiting: Map<string | object, (answer?: Answer) => void>;
   /** Carries out what an operator ordered; absent where nobody shares the store. */
-  obey: ApplyOrders | undefined;
+  applyOrders: ApplyOrders | undefined;
   /** Writes down for others what changed in the tasks; absent where nobody shares the store. */
   showing: TaskPublisher | undefined;
   /** What is said once: that a call has no task, that a model has no price. */

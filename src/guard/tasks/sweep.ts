@@ -14,7 +14,7 @@ export function ensureSweep(runtime: Runtime): void {
 /** Looks now, instead of when the next second is over. */
 export function sweep(runtime: Runtime, atMs: number = runtime.clock.nowMs()): void {
   stopSweep(runtime);
-  runSwallowing(runtime, () => void runtime.obey?.(atMs));
+  runSwallowing(runtime, () => void runtime.applyOrders?.(atMs));
   for (const task of runtime.tasks.values()) runSwallowing(runtime, () => sweepTask(runtime, task, atMs));
   runSwallowing(runtime, () => renewLeases(runtime, atMs));
   runSwallowing(runtime, () => runtime.showing?.sweep(atMs));

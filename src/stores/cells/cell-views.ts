@@ -183,7 +183,7 @@ export function takeState(views: Views, view: View, text: string | undefined): u
 /** A state of its own for whoever may write into it. */
 export function parseState(view: View, text: string | undefined): unknown {
   if (text === undefined) return view.initial();
-  const state = parseJson(text);
+  const state = parseCellText(text);
   // Where a state has parts, nobody of ours writes a word or nothing at all.
   const isState = kindOf(state) === 'object' || kindOf(state) === kindOf(view.initial());
   if (!isState) return view.recoverState();
@@ -196,7 +196,7 @@ function kindOf(value: unknown): string {
 }
 
 /** What a text says; undefined where it is none of ours. */
-export function parseJson(text: string): unknown {
+export function parseCellText(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {

@@ -10,19 +10,19 @@ export interface OwnMarks {
 }
 
 export function createOwnMarks(): OwnMarks {
-  const made = new Map<string, WindowMark>();
+  const recorded = new Map<string, WindowMark>();
   let newestMs = Number.NEGATIVE_INFINITY;
   return {
     record(marks = []) {
       for (const { key, id, atMs, keepMs, cap } of marks) {
-        made.set(`${key}\n${id}`, { key, id, atMs, keepMs, cap });
+        recorded.set(`${key}\n${id}`, { key, id, atMs, keepMs, cap });
         newestMs = Math.max(newestMs, atMs);
-        if (made.size > ownMarksMax) made.delete(made.keys().next().value!);
+        if (recorded.size > ownMarksMax) recorded.delete(recorded.keys().next().value!);
       }
     },
     active() {
-      for (const [name, { atMs, keepMs }] of made) if (atMs + keepMs <= newestMs) made.delete(name);
-      return [...made.values()];
+      for (const [name, { atMs, keepMs }] of recorded) if (atMs + keepMs <= newestMs) recorded.delete(name);
+      return [...recorded.values()];
     },
   };
 }

@@ -13,7 +13,7 @@ export interface CallDeadlines {
   end(deadline: CallDeadline): void;
 }
 
-export function createCallDeadlines(): CallDeadlines {
+export function createDeadlines(): CallDeadlines {
   const open = new Set<CallDeadline>();
   let timer: NodeJS.Timeout | undefined;
   let dueMs = Number.POSITIVE_INFINITY;

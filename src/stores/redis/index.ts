@@ -9,7 +9,7 @@ import { cardKeepMs, storedEntriesMax, storedKeysMax, storeGraceMs, storePollMs 
 import { machineClock, startInterval } from '../../platform/machine-clock.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { CellOptions, SharedStore, Store, Transaction, WindowCount } from '../../ports/store.ts';
-import { createViews, parseJson } from '../cells/cell-views.ts';
+import { createViews, parseCellText } from '../cells/cell-views.ts';
 import { createHealthMonitor, reportUnreadableCell } from '../cells/store-health.ts';
 import { cardPrefix, laterCard, putCardUpdate } from '../cells/transaction-plan.ts';
 import { loadOfficialClient } from './client.ts';
@@ -225,7 +225,7 @@ export async function redisStore(options: RedisOptions): Promise<RedisStore> {
       return (
         keys ??
         [...memory.cells]
-          .map(([key, { version, text = '' }]) => ({ key, version, state: parseJson(text) }))
+          .map(([key, { version, text = '' }]) => ({ key, version, state: parseCellText(text) }))
           .filter(({ key, state }) => key.startsWith(prefixed) && state !== undefined)
           .slice(0, most)
       );
@@ -264,8 +264,8 @@ export async function redisStore(options: RedisOptions): Promise<RedisStore> {
       memory.totals.delete(key);
       if (!connection.isUp) return;
       if (cell?.text !== undefined) {
-        const gone = { key, expected: cell.version, version: undefined, text: undefined, keepMs: undefined };
-        void writer.offer([gone], []).catch(() => undefined);
+        const removal = { key, expected: cell.version, version: undefined, text: undefined, keepMs: undefined };
+        void writer.offer([removal], []).catch(() => undefined);
       }
       memory.setCell(key, (cell?.version ?? 0) + 0.5, undefined);
       void connection.command(['DEL', names.part(`s:${key}`), names.part(`m:${key}`)]).catch(() => undefined);

@@ -22,7 +22,7 @@ export interface RedisOverflowOptions {
   onFullChange(isFull: boolean): void;
 }
 
-export function createRedisOverflow({ attempt, onFullChange: changed }: RedisOverflowOptions): RedisOverflow {
+export function createRedisOverflow({ attempt, onFullChange }: RedisOverflowOptions): RedisOverflow {
   const queued = new Map<string, Transaction[]>();
   let size = 0;
   let trying = false;
@@ -42,7 +42,7 @@ export function createRedisOverflow({ attempt, onFullChange: changed }: RedisOve
     findFullCell: ({ changes = [] }) =>
       queued.size === 0 ? undefined : changes.find(({ cell }) => queued.has(cell.key))?.cell.key,
     add(key, transaction) {
-      if (queued.size === 0) changed(true);
+      if (queued.size === 0) onFullChange(true);
       const waiting = queued.get(key) ?? [];
       queued.delete(key);
       size -= waiting.length;
@@ -68,7 +68,7 @@ export function createRedisOverflow({ attempt, onFullChange: changed }: RedisOve
           if (result.status === 'rejected' && result.by === 'full') put(key, transactions);
           if (result.status !== 'committed') return;
         }
-        if (queued.size === 0) changed(false);
+        if (queued.size === 0) onFullChange(false);
       } finally {
         trying = false;
       }

@@ -3,7 +3,7 @@
 import { storeBatchMax } from '../../core/limits.ts';
 import { machineClock } from '../../platform/machine-clock.ts';
 import type { StoredCell } from '../../ports/store.ts';
-import { parseJson, type Views } from '../cells/cell-views.ts';
+import { parseCellText, type Views } from '../cells/cell-views.ts';
 import { cardPrefix, laterCard } from '../cells/transaction-plan.ts';
 import type { Reply, RunScript } from './connection.ts';
 import type { RedisKeys } from './keys.ts';
@@ -24,13 +24,13 @@ const batchDeadlineMs = 500;
 
 /** Learns every cell that changed since a version. */
 export async function pollStore(reader: StoreReader): Promise<{ readonly born: string; readonly version: number }> {
-  const { run, names, memory, readHead: hear } = reader;
+  const { run, names, memory, readHead } = reader;
   let { since } = reader;
   for (;;) {
     const askedMs = machineClock.nowMs();
     const keys = [names.store, names.index, names.ends, memory.line];
     const reply = await run(pollScript, keys, [String(since), String(storeBatchMax)], batchDeadlineMs);
-    const rest = hear(reply, askedMs);
+    const rest = readHead(reply, askedMs);
     const changed: string[] = [];
     for (let at = 0; at < rest.length; at += 2) {
       const [name, version] = [rest[at]!, Number(rest[at + 1])];
@@ -53,10 +53,10 @@ async function refreshCells(reader: StoreReader, keys: readonly string[], since:
   });
 }
 
-async function fetchCells({ run, names, readHead: hear }: StoreReader, keys: readonly string[]) {
+async function fetchCells({ run, names, readHead }: StoreReader, keys: readonly string[]) {
   const askedMs = machineClock.nowMs();
   const reply = await run(readScript, [names.store, ...keys.map((key) => names.part(`c:${key}`))], [], batchDeadlineMs);
-  const rest = hear(reply, askedMs);
+  const rest = readHead(reply, askedMs);
   return keys.map((_, at) => ({ version: Number(rest[2 * at]), text: rest[2 * at + 1]! }));
 }
 
@@ -73,7 +73,7 @@ export async function readCells(reader: StoreReader, prefix: string, most: numbe
     const batch = keys.slice(at, at + storeBatchMax);
     const fetched = await fetchCells(reader, batch);
     fetched.forEach(({ version, text }, index) => {
-      const state = parseJson(text);
+      const state = parseCellText(text);
       if (state !== undefined) stored.push({ key: batch[index]!, version, state });
     });
   }
@@ -116,13 +116,19 @@ export async function restoreStore(options: RestoreOptions): Promise<void> {
 }
 
 /** What two memories of a cell come to; undefined where this one cannot be read. */
-function joinTexts(key: string, mine: string, theirs: string, isLater: boolean, views: Views): string | undefined {
-  const [local, stored] = [parseJson(mine), parseJson(theirs)];
+function joinTexts(
+  key: string,
+  localText: string,
+  storedText: string,
+  isLater: boolean,
+  views: Views,
+): string | undefined {
+  const [local, stored] = [parseCellText(localText), parseCellText(storedText)];
   if (local === undefined) return undefined;
-  if (stored === undefined) return mine;
+  if (stored === undefined) return localText;
   const cellJoin = views.all.get(key)?.options.join;
   const joinStates =
     cellJoin ?? (key.startsWith(cardPrefix) ? (laterCard as (a: unknown, b: unknown) => unknown) : undefined);
-  if (joinStates === undefined) return isLater ? mine : theirs;
+  if (joinStates === undefined) return isLater ? localText : storedText;
   return JSON.stringify(joinStates(local, stored));
 }

@@ -6,9 +6,9 @@ import { machineClock } from '../../platform/machine-clock.ts';
 import { createMachineTime, type SavedTime } from '../../platform/machine-time.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { StoredCell } from '../../ports/store.ts';
-import { parseJson, type Views } from '../cells/cell-views.ts';
+import { parseCellText, type Views } from '../cells/cell-views.ts';
 import type { HealthMonitor } from '../cells/store-health.ts';
-import { classifyError, describeError } from './errors.ts';
+import { classifySqliteError, describeError } from './errors.ts';
 import { checksumOf, inodeOf, type OpenFile, openFile, setAside } from './file.ts';
 import { parseJournalRow } from './journal-rows.ts';
 import { createTransactionRunner, secretKey, type TransactionRunner } from './transactions.ts';
@@ -85,7 +85,7 @@ export function createSqliteConnection({
 
   function handleError(error: unknown): boolean {
     if (closed) return false;
-    if (classifyError(error) !== 'damaged') {
+    if (classifySqliteError(error) !== 'damaged') {
       monitor.degrade(describeError(error, path));
       return false;
     }
@@ -104,7 +104,7 @@ export function createSqliteConnection({
     try {
       return ask(runner);
     } catch (error) {
-      if (classifyError(error) !== 'busy') handleError(error);
+      if (classifySqliteError(error) !== 'busy') handleError(error);
       return undefined;
     }
   }
@@ -166,7 +166,7 @@ export function createSqliteConnection({
       const read = (rows ?? []).map(({ key, version, state }) => ({
         key: String(key),
         version: Number(version),
-        state: parseJson(String(state)),
+        state: parseCellText(String(state)),
       }));
       return read.filter(({ state }) => state !== undefined); // Whoever decides on one that is none of ours says so.
     },

@@ -22,7 +22,7 @@ export function sqliteCodeOf(error: unknown): number {
   return code === sharedMemorySize ? full : typeof code === 'number' ? code : 0;
 }
 
-export function classifyError(error: unknown): ErrorClass {
+export function classifySqliteError(error: unknown): ErrorClass {
   const code = sqliteCodeOf(error);
   const primary = code & 0xff;
   if (primary === busy || primary === locked) return 'busy';

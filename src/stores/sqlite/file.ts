@@ -17,7 +17,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { SwitchgearError } from '../../core/error.ts';
 import { machineClock, sleepSync } from '../../platform/machine-clock.ts';
 import { crc32 } from '../cells/checksums.ts';
-import { classifyError, createOpenError, DamagedRow, sqliteCodeOf } from './errors.ts';
+import { classifySqliteError, createOpenError, DamagedRow, sqliteCodeOf } from './errors.ts';
 import { applicationId, blockOf, migrate, migrations, newerThan, versionOf } from './schema.ts';
 
 export interface OpenFile {
@@ -50,7 +50,7 @@ export function openFile(path: string, verify: boolean): OpenFile {
       return { ...tryOpen(path, verify), aside };
     } catch (error) {
       // Among many who write, SQLite's own patience starves; after a kill -9 the log has to be read again by one alone.
-      if (classifyError(error) === 'busy' && machineClock.nowMs() < untilMs) {
+      if (classifySqliteError(error) === 'busy' && machineClock.nowMs() < untilMs) {
         sleepSync(1 + Math.random() * 20);
         continue;
       }
@@ -177,7 +177,7 @@ function verifyRows(db: DatabaseSync): void {
 /** Whether an error while opening speaks against the file itself and not against its disk or its rights. */
 function isDamage(error: unknown, path: string): boolean {
   if (error instanceof SwitchgearError) return false;
-  if (classifyError(error) === 'damaged') return true;
+  if (classifySqliteError(error) === 'damaged') return true;
   const primary = sqliteCodeOf(error) & 0xff;
   if (primary === readOnlyCode) return isWritable(path); // A header that says so, on a disk that does not.
   return primary === 1 || primary === 25 || error instanceof TypeError; // A table that is gone, an impossible value.

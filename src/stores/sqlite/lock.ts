@@ -2,7 +2,7 @@
 
 import { machineClock, sleepSync } from '../../platform/machine-clock.ts';
 import type { SqliteConnection } from './connection.ts';
-import { classifyError } from './errors.ts';
+import { classifySqliteError } from './errors.ts';
 
 const pauseMinMs = 0.2;
 
@@ -16,7 +16,7 @@ export function acquireLock({ db, runner }: SqliteConnection, patienceMs: number
       return true;
     } catch (error) {
       if (durable) db.exec('PRAGMA synchronous = NORMAL');
-      if (classifyError(error) !== 'busy') throw error;
+      if (classifySqliteError(error) !== 'busy') throw error;
     }
     if (machineClock.nowMs() + pauseMs > untilMs) return false;
     sleepSync(pauseMs * (0.5 + Math.random()));

@@ -1,7 +1,7 @@
 /** A file that began anew is told what this process knows: cells it knows less of, sums that were higher, and marks. */
 
 import type { WindowMark } from '../../ports/store.ts';
-import { parseJson, parseState, type Views } from '../cells/cell-views.ts';
+import { parseCellText, parseState, type Views } from '../cells/cell-views.ts';
 import type { SqliteConnection } from './connection.ts';
 
 /** To be called in an open transaction. */
@@ -18,7 +18,7 @@ export function restoreFile(
     const stored = runner.readCell(view.cell.key);
     if (stored !== undefined && stored.version >= view.cell.version) continue;
     const local = parseState(view, view.text);
-    const storedState = stored?.text === undefined ? undefined : parseJson(stored.text);
+    const storedState = stored?.text === undefined ? undefined : parseCellText(stored.text);
     const { join } = view.options;
     const joined = storedState === undefined || join === undefined ? local : join(local, storedState);
     runner.restoreCell(view, view.cell.version, JSON.stringify(joined));

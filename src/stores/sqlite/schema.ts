@@ -83,8 +83,8 @@ export function migrate(db: DatabaseSync, sign: () => void, list: readonly strin
 
 /** What is wrong with a file of a version that is not known here. */
 export function newerThan(version: number): string {
-  const known = `this Switchgear knows versions up to ${migrations.length}`;
-  return `has version ${version}, and ${known}: install the newer Switchgear here, too, or use another file`;
+  const supported = `this Switchgear knows versions up to ${migrations.length}`;
+  return `has version ${version}, and ${supported}: install the newer Switchgear here, too, or use another file`;
 }
 
 export function versionOf(db: DatabaseSync): number {

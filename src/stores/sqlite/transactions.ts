@@ -96,10 +96,10 @@ export function createTransactionRunner(
     const changed: string[] = [];
     for (const row of statements.changedCells.all(blockOf(seenVersion), seenVersion)) {
       const key = String(row.key);
-      const known = checkRow(key, row);
-      seenVersion = known.version;
+      const stored = checkRow(key, row);
+      seenVersion = stored.version;
       const view = views.all.get(key);
-      if (view !== undefined && views.setStored(view, known.version, known.text)) changed.push(key);
+      if (view !== undefined && views.setStored(view, stored.version, stored.text)) changed.push(key);
     }
     lastSeq = Number(statements.lastSeq.get()?.seq ?? 0);
     seenData = data;

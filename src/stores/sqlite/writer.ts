@@ -9,7 +9,7 @@ import { createOwnMarks } from '../cells/own-marks.ts';
 import type { HealthMonitor } from '../cells/store-health.ts';
 import { applyHere, confirmTransactions, hasUnconfirmedChanges, touchesCards } from '../cells/transaction-plan.ts';
 import type { SqliteConnection } from './connection.ts';
-import { classifyError, describeError, sqliteCodeOf } from './errors.ts';
+import { classifySqliteError, describeError, sqliteCodeOf } from './errors.ts';
 import { acquireLock } from './lock.ts';
 import { createFileOverflow } from './overflow.ts';
 import { restoreFile } from './restore.ts';
@@ -104,7 +104,7 @@ export function createWriter({ connection, views, monitor, waitMs, copyLogIfLong
       return executed;
     } catch (error) {
       // A step that throws is a fault of whoever wrote it; a statement that throws is one of the file.
-      if (sqliteCodeOf(error) > 0 || classifyError(error) === 'damaged') throw error;
+      if (sqliteCodeOf(error) > 0 || classifySqliteError(error) === 'damaged') throw error;
       return { result: { status: 'unavailable', reason: `a step failed: ${String(error)}` }, entries: [] };
     }
   }

@@ -69,7 +69,7 @@ export async function applyChanges(
     },
   });
   const result = await shared.commit({ changes: all, onCommitted: (entries) => entries.forEach(onEntry) });
-  for (const { key, releaseAfterWrite: letGo } of values) if (letGo) shared.evict?.(key);
+  for (const { key, releaseAfterWrite: evict } of values) if (evict) shared.evict?.(key);
   switch (result.status) {
     case 'committed':
       return { status: 'committed' };
