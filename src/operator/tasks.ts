@@ -7,7 +7,7 @@ import type { EntryBody } from '../core/event.ts';
 import { journalEntriesMax, leaseMs, lostKeepMs } from '../core/limits.ts';
 import { type LiveTask, livePrefix, ownerPrefix, type ProcessLiveness } from '../ports/published-tasks.ts';
 import type { CellUpdate, Change } from '../ports/store.ts';
-import { type RunRecord, runsIn } from '../supervisor/run-record.ts';
+import { type RunRecord, readRuns } from '../supervisor/run-record.ts';
 import { readNewestEntries } from './journal.ts';
 import { type JournalTask, readJournalTasks } from './journal-tasks.ts';
 
@@ -34,7 +34,7 @@ export async function listTasks(store: CrossProcessStore): Promise<readonly Oper
   );
   // What became of a run that nobody watches any more was said with the run.
   const isOver = ({ state }: RunRecord) => state !== 'running' && state !== 'waiting';
-  const endedRuns = new Set((await runsIn(store)).filter(isOver).map(({ task }) => task));
+  const endedRuns = new Set((await readRuns(store)).filter(isOver).map(({ task }) => task));
   const atMs = clock.nowMs();
   const publishedTasks: OperatorTask[] = [];
   const tasks = live.flatMap(({ key, state }) => {

@@ -16,30 +16,30 @@ export interface StartOptions {
 }
 
 /** Takes a piece of output; a promise has the command wait until it is passed on. */
-export type Taker = (piece: Buffer) => Promise<void> | undefined;
+export type OutputListener = (piece: Buffer) => Promise<void> | undefined;
 
 /** How a process ended: with a code, or by a signal. */
-export interface Exit {
+export interface ProcessExit {
   readonly code: number | null;
   readonly signal: NodeJS.Signals | null;
 }
 
 export interface Child {
   readonly pid: number;
-  readonly exited: Promise<Exit>;
+  readonly exited: Promise<ProcessExit>;
   /** Begins to read what it prints; until then it waits in the pipe. */
-  read(out: Taker, err: Taker): void;
+  read(out: OutputListener, err: OutputListener): void;
   /** Waits for the rest of its output: until its end, or until nothing more comes from those who hold it open. */
-  drained(clock: Clock, mostMs: number, isHeldOpen: () => boolean): Promise<void>;
+  drain(clock: Clock, maxMs: number, isHeldOpen: () => boolean): Promise<void>;
 }
 
 /** Why a command did not start: 127 it is not there, 126 it cannot be run, as shells say. */
-export interface NotStarted {
+export interface StartFailure {
   readonly code: 126 | 127;
   readonly message: string;
 }
 
-export async function startChild(options: StartOptions): Promise<Child | NotStarted> {
+export async function startChild(options: StartOptions): Promise<Child | StartFailure> {
   const { command, cwd, env, ownsTerminal } = options;
   const [program = '', ...args] = command;
   let child: ChildProcess;
@@ -52,23 +52,23 @@ export async function startChild(options: StartOptions): Promise<Child | NotStar
     });
     await once(child, 'spawn');
   } catch (error) {
-    return notStarted(program, error as NodeJS.ErrnoException);
+    return describeStartFailure(program, error as NodeJS.ErrnoException);
   }
-  const flow = { pieces: 0, held: 0 };
-  const outlets = [outletOf(child.stdout, flow), outletOf(child.stderr, flow)] as const;
-  const passed = Promise.all(outlets.map(({ closed }) => closed));
-  const exited = new Promise<Exit>((resolve) => {
+  const flow = { pieces: 0, undelivered: 0 };
+  const outputs = [readOutput(child.stdout, flow), readOutput(child.stderr, flow)] as const;
+  const allClosed = Promise.all(outputs.map(({ closed }) => closed));
+  const exited = new Promise<ProcessExit>((resolve) => {
     child.once('exit', (code, signal) => resolve({ code, signal }));
   });
   return {
     pid: child.pid!,
     exited,
     read(out, err) {
-      outlets[0].passOn(out);
-      outlets[1].passOn(err);
+      outputs[0].deliverTo(out);
+      outputs[1].deliverTo(err);
     },
-    async drained(clock, mostMs, isHeldOpen) {
-      const untilMs = clock.nowMs() + mostMs;
+    async drain(clock, maxMs, isHeldOpen) {
+      const untilMs = clock.nowMs() + maxMs;
       let pieces = -1;
       let silent = 0;
       for (;;) {
@@ -76,10 +76,10 @@ export async function startChild(options: StartOptions): Promise<Child | NotStar
         const tick = new Promise<false>((resolve) => {
           forget = clock.after(drainMs, () => resolve(false), true);
         });
-        const isOver = await Promise.race([passed.then(() => true), tick]);
+        const isOver = await Promise.race([allClosed.then(() => true), tick]);
         forget(); // Nothing may keep the process alive that nobody waits for.
         // Whoever reads along may be slow: as long as a piece is held there, it is no silence.
-        silent = flow.pieces === pieces && flow.held === 0 ? silent + 1 : 0;
+        silent = flow.pieces === pieces && flow.undelivered === 0 ? silent + 1 : 0;
         pieces = flow.pieces;
         // A pipe that nobody holds has an end, which comes however busy the machine is.
         if (isOver || clock.nowMs() >= untilMs || (silent > 1 && isHeldOpen())) break;
@@ -91,11 +91,11 @@ export async function startChild(options: StartOptions): Promise<Child | NotStar
 }
 
 /** The code that a shell gives for it. */
-export function codeOf({ code, signal }: Exit): number {
+export function exitCodeOf({ code, signal }: ProcessExit): number {
   return code ?? 128 + (signal === null ? 0 : constants.signals[signal]);
 }
 
-function notStarted(program: string, { code = '', message }: NodeJS.ErrnoException): NotStarted {
+function describeStartFailure(program: string, { code = '', message }: NodeJS.ErrnoException): StartFailure {
   const name = JSON.stringify(program);
   if (code === 'ENOENT') return { code: 127, message: `there is no command ${name}: see how it is spelt, and PATH` };
   if (code === 'EACCES')
@@ -104,14 +104,14 @@ function notStarted(program: string, { code = '', message }: NodeJS.ErrnoExcepti
 }
 
 /** Pieces that came so far, and those that wait to be passed on. */
-interface Flow {
+interface OutputFlow {
   pieces: number;
-  held: number;
+  undelivered: number;
 }
 
 /** One stream of the command. */
-interface Outlet {
-  passOn(take: Taker): void;
+interface OutputReader {
+  deliverTo(listener: OutputListener): void;
   readonly closed: Promise<void>;
 }
 
@@ -119,36 +119,36 @@ interface Outlet {
  * Reads no faster than what was read is passed on, so that a flood stays where it comes from. It listens from the
  * start: what nobody listens to Node throws away when the process ends.
  */
-function outletOf(source: Readable | null, flow: Flow): Outlet {
-  if (source === null) return { passOn() {}, closed: Promise.resolve() };
-  const early: Buffer[] = [];
-  let take: Taker | undefined;
+function readOutput(source: Readable | null, flow: OutputFlow): OutputReader {
+  if (source === null) return { deliverTo() {}, closed: Promise.resolve() };
+  const buffered: Buffer[] = [];
+  let currentListener: OutputListener | undefined;
 
-  function give(piece: Buffer, to: Taker): void {
+  function deliver(piece: Buffer, listener: OutputListener): void {
     flow.pieces++;
-    const wait = to(piece);
+    const wait = listener(piece);
     if (wait === undefined) return;
-    flow.held++;
+    flow.undelivered++;
     source!.pause();
     void wait.then(() => {
-      flow.held--;
+      flow.undelivered--;
       source!.resume();
     });
   }
 
   source.on('data', (piece: Buffer) => {
-    if (take !== undefined) {
-      give(piece, take);
+    if (currentListener !== undefined) {
+      deliver(piece, currentListener);
       return;
     }
-    early.push(piece);
+    buffered.push(piece);
     source.pause();
   });
   return {
-    passOn(to) {
-      take = to;
+    deliverTo(listener) {
+      currentListener = listener;
       source.resume();
-      for (const piece of early.splice(0)) give(piece, to);
+      for (const piece of buffered.splice(0)) deliver(piece, listener);
     },
     closed: new Promise((resolve) => {
       source.once('close', resolve);

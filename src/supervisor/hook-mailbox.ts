@@ -8,7 +8,7 @@ import type { Stop } from '../core/verdict.ts';
 import type { Cell, Change, Store } from '../ports/store.ts';
 
 /** Plain JSON. */
-export interface HookedRun {
+export interface HookMailbox {
   /** Tools by the names that the agent's stream has for them. */
   readonly tools: readonly string[];
   readonly halt: HookHalt | null;
@@ -20,34 +20,38 @@ export interface HookHalt {
   readonly name: string;
 }
 
-const none: HookedRun = { tools: [], halt: null };
+const emptyMailbox: HookMailbox = { tools: [], halt: null };
 
-export function hookedRun(store: Pick<Store, 'cell'>, task: string): Cell<HookedRun> {
-  return store.cell(keyOf(task), () => none, { keepMs: agentRunKeepMs });
+export function openHookMailbox(store: Pick<Store, 'cell'>, task: string): Cell<HookMailbox> {
+  return store.cell(keyOf(task), () => emptyMailbox, { keepMs: agentRunKeepMs });
 }
 
 /** Says that hooks are asked about a tool; written only where that is news. */
-export async function tellTool(store: Store, task: string, tool: string): Promise<void> {
-  await change(store, task, (state) => {
+export async function reportHookedTool(store: Store, task: string, tool: string): Promise<void> {
+  await updateMailbox(store, task, (state) => {
     const { tools } = state;
     return tools.includes(tool) || tools.length >= hookedToolsMax ? undefined : { ...state, tools: [...tools, tool] };
   });
 }
 
 /** Says what was halted; the first word stands. */
-export async function tellHalt(store: Store, task: string, halt: HookHalt): Promise<void> {
-  await change(store, task, (state) => (state.halt === null ? { ...state, halt } : undefined));
+export async function reportHookHalt(store: Store, task: string, halt: HookHalt): Promise<void> {
+  await updateMailbox(store, task, (state) => (state.halt === null ? { ...state, halt } : undefined));
 }
 
-export function forgetHooks(store: Store, task: string): void {
+export function dropHookMailbox(store: Store, task: string): void {
   store.drop(keyOf(task));
 }
 
-async function change(store: Store, task: string, next: (state: HookedRun) => HookedRun | undefined): Promise<void> {
+async function updateMailbox(
+  store: Store,
+  task: string,
+  next: (state: HookMailbox) => HookMailbox | undefined,
+): Promise<void> {
   store.shared?.refresh();
-  const cell = hookedRun(store, task);
+  const cell = openHookMailbox(store, task);
   if (next(cell.state) === undefined) return;
-  const update = (stored: HookedRun) => {
+  const update = (stored: HookMailbox) => {
     const state = next(stored);
     return state === undefined ? ('keep' as const) : { state };
   };

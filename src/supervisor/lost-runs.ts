@@ -4,23 +4,23 @@ import type { Card } from '../core/card.ts';
 import { agentRunsMax } from '../core/limits.ts';
 import { type LiveTask, livePrefix } from '../ports/published-tasks.ts';
 import type { Store } from '../ports/store.ts';
-import { isAlive, type RunRecord, runsIn, turnRun } from './run-record.ts';
+import { isAlive, type RunRecord, readRuns, transitionRun } from './run-record.ts';
 
 /** The cards of runs that were found lost just now. */
-export async function closeLost(store: Store): Promise<readonly Card[]> {
+export async function closeLostRuns(store: Store): Promise<readonly Card[]> {
   const cards: Card[] = [];
-  for (const run of await runsIn(store)) {
+  for (const run of await readRuns(store)) {
     if (isAlive(run.owner)) continue;
     // One that waited for an answer has a card already, which asks the same.
-    if (run.state === 'waiting') await turnRun(store, run.task, 'waiting', { state: 'halted' });
-    else if (run.state === 'running') cards.push(...(await close(store, run)));
+    if (run.state === 'waiting') await transitionRun(store, run.task, 'waiting', { state: 'halted' });
+    else if (run.state === 'running') cards.push(...(await closeLostRun(store, run)));
   }
   return cards;
 }
 
-async function close(store: Store, { task, session, agent }: RunRecord): Promise<readonly Card[]> {
+async function closeLostRun(store: Store, { task, session, agent }: RunRecord): Promise<readonly Card[]> {
   const id = `card-lost-${task}`;
-  const isFirst = await turnRun(store, task, 'running', { state: 'lost', card: id });
+  const isFirst = await transitionRun(store, task, 'running', { state: 'lost', card: id });
   if (!isFirst) return []; // Somebody else saw it, too.
   const card: Card = {
     id,
@@ -34,9 +34,9 @@ async function close(store: Store, { task, session, agent }: RunRecord): Promise
   };
   const atMs = store.clock.nowMs();
   const end = { type: 'task-ended', how: 'lost' } as const;
-  for (const below of await liveBelow(store, task)) {
-    store.drop(below.key);
-    if (below.id !== task) store.append(end, { task: below.id, session, agent: below.agent }, atMs);
+  for (const published of await findPublishedTasks(store, task)) {
+    store.drop(published.key);
+    if (published.id !== task) store.append(end, { task: published.id, session, agent: published.agent }, atMs);
   }
   store.append(end, { task, session, agent }, atMs);
   store.putCard(card);
@@ -45,7 +45,7 @@ async function close(store: Store, { task, session, agent }: RunRecord): Promise
 }
 
 /** The task of a run and its subagents, as their process showed them last: there is nobody who would take that back. */
-async function liveBelow({ shared }: Store, task: string) {
+async function findPublishedTasks({ shared }: Store, task: string) {
   const stored = (await shared?.read(livePrefix, agentRunsMax)) ?? [];
   return stored.flatMap(({ key, state }) => {
     const { id, agent } = (state ?? {}) as Partial<LiveTask>;

@@ -4,7 +4,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { processesMax } from '../core/limits.ts';
 
 /** A process. Its number is given again once it is gone; with the time it began it is its own. */
-export interface Process {
+export interface ProcessInfo {
   readonly pid: number;
   readonly parent: number;
   readonly group: number;
@@ -14,15 +14,15 @@ export interface Process {
 }
 
 /** Every process that lives; those that ended and wait for their parent to notice do not. */
-export function processes(): readonly Process[] {
-  const pids = numbersIn('/proc');
-  return pids.length > 0 ? pids.flatMap((pid) => processAt(pid) ?? []) : listed();
+export function listProcesses(): readonly ProcessInfo[] {
+  const pids = listPids('/proc');
+  return pids.length > 0 ? pids.flatMap((pid) => findProcess(pid) ?? []) : listByPs();
 }
 
 /** One process by its number, if it lives. */
-export function processAt(pid: number): Process | undefined {
-  const text = read(`/proc/${pid}/stat`)?.toString('latin1');
-  if (text === undefined) return numbersIn('/proc').length > 0 ? undefined : listed(pid)[0];
+export function findProcess(pid: number): ProcessInfo | undefined {
+  const text = readProcFile(`/proc/${pid}/stat`)?.toString('latin1');
+  if (text === undefined) return listPids('/proc').length > 0 ? undefined : listByPs(pid)[0];
   // The second field is the name in parentheses, which may hold anything.
   const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
   if (fields[0] === 'Z' || fields[0] === 'X') return undefined;
@@ -31,16 +31,16 @@ export function processAt(pid: number): Process | undefined {
 }
 
 /** Whether a process was started with these words in its environment; false where nobody may look. */
-export function carries({ pid }: Process, mark: string): boolean {
-  return read(`/proc/${pid}/environ`)?.includes(mark) ?? false;
+export function hasEnvironmentMark({ pid }: ProcessInfo, mark: string): boolean {
+  return readProcFile(`/proc/${pid}/environ`)?.includes(mark) ?? false;
 }
 
 /** Unlike for every start of the machine; empty where the system does not say. */
-export function bootId(): string {
-  return read('/proc/sys/kernel/random/boot_id')?.toString('latin1').trim() ?? '';
+export function readBootId(): string {
+  return readProcFile('/proc/sys/kernel/random/boot_id')?.toString('latin1').trim() ?? '';
 }
 
-function numbersIn(folder: string): readonly number[] {
+function listPids(folder: string): readonly number[] {
   try {
     return readdirSync(folder)
       .filter((name) => /^\d+$/.test(name))
@@ -51,7 +51,7 @@ function numbersIn(folder: string): readonly number[] {
   }
 }
 
-function read(path: string): Buffer | undefined {
+function readProcFile(path: string): Buffer | undefined {
   try {
     return readFileSync(path);
   } catch {
@@ -59,7 +59,7 @@ function read(path: string): Buffer | undefined {
   }
 }
 
-function listed(pid?: number): readonly Process[] {
+function listByPs(pid?: number): readonly ProcessInfo[] {
   const which = pid === undefined ? ['-A'] : ['-p', String(pid)];
   // Loaded here: a hook asks for one process, and needs nothing of this where there is /proc.
   const { spawnSync } = process.getBuiltinModule('node:child_process');

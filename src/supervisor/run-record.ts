@@ -8,13 +8,13 @@ import { agentRunKeepMs, agentRunsMax } from '../core/limits.ts';
 import type { TaskSettings } from '../core/settings.ts';
 import type { CarriedTask } from '../guard/tasks/carried.ts';
 import type { Cell, Store } from '../ports/store.ts';
-import { bootId, processAt } from './process-table.ts';
+import { findProcess, readBootId } from './process-table.ts';
 
 /** Limits that are not those of the run, by the name of the subagent. */
-export type BelowLimits = Readonly<Record<string, TaskSettings>>;
+export type SubagentLimits = Readonly<Record<string, TaskSettings>>;
 
 /** The process that watches over a run. */
-export interface RunOwner {
+export interface SupervisorProcess {
   readonly machine: string;
   readonly boot: string;
   readonly pid: number;
@@ -33,11 +33,11 @@ export interface RunRecord {
   readonly conversation?: string;
   /** `waiting`: it was halted and its process asks what to do. `paused` and `halted`: nobody has it in hand. */
   readonly state: 'running' | 'waiting' | 'paused' | 'halted' | 'lost';
-  readonly owner: RunOwner;
+  readonly owner: SupervisorProcess;
   /** What the task had used, and its limits. */
   readonly carried?: CarriedTask;
   /** Limits of subagents that were halted, raised, by their names. */
-  readonly below?: BelowLimits;
+  readonly below?: SubagentLimits;
   /** The card that asks about it. */
   readonly card?: string;
   /** The new prompt, where somebody narrowed the work. */
@@ -46,60 +46,60 @@ export interface RunRecord {
 
 const prefix = 'agent-run/';
 
-export function thisProcess(): RunOwner {
+export function describeThisProcess(): SupervisorProcess {
   const { pid } = process;
-  return { machine: hostname(), boot: bootId(), pid, began: processAt(pid)?.began ?? '' };
+  return { machine: hostname(), boot: readBootId(), pid, began: findProcess(pid)?.began ?? '' };
 }
 
 /** Whether the owner lives. What runs on another machine is believed to: only that one can know. */
-export function isAlive({ machine, boot, pid, began }: RunOwner): boolean {
+export function isAlive({ machine, boot, pid, began }: SupervisorProcess): boolean {
   if (machine !== hostname()) return true;
-  return boot === bootId() && processAt(pid)?.began === began;
+  return boot === readBootId() && findProcess(pid)?.began === began;
 }
 
 /** Every run that the store knows of. */
-export async function runsIn({ shared }: Store): Promise<readonly RunRecord[]> {
+export async function readRuns({ shared }: Store): Promise<readonly RunRecord[]> {
   const stored = (await shared?.read(prefix, agentRunsMax)) ?? [];
   return stored.flatMap(({ state }) => (state === null ? [] : [state as RunRecord]));
 }
 
-export function runOf(store: Store, task: string): RunRecord | undefined {
+export function findRun(store: Store, task: string): RunRecord | undefined {
   store.shared?.refresh();
-  return cellOf(store, task).state ?? undefined;
+  return runCell(store, task).state ?? undefined;
 }
 
 /** A run as it is written now, for a process that looks once. */
-export async function storedRun({ shared }: Store, task: string): Promise<RunRecord | undefined> {
+export async function readStoredRun({ shared }: Store, task: string): Promise<RunRecord | undefined> {
   const [row] = (await shared?.read(prefix + task, 1)) ?? [];
   return row?.key === prefix + task ? ((row.state as RunRecord | null) ?? undefined) : undefined;
 }
 
 /** Writes a run. One that is too long for a cell is kept without its command, and says so when it should go on. */
-export function keepRun(store: Store, record: RunRecord): void {
-  const cell = cellOf(store, record.task);
-  const put = (state: RunRecord) =>
+export function writeRun(store: Store, record: RunRecord): void {
+  const cell = runCell(store, record.task);
+  const write = (state: RunRecord) =>
     store.shared?.commitNow({ changes: [{ cell, update: () => ({ state }) } as never], queueIfUnavailable: true });
-  const result = put(record);
-  if (result?.status === 'rejected' && result.by === 'full') put({ ...record, command: [], options: [] });
+  const result = write(record);
+  if (result?.status === 'rejected' && result.by === 'full') write({ ...record, command: [], options: [] });
 }
 
 /** Changes a run if it is still as `from` says; false where somebody was faster. */
-export async function turnRun(
+export async function transitionRun(
   store: Store,
   task: string,
   from: RunRecord['state'],
   to: Partial<RunRecord>,
 ): Promise<boolean> {
-  const cell = cellOf(store, task);
+  const cell = runCell(store, task);
   const update = (state: RunRecord | null) =>
     state === null || state.state !== from ? 'refuse' : { state: { ...state, ...to } };
   return (await store.shared?.commit({ changes: [{ cell, update } as never] }))?.status === 'committed';
 }
 
-export function forgetRun(store: Store, task: string): void {
+export function deleteRun(store: Store, task: string): void {
   store.drop(prefix + task);
 }
 
-function cellOf(store: Store, task: string): Cell<RunRecord | null> {
+function runCell(store: Store, task: string): Cell<RunRecord | null> {
   return store.cell<RunRecord | null>(prefix + task, () => null, { keepMs: agentRunKeepMs });
 }

@@ -6,7 +6,7 @@ import { endTree } from './end-tree.ts';
 import { processTree } from './process-tree.ts';
 
 /** What a watchdog is told when it starts. */
-export interface Watch {
+export interface WatchdogOptions {
   readonly mark: string;
   readonly ownsSession: boolean;
   readonly signal: 'SIGINT' | 'SIGTERM';
@@ -16,20 +16,20 @@ export interface Watch {
 export const dismissed = 'dismissed';
 
 /** This file, for the process that is to run it. */
-export const watchFile = import.meta.url;
+export const watchdogFile = import.meta.url;
 
-export function standWatch(given: string): void {
-  const { mark, ownsSession, signal } = JSON.parse(given) as Watch;
+export function runWatchdog(optionsJson: string): void {
+  const { mark, ownsSession, signal } = JSON.parse(optionsJson) as WatchdogOptions;
   const tree = processTree(mark, ownsSession);
-  let heard = '';
+  let input = '';
   for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(name, () => undefined);
   process.stdin.on('data', (data) => {
-    heard += data;
-    const [, pid] = /^(\d+)\n/.exec(heard) ?? [];
-    if (pid !== undefined && tree.root === undefined) tree.plant(Number(pid));
+    input += data;
+    const [, pid] = /^(\d+)\n/.exec(input) ?? [];
+    if (pid !== undefined && tree.root === undefined) tree.setRoot(Number(pid));
   });
   process.stdin.on('close', () => {
-    if (!heard.includes(dismissed)) void endTree(tree, systemClock, { signal, graceMs: watchdogGraceMs });
+    if (!input.includes(dismissed)) void endTree(tree, systemClock, { signal, graceMs: watchdogGraceMs });
   });
   process.stdin.on('error', () => undefined);
 }

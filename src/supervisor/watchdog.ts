@@ -4,19 +4,19 @@
  */
 
 import { type ChildProcess, spawn } from 'node:child_process';
-import { dismissed, standWatch, type Watch, watchFile } from './watchdog-process.ts';
+import { dismissed, runWatchdog, type WatchdogOptions, watchdogFile } from './watchdog-process.ts';
 
 export interface Watchdog {
   /** Says which process the command is. */
-  plant(pid: number): void;
+  setRoot(pid: number): void;
   /** Sends it away: everything ended as it should. */
   dismiss(): void;
 }
 
 /** Starts the watchdog, before there is something to watch. */
-export function startWatchdog(watch: Watch): Watchdog {
-  const script = `import(${JSON.stringify(watchFile)}).then((file) => file.${standWatch.name}(process.argv[1]))`;
-  const child = spawn(process.execPath, ['--input-type=module', '-e', script, JSON.stringify(watch)], {
+export function startWatchdog(options: WatchdogOptions): Watchdog {
+  const script = `import(${JSON.stringify(watchdogFile)}).then((file) => file.${runWatchdog.name}(process.argv[1]))`;
+  const child = spawn(process.execPath, ['--input-type=module', '-e', script, JSON.stringify(options)], {
     // A session of its own: what ends a terminal does not end it. No mark, so that it does not end itself.
     detached: true,
     stdio: ['pipe', 'ignore', 'ignore'],
@@ -27,7 +27,7 @@ export function startWatchdog(watch: Watch): Watchdog {
   child.unref();
   unrefPipe(child);
   return {
-    plant: (pid) => void child.stdin!.write(`${pid}\n`),
+    setRoot: (pid) => void child.stdin!.write(`${pid}\n`),
     dismiss: () => void child.stdin!.end(`${dismissed}\n`),
   };
 }

@@ -9,8 +9,8 @@ import { type TestContext, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { hookPayloadBytesMax, lockPatienceMs } from '../../src/core/limits.ts';
 import { sqliteStore } from '../../src/stores/sqlite/index.ts';
-import { hookedRun } from '../../src/supervisor/hook-mailbox.ts';
-import { thisProcess } from '../../src/supervisor/run-record.ts';
+import { openHookMailbox } from '../../src/supervisor/hook-mailbox.ts';
+import { describeThisProcess } from '../../src/supervisor/run-record.ts';
 import { collectOutput } from '../child-output.ts';
 import { bash, type Event, type HookSession, newSession, runAround, type Said, stop } from './session.ts';
 
@@ -92,12 +92,12 @@ test('below a run a hook counts on its task, tells nothing twice, and has the ru
   const store = sqliteStore({ path: made.store.slice('sqlite:'.length) });
   context.after(() => store.close());
   store.shared.refresh();
-  const { tools, halt } = hookedRun(store, 't-run').state;
+  const { tools, halt } = openHookMailbox(store, 't-run').state;
   assert.deepEqual([tools, halt?.name, halt?.stop.code], [['Bash'], 'Bash', 'tool_call_limit']);
 });
 
 test('what outlives its run, or was never heard of there, is told by hooks alone', async (context) => {
-  const gone = { owner: { ...thisProcess(), began: 'before' } };
+  const gone = { owner: { ...describeThisProcess(), began: 'before' } };
   for (const change of [gone, { state: 'halted' }, undefined] as const) {
     const made = session(context);
     if (change !== undefined) runAround(made, 't-run', change);

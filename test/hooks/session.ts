@@ -8,7 +8,7 @@ import { main } from '../../src/cli/main.ts';
 import type { Card } from '../../src/core/card.ts';
 import type { Entry } from '../../src/core/event.ts';
 import { sqliteStore } from '../../src/stores/sqlite/index.ts';
-import { keepRun, type RunRecord, thisProcess } from '../../src/supervisor/run-record.ts';
+import { describeThisProcess, type RunRecord, writeRun } from '../../src/supervisor/run-record.ts';
 
 export type Event = Readonly<Record<string, unknown>>;
 
@@ -81,7 +81,7 @@ export function newSession(host = 'claude-code'): HookSession {
 export function runAround({ store: place, folder }: HookSession, task: string, change: Partial<RunRecord> = {}): void {
   const store = sqliteStore({ path: place.slice('sqlite:'.length) });
   const about = { task, agent: 'claude-code', session: 's-run', command: ['claude'], options: [], cwd: folder };
-  keepRun(store, { ...about, state: 'running', owner: thisProcess(), ...change });
+  writeRun(store, { ...about, state: 'running', owner: describeThisProcess(), ...change });
   store.close();
 }
 

@@ -29,7 +29,7 @@ test('what a command printed before anybody read is there after it has ended', {
       return Promise.resolve();
     },
   );
-  await child.drained(systemClock, Number.POSITIVE_INFINITY, () => false);
+  await child.drain(systemClock, Number.POSITIVE_INFINITY, () => false);
   assert.equal(out, `${'x'.repeat(30_000)}\n`);
   assert.equal(err, 'late\n');
 });

@@ -9,7 +9,7 @@ import { parseRunOptions } from '../../src/cli/run/options.ts';
 import { systemClock } from '../../src/platform/system-clock.ts';
 import { memoryStore } from '../../src/stores/memory.ts';
 import { sqliteStore } from '../../src/stores/sqlite/index.ts';
-import { isAlive, storedRun } from '../../src/supervisor/run-record.ts';
+import { isAlive, readStoredRun } from '../../src/supervisor/run-record.ts';
 import { named, sleeper, until } from './processes.ts';
 import { createTestHome } from './run-cli.ts';
 
@@ -145,7 +145,7 @@ test('a run is known in the store before its agent could call a hook', long, asy
   const terminal = { out() {}, err() {}, cwd: home.folder, env: { PATH: process.env.PATH } };
   const options = parseRunOptions(['--', 'true'], terminal);
   const launched = await launch(store, options, terminal, options.command, 's-1');
-  const record = await storedRun(store, launched.record.task);
+  const record = await readStoredRun(store, launched.record.task);
   assert.ok(record?.state === 'running' && isAlive(record.owner));
   await assert.rejects(endOnError(launched, () => Promise.reject(new Error('over'))));
   store.close();

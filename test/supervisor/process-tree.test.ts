@@ -5,20 +5,20 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { test } from 'node:test';
 import { systemClock } from '../../src/platform/system-clock.ts';
-import { endTree, stopOrGo } from '../../src/supervisor/end-tree.ts';
-import { processAt, processes } from '../../src/supervisor/process-table.ts';
-import { markOf, type ProcessTree, processTree } from '../../src/supervisor/process-tree.ts';
+import { endTree, signalTree } from '../../src/supervisor/end-tree.ts';
+import { findProcess, listProcesses } from '../../src/supervisor/process-table.ts';
+import { makeMarkName, type ProcessTree, processTree } from '../../src/supervisor/process-tree.ts';
 import { marked, until } from './processes.ts';
 
 let runs = 0;
 
 /** Starts a shell script as `run` would, and waits for it to say that it is ready. */
 async function planted(script: string): Promise<{ tree: ProcessTree; mark: string; child: ChildProcess }> {
-  const mark = markOf(`test-${process.pid}-${++runs}`);
+  const mark = makeMarkName(`test-${process.pid}-${++runs}`);
   const env = { ...process.env, [mark]: '1' };
   const child = spawn('sh', ['-c', script], { detached: true, env, stdio: ['ignore', 'pipe', 'ignore'] });
   const tree = processTree(mark, true);
-  tree.plant(child.pid!);
+  tree.setRoot(child.pid!);
   await once(child.stdout!, 'data');
   return { tree, mark, child };
 }
@@ -32,12 +32,12 @@ test('a tool in a session of its own is part of the tree, also when its parent i
   await until(() => marked(mark).length === 6 || marked(mark).length === 5);
   assert.deepEqual(
     tree
-      .look()
+      .scan()
       .map(({ pid }) => pid)
       .toSorted(),
     [...marked(mark)].toSorted(),
   );
-  const { met, left } = await endTree(tree, systemClock, { signal: 'SIGTERM', graceMs: 5_000 });
+  const { total: met, surviving: left } = await endTree(tree, systemClock, { signal: 'SIGTERM', graceMs: 5_000 });
   assert.ok(met >= 4);
   assert.deepEqual([left, marked(mark)], [[], []]);
 });
@@ -45,7 +45,7 @@ test('a tool in a session of its own is part of the tree, also when its parent i
 test('a process that ignores the signal is killed after its time', seconds, async () => {
   const { tree, mark, child } = await planted("trap '' TERM INT; echo ready; while :; do sleep 1; done");
   const gone = once(child, 'exit');
-  const { killed, left } = await endTree(tree, systemClock, { signal: 'SIGTERM', graceMs: 200 });
+  const { killed, surviving: left } = await endTree(tree, systemClock, { signal: 'SIGTERM', graceMs: 200 });
   assert.ok(killed >= 1);
   assert.deepEqual([left, marked(mark)], [[], []]);
   assert.deepEqual(await gone, [null, 'SIGKILL']);
@@ -71,46 +71,46 @@ test('a process that threw its environment away is known if it was seen before',
   const { tree, child } = await planted(script);
   let tool: number | undefined;
   await until(() => {
-    tool = tree.look().find(({ pid, session }) => session === pid && pid !== child.pid)?.pid;
+    tool = tree.scan().find(({ pid, session }) => session === pid && pid !== child.pid)?.pid;
     return tool !== undefined;
   });
   const gone = once(child, 'exit');
   process.kill(child.pid!, 'SIGKILL');
   await gone;
   assert.deepEqual(
-    tree.look().some(({ pid }) => pid === tool),
+    tree.scan().some(({ pid }) => pid === tool),
     true,
   );
   await endTree(tree, systemClock, { signal: 'SIGTERM', graceMs: 2_000 });
-  assert.equal(processAt(tool!), undefined);
+  assert.equal(findProcess(tool!), undefined);
 });
 
 test('a tree that keeps starting others is ended all the same', seconds, async () => {
   const forks =
     'n=0; while [ $n -lt 200 ]; do (setsid sleep 1000 &); n=$((n+1)); [ $n -eq 3 ] && echo ready; done; wait';
   const { tree, mark } = await planted(`trap '' TERM; ${forks}`);
-  const { left } = await endTree(tree, systemClock, { signal: 'SIGTERM', graceMs: 100 });
+  const { surviving: left } = await endTree(tree, systemClock, { signal: 'SIGTERM', graceMs: 100 });
   assert.deepEqual([left, marked(mark)], [[], []]);
 });
 
 test('a tree stands still and goes on, and one that stands still can be ended', seconds, async () => {
   const { tree, child } = await planted('echo ready; exec sleep 1000');
-  stopOrGo(tree, 'SIGSTOP');
-  stopOrGo(tree, 'SIGCONT');
-  stopOrGo(tree, 'SIGSTOP');
+  signalTree(tree, 'SIGSTOP');
+  signalTree(tree, 'SIGCONT');
+  signalTree(tree, 'SIGSTOP');
   const gone = once(child, 'exit');
   assert.equal((await endTree(tree, systemClock, { signal: 'SIGTERM', graceMs: 30_000 })).killed, 0);
   assert.deepEqual(await gone, [null, 'SIGTERM']);
 });
 
 test('a number that was given to another process is not mistaken for the old one', () => {
-  const tree = processTree(markOf('nobody'), false);
-  tree.plant(2 ** 30); // Nobody has it.
-  assert.deepEqual([tree.root, tree.look(), tree.hasRoot()], [undefined, [], false]);
+  const tree = processTree(makeMarkName('nobody'), false);
+  tree.setRoot(2 ** 30); // Nobody has it.
+  assert.deepEqual([tree.root, tree.scan(), tree.hasRoot()], [undefined, [], false]);
 });
 
 test('this process is found in the table, with its parent', () => {
-  const own = processes().find(({ pid }) => pid === process.pid);
+  const own = listProcesses().find(({ pid }) => pid === process.pid);
   assert.equal(own?.parent, process.ppid);
-  assert.deepEqual(own, processAt(process.pid));
+  assert.deepEqual(own, findProcess(process.pid));
 });

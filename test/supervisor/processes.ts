@@ -2,7 +2,7 @@
 
 import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { carries, processes } from '../../src/supervisor/process-table.ts';
+import { hasEnvironmentMark, listProcesses } from '../../src/supervisor/process-table.ts';
 
 /** Waits until something is so; what never comes is an error, not a test that hangs. */
 export async function until(isSo: () => boolean): Promise<void> {
@@ -22,12 +22,12 @@ let sleepers = 0;
 
 /** The processes that were started with these words in their environment. */
 export function marked(mark: string): readonly number[] {
-  return processes().flatMap((each) => (carries(each, mark) ? [each.pid] : []));
+  return listProcesses().flatMap((each) => (hasEnvironmentMark(each, mark) ? [each.pid] : []));
 }
 
 /** The processes that were started with these words on their command line. */
 export function named(words: string): readonly number[] {
-  return processes().flatMap(({ pid }) => (commandLine(pid).includes(words) ? [pid] : []));
+  return listProcesses().flatMap(({ pid }) => (commandLine(pid).includes(words) ? [pid] : []));
 }
 
 function commandLine(pid: number): string {

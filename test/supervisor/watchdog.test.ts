@@ -5,13 +5,13 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { markOf } from '../../src/supervisor/process-tree.ts';
+import { makeMarkName } from '../../src/supervisor/process-tree.ts';
 import { marked, named, until } from './processes.ts';
 
 const file = fileURLToPath(new URL('./watched-child.ts', import.meta.url));
 
 async function watched(name: string, script: string) {
-  const mark = markOf(`watchdog-${process.pid}-${name}`);
+  const mark = makeMarkName(`watchdog-${process.pid}-${name}`);
   const supervisor = spawn(process.execPath, [file, mark, script], { stdio: ['pipe', 'pipe', 'inherit'] });
   await once(supervisor.stdout, 'data');
   return { mark, supervisor };

@@ -7,7 +7,7 @@ const [mark = '', script = ''] = process.argv.slice(2);
 const watchdog = startWatchdog({ mark, ownsSession: true, signal: 'SIGTERM' });
 const env = { ...process.env, [mark]: '1' };
 const child = spawn('sh', ['-c', script], { detached: true, env, stdio: ['ignore', 'inherit', 'ignore'] });
-watchdog.plant(child.pid!);
+watchdog.setRoot(child.pid!);
 process.stdin.on('data', () => {
   watchdog.dismiss();
   process.exit();

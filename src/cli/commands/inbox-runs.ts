@@ -6,7 +6,7 @@ import type { Card, CardAction } from '../../core/card.ts';
 import { SwitchgearError } from '../../core/error.ts';
 import { reasonLengthMax } from '../../core/limits.ts';
 import { findByIdPrefix, readCards } from '../../operator/cards.ts';
-import { forgetRun, isAlive, type RunRecord, runsIn, turnRun } from '../../supervisor/run-record.ts';
+import { deleteRun, isAlive, type RunRecord, readRuns, transitionRun } from '../../supervisor/run-record.ts';
 import { exitCodes, type ParsedArgs, type Terminal, usageError } from '../command.ts';
 import type { FollowUp } from '../run/halt-prompt.ts';
 import { resumeRun } from '../run/resume.ts';
@@ -52,7 +52,7 @@ async function followUpOnRun(
   followUp: Exclude<FollowUp, { readonly action: 'none' }>,
 ): Promise<number> {
   const card = findByIdPrefix(await readCards(store), positionals[1]!, 'card');
-  const run = (await runsIn(store)).find((each) => each.card === card.id);
+  const run = (await readRuns(store)).find((each) => each.card === card.id);
   const isAwaited = run?.state === 'waiting' && isAlive(run.owner);
   if (run === undefined && (followUp.action === 'retry' || followUp.action === 'narrow')) {
     throw new SwitchgearError(
@@ -61,7 +61,8 @@ async function followUpOnRun(
     );
   }
   // The process that waits reads the new request there, once it sees the answer.
-  if (isAwaited && followUp.action === 'narrow') await turnRun(store, run.task, 'waiting', { prompt: followUp.prompt });
+  if (isAwaited && followUp.action === 'narrow')
+    await transitionRun(store, run.task, 'waiting', { prompt: followUp.prompt });
   const by = (values.get('--by') ?? userName()).slice(0, reasonLengthMax);
   const answeredCard = await answerRunCard(store, card, cardActions[followUp.action], by, address);
   await store.shared.settled();
@@ -80,7 +81,7 @@ async function followUpOnRun(
       return exitCodes.ok;
     }
     case 'dismiss':
-      if (run !== undefined) forgetRun(store, run.task);
+      if (run !== undefined) deleteRun(store, run.task);
       print(`dismissed ${sanitizeText(card.id)}`);
       return exitCodes.ok;
   }

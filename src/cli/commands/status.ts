@@ -6,7 +6,7 @@ import { hasCounted, readBreakers, type StoredBreaker } from '../../operator/bre
 import { formatBudget, readBudgets, type StoredBudget } from '../../operator/budgets.ts';
 import { listTasks, type OperatorTask } from '../../operator/tasks.ts';
 import type { StoreHealth } from '../../ports/store.ts';
-import { closeLost } from '../../supervisor/lost-runs.ts';
+import { closeLostRuns } from '../../supervisor/lost-runs.ts';
 import { type Command, exitCodes, readArgs, type Terminal } from '../command.ts';
 import {
   type CrossProcessStore,
@@ -61,7 +61,7 @@ function makeEmptyStatus({ name }: StoreAddress): StoreStatus {
 
 async function readStatus(store: CrossProcessStore, { name }: StoreAddress): Promise<StoreStatus> {
   const { shared, clock } = store;
-  await closeLost(store); // Whoever looks first says what became of runs that nobody watches any more.
+  await closeLostRuns(store); // Whoever looks first says what became of runs that nobody watches any more.
   const tasks = await listTasks(store);
   const breakers = await readBreakers(store);
   const budgets = await readBudgets(store);

@@ -18,8 +18,8 @@ import { bookUsage } from '../../hooks/spend/spend.ts';
 import { systemClock, wait } from '../../platform/system-clock.ts';
 import type { CheckedPolicy } from '../../policy/check/check-policy.ts';
 import type { Prices } from '../../ports/prices.ts';
-import { tellHalt, tellTool } from '../../supervisor/hook-mailbox.ts';
-import { isAlive, storedRun } from '../../supervisor/run-record.ts';
+import { reportHookedTool, reportHookHalt } from '../../supervisor/hook-mailbox.ts';
+import { isAlive, readStoredRun } from '../../supervisor/run-record.ts';
 import type { ParsedArgs, Terminal } from '../command.ts';
 import { type CrossProcessStore, findStoreAddress, withStore } from '../store-option.ts';
 
@@ -41,7 +41,7 @@ export async function runHook(run: HookRunOptions): Promise<HookDecision> {
     const joined = await findJoinedRun(store, env);
     const isWatched = joined?.isWatched === true;
     if (joined !== undefined && event.type === 'call-proposed') {
-      await tellTool(store, joined.task, host.streamNames?.[event.tool] ?? event.tool);
+      await reportHookedTool(store, joined.task, host.streamNames?.[event.tool] ?? event.tool);
     }
     const session = env.SWITCHGEAR_SESSION || event.session;
     // Below a run the run counts what was used.
@@ -91,7 +91,7 @@ export async function runHook(run: HookRunOptions): Promise<HookDecision> {
     };
     const decision = await handle(context, event);
     if (decision.kind === 'halt' && decision.halt !== undefined && joined !== undefined) {
-      await tellHalt(store, joined.task, redactState(runtime, decision.halt));
+      await reportHookHalt(store, joined.task, redactState(runtime, decision.halt));
     }
     // Nobody waits for the end of a session: there the store has a moment to look after its journal.
     if (event.type === 'session-ended') await wait(systemClock, storePollMs * 1.1);
@@ -141,10 +141,16 @@ async function findJoinedRun(
   { SWITCHGEAR_TASK: task }: Terminal['env'],
 ): Promise<HookContext['joined']> {
   if (task === undefined || task === '') return undefined;
-  const run = await storedRun(store, task);
+  const run = await readStoredRun(store, task);
   const { carried, below, options } = run ?? {};
   const isWatched = run?.state === 'running' && isAlive(run.owner);
-  return { task, limits: carried?.limits, below, observes: options?.includes('--observe') === true, isWatched };
+  return {
+    task,
+    limits: carried?.limits,
+    subagentLimits: below,
+    observes: options?.includes('--observe') === true,
+    isWatched,
+  };
 }
 
 /** The policy in force; undefined where nobody wrote one, so that its parsers need not be loaded. */

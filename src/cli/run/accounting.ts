@@ -11,7 +11,7 @@ import type { TaskSettings } from '../../core/settings.ts';
 import type { Task, TaskOptions, TaskSnapshot } from '../../guard/api.ts';
 import { answerCard } from '../../guard/extras/answer-card.ts';
 import { adoptHaltedTask, captureTask } from '../../guard/tasks/carried.ts';
-import { type BelowLimits, forgetRun, keepRun, type RunRecord } from '../../supervisor/run-record.ts';
+import { deleteRun, type RunRecord, type SubagentLimits, writeRun } from '../../supervisor/run-record.ts';
 import type { RunCommandContext } from './context.ts';
 import { createCallEvidence } from './evidence.ts';
 import { openHookReports } from './hook-reports.ts';
@@ -35,7 +35,7 @@ export interface AttemptSummary {
 /** The task that a run begins with, and limits of subagents that are not the policy's. */
 export interface RunTask {
   readonly task: TaskOptions;
-  readonly below?: BelowLimits | undefined;
+  readonly below?: SubagentLimits | undefined;
 }
 
 export interface RunAccounting {
@@ -100,7 +100,7 @@ export function startRunAccounting(
     savedMs = clock.nowMs();
     const carried = captureTask(gear, task.id);
     record = { ...record, ...changes, ...(carried && { carried }) };
-    keepRun(store, record);
+    writeRun(store, record);
   }
 
   /** The agent's own name of its conversation: its files are found by it, and it can be gone on with. */
@@ -190,7 +190,7 @@ export function startRunAccounting(
       dismissNotices();
       const wasRefused = hookReports.hasHalted;
       hookReports.clear();
-      if (halt === undefined || carried === undefined) forgetRun(store, record.task);
+      if (halt === undefined || carried === undefined) deleteRun(store, record.task);
       else {
         const carriedWithLate = addLateSpending(carried, halt, lateMicros);
         const below = raiseSubagentLimits(gear, task.id, halt);
@@ -201,7 +201,7 @@ export function startRunAccounting(
           ...(below && { below: { ...record.below, ...below } }),
         };
         adoptHaltedTask(gear, record, carriedWithLate);
-        keepRun(store, record);
+        writeRun(store, record);
       }
       const limits = carried?.limits ?? gear.settings.task;
       const { result } = accounting;

@@ -6,8 +6,8 @@ import { runtimeOf } from '../../guard/runtime/runtime.ts';
 import { sweep } from '../../guard/tasks/sweep.ts';
 import { wait } from '../../platform/system-clock.ts';
 import type { Clock } from '../../ports/clock.ts';
-import { codeOf } from '../../supervisor/child.ts';
-import { type Ended, endTree, stopOrGo } from '../../supervisor/end-tree.ts';
+import { exitCodeOf } from '../../supervisor/child.ts';
+import { type EndTreeResult, endTree, signalTree } from '../../supervisor/end-tree.ts';
 import type { ProcessTree } from '../../supervisor/process-tree.ts';
 import { type AttemptSummary, type RunTask, startRunAccounting } from './accounting.ts';
 import type { RunCommandContext } from './context.ts';
@@ -18,8 +18,8 @@ import { listenForSignals } from './signals.ts';
 /** How an attempt ended. */
 export type AttemptEnd =
   | { readonly how: 'ended'; readonly code: number; readonly leftBehind: number }
-  | { readonly how: 'halted'; readonly halt: Refusal; readonly ended: Ended }
-  | { readonly how: 'stopped'; readonly by: NodeJS.Signals; readonly ended: Ended }
+  | { readonly how: 'halted'; readonly halt: Refusal; readonly ended: EndTreeResult }
+  | { readonly how: 'stopped'; readonly by: NodeJS.Signals; readonly ended: EndTreeResult }
   | { readonly how: 'not-started'; readonly code: 126 | 127; readonly message: string };
 
 export interface Attempt extends AttemptSummary {
@@ -33,7 +33,7 @@ export async function runAttempt(
 ): Promise<Attempt> {
   const { options, clock, screen, emit } = context;
   const { agent, mode, tree, watchdog, child, signal } = launched;
-  let ending: Promise<Ended> | undefined;
+  let ending: Promise<EndTreeResult> | undefined;
   let stoppedBy: NodeJS.Signals | undefined;
   const killNow = new AbortController();
   const endAgent = (by: 'SIGINT' | 'SIGTERM') => {
@@ -64,10 +64,10 @@ export async function runAttempt(
   const unsubscribe = context.gear.on((entry) => {
     if (entry.task !== accounting.task.id) return;
     if (entry.type === 'task-stopped') {
-      stopOrGo(tree, 'SIGSTOP');
+      signalTree(tree, 'SIGSTOP');
       accounting.pause(); // Its subagents stand still with it.
     } else if (entry.type === 'task-resumed') {
-      stopOrGo(tree, 'SIGCONT');
+      signalTree(tree, 'SIGCONT');
       accounting.resume();
     } else if (entry.type === 'task-halted' && !entry.enforced)
       screen.printLine(`switchgear: would halt it: ${entry.message}`);
@@ -78,7 +78,7 @@ export async function runAttempt(
     const exit = await child.exited;
     const endedTree = await ending;
     const maxDrainMs = endedTree === undefined ? Number.POSITIVE_INFINITY : haltedDrainMs;
-    await child.drained(clock, maxDrainMs, () => tree.look().length > 0);
+    await child.drain(clock, maxDrainMs, () => tree.scan().length > 0);
     outputReader.end(ending === undefined);
     // What a hook of the agent or an operator said last may not have been heard of yet.
     accounting.poll();
@@ -91,7 +91,7 @@ export async function runAttempt(
         halt === undefined ? { how: 'stopped', by: stoppedBy!, ended } : { how: 'halted', halt, ended },
       );
     }
-    return finishAttempt({ how: 'ended', code: codeOf(exit), leftBehind: await countLeftBehind(tree, clock) });
+    return finishAttempt({ how: 'ended', code: exitCodeOf(exit), leftBehind: await countLeftBehind(tree, clock) });
   } finally {
     unsubscribe();
     stopListening();
@@ -100,7 +100,7 @@ export async function runAttempt(
 
 /** Processes that stay when the agent has ended; those that are about to end, too, are given a moment. */
 async function countLeftBehind(tree: ProcessTree, clock: Clock): Promise<number> {
-  if (tree.look().length === 0) return 0;
+  if (tree.scan().length === 0) return 0;
   await wait(clock, leftBehindMs);
-  return tree.look().length;
+  return tree.scan().length;
 }

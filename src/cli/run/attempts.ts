@@ -6,7 +6,7 @@ import type { Card, CardAction } from '../../core/card.ts';
 import { raisesMax } from '../../core/limits.ts';
 import type { TaskOptions } from '../../guard/api.ts';
 import { answerCard, retryOptions } from '../../guard/extras/answer-card.ts';
-import { forgetRun, keepRun, type RunRecord, runOf } from '../../supervisor/run-record.ts';
+import { deleteRun, findRun, type RunRecord, writeRun } from '../../supervisor/run-record.ts';
 import { formatCount } from '../terminal-table.ts';
 import type { RunTask } from './accounting.ts';
 import { type Attempt, type AttemptEnd, runAttempt } from './attempt.ts';
@@ -102,7 +102,7 @@ async function handleHalt(
   const atTerminal = options.ask && !options.json && process.stdin.isTTY === true && process.stderr.isTTY === true;
   reportHalt(context, halted, card, isStored && !atTerminal);
   const waitingRecord: RunRecord = { ...record, state: 'waiting', ...(card && { card: card.id }) };
-  keepRun(store, waitingRecord);
+  writeRun(store, waitingRecord);
   const answer = await askHowToContinue({
     store,
     clock,
@@ -111,20 +111,20 @@ async function handleHalt(
     choices,
     atTerminal,
     waitMs: isStored ? options.waitMs : 0,
-    readPrompt: () => runOf(store, task)?.prompt,
+    readPrompt: () => findRun(store, task)?.prompt,
   });
   answerCardFromTerminal(context, card, answer);
   const start = planNextStart(answer, record, retryOptions(gear, task), freshTask);
   if (start !== undefined) {
-    forgetRun(store, task); // The next attempt has a record of its own.
+    deleteRun(store, task); // The next attempt has a record of its own.
     return start;
   }
   if (answer.followUp.action === 'pause') {
     const paused = pauseRun(store, waitingRecord, choices);
     if (isStored) screen.printLine(`switchgear: paused; go on with: ${formatNextSteps(paused)}`);
-  } else if (answer.followUp.action === 'dismiss') forgetRun(store, task);
+  } else if (answer.followUp.action === 'dismiss') deleteRun(store, task);
   else {
-    keepRun(store, { ...waitingRecord, state: 'halted' });
+    writeRun(store, { ...waitingRecord, state: 'halted' });
     if (answer.followUp.action === 'retry')
       screen.printLine(`switchgear: it was tried again ${raisesMax} times, which is the most`);
     else if (atTerminal && card !== undefined && isStored)

@@ -63,12 +63,12 @@ export function reportHalt(
   const { end, snapshot, limits, evidence, record } = attempt;
   const { ended, halt } = end;
   const killed = ended.killed > 0 ? `, ${ended.killed} of them by force` : '';
-  const processes = ended.met === 1 ? '1 process was' : `${ended.met} processes were`;
+  const processes = ended.total === 1 ? '1 process was' : `${ended.total} processes were`;
   screen.printLine(`switchgear: halted ${record.agent}: ${halt.explanation}`);
   screen.printLine(`  ${formatCounters(snapshot, limits)}`);
   for (const sentence of evidence) screen.printLine(`  ${sentence}`);
   screen.printLine(`  ${processes} ended${killed}${lastCallMayHaveRun(attempt) ? `; ${mayHaveRunText}` : ''}`);
-  if (ended.left.length > 0) screen.printLine(`  these could not be ended: ${ended.left.join(', ')}`);
+  if (ended.surviving.length > 0) screen.printLine(`  these could not be ended: ${ended.surviving.join(', ')}`);
   if (card !== undefined && isStored) screen.printLine(`  next: ${formatNextSteps(card)}`);
 }
 

@@ -4,7 +4,7 @@ import type { Switchgear, Task } from '../../guard/api.ts';
 import { runtimeOf } from '../../guard/runtime/runtime.ts';
 import { halt } from '../../guard/tasks/halt.ts';
 import type { Store } from '../../ports/store.ts';
-import { forgetHooks, hookedRun } from '../../supervisor/hook-mailbox.ts';
+import { dropHookMailbox, openHookMailbox } from '../../supervisor/hook-mailbox.ts';
 
 export interface HookReports {
   /** Whether they are asked about a tool. */
@@ -19,7 +19,7 @@ export interface HookReports {
 
 /** Hooks know a run by the task that it began with. */
 export function openHookReports(gear: Switchgear, store: Store, firstTask: string): HookReports {
-  const mailbox = hookedRun(store, firstTask);
+  const mailbox = openHookMailbox(store, firstTask);
   const runtime = runtimeOf(gear);
   return {
     covers: (tool) => mailbox.state.tools.includes(tool),
@@ -33,6 +33,6 @@ export function openHookReports(gear: Switchgear, store: Store, firstTask: strin
     get hasHalted() {
       return mailbox.state.halt !== null;
     },
-    clear: () => forgetHooks(store, firstTask),
+    clear: () => dropHookMailbox(store, firstTask),
   };
 }

@@ -8,10 +8,10 @@ import { agentGraceMs } from '../../core/limits.ts';
 import { systemClock } from '../../platform/system-clock.ts';
 import { uniqueId } from '../../platform/unique-id.ts';
 import type { Store } from '../../ports/store.ts';
-import { type Child, type NotStarted, startChild } from '../../supervisor/child.ts';
+import { type Child, type StartFailure, startChild } from '../../supervisor/child.ts';
 import { endTree } from '../../supervisor/end-tree.ts';
-import { markOf, type ProcessTree, processTree } from '../../supervisor/process-tree.ts';
-import { keepRun, type RunRecord, thisProcess } from '../../supervisor/run-record.ts';
+import { makeMarkName, type ProcessTree, processTree } from '../../supervisor/process-tree.ts';
+import { describeThisProcess, type RunRecord, writeRun } from '../../supervisor/run-record.ts';
 import { startWatchdog, type Watchdog } from '../../supervisor/watchdog.ts';
 import type { Terminal } from '../command.ts';
 import { findStoreAddress } from '../store-option.ts';
@@ -40,7 +40,7 @@ export interface LaunchedRun {
   restoreTerminal(): void;
   readonly tree: ProcessTree;
   readonly watchdog: Watchdog;
-  readonly child: Child | NotStarted;
+  readonly child: Child | StartFailure;
 }
 
 export async function launch(
@@ -54,7 +54,7 @@ export async function launch(
   const mode = chooseLaunchMode(agent, options);
   const ownsTerminal = mode === 'interactive';
   const task = `t-${uniqueId()}`;
-  const mark = markOf(uniqueId());
+  const mark = makeMarkName(uniqueId());
   const tree = processTree(mark, !ownsTerminal);
   const signal = ownsTerminal ? 'SIGTERM' : agent.signal;
   const restoreTerminal = ownsTerminal ? saveTerminalState() : () => undefined;
@@ -68,10 +68,10 @@ export async function launch(
     options: options.ownArgs,
     cwd: terminal.cwd,
     state: 'running',
-    owner: thisProcess(),
+    owner: describeThisProcess(),
   };
   // Not after the start: the first hook below must find that somebody watches.
-  keepRun(store, record);
+  writeRun(store, record);
   const child = await startChild({
     command: [...(mode === 'show' || mode === 'events' ? agent.command : command), ...conversationArgs.added],
     cwd: terminal.cwd,
@@ -85,8 +85,8 @@ export async function launch(
     ownsTerminal,
   });
   if ('pid' in child) {
-    tree.plant(child.pid);
-    watchdog.plant(child.pid);
+    tree.setRoot(child.pid);
+    watchdog.setRoot(child.pid);
   }
   const launchInfo = { record, agent, mode, conversation: conversationArgs.conversation, wallMs: Date.now() };
   return { ...launchInfo, signal, restoreTerminal, tree, watchdog, child };

@@ -4,7 +4,7 @@ import { SwitchgearError } from '../../core/error.ts';
 import { retryOptions } from '../../guard/extras/answer-card.ts';
 import { adoptHaltedTask } from '../../guard/tasks/carried.ts';
 import type { Store } from '../../ports/store.ts';
-import { forgetRun, type RunRecord } from '../../supervisor/run-record.ts';
+import { deleteRun, type RunRecord } from '../../supervisor/run-record.ts';
 import { keepHeapSmall } from '../../supervisor/small-heap.ts';
 import type { Terminal } from '../command.ts';
 import { planNextStart } from './attempts.ts';
@@ -44,7 +44,7 @@ export async function resumeRun(
       });
       if (start === undefined)
         throw new SwitchgearError('not_kept', 'it cannot go on by itself: start it again by hand');
-      forgetRun(store, task);
+      deleteRun(store, task);
       return start;
     },
   });

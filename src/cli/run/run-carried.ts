@@ -5,10 +5,14 @@ import type { TaskSettings } from '../../core/settings.ts';
 import type { Switchgear } from '../../guard/api.ts';
 import { retryOptions } from '../../guard/extras/answer-card.ts';
 import type { CarriedTask } from '../../guard/tasks/carried.ts';
-import type { BelowLimits } from '../../supervisor/run-record.ts';
+import type { SubagentLimits } from '../../supervisor/run-record.ts';
 
 /** What a subagent may have next time that ran into its own limit. */
-export function raiseSubagentLimits(gear: Switchgear, root: string, { task = root }: Refusal): BelowLimits | undefined {
+export function raiseSubagentLimits(
+  gear: Switchgear,
+  root: string,
+  { task = root }: Refusal,
+): SubagentLimits | undefined {
   const retry = task === root ? undefined : retryOptions(gear, task);
   return retry?.agent && retry.limits ? { [retry.agent]: retry.limits as TaskSettings } : undefined;
 }

@@ -2,13 +2,13 @@
 
 import type { Card } from '../../core/card.ts';
 import type { Store } from '../../ports/store.ts';
-import { keepRun, type RunRecord } from '../../supervisor/run-record.ts';
+import { type RunRecord, writeRun } from '../../supervisor/run-record.ts';
 import { cardActionsFor, type HaltChoices } from './halt-report.ts';
 
 export function pauseRun(store: Store, record: RunRecord, choices: HaltChoices): Card {
   const card = makePausedCard(record, choices);
   store.putCard(card);
-  keepRun(store, { ...record, state: 'paused', card: card.id });
+  writeRun(store, { ...record, state: 'paused', card: card.id });
   return card;
 }
 

@@ -6,7 +6,7 @@ import { systemClock } from '../../platform/system-clock.ts';
 import { type CheckedPolicy, markChecked } from '../../policy/check/check-policy.ts';
 import type { Store } from '../../ports/store.ts';
 import { priceBook } from '../../prices/index.ts';
-import { closeLost } from '../../supervisor/lost-runs.ts';
+import { closeLostRuns } from '../../supervisor/lost-runs.ts';
 import type { Terminal } from '../command.ts';
 import { type RunStart, runAttempts } from './attempts.ts';
 import type { RunCommandContext } from './context.ts';
@@ -65,7 +65,7 @@ export async function runSession(sessionOptions: RunSessionOptions): Promise<num
   };
   const freshTask: TaskOptions = { parent: null, limits: options.limits };
   try {
-    for (const { evidence } of await closeLost(store))
+    for (const { evidence } of await closeLostRuns(store))
       screen.printLine(`switchgear: an earlier run was lost: ${evidence[0]}`);
     return await runAttempts(context, sessionOptions.begin(context), freshTask);
   } finally {

@@ -7,7 +7,7 @@ import { halt } from '../../guard/tasks/halt.ts';
 import type { TaskState } from '../../guard/tasks/task.ts';
 import { joinTask } from '../../guard/tasks/task-transfer.ts';
 import { startTask } from '../../guard/tasks/task-tree.ts';
-import type { BelowLimits } from '../../supervisor/run-record.ts';
+import type { SubagentLimits } from '../../supervisor/run-record.ts';
 import type { HookDecision } from '../hosts/hook-event.ts';
 import type { PendingDelegation } from './session-state.ts';
 import type { LoadedTask, SessionTurn, SessionTurnOptions } from './session-turn.ts';
@@ -26,7 +26,7 @@ export interface HookContext extends SessionTurnOptions {
 export interface JoinedRun {
   readonly task: string;
   readonly limits?: TaskSettings | undefined;
-  readonly below?: BelowLimits | undefined;
+  readonly subagentLimits?: SubagentLimits | undefined;
   /** Whether the run only reports. */
   readonly observes?: boolean;
   /** Whether it goes on and can be heard of: then it counts money and budgets that many share, and tells of halts. */
@@ -76,8 +76,12 @@ export async function findOrBeginAgentTask(
   const parent = (sender && (await turn.loadTask(sender.task))) ?? root;
   const id = `${root.node.id}/${agent}`;
   const { node } = parent;
-  const { limits: runLimits, below = {} } = context.joined ?? {};
-  const limits = { ...runLimits, ...(Object.hasOwn(below, type) && below[type]), maxIdleSecs: secsMax };
+  const { limits: runLimits, subagentLimits = {} } = context.joined ?? {};
+  const limits = {
+    ...runLimits,
+    ...(Object.hasOwn(subagentLimits, type) && subagentLimits[type]),
+    maxIdleSecs: secsMax,
+  };
   const identity = { id, agent: type, session: context.session, parent: node };
   const task = turn.addTask(startOrJoin(context, identity, limits));
   const agents = Object.entries(turn.state.agents).slice(-hookAgentsMax + 1);
