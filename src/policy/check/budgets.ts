@@ -8,7 +8,7 @@ import { addProblem, type Path, type Report } from './report.ts';
 import { checkSection, type DocumentEntry } from './section.ts';
 
 /** The budgets of a document, in their order. One that cannot be read is a problem, never left out. */
-export function readBudgets(report: Report, { value, path }: DocumentEntry): readonly JointBudget[] {
+export function readPolicyBudgets(report: Report, { value, path }: DocumentEntry): readonly JointBudget[] {
   if (!Array.isArray(value) || value.length > budgetsMax) {
     addProblem(report, path, `must be a list of at most ${budgetsMax} budgets, got ${describeValue(value)}`);
     return [];
@@ -16,7 +16,7 @@ export function readBudgets(report: Report, { value, path }: DocumentEntry): rea
   const indexByKey = new Map<string, number>();
   const budgets = value.map((item: unknown, index) => {
     const itemPath = [...path, index];
-    const budget = readBudget(report, item, itemPath);
+    const budget = readPolicyBudget(report, item, itemPath);
     const key = JSON.stringify([budget.scope, budget.unit, budget.windowSecs]);
     const before = indexByKey.get(key);
     if (before !== undefined) addProblem(report, itemPath, `says again what budgets[${before}] says: keep one of them`);
@@ -27,7 +27,7 @@ export function readBudgets(report: Report, { value, path }: DocumentEntry): rea
   return budgets;
 }
 
-function readBudget(report: Report, value: unknown, path: Path): JointBudget {
+function readPolicyBudget(report: Report, value: unknown, path: Path): JointBudget {
   const budget: Table = {};
   const before = report.problems.length;
   // Where a value came from is told for the list as a whole.

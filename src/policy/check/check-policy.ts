@@ -6,9 +6,9 @@ import type { BreakerSettings, Settings, TaskSettings } from '../../core/setting
 import { presets } from '../table/presets.ts';
 import type { SectionFields } from '../table/setting.ts';
 import { breakerFields, sections, taskFields, topFields } from '../table/settings.ts';
-import { readBudgets } from './budgets.ts';
+import { readPolicyBudgets } from './budgets.ts';
 import { findConflicts } from './conflicts.ts';
-import { readMappings } from './mappings.ts';
+import { readPolicyMappings } from './mappings.ts';
 import { readAgentOverrides, readToolOverrides } from './overrides.ts';
 import { readDocumentPreset } from './preset.ts';
 import {
@@ -21,7 +21,7 @@ import {
   throwProblems,
 } from './report.ts';
 import { readPolicyRules } from './rules.ts';
-import { checkSection, type DocumentEntry, readEntries, topNames } from './section.ts';
+import { checkSection, type DocumentEntry, readDocumentEntries, topNames } from './section.ts';
 
 /** Settings that passed the checker, and where each of them came from, by its path in files. */
 export type CheckedPolicy = {
@@ -96,7 +96,7 @@ function defaultDraft(report: Report): Draft {
 
 function readDocument(report: Report, document: unknown, draft: Draft): void {
   const entries = new Map<string, DocumentEntry>();
-  for (const entry of readEntries(report, document ?? null, [])) {
+  for (const entry of readDocumentEntries(report, document ?? null, [])) {
     const name = toSnakeCase(entry.name);
     const before = entries.get(name);
     if (before) addProblem(report, entry.path, `says again what ${before.name} says: keep one of them`);
@@ -115,9 +115,9 @@ function readDocument(report: Report, document: unknown, draft: Draft): void {
   Object.assign(draft, {
     tools: readToolOverrides(report, entries.get('tools')),
     agents: readAgentOverrides(report, entries.get('agents')),
-    ...(budgets && { budgets: readBudgets(report, budgets) }),
+    ...(budgets && { budgets: readPolicyBudgets(report, budgets) }),
     ...(rules && { rules: readPolicyRules(report, rules) }),
-    ...(mappings && { mappings: readMappings(report, mappings) }),
+    ...(mappings && { mappings: readPolicyMappings(report, mappings) }),
   });
 }
 

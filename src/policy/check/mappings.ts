@@ -4,12 +4,15 @@ import { mappedFields, mappedKinds, type StreamMapping } from '../../core/event-
 import { findNearestName } from '../../core/names.ts';
 import { describeValue, emptyTable, type Table } from '../../core/plain-copy.ts';
 import { addProblem, type Report } from './report.ts';
-import { type DocumentEntry, readEntries } from './section.ts';
+import { type DocumentEntry, readDocumentEntries } from './section.ts';
 import { textProblem } from './value.ts';
 
-export function readMappings(report: Report, { value, path }: DocumentEntry): Readonly<Record<string, StreamMapping>> {
+export function readPolicyMappings(
+  report: Report,
+  { value, path }: DocumentEntry,
+): Readonly<Record<string, StreamMapping>> {
   const mappings = emptyTable();
-  const programs = readEntries(report, value, path);
+  const programs = readDocumentEntries(report, value, path);
   for (const program of programs) mappings[program.name] = readMapping(report, program);
   report.provenance.set('mappings', { value: programs.length, source: report.source });
   return mappings as Readonly<Record<string, StreamMapping>>;
@@ -17,7 +20,7 @@ export function readMappings(report: Report, { value, path }: DocumentEntry): Re
 
 function readMapping(report: Report, { value, path }: DocumentEntry): Table {
   const mapping: Table = { events: emptyTable() };
-  for (const { name, value: entryValue, path: entryPath } of readEntries(report, value, path)) {
+  for (const { name, value: entryValue, path: entryPath } of readDocumentEntries(report, value, path)) {
     if (name === 'kind') mapping.kind = readPath(report, { name, value: entryValue, path: entryPath });
     else if (name === 'events') mapping.events = readEvents(report, { name, value: entryValue, path: entryPath });
     else addProblem(report, entryPath, 'is not a setting: a mapping has kind and events');
@@ -29,9 +32,9 @@ function readMapping(report: Report, { value, path }: DocumentEntry): Table {
 
 function readEvents(report: Report, { value, path }: DocumentEntry): Table {
   const events = emptyTable();
-  for (const event of readEntries(report, value, path)) {
+  for (const event of readDocumentEntries(report, value, path)) {
     const { as, ...rest } = Object.fromEntries(
-      readEntries(report, event.value, event.path).map((entry) => [entry.name, entry]),
+      readDocumentEntries(report, event.value, event.path).map((entry) => [entry.name, entry]),
     ) as Record<string, DocumentEntry>;
     if (!(mappedKinds as readonly unknown[]).includes(as?.value))
       addProblem(

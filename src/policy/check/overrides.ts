@@ -6,7 +6,7 @@ import { presets } from '../table/presets.ts';
 import { breakerFields, taskFields } from '../table/settings.ts';
 import { readPresetName } from './preset.ts';
 import { addProblem, createPresetReport, type Report } from './report.ts';
-import { checkSection, type DocumentEntry, readEntries } from './section.ts';
+import { checkSection, type DocumentEntry, readDocumentEntries } from './section.ts';
 
 /** The overrides of tools, by name, the least specific name first. */
 export function readToolOverrides(report: Report, entry: DocumentEntry | undefined): Table {
@@ -24,7 +24,8 @@ function readEachNamed(
   readOne: (report: Report, entry: DocumentEntry) => Table,
 ): Table {
   const into = emptyTable();
-  for (const item of readEntries(report, entry?.value, entry?.path ?? [])) into[item.name] = readOne(report, item);
+  for (const item of readDocumentEntries(report, entry?.value, entry?.path ?? []))
+    into[item.name] = readOne(report, item);
   return into;
 }
 
@@ -49,7 +50,7 @@ function readToolOverride(report: Report, { name, value, path }: DocumentEntry):
 
 function readAgentOverride(report: Report, { name, value, path }: DocumentEntry): Table {
   const into: Table = {};
-  for (const entry of readEntries(report, value, path)) {
+  for (const entry of readDocumentEntries(report, value, path)) {
     const section = toSnakeCase(entry.name);
     const fields = section === 'circuit_breaker' ? breakerFields : section === 'task' ? taskFields : undefined;
     if (!fields) addProblem(report, entry.path, 'is not a setting; an agent has "circuit_breaker" and "task"');

@@ -6,7 +6,7 @@ import { ruleLengthMax, rulesMax } from '../../core/limits.ts';
 import { describeValue, isTable, type Table } from '../../core/plain-copy.ts';
 import type { RuleText } from '../../core/settings.ts';
 import { addProblem, type Path, type Report } from './report.ts';
-import { type DocumentEntry, readEntries } from './section.ts';
+import { type DocumentEntry, readDocumentEntries } from './section.ts';
 import { formatChoices, textProblem } from './value.ts';
 
 const ruleFields = ['target', 'condition', 'action', 'reason'];
@@ -37,7 +37,7 @@ function readRuleFields(report: Report, value: unknown, path: Path): RuleText {
   const rule: Table = { target: '*' };
   if (!isTable(value)) addProblem(report, path, `must be a table or a text, got ${describeValue(value)}`);
   else {
-    for (const entry of readEntries(report, value, path)) {
+    for (const entry of readDocumentEntries(report, value, path)) {
       const isField = ruleFields.includes(entry.name);
       const problem = isField
         ? textProblem(entry.value, ruleLengthMax)

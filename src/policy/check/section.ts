@@ -17,7 +17,7 @@ export interface DocumentEntry {
 }
 
 /** The entries of a table that have a usable name; a table that is none is a problem. Undefined is not said. */
-export function readEntries(report: Report, input: unknown, path: Path): readonly DocumentEntry[] {
+export function readDocumentEntries(report: Report, input: unknown, path: Path): readonly DocumentEntry[] {
   if (input === undefined) return [];
   if (!isTable(input)) {
     addProblem(report, path, `must be a table, got ${describeValue(input)}`);
@@ -47,7 +47,7 @@ export function checkSection(
   provenancePath: Path = path,
 ): void {
   const writtenNames = new Map<string, string>();
-  for (const entry of readEntries(report, input, path)) {
+  for (const entry of readDocumentEntries(report, input, path)) {
     const snakeName = toSnakeCase(entry.name);
     const name = findField(fields, snakeName);
     const setting = name === undefined ? undefined : fields[name];
