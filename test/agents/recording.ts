@@ -68,7 +68,7 @@ export function expectedPath({ cli, name }: Recording): string {
   return join(folder, cli, `${name}.expected.txt`);
 }
 
-export interface Watched {
+export interface SupervisedRun {
   readonly clock: SimulatedClock;
   readonly gear: Switchgear;
   readonly task: Task;
@@ -76,11 +76,11 @@ export interface Watched {
   readonly entries: Entry[];
   /** Tells lines as they are printed, until the run is halted. */
   print(...lines: readonly string[]): void;
-  tell(...events: readonly AgentEvent[]): void;
+  account(...events: readonly AgentEvent[]): void;
 }
 
 /** A gear that watches one run. */
-export function watched(reader: Reader, policy: PolicyInput = {}): Watched {
+export function superviseRun(reader: Reader, policy: PolicyInput = {}): SupervisedRun {
   const clock = simulatedClock();
   const entries: Entry[] = [];
   const gear = createSwitchgear({
@@ -96,14 +96,14 @@ export function watched(reader: Reader, policy: PolicyInput = {}): Watched {
   gear.on((entry) => entries.push(entry));
   const task = gear.startTask({ id: 'run' });
   const accounting = accountEvents(gear, task);
-  const tell = (...events: readonly AgentEvent[]) => {
+  const account = (...events: readonly AgentEvent[]) => {
     for (const event of events) if (accounting.halt === undefined) accounting.account(event);
   };
-  const lines = boundedLines({ line: (line) => tell(...reader.read(line)) });
-  return { clock, gear, task, accounting, entries, print: (...texts) => lines.write(`${texts.join('\n')}\n`), tell };
+  const lines = boundedLines({ line: (line) => account(...reader.read(line)) });
+  return { clock, gear, task, accounting, entries, print: (...texts) => lines.write(`${texts.join('\n')}\n`), account };
 }
 
-export interface Played extends Watched {
+export interface Played extends SupervisedRun {
   /** Lines that were read before the run was halted, or all of them. */
   readonly read: number;
   /** Calls and model calls that had been seen by then. */
@@ -112,7 +112,7 @@ export interface Played extends Watched {
 
 /** Plays a recording with its own timing. A halt ends it, as it would have ended the process. */
 export function play({ cli, lines, endMs }: Recording, policy?: PolicyInput): Played {
-  const run = watched(readers[cli](), policy);
+  const run = superviseRun(readers[cli](), policy);
   let read = 0;
   for (const { atMs, line } of lines) {
     run.clock.advance(Math.max(0, atMs - run.clock.nowMs()));

@@ -20,7 +20,7 @@ import {
   type SessionWatchOptions,
   sessionWatch,
 } from '../../src/agents/index.ts';
-import { readers, recording, unpacked, watched } from './recording.ts';
+import { readers, recording, superviseRun, unpacked } from './recording.ts';
 
 /** Files of subagents are of other runs, in which the model gave the same ids. */
 const lines = (name: string) => {
@@ -71,7 +71,7 @@ test('a session file alone is booked as the run it was', () => {
     gemini: [geminiSessionReader(), 'gemini-chat.jsonl'],
   } as const;
   for (const [name, [reader, file]] of Object.entries(files)) {
-    const run = watched(reader);
+    const run = superviseRun(reader);
     run.print(...lines(file));
     const { toolCalls, tokens } = run.task.snapshot();
     assert.deepEqual([toolCalls, tokens, run.accounting.halt], [8, 117_270, undefined], name);
@@ -86,10 +86,10 @@ test('a stream and a session file of one run are one run: 8 calls read 8, and th
   ] as const;
   for (const order of ['stream first', 'file first']) {
     for (const [cli, reader, file] of rows) {
-      const run = watched(readers[cli]());
+      const run = superviseRun(readers[cli]());
       const stream = () => run.print(...recording(cli, 'healthy').lines.map(({ line }) => line));
-      const session = () => run.tell(...read(reader, file));
-      for (const tell of order === 'stream first' ? [stream, session] : [session, stream]) tell();
+      const session = () => run.account(...read(reader, file));
+      for (const account of order === 'stream first' ? [stream, session] : [session, stream]) account();
       const { toolCalls, tokens } = run.task.snapshot();
       assert.deepEqual([toolCalls, tokens, run.accounting.halt], [8, 117_270, undefined], `${cli}, ${order}`);
       assert.equal(run.entries.filter(({ type }) => type === 'text-observed').length, 4, `${cli}, ${order}`);
@@ -110,7 +110,7 @@ test('gemini: what a shell printed is the same in the stream and in the file', (
 
 test('the session file shows what the stream of Claude Code hides in time: a spend is halted within one call', () => {
   const limit = 5;
-  const run = watched(claudeSessionReader({ besideStream: true }), { task: { max_spend_cents: limit } });
+  const run = superviseRun(claudeSessionReader({ besideStream: true }), { task: { max_spend_cents: limit } });
   run.print(...lines('claude-session.jsonl'));
   assert.equal(run.accounting.halt?.code, 'token_spend_limit');
   const { spendCents } = run.task.snapshot();
@@ -118,7 +118,7 @@ test('the session file shows what the stream of Claude Code hides in time: a spe
 });
 
 test('the rollout of a subagent is booked on it, by its thread', () => {
-  const run = watched(codexSessionReader({ besideStream: true }));
+  const run = superviseRun(codexSessionReader({ besideStream: true }));
   run.print(...lines('codex-rollout-subagent.jsonl'));
   const [subagent] = run.accounting.subagents;
   assert.equal(subagent?.id, 'run/01a1dd4e-fc8d-76e2-a723-ed3cb14e0478');
@@ -132,8 +132,8 @@ test('the rollout of a subagent is booked on it, by its thread', () => {
 });
 
 test('the file of a subagent of Claude Code is booked on it, by its id', () => {
-  const run = watched(claudeSessionReader());
-  run.tell({ type: 'subagent_started', id: 'aea2dd7179f659a79', name: 'general-purpose' });
+  const run = superviseRun(claudeSessionReader());
+  run.account({ type: 'subagent_started', id: 'aea2dd7179f659a79', name: 'general-purpose' });
   run.print(...lines('claude-subagent.jsonl'));
   const [subagent] = run.accounting.subagents;
   assert.equal(subagent?.snapshot().toolCalls, 3);
@@ -336,8 +336,8 @@ test('calls that the stream of Codex leaves out are read from its rollout, besid
 });
 
 test('a rollout tells the model, so that a total of the stream, which does not, is priced by it', () => {
-  const run = watched(readerFor(['codex', 'exec', 'go']).reader());
-  run.tell(...read(codexSessionReader({ besideStream: true }), 'codex-rollout.jsonl'));
+  const run = superviseRun(readerFor(['codex', 'exec', 'go']).reader());
+  run.account(...read(codexSessionReader({ besideStream: true }), 'codex-rollout.jsonl'));
   assert.equal(run.accounting.model, 'gpt-5.5');
   run.print('{"type":"turn.completed","usage":{"input_tokens":900000,"output_tokens":900}}');
   assert.ok(run.accounting.spent.inputTokens >= 900_000);

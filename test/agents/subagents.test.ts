@@ -10,7 +10,7 @@ import {
   readerFor,
 } from '../../src/agents/index.ts';
 import type { PolicyInput } from '../../src/index.ts';
-import { readers, recording, unpacked, type Watched, watched } from './recording.ts';
+import { readers, recording, type SupervisedRun, superviseRun, unpacked } from './recording.ts';
 
 /** A stream of Claude Code, in which three subagents work in the background at once. */
 function fanOut(calls: readonly number[], failed: readonly string[] = []): readonly string[] {
@@ -64,11 +64,11 @@ function fanOut(calls: readonly number[], failed: readonly string[] = []): reado
   return lines.map((line) => JSON.stringify(line));
 }
 
-const started = ({ entries }: Watched) =>
+const started = ({ entries }: SupervisedRun) =>
   entries.flatMap((entry) => (entry.type === 'task-started' && entry.task !== 'run' ? [entry] : []));
 
 test('a healthy fan-out is left alone, and each subagent has its own calls', () => {
-  const run = watched(claudeCodeReader());
+  const run = superviseRun(claudeCodeReader());
   run.print(...fanOut([20, 20, 20]));
   const { accounting, task } = run;
   assert.equal(accounting.halt, undefined);
@@ -89,7 +89,7 @@ test('a healthy fan-out is left alone, and each subagent has its own calls', () 
 });
 
 test('what subagents spend is theirs and the run’s, each model call once', () => {
-  const run = watched(claudeCodeReader());
+  const run = superviseRun(claudeCodeReader());
   run.print(...fanOut([5, 5, 5]));
   assert.deepEqual(
     run.accounting.subagents.map((each) => each.snapshot().tokens),
@@ -99,11 +99,11 @@ test('what subagents spend is theirs and the run’s, each model call once', () 
 });
 
 test('a subagent that goes in circles ends the run, and the halt says whose it is', () => {
-  const run = watched(plainTextReader());
-  run.tell({ type: 'subagent_started', id: 'x', name: 'Explore' });
+  const run = superviseRun(plainTextReader());
+  run.account({ type: 'subagent_started', id: 'x', name: 'Explore' });
   for (let n = 0; n < 8; n++) {
-    run.tell({ type: 'tool_use', id: `t${n}`, name: 'Bash', input: { command: 'cat x' }, agent: 'x' });
-    run.tell({ type: 'tool_result', id: `t${n}`, ok: false, output: 'no such file', agent: 'x' });
+    run.account({ type: 'tool_use', id: `t${n}`, name: 'Bash', input: { command: 'cat x' }, agent: 'x' });
+    run.account({ type: 'tool_result', id: `t${n}`, ok: false, output: 'no such file', agent: 'x' });
   }
   assert.equal(run.accounting.halt?.code, 'tool_loop');
   assert.equal(run.accounting.halt?.task, 'run/x');
@@ -111,9 +111,9 @@ test('a subagent that goes in circles ends the run, and the halt says whose it i
 });
 
 test('a worker that failed twice is sent no more: the run is halted', () => {
-  const run = watched(plainTextReader());
+  const run = superviseRun(plainTextReader());
   const fail = (id: string) =>
-    run.tell(
+    run.account(
       { type: 'subagent_started', id, name: 'Explore' },
       { type: 'subagent_ended', id, ok: false, reason: 'no' },
     );
@@ -127,10 +127,10 @@ test('a worker that failed twice is sent no more: the run is halted', () => {
 
 test('a catch-all is another worker for every errand, and the same one for the same words', () => {
   const send = (prompts: readonly string[]) => {
-    const run = watched(plainTextReader());
+    const run = superviseRun(plainTextReader());
     for (const [n, prompt] of prompts.entries()) {
-      run.tell({ type: 'subagent_started', id: `x${n}`, name: 'general-purpose', prompt });
-      run.tell({ type: 'subagent_ended', id: `x${n}`, ok: false });
+      run.account({ type: 'subagent_started', id: `x${n}`, name: 'general-purpose', prompt });
+      run.account({ type: 'subagent_ended', id: `x${n}`, ok: false });
     }
     return run.accounting.halt?.code;
   };
@@ -139,7 +139,7 @@ test('a catch-all is another worker for every errand, and the same one for the s
 });
 
 test('a delegation settles when the subagent ends, not when its call returns at once', () => {
-  const run = watched(claudeCodeReader());
+  const run = superviseRun(claudeCodeReader());
   run.print(...fanOut([2, 2, 2], ['a1']));
   const returned = run.entries.flatMap((entry) => (entry.type === 'delegation-returned' ? [entry] : []));
   assert.deepEqual(
@@ -165,37 +165,37 @@ test('a foreground subagent ends with its call, and a call that was refused sent
     message: { id: 'n', content: [{ type: 'text', text: 'looking' }] },
     parent_tool_use_id: 'toolu_1',
   });
-  const done = watched(claudeCodeReader());
+  const done = superviseRun(claudeCodeReader());
   done.print(says, inside, back(false));
   assert.deepEqual(
     done.entries.flatMap((entry) => (entry.type === 'delegation-returned' ? [entry.failed] : [])),
     [false],
   );
-  const refused = watched(claudeCodeReader());
+  const refused = superviseRun(claudeCodeReader());
   refused.print(says, back(true));
   assert.deepEqual(started(refused), []);
 });
 
 test('while a subagent works the run above it is not idle, and once it is done it is', () => {
-  const run = watched(plainTextReader(), { task: { max_duration_secs: 100_000 } });
-  run.tell({ type: 'subagent_started', id: 'x', name: 'Explore' });
+  const run = superviseRun(plainTextReader(), { task: { max_duration_secs: 100_000 } });
+  run.account({ type: 'subagent_started', id: 'x', name: 'Explore' });
   for (let n = 0; n < 5; n++) {
     run.clock.advance(250_000);
-    run.tell({ type: 'heartbeat', agent: 'x' });
+    run.account({ type: 'heartbeat', agent: 'x' });
   }
   assert.equal(run.accounting.halt?.code, undefined);
-  run.tell({ type: 'subagent_ended', id: 'x', ok: true });
+  run.account({ type: 'subagent_ended', id: 'x', ok: true });
   run.clock.advance(301_000);
   assert.equal(run.accounting.halt?.code, 'idle_timeout');
 });
 
 test('a subagent whose doings are hidden is out like a call, and a file that shows them is its own', () => {
-  const run = watched(plainTextReader(), { task: { max_duration_secs: 100_000 } });
-  run.tell({ type: 'subagent_started', id: 'call-1', name: 'investigator', hidden: true });
+  const run = superviseRun(plainTextReader(), { task: { max_duration_secs: 100_000 } });
+  run.account({ type: 'subagent_started', id: 'call-1', name: 'investigator', hidden: true });
   run.clock.advance(590_000);
   assert.equal(run.accounting.halt?.code, undefined);
-  run.tell({ type: 'tool_use', id: 't1', name: 'read_file', input: {}, agent: 'chat-7' });
-  run.tell({ type: 'tool_use', id: 't2', name: 'read_file', input: { n: 2 }, agent: 'chat-7' });
+  run.account({ type: 'tool_use', id: 't1', name: 'read_file', input: {}, agent: 'chat-7' });
+  run.account({ type: 'tool_use', id: 't2', name: 'read_file', input: { n: 2 }, agent: 'chat-7' });
   assert.deepEqual(
     run.accounting.subagents.map((each) => each.snapshot().toolCalls),
     [2],
@@ -204,15 +204,15 @@ test('a subagent whose doings are hidden is out like a call, and a file that sho
 });
 
 test('tokens that are told of a subagent after its end are the run’s', () => {
-  const run = watched(plainTextReader());
-  run.tell({ type: 'subagent_started', id: 'x' }, { type: 'subagent_ended', id: 'x', ok: true });
+  const run = superviseRun(plainTextReader());
+  run.account({ type: 'subagent_started', id: 'x' }, { type: 'subagent_ended', id: 'x', ok: true });
   const tokens = { inputTokens: 100, outputTokens: 1, cacheReadTokens: 0, cacheWriteTokens: 0 };
-  run.tell({ type: 'usage', id: 'm', model: 'claude-opus-5-5', agent: 'x', ...tokens });
+  run.account({ type: 'usage', id: 'm', model: 'claude-opus-5-5', agent: 'x', ...tokens });
   assert.equal(run.task.snapshot().tokens, 101);
 });
 
 test('tasks of parallel siblings on one stream have their own counts', () => {
-  const run = watched(readerFor(['agent']).reader());
+  const run = superviseRun(readerFor(['agent']).reader());
   const events = ['a', 'b'].flatMap((task) => [
     `[heartbeat] starting ${task}`,
     ...[1, 2, 3].map((n) => JSON.stringify({ type: 'tool_use', id: `${task}${n}`, name: 'scrape', taskId: task })),
@@ -225,7 +225,7 @@ test('tasks of parallel siblings on one stream have their own counts', () => {
 });
 
 test('a subagent that is sent another message goes on as a task of its own', () => {
-  const run = watched(claudeCodeReader());
+  const run = superviseRun(claudeCodeReader());
   run.print(...fanOut([1, 1, 1]));
   const line = { type: 'assistant', parent_tool_use_id: 'toolu_0', agent_id: 'a0' };
   const use = { type: 'tool_use', id: 'again', name: 'Bash', input: { command: 'more' } };
@@ -241,30 +241,30 @@ test('a subagent that is sent another message goes on as a task of its own', () 
 });
 
 test('more subagents than are kept at once are booked on the run', () => {
-  const run = watched(plainTextReader(), { task: { max_tool_calls: 10_000 } } satisfies PolicyInput);
-  for (let n = 0; n < 1_100; n++) run.tell({ type: 'subagent_started', id: `x${n}` });
-  run.tell({ type: 'tool_use', id: 't', name: 'Bash', input: {}, agent: 'x1050' });
+  const run = superviseRun(plainTextReader(), { task: { max_tool_calls: 10_000 } } satisfies PolicyInput);
+  for (let n = 0; n < 1_100; n++) run.account({ type: 'subagent_started', id: `x${n}` });
+  run.account({ type: 'tool_use', id: 't', name: 'Bash', input: {}, agent: 'x1050' });
   assert.equal(run.task.snapshot().toolCalls, 1);
   assert.equal(run.gear.snapshot().internalErrors, 0);
 });
 
 test('what is told of a subagent below one that is over belongs to the nearest that is not', () => {
-  const run = watched(plainTextReader());
-  run.tell({ type: 'subagent_started', id: 'x' }, { type: 'subagent_started', id: 'y', parent: 'x' });
+  const run = superviseRun(plainTextReader());
+  run.account({ type: 'subagent_started', id: 'x' }, { type: 'subagent_started', id: 'y', parent: 'x' });
   assert.equal(run.accounting.subagents[1]?.parent, 'run/x');
   const tokens = { inputTokens: 100, outputTokens: 1, cacheReadTokens: 0, cacheWriteTokens: 0 };
-  const spend = (id: string) => run.tell({ type: 'usage', id, model: 'claude-opus-5-5', agent: 'y', ...tokens });
-  run.tell({ type: 'subagent_ended', id: 'y', ok: true });
+  const spend = (id: string) => run.account({ type: 'usage', id, model: 'claude-opus-5-5', agent: 'y', ...tokens });
+  run.account({ type: 'subagent_ended', id: 'y', ok: true });
   spend('m1');
   assert.equal(run.accounting.subagents[0]?.snapshot().tokens, 101);
-  run.tell({ type: 'subagent_ended', id: 'x', ok: true });
+  run.account({ type: 'subagent_ended', id: 'x', ok: true });
   spend('m2');
   assert.equal(run.task.snapshot().tokens, 202);
 });
 
 test('while the process stands still nobody is idle, and no time is counted', () => {
-  const run = watched(plainTextReader());
-  run.tell({ type: 'subagent_started', id: 'x' });
+  const run = superviseRun(plainTextReader());
+  run.account({ type: 'subagent_started', id: 'x' });
   run.accounting.pause();
   run.accounting.pause();
   run.clock.advance(5_000_000);
@@ -277,12 +277,12 @@ test('while the process stands still nobody is idle, and no time is counted', ()
 });
 
 test('what Codex subagents did is theirs, though their files are read after the stream told their end', () => {
-  const run = watched(readers.codex());
+  const run = superviseRun(readers.codex());
   run.print(...recording('codex', 'fan-out').lines.map(({ line }) => line));
   let reader = codexSessionReader({ besideStream: true });
   for (const line of unpacked('sessions/codex-rollouts-fan-out.jsonl.gz').trimEnd().split('\n')) {
     if (line.includes('"type":"session_meta"')) reader = codexSessionReader({ besideStream: true });
-    run.tell(...reader.read(line));
+    run.account(...reader.read(line));
   }
   const { accounting, task, clock, entries } = run;
   assert.deepEqual(
@@ -297,18 +297,18 @@ test('what Codex subagents did is theirs, though their files are read after the 
 });
 
 test('a subagent whose file is never read is not idle after its end', () => {
-  const run = watched(readers.codex(), { task: { max_idle_secs: 1 } });
-  run.tell({ type: 'subagent_started', id: 'a', hidden: true });
-  run.tell({ type: 'subagent_ended', id: 'a', ok: true });
+  const run = superviseRun(readers.codex(), { task: { max_idle_secs: 1 } });
+  run.account({ type: 'subagent_started', id: 'a', hidden: true });
+  run.account({ type: 'subagent_ended', id: 'a', ok: true });
   for (let secs = 0; secs < 8; secs++) {
     run.clock.advance(500);
-    run.tell({ type: 'heartbeat' });
+    run.account({ type: 'heartbeat' });
   }
   assert.equal(run.accounting.halt, undefined);
 });
 
 test('a run that stands still has its subagents stand still, and one word is enough for it to go on', () => {
-  const run = watched(readers.codex(), { task: { max_idle_secs: 5 } });
+  const run = superviseRun(readers.codex(), { task: { max_idle_secs: 5 } });
   const { gear, task, clock } = run;
   const halted = () => run.accounting.halt?.code;
   gear.on(({ type, task: of }) => {
@@ -316,7 +316,7 @@ test('a run that stands still has its subagents stand still, and one word is eno
     if (type === 'task-stopped') run.accounting.pause();
     if (type === 'task-resumed') run.accounting.resume();
   });
-  run.tell({ type: 'subagent_started', id: 'a' });
+  run.account({ type: 'subagent_started', id: 'a' });
   task.pause(); // As an operator does.
   clock.advance(60_000);
   assert.equal(halted(), undefined);
@@ -329,10 +329,10 @@ test('a run that stands still has its subagents stand still, and one word is eno
 });
 
 test('a subagent that its file told of first is one whose file may be late at its end', () => {
-  const run = watched(readers.codex());
-  run.tell({ type: 'subagent_started', id: 'a' }, { type: 'subagent_started', id: 'a', hidden: true });
-  run.tell({ type: 'subagent_ended', id: 'a', ok: true });
-  run.tell({ type: 'tool_use', id: 'late', name: 'look', input: {}, agent: 'a' });
+  const run = superviseRun(readers.codex());
+  run.account({ type: 'subagent_started', id: 'a' }, { type: 'subagent_started', id: 'a', hidden: true });
+  run.account({ type: 'subagent_ended', id: 'a', ok: true });
+  run.account({ type: 'tool_use', id: 'late', name: 'look', input: {}, agent: 'a' });
   assert.deepEqual(
     run.accounting.subagents.map((each) => each.snapshot().toolCalls),
     [1],
@@ -341,7 +341,7 @@ test('a subagent that its file told of first is one whose file may be late at it
 });
 
 test('opencode: a subagent that its database and the stream tell of is one, and what it did is read to its end', () => {
-  const { tell, entries, task, accounting } = watched(plainTextReader());
+  const { account, entries, task, accounting } = superviseRun(plainTextReader());
   const part = {
     type: 'tool',
     tool: 'task',
@@ -349,11 +349,11 @@ test('opencode: a subagent that its database and the stream tell of is one, and 
     state: { status: 'completed', input: { subagent_type: 'general' }, output: 'ok', metadata: { sessionId: 'child' } },
   };
   const told = opencodeReader().read(JSON.stringify({ type: 'tool_use', sessionID: 'main', part }));
-  tell(...told);
-  tell({ type: 'tool_use', id: 'x1', name: 'bash', input: { command: 'ls' }, agent: 'child' });
-  tell({ type: 'assistant', text: 'That was all.', agent: 'child' });
+  account(...told);
+  account({ type: 'tool_use', id: 'x1', name: 'bash', input: { command: 'ls' }, agent: 'child' });
+  account({ type: 'assistant', text: 'That was all.', agent: 'child' });
   accounting.end();
-  tell(...told);
+  account(...told);
   assert.equal(entries.filter(({ type }) => type === 'task-started').length, 2);
   const of = (type: string) => entries.filter((entry) => entry.type === type).map((entry) => entry.task);
   assert.deepEqual(of('call-observed'), [task.id, `${task.id}/child`]);
@@ -361,19 +361,19 @@ test('opencode: a subagent that its database and the stream tell of is one, and 
 });
 
 test('codex: a subagent that its file told of to the end is not begun again by the stream', () => {
-  const { tell, entries, task } = watched(plainTextReader());
-  tell({ type: 'subagent_started', id: 'thread' });
-  tell({ type: 'tool_use', id: 'x1', name: 'exec_command', input: { cmd: 'ls' }, agent: 'thread' });
-  tell({ type: 'subagent_ended', id: 'thread', ok: true });
-  tell({ type: 'subagent_started', id: 'thread', call: 'item_1', hidden: true });
-  tell({ type: 'subagent_ended', id: 'thread', ok: true });
+  const { account, entries, task } = superviseRun(plainTextReader());
+  account({ type: 'subagent_started', id: 'thread' });
+  account({ type: 'tool_use', id: 'x1', name: 'exec_command', input: { cmd: 'ls' }, agent: 'thread' });
+  account({ type: 'subagent_ended', id: 'thread', ok: true });
+  account({ type: 'subagent_started', id: 'thread', call: 'item_1', hidden: true });
+  account({ type: 'subagent_ended', id: 'thread', ok: true });
   const started = () => entries.flatMap((entry) => (entry.type === 'task-started' ? [entry.task] : []));
   assert.deepEqual(started(), [task.id, `${task.id}/thread`]);
-  tell({ type: 'subagent_started', id: 'thread', call: 'item_9', hidden: true });
+  account({ type: 'subagent_started', id: 'thread', call: 'item_9', hidden: true });
   assert.equal(started().length, 3, 'another call sends it anew');
   for (let round = 0; round < 2; round++) {
-    tell({ type: 'subagent_started', id: 'named' });
-    tell({ type: 'subagent_ended', id: 'named', ok: true });
+    account({ type: 'subagent_started', id: 'named' });
+    account({ type: 'subagent_ended', id: 'named', ok: true });
   }
   assert.equal(started().length, 5, 'where no call is ever told, each word of it is a new one');
 });

@@ -7,9 +7,9 @@ import { hosts } from '../../src/hooks/hosts/index.ts';
 import { type Event, type HookSession, newSession } from './session.ts';
 
 function session(context: TestContext, host: string): HookSession {
-  const made = newSession(host);
-  context.after(made.clear);
-  return made;
+  const hookSession = newSession(host);
+  context.after(hookSession.clear);
+  return hookSession;
 }
 
 const place = { session: 's', cwd: '/w', agent: undefined, agentType: undefined };
@@ -74,8 +74,8 @@ const shells: Readonly<Record<string, (id: string, command: string) => { readonl
     },
     gemini: (id, command) => {
       const call = { tool_name: 'run_shell_command', tool_input: { command, description: 'x' } };
-      const said = `Output: ls: cannot access '/nonexistent'\nExit Code: 2\nProcess Group PGID: ${id.length + 1000}`;
-      const tool_response = { llmContent: `<untrusted_context>\n${said}\n</untrusted_context>`, returnDisplay: 'ls' };
+      const output = `Output: ls: cannot access '/nonexistent'\nExit Code: 2\nProcess Group PGID: ${id.length + 1000}`;
+      const tool_response = { llmContent: `<untrusted_context>\n${output}\n</untrusted_context>`, returnDisplay: 'ls' };
       return {
         pre: { ...call, hook_event_name: 'BeforeTool' },
         post: { ...call, hook_event_name: 'AfterTool', tool_response },
@@ -85,34 +85,36 @@ const shells: Readonly<Record<string, (id: string, command: string) => { readonl
 
 for (const [host, shell] of Object.entries(shells)) {
   test(`${host}: an endless failing command runs 5 times and is refused from then on`, async (context) => {
-    const made = session(context, host);
+    const hookSession = session(context, host);
     const decisions: string[] = [];
     for (let number = 1; number <= 8; number++) {
       const call = shell(`c${number}`, 'ls /nonexistent');
-      const { said } = await made.send(call.pre);
-      if (said === undefined) await made.send(call.post);
-      decisions.push(said === undefined ? 'ran' : (said.decision ?? said.hookSpecificOutput?.permissionDecision ?? ''));
+      const { output } = await hookSession.send(call.pre);
+      if (output === undefined) await hookSession.send(call.post);
+      decisions.push(
+        output === undefined ? 'ran' : (output.decision ?? output.hookSpecificOutput?.permissionDecision ?? ''),
+      );
     }
     assert.deepEqual(decisions, [...Array(5).fill('ran'), ...Array(3).fill('deny')]);
-    assert.equal(made.journal().filter(({ type }) => type === 'task-halted').length, 1);
+    assert.equal(hookSession.journal().filter(({ type }) => type === 'task-halted').length, 1);
   });
 }
 
 test('gemini: calls without ids are told apart by what they ask for, side by side', async (context) => {
-  const made = session(context, 'gemini');
+  const hookSession = session(context, 'gemini');
   const shell = shells.gemini!;
-  await made.send({ hook_event_name: 'BeforeAgent', prompt: 'go' });
+  await hookSession.send({ hook_event_name: 'BeforeAgent', prompt: 'go' });
   const [one, two] = [shell('a', 'ls a'), shell('b', 'ls b')];
-  for (const event of [one.pre, two.pre, two.post, one.post]) await made.send(event);
-  await made.send({ hook_event_name: 'AfterAgent', prompt: 'go', prompt_response: 'done' });
-  const types = made.journal().map(({ type }) => type);
+  for (const event of [one.pre, two.pre, two.post, one.post]) await hookSession.send(event);
+  await hookSession.send({ hook_event_name: 'AfterAgent', prompt: 'go', prompt_response: 'done' });
+  const types = hookSession.journal().map(({ type }) => type);
   assert.equal(types.filter((type) => type === 'action-allowed').length, 2);
   assert.equal(types.filter((type) => type === 'action-settled').length, 2);
   assert.equal(types.filter((type) => type === 'task-ended').length, 1);
 });
 
 test('a tool of an MCP server is down for every session, a tool of the agent for its own', async (context) => {
-  const made = session(context, 'claude-code');
+  const hookSession = session(context, 'claude-code');
   const call = (tool: string, of: string, number: number) => ({
     session_id: of,
     tool_name: tool,
@@ -121,30 +123,30 @@ test('a tool of an MCP server is down for every session, a tool of the agent for
   });
   for (const tool of ['mcp__web__search', 'WebFetch']) {
     for (let number = 1; number <= 5; number++) {
-      await made.send({ ...call(tool, 'one', number), hook_event_name: 'PreToolUse' });
+      await hookSession.send({ ...call(tool, 'one', number), hook_event_name: 'PreToolUse' });
       const error = `HTTP 500 number ${number}`;
-      await made.send({ ...call(tool, 'one', number), hook_event_name: 'PostToolUseFailure', error });
+      await hookSession.send({ ...call(tool, 'one', number), hook_event_name: 'PostToolUseFailure', error });
     }
   }
-  const shared = await made.send({ ...call('mcp__web__search', 'two', 6), hook_event_name: 'PreToolUse' });
-  assert.equal(shared.said?.hookSpecificOutput?.permissionDecision, 'deny');
-  const own = await made.send({ ...call('WebFetch', 'two', 6), hook_event_name: 'PreToolUse' });
-  assert.equal(own.said, undefined);
+  const shared = await hookSession.send({ ...call('mcp__web__search', 'two', 6), hook_event_name: 'PreToolUse' });
+  assert.equal(shared.output?.hookSpecificOutput?.permissionDecision, 'deny');
+  const own = await hookSession.send({ ...call('WebFetch', 'two', 6), hook_event_name: 'PreToolUse' });
+  assert.equal(own.output, undefined);
 });
 
 test('a worker that failed twice is not sent out a third time: the whole task is halted', async (context) => {
-  const made = session(context, 'claude-code');
+  const hookSession = session(context, 'claude-code');
   const send = (number: number) => ({
     tool_name: 'Agent',
     tool_input: { subagent_type: 'Explore', prompt: `look ${number}` },
     tool_use_id: `a${number}`,
   });
   for (const number of [1, 2]) {
-    assert.equal((await made.send({ ...send(number), hook_event_name: 'PreToolUse' })).said, undefined);
-    await made.send({ ...send(number), hook_event_name: 'PostToolUseFailure', error: 'the agent died' });
+    assert.equal((await hookSession.send({ ...send(number), hook_event_name: 'PreToolUse' })).output, undefined);
+    await hookSession.send({ ...send(number), hook_event_name: 'PostToolUseFailure', error: 'the agent died' });
   }
-  const { said } = await made.send({ ...send(3), hook_event_name: 'PreToolUse' });
-  assert.equal(said?.continue, false);
-  const halted = made.journal().find(({ type }) => type === 'task-halted');
+  const { output } = await hookSession.send({ ...send(3), hook_event_name: 'PreToolUse' });
+  assert.equal(output?.continue, false);
+  const halted = hookSession.journal().find(({ type }) => type === 'task-halted');
   assert.ok(halted !== undefined && 'stop' in halted && halted.stop.code === 'delegation_limit');
 });

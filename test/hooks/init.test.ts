@@ -23,8 +23,8 @@ function home(context: TestContext) {
       const out: string[] = [];
       const err: string[] = [];
       const env = { HOME: folder, PATH: [join(folder, 'work'), process.env.PATH].join(delimiter) };
-      const said = { out: (line: string) => out.push(line), err: (line: string) => err.push(line) };
-      const code = await main(args, { ...said, cwd: join(folder, 'work'), env });
+      const output = { out: (line: string) => out.push(line), err: (line: string) => err.push(line) };
+      const code = await main(args, { ...output, cwd: join(folder, 'work'), env });
       return { code, out: out.join('\n'), err: err.join('\n') };
     },
   };
@@ -120,9 +120,9 @@ test('a server instead of a command is for Claude Code alone', async (context) =
   const at = home(context);
   assert.equal((await at.run('init', 'codex', '--http', 'http://127.0.0.1:1')).code, 2);
   const { out } = await at.run('init', 'claude-code', '--http', 'http://127.0.0.1:4321/');
-  const said = out.trim().split('\n').at(-1) ?? '';
+  const output = out.trim().split('\n').at(-1) ?? '';
   assert.match(
-    said,
+    output,
     /^Every call is blocked unless a server of yours answers at http:\/\/127\.0\.0\.1:4321\/hooks\/claude-code /,
   );
   const [guard] = handlers(at.read('.claude/settings.json')).PreToolUse ?? [];

@@ -7,14 +7,14 @@ import { test } from 'node:test';
 import { bash, newSession } from './session.ts';
 
 test('a rule for everybody that aborts refuses the call, ends the turn, and says so in sentences', async (context) => {
-  const made = newSession();
-  context.after(made.clear);
+  const hookSession = newSession();
+  context.after(hookSession.clear);
   const rule = { condition: 'ability:Bash', action: 'abort', reason: 'No shell here.' };
-  writeFileSync(join(made.folder, 'switchgear.json'), JSON.stringify({ rules: [rule] }));
-  const { said } = await made.send(bash('c1', 'ls').pre);
-  assert.equal(said?.continue, false);
-  assert.equal(said?.hookSpecificOutput?.permissionDecision, 'deny');
-  assert.match(said?.stopReason ?? '', /^Switchgear halted this task: No shell here\. [A-Z]/);
-  const later = await made.send(bash('c2', 'pwd').pre);
-  assert.equal(later.said?.hookSpecificOutput?.permissionDecision, 'deny');
+  writeFileSync(join(hookSession.folder, 'switchgear.json'), JSON.stringify({ rules: [rule] }));
+  const { output } = await hookSession.send(bash('c1', 'ls').pre);
+  assert.equal(output?.continue, false);
+  assert.equal(output?.hookSpecificOutput?.permissionDecision, 'deny');
+  assert.match(output?.stopReason ?? '', /^Switchgear halted this task: No shell here\. [A-Z]/);
+  const later = await hookSession.send(bash('c2', 'pwd').pre);
+  assert.equal(later.output?.hookSpecificOutput?.permissionDecision, 'deny');
 });

@@ -26,11 +26,11 @@ export interface HookSession {
 export interface Answer {
   readonly code: number;
   /** The one JSON object, or undefined where it was silent. */
-  readonly said: Said | undefined;
+  readonly output: HookOutput | undefined;
   readonly err: string;
 }
 
-export interface Said {
+export interface HookOutput {
   readonly continue?: boolean;
   readonly stopReason?: string;
   readonly decision?: string;
@@ -46,7 +46,7 @@ export function newSession(host = 'claude-code'): HookSession {
   const folder = mkdtempSync(join(tmpdir(), 'switchgear-hooks-'));
   const path = join(folder, 'state.db');
   const store = `sqlite:${path}`;
-  const look = <T>(ask: (store: ReturnType<typeof sqliteStore>) => T): T => {
+  const readStore = <T>(ask: (store: ReturnType<typeof sqliteStore>) => T): T => {
     const opened = sqliteStore({ path });
     try {
       return ask(opened);
@@ -68,17 +68,21 @@ export function newSession(host = 'claude-code'): HookSession {
         env: { SWITCHGEAR_STORE: store, ...env },
         input: Readable.from([Buffer.from(JSON.stringify(payload))]) as unknown as NodeJS.ReadStream,
       });
-      const said = out.length === 0 ? undefined : (JSON.parse(out.join('\n')) as Said);
-      return { code, said, err: err.join('\n') };
+      const output = out.length === 0 ? undefined : (JSON.parse(out.join('\n')) as HookOutput);
+      return { code, output, err: err.join('\n') };
     },
-    journal: () => look((opened) => opened.tail(0)),
-    cards: () => look((opened) => opened.cards()),
+    journal: () => readStore((opened) => opened.tail(0)),
+    cards: () => readStore((opened) => opened.cards()),
     clear: () => rmSync(folder, { recursive: true, force: true }),
   };
 }
 
 /** Has a session be below a run, whose supervisor is this process unless said. */
-export function runAround({ store: place, folder }: HookSession, task: string, change: Partial<RunRecord> = {}): void {
+export function writeRunAround(
+  { store: place, folder }: HookSession,
+  task: string,
+  change: Partial<RunRecord> = {},
+): void {
   const store = sqliteStore({ path: place.slice('sqlite:'.length) });
   const about = { task, agent: 'claude-code', session: 's-run', command: ['claude'], options: [], cwd: folder };
   writeRun(store, { ...about, state: 'running', owner: describeThisProcess(), ...change });

@@ -13,7 +13,7 @@ import { type KeptRates, rateKeeper } from '../../src/hooks/spend/price-cache.ts
 import { type ReadMark, readOn } from '../../src/hooks/spend/transcript.ts';
 import { priceBook } from '../../src/prices/index.ts';
 import { sqliteStore } from '../../src/stores/sqlite/index.ts';
-import { bash, type HookSession, newSession, prompt, runAround, stop } from './session.ts';
+import { bash, type HookSession, newSession, prompt, stop, writeRunAround } from './session.ts';
 
 const model = 'claude-opus-5-5';
 
@@ -24,7 +24,7 @@ function line(id: string, input: number, output = 0): string {
 }
 
 interface Conversation {
-  readonly made: HookSession;
+  readonly hookSession: HookSession;
   readonly path: string;
   /** A model call: its lines in a file, each with what it had used by then. */
   used(id: string, input: number, output: number, file?: string): void;
@@ -34,19 +34,19 @@ interface Conversation {
 }
 
 function conversation(context: TestContext): Conversation {
-  const made = newSession();
-  context.after(made.clear);
-  const path = join(made.folder, 's-1.jsonl');
+  const hookSession = newSession();
+  context.after(hookSession.clear);
+  const path = join(hookSession.folder, 's-1.jsonl');
   return {
-    made,
+    hookSession,
     path,
     used(id, input, output, file = path) {
       mkdirSync(dirname(file), { recursive: true });
       for (const out of [1, output, output]) appendFileSync(file, `${line(id, input, out)}\n`);
     },
-    send: (event, env) => made.send({ transcript_path: path, ...event }, env),
+    send: (event, env) => hookSession.send({ transcript_path: path, ...event }, env),
     spent: () =>
-      made
+      hookSession
         .journal()
         .flatMap((entry) => (entry.type === 'usage-observed' ? [{ task: entry.task, tokens: entry.cost.tokens }] : [])),
   };
@@ -72,18 +72,18 @@ test('what a request used is read from the transcript, once, whatever was there 
 });
 
 test('a call that comes after the money is spent is refused, and ends the run', async (context) => {
-  const { used, send, made } = conversation(context);
+  const { used, send, hookSession } = conversation(context);
   const limit = { SWITCHGEAR_TASK_MAX_SPEND_CENTS: '10' };
   await send(prompt('fix it'), limit);
   used('m1', 10_000, 100); // 4.2 cents.
-  assert.equal((await send(bash('c1', 'ls').pre, limit)).said, undefined);
+  assert.equal((await send(bash('c1', 'ls').pre, limit)).output, undefined);
   used('m2', 10_000, 100);
   used('m3', 10_000, 100);
-  const { said } = await send(bash('c2', 'pwd').pre, limit);
-  assert.deepEqual([said?.continue, said?.hookSpecificOutput?.permissionDecision], [false, 'deny']);
-  assert.match(said?.stopReason ?? '', /spend: \$0\.13 of \$0\.10/);
+  const { output } = await send(bash('c2', 'pwd').pre, limit);
+  assert.deepEqual([output?.continue, output?.hookSpecificOutput?.permissionDecision], [false, 'deny']);
+  assert.match(output?.stopReason ?? '', /spend: \$0\.13 of \$0\.10/);
   assert.deepEqual(
-    made
+    hookSession
       .cards()
       .filter(({ kind }) => kind === 'halt')
       .map(({ code }) => code),
@@ -98,7 +98,7 @@ test('a limit of tokens ends the run after a call, too', async (context) => {
   const call = bash('c1', 'ls');
   await send(call.pre, limit);
   used('m1', 2_000, 10);
-  assert.equal((await send(call.post, limit)).said?.continue, false);
+  assert.equal((await send(call.post, limit)).output?.continue, false);
 });
 
 test('what a subagent used is in a file of its own, is its own, and adds up to the request', async (context) => {
@@ -107,8 +107,8 @@ test('what a subagent used is in a file of its own, is its own, and adds up to t
   used('m1', 100, 10, path.replace('.jsonl', '/subagents/agent-a1.jsonl'));
   const limit = { SWITCHGEAR_TASK_MAX_TOKENS: '100' };
   await send({ ...bash('x1', 'ls', 'a1').pre }, limit);
-  const { said } = await send({ ...bash('x2', 'pwd', 'a1').pre }, limit);
-  assert.equal(said?.continue, false);
+  const { output } = await send({ ...bash('x2', 'pwd', 'a1').pre }, limit);
+  assert.equal(output?.continue, false);
   assert.deepEqual(
     spent().map(({ task, tokens }) => [task?.endsWith('/a1'), tokens]),
     [[true, 110]],
@@ -116,22 +116,22 @@ test('what a subagent used is in a file of its own, is its own, and adds up to t
 });
 
 test('below a run the run counts', async (context) => {
-  const { used, send, spent, made } = conversation(context);
-  runAround(made, 't-run');
+  const { used, send, spent, hookSession } = conversation(context);
+  writeRunAround(hookSession, 't-run');
   const env = { SWITCHGEAR_TASK: 't-run', SWITCHGEAR_SESSION: 's-run', SWITCHGEAR_TASK_MAX_TOKENS: '1' };
   await send(prompt('fix it'), env);
   used('m1', 100, 10);
-  assert.equal((await send(bash('c1', 'ls').pre, env)).said, undefined);
+  assert.equal((await send(bash('c1', 'ls').pre, env)).output, undefined);
   assert.deepEqual(spent(), []);
 });
 
 test('what outlives its run has its money counted all the same', async (context) => {
-  const { used, send, made } = conversation(context);
-  runAround(made, 't-run', { state: 'lost' });
+  const { used, send, hookSession } = conversation(context);
+  writeRunAround(hookSession, 't-run', { state: 'lost' });
   const env = { SWITCHGEAR_TASK: 't-run', SWITCHGEAR_SESSION: 's-run', SWITCHGEAR_TASK_MAX_TOKENS: '1' };
   await send(prompt('fix it'), env);
   used('m1', 100, 10);
-  assert.equal((await send(bash('c1', 'ls').pre, env)).said?.continue, false);
+  assert.equal((await send(bash('c1', 'ls').pre, env)).output?.continue, false);
 });
 
 function file(context: TestContext): string {
@@ -206,8 +206,8 @@ test('a conversation that grows is priced as the book prices each request, whate
       for (const inputTokens of [900, 130_000, 140_000, ...starts, ...[...starts].map((each) => each + 1), 900_000]) {
         const usage = { model: id, inputTokens, outputTokens: 1_000, cacheReadTokens: Math.floor(inputTokens / 2) };
         if (!keeper.knows(usage)) keeper.learn(book, usage);
-        const [kept, said] = [keeper.prices.price(usage)!.micros, book.price(usage)!.micros];
-        assert.ok(Math.abs(kept - said) <= 2 + said / 100_000, `${id}, ${inputTokens}: ${kept} for ${said}`);
+        const [kept, output] = [keeper.prices.price(usage)!.micros, book.price(usage)!.micros];
+        assert.ok(Math.abs(kept - output) <= 2 + output / 100_000, `${id}, ${inputTokens}: ${kept} for ${output}`);
       }
     }
   }
@@ -215,11 +215,11 @@ test('a conversation that grows is priced as the book prices each request, whate
 });
 
 test('what the book said of a model is kept for the next hook', async (context) => {
-  const { used, send, made } = conversation(context);
+  const { used, send, hookSession } = conversation(context);
   await send(prompt('fix it'));
   used('m1', 10_000, 100);
   await send(bash('c1', 'ls').pre);
-  const store = sqliteStore({ path: made.store.slice('sqlite:'.length) });
+  const store = sqliteStore({ path: hookSession.store.slice('sqlite:'.length) });
   context.after(() => store.close());
   const [row] = await store.shared.read('hook-rates', 1);
   const usage = { model, inputTokens: 10_000, outputTokens: 100 };

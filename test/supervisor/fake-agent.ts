@@ -16,7 +16,7 @@ const script = args.find((word) => /^(spiral|heed|below|calls|healthy|silent|spe
 const isAsked = args.some((word) => ['stream-json', '--json', 'json'].includes(word));
 const isResumed = args.includes('--resume') || args.includes('resume');
 const session = isResumed ? 'resumed-session' : 'session-1';
-const say = (event: object) => (isAsked ? process.stdout.write(`${JSON.stringify(event)}\n`) : true);
+const print = (event: object) => (isAsked ? process.stdout.write(`${JSON.stringify(event)}\n`) : true);
 let calls = 0;
 
 interface Voice {
@@ -35,10 +35,10 @@ const model = 'claude-sonnet-4-5';
 let whose: object = { parent_tool_use_id: null };
 
 const claude: Voice = {
-  begin: () => say({ type: 'system', subtype: 'init', session_id: session, model }),
+  begin: () => print({ type: 'system', subtype: 'init', session_id: session, model }),
   call: (name, command) => message([{ type: 'tool_use', id: idOf(), name, input: { command } }]),
   returned: (ok, output) =>
-    say({
+    print({
       type: 'user',
       session_id: session,
       ...whose,
@@ -50,12 +50,12 @@ const claude: Voice = {
   spent: (inputTokens) => message([{ type: 'text', text: `used ${++calls}` }], inputTokens),
   answer(text) {
     message([{ type: 'text', text }]);
-    say({ type: 'result', subtype: 'success', is_error: false, result: text, session_id: session });
+    print({ type: 'result', subtype: 'success', is_error: false, result: text, session_id: session });
   },
 };
 
 function message(content: readonly object[], inputTokens = 10): void {
-  say({
+  print({
     type: 'assistant',
     session_id: session,
     ...whose,
@@ -64,14 +64,14 @@ function message(content: readonly object[], inputTokens = 10): void {
 }
 
 const item = (type: 'item.started' | 'item.completed', more: object) => {
-  say({ type, item: { id: idOf(), type: 'command_execution', aggregated_output: '', ...more } });
+  print({ type, item: { id: idOf(), type: 'command_execution', aggregated_output: '', ...more } });
 };
 let command = '';
 
 const codex: Voice = {
-  begin: () => say({ type: 'thread.started', thread_id: session }),
-  call(_, given) {
-    command = given;
+  begin: () => print({ type: 'thread.started', thread_id: session }),
+  call(_, shellCommand) {
+    command = shellCommand;
     item('item.started', { command, status: 'in_progress' });
   },
   returned: (ok, output) =>
@@ -82,27 +82,27 @@ const codex: Voice = {
       status: ok ? 'completed' : 'failed',
     }),
   spent: () => undefined,
-  answer: (text) => say({ type: 'item.completed', item: { id: 'last', type: 'agent_message', text } }),
+  answer: (text) => print({ type: 'item.completed', item: { id: 'last', type: 'agent_message', text } }),
 };
 
 const gemini: Voice = {
-  begin: () => say({ type: 'init', session_id: session, model: 'gemini-3.1-pro-preview' }),
-  call: (name, given) =>
-    say({ type: 'tool_use', tool_name: `run_${name}`, tool_id: idOf(), parameters: { command: given } }),
-  returned: (_, output) => say({ type: 'tool_result', tool_id: idOf(), status: 'success', output }),
+  begin: () => print({ type: 'init', session_id: session, model: 'gemini-3.1-pro-preview' }),
+  call: (name, shellCommand) =>
+    print({ type: 'tool_use', tool_name: `run_${name}`, tool_id: idOf(), parameters: { command: shellCommand } }),
+  returned: (_, output) => print({ type: 'tool_result', tool_id: idOf(), status: 'success', output }),
   spent: () => undefined,
   answer(text) {
-    say({ type: 'message', role: 'assistant', content: text, delta: true });
-    say({ type: 'result', status: 'success', stats: {} });
+    print({ type: 'message', role: 'assistant', content: text, delta: true });
+    print({ type: 'result', status: 'success', stats: {} });
   },
 };
 
-const step = (part: object, type: string) => say({ type, sessionID: session, part: { sessionID: session, ...part } });
+const step = (part: object, type: string) => print({ type, sessionID: session, part: { sessionID: session, ...part } });
 
 const opencode: Voice = {
   begin: () => undefined,
-  call(_, given) {
-    command = given;
+  call(_, shellCommand) {
+    command = shellCommand;
     step({ type: 'step-start' }, 'step_start');
   },
   returned(ok, output) {
@@ -116,25 +116,25 @@ const opencode: Voice = {
 
 const voice = { claude, codex, gemini, opencode }[cli] ?? claude;
 
-interface Said {
+interface HookOutput {
   readonly continue?: boolean;
   readonly hookSpecificOutput?: { readonly permissionDecisionReason?: string };
 }
 
-function ask(hook_event_name: string, more: object): Said | undefined {
+function ask(hook_event_name: string, more: object): HookOutput | undefined {
   const { FAKE_HOOKS: command } = process.env;
   if (command === undefined) return undefined;
   const input = JSON.stringify({ session_id: session, cwd: process.cwd(), hook_event_name, ...more });
   const { stdout } = spawnSync(process.execPath, [command, 'hook', 'claude-code'], { input, encoding: 'utf8' });
-  return stdout === '' ? undefined : (JSON.parse(stdout) as Said);
+  return stdout === '' ? undefined : (JSON.parse(stdout) as HookOutput);
 }
 
 /** A call. Whether it ran: where it was refused, its result says so. */
-async function act(name: string, given: string, ok: boolean, output: string): Promise<boolean> {
+async function act(name: string, shellCommand: string, ok: boolean, output: string): Promise<boolean> {
   calls++;
-  voice.call(name, given);
+  voice.call(name, shellCommand);
   await sleep(5);
-  const call = { tool_name: name, tool_input: { command: given }, tool_use_id: idOf() };
+  const call = { tool_name: name, tool_input: { command: shellCommand }, tool_use_id: idOf() };
   const refused = ask('PreToolUse', call);
   if (refused === undefined) {
     ask(ok ? 'PostToolUse' : 'PostToolUseFailure', { ...call, error: output, tool_response: output });
@@ -156,7 +156,7 @@ async function play(scene: string): Promise<void> {
       calls++;
       const [id, call] = [`agent-${session}`, idOf()];
       message([{ type: 'tool_use', id: call, name: 'Agent', input: { subagent_type: 'Explore', prompt: 'look' } }]);
-      say({ type: 'system', subtype: 'task_started', task_id: id, tool_use_id: call, subagent_type: 'Explore' });
+      print({ type: 'system', subtype: 'task_started', task_id: id, tool_use_id: call, subagent_type: 'Explore' });
       whose = { parent_tool_use_id: call, agent_id: id };
       await play(`calls ${many}`);
       whose = { parent_tool_use_id: null };
