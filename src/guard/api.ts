@@ -9,7 +9,7 @@ import type { Refusal, Refused } from '../core/refusal.ts';
 import type { BreakerSettings, Settings, TaskSettings } from '../core/settings.ts';
 import type { Approver } from '../ports/approver.ts';
 import type { Clock } from '../ports/clock.ts';
-import type { EntryListener } from '../ports/journal.ts';
+import type { JournalListener } from '../ports/journal.ts';
 import type { Prices, Usage } from '../ports/prices.ts';
 import type { Store } from '../ports/store.ts';
 
@@ -266,7 +266,7 @@ export interface Switchgear {
   breaker(name: string): BreakerHandle;
   snapshot(): Snapshot;
   /** Every entry, after the fact. */
-  on(listener: EntryListener): () => void;
+  on(listener: JournalListener): () => void;
   /** The journal from a number on. */
   journal(fromSeq?: number): readonly Entry[];
   /** Halts a task, or every task, by hand. */

@@ -3,4 +3,4 @@
 import type { Entry } from '../core/event.ts';
 
 /** Told of every entry after it was written. It cannot change what was decided, and what it throws is swallowed. */
-export type EntryListener = (entry: Entry) => void;
+export type JournalListener = (entry: Entry) => void;

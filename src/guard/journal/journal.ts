@@ -3,7 +3,7 @@
 import { SwitchgearError } from '../../core/error.ts';
 import { type Entry, type EntryBody, type EntryPlace, isTrace } from '../../core/event.ts';
 import { listenersMax } from '../../core/limits.ts';
-import type { EntryListener } from '../../ports/journal.ts';
+import type { JournalListener } from '../../ports/journal.ts';
 import { fn } from '../runtime/option-checks.ts';
 import type { Runtime } from '../runtime/runtime.ts';
 import { formatLogLine, warning } from './log.ts';
@@ -78,7 +78,7 @@ export function countError(runtime: Runtime, where: string, error: unknown): voi
   }
 }
 
-export function addListener(runtime: Runtime, listener: EntryListener): () => void {
+export function addListener(runtime: Runtime, listener: JournalListener): () => void {
   fn('a listener', listener);
   if (runtime.listeners.length >= listenersMax) {
     throw new SwitchgearError('too_many_listeners', `at most ${listenersMax} listeners can be added`);

@@ -7,7 +7,7 @@ import type { RuleEngine } from '../../core/rule-engine.ts';
 import type { BreakerSettings, Settings } from '../../core/settings.ts';
 import type { Answer, Approver } from '../../ports/approver.ts';
 import type { Clock } from '../../ports/clock.ts';
-import type { EntryListener } from '../../ports/journal.ts';
+import type { JournalListener } from '../../ports/journal.ts';
 import type { ApplyOrders } from '../../ports/orders.ts';
 import type { ArgumentContent, Budgets, PolicyEngine } from '../../ports/policy.ts';
 import type { Prices } from '../../ports/prices.ts';
@@ -55,7 +55,7 @@ export interface Runtime {
 
   readonly logLevel: LogLevel;
   readonly print: (line: string) => void;
-  listeners: readonly EntryListener[];
+  listeners: readonly JournalListener[];
   /** Errors of listeners and of our own that were swallowed, and whether one is being told of. */
   errors: number;
   isReportingError: boolean;
