@@ -7,17 +7,17 @@ import { spawn } from 'node:child_process';
 import { systemClock, wait } from '../platform/system-clock.ts';
 
 /** One step of a script. */
-export type ScriptStep =
+export type FakeAgentStep =
   /** Words; those that cost much take longer. */
   | { readonly says: string; readonly outputTokens?: number }
-  | ScriptedCall
+  | FakeAgentCall
   /** Subagents that work side by side, each on its own calls. */
-  | { readonly sends: readonly { readonly name: string; readonly calls: readonly ScriptedCall[] }[] }
+  | { readonly sends: readonly { readonly name: string; readonly calls: readonly FakeAgentCall[] }[] }
   /** Starts a program of its own, and does not end it. */
   | 'leaves a program'
   | 'is silent';
 
-export interface ScriptedCall {
+export interface FakeAgentCall {
   readonly call: string;
   readonly input: string;
   readonly gives?: string;
@@ -34,7 +34,7 @@ const paceMs = 12;
 const slowPaceMs = 120;
 
 /** Plays a script to its end, which few of them reach. */
-export async function playScript(steps: readonly ScriptStep[]): Promise<void> {
+export async function playScript(steps: readonly FakeAgentStep[]): Promise<void> {
   let messages = 0;
   let calls = 0;
   let lastText = '';
@@ -55,7 +55,7 @@ export async function playScript(steps: readonly ScriptStep[]): Promise<void> {
   const pause = (ms = paceMs) => wait(systemClock, ms);
 
   async function makeCall(
-    { call: name, input, gives, fails }: ScriptedCall,
+    { call: name, input, gives, fails }: FakeAgentCall,
     parentId: string | null = null,
   ): Promise<void> {
     const id = `call-${++calls}`;
@@ -66,7 +66,7 @@ export async function playScript(steps: readonly ScriptStep[]): Promise<void> {
   }
 
   async function runSubagents(
-    workers: readonly { readonly name: string; readonly calls: readonly ScriptedCall[] }[],
+    workers: readonly { readonly name: string; readonly calls: readonly FakeAgentCall[] }[],
   ): Promise<void> {
     const delegations = workers.map(({ name, calls: subagentCalls }) => ({
       id: `errand-${name}`,

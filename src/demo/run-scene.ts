@@ -6,7 +6,7 @@ import { homedir, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Code } from '../core/verdict.ts';
-import { fakeAgentFile, playScript, type ScriptStep } from './fake-agent.ts';
+import { type FakeAgentStep, fakeAgentFile, playScript } from './fake-agent.ts';
 import type { AttemptMark } from './scene.ts';
 
 /** What is to be run. */
@@ -14,7 +14,7 @@ export interface AgentRun {
   readonly prompt: string;
   /** Options of `run`. */
   readonly options?: readonly string[];
-  readonly script: readonly ScriptStep[];
+  readonly script: readonly FakeAgentStep[];
 }
 
 /** What became of it. */

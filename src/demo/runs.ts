@@ -1,6 +1,6 @@
 /** Agents that somebody else wrote, under `switchgear run`: six that spiral, and two that are left alone. */
 
-import type { ScriptedCall } from './fake-agent.ts';
+import type { FakeAgentCall } from './fake-agent.ts';
 import type { AgentRun, AgentRunResult } from './run-scene.ts';
 import { countRan, type Scene, type SceneResult } from './scene.ts';
 
@@ -49,7 +49,7 @@ const backAndForth = makeAgentRunScene({
   expected: { code: 'tool_loop', attempts: 12, ran: 11 },
   prompt: 'Set the port to 8080.',
   name: 'Read, Edit',
-  script: repeat(500, (at): ScriptedCall => {
+  script: repeat(500, (at): FakeAgentCall => {
     const what = at % 2 === 0 ? { call: 'Read', gives: 'port = 80' } : { call: 'Edit', gives: 'The file was updated.' };
     return { ...what, input: 'config.toml' };
   }),

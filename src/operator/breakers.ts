@@ -24,7 +24,7 @@ export interface StoredBreaker {
   readonly untilMs?: number;
 }
 
-export async function readBreakers(store: CrossProcessStore): Promise<readonly StoredBreaker[]> {
+export async function readStoredBreakers(store: CrossProcessStore): Promise<readonly StoredBreaker[]> {
   const atMs = store.clock.nowMs();
   const cells = await store.shared.read('breaker/', breakersMax);
   return cells.flatMap((cell) => parseBreaker(cell, atMs));

@@ -26,7 +26,7 @@ export interface StoredBudget {
 }
 
 /** Those of which something is booked. */
-export async function readBudgets(store: CrossProcessStore): Promise<readonly StoredBudget[]> {
+export async function readStoredBudgets(store: CrossProcessStore): Promise<readonly StoredBudget[]> {
   const atMs = store.clock.nowMs();
   const cells = await store.shared.read('budget/', budgetsMax);
   return cells.flatMap((cell) => parseBudget(cell, atMs)).filter(({ used }) => used > 0);

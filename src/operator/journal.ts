@@ -20,7 +20,11 @@ export async function findLastSeq(shared: SharedStore): Promise<number> {
 }
 
 /** Entries from a number on, at most so many. */
-export async function readEntries(shared: SharedStore, fromSeq: number, limit: number): Promise<readonly Entry[]> {
+export async function readJournalEntries(
+  shared: SharedStore,
+  fromSeq: number,
+  limit: number,
+): Promise<readonly Entry[]> {
   const entries: Entry[] = [];
   while (entries.length < limit) {
     const from = (entries.at(-1)?.seq ?? fromSeq - 1) + 1;
@@ -34,5 +38,5 @@ export async function readEntries(shared: SharedStore, fromSeq: number, limit: n
 /** The newest entries, oldest first. */
 export async function readNewestEntries(shared: SharedStore, limit: number): Promise<readonly Entry[]> {
   const last = await findLastSeq(shared);
-  return last === 0 ? [] : readEntries(shared, Math.max(1, last - limit + 1), limit);
+  return last === 0 ? [] : readJournalEntries(shared, Math.max(1, last - limit + 1), limit);
 }

@@ -9,7 +9,7 @@ import type { EntryBody } from '../../core/event.ts';
 import { secsMax, storeBatchMax } from '../../core/limits.ts';
 import { resolveBreaker } from '../../core/resolve-settings.ts';
 import type { BreakerSettings } from '../../core/settings.ts';
-import { hasCounted, readBreakers, type StoredBreaker } from '../../operator/breakers.ts';
+import { hasCounted, readStoredBreakers, type StoredBreaker } from '../../operator/breakers.ts';
 import type { Change } from '../../ports/store.ts';
 import { type Command, exitCodes, type ParsedArgs, readArgs, type Terminal, usageError } from '../command.ts';
 import { loadEffectivePolicy } from '../policy-option.ts';
@@ -28,7 +28,7 @@ export const tripCommand: Command = {
     return withStore(address, async (store) => {
       const atMs = store.clock.nowMs();
       const expiry = settings.recovery === 'timed' ? { untilMs: atMs + settings.recoveryTimeoutSecs * 1000 } : {};
-      const breakers = (await readBreakers(store)).filter(({ name }) => name === tool);
+      const breakers = (await readStoredBreakers(store)).filter(({ name }) => name === tool);
       const reason = parseOrderReason(parsedArgs);
       await sendOrder(
         store,
@@ -93,8 +93,8 @@ export const resetCommand: Command = {
     const tool = parseOrderTarget(parsedArgs, 'a tool');
     const address = findStoreAddress(parsedArgs, terminal);
     return withStore(address, async (store) => {
-      const all = await readBreakers(store);
-      const breakers = all.filter((each) => (tool ?? each.name) === each.name && hasCounted(each));
+      const storedBreakers = await readStoredBreakers(store);
+      const breakers = storedBreakers.filter((each) => (tool ?? each.name) === each.name && hasCounted(each));
       const atMs = store.clock.nowMs();
       const changes = breakers.map(({ key, name }) => makeResetChange(store, key, name, atMs));
       const isSent = await sendOrder(store, address, makeOrderEntry('reset', tool, ''), (orders) => {
@@ -106,8 +106,8 @@ export const resetCommand: Command = {
         await sendOrder(store, address, undefined, () => undefined, changes.slice(at, at + storeBatchMax));
       }
       if (!isSent) {
-        const whose = tool === null ? 'no breaker' : `no breaker of ${JSON.stringify(tool)}`;
-        throw new SwitchgearError('not_found', `${whose} has counted anything on ${address.name}: nothing to reset`);
+        const subject = tool === null ? 'no breaker' : `no breaker of ${JSON.stringify(tool)}`;
+        throw new SwitchgearError('not_found', `${subject} has counted anything on ${address.name}: nothing to reset`);
       }
       reportReset(breakers, tool, parsedArgs, terminal);
       return exitCodes.ok;

@@ -2,8 +2,8 @@
 
 import { activeOrders, noOrders, type Order, type Orders, ordersCell } from '../../coordination/operator-orders.ts';
 import type { Card } from '../../core/card.ts';
-import { hasCounted, readBreakers, type StoredBreaker } from '../../operator/breakers.ts';
-import { formatBudget, readBudgets, type StoredBudget } from '../../operator/budgets.ts';
+import { hasCounted, readStoredBreakers, type StoredBreaker } from '../../operator/breakers.ts';
+import { formatBudget, readStoredBudgets, type StoredBudget } from '../../operator/budgets.ts';
 import { listTasks, type OperatorTask } from '../../operator/tasks.ts';
 import type { StoreHealth } from '../../ports/store.ts';
 import { closeLostRuns } from '../../supervisor/lost-runs.ts';
@@ -63,8 +63,8 @@ async function readStatus(store: CrossProcessStore, { name }: StoreAddress): Pro
   const { shared, clock } = store;
   await closeLostRuns(store); // Whoever looks first says what became of runs that nobody watches any more.
   const tasks = await listTasks(store);
-  const breakers = await readBreakers(store);
-  const budgets = await readBudgets(store);
+  const breakers = await readStoredBreakers(store);
+  const budgets = await readStoredBudgets(store);
   const cards = (await shared.read('card/', cardsShown)).map(({ state }) => state as Card);
   const atMs = clock.nowMs();
   const { halts, pauses, trips } = ordersCell(store).state;

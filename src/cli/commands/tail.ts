@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Entry } from '../../core/event.ts';
 import { journalEntriesMax } from '../../core/limits.ts';
 import { formatEntry } from '../../operator/entry-line.ts';
-import { readEntries, readNewestEntries } from '../../operator/journal.ts';
+import { readJournalEntries, readNewestEntries } from '../../operator/journal.ts';
 import { type Command, exitCodes, readArgs, type Terminal, usageError } from '../command.ts';
 import { type CrossProcessStore, findStoreAddress, storeExists, withStore } from '../store-option.ts';
 import { createPaint } from '../terminal-table.ts';
@@ -47,7 +47,7 @@ async function followJournal(
   let last = fromSeq ?? (await readNewestEntries(shared, 1)).at(-1)?.seq ?? 0;
   try {
     while (!stopped.signal.aborted && stopSignal?.aborted !== true) {
-      for (const entry of await readEntries(shared, last + 1, journalEntriesMax)) {
+      for (const entry of await readJournalEntries(shared, last + 1, journalEntriesMax)) {
         print(entry);
         last = entry.seq;
       }

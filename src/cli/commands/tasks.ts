@@ -5,7 +5,7 @@ import { type Orders, ordersCell, withOrder, withoutTarget } from '../../coordin
 import { SwitchgearError } from '../../core/error.ts';
 import type { EntryType } from '../../core/event.ts';
 import { journalEntriesMax } from '../../core/limits.ts';
-import { findLastSeq, readEntries } from '../../operator/journal.ts';
+import { findLastSeq, readJournalEntries } from '../../operator/journal.ts';
 import { listTasks, type OperatorTask } from '../../operator/tasks.ts';
 import { type Command, exitCodes, readArgs, type Terminal } from '../command.ts';
 import { type CrossProcessStore, findStoreAddress, withStore } from '../store-option.ts';
@@ -113,7 +113,7 @@ async function waitForAcknowledgements(
   let nextSeq = fromSeq;
   const isDone = () => (targets.length === 0 ? tasks.size > 0 : targets.every((id) => tasks.has(id)));
   for (let waitedMs = 0; waitedMs < acknowledgeTimeoutMs && !isDone(); waitedMs += pollMs) {
-    for (const { seq, type, task } of await readEntries(shared, nextSeq, journalEntriesMax)) {
+    for (const { seq, type, task } of await readJournalEntries(shared, nextSeq, journalEntriesMax)) {
       nextSeq = seq + 1;
       if (type === acknowledgement && task !== undefined) tasks.add(task);
     }
