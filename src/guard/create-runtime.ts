@@ -8,7 +8,6 @@ import { memoryStore } from '../stores/memory.ts';
 import type { SwitchgearOptions } from './api.ts';
 import { appendEntry } from './journal/journal.ts';
 import { resolveLogLevel } from './journal/log.ts';
-import { admitAction } from './route/admission.ts';
 import { askPerson } from './route/approval.ts';
 import {
   type Checks,
@@ -71,7 +70,6 @@ export function createRuntime(options: SwitchgearOptions, overrides: RuntimeOver
     isDisposed: false,
     budgets: spendsJointBudgets ? budgets : undefined,
     content,
-    admitAction,
     own: undefined,
     logLevel: resolveLogLevel(log),
     print: typeof log === 'function' ? log : (line) => process.stderr.write(`${line}\n`),

@@ -3,18 +3,14 @@
  * observes, and of the rules only those speak that end a task or want a person asked.
  */
 
-import { cancelled, type Outcome } from '../../core/action.ts';
 import { getOrCreate } from '../../core/bounded.ts';
-import { classify } from '../../core/classify.ts';
 import { callSitesMax, foreignChangesPollMs } from '../../core/limits.ts';
 import type { Stop } from '../../core/verdict.ts';
-import { isStop } from '../../guard/route/admission.ts';
+import { admitAction, isStop } from '../../guard/route/admission.ts';
+import { settleEnding } from '../../guard/route/call.ts';
 import { type CallSite, callSiteFor, type Target } from '../../guard/route/call-site.ts';
-import { settleCall } from '../../guard/route/live-call.ts';
-import { noLists, readSettlement } from '../../guard/route/outcome.ts';
 import { makeAction } from '../../guard/route/proposal.ts';
 import { recordTuning } from '../../guard/route/target.ts';
-import { errorFingerprint } from '../../guard/runtime/fingerprint.ts';
 import type { Runtime } from '../../guard/runtime/runtime.ts';
 
 /** A call that was seen: what stands against its task going on, and how to say what it brought. */
@@ -62,21 +58,16 @@ export function createCallObserver(runtime: Runtime): CallObserver {
     const site = callSiteForTool(name);
     const nowMs = runtime.clock.nowMs();
     refreshOrders(nowMs);
-    const admission = runtime.admitAction(runtime, site, makeAction(runtime, site, [input], {}, id), nowMs);
+    const admission = admitAction(runtime, site, makeAction(runtime, site, [input], {}, id), nowMs);
     if (isStop(admission)) return { stop: toHaltStop(admission), settle() {} };
     const call = { site, permit: admission, settled: false };
     return {
       stop: undefined,
       settle(ending) {
         if (call.settled) return;
-        if (ending === undefined) {
-          settleCall(runtime, call, cancelled);
-          return;
-        }
-        const result = ending.ok ? { value: ending.output } : { error: makeToolError(ending.output) };
-        const lists = site.breaker?.settings ?? noLists;
-        const outcome: Outcome = classify(result, lists, runtime.clock.nowMs(), errorFingerprint);
-        settleCall(runtime, call, outcome, readSettlement(runtime, site, result, {}, outcome));
+        if (ending === undefined) settleEnding(runtime, call, { cancelled: true });
+        else
+          settleEnding(runtime, call, ending.ok ? { value: ending.output } : { error: makeToolError(ending.output) });
       },
     };
   };

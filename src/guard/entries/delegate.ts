@@ -15,13 +15,13 @@ import { isRefused, type Refused } from '../../core/refusal.ts';
 import { haltOverLimit, type Stop } from '../../core/verdict.ts';
 import type { DelegateOptions, Task, TaskResult } from '../api.ts';
 import { appendEntry, countError } from '../journal/journal.ts';
-import { type AdmitResult, explainStop, isStop, needsAnotherRound, refuseForGood } from '../route/admission.ts';
+import { type AdmitResult, explainStop, isStop, refuseForGood } from '../route/admission.ts';
+import { proposeInRounds } from '../route/call.ts';
 import { type CallSite, callSiteFor, targetFor, workerCell } from '../route/call-site.ts';
 import { settleCall, timeoutError } from '../route/live-call.ts';
 import { noLists, readSettlement } from '../route/outcome.ts';
 import { makeAction } from '../route/proposal.ts';
 import { deliverRefusal, refuseOnError } from '../route/refusing.ts';
-import { laterRounds } from '../route/rounds.ts';
 import { frameOf } from '../runtime/async-context.ts';
 import { fingerprint } from '../runtime/fingerprint.ts';
 import { type Checks, fn, isA, timeoutOf } from '../runtime/option-checks.ts';
@@ -50,10 +50,9 @@ export async function delegate<T>(
   try {
     const current = callSiteFor(runtime, targetFor(runtime, worker, 'delegation'), parent);
     site = current;
-    const act = () => ({ ...makeAction(runtime, current, args, {}), fingerprint: 0 });
-    const said = tooDeep(runtime, current, act) ?? runtime.admitAction(runtime, current, act(), clock.nowMs());
-    // A worker is sent out in a tick of its own, whatever was said.
-    admission = await (isStop(said) && needsAnotherRound(said) ? laterRounds(runtime, current, args, said, act) : said);
+    const act = () => makeAction(runtime, current, args, {});
+    // A worker starts in a tick of its own, whatever the verdict.
+    admission = await (tooDeep(runtime, current, act) ?? proposeInRounds(runtime, current, args, act));
   } catch (error) {
     return deliverRefusal(runtime, refuseOnError(runtime, 'delegate', worker, error), site);
   }

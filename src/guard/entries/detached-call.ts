@@ -1,15 +1,12 @@
 /** A call that begins in one process and ends in another: its permit is a plain value, kept by whoever asks. */
 
-import { cancelled, type Outcome, type Permit } from '../../core/action.ts';
-import { classify, type Ending } from '../../core/classify.ts';
+import type { Permit } from '../../core/action.ts';
 import type { Refusal } from '../../core/refusal.ts';
 import type { Stop } from '../../core/verdict.ts';
-import { explainStop, isStop, needsAnotherRound, refuseForGood } from '../route/admission.ts';
+import { admitAction, explainStop, isStop, needsAnotherRound, refuseForGood } from '../route/admission.ts';
+import { type CallEnding, settleEnding } from '../route/call.ts';
 import { type CallSite, callSiteFor, type Target } from '../route/call-site.ts';
-import { settleCall } from '../route/live-call.ts';
-import { noLists, readSettlement } from '../route/outcome.ts';
 import { makeAction } from '../route/proposal.ts';
-import { errorFingerprint } from '../runtime/fingerprint.ts';
 import type { Runtime } from '../runtime/runtime.ts';
 import type { TaskState } from '../tasks/task.ts';
 
@@ -33,7 +30,7 @@ export type ProposalResult =
 export function proposeDetached(runtime: Runtime, task: TaskState, call: ProposedCall): ProposalResult {
   const atMs = runtime.clock.nowMs();
   const site = callSiteFor(runtime, call.target, task);
-  const admission = runtime.admitAction(runtime, site, proposed(runtime, site, call), atMs);
+  const admission = admitAction(runtime, site, proposed(runtime, site, call), atMs);
   if (!isStop(admission)) return { permit: withProbeId(site, admission) };
   return needsAnotherRound(admission)
     ? { later: admission }
@@ -60,28 +57,21 @@ export function refuseDetached(
   return explainStop(stop, site, runtime.clock.nowMs());
 }
 
-/** Says how a call ended, once: whoever kept the permit forgets it. */
+/** Settles a call by its permit. The caller forgets the permit, so that the call is settled once. */
 export function settleDetached(
   runtime: Runtime,
   task: TaskState,
   target: Target,
   permit: Permit,
-  ending: Ending | { readonly cancelled: true },
+  ending: CallEnding,
 ): void {
   const site = callSiteFor(runtime, target, task);
-  let outcome: Outcome = cancelled;
-  if (!('cancelled' in ending)) {
-    outcome = classify(ending, site.breaker?.settings ?? noLists, runtime.clock.nowMs(), errorFingerprint);
-  }
-  const brought = 'cancelled' in ending ? {} : readSettlement(runtime, site, ending, {}, outcome);
-  settleCall(runtime, { site, permit, settled: false }, outcome, brought);
+  settleEnding(runtime, { site, permit, settled: false }, ending);
 }
 
 function proposed(runtime: Runtime, site: CallSite, { id, args, turnId, approvedBy }: ProposedCall) {
   const action = makeAction(runtime, site, args, {}, id, turnId);
-  // Work that is sent out again is no repeated call: how it comes back is what counts.
-  const plain = site.target.kind === 'delegation' ? { ...action, fingerprint: 0 } : action;
-  return approvedBy === undefined ? plain : { ...plain, approvedBy };
+  return approvedBy === undefined ? action : { ...action, approvedBy };
 }
 
 /** A probe is known to others by its own id: whoever settles it elsewhere has no other. */

@@ -12,10 +12,17 @@ import type { Answer } from '../../ports/approver.ts';
 import type { Usage } from '../../ports/prices.ts';
 import type { Call, GuardOptions, Switchgear, Task } from '../api.ts';
 import { countError } from '../journal/journal.ts';
-import { type AdmitResult, explainStop, isStop, needsAnotherRound, refuseForGood } from '../route/admission.ts';
+import {
+  type AdmitResult,
+  admitAction,
+  explainStop,
+  isStop,
+  needsAnotherRound,
+  refuseForGood,
+} from '../route/admission.ts';
+import { proposeInRounds, settleEnding } from '../route/call.ts';
 import { type CallSite, callSiteFor, type Target } from '../route/call-site.ts';
-import { LiveCall, settleCall } from '../route/live-call.ts';
-import { readOutcome, readSettlement } from '../route/outcome.ts';
+import { LiveCall } from '../route/live-call.ts';
 import { makeAction, reportMissingTask } from '../route/proposal.ts';
 import { attachHint } from '../route/refusal-delivery.ts';
 import { refuseOnError } from '../route/refusing.ts';
@@ -25,7 +32,7 @@ import { isObserving, type Runtime, runtimeOf } from '../runtime/runtime.ts';
 import { boundedModelName, priceUsage } from '../tasks/cost.ts';
 import { wasCounted } from '../tasks/observe.ts';
 import { entryPlace, type TaskState } from '../tasks/task.ts';
-import { applyAndCheck, recordPermitEvent } from '../tasks/task-events.ts';
+import { applyAndCheck } from '../tasks/task-events.ts';
 
 /** What the host knows of a call. */
 export interface HostCall {
@@ -65,7 +72,7 @@ export async function hostCall<T>(
     [site, act] = proposalOf(runtime, name, args, host);
     if (site.task === undefined) reportMissingTask(runtime, name, clock.nowMs());
     else wasCounted(site.task, 'call', host.id);
-    admission = runtime.admitAction(runtime, site, act(), clock.nowMs());
+    admission = admitAction(runtime, site, act(), clock.nowMs());
   } catch (error) {
     return { refusal: refuseOnError(runtime, 'admit', name, error) };
   }
@@ -104,9 +111,8 @@ async function laterAdmission(
     return refuseForGood(runtime, site, plain(), { ...first, kind: 'deny', code: 'rule_declined' }, 'ask');
   }
   const act = answer === undefined ? plain : () => ({ ...plain(), approvedBy: answer.by });
-  const said = answer === undefined ? first : runtime.admitAction(runtime, site, act(), runtime.clock.nowMs());
-  if (!isStop(said) || !needsAnotherRound(said)) return said;
-  return laterRounds(runtime, site, args, said, act);
+  if (answer === undefined) return laterRounds(runtime, site, args, first, act);
+  return proposeInRounds(runtime, site, args, act);
 }
 
 /** Whether the host may have to put a question to a person. */
@@ -185,31 +191,16 @@ function perform<T>(
   run: (call: Call) => T | PromiseLike<T>,
   { signal, classify, shown }: HostCall,
 ): Promise<T> {
-  const { runtime, site, permit } = call;
+  const { runtime, site } = call;
   const options: GuardOptions = {
     classify: (ending) => classify?.(ending) ?? ('error' in ending && signal?.aborted ? 'neutral' : undefined),
   };
-
-  function settle(ending: Ending): void {
-    try {
-      if (call.settled) {
-        recordPermitEvent(runtime, 'work-ended', site, permit); // It was given up when its time was over.
-        return;
-      }
-      const outcome = readOutcome(call, ending, options, runtime.clock.nowMs());
-      const read = shown !== undefined && 'value' in ending ? { value: shown(ending.value) } : ending;
-      settleCall(runtime, call, outcome, readSettlement(runtime, site, read, {}, outcome));
-    } catch (error) {
-      countError(runtime, 'settle', error);
-      if (!call.settled) settleCall(runtime, call, { kind: 'neutral', why: 'ignored' });
-    }
-  }
 
   return new Promise<T>((resolve, reject) => {
     if (site.timeoutMs > 0 && !isObserving(runtime)) call.limit(reject); // A gear that only observes cuts nothing.
     const ended = (ending: Ending) => {
       call.unlimit();
-      settle(ending);
+      settleEnding(runtime, call, ending, options, isObserving(runtime), shown);
     };
     const work = async () => (await applyInside(call, run, undefined, [call])) as T;
     work().then(

@@ -1,21 +1,18 @@
 /** A guarded call in two steps, for hosts that run it themselves: admitted now, settled later, once. */
 
-import { cancelled, type Outcome, type Permit } from '../../core/action.ts';
+import type { Permit } from '../../core/action.ts';
 import { evictOldest } from '../../core/bounded.ts';
-import type { Ending } from '../../core/classify.ts';
-import { classify } from '../../core/classify.ts';
 import { countedIdsMax, patienceMaxMs } from '../../core/limits.ts';
 import { type Refusal, refused } from '../../core/refusal.ts';
 import type { Admission, AdmitOptions, Switchgear } from '../api.ts';
-import { countError } from '../journal/journal.ts';
-import { explainStop, isStop, needsAnotherRound, refuseForGood, type Settlement } from '../route/admission.ts';
+import { explainStop, isStop } from '../route/admission.ts';
+import { type CallEnding, proposeOnce, settleEnding } from '../route/call.ts';
 import { type CallSite, callSiteFor, targetFor } from '../route/call-site.ts';
 import { holdLease, type LeasedCall, settleCall } from '../route/live-call.ts';
-import { noLists, readSettlement } from '../route/outcome.ts';
 import { makeAction, reportMissingTask } from '../route/proposal.ts';
 import { refuseOnError, undecidedRefusal } from '../route/refusing.ts';
 import { frameOf } from '../runtime/async-context.ts';
-import { errorFingerprint, fingerprint } from '../runtime/fingerprint.ts';
+import { fingerprint } from '../runtime/fingerprint.ts';
 import { type Checks, isA, name as isName, kind, options, text } from '../runtime/option-checks.ts';
 import type { Runtime } from '../runtime/runtime.ts';
 import { runtimeOf } from '../runtime/runtime.ts';
@@ -80,11 +77,10 @@ function decide(
     site = callSiteFor(runtime, targetFor(runtime, name, admitOptions.kind ?? 'tool'), task);
     if (task === undefined) reportMissingTask(runtime, name, atMs);
     const action = makeAction(runtime, site, args, {}, admitOptions.id, admitOptions.turnId);
-    const admission = runtime.admitAction(runtime, site, action, atMs);
-    if (!isStop(admission)) return { refused: undefined, settle: settling(runtime, site, admission, settled) };
     // A host that runs calls itself neither waits nor asks here.
-    const last = needsAnotherRound(admission) ? refuseForGood(runtime, site, action, admission) : admission;
-    return refusedCall(explainStop(last, site, atMs), site);
+    const admission = proposeOnce(runtime, site, action, atMs);
+    if (!isStop(admission)) return { refused: undefined, settle: settling(runtime, site, admission, settled) };
+    return refusedCall(explainStop(admission, site, atMs), site);
   } catch (error) {
     return refusedCall(refuseOnError(runtime, 'admit', name, error), site);
   }
@@ -100,29 +96,23 @@ function refusedCall(refusal: Refusal, site: CallSite | undefined): Admission {
  */
 function settling(runtime: Runtime, site: CallSite, permit: Permit, settled: () => void) {
   const call: LeasedCall = { site, permit, settled: false };
-  const end = (outcome: Outcome, brought?: Settlement) => {
+  const release = () => {
     runtime.timeouts.remove(timeout);
     settled();
-    settleCall(runtime, call, outcome, brought);
   };
   const dueMs = permit.atMs + patienceMaxMs;
-  const timeout = { dueMs, fire: () => end({ kind: 'neutral', why: 'lease-expired' }) };
+  const fire = () => {
+    release();
+    settleCall(runtime, call, { kind: 'neutral', why: 'lease-expired' });
+  };
+  const timeout = { dueMs, fire };
   runtime.timeouts.add(patienceMaxMs, timeout);
-  // Its lease goes on while this process lives. Where an expired lease is no failure, it may simply expire.
+  // The sweep renews the lease while this process lives. Where an expired lease is no failure, it may expire.
   if (permit.probe && site.breaker?.settings.leaseExpiry === 'failure') holdLease(runtime, call);
 
-  return (ending: Ending | { readonly cancelled: true }): void => {
+  return (ending: CallEnding): void => {
     if (call.settled) return;
-    let outcome: Outcome = cancelled; // Also where the ending cannot be read: its slot must not stay taken.
-    let brought: Settlement = {};
-    try {
-      if (!('cancelled' in ending)) {
-        outcome = classify(ending, site.breaker?.settings ?? noLists, runtime.clock.nowMs(), errorFingerprint);
-        brought = readSettlement(runtime, site, ending, {}, outcome);
-      }
-    } catch (error) {
-      countError(runtime, 'settle', error);
-    }
-    end(outcome, brought);
+    release();
+    settleEnding(runtime, call, ending);
   };
 }

@@ -1,22 +1,15 @@
 /** Controls of the user, kept from harm: one that throws at the gate refuses the call, elsewhere it is passed over. */
 
-import { givenBack } from '../../core/action.ts';
 import { cellKey } from '../../core/cell-key.ts';
 import type { Control } from '../../core/control.ts';
 import type { BoundControl } from '../../core/decide.ts';
 import { allow } from '../../core/verdict.ts';
 import type { Switchgear } from '../api.ts';
 import { countError } from '../journal/journal.ts';
-import { admitAction, isStop, settleAction } from '../route/admission.ts';
 import { resetCallSites } from '../route/call-site.ts';
 import { choices, methods, name } from '../runtime/option-checks.ts';
-import type { BoundCustomControls, Runtime } from '../runtime/runtime.ts';
+import type { BoundCustomControls, ControlHarm, Runtime } from '../runtime/runtime.ts';
 import { runtimeOf } from '../runtime/runtime.ts';
-
-/** What controls threw while they learnt, until somebody looks. */
-interface Harm {
-  error: unknown;
-}
 
 /** Adds a control of your own, beside the built-in ones; for the calls and tasks that begin from now on. */
 // biome-ignore lint/suspicious/noExplicitAny: each control knows its own state, and nobody else looks into it.
@@ -25,26 +18,18 @@ export function addControl(gear: Switchgear, control: Control<any>): void {
   methods('initial', 'judge', 'apply')('a control', control);
   name('the name of a control', control.name);
   choices('task', 'chain', 'target', 'session', 'gear')('the scope of a control', control.scope);
-  const own = (runtime.own ?? bindCustomControls(runtime)) as ReturnType<typeof bindCustomControls>;
+  const own = (runtime.own ?? bindCustomControls()) as ReturnType<typeof bindCustomControls>;
   runtime.own = own;
   own.add(tolerant(runtime, own.harm, control as Control<never>));
   resetCallSites(runtime);
 }
 
-/** Seats for them, and a gate that fails closed where one could not learn of an admission: it is taken back. */
-function bindCustomControls(runtime: Runtime) {
-  const harm: Harm = { error: undefined };
+/** Binds custom controls to cells of tasks, targets, sessions and the gear. */
+function bindCustomControls() {
+  const harm: ControlHarm = { error: undefined };
   const controls: Control<never>[] = [];
-  runtime.admitAction = (_, site, action, atMs) => {
-    harm.error = undefined;
-    const admission = admitAction(runtime, site, action, atMs);
-    if (harm.error === undefined || isStop(admission)) return admission;
-    const { error } = harm;
-    settleAction(runtime, site, admission, givenBack, atMs, {});
-    throw error;
-  };
   const isOfTask = ({ scope }: Control<never>) => scope === 'task' || scope === 'chain';
-  const boundControls: BoundCustomControls = {
+  const boundControls: Omit<BoundCustomControls, 'harm'> = {
     ofTask: ({ cells }) =>
       controls.filter(isOfTask).map((control) => {
         cells.own ??= {};
@@ -65,7 +50,7 @@ function bindCustomControls(runtime: Runtime) {
 }
 
 /** The control as the panel sees it. What throws while it learns must not keep the others from learning. */
-function tolerant(runtime: Runtime, harm: Harm, control: Control<never>): Control<never> {
+function tolerant(runtime: Runtime, harm: ControlHarm, control: Control<never>): Control<never> {
   const guarded = <T>(where: string, instead: T, run: () => T): T => {
     try {
       return run();

@@ -3,7 +3,7 @@
  * Gates fail closed, observers swallow: a bug of ours refuses a call or is counted, and never reaches the host.
  */
 
-import type { Action, Cost, Outcome, Permit, RuleHit } from '../../core/action.ts';
+import { type Action, type Cost, givenBack, type Outcome, type Permit, type RuleHit } from '../../core/action.ts';
 import { countedFailures, refusalAt } from '../../core/controls/breaker/breaker.ts';
 import type { ResultMark } from '../../core/controls/loop/result-mark.ts';
 import { applyAll, checkAll, decide } from '../../core/decide.ts';
@@ -43,7 +43,22 @@ export function needsAnotherRound({ kind }: Stop): boolean {
   return kind === 'wait' || kind === 'ask';
 }
 
+/**
+ * Judges an action and takes what it needs. A custom control that threw while it learnt of the admission takes the
+ * admission back: the call is refused.
+ */
 export function admitAction(runtime: Runtime, site: CallSite, action: Action, atMs: number): AdmitResult {
+  const { own } = runtime;
+  if (own === undefined) return judgeAndTake(runtime, site, action, atMs);
+  own.harm.error = undefined;
+  const result = judgeAndTake(runtime, site, action, atMs);
+  const { error } = own.harm;
+  if (error === undefined || isStop(result)) return result;
+  settleAction(runtime, site, result, givenBack, atMs, {});
+  throw error;
+}
+
+function judgeAndTake(runtime: Runtime, site: CallSite, action: Action, atMs: number): AdmitResult {
   const task = site.task;
   if (!site.isPast) runtime.store.shared?.refresh();
   const paused = runtime.applyOrders?.(atMs, site);

@@ -1,26 +1,17 @@
 /** Runs a guarded function: rounds on the route, the call itself outside any lock, and one settlement from any exit. */
 
-import { type Outcome, type Permit, success } from '../../core/action.ts';
+import type { Permit } from '../../core/action.ts';
 import type { Ending } from '../../core/classify.ts';
 import type { Refusal } from '../../core/refusal.ts';
 import { isThenable } from '../../core/thenable.ts';
 import type { Stop } from '../../core/verdict.ts';
 import type { AnyFunction, GuardOptions } from '../api.ts';
-import { countError } from '../journal/journal.ts';
 import { applyInside, frameOf } from '../runtime/async-context.ts';
 import { isObserving, type Runtime } from '../runtime/runtime.ts';
-import { applyAndCheck, recordPermitEvent } from '../tasks/task-events.ts';
-import {
-  type AdmitResult,
-  explainStop,
-  isStop,
-  needsAnotherRound,
-  refuseForGood,
-  type Settlement,
-} from './admission.ts';
+import { type AdmitResult, admitAction, explainStop, isStop, needsAnotherRound, refuseForGood } from './admission.ts';
+import { settleEnding } from './call.ts';
 import { type CallSite, callSiteFor, type Target } from './call-site.ts';
-import { failureOfTimeout, LiveCall, settleCall } from './live-call.ts';
-import { readOutcome, readSettlement } from './outcome.ts';
+import { LiveCall } from './live-call.ts';
 import { makeAction, reportMissingTask } from './proposal.ts';
 import { attachHint } from './refusal-delivery.ts';
 import { deliverRefusal, refuseOnError } from './refusing.ts';
@@ -50,7 +41,7 @@ export function guardFunction<F extends AnyFunction>(
       current = site;
       if (task === undefined) reportMissingTask(runtime, name, atMs);
       const action = makeAction(runtime, current, args, loose);
-      admission = runtime.admitAction(runtime, current, action, atMs);
+      admission = admitAction(runtime, current, action, atMs);
       // In its own tick nobody can wait.
       if (isStop(admission) && needsAnotherRound(admission) && !(isAsync && !runtime.isDisposed)) {
         admission = refuseForGood(runtime, current, action, admission);
@@ -137,40 +128,7 @@ export function guardFunction<F extends AnyFunction>(
 
   function settleWith(call: LiveCall, ending: Ending, sync: boolean): void {
     call.unlimit();
-    if (call.settled) {
-      endWork(call, ending);
-      return;
-    }
-    const { site: current, permit } = call;
-    let outcome: Outcome;
-    let settling: Settlement;
-    let atMs = permit.atMs;
-    try {
-      atMs = clock.nowMs();
-      const cannotCut = sync || isObserving(runtime);
-      const late = cannotCut && current.timeoutMs > 0 && atMs - permit.atMs > current.timeoutMs;
-      outcome = late ? failureOfTimeout : readOutcome(call, ending, loose, atMs);
-      settling = readSettlement(runtime, current, ending, loose, outcome);
-    } catch (error) {
-      countError(runtime, 'settle', error);
-      // The host's classify or usage broke: the slot is free, and what it may have cost is taken as spent.
-      const { worstMicros: micros, worstTokens: tokens } = permit.action;
-      outcome = { kind: 'neutral', why: 'ignored' };
-      settling = { cost: { micros, tokens } };
-    }
-    settleCall(runtime, call, outcome, settling, atMs);
-  }
-
-  /** The work of a call that was given up ended: its slot is free, and what it cost is spent all the same. */
-  function endWork({ site: current, permit }: LiveCall, ending: Ending): void {
-    try {
-      recordPermitEvent(runtime, 'work-ended', current, permit);
-      const { cost } = readSettlement(runtime, current, ending, loose, success);
-      if (cost === undefined || current.task === undefined) return;
-      applyAndCheck(runtime, current.task, { type: 'usage-observed', model: name, cost, basis: name }, clock.nowMs());
-    } catch (error) {
-      countError(runtime, 'settle', error);
-    }
+    settleEnding(runtime, call, ending, loose, sync || isObserving(runtime));
   }
 
   return guarded;

@@ -17,6 +17,8 @@ export interface LeasedCall {
   readonly site: CallSite;
   readonly permit: Permit;
   settled: boolean;
+  /** Whether the signal of the call was aborted. */
+  readonly aborted?: boolean;
   /** Takes back what its task's halt would do to it. */
   forget?: (() => void) | undefined;
 }

@@ -10,13 +10,13 @@ import type { Runtime } from '../runtime/runtime.ts';
 import { priceUsage } from '../tasks/cost.ts';
 import type { Settlement } from './admission.ts';
 import type { CallSite } from './call-site.ts';
-import type { LiveCall } from './live-call.ts';
+import type { LeasedCall } from './live-call.ts';
 
 /** Where there is no breaker, no error is on a list. */
 export const noLists = { countErrors: [], ignoreErrors: [], sameErrorOnly: false };
 
 /** What the ending of a call means for its tool. */
-export function readOutcome(call: LiveCall, ending: Ending, options: GuardOptions, atMs: number): Outcome {
+export function readOutcome(call: LeasedCall, ending: Ending, options: GuardOptions, atMs: number): Outcome {
   const { breaker, task } = call.site;
   const classified = options.classify?.(ending);
   if (classified === 'success') return { kind: 'success' };
@@ -26,7 +26,7 @@ export function readOutcome(call: LiveCall, ending: Ending, options: GuardOption
     return { kind: 'failure', error: names[0]!, errorFingerprint: errorFingerprint(names[0]!, message) };
   }
   // A task that was halted has cancelled its calls: their errors say nothing about the tool.
-  if ('error' in ending && task?.halt !== undefined && call.aborted) return cancelled;
+  if ('error' in ending && task?.halt !== undefined && call.aborted === true) return cancelled;
   return classify(ending, breaker?.settings ?? noLists, atMs, errorFingerprint);
 }
 

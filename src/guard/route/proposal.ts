@@ -25,7 +25,8 @@ export function makeAction(
     name: target.name,
     agent: site.agent,
     session: site.session,
-    fingerprint: task === undefined ? 0 : fingerprint(target.name, args),
+    // Work that is delegated again is no repeated call: how it comes back counts.
+    fingerprint: task === undefined || target.kind === 'delegation' ? 0 : fingerprint(target.name, args),
     worstMicros: worst === undefined ? 0 : boundedCost(worst.cents) * microsPerCent,
     worstTokens: worst === undefined ? 0 : boundedCost(worst.tokens),
     patienceMs: site.patienceMs,

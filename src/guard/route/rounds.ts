@@ -6,7 +6,7 @@ import type { Stop } from '../../core/verdict.ts';
 import { fingerprint } from '../runtime/fingerprint.ts';
 import type { Runtime } from '../runtime/runtime.ts';
 import { onHalt } from '../tasks/task.ts';
-import { type AdmitResult, isStop, needsAnotherRound, refuseForGood } from './admission.ts';
+import { type AdmitResult, admitAction, isStop, needsAnotherRound, refuseForGood } from './admission.ts';
 import type { CallSite } from './call-site.ts';
 
 /** The permit that came of it, or the last word against it. `act` makes the action anew. */
@@ -31,7 +31,7 @@ export async function laterRounds(
     if (runtime.isDisposed) break;
     const action = act();
     const again = approvedBy === undefined ? action : { ...action, approvedBy };
-    const admission = runtime.admitAction(runtime, site, again, runtime.clock.nowMs());
+    const admission = admitAction(runtime, site, again, runtime.clock.nowMs());
     if (!isStop(admission)) return admission;
     stop = admission;
   }

@@ -18,7 +18,6 @@ import type { Switchgear, SwitchgearOptions } from '../api.ts';
 import type { BreakerControl, BreakerEntry } from '../breakers/breaker-registry.ts';
 import type { HealthChecks } from '../extras/health-checks.ts';
 import type { LogLevel } from '../journal/log.ts';
-import type { admitAction } from '../route/admission.ts';
 import type { askPerson } from '../route/approval.ts';
 import type { CallSite, Target } from '../route/call-site.ts';
 import type { LeasedCall } from '../route/live-call.ts';
@@ -49,8 +48,7 @@ export interface Runtime {
   budgets: Budgets | undefined;
   /** Where the journal holds arguments. */
   content: ArgumentContent | undefined;
-  /** The gate; controls of the user stand behind another one. */
-  admitAction: typeof admitAction;
+  /** Custom controls, once there are any. */
   own: BoundCustomControls | undefined;
 
   readonly logLevel: LogLevel;
@@ -120,8 +118,14 @@ export interface RuntimeOverrides {
   readonly spendsJointBudgets?: boolean;
 }
 
-/** Where controls of the user sit. */
+/** The error that a custom control threw while it learnt of an event. */
+export interface ControlHarm {
+  error: unknown;
+}
+
+/** Custom controls, bound to their cells. */
 export interface BoundCustomControls {
+  readonly harm: ControlHarm;
   readonly ofTask: (task: TaskState) => readonly BoundControl[];
   readonly beside: (runtime: Runtime, target: Target, session: string) => readonly BoundControl[];
 }

@@ -1,0 +1,102 @@
+/**
+ * The route of a call, for every entry: propose judges it, conclude refuses what cannot come back, settle reads its
+ * ending once. Entries differ in who runs the call and in how a refusal is delivered, and in nothing else.
+ */
+
+import { type Action, cancelled, type Outcome, success } from '../../core/action.ts';
+import type { Ending } from '../../core/classify.ts';
+import type { GuardOptions } from '../api.ts';
+import { countError } from '../journal/journal.ts';
+import type { Runtime } from '../runtime/runtime.ts';
+import { applyAndCheck, recordPermitEvent } from '../tasks/task-events.ts';
+import {
+  type AdmitResult,
+  admitAction,
+  isStop,
+  needsAnotherRound,
+  refuseForGood,
+  type Settlement,
+} from './admission.ts';
+import type { CallSite } from './call-site.ts';
+import { failureOfTimeout, type LeasedCall, settleCall } from './live-call.ts';
+import { readOutcome, readSettlement } from './outcome.ts';
+import { laterRounds } from './rounds.ts';
+
+/** The ending of a call, or that nobody knows it. */
+export type CallEnding = Ending | { readonly cancelled: true };
+
+const ignored: Outcome = Object.freeze({ kind: 'neutral', why: 'ignored' });
+
+/** Judges an action whose caller cannot come back: a verdict that waits or asks becomes a refusal. */
+export function proposeOnce(runtime: Runtime, site: CallSite, action: Action, atMs: number): AdmitResult {
+  const result = admitAction(runtime, site, action, atMs);
+  return isStop(result) && needsAnotherRound(result) ? refuseForGood(runtime, site, action, result) : result;
+}
+
+/** Judges an action whose caller waits: it comes back until there is a permit or a refusal. */
+export async function proposeInRounds(
+  runtime: Runtime,
+  site: CallSite,
+  args: readonly unknown[],
+  makeAction: () => Action,
+): Promise<AdmitResult> {
+  const first = admitAction(runtime, site, makeAction(), runtime.clock.nowMs());
+  return isStop(first) && needsAnotherRound(first) ? laterRounds(runtime, site, args, first, makeAction) : first;
+}
+
+/**
+ * Settles a call by its ending, once. The ending of a call that was given up frees its slot and books its cost.
+ * `isUncut`: nothing cut the call at its time limit, so that an ending past the limit counts as a timeout.
+ * Results are compared by what `shown` makes of them.
+ */
+export function settleEnding(
+  runtime: Runtime,
+  call: LeasedCall,
+  ending: CallEnding,
+  options: GuardOptions = {},
+  isUncut = false,
+  shown?: (value: unknown) => unknown,
+): void {
+  if (call.settled) {
+    settleLate(runtime, call, ending, options);
+    return;
+  }
+  const { site, permit } = call;
+  let outcome: Outcome = cancelled;
+  let settlement: Settlement = {};
+  let atMs = permit.atMs;
+  try {
+    atMs = runtime.clock.nowMs();
+    const isLate = isUncut && site.timeoutMs > 0 && atMs - permit.atMs > site.timeoutMs;
+    if (!('cancelled' in ending)) {
+      outcome = isLate ? failureOfTimeout : readOutcome(call, ending, options, atMs);
+      const read = shown !== undefined && 'value' in ending ? { value: shown(ending.value) } : ending;
+      settlement = readSettlement(runtime, site, read, options, outcome);
+    }
+  } catch (error) {
+    countError(runtime, 'settle', error);
+    // The ending could not be read, or the host's classify or usage threw: the slot is free, and the reserved cost counts as spent.
+    const { worstMicros: micros, worstTokens: tokens } = permit.action;
+    outcome = ignored;
+    settlement = { cost: { micros, tokens } };
+  }
+  settleCall(runtime, call, outcome, settlement, atMs);
+}
+
+function settleLate(runtime: Runtime, { site, permit }: LeasedCall, ending: CallEnding, options: GuardOptions): void {
+  try {
+    recordPermitEvent(runtime, 'work-ended', site, permit);
+    if ('cancelled' in ending) return;
+    const { cost } = readSettlement(runtime, site, ending, options, success);
+    if (cost === undefined || site.task === undefined) return;
+    const { name } = site.target;
+    applyAndCheck(
+      runtime,
+      site.task,
+      { type: 'usage-observed', model: name, cost, basis: name },
+      runtime.clock.nowMs(),
+    );
+  } catch (error) {
+    countError(runtime, 'settle', error);
+  }
+}
