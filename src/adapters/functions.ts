@@ -4,7 +4,7 @@ import { isRefused, refusalOf } from '../core/refusal.ts';
 import { isThenable } from '../core/thenable.ts';
 import type { AnyFunction, Switchgear, Task } from '../guard/api.ts';
 import { defaultSwitchgear } from '../guard/create-switchgear.ts';
-import { invalid } from '../guard/runtime/option-checks.ts';
+import { invalid } from '../guard/internal.ts';
 import { guardOnce } from './host/guard-once.ts';
 import { makeRefusedError } from './host/host-run.ts';
 

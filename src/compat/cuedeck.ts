@@ -3,7 +3,7 @@
 import { RefusedError } from '../core/refusal.ts';
 import type { SwitchgearOptions } from '../guard/api.ts';
 import { createSwitchgear } from '../guard/create-switchgear.ts';
-import { errorMessage } from '../guard/journal/journal.ts';
+import { errorMessage } from '../guard/internal.ts';
 
 /** The operation ran and failed; `cause` is what it threw. A call that was rejected throws a `RefusedError` instead. */
 export class OperationFailed extends Error {

@@ -2,7 +2,7 @@
 
 import type { BreakerSettings } from '../core/settings.ts';
 import { defaultSwitchgear } from '../guard/create-switchgear.ts';
-import { settingsOf, tuneBreaker } from '../guard/extras/tune-breaker.ts';
+import { settingsOf, tuneBreaker } from '../guard/internal.ts';
 import { checkBreaker } from '../policy/check/check-policy.ts';
 
 /** The eight settings in their own spelling; seconds are seconds. */

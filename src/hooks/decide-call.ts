@@ -14,10 +14,7 @@ import {
 import type { Refusal } from '../core/refusal.ts';
 import type { Stop } from '../core/verdict.ts';
 import { type ProposedCall, proposeDetached, refuseDetached } from '../guard/entries/detached-call.ts';
-import { type Target, targetFor } from '../guard/route/call-site.ts';
-import { fingerprint } from '../guard/runtime/fingerprint.ts';
-import type { Runtime } from '../guard/runtime/runtime.ts';
-import { applyAndCheck } from '../guard/tasks/task-events.ts';
+import { applyAndCheck, fingerprint, type Runtime, type Target, targetFor } from '../guard/internal.ts';
 import { systemClock, wait } from '../platform/system-clock.ts';
 import { uniqueId } from '../platform/unique-id.ts';
 import { type CallProposedEvent, type HookDecision, pass } from './hosts/hook-event.ts';

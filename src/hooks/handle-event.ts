@@ -2,7 +2,7 @@
 
 import { hookPromptsMax } from '../core/limits.ts';
 import { proposeDetached, settleDetached } from '../guard/entries/detached-call.ts';
-import { fingerprint } from '../guard/runtime/fingerprint.ts';
+import { fingerprint } from '../guard/internal.ts';
 import { callOf, decideCall, keep, targetOf } from './decide-call.ts';
 import {
   type CallEndedEvent,

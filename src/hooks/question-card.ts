@@ -6,10 +6,7 @@
 import type { Card } from '../core/card.ts';
 import { questionTriesMax } from '../core/limits.ts';
 import type { Stop } from '../core/verdict.ts';
-import { appendEntry, keepsContent } from '../guard/journal/journal.ts';
-import type { Runtime } from '../guard/runtime/runtime.ts';
-import { updateCard } from '../guard/tasks/cards.ts';
-import { entryPlace, type TaskState } from '../guard/tasks/task.ts';
+import { appendEntry, entryPlace, keepsContent, type Runtime, type TaskState, updateCard } from '../guard/internal.ts';
 
 /** Who approved it; the word against it; or the card that is open. */
 export type Asked =

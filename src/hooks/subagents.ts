@@ -4,7 +4,7 @@ import type { Ending } from '../core/classify.ts';
 import { hookAgentsMax } from '../core/limits.ts';
 import { recordDelegation } from '../guard/entries/delegate.ts';
 import { settleDetached } from '../guard/entries/detached-call.ts';
-import { callSiteFor, targetFor } from '../guard/route/call-site.ts';
+import { callSiteFor, targetFor } from '../guard/internal.ts';
 import type { CallEndedEvent } from './hosts/hook-event.ts';
 import type { HookContext } from './session/hook-tasks.ts';
 import type { PendingDelegation, SubagentReturn } from './session/session-state.ts';

@@ -6,7 +6,7 @@
 import { hostname } from 'node:os';
 import { agentRunKeepMs, agentRunsMax } from '../core/limits.ts';
 import type { TaskSettings } from '../core/settings.ts';
-import type { CarriedTask } from '../guard/tasks/carried.ts';
+import type { CarriedTask } from '../guard/internal.ts';
 import type { Cell, Store } from '../ports/store.ts';
 import { findProcess, readBootId } from './process-table.ts';
 

@@ -5,7 +5,7 @@ import { textLengthMax } from '../../core/limits.ts';
 import type { Refusal } from '../../core/refusal.ts';
 import type { Task } from '../../guard/api.ts';
 import { hostCall } from '../../guard/entries/host-call.ts';
-import { invalid } from '../../guard/runtime/option-checks.ts';
+import { invalid } from '../../guard/internal.ts';
 import {
   beginTurn,
   claimClosingAnswer,

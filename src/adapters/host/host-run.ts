@@ -6,7 +6,7 @@ import { isRefused, type Refusal, RefusedError, refusalOf } from '../../core/ref
 import type { Switchgear, Task, TaskOptions } from '../../guard/api.ts';
 import { defaultSwitchgear } from '../../guard/create-switchgear.ts';
 import type { HostAnswer } from '../../guard/entries/host-call.ts';
-import { runtimeOf } from '../../guard/runtime/runtime.ts';
+import { runtimeOf } from '../../guard/internal.ts';
 import { judgeByStructure } from './open-worker.ts';
 
 /** What every `protect` takes. */

@@ -4,7 +4,7 @@ import { evictOldest } from '../../core/bounded.ts';
 import { hostRunsMax } from '../../core/limits.ts';
 import type { Task, TaskOptions } from '../../guard/api.ts';
 import { defaultSwitchgear } from '../../guard/create-switchgear.ts';
-import { runtimeOf } from '../../guard/runtime/runtime.ts';
+import { runtimeOf } from '../../guard/internal.ts';
 import { guardOnce } from '../host/guard-once.ts';
 import { isTask, type ProtectOptions } from '../host/host-run.ts';
 import { overrideMethods } from '../host/override-methods.ts';

@@ -7,7 +7,7 @@ import { workersMax } from '../../core/limits.ts';
 import { delegationPolicyPrompt } from '../../core/messages/prompts.ts';
 import type { Switchgear } from '../../guard/api.ts';
 import { defaultSwitchgear } from '../../guard/create-switchgear.ts';
-import { runtimeOf } from '../../guard/runtime/runtime.ts';
+import { runtimeOf } from '../../guard/internal.ts';
 import { wait } from '../../platform/system-clock.ts';
 import type { MessageLike } from '../langchain/shapes.ts';
 import { isApproval } from '../langchain/tool.ts';

@@ -4,7 +4,7 @@ import { evictOldest } from '../../core/bounded.ts';
 import { countedIdsMax } from '../../core/limits.ts';
 import type { Task, TaskOptions } from '../../guard/api.ts';
 import { defaultSwitchgear } from '../../guard/create-switchgear.ts';
-import { invalid } from '../../guard/runtime/option-checks.ts';
+import { invalid } from '../../guard/internal.ts';
 import { guardOnce, isGuardedBy } from '../host/guard-once.ts';
 import { isTask, makeHaltFacts, type ProtectOptions } from '../host/host-run.ts';
 import { overrideMethods } from '../host/override-methods.ts';

@@ -7,7 +7,7 @@ import type { Control } from '../../core/control.ts';
 import type { LoopEvidence, LoopState } from '../../core/controls/loop/state.ts';
 import { loopsLeftCallsMax, loopsLeftGapMax } from '../../core/limits.ts';
 import { allow, type Verdict } from '../../core/verdict.ts';
-import type { TaskState } from '../../guard/tasks/task.ts';
+import type { TaskState } from '../../guard/internal.ts';
 
 /** What shows by the words of the agent, which only a watcher hears. */
 const textEvidence: ReadonlySet<unknown> = new Set<LoopEvidence>(['near_call', 'near_error', 'same_words']);

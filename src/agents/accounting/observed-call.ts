@@ -6,12 +6,17 @@
 import { getOrCreate } from '../../core/bounded.ts';
 import { callSitesMax, foreignChangesPollMs } from '../../core/limits.ts';
 import type { Stop } from '../../core/verdict.ts';
-import { admitAction, isStop } from '../../guard/route/admission.ts';
-import { settleEnding } from '../../guard/route/call.ts';
-import { type CallSite, callSiteFor, type Target } from '../../guard/route/call-site.ts';
-import { makeAction } from '../../guard/route/proposal.ts';
-import { recordTuning } from '../../guard/route/target.ts';
-import type { Runtime } from '../../guard/runtime/runtime.ts';
+import {
+  admitAction,
+  type CallSite,
+  callSiteFor,
+  isStop,
+  makeAction,
+  type Runtime,
+  recordTuning,
+  settleEnding,
+  type Target,
+} from '../../guard/internal.ts';
 
 /** A call that was seen: what stands against its task going on, and how to say what it brought. */
 export interface ObservedCall {

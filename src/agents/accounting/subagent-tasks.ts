@@ -5,10 +5,7 @@ import type { TaskSettings } from '../../core/settings.ts';
 import type { Stop } from '../../core/verdict.ts';
 import type { Switchgear, Task } from '../../guard/api.ts';
 import { recordDelegation } from '../../guard/entries/delegate.ts';
-import { callSiteFor, targetFor } from '../../guard/route/call-site.ts';
-import { fingerprint } from '../../guard/runtime/fingerprint.ts';
-import type { Runtime } from '../../guard/runtime/runtime.ts';
-import type { TaskState } from '../../guard/tasks/task.ts';
+import { callSiteFor, fingerprint, type Runtime, type TaskState, targetFor } from '../../guard/internal.ts';
 import type { SubagentEndedEvent, SubagentStartedEvent } from '../reading/agent-event.ts';
 import { asKeyName } from '../reading/reader.ts';
 

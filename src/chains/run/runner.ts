@@ -6,7 +6,7 @@ import { stepStoreWaitMs } from '../../core/limits.ts';
 import type { SwitchgearOptions } from '../../guard/api.ts';
 import { createSwitchgear } from '../../guard/create-switchgear.ts';
 import { guardChain } from '../../guard/entries/chain-step.ts';
-import { publishEntry, appendEntry as writeEntry } from '../../guard/journal/journal.ts';
+import { publishEntry, appendEntry as writeEntry } from '../../guard/internal.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Store } from '../../ports/store.ts';
 import type { Ability } from '../abilities/ability.ts';

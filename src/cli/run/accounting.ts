@@ -9,8 +9,7 @@ import { runSaveEveryMs, secsMax, sessionNewsMs, sessionPollMs } from '../../cor
 import type { Refusal } from '../../core/refusal.ts';
 import type { TaskSettings } from '../../core/settings.ts';
 import type { Task, TaskOptions, TaskSnapshot } from '../../guard/api.ts';
-import { answerCard } from '../../guard/extras/answer-card.ts';
-import { adoptHaltedTask, captureTask } from '../../guard/tasks/carried.ts';
+import { adoptHaltedTask, answerCard, captureTask } from '../../guard/internal.ts';
 import { deleteRun, type RunRecord, type SubagentLimits, writeRun } from '../../supervisor/run-record.ts';
 import type { RunCommandContext } from './context.ts';
 import { createCallEvidence } from './evidence.ts';

@@ -2,8 +2,7 @@
 
 import { haltedDrainMs, leftBehindMs } from '../../core/limits.ts';
 import type { Refusal } from '../../core/refusal.ts';
-import { runtimeOf } from '../../guard/runtime/runtime.ts';
-import { sweep } from '../../guard/tasks/sweep.ts';
+import { runtimeOf, sweep } from '../../guard/internal.ts';
 import { wait } from '../../platform/system-clock.ts';
 import type { Clock } from '../../ports/clock.ts';
 import { exitCodeOf } from '../../supervisor/child.ts';

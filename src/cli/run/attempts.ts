@@ -5,7 +5,7 @@ import { userName } from '../../approvers/user-name.ts';
 import type { Card, CardAction } from '../../core/card.ts';
 import { raisesMax } from '../../core/limits.ts';
 import type { TaskOptions } from '../../guard/api.ts';
-import { answerCard, retryOptions } from '../../guard/extras/answer-card.ts';
+import { answerCard, retryOptions } from '../../guard/internal.ts';
 import { deleteRun, findRun, type RunRecord, writeRun } from '../../supervisor/run-record.ts';
 import { formatCount } from '../terminal-table.ts';
 import type { RunTask } from './accounting.ts';

@@ -1,8 +1,7 @@
 /** Hooks of an agent as the run around it hears them: which calls they can refuse, and what they halted. */
 
 import type { Switchgear, Task } from '../../guard/api.ts';
-import { runtimeOf } from '../../guard/runtime/runtime.ts';
-import { halt } from '../../guard/tasks/halt.ts';
+import { halt, runtimeOf } from '../../guard/internal.ts';
 import type { Store } from '../../ports/store.ts';
 import { dropHookMailbox, openHookMailbox } from '../../supervisor/hook-mailbox.ts';
 

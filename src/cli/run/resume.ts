@@ -1,8 +1,7 @@
 /** A run that was halted, paused or lost goes on: in this process, with what it had used. */
 
 import { SwitchgearError } from '../../core/error.ts';
-import { retryOptions } from '../../guard/extras/answer-card.ts';
-import { adoptHaltedTask } from '../../guard/tasks/carried.ts';
+import { adoptHaltedTask, retryOptions } from '../../guard/internal.ts';
 import type { Store } from '../../ports/store.ts';
 import { deleteRun, type RunRecord } from '../../supervisor/run-record.ts';
 import { keepHeapSmall } from '../../supervisor/small-heap.ts';

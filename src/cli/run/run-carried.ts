@@ -3,8 +3,7 @@
 import type { Refusal } from '../../core/refusal.ts';
 import type { TaskSettings } from '../../core/settings.ts';
 import type { Switchgear } from '../../guard/api.ts';
-import { retryOptions } from '../../guard/extras/answer-card.ts';
-import type { CarriedTask } from '../../guard/tasks/carried.ts';
+import { type CarriedTask, retryOptions } from '../../guard/internal.ts';
 import type { SubagentLimits } from '../../supervisor/run-record.ts';
 
 /** What a subagent may have next time that ran into its own limit. */

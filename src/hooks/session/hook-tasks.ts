@@ -3,10 +3,7 @@
 import { countMax, hookAgentsMax, secsMax } from '../../core/limits.ts';
 import type { Refusal } from '../../core/refusal.ts';
 import type { TaskSettings } from '../../core/settings.ts';
-import { halt } from '../../guard/tasks/halt.ts';
-import type { TaskState } from '../../guard/tasks/task.ts';
-import { joinTask } from '../../guard/tasks/task-transfer.ts';
-import { startTask } from '../../guard/tasks/task-tree.ts';
+import { halt, joinTask, startTask, type TaskState } from '../../guard/internal.ts';
 import type { SubagentLimits } from '../../supervisor/run-record.ts';
 import type { HookDecision } from '../hosts/hook-event.ts';
 import type { PendingDelegation } from './session-state.ts';

@@ -2,7 +2,7 @@
 
 import type { Permit } from '../../core/action.ts';
 import { cellKey } from '../../core/cell-key.ts';
-import type { FrozenTask } from '../../guard/tasks/task-transfer.ts';
+import type { FrozenTask } from '../../guard/internal.ts';
 import type { ReadMark } from '../spend/transcript.ts';
 
 export interface SessionState {

@@ -5,12 +5,15 @@
 
 import { SwitchgearError } from '../../core/error.ts';
 import { hookKeepMs, hookLeaseMs, hookTurnMaxMs, hookTurnMinMs } from '../../core/limits.ts';
-import { keepsContent } from '../../guard/journal/journal.ts';
-import type { Runtime } from '../../guard/runtime/runtime.ts';
-import { stopSweep } from '../../guard/tasks/sweep.ts';
-import type { TaskState } from '../../guard/tasks/task.ts';
-import { freezeTask, thawTask } from '../../guard/tasks/task-transfer.ts';
-import { endTask } from '../../guard/tasks/task-tree.ts';
+import {
+  endTask,
+  freezeTask,
+  keepsContent,
+  type Runtime,
+  stopSweep,
+  type TaskState,
+  thawTask,
+} from '../../guard/internal.ts';
 import { systemClock, wait } from '../../platform/system-clock.ts';
 import { uniqueId } from '../../platform/unique-id.ts';
 import type { Cell, Change, SharedStore, Store } from '../../ports/store.ts';

@@ -4,7 +4,7 @@
  */
 
 import { hookAgentsMax, hookPricesKeepMs } from '../../core/limits.ts';
-import { observe } from '../../guard/tasks/observe.ts';
+import { observe } from '../../guard/internal.ts';
 import type { Prices } from '../../ports/prices.ts';
 import type { Change } from '../../ports/store.ts';
 import type { Transcript } from '../hosts/hook-event.ts';

@@ -6,12 +6,14 @@
 import type { Card, CardAction } from '../../../core/card.ts';
 import { answerPollMs, storeRetryMinMs } from '../../../core/limits.ts';
 import type { Stop } from '../../../core/verdict.ts';
-import { keepsContent } from '../../../guard/journal/journal.ts';
-import type { askPerson } from '../../../guard/route/approval.ts';
-import type { CallSite } from '../../../guard/route/call-site.ts';
-import type { Runtime } from '../../../guard/runtime/runtime.ts';
-import { onHalt } from '../../../guard/tasks/task.ts';
-import { applyAndCheck } from '../../../guard/tasks/task-events.ts';
+import {
+  applyAndCheck,
+  type askPerson,
+  type CallSite,
+  keepsContent,
+  onHalt,
+  type Runtime,
+} from '../../../guard/internal.ts';
 import { wait } from '../../../platform/system-clock.ts';
 import type { Answer } from '../../../ports/approver.ts';
 import { sameRules } from '../state/transitions.ts';

@@ -3,9 +3,7 @@
 import { createHmac } from 'node:crypto';
 import type { Card, CardAction } from '../../../core/card.ts';
 import type { Stop } from '../../../core/verdict.ts';
-import { keepsContent } from '../../../guard/journal/journal.ts';
-import type { CallSite } from '../../../guard/route/call-site.ts';
-import type { Runtime } from '../../../guard/runtime/runtime.ts';
+import { type CallSite, keepsContent, type Runtime } from '../../../guard/internal.ts';
 import { type ActiveRun, writeTransition } from '../storage/run-context.ts';
 import { expireCard, formatArgs } from './answer-card.ts';
 

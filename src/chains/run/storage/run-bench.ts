@@ -2,7 +2,7 @@
 
 import type { Switchgear } from '../../../guard/api.ts';
 import type { ChainGuard } from '../../../guard/entries/chain-step.ts';
-import { appendEntry, keepsContent } from '../../../guard/journal/journal.ts';
+import { appendEntry, keepsContent } from '../../../guard/internal.ts';
 import type { Ability } from '../../abilities/ability.ts';
 import type { RuleCheckResult, RunRules } from '../state/check-rules.ts';
 import type { ActiveRun } from './run-context.ts';
