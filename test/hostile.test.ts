@@ -99,7 +99,7 @@ const [admitLoose, retryLoose, watchLoose, reloadLoose, tightenLoose] = [
 const looseTask = () => gearOf().gear.startTask() as unknown as Loose;
 
 const gearOptions = 'agent session policy store clock prices approver mode onRefusal log project env'.split(' ');
-const guardOptions = 'kind breaker timeoutSecs fallback classify worst usage async'.split(' ');
+const guardOptions = 'kind breaker timeoutSecs fallback classify maxCost usage async'.split(' ');
 const taskOptions = 'id agent session parent limits signal'.split(' ');
 const admitOptions = 'id kind turnId task'.split(' ');
 

@@ -125,6 +125,20 @@ rule('imports point inward, as the table says', (found) => {
   }
 });
 
+rule('other folders reach the engine through its doors', (found) => {
+  const door = /^src\/guard\/(?:(?:api|internal|create-switchgear)|entries\/[\w-]+)\.ts$/;
+  const written = /\bruntime\.[\w.]+\s*(?:=(?![=>])|\?\?=|\+\+|--)|\bruntime\.\w+\.(?:set|add|delete|clear|push)\(/;
+  for (const path of source.filter((each) => !/^src\/(?:guard\/|index\.ts$)/.test(each))) {
+    for (const specifier of listImports(readText(path)).filter((each) => each.startsWith('.'))) {
+      const target = targetOf(path, specifier);
+      if (target.startsWith('src/guard/') && !door.test(target))
+        found.push(`${path} imports ${target}: import it from guard/internal.ts, and export it there if two need it`);
+    }
+    for (const where of hits(path, written))
+      found.push(`${where}: only guard/ writes to the runtime; call a function of it`);
+  }
+});
+
 rule('a dependency has its few users named, and the core, ports and guard have none', (found) => {
   for (const path of source) {
     for (const specifier of listImports(readText(path)).filter((each) => !each.startsWith('.'))) {
@@ -181,7 +195,12 @@ rule('exports are named one by one', (found) => {
   for (const path of source) {
     for (const where of hits(path, /^\s*export\s*\*/)) found.push(`${where}: name what is exported`);
     for (const where of hits(path, /^\s*export\s+default\b/)) found.push(`${where}: give the export a name`);
-    if (path.endsWith('/index.ts') || listEntryPoints().some((door) => door.path === path)) continue;
+    if (
+      path.endsWith('/index.ts') ||
+      path === 'src/guard/internal.ts' ||
+      listEntryPoints().some((door) => door.path === path)
+    )
+      continue;
     if (/^\s*export\s+(type\s+)?\{[^}]*\}\s*from\b/m.test(codeOf(readText(path), 'nothing'))) {
       found.push(`${path}: only doors re-export; import it where it is declared`);
     }

@@ -2,8 +2,7 @@
 
 import type { Task } from '../guard/api.ts';
 import { defaultSwitchgear } from '../guard/create-switchgear.ts';
-import { recordUsage } from '../guard/entries/host-call.ts';
-import { beginHostCall, type OpenCall } from '../guard/entries/open-call.ts';
+import { beginHostCall, type OpenCall, recordUsage } from '../guard/entries/host-call.ts';
 import { guardOnce, isGuardedBy } from './host/guard-once.ts';
 import { createHostRun, type HostRun, makeHaltFacts, type ProtectOptions, refusalText } from './host/host-run.ts';
 import { openWorker } from './host/open-worker.ts';

@@ -4,6 +4,8 @@ import type { Switchgear, SwitchgearOptions } from './api.ts';
 import { assembleSwitchgear } from './assemble-switchgear.ts';
 import { policyEngine } from './policy/apply-policy.ts';
 
+export { policyEngine };
+
 /** Creates a gear with every protection on, unless the policy turns one off. */
 export function createSwitchgear(options: SwitchgearOptions = {}): Switchgear {
   return assembleSwitchgear(options, { policyEngine });

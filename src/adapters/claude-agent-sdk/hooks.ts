@@ -3,8 +3,7 @@
 import type { Ending } from '../../core/classify.ts';
 import type { Refusal } from '../../core/refusal.ts';
 import type { Switchgear, Task } from '../../guard/api.ts';
-import { type HostCall, wouldAsk } from '../../guard/entries/host-call.ts';
-import { beginHostCall, type OpenCall } from '../../guard/entries/open-call.ts';
+import { beginHostCall, type HostCall, type OpenCall, wouldAsk } from '../../guard/entries/host-call.ts';
 import { fingerprint } from '../../guard/internal.ts';
 import { refusalText } from '../host/host-run.ts';
 import { type OpenWorker, openWorker } from '../host/open-worker.ts';

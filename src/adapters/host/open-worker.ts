@@ -4,7 +4,7 @@ import { readWorkerFailure, type WorkerFailure } from '../../core/controls/deleg
 import type { Refusal } from '../../core/refusal.ts';
 import { isRefused, refusalOf } from '../../core/refusal.ts';
 import type { Switchgear, Task } from '../../guard/api.ts';
-import { endingOf, type OpenCall } from '../../guard/entries/open-call.ts';
+import { endingOf, type OpenCall } from '../../guard/entries/host-call.ts';
 
 /** A worker that is out, with the task that its own calls belong to. */
 export interface OpenWorker extends OpenCall {

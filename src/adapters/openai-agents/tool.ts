@@ -1,8 +1,7 @@
 /** A tool of the OpenAI Agents SDK between two guardrails: what it is called with, and what came of it. */
 
 import type { Switchgear, Task } from '../../guard/api.ts';
-import { wouldAsk } from '../../guard/entries/host-call.ts';
-import { beginHostCall, type OpenCall } from '../../guard/entries/open-call.ts';
+import { beginHostCall, type OpenCall, wouldAsk } from '../../guard/entries/host-call.ts';
 import { refusalText, turnOf } from '../host/host-run.ts';
 import { openWorker } from '../host/open-worker.ts';
 

@@ -3,8 +3,8 @@
 import { evictOldest } from '../../core/bounded.ts';
 import { openCallsMax, patienceMaxMs, sweepMs } from '../../core/limits.ts';
 import type { Task } from '../../guard/api.ts';
+import type { ObservedCall } from '../../guard/entries/observed-call.ts';
 import type { Clock } from '../../ports/clock.ts';
-import type { ObservedCall } from './observed-call.ts';
 
 /** A call whose result is yet to come. */
 export interface PendingCall {

@@ -59,7 +59,7 @@ export async function runHook(run: HookRunOptions): Promise<HookDecision> {
         log: 'silent',
       },
       {
-        ...(policy && { policyEngine: (await import('../../guard/policy/apply-policy.ts')).policyEngine }),
+        ...(policy && { policyEngine: (await import('../../guard/create-switchgear.ts')).policyEngine }),
         settings: (settings) => setJournalLevel(settings, policy, isWatched),
         // Its tasks outlive this process: nobody must take them for lost.
         publishTasks: false,

@@ -21,7 +21,7 @@ import { type CallSite, callSiteFor, targetFor, workerCell } from '../route/call
 import { settleCall, timeoutError } from '../route/live-call.ts';
 import { noLists, readSettlement } from '../route/outcome.ts';
 import { makeAction } from '../route/proposal.ts';
-import { deliverRefusal, refuseOnError } from '../route/refusing.ts';
+import { deliverRefusal, refuseOnError } from '../route/refusal-delivery.ts';
 import { frameOf } from '../runtime/async-context.ts';
 import { fingerprint } from '../runtime/fingerprint.ts';
 import { type Checks, fn, isA, timeoutOf } from '../runtime/option-checks.ts';

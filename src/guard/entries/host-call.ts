@@ -24,8 +24,7 @@ import { proposeInRounds, settleEnding } from '../route/call.ts';
 import { type CallSite, callSiteFor, type Target } from '../route/call-site.ts';
 import { LiveCall } from '../route/live-call.ts';
 import { makeAction, reportMissingTask } from '../route/proposal.ts';
-import { attachHint } from '../route/refusal-delivery.ts';
-import { refuseOnError } from '../route/refusing.ts';
+import { attachHint, refuseOnError } from '../route/refusal-delivery.ts';
 import { laterRounds } from '../route/rounds.ts';
 import { applyInside, frameOf } from '../runtime/async-context.ts';
 import { isObserving, type Runtime, runtimeOf } from '../runtime/runtime.ts';
@@ -214,4 +213,40 @@ function perform<T>(
       },
     );
   });
+}
+
+interface PromiseEnds {
+  resolve(value: unknown): void;
+  reject(error: unknown): void;
+}
+
+/** A call that is out. */
+export interface OpenCall {
+  readonly refusal: undefined;
+  settle(ending: Ending): void;
+}
+
+/** Refused, or open until its ending is told. Its time is the host's business. */
+export async function beginHostCall(
+  gear: Switchgear,
+  name: string,
+  args: readonly unknown[],
+  host: HostCall = {},
+): Promise<OpenCall | { readonly refusal: Refusal }> {
+  const opened = Promise.withResolvers<undefined>();
+  const work = Promise.withResolvers<unknown>();
+  const run = () => {
+    opened.resolve(undefined);
+    return work.promise;
+  };
+  const untimed: object = { ...host.breaker, timeoutSecs: undefined };
+  const answered = hostCall(gear, name, args, run, { ...host, breaker: untimed });
+  answered.catch(() => {}); // How it ended is told to the host by whoever ran it.
+  const answer = await Promise.race([opened.promise, answered]);
+  return answer !== undefined && 'refusal' in answer ? answer : { refusal: undefined, settle: endingOf(work) };
+}
+
+/** The two ends of a promise, as one function that takes an ending. */
+export function endingOf({ resolve, reject }: PromiseEnds): OpenCall['settle'] {
+  return (ending) => ('value' in ending ? resolve(ending.value) : reject(ending.error));
 }

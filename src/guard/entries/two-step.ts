@@ -10,7 +10,7 @@ import { type CallEnding, proposeOnce, settleEnding } from '../route/call.ts';
 import { type CallSite, callSiteFor, targetFor } from '../route/call-site.ts';
 import { holdLease, type LeasedCall, settleCall } from '../route/live-call.ts';
 import { makeAction, reportMissingTask } from '../route/proposal.ts';
-import { refuseOnError, undecidedRefusal } from '../route/refusing.ts';
+import { refuseOnError, undecidedRefusal } from '../route/refusal-delivery.ts';
 import { frameOf } from '../runtime/async-context.ts';
 import { fingerprint } from '../runtime/fingerprint.ts';
 import { type Checks, isA, name as isName, kind, options, text } from '../runtime/option-checks.ts';

@@ -75,7 +75,8 @@ export function settleEnding(
     }
   } catch (error) {
     countError(runtime, 'settle', error);
-    // The ending could not be read, or the host's classify or usage threw: the slot is free, and the reserved cost counts as spent.
+    // The ending could not be read, or the host's classify or usage threw.
+    // The slot is free, and the reserved cost counts as spent.
     const { worstMicros: micros, worstTokens: tokens } = permit.action;
     outcome = ignored;
     settlement = { cost: { micros, tokens } };

@@ -13,8 +13,7 @@ import { settleEnding } from './call.ts';
 import { type CallSite, callSiteFor, type Target } from './call-site.ts';
 import { LiveCall } from './live-call.ts';
 import { makeAction, reportMissingTask } from './proposal.ts';
-import { attachHint } from './refusal-delivery.ts';
-import { deliverRefusal, refuseOnError } from './refusing.ts';
+import { attachHint, deliverRefusal, refuseOnError } from './refusal-delivery.ts';
 import { laterRounds } from './rounds.ts';
 
 /** The function, guarded. */

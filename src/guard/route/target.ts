@@ -25,7 +25,7 @@ const checks: Checks = {
   fallback: fn,
   classify: fn,
   // Upper bounds that nobody could reserve would leave the limit without them.
-  worst: (what, value) => typeof value === 'function' || options(what, value, { cents: amount, tokens: amount }),
+  maxCost: (what, value) => typeof value === 'function' || options(what, value, { cents: amount, tokens: amount }),
   usage: fn,
   async: choices(true, false),
 };

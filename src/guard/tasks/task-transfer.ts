@@ -3,13 +3,17 @@
  * is not kept, since nobody who works so hears its words.
  */
 
+import type { BudgetState } from '../../core/controls/budget/budget.ts';
 import { initialTaskCells, type TaskCells } from '../../core/controls/panel.ts';
 import { hookAgentsMax } from '../../core/limits.ts';
 import type { Refusal } from '../../core/refusal.ts';
 import { resolveTask } from '../../core/resolve-settings.ts';
 import type { TaskSettings } from '../../core/settings.ts';
 import type { Stop } from '../../core/verdict.ts';
+import type { Switchgear } from '../api.ts';
 import type { Runtime } from '../runtime/runtime.ts';
+import { runtimeOf } from '../runtime/runtime.ts';
+import { stopSweep } from './sweep.ts';
 import type { TaskState } from './task.ts';
 import { placeTask, resumeTask, taskControlsFor } from './task-tree.ts';
 
@@ -83,4 +87,46 @@ export function joinTask(
   const cells = initialTaskCells(controls, runtime.clock.nowMs());
   const depth = parent === undefined ? 0 : parent.depth + 1;
   return placeTask(runtime, { ...task, depth, limits, givenLimits: limitOverrides, controls, cells, raises: 0 });
+}
+
+/** Plain JSON. */
+export interface CarriedTask {
+  readonly limits: TaskSettings;
+  readonly raises: number;
+  readonly budget: BudgetState;
+  /** What halted it; absent where it was not halted, as when its process was killed. */
+  readonly stop?: Stop;
+}
+
+/** What a task has used so far, and why it was halted; undefined for one that nobody knows. */
+export function captureTask(gear: Switchgear, task: string): CarriedTask | undefined {
+  const runtime = runtimeOf(gear);
+  const node = runtime.tasks.get(task) ?? runtime.halted.get(task);
+  if (node === undefined) return undefined;
+  const { limits, raises, haltStop: stop, cells } = node;
+  return { limits, raises, budget: { ...cells.budget.state }, ...(stop && { stop }) };
+}
+
+/** Has this gear know a task of another process, as if it had been halted here. */
+export function adoptHaltedTask(
+  gear: Switchgear,
+  { task: id, agent, session }: { readonly task: string; readonly agent: string; readonly session: string },
+  { limits, raises, budget, stop = lost }: CarriedTask,
+): void {
+  const cells = { budget: { state: budget } };
+  runtimeOf(gear).halted.set(id, { id, agent, session, limits, raises, haltStop: stop, cells } as unknown as TaskState);
+}
+
+/** One that was lost ran into no limit: none is raised. */
+const lost: Stop = { kind: 'halt', code: 'internal_error', control: 'supervisor', counters: {} };
+
+/** Ends a task that another process reports as ended: no entry is written here. */
+export function endSilently(task: TaskState): void {
+  task.ended = true;
+}
+
+/** Forgets the tasks of this process. Another process goes on with them, as they were frozen. */
+export function forgetTasks(runtime: Runtime): void {
+  runtime.tasks.clear();
+  stopSweep(runtime);
 }

@@ -6,11 +6,12 @@
 import { SwitchgearError } from '../../core/error.ts';
 import { hookKeepMs, hookLeaseMs, hookTurnMaxMs, hookTurnMinMs } from '../../core/limits.ts';
 import {
+  endSilently,
   endTask,
+  forgetTasks,
   freezeTask,
   keepsContent,
   type Runtime,
-  stopSweep,
   type TaskState,
   thawTask,
 } from '../../guard/internal.ts';
@@ -84,7 +85,7 @@ export async function runInTurn<T>(options: SessionTurnOptions, work: (turn: Ses
     async endTask(id, how) {
       const task = await load(id);
       if (task === undefined) return;
-      if (isReportedByRun) task.node.ended = true;
+      if (isReportedByRun) endSilently(task.node);
       else endTask(runtime, task.node, how);
       ended.add(id);
     },
@@ -98,8 +99,7 @@ export async function runInTurn<T>(options: SessionTurnOptions, work: (turn: Ses
     await releaseTurn(options, cell);
     throw error;
   } finally {
-    runtime.tasks.clear(); // The next turn reads what the others made of them.
-    stopSweep(runtime);
+    forgetTasks(runtime); // The next turn reads the tasks as other hooks left them.
   }
 }
 

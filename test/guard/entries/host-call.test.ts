@@ -4,8 +4,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { PolicyInput } from '../../../src/guard/api.ts';
 import { createSwitchgear } from '../../../src/guard/create-switchgear.ts';
-import { hostCall, recordUsage, wouldAsk } from '../../../src/guard/entries/host-call.ts';
-import { beginHostCall } from '../../../src/guard/entries/open-call.ts';
+import { beginHostCall, hostCall, recordUsage, wouldAsk } from '../../../src/guard/entries/host-call.ts';
 import { promisesSettled, simulatedClock } from '../../../src/testing/simulated-clock.ts';
 
 function stage(policy: PolicyInput = {}) {

@@ -6,17 +6,12 @@
 import { getOrCreate } from '../../core/bounded.ts';
 import { callSitesMax, foreignChangesPollMs } from '../../core/limits.ts';
 import type { Stop } from '../../core/verdict.ts';
-import {
-  admitAction,
-  type CallSite,
-  callSiteFor,
-  isStop,
-  makeAction,
-  type Runtime,
-  recordTuning,
-  settleEnding,
-  type Target,
-} from '../../guard/internal.ts';
+import { admitAction, isStop } from '../route/admission.ts';
+import { settleEnding } from '../route/call.ts';
+import { type CallSite, callSiteFor, type Target } from '../route/call-site.ts';
+import { makeAction } from '../route/proposal.ts';
+import { recordTuning } from '../route/target.ts';
+import type { Runtime } from '../runtime/runtime.ts';
 
 /** A call that was seen: what stands against its task going on, and how to say what it brought. */
 export interface ObservedCall {
