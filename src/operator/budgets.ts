@@ -38,7 +38,8 @@ const units: readonly string[] = ['calls', 'tokens', 'spend_cents'] satisfies Jo
 function parseBudget({ key, state }: StoredCell, atMs: number): readonly StoredBudget[] {
   const [, scope = '', unit = '', window = '', ...ownerParts] = key.split('/').map(decodeKeyPart);
   const budgetWindow = state as BudgetWindow;
-  if (!scopes.includes(scope) || !units.includes(unit) || !Array.isArray(budgetWindow?.sums)) return []; // None of ours.
+  // Skips cells of other kinds.
+  if (!scopes.includes(scope) || !units.includes(unit) || !Array.isArray(budgetWindow?.sums)) return [];
   const { limit } = budgetWindow;
   const of = scope === 'session' || scope === 'agent' ? ownerParts.at(-1) : undefined;
   const project = scope === 'session' ? undefined : ownerParts[0];

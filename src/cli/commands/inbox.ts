@@ -184,9 +184,8 @@ async function answerApproval(
   await store.shared.settled();
   if (switches.has('--json')) terminal.out(JSON.stringify(answeredCard, null, 2));
   else {
-    terminal.out(
-      `${answer === 'decline' ? 'declined' : 'approved'} ${sanitizeText(card.id)}: ${sanitizeText(describeSubject(card))}`,
-    );
+    const done = answer === 'decline' ? 'declined' : 'approved';
+    terminal.out(`${done} ${sanitizeText(card.id)}: ${sanitizeText(describeSubject(card))}`);
     const next = await describeNextStep(store, parsedArgs, answeredCard);
     if (next !== undefined) terminal.out(next);
   }

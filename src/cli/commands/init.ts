@@ -123,7 +123,7 @@ function removeHooks(
   return remaining === current || remaining.trim() !== '{}' || backup?.before !== null ? remaining : undefined;
 }
 
-export function makeHookPlan(host: HostName, { values, switches }: ParsedArgs, terminal: Terminal): HookPlan {
+function makeHookPlan(host: HostName, { values, switches }: ParsedArgs, terminal: Terminal): HookPlan {
   const timeoutSecs = hookTimeoutMs / 1000;
   const url = values.get('--http');
   if (url !== undefined) {
