@@ -1,4 +1,4 @@
-/** The front door. */
+/** The entry point `switchgear`. */
 
 import './platform/node-version.ts';
 
@@ -14,20 +14,19 @@ export { isRefused, type Refusal, type Refused, RefusedError, refusalOf } from '
 export type { BreakerSettings, Settings, TaskSettings } from './core/settings.ts';
 export { allow, type Code, type Counters, type Decision, type Stop, type Verdict, type Vote } from './core/verdict.ts';
 export type {
-  Admission,
-  AdmitOptions,
   AnyFunction,
   BreakerHandle,
   BreakerSnapshot,
   BreakerStats,
   Call,
-  DelegateOptions,
-  EventSource,
+  Cards,
+  EntryOf,
   Guarded,
+  GuardedRunOptions,
   GuardOptions,
+  MaxCost,
   Observation,
   PolicyInput,
-  RetryOptions,
   Snapshot,
   Switchgear,
   SwitchgearOptions,
@@ -37,18 +36,18 @@ export type {
   TaskResultDone,
   TaskResultHalted,
   TaskSnapshot,
+  ThrowingSwitchgear,
+} from './guard/api.ts';
+export type {
+  Admission,
+  AdmitOptions,
+  DelegateOptions,
+  EventSource,
+  RetryOptions,
   Watch,
   WatchOptions,
-} from './guard/api.ts';
+} from './guard/call-options.ts';
 export { createSwitchgear, defaultSwitchgear } from './guard/create-switchgear.ts';
-export { admitCall } from './guard/entries/two-step.ts';
-export { answerCard, retryOptions } from './guard/extras/answer-card.ts';
-export { addControl } from './guard/extras/custom-controls.ts';
-export { checkHealth } from './guard/extras/health-checks.ts';
-export { metricsOf } from './guard/extras/metrics.ts';
-export { addModelRules, reload } from './guard/extras/reload.ts';
-export { retry } from './guard/extras/retry.ts';
-export { watch } from './guard/extras/watch.ts';
 export type { Answer, Approver } from './ports/approver.ts';
 export type { Clock } from './ports/clock.ts';
 export type { Price, Prices, Usage } from './ports/prices.ts';

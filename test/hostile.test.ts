@@ -11,22 +11,8 @@ import {
   parseRule,
   recordDelegationFailure,
 } from '../src/compat/index.ts';
-import {
-  addControl,
-  addModelRules,
-  admitCall,
-  answerCard,
-  checkHealth,
-  createSwitchgear,
-  isRefused,
-  refusalOf,
-  reload,
-  retry,
-  retryOptions,
-  SwitchgearError,
-  type SwitchgearOptions,
-  watch,
-} from '../src/index.ts';
+import { runtimeOf } from '../src/guard/runtime/runtime.ts';
+import { createSwitchgear, isRefused, refusalOf, SwitchgearError, type SwitchgearOptions } from '../src/index.ts';
 import { promisesSettled, simulatedClock } from '../src/testing/index.ts';
 
 const hostile = (): never => {
@@ -84,18 +70,17 @@ function gearOf(more: Partial<SwitchgearOptions> = {}) {
 type Run = (...args: unknown[]) => unknown;
 type Loose = Readonly<Record<string, Run>>;
 const loose = () => gearOf().gear as unknown as Loose;
-/** A function on a gear, with anything for its arguments. */
-const onGear =
-  (fn: unknown) =>
-  (...args: unknown[]) =>
-    (fn as (...all: unknown[]) => unknown)(gearOf().gear, ...args);
+const methodOf =
+  (name: string): Run =>
+  (...args) =>
+    loose()[name]!(...args);
 const [admitLoose, retryLoose, watchLoose, reloadLoose, tightenLoose] = [
-  admitCall,
-  retry,
-  watch,
-  reload,
-  addModelRules,
-].map(onGear) as [Run, Run, Run, Run, Run];
+  'admit',
+  'retry',
+  'watch',
+  'reload',
+  'addModelRules',
+].map(methodOf) as [Run, Run, Run, Run, Run];
 const looseTask = () => gearOf().gear.startTask() as unknown as Loose;
 
 const gearOptions = 'agent session policy store clock prices approver mode onRefusal log project env'.split(' ');
@@ -249,7 +234,7 @@ test('a host may settle with anything: the slot is free afterwards', () => {
   for (const [name, value] of Object.entries(values)) {
     const { gear } = gearOf();
     for (const ending of [value, { value }, { error: value }, { cancelled: value }]) {
-      const admission = admitCall(gear, 'host', [value]);
+      const admission = gear.admit('host', [value]);
       assert.equal(admission.refused, undefined, name);
       if (admission.refused === undefined) admission.settle(ending as never);
     }
@@ -259,9 +244,9 @@ test('a host may settle with anything: the slot is free afterwards', () => {
 
 test('a listener that throws is counted and changes nothing', async () => {
   const { gear } = gearOf({ policy: { journal: { level: 'all' } } });
-  gear.on(hostile);
+  gear.onEntry(hostile);
   const told: string[] = [];
-  gear.on(({ type }) => told.push(type));
+  gear.onEntry(({ type }) => told.push(type));
   assert.equal(await gear.guard('x', async () => 'fine')(), 'fine');
   assert.ok(gear.snapshot().internalErrors > 0);
   assert.ok(told.includes('action-settled'));
@@ -294,7 +279,7 @@ test('a health check that throws or answers nonsense leaves the circuit open', a
         policy: { circuit_breaker: { failure_threshold: 1, recovery_timeout_secs: 3600 } },
       });
       const call = gear.guard('x', async () => Promise.reject(new Error('no')));
-      checkHealth(gear, 'x', healthCheck);
+      gear.breaker('x').checkHealth(healthCheck);
       await call().catch(() => {});
       using _task = gear.startTask();
       await clock.elapse(40_000);
@@ -336,20 +321,12 @@ test('a worker may return or throw anything; judging it may throw, too', async (
   }
 });
 
-test('a function on a gear says in one sentence that it was handed something else', () => {
+test('a function of the library that needs a gear says in one sentence that it got something else', () => {
   for (const value of Object.values(values)) {
-    for (const call of [
-      admitCall,
-      watch,
-      reload,
-      addModelRules,
-      retryOptions,
-      answerCard,
-      addControl,
-      checkHealth,
-    ] as unknown as Run[]) {
-      assert.throws(() => call(value), /^SwitchgearError: the gear must be one that createSwitchgear made, got /);
-    }
+    assert.throws(
+      () => runtimeOf(value as never),
+      /^SwitchgearError: the gear must be one that createSwitchgear made, got /,
+    );
   }
 });
 
@@ -358,8 +335,8 @@ test('halting, answering and asking for a retry take anything', () => {
     const { gear } = gearOf();
     const task = gear.startTask();
     const anything = gear as unknown as Loose;
-    assert.doesNotThrow(() => retryOptions(gear, value as never));
-    assert.doesNotThrow(() => answerCard(gear, value as never, value as never, value as never));
+    assert.doesNotThrow(() => gear.retryOptions(value as never));
+    assert.doesNotThrow(() => gear.cards.answer(value as never, value as never, value as never));
     assert.doesNotThrow(() => anything.halt!(task.id, value));
     assert.equal(task.halt?.code, 'rule_abort');
   }
@@ -414,7 +391,7 @@ test('a limit that was raised while a call is out holds when the call ends', asy
   const slow = gear.guard('slow', () => new Promise<never>((_, reject) => (end = reject)), { async: true });
   const quick = gear.guard('quick', async () => 1);
   const out = task.run(() => slow()).catch(() => {});
-  reload(gear, { task: { max_tool_calls: 50 } });
+  gear.reload({ task: { max_tool_calls: 50 } });
   for (let at = 0; at < 5; at++) await task.run(() => quick());
   end(new Error('no'));
   await out;

@@ -65,6 +65,8 @@ function breaker(name: string): Loose {
     trip: nothing,
     hold: nothing,
     release: nothing,
+    metrics: () => standIn('metrics', { ...metrics }),
+    checkHealth: nothing,
     on: () => nothing,
     dispose: nothing,
   });
@@ -81,6 +83,7 @@ function task(options: Loose = {}, onEnd: (id: string) => void = nothing): Loose
     signal,
     halt: undefined,
     observe: () => undefined,
+    hint: () => undefined,
     run: (fn: Run) => fn(),
     pause: nothing,
     resume: nothing,
@@ -114,8 +117,10 @@ export function createSwitchgear(options: Loose = {}): Loose {
       for (const name of Object.keys(tools)) names.add(name);
       return { ...tools };
     },
-    async task(input: Loose, run: Run) {
-      const started = start(input);
+    run: (_name: string, fn: Run, input: Loose = {}) => fn(...((input.args as unknown[] | undefined) ?? [])),
+    async task(...input: [Loose, Run] | [Run]) {
+      const [given, run] = input.length === 1 ? [{}, input[0]] : input;
+      const started = start(given);
       try {
         return { status: 'done', value: await run(started), halt: undefined };
       } finally {
@@ -124,7 +129,7 @@ export function createSwitchgear(options: Loose = {}): Loose {
     },
     startTask: start,
     currentTask: () => [...tasks.values()].at(-1),
-    call: () => ({ name: '', signal: new AbortController().signal, progress: nothing }),
+    currentCall: () => ({ name: '', signal: new AbortController().signal, progress: nothing }),
     delegate: async (_worker: string, run: Run) => await run(task(options)),
     breaker,
     snapshot: () => ({
@@ -144,37 +149,30 @@ export function createSwitchgear(options: Loose = {}): Loose {
       cards: [],
       internalErrors: 0,
     }),
+    cards: standIn('cards', { list: () => [], answer: () => undefined }),
+    admit: () => ({ refused: undefined, refusal: undefined, settle: nothing }),
+    retry: async (run: Run) => await run(),
+    watch,
+    addControl: nothing,
+    addModelRules: () => [],
+    reload: nothing,
+    retryOptions: () => undefined,
     on: () => nothing,
+    onEntry: () => nothing,
     journal: () => [],
     halt: nothing,
+    haltAll: nothing,
     resetAll: nothing,
     dispose: nothing,
     [Symbol.dispose]: nothing,
   });
 }
 
-// What takes a gear: a value that is none will do.
-
-export const admit = (): Loose => ({ refused: undefined, refusal: undefined, settle: nothing });
-export const retry = async (_gear: Loose, run: Run): Promise<unknown> => await run();
-export function watch(
-  _gear: Loose,
-  _name: string,
-  source: { on: Run },
-  listener: Run,
-  watching: { events?: string[] } = {},
-): Loose {
+function watch(_name: string, source: { on: Run }, listener: Run, watching: { events?: string[] } = {}): Loose {
   for (const event of watching.events ?? ['change', 'all'])
     source.on(event, (...args: unknown[]) => listener(event, ...args));
   return standIn('a watch', { paused: false, restart: nothing, close: nothing, [Symbol.dispose]: nothing });
 }
-export const answerCard = (): undefined => undefined;
-export const retryOf = (): undefined => undefined;
-export const reload = nothing;
-export const tighten = (): string[] => [];
-export const addControl = nothing;
-export const checkHealth = nothing;
-export const metricsOf = (): Loose => standIn('metrics', { ...metrics });
 
 let shared: Loose | undefined;
 export const defaultSwitchgear = (): Loose => {

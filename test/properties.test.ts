@@ -23,16 +23,7 @@ import { applyAll, type BoundControl, checkAll, decide, type Panel } from '../sr
 import type { ControlEvent } from '../src/core/event.ts';
 import type { BreakerSettings } from '../src/core/settings.ts';
 import { type Code, codes, type Verdict } from '../src/core/verdict.ts';
-import {
-  addControl,
-  admitCall,
-  createSwitchgear,
-  isRefused,
-  type Refusal,
-  refusalOf,
-  type Task,
-  watch,
-} from '../src/index.ts';
+import { createSwitchgear, isRefused, type Refusal, refusalOf, type Task } from '../src/index.ts';
 import { checkPolicy } from '../src/policy/check/check-policy.ts';
 import { promisesSettled, simulatedClock } from '../src/testing/index.ts';
 import { simulate } from './simulation/world.ts';
@@ -480,7 +471,7 @@ test('settling a call again, later or with another ending, counts once', (contex
             });
             const task = gear.startTask({ id: 't' });
             run.forEach(({ ending, again, lateMs }, at) => {
-              const admission = admitCall(gear, 'host', [at], { task: 't', id: `${at}` });
+              const admission = gear.admit('host', [at], { task: 't', id: `${at}` });
               clock.advance(lateMs);
               if (admission.refused !== undefined) {
                 reached.add(admission.refusal.code);
@@ -558,7 +549,7 @@ test('whatever a control of one’s own throws, a guarded call is refused and ne
             apply: where === 'apply' ? broken : () => ({}),
           } as never;
           const gear = createSwitchgear({ ...quiet, clock: simulatedClock() });
-          addControl(gear, control);
+          gear.addControl(control);
           let ran = 0;
           const call = gear.guard('tool', async () => ++ran);
           const result = inTask ? await gear.startTask().run(() => call()) : await call();
@@ -591,7 +582,7 @@ test('a watcher lets through at most its events per window, and then none until 
           reached.add(refusal.code);
           tripped = true;
         };
-        watch(gear, 'files', source, () => passed.push(clock.nowMs()), { maxEvents, windowSecs: 10, onTrip });
+        gear.watch('files', source, () => passed.push(clock.nowMs()), { maxEvents, windowSecs: 10, onTrip });
         for (const waitMs of waits) {
           clock.advance(waitMs);
           const before = passed.length;

@@ -12,7 +12,7 @@ import { hasCalls, type Run, type RunEvent, wholeText } from './runs.ts';
 export function createPolicyDetector(name: string, policy: Readonly<Record<string, unknown>>): Detector {
   const gear = createSwitchgear({ policy, clock: simulatedClock(), log: 'silent', env: {} });
   const nudged = new Set<string>();
-  gear.on((entry) => {
+  gear.onEntry((entry) => {
     if (entry.type === 'loop-suspected') nudged.add(entry.task!);
   });
   return { name, watch: (run) => watchRun(gear, run, nudged) };

@@ -52,11 +52,11 @@ async function amongBreakers(count: number): Promise<Figures> {
 
 /** A guarded call in a task of a gear that has so many other tools and tasks, and so long a journal. */
 async function inGear(tools: number, tasks: number, entries: number): Promise<Figures> {
-  const { admitCall, createSwitchgear } = await loadGear();
+  const { createSwitchgear } = await loadGear();
   const policy = entries > 0 ? { journal: { level: 'all' } } : {};
   const gear = createSwitchgear({ log: 'silent', env: {}, policy, clock: stillClock() });
   for (let at = 0; at < tools; at++) {
-    const admission = admitCall(gear, `other-${at}`, []);
+    const admission = gear.admit(`other-${at}`, []);
     if (admission.refused === undefined) admission.settle({ value: 1 });
   }
   for (let at = 1; at < tasks; at++) gear.startTask(); // The measured one is the last.
@@ -70,11 +70,11 @@ async function inGear(tools: number, tasks: number, entries: number): Promise<Fi
 }
 
 async function lifeAmong(tasks: number, tools: number): Promise<Figures> {
-  const { admitCall, createSwitchgear } = await loadGear();
+  const { createSwitchgear } = await loadGear();
   const gear = createSwitchgear({ log: 'silent', env: {}, clock: stillClock() });
   for (let at = 1; at < tasks; at++) gear.startTask(); // The measured one is the last.
   for (let at = 0; at < tools; at++) {
-    const admission = admitCall(gear, `other-${at}`, []);
+    const admission = gear.admit(`other-${at}`, []);
     if (admission.refused === undefined) admission.settle({ value: 1 });
   }
   return timed(() => {

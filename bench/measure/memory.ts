@@ -20,11 +20,10 @@ async function stockOf(kind: string): Promise<Stock> {
     }
     case 'gear-breaker': {
       // A breaker of a gear begins to live with the first call of its tool.
-      const { admitCall } = await loadGear();
       const gear = await quietGear();
       return {
         make(at) {
-          const admission = admitCall(gear, `tool-${at}`, []);
+          const admission = gear.admit(`tool-${at}`, []);
           if (admission.refused === undefined) admission.settle({ value: 1 });
           return undefined;
         },

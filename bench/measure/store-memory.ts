@@ -55,12 +55,12 @@ async function openPlace(kind: string): Promise<Place> {
 /** Arguments: the store, what, and how many. Bytes for each in the heap, and where the state lies. */
 export async function storeHeap([kind = '', what = '', number = '100000']: readonly string[]): Promise<Figures> {
   const count = Number(number);
-  const { createSwitchgear, admitCall } = await loadGear();
+  const { createSwitchgear } = await loadGear();
   const place = await openPlace(kind);
   const options = { log: 'silent', env: {}, project: 'bench' } as const;
   const gear = createSwitchgear(place.store === undefined ? options : { ...options, store: place.store });
   const call = (at: number) => {
-    const admission = admitCall(gear, `tool-${at}`, []);
+    const admission = gear.admit(`tool-${at}`, []);
     if (admission.refused !== undefined) throw new Error('a breaker refused its first call');
     admission.settle(what === 'failed-breaker' ? { error: boom } : { value: 1 });
     return undefined;

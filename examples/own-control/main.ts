@@ -1,7 +1,7 @@
 /** A control of one's own: writing needs a reading first. It judges beside the built-in ones, by the same rules. */
 
 import assert from 'node:assert/strict';
-import { addControl, allow, type Control, createSwitchgear, refusalOf } from 'switchgear';
+import { allow, type Control, createSwitchgear, refusalOf } from 'switchgear';
 
 interface Reads {
   done: number;
@@ -23,7 +23,7 @@ const readFirst: Control<Reads> = {
 };
 
 const gear = createSwitchgear({ log: 'silent' });
-addControl(gear, readFirst);
+gear.addControl(readFirst);
 const tools = gear.guardAll({
   read_file: (path: string) => `the text of ${path}`,
   write_file: (path: string) => `wrote ${path}`,

@@ -1,7 +1,7 @@
 /** A halted task gets a card; a person says "try again", and it goes on where it stopped, with the limit doubled. */
 
 import assert from 'node:assert/strict';
-import { answerCard, createSwitchgear, isRefused, retryOptions, type TaskOptions } from 'switchgear';
+import { createSwitchgear, isRefused, type TaskOptions } from 'switchgear';
 
 const gear = createSwitchgear({ agent: 'Scraper', log: 'silent' });
 const lookup = gear.guard('lookup', async (company: number) => `company ${company}`);
@@ -25,9 +25,9 @@ assert.equal(found.length, 50);
 const card = gear.snapshot().cards.find(({ kind }) => kind === 'halt');
 assert.ok(card);
 console.log(`card: ${card.evidence[0]} [${card.actions.join(', ')}]`);
-answerCard(gear, card.id, 'retry_raised', 'ann');
+gear.cards.answer(card.id, 'retry_raised', 'ann');
 
-const raised = retryOptions(gear, card.task);
+const raised = gear.retryOptions(card.task);
 assert.ok(raised);
 console.log(`again, with ${raised.limits?.maxToolCalls} calls`);
 const second = await scrape({ ...raised, id: 'scrape-2' });

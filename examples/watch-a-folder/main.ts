@@ -5,7 +5,7 @@ import { once } from 'node:events';
 import { watch as fsWatch, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createSwitchgear, watch } from 'switchgear';
+import { createSwitchgear } from 'switchgear';
 
 const folder = mkdtempSync(join(tmpdir(), 'switchgear-'));
 const gear = createSwitchgear({ agent: 'Indexer', log: 'silent' });
@@ -15,8 +15,7 @@ let handled = 0;
 /** The mistake: what handles an event writes into the folder that is watched. */
 const touch = () => writeFileSync(join(folder, 'index.log'), `${handled}\n`, { flag: 'a' });
 
-const watching = watch(
-  gear,
+const watching = gear.watch(
   'docs folder',
   fsWatch(folder),
   () => {

@@ -123,7 +123,7 @@ export function trace(gear: Switchgear, { trace: traces, context }: OpenTelemetr
     }
   }
 
-  return gear.on(recordEntry);
+  return gear.onEntry(recordEntry);
 }
 
 function entryAttributes({ agent, session, task }: Entry): Attributes {

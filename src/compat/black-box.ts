@@ -108,7 +108,7 @@ export class SessionBreaker {
     });
     this.config = configOf(this.#gear.settings);
     if (onHalt === undefined) return;
-    this.#gear.on((entry) => {
+    this.#gear.onEntry((entry) => {
       if (entry.type !== 'task-halted') return;
       const bucket = this.#stack.find(({ task }) => task.id === entry.task);
       const halt = bucket && readHalt(bucket);

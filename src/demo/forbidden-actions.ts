@@ -2,7 +2,6 @@
 
 import { EventEmitter } from 'node:events';
 import type { Refusal } from '../core/refusal.ts';
-import { watch } from '../index.ts';
 import { scriptedAgent } from '../testing/index.ts';
 import { type AttemptMark, countRan, markAttempts, type Scene, summarizeScene } from './scene.ts';
 
@@ -115,7 +114,7 @@ const runawayWatcher: Scene = {
         marks.push('halted');
       },
     };
-    watch(gear, 'logs/', folder, () => marks.push('ran'), options);
+    gear.watch('logs/', folder, () => marks.push('ran'), options);
     for (let event = 0; event < 5_000; event++) folder.emit('change', 'change', 'agent.log');
     return {
       name: 'logs/',

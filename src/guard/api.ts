@@ -1,10 +1,11 @@
-/** What a user of the library holds in hand: the gear, its tasks and breakers. Types only. */
+/** The public types of the gear, its tasks and its breakers. */
 
 import type { ActionKind, Outcome } from '../core/action.ts';
-import type { Card } from '../core/card.ts';
+import type { Card, CardAction } from '../core/card.ts';
 import type { Ending } from '../core/classify.ts';
-import type { Gauge } from '../core/control.ts';
-import type { Entry } from '../core/event.ts';
+import type { Control, Gauge } from '../core/control.ts';
+import type { BreakerMetrics } from '../core/controls/breaker/metrics.ts';
+import type { Entry, EntryType } from '../core/event.ts';
 import type { Refusal, Refused } from '../core/refusal.ts';
 import type { BreakerSettings, Settings, TaskSettings } from '../core/settings.ts';
 import type { Approver } from '../ports/approver.ts';
@@ -12,137 +13,209 @@ import type { Clock } from '../ports/clock.ts';
 import type { JournalListener } from '../ports/journal.ts';
 import type { Prices, Usage } from '../ports/prices.ts';
 import type { Store } from '../ports/store.ts';
+import type {
+  Admission,
+  AdmitOptions,
+  DelegateOptions,
+  EventSource,
+  RetryOptions,
+  Watch,
+  WatchOptions,
+} from './call-options.ts';
 
+/** A function that can be guarded. */
 // biome-ignore lint/suspicious/noExplicitAny: a guarded function may have any parameters.
 export type AnyFunction = (...args: any[]) => unknown;
 
-/** The function with its refusals: sync stays sync, a promise stays a promise. */
-export type Guarded<F extends AnyFunction> =
-  ReturnType<F> extends PromiseLike<infer R>
-    ? (...args: Parameters<F>) => Promise<R | Refused>
-    : (...args: Parameters<F>) => ReturnType<F> | Refused;
+/** The function with refusals of type `R` among its results: sync stays sync, a promise stays a promise. */
+export type Guarded<F extends AnyFunction, R = Refused> =
+  ReturnType<F> extends PromiseLike<infer V>
+    ? (...args: Parameters<F>) => Promise<V | R>
+    : (...args: Parameters<F>) => ReturnType<F> | R;
 
+/** Options of `createSwitchgear`. */
 export interface SwitchgearOptions {
+  /**
+   * The name of the agent in refusals, entries and breaker keys.
+   * @default 'agent'
+   */
   readonly agent?: string;
+  /** The id of the session; a new id unless given. */
   readonly session?: string;
-  /** A policy as written in a file, or a part of one: strict, an unknown or impossible setting is an error. */
+  /** A policy document, or the result of `loadPolicy` or `checkPolicy`. Unknown and impossible settings throw. */
   readonly policy?: PolicyInput;
+  /** Where shared state and the journal are kept; a `memoryStore` unless given. */
   readonly store?: Store;
+  /** The clock of every decision; the store's clock or the system clock unless given. */
   readonly clock?: Clock;
+  /** The prices of model usage; the built-in list unless given. */
   readonly prices?: Prices;
+  /** Answers the questions of `confirm` rules; without an approver such a call is refused. */
   readonly approver?: Approver;
-  /** `observe` counts and reports, and refuses nothing. */
+  /** `observe` counts and reports, and refuses nothing; the mode of the policy unless given. */
   readonly mode?: 'enforce' | 'observe';
+  /**
+   * Whether a refused call returns a `Refused` value or throws a `RefusedError`.
+   * @default 'return'
+   */
   readonly onRefusal?: 'return' | 'throw';
-  /** `trips` (default) prints trips and halts to stderr, `info` failures too, `silent` nothing. */
+  /**
+   * `trips` prints trips and halts to stderr, `info` also failures, `silent` nothing; a function receives the lines.
+   * @default 'trips' ('silent' in test runners)
+   */
   readonly log?: 'silent' | 'trips' | 'info' | ((line: string) => void);
-  /** Which calls share breakers across processes; the working directory unless said. */
+  /**
+   * Processes of one project share breakers.
+   * @default process.cwd()
+   */
   readonly project?: string;
-  /** Environment to read overrides from; `process.env` unless said. */
+  /**
+   * The environment that overrides settings.
+   * @default process.env
+   */
   readonly env?: Readonly<Record<string, string | undefined>>;
 }
 
 /** A policy document: nested plain data, snake or camel case, checked when it is taken. */
 export type PolicyInput = Readonly<Record<string, unknown>>;
 
+/** Options of `gear.guard`. */
 export interface GuardOptions<F extends AnyFunction = AnyFunction> {
+  /**
+   * The kind of the action.
+   * @default 'tool'
+   */
   readonly kind?: ActionKind;
-  /** Overrides of the breaker's settings for this tool. */
+  /** Breaker settings for this tool, over those of the policy. */
   readonly breaker?: Partial<BreakerSettings>;
-  /** Seconds; the policy's unless said. 0 = none. */
+  /** Seconds after which a call fails, 0 = no limit; the policy's `timeout` (30 for tools) unless given. */
   readonly timeoutSecs?: number;
-  /** Called instead of a refusal while the circuit is open. */
+  /** Called instead of a refusal while the breaker is open. */
   readonly fallback?: (refusal: Refusal, ...args: Parameters<F>) => ReturnType<F>;
-  /** Says what an ending means; undefined leaves it to the settings. */
+  /** Classifies how a call ended; undefined leaves it to the settings. */
   readonly classify?: (ending: Ending) => Outcome['kind'] | undefined;
-  /** Upper bounds of what one call may cost. */
-  readonly maxCost?:
-    | { readonly cents?: number; readonly tokens?: number }
-    | ((...args: Parameters<F>) => { readonly cents?: number; readonly tokens?: number });
-  /** What one call cost, read from its result. */
+  /** Upper bounds of the cost of one call, reserved before the call runs. */
+  readonly maxCost?: MaxCost | ((...args: Parameters<F>) => MaxCost);
+  /** Reads the usage of one call from its result. */
   readonly usage?: (result: Awaited<ReturnType<F>>) => Usage | undefined;
-  /** Says that the function returns a promise, where it is not declared `async`. */
+  /** Set to true if the function returns a promise but is not declared `async`, so that its first call may wait. */
   readonly async?: boolean;
 }
 
+/** Upper bounds of the cost of one call. */
+export interface MaxCost {
+  readonly cents?: number;
+  readonly tokens?: number;
+}
+
+/** Options of `gear.run`. */
+export interface GuardedRunOptions<F extends AnyFunction = AnyFunction> extends GuardOptions<F> {
+  /** The arguments of the call, which rules and loop detection read; none unless given. */
+  readonly args?: Readonly<Parameters<F>>;
+}
+
+/** Options of `gear.task` and `gear.startTask`. */
 export interface TaskOptions {
+  /** The id of the task; a new id unless given. */
   readonly id?: string;
+  /** The name of the agent; the parent's or the gear's unless given. */
   readonly agent?: string;
+  /** The id of the session; the parent's or the gear's unless given. */
   readonly session?: string;
-  /** The parent, by id; the task around the call unless said. `null` starts a root. */
+  /** The id of the parent, or `null` for none; the task around the code unless given. */
   readonly parent?: string | null;
+  /** Limits of this task, over those of the policy. */
   readonly limits?: Partial<TaskSettings>;
-  /** Ends the task's calls from outside. */
+  /** Halts the task from outside. */
   readonly signal?: AbortSignal;
 }
 
-/** What a task can be told. */
+/** An event that a task is told about by `task.observe`. */
 export type Observation =
   | { readonly type: 'assistant'; readonly text: string; readonly toolUse?: boolean }
-  /** With its input, and its result told under the same id, loops of calls are found, too. */
+  /** A call that something else let through; loops are found if its input and result are observed, too. */
   | { readonly type: 'tool_use'; readonly id?: string; readonly name: string; readonly input?: unknown }
   | { readonly type: 'tool_result'; readonly id: string; readonly ok?: boolean; readonly output?: unknown }
-  /** The work got on: what was repeated until now was no loop. */
+  /** The work advanced: earlier repetitions no longer count as a loop. */
   | { readonly type: 'progress' }
   | ({ readonly type: 'usage'; readonly id?: string; readonly costUsd?: number } & Usage)
   | { readonly type: 'user'; readonly text: string }
   | { readonly type: 'heartbeat' };
 
+/** A task that ended by itself. */
 export interface TaskResultDone<T> {
   readonly status: 'done';
   readonly value: T;
 }
+/** A task that a control or a person halted; with the value if the function returned one all the same. */
 export interface TaskResultHalted<T> {
   readonly status: 'halted';
   readonly halt: Refusal;
   readonly value?: T;
 }
+/** How a task ended. */
 export type TaskResult<T> = TaskResultDone<T> | TaskResultHalted<T>;
 
+/** One agent's piece of work, with its own counters. */
 export interface Task {
   readonly id: string;
   readonly agent: string;
   readonly session: string;
+  /** The id of the parent task. */
   readonly parent: string | undefined;
   /** Aborts when the task halts. */
   readonly signal: AbortSignal;
-  /** The refusal that ended it, once it is halted. */
+  /** The refusal that halted the task. */
   readonly halt: Refusal | undefined;
-  /** Tells the task what happened. A halt comes back once it has one; it never throws. */
+  /** Tells the task about an event; returns the halt once the task has halted, and never throws. */
   observe(observation: Observation): Refusal | undefined;
-  /** What the model should be told before anything is refused; once, where no result could carry it. */
+  /** Returns, once, a hint for the model about a suspected loop that no tool result could carry. */
   hint(): string | undefined;
   /** Runs a function inside this task. */
   run<T>(fn: () => T): T;
-  /** Stands still: neither idle nor duration go on. */
+  /** Stops the idle time and the duration of the task. */
   pause(): void;
+  /** Continues after `pause`. */
   resume(): void;
+  /** Ends the task. */
   end(how?: 'done' | 'error'): void;
+  /** The counters of the task now. */
   snapshot(): TaskSnapshot;
   [Symbol.dispose](): void;
 }
 
-/** The call a guarded function runs in. */
+/** The guarded call that a function runs in. */
 export interface Call {
+  /** The name of the tool. */
   readonly name: string;
-  /** Aborts when the call's time is up, or its task halts. */
+  /** Aborts when the call times out or its task halts. */
   readonly signal: AbortSignal;
-  /** Says that the call is alive and getting on: its lease and its task's idle time start again. */
+  /** Renews the lease of the call and restarts the idle time of its task. */
   progress(): void;
 }
 
+/** All breakers of one name. */
 export interface BreakerHandle {
   readonly name: string;
+  /** The worst state of the breakers: OPEN, then HALF_OPEN, then CLOSED. */
   readonly state: 'CLOSED' | 'OPEN' | 'HALF_OPEN';
+  /** The counts of the breakers, summed. */
   readonly stats: BreakerStats;
+  /** Closes the breakers and clears their counts. */
   reset(): void;
-  /** Opens it, until a time if given. */
+  /** Opens the breakers, until a time of the gear's clock if given. */
   trip(untilMs?: number): void;
-  /** Refuses everything until released, whatever the automatic state; that state lives on below. */
+  /** Refuses every call until `release`; the automatic state continues underneath. */
   hold(reason?: string): void;
+  /** Ends `hold`. */
   release(): void;
+  /** Trips, failure rate and time in the open state, with the alerts of the policy. */
+  metrics(): BreakerMetrics;
+  /** Sets a check that runs while the breaker is open; a check that returns true half-opens the breaker. */
+  checkHealth(check: () => boolean | Promise<boolean>): void;
 }
 
+/** Counts of one breaker, or of all breakers of a name. */
 export interface BreakerStats {
   readonly consecutiveFailures: number;
   readonly halfOpenSuccesses: number;
@@ -155,6 +228,7 @@ export interface BreakerStats {
   readonly inFlight: number;
 }
 
+/** The counters of a task at one time. */
 export interface TaskSnapshot {
   readonly id: string;
   readonly agent: string;
@@ -169,6 +243,7 @@ export interface TaskSnapshot {
   readonly halt?: Refusal;
 }
 
+/** A breaker at one time. */
 export interface BreakerSnapshot extends BreakerStats {
   readonly key: string;
   readonly name: string;
@@ -179,99 +254,122 @@ export interface BreakerSnapshot extends BreakerStats {
   readonly healthCheck: 'none' | 'on' | 'off';
 }
 
-/** Everything as it is now. */
+/** Everything that a gear holds, at one time. */
 export interface Snapshot {
   readonly atMs: number;
   readonly mode: 'enforce' | 'observe';
   readonly tasks: readonly TaskSnapshot[];
   readonly breakers: readonly BreakerSnapshot[];
+  /** Failed delegations, by session and worker. */
   readonly delegations: Readonly<Record<string, Readonly<Record<string, number>>>>;
   readonly cards: readonly Card[];
+  /** Errors of listeners and of the gear that were swallowed. */
   readonly internalErrors: number;
 }
 
-export interface DelegateOptions<T> {
-  readonly limits?: Partial<TaskSettings>;
-  /** Reads the worker's result; undefined leaves it to the detectors. */
-  readonly judge?: (result: T) => { readonly failed: boolean; readonly reason?: string } | undefined;
-  readonly timeoutSecs?: number;
-  /** What the worker is asked: the same words back for the same request mean that it goes in circles. */
-  readonly request?: unknown;
+/** The inbox of a gear. */
+export interface Cards {
+  /** Every card in the store, open or answered. */
+  list(): readonly Card[];
+  /** Answers a card. A waiting call receives `approve` and `decline`. Returns undefined if the id is unknown. */
+  answer(card: string, answer: CardAction, by: string): Card | undefined;
 }
 
-export interface RetryOptions {
-  /** Attempts after the first; 3 unless said. */
-  readonly retries?: number;
-  /** The first wait; it doubles: 1, 2, 4 s. */
-  readonly baseSecs?: number;
-  readonly signal?: AbortSignal;
-  /** Whether an error is worth another try; every error unless said. */
-  readonly when?: (error: unknown) => boolean;
-}
+/** An entry of one type. */
+export type EntryOf<T extends EntryType> = Extract<Entry, { readonly type: T }>;
 
-/** Anything that emits events in the manner of `fs.watch` or chokidar. */
-export interface EventSource {
-  on(event: string, listener: AnyFunction): unknown;
-  close?(): unknown;
-}
-
-export interface WatchOptions {
-  /** Events let through per window; one more trips. */
-  readonly maxEvents?: number;
-  readonly windowSecs?: number;
-  /** The events to listen to. */
-  readonly events?: readonly string[];
-  /** Called once when the storm trips; the watcher may be paused for real here. */
-  readonly onTrip?: (refusal: Refusal) => void;
-}
-
-export interface Watch {
-  readonly paused: boolean;
-  /** Starts again, by hand: a storm never ends by itself. */
-  restart(): void;
-  close(): void;
-  [Symbol.dispose](): void;
-}
-
-export interface AdmitOptions {
-  /** The host's own id of the call: entered again under it, the call counts once. */
-  readonly id?: string;
-  readonly kind?: ActionKind;
-  /** The model turn it came in. */
-  readonly turnId?: string;
-  /** The task it belongs to, by id; the one around the code unless said. */
-  readonly task?: string;
-}
-
-/** A guarded call in two steps, for hosts that run it themselves. */
-export type Admission =
-  | { readonly refused: undefined; settle(ending: Ending | { readonly cancelled: true }): void }
-  | { readonly refused: Refused; readonly refusal: Refusal };
-
-export interface Switchgear {
+/**
+ * The safety layer around one agent. `R` is the type of a refused result: `Refused`, or `never` with
+ * `onRefusal: 'throw'`.
+ */
+export interface Switchgear<R = Refused> {
+  /** The name of the agent. */
   readonly agent: string;
+  /** The id of the session. */
   readonly session: string;
-  /** The policy in force. */
+  /** The settings in force. */
   readonly settings: Settings;
-  guard<F extends AnyFunction>(name: string, fn: F, options?: GuardOptions<F>): Guarded<F>;
-  guardAll<T extends Record<string, AnyFunction>>(tools: T, options?: GuardOptions): { [K in keyof T]: Guarded<T[K]> };
+  /** The inbox: questions and halts that wait for a person. */
+  readonly cards: Cards;
+  /**
+   * Returns the function with every control in front of it. A refused call does not run and returns a `Refused`.
+   * @example
+   * const search = gear.guard('search', async (query: string) => fetchResults(query));
+   * const result = await search('circuit breakers');
+   * if (isRefused(result)) console.log(result.message);
+   */
+  guard<F extends AnyFunction>(name: string, fn: F, options?: GuardOptions<F>): Guarded<F, R>;
+  /** Guards every function of an object under its key. */
+  guardAll<T extends Record<string, AnyFunction>>(
+    tools: T,
+    options?: GuardOptions,
+  ): { [K in keyof T]: Guarded<T[K], R> };
+  /** Calls a function once, guarded. Without `args`, loop detection cannot compare the call with others. */
+  run<F extends AnyFunction>(name: string, fn: F, options?: GuardedRunOptions<F>): ReturnType<Guarded<F, R>>;
+  /**
+   * Runs a function as a task with its own limits; guarded calls inside count towards the task.
+   * @example
+   * const result = await gear.task({ limits: { maxToolCalls: 20 } }, async (task) => runAgent(task.signal));
+   * if (result.status === 'halted') console.log(result.halt.message);
+   */
+  task<T>(run: (task: Task) => T | Promise<T>): Promise<TaskResult<T>>;
   task<T>(options: TaskOptions, run: (task: Task) => T | Promise<T>): Promise<TaskResult<T>>;
-  /** A task without a function around it: end it, or hold it with `using`. */
+  /** Starts a task without a function around it: call `end`, or declare it with `using`. */
   startTask(options?: TaskOptions): Task;
   /** The task around this code. */
   currentTask(): Task | undefined;
   /** The guarded call around this code. */
   currentCall(): Call | undefined;
-  delegate<T>(worker: string, run: (task: Task) => T | Promise<T>, options?: DelegateOptions<T>): Promise<T | Refused>;
+  /**
+   * Runs a worker as a child task and counts its failures.
+   * @example
+   * const report = await gear.delegate('researcher', async (task) => askResearcher(task.signal));
+   */
+  delegate<T>(worker: string, run: (task: Task) => T | Promise<T>, options?: DelegateOptions<T>): Promise<T | R>;
+  /** Decides on a call that the host runs itself. The host calls `settle` once when the call has ended. */
+  admit(name: string, args: readonly unknown[], options?: AdmitOptions): Admission;
+  /** Calls a function again after an error, with doubling waits; a refusal is returned at once. */
+  retry<T>(fn: () => T | Promise<T>, options?: RetryOptions): Promise<T>;
+  /** Passes events of a source to a listener until there are too many in a window. */
+  watch(
+    name: string,
+    source: EventSource,
+    listener: (event: string, ...args: unknown[]) => void,
+    options?: WatchOptions,
+  ): Watch;
+  /** All breakers of a name as one. */
   breaker(name: string): BreakerHandle;
+  /** Adds a control beside the built-in ones, for calls and tasks that start from now on. */
+  // biome-ignore lint/suspicious/noExplicitAny: only the control itself reads its state.
+  addControl(control: Control<any>): void;
+  /** Adds rules written by a model, which may only tighten the policy; returns the ids of the accepted rules. */
+  addModelRules(lines: readonly string[], chain?: string): readonly string[];
+  /** Replaces the policy; counters stay. */
+  reload(policy: PolicyInput): void;
+  /** Options that start a halted task again with the tripped limit doubled; undefined if that is not possible. */
+  retryOptions(task: string): TaskOptions | undefined;
+  /** Tasks, breakers, failed delegations and cards as they are now. */
   snapshot(): Snapshot;
-  /** Every entry, after the fact. */
-  on(listener: JournalListener): () => void;
-  /** The journal from a number on. */
+  /** Adds a listener for entries of one type; returns a function that removes it. */
+  on<T extends EntryType>(type: T, listener: (entry: EntryOf<T>) => void): () => void;
+  /** Adds a listener for every entry, called after the entry was written; returns a function that removes it. */
+  onEntry(listener: JournalListener): () => void;
+  /** The journal from a sequence number on. */
   journal(fromSeq?: number): readonly Entry[];
-  /** Halts a task, or every task, by hand. */
-  halt(task: string | undefined, reason: string): void;
+  /** Halts one task by its id. */
+  halt(task: string, reason: string): void;
+  /** Halts every task. */
+  haltAll(reason: string): void;
+  /** Resets every breaker. */
   resetAll(): void;
+  /** Ends all tasks and timers, and closes the store. */
   dispose(): void;
   [Symbol.dispose](): void;
 }
+
+/** The gear of `onRefusal: 'throw'`: guarded functions keep their own type, and a refusal throws a `RefusedError`. */
+export type ThrowingSwitchgear = {
+  guard<F extends AnyFunction>(name: string, fn: F, options?: GuardOptions<F>): F;
+  guardAll<T extends Record<string, AnyFunction>>(tools: T, options?: GuardOptions): T;
+  run<F extends AnyFunction>(name: string, fn: F, options?: GuardedRunOptions<F>): ReturnType<F>;
+} & Switchgear<never>;

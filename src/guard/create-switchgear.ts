@@ -1,19 +1,27 @@
-/** The gear of the library: with the checker of policies. */
+/** Creates a gear of the library, which takes policies. */
 
-import type { Switchgear, SwitchgearOptions } from './api.ts';
+import type { Switchgear, SwitchgearOptions, ThrowingSwitchgear } from './api.ts';
 import { assembleSwitchgear } from './assemble-switchgear.ts';
 import { policyEngine } from './policy/apply-policy.ts';
 
 export { policyEngine };
 
-/** Creates a gear with every protection on, unless the policy turns one off. */
+/**
+ * Creates a gear with every protection on, unless the policy turns one off.
+ * @example
+ * const gear = createSwitchgear({ agent: 'scraper', policy: { task: { maxToolCalls: 50 } } });
+ * const search = gear.guard('search', searchTheWeb);
+ * const result = await gear.task(() => search('circuit breakers'));
+ */
+export function createSwitchgear(options: SwitchgearOptions & { readonly onRefusal: 'throw' }): ThrowingSwitchgear;
+export function createSwitchgear(options?: SwitchgearOptions): Switchgear;
 export function createSwitchgear(options: SwitchgearOptions = {}): Switchgear {
   return assembleSwitchgear(options, { policyEngine });
 }
 
 let shared: Switchgear | undefined;
 
-/** The one gear of the process, for adapters and code that is given none. */
+/** The default gear of the process, which adapters use if they are given none. */
 export function defaultSwitchgear(): Switchgear {
   shared ??= createSwitchgear();
   return shared;

@@ -1,7 +1,6 @@
 /** The inside of the engine, for the folders built on it: hooks, chains, agents, supervisor, command, compat. */
 
 export { assembleSwitchgear } from './assemble-switchgear.ts';
-export { answerCard, retryOptions } from './extras/answer-card.ts';
 export { settingsOf, tuneBreaker } from './extras/tune-breaker.ts';
 export { appendEntry, countError, errorMessage, keepsContent, publishEntry } from './journal/journal.ts';
 export type { askPerson } from './route/approval.ts';

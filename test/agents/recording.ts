@@ -93,7 +93,7 @@ export function superviseRun(reader: Reader, policy: PolicyInput = {}): Supervis
     log: 'silent',
     project: 'test',
   });
-  gear.on((entry) => entries.push(entry));
+  gear.onEntry((entry) => entries.push(entry));
   const task = gear.startTask({ id: 'run' });
   const accounting = accountEvents(gear, task);
   const account = (...events: readonly AgentEvent[]) => {

@@ -311,7 +311,7 @@ test('a run that stands still has its subagents stand still, and one word is eno
   const run = superviseRun(readers.codex(), { task: { max_idle_secs: 5 } });
   const { gear, task, clock } = run;
   const halted = () => run.accounting.halt?.code;
-  gear.on(({ type, task: of }) => {
+  gear.onEntry(({ type, task: of }) => {
     if (of !== task.id) return;
     if (type === 'task-stopped') run.accounting.pause();
     if (type === 'task-resumed') run.accounting.resume();

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { admitCall, createSwitchgear, isRefused, reload } from '../../src/index.ts';
+import { createSwitchgear, isRefused } from '../../src/index.ts';
 import { promisesSettled, simulatedClock } from '../../src/testing/simulated-clock.ts';
 
 function geared(breaker: Readonly<Record<string, unknown>>) {
@@ -14,14 +14,14 @@ function geared(breaker: Readonly<Record<string, unknown>>) {
 test('a probe admitted where another one’s lease had expired closes the circuit', () => {
   const { clock, gear } = geared({ failureThreshold: 1, successThreshold: 1, leaseExpiry: 'neutral', leaseSecs: 15 });
   const pass = () => {
-    const admission = admitCall(gear, 'tool', []);
+    const admission = gear.admit('tool', []);
     assert.equal(admission.refused, undefined);
     return admission;
   };
   pass().settle({ error: new Error('down') });
   clock.advance(60_000);
   const lost = pass();
-  assert.notEqual(admitCall(gear, 'tool', []).refused, undefined);
+  assert.notEqual(gear.admit('tool', []).refused, undefined);
   clock.advance(15_000);
   const probe = pass();
   probe.settle({ value: 'well' });
@@ -59,7 +59,7 @@ for (const [from, to] of [
     const { gear } = geared(said(from));
     const tool = gear.guard('tool', (fails: boolean) => (fails ? { isError: true } : 'fine'));
     for (let call = 0; call < Math.min(from, to); call++) tool(call < 2);
-    reload(gear, { circuit_breaker: said(to) });
+    gear.reload({ circuit_breaker: said(to) });
     const state = () => gear.breaker('tool').state;
     for (let call = 0; call < 2 * to; call++) tool(false);
     for (let round = 0; round < 3; round++) {

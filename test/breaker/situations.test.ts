@@ -11,7 +11,7 @@ import {
   type SavedBreaker,
   saveBreaker,
 } from '../../src/breaker.ts';
-import { checkHealth, createSwitchgear, isRefused, type SwitchgearOptions } from '../../src/index.ts';
+import { createSwitchgear, isRefused, type SwitchgearOptions } from '../../src/index.ts';
 import { promisesSettled, simulatedClock } from '../../src/testing/simulated-clock.ts';
 
 const bad = () => Promise.reject(new Error('down'));
@@ -228,8 +228,8 @@ test('situation 13: the first listener leaves, and only the second is called', a
   assert.deepEqual(heard, ['second']);
   const { gear } = geared();
   const entries: string[] = [];
-  const goAway = gear.on(() => entries.push('first'));
-  gear.on(() => entries.push('second'));
+  const goAway = gear.onEntry(() => entries.push('first'));
+  gear.onEntry(() => entries.push('second'));
   goAway();
   gear.breaker('tool').trip();
   assert.ok(entries.includes('second') && !entries.includes('first'));
@@ -319,7 +319,7 @@ test('situation 19: after dispose no health check runs, and the one that is out 
   const tool = gear.guard('tool', bad, {
     breaker: { failureThreshold: 1, healthCheckIntervalSecs: 5 },
   });
-  checkHealth(gear, 'tool', () => {
+  gear.breaker('tool').checkHealth(() => {
     checks++;
     return answer.promise;
   });
@@ -383,7 +383,7 @@ test('situation 21: a guarded tool with room for one keeps its slot past its tim
 
 test('situation 22: a listener that throws on a success changes neither the value nor the counts', async () => {
   const { gear } = geared({ policy: { journal: { level: 'all' } } });
-  gear.on((entry) => {
+  gear.onEntry((entry) => {
     throw new Error(`listener at ${entry.type}`);
   });
   const tool = gear.guard('tool', good);

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Entry } from '../../src/core/event.ts';
-import { createSwitchgear, type PolicyInput, reload, type Store } from '../../src/index.ts';
+import { createSwitchgear, type PolicyInput, type Store } from '../../src/index.ts';
 import '../../src/policy/index.ts';
 import { simulatedClock } from '../../src/testing/index.ts';
 import { bothStores } from '../stores/both-stores.ts';
@@ -13,7 +13,7 @@ const { kinds, newPlace } = bothStores();
 function side(policy: PolicyInput, more: { readonly store?: Store; readonly clock?: Store['clock'] } = {}) {
   const gear = createSwitchgear({ policy, project: 'p', agent: 'A', session: 's', log: 'silent', env: {}, ...more });
   const heard: string[] = [];
-  gear.on((entry) => entry.type === 'notice' && heard.push(entry.message));
+  gear.onEntry((entry) => entry.type === 'notice' && heard.push(entry.message));
   return { gear, heard, tool: gear.guard('tool', async () => 'done') };
 }
 
@@ -33,7 +33,7 @@ test('at 80 % it is said, once, and once more for a limit that was raised', asyn
   const entry = gear.journal().find(({ type }) => type === 'notice') as Extract<Entry, { type: 'notice' }>;
   assert.deepEqual(entry.gauge, { name: 'session_calls', actual: 8, limit: 10 });
   assert.equal(entry.session, 's');
-  reload(gear, calls(20));
+  gear.reload(calls(20));
   await times(10, tool);
   assert.deepEqual(heard.slice(1), ['tool calls of the session: 16 of 20']);
 });

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { boundBudgetsMax } from '../../src/core/limits.ts';
 import { replay } from '../../src/core/replay/replay.ts';
-import { createSwitchgear, memoryStore, refusalOf, reload, retryOptions } from '../../src/index.ts';
+import { createSwitchgear, memoryStore, refusalOf } from '../../src/index.ts';
 import { simulatedClock } from '../../src/testing/index.ts';
 
 type Budget = Readonly<Record<string, unknown>>;
@@ -120,16 +120,16 @@ test('a window slides with the clock', async () => {
 test('a policy that is taken anew goes on from what was spent', async () => {
   const { gear, spend } = gearWith([calls('global', 2)]);
   assert.equal((await spend(3))[0], 2);
-  reload(gear, { budgets: [calls('global', 4)] });
+  gear.reload({ budgets: [calls('global', 4)] });
   assert.deepEqual(await spend(3), [2, 'tool calls of all agents: 5 of 4']);
-  reload(gear, {});
+  gear.reload({});
   assert.deepEqual(await spend(3), [3, 'done']);
 });
 
 test('a task that such a budget ended is tried again with the limits it had', async () => {
   const { gear, spend } = gearWith([calls('global', 1)]);
   await spend(2, { id: 'x', limits: { maxToolCalls: 7 } });
-  assert.equal(retryOptions(gear, 'x')?.limits?.maxToolCalls, 7);
+  assert.equal(gear.retryOptions('x')?.limits?.maxToolCalls, 7);
 });
 
 test('a budget that is used stays, however many sessions have theirs', async () => {

@@ -5,7 +5,7 @@ import { mkdtempSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, test } from 'node:test';
-import { type Clock, createSwitchgear, isRefused, refusalOf, reload, type Switchgear } from '../../src/index.ts';
+import { type Clock, createSwitchgear, isRefused, refusalOf, type Switchgear } from '../../src/index.ts';
 import { systemClock } from '../../src/platform/system-clock.ts';
 import { redisStore } from '../../src/stores/redis/index.ts';
 import { type SqliteStore, sqliteStore } from '../../src/stores/sqlite/index.ts';
@@ -86,7 +86,7 @@ for (const [name, make] of Object.entries(kinds)) {
       [refusal?.code, refusal?.kind, refusal?.counters, refusal?.explanation],
       ['tool_call_limit', 'halt', { scope: 'global', actual: 31, limit: 30 }, 'tool calls of all agents: 31 of 30'],
     );
-    for (const gear of [one, two]) reload(gear, { budgets: [calls(45)], loop: { enabled: false } });
+    for (const gear of [one, two]) gear.reload({ budgets: [calls(45)], loop: { enabled: false } });
     await pause(30);
     assert.equal((await spendAll(two)).ran, 15);
   });
@@ -132,7 +132,7 @@ for (const [name, make] of Object.entries(kinds)) {
     const one = gearOf(store, [calls(1_000)]);
     assert.equal((await spendAll(one, 5)).ran, 5);
     const other = await make(place);
-    reload(one, {});
+    one.reload({});
     await store.shared.settled();
     await pause(50);
     const key = 'budget/global/calls/ever';

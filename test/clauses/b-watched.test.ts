@@ -10,7 +10,7 @@ function watched(options: SwitchgearOptions = {}) {
   const clock = simulatedClock();
   const gear = createSwitchgear({ agent: 'Research Specialist', clock, log: 'silent', env: {}, ...options });
   const entries: Entry[] = [];
-  gear.on((entry) => entries.push(entry));
+  gear.onEntry((entry) => entries.push(entry));
   const accounting = accountEvents(gear, gear.startTask({ id: 'research' }));
   const tell = (...events: readonly AgentEvent[]) => {
     for (const event of events) accounting.account(event);

@@ -154,7 +154,7 @@ test('C12: tool errors, network errors and rate limits count, by whatever sign t
   for (const [act, name] of counted) {
     const { gear, tool } = stage(cuedeck);
     const errors: string[] = [];
-    gear.on((entry) => void (entry.type === 'failure-counted' && errors.push(entry.error)));
+    gear.onEntry((entry) => void (entry.type === 'failure-counted' && errors.push(entry.error)));
     const mine = tool();
     for (let call = 0; call < 5; call++) await attempt(() => mine.call(act));
     assert.deepEqual(errors, Array(5).fill(name));

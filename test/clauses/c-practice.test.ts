@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { EventEmitter } from 'node:events';
 import { test } from 'node:test';
 import { protocolPrompt } from '../../src/compat/index.ts';
-import { type Refusal, retry, watch as watchSource } from '../../src/index.ts';
+import type { Refusal } from '../../src/index.ts';
 import { type Act, attempt, fail, ok, refusedValue, stage, type Tool, tell, times, trip } from './story.ts';
 
 const { gear: cuedeckGear } = stage({ preset: 'cuedeck' });
@@ -64,7 +64,7 @@ test('C33: an LLM API that keeps answering 500 is left alone, retries and all', 
     },
     { kind: 'model' },
   );
-  const asked = Promise.allSettled(Array.from({ length: 3 }, () => retry(gear, () => complete())));
+  const asked = Promise.allSettled(Array.from({ length: 3 }, () => gear.retry(() => complete())));
   await clock.elapse(60_000);
   await asked;
   assert.equal(requests, 5);
@@ -90,7 +90,7 @@ function watched(lines: string[] = []) {
   const source = new EventEmitter();
   const heard: string[] = [];
   const trips: Refusal[] = [];
-  const watch = watchSource(gear, 'docs', source, (event, file) => void heard.push(`${event} ${file}`), {
+  const watch = gear.watch('docs', source, (event, file) => void heard.push(`${event} ${file}`), {
     maxEvents: 100,
     windowSecs: 10,
     events: ['change'],

@@ -2,10 +2,8 @@
 
 import assert from 'node:assert/strict';
 import {
-  checkHealth,
   createSwitchgear,
   type GuardOptions,
-  metricsOf,
   type PolicyInput,
   refusalOf,
   type SwitchgearOptions,
@@ -54,7 +52,7 @@ export function stage(policy: PolicyInput = {}, more: SwitchgearOptions = {}) {
     gear,
     tool(name = 'my_tool', options: ToolOptions = {}) {
       const { waits, healthCheck, ...guarding } = options;
-      if (healthCheck !== undefined) checkHealth(gear, name, healthCheck);
+      if (healthCheck !== undefined) gear.breaker(name).checkHealth(healthCheck);
       let runs = 0;
       const now = (act: Act) => {
         runs++;
@@ -71,7 +69,7 @@ export function stage(policy: PolicyInput = {}, more: SwitchgearOptions = {}) {
         clock,
         breaker: gear.breaker(name),
         get metrics() {
-          return metricsOf(gear, name);
+          return gear.breaker(name).metrics();
         },
         get runs() {
           return runs;

@@ -12,7 +12,7 @@ const failing = async () => {
 async function booked(team: (gear: ReturnType<typeof createSwitchgear>) => Promise<unknown>) {
   const gear = createSwitchgear({ log: 'silent', env: {} });
   const found: string[] = [];
-  gear.on((entry) => {
+  gear.onEntry((entry) => {
     if (entry.type === 'delegation-returned' && entry.failed) found.push(entry.worker);
   });
   await gear.task({}, () => gear.delegate('team', () => team(gear)).catch(() => {}));

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { allow } from '../../src/core/verdict.ts';
-import { addControl, checkHealth, createSwitchgear, isRefused } from '../../src/index.ts';
+import { createSwitchgear, isRefused } from '../../src/index.ts';
 import { memoryStore } from '../../src/stores/memory.ts';
 import { simulatedClock } from '../../src/testing/index.ts';
 
@@ -20,7 +20,7 @@ test('a control that throws on the sweep is counted and the sweep goes on', asyn
     },
   } as const;
   const gear = createSwitchgear({ clock, log: 'silent', env: {} });
-  addControl(gear, control);
+  gear.addControl(control);
   const work = (fails: boolean) => (fails ? Promise.reject(new Error('down')) : new Promise<never>(() => {}));
   const tool = gear.guard('tool', work, { async: true, timeoutSecs: 0 });
   for (let call = 0; call < 5; call++) await assert.rejects(tool(true));
@@ -64,7 +64,7 @@ test('a health check that never comes back is asked again, and its late answer i
     return check.promise;
   };
   const tool = gear.guard('tool', () => ({ error: 'down' }), { breaker: { recovery: 'manual' } });
-  checkHealth(gear, 'tool', healthCheck);
+  gear.breaker('tool').checkHealth(healthCheck);
   for (let call = 0; call < 5; call++) tool();
   await clock.elapse(62_000);
   assert.equal(checks.length, 2);

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { admitCall, createSwitchgear, refusalOf, type SwitchgearOptions } from '../../src/index.ts';
+import { createSwitchgear, refusalOf, type SwitchgearOptions } from '../../src/index.ts';
 import { simulatedClock } from '../../src/testing/index.ts';
 
 function ruled(action: string, options: SwitchgearOptions = {}) {
@@ -76,7 +76,7 @@ test('failures of a worker that is guarded or run by a host count against its li
   assert.equal(result.status === 'halted' && result.halt.code, 'delegation_limit');
   const task = gear.startTask({ session: 'two' });
   for (let time = 0; time < 2; time++) {
-    const admission = admitCall(gear, 'worker', [], { kind: 'delegation', task: task.id });
+    const admission = gear.admit('worker', [], { kind: 'delegation', task: task.id });
     if (admission.refused === undefined) admission.settle({ error: new Error('down') });
   }
   assert.equal(task.halt?.code, 'delegation_limit');

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
-import { admitCall, createSwitchgear, refusalOf } from '../../src/index.ts';
+import { createSwitchgear, refusalOf } from '../../src/index.ts';
 import { simulatedClock } from '../../src/testing/index.ts';
 
 const asking = [{ target: 'tool:send', condition: 'ability:send', action: 'confirm' }];
@@ -24,7 +24,7 @@ test('a disposed gear leaves no timer armed: calls, delegations, tasks, calls of
   void task.run(() => hang());
   void gear.delegate('worker', () => new Promise<never>(() => {}), { timeoutSecs: 40 });
   void hang();
-  admitCall(gear, 'hosted', []);
+  gear.admit('hosted', []);
   await turn();
   assert.ok(clock.pending >= 2);
   gear.dispose();

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { admitCall, createSwitchgear, refusalOf } from '../../src/index.ts';
+import { createSwitchgear, refusalOf } from '../../src/index.ts';
 import { promisesSettled, simulatedClock } from '../../src/testing/index.ts';
 
 test('a tool that is held by hand is held for an agent that calls it for the first time', async () => {
@@ -17,14 +17,14 @@ test('a tool that is held by hand is held for an agent that calls it for the fir
 
 test('a call that names a task nobody runs is refused, not let through without a task', () => {
   const gear = createSwitchgear({ clock: simulatedClock(), env: {} });
-  const admission = admitCall(gear, 'search', [], { task: 'gone' });
+  const admission = gear.admit('search', [], { task: 'gone' });
   assert.equal(refusalOf(admission.refused)?.code, 'internal_error');
 });
 
 test('a call of a task that was halted and is over gets the same refusal', async () => {
   const gear = createSwitchgear({ clock: simulatedClock(), env: {} });
   await gear.task({ id: 't' }, () => gear.halt('t', 'enough'));
-  assert.equal(refusalOf(admitCall(gear, 'search', [], { task: 't' }).refused)?.code, 'rule_abort');
+  assert.equal(refusalOf(gear.admit('search', [], { task: 't' }).refused)?.code, 'rule_abort');
 });
 
 test('what a call cost that came back after its time is spent all the same', async () => {

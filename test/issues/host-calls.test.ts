@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { admitCall, createSwitchgear } from '../../src/index.ts';
+import { createSwitchgear } from '../../src/index.ts';
 import { simulatedClock } from '../../src/testing/index.ts';
 
 function hosted(policy = {}) {
@@ -10,7 +10,7 @@ function hosted(policy = {}) {
   const gear = createSwitchgear({ clock, log: 'silent', env: {}, policy });
   const task = gear.startTask({ id: 't' });
   const admit = (name: string, args: readonly unknown[] = [], id?: string) =>
-    admitCall(gear, name, args, id === undefined ? { task: 't' } : { task: 't', id });
+    gear.admit(name, args, id === undefined ? { task: 't' } : { task: 't', id });
   return { clock, gear, task, admit };
 }
 

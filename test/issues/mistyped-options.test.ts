@@ -2,14 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import {
-  createSwitchgear,
-  type GuardOptions,
-  retry,
-  type TaskOptions,
-  type WatchOptions,
-  watch,
-} from '../../src/index.ts';
+import { createSwitchgear, type GuardOptions, type TaskOptions, type WatchOptions } from '../../src/index.ts';
 import { simulatedClock } from '../../src/testing/index.ts';
 
 const gear = createSwitchgear({ clock: simulatedClock(), log: 'silent', env: {} });
@@ -32,17 +25,17 @@ test('a setting of breakers is none of a task, and the other way round', () => {
 test('the events of a watch are a list of names', () => {
   for (const events of ['change', [7]]) {
     const options = { events } as unknown as WatchOptions;
-    assert.throws(() => watch(gear, 'files', { on() {} }, () => {}, options), /must be a (list|text)/);
+    assert.throws(() => gear.watch('files', { on() {} }, () => {}, options), /must be a (list|text)/);
   }
 });
 
 test('retries have a wait that can be waited, and a question that can be asked', async () => {
   await assert.rejects(
-    retry(gear, () => 1, { baseSecs: Number.NaN }),
+    gear.retry(() => 1, { baseSecs: Number.NaN }),
     /baseSecs must be a number from 0/,
   );
   await assert.rejects(
-    retry(gear, () => 1, { when: 'never' as unknown as () => boolean }),
+    gear.retry(() => 1, { when: 'never' as unknown as () => boolean }),
     /when must be a function/,
   );
 });

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { createSwitchgear, isRefused, retryOptions } from '../../src/index.ts';
+import { createSwitchgear, isRefused } from '../../src/index.ts';
 import { simulatedClock } from '../../src/testing/index.ts';
 
 for (const hasEnded of [false, true]) {
@@ -31,7 +31,7 @@ test('a task that is tried again does not hold what the calls of the first one h
   const task = gear.startTask({ id: 't' });
   void task.run(call);
   gear.halt('t', 'again');
-  const again = gear.startTask(retryOptions(gear, 't'));
+  const again = gear.startTask(gear.retryOptions('t'));
   void again.run(call);
   assert.equal(again.halt, undefined);
   assert.equal(again.snapshot().toolCalls, 2);

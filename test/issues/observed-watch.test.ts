@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { createSwitchgear, watch } from '../../src/index.ts';
+import { createSwitchgear } from '../../src/index.ts';
 import { simulatedClock } from '../../src/testing/index.ts';
 
 test('a storm is reported once and passes where the gear only observes', () => {
@@ -11,7 +11,7 @@ test('a storm is reported once and passes where the gear only observes', () => {
   let passed = 0;
   let trips = 0;
   const source = { on: (_event: string, listener: () => void) => listeners.push(listener) };
-  const watching = watch(gear, 'files', source, () => passed++, {
+  const watching = gear.watch('files', source, () => passed++, {
     maxEvents: 2,
     events: ['change'],
     onTrip: () => trips++,

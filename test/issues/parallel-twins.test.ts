@@ -2,13 +2,13 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { admitCall, createSwitchgear, refusalOf } from '../../src/index.ts';
+import { createSwitchgear, refusalOf } from '../../src/index.ts';
 import { simulatedClock } from '../../src/testing/index.ts';
 
 function openGear() {
   const gear = createSwitchgear({ clock: simulatedClock(), env: {} });
   gear.breaker('search').trip();
-  const ask = (turnId: string) => refusalOf(admitCall(gear, 'search', [1], { turnId }).refused)?.code;
+  const ask = (turnId: string) => refusalOf(gear.admit('search', [1], { turnId }).refused)?.code;
   return { gear, ask };
 }
 

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { admitCall, createSwitchgear, refusalOf, type SwitchgearOptions } from '../../src/index.ts';
+import { createSwitchgear, refusalOf, type SwitchgearOptions } from '../../src/index.ts';
 import { simulatedClock } from '../../src/testing/index.ts';
 
 const confirmPayments = {
@@ -66,7 +66,7 @@ test('a synchronous tool, which cannot ask, and a host that runs calls itself ar
   const pay = gear.guard('pay', ({ amount }: { amount: number }) => amount);
   for (const propose of [
     (amount: number) => refusalOf(pay({ amount })),
-    (amount: number) => refusalOf(admitCall(gear, 'pay', [{ amount }]).refused),
+    (amount: number) => refusalOf(gear.admit('pay', [{ amount }]).refused),
   ]) {
     const result = await gear.task({}, () => {
       const seen = [];

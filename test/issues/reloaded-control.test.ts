@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { addControl, allow, type Control, createSwitchgear, reload } from '../../src/index.ts';
+import { allow, type Control, createSwitchgear } from '../../src/index.ts';
 import { simulatedClock } from '../../src/testing/index.ts';
 
 test('the sweep goes on asking a control of one’s own after another policy was taken', async () => {
@@ -17,9 +17,9 @@ test('the sweep goes on asking a control of one’s own after another policy was
     check: (_, atMs) =>
       atMs < 5_000 ? allow : { kind: 'halt', code: 'rule_abort', control: 'curfew', counters: {}, reason: 'late' },
   };
-  addControl(gear, curfew);
+  gear.addControl(curfew);
   const task = gear.startTask({});
-  reload(gear, { task: { max_tool_calls: 7 } });
+  gear.reload({ task: { max_tool_calls: 7 } });
   await clock.elapse(6_000);
   assert.equal(task.halt?.control, 'curfew');
 });

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { createSwitchgear, reload } from '../../src/index.ts';
+import { createSwitchgear } from '../../src/index.ts';
 import { simulatedClock } from '../../src/testing/index.ts';
 
 async function failing(fails: boolean): Promise<void> {
@@ -21,7 +21,7 @@ test('a call that is out during a reload settles by the new settings', async () 
     timeoutSecs: 0,
   });
   const out = tool('wait');
-  reload(gear, policy(600));
+  gear.reload(policy(600));
   await tool(false);
   work.resolve();
   await out;

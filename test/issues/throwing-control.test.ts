@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { addControl, allow, type Control, createSwitchgear } from '../../src/index.ts';
+import { allow, type Control, createSwitchgear } from '../../src/index.ts';
 import { simulatedClock } from '../../src/testing/index.ts';
 
 const broken: Control<object> = {
@@ -18,7 +18,7 @@ const broken: Control<object> = {
 
 test('calls count, slots come back and the error is counted', async () => {
   const gear = createSwitchgear({ clock: simulatedClock(), env: {} });
-  addControl(gear, broken);
+  gear.addControl(broken);
   const tool = gear.guard('tool', () => 'ran', { breaker: { maxConcurrent: 1 } });
   await gear.task({}, (task) => {
     assert.equal(tool(), 'ran');

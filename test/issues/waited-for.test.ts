@@ -7,7 +7,7 @@ import { test } from 'node:test';
 const door = new URL('../../src/index.ts', import.meta.url).href;
 
 function run(code: string) {
-  const script = `import { createSwitchgear, retry } from ${JSON.stringify(door)}; ${code}`;
+  const script = `import { createSwitchgear } from ${JSON.stringify(door)}; ${code}`;
   const args = ['--no-warnings', '--input-type=module', '-e', script];
   const { status, stdout } = spawnSync(process.execPath, args, { encoding: 'utf8', timeout: 20_000 });
   return { status, out: stdout.trim() };
@@ -18,7 +18,7 @@ test('a retry that is awaited goes on although nothing else keeps the process al
     const gear = createSwitchgear({ log: 'silent' });
     let tries = 0;
     const work = () => { if (++tries < 2) throw new Error('not yet'); return 'done'; };
-    console.log(await retry(gear, work, { baseSecs: 0.05 }), tries);
+    console.log(await gear.retry(work, { baseSecs: 0.05 }), tries);
   `;
   assert.deepEqual(run(code), { status: 0, out: 'done 2' });
 });

@@ -2,17 +2,7 @@
 
 import { replay } from '../../src/core/replay/replay.ts';
 import { resolveBreaker } from '../../src/core/resolve-settings.ts';
-import {
-  admitCall,
-  answerCard,
-  createSwitchgear,
-  isRefused,
-  type Refusal,
-  refusalOf,
-  reload,
-  type Switchgear,
-  type Task,
-} from '../../src/index.ts';
+import { createSwitchgear, isRefused, type Refusal, refusalOf, type Switchgear, type Task } from '../../src/index.ts';
 import { promisesSettled, type SimulatedClock, simulatedClock } from '../../src/testing/index.ts';
 import { type Checker, checker, fail, type SimulatedCall, Violation } from './checker.ts';
 import { type Draw, draw, policyOf, redraw } from './policy.ts';
@@ -104,7 +94,7 @@ function createWorld(seed: number): World {
   });
   const first = gear.settings;
   /** A violation found inside the gear's own calls would be swallowed there: it is kept and thrown outside. */
-  gear.on((entry) => {
+  gear.onEntry((entry) => {
     try {
       check.hear(entry);
     } catch (error) {
@@ -263,13 +253,13 @@ function createWorld(seed: number): World {
     const wasHalted = call.task?.halt !== undefined;
     check.breaker(call).rule = settings.breaker;
     check.proposing = call;
-    const admission = admitCall(gear, 'host', [call.args], given);
+    const admission = gear.admit('host', [call.args], given);
     check.proposing = undefined;
     if (admission.refused !== undefined) {
       guarded(() => check.refused(call, admission.refusal, wasHalted));
       return;
     }
-    if (admitCall(gear, 'host', [call.args], given) !== admission) fail('the same call id was admitted twice');
+    if (gear.admit('host', [call.args], given) !== admission) fail('the same call id was admitted twice');
     if (task !== undefined && chance.chance(0.3)) task.observe({ type: 'tool_use', id, name: 'host' });
     const endings = {
       success: { value: 1 },
@@ -408,13 +398,13 @@ function createWorld(seed: number): World {
     const choice = chance.pick(['approve', 'decline'] as const);
     const isOpen = gear.snapshot().cards.find(({ id }) => id === card)?.state === 'open';
     if (choice === 'approve' && isOpen && check.asking !== undefined) check.asking.approved = true;
-    answerCard(gear, card, choice, 'a hand');
+    gear.cards.answer(card, choice, 'a hand');
   }
 
   function takePolicy(): void {
     settings = redraw(chance, settings);
     check.reload(settings);
-    reload(gear, policyOf(settings));
+    gear.reload(policyOf(settings));
   }
 
   function release(): void {

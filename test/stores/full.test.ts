@@ -86,7 +86,7 @@ async function fullStore(make: (clock: Clock) => Promise<Place>) {
   });
   const gear = createSwitchgear({ store, project: 'p', session: 'talk', log: 'silent', env: {} });
   const heard: string[] = [];
-  gear.on(({ type }) => heard.push(type));
+  gear.onEntry(({ type }) => heard.push(type));
   const said = (type: string) => heard.filter((one) => one === type).length;
   return { clock, store, clear, gear, said };
 }
@@ -199,7 +199,7 @@ test('a disk that is full: breakers open by what their process counts, and the f
   const gear = createSwitchgear({ store, project: 'p', log: 'silent', env: {} });
   try {
     const heard: string[] = [];
-    gear.on(({ type }) => heard.push(type));
+    gear.onEntry(({ type }) => heard.push(type));
     const ballast = join(disk, 'ballast');
     writeFileSync(ballast, '');
     const { bavail, bsize } = statfsSync(disk);

@@ -35,7 +35,7 @@ for (const [name, make] of Object.entries(kinds)) {
     };
     const [one, two] = gears.map((gear) => gear.guard('search', tool, { breaker })) as [typeof tool, typeof tool];
     const entries: string[] = [];
-    for (const gear of gears) gear.on(({ type }) => entries.push(type));
+    for (const gear of gears) gear.onEntry(({ type }) => entries.push(type));
     for (const call of [one, two, one, two, one]) {
       await assert.rejects(call(), /down/);
       await pause(name === 'in Redis' ? 20 : 0);
@@ -101,7 +101,7 @@ test('a store that is away is said once, and so is that it came back', async () 
   const own = await startRedis();
   const gear = gearOf(await redisStore({ url: own.url, graceMs: 0, deadlineMs: 100 }));
   const said: string[] = [];
-  gear.on(({ type }) => said.push(type));
+  gear.onEntry(({ type }) => said.push(type));
   const tool = gear.guard('x', async () => 1, { breaker });
   own.signal('SIGSTOP');
   for (let call = 0; call < 50; call++) assert.equal(await tool(), 1);

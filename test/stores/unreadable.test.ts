@@ -54,7 +54,7 @@ const kinds: Readonly<Record<string, Kind>> = {
 function side(store: SqliteStore) {
   const gear = createSwitchgear({ store, project: 'p', log: 'silent', env: {} });
   const heard: Entry[] = [];
-  gear.on((entry) => entry.type.startsWith('store-') && heard.push(entry));
+  gear.onEntry((entry) => entry.type.startsWith('store-') && heard.push(entry));
   let ran = 0;
   const tool = gear.guard('x', async () => {
     ran++;

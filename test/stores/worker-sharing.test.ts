@@ -18,7 +18,7 @@ function side(store: SqliteStore, onTrip: 'deny' | 'halt' = 'deny', session = 't
   const policy = { delegation: { onTrip } };
   const gear = createSwitchgear({ store, session, agent: 'Supervisor', policy, log: 'silent', env: {} });
   const heard: Entry[] = [];
-  gear.on((entry) => entry.type === 'delegation-returned' && heard.push(entry));
+  gear.onEntry((entry) => entry.type === 'delegation-returned' && heard.push(entry));
   return { store, gear, heard };
 }
 

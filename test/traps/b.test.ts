@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { SessionBreaker } from '../../src/compat/index.ts';
-import { createSwitchgear, refusalOf, retryOptions, type SwitchgearOptions } from '../../src/index.ts';
+import { createSwitchgear, refusalOf, type SwitchgearOptions } from '../../src/index.ts';
 import { simulatedClock } from '../../src/testing/index.ts';
 
 function geared(options: SwitchgearOptions = {}) {
@@ -88,7 +88,7 @@ test('a retry has the tripped limit doubled and goes on counting, and there are 
   for (;;) {
     while (task.halt === undefined) task.observe({ type: 'tool_use', name: 'search' });
     limits.push(`${task.halt.counters.actual} of ${task.halt.counters.limit}`);
-    const options = retryOptions(gear, task.id);
+    const options = gear.retryOptions(task.id);
     if (options === undefined) break;
     task = gear.startTask(options);
   }

@@ -2,14 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import {
-  addControl,
-  createSwitchgear,
-  isRefused,
-  refusalOf,
-  type SwitchgearOptions,
-  type Task,
-} from '../../src/index.ts';
+import { createSwitchgear, isRefused, refusalOf, type SwitchgearOptions, type Task } from '../../src/index.ts';
 import { simulatedClock } from '../../src/testing/index.ts';
 
 function supervised(options: SwitchgearOptions = {}) {
@@ -204,7 +197,7 @@ test('an error inside the safety layer is counted where it can be seen, and a ga
     },
   } as never;
   const { gear } = supervised();
-  addControl(gear, broken);
+  gear.addControl(broken);
   const task = gear.startTask();
   const ran: string[] = [];
   const search = gear.guard('search', () => ran.push('search'));

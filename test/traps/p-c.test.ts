@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createBreaker } from '../../src/breaker.ts';
 import { createCircuitBreaker, getCircuitBreaker } from '../../src/compat/index.ts';
-import { createSwitchgear, defaultSwitchgear, memoryStore, refusalOf, retry } from '../../src/index.ts';
+import { createSwitchgear, defaultSwitchgear, memoryStore, refusalOf } from '../../src/index.ts';
 import { simulatedClock } from '../../src/testing/index.ts';
 import { attempt, came, fail, ok, refusedValue, stage, tell, times, trip } from '../clauses/story.ts';
 
@@ -161,7 +161,7 @@ test('P 12: an open circuit is an answer: no path retries it, returned or thrown
       const search = tool('search', { waits });
       await refusedValue(search);
       const rejected = search.breaker.stats.rejectedRequests;
-      const said = came(() => retry(gear, () => search.call(ok), { retries: 3 }));
+      const said = came(() => gear.retry(() => search.call(ok), { retries: 3 }));
       await clock.elapse(10_000);
       assert.equal(await said, graceful_degradation ? 'circuit_open' : 'threw circuit_open');
       assert.equal(search.breaker.stats.rejectedRequests, rejected + 1);
@@ -208,7 +208,7 @@ test('P 16: one admitted call is one outcome, sync or async, retried or not', as
   for (const waits of [true, false]) {
     const { gear, tool, clock } = stage({ circuit_breaker: { failure_threshold: 100 } });
     const search = tool('search', { waits });
-    const retried = attempt(() => retry(gear, () => search.call(fail), { retries: 3 }));
+    const retried = attempt(() => gear.retry(() => search.call(fail), { retries: 3 }));
     await clock.elapse(10_000);
     await retried;
     for (let call = 0; call < 7; call++) await attempt(() => search.call(ok));

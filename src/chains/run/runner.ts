@@ -119,7 +119,7 @@ export async function continueRun(runner: Runner, start: RunState, continuation:
 /** The cards that tell of a halt of this run. */
 function trackHaltCards({ gear, active }: RunContext): ReadonlySet<string> {
   const found = new Set<string>();
-  gear.on((entry) => {
+  gear.onEntry((entry) => {
     if (entry.type !== 'card-changed') return;
     const { id, kind, task } = entry.card;
     if (kind === 'halt' && task === active.run.id) found.add(id);

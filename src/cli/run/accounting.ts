@@ -9,7 +9,7 @@ import { runSaveEveryMs, secsMax, sessionNewsMs, sessionPollMs } from '../../cor
 import type { Refusal } from '../../core/refusal.ts';
 import type { TaskSettings } from '../../core/settings.ts';
 import type { Task, TaskOptions, TaskSnapshot } from '../../guard/api.ts';
-import { adoptHaltedTask, answerCard, captureTask } from '../../guard/internal.ts';
+import { adoptHaltedTask, captureTask } from '../../guard/internal.ts';
 import { deleteRun, type RunRecord, type SubagentLimits, writeRun } from '../../supervisor/run-record.ts';
 import type { RunCommandContext } from './context.ts';
 import { createCallEvidence } from './evidence.ts';
@@ -156,7 +156,7 @@ export function startRunAccounting(
   function dismissNotices(): void {
     for (const { id, kind, state, task: cardTask } of gear.snapshot().cards) {
       const belongsToRun = cardTask === task.id || cardTask.startsWith(`${task.id}/`);
-      if (belongsToRun && kind === 'notice' && state === 'open') answerCard(gear, id, 'dismiss', 'switchgear run');
+      if (belongsToRun && kind === 'notice' && state === 'open') gear.cards.answer(id, 'dismiss', 'switchgear run');
     }
   }
 

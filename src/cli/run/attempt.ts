@@ -60,7 +60,7 @@ export async function runAttempt(
     onSuspend: accounting.pause,
     onContinue: accounting.resume,
   });
-  const unsubscribe = context.gear.on((entry) => {
+  const unsubscribe = context.gear.onEntry((entry) => {
     if (entry.task !== accounting.task.id) return;
     if (entry.type === 'task-stopped') {
       signalTree(tree, 'SIGSTOP');

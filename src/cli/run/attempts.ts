@@ -5,7 +5,6 @@ import { userName } from '../../approvers/user-name.ts';
 import type { Card, CardAction } from '../../core/card.ts';
 import { raisesMax } from '../../core/limits.ts';
 import type { TaskOptions } from '../../guard/api.ts';
-import { answerCard, retryOptions } from '../../guard/internal.ts';
 import { deleteRun, findRun, type RunRecord, writeRun } from '../../supervisor/run-record.ts';
 import { formatCount } from '../terminal-table.ts';
 import type { RunTask } from './accounting.ts';
@@ -114,7 +113,7 @@ async function handleHalt(
     readPrompt: () => findRun(store, task)?.prompt,
   });
   answerCardFromTerminal(context, card, answer);
-  const start = planNextStart(answer, record, retryOptions(gear, task), freshTask);
+  const start = planNextStart(answer, record, gear.retryOptions(task), freshTask);
   if (start !== undefined) {
     deleteRun(store, task); // The next attempt has a record of its own.
     return start;
@@ -135,7 +134,7 @@ async function handleHalt(
 }
 
 function findChoices({ gear }: RunCommandContext, { record, task }: HaltedAttempt): HaltChoices {
-  return { retry: retryOptions(gear, task) !== undefined, narrow: makeNarrowedCommand(record, '…') !== undefined };
+  return { retry: gear.retryOptions(task) !== undefined, narrow: makeNarrowedCommand(record, '…') !== undefined };
 }
 
 /** What to start for a wish; undefined where it starts nothing. */
@@ -181,5 +180,5 @@ function answerCardFromTerminal(
 ): void {
   const action = cardActions[followUp.action];
   if (answeredAt === 'terminal' && card !== undefined && action !== undefined)
-    answerCard(gear, card.id, action, userName());
+    gear.cards.answer(card.id, action, userName());
 }

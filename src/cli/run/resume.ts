@@ -1,7 +1,7 @@
 /** A run that was halted, paused or lost goes on: in this process, with what it had used. */
 
 import { SwitchgearError } from '../../core/error.ts';
-import { adoptHaltedTask, retryOptions } from '../../guard/internal.ts';
+import { adoptHaltedTask } from '../../guard/internal.ts';
 import type { Store } from '../../ports/store.ts';
 import { deleteRun, type RunRecord } from '../../supervisor/run-record.ts';
 import { keepHeapSmall } from '../../supervisor/small-heap.ts';
@@ -37,7 +37,7 @@ export async function resumeRun(
     session,
     begin({ gear }) {
       if (carried !== undefined) adoptHaltedTask(gear, run, carried);
-      const start = planNextStart({ followUp }, run, retryOptions(gear, task), {
+      const start = planNextStart({ followUp }, run, gear.retryOptions(task), {
         parent: null,
         limits: options.limits,
       });

@@ -3,7 +3,7 @@
 import type { Refusal } from '../../core/refusal.ts';
 import type { TaskSettings } from '../../core/settings.ts';
 import type { Switchgear } from '../../guard/api.ts';
-import { type CarriedTask, retryOptions } from '../../guard/internal.ts';
+import type { CarriedTask } from '../../guard/internal.ts';
 import type { SubagentLimits } from '../../supervisor/run-record.ts';
 
 /** What a subagent may have next time that ran into its own limit. */
@@ -12,7 +12,7 @@ export function raiseSubagentLimits(
   root: string,
   { task = root }: Refusal,
 ): SubagentLimits | undefined {
-  const retry = task === root ? undefined : retryOptions(gear, task);
+  const retry = task === root ? undefined : gear.retryOptions(task);
   return retry?.agent && retry.limits ? { [retry.agent]: retry.limits as TaskSettings } : undefined;
 }
 

@@ -52,7 +52,7 @@ export async function runSession(sessionOptions: RunSessionOptions): Promise<num
   const setStatusTask = (running: Task | undefined) => {
     task = running;
   };
-  gear.on((entry) => emit('entry', entry));
+  gear.onEntry((entry) => emit('entry', entry));
   const context: RunCommandContext = {
     options,
     terminal,

@@ -26,7 +26,7 @@ export interface StatusLine {
 export function createStatusLine(gear: Switchgear): StatusLine {
   const openBreakers = new Map<string, string>();
   const subagents = new Set<string>();
-  gear.on((entry) => {
+  gear.onEntry((entry) => {
     switch (entry.type) {
       case 'breaker-opened':
         openBreakers.set(entry.key, entry.name);

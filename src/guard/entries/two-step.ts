@@ -4,7 +4,7 @@ import type { Permit } from '../../core/action.ts';
 import { evictOldest } from '../../core/bounded.ts';
 import { countedIdsMax, patienceMaxMs } from '../../core/limits.ts';
 import { type Refusal, refused } from '../../core/refusal.ts';
-import type { Admission, AdmitOptions, Switchgear } from '../api.ts';
+import type { Admission, AdmitOptions } from '../call-options.ts';
 import { explainStop, isStop } from '../route/admission.ts';
 import { type CallEnding, proposeOnce, settleEnding } from '../route/call.ts';
 import { type CallSite, callSiteFor, targetFor } from '../route/call-site.ts';
@@ -15,7 +15,6 @@ import { frameOf } from '../runtime/async-context.ts';
 import { fingerprint } from '../runtime/fingerprint.ts';
 import { type Checks, isA, name as isName, kind, options, text } from '../runtime/option-checks.ts';
 import type { Runtime } from '../runtime/runtime.ts';
-import { runtimeOf } from '../runtime/runtime.ts';
 import { wasCounted } from '../tasks/observe.ts';
 import type { TaskState } from '../tasks/task.ts';
 import { unknownTaskMessage } from '../tasks/task-tree.ts';
@@ -26,13 +25,12 @@ const checks: Checks = { id: text, kind, turnId: text, task: isA };
 const admissions = new WeakMap<Runtime, Map<string, Admission>>();
 
 /** Decides on a call that the host runs itself; it says later how that ended. */
-export function admitCall(
-  gear: Switchgear,
+export function admitHostCall(
+  runtime: Runtime,
   name: string,
   args: readonly unknown[],
   admitOptions: AdmitOptions = {},
 ): Admission {
-  const runtime = runtimeOf(gear);
   isName('the name of a tool', name);
   options('admit options', admitOptions, checks);
   const { id, task: wanted } = admitOptions;

@@ -1,22 +1,21 @@
-/** What a person does with a card or a halted task: answers it, or has it tried again with the tripped limit raised. */
+/** Answers cards, and makes the options that try a halted task again with its limit raised. */
 
 import type { Card, CardAction } from '../../core/card.ts';
 import { raisesMax } from '../../core/limits.ts';
 import type { TaskSettings } from '../../core/settings.ts';
 import type { Code } from '../../core/verdict.ts';
-import type { Switchgear, TaskOptions } from '../api.ts';
-import { runtimeOf } from '../runtime/runtime.ts';
+import type { TaskOptions } from '../api.ts';
+import type { Runtime } from '../runtime/runtime.ts';
 import { updateCard } from '../tasks/cards.ts';
 
-/** Answers a card: approve or decline a question, pick up a halt. */
-export function answerCard(gear: Switchgear, card: string, answer: CardAction, by: string): Card | undefined {
-  const runtime = runtimeOf(gear);
+/** Records the answer to a card and passes it to the call that waits for it; undefined if the id is unknown. */
+export function answerCard(runtime: Runtime, card: string, answer: CardAction, by: string): Card | undefined {
   const answers = runtime.store.card(card)?.kind === 'ask' && (answer === 'approve' || answer === 'decline');
   if (answers) runtime.waiting.get(card)?.({ approved: answer === 'approve', by });
   return updateCard(runtime, card, { type: 'card-answered', atMs: runtime.clock.nowMs(), answer, by });
 }
 
-/** The limit that each code speaks of. */
+/** The limit that each refusal code reports. */
 const limitOf: { readonly [code in Code]?: keyof TaskSettings } = {
   tool_call_limit: 'maxToolCalls',
   token_spend_limit: 'maxSpendCents',
@@ -27,15 +26,15 @@ const limitOf: { readonly [code in Code]?: keyof TaskSettings } = {
 };
 
 /**
- * The options to try a halted task with again: the tripped limit doubled, its counters carried on.
- * Undefined where it was not halted, or was raised too often.
+ * Options that start a halted task again: the tripped limit doubled, its counters carried over.
+ * Undefined if the task is not halted, or its limits were raised `raisesMax` times already.
  */
-export function retryOptions(gear: Switchgear, task: string): TaskOptions | undefined {
-  const node = runtimeOf(gear).halted.get(task);
+export function makeRetryOptions(runtime: Runtime, task: string): TaskOptions | undefined {
+  const node = runtime.halted.get(task);
   if (node?.haltStop === undefined || node.raises >= raisesMax) return undefined;
   const { agent, session } = node;
   const { code, counters } = node.haltStop;
-  // A budget beyond the task is not its to raise.
+  // A joint budget belongs to several tasks, so one task cannot raise it.
   const limit = counters.scope === undefined ? limitOf[code] : undefined;
   const limits = limit === undefined ? node.limits : { ...node.limits, [limit]: (node.limits[limit] ?? 1) * 2 };
   return { agent, session, parent: null, limits, retryOf: node.id } as TaskOptions;

@@ -1,4 +1,4 @@
-/** All breakers of one name as one: the worst state, the sums of the counts, and a hand on each of them. */
+/** Shows all breakers of one name as one: the worst state, the sums of the counts, and manual operations. */
 
 import { openBreaker, resetBreaker } from '../../core/controls/breaker/phases.ts';
 import type { BreakerState } from '../../core/controls/breaker/state.ts';
@@ -14,12 +14,15 @@ import {
 import { callSiteFor } from '../route/call-site.ts';
 import { makeTarget } from '../route/target.ts';
 import type { Runtime } from '../runtime/runtime.ts';
+import { addHealthCheck } from './health-checks.ts';
+import { readMetrics } from './metrics.ts';
 
+/** The breakers of a name, present and future. */
 export function breakerHandle(runtime: Runtime, name: string): BreakerHandle {
   const { clock, heldNames } = runtime;
   const all = () => breakersOf(runtime, name);
   const each = (act: (entry: BreakerEntry) => void) => {
-    // There has to be one, for a hand that wants to hold or trip it before the first call.
+    // Create a breaker if there is none yet, so that it can be held or tripped before the first call.
     if (all().length === 0) callSiteFor(runtime, makeTarget(runtime, name, {}), undefined);
     all().forEach(act);
   };
@@ -50,9 +53,12 @@ export function breakerHandle(runtime: Runtime, name: string): BreakerHandle {
       };
       each((entry) => changeBreaker(runtime, entry, release, 'released'));
     },
+    metrics: () => readMetrics(runtime, name),
+    checkHealth: (check) => addHealthCheck(runtime, name, check),
   };
 }
 
+/** Resets one breaker by hand. */
 export function resetBreakerEntry(runtime: Runtime, entry: BreakerEntry): void {
   changeBreaker(runtime, entry, resetBreaker, 'reset');
 }

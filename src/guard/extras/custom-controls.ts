@@ -1,20 +1,17 @@
-/** Controls of the user, kept from harm: one that throws at the gate refuses the call, elsewhere it is passed over. */
+/** Binds controls of the user. An error in `judge` refuses the call; an error elsewhere is counted and ignored. */
 
 import { cellKey } from '../../core/cell-key.ts';
 import type { Control } from '../../core/control.ts';
 import type { BoundControl } from '../../core/decide.ts';
 import { allow } from '../../core/verdict.ts';
-import type { Switchgear } from '../api.ts';
 import { countError } from '../journal/journal.ts';
 import { resetCallSites } from '../route/call-site.ts';
 import { choices, methods, name } from '../runtime/option-checks.ts';
 import type { BoundCustomControls, ControlHarm, Runtime } from '../runtime/runtime.ts';
-import { runtimeOf } from '../runtime/runtime.ts';
 
-/** Adds a control of your own, beside the built-in ones; for the calls and tasks that begin from now on. */
-// biome-ignore lint/suspicious/noExplicitAny: each control knows its own state, and nobody else looks into it.
-export function addControl(gear: Switchgear, control: Control<any>): void {
-  const runtime = runtimeOf(gear);
+/** Adds a control beside the built-in ones, for calls and tasks that start from now on. */
+// biome-ignore lint/suspicious/noExplicitAny: only the control itself reads its state.
+export function addControl(runtime: Runtime, control: Control<any>): void {
   methods('initial', 'judge', 'apply')('a control', control);
   name('the name of a control', control.name);
   choices('task', 'chain', 'target', 'session', 'gear')('the scope of a control', control.scope);
@@ -49,7 +46,7 @@ function bindCustomControls() {
   return { ...boundControls, harm, add: (control: Control<never>) => controls.push(control) };
 }
 
-/** The control as the panel sees it. What throws while it learns must not keep the others from learning. */
+/** Wraps a control so that an error in one control does not keep the event from the others. */
 function tolerant(runtime: Runtime, harm: ControlHarm, control: Control<never>): Control<never> {
   const guarded = <T>(where: string, instead: T, run: () => T): T => {
     try {

@@ -1,19 +1,17 @@
-/** Asks callees of open breakers now and then how they are, on the sweep's own timer. Without a check nothing runs. */
+/** Runs the health checks of open breakers on the timer of the sweep. */
 
 import { halfOpenBreaker } from '../../core/controls/breaker/phases.ts';
-import type { Switchgear } from '../api.ts';
 import { type BreakerEntry, breakersOf, changeBreaker } from '../breakers/breaker-registry.ts';
 import { appendEntry, countError } from '../journal/journal.ts';
-import { fn, name as isName } from '../runtime/option-checks.ts';
+import { fn } from '../runtime/option-checks.ts';
 import type { Runtime } from '../runtime/runtime.ts';
-import { runtimeOf } from '../runtime/runtime.ts';
 import { ensureSweep } from '../tasks/sweep.ts';
 
-/** What a gear with health checks keeps. */
+/** The health checks of a gear and the open breakers that they run for. */
 export interface HealthChecks {
-  /** The checks, by the name of what is called. */
+  /** The checks, by breaker name. */
   readonly checks: Map<string, () => boolean | Promise<boolean>>;
-  /** Open breakers whose callees are asked. */
+  /** The open breakers with a check. */
   readonly open: Map<BreakerEntry, Asking>;
   readonly opened: (runtime: Runtime, entry: BreakerEntry) => void;
   readonly sweep: (runtime: Runtime, atMs: number) => void;
@@ -21,21 +19,19 @@ export interface HealthChecks {
 
 interface Asking {
   nextMs: number;
-  /** The number of the question that is out; 0 = none. */
+  /** The number of the check that runs now; 0 = none. */
   out: number;
 }
 
-/** Has a callee asked while its circuit is open; true leads to half-open, never to closed. */
-export function checkHealth(gear: Switchgear, name: string, check: () => boolean | Promise<boolean>): void {
-  const runtime = runtimeOf(gear);
-  isName('the name of a tool', name);
+/** Runs a check while the breaker of this name is open; a check that returns true half-opens the breaker. */
+export function addHealthCheck(runtime: Runtime, name: string, check: () => boolean | Promise<boolean>): void {
   fn('the health check', check);
   runtime.health ??= { checks: new Map(), open: new Map(), opened, sweep };
   runtime.health.checks.set(name, check);
   for (const entry of breakersOf(runtime, name)) if (entry.cell.state.phase === 'open') opened(runtime, entry);
 }
 
-/** It may open outside any task, when no sweep is running that would ask after its callee. */
+/** Schedules the first check, and starts the sweep: a breaker may open while no task runs. */
 function opened(runtime: Runtime, entry: BreakerEntry): void {
   const { settings, cell } = entry;
   if (!settings.enableHealthCheck || !runtime.health?.checks.has(entry.name)) return;
@@ -49,7 +45,7 @@ function sweep(runtime: Runtime, atMs: number): void {
   for (const [entry, asking] of open) {
     if (entry.cell.state.phase !== 'open') open.delete(entry);
     else if (entry.settings.enableHealthCheck && atMs >= asking.nextMs) {
-      // One that has not come back by now says no; its answer would be too old.
+      // A check that has not returned within the interval counts as unhealthy.
       if (asking.out !== 0) answered(runtime, entry, false);
       asking.nextMs = atMs + entry.settings.healthCheckIntervalSecs * 1000;
       void ask(runtime, entry, asking);
@@ -65,11 +61,11 @@ async function ask(runtime: Runtime, entry: BreakerEntry, asking: Asking): Promi
   try {
     healthy = (await runtime.health?.checks.get(entry.name)?.()) === true;
   } catch {
-    healthy = false; // A check that throws says that the callee is not well.
+    healthy = false; // A check that throws counts as unhealthy.
   }
-  if (asking.out !== asked) return; // Given up meanwhile: another one was asked.
+  if (asking.out !== asked) return; // A later check has replaced this one.
   asking.out = 0;
-  if (runtime.health === undefined) return; // The gear was disposed of meanwhile.
+  if (runtime.health === undefined) return; // The gear was disposed.
   try {
     if (entry.cell.state.generation === generation) answered(runtime, entry, healthy);
   } catch (error) {

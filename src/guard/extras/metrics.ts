@@ -1,13 +1,11 @@
-/** The three numbers to watch, for all breakers of a name. */
+/** Sums up the metrics of all breakers of a name. */
 
 import { type BreakerMetrics, breakerMetrics } from '../../core/controls/breaker/metrics.ts';
-import type { Switchgear } from '../api.ts';
 import { breakersOf } from '../breakers/breaker-registry.ts';
-import { runtimeOf } from '../runtime/runtime.ts';
+import type { Runtime } from '../runtime/runtime.ts';
 
-/** Trips, failure rate and time spent open of the breakers of a name: sums, the worst rate, the longest time. */
-export function metricsOf(gear: Switchgear, name: string): BreakerMetrics {
-  const runtime = runtimeOf(gear);
+/** Trips are summed; the failure rate is the highest and the time in the open state the longest of all breakers. */
+export function readMetrics(runtime: Runtime, name: string): BreakerMetrics {
   const atMs = runtime.clock.nowMs();
   const found = breakersOf(runtime, name).map(({ cell, settings }) =>
     breakerMetrics(cell.state, settings, runtime.settings.alerts, atMs),

@@ -1,20 +1,19 @@
-/** Another policy, or a model's rules, without a restart: counts stay, what was resolved is resolved again. */
+/** Replaces the policy of a running gear, and adds rules written by a model. Counters stay. */
 
 import { quoteValue } from '../../core/quote.ts';
 import { resolveTask } from '../../core/resolve-settings.ts';
 import type { Settings } from '../../core/settings.ts';
 import type { PolicyEngine } from '../../ports/policy.ts';
-import type { PolicyInput, Switchgear } from '../api.ts';
+import type { PolicyInput } from '../api.ts';
 import { appendEntry } from '../journal/journal.ts';
 import { resetCallSites } from '../route/call-site.ts';
 import { invalid, list } from '../runtime/option-checks.ts';
-import { type Runtime, runtimeOf } from '../runtime/runtime.ts';
+import type { Runtime } from '../runtime/runtime.ts';
 import { boundControlsOf } from '../tasks/task.ts';
 import { noticeCalls, taskControlsFor } from '../tasks/task-tree.ts';
 
-/** Takes another policy without a restart; counters stay. */
-export function reload(gear: Switchgear, policy: PolicyInput): void {
-  const runtime = runtimeOf(gear);
+/** Replaces the policy; counters stay, settings are resolved again. */
+export function reload(runtime: Runtime, policy: PolicyInput): void {
   const before = runtime.settings;
   const engineOfPolicies = policyEngineOf(runtime);
   const next = engineOfPolicies.apply(policy, runtime.env);
@@ -36,7 +35,7 @@ export function reload(gear: Switchgear, policy: PolicyInput): void {
     task.noticeCalls = noticeCalls(task.limits);
     task.callSites = undefined;
   }
-  // Seats follow once every task has its controls: a task sits with those of its ancestors, too.
+  // Bind only after every task has its controls: a task also binds the controls of its ancestors.
   for (const task of runtime.tasks.values()) {
     if (task.boundControls === undefined) continue;
     task.boundControls = undefined;
@@ -46,15 +45,14 @@ export function reload(gear: Switchgear, policy: PolicyInput): void {
   appendEntry(runtime, { type: 'policy-reloaded', changed });
 }
 
-/** The checker of policies; only the hooks' own gears have none. */
+/** The policy engine; only the gears of hooks have none. */
 function policyEngineOf({ policyEngine }: Runtime): PolicyEngine {
   if (policyEngine === undefined) throw invalid('this gear takes no policy');
   return policyEngine;
 }
 
-/** Adds rules written by a model: they may only tighten. The ids of those taken come back. */
-export function addModelRules(gear: Switchgear, lines: readonly string[], chain?: string): readonly string[] {
-  const runtime = runtimeOf(gear);
+/** Adds rules written by a model, which may only tighten the policy, and returns the ids of the accepted rules. */
+export function addModelRules(runtime: Runtime, lines: readonly string[], chain?: string): readonly string[] {
   const engine = runtime.rules ?? policyEngineOf(runtime).createEmptyRules(runtime.settings);
   const written = list('the rules', lines).map((line) => (typeof line === 'string' ? line : quoteValue(line)));
   const { rejected, taken, engine: tightened } = engine.tighten(written, chain ?? `agent:${runtime.agent}`);

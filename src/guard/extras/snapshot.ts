@@ -1,4 +1,4 @@
-/** Everything as it is now. */
+/** Makes the snapshot of a gear. */
 
 import type { Snapshot } from '../api.ts';
 import { snapshotBreaker } from '../breakers/breaker-registry.ts';
@@ -6,6 +6,7 @@ import { workerCell } from '../route/call-site.ts';
 import { isObserving, type Runtime } from '../runtime/runtime.ts';
 import { snapshotTask } from '../tasks/task-tree.ts';
 
+/** Tasks, breakers, failed delegations and cards of the gear now. */
 export function makeSnapshot(runtime: Runtime): Snapshot {
   const { clock, tasks, breakers, store, errors } = runtime;
   const atMs = clock.nowMs();

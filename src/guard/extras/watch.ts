@@ -1,13 +1,13 @@
-/** Guards a watcher: anything that emits events in the manner of `fs.watch` or chokidar. */
+/** Guards a watcher that emits events like `fs.watch` or chokidar. */
 
 import { countEvent, initialStorm } from '../../core/controls/storm.ts';
 import { explain } from '../../core/messages/explain.ts';
 import { quoteValue } from '../../core/quote.ts';
 import type { Stop } from '../../core/verdict.ts';
-import type { EventSource, Switchgear, Watch, WatchOptions } from '../api.ts';
+import type { EventSource, Watch, WatchOptions } from '../call-options.ts';
 import { appendEntry, countError } from '../journal/journal.ts';
 import { type Checks, fn, name as isName, list, methods, options, whole } from '../runtime/option-checks.ts';
-import { isObserving, runtimeOf } from '../runtime/runtime.ts';
+import { isObserving, type Runtime } from '../runtime/runtime.ts';
 
 const count = (what: string, value: unknown) => whole(what, value, 1);
 const checks: Checks = {
@@ -17,15 +17,14 @@ const checks: Checks = {
   onTrip: fn,
 };
 
-/** Listens to a source, and stops listening when it fires without end. */
+/** Passes events of a source to a listener until there are more than `maxEvents` in a window. */
 export function watch(
-  gear: Switchgear,
+  runtime: Runtime,
   name: string,
   source: EventSource,
   listener: (event: string, ...args: unknown[]) => void,
   watchOptions: WatchOptions = {},
 ): Watch {
-  const runtime = runtimeOf(gear);
   const { clock, agent } = runtime;
   isName('the name of a watch', name);
   options('watch options', watchOptions, checks);
@@ -41,14 +40,14 @@ export function watch(
     const was = state.tripped;
     const verdict = countEvent(state, { maxEvents, windowSecs }, atMs);
     const observed = isObserving(runtime);
-    if (verdict.kind !== 'allow' && !was) tell(verdict, observed, atMs); // Paused: told once.
+    if (verdict.kind !== 'allow' && !was) tell(verdict, observed, atMs); // Report the trip once.
     if (verdict.kind === 'allow' || observed) listener(event, ...args);
   }
 
   function tell(verdict: Stop, observed: boolean, atMs: number): void {
     const counters = observed ? { ...verdict.counters, observed: 1 } : verdict.counters;
     appendEntry(runtime, { type: 'storm-tripped', name, counters }, { agent }, atMs);
-    if (observed) return; // Nothing is paused, so nobody is told to pause it for real.
+    if (observed) return; // An observing gear pauses nothing.
     try {
       onTrip?.(explain(verdict, { name, agent, atMs }));
     } catch (error) {

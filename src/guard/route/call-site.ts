@@ -22,6 +22,8 @@ export interface Target {
   readonly name: string;
   readonly kind: ActionKind;
   readonly overrides?: Partial<BreakerSettings> | undefined;
+  /** The arguments of its calls are not known, so that no two calls can be compared. */
+  readonly isOpaque?: boolean;
   /** Which rules fire before a call, where more is known of it than its arguments. */
   match?(args: readonly unknown[]): readonly RuleHit[];
 }

@@ -25,8 +25,13 @@ export function makeAction(
     name: target.name,
     agent: site.agent,
     session: site.session,
-    // Work that is delegated again is no repeated call: how it comes back counts.
-    fingerprint: task === undefined || target.kind === 'delegation' ? 0 : fingerprint(target.name, args),
+    // Delegated work is compared by its result, and calls with unknown arguments not at all.
+    fingerprint:
+      task === undefined || target.kind === 'delegation'
+        ? 0
+        : target.isOpaque
+          ? ++runtime.ids
+          : fingerprint(target.name, args),
     worstMicros: worst === undefined ? 0 : boundedCost(worst.cents) * microsPerCent,
     worstTokens: worst === undefined ? 0 : boundedCost(worst.tokens),
     patienceMs: site.patienceMs,

@@ -1,5 +1,7 @@
-/** What the code around a tool says about it: checked, and written down for a replay. */
+/** Checks the options of a guarded function and makes the target of its calls. */
 
+import { getOrCreate } from '../../core/bounded.ts';
+import { callSitesMax } from '../../core/limits.ts';
 import { checkSettingOverrides } from '../../core/setting-overrides.ts';
 import type { BreakerSettings } from '../../core/settings.ts';
 import type { GuardOptions } from '../api.ts';
@@ -24,13 +26,39 @@ const checks: Checks = {
   timeoutSecs: isA,
   fallback: fn,
   classify: fn,
-  // Upper bounds that nobody could reserve would leave the limit without them.
+  // An upper bound that is not a number could not be reserved.
   maxCost: (what, value) => typeof value === 'function' || options(what, value, { cents: amount, tokens: amount }),
   usage: fn,
   async: choices(true, false),
 };
 
+/** Makes the target of a guarded function, and records its overrides for a replay. */
 export function makeTarget(runtime: Runtime, name: string, guardOptions: GuardOptions): Target {
+  const target = readTarget(runtime, name, guardOptions);
+  recordOverrides(runtime, target);
+  return target;
+}
+
+/** Finds the target of one-off calls with the same name and overrides, so that they share one call site. */
+export function findOneOffTarget(
+  runtime: Runtime,
+  name: string,
+  guardOptions: GuardOptions,
+  isOpaque: boolean,
+): Target {
+  const target = { ...readTarget(runtime, name, guardOptions), isOpaque };
+  const key = `one-off ${isOpaque} ${target.kind} ${name} ${JSON.stringify(target.overrides)}`;
+  return getOrCreate(runtime.targets, key, callSitesMax, () => {
+    recordOverrides(runtime, target);
+    return target;
+  });
+}
+
+function recordOverrides(runtime: Runtime, { name, overrides = {} }: Target): void {
+  if (Object.keys(overrides).length > 0) recordTuning(runtime, name, overrides);
+}
+
+function readTarget(runtime: Runtime, name: string, guardOptions: GuardOptions): Target {
   options('guard options', guardOptions, checks);
   const { kind = 'tool', breaker, timeoutSecs } = guardOptions;
   const overrides: Partial<BreakerSettings> = {
@@ -38,10 +66,10 @@ export function makeTarget(runtime: Runtime, name: string, guardOptions: GuardOp
     ...(timeoutSecs !== undefined && { timeoutSecs: timeoutOf('guard options', timeoutSecs) as number }),
   };
   isName('the name of a tool', name);
-  if (Object.keys(overrides).length > 0) recordTuning(runtime, name, overrides);
   return { name, kind, overrides };
 }
 
+/** Records changed breaker settings of a name. */
 export function recordTuning(runtime: Runtime, name: string, overrides: Partial<BreakerSettings>): void {
   appendEntry(runtime, { type: 'breaker-tuned', name, overrides: { ...overrides } });
 }

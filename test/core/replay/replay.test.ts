@@ -4,7 +4,6 @@ import type { Entry } from '../../../src/core/event.ts';
 import { replay } from '../../../src/core/replay/replay.ts';
 import { resolveBreaker } from '../../../src/core/resolve-settings.ts';
 import { createSwitchgear } from '../../../src/guard/create-switchgear.ts';
-import { reload } from '../../../src/guard/extras/reload.ts';
 import { simulatedClock } from '../../../src/testing/index.ts';
 
 type Policy = Readonly<Record<string, unknown>>;
@@ -144,7 +143,7 @@ test('a replay ends where another policy was taken', async () => {
   const { gear, again } = recorded({});
   const call = gear.guard('look', async () => 1);
   await call();
-  reload(gear, { journal: { level: 'all' } });
+  gear.reload({ journal: { level: 'all' } });
   await call();
   const reloaded = gear.journal().find(({ type }) => type === 'policy-reloaded');
   assert.equal(again().lastSeq, reloaded?.seq);

@@ -5,7 +5,6 @@ import { test } from 'node:test';
 import { fullContentMax, redactedContentMax } from '../../../src/core/limits.ts';
 import { createSwitchgear } from '../../../src/guard/create-switchgear.ts';
 import { formatArguments } from '../../../src/guard/policy/argument-content.ts';
-import { reload } from '../../../src/index.ts';
 import { simulatedClock } from '../../../src/testing/simulated-clock.ts';
 
 const key = 'sk-proj-4fGh82hdJx0aPq77';
@@ -128,7 +127,7 @@ test('without a word about it no argument is kept, nor after another policy took
   rm('b');
   assert.deepEqual(kept(), []);
   const held = journalOf({ content: 'full' });
-  reload(held.gear, { rules: [{ target: 'tool:rm', condition: 'ability:rm', action: 'abort' }] });
+  held.gear.reload({ rules: [{ target: 'tool:rm', condition: 'ability:rm', action: 'abort' }] });
   held.rm('b');
   assert.deepEqual(held.kept(), []);
 });

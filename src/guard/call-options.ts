@@ -1,0 +1,100 @@
+/** The public types of delegations, retries, watches and calls that the host runs itself. */
+
+import type { ActionKind } from '../core/action.ts';
+import type { Ending } from '../core/classify.ts';
+import type { Refusal, Refused } from '../core/refusal.ts';
+import type { TaskSettings } from '../core/settings.ts';
+import type { AnyFunction } from './api.ts';
+
+/** Options of `gear.delegate`. */
+export interface DelegateOptions<T> {
+  /** Limits of the worker's task; the policy's unless given. */
+  readonly limits?: Partial<TaskSettings>;
+  /** Reads the result of the worker; undefined leaves it to the built-in detectors. */
+  readonly judge?: (result: T) => { readonly failed: boolean; readonly reason?: string } | undefined;
+  /**
+   * Seconds after which the worker's task is halted; 0 = no limit.
+   * @default 0
+   */
+  readonly timeoutSecs?: number;
+  /** The request to the worker: the same answer to the same request counts as a failure. */
+  readonly request?: unknown;
+}
+
+/** Options of `gear.retry`. */
+export interface RetryOptions {
+  /**
+   * Attempts after the first.
+   * @default 3
+   */
+  readonly retries?: number;
+  /**
+   * Seconds before the first retry; each further wait doubles.
+   * @default 1
+   */
+  readonly baseSecs?: number;
+  /** Ends the waiting. */
+  readonly signal?: AbortSignal;
+  /** Returns false for an error that is not worth a retry; every error is retried unless given. */
+  readonly when?: (error: unknown) => boolean;
+}
+
+/** Anything that emits events like `fs.watch` or chokidar. */
+export interface EventSource {
+  /** Adds a listener for an event. */
+  on(event: string, listener: AnyFunction): unknown;
+  /** Ends the source. */
+  close?(): unknown;
+}
+
+/** Options of `gear.watch`. */
+export interface WatchOptions {
+  /**
+   * Events passed per window; one more trips.
+   * @default 1000
+   */
+  readonly maxEvents?: number;
+  /**
+   * Length of the window in seconds.
+   * @default 10
+   */
+  readonly windowSecs?: number;
+  /**
+   * The events to listen to.
+   * @default ['all', 'change', 'rename']
+   */
+  readonly events?: readonly string[];
+  /** Called once when the watch trips, for example to pause the real watcher. */
+  readonly onTrip?: (refusal: Refusal) => void;
+}
+
+/** A guarded watcher. */
+export interface Watch {
+  /** Whether the watch tripped and passes no events. */
+  readonly paused: boolean;
+  /** Passes events again; a tripped watch never restarts by itself. */
+  restart(): void;
+  /** Stops passing events and closes the source. */
+  close(): void;
+  [Symbol.dispose](): void;
+}
+
+/** Options of `gear.admit`. */
+export interface AdmitOptions {
+  /** The host's id of the call: a call admitted twice under one id is counted once. */
+  readonly id?: string;
+  /**
+   * The kind of the action.
+   * @default 'tool'
+   */
+  readonly kind?: ActionKind;
+  /** The model turn that the call belongs to. */
+  readonly turnId?: string;
+  /** The id of the task; the task around the code unless given. */
+  readonly task?: string;
+}
+
+/** The decision on a call that the host runs itself: settle it once, or hand on the refusal. */
+export type Admission =
+  | { readonly refused: undefined; settle(ending: Ending | { readonly cancelled: true }): void }
+  | { readonly refused: Refused; readonly refusal: Refusal };

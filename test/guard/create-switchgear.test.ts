@@ -1,0 +1,158 @@
+/** The methods of a gear, and the types that `onRefusal` gives to guarded functions. */
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import {
+  createSwitchgear,
+  isRefused,
+  type Refused,
+  RefusedError,
+  refusalOf,
+  type Switchgear,
+  type SwitchgearOptions,
+} from '../../src/index.ts';
+import { simulatedClock } from '../../src/testing/index.ts';
+
+const quiet = { log: 'silent', env: {} } as const;
+
+/** Fails to compile unless both types are the same. */
+type Same<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false;
+const isSame = <T extends true>(): T => true as T;
+
+test('a guarded function has refusals in its type, and with onRefusal "throw" its own type', async () => {
+  const read = async <T>(value: T): Promise<T> => value;
+  const add = (a: number, b: number): number => a + b;
+
+  const returning = createSwitchgear(quiet);
+  const added = returning.guard('add', add)(1, 2);
+  isSame<Same<typeof added, number | Refused>>();
+  // @ts-expect-error: a result that may be refused is no number.
+  const sum: number = added;
+  assert.equal(sum, 3);
+
+  const throwing = createSwitchgear({ ...quiet, onRefusal: 'throw' });
+  const guarded = throwing.guard('read', read);
+  isSame<Same<typeof guarded, typeof read>>();
+  const text: string = await guarded('a');
+  assert.equal(text, 'a');
+  const tools = throwing.guardAll({ add });
+  isSame<Same<typeof tools.add, typeof add>>();
+  const total: number = throwing.run('add', add, { args: [1, 2] });
+  assert.equal(total, 3);
+  const report = await throwing.delegate('worker', () => 'done');
+  isSame<Same<typeof report, string>>();
+  // @ts-expect-error: a refused call throws, so its result cannot be a refusal.
+  const refused: Refused = tools.add(1, 2);
+  assert.equal(isRefused(refused), false);
+});
+
+test('a gear that throws can be used where any gear is wanted', () => {
+  const name = (gear: Switchgear) => gear.agent;
+  assert.equal(name(createSwitchgear({ ...quiet, agent: 'a', onRefusal: 'throw' })), 'a');
+});
+
+test('a gear whose onRefusal is not known before it runs may return refusals', () => {
+  const options: SwitchgearOptions = { ...quiet, onRefusal: 'throw' };
+  const result = createSwitchgear(options).guard('tool', () => 1)();
+  isSame<Same<typeof result, number | Refused>>();
+  assert.equal(result, 1);
+});
+
+test('a refused call of a gear that throws throws a RefusedError', async () => {
+  const gear = createSwitchgear({ ...quiet, onRefusal: 'throw', policy: { task: { max_tool_calls: 1 } } });
+  const tool = gear.guard('tool', (n: number) => n);
+  const result = await gear.task(() => {
+    tool(1);
+    assert.throws(() => tool(2), RefusedError);
+  });
+  assert.equal(result.status, 'halted');
+});
+
+test('task takes a function alone, or options and a function', async () => {
+  const gear = createSwitchgear(quiet);
+  assert.deepEqual(await gear.task(() => 1), { status: 'done', value: 1 });
+  assert.deepEqual(await gear.task({ id: 'x' }, ({ id }) => id), { status: 'done', value: 'x' });
+  assert.throws(() => gear.task({} as never), /the task function must be a function, got undefined/);
+});
+
+test('run guards one call: it counts, is refused by an open breaker, and takes the options of guard', async () => {
+  const gear = createSwitchgear({ ...quiet, clock: simulatedClock() });
+  const result = await gear.run('load', async (id: number) => id + 1, { args: [1] });
+  assert.equal(result, 2);
+  assert.equal(
+    gear.run('load', () => 'sync'),
+    'sync',
+  );
+  for (let call = 0; call < 5; call++) {
+    assert.throws(() =>
+      gear.run('load', () => {
+        throw new Error('down');
+      }),
+    );
+  }
+  assert.equal(refusalOf(gear.run('load', () => 'never'))?.code, 'circuit_open');
+  assert.equal(
+    gear.run('load', () => 'never', { fallback: () => 'instead' }),
+    'instead',
+  );
+  assert.equal(gear.breaker('load').stats.totalFailures, 5);
+  assert.throws(() => gear.run('load', () => 1, { timeout: 1 } as never), /has no "timeout"/);
+});
+
+test('run without arguments is no loop; the same arguments with the same result are', async () => {
+  const repeat = (options?: { readonly args: readonly [] }) => {
+    const gear = createSwitchgear(quiet);
+    return gear.task((task) => {
+      for (let call = 0; call < 20 && task.halt === undefined; call++) gear.run('write', () => 'ok', options);
+    });
+  };
+  assert.equal((await repeat()).status, 'done');
+  assert.equal((await repeat({ args: [] })).status, 'halted');
+});
+
+test('the overrides of one-off calls are recorded once', () => {
+  const gear = createSwitchgear(quiet);
+  for (let call = 0; call < 3; call++) gear.run('tool', () => 1, { timeoutSecs: 5 });
+  assert.equal(gear.journal().filter(({ type }) => type === 'breaker-tuned').length, 1);
+});
+
+test('on hears entries of one type, onEntry hears all; both return a function that ends it', () => {
+  const gear = createSwitchgear(quiet);
+  const opened: string[] = [];
+  const all: string[] = [];
+  const leave = gear.on('breaker-opened', ({ name }) => opened.push(name));
+  const leaveAll = gear.onEntry(({ type }) => all.push(type));
+  gear.breaker('search').trip();
+  assert.deepEqual(opened, ['search']);
+  assert.ok(all.includes('breaker-opened'));
+  leave();
+  leaveAll();
+  gear.breaker('write').trip();
+  assert.deepEqual(opened, ['search']);
+  assert.throws(() => gear.on((() => {}) as never, undefined as never), /the type of an entry must be a text/);
+  // @ts-expect-error: there is no such entry type.
+  gear.on('breaker-exploded', () => {});
+});
+
+test('halt ends one task, haltAll every task', () => {
+  const gear = createSwitchgear(quiet);
+  const [one, two, three] = [gear.startTask(), gear.startTask(), gear.startTask()];
+  gear.halt(one.id, 'enough');
+  gear.halt('nobody', 'enough');
+  assert.deepEqual(
+    [one, two, three].map(({ halt }) => halt?.code),
+    ['rule_abort', undefined, undefined],
+  );
+  gear.haltAll('all of them');
+  assert.equal(two.halt?.code, 'rule_abort');
+  assert.equal(three.halt?.code, 'rule_abort');
+});
+
+test('cards lists what waits for a person, and answers it', () => {
+  const gear = createSwitchgear(quiet);
+  gear.halt(gear.startTask({ id: 't' }).id, 'enough');
+  const [card] = gear.cards.list();
+  assert.equal(card?.task, 't');
+  assert.equal(gear.cards.answer(card!.id, card!.actions[0]!, 'ann')?.state, 'answered');
+  assert.equal(gear.cards.answer('nobody', 'dismiss', 'ann'), undefined);
+});
