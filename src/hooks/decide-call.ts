@@ -18,13 +18,13 @@ import { applyAndCheck, fingerprint, type Runtime, type Target, targetFor } from
 import { systemClock, wait } from '../platform/system-clock.ts';
 import { uniqueId } from '../platform/unique-id.ts';
 import { type CallProposedEvent, type HookDecision, pass } from './hosts/hook-event.ts';
-import { ask } from './question-card.ts';
+import { askByCard } from './question-card.ts';
 import { findOrBeginTask, type HookContext, haltRootTask, makeHaltDecision } from './session/hook-tasks.ts';
 import { type LoadedTask, runInTurn, type SessionTurn } from './session/session-turn.ts';
 
 /** An answer, or until when to come back, and for which card. */
-type Said = { readonly decision: HookDecision } | Later;
-interface Later {
+type DecisionOrWait = { readonly decision: HookDecision } | PendingWait;
+interface PendingWait {
   readonly waitMs: number;
   readonly card?: string;
 }
@@ -32,51 +32,51 @@ interface Later {
 export async function decideCall(context: HookContext, event: CallProposedEvent): Promise<HookDecision> {
   const id = event.id ?? uniqueId();
   for (let round = 0; round < roundsMax; round++) {
-    const said = await runInTurn(context, (turn) => say(context, turn, { ...event, id }));
-    if ('decision' in said) return said.decision;
-    const isAnswered = await waitFor(context, said);
-    if (!isAnswered) return { kind: 'deny', reason: pending };
+    const result = await runInTurn(context, (turn) => decideInTurn(context, turn, { ...event, id }));
+    if ('decision' in result) return result.decision;
+    const isAnswered = await waitOutsideTurn(context, result);
+    if (!isAnswered) return { kind: 'deny', reason: pendingReason };
   }
   return { kind: 'deny', reason: 'Not decided yet: wait a moment, and call again.' };
 }
 
-const pending = 'Approval pending: a person has been asked. Call again unchanged to learn the answer.';
+const pendingReason = 'Approval pending: a person has been asked. Call again unchanged to learn the answer.';
 
-async function say(
+async function decideInTurn(
   context: HookContext,
   turn: SessionTurn,
   event: CallProposedEvent & { readonly id: string },
-): Promise<Said> {
+): Promise<DecisionOrWait> {
   const { runtime } = context;
   const task = await findOrBeginTask(context, turn, event.agent, event.agentType);
   // Somebody was asked meanwhile: the clocks go on.
   while (task.node.cells.deadline.state.stops > 0)
     applyAndCheck(runtime, task.node, { type: 'task-resumed' }, runtime.clock.nowMs());
-  const given = task.answers.find(({ id }) => id === event.id);
-  if (given !== undefined) return { decision: given };
+  const recorded = task.answers.find(({ id }) => id === event.id);
+  if (recorded !== undefined) return { decision: recorded };
   if (task.open.some(({ id }) => id === event.id) || turn.state.errands[event.id] !== undefined)
     return { decision: pass };
-  const call = callOf(context, task, event);
-  const answered = proposeDetached(runtime, task.node, call);
-  const said =
-    'later' in answered
-      ? later(context, turn, task, event, call, answered.later)
-      : settled(turn, task, event, call, answered);
+  const call = makeProposedCall(context, task, event);
+  const proposal = proposeDetached(runtime, task.node, call);
+  const result =
+    'later' in proposal
+      ? waitOrAsk(context, turn, task, event, call, proposal.later)
+      : concludeProposal(turn, task, event, call, proposal);
   haltRootTask(context, task, event.tool);
-  return said;
+  return result;
 }
 
-export function callOf(
+export function makeProposedCall(
   context: HookContext,
   { round }: LoadedTask,
   event: CallProposedEvent & { readonly id: string },
 ): ProposedCall {
   const turnId = context.reportsTurns ? String(round) : undefined;
-  return { id: event.id, target: targetOf(context.runtime, event), args: [event.input], turnId };
+  return { id: event.id, target: makeCallTarget(context.runtime, event), args: [event.input], turnId };
 }
 
 /** What is called. A tool of the agent's own is down for this session at most, one of a server for everybody. */
-export function targetOf(
+export function makeCallTarget(
   runtime: Runtime,
   { tool, isShared, delegation }: Pick<CallProposedEvent, 'tool' | 'isShared' | 'delegation'>,
 ): Target {
@@ -87,20 +87,20 @@ export function targetOf(
   return { name: tool, kind: 'tool', overrides };
 }
 
-function settled(
+function concludeProposal(
   turn: SessionTurn,
   task: LoadedTask,
   event: CallProposedEvent & { readonly id: string },
   call: ProposedCall,
-  answered: { readonly permit: Permit } | { readonly refusal: Refusal },
-): Said {
-  if ('refusal' in answered) return { decision: refused(task, event.id, answered.refusal) };
-  keep(turn, task, event, call, answered.permit);
+  proposal: { readonly permit: Permit } | { readonly refusal: Refusal },
+): DecisionOrWait {
+  if ('refusal' in proposal) return { decision: refuseCall(task, event.id, proposal.refusal) };
+  recordOpenCall(turn, task, event, call, proposal.permit);
   return { decision: pass };
 }
 
 /** Keeps the permit of a call that runs, until somebody says how it ended. */
-export function keep(
+export function recordOpenCall(
   turn: SessionTurn,
   task: LoadedTask,
   { id, tool, isShared, delegation }: CallProposedEvent & { readonly id: string },
@@ -116,13 +116,13 @@ export function keep(
   turn.state = { ...turn.state, errands: { ...Object.fromEntries(delegations), [id]: pendingDelegation } };
 }
 
-function refused(task: LoadedTask, id: string, refusal: Refusal): HookDecision {
+function refuseCall(task: LoadedTask, id: string, refusal: Refusal): HookDecision {
   const isHalt = refusal.kind === 'halt' || task.node.halt !== undefined;
-  const denied = { kind: 'deny', reason: `${refusal.message}. ${refusal.remediation}` } as const;
-  return answer(task, id, isHalt ? makeHaltDecision(task.node, refusal) : denied);
+  const denial = { kind: 'deny', reason: `${refusal.message}. ${refusal.remediation}` } as const;
+  return recordAnswer(task, id, isHalt ? makeHaltDecision(task.node, refusal) : denial);
 }
 
-function answer(
+function recordAnswer(
   task: LoadedTask,
   id: string,
   decision: Extract<HookDecision, { readonly reason: string }>,
@@ -133,41 +133,43 @@ function answer(
 }
 
 /** It has to wait, or a person has to be asked. */
-function later(
+function waitOrAsk(
   context: HookContext,
   turn: SessionTurn,
   task: LoadedTask,
   event: CallProposedEvent & { readonly id: string },
   call: ProposedCall,
   stop: Stop,
-): Said {
+): DecisionOrWait {
   const { runtime } = context;
   const atMs = runtime.clock.nowMs();
-  const no = (code?: 'rule_declined' | 'rule_unanswered'): Said => ({
-    decision: refused(task, event.id, refuseDetached(runtime, task.node, call, stop, code)),
+  const deny = (code?: 'rule_declined' | 'rule_unanswered'): DecisionOrWait => ({
+    decision: refuseCall(task, event.id, refuseDetached(runtime, task.node, call, stop, code)),
   });
   if (stop.kind === 'wait') {
     const waitMs = Math.max(0, (stop.retryAtMs ?? 0) - atMs);
-    return waitMs <= hookWaitMaxMs && systemClock.nowMs() + waitMs < context.untilMs ? { waitMs } : no();
+    return waitMs <= hookWaitMaxMs && systemClock.nowMs() + waitMs < context.untilMs ? { waitMs } : deny();
   }
   if (context.isAttended) {
-    const why = stop.reason === undefined ? '' : `: ${stop.reason}`;
-    return { decision: answer(task, event.id, { kind: 'ask', reason: `Switchgear asks about ${event.tool}${why}` }) };
+    const cause = stop.reason === undefined ? '' : `: ${stop.reason}`;
+    return {
+      decision: recordAnswer(task, event.id, { kind: 'ask', reason: `Switchgear asks about ${event.tool}${cause}` }),
+    };
   }
-  const asked = ask(runtime, task.node, event.tool, fingerprint(event.tool, [event.input]), stop);
-  if ('no' in asked) return no(asked.no);
-  if ('open' in asked) {
+  const question = askByCard(runtime, task.node, event.tool, fingerprint(event.tool, [event.input]), stop);
+  if ('refusalCode' in question) return deny(question.refusalCode);
+  if ('open' in question) {
     // Its clocks stand still while a person is asked.
     applyAndCheck(runtime, task.node, { type: 'task-stopped' }, atMs);
-    return { waitMs: Math.max(0, context.untilMs - systemClock.nowMs()), card: asked.open };
+    return { waitMs: Math.max(0, context.untilMs - systemClock.nowMs()), card: question.open };
   }
-  const approved = { ...call, approvedBy: asked.by };
-  const again = proposeDetached(runtime, task.node, approved);
-  return 'later' in again ? no() : settled(turn, task, event, approved, again);
+  const approved = { ...call, approvedBy: question.by };
+  const retried = proposeDetached(runtime, task.node, approved);
+  return 'later' in retried ? deny() : concludeProposal(turn, task, event, approved, retried);
 }
 
 /** Waits outside the turn; false where a person has not answered in time. */
-async function waitFor({ store }: HookContext, { waitMs, card }: Later): Promise<boolean> {
+async function waitOutsideTurn({ store }: HookContext, { waitMs, card }: PendingWait): Promise<boolean> {
   const untilMs = systemClock.nowMs() + waitMs;
   for (;;) {
     const leftMs = untilMs - systemClock.nowMs();

@@ -3,7 +3,7 @@
 import { hookPromptsMax } from '../core/limits.ts';
 import { proposeDetached, settleDetached } from '../guard/entries/detached-call.ts';
 import { fingerprint } from '../guard/internal.ts';
-import { callOf, decideCall, keep, targetOf } from './decide-call.ts';
+import { decideCall, makeCallTarget, makeProposedCall, recordOpenCall } from './decide-call.ts';
 import {
   type CallEndedEvent,
   type HookDecision,
@@ -24,7 +24,7 @@ import {
 import { type LoadedTask, runInTurn, type SessionTurn } from './session/session-turn.ts';
 import { endSubagent, handleDelegationEnd } from './subagents.ts';
 
-export async function handle(context: HookContext, event: HookEvent): Promise<HookDecision> {
+export async function handleEvent(context: HookContext, event: HookEvent): Promise<HookDecision> {
   switch (event.type) {
     case 'other':
     case 'session-started':
@@ -32,14 +32,14 @@ export async function handle(context: HookContext, event: HookEvent): Promise<Ho
     case 'call-proposed':
       return decideCall(context, event);
     case 'prompt':
-      return runInTurn(context, (turn) => prompted(context, turn, event));
+      return runInTurn(context, (turn) => handlePrompt(context, turn, event));
     case 'call-ended':
-      return runInTurn(context, (turn) => callEnded(context, turn, event));
+      return runInTurn(context, (turn) => handleCallEnded(context, turn, event));
     case 'batch-ended':
       return runInTurn(context, async (turn) => {
         const task = await findOrBeginTask(context, turn, event.agent, event.agentType);
         task.round++;
-        giveUpOpen(context, task);
+        cancelOpenCalls(context, task);
         return haltDecisionOf(task) ?? consumeNote(task) ?? pass;
       });
     case 'subagent-started':
@@ -53,7 +53,7 @@ export async function handle(context: HookContext, event: HookEvent): Promise<Ho
         return pass;
       });
     case 'stopped':
-      return runInTurn(context, (turn) => stopped(context, turn, event));
+      return runInTurn(context, (turn) => handleStopped(context, turn, event));
     case 'session-ended':
       return runInTurn(context, async (turn) => {
         const { task, older } = turn.state;
@@ -65,18 +65,21 @@ export async function handle(context: HookContext, event: HookEvent): Promise<Ho
 }
 
 /** A person's new words begin a task; the harness's, and words that were said before, go on with the one at hand. */
-async function prompted(
+async function handlePrompt(
   context: HookContext,
   turn: SessionTurn,
   { text, by, failed = [] }: PromptEvent,
 ): Promise<HookDecision> {
   for (const agent of failed) await endSubagent(context, turn, agent, true);
   if (by === 'harness') return pass;
-  const mark = fingerprint('user', text);
+  const promptFingerprint = fingerprint('user', text);
   const { task, prompts, agents, older } = turn.state;
-  turn.state = { ...turn.state, prompts: [...prompts.filter((each) => each !== mark), mark].slice(-hookPromptsMax) };
+  turn.state = {
+    ...turn.state,
+    prompts: [...prompts.filter((each) => each !== promptFingerprint), promptFingerprint].slice(-hookPromptsMax),
+  };
   if (task !== null) {
-    if (prompts.includes(mark)) return pass;
+    if (prompts.includes(promptFingerprint)) return pass;
     // The task before is over, unless it has subagents out.
     const isOut = Object.values(agents).some(({ root }) => root === task);
     if (isOut) turn.state = { ...turn.state, older: [...older, task] };
@@ -86,18 +89,18 @@ async function prompted(
   return pass;
 }
 
-async function callEnded(context: HookContext, turn: SessionTurn, event: CallEndedEvent): Promise<HookDecision> {
+async function handleCallEnded(context: HookContext, turn: SessionTurn, event: CallEndedEvent): Promise<HookDecision> {
   const { runtime } = context;
   if (event.delegation !== undefined) await handleDelegationEnd(context, turn, event);
   const task = await findOrBeginTask(context, turn, event.agent, event.agentType);
-  const asked = task.answers.find(({ id, kind }) => id === event.id && kind === 'ask');
-  if (asked !== undefined) {
+  const unansweredAsk = task.answers.find(({ id, kind }) => id === event.id && kind === 'ask');
+  if (unansweredAsk !== undefined) {
     // It runs only if the person at the host's terminal said yes: from now on it counts.
-    task.answers = task.answers.filter((each) => each !== asked);
-    const proposed = { ...event, type: 'call-proposed', id: asked.id } as const;
-    const call = { ...callOf(context, task, proposed), approvedBy: 'the terminal' };
-    const answered = proposeDetached(runtime, task.node, call);
-    if ('permit' in answered) keep(turn, task, proposed, call, answered.permit);
+    task.answers = task.answers.filter((each) => each !== unansweredAsk);
+    const proposed = { ...event, type: 'call-proposed', id: unansweredAsk.id } as const;
+    const call = { ...makeProposedCall(context, task, proposed), approvedBy: 'the terminal' };
+    const proposal = proposeDetached(runtime, task.node, call);
+    if ('permit' in proposal) recordOpenCall(turn, task, proposed, call, proposal.permit);
   }
   const open = task.open.find((each) =>
     event.id === undefined
@@ -106,7 +109,7 @@ async function callEnded(context: HookContext, turn: SessionTurn, event: CallEnd
   );
   if (open !== undefined) {
     task.open = task.open.filter((each) => each !== open);
-    settleDetached(runtime, task.node, targetOf(runtime, event), open.permit, event.ending);
+    settleDetached(runtime, task.node, makeCallTarget(runtime, event), open.permit, event.ending);
   }
   haltRootTask(context, task, event.tool);
   // Where the end of a turn is told, a note waits for it: it reaches the model whether or not the call failed.
@@ -114,23 +117,27 @@ async function callEnded(context: HookContext, turn: SessionTurn, event: CallEnd
 }
 
 /** The request is answered: its task is over, unless something of it goes on in the background. */
-async function stopped(context: HookContext, turn: SessionTurn, { background }: StoppedEvent): Promise<HookDecision> {
+async function handleStopped(
+  context: HookContext,
+  turn: SessionTurn,
+  { background }: StoppedEvent,
+): Promise<HookDecision> {
   const { task, agents } = turn.state;
-  const out = Object.entries(agents).filter(([, { root }]) => root === task);
-  if (task === null || (background ?? out.length) > 0) return pass;
+  const running = Object.entries(agents).filter(([, { root }]) => root === task);
+  if (task === null || (background ?? running.length) > 0) return pass;
   const root = await turn.loadTask(task);
-  if (root !== undefined) giveUpOpen(context, root);
-  for (const [agent] of out) await endSubagent(context, turn, agent, false); // The host knows that they are gone.
+  if (root !== undefined) cancelOpenCalls(context, root);
+  for (const [agent] of running) await endSubagent(context, turn, agent, false); // The host knows that they are gone.
   await turn.endTask(task, 'done');
   turn.state = { ...turn.state, task: null, errands: {}, returned: {} };
   return pass;
 }
 
 /** Calls of which nobody said how they ended: a person at the host's terminal did not let them run. */
-function giveUpOpen({ runtime }: HookContext, task: LoadedTask): void {
+function cancelOpenCalls({ runtime }: HookContext, task: LoadedTask): void {
   const { open } = task;
   task.open = [];
   for (const { name: tool, isShared, permit } of open) {
-    settleDetached(runtime, task.node, targetOf(runtime, { tool, isShared }), permit, { cancelled: true });
+    settleDetached(runtime, task.node, makeCallTarget(runtime, { tool, isShared }), permit, { cancelled: true });
   }
 }

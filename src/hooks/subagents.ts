@@ -49,10 +49,10 @@ export async function handleDelegationEnd(
   turn: SessionTurn,
   event: CallEndedEvent,
 ): Promise<void> {
-  const { id = '', ending, sent } = event;
+  const { id = '', ending, subagent } = event;
   const delegation = turn.state.errands[id];
   if (delegation === undefined) return;
-  const agent = sent?.agent;
+  const agent = subagent?.agent;
   if (agent !== undefined) {
     const { [agent]: result, ...returned } = turn.state.returned;
     const running = turn.state.agents[agent];
@@ -65,7 +65,7 @@ export async function handleDelegationEnd(
       return;
     }
   }
-  if (agent !== undefined && sent?.goesOn) {
+  if (agent !== undefined && subagent?.isBackground) {
     turn.state = { ...turn.state, errands: { ...turn.state.errands, [id]: { ...delegation, agent } } };
     return;
   }

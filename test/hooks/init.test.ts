@@ -6,8 +6,8 @@ import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { main } from '../../src/cli/main.ts';
-import { probeModel } from '../../src/hooks/install/scripted-model.ts';
-import { withHooks, withoutHooks } from '../../src/hooks/install/settings-files.ts';
+import { startScriptedModel } from '../../src/hooks/install/scripted-model.ts';
+import { insertHookHandlers, removeHookHandlers } from '../../src/hooks/install/settings-files.ts';
 
 function home(context: TestContext) {
   const folder = mkdtempSync(join(tmpdir(), 'switchgear-init-'));
@@ -97,9 +97,9 @@ test('undo takes away a file that was not there before, and keeps what others wr
 test('without a memory of what was there, only what is ours goes', () => {
   const plan = { run: { command: 'switchgear', more: '' }, timeoutSecs: 60 };
   for (const host of ['claude-code', 'codex', 'gemini'] as const) {
-    assert.equal(withoutHooks(withHooks(mine, host, plan), host), mine);
-    const once = withHooks(mine, host, plan);
-    assert.equal(withHooks(once, host, plan), once);
+    assert.equal(removeHookHandlers(insertHookHandlers(mine, host, plan), host), mine);
+    const once = insertHookHandlers(mine, host, plan);
+    assert.equal(insertHookHandlers(once, host, plan), once);
   }
 });
 
@@ -161,11 +161,11 @@ test('the doctor runs the installed command and sees whether a call is really re
   mkdirSync(at.path('work'));
   const entry = new URL('./hook-process.ts', import.meta.url).pathname;
   const plan = { run: { command: `${process.execPath} ${entry} switchgear`, more: '' }, timeoutSecs: 60 };
-  at.put('.claude/settings.json', withHooks('', 'claude-code', plan));
+  at.put('.claude/settings.json', insertHookHandlers('', 'claude-code', plan));
   const well = await at.run('doctor', 'claude-code');
   assert.match(well.out, /ok {4}claude-code: the installed hook lets a first call pass and refuses/);
   assert.equal(well.code, 0);
-  const open = withHooks('', 'claude-code', { ...plan, run: { command: 'true switchgear', more: '' } });
+  const open = insertHookHandlers('', 'claude-code', { ...plan, run: { command: 'true switchgear', more: '' } });
   at.put('.claude/settings.json', open.replace('"block"', '"continue"'));
   const bad = await at.run('doctor', 'claude-code');
   assert.equal(bad.code, 1);
@@ -177,7 +177,7 @@ test('the doctor starts the real program, and sees by what it leaves whether a r
   const at = home(context);
   const entry = new URL('./hook-process.ts', import.meta.url).pathname;
   const plan = { run: { command: `${process.execPath} ${entry} switchgear`, more: '' }, timeoutSecs: 60 };
-  at.put('.claude/settings.json', withHooks('', 'claude-code', plan));
+  at.put('.claude/settings.json', insertHookHandlers('', 'claude-code', plan));
   const stories = [
     { does: 'echo one > one', ok: true, says: /ran a first call, and was kept from a second/ },
     { does: 'echo one > one; echo two > two', ok: false, says: /ran a call that was refused/ },
@@ -194,7 +194,7 @@ test('the doctor starts the real program, and sees by what it leaves whether a r
 
 test('the model that the doctor brings along wants its commands run in both dialects, and ends', async (context) => {
   for (const path of ['/v1/messages', '/v1/responses']) {
-    const model = await probeModel(['echo one', 'echo two']);
+    const model = await startScriptedModel(['echo one', 'echo two']);
     context.after(model.close);
     const ask = async (body: string) => (await fetch(model.url + path, { method: 'POST', body })).text();
     assert.doesNotMatch(await ask('{"tools":[]}'), /echo/);

@@ -9,8 +9,8 @@ import { type TestContext, test } from 'node:test';
 import { findProvider } from '@pydantic/genai-prices';
 import { claudeSessionReader } from '../../src/agents/index.ts';
 import { hookTranscriptBytesMax } from '../../src/core/limits.ts';
-import { type KeptRates, rateKeeper } from '../../src/hooks/spend/price-cache.ts';
-import { type ReadMark, readOn } from '../../src/hooks/spend/transcript.ts';
+import { type CachedRates, createPriceCache } from '../../src/hooks/spend/price-cache.ts';
+import { type ReadMark, readNewUsage } from '../../src/hooks/spend/transcript.ts';
 import { priceBook } from '../../src/prices/index.ts';
 import { sqliteStore } from '../../src/stores/sqlite/index.ts';
 import { bash, type HookSession, newSession, prompt, stop, writeRunAround } from './session.ts';
@@ -144,7 +144,7 @@ test('half a line waits, a line without end is passed over, a file that was cut 
   const path = file(context);
   let mark: ReadMark | undefined;
   const read = () => {
-    const found = readOn(path, mark, false, claudeSessionReader({ besideStream: true }));
+    const found = readNewUsage(path, mark, false, claudeSessionReader({ besideStream: true }));
     mark = found?.mark ?? mark;
     return found?.used.map(({ inputTokens }) => inputTokens);
   };
@@ -165,19 +165,19 @@ test('bytes that are no text move nothing, and a pipe in the place of the file i
   const path = file(context);
   const reader = () => claudeSessionReader({ besideStream: true });
   appendFileSync(path, Buffer.concat([Buffer.alloc(200, 0xff), Buffer.from('\n')]));
-  const first = readOn(path, undefined, true, reader());
+  const first = readNewUsage(path, undefined, true, reader());
   appendFileSync(path, `${line('m1', 5)}\n`);
   assert.deepEqual(
-    readOn(path, first?.mark, true, reader())?.used.map(({ inputTokens }) => inputTokens),
+    readNewUsage(path, first?.mark, true, reader())?.used.map(({ inputTokens }) => inputTokens),
     [5],
   );
   execFileSync('mkfifo', [`${path}.pipe`]);
-  assert.equal(readOn(`${path}.pipe`, first?.mark, true, reader()), undefined);
+  assert.equal(readNewUsage(`${path}.pipe`, first?.mark, true, reader()), undefined);
 });
 
 test('rates that are kept give the price that the book gives, and a model in no book costs the dearest rate', () => {
   const book = priceBook();
-  const keeper = rateKeeper({});
+  const keeper = createPriceCache({});
   for (const usage of [
     { model, inputTokens: 12_345, outputTokens: 678, cacheReadTokens: 9_000, cacheWriteTokens: 345 },
     { model: 'claude-haiku-4-5', inputTokens: 10, outputTokens: 5 },
@@ -185,10 +185,10 @@ test('rates that are kept give the price that the book gives, and a model in no 
     { model: 'gemini-3.1-pro-preview', inputTokens: 30_000, outputTokens: 1_000 },
     { model: 'no-such-model', inputTokens: 1_000, outputTokens: 10 },
   ]) {
-    assert.equal(keeper.knows(usage), false);
-    keeper.learn(book, usage);
-    assert.equal(keeper.knows(usage), true);
-    const again = rateKeeper(JSON.parse(JSON.stringify(keeper.kept)));
+    assert.equal(keeper.has(usage), false);
+    keeper.load(book, usage);
+    assert.equal(keeper.has(usage), true);
+    const again = createPriceCache(JSON.parse(JSON.stringify(keeper.rates)));
     assert.equal(again.prices.price(usage)?.micros, book.price(usage)?.micros, JSON.stringify(usage));
     if (book.price(usage) === undefined) assert.deepEqual(again.prices.dearest(usage), book.dearest(usage));
   }
@@ -202,10 +202,10 @@ test('a conversation that grows is priced as the book prices each request, whate
       if (Array.isArray(prices) || book.price({ model: id, inputTokens: 1, outputTokens: 0 }) === undefined) continue;
       const rates = Object.values(prices).flatMap((rate) => (typeof rate === 'object' ? rate.tiers : []));
       for (const { start } of rates) starts.add(start);
-      const keeper = rateKeeper();
+      const keeper = createPriceCache();
       for (const inputTokens of [900, 130_000, 140_000, ...starts, ...[...starts].map((each) => each + 1), 900_000]) {
         const usage = { model: id, inputTokens, outputTokens: 1_000, cacheReadTokens: Math.floor(inputTokens / 2) };
-        if (!keeper.knows(usage)) keeper.learn(book, usage);
+        if (!keeper.has(usage)) keeper.load(book, usage);
         const [kept, output] = [keeper.prices.price(usage)!.micros, book.price(usage)!.micros];
         assert.ok(Math.abs(kept - output) <= 2 + output / 100_000, `${id}, ${inputTokens}: ${kept} for ${output}`);
       }
@@ -223,6 +223,6 @@ test('what the book said of a model is kept for the next hook', async (context) 
   context.after(() => store.close());
   const [row] = await store.shared.read('hook-rates', 1);
   const usage = { model, inputTokens: 10_000, outputTokens: 100 };
-  const keeper = rateKeeper(row?.state as KeptRates);
+  const keeper = createPriceCache(row?.state as CachedRates);
   assert.deepEqual(keeper.prices.price(usage), priceBook().price(usage));
 });

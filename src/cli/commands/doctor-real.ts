@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { hookTimeoutMs } from '../../core/limits.ts';
 import type { HostName } from '../../hooks/hosts/hook-event.ts';
-import { probeModel } from '../../hooks/install/scripted-model.ts';
+import { startScriptedModel } from '../../hooks/install/scripted-model.ts';
 import type { Terminal } from '../command.ts';
 
 export async function testRealAgent(
@@ -16,7 +16,7 @@ export async function testRealAgent(
   if (host === 'gemini')
     return { ok: true, message: 'gemini: the real program cannot be sent to another model; not tried' };
   const folder = mkdtempSync(join(tmpdir(), 'switchgear-doctor-'));
-  const model = await probeModel(['echo one > one', 'echo two > two']);
+  const model = await startScriptedModel(['echo one > one', 'echo two > two']);
   try {
     const [program, args, env] = makeAgentCommand(host, model.url);
     const own = { SWITCHGEAR_STORE: `sqlite:${join(folder, 'state.db')}`, SWITCHGEAR_TASK: '', SWITCHGEAR_SESSION: '' };

@@ -8,7 +8,7 @@ import { SwitchgearError } from '../../core/error.ts';
 import { webhookTimeoutMs } from '../../core/limits.ts';
 import type { HostName } from '../../hooks/hosts/hook-event.ts';
 import { hosts } from '../../hooks/hosts/index.ts';
-import { guardEvent, hooksIn, settingsPath, wantedEvents } from '../../hooks/install/settings-files.ts';
+import { findHooks, guardEvent, requiredEvents, settingsPath } from '../../hooks/install/settings-files.ts';
 import { type Command, exitCodes, readArgs, type Terminal, usageError } from '../command.ts';
 import { findStoreAddress, withStore } from '../store-option.ts';
 import { codexHaltNote, findHomes } from './init.ts';
@@ -78,11 +78,11 @@ function checkHost(host: HostName, isNamed: boolean, terminal: Terminal): HostCh
   return { isInstalled: settingsFiles.some(({ hooks }) => hooks !== undefined), findings: hookFindings };
 }
 
-type Hooks = ReturnType<typeof hooksIn>;
+type Hooks = ReturnType<typeof findHooks>;
 
 function readHooks(path: string, host: HostName): { readonly hooks?: Hooks; readonly problem?: string } {
   try {
-    const hooks = hooksIn(readFileSync(path, 'utf8'), host);
+    const hooks = findHooks(readFileSync(path, 'utf8'), host);
     return hooks.size === 0 ? {} : { hooks };
   } catch (error) {
     return { problem: `it cannot be read: ${(error as Error).message}` };
@@ -90,7 +90,7 @@ function readHooks(path: string, host: HostName): { readonly hooks?: Hooks; read
 }
 
 function checkInstalledHooks(host: HostName, path: string, hooks: Hooks, terminal: Terminal): readonly Finding[] {
-  const missing = wantedEvents(host).filter((event) => !hooks.has(event));
+  const missing = requiredEvents(host).filter((event) => !hooks.has(event));
   const guard = hooks.get(guardEvent[host]);
   const findings: Finding[] = [
     missing.length === 0

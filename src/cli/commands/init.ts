@@ -7,13 +7,13 @@ import { fileURLToPath } from 'node:url';
 import { SwitchgearError } from '../../core/error.ts';
 import { hookTimeoutMs } from '../../core/limits.ts';
 import type { HostName } from '../../hooks/hosts/hook-event.ts';
-import { hostOf, hosts } from '../../hooks/hosts/index.ts';
+import { findHost, hosts } from '../../hooks/hosts/index.ts';
 import {
-  type Homes,
-  type HookPlan,
+  type HandlerOptions,
+  insertHookHandlers,
+  removeHookHandlers,
+  type SettingsFolders,
   settingsPath,
-  withHooks,
-  withoutHooks,
 } from '../../hooks/install/settings-files.ts';
 import { type Command, exitCodes, type ParsedArgs, readArgs, type Terminal, usageError } from '../command.ts';
 import { printDiff, readBackup, saveBackup, writeSettings } from './init-file.ts';
@@ -39,7 +39,7 @@ export const command: Command = {
       '--store',
       '--policy',
     ]);
-    const host = hostOf(parsedArgs.positionals[0])?.name;
+    const host = findHost(parsedArgs.positionals[0])?.name;
     if (host === undefined) throw usageError(`init: say one of ${Object.keys(hosts).join(', ')}`);
     if (parsedArgs.switches.has('--user') && parsedArgs.switches.has('--project'))
       throw usageError('init: say --user or --project, not both');
@@ -92,7 +92,7 @@ const advice: Readonly<Record<HostName, readonly string[]>> = {
   ],
 };
 
-export function findHomes({ env, cwd }: Terminal): Homes {
+export function findHomes({ env, cwd }: Terminal): SettingsFolders {
   return { home: env.HOME || homedir(), project: cwd, env };
 }
 
@@ -106,7 +106,7 @@ function withPathInErrors<T>(path: string, change: () => T): T {
 }
 
 function addHooks(before: string | undefined, host: HostName, parsedArgs: ParsedArgs, terminal: Terminal): string {
-  return withHooks(before ?? '', host, makeHookPlan(host, parsedArgs, terminal));
+  return insertHookHandlers(before ?? '', host, makeHookPlan(host, parsedArgs, terminal));
 }
 
 /** What was there before, byte for byte, where nobody changed anything since; else the rest of what is there now. */
@@ -119,11 +119,11 @@ function removeHooks(
   if (current === undefined) return undefined;
   const backup = readBackup(path, terminal);
   if (backup?.after === current) return backup.before ?? undefined;
-  const remaining = withoutHooks(current, host);
+  const remaining = removeHookHandlers(current, host);
   return remaining === current || remaining.trim() !== '{}' || backup?.before !== null ? remaining : undefined;
 }
 
-function makeHookPlan(host: HostName, { values, switches }: ParsedArgs, terminal: Terminal): HookPlan {
+function makeHookPlan(host: HostName, { values, switches }: ParsedArgs, terminal: Terminal): HandlerOptions {
   const timeoutSecs = hookTimeoutMs / 1000;
   const url = values.get('--http');
   if (url !== undefined) {

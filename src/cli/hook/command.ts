@@ -3,7 +3,7 @@
 import { readSync } from 'node:fs';
 import { hookMarginMs, hookPayloadBytesMax, hookTimeoutMs } from '../../core/limits.ts';
 import type { HookAnswer, HookDecision, HookEvent, Payload } from '../../hooks/hosts/hook-event.ts';
-import { hostOf, hosts } from '../../hooks/hosts/index.ts';
+import { findHost, hosts } from '../../hooks/hosts/index.ts';
 import { type Command, exitCodes, readArgs, type Terminal, usageError } from '../command.ts';
 
 export const command: Command = {
@@ -18,7 +18,7 @@ export const command: Command = {
   ],
   async run(args, terminal) {
     const parsedArgs = readArgs(args, [], 1, ['--timeout', '--policy', '--store']);
-    const host = hostOf(parsedArgs.positionals[0]);
+    const host = findHost(parsedArgs.positionals[0]);
     if (host === undefined) throw usageError(`hook: say one of ${Object.keys(hosts).join(', ')}`);
     const payload = await readPayload(terminal);
     if (typeof payload === 'string') {

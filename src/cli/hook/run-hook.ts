@@ -7,12 +7,12 @@ import { SwitchgearError } from '../../core/error.ts';
 import { hookTurnMaxMs, storePollMs } from '../../core/limits.ts';
 import type { Settings } from '../../core/settings.ts';
 import { assembleSwitchgear, countError, runtimeOf } from '../../guard/internal.ts';
-import { handle } from '../../hooks/handle-event.ts';
+import { handleEvent } from '../../hooks/handle-event.ts';
 import type { HookDecision, HookEvent, HookHost, Payload } from '../../hooks/hosts/hook-event.ts';
 import type { HookContext } from '../../hooks/session/hook-tasks.ts';
 import { redactState, type SessionTurn } from '../../hooks/session/session-turn.ts';
-import { rateKeeper } from '../../hooks/spend/price-cache.ts';
-import { bookUsage } from '../../hooks/spend/spend.ts';
+import { createPriceCache } from '../../hooks/spend/price-cache.ts';
+import { accountUsage } from '../../hooks/spend/spend.ts';
 import { systemClock, wait } from '../../platform/system-clock.ts';
 import type { CheckedPolicy } from '../../policy/check/check-policy.ts';
 import type { Prices } from '../../ports/prices.ts';
@@ -44,7 +44,7 @@ export async function runHook(run: HookRunOptions): Promise<HookDecision> {
     const session = env.SWITCHGEAR_SESSION || event.session;
     // Below a run the run counts what was used.
     const transcript = isWatched ? undefined : host.transcript(payload);
-    const priceCache = transcript && rateKeeper();
+    const priceCache = transcript && createPriceCache();
     const gear = assembleSwitchgear(
       {
         agent: host.name,
@@ -74,10 +74,10 @@ export async function runHook(run: HookRunOptions): Promise<HookDecision> {
     const conversationKey = joined === undefined ? event.session : `${joined.task} ${event.session}`;
     const isReportedByRun = joined !== undefined;
     const hostInfo = { agent, session, reportsTurns, isAttended, joined };
-    const spending = transcript && priceCache && { ...transcript, agent: event.agent, rates: priceCache, openBook };
+    const spending = transcript && priceCache && { ...transcript, agent: event.agent, cache: priceCache, openPrices };
     // A call is not refused because its cost could not be read.
     const swallow = (error: unknown) => countError(runtime, 'spending', error);
-    const begin = spending && ((turn: SessionTurn) => bookUsage(context, turn, spending).catch(swallow));
+    const begin = spending && ((turn: SessionTurn) => accountUsage(context, turn, spending).catch(swallow));
     const context: HookContext = {
       runtime,
       store,
@@ -87,7 +87,7 @@ export async function runHook(run: HookRunOptions): Promise<HookDecision> {
       ...hostInfo,
       ...(begin && { onTurnStart: begin }),
     };
-    const decision = await handle(context, event);
+    const decision = await handleEvent(context, event);
     if (decision.kind === 'halt' && decision.halt !== undefined && joined !== undefined) {
       await reportHookHalt(store, joined.task, redactState(runtime, decision.halt));
     }
@@ -111,7 +111,7 @@ export async function runHook(run: HookRunOptions): Promise<HookDecision> {
 }
 
 /** The book of rates takes longer to load than a hook has: it is asked once for each model. */
-async function openBook(): Promise<Prices> {
+async function openPrices(): Promise<Prices> {
   const { priceBook } = await import('../../prices/index.ts');
   return priceBook();
 }

@@ -5,17 +5,17 @@ import { claudeSessionReader } from '../../agents/claude-code/session-file.ts';
 import {
   type CallEndedEvent,
   type Delegation,
-  failed,
   type HookAnswer,
   type HookDecision,
   type HookEvent,
   type HookHost,
+  makeFailedEnding,
+  noAnswer,
   type Payload,
-  partIn,
-  placeIn,
-  silence,
-  type Transcript,
-  textIn,
+  readObjectField,
+  readOrigin,
+  readTextField,
+  type TranscriptFile,
 } from './hook-event.ts';
 
 export const claudeCode: HookHost = {
@@ -29,82 +29,92 @@ export const claudeCode: HookHost = {
 };
 
 function read(payload: Payload): HookEvent {
-  const place = placeIn(payload);
-  const { agent } = place;
+  const origin = readOrigin(payload);
+  const { agent } = origin;
   switch (payload.hook_event_name) {
     case 'SessionStart':
-      return { type: 'session-started', ...place };
+      return { type: 'session-started', ...origin };
     case 'UserPromptSubmit':
-      return { type: 'prompt', ...place, ...promptOf(textIn(payload, 'prompt') ?? '', agent) };
+      return { type: 'prompt', ...origin, ...readPrompt(readTextField(payload, 'prompt') ?? '', agent) };
     case 'PreToolUse':
-      return { type: 'call-proposed', ...place, ...callOf(payload) };
+      return { type: 'call-proposed', ...origin, ...readCall(payload) };
     case 'PostToolUse':
-      return ended(payload, { value: payload.tool_response });
+      return readCallEnded(payload, { value: payload.tool_response });
     case 'PostToolUseFailure':
-      return ended(
+      return readCallEnded(
         payload,
-        payload.is_interrupt === true ? { cancelled: true } : failed(textIn(payload, 'error') ?? ''),
+        payload.is_interrupt === true ? { cancelled: true } : makeFailedEnding(readTextField(payload, 'error') ?? ''),
       );
     case 'PostToolBatch':
-      return { type: 'batch-ended', ...place };
+      return { type: 'batch-ended', ...origin };
     case 'SubagentStart':
-      return agent === undefined ? { type: 'other' } : { type: 'subagent-started', ...place, agent };
+      return agent === undefined ? { type: 'other' } : { type: 'subagent-started', ...origin, agent };
     case 'SubagentStop':
-      return agent === undefined ? { type: 'other' } : { type: 'subagent-ended', ...place, agent };
+      return agent === undefined ? { type: 'other' } : { type: 'subagent-ended', ...origin, agent };
     case 'Stop': {
       const background = Array.isArray(payload.background_tasks) ? payload.background_tasks.length : undefined;
-      return { type: 'stopped', ...place, background };
+      return { type: 'stopped', ...origin, background };
     }
     case 'SessionEnd':
-      return { type: 'session-ended', ...place };
+      return { type: 'session-ended', ...origin };
     default:
       return { type: 'other' };
   }
 }
 
 /** Files of subagents lie in a folder beside that of the conversation, which is named in their place. */
-function transcript(payload: Payload): Transcript | undefined {
-  const main = textIn(payload, 'transcript_path');
-  const agent = textIn(payload, 'agent_id');
-  const below = agent && main?.replace(/(\.jsonl)?$/, `/subagents/agent-${basename(agent)}.jsonl`);
-  const path = textIn(payload, 'agent_transcript_path') ?? below ?? main;
+function transcript(payload: Payload): TranscriptFile | undefined {
+  const main = readTextField(payload, 'transcript_path');
+  const agent = readTextField(payload, 'agent_id');
+  const subagentPath = agent && main?.replace(/(\.jsonl)?$/, `/subagents/agent-${basename(agent)}.jsonl`);
+  const path = readTextField(payload, 'agent_transcript_path') ?? subagentPath ?? main;
   return path === undefined ? undefined : { path, reader: () => claudeSessionReader({ besideStream: true }) };
 }
 
 /** What the harness writes in the place of a person begins with a tag of its own. */
-const harness = /^\s*<(task-notification|system-reminder|command-name|local-command-stdout|bash-(in|std(out|err)))\b/;
+const harnessTag =
+  /^\s*<(task-notification|system-reminder|command-name|local-command-stdout|bash-(in|std(out|err)))\b/;
 
 /** What a subagent is asked no person typed. */
-function promptOf(text: string, asked: string | undefined) {
-  if (asked === undefined && !harness.test(text)) return { text, by: 'person' } as const;
+function readPrompt(text: string, agentId: string | undefined) {
+  if (agentId === undefined && !harnessTag.test(text)) return { text, by: 'person' } as const;
   const isFailed = /<status>(failed|error)<\/status>/.test(text);
   const [, agent] = /<task-id>([\w-]+)<\/task-id>/.exec(text) ?? [];
   return { text, by: 'harness', failed: isFailed && agent !== undefined ? [agent] : [] } as const;
 }
 
-export function callOf(payload: Payload) {
-  const tool = textIn(payload, 'tool_name') ?? 'unknown';
-  const id = textIn(payload, 'tool_use_id');
-  return { id, tool, input: payload.tool_input, delegation: sentBy(tool, payload), isShared: tool.startsWith('mcp__') };
+export function readCall(payload: Payload) {
+  const tool = readTextField(payload, 'tool_name') ?? 'unknown';
+  const id = readTextField(payload, 'tool_use_id');
+  return {
+    id,
+    tool,
+    input: payload.tool_input,
+    delegation: readDelegation(tool, payload),
+    isShared: tool.startsWith('mcp__'),
+  };
 }
 
-function sentBy(tool: string, payload: Payload): Delegation | undefined {
+function readDelegation(tool: string, payload: Payload): Delegation | undefined {
   if (tool !== 'Agent' && tool !== 'Task') return undefined;
-  const input = partIn(payload, 'tool_input');
-  return { type: textIn(input, 'subagent_type') ?? 'general-purpose', prompt: textIn(input, 'prompt') ?? '' };
+  const input = readObjectField(payload, 'tool_input');
+  return {
+    type: readTextField(input, 'subagent_type') ?? 'general-purpose',
+    prompt: readTextField(input, 'prompt') ?? '',
+  };
 }
 
-function ended(payload: Payload, ending: CallEndedEvent['ending']): HookEvent {
-  const response = partIn(payload, 'tool_response');
-  const agent = textIn(response, 'agentId');
-  const sent = agent === undefined ? undefined : { agent, goesOn: response.status === 'async_launched' };
+function readCallEnded(payload: Payload, ending: CallEndedEvent['ending']): HookEvent {
+  const response = readObjectField(payload, 'tool_response');
+  const agent = readTextField(response, 'agentId');
+  const subagent = agent === undefined ? undefined : { agent, isBackground: response.status === 'async_launched' };
   const isCut = response.interrupted === true;
   return {
     type: 'call-ended',
-    ...placeIn(payload),
-    ...callOf(payload),
+    ...readOrigin(payload),
+    ...readCall(payload),
     ending: isCut ? { cancelled: true } : ending,
-    sent,
+    subagent,
   };
 }
 
@@ -112,21 +122,24 @@ function answer(event: HookEvent, decision: HookDecision): HookAnswer {
   const isProposed = event.type === 'call-proposed';
   switch (decision.kind) {
     case 'pass':
-      return silence;
+      return noAnswer;
     case 'note': {
       const hookEventName = event.type === 'batch-ended' ? 'PostToolBatch' : 'PostToolUse'; // The latter is Codex's.
       return { stdout: { hookSpecificOutput: { hookEventName, additionalContext: decision.text } }, code: 0 };
     }
     case 'ask':
     case 'deny':
-      return isProposed ? { stdout: judged(decision.kind, decision.reason), code: 0 } : silence;
+      return isProposed ? { stdout: formatPermission(decision.kind, decision.reason), code: 0 } : noAnswer;
     case 'halt': {
-      const over = { continue: false, stopReason: decision.reason };
-      return { stdout: isProposed ? { ...over, ...judged('deny', decision.reason) } : over, code: 0 };
+      const stopOutput = { continue: false, stopReason: decision.reason };
+      return {
+        stdout: isProposed ? { ...stopOutput, ...formatPermission('deny', decision.reason) } : stopOutput,
+        code: 0,
+      };
     }
   }
 }
 
-export function judged(permissionDecision: 'ask' | 'deny', permissionDecisionReason: string): object {
+export function formatPermission(permissionDecision: 'ask' | 'deny', permissionDecisionReason: string): object {
   return { hookSpecificOutput: { hookEventName: 'PreToolUse', permissionDecision, permissionDecisionReason } };
 }

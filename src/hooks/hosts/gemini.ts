@@ -3,16 +3,16 @@
 import { geminiSessionReader } from '../../agents/gemini/session-file.ts';
 import {
   type CallEndedEvent,
-  failed,
   type HookAnswer,
   type HookDecision,
   type HookEvent,
   type HookHost,
+  makeFailedEnding,
+  noAnswer,
   type Payload,
-  partIn,
-  placeIn,
-  silence,
-  textIn,
+  readObjectField,
+  readOrigin,
+  readTextField,
 } from './hook-event.ts';
 
 export const gemini: HookHost = {
@@ -20,7 +20,7 @@ export const gemini: HookHost = {
   reportsTurns: false,
   read,
   transcript: (payload) => {
-    const path = textIn(payload, 'transcript_path');
+    const path = readTextField(payload, 'transcript_path');
     return path === undefined ? undefined : { path, reader: () => geminiSessionReader({ besideStream: true }) };
   },
   answer,
@@ -28,58 +28,63 @@ export const gemini: HookHost = {
 };
 
 function read(payload: Payload): HookEvent {
-  const place = placeIn(payload);
+  const origin = readOrigin(payload);
   switch (payload.hook_event_name) {
     case 'SessionStart':
-      return { type: 'session-started', ...place };
+      return { type: 'session-started', ...origin };
     case 'BeforeAgent':
-      return { type: 'prompt', ...place, text: textIn(payload, 'prompt') ?? '', by: 'person' };
+      return { type: 'prompt', ...origin, text: readTextField(payload, 'prompt') ?? '', by: 'person' };
     case 'BeforeTool':
-      return { type: 'call-proposed', ...place, ...callOf(payload) };
+      return { type: 'call-proposed', ...origin, ...readCall(payload) };
     case 'AfterTool':
-      return { type: 'call-ended', ...place, ...callOf(payload), ending: endingOf(partIn(payload, 'tool_response')) };
+      return {
+        type: 'call-ended',
+        ...origin,
+        ...readCall(payload),
+        ending: readEnding(readObjectField(payload, 'tool_response')),
+      };
     case 'AfterAgent':
-      return { type: 'stopped', ...place, background: 0 };
+      return { type: 'stopped', ...origin, background: 0 };
     case 'SessionEnd':
-      return { type: 'session-ended', ...place };
+      return { type: 'session-ended', ...origin };
     default:
       return { type: 'other' };
   }
 }
 
-function callOf(payload: Payload) {
-  const tool = textIn(payload, 'tool_name') ?? 'unknown';
+function readCall(payload: Payload) {
+  const tool = readTextField(payload, 'tool_name') ?? 'unknown';
   const isShared = payload.mcp_context !== undefined || /^mcp_/.test(tool);
   return { id: undefined, tool, input: payload.tool_input, isShared };
 }
 
 /** A failing command is told as a success, with its exit code in the text for the model. */
-function endingOf(response: Payload): CallEndedEvent['ending'] {
+function readEnding(response: Payload): CallEndedEvent['ending'] {
   const { error, llmContent } = response;
   const text = typeof llmContent === 'string' ? llmContent : JSON.stringify(llmContent ?? '');
   if (error !== undefined && error !== null) {
-    const { message } = partIn(response, 'error');
-    return failed(typeof message === 'string' ? message : text);
+    const { message } = readObjectField(response, 'error');
+    return makeFailedEnding(typeof message === 'string' ? message : text);
   }
   // Numbers of processes differ each time: what is compared must not.
   const shown = text.replace(/^Process Group PGID: .*$/m, '');
-  return /^Exit Code: [1-9]/m.test(text) ? failed(shown) : { value: shown };
+  return /^Exit Code: [1-9]/m.test(text) ? makeFailedEnding(shown) : { value: shown };
 }
 
 function answer(event: HookEvent, decision: HookDecision): HookAnswer {
   const isProposed = event.type === 'call-proposed';
   switch (decision.kind) {
     case 'pass':
-      return silence;
+      return noAnswer;
     case 'note':
       return { stdout: { hookSpecificOutput: { additionalContext: decision.text } }, code: 0 };
     case 'ask':
     case 'deny':
-      return isProposed ? { stdout: { decision: decision.kind, reason: decision.reason }, code: 0 } : silence;
+      return isProposed ? { stdout: { decision: decision.kind, reason: decision.reason }, code: 0 } : noAnswer;
     case 'halt': {
-      const over = { continue: false, stopReason: decision.reason };
-      const denied = isProposed ? { decision: 'deny', reason: decision.reason } : {};
-      return { stdout: { ...over, ...denied }, code: 0 };
+      const stopOutput = { continue: false, stopReason: decision.reason };
+      const denial = isProposed ? { decision: 'deny', reason: decision.reason } : {};
+      return { stdout: { ...stopOutput, ...denial }, code: 0 };
     }
   }
 }

@@ -4,7 +4,7 @@ import type { Reader } from '../../agents/reading/reader.ts';
 import type { Ending } from '../../core/classify.ts';
 import type { HookHalt } from '../../supervisor/hook-mailbox.ts';
 
-interface InSession {
+interface EventOrigin {
   /** The host's own name of the conversation. */
   readonly session: string;
   readonly cwd: string;
@@ -14,14 +14,14 @@ interface InSession {
 }
 
 /** A file that grows with the conversation, how it is read, and its model where it does not say. */
-export interface Transcript {
+export interface TranscriptFile {
   readonly path: string;
   readonly reader: () => Reader;
   readonly model?: string | undefined;
 }
 
 /** A prompt came: typed by a person, or written by the harness, which goes on with the task at hand. */
-export interface PromptEvent extends InSession {
+export interface PromptEvent extends EventOrigin {
   readonly type: 'prompt';
   readonly text: string;
   readonly by: 'person' | 'harness';
@@ -29,7 +29,7 @@ export interface PromptEvent extends InSession {
   readonly failed?: readonly string[];
 }
 
-interface OfCall extends InSession {
+interface CallFields extends EventOrigin {
   /** The host's id of the call; absent where it has none. */
   readonly id?: string | undefined;
   readonly tool: string;
@@ -40,7 +40,7 @@ interface OfCall extends InSession {
   readonly isShared: boolean;
 }
 
-export interface CallProposedEvent extends OfCall {
+export interface CallProposedEvent extends CallFields {
   readonly type: 'call-proposed';
 }
 
@@ -50,30 +50,30 @@ export interface Delegation {
   readonly prompt: string;
 }
 
-export interface CallEndedEvent extends OfCall {
+export interface CallEndedEvent extends CallFields {
   readonly type: 'call-ended';
   readonly ending: Ending | { readonly cancelled: true };
   /** The subagent that the call sent out, and whether it goes on after the call. */
-  readonly sent?: { readonly agent: string; readonly goesOn: boolean } | undefined;
+  readonly subagent?: { readonly agent: string; readonly isBackground: boolean } | undefined;
 }
 
 /** All calls of one model turn have ended. */
-export interface BatchEndedEvent extends InSession {
+export interface BatchEndedEvent extends EventOrigin {
   readonly type: 'batch-ended';
 }
 
-export interface SubagentEvent extends InSession {
+export interface SubagentEvent extends EventOrigin {
   readonly type: 'subagent-started' | 'subagent-ended';
   readonly agent: string;
 }
 
 /** The agent has nothing more to do. How much goes on in the background is told by some hosts. */
-export interface StoppedEvent extends InSession {
+export interface StoppedEvent extends EventOrigin {
   readonly type: 'stopped';
   readonly background: number | undefined;
 }
 
-export interface SessionEvent extends InSession {
+export interface SessionLifecycleEvent extends EventOrigin {
   readonly type: 'session-started' | 'session-ended';
 }
 
@@ -89,7 +89,7 @@ export type HookEvent =
   | BatchEndedEvent
   | SubagentEvent
   | StoppedEvent
-  | SessionEvent
+  | SessionLifecycleEvent
   | OtherEvent;
 
 /** What is answered. `halt` refuses this call and ends the run; `note` tells the model something with a result. */
@@ -110,7 +110,7 @@ export interface HookAnswer {
   readonly code: 0 | 2;
 }
 
-export const silence: HookAnswer = Object.freeze({ code: 0 });
+export const noAnswer: HookAnswer = Object.freeze({ code: 0 });
 
 /** An agent CLI that calls hooks. */
 export interface HookHost {
@@ -122,7 +122,7 @@ export interface HookHost {
   /** What a payload says; it never throws on what is no object or lacks something. */
   read(payload: Payload): HookEvent;
   /** Where it keeps what the agent of an event used. */
-  transcript(payload: Payload): Transcript | undefined;
+  transcript(payload: Payload): TranscriptFile | undefined;
   answer(event: HookEvent, decision: HookDecision): HookAnswer;
   /** Whether a person sits at its terminal and can be asked there. */
   isAttended(payload: Payload, env: Readonly<Record<string, string | undefined>>): boolean;
@@ -131,27 +131,27 @@ export interface HookHost {
 export type HostName = 'claude-code' | 'codex' | 'gemini';
 export type Payload = Readonly<Record<string, unknown>>;
 
-export function textIn(payload: Payload, key: string): string | undefined {
+export function readTextField(payload: Payload, key: string): string | undefined {
   const value = payload[key];
   return typeof value === 'string' && value !== '' ? value : undefined;
 }
 
 /** The part of a payload under a name, or an empty one. */
-export function partIn(payload: Payload, key: string): Payload {
+export function readObjectField(payload: Payload, key: string): Payload {
   const value = payload[key];
   return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Payload) : {};
 }
 
-export function placeIn(payload: Payload): InSession {
+export function readOrigin(payload: Payload): EventOrigin {
   return {
-    session: textIn(payload, 'session_id') ?? 'unknown',
-    cwd: textIn(payload, 'cwd') ?? '',
-    agent: textIn(payload, 'agent_id'),
-    agentType: textIn(payload, 'agent_type'),
+    session: readTextField(payload, 'session_id') ?? 'unknown',
+    cwd: readTextField(payload, 'cwd') ?? '',
+    agent: readTextField(payload, 'agent_id'),
+    agentType: readTextField(payload, 'agent_type'),
   };
 }
 
 /** The error of a call, without a stack that nobody will read. */
-export function failed(text: string): Ending {
+export function makeFailedEnding(text: string): Ending {
   return { error: { name: 'ToolError', message: text.slice(0, 500) } };
 }

@@ -7,6 +7,6 @@ import type { HookHost, HostName } from './hook-event.ts';
 
 export const hosts: Readonly<Record<HostName, HookHost>> = { 'claude-code': claudeCode, codex, gemini };
 
-export function hostOf(name: string | undefined): HookHost | undefined {
+export function findHost(name: string | undefined): HookHost | undefined {
   return name !== undefined && Object.hasOwn(hosts, name) ? hosts[name as HostName] : undefined;
 }

@@ -4,15 +4,15 @@ import { SwitchgearError } from '../../core/error.ts';
 import { policyDepthMax } from '../../core/limits.ts';
 
 /** One value of a text: where it stands, and what it holds. */
-export interface Place {
+export interface JsonNode {
   readonly start: number;
   readonly end: number;
   readonly value: unknown;
   /** The members of an object, or the elements of a list without keys. */
-  readonly parts: readonly Part[];
+  readonly parts: readonly JsonPart[];
 }
 
-export interface Part extends Place {
+export interface JsonPart extends JsonNode {
   readonly key: string | undefined;
   /** Where the part begins, its key included. */
   readonly from: number;
@@ -21,7 +21,7 @@ export interface Part extends Place {
 const depthMax = policyDepthMax * 8;
 
 /** Reads a text; comments and commas too many are passed over. */
-export function placesOf(text: string): Place {
+export function parseJsonTree(text: string): JsonNode {
   let at = 0;
 
   function fail(what: string): never {
@@ -29,13 +29,13 @@ export function placesOf(text: string): Place {
     throw new SwitchgearError('invalid_json', `${what} in line ${line}`);
   }
 
-  function skip(): void {
+  function skipSpace(): void {
     const space = /(?:\s|\/\/[^\n]*|\/\*[\s\S]*?\*\/|\ufeff)*/y;
     space.lastIndex = at;
     at += space.exec(text)![0].length;
   }
 
-  function scalar(): { readonly end: number; readonly value: unknown } {
+  function readScalar(): { readonly end: number; readonly value: unknown } {
     const token = /"(?:[^"\\\n]|\\.)*"|-?\d[\d.eE+-]*|true|false|null/y;
     token.lastIndex = at;
     const [found] = token.exec(text) ?? fail(`unexpected ${JSON.stringify(text.slice(at, at + 10))}`);
@@ -46,22 +46,22 @@ export function placesOf(text: string): Place {
     }
   }
 
-  function value(depth: number): Place {
+  function readValue(depth: number): JsonNode {
     if (depth > depthMax) fail('it is nested too deep');
-    skip();
+    skipSpace();
     const start = at;
     const open = text[at];
     if (open !== '{' && open !== '[') {
-      const { end, value: read } = scalar();
+      const { end, value: read } = readScalar();
       at = end;
       return { start, end, value: read, parts: [] };
     }
     at++;
-    const parts: Part[] = [];
-    for (skip(); text[at] !== '}' && text[at] !== ']'; skip()) {
+    const parts: JsonPart[] = [];
+    for (skipSpace(); text[at] !== '}' && text[at] !== ']'; skipSpace()) {
       if (at >= text.length) fail('it ends too early');
-      parts.push(part(open === '{', depth + 1));
-      skip();
+      parts.push(readPart(open === '{', depth + 1));
+      skipSpace();
       if (text[at] === ',') at++;
       else if (text[at] !== '}' && text[at] !== ']') fail('a comma is missing');
     }
@@ -71,32 +71,37 @@ export function placesOf(text: string): Place {
     return { start, end: at, value: whole, parts };
   }
 
-  function part(isMember: boolean, depth: number): Part {
+  function readPart(isMember: boolean, depth: number): JsonPart {
     const from = at;
     let key: string | undefined;
     if (isMember) {
-      const { end, value: read } = scalar();
+      const { end, value: read } = readScalar();
       if (typeof read !== 'string') fail('a key must be a text');
       key = read;
       at = end;
-      skip();
+      skipSpace();
       if (text[at++] !== ':') fail('a colon is missing');
     }
-    return { key, from, ...value(depth) };
+    return { key, from, ...readValue(depth) };
   }
 
-  const root = value(0);
-  skip();
+  const root = readValue(0);
+  skipSpace();
   if (at < text.length) fail('there is more than one value');
   return root;
 }
 
-function fromParts(parts: readonly Part[]): object {
+function fromParts(parts: readonly JsonPart[]): object {
   return Object.fromEntries(parts.map(({ key, value }) => [key, value]));
 }
 
 /** The text with one more part at the end of an object or list. */
-export function withPart(text: string, { start, end, parts }: Place, key: string | undefined, value: unknown): string {
+export function insertPart(
+  text: string,
+  { start, end, parts }: JsonNode,
+  key: string | undefined,
+  value: unknown,
+): string {
   const last = parts.at(-1);
   const outer = indentAt(text, start);
   const unit = /^( +|\t)(?=\S)/m.exec(text)?.[1] ?? '  ';
@@ -108,7 +113,7 @@ export function withPart(text: string, { start, end, parts }: Place, key: string
 }
 
 /** The text without a part, and without the comma that set it apart. */
-export function withoutPart(text: string, { parts, start, end }: Place, part: Part): string {
+export function removePart(text: string, { parts, start, end }: JsonNode, part: JsonPart): string {
   const at = parts.indexOf(part);
   if (parts.length === 1) return `${text.slice(0, start + 1)}${text.slice(end - 1)}`;
   if (at > 0) return text.slice(0, parts[at - 1]!.end) + text.slice(part.end);

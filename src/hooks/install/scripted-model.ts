@@ -3,7 +3,7 @@
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-export interface ProbeModel {
+export interface ScriptedModel {
   readonly url: string;
   close(): void;
 }
@@ -11,7 +11,7 @@ export interface ProbeModel {
 /** A turn in the words of one dialect: a shell command, or the end. */
 type Dialect = (turn: number, command: string | undefined) => readonly (readonly [string, object])[];
 
-export async function probeModel(commands: readonly string[]): Promise<ProbeModel> {
+export async function startScriptedModel(commands: readonly string[]): Promise<ScriptedModel> {
   let turns = 0;
   const server = createServer((request, response) => {
     let body = '';
@@ -49,7 +49,7 @@ function stream(response: ServerResponse, events: ReturnType<Dialect>): void {
 
 const messages: Dialect = (turn, command) => {
   const usage = { input_tokens: 1, output_tokens: 1 };
-  const about = { id: `msg_${turn}`, type: 'message', role: 'assistant', model: 'probe', content: [] };
+  const message = { id: `msg_${turn}`, type: 'message', role: 'assistant', model: 'probe', content: [] };
   const isCall = command !== undefined;
   const block = isCall
     ? { type: 'tool_use', id: `toolu_${turn}`, name: 'Bash', input: {} }
@@ -58,7 +58,7 @@ const messages: Dialect = (turn, command) => {
     ? { type: 'input_json_delta', partial_json: JSON.stringify({ command, description: 'try a call' }) }
     : { type: 'text_delta', text: 'done' };
   return [
-    ['message_start', { message: { ...about, stop_reason: null, stop_sequence: null, usage } }],
+    ['message_start', { message: { ...message, stop_reason: null, stop_sequence: null, usage } }],
     ['content_block_start', { index: 0, content_block: block }],
     ['content_block_delta', { index: 0, delta }],
     ['content_block_stop', { index: 0 }],

@@ -3,16 +3,16 @@
 import { join } from 'node:path';
 import { SwitchgearError } from '../../core/error.ts';
 import type { HostName } from '../hosts/hook-event.ts';
-import { type Place, placesOf, withoutPart, withPart } from './json-edit.ts';
+import { insertPart, type JsonNode, parseJsonTree, removePart } from './json-edit.ts';
 
-export interface HookPlan {
+export interface HandlerOptions {
   /** The command line up to `hook` and what comes after it, or the address of a server. */
   readonly run: { readonly command: string; readonly more: string } | { readonly url: string };
   readonly timeoutSecs: number;
 }
 
 /** The folders that settings lie in. */
-export interface Homes {
+export interface SettingsFolders {
   readonly home: string;
   readonly project: string;
   readonly env: Readonly<Record<string, string | undefined>>;
@@ -37,7 +37,7 @@ export const guardEvent: Readonly<Record<HostName, string>> = {
 /** Codex lets nothing take longer at the end of a session. */
 const codexEndSecs = 3;
 
-export function settingsPath(host: HostName, isProject: boolean, { home, project, env }: Homes): string {
+export function settingsPath(host: HostName, isProject: boolean, { home, project, env }: SettingsFolders): string {
   switch (host) {
     case 'claude-code':
       return isProject
@@ -53,94 +53,99 @@ export function settingsPath(host: HostName, isProject: boolean, { home, project
 }
 
 /** One handler: fail-closed where the host offers it. */
-function handler(host: HostName, event: string, { run, timeoutSecs }: HookPlan): object {
-  const what =
+function makeHandler(host: HostName, event: string, { run, timeoutSecs }: HandlerOptions): object {
+  const action =
     'url' in run
       ? { type: 'http', url: run.url }
       : { type: 'command', command: `${run.command} hook ${host}${run.more}` };
   switch (host) {
     case 'claude-code':
-      return { ...what, timeout: timeoutSecs, ...(event === guardEvent[host] && { onFailure: 'block' }) };
+      return { ...action, timeout: timeoutSecs, ...(event === guardEvent[host] && { onFailure: 'block' }) };
     case 'codex':
-      return { ...what, timeout: event === 'SessionEnd' ? codexEndSecs : timeoutSecs };
+      return { ...action, timeout: event === 'SessionEnd' ? codexEndSecs : timeoutSecs };
     case 'gemini':
-      return { name: 'switchgear', ...what, timeout: timeoutSecs * 1000 };
+      return { name: 'switchgear', ...action, timeout: timeoutSecs * 1000 };
   }
 }
 
 /** The settings with our hooks in them, and nothing else of them changed. */
-export function withHooks(text: string, host: HostName, plan: HookPlan): string {
-  let next = withoutHooks(text, host);
+export function insertHookHandlers(text: string, host: HostName, plan: HandlerOptions): string {
+  let next = removeHookHandlers(text, host);
   for (const event of events[host]) {
-    const group = { hooks: [handler(host, event, plan)] };
-    const root = placesOf(next);
-    const hooks = partOf(root, 'hooks');
-    const list = hooks && partOf(hooks, event);
-    if (hooks === undefined) next = withPart(next, root, 'hooks', { [event]: [group] });
-    else if (list === undefined) next = withPart(next, hooks, event, [group]);
-    else next = withPart(next, list, undefined, group);
+    const group = { hooks: [makeHandler(host, event, plan)] };
+    const root = parseJsonTree(next);
+    const hooks = findPart(root, 'hooks');
+    const list = hooks && findPart(hooks, event);
+    if (hooks === undefined) next = insertPart(next, root, 'hooks', { [event]: [group] });
+    else if (list === undefined) next = insertPart(next, hooks, event, [group]);
+    else next = insertPart(next, list, undefined, group);
   }
   return next;
 }
 
 /** The settings without our hooks; lists that held nothing else go, too. */
-export function withoutHooks(text: string, host: HostName): string {
+export function removeHookHandlers(text: string, host: HostName): string {
   let next = text.trim() === '' ? '{}\n' : text;
   for (;;) {
-    const root = placesOf(next);
+    const root = parseJsonTree(next);
     if (typeof root.value !== 'object' || root.value === null || Array.isArray(root.value)) {
       throw new SwitchgearError('invalid_json', 'it must be one JSON object');
     }
     const hooks = root.parts.find(({ key }) => key === 'hooks');
-    const shorter = hooks && withoutOne(next, root, hooks, host);
+    const shorter = hooks && removeFirstHook(next, root, hooks, host);
     if (shorter === undefined) return next;
     next = shorter;
   }
 }
 
-function withoutOne(text: string, root: Place, hooks: Place['parts'][number], host: HostName): string | undefined {
+function removeFirstHook(
+  text: string,
+  root: JsonNode,
+  hooks: JsonNode['parts'][number],
+  host: HostName,
+): string | undefined {
   for (const list of hooks.parts) {
-    const group = list.parts.find(({ value }) => isOurs(value, host));
+    const group = list.parts.find(({ value }) => isSwitchgearGroup(value, host));
     if (group === undefined) continue;
-    if (list.parts.length > 1) return withoutPart(text, list, group);
-    return hooks.parts.length > 1 ? withoutPart(text, hooks, list) : withoutPart(text, root, hooks);
+    if (list.parts.length > 1) return removePart(text, list, group);
+    return hooks.parts.length > 1 ? removePart(text, hooks, list) : removePart(text, root, hooks);
   }
   return undefined;
 }
 
-function partOf({ parts }: Place, wanted: string): Place | undefined {
-  return parts.find(({ key }) => key === wanted);
+function findPart({ parts }: JsonNode, name: string): JsonNode | undefined {
+  return parts.find(({ key }) => key === name);
 }
 
 /** Whether a group of handlers holds ours, and nothing else. */
-function isOurs(group: unknown, host: HostName): boolean {
+function isSwitchgearGroup(group: unknown, host: HostName): boolean {
   const { hooks } = (group ?? {}) as { readonly hooks?: unknown };
-  return Array.isArray(hooks) && hooks.length > 0 && hooks.every((each) => isOurHandler(each, host));
+  return Array.isArray(hooks) && hooks.length > 0 && hooks.every((each) => isSwitchgearHandler(each, host));
 }
 
-function isOurHandler(each: unknown, host: HostName): boolean {
+function isSwitchgearHandler(each: unknown, host: HostName): boolean {
   const { command, url } = (each ?? {}) as { readonly command?: unknown; readonly url?: unknown };
   if (typeof url === 'string') return url.endsWith(`/hooks/${host}`);
   return typeof command === 'string' && /switchgear/.test(command) && new RegExp(` hook ${host}\\b`).test(command);
 }
 
 /** The command lines of ours that settings name, by event. */
-export function hooksIn(
+export function findHooks(
   text: string,
   host: HostName,
 ): ReadonlyMap<string, { readonly command?: string; readonly onFailure?: string }> {
-  const { hooks = {} } = placesOf(text).value as { readonly hooks?: Readonly<Record<string, unknown>> };
-  const found = new Map<string, object>();
+  const { hooks = {} } = parseJsonTree(text).value as { readonly hooks?: Readonly<Record<string, unknown>> };
+  const handlerByEvent = new Map<string, object>();
   for (const [event, groups] of Object.entries(hooks)) {
     const handlers = (Array.isArray(groups) ? groups : []).flatMap(({ hooks: each }) =>
       Array.isArray(each) ? each : [],
     );
-    const ours = handlers.find((each) => isOurHandler(each, host));
-    if (ours !== undefined) found.set(event, ours as object);
+    const ours = handlers.find((each) => isSwitchgearHandler(each, host));
+    if (ours !== undefined) handlerByEvent.set(event, ours as object);
   }
-  return found;
+  return handlerByEvent;
 }
 
-export function wantedEvents(host: HostName): readonly string[] {
+export function requiredEvents(host: HostName): readonly string[] {
   return events[host];
 }

@@ -7,18 +7,18 @@ import { hookPricesMax } from '../../core/limits.ts';
 import type { Price, Prices, Usage } from '../../ports/prices.ts';
 
 /** Micro-dollars for a token of each kind, and the model whose rates they are; null = the book does not know it. */
-export type KeptRates = Readonly<Record<string, Kept | null>>;
-type Kept = readonly [basis: string, input: number, output: number, cacheRead: number, cacheWrite: number];
+export type CachedRates = Readonly<Record<string, ModelRates | null>>;
+type ModelRates = readonly [basis: string, input: number, output: number, cacheRead: number, cacheWrite: number];
 
-export interface RateKeeper {
+export interface PriceCache {
   readonly prices: Prices;
   /** Whether the book has to be opened for a usage. */
-  knows(usage: Usage): boolean;
-  learn(book: Prices, usage: Usage): void;
+  has(usage: Usage): boolean;
+  load(book: Prices, usage: Usage): void;
   /** Takes over what others learned. */
-  recall(others: KeptRates): void;
+  merge(stored: CachedRates): void;
   /** All that is kept. */
-  readonly kept: KeptRates;
+  readonly rates: CachedRates;
 }
 
 const dearest = '?';
@@ -27,45 +27,45 @@ const dearest = '?';
 const sizes = [128_000, 199_999, 200_000, 271_999, 272_000, 512_000];
 const million = 1_000_000;
 
-function sizeOf({ inputTokens }: Usage): number {
+function sizeClassOf({ inputTokens }: Usage): number {
   return sizes.find((most) => inputTokens <= most) ?? million;
 }
 
-export function rateKeeper(before: KeptRates = {}): RateKeeper {
-  let kept = before;
-  const keyOf = (model: string, usage: Usage) => `${model} ${sizeOf(usage)}`;
-  const known = (usage: Usage) => kept[keyOf(usage.model ?? '', usage)];
-  const keep = (key: string, rates: Kept | null) => {
-    kept = Object.fromEntries([...Object.entries(kept), [key, rates] as const].slice(-hookPricesMax));
+export function createPriceCache(initial: CachedRates = {}): PriceCache {
+  let cached = initial;
+  const keyOf = (model: string, usage: Usage) => `${model} ${sizeClassOf(usage)}`;
+  const find = (usage: Usage) => cached[keyOf(usage.model ?? '', usage)];
+  const store = (key: string, rates: ModelRates | null) => {
+    cached = Object.fromEntries([...Object.entries(cached), [key, rates] as const].slice(-hookPricesMax));
   };
   return {
     prices: {
       price(usage) {
-        const rates = known(usage);
-        return rates ? priced(rates, usage) : undefined;
+        const rates = find(usage);
+        return rates ? computePrice(rates, usage) : undefined;
       },
-      dearest: (usage) => priced(kept[keyOf(dearest, usage)] ?? ['', 0, 0, 0, 0], usage),
+      dearest: (usage) => computePrice(cached[keyOf(dearest, usage)] ?? ['', 0, 0, 0, 0], usage),
     },
-    knows: (usage) => known(usage) !== undefined && (known(usage) !== null || keyOf(dearest, usage) in kept),
-    learn(book, usage) {
-      const rates = ratesAt((asked) => book.price(asked), usage);
-      keep(keyOf(usage.model ?? '', usage), rates);
+    has: (usage) => find(usage) !== undefined && (find(usage) !== null || keyOf(dearest, usage) in cached),
+    load(book, usage) {
+      const rates = computeRates((request) => book.price(request), usage);
+      store(keyOf(usage.model ?? '', usage), rates);
       if (rates === null)
-        keep(
+        store(
           keyOf(dearest, usage),
-          ratesAt((asked) => book.dearest(asked), usage),
+          computeRates((request) => book.dearest(request), usage),
         );
     },
-    recall(others) {
-      kept = Object.fromEntries(Object.entries({ ...others, ...kept }).slice(-hookPricesMax));
+    merge(stored) {
+      cached = Object.fromEntries(Object.entries({ ...stored, ...cached }).slice(-hookPricesMax));
     },
-    get kept() {
-      return kept;
+    get rates() {
+      return cached;
     },
   };
 }
 
-function priced([basis, input, output, cacheRead, cacheWrite]: Kept, usage: Usage): Price {
+function computePrice([basis, input, output, cacheRead, cacheWrite]: ModelRates, usage: Usage): Price {
   const { inputTokens, outputTokens, cacheReadTokens = 0, cacheWriteTokens = 0 } = usage;
   const fresh = Math.max(0, inputTokens - cacheReadTokens - cacheWriteTokens);
   const micros = fresh * input + outputTokens * output + cacheReadTokens * cacheRead + cacheWriteTokens * cacheWrite;
@@ -73,13 +73,13 @@ function priced([basis, input, output, cacheRead, cacheWrite]: Kept, usage: Usag
 }
 
 /** The rates for requests of this size, from its largest: prices are whole, and small ones too small to divide by. */
-function ratesAt(price: (usage: Usage) => Price | undefined, usage: Usage): Kept | null {
-  const many = sizeOf(usage);
-  const asked = { ...(usage.model !== undefined && { model: usage.model }), inputTokens: many, outputTokens: 0 };
-  const whole = price(asked);
-  if (whole === undefined) return null;
-  const micros = (more: object) => price({ ...asked, ...more })?.micros ?? whole.micros;
-  const output = (micros({ outputTokens: million }) - whole.micros) / million;
-  const cached = [micros({ cacheReadTokens: many }) / many, micros({ cacheWriteTokens: many }) / many] as const;
-  return [whole.basis, whole.micros / many, output, ...cached];
+function computeRates(price: (usage: Usage) => Price | undefined, usage: Usage): ModelRates | null {
+  const size = sizeClassOf(usage);
+  const request = { ...(usage.model !== undefined && { model: usage.model }), inputTokens: size, outputTokens: 0 };
+  const base = price(request);
+  if (base === undefined) return null;
+  const micros = (more: object) => price({ ...request, ...more })?.micros ?? base.micros;
+  const output = (micros({ outputTokens: million }) - base.micros) / million;
+  const cached = [micros({ cacheReadTokens: size }) / size, micros({ cacheWriteTokens: size }) / size] as const;
+  return [base.basis, base.micros / size, output, ...cached];
 }

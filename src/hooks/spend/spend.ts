@@ -7,54 +7,58 @@ import { hookAgentsMax, hookPricesKeepMs } from '../../core/limits.ts';
 import { observe } from '../../guard/internal.ts';
 import type { Prices } from '../../ports/prices.ts';
 import type { Change } from '../../ports/store.ts';
-import type { Transcript } from '../hosts/hook-event.ts';
+import type { TranscriptFile } from '../hosts/hook-event.ts';
 import { type HookContext, haltRootTask } from '../session/hook-tasks.ts';
 import type { SessionTurn } from '../session/session-turn.ts';
-import type { KeptRates, RateKeeper } from './price-cache.ts';
-import { type NewUsage, readOn } from './transcript.ts';
+import type { CachedRates, PriceCache } from './price-cache.ts';
+import { type NewUsage, readNewUsage } from './transcript.ts';
 
 /** Whose usage is counted, where it is found, and what it costs: the rates that are known, or else the book. */
-export interface Spending extends Transcript {
+export interface UsageSource extends TranscriptFile {
   /** The subagent; absent = the main one. */
   readonly agent: string | undefined;
-  readonly rates: RateKeeper;
-  openBook(): Promise<Prices>;
+  readonly cache: PriceCache;
+  openPrices(): Promise<Prices>;
 }
 
 /** Books what an agent used since the last look, on its task. */
-export async function bookUsage(context: HookContext, turn: SessionTurn, spending: Spending): Promise<void> {
-  const { path, reader, model, agent } = spending;
+export async function accountUsage(context: HookContext, turn: SessionTurn, source: UsageSource): Promise<void> {
+  const { path, reader, model, agent } = source;
   if (agent !== undefined && turn.state.agents[agent] === undefined) return; // Its task is about to begin.
   const key = agent ?? '';
   const marks = turn.state.read ?? {};
   // The file of a subagent begins with it; that of a conversation may have begun long before.
-  const found = readOn(path, marks[key], agent !== undefined, reader());
-  if (found === undefined) return;
-  const others = Object.entries(marks).filter(([of]) => of !== key);
+  const newUsage = readNewUsage(path, marks[key], agent !== undefined, reader());
+  if (newUsage === undefined) return;
+  const otherMarks = Object.entries(marks).filter(([of]) => of !== key);
   turn.state = {
     ...turn.state,
-    read: Object.fromEntries([...others, [key, found.mark] as const].slice(-hookAgentsMax - 1)),
+    read: Object.fromEntries([...otherMarks, [key, newUsage.mark] as const].slice(-hookAgentsMax - 1)),
   };
   const id = agent === undefined ? turn.state.task : turn.state.agents[agent]?.task;
-  const task = id === undefined || id === null || found.used.length === 0 ? undefined : await turn.loadTask(id);
+  const task = id === undefined || id === null || newUsage.used.length === 0 ? undefined : await turn.loadTask(id);
   if (task === undefined) return; // Nobody is left who could be charged.
-  const used = found.used.map((usage) => (model === undefined ? usage : { model, ...usage }));
-  await learn(context, spending, used);
+  const used = newUsage.used.map((usage) => (model === undefined ? usage : { model, ...usage }));
+  await loadRates(context, source, used);
   for (const usage of used) observe(context.runtime, task.node, { type: 'usage', ...usage });
   haltRootTask(context, task, 'model');
 }
 
 /** Opens the book for what is not known yet, and keeps what it says for the next hook. */
-async function learn({ store }: HookContext, { rates, openBook }: Spending, used: readonly NewUsage[]): Promise<void> {
+async function loadRates(
+  { store }: HookContext,
+  { cache, openPrices }: UsageSource,
+  used: readonly NewUsage[],
+): Promise<void> {
   const [row] = await store.shared.read(ratesKey, 1);
-  if (row?.key === ratesKey) rates.recall(row.state as KeptRates);
-  const before = rates.kept;
-  for (const usage of used) if (!rates.knows(usage)) rates.learn(await openBook(), usage);
-  if (rates.kept === before) return;
-  const cell = store.cell<KeptRates>(ratesKey, () => ({}), { keepMs: hookPricesKeepMs });
-  const update = (stored: KeptRates) => {
-    rates.recall(stored);
-    return { state: rates.kept };
+  if (row?.key === ratesKey) cache.merge(row.state as CachedRates);
+  const before = cache.rates;
+  for (const usage of used) if (!cache.has(usage)) cache.load(await openPrices(), usage);
+  if (cache.rates === before) return;
+  const cell = store.cell<CachedRates>(ratesKey, () => ({}), { keepMs: hookPricesKeepMs });
+  const update = (stored: CachedRates) => {
+    cache.merge(stored);
+    return { state: cache.rates };
   };
   await store.shared.commit({ changes: [{ cell, update } as unknown as Change] });
 }

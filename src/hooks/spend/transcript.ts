@@ -20,16 +20,16 @@ export type NewUsage = Tokens & { readonly model?: string };
 const newline = 10;
 
 /** Lines of which none says what was used need not be taken apart: some hold whole files. */
-const mayTell = /"usage"|"tokens"|token_usage_record/;
+const mentionsUsage = /"usage"|"tokens"|token_usage_record/;
 
 /**
  * Reads on from a mark. Without one, what is there already is nobody's to pay, unless the file is `fresh`. Undefined
  * where the file cannot be read.
  */
-export function readOn(
+export function readNewUsage(
   path: string,
   mark: ReadMark | undefined,
-  fresh: boolean,
+  isNewFile: boolean,
   reader: Reader,
 ): { readonly mark: ReadMark; readonly used: readonly NewUsage[] } | undefined {
   const opened = openRegularFile(path);
@@ -37,7 +37,7 @@ export function readOn(
   if (opened === undefined) return mark === undefined ? { mark: { offset: 0, last: [] }, used: [] } : undefined;
   const { file, size } = opened;
   try {
-    if (mark === undefined && !fresh) return { mark: { offset: size, last: [] }, used: [] };
+    if (mark === undefined && !isNewFile) return { mark: { offset: size, last: [] }, used: [] };
     const { offset = 0, last = [] } = mark ?? {};
     if (size <= offset) return { mark: { offset: size, last }, used: [] };
     const chunk = Buffer.allocUnsafe(Math.min(size - offset, hookTranscriptBytesMax));
@@ -47,8 +47,8 @@ export function readOn(
       const passed = chunk.length === hookTranscriptBytesMax ? offset + chunk.length : offset;
       return { mark: { offset: passed, last }, used: [] };
     }
-    const told = take(chunk.toString('utf8', 0, end), last, reader);
-    return { ...told, mark: { offset: offset + end, last: told.last } };
+    const counted = countUsage(chunk.toString('utf8', 0, end), last, reader);
+    return { ...counted, mark: { offset: offset + end, last: counted.last } };
   } catch {
     return undefined;
   } finally {
@@ -57,27 +57,27 @@ export function readOn(
 }
 
 /** A message is told of line by line, each time with what it used so far: what is more than before is new. */
-function take(text: string, before: ReadMark['last'], reader: Reader) {
-  const known = new Map(before.map(([id, ...counts]) => [id, counts as Counts]));
-  const now = new Map(known);
+function countUsage(text: string, before: ReadMark['last'], reader: Reader) {
+  const earlier = new Map(before.map(([id, ...counts]) => [id, counts as Counts]));
+  const now = new Map(earlier);
   const models = new Map<string, string>();
   for (const line of text.split('\n')) {
-    if (!mayTell.test(line)) continue;
+    if (!mentionsUsage.test(line)) continue;
     for (const event of reader.read(line)) {
       if (event.type !== 'usage') continue;
       const { id, inputTokens, outputTokens, cacheReadTokens, cacheWriteTokens, model } = event;
-      const told: Counts = [inputTokens, outputTokens, cacheReadTokens, cacheWriteTokens];
-      const most = combined(told, now.get(id) ?? none, Math.max);
+      const counted: Counts = [inputTokens, outputTokens, cacheReadTokens, cacheWriteTokens];
+      const highest = combineCounts(counted, now.get(id) ?? none, Math.max);
       now.delete(id);
-      now.set(id, most);
+      now.set(id, highest);
       if (model !== undefined) models.set(id, model);
     }
   }
   const used: NewUsage[] = [];
   for (const [id, counts] of now) {
-    const [inputTokens, outputTokens, cacheReadTokens, cacheWriteTokens] = combined(
+    const [inputTokens, outputTokens, cacheReadTokens, cacheWriteTokens] = combineCounts(
       counts,
-      known.get(id) ?? none,
+      earlier.get(id) ?? none,
       (a, b) => a - b,
     );
     const model = models.get(id);
@@ -90,6 +90,6 @@ function take(text: string, before: ReadMark['last'], reader: Reader) {
 
 const none: Counts = [0, 0, 0, 0];
 
-function combined(a: Counts, b: Counts, how: (a: number, b: number) => number): Counts {
-  return [how(a[0], b[0]), how(a[1], b[1]), how(a[2], b[2]), how(a[3], b[3])];
+function combineCounts(a: Counts, b: Counts, combineCount: (a: number, b: number) => number): Counts {
+  return [combineCount(a[0], b[0]), combineCount(a[1], b[1]), combineCount(a[2], b[2]), combineCount(a[3], b[3])];
 }
