@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { describeSurface, listValues } from './api.ts';
-import { listEntryPoints, listExports, readText } from './source.ts';
+import { listEntryPoints, listExports, readText } from './harness/source.ts';
 
 test('the names of every door are those of api.txt', async () => {
   assert.equal(

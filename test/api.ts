@@ -3,7 +3,7 @@
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { type EntryPoint, listEntryPoints, listExports, readText, root } from './source.ts';
+import { type EntryPoint, listEntryPoints, listExports, readText, root } from './harness/source.ts';
 
 /** The surface as it is now. Values are asked of the loaded door, types are read off its text. */
 export async function describeSurface(): Promise<string> {

@@ -7,7 +7,7 @@
 import { globSync } from 'node:fs';
 import { join } from 'node:path';
 import { run } from 'node:test';
-import { readText, root, toRepositoryPath } from './source.ts';
+import { readText, root, toRepositoryPath } from './harness/source.ts';
 
 /** What one run said of a test: it passed, an assertion failed, or something broke that is no assertion. */
 type Ending = { readonly kind: 'passed' | 'asserted' } | { readonly kind: 'broke'; readonly why: string };
@@ -37,7 +37,7 @@ for (const [, id = '', text = ''] of readText('test/clauses.md').matchAll(/^- ([
 const files = globSync('test/clauses/*.test.ts', { cwd: root }).map((path) => join(root, path));
 const faults: string[] = [];
 const first = await runClauseTests([], 'as it is');
-const second = await runClauseTests(['--import', './test/null-hooks.ts'], 'against the stand-in');
+const second = await runClauseTests(['--import', './test/harness/null-hooks.ts'], 'against the stand-in');
 
 const proofs = new Map<string, string[]>();
 for (const title of first.keys()) {

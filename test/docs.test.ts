@@ -12,10 +12,14 @@ import { test } from 'node:test';
 import { readChain } from '../src/chains/index.ts';
 import { codes } from '../src/core/verdict.ts';
 import { parsePolicy } from '../src/policy/index.ts';
-import { createProgramFolder, findPrograms, isOfFramework, pages, testPrograms } from './pages.ts';
-import { readPackage, readText, root } from './source.ts';
+import { createProgramFolder, findPrograms, isOfFramework, pages, testPrograms } from './harness/doc-programs.ts';
+import { readPackage, readText, root } from './harness/source.ts';
 
-const programFolder = createProgramFolder(root, join(root, 'test', 'door-hooks.ts'), '../../tsconfig.json');
+const programFolder = createProgramFolder(
+  root,
+  join(root, 'test', 'harness', 'entry-point-hooks.ts'),
+  '../../tsconfig.json',
+);
 const programs = findPrograms(programFolder, (program) => !isOfFramework(program));
 
 test('blocks are in languages that can be checked', () => {

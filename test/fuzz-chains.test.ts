@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { checkUnpolluted, fuzzFiles, fuzzLines, fuzzPairs } from './fuzz-chains.ts';
-import { shapes } from './fuzz-linear.ts';
+import { shapes } from './fuzz-linear-time.ts';
 
 test('20,000 random rule lines are read or refused, print as they were read, and never throw', (context) => {
   const tally = checkUnpolluted(() => fuzzLines(20_000, 1));

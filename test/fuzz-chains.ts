@@ -25,9 +25,9 @@ import { addRules, createRuleSet } from '../src/core/controls/rules/rule-set.ts'
 import { SwitchgearError } from '../src/core/error.ts';
 import type { Verdict } from '../src/core/verdict.ts';
 import { checkPolicy } from '../src/policy/check/check-policy.ts';
-import { measureLinearity } from './fuzz-linear.ts';
+import { measureLinearity } from './fuzz-linear-time.ts';
+import { readText } from './harness/source.ts';
 import { type Random, random } from './simulation/random.ts';
-import { readText } from './source.ts';
 
 /** What came of some inputs, by kind: a run that reaches only one kind proves little. */
 export type Tally = Record<string, number>;

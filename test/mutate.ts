@@ -8,10 +8,10 @@ import { spawn } from 'node:child_process';
 import { appendFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
+import { listFiles, readText, root } from './harness/source.ts';
 import { type Mutant, mutantsOf } from './mutation/mutants.ts';
-import { findRelatedTests } from './mutation/tests.ts';
+import { findRelatedTests } from './mutation/related-tests.ts';
 import { random } from './simulation/random.ts';
-import { listFiles, readText, root } from './source.ts';
 
 const { values } = parseArgs({
   options: {

@@ -6,7 +6,7 @@ import { randomUUID } from 'node:crypto';
 import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
-import { listEntryPoints, readPackage, root } from './source.ts';
+import { listEntryPoints, readPackage, root } from './harness/source.ts';
 
 const needed = '22.18';
 const folder = mkdtempSync(join(tmpdir(), 'switchgear-'));

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { listFiles, readText, root } from './harness/source.ts';
 import { faults } from './simulation/faults.ts';
 import { simulate } from './simulation/world.ts';
-import { listFiles, readText, root } from './source.ts';
 
 const seeds = 100;
 

@@ -14,7 +14,7 @@ import {
   readPackage,
   readText,
   root,
-} from './source.ts';
+} from './harness/source.ts';
 
 const linesMax = 400;
 const folderFilesMax = 25;

@@ -14,7 +14,7 @@ import {
   listValueImports,
   readText,
   root,
-} from '../test/source.ts';
+} from '../test/harness/source.ts';
 
 interface Finding {
   readonly measure: string;

@@ -13,8 +13,8 @@ import { protect as protectAi } from 'switchgear/adapters/ai-sdk';
 import { protect as protectLangChain } from 'switchgear/adapters/langchain';
 import { protect as protectRunner } from 'switchgear/adapters/openai-agents';
 import { z } from 'zod';
-import { makeAnswer } from './ai-sdk-harness.ts';
-import { countInterrupts, createScriptedModel, schema } from './langchain-scene.ts';
+import { makeAnswer } from './ai-sdk/harness.ts';
+import { countInterrupts, createScriptedModel, schema } from './langchain/scene.ts';
 
 setTracingDisabled(true);
 

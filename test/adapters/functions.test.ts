@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import { createSwitchgear, RefusedError } from 'switchgear';
 import { protect } from 'switchgear/adapters/functions';
 import { adapterSuite, type HostScene } from 'switchgear/testing';
-import { playScene } from './loop.ts';
+import { playScene } from './plain-loop.ts';
 
 type Input = Readonly<Record<string, unknown>>;
 

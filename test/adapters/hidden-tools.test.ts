@@ -10,8 +10,8 @@ import { protect as protectAi } from 'switchgear/adapters/ai-sdk';
 import { protect as protectLangChain } from 'switchgear/adapters/langchain';
 import { simulatedClock } from 'switchgear/testing';
 import { z } from 'zod';
-import { makeAnswer } from './ai-sdk-harness.ts';
-import { createScriptedModel } from './langchain-scene.ts';
+import { makeAnswer } from './ai-sdk/harness.ts';
+import { createScriptedModel } from './langchain/scene.ts';
 
 const inputSchema = z.looseObject({});
 

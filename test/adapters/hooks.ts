@@ -1,6 +1,6 @@
 /** Loaded before the tests of adapters: doors lead to the source, and its optional packages to those installed here. */
 
-import '../door-hooks.ts';
+import '../harness/entry-point-hooks.ts';
 import { registerHooks } from 'node:module';
 
 const here = import.meta.url;

@@ -23,7 +23,7 @@ function isInstalled(): boolean {
 
 if (!isInstalled()) step('frameworks', 'npm', 'ci', '--prefix', here, '--omit=optional', '--no-audit', '--no-fund');
 step('types', process.execPath, join(root, 'node_modules', 'typescript', 'bin', 'tsc'), '-p', here);
-step('stories', process.execPath, '--import', hooks, '--test', join(here, '*.test.ts'));
+step('stories', process.execPath, '--import', hooks, '--test', join(here, '{,!(node_modules|examples)/}*.test.ts'));
 for (const name of readdirSync(join(here, 'examples'))) {
   step(`example ${name}`, process.execPath, '--import', hooks, join(here, 'examples', name, 'main.ts'));
 }

@@ -11,7 +11,7 @@ import { createSwitchgear } from 'switchgear';
 import { protect } from 'switchgear/adapters/mcp-client';
 import { adapterSuite, type HostScene, type HostTool } from 'switchgear/testing';
 import { z } from 'zod';
-import { playScene } from './loop.ts';
+import { playScene } from './plain-loop.ts';
 
 const about = { name: 'shop', version: '1.0.0' };
 const inputSchema = z.looseObject({});

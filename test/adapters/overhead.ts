@@ -16,7 +16,7 @@ import { protect as protectMastra } from 'switchgear/adapters/mastra';
 import { protect as protectClient } from 'switchgear/adapters/mcp-client';
 import { protect as protectRunner } from 'switchgear/adapters/openai-agents';
 import { z } from 'zod';
-import { makeAnswer } from './ai-sdk-harness.ts';
+import { makeAnswer } from './ai-sdk/harness.ts';
 
 setTracingDisabled(true);
 

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { dirname, join } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { createProgramFolder, findPrograms, isOfFramework, testPrograms } from '../pages.ts';
+import { createProgramFolder, findPrograms, isOfFramework, testPrograms } from '../harness/doc-programs.ts';
 
 const here = dirname(fileURLToPath(import.meta.url));
 const programFolder = createProgramFolder(here, join(here, 'hooks.ts'), '../../tsconfig.json');

@@ -13,8 +13,8 @@ import { protect as protectLangChain } from 'switchgear/adapters/langchain';
 import { protect as protectMastra } from 'switchgear/adapters/mastra';
 import { protect as protectRunner } from 'switchgear/adapters/openai-agents';
 import { z } from 'zod';
-import { makeAnswer, makeStreamParts } from './ai-sdk-harness.ts';
-import { createScriptedModel } from './langchain-scene.ts';
+import { makeAnswer, makeStreamParts } from './ai-sdk/harness.ts';
+import { createScriptedModel } from './langchain/scene.ts';
 
 setTracingDisabled(true);
 

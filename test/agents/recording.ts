@@ -17,7 +17,7 @@ import {
 import { createSwitchgear, type Entry, type PolicyInput, type Switchgear, type Task } from '../../src/index.ts';
 import { priceBook } from '../../src/prices/index.ts';
 import { type SimulatedClock, simulatedClock } from '../../src/testing/index.ts';
-import { root } from '../source.ts';
+import { root } from '../harness/source.ts';
 
 const folder = join(root, 'test/fixtures/agents');
 

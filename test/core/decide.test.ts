@@ -4,7 +4,7 @@ import type { Control } from '../../src/core/control.ts';
 import { allowed, applyAll, type BoundControl, checkAll, decide, type Panel } from '../../src/core/decide.ts';
 import type { ControlEvent } from '../../src/core/event.ts';
 import { allow, type Stop, type Verdict } from '../../src/core/verdict.ts';
-import { makeAction, makeStop } from '../control-story.ts';
+import { makeAction, makeStop } from '../harness/control-story.ts';
 
 interface Said {
   readonly judge?: Verdict;

@@ -2,7 +2,7 @@
 
 import { join } from 'node:path';
 import { startRedis } from '../redis-server.ts';
-import type { Where } from './breaker-deals.ts';
+import type { Where } from './breaker-transactions.ts';
 import { inFolder } from './verdict.ts';
 
 /** Runs an experiment on a file, then on a Redis of its own; side by side where it is short and does not mind. */

@@ -2,7 +2,7 @@
 
 import { openSync, writeSync } from 'node:fs';
 import type { Lease } from '../../src/ports/store.ts';
-import { openStore, type Where } from './breaker-deals.ts';
+import { openStore, type Where } from './breaker-transactions.ts';
 import { seeded } from './verdict.ts';
 
 export interface Round {

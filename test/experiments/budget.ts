@@ -3,7 +3,7 @@
 import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { onBothStores } from './both-stores.ts';
-import { openStore, type Where } from './breaker-deals.ts';
+import { openStore, type Where } from './breaker-transactions.ts';
 import type { Round, Spent } from './budget-child.ts';
 import { type Form, pause, type Report, report, seeded, startChild, type Verdict, verdictOf } from './verdict.ts';
 

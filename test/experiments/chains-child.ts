@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { functionAbilities } from '../../src/chains/abilities/functions.ts';
 import { createChains } from '../../src/chains/run/chains.ts';
 import type { RunState } from '../../src/chains/run/state/run-state.ts';
-import { openStore, type Where } from './breaker-deals.ts';
+import { openStore, type Where } from './breaker-transactions.ts';
 import { chain } from './chains-plan.ts';
 
 const role = JSON.parse(process.argv[2]!) as { readonly where: Where; readonly log: string };

@@ -6,7 +6,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { onBothStores } from './both-stores.ts';
-import type { Where } from './breaker-deals.ts';
+import type { Where } from './breaker-transactions.ts';
 import { freeStep, stepIds } from './chains-plan.ts';
 import {
   type Child,

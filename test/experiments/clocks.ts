@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { openBreaker } from '../../src/core/controls/breaker/phases.ts';
 import type { BreakerState } from '../../src/core/controls/breaker/state.ts';
 import { onBothStores } from './both-stores.ts';
-import { breakerCell, openStore, roundTransaction, settingsOf, type Where } from './breaker-deals.ts';
+import { breakerCell, openStore, roundTransaction, settingsOf, type Where } from './breaker-transactions.ts';
 import {
   type Child,
   type Form,

@@ -3,7 +3,7 @@
 import { writeSync } from 'node:fs';
 import type { Card } from '../../src/core/card.ts';
 import type { Transaction, TransactionResult } from '../../src/ports/store.ts';
-import { openStore } from './breaker-deals.ts';
+import { openStore } from './breaker-transactions.ts';
 
 const { path, slot, life, door } = JSON.parse(process.argv[2]!) as {
   readonly path: string;

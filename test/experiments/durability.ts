@@ -2,7 +2,7 @@
 
 import { join } from 'node:path';
 import { cardsMax } from '../../src/core/limits.ts';
-import { openStore } from './breaker-deals.ts';
+import { openStore } from './breaker-transactions.ts';
 import {
   type Child,
   type Form,

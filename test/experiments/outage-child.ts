@@ -2,7 +2,7 @@
 
 import { refusalAt } from '../../src/core/controls/breaker/breaker.ts';
 import { redisStore } from '../../src/stores/redis/index.ts';
-import { breakerCell, settingsOf } from './breaker-deals.ts';
+import { breakerCell, settingsOf } from './breaker-transactions.ts';
 
 const { url } = JSON.parse(process.argv[2]!) as { readonly url: string };
 const unhandled: string[] = [];

@@ -3,7 +3,7 @@
 import type { Card } from '../../src/core/card.ts';
 import { redisStore } from '../../src/stores/redis/index.ts';
 import { type RedisServer, startRedis } from '../redis-server.ts';
-import { type FaultyLine, faultyLine } from './faulty-line.ts';
+import { type FaultyLine, faultyLine } from './faulty-connection.ts';
 import {
   type Form,
   idleTwin,

@@ -1,6 +1,6 @@
 /** One of the processes that want to probe a half-open breaker. */
 
-import { breakerCell, openStore, probeTransaction, settingsOf, type Where } from './breaker-deals.ts';
+import { breakerCell, openStore, probeTransaction, settingsOf, type Where } from './breaker-transactions.ts';
 
 const role = JSON.parse(process.argv[2]!) as {
   readonly where: Where;

@@ -1,7 +1,7 @@
 /** Half-open, many processes, a few permits: exactly so many get one; after a kill -9 the next waits for the lease. */
 
 import { onBothStores } from './both-stores.ts';
-import { breakerCell, openStore, roundTransaction, settingsOf, type Where } from './breaker-deals.ts';
+import { breakerCell, openStore, roundTransaction, settingsOf, type Where } from './breaker-transactions.ts';
 import {
   type Child,
   type Form,

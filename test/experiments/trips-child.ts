@@ -6,7 +6,7 @@ import { defaultBreaker } from '../../src/core/controls/breaker/defaults.ts';
 import { resetBreaker } from '../../src/core/controls/breaker/phases.ts';
 import { initialBreaker } from '../../src/core/controls/breaker/state.ts';
 import { allow } from '../../src/core/verdict.ts';
-import { openStore, type Where } from './breaker-deals.ts';
+import { openStore, type Where } from './breaker-transactions.ts';
 
 const { where } = JSON.parse(process.argv[2]!) as { readonly where: Where };
 const store = await openStore(where);

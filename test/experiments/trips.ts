@@ -1,7 +1,7 @@
 /** Many processes fail at one breaker: it trips once, one entry says so, and everybody knows at once. */
 
 import { onBothStores } from './both-stores.ts';
-import { openStore, type Where } from './breaker-deals.ts';
+import { openStore, type Where } from './breaker-transactions.ts';
 import { type Form, idleTwin, type Report, report, startChild, type Verdict, verdictOf } from './verdict.ts';
 
 interface Fired {

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { bash, newSession } from './session.ts';
+import { bash, newSession } from './hook-session.ts';
 
 test('a rule for everybody that aborts refuses the call, ends the turn, and says so in sentences', async (context) => {
   const hookSession = newSession();

@@ -4,7 +4,7 @@ import { registerHooks } from 'node:module';
 import { join } from 'node:path';
 import { run } from 'node:test';
 import { pathToFileURL } from 'node:url';
-import { readText, root } from '../source.ts';
+import { readText, root } from '../harness/source.ts';
 import { type Mutant, plantedIn, strippedOf } from './mutants.ts';
 
 interface Job {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { mutantsOf, plantedIn, strippedOf } from './mutants.ts';
-import { findRelatedTests } from './tests.ts';
+import { findRelatedTests } from './related-tests.ts';
 
 const slips = (source: string) => mutantsOf('x.ts', source).map(({ was, becomes }) => `${was} → ${becomes}`);
 
@@ -47,8 +47,9 @@ test('a slip is planted where it was found, and nowhere else', () => {
 
 test('the tests beside a file come first, then those that reach it', () => {
   const { near, far } = findRelatedTests('src/core/controls/budget/budget.ts');
-  assert.deepEqual(near, ['test/core/controls/budget/budget.test.ts']);
-  assert.ok(far.includes('test/clauses/b-halts.test.ts'));
+  const folder = 'test/core/controls/budget';
+  assert.deepEqual(near, [`${folder}/budget.test.ts`, `${folder}/joint-budget.test.ts`]);
+  assert.ok(far.includes('test/clauses/black-box-limits.test.ts'));
   assert.ok(!far.includes('test/core/controls/budget/budget.test.ts'));
   assert.ok(!far.includes('test/core/similarity.test.ts'));
   assert.ok(

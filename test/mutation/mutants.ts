@@ -2,7 +2,7 @@
 
 import { stripTypeScriptTypes } from 'node:module';
 import { Script } from 'node:vm';
-import { codeOf } from '../source.ts';
+import { codeOf } from '../harness/source.ts';
 
 export interface Mutant {
   readonly file: string;

@@ -1,20 +1,115 @@
-/** What is told where the framework is missing, as it is here: it is installed beside the tests of adapters alone. */
+/** LangChain's agents with their own fake model. */
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { protect } from '../../../src/adapters/langchain/index.ts';
-import { createSwitchgear } from '../../../src/guard/create-switchgear.ts';
+import { HumanMessage, ToolMessage } from '@langchain/core/messages';
+import { Command, MemorySaver } from '@langchain/langgraph';
+import { type AgentMiddleware, createAgent, createMiddleware, tool, toolRetryMiddleware } from 'langchain';
+import { createSwitchgear } from 'switchgear';
+import { protect } from 'switchgear/adapters/langchain';
+import { adapterSuite, type HostScene, type HostTranscript } from 'switchgear/testing';
+import { z } from 'zod';
+import { countInterrupts, createScriptedModel, makeConfig, makeTools, makeTranscript, schema } from './scene.ts';
 
-test('without its package the adapter says which one to install, and nothing runs unguarded', async () => {
+async function play(scene: HostScene): Promise<HostTranscript> {
+  const { gear, workers = [] } = scene;
+  const model = createScriptedModel(scene);
+  const settings = { model, tools: makeTools(scene), checkpointer: new MemorySaver() };
+  const agent = createAgent(gear === undefined ? settings : protect(settings, { gear, workers }));
+  const config = makeConfig(scene);
+  let approvalsAsked = 0;
+  let state = await agent.invoke({ messages: [new HumanMessage('Go on.')] }, config);
+  for (let pending = countInterrupts(state); pending > 0; pending = countInterrupts(state)) {
+    approvalsAsked += pending;
+    const type = scene.answers === 'approve' ? 'approve' : 'reject';
+    state = await agent.invoke(new Command({ resume: { decisions: [{ type }] } }), config);
+  }
+  return makeTranscript(model, state.messages, approvalsAsked);
+}
+
+adapterSuite({ name: 'LangChain', run: play });
+
+const broken = tool(
+  async (): Promise<string> => {
+    throw new RangeError('out of reach');
+  },
+  { name: 'broken', schema },
+);
+const calls = { turns: [{ calls: [{ tool: 'broken' }] }, { text: 'Done.' }], stepsMax: 2 };
+
+test('with other middleware around tools an error ends the run as it does without us', async () => {
+  const middleware = [createMiddleware({ name: 'other', wrapToolCall: (request, handler) => handler(request) })];
   const gear = createSwitchgear({ log: 'silent', env: {} });
-  gear.breaker('read').hold('not now');
-  const { middleware } = protect({ model: {}, middleware: [] as { wrapToolCall?: unknown }[] }, { gear });
-  const hook = middleware[0]?.wrapToolCall as (request: object, handler: () => Promise<unknown>) => Promise<unknown>;
-  const request = { toolCall: { id: 'a', name: 'read', args: {} }, state: {}, runtime: {} };
-  let reached = 0;
-  await assert.rejects(
-    hook(request, async () => ++reached),
-    { code: 'missing_package', message: /npm install @langchain\/core/ },
+  for (const guard of [
+    <S>(settings: S) => settings,
+    <S extends { model: unknown }>(all: S) => protect(all, { gear }) as S,
+  ]) {
+    const agent = createAgent(guard({ model: createScriptedModel(calls), tools: [broken], middleware }));
+    await assert.rejects(agent.invoke({ messages: 'Go on.' }), { name: 'RangeError', message: 'out of reach' });
+  }
+  assert.equal(gear.breaker('broken').stats.totalFailures, 1);
+});
+
+test('a guarded agent takes as many steps of its graph as a bare one', async () => {
+  const loop = { turns: [{ calls: [{ tool: 'count' }] }], stepsMax: 30 };
+  const steps = async (guard: <S extends { model: unknown }>(settings: S) => S) => {
+    let count = 0;
+    const counting = tool(() => `${++count} of many`, { name: 'count', schema });
+    const agent = createAgent(guard({ model: createScriptedModel(loop), tools: [counting] }));
+    await assert.rejects(agent.invoke({ messages: 'Go on.' }, { recursionLimit: 9 }), { name: 'GraphRecursionError' });
+    return count;
+  };
+  const gear = createSwitchgear({ log: 'silent', env: {} });
+  assert.equal(
+    await steps(<S extends { model: unknown }>(settings: S) => protect(settings, { gear }) as S),
+    await steps((settings) => settings),
   );
-  assert.equal(reached, 0);
+});
+
+test('attempts that a middleware makes by itself count each, and the circuit that they open ends them', async () => {
+  const gear = createSwitchgear({ log: 'silent', env: {} });
+  // Its own types do not fit exact optional properties.
+  const again = toolRetryMiddleware({ maxRetries: 9, initialDelayMs: 0, jitter: false }) as unknown as AgentMiddleware;
+  const settings = { model: createScriptedModel({ ...calls, stepsMax: 30 }), tools: [broken], middleware: [again] };
+  const { messages } = await createAgent(protect(settings, { gear })).invoke({ messages: 'Go on.' });
+  assert.equal(gear.breaker('broken').stats.totalFailures, 5);
+  assert.match(messages.find((message) => ToolMessage.isInstance(message))?.text ?? '', /circuit breaker open/);
+  assert.equal(messages.at(-1)?.text, 'Done.');
+});
+
+test('words that a middleware puts into the mouth of a person, such as a summary, begin no new task', async () => {
+  const gear = createSwitchgear({ log: 'silent', env: {}, policy: { task: { max_tool_calls: 4 } } });
+  const turns = Array.from({ length: 30 }, (_, page) => ({ calls: [{ tool: 'read', input: { page } }] }));
+  const reading = tool(async ({ page }) => `page ${page}`, { name: 'read', schema });
+  const words = createMiddleware({
+    name: 'words',
+    beforeModel: { hook: () => ({ messages: [new HumanMessage('So far, so good.')] }) },
+  });
+  const settings = { model: createScriptedModel({ turns, stepsMax: 30 }), tools: [reading], middleware: [words] };
+  const { messages } = await createAgent(protect(settings, { gear })).invoke(
+    { messages: 'Read.' },
+    { recursionLimit: 99 },
+  );
+  assert.deepEqual(Object(messages.at(-1)?.response_metadata.switchgear).code, 'tool_call_limit');
+});
+
+test('a call with arguments that do not fit is the model’s mistake and no failure of the tool', async () => {
+  const gear = createSwitchgear({ log: 'silent', env: {} });
+  const strict = tool(() => 'fits', { name: 'strict', schema: z.object({ size: z.number() }) });
+  const model = createScriptedModel({
+    turns: [{ calls: [{ tool: 'strict', input: { size: 'big' } }] }, { text: 'Done.' }],
+    stepsMax: 2,
+  });
+  const { messages } = await createAgent(protect({ model, tools: [strict] }, { gear })).invoke({ messages: 'Go on.' });
+  assert.equal(messages.at(-1)?.text, 'Done.');
+  assert.equal(gear.breaker('strict').stats.totalFailures, 0);
+});
+
+test('where a graph keeps nothing, nobody can be asked and the call is refused', async () => {
+  const policy = { rules: [{ target: 'tool:broken', condition: 'ability:broken', action: 'confirm' }] };
+  const gear = createSwitchgear({ log: 'silent', env: {}, policy });
+  const agent = createAgent(protect({ model: createScriptedModel(calls), tools: [broken] }, { gear }));
+  const { messages } = await agent.invoke({ messages: 'Go on.' });
+  assert.match(messages.find((message) => ToolMessage.isInstance(message))?.text ?? '', /nobody approved/i);
+  assert.equal(messages.at(-1)?.text, 'Done.');
 });

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { cancelled, success } from '../../../src/core/action.ts';
 import { denials } from '../../../src/core/controls/denials.ts';
 import { allow } from '../../../src/core/verdict.ts';
-import { bindControl, makeLimits, makeStop } from '../../control-story.ts';
+import { bindControl, makeLimits, makeStop } from '../../harness/control-story.ts';
 
 const control = denials(makeLimits({ maxDenials: 2 }));
 const deny = makeStop('deny');

@@ -11,7 +11,7 @@ import {
   initialTaskCells,
   type PanelTask,
 } from '../../../src/core/controls/panel.ts';
-import { makeLimits } from '../../control-story.ts';
+import { makeLimits } from '../../harness/control-story.ts';
 
 function taskOf(id: string, parent: PanelTask | undefined, loops = true): PanelTask {
   const controls = createTaskControls(makeLimits(), { ...defaultSettings.loop, enabled: loops });

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { explain, listCardActions } from '../../../src/core/messages/explain.ts';
 import type { Stop } from '../../../src/core/verdict.ts';
-import { makeStop } from '../../control-story.ts';
+import { makeStop } from '../../harness/control-story.ts';
 
 const told = (stop: Stop) => explain(stop, { name: 'search', agent: 'a', atMs: 1_000 });
 const words = (stop: Stop) => {

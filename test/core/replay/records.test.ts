@@ -6,7 +6,7 @@ import { replayRecords } from '../../../src/core/replay/records.ts';
 import type { ReplayOptions } from '../../../src/core/replay/state.ts';
 import type { Settings } from '../../../src/core/settings.ts';
 import { allow, type Code, type Counters, type Verdict } from '../../../src/core/verdict.ts';
-import { makeAction, makeLimits, makeStop } from '../../control-story.ts';
+import { makeAction, makeLimits, makeStop } from '../../harness/control-story.ts';
 
 type Line = EntryBody & EntryPlace & { readonly atMs?: number };
 

@@ -9,7 +9,7 @@ import { replay } from '../../../src/core/replay/replay.ts';
 import type { ReplayOptions } from '../../../src/core/replay/state.ts';
 import type { BreakerSettings, Settings, TaskSettings } from '../../../src/core/settings.ts';
 import type { Stop, Verdict } from '../../../src/core/verdict.ts';
-import { makeAction, makeLimits, makeStop } from '../../control-story.ts';
+import { makeAction, makeLimits, makeStop } from '../../harness/control-story.ts';
 
 type Line = EntryBody & EntryPlace & { readonly atMs: number };
 type Refused = Extract<EntryBody, { type: 'action-refused' }>;

@@ -11,7 +11,7 @@ import {
   type ReplayOptions,
 } from '../../../src/core/replay/state.ts';
 import type { BreakerSettings } from '../../../src/core/settings.ts';
-import { makeAction, makeLimits } from '../../control-story.ts';
+import { makeAction, makeLimits } from '../../harness/control-story.ts';
 
 const rule = { target: '*', condition: 'amount>5', action: 'abort' };
 const own = (name: string, scope: Control['scope']) =>

@@ -4,7 +4,7 @@ import type { Control } from '../../../src/core/control.ts';
 import { defaultSettings } from '../../../src/core/controls/defaults.ts';
 import type { Entry } from '../../../src/core/event.ts';
 import { createReplayTasks } from '../../../src/core/replay/tasks.ts';
-import { makeLimits, makeStop } from '../../control-story.ts';
+import { makeLimits, makeStop } from '../../harness/control-story.ts';
 
 const start = (task: string, said: { parent?: string; retryOf?: string } = {}) =>
   ({ seq: 1, atMs: 5, wallMs: 0, type: 'task-started', task, limits: makeLimits(), ...said }) as Extract<

@@ -23,8 +23,8 @@ test('whoever is late hears of it once, and whoever ends in time does not', asyn
 /** How a process ends that has begun something. */
 function lifeOf(program: string): { readonly status: number | null; readonly stdout: string } {
   const file = new URL('../../../src/stores/redis/call-deadlines.ts', import.meta.url);
-  const text = `import { createDeadlines } from ${JSON.stringify(file.href)};
-    const deadlines = createDeadlines(); const late = () => console.log('late'); ${program}`;
+  const text = `import { createCallDeadlines } from ${JSON.stringify(file.href)};
+    const deadlines = createCallDeadlines(); const late = () => console.log('late'); ${program}`;
   return spawnSync(process.execPath, ['--input-type=module', '-e', text], { encoding: 'utf8', timeout: 20_000 });
 }
 

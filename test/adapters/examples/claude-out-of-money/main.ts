@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { query } from '@anthropic-ai/claude-agent-sdk';
 import { createSwitchgear } from 'switchgear';
 import { protect } from 'switchgear/adapters/claude-agent-sdk';
-import { createClaudeCli } from '../../claude-cli.ts';
+import { createClaudeCli } from '../../claude-agent-sdk/fake-cli.ts';
 
 let edits = 0;
 const turns = Array.from({ length: 30 }, (_, file) => ({

@@ -7,7 +7,7 @@ import { MockLanguageModelV4 } from 'ai/test';
 import { createSwitchgear } from 'switchgear';
 import { protect } from 'switchgear/adapters/mastra';
 import { z } from 'zod';
-import { makeAnswer } from '../../ai-sdk-harness.ts';
+import { makeAnswer } from '../../ai-sdk/harness.ts';
 
 let pages = 0;
 const read = createTool({

@@ -16,7 +16,7 @@ import { openBreaker, openForMs, resetBreaker, waitMs } from '../../../../src/co
 import { initialBreaker } from '../../../../src/core/controls/breaker/state.ts';
 import { tripTimesMax } from '../../../../src/core/limits.ts';
 import type { BreakerSettings } from '../../../../src/core/settings.ts';
-import { judged, neutral, type Row, settingsOf, story } from '../../../breaker/story.ts';
+import { judged, neutral, type Row, settingsOf, story } from './breaker-story.ts';
 
 const rows = (count: number, ...row: Row): readonly Row[] => Array.from({ length: count }, () => row);
 

@@ -7,7 +7,7 @@ import { breaker } from '../../../../src/core/controls/breaker/control.ts';
 import type { BreakerState } from '../../../../src/core/controls/breaker/state.ts';
 import type { ControlEvent } from '../../../../src/core/event.ts';
 import { allow, type Stop } from '../../../../src/core/verdict.ts';
-import { failure, settingsOf } from '../../../breaker/story.ts';
+import { failure, settingsOf } from './breaker-story.ts';
 
 const action = (id: number): Action => ({
   id,

@@ -10,7 +10,7 @@ import {
   renewProbe,
 } from '../../../../src/core/controls/breaker/breaker.ts';
 import { initialBreaker } from '../../../../src/core/controls/breaker/state.ts';
-import { failure, judged, settingsOf, story } from '../../../breaker/story.ts';
+import { failure, judged, settingsOf, story } from './breaker-story.ts';
 
 const quick = { failureThreshold: 1 };
 

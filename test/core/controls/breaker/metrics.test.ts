@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import { breakerMetrics } from '../../../../src/core/controls/breaker/metrics.ts';
 import { openBreaker } from '../../../../src/core/controls/breaker/phases.ts';
 import { initialBreaker } from '../../../../src/core/controls/breaker/state.ts';
-import { settingsOf, story } from '../../../breaker/story.ts';
+import { settingsOf, story } from './breaker-story.ts';
 
 const alert = { tripsPerHour: 5, failureRate: 0.1, timeInOpenSecs: 300 };
 const settings = settingsOf({});

@@ -6,7 +6,7 @@ import { judgeBreaker, rateSums } from '../../../../src/core/controls/breaker/br
 import { exportBreaker, importBreaker, type SavedBreaker } from '../../../../src/core/controls/breaker/saved.ts';
 import { type BreakerState, initialBreaker } from '../../../../src/core/controls/breaker/state.ts';
 import { ringSums } from '../../../../src/core/controls/breaker/window.ts';
-import { type Row, settingsOf, story } from '../../../breaker/story.ts';
+import { type Row, settingsOf, story } from './breaker-story.ts';
 
 const plain = (saved: SavedBreaker): SavedBreaker => JSON.parse(JSON.stringify(saved));
 

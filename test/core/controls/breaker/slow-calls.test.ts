@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import { type AdmittedCall, recordAdmission, recordSettlement } from '../../../../src/core/controls/breaker/breaker.ts';
 import { initialBreaker } from '../../../../src/core/controls/breaker/state.ts';
 import { countOverdue, countRunning } from '../../../../src/core/controls/breaker/window.ts';
-import { failure, judged, type Row, settingsOf, story } from '../../../breaker/story.ts';
+import { failure, judged, type Row, settingsOf, story } from './breaker-story.ts';
 
 /** A call is slow past 8 s; running ones are looked at in steps of one second. */
 const slow = { slowCallSecs: 8, minimumCalls: 2, failureThreshold: 99, rateWindow: 'calls', windowCalls: 10 } as const;

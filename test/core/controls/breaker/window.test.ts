@@ -12,7 +12,7 @@ import {
   ringSums,
 } from '../../../../src/core/controls/breaker/window.ts';
 import { bucketsPerWindow } from '../../../../src/core/limits.ts';
-import { settingsOf } from '../../../breaker/story.ts';
+import { settingsOf } from './breaker-story.ts';
 
 /** Numbers that look random and are the same in every run. */
 function numbers(seed: number): () => number {

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { success } from '../../../../src/core/action.ts';
 import { budget, continueBudget, microsPerCent } from '../../../../src/core/controls/budget/budget.ts';
 import { allow, type Code, type Verdict } from '../../../../src/core/verdict.ts';
-import { bindControl, makeAction, makeLimits, makePermit, makeStop } from '../../../control-story.ts';
+import { bindControl, makeAction, makeLimits, makePermit, makeStop } from '../../../harness/control-story.ts';
 
 const halt = (code: Code, actual: number, limit: number): Verdict => ({
   kind: 'halt',

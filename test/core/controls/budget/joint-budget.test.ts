@@ -13,7 +13,7 @@ import {
 import { budgetSlices } from '../../../../src/core/limits.ts';
 import type { JointBudget } from '../../../../src/core/settings.ts';
 import { allow, type Stop } from '../../../../src/core/verdict.ts';
-import { bindControl, makeAction, makePermit, makeStop } from '../../../control-story.ts';
+import { bindControl, makeAction, makePermit, makeStop } from '../../../harness/control-story.ts';
 
 const inTask = { task: 't' };
 const calls = (limit: number, said: Partial<JointBudget> = {}): JointBudget => ({

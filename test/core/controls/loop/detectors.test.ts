@@ -7,7 +7,7 @@ import { markResult, type ResultMark } from '../../../../src/core/controls/loop/
 import { pastCallsMax } from '../../../../src/core/limits.ts';
 import type { LoopSettings } from '../../../../src/core/settings.ts';
 import { allow, type Stop } from '../../../../src/core/verdict.ts';
-import { bindControl } from '../../../control-story.ts';
+import { bindControl } from '../../../harness/control-story.ts';
 
 const markText = (text: string, ok = true): ResultMark => markResult(text, ok)!;
 

@@ -4,7 +4,7 @@ import { defaultSettings } from '../../../../src/core/controls/defaults.ts';
 import { loop } from '../../../../src/core/controls/loop/loop.ts';
 import { refusedCallsMax } from '../../../../src/core/limits.ts';
 import { allow, type Stop } from '../../../../src/core/verdict.ts';
-import { bindControl, makeStop } from '../../../control-story.ts';
+import { bindControl, makeStop } from '../../../harness/control-story.ts';
 
 const control = loop({ ...defaultSettings.loop, similarityJaccardThreshold: 0.9, windowSize: 3, refusedRepeats: 2 });
 const deny = makeStop('deny');

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { defaultSettings } from '../../../../src/core/controls/defaults.ts';
 import { loop } from '../../../../src/core/controls/loop/loop.ts';
 import { markResult } from '../../../../src/core/controls/loop/result-mark.ts';
-import { bindControl } from '../../../control-story.ts';
+import { bindControl } from '../../../harness/control-story.ts';
 
 function speaker(rowAcrossCalls = true) {
   const task = bindControl(loop({ ...defaultSettings.loop, rowAcrossCalls }));

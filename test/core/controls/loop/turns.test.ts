@@ -5,7 +5,7 @@ import { loop } from '../../../../src/core/controls/loop/loop.ts';
 import { markResult } from '../../../../src/core/controls/loop/result-mark.ts';
 import type { LoopSettings } from '../../../../src/core/settings.ts';
 import { allow, type Counters, type Stop } from '../../../../src/core/verdict.ts';
-import { bindControl, makeStop } from '../../../control-story.ts';
+import { bindControl, makeStop } from '../../../harness/control-story.ts';
 
 /** A watched agent, a second per turn unless told otherwise. */
 function watched(said: Partial<LoopSettings> = {}, turnMs = 1_000) {

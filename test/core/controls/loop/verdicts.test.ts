@@ -6,7 +6,7 @@ import { loop } from '../../../../src/core/controls/loop/loop.ts';
 import { markResult } from '../../../../src/core/controls/loop/result-mark.ts';
 import type { LoopSettings } from '../../../../src/core/settings.ts';
 import { allow, type Stop } from '../../../../src/core/verdict.ts';
-import { bindControl, makeStop } from '../../../control-story.ts';
+import { bindControl, makeStop } from '../../../harness/control-story.ts';
 
 /** A guarded agent: what is decided about its calls, and what they bring. */
 function guarded(said: Partial<LoopSettings> = {}) {

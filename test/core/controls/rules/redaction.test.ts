@@ -4,7 +4,7 @@ import { type Outcome, success } from '../../../../src/core/action.ts';
 import type { Card } from '../../../../src/core/card.ts';
 import { redact } from '../../../../src/core/controls/rules/redaction.ts';
 import type { EntryBody } from '../../../../src/core/event.ts';
-import { makeAction, makePermit, makeStop } from '../../../control-story.ts';
+import { makeAction, makePermit, makeStop } from '../../../harness/control-story.ts';
 
 const told = 'amount 750 exceeds threshold 500';
 const bare = 'amount exceeds threshold 500';

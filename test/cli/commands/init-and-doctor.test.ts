@@ -1,0 +1,205 @@
+/** `switchgear init` and `switchgear doctor`: our hooks come into the settings of others, and leave nothing behind. */
+
+import assert from 'node:assert/strict';
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { delimiter, dirname, join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { main } from '../../../src/cli/main.ts';
+import { startScriptedModel } from '../../../src/hooks/install/scripted-model.ts';
+import { insertHookHandlers, removeHookHandlers } from '../../../src/hooks/install/settings-files.ts';
+
+function home(context: TestContext) {
+  const folder = mkdtempSync(join(tmpdir(), 'switchgear-init-'));
+  context.after(() => rmSync(folder, { recursive: true, force: true }));
+  return {
+    path: (name: string) => join(folder, name),
+    put(name: string, text: string) {
+      mkdirSync(dirname(join(folder, name)), { recursive: true });
+      writeFileSync(join(folder, name), text);
+    },
+    read: (name: string) => readFileSync(join(folder, name), 'utf8'),
+    async run(...args: readonly string[]) {
+      const out: string[] = [];
+      const err: string[] = [];
+      const env = { HOME: folder, PATH: [join(folder, 'work'), process.env.PATH].join(delimiter) };
+      const output = { out: (line: string) => out.push(line), err: (line: string) => err.push(line) };
+      const code = await main(args, { ...output, cwd: join(folder, 'work'), env });
+      return { code, out: out.join('\n'), err: err.join('\n') };
+    },
+  };
+}
+
+interface Handler {
+  readonly command?: string;
+  readonly onFailure?: string;
+  readonly timeout?: number;
+  readonly url?: string;
+}
+
+function handlers(text: string): Readonly<Record<string, readonly { readonly hooks: readonly Handler[] }[]>> {
+  return (JSON.parse(text) as { hooks: ReturnType<typeof handlers> }).hooks;
+}
+
+const mine = `{
+  // my own words
+  "model": "opus",
+  "hooks": {
+    "PreToolUse": [
+      { "matcher": "Bash", "hooks": [ { "type": "command", "command": "my.sh" } ] }
+    ]
+  },
+  "permissions": { "allow": ["Bash"] } /* kept */
+}
+`;
+
+test('hooks come in beside what is there, fail closed, are shown, and come in once', async (context) => {
+  const at = home(context);
+  const path = '.claude/settings.json';
+  at.put(path, mine);
+  const { code, out } = await at.run('init', 'claude-code');
+  assert.equal(code, 0);
+  assert.match(out, /^\+ .*"onFailure": "block"/m);
+  const text = at.read(path);
+  assert.ok(text.includes('// my own words') && text.includes('/* kept */'));
+  const guards = handlers(text.replace(/\/\/ my own words|\/\* kept \*\//g, '')).PreToolUse ?? [];
+  assert.equal(guards.length, 2);
+  assert.equal(guards[0]?.hooks[0]?.command, 'my.sh');
+  assert.match(guards[1]?.hooks[0]?.command ?? '', /switchgear\.cjs hook claude-code$/);
+  assert.equal(guards[1]?.hooks[0]?.onFailure, 'block');
+  assert.match((await at.run('init', 'claude-code')).out, /nothing to change/);
+  assert.equal(at.read(path), text);
+});
+
+test('undo gives back what was there, byte for byte', async (context) => {
+  const at = home(context);
+  const path = '.claude/settings.json';
+  for (const text of [mine, '{}', '{"hooks":{}}\n', '{\n\t"hooks": {\n\t\t"Stop": []\n\t}\n}']) {
+    at.put(path, text);
+    await at.run('init', 'claude-code');
+    assert.notEqual(at.read(path), text);
+    await at.run('init', 'claude-code', '--undo');
+    assert.equal(at.read(path), text);
+  }
+});
+
+test('undo takes away a file that was not there before, and keeps what others wrote meanwhile', async (context) => {
+  const at = home(context);
+  await at.run('init', 'gemini');
+  await at.run('init', 'gemini', '--undo');
+  assert.equal(existsSync(at.path('.gemini/settings.json')), false);
+  await at.run('init', 'gemini');
+  at.put('.gemini/settings.json', at.read('.gemini/settings.json').replace('{', '{\n  "theme": "dark",'));
+  await at.run('init', 'gemini', '--undo');
+  assert.deepEqual(JSON.parse(at.read('.gemini/settings.json')), { theme: 'dark' });
+});
+
+test('without a memory of what was there, only what is ours goes', () => {
+  const plan = { run: { command: 'switchgear', more: '' }, timeoutSecs: 60 };
+  for (const host of ['claude-code', 'codex', 'gemini'] as const) {
+    assert.equal(removeHookHandlers(insertHookHandlers(mine, host, plan), host), mine);
+    const once = insertHookHandlers(mine, host, plan);
+    assert.equal(insertHookHandlers(once, host, plan), once);
+  }
+});
+
+test('each host gets its own events, in its own unit of time', async (context) => {
+  const at = home(context);
+  await at.run('init', 'codex');
+  await at.run('init', 'gemini', '--project');
+  const codex = handlers(at.read('.codex/hooks.json'));
+  assert.deepEqual(Object.keys(JSON.parse(at.read('.codex/hooks.json'))), ['hooks']);
+  assert.equal(codex.PreToolUse?.[0]?.hooks[0]?.timeout, 60);
+  assert.equal(codex.SessionEnd?.[0]?.hooks[0]?.timeout, 3);
+  const gemini = handlers(at.read('work/.gemini/settings.json'));
+  assert.equal(gemini.BeforeTool?.[0]?.hooks[0]?.timeout, 60_000);
+  assert.equal(gemini.BeforeTool?.[0]?.hooks[0]?.command, 'switchgear hook gemini');
+});
+
+test('a server instead of a command is for Claude Code alone', async (context) => {
+  const at = home(context);
+  assert.equal((await at.run('init', 'codex', '--http', 'http://127.0.0.1:1')).code, 2);
+  const { out } = await at.run('init', 'claude-code', '--http', 'http://127.0.0.1:4321/');
+  const output = out.trim().split('\n').at(-1) ?? '';
+  assert.match(
+    output,
+    /^Every call is blocked unless a server of yours answers at http:\/\/127\.0\.0\.1:4321\/hooks\/claude-code /,
+  );
+  const [guard] = handlers(at.read('.claude/settings.json')).PreToolUse ?? [];
+  assert.deepEqual(guard?.hooks[0], {
+    type: 'http',
+    url: 'http://127.0.0.1:4321/hooks/claude-code',
+    timeout: 60,
+    onFailure: 'block',
+  });
+});
+
+test('settings that cannot be read are left alone, and what is wrong is said', async (context) => {
+  const at = home(context);
+  at.put('.claude/settings.json', '{ "hooks": [');
+  const { code, err } = await at.run('init', 'claude-code');
+  assert.equal(code, 1);
+  assert.match(err, /settings\.json cannot be changed: it ends too early in line 1/);
+  assert.equal(at.read('.claude/settings.json'), '{ "hooks": [');
+});
+
+test('the doctor misses hooks that are not there, and events that somebody took out', async (context) => {
+  const at = home(context);
+  mkdirSync(at.path('work'));
+  const missing = await at.run('doctor', 'codex');
+  assert.equal(missing.code, 1);
+  assert.match(missing.out, /WRONG codex: no hooks of ours/);
+  assert.match((await at.run('init', 'codex')).out, /Codex does not end a run that a hook halts before a call/);
+  assert.match((await at.run('doctor', 'codex')).out, /ok {4}codex: Codex does not end a run/);
+  const { hooks } = JSON.parse(at.read('.codex/hooks.json')) as { hooks: Record<string, unknown> };
+  at.put('.codex/hooks.json', JSON.stringify({ hooks: { ...hooks, Stop: undefined } }));
+  assert.match((await at.run('doctor', 'codex')).out, /WRONG codex: .*lacks Stop/);
+});
+
+test('the doctor runs the installed command and sees whether a call is really refused', async (context) => {
+  const at = home(context);
+  mkdirSync(at.path('work'));
+  const entry = new URL('../../hooks/hook-process.ts', import.meta.url).pathname;
+  const plan = { run: { command: `${process.execPath} ${entry} switchgear`, more: '' }, timeoutSecs: 60 };
+  at.put('.claude/settings.json', insertHookHandlers('', 'claude-code', plan));
+  const well = await at.run('doctor', 'claude-code');
+  assert.match(well.out, /ok {4}claude-code: the installed hook lets a first call pass and refuses/);
+  assert.equal(well.code, 0);
+  const open = insertHookHandlers('', 'claude-code', { ...plan, run: { command: 'true switchgear', more: '' } });
+  at.put('.claude/settings.json', open.replace('"block"', '"continue"'));
+  const bad = await at.run('doctor', 'claude-code');
+  assert.equal(bad.code, 1);
+  assert.match(bad.out, /a call beyond its limit was not refused/);
+  assert.match(bad.out, /a hook that breaks lets the call run/);
+});
+
+test('the doctor starts the real program, and sees by what it leaves whether a refused call ran', async (context) => {
+  const at = home(context);
+  const entry = new URL('../../hooks/hook-process.ts', import.meta.url).pathname;
+  const plan = { run: { command: `${process.execPath} ${entry} switchgear`, more: '' }, timeoutSecs: 60 };
+  at.put('.claude/settings.json', insertHookHandlers('', 'claude-code', plan));
+  const stories = [
+    { does: 'echo one > one', ok: true, says: /ran a first call, and was kept from a second/ },
+    { does: 'echo one > one; echo two > two', ok: false, says: /ran a call that was refused/ },
+    { does: 'echo "no key" >&2; exit 1', ok: false, says: /ran no call at all: no key/ },
+  ];
+  for (const { does, ok, says } of stories) {
+    at.put('work/claude', `#!/bin/sh\n${does}\n`);
+    chmodSync(at.path('work/claude'), 0o755);
+    const { code, out } = await at.run('doctor', 'claude-code', '--real');
+    assert.match(out, says);
+    assert.equal(code, ok ? 0 : 1);
+  }
+});
+
+test('the model that the doctor brings along wants its commands run in both dialects, and ends', async (context) => {
+  for (const path of ['/v1/messages', '/v1/responses']) {
+    const model = await startScriptedModel(['echo one', 'echo two']);
+    context.after(model.close);
+    const ask = async (body: string) => (await fetch(model.url + path, { method: 'POST', body })).text();
+    assert.doesNotMatch(await ask('{"tools":[]}'), /echo/);
+    assert.match(await ask('{"tools":[{}]}'), /echo one/);
+    assert.match(await ask('{"tools":[{}]}'), /echo two/);
+    assert.match(await ask('{"tools":[{}]}'), /done/);
+  }
+});

@@ -1,0 +1,273 @@
+/** `switchgear run` with agents that follow a script: what is stopped, what is left alone, and how it ends. */
+
+import assert from 'node:assert/strict';
+import { chmodSync, mkdirSync, realpathSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { named, sleeper } from '../../supervisor/processes.ts';
+import { createTestHome, type FinishedProcess } from './run-cli.ts';
+
+const home = createTestHome();
+after(() => home.clear());
+
+const long = { timeout: 120_000 };
+
+const commands: Readonly<Record<string, readonly string[]>> = {
+  'claude-code': ['claude', '-p'],
+  codex: ['codex', 'exec'],
+  gemini: ['gemini', '-p'],
+  opencode: ['opencode', 'run'],
+};
+
+for (const [agent, words] of Object.entries(commands)) {
+  test(`${agent}: the same failing call is halted before it is seen nine times`, long, async () => {
+    const { code, out, err } = await home.run(['run', '--', ...words, 'spiral']);
+    assert.deepEqual([code, out], [75, '']);
+    const [, calls] = new RegExp(`halted ${agent}: .*\\n +calls (\\d+) of 50`).exec(err) ?? [];
+    assert.ok(Number(calls) >= 6 && Number(calls) <= 9, err);
+    assert.match(err, new RegExp(`the last call was: \\w+ cat missing.yaml \\(seen ${calls} times\\)`));
+    assert.match(err, /next: switchgear inbox retry card-/);
+  });
+
+  test(`${agent}: eight useful calls are left alone, and its answer is all that is on stdout`, long, async () => {
+    const { code, out, err } = await home.run(['run', '--', ...words, 'healthy']);
+    assert.deepEqual([code, out], [0, 'done after 8 calls\n']);
+    assert.equal(err.match(/→ /g)?.length, 8);
+    assert.doesNotMatch(err, /switchgear/);
+  });
+}
+
+test('sixty useful calls stop when the fifty-first is seen', long, async () => {
+  const { code, err } = await home.run(['run', '--quiet', '--', 'claude', '-p', 'calls 60']);
+  assert.equal(code, 75);
+  assert.match(err, /^switchgear: halted claude-code: tool calls: 51 of 50\n {2}calls 51 of 50 · \$/);
+  assert.match(err, /the last call was: Read page-51\.md\n.*may already have run/);
+});
+
+test('money is counted while it runs, and what an agent says after the signal is counted, too', long, async () => {
+  // A model call costs two dollars, and one more comes in after the signal.
+  const { code, err } = await home.run(['run', '--quiet', '--max-spend', '$3', '--', 'claude', '-p', 'spend 1']);
+  assert.equal(code, 75);
+  assert.match(err, /halted claude-code: spend: \$4\.01 of \$3\.00/);
+  const [, spent] = /calls 0 of 50 · \$(\d+\.\d\d) of \$3\.00/.exec(err) ?? [];
+  assert.ok(Number(spent) >= 6, err);
+});
+
+test('an agent that is silent is ended by the idle limit, and one that ignores the signal by force', long, async () => {
+  const stubborn = "trap '' TERM INT; echo begun; while :; do sleep 1; done";
+  const { code, out, err } = await home.run(['run', '--max-idle', '1s', '--grace', '1s', '--', 'sh', '-c', stubborn]);
+  assert.deepEqual([code, out], [75, 'begun\n']);
+  assert.match(err, /halted sh: silent for \d s of 1 s\n/);
+  assert.match(err, /processes were ended, \d of them by force\n/);
+});
+
+test(
+  'limits come from the policy file and from the environment; the command line has the last word',
+  long,
+  async () => {
+    const other = createTestHome();
+    try {
+      writeFileSync(join(other.folder, 'switchgear.toml'), '[task]\nmax_tool_calls = 7\n');
+      const quiet = ['run', '--quiet'];
+      const calls = ['--', 'claude', '-p', 'calls 20'];
+      const [file, variable, flag] = await Promise.all([
+        other.run([...quiet, ...calls]),
+        other.run([...quiet, ...calls], { BB_CIRCUIT_BREAKER_TOOL_CAP: '9' }),
+        other.run([...quiet, '--max-calls', '5', ...calls], { BB_CIRCUIT_BREAKER_TOOL_CAP: '9' }),
+      ]);
+      const told = ({ err }: FinishedProcess) => /tool calls: (.*)/.exec(err)?.[1];
+      assert.deepEqual([told(file), told(variable), told(flag)], ['8 of 7', '10 of 9', '6 of 5']);
+    } finally {
+      other.clear();
+    }
+  },
+);
+
+test('a policy that is wrong is told before anything is started', long, async () => {
+  const other = createTestHome();
+  try {
+    writeFileSync(join(other.folder, 'switchgear.toml'), '[task]\nmax_tool_cals = 7\n');
+    const { code, err, out } = await other.run(['run', '--', 'sh', '-c', 'echo started']);
+    assert.deepEqual([code, out], [1, '']);
+    assert.match(err, /max_tool_cals/);
+  } finally {
+    other.clear();
+  }
+});
+
+test('a program that nobody knows is read as the policy says', long, async () => {
+  const other = createTestHome();
+  try {
+    const call =
+      '[mappings.node]\nkind = "what"\n[mappings.node.events.call]\nas = "tool_use"\nid = "n"\nname = "tool"\n';
+    writeFileSync(join(other.folder, 'switchgear.toml'), `[task]\nmax_tool_calls = 3\n${call}`);
+    const line = `JSON.stringify({ what: 'call', n: ++n, tool: 'dig' })`;
+    const program = `let n = 0; setInterval(() => console.log(${line}), 20)`;
+    const { code, err } = await other.run(['run', '--quiet', '--', process.execPath, '-e', program]);
+    assert.equal(code, 75, err);
+    assert.match(err, /halted node: tool calls: 4 of 3/);
+  } finally {
+    other.clear();
+  }
+});
+
+test('a mapping that is wrong is told before anything is started', long, async () => {
+  const other = createTestHome();
+  try {
+    writeFileSync(join(other.folder, 'mapping.json'), '{ "events": { "call": { "as": "nonsense" } } }');
+    const { code, out, err } = await other.run(['run', '--mapping', 'mapping.json', '--', 'echo', 'started']);
+    assert.deepEqual([code, out], [1, ''], err);
+    assert.match(err, /events\.call\.as must be one of .*, got "nonsense"/);
+  } finally {
+    other.clear();
+  }
+});
+
+test('--observe says what it would have done, and does nothing', long, async () => {
+  const { code, out, err } = await home.run(['run', '--quiet', '--observe', '--', 'claude', '-p', 'calls 60']);
+  assert.deepEqual([code, out], [0, 'done after 60 calls\n']);
+  assert.match(err, /^switchgear: would halt it: tool calls: 51 of 50\n$/);
+});
+
+test('--raw runs the command as it was given, and passes its output on as it is', long, async () => {
+  const before = home.startedCommands().length;
+  const { code, out, err } = await home.run(['run', '--raw', '--', 'claude', '-p', 'healthy']);
+  assert.deepEqual([code, out, err], [0, 'done after 8 calls\n', '']);
+  assert.deepEqual(home.startedCommands().slice(before), [['-p', 'healthy']]);
+});
+
+test('events that were asked for are passed on as they are, and read all the same', long, async () => {
+  const json = ['--output-format', 'stream-json', '--verbose'];
+  const { code, out, err } = await home.run(['run', '--quiet', '--', 'claude', '-p', 'calls 60', ...json]);
+  assert.equal(code, 75);
+  assert.match(out, /^\{"type":"system","subtype":"init","session_id":"session-1"/);
+  assert.match(err, /tool calls: 51 of 50/);
+});
+
+test('--json prints what happened as data, from the start to the end', long, async () => {
+  const { code, out, err } = await home.run(['run', '--json', '--', 'codex', 'exec', 'spiral']);
+  assert.equal(code, 75);
+  assert.match(err, /halted codex/);
+  const lines = out
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line) as Record<string, unknown>);
+  const of = (kind: string) => lines.filter((line) => line.kind === kind);
+  assert.deepEqual(
+    of('run').map(({ type }) => type),
+    ['run-started', 'run-halted', 'run-ended'],
+  );
+  const [, halted, ended] = of('run');
+  assert.deepEqual([halted?.code, ended?.code], ['tool_loop', 75]);
+  assert.ok(of('entry').some(({ type }) => type === 'task-halted'));
+  // What comes after the halt is told, too.
+  assert.ok(of('event').filter(({ type }) => type === 'tool_use').length >= 6);
+});
+
+test('a command ends with its own code, or with that of the signal that ended it', long, async () => {
+  const ends = await Promise.all([
+    home.run(['run', '--', 'sh', '-c', 'echo to stdout; echo to stderr >&2; exit 42']),
+    home.run(['run', '--', 'sh', '-c', 'kill -USR1 $$']),
+  ]);
+  assert.deepEqual(ends[0], { code: 42, signal: null, out: 'to stdout\n', err: 'to stderr\n' });
+  assert.equal(ends[1].code, 128 + 10);
+});
+
+test('a command that is not there, or cannot be run, is told in one sentence', long, async () => {
+  const path = join(home.folder, 'notes.txt');
+  writeFileSync(path, 'no program');
+  chmodSync(path, 0o644);
+  const [missing, text] = await Promise.all([home.run(['run', '--', 'no-such-agent']), home.run(['run', '--', path])]);
+  assert.equal(missing.code, 127);
+  assert.match(missing.err, /^switchgear: there is no command "no-such-agent": .+\n$/);
+  assert.equal(text.code, 126);
+  assert.match(text.err, /^switchgear: ".+notes\.txt" cannot be run: .+\n$/);
+});
+
+test(
+  'what is not known on the command line is wrong usage, and what belongs to the agent is left to it',
+  long,
+  async () => {
+    const [none, odd, theirs] = await Promise.all([
+      home.run(['run', 'claude']),
+      home.run(['run', '--max-spend', 'lots', '--', 'true']),
+      home.run(['run', '--', 'sh', '-c', 'echo "$1"', 'sh', '--help']),
+    ]);
+    assert.deepEqual([none.code, odd.code], [2, 2]);
+    assert.match(none.err, /write the command after --/);
+    assert.match(odd.err, /--max-spend must be dollars, as in 2\.50, got "lots"/);
+    assert.deepEqual([theirs.code, theirs.out], [0, '--help\n']);
+  },
+);
+
+test('a store that cannot be opened is told, with the way to do without', long, async () => {
+  const path = join(home.folder, 'notes.db');
+  writeFileSync(path, 'these are my notes, and no database');
+  const [foreign, without] = await Promise.all([
+    home.run(['run', '--store', `sqlite:${path}`, '--', 'echo', 'started']),
+    home.run(['run', '--store', 'memory', '--', 'echo', 'started']),
+  ]);
+  assert.deepEqual([foreign.code, foreign.out], [2, '']);
+  assert.match(foreign.err, /is not a database: .+; or run without one: --store memory\n$/);
+  assert.deepEqual([without.code, without.out, without.err], [0, 'started\n', '']);
+});
+
+test('a command finds its task in its environment, and no secret of ours', long, async () => {
+  const { out } = await home.run(['run', '--session', 'conversation', '--', 'env']);
+  const ours = out.split('\n').filter((line) => line.startsWith('SWITCHGEAR_') && !line.startsWith('SWITCHGEAR_STORE'));
+  assert.deepEqual(ours.map((line) => line.replace(/=t-[\w-]+$/, '=TASK').replace(/MARK_\w+=/, 'MARK=')).toSorted(), [
+    'SWITCHGEAR_MARK=1',
+    'SWITCHGEAR_SESSION=conversation',
+    'SWITCHGEAR_TASK=TASK',
+  ]);
+});
+
+test('hooks below a run find the file that the run was given, and no address with a password', long, async () => {
+  const script = 'echo "$SWITCHGEAR_STORE"';
+  const { out } = await home.run(['run', '--store', 'sqlite:other.db', '--', 'sh', '-c', script]);
+  assert.equal(out, `sqlite:${join(realpathSync(home.folder), 'other.db')}\n`);
+  const without = await home.run(['run', '--store', 'memory', '--', 'sh', '-c', script]);
+  assert.equal(without.out, `${home.store}\n`);
+  const nowhere = await home.run(['run', '--', 'sh', '-c', script], { SWITCHGEAR_STORE: 'memory' });
+  assert.equal(nowhere.out, '\n', 'hooks could not share it');
+});
+
+test('the [heartbeat] protocol makes tasks of their own, each with its own limits', long, async () => {
+  const script = join(home.folder, 'specialists.sh');
+  const beats = ['[heartbeat] starting research', 'looking around', '[heartbeat] starting writer', 'writing'];
+  const ends = ['[heartbeat] done writer', '[heartbeat] done research'];
+  writeFileSync(script, [...beats, ...ends].map((line) => `echo "${line}"`).join('\n'));
+  const { code, out } = await home.run(['run', '--json', '--', 'sh', script]);
+  assert.equal(code, 0);
+  const lines = out
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line) as Record<string, unknown>);
+  const started = lines.filter(({ kind, type }) => kind === 'entry' && type === 'task-started');
+  assert.deepEqual(
+    started.map(({ task }) => String(task).split('/')[1]),
+    [undefined, 'research', 'writer'],
+  );
+});
+
+test('programs that an agent leaves behind when it ends by itself are told, and left alone', long, async () => {
+  const { command, name } = sleeper();
+  const { code, err } = await home.run(['run', '--quiet', '--', 'sh', '-c', `(setsid ${command} >/dev/null 2>&1 &)`]);
+  assert.deepEqual([code, err], [0, 'switchgear: the agent ended and left 1 program running\n']);
+  const left = named(name);
+  for (const pid of left) process.kill(pid, 'SIGKILL');
+  assert.equal(left.length, 1);
+});
+
+test('one that talks to a person has limits for each request, read from its session files', long, async () => {
+  const talking = fileURLToPath(new URL('./conversational-agent.ts', import.meta.url));
+  mkdirSync(join(home.folder, 'talking'));
+  const claude = join(home.folder, 'talking', 'claude');
+  writeFileSync(claude, `#!/bin/sh\nexec "${process.execPath}" "${talking}" "$@"\n`);
+  chmodSync(claude, 0o755);
+  const { code, out, err } = await home.run(['run', '--interactive', '--', claude]);
+  assert.deepEqual([code, out], [75, 'both requests are done\n']);
+  assert.match(err, /^switchgear: halted claude-code: 'Bash' returned the same error 5 times/);
+  assert.match(err, /the last call was: Bash cat missing\.yaml/);
+});
