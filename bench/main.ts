@@ -6,13 +6,13 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
+import { type BenchRunner, openBenchRunner } from './bench-runner.ts';
 import { formatOccasion } from './report.ts';
 import { breakerTables } from './tables/breaker.ts';
 import { countsTables } from './tables/counts.ts';
 import { flatTables } from './tables/flat.ts';
 import { guardTables } from './tables/guard.ts';
 import { memoryTables } from './tables/memory.ts';
-import { type BenchRunner, openBenchRunner } from './workshop.ts';
 
 const tables: Readonly<Record<string, (runner: BenchRunner) => string>> = {
   breaker: breakerTables,

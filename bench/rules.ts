@@ -11,8 +11,8 @@ import { rulesControl } from '../src/core/controls/rules/control.ts';
 import { matchStep } from '../src/core/controls/rules/evaluate.ts';
 import { parseRule, type Rule } from '../src/core/controls/rules/rule.ts';
 import { checkPolicy } from '../src/policy/check/check-policy.ts';
+import { median } from './bench-runner.ts';
 import { formatOccasion, formatTable, formatTargetTable, formatTime, round, type TargetFigure } from './report.ts';
-import { median } from './workshop.ts';
 
 const { values } = parseArgs({ options: { quick: { type: 'boolean' } } });
 const { ruleSettings: settings } = checkPolicy({}).settings;

@@ -7,9 +7,9 @@ import { writeFileSync } from 'node:fs';
 import { loadavg } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
+import { openBenchRunner } from './bench-runner.ts';
 import { formatOccasion } from './report.ts';
 import { redisTable, sqliteTable, weightTable } from './tables/stores.ts';
-import { openBenchRunner } from './workshop.ts';
 
 const { values } = parseArgs({ options: { quick: { type: 'boolean' } } });
 const quick = values.quick ?? false;

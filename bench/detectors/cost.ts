@@ -2,7 +2,7 @@
 
 import { createSwitchgear } from '../../src/index.ts';
 import { simulatedClock } from '../../src/testing/index.ts';
-import { createPolicyDetector, makeObservation } from './ours.ts';
+import { createPolicyDetector, makeObservation } from './policy-detector.ts';
 import type { Run, RunEvent } from './runs.ts';
 
 const rounds = 7;

@@ -1,6 +1,6 @@
 /** How many bad runs are found at the price of how many good ones, over the threshold: a plot, peers as points. */
 
-import { createPolicyDetector } from './ours.ts';
+import { createPolicyDetector } from './policy-detector.ts';
 import type { Run } from './runs.ts';
 import { type Score, scoreAll } from './score.ts';
 

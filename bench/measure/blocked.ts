@@ -5,7 +5,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
-import type { Figures } from '../workshop.ts';
+import type { Figures } from '../bench-runner.ts';
 import { changingCell } from './breaker-decision.ts';
 import { loadStores } from './library.ts';
 

@@ -2,7 +2,7 @@
 
 import { createHook } from 'node:async_hooks';
 import { setImmediate as turn } from 'node:timers/promises';
-import { type Figures, median } from '../workshop.ts';
+import { type Figures, median } from '../bench-runner.ts';
 import { contender } from './contenders.ts';
 import { longTask } from './guard.ts';
 import { loadGear, succeed } from './library.ts';

@@ -1,7 +1,7 @@
 /** What one event costs when there are many others: breakers, tasks, calls in the window, entries in the journal. */
 
 import type { Clock } from '../../src/ports/clock.ts';
-import type { Figures } from '../workshop.ts';
+import type { Figures } from '../bench-runner.ts';
 import { longTask } from './guard.ts';
 import { fail, loadBreaker, loadGear, loadOpossum, succeed } from './library.ts';
 import { type Call, type Shape, timeSides } from './slices.ts';

@@ -1,6 +1,6 @@
 /** What the whole default guard adds to an async tool inside a task, next to opossum's failure path. */
 
-import type { Figures } from '../workshop.ts';
+import type { Figures } from '../bench-runner.ts';
 import { contender } from './contenders.ts';
 import { loadGear } from './library.ts';
 import { type Side, timeSides } from './slices.ts';

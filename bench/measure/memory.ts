@@ -2,7 +2,7 @@
 
 import { createHook } from 'node:async_hooks';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Figures } from '../workshop.ts';
+import type { Figures } from '../bench-runner.ts';
 import { fail, loadBreaker, loadGear, loadOpossum, succeed } from './library.ts';
 
 /** Things that can be made in numbers, and done away with: one by one, then what they shared. */

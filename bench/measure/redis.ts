@@ -2,7 +2,7 @@
 
 import type { RedisClient } from '../../src/stores/redis/index.ts';
 import { startRedis } from '../../test/redis-server.ts';
-import type { Figures } from '../workshop.ts';
+import type { Figures } from '../bench-runner.ts';
 import { changingCell, decisionOn } from './breaker-decision.ts';
 import { loadCore, loadStores } from './library.ts';
 import { timeSides } from './slices.ts';

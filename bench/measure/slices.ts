@@ -1,6 +1,6 @@
 /** Times calls against each other: slices of every side alternate in one process, so that its moods hit all alike. */
 
-import { median } from '../workshop.ts';
+import { median } from '../bench-runner.ts';
 
 export type Call = (at: number) => unknown;
 

@@ -1,6 +1,6 @@
 /** What one call through a breaker costs, next to the same call without it. */
 
-import type { Figures } from '../workshop.ts';
+import type { Figures } from '../bench-runner.ts';
 import { contender } from './contenders.ts';
 import { type Side, timeSides } from './slices.ts';
 

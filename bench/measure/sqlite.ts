@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import type { BreakerState } from '../../src/core/controls/breaker/state.ts';
-import type { Figures } from '../workshop.ts';
+import type { Figures } from '../bench-runner.ts';
 import { breakerKey, changingCell, decisionOn } from './breaker-decision.ts';
 import { loadCore, loadStores } from './library.ts';
 import { timeSides } from './slices.ts';

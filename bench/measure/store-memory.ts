@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import type { Store } from '../../src/ports/store.ts';
 import type { RedisClient } from '../../src/stores/redis/index.ts';
 import { startRedis } from '../../test/redis-server.ts';
-import type { Figures } from '../workshop.ts';
+import type { Figures } from '../bench-runner.ts';
 import { loadGear, loadStores } from './library.ts';
 import { used } from './memory.ts';
 

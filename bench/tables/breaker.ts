@@ -1,9 +1,9 @@
 /** The breaker alone, against the bare call and the peers: time per call. */
 
+import type { BenchRunner, Repeated } from '../bench-runner.ts';
 import { contenders } from '../measure/contenders.ts';
 import type { Scenario } from '../measure/speed.ts';
 import { formatTable, formatTargetTable, formatTime, round, type TargetFigure } from '../report.ts';
-import type { BenchRunner, Repeated } from '../workshop.ts';
 
 const targets: readonly (readonly [what: string, name: string, scenario: Scenario, target: number])[] = [
   ['async success (goal 1.75)', 'switchgear', 'success', 1.9],

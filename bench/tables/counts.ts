@@ -1,8 +1,8 @@
 /** Exact counts per successful call, over those of the bare call. */
 
+import type { BenchRunner, Figures } from '../bench-runner.ts';
 import { contenders } from '../measure/contenders.ts';
 import { formatMark, formatTable } from '../report.ts';
-import type { BenchRunner, Figures } from '../workshop.ts';
 
 /** Nothing may be collected while bytes are counted. */
 const roomy = ['--min-semi-space-size=128', '--max-semi-space-size=128'];

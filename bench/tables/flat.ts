@@ -1,7 +1,7 @@
 /** Cost per event among many: it should not grow. */
 
+import type { BenchRunner } from '../bench-runner.ts';
 import { formatMark, formatPower, formatTable, formatTime, round } from '../report.ts';
-import type { BenchRunner } from '../workshop.ts';
 
 const kinds: readonly (readonly [what: string, kind: string])[] = [
   ['call of a breaker, among N breakers', 'breakers'],

@@ -1,7 +1,7 @@
 /** The whole default guard on an async tool inside a task. */
 
+import type { BenchRunner } from '../bench-runner.ts';
 import { formatMark, formatTable, round } from '../report.ts';
-import type { BenchRunner } from '../workshop.ts';
 
 export function guardTables(runner: BenchRunner): string {
   const rows = (['empty', 'filled'] as const).map((kind) => {

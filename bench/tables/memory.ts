@@ -1,7 +1,7 @@
 /** What lives on: memory, timers, idle time, and the end of the process. */
 
+import type { BenchRunner } from '../bench-runner.ts';
 import { formatMark, formatTable, formatTargetTable, formatTime, round } from '../report.ts';
-import type { BenchRunner } from '../workshop.ts';
 
 const stock = [
   ['switchgear breaker', 'breaker'],

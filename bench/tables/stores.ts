@@ -1,7 +1,7 @@
 /** A file and Redis next to what lies below them, and what many breakers and tasks weigh in each store. */
 
+import type { BenchRunner, Repeated } from '../bench-runner.ts';
 import { formatTable, formatTime, round } from '../report.ts';
-import type { BenchRunner, Repeated } from '../workshop.ts';
 
 const head = ['', 'measured', 'goal', ''];
 

@@ -1,8 +1,8 @@
 /** The door `switchgear/approvers`: ways to ask a person. */
 
 export type { Answer, Approver } from '../ports/approver.ts';
-export { cardApprover } from './cards.ts';
-export { firstAnswer } from './first-of.ts';
-export { noApprover } from './nobody.ts';
-export { type TerminalOptions, terminalApprover } from './terminal.ts';
-export { type WebhookOptions, webhookApprover } from './webhook.ts';
+export { cardApprover } from './card-approver.ts';
+export { firstAnswer } from './first-answer.ts';
+export { noApprover } from './no-approver.ts';
+export { type TerminalOptions, terminalApprover } from './terminal-approver.ts';
+export { type WebhookOptions, webhookApprover } from './webhook-approver.ts';

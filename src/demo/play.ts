@@ -1,10 +1,10 @@
 /** Plays the demo, scene by scene, and says whether everything came as it should. */
 
+import { agentRunScenes } from './agent-run-scenes.ts';
+import { type AgentRunner, createAgentRunner } from './agent-runner.ts';
 import { failingToolScenes } from './failing-tools.ts';
 import { forbiddenActionScenes } from './forbidden-actions.ts';
 import { createDemoRenderer } from './render.ts';
-import { type AgentRunner, createAgentRunner } from './run-scene.ts';
-import { agentRunScenes } from './runs.ts';
 import { createSceneContext, findFaults, type Scene, type SceneResult } from './scene.ts';
 
 interface DemoSection {

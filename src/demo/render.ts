@@ -2,7 +2,7 @@
 
 import { styleText } from 'node:util';
 import type { Entry } from '../core/event.ts';
-import type { AgentRunResult } from './run-scene.ts';
+import type { AgentRunResult } from './agent-runner.ts';
 import { type AttemptMark, type Scene, type SceneResult, stopCodeOf } from './scene.ts';
 
 const columns = 80;

@@ -5,7 +5,7 @@ import type { Refusal } from '../core/refusal.ts';
 import type { Code } from '../core/verdict.ts';
 import { createSwitchgear, type Switchgear, type SwitchgearOptions, type TaskResult } from '../index.ts';
 import { type SimulatedClock, simulatedClock, type Transcript, type TranscriptLine } from '../testing/index.ts';
-import type { AgentRunner, AgentRunResult } from './run-scene.ts';
+import type { AgentRunner, AgentRunResult } from './agent-runner.ts';
 
 /** How one attempt of the agent ended. */
 export type AttemptMark = 'ran' | 'failed' | 'refused' | 'halted' | 'said';

@@ -5,7 +5,7 @@ import { priceInMicros, splitUsage, type TokenParts, type TokenPrices } from '..
 import { SwitchgearError } from '../core/error.ts';
 import { nameLengthMax, rememberedModelsMax } from '../core/limits.ts';
 import type { Prices, Usage } from '../ports/prices.ts';
-import { type DearestPrices, findDearestPrices } from './dearest.ts';
+import { type DearestPrices, findDearestPrices } from './dearest-prices.ts';
 import { isSameVersion, listModelLookups, type ModelLookup } from './model-name.ts';
 
 /** Rates of your own for one model, in dollars per million tokens. Cached input costs as much as input unless said. */

@@ -16,12 +16,12 @@ import { halfOpenBreaker, openBreaker, resetBreaker } from '../core/controls/bre
 import { type BreakerState, emptyList } from '../core/controls/breaker/state.ts';
 import { beginRunning, countRunning } from '../core/controls/breaker/window.ts';
 import type { Breaker, BreakerChange, BreakerPermit, BreakerRefusal } from './api.ts';
+import { fingerprintError } from './error-fingerprint.ts';
 import { notifyListeners } from './listeners.ts';
 import { checkArgument, type ResolvedOptions } from './options.ts';
 import { type AbortableCall, ClosedPermit, nextProbeId, sharedGrant } from './permit.ts';
+import { type EndingHandler, isPromise, toPromise } from './promises.ts';
 import { type CachedRefusal, deliverBreakerRefusal, makeRefusal } from './refusal.ts';
-import { fingerprintError } from './same-error.ts';
-import { type EndingHandler, isPromise, toPromise } from './seen.ts';
 import type { CallOwner } from './time-limit.ts';
 
 const outcomes: readonly unknown[] = ['success', 'failure', 'neutral'];

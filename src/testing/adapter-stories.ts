@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import type { PolicyInput, Switchgear, SwitchgearOptions } from '../guard/api.ts';
-import type { HostAbility, HostScene, HostTool, HostTranscript, HostTurn } from './host.ts';
+import type { HostAbility, HostScene, HostTool, HostTranscript, HostTurn } from './adapter-harness.ts';
 import { promisesSettled, type SimulatedClock } from './simulated-clock.ts';
 
 /** The host's own limit of steps, far above ours. */

@@ -2,8 +2,8 @@
 
 import { describe, test } from 'node:test';
 import { createSwitchgear } from '../guard/create-switchgear.ts';
+import type { HostHarness, HostTool } from './adapter-harness.ts';
 import { type AdapterStage, adapterStories, stepsMax } from './adapter-stories.ts';
-import type { HostHarness, HostTool } from './host.ts';
 import { promisesSettled, simulatedClock } from './simulated-clock.ts';
 
 /** Registers the stories with `node:test` for one adapter. */

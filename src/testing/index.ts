@@ -2,9 +2,9 @@
 
 export { type Replay, type ReplayDifference, replay } from '../core/replay/replay.ts';
 export type { ReplayOptions } from '../core/replay/state.ts';
+export type { HostAbility, HostHarness, HostScene, HostTool, HostTranscript, HostTurn } from './adapter-harness.ts';
 export { adapterSuite } from './adapter-suite.ts';
 export { type AnsweredApprover, approverSuite, type MakeApprover } from './approver-suite.ts';
-export type { HostAbility, HostHarness, HostScene, HostTool, HostTranscript, HostTurn } from './host.ts';
 export {
   type ScriptStage,
   type ScriptStep,

@@ -19,7 +19,7 @@ import {
   type SharedTestStore,
   seeded,
   waitForView,
-} from './transactions.ts';
+} from './transaction-fixtures.ts';
 
 export function transactionSuite(makeStore: MakeStore, nextPlace: () => string): void {
   /** Tells a story about stores that share one place. */

@@ -3,11 +3,11 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from 'node:net';
 import { PassThrough } from 'node:stream';
 import { test } from 'node:test';
-import { cardApprover } from '../../src/approvers/cards.ts';
-import { firstAnswer } from '../../src/approvers/first-of.ts';
-import { noApprover } from '../../src/approvers/nobody.ts';
-import { terminalApprover } from '../../src/approvers/terminal.ts';
-import { webhookApprover } from '../../src/approvers/webhook.ts';
+import { cardApprover } from '../../src/approvers/card-approver.ts';
+import { firstAnswer } from '../../src/approvers/first-answer.ts';
+import { noApprover } from '../../src/approvers/no-approver.ts';
+import { terminalApprover } from '../../src/approvers/terminal-approver.ts';
+import { webhookApprover } from '../../src/approvers/webhook-approver.ts';
 import type { Card, CardAction } from '../../src/core/card.ts';
 import type { Approver } from '../../src/ports/approver.ts';
 import { memoryStore } from '../../src/stores/memory.ts';

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { answerStoredCard } from '../../src/chains/run/approval/answer-card.ts';
+import { answerStoredCard } from '../../src/chains/run/approval/stored-card.ts';
 import { sqliteStore } from '../../src/stores/sqlite/index.ts';
 import { bash, type HookSession, newSession } from './hook-session.ts';
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import type { Entry, EntryBody } from '../../src/core/event.ts';
-import { formatEntry } from '../../src/operator/entry-line.ts';
+import { formatEntry } from '../../src/operator/format-entry.ts';
 
 const line = (body: EntryBody, task?: string) =>
   formatEntry({ seq: 1, atMs: 0, wallMs: 0, ...(task && { task }), ...body } as Entry, (text) => text).slice(10);

@@ -15,7 +15,7 @@ import type { Clock } from '../../src/ports/clock.ts';
 import { redisStore } from '../../src/stores/redis/index.ts';
 import { type SqliteStore, sqliteStore } from '../../src/stores/sqlite/index.ts';
 import { simulatedClock } from '../../src/testing/index.ts';
-import { askCard } from '../../src/testing/transactions.ts';
+import { askCard } from '../../src/testing/transaction-fixtures.ts';
 import { storePlace, until } from './both-stores.ts';
 
 const { folder, server } = storePlace();

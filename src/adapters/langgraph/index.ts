@@ -8,7 +8,7 @@ import { overrideMethods } from '../host/override-methods.ts';
 import { callModel } from '../langchain/model.ts';
 import type { LangChainRuntime, MessageLike, ToolCallLike } from '../langchain/shapes.ts';
 import { appendLoopHint, askByInterrupt, isBubbleUp, makeRefusedMessage } from '../langchain/tool.ts';
-import { protectGraph } from './run.ts';
+import { protectGraph } from './graph.ts';
 
 export {
   type Choose,

@@ -8,9 +8,9 @@ import type { AbilitySettings } from '../../core/settings.ts';
 import type { AbilityCall, AbilitySource } from './ability.ts';
 import { argumentError, checkArgumentNames, requireText, requireTexts } from './ability-args.ts';
 import { AbilityError } from './ability-error.ts';
-import { createSwitchedSource } from './ability-switch.ts';
 import { type AllowedTarget, checkUrl, type HostPattern, parseHostPatterns } from './http-address.ts';
 import { type DnsLookup, type HttpRequest, type HttpResponse, sendRequest } from './http-request.ts';
+import { createSwitchedSource } from './switched-source.ts';
 
 export interface HttpOptions {
   /** How names become addresses; as the system does it unless said. */

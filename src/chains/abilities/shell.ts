@@ -8,8 +8,8 @@ import type { AbilityCall, AbilitySource } from './ability.ts';
 import { argumentError, checkArgumentNames, requireText, requireTexts } from './ability-args.ts';
 import { AbilityError } from './ability-error.ts';
 import { outputTooLarge, parseTextValue } from './ability-output.ts';
-import { createSwitchedSource } from './ability-switch.ts';
 import { cleanEnvironment, type Environment, endOnExit, signalGroup, trackEnding } from './child-process.ts';
+import { createSwitchedSource } from './switched-source.ts';
 
 const name = 'shell.execute';
 

@@ -1,6 +1,6 @@
 /** When a step runs: an earlier output or a parameter, compared with a value. What is not there fits no comparison. */
 
-import { parseNumber, stringifyValue } from '../../core/controls/rules/lookup.ts';
+import { parseNumber, stringifyValue } from '../../core/controls/rules/read-key.ts';
 import { isMatch } from '../../core/glob.ts';
 import { describeValue } from '../../core/plain-copy.ts';
 import type { StepCondition, StepOp } from './chain.ts';

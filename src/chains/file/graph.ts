@@ -1,6 +1,6 @@
 /** A chain as a Mermaid flowchart: steps in their order, conditions as forks, rules beside what they look at. */
 
-import { stringifyValue } from '../../core/controls/rules/lookup.ts';
+import { stringifyValue } from '../../core/controls/rules/read-key.ts';
 import { isMatch } from '../../core/glob.ts';
 import { shorten } from '../../core/names.ts';
 import type { Chain, StepCondition } from './chain.ts';

@@ -1,6 +1,6 @@
 /** What a chain says that is seldom meant: rules that always fire or never can, and values that are programs. */
 
-import { readKey } from '../../core/controls/rules/lookup.ts';
+import { readKey } from '../../core/controls/rules/read-key.ts';
 import { isMatch } from '../../core/glob.ts';
 import type { RuleSettings } from '../../core/settings.ts';
 import type { Path } from '../../policy/check/report.ts';

@@ -1,6 +1,6 @@
 /** What a run is given: texts from a command line or values from code, read by the types that the chain declares. */
 
-import { parseNumber } from '../../core/controls/rules/lookup.ts';
+import { parseNumber } from '../../core/controls/rules/read-key.ts';
 import { SwitchgearError } from '../../core/error.ts';
 import { chainTextMax } from '../../core/limits.ts';
 import { findNearestName } from '../../core/names.ts';

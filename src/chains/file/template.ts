@@ -3,7 +3,7 @@
  * Nothing is evaluated, only own properties are seen, and what is filled in is never looked at again.
  */
 
-import { type LookupResult, readKey, stringifyValue } from '../../core/controls/rules/lookup.ts';
+import { type LookupResult, readKey, stringifyValue } from '../../core/controls/rules/read-key.ts';
 import { SwitchgearError } from '../../core/error.ts';
 import { chainFilledMax } from '../../core/limits.ts';
 import { describeValue } from '../../core/plain-copy.ts';

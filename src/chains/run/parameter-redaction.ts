@@ -5,7 +5,7 @@
 
 import { printCondition } from '../../core/controls/rules/condition.ts';
 import { describeOutputHit } from '../../core/controls/rules/evaluate.ts';
-import { parseNumber } from '../../core/controls/rules/lookup.ts';
+import { parseNumber } from '../../core/controls/rules/read-key.ts';
 import { parseRuleText, type Rule } from '../../core/controls/rules/rule.ts';
 import type { RuleText } from '../../core/settings.ts';
 import type { Chain, ParamValues } from '../file/chain.ts';

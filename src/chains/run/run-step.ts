@@ -17,8 +17,8 @@ import { collectNames, fillTemplates } from '../file/template.ts';
 import { checkRules } from './state/check-rules.ts';
 import type { RunEnd, RunState } from './state/run-state.ts';
 import { type StopReason, stopForRefusal, stopForStore } from './stop-reason.ts';
-import { type RunContext, recordRuleChecks } from './storage/run-bench.ts';
-import { makeStepEnded, useAnsweredCard, writeTransitionWithin } from './storage/run-context.ts';
+import { makeStepEnded, useAnsweredCard, writeTransitionWithin } from './storage/active-run.ts';
+import { type RunContext, recordRuleChecks } from './storage/run-context.ts';
 import type { RunWriteResult } from './storage/runs.ts';
 
 /** The step never began: what went wrong says nothing about its ability. */

@@ -12,20 +12,20 @@ import type { Store } from '../../ports/store.ts';
 import type { Ability } from '../abilities/ability.ts';
 import type { Chain, ParamValues } from '../file/chain.ts';
 import { chainRules } from '../file/chain-rules.ts';
-import { expireCard } from './approval/answer-card.ts';
-import { createRunApproval } from './approval/ask.ts';
+import { createRunApproval } from './approval/run-approval.ts';
+import { expireCard } from './approval/stored-card.ts';
+import { startLeaseRenewal } from './lease-renewal.ts';
 import { createParamRedactor } from './parameter-redaction.ts';
-import { startLeaseRenewal } from './run-lease.ts';
 import { runStep } from './run-step.ts';
 import { admitRun, checkEnd } from './start-and-end-checks.ts';
 import type { RunListener } from './state/run-event.ts';
 import type { RunState } from './state/run-state.ts';
 import { isOver } from './state/transitions.ts';
 import { type StopReason, stopForRefusal, stopForStore } from './stop-reason.ts';
+import { type ActiveRun, useAnsweredCard, writeTransition, writeTransitionWithin } from './storage/active-run.ts';
 import { borrowStore } from './storage/borrowed-store.ts';
-import type { RunContext } from './storage/run-bench.ts';
-import { type ActiveRun, useAnsweredCard, writeTransition, writeTransitionWithin } from './storage/run-context.ts';
-import { readOutputs } from './storage/run-outputs.ts';
+import { readOutputs } from './storage/outputs.ts';
+import type { RunContext } from './storage/run-context.ts';
 import { reloadRun, runKey } from './storage/runs.ts';
 
 /** What runs have in common. */

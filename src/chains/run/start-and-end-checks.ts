@@ -7,8 +7,8 @@ import { stepStoreWaitMs } from '../../core/limits.ts';
 import { refusalOf } from '../../core/refusal.ts';
 import { checkRules, type RuleCheckResult } from './state/check-rules.ts';
 import { type StopReason, stopForRefusal, stopForStore } from './stop-reason.ts';
-import { type RunContext, recordRuleChecks } from './storage/run-bench.ts';
-import { useAnsweredCard, writeTransitionWithin } from './storage/run-context.ts';
+import { useAnsweredCard, writeTransitionWithin } from './storage/active-run.ts';
+import { type RunContext, recordRuleChecks } from './storage/run-context.ts';
 
 /** The run as a whole is judged once, when it starts: that is what frequency counts. */
 export async function admitRun(context: RunContext): Promise<StopReason | undefined> {

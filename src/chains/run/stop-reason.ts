@@ -3,7 +3,7 @@
 import type { Refusal } from '../../core/refusal.ts';
 import type { RuleCheckResult } from './state/check-rules.ts';
 import type { RunEnd } from './state/run-state.ts';
-import type { ActiveRun } from './storage/run-context.ts';
+import type { ActiveRun } from './storage/active-run.ts';
 import type { RunWriteResult } from './storage/runs.ts';
 
 /** How a run ends before its last step; `parked` is left as it is, for its answer to come. */

@@ -2,9 +2,9 @@
 
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
-import { cardApprover } from '../../approvers/cards.ts';
-import { firstAnswer } from '../../approvers/first-of.ts';
-import { terminalApprover as atTerminal } from '../../approvers/terminal.ts';
+import { cardApprover } from '../../approvers/card-approver.ts';
+import { firstAnswer } from '../../approvers/first-answer.ts';
+import { terminalApprover as atTerminal } from '../../approvers/terminal-approver.ts';
 import type { AbilitySource } from '../../chains/abilities/ability.ts';
 import { chainError, formatProblem } from '../../chains/file/problem.ts';
 import { readChain, readChainText } from '../../chains/file/read-chain.ts';

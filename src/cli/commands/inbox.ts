@@ -1,16 +1,16 @@
 /** `switchgear inbox`: who waits for an answer and what was halted, and how one says yes or no. */
 
 import { userName } from '../../approvers/user-name.ts';
-import { answerStoredCard, formatArgs } from '../../chains/run/approval/answer-card.ts';
 import {
   dropStandingApproval,
   listStandingApprovals,
   type StandingApproval,
 } from '../../chains/run/approval/standing-approvals.ts';
+import { answerStoredCard, formatArgs } from '../../chains/run/approval/stored-card.ts';
 import { isOwnerGone } from '../../chains/run/ownership.ts';
 import { createParamRestorer } from '../../chains/run/parameter-redaction.ts';
 import type { RunState } from '../../chains/run/state/run-state.ts';
-import { readStepArgs } from '../../chains/run/storage/run-outputs.ts';
+import { readStepArgs } from '../../chains/run/storage/outputs.ts';
 import { loadRun } from '../../chains/run/storage/runs.ts';
 import type { Card, CardAction } from '../../core/card.ts';
 import { SwitchgearError } from '../../core/error.ts';
@@ -34,7 +34,7 @@ import {
   withStore,
 } from '../store-option.ts';
 import { createPaint, formatTable, formatTimeSpan, sanitizeText } from '../terminal-table.ts';
-import { runUsage, runVerbs } from './inbox-runs.ts';
+import { runUsage, runVerbs } from './inbox-follow-up.ts';
 
 const approvalActions: Readonly<Record<string, CardAction>> = {
   once: 'approve',

@@ -16,7 +16,7 @@ import {
   settingsPath,
 } from '../../hooks/install/settings-files.ts';
 import { type Command, exitCodes, type ParsedArgs, readArgs, type Terminal, usageError } from '../command.ts';
-import { printDiff, readBackup, saveBackup, writeSettings } from './init-file.ts';
+import { printDiff, readBackup, saveBackup, writeSettings } from './settings-backup.ts';
 
 /** What a halt cannot do in Codex, for whoever installs or checks its hooks. */
 export const codexHaltNote =

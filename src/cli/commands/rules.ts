@@ -4,7 +4,7 @@ import { explainCall, explainRules, type RuleExplanation } from '../../core/cont
 import { printRule, type Rule } from '../../core/controls/rules/rule.ts';
 import { type Command, exitCodes, readArgs, type Terminal, usageError } from '../command.ts';
 import { createPaint, formatCount, formatTable, sanitizeText } from '../terminal-table.ts';
-import { planId, type RuleFile, readRuleFile } from './rules-file.ts';
+import { planId, type RuleFile, readRuleFile } from './rule-file.ts';
 
 const valueOptions = ['--tool', '--args', '--outputs', '--params', '--agent', '--chain'];
 

@@ -3,7 +3,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Entry } from '../../core/event.ts';
 import { journalEntriesMax } from '../../core/limits.ts';
-import { formatEntry } from '../../operator/entry-line.ts';
+import { formatEntry } from '../../operator/format-entry.ts';
 import { readJournalEntries, readNewestEntries } from '../../operator/journal.ts';
 import { type Command, exitCodes, readArgs, type Terminal, usageError } from '../command.ts';
 import { type CrossProcessStore, findStoreAddress, storeExists, withStore } from '../store-option.ts';

@@ -4,8 +4,8 @@ import { budgetsMax } from '../../core/limits.ts';
 import { describeValue, isTable, type Table } from '../../core/plain-copy.ts';
 import type { JointBudget } from '../../core/settings.ts';
 import { budgetFields } from '../table/settings.ts';
+import { checkSection, type DocumentEntry } from './document-section.ts';
 import { addProblem, type Path, type Report } from './report.ts';
-import { checkSection, type DocumentEntry } from './section.ts';
 
 /** The budgets of a document, in their order. One that cannot be read is a problem, never left out. */
 export function readPolicyBudgets(report: Report, { value, path }: DocumentEntry): readonly JointBudget[] {

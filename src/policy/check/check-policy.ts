@@ -8,6 +8,7 @@ import type { SectionFields } from '../table/setting.ts';
 import { breakerFields, sections, taskFields, topFields } from '../table/settings.ts';
 import { readPolicyBudgets } from './budgets.ts';
 import { findConflicts } from './conflicts.ts';
+import { checkSection, type DocumentEntry, readDocumentEntries, topNames } from './document-section.ts';
 import { readPolicyMappings } from './mappings.ts';
 import { readAgentOverrides, readToolOverrides } from './overrides.ts';
 import { readDocumentPreset } from './preset.ts';
@@ -21,7 +22,6 @@ import {
   throwProblems,
 } from './report.ts';
 import { readPolicyRules } from './rules.ts';
-import { checkSection, type DocumentEntry, readDocumentEntries, topNames } from './section.ts';
 
 /** Settings that passed the checker, and where each of them came from, by its path in files. */
 export type CheckedPolicy = {

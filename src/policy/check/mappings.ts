@@ -3,8 +3,8 @@
 import { mappedFields, mappedKinds, type StreamMapping } from '../../core/event-mapping.ts';
 import { findNearestName } from '../../core/names.ts';
 import { describeValue, emptyTable, type Table } from '../../core/plain-copy.ts';
+import { type DocumentEntry, readDocumentEntries } from './document-section.ts';
 import { addProblem, type Report } from './report.ts';
-import { type DocumentEntry, readDocumentEntries } from './section.ts';
 import { textProblem } from './value.ts';
 
 export function readPolicyMappings(

@@ -4,9 +4,9 @@ import { toCamelCase, toSnakeCase } from '../../core/names.ts';
 import { describeValue, emptyTable, isTable, type Table } from '../../core/plain-copy.ts';
 import { presets } from '../table/presets.ts';
 import { breakerFields, taskFields } from '../table/settings.ts';
+import { checkSection, type DocumentEntry, readDocumentEntries } from './document-section.ts';
 import { readPresetName } from './preset.ts';
 import { addProblem, createPresetReport, type Report } from './report.ts';
-import { checkSection, type DocumentEntry, readDocumentEntries } from './section.ts';
 
 /** The overrides of tools, by name, the least specific name first. */
 export function readToolOverrides(report: Report, entry: DocumentEntry | undefined): Table {

@@ -3,8 +3,8 @@
 import { toSnakeCase } from '../../core/names.ts';
 import { describeValue, isTable } from '../../core/plain-copy.ts';
 import { presetBySpelling, presets } from '../table/presets.ts';
+import type { DocumentEntry } from './document-section.ts';
 import { addProblem, type Report } from './report.ts';
-import type { DocumentEntry } from './section.ts';
 import { formatChoices } from './value.ts';
 
 /** The preset that an entry names. */

@@ -5,8 +5,8 @@ import { parseRule, parseRuleText } from '../../core/controls/rules/rule.ts';
 import { ruleLengthMax, rulesMax } from '../../core/limits.ts';
 import { describeValue, isTable, type Table } from '../../core/plain-copy.ts';
 import type { RuleText } from '../../core/settings.ts';
+import { type DocumentEntry, readDocumentEntries } from './document-section.ts';
 import { addProblem, type Path, type Report } from './report.ts';
-import { type DocumentEntry, readDocumentEntries } from './section.ts';
 import { formatChoices, textProblem } from './value.ts';
 
 const ruleFields = ['target', 'condition', 'action', 'reason'];

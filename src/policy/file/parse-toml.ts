@@ -1,7 +1,7 @@
 /** TOML: the parser gives the values, a small scanner gives the lines of keys and tables. */
 
 import { parse, TomlError } from 'smol-toml';
-import { createLineMap, type LineMap, makeParseError, type ParsedDocument } from './parsed.ts';
+import { createLineMap, type LineMap, makeParseError, type ParsedDocument } from './parsed-document.ts';
 
 /** Reads a TOML document. */
 export function parseToml(text: string, file: string): ParsedDocument {

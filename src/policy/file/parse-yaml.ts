@@ -3,7 +3,7 @@
 import { type Document, isMap, isScalar, isSeq, LineCounter, type Node, parseDocument } from 'yaml';
 import { policyAliasesMax } from '../../core/limits.ts';
 import type { Path } from '../check/report.ts';
-import { makeParseError, type ParsedDocument } from './parsed.ts';
+import { makeParseError, type ParsedDocument } from './parsed-document.ts';
 
 /** Reads a YAML document: one document, known tags, no key twice, few aliases. */
 export function parseYaml(text: string, file: string): ParsedDocument {

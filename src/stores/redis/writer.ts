@@ -14,8 +14,8 @@ import {
 } from '../cells/transaction-plan.ts';
 import { committedEntries, mergeTransactions, type NumberedEntries } from './batch.ts';
 import type { RedisConnection, Reply } from './connection.ts';
-import { recheckCells } from './look.ts';
 import { createRedisOverflow } from './overflow.ts';
+import { recheckCells } from './recheck-cells.ts';
 import { applyCommitted, applyConflict, forgotten, unanswered } from './replies.ts';
 import {
   encodeRequest,

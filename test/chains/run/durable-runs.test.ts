@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import type { AbilityCall } from '../../../src/chains/abilities/ability.ts';
-import { answerStoredCard } from '../../../src/chains/run/approval/answer-card.ts';
+import { answerStoredCard } from '../../../src/chains/run/approval/stored-card.ts';
 import { type ChainsOptions, createChains } from '../../../src/chains/run/chains.ts';
 import type { RunEvent } from '../../../src/chains/run/state/run-event.ts';
 import { type Orders, ordersCell } from '../../../src/coordination/operator-orders.ts';

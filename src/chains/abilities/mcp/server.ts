@@ -16,8 +16,8 @@ import { AbilityError } from '../ability-error.ts';
 import type { Environment } from '../child-process.ts';
 import { boundedFetch, excessMessage } from './bounded-fetch.ts';
 import { type McpServerConfig, resolveConfig } from './config.ts';
+import { createProcessTransport } from './process-transport.ts';
 import { readToolOutput } from './result.ts';
-import { createProcessTransport } from './stdio-transport.ts';
 
 export interface McpServer {
   /** Starts it if need be, and asks for its tools. */

@@ -4,8 +4,8 @@ import { createHmac } from 'node:crypto';
 import type { Card, CardAction } from '../../../core/card.ts';
 import type { Stop } from '../../../core/verdict.ts';
 import { type CallSite, keepsContent, type Runtime } from '../../../guard/internal.ts';
-import { type ActiveRun, writeTransition } from '../storage/run-context.ts';
-import { expireCard, formatArgs } from './answer-card.ts';
+import { type ActiveRun, writeTransition } from '../storage/active-run.ts';
+import { expireCard, formatArgs } from './stored-card.ts';
 
 const actions: readonly CardAction[] = ['approve', 'approve_run', 'approve_always', 'decline'];
 

@@ -1,47 +1,33 @@
-/** What steps gave, and the plan of a run, as text in cells: longer than a cell may be, so in parts. */
+/** What a run knows so far: the outputs of its steps by their keys, and what the next step would be called with. */
 
-import { partLengthMax, runKeepMs, textPartsMax } from '../../../core/limits.ts';
 import type { Store } from '../../../ports/store.ts';
-import { readValues, type ValueChange } from './values.ts';
+import { fillTemplates } from '../../file/template.ts';
+import type { RunState } from '../state/run-state.ts';
+import { readOutput } from './runs.ts';
 
-const prefix = 'chain-part/';
-
-/** The name of a text of a run: its plan, or the output of a step. */
-export function textKey(run: string, what: 'plan' | number): string {
-  return `${prefix}${encodeURIComponent(run)}/${what === 'plan' ? what : `out/${what}`}/`;
+/** Reads what the steps gave into `outputs`; the id of a step whose output is not there, or undefined. */
+export async function readOutputs(
+  store: Store,
+  { id, chain, steps }: RunState,
+  outputs: Record<string, unknown>,
+): Promise<string | undefined> {
+  for (const [at, { id: step, outputKey }] of chain.steps.entries()) {
+    if (outputKey === undefined || steps[at]?.status !== 'done') continue;
+    const output = await readOutput(store, id, at);
+    if (output === undefined) return step;
+    outputs[outputKey] = output;
+  }
+  return undefined;
 }
 
-/** The changes that keep a text; it is written once. */
-export function makeTextChanges(key: string, text: string): readonly ValueChange[] {
-  const count = Math.max(1, Math.ceil(text.length / partLengthMax));
-  return Array.from({ length: count }, (_, at) => {
-    const part = text.slice(at * partLengthMax, (at + 1) * partLengthMax);
-    return {
-      key: partKey(key, at),
-      keepMs: runKeepMs,
-      releaseAfterWrite: true,
-      update: (stored) => (stored === part ? stored : part),
-    };
-  });
-}
-
-/** The text, or undefined where there is none. */
-export async function readStoredText(store: Store, key: string): Promise<string | undefined> {
-  const parts = await readValues<string>(store, key, textPartsMax);
-  if (parts.length === 0) return undefined;
-  return parts
-    .toSorted((a, b) => (a.key < b.key ? -1 : 1))
-    .map(({ value }) => value)
-    .join('');
-}
-
-/** Forgets every text of a run that only this process has. */
-export function dropTexts(store: Store, run: string): void {
-  const own = `${prefix}${encodeURIComponent(run)}/`;
-  for (const key of [...store.keys()]) if (key.startsWith(own)) store.drop(key);
-}
-
-/** Numbers of one length, so that parts are in order. */
-function partKey(key: string, at: number): string {
-  return key + String(at).padStart(4, '0');
+/** The arguments of a step of a run, as far as they can be said now. */
+export async function readStepArgs(store: Store, run: RunState, step: string): Promise<unknown> {
+  const outputs = Object.create(null) as Record<string, unknown>;
+  const args = run.chain.steps.find(({ id }) => id === step)?.args;
+  try {
+    await readOutputs(store, run, outputs);
+    return fillTemplates(args, { params: run.params, outputs });
+  } catch {
+    return args; // As they are written is better than nothing.
+  }
 }

@@ -1,94 +1,37 @@
-/** What one attempt to run a run has in hand: the state as it was last written, and how the next one is written. */
+/** What a run works with: its gear and gate, its rules, who does what, and what came out so far. */
 
-import type { EntryBody } from '../../../core/event.ts';
-import { storeRetryMinMs } from '../../../core/limits.ts';
-import { wait } from '../../../platform/system-clock.ts';
-import type { Approver } from '../../../ports/approver.ts';
-import type { Clock } from '../../../ports/clock.ts';
-import type { Store } from '../../../ports/store.ts';
-import type { RunEvent } from '../state/run-event.ts';
-import type { RunState } from '../state/run-state.ts';
-import type { RunTransition } from '../state/transitions.ts';
-import { type RunWriteExtras, type RunWriteResult, updateRun } from './runs.ts';
-import type { CardChange, EntryListener } from './values.ts';
+import type { Switchgear } from '../../../guard/api.ts';
+import type { ChainGuard } from '../../../guard/entries/chain-step.ts';
+import { appendEntry, keepsContent } from '../../../guard/internal.ts';
+import type { Ability } from '../../abilities/ability.ts';
+import type { RuleCheckResult, RunRules } from '../state/check-rules.ts';
+import type { ActiveRun } from './active-run.ts';
 
-export interface ActiveRun {
-  readonly store: Store;
-  readonly clock: Clock;
-  readonly approver: Approver | undefined;
-  /** Whether it waits for answers; else the question stays in the store and the run is left. */
-  readonly wait: boolean;
-  /** Who runs it. */
-  readonly by: string;
-  readonly signal: AbortSignal;
-  run: RunState;
-  /** What is asked about, if a rule asks now; the step is empty for the run as a whole. */
-  subject: { readonly step: string; readonly attempt: number; readonly args: unknown };
-  /** Who approved what is about to happen, now or before. */
-  approvedBy: string | undefined;
-  /** The card that was answered with yes and is used up by what it approved. */
-  answeredCard: string | undefined;
-  /** A question is open and nobody waits for it here. */
-  parked: boolean;
-  /** Why it cannot go on here: somebody else has it now, or it was cancelled. */
-  lost: boolean;
-  emit(event: RunEvent): void;
-  onEntry: EntryListener;
+export interface RunContext {
+  readonly active: ActiveRun;
+  readonly gear: Switchgear;
+  readonly gate: ChainGuard;
+  readonly rules: RunRules;
+  readonly abilities: ReadonlyMap<string, Ability>;
+  /** By output key. */
+  readonly outputs: Record<string, unknown>;
+  /** What fired before the step that came last. */
+  lastCheck: RuleCheckResult;
 }
 
-/** Writes a move. A run that somebody else has is lost for this attempt. */
-export async function writeTransition(
-  active: ActiveRun,
-  transition: RunTransition,
-  extras: RunWriteExtras = {},
-): Promise<RunWriteResult> {
-  const result = await updateRun(active.store, active.run, transition, extras, active.onEntry);
-  // A sign of life changes nothing else, and must not hide what was written after it.
-  if (result.status === 'committed')
-    active.run = transition.type === 'renewed' ? { ...active.run, ...pickOwner(result.run) } : result.run;
-  else if (result.status === 'rejected' && !result.full) active.lost = true;
-  return result;
-}
-
-function pickOwner({ owner }: RunState): Pick<RunState, 'owner'> {
-  return owner === undefined ? {} : { owner };
-}
-
-/** Writes a move however long the store is away, up to a time; it says so once. */
-export async function writeTransitionWithin(
-  active: ActiveRun,
-  withinMs: number,
-  transition: RunTransition,
-  extras: RunWriteExtras = {},
-  signal?: AbortSignal,
-): Promise<RunWriteResult> {
-  const untilMs = active.clock.nowMs() + withinMs;
-  let isReported = false;
-  for (;;) {
-    const result = await writeTransition(active, transition, extras);
-    if (result.status !== 'unavailable') {
-      if (isReported) active.emit({ type: 'store-back', run: active.run.id });
-      return result;
-    }
-    if (!isReported) active.emit({ type: 'store-away', run: active.run.id, reason: result.reason });
-    isReported = true;
-    if (active.clock.nowMs() >= untilMs || signal?.aborted) return result;
-    await wait(active.clock, storeRetryMinMs, signal);
-  }
-}
-
-/** The card that was answered, used up by what goes with it. */
-export function useAnsweredCard(active: ActiveRun): Pick<RunWriteExtras, 'card'> {
-  const { answeredCard } = active;
-  if (answeredCard === undefined) return {};
-  const card: CardChange = {
-    id: answeredCard,
-    update: (stored) => (stored?.state === 'answered' ? { ...stored, state: 'used' } : stored),
-  };
-  return { card };
-}
-
-/** The entry that a step is over. */
-export function makeStepEnded(run: string, step: string, status: string): EntryBody {
-  return { type: 'step-ended', run, step, status };
+/** Says what each rule saw; the journal holds the values only where content is held. */
+export function recordRuleChecks(context: RunContext, step: string, check: RuleCheckResult): void {
+  context.lastCheck = check;
+  const { active, gate } = context;
+  const { rows } = check;
+  if (rows.length === 0) return;
+  const { id: run } = active.run;
+  active.emit({ type: 'rules-checked', run, step, rows });
+  const hasContent = keepsContent(gate.runtime);
+  const entryRows = rows.map(({ rule, fired, limit, value }) => ({ rule, fired, limit, ...(hasContent && { value }) }));
+  appendEntry(
+    gate.runtime,
+    { type: 'rules-checked', run, step, rows: entryRows },
+    { task: run, agent: context.gear.agent },
+  );
 }

@@ -7,7 +7,7 @@ import { quoteValue } from '../../../core/quote.ts';
 import type { PendingEntry, Store } from '../../../ports/store.ts';
 import type { RunState, StepState } from '../state/run-state.ts';
 import { applyTransition, isOver, type RunTransition } from '../state/transitions.ts';
-import { dropTexts, makeTextChanges, readStoredText, textKey } from './outputs.ts';
+import { dropTexts, makeTextChanges, readStoredText, textKey } from './stored-text.ts';
 import {
   applyChanges,
   type CardChange,

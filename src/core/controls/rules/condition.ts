@@ -4,7 +4,7 @@
  */
 
 import { frequencyHistoryMax, frequencyWindowMaxMs, quoteLengthMax } from '../../limits.ts';
-import { parseNumber } from './lookup.ts';
+import { parseNumber } from './read-key.ts';
 
 export type Condition =
   | { readonly kind: 'threshold'; readonly key: string; readonly value: number }

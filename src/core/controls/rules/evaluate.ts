@@ -5,7 +5,7 @@ import { isMatch } from '../../glob.ts';
 import { textLengthMax } from '../../limits.ts';
 import type { RuleSettings } from '../../settings.ts';
 import type { Condition, Frequency } from './condition.ts';
-import { type LookupResult, parseNumber, readKey, readKeyInArgs, stringifyValue } from './lookup.ts';
+import { type LookupResult, parseNumber, readKey, readKeyInArgs, stringifyValue } from './read-key.ts';
 import type { Rule } from './rule.ts';
 import { isFor, namesTool } from './target.ts';
 

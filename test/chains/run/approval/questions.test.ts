@@ -2,8 +2,8 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { answerStoredCard } from '../../../../src/chains/run/approval/answer-card.ts';
 import { dropStandingApproval, listStandingApprovals } from '../../../../src/chains/run/approval/standing-approvals.ts';
+import { answerStoredCard } from '../../../../src/chains/run/approval/stored-card.ts';
 import { type ChainsOptions, createChains, type RunOptions } from '../../../../src/chains/run/chains.ts';
 import type { RunEvent } from '../../../../src/chains/run/state/run-event.ts';
 import { memoryStore } from '../../../../src/stores/memory.ts';

@@ -9,7 +9,7 @@ import { before, test } from 'node:test';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import type { Detector } from '../../../../bench/detectors/detector.ts';
-import { createPolicyDetector, makeObservation } from '../../../../bench/detectors/ours.ts';
+import { createPolicyDetector, makeObservation } from '../../../../bench/detectors/policy-detector.ts';
 import { type Run, readRuns } from '../../../../bench/detectors/runs.ts';
 import { createSwitchgear, type Task } from '../../../../src/index.ts';
 import { simulatedClock } from '../../../../src/testing/index.ts';

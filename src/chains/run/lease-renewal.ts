@@ -1,7 +1,7 @@
 /** Who runs a run keeps saying so, and hears when somebody else has it or it was cancelled. */
 
 import { leaseMs, runRenewMs } from '../../core/limits.ts';
-import { type ActiveRun, writeTransition } from './storage/run-context.ts';
+import { type ActiveRun, writeTransition } from './storage/active-run.ts';
 import { reloadRun, runKey } from './storage/runs.ts';
 
 /** Says every few seconds that the owner lives, and looks whether it still is the owner. */

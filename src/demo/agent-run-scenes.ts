@@ -1,7 +1,7 @@
 /** Agents that somebody else wrote, under `switchgear run`: six that spiral, and two that are left alone. */
 
+import type { AgentRun, AgentRunResult } from './agent-runner.ts';
 import type { FakeAgentCall } from './fake-agent.ts';
-import type { AgentRun, AgentRunResult } from './run-scene.ts';
 import { countRan, type Scene, type SceneResult } from './scene.ts';
 
 interface AgentRunScene extends Omit<Scene, 'play'>, AgentRun {

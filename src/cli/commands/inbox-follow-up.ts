@@ -1,7 +1,7 @@
 /** `switchgear inbox retry|narrow|pause|dismiss`: what a person wants of a run that was halted, paused or lost. */
 
 import { userName } from '../../approvers/user-name.ts';
-import { answerStoredCard } from '../../chains/run/approval/answer-card.ts';
+import { answerStoredCard } from '../../chains/run/approval/stored-card.ts';
 import type { Card, CardAction } from '../../core/card.ts';
 import { SwitchgearError } from '../../core/error.ts';
 import { reasonLengthMax } from '../../core/limits.ts';

@@ -1,5 +1,6 @@
 /** One measurement in a process of its own: its name and arguments come in, one line of figures goes out. */
 
+import type { Figures } from './bench-runner.ts';
 import { blocked, stall, write } from './measure/blocked.ts';
 import { counts } from './measure/counts.ts';
 import { leave } from './measure/exit.ts';
@@ -10,7 +11,6 @@ import { redisSpeed } from './measure/redis.ts';
 import { speed } from './measure/speed.ts';
 import { sqliteSpeed, trip } from './measure/sqlite.ts';
 import { storeHeap } from './measure/store-memory.ts';
-import type { Figures } from './workshop.ts';
 
 const measurements: Readonly<Record<string, (args: readonly string[]) => Promise<Figures>>> = {
   speed,

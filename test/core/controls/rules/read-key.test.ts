@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { parseNumber, readKey, readKeyInArgs, stringifyValue } from '../../../../src/core/controls/rules/lookup.ts';
+import { parseNumber, readKey, readKeyInArgs, stringifyValue } from '../../../../src/core/controls/rules/read-key.ts';
 import { fingerprintEntriesMax } from '../../../../src/core/limits.ts';
 
 const value = (of: unknown) => ({ kind: 'value', value: of });

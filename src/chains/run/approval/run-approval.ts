@@ -17,10 +17,10 @@ import {
 import { wait } from '../../../platform/system-clock.ts';
 import type { Answer } from '../../../ports/approver.ts';
 import { sameRules } from '../state/transitions.ts';
-import { type ActiveRun, writeTransition } from '../storage/run-context.ts';
-import { answerStoredCard, expireCard } from './answer-card.ts';
+import { type ActiveRun, writeTransition } from '../storage/active-run.ts';
 import { findOrCreateQuestionCard, questionCardId } from './question-card.ts';
 import { addStandingApproval, findStandingApproval } from './standing-approvals.ts';
+import { answerStoredCard, expireCard } from './stored-card.ts';
 
 /** How a run asks: who approved it comes back, or the word against it. */
 export function createRunApproval(active: ActiveRun): typeof askPerson {
