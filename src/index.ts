@@ -48,6 +48,7 @@ export type {
   WatchOptions,
 } from './guard/call-options.ts';
 export { createSwitchgear, defaultSwitchgear } from './guard/create-switchgear.ts';
+export type { PolicyDocument } from './policy/table/policy-document.ts';
 export type { Answer, Approver } from './ports/approver.ts';
 export type { Clock } from './ports/clock.ts';
 export type { Price, Prices, Usage } from './ports/prices.ts';

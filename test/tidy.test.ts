@@ -61,7 +61,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   testing: ['core', 'ports', 'guard'],
   demo: ['core', 'platform', 'testing', 'index'],
   // Entry points are files of their own.
-  index: ['core', 'ports', 'platform', 'guard', 'stores/memory'],
+  index: ['core', 'ports', 'platform', 'policy', 'guard', 'stores/memory'],
   breaker: ['core', 'standalone'],
 };
 

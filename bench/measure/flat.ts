@@ -53,7 +53,7 @@ async function amongBreakers(count: number): Promise<Figures> {
 /** A guarded call in a task of a gear that has so many other tools and tasks, and so long a journal. */
 async function inGear(tools: number, tasks: number, entries: number): Promise<Figures> {
   const { createSwitchgear } = await loadGear();
-  const policy = entries > 0 ? { journal: { level: 'all' } } : {};
+  const policy = entries > 0 ? ({ journal: { level: 'all' } } as const) : {};
   const gear = createSwitchgear({ log: 'silent', env: {}, policy, clock: stillClock() });
   for (let at = 0; at < tools; at++) {
     const admission = gear.admit(`other-${at}`, []);

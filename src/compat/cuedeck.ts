@@ -29,7 +29,11 @@ export function createCircuitBreaker(
   options: Pick<SwitchgearOptions, 'clock' | 'log'> & { readonly name?: string } = {},
 ): OperationBreaker {
   const { name = 'operation', ...more } = options;
-  const breakerPolicy = { failure_threshold: threshold, recovery_timeout_secs: timeoutSeconds, timeout_secs: 'none' };
+  const breakerPolicy = {
+    failure_threshold: threshold,
+    recovery_timeout_secs: timeoutSeconds,
+    timeout_secs: 'none',
+  } as const;
   // The environment does not overrule what stands in the code.
   const gear = createSwitchgear({ ...more, env: {}, policy: { preset: 'cuedeck', circuit_breaker: breakerPolicy } });
   const handle = gear.breaker(name);

@@ -8,6 +8,8 @@ import type { BreakerMetrics } from '../core/controls/breaker/metrics.ts';
 import type { Entry, EntryType } from '../core/event.ts';
 import type { Refusal, Refused } from '../core/refusal.ts';
 import type { BreakerSettings, Settings, TaskSettings } from '../core/settings.ts';
+import type { CheckedPolicy } from '../policy/check/check-policy.ts';
+import type { PolicyDocument } from '../policy/table/policy-document.ts';
 import type { Approver } from '../ports/approver.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { JournalListener } from '../ports/journal.ts';
@@ -76,8 +78,8 @@ export interface SwitchgearOptions {
   readonly env?: Readonly<Record<string, string | undefined>>;
 }
 
-/** A policy document: nested plain data, snake or camel case, checked when it is taken. */
-export type PolicyInput = Readonly<Record<string, unknown>>;
+/** A policy document, or a policy that `loadPolicy` or `checkPolicy` returned. */
+export type PolicyInput = PolicyDocument | CheckedPolicy;
 
 /** Options of `gear.guard`. */
 export interface GuardOptions<F extends AnyFunction = AnyFunction> {

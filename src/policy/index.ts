@@ -15,4 +15,11 @@ export {
 export { explainPolicy, listAdvice } from './pages/explain.ts';
 export { policySchema } from './pages/json-schema.ts';
 export { settingsReference } from './pages/reference-page.ts';
-export { presets } from './table/presets.ts';
+export type {
+  AgentDocument,
+  BreakerDocument,
+  BudgetDocument,
+  PolicyDocument,
+  RuleDocument,
+} from './table/policy-document.ts';
+export { type PresetName, presets } from './table/presets.ts';

@@ -197,7 +197,7 @@ export const adapterStories: readonly AdapterStory[] = [
     title: 'a throttled call waits for its time and runs then',
     async run({ gear, play, reached, clock }) {
       const rules = [{ target: 'tool:read', condition: 'frequency>1/1m', action: 'throttle' }];
-      const policy = { rules, rule_settings: { throttle: 'delay', max_delay_secs: 120 } };
+      const policy = { rules, rule_settings: { throttle: 'delay', max_delay_secs: 120 } } as const;
       const ended: HostTranscript[] = [];
       const running = play(gear(policy), [...pageTurns(2), done]).then((transcript) => ended.push(transcript));
       const waiting = clock.pending;

@@ -29,7 +29,7 @@ ignore_errors = [
 ]
 `;
 
-const cuedeck = { preset: 'cuedeck' };
+const cuedeck = { preset: 'cuedeck' } as const;
 const written = parsePolicy(seedFile, 'config.toml').settings.circuitBreaker;
 
 test('C1: an agent that retries for ever reaches a failing service five times and is then stopped', async () => {

@@ -11,9 +11,8 @@ async function failing(fails: boolean): Promise<void> {
 
 test('a call that is out during a reload settles by the new settings', async () => {
   const clock = simulatedClock(10_000_000);
-  const policy = (secs: number) => ({
-    circuit_breaker: { monitor_window: secs, trip: 'time_window', failure_threshold: 3 },
-  });
+  const policy = (secs: number) =>
+    ({ circuit_breaker: { monitor_window: secs, trip: 'time_window', failure_threshold: 3 } }) as const;
   const gear = createSwitchgear({ clock, log: 'silent', env: {}, policy: policy(6) });
   const work = Promise.withResolvers<void>();
   const tool = gear.guard('tool', (how: 'wait' | boolean) => (how === 'wait' ? work.promise : failing(how)), {

@@ -11,7 +11,10 @@ function kept(gear: ReturnType<typeof createSwitchgear>): string {
 
 for (const action of ['abort', 'confirm', 'throttle']) {
   test(`the number that a rule to ${action} saw is told to the caller and not kept`, async () => {
-    const policy = { rules: [{ target: 'tool:pay', condition: 'amount>500', action }], journal: { level: 'all' } };
+    const policy = {
+      rules: [{ target: 'tool:pay', condition: 'amount>500', action }],
+      journal: { level: 'all' },
+    } as const;
     const asked: string[] = [];
     const approver = {
       name: 'boss',
@@ -63,7 +66,7 @@ test('of an error inside the safety layer the class is kept, not the message', a
 });
 
 test('whoever asks for content gets the words', async () => {
-  const policy = { journal: { content: 'full' } };
+  const policy = { journal: { content: 'full' } } as const;
   const gear = createSwitchgear({ clock: simulatedClock(), log: 'silent', env: {}, policy });
   await gear.task({}, () => gear.delegate('reader', () => 'I cannot open account 73519'));
   assert.match(kept(gear), /account 73519/);

@@ -38,7 +38,7 @@ test('a journal that cannot be written keeps no result back, and a halt reaches 
     if (isFull) throw new Error('disk full');
     return inner.append(...args);
   };
-  const policy = { journal: { level: 'all' } };
+  const policy = { journal: { level: 'all' } } as const;
   const lines: string[] = [];
   const log = (line: string) => lines.push(line);
   const gear = createSwitchgear({ clock, store: { ...inner, append }, log, env: {}, policy });

@@ -12,8 +12,9 @@ const cuedeck = {
   ignore_errors: ['InvalidArguments', 'FileNotFound'],
 };
 
-/** What each preset says, as a policy document would. A preset never switches a control off. */
-export const presets: Readonly<Record<string, { readonly circuit_breaker?: Readonly<Table> } & Readonly<Table>>> = {
+type Preset = { readonly circuit_breaker?: Readonly<Table> } & Readonly<Table>;
+
+const namedPresets = {
   default: { circuit_breaker: defaultsOfBreaker() },
   praison: {
     circuit_breaker: {
@@ -89,7 +90,13 @@ export const presets: Readonly<Record<string, { readonly circuit_breaker?: Reado
       health_check_interval_secs: 20,
     },
   },
-};
+} as const satisfies Readonly<Record<string, Preset>>;
+
+/** The name of a preset. */
+export type PresetName = keyof typeof namedPresets;
+
+/** The settings of each preset, as a policy document writes them. A preset never switches a control off. */
+export const presets: Readonly<Record<string, Preset>> = namedPresets;
 
 /** The preset that a spelling gives away: only the file of seed 001 writes `reset_timeout_seconds`. */
 export const presetBySpelling: Readonly<Record<string, string>> = { reset_timeout_seconds: 'cuedeck' };

@@ -33,6 +33,19 @@ import { choice, type FieldsOf, flag, map, type SectionFields, secs, share, text
 /** How a tool may be used whose purpose is to be repeated. */
 const habitNames = ['poll', 'wait', 'page', 'move', 'off'];
 
+/** Shorter names of breaker settings that documents may use, in snake and camel case, with the setting they mean. */
+export const breakerAliases = {
+  monitor_window: 'monitorWindowSecs',
+  monitorWindow: 'monitorWindowSecs',
+  recovery_timeout: 'recoveryTimeoutSecs',
+  recoveryTimeout: 'recoveryTimeoutSecs',
+  reset_timeout_seconds: 'recoveryTimeoutSecs',
+  resetTimeoutSeconds: 'recoveryTimeoutSecs',
+  timeout: 'timeoutSecs',
+  health_check_interval: 'healthCheckIntervalSecs',
+  healthCheckInterval: 'healthCheckIntervalSecs',
+} as const satisfies Readonly<Record<string, keyof BreakerSettings>>;
+
 const breaker = {
   mode: choice('enforce', 'observe', 'off'),
   trip: choice('consecutive', 'cumulative', 'count_window', 'time_window'),

@@ -10,7 +10,7 @@ type Policy = Readonly<Record<string, unknown>>;
 
 function recorded(policy: Policy, options: { readonly mode?: 'observe' } = {}) {
   const clock = simulatedClock();
-  const all = { journal: { level: 'all' }, ...policy };
+  const all = { journal: { level: 'all' }, ...policy } as const;
   const gear = createSwitchgear({ clock, log: 'silent', env: {}, policy: all, ...options });
   const again = (entries: readonly Entry[] = gear.journal()) =>
     replay(entries, gear.settings, {

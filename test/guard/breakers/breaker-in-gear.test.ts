@@ -55,7 +55,7 @@ for (const [from, to] of [
   [5, 3],
 ] as const) {
   test(`a window of ${from} calls that becomes one of ${to} counts right from then on`, () => {
-    const said = (windowCalls: number) => ({ trip: 'count_window', failureThreshold: 3, windowCalls });
+    const said = (windowCalls: number) => ({ trip: 'count_window', failureThreshold: 3, windowCalls }) as const;
     const { gear } = geared(said(from));
     const tool = gear.guard('tool', (fails: boolean) => (fails ? { isError: true } : 'fine'));
     for (let call = 0; call < Math.min(from, to); call++) tool(call < 2);

@@ -4,7 +4,7 @@ import { createSwitchgear } from '../../../src/index.ts';
 import { simulatedClock } from '../../../src/testing/index.ts';
 
 test('breakers of a task go when it ends, and only they', () => {
-  const policy = { circuit_breaker: { scope: 'task' } };
+  const policy = { circuit_breaker: { scope: 'task' } } as const;
   const gear = createSwitchgear({ clock: simulatedClock(), log: 'silent', env: {}, policy });
   const read = gear.guard('read', () => 1);
   const write = gear.guard('write', () => 1);

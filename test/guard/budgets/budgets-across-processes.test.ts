@@ -19,7 +19,12 @@ type Budget = Spending['budget'];
 
 const { kinds, newPlace } = bothStores();
 const limits = { maxToolCalls: 1_000_000, maxDenials: 1_000_000 };
-const calls = (limit: number, more: Budget = {}): Budget => ({ scope: 'global', unit: 'calls', limit, ...more });
+const calls = (limit: number, more: Partial<Budget> = {}): Budget => ({
+  scope: 'global',
+  unit: 'calls',
+  limit,
+  ...more,
+});
 
 const gears: Switchgear[] = [];
 const endGears = () => {
@@ -233,7 +238,7 @@ test('two tools, one budget: the first refused call says so, and others are refu
 
 test('usage that is told later and passes the limit ends the task, and calls of others are refused', async () => {
   const place = newPlace();
-  const tokens = { scope: 'global', unit: 'tokens', limit: 100 };
+  const tokens = { scope: 'global', unit: 'tokens', limit: 100 } as const;
   const gear = gearOf(await kinds['in a file'](place), [tokens]);
   const other = gearOf(await kinds['in a file'](place), [tokens]);
   const { value } = await gear.task({}, (task) => task.observe({ type: 'usage', inputTokens: 101, outputTokens: 0 }));

@@ -5,15 +5,21 @@ import { test } from 'node:test';
 import { boundBudgetsMax } from '../../../src/core/limits.ts';
 import { replay } from '../../../src/core/replay/replay.ts';
 import { createSwitchgear, memoryStore, refusalOf } from '../../../src/index.ts';
+import type { BudgetDocument } from '../../../src/policy/index.ts';
 import { simulatedClock } from '../../../src/testing/index.ts';
 
-type Budget = Readonly<Record<string, unknown>>;
+type Budget = BudgetDocument;
 
-const calls = (scope: string, limit: number, more: Budget = {}): Budget => ({ scope, unit: 'calls', limit, ...more });
+const calls = (scope: Budget['scope'], limit: number, more: Partial<Budget> = {}): Budget => ({
+  scope,
+  unit: 'calls',
+  limit,
+  ...more,
+});
 
 function gearWith(budgets: readonly Budget[], more: Parameters<typeof createSwitchgear>[0] = {}) {
   const clock = simulatedClock();
-  const policy = { budgets, journal: { level: 'all' }, loop: { enabled: false } };
+  const policy = { budgets, journal: { level: 'all' }, loop: { enabled: false } } as const;
   const gear = createSwitchgear({ policy, clock, log: 'silent', env: {}, agent: 'a', session: 's', ...more });
   const tool = gear.guard('work', (at: number) => at);
   /** Calls so often in a task of its own, and says how many were let through and why not all. */

@@ -2,11 +2,12 @@
 
 import { openSync, writeSync } from 'node:fs';
 import { createSwitchgear, refusalOf, type Transaction } from '../../../src/index.ts';
+import type { BudgetDocument } from '../../../src/policy/index.ts';
 import { openStore, type Where } from '../../experiments/breaker-transactions.ts';
 
 export interface Spending {
   readonly where: Where;
-  readonly budget: Readonly<Record<string, unknown>>;
+  readonly budget: BudgetDocument;
   /** What a call costs at worst, and what it costs in the end; absent where calls are counted. */
   readonly cents?: { readonly worst: number; readonly real: number };
   /** A file that grows by one byte with each call, where a kill -9 cannot reach it. */

@@ -1,0 +1,62 @@
+/** The type of a policy document, derived from the settings and their table: an unknown key does not compile. */
+
+import type { StreamMapping } from '../../core/event-mapping.ts';
+import type { BreakerSettings, JointBudget, RuleText, Settings, TaskSettings } from '../../core/settings.ts';
+import type { PresetName } from './presets.ts';
+import type { Snake } from './setting.ts';
+import type { breakerAliases } from './settings.ts';
+
+/** A value as a document writes it; a setting that may be absent may also be "none". */
+type Written<T, K extends keyof T> = Exclude<T[K], undefined> | (undefined extends T[K] ? 'none' : never) | undefined;
+
+/** The fields of a section, under their names in TypeScript or in files. */
+type Fields<T> = { readonly [K in keyof T]?: Written<T, K> } & {
+  readonly [K in keyof T & string as Snake<K>]?: Written<T, K>;
+};
+
+type Aliases = typeof breakerAliases;
+
+/** Settings of a breaker, with the shorter names that files may use. */
+export type BreakerDocument = Fields<BreakerSettings> & {
+  readonly [A in keyof Aliases]?: Written<BreakerSettings, Aliases[A] & keyof BreakerSettings>;
+};
+
+/** A joint budget; a window is optional. */
+export type BudgetDocument = Omit<JointBudget, 'windowSecs'> & Fields<Pick<JointBudget, 'windowSecs'>>;
+
+/** A rule: a table, or a line `condition|action|"reason"`. Without a target it holds for every tool. */
+export type RuleDocument = string | (Omit<RuleText, 'target'> & Partial<Pick<RuleText, 'target'>>);
+
+/** Settings of one agent. */
+export interface AgentDocument {
+  readonly circuitBreaker?: BreakerDocument;
+  readonly circuit_breaker?: BreakerDocument;
+  readonly task?: Fields<TaskSettings>;
+}
+
+/** The sections with nothing but fields. */
+type PlainSections = Pick<
+  Settings,
+  'task' | 'loop' | 'delegation' | 'ruleSettings' | 'approval' | 'prices' | 'journal' | 'alerts' | 'abilities'
+>;
+
+/** A policy as it is written in a file or in code: every part is optional, names are in camel or in snake case. */
+export type PolicyDocument = {
+  /** The schema that editors check a file with; ignored. */
+  readonly $schema?: string;
+  /** The preset that the document starts from. */
+  readonly preset?: PresetName;
+  readonly circuitBreaker?: BreakerDocument | undefined;
+  readonly circuit_breaker?: BreakerDocument | undefined;
+  /** Breaker settings of tools, by name; a name may hold `*`. */
+  readonly tools?: Readonly<Record<string, BreakerDocument & { readonly preset?: PresetName }>> | undefined;
+  /** Settings of agents, by name. */
+  readonly agents?: Readonly<Record<string, AgentDocument>> | undefined;
+  readonly rules?: readonly RuleDocument[] | undefined;
+  /** Budgets that several tasks share. */
+  readonly budgets?: readonly BudgetDocument[] | undefined;
+  /** How `switchgear run` reads the output of other programs, by their names. */
+  readonly mappings?: Readonly<Record<string, StreamMapping>> | undefined;
+} & Fields<Pick<Settings, 'mode' | 'sameErrorTools'>> & {
+    readonly [K in keyof PlainSections]?: Fields<PlainSections[K]> | undefined;
+  } & { readonly [K in keyof PlainSections & string as Snake<K>]?: Fields<PlainSections[K]> | undefined };

@@ -1,0 +1,58 @@
+/** The type of a policy document: what compiles is what the checker takes. */
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { createSwitchgear, type PolicyDocument } from '../../../src/index.ts';
+import { checkPolicy } from '../../../src/policy/index.ts';
+import { breakerAliases, sections } from '../../../src/policy/table/settings.ts';
+
+const quiet = { log: 'silent', env: {} } as const;
+
+test('a document may use every part of a policy, in camel or in snake case', () => {
+  const document: PolicyDocument = {
+    preset: 'cuedeck',
+    mode: 'observe',
+    sameErrorTools: ['sql'],
+    circuit_breaker: { failure_threshold: 3, recovery_timeout: 5, timeout_secs: 'none' },
+    task: { maxToolCalls: 10, max_tokens: 'none' },
+    rule_settings: { throttle: 'delay' },
+    journal: { level: 'all' },
+    tools: { 'search*': { failureThreshold: 2, preset: 'mcp' } },
+    agents: { scraper: { circuit_breaker: { trip: 'cumulative' }, task: { max_idle_secs: 60 } } },
+    budgets: [{ scope: 'session', unit: 'calls', limit: 100, window_secs: 60 }],
+    rules: ['amount>100|confirm|"Ask first."', { target: 'tool:rm', condition: 'ability:rm', action: 'abort' }],
+  };
+  const { settings } = createSwitchgear({ ...quiet, policy: document });
+  assert.equal(settings.circuitBreaker.recoveryTimeoutSecs, 5);
+  assert.equal(settings.task.maxToolCalls, 10);
+});
+
+test('a checked policy is accepted where a document is', () => {
+  const policy = checkPolicy({ task: { max_tool_calls: 7 } });
+  assert.equal(createSwitchgear({ ...quiet, policy }).settings.task.maxToolCalls, 7);
+});
+
+test('an unknown setting or an impossible value does not compile, and throws', () => {
+  // @ts-expect-error: there is no such section.
+  assert.throws(() => createSwitchgear({ ...quiet, policy: { tasks: {} } }));
+  // @ts-expect-error: there is no such setting.
+  assert.throws(() => createSwitchgear({ ...quiet, policy: { task: { max_tool_cals: 1 } } }));
+  // @ts-expect-error: there is no such mode.
+  assert.throws(() => createSwitchgear({ ...quiet, policy: { mode: 'off' } }));
+  // @ts-expect-error: there is no such preset.
+  assert.throws(() => createSwitchgear({ ...quiet, policy: { preset: 'bold' } }));
+  // @ts-expect-error: a threshold is a number.
+  assert.throws(() => createSwitchgear({ ...quiet, policy: { tools: { search: { failure_threshold: '3' } } } }));
+});
+
+test('the type has every alias of the table', () => {
+  const aliases = Object.values(sections).flatMap((fields) =>
+    Object.values(fields).flatMap(({ aliases = [] }) => aliases),
+  );
+  assert.deepEqual(
+    Object.keys(breakerAliases)
+      .filter((name) => name === name.toLowerCase())
+      .sort(),
+    [...aliases].sort(),
+  );
+});
