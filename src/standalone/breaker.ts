@@ -16,13 +16,12 @@ import { halfOpenBreaker, openBreaker, resetBreaker } from '../core/controls/bre
 import { type BreakerState, emptyList } from '../core/controls/breaker/state.ts';
 import { beginRunning, countRunning } from '../core/controls/breaker/window.ts';
 import type { Breaker, BreakerChange, BreakerPermit, BreakerRefusal } from './api.ts';
-import { fingerprintError } from './error-fingerprint.ts';
-import { notifyListeners } from './listeners.ts';
 import { checkArgument, type ResolvedOptions } from './options.ts';
 import { type AbortableCall, ClosedPermit, nextProbeId, sharedGrant } from './permit.ts';
-import { type EndingHandler, isPromise, toPromise } from './promises.ts';
-import { type CachedRefusal, deliverBreakerRefusal, makeRefusal } from './refusal.ts';
-import type { CallOwner } from './time-limit.ts';
+import { type CachedRefusal, deliverBreakerRefusal, fingerprintError, makeRefusal } from './refusal.ts';
+import { type CallOwner, type EndingHandler, isPromise, toPromise } from './time-limit.ts';
+
+type ChangeListener = (change: BreakerChange) => void;
 
 const outcomes: readonly unknown[] = ['success', 'failure', 'neutral'];
 
@@ -30,7 +29,7 @@ const outcomes: readonly unknown[] = ['success', 'failure', 'neutral'];
 export class StandaloneBreaker implements Breaker, CallOwner {
   readonly config: ResolvedOptions;
   readonly memory: BreakerState;
-  private listeners: readonly ((change: BreakerChange) => void)[] = emptyList;
+  private listeners: readonly ChangeListener[] = emptyList;
   private lastGeneration: number;
   /** What all calls are admitted with now: it is closed and not held, and a call needs no permit of its own. */
   private grant: AdmittedCall | undefined = undefined;
@@ -140,7 +139,7 @@ export class StandaloneBreaker implements Breaker, CallOwner {
     this.publishChange();
   }
 
-  on(listener: (change: BreakerChange) => void): () => void {
+  on(listener: ChangeListener): () => void {
     checkArgument(typeof listener === 'function', 'a listener must be a function', listener);
     this.listeners = [...this.listeners, listener];
     return () => {
@@ -284,7 +283,7 @@ export class StandaloneBreaker implements Breaker, CallOwner {
     const { timeLimit: limit } = this.config;
     const work = toPromise(result);
     if (work === undefined) {
-      if (limit?.isOver(beganMs)) this.failed(grant, limit.error());
+      if (limit?.isOver(beganMs)) this.failed(grant, limit.makeError());
       else this.succeeded(grant, result);
       return result;
     }
@@ -294,5 +293,18 @@ export class StandaloneBreaker implements Breaker, CallOwner {
       (error) => this.failed(grant, error),
     );
     return work;
+  }
+}
+
+/** Calls each listener with the new phase. A listener that throws causes a process warning and nothing else. */
+function notifyListeners(listeners: readonly ChangeListener[], name: string, state: BreakerState): void {
+  const { phase } = state;
+  const type = phase === 'closed' ? phase : (`${phase}ed` as const);
+  for (const listener of listeners) {
+    try {
+      listener({ type, name, generation: state.generation, cause: state.cause });
+    } catch (error) {
+      process.emitWarning(`a listener of the breaker '${name}' threw: ${String(error)}`, 'SwitchgearWarning');
+    }
   }
 }

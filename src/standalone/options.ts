@@ -9,7 +9,7 @@ import type { BreakerSettings } from '../core/settings.ts';
 import { coarseClock, systemClock } from '../platform/system-clock.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { BreakerOptions } from './api.ts';
-import { createTimeLimit, type TimeLimit } from './time-limit.ts';
+import { TimeLimit } from './time-limit.ts';
 
 /** What breakers of equal options share. */
 export interface ResolvedOptions {
@@ -66,7 +66,7 @@ export function resolveOptions(options: BreakerOptions): ResolvedOptions {
     timeLimit:
       settings.timeoutSecs === undefined
         ? undefined
-        : createTimeLimit(exactClock, clock !== undefined, name, settings.timeoutSecs),
+        : new TimeLimit(exactClock, clock !== undefined, name, settings.timeoutSecs),
     needsTime,
     tripsByRunOnly: !needsTime && settings.trip !== 'count_window' && settings.failureRateThreshold === undefined,
     isTimed,

@@ -1,5 +1,6 @@
 /** The refusals of a breaker: values first, errors and rejected promises on demand, one for a whole open period. */
 
+import { fingerprintLengthMax } from '../core/limits.ts';
 import type { Stop } from '../core/verdict.ts';
 import { type BreakerRefusal, CircuitOpenError } from './api.ts';
 import type { ResolvedOptions } from './options.ts';
@@ -39,4 +40,16 @@ export function deliverBreakerRefusal(cached: CachedRefusal, { refusalStyle: ref
     cached.promise.catch(() => {}); // Shared by every refused caller: a refusal nobody awaits is no crash.
   }
   return cached.promise;
+}
+
+/**
+ * Hashes the name and message of an error, with quoted parts, numbers, paths and ids blanked. Never returns 0, which
+ * means "no fingerprint".
+ */
+export function fingerprintError(name: string, message: string): number {
+  const parts = /(["'`]).{0,200}?\1|[\w.\\/-]+/gs;
+  const text = message.slice(0, fingerprintLengthMax).replace(parts, (part) => (/["'`\d\\/]/.test(part) ? '#' : part));
+  let hash = 0;
+  for (const letter of name + text) hash = Math.imul(hash ^ letter.codePointAt(0)!, 0x01000193);
+  return hash || 1;
 }

@@ -1,72 +1,104 @@
 /**
- * Calls that may take too long: given up when their time is up, while their work goes on.
- * Calls of one model have the same patience and end in the order they began, so one list and one timer serve them all.
+ * The time limit of calls: a call past its limit fails at once, while its work may still run.
+ * All calls under one limit expire in the order in which they began, so they share one list and one timer.
  */
 
 import type { AdmittedCall } from '../core/controls/breaker/breaker.ts';
+import { isThenable } from '../core/thenable.ts';
 import type { Clock } from '../ports/clock.ts';
 
-/** Whose calls they are: told how each ends. */
+/** The breaker that admitted a call and learns how the call ends. */
 export interface CallOwner {
   succeeded(grant: AdmittedCall, value: unknown): void;
   failed(grant: AdmittedCall, error: unknown): void;
-  /** Its time is up. */
+  /** The call passed its time limit; its work still runs. */
   givenUp(grant: AdmittedCall, error: Error): void;
-  /** The work of a call that was given up really ended: only now is its slot free. */
+  /** The work of a call that passed its time limit has ended: its concurrency slot is free again. */
   workEnded(): void;
 }
 
-export interface TimeLimit {
-  /** Whether somebody must look at the clock before a call: the last one came back without a promise. */
-  readonly isSync: boolean;
-  startMs(): number;
-  /** Whether a call that came back without a promise took too long; unknown where nobody looked before. */
-  isOver(beganMs: number | undefined): boolean;
-  error(): Error;
-  /** Ends with the work, or when its time is up. */
-  race(owner: CallOwner, grant: AdmittedCall, work: Promise<unknown>): Promise<unknown>;
-}
-
-/** What one call needs. Making it costs as much as the call itself, so it is used again. */
-interface Call {
+/** The bookkeeping of one running call. Allocating a record costs as much as the call, so records are recycled. */
+interface TimedCall {
   owner: CallOwner | undefined;
   grant: AdmittedCall | undefined;
   resolve: ((value: unknown) => void) | undefined;
   reject: ((error: unknown) => void) | undefined;
-  /** 0 until the timer has looked: it is younger than one tick. */
+  /** When the call expires; 0 until the first tick after its start. */
   dueMs: number;
-  previous: Call | undefined;
-  /** The next that is waited for; absent once it is not waited for any more. */
-  next: Call | undefined;
+  previous: TimedCall | undefined;
+  /** The next call in the list; undefined once the call has left the list. */
+  next: TimedCall | undefined;
   capture(resolve: (value: unknown) => void, reject: (error: unknown) => void): void;
   done(value: unknown): void;
   fail(error: unknown): void;
 }
 
-/** Takes it from those that are waited for; false where it was given up before. */
-function unlink(call: Call): boolean {
-  const { previous, next } = call;
-  if (next === undefined) return false;
-  next.previous = previous;
-  previous!.next = next;
-  call.next = undefined;
-  return true;
-}
-
 const tickMs = 10;
 
-/** `isExact`: the clock may be asked on every call. Otherwise a call begins at the next tick: cut late, never early. */
-export function createTimeLimit(clock: Clock, isExact: boolean, name: string, secs: number): TimeLimit {
-  const limitMs = secs * 1000;
-  const end = newCall();
-  end.previous = end.next = end;
-  end.dueMs = Number.POSITIVE_INFINITY;
-  let freeList: Call | undefined;
-  let ticking = false;
-  let armed = false;
+/** One time limit, shared by all breakers with equal options. */
+export class TimeLimit {
+  /** Whether a call must read the clock before it starts: the last call returned a value instead of a promise. */
+  isSync: boolean;
+  private readonly clock: Clock;
+  private readonly isExact: boolean;
+  private readonly name: string;
+  private readonly secs: number;
+  private readonly limitMs: number;
+  /** The sentinel of the circular list of running calls: `next` is the oldest call, `previous` the newest. */
+  private readonly end: TimedCall;
+  private freeList: TimedCall | undefined = undefined;
+  private isTicking = false;
+  private isArmed = false;
 
-  function newCall(): Call {
-    const call: Call = {
+  /** With `isExact` every call reads the clock; otherwise its time starts at the next tick: late, never early. */
+  constructor(clock: Clock, isExact: boolean, name: string, secs: number) {
+    this.clock = clock;
+    this.isExact = isExact;
+    this.isSync = isExact;
+    this.name = name;
+    this.secs = secs;
+    this.limitMs = secs * 1000;
+    this.end = this.createCall();
+    this.end.previous = this.end.next = this.end;
+    this.end.dueMs = Number.POSITIVE_INFINITY;
+  }
+
+  startMs(): number {
+    return this.clock.nowMs();
+  }
+
+  /** Whether a call that returned a value took too long; false if its start was not recorded. */
+  isOver(beganMs: number | undefined): boolean {
+    this.isSync = true;
+    return beganMs !== undefined && this.clock.nowMs() - beganMs > this.limitMs;
+  }
+
+  makeError(): Error {
+    return new DOMException(`'${this.name}' took longer than ${this.secs} s`, 'TimeoutError');
+  }
+
+  /** Returns a promise that settles with the work, or rejects at the time limit. */
+  race(owner: CallOwner, grant: AdmittedCall, work: Promise<unknown>): Promise<unknown> {
+    const { end, freeList, isExact } = this;
+    const call = freeList ?? this.createCall();
+    if (call === freeList) this.freeList = call.previous;
+    call.owner = owner;
+    call.grant = grant;
+    call.dueMs = 0;
+    const last = end.previous!;
+    call.previous = last;
+    call.next = end;
+    last.next = end.previous = call;
+    if (isExact) this.expireDue();
+    else if (!this.isTicking) this.startTick();
+    this.isSync = isExact;
+    const raced = new Promise(call.capture);
+    work.then(call.done, call.fail);
+    return raced;
+  }
+
+  private createCall(): TimedCall {
+    const call: TimedCall = {
       owner: undefined,
       grant: undefined,
       resolve: undefined,
@@ -78,82 +110,82 @@ export function createTimeLimit(clock: Clock, isExact: boolean, name: string, se
         call.resolve = resolve;
         call.reject = reject;
       },
-      done(value) {
+      done: (value) => {
         const resolve = call.resolve!;
         if (unlink(call)) call.owner!.succeeded(call.grant!, value);
         else call.owner!.workEnded();
-        recycle(call);
+        this.recycle(call);
         resolve(value);
       },
-      fail(error) {
+      fail: (error) => {
         const reject = call.reject!;
         if (unlink(call)) call.owner!.failed(call.grant!, error);
         else call.owner!.workEnded();
-        recycle(call);
+        this.recycle(call);
         reject(error);
       },
     };
     return call;
   }
 
-  function recycle(call: Call): void {
+  private recycle(call: TimedCall): void {
     call.resolve = call.reject = undefined;
-    call.previous = freeList;
-    freeList = call;
+    call.previous = this.freeList;
+    this.freeList = call;
   }
 
-  const error = () => new DOMException(`'${name}' took longer than ${secs} s`, 'TimeoutError');
-
-  /** Ends what is due and waits for the next. A call that ended meanwhile costs nothing: nobody cancelled a timer. */
-  function expireDue(): void {
-    const nowMs = clock.nowMs();
-    for (let call = end.previous!; call.dueMs === 0; call = call.previous!) call.dueMs = nowMs + limitMs;
-    for (let call = end.next!; call.dueMs <= nowMs; call = end.next!) {
-      unlink(call);
-      const late = error();
-      call.owner!.givenUp(call.grant!, late);
-      call.reject!(late);
-    }
-    if (end.next === end) freeList = undefined; // Nobody is waited for: what was kept for the next may go.
-    if (armed || end.next === end) return;
-    armed = true;
-    clock.after(end.next!.dueMs - nowMs, () => {
-      armed = false;
-      expireDue();
+  private startTick(): void {
+    this.isTicking = true;
+    this.clock.after(tickMs, () => {
+      this.isTicking = false;
+      this.expireDue();
     });
   }
 
-  const limit = {
-    isSync: isExact,
-    startMs: () => clock.nowMs(),
-    isOver(beganMs: number | undefined) {
-      limit.isSync = true;
-      return beganMs !== undefined && clock.nowMs() - beganMs > limitMs;
-    },
-    error,
-    race(owner: CallOwner, grant: AdmittedCall, work: Promise<unknown>) {
-      const call = freeList ?? newCall();
-      if (call === freeList) freeList = call.previous;
-      call.owner = owner;
-      call.grant = grant;
-      call.dueMs = 0;
-      const last = end.previous!;
-      call.previous = last;
-      call.next = end;
-      last.next = end.previous = call;
-      if (isExact) expireDue();
-      else if (!ticking) {
-        ticking = true;
-        clock.after(tickMs, () => {
-          ticking = false;
-          expireDue();
-        });
-      }
-      limit.isSync = isExact;
-      const raced = new Promise(call.capture);
-      work.then(call.done, call.fail);
-      return raced;
-    },
-  };
-  return limit;
+  /** Rejects every due call and arms one timer for the next. A call that ends in time cancels no timer. */
+  private expireDue(): void {
+    const { clock, end } = this;
+    const nowMs = clock.nowMs();
+    for (let call = end.previous!; call.dueMs === 0; call = call.previous!) call.dueMs = nowMs + this.limitMs;
+    for (let call = end.next!; call.dueMs <= nowMs; call = end.next!) {
+      unlink(call);
+      const error = this.makeError();
+      call.owner!.givenUp(call.grant!, error);
+      call.reject!(error);
+    }
+    if (end.next === end) this.freeList = undefined; // No call is running: release the recycled records.
+    if (this.isArmed || end.next === end) return;
+    this.isArmed = true;
+    clock.after(end.next!.dueMs - nowMs, () => {
+      this.isArmed = false;
+      this.expireDue();
+    });
+  }
+}
+
+/** Removes a call from the list; false if the call has expired already. */
+function unlink(call: TimedCall): boolean {
+  const { previous, next } = call;
+  if (next === undefined) return false;
+  next.previous = previous;
+  previous!.next = next;
+  call.next = undefined;
+  return true;
+}
+
+/** Told of an ending: the value, or the error. */
+export type EndingHandler = (ending: unknown) => void;
+
+/** A promise of the platform for what can be awaited, or undefined. A foreign thenable is asked once. */
+export function toPromise(result: unknown): Promise<unknown> | undefined {
+  return isPromise(result) ? result : isThenable(result) ? Promise.resolve(result) : undefined;
+}
+
+/** Whether it is a promise of the platform; what refuses to show its class is none. */
+export function isPromise(value: unknown): value is Promise<unknown> {
+  try {
+    return value instanceof Promise;
+  } catch {
+    return false;
+  }
 }

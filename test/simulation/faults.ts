@@ -111,8 +111,8 @@ export const faults: readonly Fault[] = [
   },
   {
     name: 'a host may settle a call twice',
-    find: 'if (call.settled) return;\n    let outcome',
-    replace: 'let outcome',
+    find: 'if (call.settled) return;\n    release();',
+    replace: 'release();',
   },
   {
     name: 'a worker’s failures are forgiven',
