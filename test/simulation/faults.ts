@@ -111,8 +111,8 @@ export const faults: readonly Fault[] = [
   },
   {
     name: 'a host may settle a call twice',
-    find: 'if (call.settled) return;\n    release();',
-    replace: 'release();',
+    find: 'if (call.settled) return;\n    release();\n    settleEnding(runtime, call, ending);',
+    replace: 'release();\n    settleEnding(runtime, { ...call, settled: false }, ending);',
   },
   {
     name: 'a worker’s failures are forgiven',
