@@ -52,22 +52,5 @@ export type { PolicyDocument } from './policy/table/policy-document.ts';
 export type { Answer, Approver } from './ports/approver.ts';
 export type { Clock } from './ports/clock.ts';
 export type { Price, Prices, Usage } from './ports/prices.ts';
-export type {
-  Cell,
-  CellOptions,
-  CellUpdate,
-  Change,
-  CounterAdd,
-  Lease,
-  PendingEntry,
-  SharedStore,
-  Store,
-  StoredCell,
-  StoreHealth,
-  StoreHint,
-  Transaction,
-  TransactionResult,
-  WindowCount,
-  WindowMark,
-} from './ports/store.ts';
+export type { Store } from './ports/store.ts';
 export { memoryStore } from './stores/memory.ts';

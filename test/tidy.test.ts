@@ -27,7 +27,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   platform: ['core', 'ports'],
   document: ['core'],
   policy: ['core', 'ports', 'document'],
-  coordination: ['core', 'ports', 'stores/leases'],
+  coordination: ['core', 'ports'],
   stores: ['core', 'ports', 'platform', 'coordination'],
   guard: ['core', 'ports', 'platform', 'policy', 'stores/memory'],
   standalone: ['core', 'ports', 'platform'],

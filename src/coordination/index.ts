@@ -1,8 +1,8 @@
-/** The door `switchgear/coordination`: what every shared store offers on top of its two doors, made for it. */
+/** Makes breakers, rules, workers, leases and orders of a shared store out of its transactions. */
 
 import type { Clock } from '../ports/clock.ts';
 import type { SharedStore, Store, StoreHealth, Transaction, TransactionResult, WindowCount } from '../ports/store.ts';
-import { createLeases } from '../stores/leases.ts';
+import { createLeases } from './leases.ts';
 import { ordersCell, subscribeToOrdersCell } from './operator-orders.ts';
 import { publishTasks } from './published-tasks.ts';
 import { shareBreakers } from './shared-breaker.ts';

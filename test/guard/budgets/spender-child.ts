@@ -1,8 +1,9 @@
 /** A process that spends a budget together with others, through a gear, until its tasks are halted. */
 
 import { openSync, writeSync } from 'node:fs';
-import { createSwitchgear, refusalOf, type Transaction } from '../../../src/index.ts';
+import { createSwitchgear, refusalOf } from '../../../src/index.ts';
 import type { BudgetDocument } from '../../../src/policy/index.ts';
+import type { Transaction } from '../../../src/stores/index.ts';
 import { openStore, type Where } from '../../experiments/breaker-transactions.ts';
 
 export interface Spending {
