@@ -243,6 +243,45 @@ rule('files are named after what they hold, in kebab-case', (found) => {
   }
 });
 
+/** Words of an earlier dialect. The glossary in CONTRIBUTING.md has their successors. */
+const retired = new Set(
+  'works lane lanes deal deals dealt purse wallet desk bench veil veiled limbo seat seats obey talk face pulse'.split(
+    ' ',
+  ),
+);
+
+rule('retired words are neither identifiers nor file names', (found) => {
+  const wordsOf = (name: string) => name.split(/(?<=[a-z0-9])(?=[A-Z])|[-_]/).map((word) => word.toLowerCase());
+  const isRetired = (name: string) => wordsOf(name).some((word) => retired.has(word));
+  for (const path of source) {
+    if (isRetired(posix.basename(path, '.ts')))
+      found.push(`${path}: rename the file by the glossary of CONTRIBUTING.md`);
+    const names = new Set(codeOf(readText(path), 'nothing').match(/\b[A-Za-z_]\w*\b/g));
+    for (const name of names)
+      if (isRetired(name)) found.push(`${path}: rename ${name} by the glossary of CONTRIBUTING.md`);
+  }
+});
+
+rule('parameters are nouns, and an exported name is declared once', (found) => {
+  const participle = /[(,{]\s*(?:readonly\s+)?(?:\.\.\.)?(said|told|given|held|asked|known|seen|kept)\??\s*[:,)=][^=]?/;
+  const places = new Map<string, string>();
+  for (const path of source) {
+    const code = codeOf(readText(path), 'nothing');
+    for (const [, list = ''] of code.matchAll(/\bfunction\s*\w*(?:<[^(]*>)?(\([^)]*\))/g)) {
+      const name = participle.exec(list)?.[1];
+      if (name !== undefined) found.push(`${path}: name the parameter ${name} after what it is`);
+    }
+    for (const [, name = ''] of code.matchAll(
+      /^export\s+(?:async\s+)?(?:function\*?|const|class|interface|type)\s+(\w+)/gm,
+    )) {
+      const other = places.get(name);
+      if (other !== undefined && other !== path && name !== 'protect' && name !== 'command')
+        found.push(`${path} and ${other} both declare ${name}: give each a name of its own`);
+      places.set(name, path);
+    }
+  }
+});
+
 rule('every source file tells its idea in its first comment', (found) => {
   for (const path of source) {
     if (!/^(#!.*\n)?\/\*\*\s*(\n \* )?\S/.test(readText(path)))
