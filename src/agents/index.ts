@@ -23,7 +23,7 @@ export type {
   NoticeEvent,
   OutputEvent,
   ResultEvent,
-  SessionEvent,
+  SessionFileEvent,
   StepEvent,
   SubagentEndedEvent,
   SubagentStartedEvent,

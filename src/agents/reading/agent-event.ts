@@ -14,7 +14,7 @@ interface AgentScoped {
 }
 
 /** The agent began, or began another turn; a resumed session has the id it had. */
-export interface SessionEvent {
+export interface SessionFileEvent {
   readonly type: 'session';
   readonly id?: string;
   readonly model?: string;
@@ -134,7 +134,7 @@ export interface OutputEvent extends AgentScoped {
 }
 
 export type AgentEvent =
-  | SessionEvent
+  | SessionFileEvent
   | AssistantEvent
   | ToolUseEvent
   | ToolResultEvent

@@ -179,11 +179,11 @@ function optionsOf({ scope, windowSecs }: JointBudget): CellOptions<BudgetWindow
   return { join: joined, ...(keepMs !== undefined && { keepMs: Math.ceil(keepMs) }) };
 }
 
-function joined(known: BudgetWindow, stored: BudgetWindow): BudgetWindow {
-  const [newer, older] = known.at > stored.at ? [known, stored] : [stored, known];
+function joined(knownWindow: BudgetWindow, stored: BudgetWindow): BudgetWindow {
+  const [newer, older] = knownWindow.at > stored.at ? [knownWindow, stored] : [stored, knownWindow];
   const later = newer.at - older.at;
   const sums = Array.from({ length: Math.max(newer.sums.length, older.sums.length) }, (_, age) =>
     Math.max(newer.sums[age] ?? 0, older.sums[age - later] ?? 0),
   );
-  return { ...known, ...stored, at: newer.at, sums };
+  return { ...knownWindow, ...stored, at: newer.at, sums };
 }

@@ -27,13 +27,13 @@ export function guardChain(
   gear: Switchgear,
   rules: readonly Rule[],
   ask: typeof askPerson,
-  redact: <T>(kept: T) => T,
+  redact: <T>(value: T) => T,
 ): ChainGuard {
   const runtime = runtimeOf(gear);
   const policyRules = (runtime.rules as RulesInForce | undefined)?.rules ?? [];
   const { rules: all, rejected } = addRules(policyRules, rules);
   const engine = createRuleEngine(all, runtime.settings.ruleSettings);
-  runtime.rules = { ...engine, redact: (kept) => redact(engine.redact(kept)) };
+  runtime.rules = { ...engine, redact: (value) => redact(engine.redact(value)) };
   runtime.ask = ask;
   runtime.reportedOnce.add('task-missing'); // The run as a whole is judged outside its task, and counts in no budget.
   resetCallSites(runtime);

@@ -55,24 +55,24 @@ export function recentOutputOf(task: TaskState): RecentOutput {
 
 /** What is to be known of a text: how alike it is to the one before it, and whether it came before. */
 export function recordText(task: TaskState, text: string, settings: LoopSettings): Omit<TextObserved, 'atMs'> {
-  const talk = recentOutputOf(task);
+  const output = recentOutputOf(task);
   const words = tokenize(text, settings.tokenCap);
-  const similarity = talk.words === undefined ? -1 : jaccard(talk.words, words);
+  const similarity = output.words === undefined ? -1 : jaccard(output.words, words);
   const { nearThreshold } = settings;
-  const recurs = words.length >= wordsMin && maxSimilarity(words, talk.texts, nearThreshold) >= nearThreshold;
-  if (words.length >= wordsMin) pushBounded(talk.texts, words);
-  const { asked } = talk;
-  talk.words = words;
-  talk.recurs = recurs;
-  talk.asked = false;
+  const recurs = words.length >= wordsMin && maxSimilarity(words, output.texts, nearThreshold) >= nearThreshold;
+  if (words.length >= wordsMin) pushBounded(output.texts, words);
+  const { asked } = output;
+  output.words = words;
+  output.recurs = recurs;
+  output.asked = false;
   return { type: 'text-observed', similarity, ...(recurs && { recurs }), ...(asked && { asked }) };
 }
 
 /** Keeps a call, to compare later ones with; only where texts are heard, too. */
 export function recordCall(task: TaskState, id: string | number, name: string, args: unknown): void {
-  const talk = task.recentOutput;
-  if (talk !== undefined)
-    pushBounded(talk.calls, { id, name, text: argumentsAsText(args), recurs: talk.recurs, answered: false });
+  const output = task.recentOutput;
+  if (output !== undefined)
+    pushBounded(output.calls, { id, name, text: argumentsAsText(args), recurs: output.recurs, answered: false });
 }
 
 /**
@@ -100,10 +100,10 @@ function callWords(call: KeptCall): Int32Array {
 
 /** A call was seen whose result is yet to come. */
 export function trackCall(task: TaskState, id: string, call: TrackedCall): void {
-  const talk = recentOutputOf(task);
-  talk.open ??= new Map();
-  evictOldest(talk.open, countedIdsMax);
-  talk.open.set(id, call);
+  const output = recentOutputOf(task);
+  output.open ??= new Map();
+  evictOldest(output.open, countedIdsMax);
+  output.open.set(id, call);
 }
 
 /** The call that a result belongs to, once. */

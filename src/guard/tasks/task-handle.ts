@@ -15,11 +15,11 @@ export function taskHandle(runtime: Runtime, node: TaskState): Task {
 }
 
 class TaskHandle implements Task {
-  readonly #works: Runtime;
+  readonly #runtime: Runtime;
   readonly #node: TaskState;
 
   constructor(runtime: Runtime, node: TaskState) {
-    this.#works = runtime;
+    this.#runtime = runtime;
     this.#node = node;
   }
 
@@ -48,7 +48,7 @@ class TaskHandle implements Task {
   }
 
   observe(observation: Observation): Refusal | undefined {
-    return observe(this.#works, this.#node, observation);
+    return observe(this.#runtime, this.#node, observation);
   }
 
   hint(): string | undefined {
@@ -59,23 +59,23 @@ class TaskHandle implements Task {
 
   run<T>(fn: () => T): T {
     isFunction('the function to run', fn);
-    return runInside(this.#works, this.#node, fn);
+    return runInside(this.#runtime, this.#node, fn);
   }
 
   pause(): void {
-    pauseTask(this.#works, this.#node);
+    pauseTask(this.#runtime, this.#node);
   }
 
   resume(): void {
-    resumeTask(this.#works, this.#node);
+    resumeTask(this.#runtime, this.#node);
   }
 
   end(how?: 'done' | 'error'): void {
-    endTask(this.#works, this.#node, how);
+    endTask(this.#runtime, this.#node, how);
   }
 
   snapshot(): TaskSnapshot {
-    return snapshotTask(this.#works, this.#node, this.#works.clock.nowMs());
+    return snapshotTask(this.#runtime, this.#node, this.#runtime.clock.nowMs());
   }
 
   [Symbol.dispose](): void {
