@@ -268,7 +268,9 @@ rule('parameters are nouns, and an exported name is declared once', (found) => {
   for (const path of source) {
     const code = codeOf(readText(path), 'nothing');
     for (const [, list = ''] of code.matchAll(/\bfunction\s*\w*(?:<[^(]*>)?(\([^)]*\))/g)) {
-      const name = participle.exec(list)?.[1];
+      // In a pattern `{ name: parameter }` the parameter is the second.
+      const parameters = list.replace(/\{[^}]*\}/g, (pattern) => pattern.replace(/\w+\s*:\s*/g, ''));
+      const name = participle.exec(parameters)?.[1];
       if (name !== undefined) found.push(`${path}: name the parameter ${name} after what it is`);
     }
     for (const [, name = ''] of code.matchAll(
