@@ -120,7 +120,7 @@ export function createDeals(db: DatabaseSync, views: Views, { wallMs, nowMs }: C
     const version = nextVersion();
     const crc = sumOf(key, version, text ?? '');
     const block = blockOf(version);
-    const row = [key, version, untilMs, text ?? null, crc, block] as const;
+    const row = [version, untilMs, text ?? null, crc, key, block] as const;
     // One that is known is mostly there, and often in its block; one that had its time is not.
     const isThere =
       view?.text !== undefined && blockOf(view.cell.version) === block && ask.again.run(...row).changes === 1;
@@ -152,7 +152,7 @@ export function createDeals(db: DatabaseSync, views: Views, { wallMs, nowMs }: C
     ask.mark.run(key, id, atMs, atMs + keepMs);
     const { count, oldestMs } = windowOf(key, '', atMs, keepMs);
     if (count <= cap) return { count, oldestMs };
-    ask.trim.run(key, cap);
+    ask.trim.run(key, key, cap);
     return windowOf(key, '', atMs, keepMs);
   }
 
