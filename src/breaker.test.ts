@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import { createHook } from 'node:async_hooks';
 import { test } from 'node:test';
+import { stayAlive } from '../test/stay-alive.ts';
 import {
   type BreakerChange,
   type BreakerOptions,
@@ -16,6 +17,8 @@ import {
 } from './breaker.ts';
 import type { Outcome } from './core/action.ts';
 import { promisesSettled, simulatedClock } from './testing/simulated-clock.ts';
+
+stayAlive();
 
 const failed: Outcome = { kind: 'failure', error: 'ToolError', errorFingerprint: 0 };
 const cancelled: Outcome = { kind: 'neutral', why: 'cancelled' };
