@@ -7,12 +7,14 @@ import { writeFileSync } from 'node:fs';
 import { loadavg } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
+import { requireService } from '../test/services.ts';
 import { occasion } from './report.ts';
 import { redisTable, sqliteTable, weightTable } from './tables/stores.ts';
 import { openWorkshop } from './workshop.ts';
 
 const { values } = parseArgs({ options: { quick: { type: 'boolean' } } });
 const quick = values.quick ?? false;
+requireService('redis');
 const workshop = openWorkshop(quick);
 try {
   const before = load();

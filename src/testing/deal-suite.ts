@@ -1,16 +1,15 @@
 /** What a store that processes share has to keep to: deals are whole, races are lost cleanly, views are fresh. */
 
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
 import type { Action } from '../core/action.ts';
 import type { Card } from '../core/card.ts';
 import type { Entry } from '../core/event.ts';
 import type { Cell, Deal, Dealt, Next } from '../ports/store.ts';
 import { askCard, type Count, counter, doors, nowDoor, plus, type Shop, seeded, seen, soonDoor } from './deals.ts';
 import { simulatedClock } from './simulated-clock.ts';
-import type { MakeStore } from './store-suite.ts';
+import type { MakeStore, Register } from './store-suite.ts';
 
-export function dealSuite(makeStore: MakeStore, nextPlace: () => string): void {
+export function dealSuite(test: Register, makeStore: MakeStore, nextPlace: () => string): void {
   /** Tells a story about stores that share one place. */
   function story(title: string, many: number, tell: (...stores: Shop[]) => Promise<void>): void {
     test(title, async () => {

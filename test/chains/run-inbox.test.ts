@@ -8,7 +8,7 @@ import { main } from '../../src/cli/main.ts';
 import type { Store } from '../../src/ports/store.ts';
 import { redisStore } from '../../src/stores/redis.ts';
 import { sqliteStore } from '../../src/stores/sqlite.ts';
-import { storePlace } from '../stores/both-stores.ts';
+import { storePlace, testOn } from '../stores/both-stores.ts';
 import { chainOf, counting, step } from './run-world.ts';
 
 const { folder, server } = storePlace();
@@ -67,6 +67,7 @@ async function life<T>(
 }
 
 for (const [name, placeOf] of Object.entries(kinds)) {
+  const test = testOn(name);
   test(`${name}: a question is listed, shown, and answered by a few letters of its id`, async () => {
     const place = placeOf();
     const { card = '' } = await life(place, (chains) => chains.run(asking, {}, { id: 'r', wait: false }));
