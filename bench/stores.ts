@@ -7,12 +7,14 @@ import { writeFileSync } from 'node:fs';
 import { loadavg } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
+import { requireService } from '../test/services.ts';
 import { openBenchRunner } from './bench-runner.ts';
 import { formatOccasion } from './report.ts';
 import { redisTable, sqliteTable, weightTable } from './tables/stores.ts';
 
 const { values } = parseArgs({ options: { quick: { type: 'boolean' } } });
 const quick = values.quick ?? false;
+requireService('redis');
 const runner = openBenchRunner(quick);
 try {
   const before = load();

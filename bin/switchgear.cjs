@@ -9,7 +9,20 @@ if (have[0] < needed[0] || (have[0] === needed[0] && have[1] < needed[1])) {
   console.error('switchgear needs Node ' + needed.join('.') + ' or newer; this is Node ' + process.versions.node + '.');
   process.exitCode = 1;
 } else {
+  hideExperiments();
   start();
+}
+
+// Some versions of Node call SQLite experimental, and sources of a checkout too: whoever runs the command has no choice
+// in either. Every other warning is printed as Node prints it.
+function hideExperiments() {
+  process.listeners('warning').forEach(function replace(print) {
+    process.removeListener('warning', print);
+    process.on('warning', function printOthers(warning) {
+      var isExperiment = warning.name === 'ExperimentalWarning';
+      if (!isExperiment || !/^(SQLite|Type Stripping) is/.test(warning.message)) print.call(process, warning);
+    });
+  });
 }
 
 function start() {

@@ -69,6 +69,12 @@ try {
   const store = `sqlite:${join(folder, 'runs.db')}`;
   const command = [join(home, 'node_modules', '.bin', name), 'run', '--store', store, '--max-idle', '60s', '--'];
   assert.equal(run(process.execPath, [...command, 'echo', 'hello'], home), 'hello\n');
+  const { status, stderr } = spawnSync(
+    process.execPath,
+    [join(home, 'node_modules', '.bin', name), 'status', '--store', store],
+    { cwd: home, encoding: 'utf8' },
+  );
+  assert.deepEqual([status, stderr], [0, ''], 'a command that reads a file prints nothing else');
   console.log('ok  a run, which is a few files of its own');
 
   checkHookAnswer([], '');

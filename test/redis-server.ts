@@ -1,10 +1,11 @@
 /** A real redis-server for tests, on a free port of this machine, with nothing kept on disk; ended by its pid. */
 
-import { execFileSync, spawn, spawnSync } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { connect, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { isCi, missingService, testWith } from './services.ts';
 
 export interface RedisServer {
   readonly url: string;
@@ -17,9 +18,13 @@ export interface RedisServer {
   stop(): Promise<void>;
 }
 
-/** Starts one; where it is not installed it is, or the one line to run is said. */
+/** `test` for tests that start a Redis, or use one that is started for their file. */
+export const testWithRedis = testWith('redis');
+
+/** Starts one; where redis-server is not installed, throws the reason and what to run. */
 export async function startRedis(args: readonly string[] = []): Promise<RedisServer> {
-  install();
+  const missing = missingService('redis');
+  if (missing !== undefined) throw new Error(missing);
   const port = await freePort();
   const folder = mkdtempSync(join(tmpdir(), 'switchgear-redis-'));
   const launch = () => {
@@ -59,17 +64,9 @@ export async function startRedis(args: readonly string[] = []): Promise<RedisSer
   };
 }
 
-function install(): void {
-  if (spawnSync('redis-server', ['--version'], { stdio: 'ignore' }).status === 0) return;
-  if (process.getuid?.() === 0) {
-    try {
-      execFileSync('apt-get', ['install', '-y', 'redis-server'], { stdio: 'ignore' });
-      return;
-    } catch {
-      // Said below, in one line.
-    }
-  }
-  throw new Error('these tests need a real Redis; run: sudo apt-get install -y redis-server');
+/** Starts one for a file of tests; undefined where all tests that need it are skipped. */
+export async function startRedisOfFile(): Promise<RedisServer | undefined> {
+  return missingService('redis') === undefined || isCi() ? startRedis() : undefined;
 }
 
 function freePort(): Promise<number> {

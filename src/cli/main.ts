@@ -2,6 +2,7 @@
 
 import { readFileSync, writeSync } from 'node:fs';
 import { SwitchgearError } from '../core/error.ts';
+import { timerMaxMs } from '../core/limits.ts';
 import { type Command, exitCodes, type Terminal, usageError } from './command.ts';
 
 /** One line per command; each lives in a file of its own that is read only when it is called. */
@@ -27,6 +28,8 @@ const commands: Readonly<Record<string, () => Promise<{ readonly command: Comman
 
 /** Runs the command and gives its exit code: 0 it worked, 1 it did not, 2 it was called wrongly. */
 export async function main(args: readonly string[], terminal: Terminal = createTerminal(args)): Promise<number> {
+  // Timers of a store do not keep the process alive: without this one a busy store would end it without an answer.
+  const alive = setInterval(() => undefined, timerMaxMs);
   try {
     return await dispatch(args, terminal);
   } catch (error) {
@@ -37,6 +40,8 @@ export async function main(args: readonly string[], terminal: Terminal = createT
     if (error.code !== 'usage') return exitCodes.error;
     terminal.err('Try switchgear --help.');
     return exitCodes.usage;
+  } finally {
+    clearInterval(alive);
   }
 }
 

@@ -17,10 +17,18 @@ export type MakeStore = (clock: Clock, place: string) => Store | Promise<Store>;
 /** Tells one story about a store, and closes it. */
 export type Story = (title: string, body: (store: Store, clock: SimulatedClock) => void | Promise<void>) => void;
 
+/** Registers one test. */
+export type Register = (title: string, run: () => Promise<void>) => unknown;
+
 let places = 0;
 
 /** Registers the tests of the contract with `node:test`; those of shared stores too, where it is one. */
 export function storeSuite(name: string, makeStore: MakeStore, kind: 'alone' | 'shared' = 'alone'): void {
+  storeStories(test, name, makeStore, kind);
+}
+
+/** The same by another `test`, such as one that skips where the store's server is missing. */
+export function storeStories(test: Register, name: string, makeStore: MakeStore, kind: 'alone' | 'shared'): void {
   const nextPlace = () => `place-${++places}`;
 
   const story: Story = (title, body) => {
@@ -66,7 +74,7 @@ export function storeSuite(name: string, makeStore: MakeStore, kind: 'alone' | '
       two.close();
     });
 
-    if (kind === 'shared') transactionSuite(makeStore, nextPlace);
+    if (kind === 'shared') transactionSuite(test, makeStore, nextPlace);
   });
 }
 

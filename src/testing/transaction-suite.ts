@@ -1,13 +1,12 @@
 /** What a store that processes share has to keep to: deals are whole, races are lost cleanly, views are fresh. */
 
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
 import type { Action } from '../core/action.ts';
 import type { Card } from '../core/card.ts';
 import type { Entry } from '../core/event.ts';
 import type { Cell, CellUpdate, Transaction, TransactionResult } from '../ports/store.ts';
 import { simulatedClock } from './simulated-clock.ts';
-import type { MakeStore } from './store-suite.ts';
+import type { MakeStore, Register } from './store-suite.ts';
 import {
   askCard,
   type Count,
@@ -21,7 +20,7 @@ import {
   waitForView,
 } from './transaction-fixtures.ts';
 
-export function transactionSuite(makeStore: MakeStore, nextPlace: () => string): void {
+export function transactionSuite(test: Register, makeStore: MakeStore, nextPlace: () => string): void {
   /** Tells a story about stores that share one place. */
   function story(title: string, many: number, body: (...stores: SharedTestStore[]) => Promise<void>): void {
     test(title, async () => {

@@ -1,15 +1,14 @@
 /** Gears that share a store: one breaker, one probe, one trip, and loud words when the store is away. */
 
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
 import type { BreakerState } from '../../src/core/controls/breaker/state.ts';
 import { localProbeAfterMs } from '../../src/core/limits.ts';
 import { createSwitchgear, isRefused, refusalOf } from '../../src/index.ts';
 import { redisStore } from '../../src/stores/redis/index.ts';
 import type { SqliteStore } from '../../src/stores/sqlite/index.ts';
 import { simulatedClock } from '../../src/testing/index.ts';
-import { startRedis } from '../redis-server.ts';
-import { bothStores, until } from '../stores/both-stores.ts';
+import { startRedis, testWithRedis } from '../redis-server.ts';
+import { bothStores, testOn, until } from '../stores/both-stores.ts';
 
 const { kinds, newPlace } = bothStores();
 
@@ -18,6 +17,7 @@ const gearOf = (store: SqliteStore) => createSwitchgear({ store, project: 'p', l
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
 for (const [name, make] of Object.entries(kinds)) {
+  const test = testOn(name);
   test(`${name}: a tool that fails in one process is refused in the other, and heals for both`, async () => {
     const place = newPlace();
     const gears = [gearOf(await make(place)), gearOf(await make(place))] as const;
@@ -97,7 +97,7 @@ for (const [name, make] of Object.entries(kinds)) {
   });
 }
 
-test('a store that is away is said once, and so is that it came back', async () => {
+testWithRedis('a store that is away is said once, and so is that it came back', async () => {
   const own = await startRedis();
   const gear = gearOf(await redisStore({ url: own.url, graceMs: 0, deadlineMs: 100 }));
   const said: string[] = [];
@@ -119,42 +119,45 @@ test('a store that is away is said once, and so is that it came back', async () 
   await own.stop();
 });
 
-test('a store that stays away: a process probes by itself after a while, and the store hears how it went', async () => {
-  const own = await startRedis();
-  const clock = simulatedClock();
-  const store = await redisStore({ url: own.url, graceMs: 0, deadlineMs: 100, clock });
-  const { shared } = store;
-  const gear = gearOf(store);
-  let ran = 0;
-  const tool = gear.guard('x', () => ++ran, { breaker });
-  assert.equal(tool(), 1);
-  gear.breaker('x').trip();
-  await shared.settled();
-  own.signal('SIGSTOP');
-  clock.advance(201);
-  for (let look = 0; look < 400 && shared.health.state === 'shared'; look++) {
-    assert.equal(refusalOf(tool())?.code, 'circuit_open'); // A store that stutters is waited for.
+testWithRedis(
+  'a store that stays away: a process probes by itself after a while, and the store hears how it went',
+  async () => {
+    const own = await startRedis();
+    const clock = simulatedClock();
+    const store = await redisStore({ url: own.url, graceMs: 0, deadlineMs: 100, clock });
+    const { shared } = store;
+    const gear = gearOf(store);
+    let ran = 0;
+    const tool = gear.guard('x', () => ++ran, { breaker });
+    assert.equal(tool(), 1);
+    gear.breaker('x').trip();
+    await shared.settled();
+    own.signal('SIGSTOP');
+    clock.advance(201);
+    for (let look = 0; look < 400 && shared.health.state === 'shared'; look++) {
+      assert.equal(refusalOf(tool())?.code, 'circuit_open'); // A store that stutters is waited for.
+      await pause(10);
+    }
+    assert.equal(shared.health.state, 'degraded');
+    for (let call = 0; call < 20; call++) {
+      clock.advance(localProbeAfterMs / 30);
+      assert.equal(refusalOf(tool())?.code, 'circuit_open');
+      await pause(1);
+    }
+    clock.advance(localProbeAfterMs);
+    assert.equal(refusalOf(tool())?.code, 'circuit_open'); // Its own probe is on the way.
     await pause(10);
-  }
-  assert.equal(shared.health.state, 'degraded');
-  for (let call = 0; call < 20; call++) {
-    clock.advance(localProbeAfterMs / 30);
-    assert.equal(refusalOf(tool())?.code, 'circuit_open');
-    await pause(1);
-  }
-  clock.advance(localProbeAfterMs);
-  assert.equal(refusalOf(tool())?.code, 'circuit_open'); // Its own probe is on the way.
-  await pause(10);
-  assert.equal(tool(), 2);
-  assert.equal(gear.breaker('x').state, 'CLOSED');
-  own.signal('SIGCONT');
-  for (let look = 0; look < 400 && shared.health.state === 'degraded'; look++) await pause(10);
-  // The first request lay there all the while and was granted: nobody holds it, and it does not stand in the way.
-  for (let look = 0; look < 100 && refusalOf(tool()) !== undefined; look++) await pause(10);
-  await shared.settled();
-  const [stored] = await shared.read('breaker/', 1);
-  assert.equal((stored?.state as BreakerState | undefined)?.phase, 'closed');
-  assert.equal(gear.breaker('x').state, 'CLOSED');
-  gear.dispose();
-  await own.stop();
-});
+    assert.equal(tool(), 2);
+    assert.equal(gear.breaker('x').state, 'CLOSED');
+    own.signal('SIGCONT');
+    for (let look = 0; look < 400 && shared.health.state === 'degraded'; look++) await pause(10);
+    // The first request lay there all the while and was granted: nobody holds it, and it does not stand in the way.
+    for (let look = 0; look < 100 && refusalOf(tool()) !== undefined; look++) await pause(10);
+    await shared.settled();
+    const [stored] = await shared.read('breaker/', 1);
+    assert.equal((stored?.state as BreakerState | undefined)?.phase, 'closed');
+    assert.equal(gear.breaker('x').state, 'CLOSED');
+    gear.dispose();
+    await own.stop();
+  },
+);

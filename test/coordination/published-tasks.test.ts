@@ -15,7 +15,7 @@ import { simulatedClock } from '../../src/testing/index.ts';
 import { onBothStores } from '../experiments/both-stores.ts';
 import { openStore } from '../experiments/breaker-transactions.ts';
 import { pause, startChild } from '../experiments/verdict.ts';
-import { startRedis } from '../redis-server.ts';
+import { startRedis, testWithRedis } from '../redis-server.ts';
 
 /** A gear on a file whose time a test moves, and a second look at the same file. */
 function watched(context: TestContext) {
@@ -116,86 +116,100 @@ test('a task is lost once its process is silent for its lease; one that comes ba
   assert.deepEqual(await states(0), ['running']);
 });
 
-test('after kill -9 a task is found lost, once: one entry and one card, whoever looks', {
-  timeout: 60_000,
-}, async () => {
-  await onBothStores(async (name, where) => {
-    const child = await startChild('../coordination/running-child.ts', {});
-    await child.ask(where);
-    const looks = [await openStore(where), await openStore(where)];
-    const [look] = looks as [SqliteStore];
-    for (let tries = 0; tries < 300 && (await look.shared.read(livePrefix, 9)).length < 2; tries++) await pause(10);
-    const rows = (tasks: Awaited<ReturnType<typeof listTasks>>) =>
-      tasks.map(({ id, state }) => `${id} ${state}`).sort();
-    assert.deepEqual(rows(await listTasks(look)), ['research running', 'worker running'], name);
-    await child.kill();
-    assert.deepEqual(rows(await listTasks(look)), ['research running', 'worker running'], name);
-    // The time of a store cannot be moved, that of whoever looks can.
-    const later = looks.map((store) => ({
-      ...store,
-      clock: { ...store.clock, nowMs: () => store.clock.nowMs() + leaseMs },
-    }));
-    for (const tasks of await Promise.all([...later, ...later].map((store) => listTasks(store)))) {
-      assert.deepEqual(rows(tasks), ['research lost', 'worker lost'], name);
-    }
-    await pause(50);
-    const entries = await look.shared.entries(1, 1_000);
-    const lost = entries.flatMap((entry) => (entry.type === 'task-ended' && entry.how === 'lost' ? [entry.task] : []));
-    assert.deepEqual(lost.sort(), ['research', 'worker'], name);
-    const cards = (await look.shared.read('card/', 9)).map(({ state }) => state as { evidence: readonly string[] });
-    assert.deepEqual(
-      cards.map(({ evidence }) => evidence),
-      [['Researcher: its process is gone, nothing was heard of it for 15 s; it had used 3 of 50 tool calls']],
-      name,
-    );
-    for (const store of looks) store.close();
-  });
-});
+testWithRedis(
+  'after kill -9 a task is found lost, once: one entry and one card, whoever looks',
+  {
+    timeout: 60_000,
+  },
+  async () => {
+    await onBothStores(async (name, where) => {
+      const child = await startChild('../coordination/running-child.ts', {});
+      await child.ask(where);
+      const looks = [await openStore(where), await openStore(where)];
+      const [look] = looks as [SqliteStore];
+      for (let tries = 0; tries < 300 && (await look.shared.read(livePrefix, 9)).length < 2; tries++) await pause(10);
+      const rows = (tasks: Awaited<ReturnType<typeof listTasks>>) =>
+        tasks.map(({ id, state }) => `${id} ${state}`).sort();
+      assert.deepEqual(rows(await listTasks(look)), ['research running', 'worker running'], name);
+      await child.kill();
+      assert.deepEqual(rows(await listTasks(look)), ['research running', 'worker running'], name);
+      // The time of a store cannot be moved, that of whoever looks can.
+      const later = looks.map((store) => ({
+        ...store,
+        clock: { ...store.clock, nowMs: () => store.clock.nowMs() + leaseMs },
+      }));
+      for (const tasks of await Promise.all([...later, ...later].map((store) => listTasks(store)))) {
+        assert.deepEqual(rows(tasks), ['research lost', 'worker lost'], name);
+      }
+      await pause(50);
+      const entries = await look.shared.entries(1, 1_000);
+      const lost = entries.flatMap((entry) =>
+        entry.type === 'task-ended' && entry.how === 'lost' ? [entry.task] : [],
+      );
+      assert.deepEqual(lost.sort(), ['research', 'worker'], name);
+      const cards = (await look.shared.read('card/', 9)).map(({ state }) => state as { evidence: readonly string[] });
+      assert.deepEqual(
+        cards.map(({ evidence }) => evidence),
+        [['Researcher: its process is gone, nothing was heard of it for 15 s; it had used 3 of 50 tool calls']],
+        name,
+      );
+      for (const store of looks) store.close();
+    });
+  },
+);
 
-test('a task that ended while Redis was away is gone once it is back', { timeout: 60_000 }, async (context) => {
-  const own = await startRedis();
-  const store = await redisStore({ url: own.url, graceMs: 0, deadlineMs: 100 });
-  const gear = createSwitchgear({ store, log: 'silent', env: {} });
-  context.after(async () => {
+testWithRedis(
+  'a task that ended while Redis was away is gone once it is back',
+  { timeout: 60_000 },
+  async (context) => {
+    const own = await startRedis();
+    const store = await redisStore({ url: own.url, graceMs: 0, deadlineMs: 100 });
+    const gear = createSwitchgear({ store, log: 'silent', env: {} });
+    context.after(async () => {
+      gear.dispose();
+      await own.stop();
+    });
+    const task = gear.startTask({ id: 'x' });
+    gear.startTask({ id: 'y', parent: null });
+    const ids = async () => (await store.shared.read(livePrefix, 9)).map(({ state }) => (state as { id: string }).id);
+    for (let tries = 0; tries < 300 && (await ids()).length < 2; tries++) await pause(10);
+    assert.deepEqual((await ids()).sort(), ['x', 'y']);
+    own.signal('SIGSTOP');
+    for (let tries = 0; tries < 300 && store.shared.health.state === 'shared'; tries++) await pause(10);
+    task.end();
+    own.signal('SIGCONT');
+    for (let tries = 0; tries < 300 && store.shared.health.state === 'degraded'; tries++) await pause(10);
+    for (let tries = 0; tries < 300 && (await ids()).length > 1; tries++) await pause(10);
+    assert.deepEqual(await ids(), ['y']);
+  },
+);
+
+testWithRedis(
+  'a gear that is disposed of right after its task leaves nothing on Redis',
+  {
+    timeout: 60_000,
+  },
+  async (context) => {
+    const own = await startRedis();
+    const options = { url: own.url, graceMs: 0, deadlineMs: 1_000 };
+    const [store, other] = [await redisStore(options), await redisStore(options)];
+    context.after(async () => {
+      other.close();
+      await own.stop();
+    });
+    const gear = createSwitchgear({ store, log: 'silent', env: {} });
+    const task = gear.startTask({ id: 'x' });
+    const left = async () => (await other.shared.read(livePrefix, 9)).length;
+    for (let tries = 0; tries < 300 && (await left()) === 0; tries++) await pause(10);
+    assert.equal(await left(), 1);
+    task.end();
     gear.dispose();
-    await own.stop();
-  });
-  const task = gear.startTask({ id: 'x' });
-  gear.startTask({ id: 'y', parent: null });
-  const ids = async () => (await store.shared.read(livePrefix, 9)).map(({ state }) => (state as { id: string }).id);
-  for (let tries = 0; tries < 300 && (await ids()).length < 2; tries++) await pause(10);
-  assert.deepEqual((await ids()).sort(), ['x', 'y']);
-  own.signal('SIGSTOP');
-  for (let tries = 0; tries < 300 && store.shared.health.state === 'shared'; tries++) await pause(10);
-  task.end();
-  own.signal('SIGCONT');
-  for (let tries = 0; tries < 300 && store.shared.health.state === 'degraded'; tries++) await pause(10);
-  for (let tries = 0; tries < 300 && (await ids()).length > 1; tries++) await pause(10);
-  assert.deepEqual(await ids(), ['y']);
-});
-
-test('a gear that is disposed of right after its task leaves nothing on Redis', {
-  timeout: 60_000,
-}, async (context) => {
-  const own = await startRedis();
-  const options = { url: own.url, graceMs: 0, deadlineMs: 1_000 };
-  const [store, other] = [await redisStore(options), await redisStore(options)];
-  context.after(async () => {
-    other.close();
-    await own.stop();
-  });
-  const gear = createSwitchgear({ store, log: 'silent', env: {} });
-  const task = gear.startTask({ id: 'x' });
-  const left = async () => (await other.shared.read(livePrefix, 9)).length;
-  for (let tries = 0; tries < 300 && (await left()) === 0; tries++) await pause(10);
-  assert.equal(await left(), 1);
-  task.end();
-  gear.dispose();
-  for (let tries = 0; tries < 100 && (await left()) > 0; tries++) await pause(10);
-  assert.equal(await left(), 0);
-  const entries = await other.shared.entries(1, 100);
-  assert.deepEqual(
-    entries.map(({ type }) => type),
-    ['task-started', 'task-ended'],
-  );
-});
+    for (let tries = 0; tries < 100 && (await left()) > 0; tries++) await pause(10);
+    assert.equal(await left(), 0);
+    const entries = await other.shared.entries(1, 100);
+    assert.deepEqual(
+      entries.map(({ type }) => type),
+      ['task-started', 'task-ended'],
+    );
+  },
+);

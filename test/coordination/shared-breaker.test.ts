@@ -1,7 +1,6 @@
 /** One breaker in several processes' stores: it trips for all, is said once, and probes are granted once. */
 
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
 import { type Action, type Outcome, success } from '../../src/core/action.ts';
 import { breaker } from '../../src/core/controls/breaker/control.ts';
 import { defaultBreaker } from '../../src/core/controls/breaker/defaults.ts';
@@ -9,7 +8,7 @@ import { openBreaker } from '../../src/core/controls/breaker/phases.ts';
 import { initialBreaker } from '../../src/core/controls/breaker/state.ts';
 import { allow } from '../../src/core/verdict.ts';
 import type { SqliteStore } from '../../src/stores/sqlite/index.ts';
-import { bothStores } from '../stores/both-stores.ts';
+import { bothStores, testOn } from '../stores/both-stores.ts';
 
 const { kinds, newPlace } = bothStores();
 
@@ -59,6 +58,7 @@ async function until(isSo: () => boolean): Promise<void> {
 }
 
 for (const [name, make] of Object.entries(kinds)) {
+  const test = testOn(name);
   const story = (title: string, tell: (one: ReturnType<typeof side>, two: ReturnType<typeof side>) => Promise<void>) =>
     test(`${name}: ${title}`, async () => {
       const place = newPlace();

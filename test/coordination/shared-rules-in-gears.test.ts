@@ -5,7 +5,8 @@ import { test } from 'node:test';
 import { createSwitchgear, isRefused, type PolicyInput, refusalOf } from '../../src/index.ts';
 import '../../src/policy/index.ts';
 import type { SqliteStore } from '../../src/stores/sqlite/index.ts';
-import { bothStores } from '../stores/both-stores.ts';
+import { testWithRedis } from '../redis-server.ts';
+import { bothStores, testOn } from '../stores/both-stores.ts';
 
 const { kinds, newPlace } = bothStores();
 
@@ -21,6 +22,7 @@ function side(store: SqliteStore, policy: PolicyInput = { rules: threeADay }, pr
 }
 
 for (const [name, make] of Object.entries(kinds)) {
+  const test = testOn(name);
   test(`${name}: processes together stay within the window, one after the other`, async () => {
     const place = newPlace();
     const sides = [side(await make(place)), side(await make(place))];
@@ -124,10 +126,13 @@ test('in a file: a synchronous tool is counted in its own tick', async () => {
   for (const { gear } of [one, other]) gear.dispose();
 });
 
-test('in Redis: a synchronous tool is sent away while the request is out, and passes when it comes back', async () => {
-  const only = side(await kinds['in Redis'](newPlace()));
-  assert.equal(refusalOf(only.post())?.code, 'rule_throttled');
-  await only.store.shared.settled();
-  assert.equal(only.post(), 'sent 1');
-  only.gear.dispose();
-});
+testWithRedis(
+  'in Redis: a synchronous tool is sent away while the request is out, and passes when it comes back',
+  async () => {
+    const only = side(await kinds['in Redis'](newPlace()));
+    assert.equal(refusalOf(only.post())?.code, 'rule_throttled');
+    await only.store.shared.settled();
+    assert.equal(only.post(), 'sent 1');
+    only.gear.dispose();
+  },
+);

@@ -1,13 +1,12 @@
 /** Failures of a worker in gears that share a store: one count per session, one trip, told once. */
 
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
 import type { Entry } from '../../src/core/event.ts';
 import { createSwitchgear, refusalOf, type Switchgear } from '../../src/index.ts';
 import { redisStore } from '../../src/stores/redis/index.ts';
 import type { SqliteStore } from '../../src/stores/sqlite/index.ts';
-import { startRedis } from '../redis-server.ts';
-import { bothStores, until } from '../stores/both-stores.ts';
+import { startRedis, testWithRedis } from '../redis-server.ts';
+import { bothStores, testOn, until } from '../stores/both-stores.ts';
 
 const { kinds, newPlace } = bothStores();
 
@@ -44,6 +43,7 @@ async function storedIn({ store }: ReturnType<typeof side>) {
 }
 
 for (const [name, make] of Object.entries(kinds)) {
+  const test = testOn(name);
   const two = async (onTrip?: 'deny' | 'halt') => {
     const place = newPlace();
     return [side(await make(place), onTrip), side(await make(place), onTrip)] as const;
@@ -124,7 +124,7 @@ for (const [name, make] of Object.entries(kinds)) {
   });
 }
 
-test('failures while the store is away count at once, and reach the others later', async () => {
+testWithRedis('failures while the store is away count at once, and reach the others later', async () => {
   const own = await startRedis();
   const open = () => redisStore({ url: own.url, graceMs: 0, deadlineMs: 100 });
   const [one, other] = [side(await open()), side(await open())];

@@ -1,12 +1,12 @@
 /** Callers on Redis that cannot wait for it: refused while the request is out, they come back when it suits them. */
 
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
 import { createSwitchgear, type PolicyInput, refusalOf, type Switchgear } from '../../src/index.ts';
 import '../../src/policy/index.ts';
 import type { Cell } from '../../src/ports/store.ts';
 import { redisStore } from '../../src/stores/redis/index.ts';
 import { simulatedClock } from '../../src/testing/index.ts';
+import { testWithRedis as test } from '../redis-server.ts';
 import { storePlace, until } from '../stores/both-stores.ts';
 
 const { server } = storePlace();

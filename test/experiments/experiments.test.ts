@@ -2,10 +2,12 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { experiments } from './experiments.ts';
+import { testWithRedis } from '../redis-server.ts';
+import { experiments, experimentsOnRedis } from './experiments.ts';
 
 for (const [name, run] of Object.entries(experiments)) {
-  test(`the experiment ${name} finds no fault in its short form`, async (context) => {
+  const testOf = experimentsOnRedis.has(name) ? testWithRedis : test;
+  testOf(`the experiment ${name} finds no fault in its short form`, async (context) => {
     const { faults, figures } = await run({ short: true, seed: 1 });
     context.diagnostic(JSON.stringify(figures));
     assert.deepEqual(faults, []);

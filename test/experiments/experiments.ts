@@ -13,6 +13,16 @@ import { endChildren, type Form, type Verdict } from './verdict.ts';
 /** Whatever happens in it, it leaves no process behind. */
 const tidily = (run: (form: Form) => Promise<Verdict>) => (form: Form) => run(form).finally(endChildren);
 
+/** Experiments that need a Redis. */
+export const experimentsOnRedis: ReadonlySet<string> = new Set([
+  'probes',
+  'outage',
+  'trips',
+  'budget',
+  'clocks',
+  'chains',
+]);
+
 export const experiments: Readonly<Record<string, (form: Form) => Promise<Verdict>>> = {
   probes: tidily(probes),
   durability: tidily(durability),

@@ -1,6 +1,7 @@
 /** Runs experiments by name, in their long form: `npm run experiment probes`. Prints verdicts, exits 1 on a fault. */
 
-import { experiments } from './experiments.ts';
+import { requireService } from '../services.ts';
+import { experiments, experimentsOnRedis } from './experiments.ts';
 
 const names = process.argv.slice(2).filter((each) => !each.startsWith('--'));
 const short = process.argv.includes('--short');
@@ -11,6 +12,7 @@ if (names.length === 0 || unknown.length > 0) {
   console.error(`${wrong}there are: ${Object.keys(experiments).join(', ')}`);
   process.exit(2);
 }
+if (names.some((name) => experimentsOnRedis.has(name))) requireService('redis');
 for (const name of names) {
   const began = performance.now();
   const verdict = await experiments[name]!({ short, seed });

@@ -1,8 +1,9 @@
 /**
- * The command as a file, for tests that start it: the source as it is, whatever was built before. Tests of clauses get
- * a stand-in for it in their second run.
+ * The command as a file, for tests that start it: in a checkout it runs the source. Tests of clauses get a stand-in for
+ * it in their second run.
  */
 
-import { fileURLToPath } from 'node:url';
+import { join } from 'node:path';
+import { root } from './source.ts';
 
-export const bin = fileURLToPath(new URL('./source-switchgear.ts', import.meta.url));
+export const bin = join(root, 'bin', 'switchgear.cjs');

@@ -6,12 +6,12 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { type TestContext, test } from 'node:test';
-import { fileURLToPath } from 'node:url';
 import { hookPayloadBytesMax, lockPatienceMs } from '../../src/core/limits.ts';
 import { sqliteStore } from '../../src/stores/sqlite/index.ts';
 import { openHookMailbox } from '../../src/supervisor/hook-mailbox.ts';
 import { describeThisProcess } from '../../src/supervisor/run-record.ts';
 import { collectOutput } from '../harness/child-output.ts';
+import { bin } from '../harness/switchgear-bin.ts';
 import {
   bash,
   type Event,
@@ -22,8 +22,6 @@ import {
   writeRunAround,
 } from './hook-session.ts';
 
-const entry = fileURLToPath(new URL('./hook-process.ts', import.meta.url));
-
 function session(context: TestContext): HookSession {
   const hookSession = newSession();
   context.after(hookSession.clear);
@@ -32,7 +30,7 @@ function session(context: TestContext): HookSession {
 
 function start({ folder, store }: HookSession, event: Event) {
   const env = { PATH: process.env.PATH, SWITCHGEAR_STORE: store };
-  const child = spawn(process.execPath, [entry, 'hook', 'claude-code'], { cwd: folder, env, stdio: 'pipe' });
+  const child = spawn(process.execPath, [bin, 'hook', 'claude-code'], { cwd: folder, env, stdio: 'pipe' });
   const { out } = collectOutput(child);
   const answered = new Promise<HookOutput | undefined>((resolve, reject) => {
     child.on('close', (code, signal) => {
@@ -61,7 +59,7 @@ test('six hooks at once are each counted once', async (context) => {
 test('a payload without end is not read to its end', (context) => {
   const hookSession = session(context);
   const endless = `head -c ${2 * hookPayloadBytesMax} /dev/zero | "$0" "$1" hook claude-code`;
-  const { status, stderr } = spawnSync('sh', ['-c', endless, process.execPath, entry], { cwd: hookSession.folder });
+  const { status, stderr } = spawnSync('sh', ['-c', endless, process.execPath, bin], { cwd: hookSession.folder });
   assert.deepEqual([status, String(stderr)], [1, 'switchgear: hook: what came on stdin is too long\n']);
 });
 

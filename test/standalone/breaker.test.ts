@@ -16,6 +16,9 @@ import {
 } from '../../src/breaker.ts';
 import type { Outcome } from '../../src/core/action.ts';
 import { promisesSettled, simulatedClock } from '../../src/testing/simulated-clock.ts';
+import { stayAlive } from '../stay-alive.ts';
+
+stayAlive();
 
 const failed: Outcome = { kind: 'failure', error: 'ToolError', errorFingerprint: 0 };
 const cancelled: Outcome = { kind: 'neutral', why: 'cancelled' };

@@ -4,10 +4,10 @@ import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { after, before } from 'node:test';
+import { after, before, test } from 'node:test';
 import { redisStore } from '../../src/stores/redis/index.ts';
 import { type SqliteStore, sqliteStore } from '../../src/stores/sqlite/index.ts';
-import { type RedisServer, startRedis } from '../redis-server.ts';
+import { type RedisServer, startRedisOfFile, testWithRedis } from '../redis-server.ts';
 
 export interface BothStores {
   /** How a store is opened at a place; two at the same place share what is there. */
@@ -16,18 +16,23 @@ export interface BothStores {
   newPlace(): string;
 }
 
+/** `test` for tests on one kind of store: those in Redis are skipped where there is none. */
+export function testOn(kind: string): typeof test {
+  return kind === 'in Redis' ? testWithRedis : test;
+}
+
 /** Where the stores of a file of tests lie: a folder, and a Redis that is there from the first test to the last. */
 export function storePlace(): { readonly folder: string; readonly server: () => RedisServer } {
   const folder = mkdtempSync(join(tmpdir(), 'switchgear-stores-'));
-  let server: RedisServer;
+  let server: RedisServer | undefined;
   before(async () => {
-    server = await startRedis();
+    server = await startRedisOfFile();
   });
   after(async () => {
-    await server.stop();
+    await server?.stop();
     rmSync(folder, { recursive: true, force: true });
   });
-  return { folder, server: () => server };
+  return { folder, server: () => server! };
 }
 
 /** Waits for what other processes, and the network, take their time for. */

@@ -16,7 +16,7 @@ import { redisStore } from '../../src/stores/redis/index.ts';
 import { type SqliteStore, sqliteStore } from '../../src/stores/sqlite/index.ts';
 import { simulatedClock } from '../../src/testing/index.ts';
 import { askCard } from '../../src/testing/transaction-fixtures.ts';
-import { storePlace, until } from './both-stores.ts';
+import { storePlace, testOn, until } from './both-stores.ts';
 
 const { folder, server } = storePlace();
 
@@ -92,6 +92,7 @@ async function fullStore(make: (clock: Clock) => Promise<Place>) {
 }
 
 for (const [name, make] of Object.entries(kinds)) {
+  const test = testOn(name);
   test(`${name}: a breaker for which there is no room opens by what its process counts, and heals`, async () => {
     const { clock, store, clear, gear, said } = await fullStore(make);
     const { tool, heal, ran } = failing(gear);

@@ -3,7 +3,6 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { test } from 'node:test';
 import { createClient } from 'redis';
 import type { Entry } from '../../src/core/event.ts';
 import { createSwitchgear, refusalOf } from '../../src/index.ts';
@@ -11,7 +10,8 @@ import { redisStore } from '../../src/stores/redis/index.ts';
 import { checksumOf } from '../../src/stores/sqlite/file.ts';
 import { type SqliteStore, sqliteStore } from '../../src/stores/sqlite/index.ts';
 import { blockOf } from '../../src/stores/sqlite/schema.ts';
-import { storePlace, until } from './both-stores.ts';
+import { testWithRedis } from '../redis-server.ts';
+import { storePlace, testOn, until } from './both-stores.ts';
 
 const { folder, server } = storePlace();
 
@@ -70,6 +70,7 @@ function side(store: SqliteStore) {
 
 let places = 0;
 for (const [name, { open, put }] of Object.entries(kinds)) {
+  const test = testOn(name);
   for (const text of ['{"phase":"op', 'null', '""', '7']) {
     test(`${name}: ${text} in place of a breaker is told once, counted on, and written over`, async () => {
       const place = `u${++places}`;
@@ -105,7 +106,7 @@ for (const [name, { open, put }] of Object.entries(kinds)) {
   }
 }
 
-test('a store in Redis that forgot is told again, although one text of it cannot be read', async () => {
+testWithRedis('a store in Redis that forgot is told again, although one text of it cannot be read', async () => {
   const prefix = `u${++places}`;
   const { open, put } = kinds['in Redis']!;
   const store = await open(prefix);

@@ -50,7 +50,9 @@ export function createCheckpoints(path: string): Checkpoints {
       if (busy || bytes < worthItBytes) return bytes > tooLongBytes;
       if (worker === undefined) {
         const threads = process.getBuiltinModule('node:worker_threads'); // Most who open a file never need one.
-        worker = new threads.Worker(program, { eval: true, workerData: path });
+        // Where Node calls SQLite experimental, the thread that opened the file has said so.
+        const execArgv = ['--disable-warning=ExperimentalWarning'];
+        worker = new threads.Worker(program, { eval: true, execArgv, workerData: path });
         worker.unref();
         worker.on('message', () => {
           busy = false;

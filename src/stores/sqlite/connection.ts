@@ -158,10 +158,10 @@ export function createSqliteConnection({
       const rows = attempt(() =>
         file.db
           .prepare(
-            'SELECT key, version, state FROM cells WHERE substr(key, 1, ?1) = ?2 AND key >= ?2 AND state IS NOT NULL ' +
-              'ORDER BY key LIMIT ?3',
+            'SELECT key, version, state FROM cells WHERE substr(key, 1, ?) = ? AND key >= ? AND state IS NOT NULL ' +
+              'ORDER BY key LIMIT ?',
           )
-          .all(prefix.length, prefix, most),
+          .all(prefix.length, prefix, prefix, most),
       );
       const read = (rows ?? []).map(({ key, version, state }) => ({
         key: String(key),

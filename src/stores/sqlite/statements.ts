@@ -1,4 +1,7 @@
-/** Everything that is ever asked of a store's file, prepared once. */
+/**
+ * Everything that is ever asked of a store's file, prepared once. Parameters are plain `?`: before 22.20 and 24.7 Node
+ * takes `?1` for a named parameter, and values that are given by position run past the last one.
+ */
 
 import type { DatabaseSync } from 'node:sqlite';
 
@@ -15,23 +18,24 @@ export function prepareStatements(db: DatabaseSync) {
     readCell: db.prepare('SELECT version, state, crc FROM cells WHERE key = ?'),
     count: db.prepare('SELECT count(*) AS n FROM cells'),
     updateInBlock: db.prepare(
-      'UPDATE cells SET version = ?2, untilMs = ?3, state = ?4, crc = ?5 WHERE key = ?1 AND block = ?6',
+      'UPDATE cells SET version = ?, untilMs = ?, state = ?, crc = ? WHERE key = ? AND block = ?',
     ),
     put: db.prepare(
-      'INSERT INTO cells (key, version, untilMs, state, crc, block) VALUES (?1, ?2, ?3, ?4, ?5, ?6) ' +
-        'ON CONFLICT (key) DO UPDATE SET version = ?2, untilMs = ?3, state = ?4, crc = ?5, block = ?6',
+      'INSERT INTO cells (version, untilMs, state, crc, key, block) VALUES (?, ?, ?, ?, ?, ?) ' +
+        'ON CONFLICT (key) DO UPDATE SET version = excluded.version, untilMs = excluded.untilMs, ' +
+        'state = excluded.state, crc = excluded.crc, block = excluded.block',
     ),
     total: db.prepare('SELECT total, crc FROM sums WHERE key = ?'),
     setTotal: db.prepare(
-      'INSERT INTO sums (key, total, untilMs, crc) VALUES (?1, ?2, ?3, ?4) ' +
-        'ON CONFLICT (key) DO UPDATE SET total = ?2, untilMs = ?3, crc = ?4',
+      'INSERT INTO sums (key, total, untilMs, crc) VALUES (?, ?, ?, ?) ' +
+        'ON CONFLICT (key) DO UPDATE SET total = excluded.total, untilMs = excluded.untilMs, crc = excluded.crc',
     ),
     dropSum: db.prepare('DELETE FROM sums WHERE key = ?'),
     window: db.prepare('SELECT count(*) AS n, min(atMs) AS oldest FROM marks WHERE key = ? AND atMs > ? AND id <> ?'),
     mark: db.prepare('INSERT OR REPLACE INTO marks (key, id, atMs, untilMs) VALUES (?, ?, ?, ?)'),
     trim: db.prepare(
-      'DELETE FROM marks WHERE key = ?1 AND id IN ' +
-        '(SELECT id FROM marks WHERE key = ?1 ORDER BY atMs DESC, id LIMIT -1 OFFSET ?2)',
+      'DELETE FROM marks WHERE key = ? AND id IN ' +
+        '(SELECT id FROM marks WHERE key = ? ORDER BY atMs DESC, id LIMIT -1 OFFSET ?)',
     ),
     dropMarks: db.prepare('DELETE FROM marks WHERE key = ?'),
     write: db.prepare('INSERT INTO journal (seq, atMs, wallMs, entry, crc) VALUES (?, ?, ?, ?, ?)'),

@@ -132,7 +132,7 @@ export function createTransactionRunner(
     const version = nextVersion();
     const crc = checksumOf(key, version, text ?? '');
     const block = blockOf(version);
-    const row = [key, version, untilMs, text ?? null, crc, block] as const;
+    const row = [version, untilMs, text ?? null, crc, key, block] as const;
     // One that is known is mostly there, and often in its block; one that had its time is not.
     const isThere =
       view?.text !== undefined &&
@@ -166,7 +166,7 @@ export function createTransactionRunner(
     statements.mark.run(key, id, atMs, atMs + keepMs);
     const { count, oldestMs } = countWindow(key, '', atMs, keepMs);
     if (count <= cap) return { count, oldestMs };
-    statements.trim.run(key, cap);
+    statements.trim.run(key, key, cap);
     return countWindow(key, '', atMs, keepMs);
   }
 

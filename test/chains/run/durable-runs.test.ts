@@ -13,7 +13,8 @@ import { type Orders, ordersCell } from '../../../src/coordination/operator-orde
 import type { Change, Store } from '../../../src/ports/store.ts';
 import { sqliteStore } from '../../../src/stores/sqlite/index.ts';
 import { promisesSettled, simulatedClock } from '../../../src/testing/simulated-clock.ts';
-import { bothStores } from '../../stores/both-stores.ts';
+import { stayAlive } from '../../stay-alive.ts';
+import { bothStores, testOn } from '../../stores/both-stores.ts';
 import { chainOf, counting, person, step } from './run-setup.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'switchgear-runs-'));
@@ -200,9 +201,11 @@ test('of two who resume at once one goes on', async () => {
   assert.equal(others.flatMap(({ abilities }) => abilities.ran).length, 2);
 });
 
+stayAlive();
 const { kinds, newPlace } = bothStores();
 
 for (const [name, make] of Object.entries(kinds)) {
+  const test = testOn(name);
   test(`${name}: a run is cancelled from elsewhere, and what it was at is told to stop`, async () => {
     const place = newPlace();
     const [here, there] = [await make(place), await make(place)];

@@ -14,6 +14,7 @@ const limits = { maxToolCalls: 1_000_000, maxDenials: 1_000_000 };
 const policy = { loop: { enabled: false } };
 const gear = createSwitchgear({ agent: 'Researcher', project: 'shop', store, policy, log: 'silent' });
 const work = gear.startTask({ id: 'research', limits });
+await new Promise((resolve) => setTimeout(resolve, 5)); // Tasks of one millisecond have no order.
 gear.startTask({ id: 'draft', parent: null, limits });
 const search = gear.guard('search', () => 'found');
 

@@ -9,7 +9,7 @@ import type { Store } from '../../../src/ports/store.ts';
 import { redisStore } from '../../../src/stores/redis/index.ts';
 import { sqliteStore } from '../../../src/stores/sqlite/index.ts';
 import { chainOf, counting, step } from '../../chains/run/run-setup.ts';
-import { storePlace } from '../../stores/both-stores.ts';
+import { storePlace, testOn } from '../../stores/both-stores.ts';
 
 const { folder, server } = storePlace();
 let places = 0;
@@ -67,6 +67,7 @@ async function life<T>(
 }
 
 for (const [name, placeOf] of Object.entries(kinds)) {
+  const test = testOn(name);
   test(`${name}: a question is listed, shown, and answered by a few letters of its id`, async () => {
     const place = placeOf();
     const { card = '' } = await life(place, (chains) => chains.run(asking, {}, { id: 'r', wait: false }));

@@ -2,13 +2,12 @@
 
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
-import { test } from 'node:test';
 import { main } from '../../../src/cli/main.ts';
 import { createSwitchgear } from '../../../src/index.ts';
 import '../../../src/policy/index.ts';
 import { redisStore } from '../../../src/stores/redis/index.ts';
 import { sqliteStore } from '../../../src/stores/sqlite/index.ts';
-import { storePlace, until } from '../../stores/both-stores.ts';
+import { storePlace, testOn, until } from '../../stores/both-stores.ts';
 
 const { folder, server } = storePlace();
 
@@ -31,6 +30,7 @@ const kinds = {
 };
 
 for (const [name, make] of Object.entries(kinds)) {
+  const test = testOn(name);
   test(`${name}: status shows whose budget it is, what is used of it, and of how much`, async () => {
     const [store, address] = await make();
     const budgets = [

@@ -9,8 +9,8 @@ import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { main } from '../../../src/cli/main.ts';
-import { startRedis } from '../../redis-server.ts';
-import { storePlace } from '../../stores/both-stores.ts';
+import { startRedis, testWithRedis } from '../../redis-server.ts';
+import { storePlace, testOn } from '../../stores/both-stores.ts';
 
 const { folder, server } = storePlace();
 const bin = fileURLToPath(new URL('../../../bin/switchgear.cjs', import.meta.url));
@@ -51,6 +51,7 @@ const kinds: Readonly<Record<string, () => { readonly child: readonly string[]; 
 };
 
 for (const [name, makeStore] of Object.entries(kinds)) {
+  const test = testOn(name);
   test(`${name}: orders of one process are carried out by the gear of another`, { timeout: 60_000 }, async () => {
     const { child: args, store } = makeStore();
     const child = spawn(process.execPath, [agentFile, ...args], { stdio: ['ignore', 'pipe', 'inherit'] });
@@ -153,42 +154,45 @@ test('a command that only looks makes no file, and says that nobody has used the
   assert.ok(!readdirSync(folder).includes('.local'));
 });
 
-test('a store that cannot be used ends a command with one sentence and exit code 2, and changes nothing', async () => {
-  writeFileSync(join(folder, 'notes.txt'), 'not a database');
-  const other = new DatabaseSync(join(folder, 'other.db'));
-  other.exec('CREATE TABLE mine (x)');
-  other.close();
-  assert.equal((await run('pause --all', 'sqlite:newer.db')).code, 0);
-  assert.match((await run('resume x', 'sqlite:newer.db')).err, /^switchgear: all tasks are paused, .+ resume --all$/);
-  const newer = new DatabaseSync(join(folder, 'newer.db'));
-  newer.exec("PRAGMA user_version = 99; UPDATE meta SET value = '99' WHERE key = 'format'");
-  newer.close();
-  const secured = await startRedis(['--requirepass', 'right']);
-  try {
-    for (const [store, sentence] of [
-      ['mysql:x', /must be sqlite:PATH, redis:\/\/HOST:PORT or rediss:\/\/HOST:PORT, got "mysql:x"/],
-      ['redis://me:secret@', /got "redis:\/\/…@"/],
-      ['redis://127.0.0.1:1/x', /the number of a database, got "\/x"/],
-      ['redis://127.0.0.1:1', /the store redis:\/\/127\.0\.0\.1:1 cannot be used: nobody answers/],
-      [`redis://:wrong@127.0.0.1:${secured.port}`, /cannot be used: Redis refused the user or the password$/],
-      ['sqlite:notes.txt', /notes\.txt" is not a database/],
-      ['sqlite:other.db', /other\.db" is a database of another program/],
-      ['sqlite:newer.db', /has version 99, and this Switchgear knows versions up to \d+/],
-      ['sqlite:notes.txt/state.db', /cannot be opened: its folder cannot be made/],
-      [`sqlite:${folder}`, /cannot be opened: it is a folder/],
-    ] as const) {
-      const { code, out, err } = await run('trip search', store);
-      assert.deepEqual([code, out], [2, ''], store);
-      const [first, ...rest] = err.split('\n');
-      assert.match(first!, sentence);
-      assert.deepEqual(rest, /must be|number/.test(first!) ? ['Try switchgear --help.'] : [], store);
-      assert.ok(!/secret|wrong/.test(err), err);
+testWithRedis(
+  'a store that cannot be used ends a command with one sentence and exit code 2, and changes nothing',
+  async () => {
+    writeFileSync(join(folder, 'notes.txt'), 'not a database');
+    const other = new DatabaseSync(join(folder, 'other.db'));
+    other.exec('CREATE TABLE mine (x)');
+    other.close();
+    assert.equal((await run('pause --all', 'sqlite:newer.db')).code, 0);
+    assert.match((await run('resume x', 'sqlite:newer.db')).err, /^switchgear: all tasks are paused, .+ resume --all$/);
+    const newer = new DatabaseSync(join(folder, 'newer.db'));
+    newer.exec("PRAGMA user_version = 99; UPDATE meta SET value = '99' WHERE key = 'format'");
+    newer.close();
+    const secured = await startRedis(['--requirepass', 'right']);
+    try {
+      for (const [store, sentence] of [
+        ['mysql:x', /must be sqlite:PATH, redis:\/\/HOST:PORT or rediss:\/\/HOST:PORT, got "mysql:x"/],
+        ['redis://me:secret@', /got "redis:\/\/…@"/],
+        ['redis://127.0.0.1:1/x', /the number of a database, got "\/x"/],
+        ['redis://127.0.0.1:1', /the store redis:\/\/127\.0\.0\.1:1 cannot be used: nobody answers/],
+        [`redis://:wrong@127.0.0.1:${secured.port}`, /cannot be used: Redis refused the user or the password$/],
+        ['sqlite:notes.txt', /notes\.txt" is not a database/],
+        ['sqlite:other.db', /other\.db" is a database of another program/],
+        ['sqlite:newer.db', /has version 99, and this Switchgear knows versions up to \d+/],
+        ['sqlite:notes.txt/state.db', /cannot be opened: its folder cannot be made/],
+        [`sqlite:${folder}`, /cannot be opened: it is a folder/],
+      ] as const) {
+        const { code, out, err } = await run('trip search', store);
+        assert.deepEqual([code, out], [2, ''], store);
+        const [first, ...rest] = err.split('\n');
+        assert.match(first!, sentence);
+        assert.deepEqual(rest, /must be|number/.test(first!) ? ['Try switchgear --help.'] : [], store);
+        assert.ok(!/secret|wrong/.test(err), err);
+      }
+    } finally {
+      await secured.stop();
     }
-  } finally {
-    await secured.stop();
-  }
-  assert.equal(readFileSync(join(folder, 'notes.txt'), 'utf8'), 'not a database');
-});
+    assert.equal(readFileSync(join(folder, 'notes.txt'), 'utf8'), 'not a database');
+  },
+);
 
 test('a file that this user may not write ends a command with one sentence, also as a process', () => {
   const path = join(folder, 'locked.db');

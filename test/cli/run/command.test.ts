@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { named, sleeper } from '../../supervisor/processes.ts';
-import { createTestHome, type FinishedProcess } from './run-cli.ts';
+import { agentNode, createTestHome, type FinishedProcess } from './run-cli.ts';
 
 const home = createTestHome();
 after(() => home.clear());
@@ -264,7 +264,7 @@ test('one that talks to a person has limits for each request, read from its sess
   const talking = fileURLToPath(new URL('./conversational-agent.ts', import.meta.url));
   mkdirSync(join(home.folder, 'talking'));
   const claude = join(home.folder, 'talking', 'claude');
-  writeFileSync(claude, `#!/bin/sh\nexec "${process.execPath}" "${talking}" "$@"\n`);
+  writeFileSync(claude, `#!/bin/sh\nexec ${agentNode} "${talking}" "$@"\n`);
   chmodSync(claude, 0o755);
   const { code, out, err } = await home.run(['run', '--interactive', '--', claude]);
   assert.deepEqual([code, out], [75, 'both requests are done\n']);

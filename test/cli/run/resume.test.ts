@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import type { Card } from '../../../src/core/card.ts';
-import { startRedis } from '../../redis-server.ts';
+import { startRedis, testWithRedis } from '../../redis-server.ts';
 import { until } from '../../supervisor/processes.ts';
 import { createTestHome, type TestHome } from './run-cli.ts';
 
@@ -135,7 +135,7 @@ test('an agent that cannot go on by itself starts anew, and not for ever', { tim
   assert.equal((await here.run(['inbox', 'retry', last.id])).code, 1);
 });
 
-test('on Redis it is the same: halted here, narrowed there, lost and found', long, async () => {
+testWithRedis('on Redis it is the same: halted here, narrowed there, lost and found', long, async () => {
   const server = await startRedis();
   const here = home();
   const on = ['--store', `${server.url}?prefix=runs`];

@@ -8,6 +8,8 @@ import { fileURLToPath } from 'node:url';
 import { collectOutput } from '../../harness/child-output.ts';
 import { bin as ourBin } from '../../harness/switchgear-bin.ts';
 
+/** Early versions of Node 24 warn of TypeScript: the output of an agent would look like words of the command. */
+export const agentNode = `"${process.execPath}" --disable-warning=ExperimentalWarning`;
 const agent = fileURLToPath(new URL('./fake-agent.ts', import.meta.url));
 
 export interface FinishedProcess {
@@ -40,7 +42,7 @@ export function createTestHome(bin = ourBin): TestHome {
   const folder = mkdtempSync(join(tmpdir(), 'switchgear-run-'));
   for (const name of ['claude', 'codex', 'gemini', 'opencode']) {
     const path = join(folder, name);
-    writeFileSync(path, `#!/bin/sh\nexec "${process.execPath}" "${agent}" ${name} "$@"\n`);
+    writeFileSync(path, `#!/bin/sh\nexec ${agentNode} "${agent}" ${name} "$@"\n`);
     chmodSync(path, 0o755);
   }
   const store = `sqlite:${join(folder, 'state.db')}`;

@@ -11,8 +11,8 @@ import { redisStore } from '../../../src/stores/redis/index.ts';
 import { type SqliteStore, sqliteStore } from '../../../src/stores/sqlite/index.ts';
 import { onBothStores } from '../../experiments/both-stores.ts';
 import { pause, startChild } from '../../experiments/verdict.ts';
-import { startRedis } from '../../redis-server.ts';
-import { bothStores } from '../../stores/both-stores.ts';
+import { startRedis, testWithRedis } from '../../redis-server.ts';
+import { bothStores, testOn } from '../../stores/both-stores.ts';
 import type { Spending, Spent } from './spender-child.ts';
 
 type Budget = Spending['budget'];
@@ -59,29 +59,34 @@ const stories: readonly Omit<Spending, 'where'>[] = [
   { budget: { scope: 'global', unit: 'spend_cents', limit: 8_000 }, cents: { worst: 3, real: 2 } },
 ];
 
-test('8 processes together never pass a limit, and use nearly all of it', { timeout: 120_000 }, async (context) => {
-  await onBothStores(async (name, where) => {
-    const children = await Promise.all(
-      Array.from({ length: 8 }, () => startChild('../guard/budgets/spender-child.ts', {})),
-    );
-    for (const story of stories) {
-      const spent = await Promise.all(children.map((child) => child.ask<Spent>({ where, ...story })));
-      const ran = spent.reduce((sum, each) => sum + each.calls, 0);
-      const used = ran * (story.cents?.real ?? 1);
-      const limit = Number(story.budget.limit);
-      const transactions = spent.reduce((sum, each) => sum + each.transactions, 0);
-      context.diagnostic(`${name} ${JSON.stringify(story.budget)}: ${used} of ${limit}, ${transactions} deals`);
-      assert.ok(used <= limit, `${name}: ${used} of ${limit}`);
-      assert.ok(used >= 0.98 * limit, `${name}: ${used} of ${limit} could be used`);
-      assert.ok(transactions < ran / 2, `${name}: ${transactions} deals for ${ran} calls`);
-      const code = story.cents === undefined ? 'tool_call_limit' : 'token_spend_limit';
-      assert.deepEqual([...new Set(spent.flatMap(({ codes }) => codes))], [code]);
-    }
-    await Promise.all(children.map((child) => child.kill()));
-  });
-});
+testWithRedis(
+  '8 processes together never pass a limit, and use nearly all of it',
+  { timeout: 120_000 },
+  async (context) => {
+    await onBothStores(async (name, where) => {
+      const children = await Promise.all(
+        Array.from({ length: 8 }, () => startChild('../guard/budgets/spender-child.ts', {})),
+      );
+      for (const story of stories) {
+        const spent = await Promise.all(children.map((child) => child.ask<Spent>({ where, ...story })));
+        const ran = spent.reduce((sum, each) => sum + each.calls, 0);
+        const used = ran * (story.cents?.real ?? 1);
+        const limit = Number(story.budget.limit);
+        const transactions = spent.reduce((sum, each) => sum + each.transactions, 0);
+        context.diagnostic(`${name} ${JSON.stringify(story.budget)}: ${used} of ${limit}, ${transactions} deals`);
+        assert.ok(used <= limit, `${name}: ${used} of ${limit}`);
+        assert.ok(used >= 0.98 * limit, `${name}: ${used} of ${limit} could be used`);
+        assert.ok(transactions < ran / 2, `${name}: ${transactions} deals for ${ran} calls`);
+        const code = story.cents === undefined ? 'tool_call_limit' : 'token_spend_limit';
+        assert.deepEqual([...new Set(spent.flatMap(({ codes }) => codes))], [code]);
+      }
+      await Promise.all(children.map((child) => child.kill()));
+    });
+  },
+);
 
 for (const [name, make] of Object.entries(kinds)) {
+  const test = testOn(name);
   test(`${name}: what one gear spent is not there for the other, also when the limit is raised`, async () => {
     const place = newPlace();
     const [one, two] = [gearOf(await make(place), [calls(30)]), gearOf(await make(place), [calls(30)])];
@@ -177,34 +182,37 @@ test('a window that processes share slides with the time of the store', async (c
   assert.equal((await spendAll(one)).ran, 600 - ran);
 });
 
-test('while Redis is away only what is in hand is spent, and then calls are refused in words', async (context) => {
-  const own = await startRedis();
-  context.after(own.stop);
-  const store = await redisStore({ url: own.url, graceMs: 0, deadlineMs: 100 });
-  const gear = gearOf(store, [calls(1_000)]);
-  assert.equal((await spendAll(gear, 3)).ran, 3);
-  await pause(30);
-  own.signal('SIGSTOP');
-  const { ran, refusal } = await spendAll(gear);
-  assert.ok(ran > 0 && ran < 40, `${ran} were in hand`);
-  assert.deepEqual([refusal?.code, refusal?.kind], ['tool_call_limit', 'deny']);
-  for (let look = 0; look < 200 && store.shared.health.state === 'shared'; look++) await pause(10);
-  const away = await spendAll(gear);
-  assert.equal(away.ran, 0);
-  assert.equal(
-    away.refusal?.message,
-    'Call refused: the store of the global budget is away, and what this process had of it is used',
-  );
-  assert.ok(away.refusal?.retryAtMs);
-  own.signal('SIGCONT');
-  for (let look = 0; look < 400 && store.shared.health.state === 'degraded'; look++) await pause(10);
-  const back = await spendAll(gear, 2_000);
-  assert.equal(back.refusal?.kind, 'halt');
-  const total = 3 + ran + back.ran;
-  assert.ok(total <= 1_000 && total >= 980, `${total} of 1000`);
-});
+testWithRedis(
+  'while Redis is away only what is in hand is spent, and then calls are refused in words',
+  async (context) => {
+    const own = await startRedis();
+    context.after(own.stop);
+    const store = await redisStore({ url: own.url, graceMs: 0, deadlineMs: 100 });
+    const gear = gearOf(store, [calls(1_000)]);
+    assert.equal((await spendAll(gear, 3)).ran, 3);
+    await pause(30);
+    own.signal('SIGSTOP');
+    const { ran, refusal } = await spendAll(gear);
+    assert.ok(ran > 0 && ran < 40, `${ran} were in hand`);
+    assert.deepEqual([refusal?.code, refusal?.kind], ['tool_call_limit', 'deny']);
+    for (let look = 0; look < 200 && store.shared.health.state === 'shared'; look++) await pause(10);
+    const away = await spendAll(gear);
+    assert.equal(away.ran, 0);
+    assert.equal(
+      away.refusal?.message,
+      'Call refused: the store of the global budget is away, and what this process had of it is used',
+    );
+    assert.ok(away.refusal?.retryAtMs);
+    own.signal('SIGCONT');
+    for (let look = 0; look < 400 && store.shared.health.state === 'degraded'; look++) await pause(10);
+    const back = await spendAll(gear, 2_000);
+    assert.equal(back.refusal?.kind, 'halt');
+    const total = 3 + ran + back.ran;
+    assert.ok(total <= 1_000 && total >= 980, `${total} of 1000`);
+  },
+);
 
-test('a flushed Redis is told again what was spent', async (context) => {
+testWithRedis('a flushed Redis is told again what was spent', async (context) => {
   const own = await startRedis();
   context.after(own.stop);
   const store = await redisStore({ url: own.url, graceMs: 300, deadlineMs: 1_000 });
@@ -247,7 +255,7 @@ test('usage that is told later and passes the limit ends the task, and calls of 
   assert.deepEqual([refusal?.kind, refusal?.explanation], ['deny', 'tokens of all agents: 101 of 100']);
 });
 
-test('8 processes of which 2 are killed never pass a limit', { timeout: 120_000 }, async () => {
+testWithRedis('8 processes of which 2 are killed never pass a limit', { timeout: 120_000 }, async () => {
   await onBothStores(async (name, where, folder) => {
     const ledgers = Array.from({ length: 8 }, (_, at) => join(folder, `${name}-ledger-${at}`));
     const children = await Promise.all(ledgers.map(() => startChild('../guard/budgets/spender-child.ts', {})));

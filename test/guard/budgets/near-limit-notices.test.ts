@@ -6,7 +6,7 @@ import type { Entry } from '../../../src/core/event.ts';
 import { createSwitchgear, type PolicyInput, type Store } from '../../../src/index.ts';
 import '../../../src/policy/index.ts';
 import { simulatedClock } from '../../../src/testing/index.ts';
-import { bothStores } from '../../stores/both-stores.ts';
+import { bothStores, testOn } from '../../stores/both-stores.ts';
 
 const { kinds, newPlace } = bothStores();
 
@@ -54,6 +54,7 @@ test('in another window it is said anew', async () => {
 });
 
 for (const [name, make] of Object.entries(kinds)) {
+  const test = testOn(name);
   test(`${name}: it is written once, whichever process books it`, async () => {
     const place = newPlace();
     const stores = [await make(place), await make(place)];

@@ -1,12 +1,11 @@
 /** Calls that spend from several budgets of a shared store, are counted by rules and probe a breaker, all at once. */
 
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
 import type { BudgetWindow } from '../../../src/core/controls/budget/joint-budget.ts';
 import { createSwitchgear, type PolicyInput, refusalOf } from '../../../src/index.ts';
 import '../../../src/policy/index.ts';
 import type { SqliteStore } from '../../../src/stores/sqlite/index.ts';
-import { bothStores, until } from '../../stores/both-stores.ts';
+import { bothStores, testOn, until } from '../../stores/both-stores.ts';
 
 const { kinds, newPlace } = bothStores();
 
@@ -36,6 +35,7 @@ async function booked(store: SqliteStore): Promise<readonly number[]> {
 }
 
 for (const [name, make] of Object.entries(kinds)) {
+  const test = testOn(name);
   test(`${name}: a call that spends from five budgets and is counted by a rule needs no more patience`, async () => {
     const { gear, mail, sent } = side(await make(newPlace()), { budgets: five, rules: [mailRule] });
     for (let call = 1; call <= 5; call++) assert.equal(await mail(), call);

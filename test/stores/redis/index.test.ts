@@ -1,23 +1,24 @@
 /** The Redis store against a real redis-server. */
 
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { after, before } from 'node:test';
 import { createClient } from 'redis';
 import { SwitchgearError } from '../../../src/core/error.ts';
 import type { Entry } from '../../../src/core/event.ts';
 import type { PendingEntry, StoreHint } from '../../../src/ports/store.ts';
 import { type RedisClient, type RedisOptions, type RedisStore, redisStore } from '../../../src/stores/redis/index.ts';
-import { storeSuite } from '../../../src/testing/index.ts';
-import { type RedisServer, startRedis } from '../../redis-server.ts';
+import { storeStories } from '../../../src/testing/store-suite.ts';
+import { type RedisServer, startRedis, startRedisOfFile, testWithRedis as test } from '../../redis-server.ts';
 
 let server: RedisServer;
 let prefixes = 0;
 before(async () => {
-  server = await startRedis();
+  server = (await startRedisOfFile())!;
 });
-after(() => server.stop());
+after(() => server?.stop());
 
-storeSuite(
+storeStories(
+  test,
   'in Redis',
   (clock, place) => redisStore({ url: server.url, prefix: place, clock, graceMs: 0, deadlineMs: 500 }),
   'shared',

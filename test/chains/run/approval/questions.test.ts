@@ -8,7 +8,7 @@ import { type ChainsOptions, createChains, type RunOptions } from '../../../../s
 import type { RunEvent } from '../../../../src/chains/run/state/run-event.ts';
 import { memoryStore } from '../../../../src/stores/memory.ts';
 import { promisesSettled, simulatedClock } from '../../../../src/testing/simulated-clock.ts';
-import { bothStores } from '../../../stores/both-stores.ts';
+import { bothStores, testOn } from '../../../stores/both-stores.ts';
 import { chainOf, counting, person, step } from '../run-setup.ts';
 
 const quiet = { log: 'silent', env: {} } as const;
@@ -248,6 +248,7 @@ test('while a person is asked the task is not idle', async () => {
 const { kinds, newPlace } = bothStores();
 
 for (const [name, make] of Object.entries(kinds)) {
+  const test = testOn(name);
   /** One process after another on one store. */
   const restarts = () => {
     const place = newPlace();

@@ -1,0 +1,98 @@
+/**
+ * `npm test`: makes the services ready that tests need, runs the tests, and prints on its last line how many passed,
+ * failed and were skipped, and why. Further arguments are files and options of `node --test`.
+ *
+ * - `--no-install` installs nothing: tests whose service is missing are skipped.
+ * - `--without=PROGRAM` hides a program of the PATH, as if it were not installed.
+ */
+
+import { spawn } from 'node:child_process';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { delimiter, join } from 'node:path';
+import type { Tally } from './count-reporter.ts';
+import { root } from './harness/source.ts';
+import { findProgram, isCi, makeReady } from './services.ts';
+import { testEnvironment } from './test-environment.ts';
+
+const everyTest = ['test/*.test.ts', 'test/!(adapters)/**/*.test.ts'];
+
+const folder = mkdtempSync(join(tmpdir(), 'switchgear-tests-'));
+try {
+  process.exitCode = await main(process.argv.slice(2));
+} finally {
+  rmSync(folder, { recursive: true, force: true });
+}
+
+async function main(args: readonly string[]): Promise<number> {
+  const hidden = args.flatMap((each) => (each.startsWith('--without=') ? [each.slice('--without='.length)] : []));
+  for (const program of hidden) process.env.PATH = pathWithout(program, process.env.PATH ?? '');
+  const mayInstall = hidden.length === 0 && !args.includes('--no-install');
+  const services = await makeReady(console.log, mayInstall);
+  const missing = services.flatMap((each) => each.missing ?? []);
+  if (missing.length > 0 && isCi()) {
+    console.log(`CI is set, so no test may be skipped: ${missing.join('; ')}`);
+    return 1;
+  }
+  const rest = args.filter((each) => each !== '--no-install' && !each.startsWith('--without='));
+  const { code, tally } = await runNode(rest);
+  if (tally === undefined) return code || 1;
+  console.log(lineOf(tally));
+  if (code === 0 && tally.skipped > 0 && isCi()) {
+    console.log('CI is set, so no test may be skipped');
+    return 1;
+  }
+  return code;
+}
+
+/** Runs `node --test` as it prints by itself, with one more reporter that counts. */
+async function runNode(args: readonly string[]): Promise<{ readonly code: number; readonly tally?: Tally }> {
+  const reporter = args.find((each) => each.startsWith('--test-reporter=')) ?? '--test-reporter=spec';
+  const options = args.filter((each) => each.startsWith('-') && each !== reporter);
+  const files = args.filter((each) => !each.startsWith('-'));
+  const counted = join(folder, 'counted.json');
+  const child = spawn(
+    process.execPath,
+    [
+      '--test',
+      '--test-concurrency=2',
+      reporter,
+      '--test-reporter-destination=stdout',
+      `--test-reporter=${join(root, 'test', 'count-reporter.ts')}`,
+      `--test-reporter-destination=${counted}`,
+      ...options,
+      ...(files.length > 0 ? files : everyTest),
+    ],
+    { cwd: root, env: testEnvironment(process.env), stdio: 'inherit' },
+  );
+  const code = await new Promise<number>((resolve, reject) => {
+    child.once('error', reject);
+    child.once('close', (status) => resolve(status ?? 1));
+  });
+  try {
+    return { code, tally: JSON.parse(readFileSync(counted, 'utf8')) as Tally };
+  } catch {
+    return { code }; // Node ended before it ran a test, and said why.
+  }
+}
+
+function lineOf({ passed, failed, skipped, reasons }: Tally): string {
+  const counts = `${passed} passed, ${failed} failed, ${skipped} skipped`;
+  const [first, ...others] = Object.entries(reasons);
+  if (first === undefined) return counts;
+  if (others.length === 0) return `${counts}: ${first[0]}`;
+  return `${counts}: ${[first, ...others].map(([reason, times]) => `${times} because ${reason}`).join('; ')}`;
+}
+
+/** The PATH with every folder that holds the program replaced by links to all else in it. */
+function pathWithout(program: string, path: string): string {
+  const folders = path.split(delimiter).filter((each) => each !== '');
+  const replaced = folders.map((each, at) => {
+    if (findProgram(program, each) === undefined) return each;
+    const links = join(folder, `without-${program}-${at}`);
+    mkdirSync(links);
+    for (const name of readdirSync(each)) if (name !== program) symlinkSync(join(each, name), join(links, name));
+    return links;
+  });
+  return replaced.join(delimiter);
+}

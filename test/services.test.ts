@@ -1,0 +1,140 @@
+/** Services before the tests: how each package manager is called, what happens while it is locked, and without any. */
+
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmdirSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { delimiter, dirname, join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { collectOutput } from './harness/child-output.ts';
+import { root } from './harness/source.ts';
+import type { Readiness } from './services.ts';
+import { testEnvironment } from './test-environment.ts';
+
+/** Makes the services ready as a certain user, and prints what is ready on the last line. */
+const program = (uid: number) => `
+process.getuid = () => ${uid};
+const { makeReady } = await import(${JSON.stringify(join(root, 'test', 'services.ts'))});
+console.log(JSON.stringify(await makeReady(console.log)));`;
+
+/** A package manager that writes down how it was called, fails while it is locked, and installs redis-server. */
+const fakeManager = `#!/bin/sh
+PATH=/usr/bin:/bin
+cd "$(dirname "$0")"
+echo "$(basename "$0") $*" >> calls
+mkdir locked 2>/dev/null || { echo "E: Could not get lock /var/lib/dpkg/lock-frontend." >&2; exit 100; }
+sleep 0.3
+printf '#!/bin/sh\\n' > redis-server
+chmod +x redis-server
+rmdir locked
+`;
+const fakes: Readonly<Record<string, string>> = {
+  sudo: '#!/bin/sh\n[ "$1" = -n ] && shift && [ "$1" = true ] && exit 0\nexec "$@"\n',
+  'sudo with a password': '#!/bin/sh\necho "sudo: a password is required" >&2\nexit 1\n',
+};
+
+function machine(context: TestContext, programs: readonly string[]): string {
+  const folder = mkdtempSync(join(tmpdir(), 'switchgear-services-'));
+  context.after(() => rmSync(folder, { recursive: true, force: true }));
+  for (const each of programs) {
+    const file = join(folder, each.split(' ')[0]!);
+    writeFileSync(file, fakes[each] ?? fakeManager);
+    chmodSync(file, 0o755);
+  }
+  return folder;
+}
+
+async function run(args: readonly string[], env: NodeJS.ProcessEnv) {
+  const child = spawn(process.execPath, args, { cwd: root, env: { ...testEnvironment(process.env), ...env } });
+  const { out, err } = collectOutput(child);
+  const code = await new Promise<number | null>((resolve) => child.once('close', resolve));
+  return { code, lines: out().trimEnd().split('\n'), err: err() };
+}
+
+async function makeReadyOn(folder: string, uid: number) {
+  const { lines } = await run(['--input-type=module', '-e', program(uid)], { PATH: folder });
+  const [redis] = JSON.parse(lines.at(-1)!) as Readiness[];
+  return { missing: redis?.missing, printed: lines.slice(0, -1) };
+}
+
+for (const [programs, uid, line] of [
+  [['apt-get'], 0, 'apt-get -o DPkg::Lock::Timeout=300 install -y redis-server'],
+  [['apt-get', 'sudo'], 1000, 'sudo -n apt-get -o DPkg::Lock::Timeout=300 install -y redis-server'],
+  [['dnf'], 0, 'dnf install -y redis'],
+  [['dnf', 'sudo'], 1000, 'sudo -n dnf install -y redis'],
+  [['apk'], 0, 'apk --wait 300 add redis'],
+  [['brew'], 1000, 'brew install redis'],
+  [['brew', 'apt-get', 'sudo with a password'], 1000, 'brew install redis'],
+] as const) {
+  test(`with ${programs.join(', ')} user ${uid} runs: ${line}`, async (context) => {
+    const folder = machine(context, programs);
+    const { missing, printed } = await makeReadyOn(folder, uid);
+    assert.equal(missing, undefined);
+    assert.deepEqual(printed, [`redis-server is not on the PATH; running: ${line}`]);
+    assert.equal(readFileSync(join(folder, 'calls'), 'utf8'), `${line.replace('sudo -n ', '')}\n`);
+    assert.deepEqual(await makeReadyOn(folder, uid), { missing: undefined, printed: [] });
+  });
+}
+
+for (const [programs, uid, missing] of [
+  [[], 0, 'put redis-server on the PATH; found none of apt-get, dnf, apk, brew'],
+  [['apt-get'], 1000, 'install it with: sudo apt-get install -y redis-server'],
+  [['apt-get', 'sudo with a password'], 1000, 'install it with: sudo apt-get install -y redis-server'],
+  [['brew'], 0, 'install it with: brew install redis'],
+] as const) {
+  test(`with ${programs.join(', ') || 'nothing'} user ${uid} runs nothing and is told what to do`, async (context) => {
+    const folder = machine(context, programs);
+    assert.deepEqual(await makeReadyOn(folder, uid), {
+      missing: `redis-server is not installed (${missing})`,
+      printed: [],
+    });
+    assert.ok(!existsSync(join(folder, 'calls')));
+  });
+}
+
+test('two runners that start while the package manager is locked wait, and find the service', async (context) => {
+  const folder = machine(context, ['apt-get']);
+  const lock = join(folder, 'locked');
+  mkdirSync(lock);
+  setTimeout(() => rmdirSync(lock), 1_000);
+  const both = await Promise.all([makeReadyOn(folder, 0), makeReadyOn(folder, 0)]);
+  for (const { missing, printed } of both) {
+    assert.equal(missing, undefined);
+    assert.equal(printed.length, 1, printed.join('\n'));
+  }
+});
+
+test('a package manager that fails is quoted, after its lists were read anew', async (context) => {
+  const folder = machine(context, ['apt-get']);
+  writeFileSync(join(folder, 'apt-get'), '#!/bin/sh\necho "E: Unable to locate package $*" >&2\nexit 100\n');
+  const { missing, printed } = await makeReadyOn(folder, 0);
+  assert.equal(missing, 'redis-server is not installed (install it with: sudo apt-get install -y redis-server)');
+  const install = 'apt-get -o DPkg::Lock::Timeout=300 install -y redis-server';
+  const update = 'apt-get -o DPkg::Lock::Timeout=300 update';
+  assert.deepEqual(
+    printed.map((line) => /running: (.*)/.exec(line)?.[1] ?? line.split(': E: ')[1]?.slice(0, 24)),
+    [install, 'Unable to locate package', update, 'Unable to locate package', install, 'Unable to locate package'],
+  );
+});
+
+test('without its service a test is skipped with the reason and counted; on CI it fails', async (context) => {
+  const folder = machine(context, []);
+  const PATH = [folder, dirname(process.execPath)].join(delimiter);
+  const args = ['test/run-tests.ts', '--without=redis-server', 'test/hooks/redis.test.ts'];
+  const reason = 'redis-server is not installed (put redis-server on the PATH; found none of apt-get, dnf, apk, brew)';
+  const skipped = await run(args, { PATH, CI: '' });
+  assert.equal(skipped.code, 0, skipped.err);
+  assert.equal(skipped.lines.at(-1), `0 passed, 0 failed, 1 skipped: ${reason}`);
+  assert.ok(skipped.lines.some((line) => /over Redis an endless failing call/.test(line) && line.includes(reason)));
+  const onCi = await run(args, { PATH, CI: 'true' });
+  assert.equal(onCi.code, 1);
+  assert.equal(onCi.lines.at(-1), `CI is set, so no test may be skipped: ${reason}`);
+  const alone = await run(['--test', '--test-reporter=spec', 'test/hooks/redis.test.ts'], { PATH, CI: 'true' });
+  assert.equal(alone.code, 1);
+  assert.ok(alone.lines.some((line) => line.includes(`Error: ${reason}`)));
+});
+
+test('tests do not see the settings of Switchgear or of the agent that runs them', () => {
+  const env = { PATH: 'p', CI: '1', SWITCHGEAR_STORE: 'x', BB_CIRCUIT_BREAKER: '1', CLAUDECODE: '1', CODEX_HOME: 'x' };
+  assert.deepEqual(testEnvironment({ ...env, NODE_TEST_CONTEXT: 'child-v8' }), { PATH: 'p', CI: '1' });
+});
