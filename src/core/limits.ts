@@ -132,8 +132,6 @@ export const storeGraceMs = 2_000;
 /** Cells of a remote store that a process knows, and that are read at once. */
 export const knownCellsMax = 100_000;
 export const storeBatchMax = 200;
-/** Leases on sums that a process holds. */
-export const leasesMax = 10_000;
 /** Marks in windows that a process remembers, for a store that forgets. */
 export const ownMarksMax = 10_000;
 /** How long a probe waits for a call after it was granted, and successes that wait for the next failure. */

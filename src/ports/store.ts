@@ -128,25 +128,6 @@ export interface StoredCell {
   readonly state: unknown;
 }
 
-/**
- * A part of a sum that this process may give out by itself. It is booked as spent when it is taken from the store, so
- * that a process that dies with some of it in hand overspends nothing.
- */
-export interface Lease {
-  /** What is in hand. */
-  readonly left: number;
-  /** Takes from what is in hand; false where that is not enough. */
-  take(amount: number): boolean;
-  /** Gets more from the store by the synchronous door; false where it has not enough, or is away. */
-  moreNow(amount: number): boolean;
-  /** The same by the other door. Several callers share one request. */
-  more(amount: number): Promise<boolean>;
-  /** Puts back what was taken and not spent, or books what was spent beyond (a negative amount). */
-  back(amount: number): void;
-  /** Gives what is in hand back to the store. */
-  close(): void;
-}
-
 /** What a store adds whose state others see, too. */
 export interface SharedStore {
   /** Unlike that of any other process, ever: the beginning of ids that must not collide. */
@@ -167,8 +148,6 @@ export interface SharedStore {
   commitNow(transaction: Transaction): TransactionResult;
   /** The asynchronous door: with the others of this tick, and again where somebody was faster. It never rejects. */
   commit(transaction: Transaction): Promise<TransactionResult>;
-  /** Leases parts of a sum up to a ceiling: the same lease for the same key. */
-  lease(key: string, ceiling: number): Lease;
   /** The last known total of a sum. */
   counter(key: string): number;
   /** The last known marks of a window. */

@@ -264,26 +264,6 @@ export function transactionSuite(makeStore: MakeStore, nextPlace: () => string):
     );
   });
 
-  story('leases a sum in parts: never over, and what is in hand goes back', 2, async (one, two) => {
-    const leases = [one, two].map(({ shared }) => shared.lease('budget', 1_000));
-    assert.equal(one.shared.lease('budget', 1_000), leases[0]);
-    let spent = 0;
-    for (let at = 0; ; at++) {
-      const lease = leases[at % 2]!;
-      if (!lease.take(3) && !((await lease.more(3)) && lease.take(3))) break;
-      spent += 3;
-    }
-    assert.ok(spent <= 1_000 && spent >= 980, `${spent} were spent`);
-    leases[0]!.back(2); // It cost one instead of three.
-    for (const lease of leases) lease.close();
-    await Promise.all([one.shared.settled(), two.shared.settled()]);
-    assert.deepEqual(await one.shared.commit({ adds: [{ key: 'budget', amount: 0 }] }), {
-      status: 'committed',
-      totals: [spent - 2],
-      windowCounts: [],
-    });
-  });
-
   story(
     'fingerprints leave the process keyed: equal ones stay equal, and nobody finds them again',
     2,

@@ -84,7 +84,6 @@ export function sqliteStore(options: SqliteOptions): SqliteStore {
     health,
     commitNow,
     commit: writer.commit,
-    counter,
     windowCount,
   });
 
@@ -102,7 +101,6 @@ export function sqliteStore(options: SqliteOptions): SqliteStore {
     rules: sharing.rules,
     subscribeToOrders: sharing.subscribeToOrders,
     publishTasks: sharing.publishTasks,
-    lease: sharing.lease,
     counter,
     windowCount,
     read: async (prefix, most) => connection.read(prefix, most),
@@ -140,7 +138,6 @@ export function sqliteStore(options: SqliteOptions): SqliteStore {
       closed = true;
       stopPoll();
       checkpoints.stop();
-      sharing.giveBack();
       writer.close();
       const isDue = checkpoints.isDue();
       // Only the last who closes a file copies its log by itself: of many that overlap none would.
