@@ -2,8 +2,7 @@
 
 import type { DatabaseSync } from 'node:sqlite';
 import type { Entry } from '../../core/event.ts';
-import { machineClock } from '../../platform/machine-clock.ts';
-import { createMachineTime, type SavedTime } from '../../platform/machine-time.ts';
+import { createMachineTime, machineClock, type SavedTime } from '../../platform/machine-clock.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { StoredCell } from '../../ports/store.ts';
 import { parseCellText, type Views } from '../cells/cell-views.ts';

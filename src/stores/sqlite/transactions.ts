@@ -17,8 +17,7 @@ import { type KnownCell, keepReusable, type View, type Views } from '../cells/ce
 import { cardPrefix, isForOperators, planTransaction, type Rejected } from '../cells/transaction-plan.ts';
 import { DamagedRow } from './errors.ts';
 import { checksumOf } from './file.ts';
-import { createJournalRows } from './journal-rows.ts';
-import { dropOldest } from './retention.ts';
+import { createJournalRows, dropOldest } from './journal-rows.ts';
 import { blockOf, migrations, newerThan } from './schema.ts';
 import { prepareStatements } from './statements.ts';
 
