@@ -1,4 +1,4 @@
-/** Shares one breaker between processes: each process judges on its view and commits changes of phase, run and probes. */
+/** Shares one breaker between processes: each judges on its own view and commits changes of phase, run and probes. */
 
 import type { Action } from '../core/action.ts';
 import type { Control } from '../core/control.ts';

@@ -20,7 +20,7 @@ export const machineClock: Clock = {
 };
 
 /** Another one after every start of the machine; only times of the same one can be compared. */
-export function machineBootId(): string {
+function machineBootId(): string {
   try {
     return readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();
   } catch {

@@ -1,4 +1,4 @@
-/** Spends shared budgets in random order until nothing is left, and writes each amount to a ledger that survives kill -9. */
+/** Spends shared budgets in random order until nothing is left; its ledger of amounts survives kill -9. */
 
 import { openSync, writeSync } from 'node:fs';
 import { type BudgetWindow, emptyWindow } from '../../src/core/controls/budget/joint-budget.ts';

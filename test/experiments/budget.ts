@@ -1,4 +1,4 @@
-/** Checks that processes which share budgets never overspend, lose little and make few round trips while some are killed. */
+/** Kills some of the processes that spend shared budgets: never overspent, little lost, few round trips. */
 
 import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';

@@ -11,7 +11,7 @@ const tracesPerRow = 32;
 
 type Row = Readonly<Record<string, SQLOutputValue>>;
 
-/** The JSON of a trace row: the distinct places, then each trace with its time, place index and body. `seq` is the last trace's. */
+/** The JSON of a trace row: the distinct places, then each trace. The row has the number of its last trace. */
 type TraceRow = [readonly EntryPlace[], ...(readonly [atMs: number, place: number, body: object])[]];
 
 /** The text of one row and the entries in it. */

@@ -33,7 +33,8 @@ test('stored fingerprints stay what earlier versions wrote', () => {
   const secret = 'c2VjcmV0LXNlY3JldC1zZWNyZXQtc2VjcmV0LXNlYzE';
   const entry = { type: 'action-allowed', action: { fingerprint: 77 }, exact: -1.5, loose: 0, errorFingerprint: 4e9 };
   const stored =
-    '{"type":"action-allowed","action":{"fingerprint":1762238689},"exact":468099328,"loose":0,"errorFingerprint":3647428145}';
+    '{"type":"action-allowed","action":{"fingerprint":1762238689},"exact":468099328,"loose":0,' +
+    '"errorFingerprint":3647428145}';
   assert.equal(JSON.stringify(entry, createFingerprintReplacer(secret)), stored);
   assert.equal(createFingerprintRewriter(secret)(JSON.stringify(entry)), stored);
 });
