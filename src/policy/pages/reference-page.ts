@@ -1,4 +1,4 @@
-/** The reference page of settings, made from the table: `switchgear policy reference` prints it. */
+/** Builds the reference page of settings from the table; `switchgear policy reference` prints it. */
 
 import { listVariables } from '../check/environment-names.ts';
 import { describeNumber } from '../check/value.ts';
@@ -7,7 +7,7 @@ import type { SectionFields, Setting } from '../table/setting.ts';
 import { budgetFields, sections, topFields } from '../table/settings.ts';
 import { budgetDocs, sectionDocs, settingDocs } from './setting-docs.ts';
 
-/** The page as Markdown. */
+/** Returns the page as Markdown. */
 export function settingsReference(): string {
   const parts = [
     opening,
