@@ -36,7 +36,7 @@ export function readDocumentEntries(report: Report, input: unknown, path: Path):
 
 /**
  * Checks a section and writes its values into `into` under their TypeScript names.
- * `home` is the section's path in provenance; an optional setting of "none" is written as undefined.
+ * `provenancePath` is the section's path in provenance; an optional setting of "none" is written as undefined.
  */
 export function checkSection(
   report: Report,
