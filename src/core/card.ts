@@ -55,7 +55,8 @@ export function changeCard(card: Card, event: CardEvent): Card {
       if (!card.actions.includes(event.answer)) return card; // Only an offered action can be chosen.
       return { ...card, state: 'answered', answer: event.answer, by: event.by };
     case 'card-used':
-      if (card.state !== 'answered' || isPast(card, event.atMs)) return card; // Single use, and never after the card expired.
+      // Single use, and never after the card expired.
+      if (card.state !== 'answered' || isPast(card, event.atMs)) return card;
       return { ...card, state: 'used' };
     case 'card-expired':
       if (card.state === 'used' || !isPast(card, event.atMs)) return card;

@@ -91,7 +91,7 @@ function forEachElapsed(
   for (let step = Math.min(now - at, size); step > 0; step--) visit(slotIndex(at + step, size) * width);
 }
 
-/** Calls, failures and slow calls in the window of the rates. Reading writes nothing unless `clears` is set. */
+/** Calls, failures and slow calls in the window of the rates. */
 export interface WindowSums {
   readonly calls: number;
   readonly failures: number;
