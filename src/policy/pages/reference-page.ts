@@ -49,8 +49,8 @@ from \`preset = "cuedeck"\`.
 origin, and \`switchgear policy schema\` prints the JSON Schema, which is also \`policy.schema.json\` at the
 root of the package.`;
 
-const presetText = `A preset is named by \`preset = "name"\` at the top of a document, or in a tool's table. Settings of the
-document override those of the preset. No preset switches a control off.`;
+const presetText = `A preset is named by \`preset = "name"\` at the top of a document, or in a tool's table. Settings of
+the document override those of the preset. No preset switches a control off.`;
 
 const overrides = `## \`tools\`, \`agents\`, \`budgets\`, \`rules\`, \`mappings\`
 

@@ -16,8 +16,7 @@ export const sectionDocs: Readonly<Record<string, string>> = {
 
 /** The meaning of each field of a budget. */
 export const budgetDocs: Readonly<Record<string, string>> = {
-  scope:
-    'The group that shares the budget: the tasks of one session, of one agent in a project, of a project, or of the store.',
+  scope: 'The tasks that share the budget: of one session, of one agent in a project, of a project, or of the store.',
   unit: 'The unit: admitted tool calls, tokens, or money in cents.',
   limit: 'The limit, in the unit.',
   window_secs: 'The length of a rolling window; without one the limit is for the life of the scope.',

@@ -1,4 +1,4 @@
-/** The table of all settings: the source of the checker, the schema, the environment variables and the reference page. */
+/** The table of all settings: source of the checker, the schema, the environment variables and the reference page. */
 
 import {
   budgetLimitMax,
