@@ -4,11 +4,8 @@ import { closeSync, openSync, readSync, statSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { isAbsolute, join, resolve } from 'node:path';
 import { SwitchgearError } from '../core/error.ts';
-import type { SharedStore, Store } from '../ports/store.ts';
+import type { CrossProcessStore } from '../ports/store.ts';
 import { type ParsedArgs, type Terminal, usageError } from './command.ts';
-
-/** A store that others see, too. */
-export type CrossProcessStore = Store & { readonly shared: SharedStore };
 
 /** Which store is meant, with a name that may be shown: it has no password in it. */
 export type StoreAddress =

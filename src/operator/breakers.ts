@@ -1,8 +1,7 @@
 /** Breakers as they lie in a store: found by name, told as they are now. */
 
-import type { CrossProcessStore } from '../cli/store-option.ts';
 import type { BreakerState } from '../core/controls/breaker/state.ts';
-import type { StoredCell } from '../ports/store.ts';
+import type { CrossProcessStore, StoredCell } from '../ports/store.ts';
 
 /** Breakers that one command looks at. */
 const breakersMax = 10_000;

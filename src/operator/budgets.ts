@@ -1,12 +1,11 @@
 /** Budgets beyond one task as they lie in a store: whose they are, what is booked of them now, and of how much. */
 
-import type { CrossProcessStore } from '../cli/store-option.ts';
-import { formatCount, formatTimeSpan } from '../cli/terminal-table.ts';
 import { microsPerCent } from '../core/controls/budget/budget.ts';
 import { type BudgetWindow, usedAt } from '../core/controls/budget/joint-budget.ts';
 import type { JointBudget } from '../core/settings.ts';
-import type { StoredCell } from '../ports/store.ts';
+import type { CrossProcessStore, StoredCell } from '../ports/store.ts';
 import { decodeKeyPart } from './breakers.ts';
+import { formatCount, formatTimeSpan } from './format.ts';
 
 /** Budgets that one command looks at. */
 const budgetsMax = 10_000;

@@ -1,11 +1,11 @@
 /** The cards of a store as the inbox reads them: found by the beginning of an id, and told in words. */
 
-import type { CrossProcessStore } from '../cli/store-option.ts';
-import { formatTimeSpan, sanitizeText, type TableCell } from '../cli/terminal-table.ts';
 import type { Card } from '../core/card.ts';
 import { SwitchgearError } from '../core/error.ts';
 import { journalEntriesMax } from '../core/limits.ts';
 import { quoteValue } from '../core/quote.ts';
+import type { CrossProcessStore } from '../ports/store.ts';
+import { formatTimeSpan, sanitizeText, type TableCell } from './format.ts';
 
 export async function readCards({ shared }: CrossProcessStore): Promise<readonly Card[]> {
   const cells = await shared.read('card/', journalEntriesMax);

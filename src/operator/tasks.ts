@@ -1,12 +1,11 @@
 /** The tasks of all processes on a store: those that they show, and those that only the journal tells of. */
 
-import type { CrossProcessStore } from '../cli/store-option.ts';
 import type { Card } from '../core/card.ts';
 import { microsPerCent } from '../core/controls/budget/budget.ts';
 import type { EntryBody } from '../core/event.ts';
 import { journalEntriesMax, leaseMs, lostKeepMs } from '../core/limits.ts';
 import { type LiveTask, livePrefix, ownerPrefix, type ProcessLiveness } from '../ports/published-tasks.ts';
-import type { CellUpdate, Change } from '../ports/store.ts';
+import type { CellUpdate, Change, CrossProcessStore } from '../ports/store.ts';
 import { type RunRecord, readRuns } from '../supervisor/run-record.ts';
 import { readNewestEntries } from './journal.ts';
 import { type JournalTask, readJournalTasks } from './journal-tasks.ts';

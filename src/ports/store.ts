@@ -162,3 +162,6 @@ export interface SharedStore {
   /** Waits until everything handed in so far has arrived, as long as the store is there. */
   settled(): Promise<void>;
 }
+
+/** A store whose state other processes share. */
+export type CrossProcessStore = Store & { readonly shared: SharedStore };

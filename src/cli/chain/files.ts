@@ -5,9 +5,9 @@ import { renderGraph } from '../../chains/file/graph.ts';
 import { formatProblem } from '../../chains/file/problem.ts';
 import { type ChainReading, loadChain, readChain, readChainText } from '../../chains/file/read-chain.ts';
 import { SwitchgearError } from '../../core/error.ts';
+import { formatCount, sanitizeText } from '../../operator/format.ts';
 import { exitCodes, readArgs, type Terminal, usageError } from '../command.ts';
 import { loadEffectivePolicy } from '../policy-option.ts';
-import { formatCount, sanitizeText } from '../terminal-table.ts';
 
 const filesMax = 1_000;
 

@@ -1,8 +1,9 @@
 /** A run as it happens: one line for each thing that happens to a step. */
 
 import type { RuleCheck, RunEvent } from '../../chains/run/state/run-event.ts';
+import { formatTimeSpan, sanitizeText, type TableCell } from '../../operator/format.ts';
 import type { Terminal } from '../command.ts';
-import { createPaint, formatTable, formatTimeSpan, sanitizeText, type TableCell } from '../terminal-table.ts';
+import { createPaint, formatTable } from '../terminal-table.ts';
 import { formatDuration } from './report.ts';
 
 export interface LiveOutputOptions {

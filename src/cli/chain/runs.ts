@@ -4,10 +4,12 @@ import { userName } from '../../approvers/user-name.ts';
 import { type Chains, createChains } from '../../chains/run/chains.ts';
 import { isOver } from '../../chains/run/state/transitions.ts';
 import { SwitchgearError } from '../../core/error.ts';
+import { sanitizeText } from '../../operator/format.ts';
 import type { Clock } from '../../ports/clock.ts';
+import type { CrossProcessStore } from '../../ports/store.ts';
 import { exitCodes, type ParsedArgs, readArgs, type Terminal, usageError } from '../command.ts';
-import { type CrossProcessStore, findStoreAddress, storeExists, withStore } from '../store-option.ts';
-import { createPaint, formatTable, sanitizeText } from '../terminal-table.ts';
+import { findStoreAddress, storeExists, withStore } from '../store-option.ts';
+import { createPaint, formatTable } from '../terminal-table.ts';
 import { type CommandHints, describeRunEnd, formatDuration, formatRun, makeStatusCell } from './report.ts';
 
 /** How a run on this store is reached again: with what was said, which a shell must take as one word. */

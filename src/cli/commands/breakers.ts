@@ -10,11 +10,11 @@ import { secsMax, storeBatchMax } from '../../core/limits.ts';
 import { resolveBreaker } from '../../core/resolve-settings.ts';
 import type { BreakerSettings } from '../../core/settings.ts';
 import { hasCounted, readStoredBreakers, type StoredBreaker } from '../../operator/breakers.ts';
-import type { Change } from '../../ports/store.ts';
+import { formatCount, formatTimeSpan, sanitizeText } from '../../operator/format.ts';
+import type { Change, CrossProcessStore } from '../../ports/store.ts';
 import { type Command, exitCodes, type ParsedArgs, readArgs, type Terminal, usageError } from '../command.ts';
 import { loadEffectivePolicy } from '../policy-option.ts';
-import { type CrossProcessStore, findStoreAddress, withStore } from '../store-option.ts';
-import { formatCount, formatTimeSpan, sanitizeText } from '../terminal-table.ts';
+import { findStoreAddress, withStore } from '../store-option.ts';
 import { makeOrderEntry, parseOrderReason, parseOrderTarget, sendOrder } from './send-order.ts';
 
 export const tripCommand: Command = {

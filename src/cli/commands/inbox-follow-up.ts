@@ -6,13 +6,14 @@ import type { Card, CardAction } from '../../core/card.ts';
 import { SwitchgearError } from '../../core/error.ts';
 import { reasonLengthMax } from '../../core/limits.ts';
 import { findByIdPrefix, readCards } from '../../operator/cards.ts';
+import { sanitizeText } from '../../operator/format.ts';
+import type { CrossProcessStore } from '../../ports/store.ts';
 import { deleteRun, isAlive, type RunRecord, readRuns, transitionRun } from '../../supervisor/run-record.ts';
 import { exitCodes, type ParsedArgs, type Terminal, usageError } from '../command.ts';
 import type { FollowUp } from '../run/halt-prompt.ts';
 import { resumeRun } from '../run/resume.ts';
 import { pauseRun } from '../run/run-pause.ts';
-import { type CrossProcessStore, type StoreAddress, storeWriteError } from '../store-option.ts';
-import { sanitizeText } from '../terminal-table.ts';
+import { type StoreAddress, storeWriteError } from '../store-option.ts';
 
 type InboxVerb = (
   store: CrossProcessStore,

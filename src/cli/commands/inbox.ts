@@ -23,17 +23,12 @@ import {
   readCards,
   sortCards,
 } from '../../operator/cards.ts';
+import { formatTimeSpan, sanitizeText } from '../../operator/format.ts';
+import type { CrossProcessStore } from '../../ports/store.ts';
 import { makeCommandHints } from '../chain/runs.ts';
 import { type Command, exitCodes, type ParsedArgs, readArgs, type Terminal, usageError } from '../command.ts';
-import {
-  type CrossProcessStore,
-  findStoreAddress,
-  type StoreAddress,
-  storeExists,
-  storeWriteError,
-  withStore,
-} from '../store-option.ts';
-import { createPaint, formatTable, formatTimeSpan, sanitizeText } from '../terminal-table.ts';
+import { findStoreAddress, type StoreAddress, storeExists, storeWriteError, withStore } from '../store-option.ts';
+import { createPaint, formatTable } from '../terminal-table.ts';
 import { runUsage, runVerbs } from './inbox-follow-up.ts';
 
 const approvalActions: Readonly<Record<string, CardAction>> = {

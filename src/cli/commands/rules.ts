@@ -2,8 +2,9 @@
 
 import { explainCall, explainRules, type RuleExplanation } from '../../core/controls/rules/evaluate.ts';
 import { printRule, type Rule } from '../../core/controls/rules/rule.ts';
+import { formatCount, sanitizeText } from '../../operator/format.ts';
 import { type Command, exitCodes, readArgs, type Terminal, usageError } from '../command.ts';
-import { createPaint, formatCount, formatTable, sanitizeText } from '../terminal-table.ts';
+import { createPaint, formatTable } from '../terminal-table.ts';
 import { planId, type RuleFile, readRuleFile } from './rule-file.ts';
 
 const valueOptions = ['--tool', '--args', '--outputs', '--params', '--agent', '--chain'];

@@ -5,9 +5,9 @@ import { activeOrders, type Orders, ordersCell } from '../../coordination/operat
 import { SwitchgearError } from '../../core/error.ts';
 import type { EntryBody } from '../../core/event.ts';
 import { ordersMax, reasonLengthMax } from '../../core/limits.ts';
-import type { Change, PendingEntry } from '../../ports/store.ts';
+import type { Change, CrossProcessStore, PendingEntry } from '../../ports/store.ts';
 import { type ParsedArgs, usageError } from '../command.ts';
-import { type CrossProcessStore, type StoreAddress, storeWriteError } from '../store-option.ts';
+import { type StoreAddress, storeWriteError } from '../store-option.ts';
 
 export type OrderEntry = Extract<EntryBody, { readonly type: 'order-given' }>;
 

@@ -4,26 +4,13 @@ import { activeOrders, noOrders, type Order, type Orders, ordersCell } from '../
 import type { Card } from '../../core/card.ts';
 import { hasCounted, readStoredBreakers, type StoredBreaker } from '../../operator/breakers.ts';
 import { formatBudget, readStoredBudgets, type StoredBudget } from '../../operator/budgets.ts';
+import { formatCount, formatTimeSpan, type Paint, type Style, type TableCell } from '../../operator/format.ts';
 import { listTasks, type OperatorTask } from '../../operator/tasks.ts';
-import type { StoreHealth } from '../../ports/store.ts';
+import type { CrossProcessStore, StoreHealth } from '../../ports/store.ts';
 import { closeLostRuns } from '../../supervisor/lost-runs.ts';
 import { type Command, exitCodes, readArgs, type Terminal } from '../command.ts';
-import {
-  type CrossProcessStore,
-  findStoreAddress,
-  type StoreAddress,
-  storeExists,
-  withStore,
-} from '../store-option.ts';
-import {
-  createPaint,
-  formatCount,
-  formatTable,
-  formatTimeSpan,
-  type Paint,
-  type Style,
-  type TableCell,
-} from '../terminal-table.ts';
+import { findStoreAddress, type StoreAddress, storeExists, withStore } from '../store-option.ts';
+import { createPaint, formatTable } from '../terminal-table.ts';
 
 const cardsShown = 1_000;
 

@@ -5,8 +5,9 @@ import type { Entry } from '../../core/event.ts';
 import { journalEntriesMax } from '../../core/limits.ts';
 import { formatEntry } from '../../operator/format-entry.ts';
 import { readJournalEntries, readNewestEntries } from '../../operator/journal.ts';
+import type { CrossProcessStore } from '../../ports/store.ts';
 import { type Command, exitCodes, readArgs, type Terminal, usageError } from '../command.ts';
-import { type CrossProcessStore, findStoreAddress, storeExists, withStore } from '../store-option.ts';
+import { findStoreAddress, storeExists, withStore } from '../store-option.ts';
 import { createPaint } from '../terminal-table.ts';
 
 const pollMs = 250;

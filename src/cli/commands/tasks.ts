@@ -5,11 +5,12 @@ import { type Orders, ordersCell, withOrder, withoutTarget } from '../../coordin
 import { SwitchgearError } from '../../core/error.ts';
 import type { EntryType } from '../../core/event.ts';
 import { journalEntriesMax } from '../../core/limits.ts';
+import { sanitizeText } from '../../operator/format.ts';
 import { findLastSeq, readJournalEntries } from '../../operator/journal.ts';
 import { listTasks, type OperatorTask } from '../../operator/tasks.ts';
+import type { CrossProcessStore } from '../../ports/store.ts';
 import { type Command, exitCodes, readArgs, type Terminal } from '../command.ts';
-import { type CrossProcessStore, findStoreAddress, withStore } from '../store-option.ts';
-import { sanitizeText } from '../terminal-table.ts';
+import { findStoreAddress, withStore } from '../store-option.ts';
 import { makeOrderEntry, type OrderEntry, parseOrderReason, parseOrderTarget, sendOrder } from './send-order.ts';
 
 /** How long a command looks for what its order did. Gears look at least once a second. */
