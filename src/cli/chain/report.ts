@@ -69,7 +69,7 @@ export function describeRunEnd(run: RunState, { clock, storeOption, resumeOption
     case 'throttled':
       return `Throttled: ${message}. ${describeRetryTime(run, clock)}: ${resume}`;
     case 'in-doubt':
-      return `In doubt: nobody knows whether the step ${openStep} was done. ${resolveHint}`;
+      return `In doubt: it is unknown whether the step ${openStep} was done. ${resolveHint}`;
     case 'waiting':
       return `Waiting for an answer: ${command(`inbox approve ${run.card ?? 'ID'}`)} (or decline), then ${resume}`;
     case 'running':

@@ -45,7 +45,7 @@ export async function runChain(args: readonly string[], terminal: Terminal): Pro
   const { params, rest } = extractParams(args);
   const parsedArgs = readArgs(rest, knownSwitches, 1, ['--store', '--policy', '--mcp', '--plan', '--id']);
   const [file] = parsedArgs.positionals;
-  if (file === undefined) throw usageError('chain run: say which file');
+  if (file === undefined) throw usageError('chain run: missing argument FILE');
   return reportUsageErrors(terminal, async () => {
     const path = resolve(terminal.cwd, file);
     const { policy } = loadEffectivePolicy(parsedArgs.values.get('--policy'), terminal);
@@ -69,7 +69,7 @@ export async function runChain(args: readonly string[], terminal: Terminal): Pro
 export async function resumeChain(args: readonly string[], terminal: Terminal): Promise<number> {
   const parsedArgs = readArgs(args, knownSwitches, 1, ['--store', '--policy', '--mcp']);
   const [id] = parsedArgs.positionals;
-  if (id === undefined) throw usageError('chain resume: say which run; switchgear chain list names them');
+  if (id === undefined) throw usageError('chain resume: missing argument ID; switchgear chain list shows the ids');
   return reportUsageErrors(terminal, () => {
     const { policy } = loadEffectivePolicy(parsedArgs.values.get('--policy'), terminal);
     const sources = async (store: CrossProcessStore) => {
@@ -148,7 +148,7 @@ function createApprover({ input, err }: Terminal, store: CrossProcessStore, stop
         terminalApprover.ask(card, signal).catch((error: unknown) => {
           if (signal.aborted) throw error;
           err(''); // The question stands there without an answer.
-          stop.abort(new Error('whoever was asked has left'));
+          stop.abort(new Error('the person who was asked has left'));
           throw error;
         }),
     },

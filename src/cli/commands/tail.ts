@@ -1,4 +1,4 @@
-/** `switchgear tail`: the journal of every process on a store, as it is and as it goes on. */
+/** The command `switchgear tail`: prints and follows the journal of every process on a store. */
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Entry } from '../../core/event.ts';
@@ -13,7 +13,7 @@ import { createPaint } from '../terminal-table.ts';
 const pollMs = 250;
 
 export const command: Command = {
-  usage: ['tail [-n N] [--follow]           print the last lines of the journal, and with --follow those that come'],
+  usage: ['tail [-n N] [--follow]           print the last entries of the journal, and with --follow new ones'],
   async run(args, terminal) {
     const parsedArgs = readArgs(args, ['--json', '--follow', '-f'], 0, ['--store', '-n']);
     const lineCount = parsedArgs.values.get('-n') ?? '20';
@@ -61,7 +61,7 @@ async function followJournal(
   }
 }
 
-/** Prints entries; a new day is said in a line of its own. */
+/** Prints entries, and a line with the date before the first entry of another day. */
 function createEntryPrinter(terminal: Terminal, asJson: boolean): (entry: Entry) => void {
   if (asJson) return (entry) => terminal.out(JSON.stringify(entry));
   const paint = createPaint(terminal);

@@ -205,7 +205,7 @@ test('what is not declared and not given, or not known, is an error before anyth
     [['run', 'seed.yaml', '--yes'], /unknown option --yes/],
     [['resume', 'nobody'], /there is no run "nobody"/],
     [['lint', 'broken.yaml'], /^$/],
-    [['walk'], /chain: unknown word walk; there are run, resume, list/],
+    [['walk'], /chain: expected 'run', 'resume', 'list', .* got 'walk'/],
   ];
   for (const [args, err] of wrong) {
     const ended = await look('chain', ...args);
@@ -230,7 +230,7 @@ test(
     await look('inbox', 'decline', await card());
     const declined = await run('chain', 'resume', 'one');
     assert.deepEqual([declined.code, trades()], [3, []]);
-    assert.match(declined.out, /goes on\n.*Stopped: .*Confirm before executing trade/s);
+    assert.match(declined.out, /resumed\n.*Stopped: .*Confirm before executing trade/s);
     assert.equal(
       (await look('chain', 'list')).out,
       'No run is under way; switchgear chain list --all shows 1 that are over.\n',
