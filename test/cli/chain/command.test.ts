@@ -253,7 +253,7 @@ test('whoever sits at the terminal is asked there, and ends the run by leaving',
   };
   assert.deepEqual([(await answer('n\n')).code, trades()], [3, []]);
   const left = await answer(null);
-  assert.match(left.out, /Cancelled: whoever was asked has left\./);
+  assert.match(left.out, /Cancelled: the person who was asked has left\./);
   assert.deepEqual([left.code, trades()], [3, []]);
   assert.deepEqual([(await answer('y\n')).code, trades().length], [0, 1]);
 });
@@ -311,7 +311,7 @@ test('a step that was cut off by kill -9 is in doubt until somebody says what ca
   assert.equal(resumed.code, 5);
   assert.match(
     resumed.out,
-    /In doubt: nobody knows whether the step b was done\. Say so: switchgear chain resolve h1 done\|redo/,
+    /In doubt: it is unknown whether the step b was done\. Say so: switchgear chain resolve h1 done\|redo/,
   );
   const settled = await look('chain', 'resolve', 'h1', 'done', '--output', '{"n":1}', '--by', 'ann');
   assert.deepEqual([settled.code, settled.out], [0, 'Settled by ann. Go on: switchgear chain resume h1\n']);

@@ -163,7 +163,7 @@ test('the doctor runs the installed command and sees whether a call is really re
   const plan = { run: { command: `${process.execPath} ${entry} switchgear`, more: '' }, timeoutSecs: 60 };
   at.put('.claude/settings.json', insertHookHandlers('', 'claude-code', plan));
   const well = await at.run('doctor', 'claude-code');
-  assert.match(well.out, /ok {4}claude-code: the installed hook lets a first call pass and refuses/);
+  assert.match(well.out, /ok {4}claude-code: the installed hook allows a first call and refuses/);
   assert.equal(well.code, 0);
   const open = insertHookHandlers('', 'claude-code', { ...plan, run: { command: 'true switchgear', more: '' } });
   at.put('.claude/settings.json', open.replace('"block"', '"continue"'));

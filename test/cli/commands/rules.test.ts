@@ -139,7 +139,7 @@ test('rules says what it was not told', async (context) => {
   for (const [args, expected] of [
     [[], /expected 'lint' or 'explain', got nothing/],
     [['look'], /expected 'lint' or 'explain', got 'look'/],
-    [['lint'], /which FILE/],
+    [['lint'], /missing argument FILE/],
     [['explain', 'rules.txt'], /--tool NAME/],
     [['explain', 'rules.txt', '--tool', 'x', '--args', '[1]'], /--args must be a JSON object/],
     [['explain', 'rules.txt', '--tool', 'x', '--args', '{'], /--args must be a JSON object/],

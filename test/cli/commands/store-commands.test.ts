@@ -152,7 +152,7 @@ test('a command that only looks makes no file, and says that the store does not 
   const name = join(folder, '.local', 'state', 'switchgear', 'state.db');
   assert.ok(quiet.out.startsWith(`sqlite:${name}  the store does not exist yet\n`));
   assert.deepEqual(await run('tail'), { code: 0, out: '', err: '' });
-  assert.ok((await run('status', 'sqlite:~/x.db')).out.startsWith(`sqlite:${join(folder, 'x.db')}  nobody`));
+  assert.ok((await run('status', 'sqlite:~/x.db')).out.startsWith(`sqlite:${join(folder, 'x.db')}  the store does not exist`));
   assert.ok(!readdirSync(folder).includes('.local'));
 });
 
@@ -171,13 +171,13 @@ test('a store that cannot be used ends a command with one sentence and exit code
     for (const [store, sentence] of [
       ['mysql:x', /must be sqlite:PATH, redis:\/\/HOST:PORT or rediss:\/\/HOST:PORT, got "mysql:x"/],
       ['redis://me:secret@', /got "redis:\/\/…@"/],
-      ['redis://127.0.0.1:1/x', /the number of a database, got "\/x"/],
+      ['redis://127.0.0.1:1/x', /the number of a database after the host, got "\/x"/],
       ['redis://127.0.0.1:1', /the store redis:\/\/127\.0\.0\.1:1 cannot be used: nobody answers/],
       [`redis://:wrong@127.0.0.1:${secured.port}`, /cannot be used: Redis refused the user or the password$/],
       ['sqlite:notes.txt', /notes\.txt" is not a SQLite database/],
       ['sqlite:other.db', /other\.db" is a database of another program/],
       ['sqlite:newer.db', /has version 99, and this Switchgear knows versions up to \d+/],
-      ['sqlite:notes.txt/state.db', /cannot be opened: its folder cannot be made/],
+      ['sqlite:notes.txt/state.db', /cannot be opened: its folder cannot be created/],
       [`sqlite:${folder}`, /cannot be opened: it is a folder/],
     ] as const) {
       const { code, out, err } = await run('trip search', store);
