@@ -152,7 +152,9 @@ test('a command that only looks makes no file, and says that the store does not 
   const name = join(folder, '.local', 'state', 'switchgear', 'state.db');
   assert.ok(quiet.out.startsWith(`sqlite:${name}  the store does not exist yet\n`));
   assert.deepEqual(await run('tail'), { code: 0, out: '', err: '' });
-  assert.ok((await run('status', 'sqlite:~/x.db')).out.startsWith(`sqlite:${join(folder, 'x.db')}  the store does not exist`));
+  assert.ok(
+    (await run('status', 'sqlite:~/x.db')).out.startsWith(`sqlite:${join(folder, 'x.db')}  the store does not exist`),
+  );
   assert.ok(!readdirSync(folder).includes('.local'));
 });
 
