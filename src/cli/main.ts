@@ -70,7 +70,7 @@ async function formatHelp(): Promise<readonly string[]> {
     ...loaded.flatMap(({ command }) => command.usage.map((line) => `  switchgear ${line}`)),
     '  switchgear --version',
     '',
-    'The first eight commands use a store: --store sqlite:PATH, redis://HOST:PORT or rediss://HOST:PORT (and ?prefix=NAME),',
+    'The first eight use a store: --store sqlite:PATH, redis://HOST:PORT or rediss://HOST:PORT (and ?prefix=NAME),',
     'else SWITCHGEAR_STORE, else the file switchgear/state.db in your state folder. With --json they print data.',
     '',
     'Exit codes: 0 success, 1 failure, 2 wrong usage.',

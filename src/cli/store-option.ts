@@ -43,9 +43,8 @@ function parseRedisAddress(optionName: string, text: string): StoreAddress {
   const url = new URL(text);
   const prefix = url.searchParams.get('prefix') ?? undefined;
   if (prefix !== undefined && !/^[^{}\s]{1,100}$/.test(prefix)) {
-    throw usageError(
-      `${optionName}: prefix must be 1 to 100 characters without braces or spaces, got ${JSON.stringify(prefix.slice(0, 200))}`,
-    );
+    const shown = JSON.stringify(prefix.slice(0, 200));
+    throw usageError(`${optionName}: prefix must be 1 to 100 characters without braces or spaces, got ${shown}`);
   }
   for (const parameter of url.searchParams.keys()) {
     if (parameter !== 'prefix')

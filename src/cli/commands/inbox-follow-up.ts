@@ -1,4 +1,4 @@
-/** The commands `switchgear inbox retry|narrow|pause|dismiss`: continue or end a run that was halted, paused or lost. */
+/** The commands `switchgear inbox retry|narrow|pause|dismiss`: continue or end a halted, paused or lost run. */
 
 import { sanitizeText } from '../../operator/format.ts';
 import { followUpOnRun, type RunFollowUp } from '../../operator/run-follow-up.ts';

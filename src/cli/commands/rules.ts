@@ -109,10 +109,11 @@ function formatRuleTable(
   const reasons = rows
     .filter((row) => row.fired && row.rule.action === verdict)
     .flatMap((row) => row.rule.reason ?? []);
+  const cleanReasons = reasons.map(sanitizeText);
   return [
     ...(rows.length > 0 ? formatTable([head, ...body], createPaint(terminal)) : []),
     ...uncounted.map((rule) => `  not counted here: ${sanitizeText(printRule(rule))}`),
-    `${formatCount(rows.length, 'rule')} evaluated, ${fired} fired: ${[verdict, ...reasons.map(sanitizeText)].join('; ')}`,
+    `${formatCount(rows.length, 'rule')} evaluated, ${fired} fired: ${[verdict, ...cleanReasons].join('; ')}`,
   ];
 }
 

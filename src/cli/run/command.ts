@@ -33,7 +33,7 @@ export const command: Command = {
     '  --mapping FILE  how to read the JSON lines of a program that is none of the known ones',
     '',
     "Exit codes: the agent's own where it ended by itself (128 + N by a signal); 75 halted by Switchgear,",
-    '126 it cannot be run, 127 it was not found, 129 hung up, 130 Ctrl-C, 141 the reader of the output is gone, 143 terminated;',
+    '126 it cannot be run, 127 it was not found, 129 hung up, 130 Ctrl-C, 141 no reader of the output, 143 terminated;',
     '1 and 2 where Switchgear itself could not begin.',
   ],
   async run(args, terminal) {
