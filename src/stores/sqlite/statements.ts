@@ -1,7 +1,8 @@
-/** Everything that is ever asked of a store's file, prepared once. */
+/** Prepares all SQL statements of a store's file. */
 
 import type { DatabaseSync } from 'node:sqlite';
 
+/** Prepares the statements of one open file. */
 export function prepareStatements(db: DatabaseSync) {
   const statements = {
     begin: db.prepare('BEGIN IMMEDIATE'),
@@ -45,7 +46,7 @@ export function prepareStatements(db: DatabaseSync) {
     dropMarked: db.prepare(
       'DELETE FROM marks WHERE (key, id) IN (SELECT key, id FROM marks WHERE untilMs <= ? LIMIT 500)',
     ),
-    // Numbers grow with time, so the oldest are the first; an index by age would be one more page in every commit.
+    // Sequence numbers grow with time, so no index by age is needed, which would write one more page per commit.
     dropAged: db.prepare(
       'DELETE FROM journal WHERE seq IN (SELECT seq FROM journal ORDER BY seq LIMIT 500) AND wallMs < ? ' +
         'AND seq < (SELECT max(seq) FROM journal)',
@@ -57,6 +58,6 @@ export function prepareStatements(db: DatabaseSync) {
       'SELECT key FROM cells WHERE key >= ? AND key < ? AND state IS NOT NULL ORDER BY version LIMIT 1',
     ),
   };
-  statements.dataVersion.setReturnArrays(true); // Asked before every decision.
+  statements.dataVersion.setReturnArrays(true); // Read before every decision.
   return statements;
 }
