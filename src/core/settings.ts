@@ -169,10 +169,7 @@ export interface DelegationSettings {
 
 /** A budget that the tasks of a session, an agent, a project or a whole store share. */
 export interface JointBudget {
-  /**
-   * The group that shares the budget: the tasks of one session, of one agent in a project, of a project, or of the
-   * store.
-   */
+  /** The tasks that share the budget: of one session, of one agent in a project, of a project, or of the store. */
   readonly scope: 'session' | 'agent' | 'project' | 'global';
   /** The unit: admitted tool calls, tokens, or money in cents. */
   readonly unit: 'calls' | 'tokens' | 'spend_cents';
