@@ -132,42 +132,43 @@ export const storeGraceMs = 2_000;
 /** Cells of a remote store that a process caches, and that one request reads. */
 export const knownCellsMax = 100_000;
 export const storeBatchMax = 200;
-/** Leases on sums that a process holds. */
-export const ownMarksMax = 10_000;
 /** Window marks that a process remembers, for a store that loses its data. */
+export const ownMarksMax = 10_000;
+/** How long a granted probe waits for its call. */
 export const grantKeepMs = 1_000;
-/** How long a granted probe waits for its call, and how long successes wait for the next failure. */
+/** The same for callers that retry at their own pace: doubled while too short, up to the maximum. */
 export const slowGrantKeepMs = 15_000;
 export const grantKeepMaxMs = 240_000;
+/** Successes that wait for the next failure. */
 export const pendingSuccessesMax = 1_000;
-/** The same for callers that retry at their own pace; doubled up to the second value if too short. */
+/** Orders of one kind at once, and the life of an order without an expiry. */
 export const ordersMax = 64;
 export const orderKeepMs = 86_400_000;
-/** Orders of one kind at once, and the life of an order without an expiry. */
-export const workerKeepMs = 7 * 86_400_000;
 /** How long a shared store keeps the failures of a worker after the last failure. */
+export const workerKeepMs = 7 * 86_400_000;
+/** Slices of a rolling budget window, budgets of a policy, and the highest limit and longest window of a budget. */
 export const budgetSlices = 12;
 export const budgetsMax = 100;
 export const budgetLimitMax = 100_000_000_000;
 export const budgetWindowMaxSecs = 366 * 86_400;
-/** Slices of a rolling budget window, budgets of a policy, and the highest limit and longest window of a budget. */
-export const boundBudgetsMax = 10_000;
 /** Budgets of sessions and agents in a gear; the oldest is evicted first. */
-export const sessionBudgetKeepMs = 30 * 86_400_000;
+export const boundBudgetsMax = 10_000;
 /** How long a shared store keeps the budget of a session after its last write. */
-export const localProbeAfterMs = 5_000;
+export const sessionBudgetKeepMs = 30 * 86_400_000;
 /** How long a store must be unavailable before a process takes a probe locally. */
-export const cardKeepMs = 30 * 86_400_000;
+export const localProbeAfterMs = 5_000;
 /** How long a store without another bound keeps cards after their last change: 30 days. */
+export const cardKeepMs = 30 * 86_400_000;
+/** Bytes of an ability's output, of one message of an MCP server, and of a process's stderr. */
 export const abilityOutputBytesMax = 1_048_576;
 export const mcpMessageBytesMax = 8_388_608;
 export const stderrKeptBytes = 4_096;
-/** Bytes of an ability's output, of one message of an MCP server, and of a process's stderr. */
+/** How long an MCP server may take to start, to end by itself, and to end after a signal. */
 export const mcpStartMs = 30_000;
 export const mcpStopMs = 2_000;
-/** How long an MCP server may take to start, to end by itself, and to end after a signal. */
-export const httpRedirectsMax = 3;
 /** Redirects that a request follows. */
+export const httpRedirectsMax = 3;
+/** Bytes, values, depth, parameters, rules and steps of a chain file, characters of one of its texts and names. */
 export const chainBytesMax = 262_144;
 export const chainValuesMax = 10_000;
 export const chainDepthMax = 16;
@@ -176,117 +177,117 @@ export const chainRulesMax = 1_000;
 export const chainStepsMax = 200;
 export const chainTextMax = 65_536;
 export const chainNameMax = 128;
-/** Bytes, values, depth, parameters, rules and steps of a chain file, characters of one of its texts and names. */
-export const chainProblemsMax = 50;
 /** Reported problems of a chain file. */
-export const chainFilledMax = 1_048_576;
+export const chainProblemsMax = 50;
 /** Characters of a step's arguments after templates are filled. */
+export const chainFilledMax = 1_048_576;
+/** Chain runs that a memory store keeps and a list shows, and how long a store keeps one. */
 export const chainRunsMax = 1_000;
 export const runKeepMs = 30 * 86_400_000;
-/** Chain runs that a memory store keeps and a list shows, and how long a store keeps one. */
+/** Characters of a long text per cell: they fit even if quoted twice. */
 export const partLengthMax = 30_000;
 export const textPartsMax = 100;
-/** Characters of a long text per cell: they fit even if quoted twice. */
+/** How long a step waits for its store before it starts, and how long its result waits for the store afterwards. */
 export const stepStoreWaitMs = 10_000;
 export const resultPatienceMs = 3_600_000;
-/** How long a step waits for its store before it starts, and how long its result waits for the store afterwards. */
-export const runRenewMs = 5_000;
 /** Interval at which the owner of a chain run renews its lease. */
+export const runRenewMs = 5_000;
+/** Polling interval of a question without hints, time limit of a webhook, and bytes of its response. */
 export const answerPollMs = 1_000;
 export const webhookTimeoutMs = 10_000;
 export const webhookBytesMax = 65_536;
-/** Polling interval of a question without hints, time limit of a webhook, and bytes of its response. */
-export const questionArgsMax = 2_000;
 /** Characters of arguments that a question shows. */
-export const standingApprovalsMax = 1_000;
+export const questionArgsMax = 2_000;
 /** Standing approvals in a list. */
+export const standingApprovalsMax = 1_000;
+/** Processes of a machine that are read, polling interval while a process tree ends, and rounds of killing it. */
 export const processesMax = 65_536;
 export const treePollMs = 50;
 export const killRoundsMax = 40;
-/** Processes of a machine that are read, polling interval while a process tree ends, and rounds of killing it. */
+/** How long an agent may take to end after a signal, its remaining tools, and all of them without a watcher. */
 export const agentGraceMs = 5_000;
 export const leftoverGraceMs = 1_000;
 export const watchdogGraceMs = 800;
-/** How long an agent may take to end after a signal, its remaining tools, and all of them without a watcher. */
-export const skipReasonMax = 100;
 /** Characters of the reason for a skipped step: all reasons share one cell. */
-export const drainMs = 250;
+export const skipReasonMax = 100;
 /** How long the remaining output of an ended agent is awaited. */
+export const drainMs = 250;
+/** Agent runs that a store lists, and how long a store keeps one after its last write. */
 export const agentRunsMax = 1_000;
 export const agentRunKeepMs = 90 * 86_400_000;
-/** Agent runs that a store lists, and how long a store keeps one after its last write. */
-export const agentLineMax = 4_194_304;
 /** Characters of one line of an agent's stream; a longer line is skipped and counted. */
-export const openCallsMax = 1_000;
+export const agentLineMax = 4_194_304;
 /** Open calls of an agent that a reader tracks. */
-export const plainWordsMin = 8;
+export const openCallsMax = 1_000;
 /** Words that a paragraph of plain text needs to be compared. */
-export const hostRestMs = 60_000;
+export const plainWordsMin = 8;
 /** How long a framework's run may rest between calls before its task counts as ended. */
-export const questionTriesMax = 5;
+export const hostRestMs = 60_000;
 /** Tries of a question whose answer is invalid. */
+export const questionTriesMax = 5;
+/** Interval of the status line of a run, characters of an activity line, and of an answer. */
 export const statusDrawMs = 250;
 export const progressLengthMax = 160;
 export const answerLengthMax = 10_485_760;
-/** Interval of the status line of a run, characters of an activity line, and of an answer. */
-export const countedCallsMax = 1_000;
 /** Different calls of a run that are counted, to find the most frequent one. */
+export const countedCallsMax = 1_000;
+/** Interval at which the usage of a run is saved, and at which the output of a halted run is polled. */
 export const runSaveEveryMs = 5_000;
 export const haltedDrainMs = 5_000;
-/** Interval at which the usage of a run is saved, and at which the output of a halted run is polled. */
-export const signEveryMs = 200;
 /** Shortest interval between reported signs of life. */
+export const signEveryMs = 200;
+/** Bytes of a session file per read, and session files of one run. */
 export const tailBytesMax = 8_388_608;
 export const sessionFilesMax = 1_000;
-/** Bytes of a session file per read, and session files of one run. */
-export const hostRunsMax = 10_000;
 /** Framework runs that are tracked at once. */
-export const sessionPollMs = 1_000;
+export const hostRunsMax = 10_000;
 /** Polling interval of an agent's session files. */
-export const sessionNewsMs = 50;
+export const sessionPollMs = 1_000;
 /** Shortest interval between two reads of session files that the stream triggers. */
-export const foreignChangesPollMs = 20;
+export const sessionNewsMs = 50;
 /** The longest delay after which a watcher of calls sees changes of other processes. */
+export const foreignChangesPollMs = 20;
+/** Tasks that a gear publishes on a shared store, and how many it writes per sweep. */
 export const publishedTasksMax = 10_000;
 export const publishedWritesMax = 50;
-/** Tasks that a gear publishes on a shared store, and how many it writes per sweep. */
+/** How long a store keeps a running task, a lost task, and a process's sign of life. */
 export const publishedKeepMs = 30 * 86_400_000;
 export const lostKeepMs = 3_600_000;
 export const ownerKeepMs = 60_000;
-/** How long a store keeps a running task, a lost task, and a process's sign of life. */
+/** Open calls of a task in hooks, repeated answers, and subagents and prompts of a session. */
 export const hookCallsMax = 48;
 export const hookAnswersMax = 16;
 export const hookAgentsMax = 40;
 export const hookPromptsMax = 32;
-/** Open calls of a task in hooks, repeated answers, and subagents and prompts of a session. */
+/** The lease of a hook's turn in its session, the polling interval for a turn, and its maximum. */
 export const hookLeaseMs = 5_000;
 export const hookTurnMinMs = 4;
 export const hookTurnMaxMs = 40;
-/** The lease of a hook's turn in its session, the polling interval for a turn, and its maximum. */
+/** The default hook timeout of hosts, the share that a hook leaves unused, and the longest wait of a call. */
 export const hookTimeoutMs = 60_000;
 export const hookMarginMs = 5_000;
 export const hookWaitMaxMs = 10_000;
-/** The default hook timeout of hosts, the share that a hook leaves unused, and the longest wait of a call. */
-export const hookKeepMs = 30 * 86_400_000;
 /** How long a store keeps the state of a hooked session after its last event. */
+export const hookKeepMs = 30 * 86_400_000;
+/** Bytes of one payload, and characters of a stored answer: a whole task must fit into one cell. */
 export const hookPayloadBytesMax = 67_108_864;
 export const hookReasonMax = 500;
-/** Bytes of one payload, and characters of a stored answer: a whole task must fit into one cell. */
-export const fetchBodyMax = 8_388_608;
 /** Characters of a provider's request or response that are read for model and cost. */
-export const leftBehindMs = 200;
+export const fetchBodyMax = 8_388_608;
 /** How long a program may outlive the agent that started it before it counts as left behind. */
-export const retryDelayMs = 10;
+export const leftBehindMs = 200;
 /** The shortest retry delay of a call that waits for the store. */
+export const retryDelayMs = 10;
+/** Tools that hooks report to their run; calls whose loops a run leaves to hooks, and their interval. */
 export const hookedToolsMax = 200;
 export const loopsLeftCallsMax = 8;
 export const loopsLeftGapMax = 3;
-/** Tools that hooks report to their run; calls whose loops a run leaves to hooks, and their interval. */
+/** Characters of a call's arguments in the journal: redacted, and in full. */
 export const redactedContentMax = 200;
 export const fullContentMax = 4_096;
-/** Characters of a call's arguments in the journal: redacted, and in full. */
+/** Bytes of a transcript that one hook reads, and messages with known usage. */
 export const hookTranscriptBytesMax = 1_048_576;
 export const hookUsagesMax = 8;
-/** Bytes of a transcript that one hook reads, and messages with known usage. */
+/** Model prices that hooks cache, and for how long. */
 export const hookPricesMax = 64;
 export const hookPricesKeepMs = 86_400_000;
