@@ -1,28 +1,85 @@
-/** The public surface as text: every name of every door. `npm run api` writes it to api.txt. */
+/** The public API as text: the declarations of every name of every entry point. `npm run api` writes them to api/. */
 
-import { existsSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { spawnSync } from 'node:child_process';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { type EntryPoint, listEntryPoints, listExports, readText, root } from './harness/source.ts';
+import { type EntryPoint, listEntryPoints, root } from './harness/source.ts';
 
-/** The surface as it is now. Values are asked of the loaded door, types are read off its text. */
-export async function describeSurface(): Promise<string> {
-  const parts: string[] = [];
-  for (const door of listEntryPoints()) {
-    const names = [
-      ...(await listValues(door)),
-      ...listExports(readText(door.path)).types.map((name) => `type ${name}`),
-    ];
-    parts.push([door.name, ...names.map((name) => `  ${name}`)].join('\n'));
+/** The declarations of each entry point, by the name of its file in api/. */
+export function describeApi(): ReadonlyMap<string, string> {
+  const folder = mkdtempSync(join(tmpdir(), 'switchgear-api-'));
+  try {
+    const args = ['-p', join(root, 'tsconfig.build.json'), '--emitDeclarationOnly', '--outDir', folder];
+    const { status, stdout } = spawnSync(join(root, 'node_modules/.bin/tsc'), args, { cwd: root, encoding: 'utf8' });
+    if (status !== 0) throw new Error(`the declarations cannot be made:\n${stdout}`);
+    return new Map(
+      listEntryPoints().map(({ name, path }) => {
+        const file = join(folder, path.replace(/^src\//, '').replace(/\.ts$/, '.d.ts'));
+        const found = [...readExports(file)].sort(([a], [b]) => (a < b ? -1 : 1));
+        return [`${name.replaceAll('/', '-')}.d.ts`, `${found.map(([, text]) => text).join('\n\n')}\n`];
+      }),
+    );
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
   }
-  return `${parts.join('\n\n')}\n`;
 }
 
-/** The names that a door really has at run time. */
-export async function listValues(door: EntryPoint): Promise<string[]> {
-  const path = join(root, door.path);
-  if (!existsSync(path)) throw new Error(`${door.name} has no ${door.path}: write it, or take it out of package.json`);
+/** The exported names of a declaration file with their declarations, without comments. */
+function readExports(file: string): Map<string, string> {
+  const statements = splitStatements(readFileSync(file, 'utf8'));
+  const found = new Map<string, string>();
+  const add = (name: string, text: string) => found.set(name, found.has(name) ? `${found.get(name)}\n${text}` : text);
+  for (const text of statements) {
+    const list = /^export (?:type )?\{([^}]*)\} from ['"](.*)['"];/s.exec(text);
+    if (list !== null) {
+      const other = readDeclarations(join(dirname(file), list[2]!.replace(/\.(js|ts)$/, '.d.ts')));
+      for (const item of list[1]!.split(',').map((part) => part.trim().replace(/^type /, ''))) {
+        if (item === '') continue;
+        const [original = item, name = original] = item.split(' as ');
+        add(name, `${name === original ? '' : `// ${original} as ${name}\n`}${other.get(original) ?? `// ${name}`}`);
+      }
+    } else if (text.startsWith('export ')) {
+      const name = nameOf(text);
+      if (name !== undefined) add(name, text);
+    }
+  }
+  return found;
+}
+
+function readDeclarations(file: string): ReadonlyMap<string, string> {
+  const found = new Map<string, string>();
+  for (const text of splitStatements(readFileSync(file, 'utf8'))) {
+    const name = nameOf(text);
+    if (name !== undefined) found.set(name, found.has(name) ? `${found.get(name)}\n${text}` : text);
+  }
+  return found;
+}
+
+function nameOf(statement: string): string | undefined {
+  return /^(?:export )?(?:declare )?(?:function|const|class|interface|type) (\w+)/.exec(statement)?.[1];
+}
+
+/** The statements of a declaration file: each begins at the start of a line. */
+function splitStatements(text: string): readonly string[] {
+  return text
+    .replace(/^[ \t]*\/\*\*[\s\S]*?\*\/\r?\n/gm, '')
+    .split(/^(?=(?:export|declare|import|type|interface|class|function|const) )/m)
+    .map((statement) => statement.trim())
+    .filter((statement) => statement !== '');
+}
+
+/** The names that an entry point has at run time. */
+export async function listValues(entryPoint: EntryPoint): Promise<string[]> {
+  const path = join(root, entryPoint.path);
+  if (!existsSync(path))
+    throw new Error(`${entryPoint.name} has no ${entryPoint.path}: write it, or take it out of package.json`);
   return Object.keys((await import(pathToFileURL(path).href)) as object).sort();
 }
 
-if (process.argv.includes('--write')) writeFileSync(join(root, 'api.txt'), await describeSurface());
+if (process.argv.includes('--write')) {
+  rmSync(join(root, 'api'), { recursive: true, force: true });
+  mkdirSync(join(root, 'api'));
+  for (const [file, text] of describeApi()) writeFileSync(join(root, 'api', file), text);
+}

@@ -1,6 +1,7 @@
 /** What is told where the framework is missing, as it is here: it is installed beside the tests of adapters alone. */
 
 import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
 import { test } from 'node:test';
 import { protect } from '../src/adapters/langchain/index.ts';
 import { createSwitchgear } from '../src/guard/create-switchgear.ts';
@@ -17,4 +18,25 @@ test('without its package the adapter says which one to install, and nothing run
     { code: 'missing_package', message: /npm install @langchain\/core/ },
   );
   assert.equal(reached, 0);
+});
+
+test('without the MCP client a chain says which package to install', () => {
+  const hide = `import { registerHooks } from 'node:module';
+    registerHooks({
+      resolve(specifier, context, next) {
+        if (!specifier.startsWith('@modelcontextprotocol/')) return next(specifier, context);
+        throw Object.assign(new Error('Cannot find package'), { code: 'ERR_MODULE_NOT_FOUND' });
+      },
+    });`;
+  const code = `${hide}
+    const { mcpAbilities } = await import(${JSON.stringify(new URL('../src/chains/index.ts', import.meta.url).href)});
+    const source = mcpAbilities({ mcpServers: { files: { command: 'true' } } });
+    await source.find('files.read').catch(({ code, message }) => console.log(code + ': ' + message));`;
+  const child = spawnSync(process.execPath, ['--input-type=module', '-e', code], { encoding: 'utf8' });
+  assert.equal(
+    child.stdout.trim(),
+    'missing_package: MCP servers need @modelcontextprotocol/client; ' +
+      'install it with: npm install @modelcontextprotocol/client',
+    child.stderr,
+  );
 });

@@ -1,49 +1,52 @@
-/** What a command is: words in, lines out, an exit code back. */
+/** The interface of a command: arguments in, lines out, an exit code back. */
 
+import { userName } from '../approvers/user-name.ts';
 import { SwitchgearError } from '../core/error.ts';
+import { reasonLengthMax } from '../core/limits.ts';
 
-/** The world of a command, handed in so that tests can look at it. */
+/** The environment of a command; tests pass their own. */
 export interface Terminal {
   readonly out: (line: string) => void;
   readonly err: (line: string) => void;
   readonly cwd: string;
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** Where somebody can answer questions; absent = nobody is asked here. */
+  /** The input on which a person answers questions; absent if the command asks no questions. */
   readonly input?: NodeJS.ReadStream;
-  /** Whether somebody reads along on a screen that shows colours. */
+  /** Whether the output is a screen that shows colours. */
   readonly coloured?: boolean;
-  /** Whether the process ends as soon as the command has: what a process leaves open, its end closes. */
+  /** Whether the process exits right after the command, so that open files need no closing. */
   readonly isBrief?: boolean;
-  /** Aborted when whoever reads has gone, or wants it to end. */
+  /** Aborts when the reader of the output is gone, or the command must stop. */
   readonly stopSignal?: AbortSignal;
 }
 
-/** Exit codes of every command: it worked, it did not, it was asked wrongly. */
+/** Exit codes of every command: success, failure, wrong usage. */
 export const exitCodes = { ok: 0, error: 1, usage: 2 } as const;
 
+/** A command of the command line. */
 export interface Command {
-  /** How to call it, one line per form. */
+  /** Usage lines, one per form. */
   readonly usage: readonly string[];
-  /** More about it, for whoever asks this command for help. */
+  /** More lines for the help of this command. */
   readonly details?: readonly string[];
   run(args: readonly string[], terminal: Terminal): number | Promise<number>;
 }
 
-/** Says that a command was called in a way it does not know. */
+/** The error for a wrong command line. */
 export function usageError(message: string): SwitchgearError {
   return new SwitchgearError('usage', message);
 }
 
-/** What was said on the command line. */
+/** A parsed command line. */
 export interface ParsedArgs {
   readonly positionals: readonly string[];
   /** Switches that are on. */
   readonly switches: ReadonlySet<string>;
-  /** Options with what was given for them. */
+  /** Options with their values. */
   readonly values: ReadonlyMap<string, string>;
 }
 
-/** Splits arguments into words, known switches, and options that take a value; an unknown one is an error. */
+/** Splits arguments into positionals, switches, and options with a value; throws on an unknown option. */
 export function readArgs(
   args: readonly string[],
   knownSwitches: readonly string[],
@@ -69,4 +72,16 @@ export function readArgs(
   if (positionals.length > maxPositionals)
     throw usageError(`too many arguments: ${positionals.slice(maxPositionals).join(' ')}`);
   return { positionals, switches: enabled, values };
+}
+
+/** Reads `--by`, the name of the operator; the default is the user of this process. */
+export function parseOperator({ values }: ParsedArgs): string {
+  return (values.get('--by') ?? userName()).slice(0, reasonLengthMax);
+}
+
+/** The error for an unknown or missing verb: `expected 'lint' or 'explain', got 'lnt'`. */
+export function verbError(command: string, verbs: readonly string[], verb: string | undefined): SwitchgearError {
+  const quoted = verbs.map((each) => `'${each}'`);
+  const expected = `${quoted.slice(0, -1).join(', ')} or ${quoted.at(-1)}`;
+  return usageError(`${command}: expected ${expected}, got ${verb === undefined ? 'nothing' : `'${verb}'`}`);
 }

@@ -1,11 +1,11 @@
-/** The `switchgear` command: finds the command that is meant, runs it, and turns errors into one clear line. */
+/** The `switchgear` command: finds a command by its name, runs it, and prints an error as one line. */
 
 import { readFileSync, writeSync } from 'node:fs';
 import { SwitchgearError } from '../core/error.ts';
 import { timerMaxMs } from '../core/limits.ts';
 import { type Command, exitCodes, type Terminal, usageError } from './command.ts';
 
-/** One line per command; each lives in a file of its own that is read only when it is called. */
+/** The commands; each file is loaded only when its command runs. */
 const commands: Readonly<Record<string, () => Promise<{ readonly command: Command }>>> = {
   status: () => import('./commands/status.ts'),
   tail: () => import('./commands/tail.ts'),
@@ -26,7 +26,7 @@ const commands: Readonly<Record<string, () => Promise<{ readonly command: Comman
   demo: () => import('./commands/demo.ts'),
 };
 
-/** Runs the command and gives its exit code: 0 it worked, 1 it did not, 2 it was called wrongly. */
+/** Runs a command and returns its exit code: 0 success, 1 failure, 2 wrong usage. */
 export async function main(args: readonly string[], terminal: Terminal = createTerminal(args)): Promise<number> {
   // Timers of a store do not keep the process alive: without this one a busy store would end it without an answer.
   const alive = setInterval(() => undefined, timerMaxMs);
@@ -35,7 +35,7 @@ export async function main(args: readonly string[], terminal: Terminal = createT
   } catch (error) {
     if (!(error instanceof SwitchgearError)) throw error;
     terminal.err(`switchgear: ${error.message}`);
-    // A store that cannot be used was the wrong one to give.
+    // An unusable store is a wrong `--store`.
     if (error.code.startsWith('store_')) return exitCodes.usage;
     if (error.code !== 'usage') return exitCodes.error;
     terminal.err('Try switchgear --help.');
@@ -55,9 +55,9 @@ async function dispatch([name, ...args]: readonly string[], terminal: Terminal):
     return name === undefined ? exitCodes.usage : exitCodes.ok;
   }
   const loadCommand = Object.hasOwn(commands, name) ? commands[name] : undefined;
-  if (!loadCommand) throw usageError(`unknown command ${name}`);
+  if (!loadCommand) throw usageError(`unknown command '${name}'`);
   const { command } = await loadCommand();
-  // What stands after -- is another command's.
+  // Arguments after `--` belong to the agent command.
   const ownArgs = args.includes('--') ? args.slice(0, args.indexOf('--')) : args;
   if (ownArgs.includes('--help') || ownArgs.includes('-h')) {
     for (const line of command.usage) terminal.out(`switchgear ${line}`);
@@ -75,10 +75,10 @@ async function formatHelp(): Promise<readonly string[]> {
     ...loaded.flatMap(({ command }) => command.usage.map((line) => `  switchgear ${line}`)),
     '  switchgear --version',
     '',
-    'The first eight look at a store: --store sqlite:PATH, redis://HOST:PORT or rediss://HOST:PORT (and ?prefix=NAME),',
+    'The first eight use a store: --store sqlite:PATH, redis://HOST:PORT or rediss://HOST:PORT (and ?prefix=NAME),',
     'else SWITCHGEAR_STORE, else the file switchgear/state.db in your state folder. With --json they print data.',
     '',
-    'Exit codes: 0 it worked, 1 it did not, 2 it was called wrongly.',
+    'Exit codes: 0 success, 1 failure, 2 wrong usage.',
   ];
 }
 
@@ -87,7 +87,7 @@ function readVersion(): string {
   return (JSON.parse(text) as { version: string }).version;
 }
 
-/** A hook has no time for streams: it reads and writes as files do. */
+/** A hook writes synchronously, without the start-up time of streams. */
 function createTerminal([name]: readonly string[]): Terminal {
   if (name !== 'hook') return createProcessTerminal();
   const writeTo = (file: number) => (line: string) => void writeSync(file, `${line}\n`);
@@ -96,7 +96,7 @@ function createTerminal([name]: readonly string[]): Terminal {
 
 function createProcessTerminal(): Terminal {
   const stop = new AbortController();
-  // A reader that goes away (`| head`) is no error of ours.
+  // A closed reader (`| head`) is not an error.
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code !== 'EPIPE') throw error;
     stop.abort();

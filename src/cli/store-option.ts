@@ -1,21 +1,18 @@
-/** The store a command works on: the one it was given, else the environment's, else this user's own file. */
+/** Finds and opens the store of a command: `--store`, else `SWITCHGEAR_STORE`, else a file of the user. */
 
 import { closeSync, openSync, readSync, statSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { isAbsolute, join, resolve } from 'node:path';
 import { SwitchgearError } from '../core/error.ts';
-import type { SharedStore, Store } from '../ports/store.ts';
+import type { CrossProcessStore } from '../ports/store.ts';
 import { type ParsedArgs, type Terminal, usageError } from './command.ts';
 
-/** A store that others see, too. */
-export type CrossProcessStore = Store & { readonly shared: SharedStore };
-
-/** Which store is meant, with a name that may be shown: it has no password in it. */
+/** The address of a store. Its name contains no password. */
 export type StoreAddress =
   | { readonly kind: 'sqlite'; readonly name: string; readonly path: string }
   | { readonly kind: 'redis'; readonly name: string; readonly url: string; readonly prefix: string | undefined };
 
-/** How long a command waits for Redis: nobody's agent stands still meanwhile. */
+/** The longest wait of a command for Redis. */
 const deadlineMs = 1_000;
 const waitMs = 2_000;
 
@@ -26,12 +23,12 @@ export function findStoreAddress({ values }: ParsedArgs, { env, cwd }: Terminal)
   if (/^rediss?:/.test(text)) return parseRedisAddress(optionName, text);
   const [, path] = /^sqlite:(?:\/\/(?=\/|[^/]))?(.+)$/s.exec(text) ?? [];
   if (path === undefined || path.includes('\0')) throw addressError(optionName, text);
-  // A shell leaves the sign of the home folder alone where it does not begin a word.
+  // A shell does not expand `~` inside a word.
   const absolutePath = resolve(cwd, path.replace(/^~(?=\/)/, findHomeFolder(env)));
   return { kind: 'sqlite', name: `sqlite:${absolutePath}`, path: absolutePath };
 }
 
-/** `$XDG_STATE_HOME/switchgear`; a relative folder does not count, says the standard. */
+/** Returns `$XDG_STATE_HOME/switchgear`; ignores a relative `XDG_STATE_HOME`, as the XDG standard says. */
 export function stateFolder(env: Terminal['env']): string {
   const { XDG_STATE_HOME: state = '' } = env;
   return join(isAbsolute(state) ? state : join(findHomeFolder(env), '.local', 'state'), 'switchgear');
@@ -46,17 +43,16 @@ function parseRedisAddress(optionName: string, text: string): StoreAddress {
   const url = new URL(text);
   const prefix = url.searchParams.get('prefix') ?? undefined;
   if (prefix !== undefined && !/^[^{}\s]{1,100}$/.test(prefix)) {
-    throw usageError(
-      `${optionName}: the prefix must be a word without braces, got ${JSON.stringify(prefix.slice(0, 200))}`,
-    );
+    const shown = JSON.stringify(prefix.slice(0, 200));
+    throw usageError(`${optionName}: prefix must be 1 to 100 characters without braces or spaces, got ${shown}`);
   }
   for (const parameter of url.searchParams.keys()) {
     if (parameter !== 'prefix')
-      throw usageError(`${optionName}: ?${parameter} is not known; an address may end with ?prefix=NAME`);
+      throw usageError(`${optionName}: unknown parameter ?${parameter}; the only one is ?prefix=NAME`);
   }
   if (!/^(\/\d*)?$/.test(url.pathname)) {
     throw usageError(
-      `${optionName}: after the host comes the number of a database, got ${JSON.stringify(url.pathname)}`,
+      `${optionName}: expected the number of a database after the host, got ${JSON.stringify(url.pathname)}`,
     );
   }
   url.search = '';
@@ -69,20 +65,19 @@ function addressError(optionName: string, text: string): SwitchgearError {
   return usageError(`${optionName} must be sqlite:PATH, redis://HOST:PORT or rediss://HOST:PORT, got ${shown}`);
 }
 
-/** Whether there is something to open: a command that only looks makes no file. */
+/** Whether the store exists: a command that only reads creates no file. */
 export function storeExists(address: StoreAddress): boolean {
   if (address.kind === 'redis') return true;
   try {
     return statSync(address.path, { throwIfNoEntry: false }) !== undefined;
   } catch {
-    return true; // Whoever opens it says what is wrong.
+    return true; // Opening the store reports the error.
   }
 }
 
 /**
- * Opens the store for some work, and closes it whatever comes of it. Who is in a hurry does not have a whole file read
- * first (`verify: false`): what is wrong with it is told when it is met. A process that ends at once leaves the log of
- * the file as it is (`isBrief`).
+ * Opens a store, runs `work` and closes the store. `verify: false` skips the integrity check of the whole file.
+ * `isBrief` leaves the write-ahead log in place on close, for a process that exits at once.
  */
 export async function withStore<T>(
   address: StoreAddress,
@@ -94,6 +89,8 @@ export async function withStore<T>(
   });
   try {
     return await work(store);
+  } catch (error) {
+    throw nameStore(error, address);
   } finally {
     store.close();
   }
@@ -114,18 +111,27 @@ async function openStore(address: StoreAddress, verify: boolean, isBrief: boolea
   throw new SwitchgearError('store_unreachable', `the store ${name} cannot be used: ${reason}`);
 }
 
-/** The error in words that fit a command: which store it was, and what of it could not be made. */
-function explainOpenError(error: unknown, { name }: StoreAddress): unknown {
+/** Names the store in an error of opening it, and explains a missing folder. */
+function explainOpenError(error: unknown, address: StoreAddress): unknown {
   if (!(error instanceof SwitchgearError)) return error;
-  const { code, message, cause } = error;
+  const { code, cause } = error;
   const systemCode = (cause as NodeJS.ErrnoException | undefined)?.code ?? '';
   if (['ENOENT', 'ENOTDIR', 'EEXIST'].includes(systemCode)) {
-    return new SwitchgearError(code, `the store ${name} cannot be opened: its folder cannot be made`, { cause });
+    return new SwitchgearError(code, `the store ${address.name} cannot be opened: its folder cannot be created`, {
+      cause,
+    });
   }
-  return new SwitchgearError(code, message.replace(/^the store cannot/, `the store ${name} cannot`), { cause });
+  return nameStore(error, address);
 }
 
-/** A gear sets a damaged file aside; a command that was given the wrong name must not. */
+/** Adds the name of the store to an error that speaks of "the store". */
+function nameStore(error: unknown, { name }: StoreAddress): unknown {
+  if (!(error instanceof SwitchgearError) || !/^the store (cannot|did not)/.test(error.message)) return error;
+  const { code, message, cause } = error;
+  return new SwitchgearError(code, message.replace(/^the store/, `the store ${name}`), { cause });
+}
+
+/** Throws if a file is not a SQLite database: a gear replaces a damaged file, a command must not. */
 function checkSqliteFile(path: string): void {
   const head = Buffer.alloc(16);
   let read = 0;
@@ -134,17 +140,12 @@ function checkSqliteFile(path: string): void {
     read = readSync(file, head);
     closeSync(file);
   } catch {
-    return; // It is made, or the store says why it cannot be.
+    return; // Opening the store creates the file, or reports the error.
   }
   if (read > 0 && head.toString('latin1') !== 'SQLite format 3\0') {
     throw new SwitchgearError(
       'store_foreign',
-      `${JSON.stringify(path)} is not a database: give the store a file of its own`,
+      `${JSON.stringify(path)} is not a SQLite database: use another file for the store`,
     );
   }
-}
-
-/** What ends a command whose store did not take what it was told. */
-export function storeWriteError(address: StoreAddress, reason: string): SwitchgearError {
-  return new SwitchgearError('store_unreachable', `the store ${address.name} did not take it: ${reason}`);
 }

@@ -1,4 +1,7 @@
-/** Black Box's session breaker, by its own name: it watches a session's stream and says when a task must stop. */
+/**
+ * The session breaker of Black Box under its own names: observes the events of a session and reports when a task must
+ * stop.
+ */
 
 import { nameLengthMax } from '../core/limits.ts';
 import type { Settings } from '../core/settings.ts';
@@ -47,10 +50,10 @@ export interface SessionTaskSnapshot {
 }
 
 export interface SessionSnapshot {
-  /** Ids of the active tasks; the last one gets what carries no id. */
+  /** Ids of the active tasks; events without an id belong to the last of them. */
   readonly activeTasks: readonly string[];
   readonly tasks: readonly SessionTaskSnapshot[];
-  /** Events that belonged to no active task, or were none of the known kinds. */
+  /** Events of an unknown kind, or of no active task. */
   readonly ignoredEvents: number;
   readonly internalErrors: number;
 }
@@ -67,7 +70,7 @@ const variables: Readonly<Record<keyof BreakerConfig, string>> = {
 type Environment = Readonly<Record<string, string | undefined>>;
 type Warn = (line: string) => void;
 
-/** The config that the environment asks for. What it says badly stays at the default, with one warning each. */
+/** Reads the config from the environment. An invalid value falls back to the default, with one warning each. */
 export function configFromEnv(env: Environment = process.env, warn: Warn = toStandardError): BreakerConfig {
   const { settings, ignored } = applyEnvironment(checkPolicy({}), selectSeedVariables(env));
   for (const { message } of ignored) warn(message);
@@ -78,11 +81,11 @@ interface Bucket {
   readonly taskId: string;
   readonly task: Task;
   halt: HaltReason | null;
-  /** Whether the halt was handed back by a call. */
+  /** Whether a call has returned the halt already. */
   isReported: boolean;
 }
 
-/** Counts per task, in a gear of its own where nothing but budget, deadline and the output loop can speak. */
+/** Counts per task, in a gear of its own in which only budget, deadline and the output loop are active. */
 export class SessionBreaker {
   readonly config: BreakerConfig;
   readonly #gear: Switchgear;
@@ -93,13 +96,13 @@ export class SessionBreaker {
   #ignored = 0;
   #errors = 0;
 
-  /** Config values go before the environment's; a bad one is replaced by the default, and told. */
+  /** Config values override the environment; an invalid value is replaced by the default, with a warning. */
   constructor(config: Partial<BreakerConfig> = {}, options: SessionBreakerOptions = {}) {
     const { clock, prices, env, log, onHalt } = options ?? {};
     this.#byModel = prices !== undefined;
     this.#gear = createSwitchgear({
       mode: 'enforce',
-      // A checked policy brings its reader along, also into a bundle.
+      // A checked policy carries its parser along, also into a bundle.
       policy: checkPolicy({}),
       env: { ...selectSeedVariables(env ?? process.env), ...toVariables(config) },
       ...(clock && { clock }),
@@ -116,7 +119,7 @@ export class SessionBreaker {
     });
   }
 
-  /** Takes one event; a halt comes back once its task has one, and stays the same. */
+  /** Observes one event. Returns the halt of its task, always the same one, or null. */
   observe(event: SessionEvent): HaltReason | null {
     return this.#guarded(null, () => {
       const bucket = this.#applyEvent(event);
@@ -127,7 +130,7 @@ export class SessionBreaker {
     });
   }
 
-  /** Looks for tasks that ran too long or went silent, and gives back halts that no call has given back yet. */
+  /** Checks for tasks past their duration or idle limit. Returns the halts that no call has returned yet. */
   sweep(nowMs?: number): readonly TaskHalt[] {
     return this.#guarded([], () => {
       sweep(runtimeOf(this.#gear), Number.isFinite(nowMs) ? nowMs : undefined);
@@ -150,7 +153,7 @@ export class SessionBreaker {
     };
   }
 
-  /** The machine's word for a halt, e.g. `tool_call_limit`; empty for what is none. */
+  /** The machine-readable name of a halt, e.g. `tool_call_limit`; empty for any other value. */
   slugOf(halt: HaltReason): string {
     return this.#guarded('', () => haltSlug(halt));
   }
@@ -168,7 +171,7 @@ export class SessionBreaker {
     this.dispose();
   }
 
-  /** The task that an event was about, after it has been told. */
+  /** Applies an event and returns the task it belongs to. */
   #applyEvent(event: SessionEvent): Bucket | undefined {
     if (typeof event !== 'object' || event === null) {
       this.#ignored++;
@@ -215,7 +218,7 @@ export class SessionBreaker {
     bucket.task.end(how);
   }
 
-  /** A bug in here must not reach the host: it is counted, and the snapshot shows it. */
+  /** Keeps an error of this class away from the host: the error is counted, and the snapshot shows the count. */
   #guarded<T>(otherwise: T, run: () => T): T {
     try {
       return run();
@@ -257,14 +260,14 @@ function configOf({ task, loop }: Settings): BreakerConfig {
   });
 }
 
-/** The variables of the seed alone; others belong to other gears. */
+/** Selects the variables of Black Box; other variables belong to other gears. */
 function selectSeedVariables(env: Environment): Environment {
   return Object.fromEntries(
     Object.entries(env ?? {}).filter(([name, value]) => name.startsWith(prefix) && typeof value === 'string'),
   );
 }
 
-/** A config as variables, so that one checker reads both. */
+/** Converts a config to variables, so that one checker reads both. */
 function toVariables(config: Partial<BreakerConfig>): Environment {
   const entries = Object.entries(variables).flatMap(([field, name]) => {
     const value = readField(config, field as keyof BreakerConfig);
@@ -277,7 +280,7 @@ function readField(config: Partial<BreakerConfig> | null, field: keyof BreakerCo
   try {
     return config?.[field];
   } catch {
-    return null; // It was said and cannot be read: no number, and told as such.
+    return null; // The variable is set but unreadable: report it as not a number.
   }
 }
 

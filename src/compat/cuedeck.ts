@@ -1,11 +1,11 @@
-/** CueDeck's reference breaker: a threshold, a wait in seconds, one probe, and two kinds of error for its caller. */
+/** The reference breaker of CueDeck: a threshold, a recovery time in seconds, one probe, and two kinds of error. */
 
 import { RefusedError } from '../core/refusal.ts';
 import type { SwitchgearOptions } from '../guard/api.ts';
 import { createSwitchgear } from '../guard/create-switchgear.ts';
 import { errorMessage } from '../guard/internal.ts';
 
-/** The operation ran and failed; `cause` is what it threw. A call that was rejected throws a `RefusedError` instead. */
+/** The operation ran and failed; `cause` is the error it threw. A rejected call throws a `RefusedError` instead. */
 export class OperationFailed extends Error {
   constructor(cause: unknown) {
     super(`the operation failed: ${errorMessage(cause)}`, { cause });
@@ -17,12 +17,12 @@ export interface OperationBreaker {
   readonly state: 'CLOSED' | 'OPEN' | 'HALF_OPEN';
   /** Failures in a row. */
   readonly failures: number;
-  /** Runs an operation, outside any lock. What it returns passes untouched, a promise as a promise. */
+  /** Runs an operation outside any lock. Its return value passes unchanged, a promise as a promise. */
   call<T>(operation: () => T): T;
   reset(): void;
 }
 
-/** A breaker of its own for any operation, with the error lists of seed 001. */
+/** Creates a breaker for any operation, with the error lists of CueDeck. */
 export function createCircuitBreaker(
   threshold: number,
   timeoutSeconds: number,
@@ -34,12 +34,12 @@ export function createCircuitBreaker(
     recovery_timeout_secs: timeoutSeconds,
     timeout_secs: 'none',
   } as const;
-  // The environment does not overrule what stands in the code.
+  // The environment does not override settings made in code.
   const gear = createSwitchgear({ ...more, env: {}, policy: { preset: 'cuedeck', circuit_breaker: breakerPolicy } });
   const handle = gear.breaker(name);
   let rejection: RefusedError | undefined;
   const run = gear.guard(name, (operation: () => unknown) => operation(), {
-    // Thrown at once to callers of either kind: nobody knows yet whether a promise would have come.
+    // Thrown synchronously to every caller: before the call it is unknown whether the operation returns a promise.
     fallback(refusal) {
       rejection = new RefusedError(refusal);
       throw rejection;

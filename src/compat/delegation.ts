@@ -1,23 +1,25 @@
-/** Delegation counts in a graph's own state: two pure functions and a constant, for supervisors that hold the state. */
+/**
+ * Delegation counts inside a graph's own state: two pure functions and a constant, for supervisors that keep the state.
+ */
 
 import { type FailureCounts, failuresOf, mayDelegate, recordFailure } from '../core/controls/delegation/delegation.ts';
 import { blockReason, failureLines, tripLine } from '../core/controls/delegation/messages.ts';
 import { SwitchgearError } from '../core/error.ts';
 
-/** Failed delegations after which a worker is not delegated to any more. */
+/** Failed delegations after which a worker is refused. */
 export const MAX_DELEGATION_FAILURES = 2;
 
-/** The part of a graph's state that is read. */
+/** The part of a graph's state that the functions read. */
 export interface DelegationFailuresState {
   readonly delegation_failures?: FailureCounts | null | undefined;
 }
 
-/** What a node returns to change it. */
+/** The state update that a node returns. */
 export interface DelegationFailuresUpdate {
   readonly delegation_failures: FailureCounts;
 }
 
-/** Takes log lines; the standard error stream unless said. */
+/** Receives log lines. @default writes to standard error */
 export type Log = (line: string) => void;
 
 export interface DelegationBreaker {
@@ -26,7 +28,7 @@ export interface DelegationBreaker {
   checkCircuitBreaker(state: DelegationFailuresState, worker: string): [mayDelegate: boolean, reason: string];
 }
 
-/** Both functions with a limit of your own: 3 is lenient, 1 trips on the first failure. */
+/** Creates both functions with another limit: 3 is lenient, 1 trips on the first failure. */
 export function delegationBreaker(
   options: { readonly maxFailures?: number; readonly log?: Log } = {},
 ): DelegationBreaker {
@@ -41,7 +43,7 @@ export function delegationBreaker(
   };
 }
 
-/** Books a failure on a worker: the state's update, with a new map. The state itself is not touched. */
+/** Records a failure of a worker. Returns the state update with a new map and leaves the state unchanged. */
 export function recordDelegationFailure(
   state: DelegationFailuresState | null | undefined,
   worker: string,
@@ -51,13 +53,13 @@ export function recordDelegationFailure(
   return recordWithLimit(state, worker, reason, MAX_DELEGATION_FAILURES, log);
 }
 
-/** Whether a worker may be delegated to, and if not, why. What cannot be read is refused. */
+/** Returns whether a worker may be delegated to, and if not, why. An unreadable state is refused. */
 export function checkCircuitBreaker(
   state: DelegationFailuresState | null | undefined,
   worker: string,
   limit: number = MAX_DELEGATION_FAILURES,
 ): [mayDelegate: boolean, reason: string] {
-  // A limit that is none must not switch the breaker off.
+  // An invalid limit must not switch the breaker off.
   const inForce = isLimit(limit) ? limit : MAX_DELEGATION_FAILURES;
   try {
     const counts = readCounts(state);
@@ -84,7 +86,7 @@ function recordWithLimit(
   return { delegation_failures: counts };
 }
 
-/** The counts, or none where they cannot be read: the failure at hand is booked all the same. */
+/** Reads the counts; unreadable counts are empty, so that the current failure is recorded all the same. */
 function readCountsOrNone(state: DelegationFailuresState | null | undefined): FailureCounts {
   try {
     return { ...readCounts(state) };
@@ -106,7 +108,7 @@ function writeLog(log: Log, line: string): void {
   try {
     log(line);
   } catch {
-    // A log that fails must not cost the count.
+    // A log function that throws must not lose the count.
   }
 }
 

@@ -1,4 +1,4 @@
-/** The five reasons of Black Box for which a task must stop, read from refusals. */
+/** The five halt reasons of Black Box, read from refusals. */
 
 import type { Refusal } from '../core/refusal.ts';
 
@@ -11,7 +11,7 @@ export type HaltReason =
   | {
       readonly kind: 'OutputLoop';
       readonly windowSize: number;
-      /** The smallest likeness of two outputs in a row. */
+      /** The smallest similarity of two outputs in a row. */
       readonly similarityJaccard: number;
       readonly threshold: number;
     };
@@ -24,7 +24,7 @@ const slugs: Readonly<Record<HaltReason['kind'], Refusal['code']>> = {
   OutputLoop: 'output_loop',
 };
 
-/** A refusal as one of the five; null for any other. */
+/** Converts a refusal to one of the five reasons; null for any other refusal. */
 export function haltReasonOf({ code, counters }: Refusal): HaltReason | null {
   const [actual, limit] = [Number(counters.actual), Number(counters.limit)];
   switch (code) {
@@ -45,7 +45,7 @@ export function haltReasonOf({ code, counters }: Refusal): HaltReason | null {
   }
 }
 
-/** The machine's word for a reason; empty for what is none. */
+/** The machine-readable name of a reason; empty for any other value. */
 export function haltSlug({ kind }: HaltReason): string {
   return Object.hasOwn(slugs, kind) ? slugs[kind] : '';
 }

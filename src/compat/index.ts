@@ -1,4 +1,4 @@
-/** The door `switchgear/compat`: the names of the five seed documents, each a thin face on the rest. */
+/** Entry point `switchgear/compat`: the names of the five seed documents, each a thin layer over the library. */
 
 export { type AnthropicUsage, estimateUsageCents } from '../core/builtin-prices.ts';
 export { type Nyaya, parseNyaya } from '../core/controls/rules/nyaya.ts';

@@ -1,4 +1,4 @@
-/** NabaOS's registry of chain breakers, by its own name; `parseRule` and `parseNyaya` are those of the core. */
+/** The chain breaker registry of NabaOS under its own names; `parseRule` and `parseNyaya` come from the core. */
 
 import type { RuleHit } from '../core/action.ts';
 import {
@@ -36,22 +36,22 @@ export interface BreakerStep {
 export interface FiredRule {
   readonly rule: Rule;
   readonly action: RuleAction;
-  /** The written reason, or what was seen. */
+  /** The written reason, or the observed value. */
   readonly reason: string;
 }
 
-/** Every rule that fired, and the action to take: abort goes before confirm, confirm before throttle. */
+/** Every rule that fired, and the resulting action: abort overrides confirm, confirm overrides throttle. */
 export interface Evaluation {
   readonly fired: readonly FiredRule[];
   readonly action: RuleAction | null;
   readonly reasons: readonly string[];
   /** The reasons for the action, in one line. */
   readonly reason: string;
-  /** How long a throttle lasts; absent where it never ends. */
+  /** How long a throttle lasts; absent if it never ends. */
   readonly retryAfterMs?: number;
 }
 
-/** A rule in any of its forms: read, as a line, or as in a chain file. */
+/** A rule in any of its forms: parsed, as a line, or as a table of a chain file. */
 export type RuleInput = Rule | string | Omit<RuleText, 'target'>;
 
 const seedSettings: RuleSettings = {
@@ -64,7 +64,7 @@ const seedSettings: RuleSettings = {
 
 const actions: readonly RuleAction[] = ['abort', 'confirm', 'throttle'];
 
-/** The rules of chains and when these ran. Time is handed in; evaluating changes nothing. */
+/** The rules of chains and the times of their runs. The caller passes the time; `evaluate` changes nothing. */
 export class BreakerRegistry {
   readonly #settings: RuleSettings;
   readonly #histories = new Map<string, History>();
@@ -75,8 +75,8 @@ export class BreakerRegistry {
   }
 
   /**
-   * Adds a rule to a chain, or with `*` to every chain, and gives back the one in force.
-   * Throws where it cannot be read or may not be added: a lost rule would be a hole.
+   * Adds a rule to a chain, or with `*` to every chain, and returns the rule in force.
+   * Throws if the rule cannot be parsed or added: a lost rule would be a hole.
    */
   register(chainId: string, input: RuleInput): Rule {
     const target = chainId === '*' ? '*' : parseTarget(`chain:${chainId}`);
@@ -85,7 +85,8 @@ export class BreakerRegistry {
     if (!parsed.rule) throw new SwitchgearError('invalid_rule', `chain ${chainId}: ${parsed.error}`);
     const { rules, rejected } = addRules(this.#rules, [parsed.rule]);
     this.#rules = rules;
-    const inForce = rules.find((rule) => rule.id === parsed.rule.id); // The operator's own, where a model repeats it.
+    // If a model repeats a rule of the operator, the operator's rule stays in force.
+    const inForce = rules.find((rule) => rule.id === parsed.rule.id);
     if (!inForce) throw new SwitchgearError('rule_rejected', `chain ${chainId}: ${rejected[0]?.reason}`);
     return inForce;
   }
@@ -94,29 +95,29 @@ export class BreakerRegistry {
     return this.register('*', input);
   }
 
-  /** The rules that look at a chain, or all of them. */
+  /** The rules of one chain, or all rules. */
   rules(chainId?: string): readonly Rule[] {
     return chainId === undefined ? this.#rules : this.#rules.filter((rule) => isFor(rule.target, { chain: chainId }));
   }
 
-  /** Notes a run of a chain, before it is evaluated: the current run counts. */
+  /** Records a run of a chain. Call it before `evaluate`: the current run counts. */
   recordExecution(chainId: string, atMs: number): void {
     if (!Number.isFinite(atMs)) throw new SwitchgearError('invalid_time', `atMs must be a finite number, got ${atMs}`);
     const history = this.#histories.get(chainId) ?? createHistory();
-    this.#histories.delete(chainId); // The chain that ran last is the last to be forgotten.
+    this.#histories.delete(chainId); // Re-insert the chain, so that the least recently run chain is evicted first.
     this.#histories.set(chainId, history);
     recordTime(history, atMs, frequencyHistoryMax);
     const oldest = this.#histories.keys().next();
     if (this.#histories.size > ruleCellsMax && !oldest.done) this.#histories.delete(oldest.value);
   }
 
-  /** How many runs of a chain are remembered. */
+  /** The number of recorded runs of a chain. */
   executions(chainId: string): number {
     const history = this.#histories.get(chainId);
     return history === undefined ? 0 : sizeOf(history);
   }
 
-  /** Every rule that fires before a step. */
+  /** Returns every rule that fires before a step. */
   evaluate(step: BreakerStep): Evaluation {
     const hits = new Map(matchStep(this.#rules, stepFacts(step), this.#settings).map((hit) => [hit.rule, hit]));
     const fired: FiredRule[] = [];
@@ -133,7 +134,7 @@ export class BreakerRegistry {
     return retryAfterMs > 0 && Number.isFinite(retryAfterMs) ? { ...evaluation, retryAfterMs } : evaluation;
   }
 
-  /** What every rule of the chain saw, fired or not. */
+  /** Returns the finding of every rule of the chain, fired or not. */
   explain(step: BreakerStep): readonly RuleExplanation[] {
     return explainRules(this.#rules, stepFacts(step), this.#settings, (windowMs) => this.#runs(step, windowMs));
   }

@@ -1,11 +1,11 @@
-/** PraisonAI's own names for the breakers of tools: live views of the one gear of the process. */
+/** The tool breakers of PraisonAI under its own names: live views of the default gear of the process. */
 
 import type { BreakerSettings } from '../core/settings.ts';
 import { defaultSwitchgear } from '../guard/create-switchgear.ts';
 import { settingsOf, tuneBreaker } from '../guard/internal.ts';
 import { checkBreaker } from '../policy/check/check-policy.ts';
 
-/** The eight settings in their own spelling; seconds are seconds. */
+/** The eight settings of PraisonAI in its own spelling; times are in seconds. */
 export interface SeedSettings {
   readonly failure_threshold: number;
   readonly recovery_timeout: number;
@@ -17,7 +17,7 @@ export interface SeedSettings {
   readonly graceful_degradation: boolean;
 }
 
-/** What a tool's breakers are told: any of the eight, in snake or camel case, or any setting of a breaker. */
+/** Settings of a tool's breakers: any of the eight, in snake or camel case, or any other breaker setting. */
 export interface CircuitBreakerConfig extends Partial<SeedSettings>, Partial<Omit<BreakerSettings, 'timeoutSecs'>> {
   readonly recoveryTimeout?: number;
   readonly monitorWindow?: number;
@@ -25,7 +25,7 @@ export interface CircuitBreakerConfig extends Partial<SeedSettings>, Partial<Omi
   readonly timeoutSecs?: number;
 }
 
-/** All breakers of one tool as one: the worst state, the sums of their counts. */
+/** All breakers of one tool as one: the worst state, and the sums of their counts. */
 export interface CircuitBreaker {
   /** `tool_` and the tool's name. */
   readonly name: string;
@@ -37,18 +37,19 @@ export interface CircuitBreaker {
 }
 
 export interface CircuitBreakerStats {
-  /** Failures of the current run. */
+  /** Failures in the current row. */
   readonly failure_count: number;
   /** Successes since the last reset. */
   readonly success_count: number;
-  /** Calls since the last reset, the rejected among them. */
+  /** Calls since the last reset, refused calls included. */
   readonly total_requests: number;
   readonly rejected_requests: number;
 }
 
 /**
- * The breaker of a tool, by `tool_x` or plain `x`. A config tunes every breaker of that tool, living and yet to come;
- * what it does not say stays as it was.
+ * Returns the breaker of a tool, by `tool_x` or plain `x`. A config tunes every existing and future breaker of the
+ * tool;
+ * settings absent from the config stay unchanged.
  */
 export function getCircuitBreaker(name: string, config?: CircuitBreakerConfig): CircuitBreaker {
   const gear = defaultSwitchgear();
@@ -76,7 +77,7 @@ export function getCircuitBreaker(name: string, config?: CircuitBreakerConfig): 
   };
 }
 
-/** Resets every breaker in place: references to them stay live, and so do their settings. */
+/** Resets every breaker in place: references to the breakers stay live, and their settings stay. */
 export function resetAllCircuitBreakers(): void {
   defaultSwitchgear().resetAll();
 }

@@ -1,9 +1,9 @@
-/** The events of Black Box's stream, and what they mean to a task. */
+/** The events of a Black Box session stream, and their translation to observations of a task. */
 
 import type { AnthropicUsage } from '../core/builtin-prices.ts';
 import type { Observation } from '../guard/api.ts';
 
-/** What the stream of a session says. Without `taskId` it belongs to the task that started last. */
+/** An event of a session. Without `taskId` the event belongs to the task that started last. */
 export type SessionEvent =
   | { readonly type: 'assistant'; readonly text: string; readonly toolUse?: boolean; readonly taskId?: string }
   | { readonly type: 'tool_use'; readonly name?: string; readonly id?: string; readonly taskId?: string }
@@ -16,14 +16,17 @@ export type SessionEvent =
   | {
       readonly type: 'usage';
       readonly usage: AnthropicUsage;
-      /** Read only where the breaker was given prices; else everything costs what Sonnet 4 does. */
+      /**
+       * The model of the call; ignored unless the breaker has prices. Without prices every call costs as much as Sonnet
+       * 4.
+       */
       readonly model?: string;
-      /** A blob reported again under the same id costs nothing more. */
+      /** The id of the usage report; a second report with the same id costs nothing. */
       readonly id?: string;
       readonly taskId?: string;
     };
 
-/** An event in the words of a task; undefined for what is none of the four kinds. */
+/** Converts an event to an observation; undefined for an unknown kind. */
 export function toObservation(event: SessionEvent, byModel: boolean): Observation | undefined {
   switch (event.type) {
     case 'assistant':

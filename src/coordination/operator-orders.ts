@@ -1,4 +1,4 @@
-/** Orders of an operator: one small cell that every gear on the store looks at, and what a gear does about it. */
+/** Applies operator orders (halts, pauses, trips) from one cell that every gear on the store reads. */
 
 import { openBreaker } from '../core/controls/breaker/phases.ts';
 import { orderKeepMs } from '../core/limits.ts';
@@ -6,48 +6,52 @@ import type { Stop } from '../core/verdict.ts';
 import { type ApplyOrders, type OrderedCall, type OrderedTask, type OrderTarget, ordersKey } from '../ports/orders.ts';
 import type { Cell, Store } from '../ports/store.ts';
 
-/** One order. */
+/** One order of an operator. */
 export interface Order {
-  /** The task or tool; null = all of them. */
+  /** The id of the task or the name of the tool; null = all of them. */
   readonly target: string | null;
   readonly atMs: number;
   readonly reason: string;
-  /** Until when it stands; absent where somebody has to take it back. */
+  /** When the order ends; absent = it stands until an operator withdraws it. */
   readonly untilMs?: number;
 }
 
-/** What is ordered now. Halts concern the tasks that had begun, pauses and trips also those that come. */
+/** The current orders. Halts apply to tasks that had started before the order, pauses and trips also to later ones. */
 export interface Orders {
   readonly halts: readonly Order[];
   readonly pauses: readonly Order[];
   readonly trips: readonly Order[];
 }
 
+/** The state of the orders cell before the first order. */
 export const noOrders: Orders = { halts: [], pauses: [], trips: [] };
+
+/** Returns the cell that holds the orders of a store. */
 export function ordersCell(store: Pick<Store, 'cell'>): Cell<Orders> {
   return store.cell(ordersKey, () => noOrders);
 }
 
-/** The list with one more, instead of an earlier one for the same target. */
+/** Returns the list with one order added; it replaces an earlier order for the same target. */
 export function withOrder(list: readonly Order[], order: Order): readonly Order[] {
   return [...withoutTarget(list, order.target), order];
 }
 
+/** Returns the list without the orders for a target. */
 export function withoutTarget(list: readonly Order[], target: string | null): readonly Order[] {
   return list.filter((order) => order.target !== target);
 }
 
-/** What is left of a list after its time. */
+/** Returns the orders of a list that have not ended. */
 export function activeOrders(list: readonly Order[], atMs: number): readonly Order[] {
   return list.filter(({ untilMs, atMs: since }) => atMs < (untilMs ?? since + orderKeepMs));
 }
 
-/** How a gear obeys: nothing to do costs the comparison of two numbers. */
+/** Returns the function that applies new orders to a gear; without new orders it only compares two versions. */
 export function subscribeToOrdersCell<T extends OrderedTask>(cell: Cell<Orders>, gear: OrderTarget<T>): ApplyOrders {
   let seenVersion = 0;
   const pausedTasks = new WeakSet<OrderedTask>();
 
-  /** Lets a task stand still or go on, as the pauses of it and of those above it say. */
+  /** Pauses or resumes a task according to the pauses of the task and its ancestors. */
   function applyPause(task: T): Stop | undefined {
     const { pauses } = cell.state;
     const order = pauses.length === 0 ? undefined : pauses.find(({ target }) => isTargeted(task, target));
@@ -94,7 +98,7 @@ function pausedStop({ reason }: Order): Stop {
   return { kind: 'deny', code: 'task_paused', control: 'operator', counters: {}, reason };
 }
 
-/** Opens a breaker that was not there when its name was tripped. One that opened since has heard of it. */
+/** Opens a breaker that did not exist when its name was tripped; skips a breaker that opened after the order. */
 function applyTrip({ breaker }: OrderedCall, trips: readonly Order[], atMs: number): void {
   const order = breaker && activeOrders(trips, atMs).find(({ target }) => target === breaker.name);
   if (order === undefined) return;
@@ -106,10 +110,10 @@ function applyTrip({ breaker }: OrderedCall, trips: readonly Order[], atMs: numb
   }, atMs);
 }
 
-/** The cause that a trip by hand has in the journal. */
+/** The cause of a manual trip in the journal. */
 export const manualTripCause = 'a trip by hand';
 
-/** Settings with which a breaker opens until the end of an order and no longer. */
+/** Returns the settings with which a breaker stays open exactly until the end of an order. */
 export function openSettingsUntil<S extends { readonly recoveryTimeoutSecs: number }>(
   settings: S,
   { untilMs }: Pick<Order, 'untilMs'>,

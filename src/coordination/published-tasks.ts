@@ -1,4 +1,4 @@
-/** Tasks as other processes see them: written through when they halt or stand still, and while they change. */
+/** Publishes the tasks of a gear to other processes: at once when a task halts or pauses, else with each sweep. */
 
 import {
   leaseMs,
@@ -19,12 +19,13 @@ import {
 } from '../ports/published-tasks.ts';
 import type { Change } from '../ports/store.ts';
 
+/** Creates the publisher of a gear's tasks. */
 export function publishTasks({ tasks, store, clock }: PublishedGear): TaskPublisher {
   const shared = store.shared!;
   const { process } = shared;
-  /** What was last written of each task. */
+  /** The last published progress of each task, by task id. */
   const published = new Map<string, string>();
-  /** Tasks that ended and may still be seen. */
+  /** Ended tasks whose cells are not dropped yet. */
   const ended = new Set<string>();
   let renewedMs = Number.NEGATIVE_INFINITY;
   let turn = 0;
@@ -36,7 +37,7 @@ export function publishTasks({ tasks, store, clock }: PublishedGear): TaskPublis
     return (await shared.commit({ changes: [change] })).status === 'committed';
   }
 
-  /** Whether there was something new to write. */
+  /** Writes a task if its progress changed; returns whether it did. */
   function publish(task: PublishedTask | undefined, atMs: number): boolean {
     const mark = task && summarizeProgress(task);
     if (!task || published.get(task.id) === mark || (published.size >= publishedTasksMax && !published.has(task.id)))
@@ -47,13 +48,13 @@ export function publishTasks({ tasks, store, clock }: PublishedGear): TaskPublis
     void writeCell(keyOf(id), makeLiveTask(task, process, atMs, clock.wallMs()), publishedKeepMs).then(
       (isCommitted) => {
         if (!published.has(id)) dropEnded(id);
-        else if (!isCommitted) published.set(id, ''); // The next sweep tries again.
+        else if (!isCommitted) published.set(id, ''); // The next sweep retries.
       },
     );
     return true;
   }
 
-  /** A process says that it lives long before anybody could think otherwise. */
+  /** Renews the liveness of this process after a third of the lease. */
   function renewOwnership(atMs: number): void {
     if (atMs - renewedMs < leaseMs / 3) return;
     renewedMs = atMs;
@@ -66,7 +67,7 @@ export function publishTasks({ tasks, store, clock }: PublishedGear): TaskPublis
 
   function dropEnded(id?: string): void {
     if (id !== undefined) ended.add(id);
-    if (shared.health.state === 'degraded') return; // Told when it is back.
+    if (shared.health.state === 'degraded') return; // Retried when the store has recovered.
     for (const each of ended) if (!published.has(each)) store.drop(keyOf(each));
     ended.clear();
   }
@@ -74,14 +75,14 @@ export function publishTasks({ tasks, store, clock }: PublishedGear): TaskPublis
   return {
     onEntry({ type, task = '' }) {
       if (type === 'task-halted' || type === 'task-stopped' || type === 'task-resumed') {
-        queueMicrotask(() => publish(tasks.get(task), clock.nowMs())); // Once everybody has heard of it.
+        queueMicrotask(() => publish(tasks.get(task), clock.nowMs())); // After all listeners have run.
       } else if (type === 'task-ended' && published.delete(task)) dropEnded(task);
       else if (type === 'store-recovered') dropEnded();
     },
     sweep(atMs) {
       if (tasks.size > 0) renewOwnership(atMs);
       const all = [...tasks.values()];
-      // Where more change than can be written in one go, everybody has a turn.
+      // If more tasks change than one sweep may write, the next sweep goes on with the rest.
       for (let at = 0, writes = 0; at < all.length && writes < publishedWritesMax; at++) {
         if (publish(all[++turn % all.length], atMs)) writes++;
       }
@@ -89,7 +90,7 @@ export function publishTasks({ tasks, store, clock }: PublishedGear): TaskPublis
   };
 }
 
-/** Another mark means that there is something new to see. */
+/** Returns a text that differs whenever the task has something new to publish. */
 function summarizeProgress({ cells, halt }: PublishedTask): string {
   const { calls, tokens, micros } = cells.budget.state;
   return `${calls} ${tokens} ${micros} ${cells.deadline.state.stops > 0} ${halt?.code}`;

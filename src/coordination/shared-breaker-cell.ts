@@ -1,9 +1,9 @@
-/** What a process sees of a breaker that another one wrote, and what a store is told that forgot it. */
+/** Defines how a shared breaker cell is adopted into a local view and joined into a store that lost it. */
 
 import type { BreakerState } from '../core/controls/breaker/state.ts';
 import type { CellOptions } from '../ports/store.ts';
 
-/** What each process counts for itself: they are told, and decide nothing elsewhere. */
+/** The counts that each process keeps for itself; no other process decides on them. */
 const localFields = [
   ...(['streak', 'requests', 'failures', 'successes', 'neutrals', 'refused', 'late', 'inFlight'] as const),
   ...(['running', 'runningAt', 'overdue'] as const),
@@ -15,7 +15,7 @@ function adopt(view: BreakerState, stored: BreakerState): BreakerState {
   return state as unknown as BreakerState;
 }
 
-/** Of two memories the one that saw more; of equals the one that blocks longer. */
+/** Returns the state with the higher generation; of equal generations, the later end of the open phase. */
 function join(local: BreakerState, stored: BreakerState): BreakerState {
   if (local.generation !== stored.generation) return local.generation > stored.generation ? local : stored;
   const openUntilMs =
@@ -24,4 +24,5 @@ function join(local: BreakerState, stored: BreakerState): BreakerState {
   return { ...stored, openUntilMs, heldAtMs, run: Math.max(local.run, stored.run) };
 }
 
+/** The options of every shared breaker cell. */
 export const breakerCell: CellOptions<BreakerState> = { adopt, join };

@@ -1,4 +1,4 @@
-/** A breaker that processes have in common: each decides on its view, and what changes more than counts is a deal. */
+/** Shares one breaker between processes: each judges on its own view and commits changes of phase, run and probes. */
 
 import type { Action } from '../core/action.ts';
 import type { Control } from '../core/control.ts';
@@ -21,7 +21,7 @@ import type { BreakerSharing, SharedBreaker } from '../ports/sharing.ts';
 import type { Cell, CellUpdate, StoreHealth, Transaction, TransactionResult } from '../ports/store.ts';
 import { breakerCell } from './shared-breaker-cell.ts';
 
-/** What sharing needs of its store. */
+/** The part of a store that shared breakers use. */
 export interface BreakerStore {
   readonly process: string;
   readonly clock: Clock;
@@ -30,6 +30,7 @@ export interface BreakerStore {
   commit(transaction: Transaction): Promise<TransactionResult>;
 }
 
+/** Creates the sharing of breakers over a store; the same cell and control give the same shared control. */
 export function shareBreakers(store: BreakerStore): BreakerSharing {
   const sharedControls = new WeakMap<
     Cell<BreakerState>,
@@ -40,238 +41,280 @@ export function shareBreakers(store: BreakerStore): BreakerSharing {
     bind(control, cell, settings, name, onEntry) {
       const bound = sharedControls.get(cell);
       if (bound?.control === control) return bound.sharedControl;
-      const sharedControl = shareBreaker(store, control, cell, settings, name, onEntry);
+      const sharedControl = shareBreaker({ store, control, cell, settings, name, onEntry });
       sharedControls.set(cell, { control, sharedControl });
       return sharedControl;
     },
   };
 }
 
-function shareBreaker(
-  store: BreakerStore,
-  control: Control<BreakerState>,
-  cell: Cell<BreakerState>,
-  settings: BreakerSettings,
-  name: string,
-  onEntry: (entry: Entry) => void,
-): SharedBreaker {
-  /** Probes by the calls that hold them: ids of calls are this process's own, those of probes are everybody's. */
-  const probeIds = new Map<string | number, string>();
-  /** A probe that was granted after its caller had to be sent away: for the next one. */
-  let granted: { readonly id: string; readonly generation: number; readonly untilMs: number } | undefined;
-  /** How long it waits for that one: the longer, the later those come who were sent away. */
-  let keepMs = grantKeepMs;
-  /** The call that was last told to wait. */
-  let waitingCaller: Action['id'] | undefined;
-  /** Since when a request for a probe is out. */
-  let requestedAtMs: number | undefined;
-  let grants = 0;
-  /** Since when nobody answered who could grant a probe. */
-  let unansweredMs: number | undefined;
-  /** Successes since the last deal, where windows count them: they ride along with the next. */
-  let successes: ControlEvent[] = [];
-  const counts = settings.trip === 'count_window' || settings.trip === 'time_window';
-  const counted = counts || settings.failureRateThreshold !== undefined || settings.slowCallSecs !== undefined;
+/** The fixed parts of one shared breaker. */
+interface BreakerParts {
+  readonly store: BreakerStore;
+  readonly control: Control<BreakerState>;
+  readonly cell: Cell<BreakerState>;
+  readonly settings: BreakerSettings;
+  readonly name: string;
+  readonly onEntry: (entry: Entry) => void;
+}
 
-  /** A change of what is stored, with the entry that says so; once it is written it is said here, too. */
-  function makeTransaction(
-    atMs: number,
-    update: (state: BreakerState) => boolean,
-    queueIfUnavailable: boolean,
-  ): Transaction {
-    const cellUpdate = (state: BreakerState): CellUpdate<BreakerState> => {
-      const before = state.generation;
-      state.running = null; // Who runs where is each process's own knowledge.
-      if (!update(state)) return 'refuse';
-      const entries = [{ body: phaseEntry(state), place: { breaker: cell.key }, atMs }];
-      return state.generation === before ? { state } : { state, entries };
-    };
-    return {
-      changes: [{ cell, update: cellUpdate }],
-      queueIfUnavailable,
-      onCommitted: (entries) => entries.forEach(onEntry),
-    };
-  }
+/** A probe that the store granted after its caller was told to wait; the next call takes it. */
+interface GrantedProbe {
+  readonly id: string;
+  readonly generation: number;
+  readonly untilMs: number;
+}
 
-  function phaseEntry({ phase, generation, cause, openUntilMs: untilMs, trips }: BreakerState): EntryBody {
-    const body = { key: cell.key, name, generation };
-    if (phase !== 'open') return { type: phase === 'closed' ? 'breaker-closed' : 'breaker-half-opened', ...body };
-    return { type: 'breaker-opened', ...body, cause, untilMs, counters: { limit: settings.failureThreshold, trips } };
-  }
+/** One breaker as this process shares it. */
+interface LocalBreaker extends BreakerParts {
+  /** Whether the breaker's windows count successes. */
+  readonly countsSuccesses: boolean;
+  /** Probe ids by action id: action ids are unique in this process, probe ids in the store. */
+  readonly probeIds: Map<string | number, string>;
+  granted: GrantedProbe | undefined;
+  /** How long a granted probe is reserved for the next call; it grows while callers return later than that. */
+  keepMs: number;
+  /** The last action that was told to wait. */
+  waitingCaller: Action['id'] | undefined;
+  /** When the pending probe request was sent. */
+  requestedAtMs: number | undefined;
+  /** The number of probe requests so far. */
+  grants: number;
+  /** Since when the store has not answered probe requests. */
+  unansweredMs: number | undefined;
+  /** Successes since the last transaction; the next transaction carries them. */
+  successes: ControlEvent[];
+}
 
-  function commitChange(change: (state: BreakerState) => void, atMs: number): void {
-    const before = successes;
-    successes = [];
-    const transaction = makeTransaction(
-      atMs,
-      (state) => {
-        for (const event of before) control.apply(state, event, 'self');
-        change(state);
-        return true;
-      },
-      true,
-    );
-    store.commitNow(transaction);
-  }
-
-  function makeProbeTransaction(id: string, atMs: number): Transaction {
-    const event = (state: BreakerState) =>
-      control.apply(
-        state,
-        { type: 'action-decided', atMs, action: { id }, verdict: { kind: 'allow' } } as ActionDecided,
-        'self',
-      );
-    return makeTransaction(
-      atMs,
-      (state) => {
-        if (refusalAt(state, settings, atMs) !== undefined) return false;
-        event(state);
-        return state.probes.some((probe) => probe.id === id);
-      },
-      false,
-    );
-  }
-
-  /** Nobody came for it: it goes back, and says nothing about the callee. */
-  function returnProbe(id: string, generation: number): void {
-    commitChange((state) => {
-      if (state.generation === generation) state.probes = state.probes.filter((probe) => probe.id !== id);
-    }, store.clock.nowMs());
-  }
-
-  /** Asks for a probe on behalf of whoever comes next. */
-  async function requestProbe(atMs: number): Promise<void> {
-    requestedAtMs = atMs;
-    const id = `${store.process}/g${++grants}`;
-    const transaction = makeProbeTransaction(id, atMs);
-    let isGivenUp = false;
-    const onCommitted = (entries: readonly Entry[]) => {
-      transaction.onCommitted?.(entries);
-      if (isGivenUp) returnProbe(id, cell.state.generation); // The answer was lost, and it was granted after all.
-    };
-    const result = await store.commit({ ...transaction, onCommitted });
-    requestedAtMs = undefined;
-    const alone = isAlone(result);
-    isGivenUp = result.status !== 'committed' && !(alone && takeProbeAlone(id));
-    if (isGivenUp) return;
-    const { generation } = cell.state;
-    granted = { id, generation, untilMs: store.clock.nowMs() + keepMs };
-    keepProbeAlive(id, generation, granted.untilMs);
-  }
-
-  /** Keeps a granted probe alive until somebody comes for it; where nobody did, the next one waits longer. */
-  function keepProbeAlive(id: string, generation: number, untilMs: number): void {
-    const waitMs = Math.min(untilMs - store.clock.nowMs(), (settings.leaseSecs * 1000) / 3);
-    store.clock.after(waitMs, () => {
-      if (granted?.id !== id) return;
-      const atMs = store.clock.nowMs();
-      if (atMs < untilMs && isGranted(atMs)) {
-        commitChange((state) => renewProbe(state, settings, { id, generation, probe: true, atMs }, atMs), atMs);
-        keepProbeAlive(id, generation, untilMs);
-        return;
-      }
-      granted = undefined;
-      if (cell.state.generation === generation) keepMs = Math.min(2 * keepMs, grantKeepMaxMs);
-      returnProbe(id, generation);
-    });
-  }
-
-  /** Whether the store has been away so long that this process finds out for itself. */
-  function isAlone({ status }: TransactionResult): boolean {
-    const atMs = store.clock.nowMs();
-    if (status !== 'unavailable' || store.health().state === 'shared') unansweredMs = undefined;
-    else unansweredMs ??= atMs;
-    return unansweredMs !== undefined && atMs - unansweredMs >= localProbeAfterMs;
-  }
-
-  /** Takes a probe of what this process knows; the store hears of it, if nobody else was faster there. */
-  function takeProbeAlone(id: string): boolean {
-    store.commitNow({ ...makeProbeTransaction(id, store.clock.nowMs()), queueIfUnavailable: true });
-    return cell.state.probes.some((probe) => probe.id === id);
-  }
-
-  function isGranted(atMs: number): boolean {
-    const { generation, probes } = cell.state;
-    if (granted === undefined || granted.generation !== generation || atMs >= granted.untilMs) return false;
-    // A process that was frozen may have lost it to others.
-    return probes.some(({ id, endMs }) => id === granted?.id && atMs < endMs);
-  }
-
-  function waitStop({ id, patienceMs }: Action, atMs: number): Stop {
-    const { failureThreshold: limit } = settings;
-    const counters = { failures: limit, limit, wait_secs: 1 };
-    const retryAtMs = retryTimeAfter(atMs, requestedAtMs ?? atMs);
-    const stop = { code: 'circuit_open', control: 'breaker', counters, retryAtMs } as const;
-    if (patienceMs === 0) return { ...stop, kind: 'deny' };
-    waitingCaller = id;
-    return { ...stop, kind: 'wait', pending: true };
-  }
-
-  /** The event as everybody knows it: with the probe's own id. */
-  function withProbeId(event: ControlEvent): ControlEvent {
-    if (!('permit' in event) || !event.permit.probe) return event;
-    const { permit } = event;
-    const id = probeIds.get(permit.action.id);
-    return id === undefined ? event : { ...event, permit: { ...permit, action: { ...permit.action, id } } };
-  }
-
+function shareBreaker(parts: BreakerParts): SharedBreaker {
+  const { control, settings } = parts;
+  const countsCalls = settings.trip === 'count_window' || settings.trip === 'time_window';
+  const breaker: LocalBreaker = {
+    ...parts,
+    countsSuccesses: countsCalls || settings.failureRateThreshold !== undefined || settings.slowCallSecs !== undefined,
+    probeIds: new Map(),
+    granted: undefined,
+    keepMs: grantKeepMs,
+    waitingCaller: undefined,
+    requestedAtMs: undefined,
+    grants: 0,
+    unansweredMs: undefined,
+    successes: [],
+  };
   return {
     name: control.name,
     scope: control.scope,
     initial: control.initial,
     judge(state, proposal, cellOwner) {
-      // The slot that was granted for the next call is taken, but not against it.
-      const otherProbes = isGranted(proposal.atMs)
-        ? state.probes.filter((probe) => probe.id !== granted?.id)
-        : state.probes;
-      return control.judge(
-        otherProbes === state.probes ? state : { ...state, probes: otherProbes },
-        proposal,
-        cellOwner,
-      );
+      if (!isGranted(breaker, proposal.atMs)) return control.judge(state, proposal, cellOwner);
+      // The granted probe occupies a slot, but it is reserved for this call.
+      const probes = state.probes.filter(({ id }) => id !== breaker.granted?.id);
+      return control.judge({ ...state, probes }, proposal, cellOwner);
     },
-    acquireProbe(action, atMs) {
-      const { phase } = cell.state;
-      if (settings.mode !== 'enforce' || phase === 'closed') return false;
-      if (isGranted(atMs)) {
-        probeIds.set(action.id, granted!.id);
-        granted = undefined;
-        return true;
-      }
-      const id = `${store.process}/${action.id}`;
-      const result = store.commitNow(makeProbeTransaction(id, atMs));
-      if (result.status === 'committed') {
-        probeIds.set(action.id, id);
-        return true;
-      }
-      if (result.status !== 'unavailable') return refusalAt(cell.state, settings, atMs) ?? waitStop(action, atMs);
-      if (requestedAtMs === undefined) void requestProbe(atMs);
-      return waitStop(action, atMs);
-    },
-    change: commitChange,
-    apply(state, event, cellOwner) {
-      if (event.type === 'action-decided' && event.action.id === waitingCaller && event.verdict.kind === 'deny') {
-        keepMs = Math.max(keepMs, slowGrantKeepMs); // It could not wait: a program or a model tries again some time.
-      }
-      if (event.type === 'action-decided' && probeIds.has(event.action.id)) {
-        // The store has it already; what is left to count is this process's own.
-        state.requests++;
-        state.inFlight++;
-        beginRunning(state, settings, event.atMs);
-        return state;
-      }
-      const probeEvent = withProbeId(event);
-      const { generation, run, runError, probes } = state;
-      const next = control.apply(state, probeEvent, cellOwner);
-      const isProbe = 'permit' in probeEvent && probeEvent.permit.probe;
-      if (event.type === 'action-settled' && isProbe) probeIds.delete(event.permit.action.id);
-      const same = next.generation === generation && next.run === run && next.runError === runError;
-      if (same && next.probes === probes && !isProbe) {
-        if (counted && event.type === 'action-settled' && successes.length < pendingSuccessesMax) successes.push(event);
-        return next;
-      }
-      commitChange((stored) => void control.apply(stored, probeEvent, cellOwner), event.atMs);
-      return cell.state;
-    },
+    acquireProbe: (action, atMs) => acquireProbe(breaker, action, atMs),
+    change: (update, atMs) => commitChange(breaker, update, atMs),
+    apply: (state, event, cellOwner) => applyEvent(breaker, state, event, cellOwner),
   };
+}
+
+/** Grants a probe to an action: from the reserved one, from the store now, or later by a pending request. */
+function acquireProbe(breaker: LocalBreaker, action: Action, atMs: number): boolean | Stop {
+  const { store, cell, settings, probeIds } = breaker;
+  if (settings.mode !== 'enforce' || cell.state.phase === 'closed') return false;
+  if (isGranted(breaker, atMs)) {
+    probeIds.set(action.id, breaker.granted!.id);
+    breaker.granted = undefined;
+    return true;
+  }
+  const id = `${store.process}/${action.id}`;
+  const result = store.commitNow(makeProbeTransaction(breaker, id, atMs));
+  if (result.status === 'committed') {
+    probeIds.set(action.id, id);
+    return true;
+  }
+  if (result.status !== 'unavailable') return refusalAt(cell.state, settings, atMs) ?? waitStop(breaker, action, atMs);
+  if (breaker.requestedAtMs === undefined) void requestProbe(breaker, atMs);
+  return waitStop(breaker, action, atMs);
+}
+
+/** Applies an event to the local view, and commits the result if it changes more than the counts of this process. */
+function applyEvent(
+  breaker: LocalBreaker,
+  state: BreakerState,
+  event: ControlEvent,
+  cellOwner: Parameters<Control['apply']>[2],
+): BreakerState {
+  const { control, cell, settings, probeIds } = breaker;
+  if (event.type === 'action-decided' && event.action.id === breaker.waitingCaller && event.verdict.kind === 'deny') {
+    // The caller could not wait; a program or a model retries later than a waiting call does.
+    breaker.keepMs = Math.max(breaker.keepMs, slowGrantKeepMs);
+  }
+  if (event.type === 'action-decided' && probeIds.has(event.action.id)) {
+    // The store already holds the probe; only the counts of this process change.
+    state.requests++;
+    state.inFlight++;
+    beginRunning(state, settings, event.atMs);
+    return state;
+  }
+  const probeEvent = withProbeId(breaker, event);
+  const { generation, run, runError, probes } = state;
+  const next = control.apply(state, probeEvent, cellOwner);
+  const isProbe = 'permit' in probeEvent && probeEvent.permit.probe;
+  if (event.type === 'action-settled' && isProbe) probeIds.delete(event.permit.action.id);
+  const isSame = next.generation === generation && next.run === run && next.runError === runError;
+  if (isSame && next.probes === probes && !isProbe) {
+    const isCounted = breaker.countsSuccesses && event.type === 'action-settled';
+    if (isCounted && breaker.successes.length < pendingSuccessesMax) breaker.successes.push(event);
+    return next;
+  }
+  commitChange(breaker, (stored) => void control.apply(stored, probeEvent, cellOwner), event.atMs);
+  return cell.state;
+}
+
+/** Returns the event with the probe id that the store knows instead of the action id of this process. */
+function withProbeId({ probeIds }: LocalBreaker, event: ControlEvent): ControlEvent {
+  if (!('permit' in event) || !event.permit.probe) return event;
+  const { permit } = event;
+  const id = probeIds.get(permit.action.id);
+  return id === undefined ? event : { ...event, permit: { ...permit, action: { ...permit.action, id } } };
+}
+
+/** Makes a transaction on the cell, with an entry if the phase changes; `onEntry` gets the entry once it is stored. */
+function makeTransaction(
+  { cell, name, settings, onEntry }: LocalBreaker,
+  atMs: number,
+  update: (state: BreakerState) => boolean,
+  queueIfUnavailable: boolean,
+): Transaction {
+  const cellUpdate = (state: BreakerState): CellUpdate<BreakerState> => {
+    const before = state.generation;
+    state.running = null; // Running calls are local to each process.
+    if (!update(state)) return 'refuse';
+    const entries = [{ body: phaseEntry(state, cell.key, name, settings), place: { breaker: cell.key }, atMs }];
+    return state.generation === before ? { state } : { state, entries };
+  };
+  return {
+    changes: [{ cell, update: cellUpdate }],
+    queueIfUnavailable,
+    onCommitted: (entries) => entries.forEach(onEntry),
+  };
+}
+
+function phaseEntry(
+  { phase, generation, cause, openUntilMs: untilMs, trips }: BreakerState,
+  key: string,
+  name: string,
+  settings: BreakerSettings,
+): EntryBody {
+  const body = { key, name, generation };
+  if (phase !== 'open') return { type: phase === 'closed' ? 'breaker-closed' : 'breaker-half-opened', ...body };
+  return { type: 'breaker-opened', ...body, cause, untilMs, counters: { limit: settings.failureThreshold, trips } };
+}
+
+/** Commits a change together with the successes since the last transaction; queues it if the store is unavailable. */
+function commitChange(breaker: LocalBreaker, change: (state: BreakerState) => void, atMs: number): void {
+  const { control, successes } = breaker;
+  breaker.successes = [];
+  const update = (state: BreakerState) => {
+    for (const event of successes) control.apply(state, event, 'self');
+    change(state);
+    return true;
+  };
+  breaker.store.commitNow(makeTransaction(breaker, atMs, update, true));
+}
+
+/** Makes the transaction that takes a probe with this id, and refuses if the breaker has none to give. */
+function makeProbeTransaction(breaker: LocalBreaker, id: string, atMs: number): Transaction {
+  const { control, settings } = breaker;
+  const admission = { type: 'action-decided', atMs, action: { id }, verdict: { kind: 'allow' } } as ActionDecided;
+  const update = (state: BreakerState) => {
+    if (refusalAt(state, settings, atMs) !== undefined) return false;
+    control.apply(state, admission, 'self');
+    return state.probes.some((probe) => probe.id === id);
+  };
+  return makeTransaction(breaker, atMs, update, false);
+}
+
+/** Returns an unused probe without recording an outcome. */
+function returnProbe(breaker: LocalBreaker, id: string, generation: number): void {
+  const remove = (state: BreakerState) => {
+    if (state.generation === generation) state.probes = state.probes.filter((probe) => probe.id !== id);
+  };
+  commitChange(breaker, remove, breaker.store.clock.nowMs());
+}
+
+/** Requests a probe from the store and reserves it for the next call. */
+async function requestProbe(breaker: LocalBreaker, atMs: number): Promise<void> {
+  const { store, cell } = breaker;
+  breaker.requestedAtMs = atMs;
+  const id = `${store.process}/g${++breaker.grants}`;
+  const transaction = makeProbeTransaction(breaker, id, atMs);
+  let isGivenUp = false;
+  const onCommitted = (entries: readonly Entry[]) => {
+    transaction.onCommitted?.(entries);
+    // The reply was lost, but the store had granted the probe.
+    if (isGivenUp) returnProbe(breaker, id, cell.state.generation);
+  };
+  const result = await store.commit({ ...transaction, onCommitted });
+  breaker.requestedAtMs = undefined;
+  const alone = isAlone(breaker, result);
+  isGivenUp = result.status !== 'committed' && !(alone && takeProbeAlone(breaker, id));
+  if (isGivenUp) return;
+  const granted = { id, generation: cell.state.generation, untilMs: store.clock.nowMs() + breaker.keepMs };
+  breaker.granted = granted;
+  keepProbeAlive(breaker, granted);
+}
+
+/** Renews the lease of a reserved probe until a call takes it; doubles the reserve time if none does. */
+function keepProbeAlive(breaker: LocalBreaker, probe: GrantedProbe): void {
+  const { store, cell, settings } = breaker;
+  const { id, generation, untilMs } = probe;
+  const waitMs = Math.min(untilMs - store.clock.nowMs(), (settings.leaseSecs * 1000) / 3);
+  store.clock.after(waitMs, () => {
+    if (breaker.granted?.id !== id) return;
+    const atMs = store.clock.nowMs();
+    if (atMs < untilMs && isGranted(breaker, atMs)) {
+      commitChange(breaker, (state) => renewProbe(state, settings, { id, generation, probe: true, atMs }, atMs), atMs);
+      keepProbeAlive(breaker, probe);
+      return;
+    }
+    breaker.granted = undefined;
+    if (cell.state.generation === generation) breaker.keepMs = Math.min(2 * breaker.keepMs, grantKeepMaxMs);
+    returnProbe(breaker, id, generation);
+  });
+}
+
+/** Whether the store has been unavailable for five seconds, so that this process probes by itself. */
+function isAlone(breaker: LocalBreaker, { status }: TransactionResult): boolean {
+  const { store } = breaker;
+  const atMs = store.clock.nowMs();
+  if (status !== 'unavailable' || store.health().state === 'shared') breaker.unansweredMs = undefined;
+  else breaker.unansweredMs ??= atMs;
+  return breaker.unansweredMs !== undefined && atMs - breaker.unansweredMs >= localProbeAfterMs;
+}
+
+/** Takes a probe on the local view; the store gets the transaction later, and refuses it if another process probed. */
+function takeProbeAlone(breaker: LocalBreaker, id: string): boolean {
+  const { store, cell } = breaker;
+  store.commitNow({ ...makeProbeTransaction(breaker, id, store.clock.nowMs()), queueIfUnavailable: true });
+  return cell.state.probes.some((probe) => probe.id === id);
+}
+
+/** Whether a reserved probe of the current generation exists and its lease still runs. */
+function isGranted({ granted, cell }: LocalBreaker, atMs: number): boolean {
+  const { generation, probes } = cell.state;
+  if (granted === undefined || granted.generation !== generation || atMs >= granted.untilMs) return false;
+  // A process that was frozen may have lost the probe to another process.
+  return probes.some(({ id, endMs }) => id === granted.id && atMs < endMs);
+}
+
+/** Tells a caller to wait for the pending request; denies a caller that cannot wait. */
+function waitStop(breaker: LocalBreaker, { id, patienceMs }: Action, atMs: number): Stop {
+  const { failureThreshold: limit } = breaker.settings;
+  const counters = { failures: limit, limit, wait_secs: 1 };
+  const retryAtMs = retryTimeAfter(atMs, breaker.requestedAtMs ?? atMs);
+  const stop = { code: 'circuit_open', control: 'breaker', counters, retryAtMs } as const;
+  if (patienceMs === 0) return { ...stop, kind: 'deny' };
+  breaker.waitingCaller = id;
+  return { ...stop, kind: 'wait', pending: true };
 }

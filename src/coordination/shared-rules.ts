@@ -1,6 +1,6 @@
 /**
- * Frequency in common: what a rule counts is marked in the store before it is let through, so that all processes
- * together stay within the window. A mark that was made for a call that had to come back is kept for whoever does.
+ * Shares rule counts between processes: a call is marked in the store before it is allowed, so that all processes
+ * together stay within the window. A mark for a call that had to retry is reserved for the next call of its group.
  */
 
 import type { Action } from '../core/action.ts';
@@ -13,7 +13,7 @@ import type { Stop } from '../core/verdict.ts';
 import type { RuleSharing, SharedRules } from '../ports/sharing.ts';
 import type { StoreHealth, Transaction, TransactionResult, WindowCount } from '../ports/store.ts';
 
-/** What sharing needs of its store. */
+/** The part of a store that shared rules use. */
 export interface WindowStore {
   readonly process: string;
   health(): StoreHealth;
@@ -22,156 +22,181 @@ export interface WindowStore {
   windowCount(key: string, atMs: number, keepMs: number): WindowCount;
 }
 
-/** A mark that was made, and when. */
+/** A mark in the store, and when it was made. */
 interface Mark {
   readonly id: string;
   readonly sinceMs: number;
 }
 
-/** The windows that some calls are marked in together. */
+/** A set of windows in which the same calls are marked together. */
 interface Group {
   readonly counted: readonly (CountedRule & { readonly window: string })[];
-  /** How long a mark lies in all of them, and those that nobody has used. */
+  /** The length of the shortest window. */
   readonly keepMs: number;
+  /** Marks that no call has used yet. */
   ready: Mark[];
-  /** Requests that are out, since when there is one, and when those come back who were sent away meanwhile. */
   pendingRequests: number;
+  /** When the oldest pending request was sent. */
   sinceMs: number;
+  /** The retry times of waiting callers, earliest first. */
   waiting: number[];
-  /** The store's last no. */
+  /** The window that was full at the last rejection, and when its oldest mark leaves it. */
   full: { readonly window: string; readonly freeAtMs: number } | undefined;
 }
 
+/** Creates the sharing of rule counts over a store; the same control gives the same shared control. */
 export function shareRules(store: WindowStore): RuleSharing {
   const sharedControls = new WeakMap<Control, SharedRules>();
   let marks = 0;
-  // One count for all gears of a process: the same mark twice would be one.
+  // One counter for all gears of a process, because the store counts equal mark ids once.
   const nextMark = () => `${store.process}/${++marks}`;
   return {
     bind(control, project) {
       const bound = sharedControls.get(control);
       if (bound !== undefined) return bound;
-      const sharedControl = shareControl(store, nextMark, control as RulesControl, project);
+      const sharedControl = shareControl({ store, nextMark, control: control as RulesControl, project });
       sharedControls.set(control, sharedControl);
       return sharedControl;
     },
   };
 }
 
-function shareControl(store: WindowStore, nextMark: () => string, control: RulesControl, project: string): SharedRules {
-  const { commitNow, commit, windowCount, health } = store;
-  const groups = new Map<string, Group>();
-  /** The last call that was marked, until everybody has heard of it. */
-  let lastMarked: { readonly id: Action['id']; readonly group: Group; readonly mark: Mark } | undefined;
+/** The fixed parts of one shared rules control. */
+interface RulesParts {
+  readonly store: WindowStore;
+  nextMark(): string;
+  readonly control: RulesControl;
+  readonly project: string;
+}
 
-  function findGroup(action: Action): Group | undefined {
-    const counted = control.countingRules(action).filter(({ condition }) => condition.count > 0);
-    if (counted.length === 0) return undefined;
-    const inWindows = counted.map((item) => ({ ...item, window: windowKey(item, action, project) }));
-    const key = inWindows.map(({ window }) => window).join('\n');
-    let group = groups.get(key);
-    if (group === undefined) {
-      if (groups.size >= ruleCellsMax) groups.delete(groups.keys().next().value!);
-      const keepMs = Math.min(...counted.map(({ condition }) => condition.windowMs));
-      group = { counted: inWindows, keepMs, ready: [], pendingRequests: 0, sinceMs: 0, waiting: [], full: undefined };
-      groups.set(key, group);
-    }
-    return group;
-  }
+/** The rules of one gear as this process shares them. */
+interface LocalRules extends RulesParts {
+  readonly groups: Map<string, Group>;
+  /** The last call that was marked, until its decision is known. */
+  lastMarked: { readonly id: Action['id']; readonly group: Group; readonly mark: Mark } | undefined;
+}
 
-  function makeTransaction(
-    { counted }: Group,
-    action: Action,
-    { id, sinceMs: atMs }: Mark,
-    queueIfUnavailable: boolean,
-  ): Transaction {
-    return {
-      queueIfUnavailable,
-      marks: counted.map(({ window, rule, condition: { count, windowMs } }) => {
-        // One that a person allowed is made whatever the count says.
-        const isFree = queueIfUnavailable || (rule.action === 'confirm' && action.approvedBy !== undefined);
-        const mark = { key: window, id, atMs, keepMs: windowMs, cap: frequencyHistoryMax };
-        return isFree ? mark : { ...mark, most: count };
-      }),
-    };
-  }
-
-  /** Remembers which window was full, and when its oldest mark leaves it. */
-  function recordFullWindow(group: Group, window: string, atMs: number): void {
-    const { condition } = group.counted.find((item) => item.window === window)!;
-    group.full = { window, freeAtMs: windowCount(window, atMs, condition.windowMs).oldestMs + condition.windowMs };
-  }
-
-  function checkFull({ counted, full }: Group, action: Action, atMs: number): Stop | undefined {
-    if (full === undefined || atMs >= full.freeAtMs) return undefined;
-    const item = counted.find(({ window }) => window === full.window)!;
-    const verdict = control.judgeOverCount(item, action, atMs, full.freeAtMs);
-    return verdict.kind === 'allow' ? undefined : verdict;
-  }
-
-  async function requestMark(group: Group, action: Action, atMs: number): Promise<void> {
-    if (group.pendingRequests++ === 0) group.sinceMs = atMs;
-    const mark = { id: nextMark(), sinceMs: atMs };
-    const result = await commit(makeTransaction(group, action, mark, false));
-    group.pendingRequests--;
-    if (result.status === 'committed') group.ready.push(mark);
-    else if (result.status === 'rejected' && result.by === 'mark') recordFullWindow(group, result.key, atMs);
-  }
-
-  /** Whether this is somebody who was sent away: they come back in the order they left in. */
-  function admitReturned(group: Group, atMs: number): void {
-    if (isRetry(group.waiting[0], atMs)) group.waiting.shift();
-    group.ready = group.ready.filter(({ sinceMs }) => atMs - sinceMs < group.keepMs);
-  }
-
-  function recordPass({ id }: Action, group: Group, mark: Mark): undefined {
-    lastMarked = { id, group, mark };
-  }
-
-  /** Lets a call pass by a mark that lies there. Of one that comes late it is moved: it counts when it runs. */
-  function passByReadyMark(action: Action, group: Group, mark: Mark, atMs: number): undefined {
-    if (atMs - mark.sinceMs <= grantKeepMs) return recordPass(action, group, mark);
-    const moved = { ...mark, sinceMs: atMs };
-    commitNow(makeTransaction(group, action, moved, true));
-    return recordPass(action, group, moved);
-  }
-
+function shareControl(parts: RulesParts): SharedRules {
+  const { control } = parts;
+  const rules: LocalRules = { ...parts, groups: new Map(), lastMarked: undefined };
   return {
     ...control,
-    countCall(action, atMs) {
-      const group = findGroup(action);
-      if (group === undefined) return undefined;
-      admitReturned(group, atMs);
-      const ready = group.ready.shift();
-      if (ready !== undefined) return passByReadyMark(action, group, ready, atMs);
-      const refusal = checkFull(group, action, atMs);
-      if (refusal !== undefined) return refusal;
-      const mark = { id: nextMark(), sinceMs: atMs };
-      const result = commitNow(makeTransaction(group, action, mark, health().state === 'degraded'));
-      if (result.status === 'committed' || result.status === 'queued') return recordPass(action, group, mark);
-      if (result.status === 'rejected' && result.by === 'mark') {
-        recordFullWindow(group, result.key, atMs);
-        const stop = checkFull(group, action, atMs);
-        if (stop !== undefined) return stop;
-      }
-      if (group.pendingRequests <= group.waiting.length) void requestMark(group, action, atMs);
-      const retryAtMs = retryTimeAfter(atMs, group.sinceMs);
-      group.waiting.push(retryAtMs);
-      const counters = { rule: group.counted[0]!.rule.id };
-      return { kind: 'wait', code: 'rule_throttled', control: control.name, counters, retryAtMs, pending: true };
-    },
+    countCall: (action, atMs) => countCall(rules, action, atMs),
     apply(state, event: ControlEvent, cellOwner) {
-      if (event.type === 'action-decided' && event.action.id === lastMarked?.id) {
-        // Somebody else was against it in the end: it may come back.
-        if (event.verdict.kind !== 'allow') lastMarked.group.ready.push(lastMarked.mark);
-        lastMarked = undefined;
+      if (event.type === 'action-decided' && event.action.id === rules.lastMarked?.id) {
+        const { group, mark } = rules.lastMarked;
+        // Another control refused the call, so its mark is free for the next call.
+        if (event.verdict.kind !== 'allow') group.ready.push(mark);
+        rules.lastMarked = undefined;
       }
       return control.apply(state as never, event, cellOwner);
     },
   } as SharedRules;
 }
 
-/** Runs of a chain are counted wherever it runs, calls by the project whose policy has the rule. */
+/** Marks a call in its windows; returns a stop if a window is full or the store has to be asked first. */
+function countCall(rules: LocalRules, action: Action, atMs: number): Stop | undefined {
+  const { store, control } = rules;
+  const group = findGroup(rules, action);
+  if (group === undefined) return undefined;
+  updateWaiting(group, atMs);
+  const ready = group.ready.shift();
+  if (ready !== undefined) return useReadyMark(rules, action, group, ready, atMs);
+  const refusal = checkFull(control, group, action, atMs);
+  if (refusal !== undefined) return refusal;
+  const mark = { id: rules.nextMark(), sinceMs: atMs };
+  const result = store.commitNow(makeTransaction(group, action, mark, store.health().state === 'degraded'));
+  if (result.status === 'committed' || result.status === 'queued') return recordMark(rules, action, group, mark);
+  if (result.status === 'rejected' && result.by === 'mark') {
+    recordFullWindow(store, group, result.key, atMs);
+    const stop = checkFull(control, group, action, atMs);
+    if (stop !== undefined) return stop;
+  }
+  if (group.pendingRequests <= group.waiting.length) void requestMark(rules, group, action, atMs);
+  const retryAtMs = retryTimeAfter(atMs, group.sinceMs);
+  group.waiting.push(retryAtMs);
+  const counters = { rule: group.counted[0]!.rule.id };
+  return { kind: 'wait', code: 'rule_throttled', control: control.name, counters, retryAtMs, pending: true };
+}
+
+/** Returns the group of windows that count an action, or undefined if no rule counts it. */
+function findGroup({ control, project, groups }: LocalRules, action: Action): Group | undefined {
+  const counted = control.countingRules(action).filter(({ condition }) => condition.count > 0);
+  if (counted.length === 0) return undefined;
+  const inWindows = counted.map((item) => ({ ...item, window: windowKey(item, action, project) }));
+  const key = inWindows.map(({ window }) => window).join('\n');
+  let group = groups.get(key);
+  if (group === undefined) {
+    if (groups.size >= ruleCellsMax) groups.delete(groups.keys().next().value!);
+    const keepMs = Math.min(...counted.map(({ condition }) => condition.windowMs));
+    group = { counted: inWindows, keepMs, ready: [], pendingRequests: 0, sinceMs: 0, waiting: [], full: undefined };
+    groups.set(key, group);
+  }
+  return group;
+}
+
+function makeTransaction(
+  { counted }: Group,
+  action: Action,
+  { id, sinceMs: atMs }: Mark,
+  queueIfUnavailable: boolean,
+): Transaction {
+  return {
+    queueIfUnavailable,
+    marks: counted.map(({ window, rule, condition: { count, windowMs } }) => {
+      // A call that a person approved is marked even if the window is full.
+      const isFree = queueIfUnavailable || (rule.action === 'confirm' && action.approvedBy !== undefined);
+      const mark = { key: window, id, atMs, keepMs: windowMs, cap: frequencyHistoryMax };
+      return isFree ? mark : { ...mark, most: count };
+    }),
+  };
+}
+
+/** Remembers which window was full, and when its oldest mark leaves it. */
+function recordFullWindow(store: WindowStore, group: Group, window: string, atMs: number): void {
+  const { condition } = group.counted.find((item) => item.window === window)!;
+  const { oldestMs } = store.windowCount(window, atMs, condition.windowMs);
+  group.full = { window, freeAtMs: oldestMs + condition.windowMs };
+}
+
+/** Returns the verdict of the rule whose window is known to be full, if that verdict stops the action. */
+function checkFull(control: RulesControl, { counted, full }: Group, action: Action, atMs: number): Stop | undefined {
+  if (full === undefined || atMs >= full.freeAtMs) return undefined;
+  const item = counted.find(({ window }) => window === full.window)!;
+  const verdict = control.judgeOverCount(item, action, atMs, full.freeAtMs);
+  return verdict.kind === 'allow' ? undefined : verdict;
+}
+
+/** Requests a mark from the store and reserves it for the next call of the group. */
+async function requestMark(rules: LocalRules, group: Group, action: Action, atMs: number): Promise<void> {
+  const { store } = rules;
+  if (group.pendingRequests++ === 0) group.sinceMs = atMs;
+  const mark = { id: rules.nextMark(), sinceMs: atMs };
+  const result = await store.commit(makeTransaction(group, action, mark, false));
+  group.pendingRequests--;
+  if (result.status === 'committed') group.ready.push(mark);
+  else if (result.status === 'rejected' && result.by === 'mark') recordFullWindow(store, group, result.key, atMs);
+}
+
+/** Removes the first waiting caller if its retry time has come, and marks that have left their window. */
+function updateWaiting(group: Group, atMs: number): void {
+  if (isRetry(group.waiting[0], atMs)) group.waiting.shift();
+  group.ready = group.ready.filter(({ sinceMs }) => atMs - sinceMs < group.keepMs);
+}
+
+function recordMark(rules: LocalRules, { id }: Action, group: Group, mark: Mark): undefined {
+  rules.lastMarked = { id, group, mark };
+}
+
+/** Lets a call use a reserved mark. If the mark is stale, re-dates it to now, because a call counts when it runs. */
+function useReadyMark(rules: LocalRules, action: Action, group: Group, mark: Mark, atMs: number): undefined {
+  if (atMs - mark.sinceMs <= grantKeepMs) return recordMark(rules, action, group, mark);
+  const moved = { ...mark, sinceMs: atMs };
+  rules.store.commitNow(makeTransaction(group, action, moved, true));
+  return recordMark(rules, action, group, moved);
+}
+
+/** Returns the key of a window: chain runs are counted over all projects, other calls per project. */
 function windowKey({ key }: CountedRule, action: Action, project: string): string {
   return ['frequency', isChainRun(action) ? '' : project, key].map(encodeURIComponent).join('/');
 }

@@ -1,4 +1,4 @@
-/** The failures of a worker that processes have in common: each is a deal, with the entry that tells of it. */
+/** Shares the failure counts of workers between processes: each failure is one transaction with its entry. */
 
 import { type DelegationState, workerLimit } from '../core/controls/delegation/delegation.ts';
 import type { Entry, EntryBody } from '../core/event.ts';
@@ -6,16 +6,17 @@ import { workerKeepMs } from '../core/limits.ts';
 import type { WorkerSharing } from '../ports/sharing.ts';
 import type { CellUpdate, Transaction, TransactionResult } from '../ports/store.ts';
 
-/** How the last try ended is the business of whoever made it, and its words do not leave the process. */
+/** Keeps the reason and outcome of the last attempt local: the error text does not leave the process. */
 function adopt({ lastReason, failedLast }: DelegationState, stored: DelegationState): DelegationState {
   return { ...stored, lastReason, failedLast };
 }
 
-/** Of two memories the one that saw more. */
+/** Returns the state with more failures. */
 function join(local: DelegationState, stored: DelegationState): DelegationState {
   return local.failures > stored.failures ? local : stored;
 }
 
+/** Creates the sharing of worker failure counts over a store. */
 export function shareWorkers(store: { commitNow(transaction: Transaction): TransactionResult }): WorkerSharing {
   return {
     cell: { adopt, join, keepMs: workerKeepMs },

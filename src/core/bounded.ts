@@ -1,6 +1,6 @@
-/** Collections that stay within their bounds. */
+/** Maps and sets with a bounded size. */
 
-/** The value of a key, made where there is none; a full map starts over. */
+/** Returns the value of a key, and creates it if absent. A full map is cleared first. */
 export function getOrCreate<K, V>(map: Map<K, V>, key: K, max: number, make: () => V): V {
   let value = map.get(key);
   if (value === undefined) {
@@ -11,7 +11,7 @@ export function getOrCreate<K, V>(map: Map<K, V>, key: K, max: number, make: () 
   return value;
 }
 
-/** Makes room for one more: the oldest goes. Handed back is what went. */
+/** Makes room for one more item by evicting the oldest. Returns the evicted key. */
 export function evictOldest<K>(collection: Map<K, unknown> | Set<K>, max: number): K | undefined {
   if (collection.size < max) return undefined;
   const oldest = collection.keys().next().value!;
@@ -25,7 +25,7 @@ export interface RecentMap<V> {
   set(id: string, value: V): void;
 }
 
-/** Two maps that take turns: forgetting costs nothing, where taking out the oldest one by one would. */
+/** Creates a recent map of two alternating maps: dropping a whole map is cheaper than evicting items one by one. */
 export function createRecentMap<V>(max: number): RecentMap<V> {
   let current = new Map<string, V>();
   let previous = new Map<string, V>();

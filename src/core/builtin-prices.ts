@@ -1,6 +1,6 @@
-/** The small book of rates that needs no dependency: Sonnet 4 list prices, and a dear model for those unknown. */
+/** Built-in prices without a dependency: Sonnet 4 list prices, and the prices of a dear model for unknown models. */
 
-/** A usage blob of the Anthropic API: its input excludes what was read from or written to a cache. */
+/** A usage blob of the Anthropic API; its input count excludes tokens read from or written to a cache. */
 export interface AnthropicUsage {
   readonly input_tokens?: number | null;
   readonly output_tokens?: number | null;
@@ -8,7 +8,7 @@ export interface AnthropicUsage {
   readonly cache_read_input_tokens?: number | null;
 }
 
-/** Tokens of one model call, input including the cache: the shape of the port `Usage`. */
+/** Tokens of one model call; the input includes the cache. Same shape as `Usage` of the prices port. */
 export interface TokenUsage {
   readonly model?: string;
   readonly inputTokens: number;
@@ -17,7 +17,7 @@ export interface TokenUsage {
   readonly cacheWriteTokens?: number;
 }
 
-/** Tokens by rate, each finite and not negative. */
+/** Tokens by kind of price, each finite and not negative. */
 export interface TokenParts {
   readonly uncached: number;
   readonly cacheRead: number;
@@ -36,10 +36,10 @@ export interface TokenPrices {
 const sonnet4: TokenPrices = { input: 300, output: 1500, cacheRead: 30, cacheWrite: 375 };
 const opus4: TokenPrices = { input: 1500, output: 7500, cacheRead: 150, cacheWrite: 1875 };
 
-/** Sonnet 4, 4.5 and 4.6 under the names of all vendors; a version that is not known here is another model. */
+/** Sonnet 4, 4.5 and 4.6 under the names of all vendors; any other version is an unknown model. */
 const sonnet4Names = /claude-(?:sonnet-4(?:[-.][056])?|4(?:[-.][056])?-sonnet)(?=$|[@:[]|-(?:20\d{6}|latest|v\d))/i;
 
-/** What an Anthropic usage blob costs at Sonnet 4 list rates, in cents; what is no count of tokens counts as none. */
+/** Estimates the cost of an Anthropic usage blob at Sonnet 4 list prices, in cents. Invalid counts are 0. */
 export function estimateUsageCents(usage: AnthropicUsage | null | undefined): number {
   try {
     const parts: TokenParts = {
@@ -50,11 +50,11 @@ export function estimateUsageCents(usage: AnthropicUsage | null | undefined): nu
     };
     return priceInHundredths(parts, sonnet4) / 1_000_000;
   } catch {
-    return 0; // A blob that cannot be read has no counts.
+    return 0; // An unreadable blob has no counts.
   }
 }
 
-/** The book of the root door. A call that names no model is priced as Sonnet 4. */
+/** The prices of the root entry point. A call without a model name is priced as Sonnet 4. */
 export const builtinPrices = Object.freeze({
   price(usage: TokenUsage): { readonly micros: number; readonly basis: string } | undefined {
     if (usage.model && !sonnet4Names.test(usage.model)) return undefined;
@@ -65,7 +65,7 @@ export const builtinPrices = Object.freeze({
   },
 });
 
-/** Takes a usage apart. More cache than input means that the input excludes it: then nothing is taken off. */
+/** Splits a usage by kind of price. If the cache exceeds the input, the input excludes the cache and stays whole. */
 export function splitUsage(usage: TokenUsage): TokenParts {
   const input = readTokenCount(usage.inputTokens);
   const cacheRead = readTokenCount(usage.cacheReadTokens);
@@ -75,12 +75,12 @@ export function splitUsage(usage: TokenUsage): TokenParts {
   return { uncached, cacheRead, cacheWrite, output: readTokenCount(usage.outputTokens) };
 }
 
-/** Whole micro-dollars, rounded up. */
+/** Returns whole micro-dollars, rounded up. */
 export function priceInMicros(parts: TokenParts, prices: TokenPrices): number {
   return Math.min(Math.ceil(priceInHundredths(parts, prices) / 100), Number.MAX_SAFE_INTEGER);
 }
 
-/** Hundredths of a micro-dollar. */
+/** Returns hundredths of a micro-dollar. */
 function priceInHundredths(parts: TokenParts, prices: TokenPrices): number {
   return (
     parts.uncached * prices.input +

@@ -1,8 +1,8 @@
-/** What a person sees when something halted or asks, and how it changes. */
+/** The card that a person sees when a task halted or an action asks, and its state transitions. */
 
 import type { Code, Counters } from './verdict.ts';
 
-/** `approve` is for the one action that asks; a run of a chain can also be told yes for all of it, or for good. */
+/** `approve` answers for the one action that asks; a chain run can also be approved as a whole, or for good. */
 export type CardAction =
   | 'approve'
   | 'approve_run'
@@ -20,21 +20,21 @@ export interface Card {
   readonly task: string;
   readonly code: Code | 'notice';
   readonly counters: Counters;
-  /** Sentences for a person: what happened, what repeated, what is waiting. */
+  /** Sentences for a person: the cause, the repetition, the pending action. */
   readonly evidence: readonly string[];
   readonly actions: readonly CardAction[];
   readonly state: 'open' | 'answered' | 'used' | 'expired';
   readonly answer?: CardAction;
   readonly by?: string;
   readonly expiresAtMs?: number;
-  /** The step of a chain that waits for the answer, and the rules that ask. */
+  /** The chain step that waits for the answer, and the rules that ask. */
   readonly step?: CardStep;
 }
 
 export interface CardStep {
   readonly run: string;
   readonly chain: string;
-  /** Empty where the run as a whole is asked about. */
+  /** Empty if the question is about the whole run. */
   readonly id: string;
   readonly rules: readonly string[];
 }
@@ -44,15 +44,19 @@ export type CardEvent =
   | { readonly type: 'card-used'; readonly atMs: number }
   | { readonly type: 'card-expired'; readonly atMs: number };
 
-/** The next state of a card. An impossible pair changes nothing: the first answer stands, a used card stays used. */
+/**
+ * Returns the next state of a card. An invalid transition changes nothing: the first answer stands, a used card stays
+ * used.
+ */
 export function changeCard(card: Card, event: CardEvent): Card {
   switch (event.type) {
     case 'card-answered':
       if (card.state !== 'open' || isPast(card, event.atMs)) return card;
-      if (!card.actions.includes(event.answer)) return card; // Only what was offered can be chosen.
+      if (!card.actions.includes(event.answer)) return card; // Only an offered action can be chosen.
       return { ...card, state: 'answered', answer: event.answer, by: event.by };
     case 'card-used':
-      if (card.state !== 'answered' || isPast(card, event.atMs)) return card; // Single use, and never after its time.
+      // Single use, and never after the card expired.
+      if (card.state !== 'answered' || isPast(card, event.atMs)) return card;
       return { ...card, state: 'used' };
     case 'card-expired':
       if (card.state === 'used' || !isPast(card, event.atMs)) return card;

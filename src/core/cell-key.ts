@@ -1,6 +1,6 @@
-/** Keys of cells in a store. */
+/** Builds the keys of cells in a store. */
 
-/** Joins parts into a key. Each part is encoded, so that a name from outside cannot be read as two parts. */
+/** Joins parts into a key. Each part is encoded, so that a foreign name cannot be read as two parts. */
 export function cellKey(...parts: readonly string[]): string {
   return parts.map(encodeURIComponent).join('/');
 }

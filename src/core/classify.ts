@@ -1,4 +1,4 @@
-/** Reads what an ending means: success, failure of a class, or neither. It never throws, whatever it is handed. */
+/** Classifies the ending of a call: success, failure with an error class, or neutral. No function here throws. */
 
 import { cancelled, type Outcome, success } from './action.ts';
 import { classChainMax, nameLengthMax } from './limits.ts';
@@ -12,10 +12,10 @@ type ErrorLists = Pick<BreakerSettings, 'countErrors' | 'ignoreErrors' | 'sameEr
 const ignored: Outcome = Object.freeze({ kind: 'neutral', why: 'ignored' });
 const denied: Outcome = Object.freeze({ kind: 'neutral', why: 'denied' });
 
-/** Names by which tools and frameworks say that a person or a policy said no: the tool is not at fault. */
+/** Error names of tools and frameworks for a denial by a person or a policy: the tool is not at fault. */
 const denialName = /^(Approval|Permission|Policy|Guardrail)(Process)?(Denied|Error)(Error)?$/;
 
-/** Codes of Node, HTTP clients and JSON-RPC, and HTTP statuses, that say the same as a name in policies. */
+/** Codes of Node, HTTP clients and JSON-RPC, and HTTP statuses, with their names in policies. */
 const errorAliases: readonly (readonly [sign: RegExp, word: string])[] = [
   [/^ENOENT\n/, 'FileNotFound'],
   [/^(EACCES|EPERM)\n/, 'PermissionDenied'],
@@ -25,15 +25,15 @@ const errorAliases: readonly (readonly [sign: RegExp, word: string])[] = [
   [/^E(TIMEDOUT|SOCKETTIMEDOUT|CONN\w+|NOTFOUND|AI_AGAIN|PIPE|HOSTUNREACH|NETUNREACH)\n/, 'NetworkError'],
 ];
 
-/** What an error calls itself and is called: own name, class chain, code, and the policy's words for them. */
+/** All names of an error: own name, class chain, code, and their names in policies. */
 export interface ErrorFacts {
   readonly names: readonly string[];
   readonly message: string;
-  /** The wait that the callee asked for. */
+  /** The wait that the callee requested. */
   readonly retryAfterMs: number | undefined;
 }
 
-/** Reads an error without trusting it. */
+/** Reads an untrusted error. */
 export function readError(error: unknown): ErrorFacts {
   const names: string[] = [];
   const add = (name: unknown) => {
@@ -64,17 +64,17 @@ export function readError(error: unknown): ErrorFacts {
   };
 }
 
-/** A property that may not be there, or throw when it is looked at. */
+/** Reads a property that may be absent or throw. */
 export function peek(value: unknown, key: string): unknown {
   try {
-    // Asking first: a throw that is caught here would cost more than the whole call.
+    // Check first: catching a throw here would cost more than the whole call.
     return (value as Record<string, unknown> | null | undefined)?.[key];
   } catch {
     return undefined;
   }
 }
 
-/** A property in milliseconds, or the HTTP header in seconds. */
+/** Reads a wait: a property in milliseconds, or the HTTP header in seconds. */
 function readRetryAfter(error: unknown, headers: unknown): number | undefined {
   const retryAfterMs = peek(error, 'retryAfterMs');
   if (typeof retryAfterMs === 'number' && retryAfterMs > 0 && retryAfterMs < 1e12) return retryAfterMs;
@@ -82,12 +82,12 @@ function readRetryAfter(error: unknown, headers: unknown): number | undefined {
   try {
     header ??= (headers as Headers | undefined)?.get('retry-after');
   } catch {
-    return undefined; // Headers without a `get`, or one that throws.
+    return undefined; // Headers without a `get`, or with one that throws.
   }
   return /^\d{1,6}$/.test(String(header)) ? Number(header) * 1000 : undefined;
 }
 
-/** A failure of an error that carries nothing but a name and a message. */
+/** A failure of an error with only a name and a message. */
 interface PlainFailure {
   readonly lists: ErrorLists;
   readonly kind: unknown;
@@ -95,20 +95,20 @@ interface PlainFailure {
   readonly outcome: Outcome;
 }
 
-/** The last of them: the commonest errors are read once. */
+/** Cache of the last plain failure, since the commonest errors repeat. */
 let lastPlainFailure: PlainFailure | undefined;
 
-/** Makes the number by which equal errors are known. */
+/** Computes the fingerprint of an error. */
 type Fingerprint = (name: string, message: string) => number;
 
-/** What the ending of a call means for the breaker, with the error's fingerprint made by the caller. */
+/** Classifies an ending for the breaker; the caller supplies the fingerprint function. */
 export function classify(ending: Ending, lists: ErrorLists, atMs: number, fingerprint: Fingerprint): Outcome {
   return 'value' in ending
     ? classifyValue(ending.value, lists, atMs, fingerprint)
     : classifyError(ending.error, lists, atMs, fingerprint);
 }
 
-/** A returned value is a success unless it says itself that it is an error: `isError: true`, or a truthy `error`. */
+/** A returned value is a success unless it marks itself as an error: `isError: true`, or a truthy `error`. */
 export function classifyValue(value: unknown, lists: ErrorLists, atMs: number, fingerprint: Fingerprint): Outcome {
   try {
     if (typeof value !== 'object' || value === null || Array.isArray(value)) return success;
@@ -118,7 +118,7 @@ export function classifyValue(value: unknown, lists: ErrorLists, atMs: number, f
     const facts = readError(error);
     return makeFailure(error instanceof Error ? facts.names : ['ToolError'], facts, lists, atMs, fingerprint);
   } catch {
-    return success; // It cannot be read (a revoked proxy), but how it came is known.
+    return success; // The value is unreadable (a revoked proxy), but the call returned.
   }
 }
 
@@ -138,11 +138,11 @@ export function classifyError(error: unknown, lists: ErrorLists, atMs: number, f
     }
     return outcome;
   } catch {
-    return { kind: 'failure', error: 'Error', errorFingerprint: 1 }; // A hostile header, say.
+    return { kind: 'failure', error: 'Error', errorFingerprint: 1 }; // For example a header that throws.
   }
 }
 
-/** Ignoring wins over counting; what is in neither list counts. */
+/** Ignored names take precedence over counted names; unlisted errors count. */
 function makeFailure(
   names: readonly string[],
   { message, retryAfterMs }: ErrorFacts,
@@ -157,7 +157,7 @@ function makeFailure(
   return { kind: 'failure', error, errorFingerprint, ...retryAt };
 }
 
-/** Whether an error tells no more than another did. Spelt out: asking by name in a loop costs far more. */
+/** Whether an error equals the cached failure. Spelt out: a loop over property names costs far more. */
 function isLike(candidate: unknown, { kind, name }: PlainFailure): boolean {
   if (typeof candidate !== 'object' || candidate === null || Object.getPrototypeOf(candidate) !== kind) return false;
   const error = candidate as Readonly<Record<string, unknown>>;
@@ -173,7 +173,7 @@ function isLike(candidate: unknown, { kind, name }: PlainFailure): boolean {
   );
 }
 
-/** Whether a value says that a person or a policy said no. Spelt out for the same reason. */
+/** Whether a value is a denial by a person or a policy. Spelt out for the same reason. */
 export function isDenial(value: unknown): boolean {
   try {
     const flags = (value ?? {}) as Readonly<Record<string, unknown>>;
@@ -185,6 +185,6 @@ export function isDenial(value: unknown): boolean {
       flags.guardrail_denied === true
     );
   } catch {
-    return false; // What cannot be looked at says nothing.
+    return false; // An unreadable value is no denial.
   }
 }

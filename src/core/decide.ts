@@ -1,26 +1,28 @@
-/** The one reducer: all controls judge the same state, the strictest verdict wins, and each learns what was decided. */
+/**
+ * The reducer: all controls judge the same state, the strictest verdict wins, and each control applies the decision.
+ */
 
 import type { Action } from './action.ts';
 import type { CellOwner, Control } from './control.ts';
 import type { ActionProposed, ControlEvent } from './event.ts';
 import { allow, type Decision, stricter, type Verdict, type Vote } from './verdict.ts';
 
-/** A control at the cell it looks at, and whose cell that is. */
+/** A control with its cell, and the owner of the cell. */
 export interface BoundControl<S = unknown> {
   readonly control: Control<S>;
   readonly cell: { state: S };
   readonly cellOwner: CellOwner;
-  /** The task whose cell it is, where it is an ancestor's. */
+  /** The ancestor task that owns the cell, if any. */
   readonly ancestorId?: string;
 }
 
-/** The controls that judge an action. Their order decides nothing; the first of equals is named. */
+/** The controls that judge an action. Their order does not matter, except that the first of equal verdicts is named. */
 export type Panel = readonly BoundControl[];
 
-/** The decision of most actions; it carries no data, so it is shared. */
+/** The shared decision of most actions: allow, without data. */
 export const allowed: Decision = Object.freeze({ verdict: allow, votes: Object.freeze([]) });
 
-/** Judges an action. It writes nothing. Votes are spelt out only where not everyone said allow. */
+/** Judges an action without writing. Votes are listed only if a control did not allow. */
 export function decide(panel: Panel, proposal: ActionProposed): Decision {
   for (let at = 0; at < panel.length; at++) {
     const bound = panel[at]!;
@@ -41,7 +43,7 @@ function collectVotes(panel: Panel, proposal: ActionProposed): Decision {
   return { verdict, votes };
 }
 
-/** Tells every control of the panel what happened. */
+/** Applies an event to every control of the panel. */
 export function applyAll(panel: Panel, event: ControlEvent): void {
   for (let at = 0; at < panel.length; at++) {
     const bound = panel[at]!;
@@ -49,7 +51,7 @@ export function applyAll(panel: Panel, event: ControlEvent): void {
   }
 }
 
-/** The strictest of what is due without any action, or after one ended. */
+/** The strictest verdict that is due without an action, or after one ended. */
 export function checkAll(panel: Panel, atMs: number, ended?: Action): Verdict {
   let verdict: Verdict = allow;
   for (const bound of panel) {
@@ -62,7 +64,7 @@ export function checkAll(panel: Panel, atMs: number, ended?: Action): Verdict {
   return verdict;
 }
 
-/** A halt on an ancestor's account ends the ancestor. */
+/** Assigns a halt by an ancestor's cell to the ancestor. */
 function attributeToAncestor(bound: BoundControl, verdict: Verdict): Verdict {
   if (bound.ancestorId === undefined || verdict.kind !== 'halt' || verdict.ends !== undefined) return verdict;
   return { ...verdict, ends: bound.ancestorId };

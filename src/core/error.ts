@@ -1,6 +1,6 @@
-/** A broken world: a setting that cannot be, a file that cannot be read, a Node that is too old. */
+/** Thrown for an environment that cannot work: an invalid setting, an unreadable file, an old Node version. */
 export class SwitchgearError extends Error {
-  /** API, snake case, never renamed. */
+  /** Part of the API: snake case, never renamed. */
   readonly code: string;
 
   constructor(code: string, message: string, options?: ErrorOptions) {

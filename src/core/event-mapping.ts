@@ -1,6 +1,6 @@
-/** How JSON lines of a program that nobody knows are read: what each kind of line is, where its fields stand. */
+/** The mapping of JSON lines of an unknown program: the kind of each line, and the paths of its fields. */
 
-/** What a line may be to us. */
+/** The kinds of events that a line can be. */
 export const mappedKinds = [
   'assistant',
   'tool_use',
@@ -33,13 +33,13 @@ export const mappedFields = [
 
 export type MappedField = (typeof mappedFields)[number];
 
-/** What a kind of event is to us, and where its fields stand: paths with dots, e.g. `payload.tool.name`. */
+/** The kind of an event, and the paths of its fields with dots, e.g. `payload.tool.name`. */
 export type EventMapping = { readonly as: (typeof mappedKinds)[number] } & { readonly [F in MappedField]?: string };
 
-/** How to read the lines of a program. */
+/** The mapping of a program's lines. */
 export interface StreamMapping {
-  /** Where the kind of an event stands; `type` unless said. */
+  /** The path of the field that holds the kind of an event. @default 'type' */
   readonly kind?: string;
-  /** What each kind is; the rest are signs of life. */
+  /** The mapping by kind; other kinds are signs of life. */
   readonly events: Readonly<Record<string, EventMapping>>;
 }

@@ -1,4 +1,4 @@
-/** Everything that can happen: what controls learn from, and the numbered lines of the journal. */
+/** All events: the input of controls, and the entries of the journal. */
 
 import type { Action, Cost, Outcome, Permit, RuleHit } from './action.ts';
 import type { Card } from './card.ts';
@@ -7,7 +7,7 @@ import type { ResultMark } from './controls/loop/result-mark.ts';
 import type { TaskSettings } from './settings.ts';
 import type { Code, Counters, Decision, Stop, Verdict } from './verdict.ts';
 
-/** Time is in the event: `atMs` is the store's time, and nothing in the core asks for another. */
+/** Time is in the event: `atMs` is the store's time, and the core reads no other clock. */
 interface At {
   readonly atMs: number;
 }
@@ -27,39 +27,39 @@ export interface ActionSettled extends At {
   readonly type: 'action-settled';
   readonly permit: Permit;
   readonly outcome: Outcome;
-  /** Known where the caller reports what it really cost; the reservation is given back in any case. */
+  /** The actual cost if the caller reports it; the reservation is released in any case. */
   readonly cost?: Cost;
   readonly result?: ResultMark;
-  /** How alike the call is to the likest of the last calls of its tool; absent where nobody looked. */
+  /** The highest similarity to a recent call of the same tool; absent = not computed. */
   readonly likeness?: number;
-  /** Output rules whose condition on the result holds. */
+  /** Output rules whose condition holds for the result. */
   readonly resultHits?: readonly RuleHit[];
-  /** The call was given up, but its work goes on and keeps its slot until `work-ended`. */
+  /** The call passed its time limit, but its work still runs and keeps its slot until `work-ended`. */
   readonly stillRuns?: boolean;
 }
 
-/** The work of a call that had been given up really ended. */
+/** The work of a call past its time limit has ended. */
 export interface WorkEnded extends At {
   readonly type: 'work-ended';
   readonly permit: Permit;
 }
 
-/** The permit's owner still lives: its lease goes on. */
+/** The owner of a permit is alive: its lease is renewed. */
 export interface PermitRenewed extends At {
   readonly type: 'permit-renewed';
   readonly permit: Permit;
 }
 
-/** An assistant text was seen. The text stays outside; its likeness to the one before it is what counts. */
+/** An assistant text was observed. The event holds its similarity to the previous text, not the text. */
 export interface TextObserved extends At {
   readonly type: 'text-observed';
   /** Jaccard similarity to the previous text, or -1 for the first. */
   readonly similarity: number;
-  /** Nearly the same as one of the last texts. */
+  /** Whether the text is nearly the same as a recent one. */
   readonly recurs?: boolean;
-  /** Whether calls came with it; absent where that shows later. */
+  /** Whether calls belong to the text; absent if a later event shows it. */
   readonly calls?: boolean;
-  /** The prompt before it had been sent before. */
+  /** Whether the prompt before the text is a repeat. */
   readonly asked?: boolean;
 }
 
@@ -68,30 +68,30 @@ export interface UsageObserved extends At {
   readonly cost: Cost;
 }
 
-/** A tool call that somebody else let through was seen in a stream. */
+/** A tool call that another gate admitted was observed in a stream. */
 export interface CallObserved extends At {
   readonly type: 'call-observed';
   readonly name: string;
-  /** Equal for equal name and arguments; absent where nobody looked. */
+  /** Equal for equal name and arguments; absent = not computed. */
   readonly call?: number;
 }
 
-/** The result of a call that somebody else let through was seen in a stream. */
+/** The result of a call that another gate admitted was observed in a stream. */
 export interface ResultObserved extends At {
   readonly type: 'result-observed';
   readonly name: string;
   readonly call: number;
   readonly result: ResultMark;
-  /** How alike the call is to the likest of the last calls of its tool. */
+  /** The highest similarity to a recent call of the same tool. */
   readonly likeness?: number;
 }
 
-/** The host says that the work got on: what was repeated until now was no loop. */
+/** The host reports progress: earlier repetition was no loop. */
 export interface ProgressObserved extends At {
   readonly type: 'progress-observed';
 }
 
-/** A person said something new; a harness prompt that was seen before is a `sign-observed`. */
+/** A person wrote a new prompt; a repeated prompt of a harness is a `sign-observed`. */
 export interface UserObserved extends At {
   readonly type: 'user-observed';
 }
@@ -101,7 +101,7 @@ export interface SignObserved extends At {
   readonly type: 'sign-observed';
 }
 
-/** A person is being asked, or the task is paused: clocks stand still until `task-resumed`. */
+/** A person is asked, or the task is paused: clocks stand still until `task-resumed`. */
 export interface TaskStopped extends At {
   readonly type: 'task-stopped';
 }
@@ -110,7 +110,7 @@ export interface TaskResumed extends At {
   readonly type: 'task-resumed';
 }
 
-/** A delegation came back; `failed` with the reason, or not. */
+/** A delegation returned; `failed` has a reason. */
 export interface DelegationReturned extends At {
   readonly type: 'delegation-returned';
   readonly worker: string;
@@ -118,7 +118,7 @@ export interface DelegationReturned extends At {
   readonly reason: string;
 }
 
-/** What controls learn from. */
+/** The events that controls apply. */
 export type ControlEvent =
   | ActionDecided
   | ActionSettled
@@ -135,21 +135,21 @@ export type ControlEvent =
   | TaskResumed
   | DelegationReturned;
 
-/** What an entry says about where it belongs; set by the guard, absent where it does not apply. */
+/** The location of an entry; set by the guard, absent if not applicable. */
 export interface EntryPlace {
   readonly task?: string;
   readonly session?: string;
   readonly agent?: string;
-  /** The key of the breaker that the call runs under. */
+  /** The key of the call's breaker. */
   readonly breaker?: string;
 }
 
-/** What a proposal was to be called with; only where the policy says that a journal holds it. */
+/** The arguments of a proposal; only if the policy's `journal.content` includes them. */
 interface Quoting {
   readonly args?: string;
 }
 
-/** What a journal line can say. Noun-verb, past tense; API, never renamed. */
+/** The bodies of journal entries. Noun-verb, past tense; part of the API, never renamed. */
 export type EntryBody =
   | {
       readonly type: 'task-started';
@@ -162,9 +162,9 @@ export type EntryBody =
       readonly type: 'task-halted';
       readonly stop: Stop;
       readonly message: string;
-      /** The task whose halt ended this one, where it was not its own. */
+      /** The task whose halt ended this task, if not its own. */
       readonly cause?: string;
-      /** False where the gear only observes: reported, nothing ended. */
+      /** False if the gear only observes: the halt is reported, and the task continues. */
       readonly enforced: boolean;
     }
   | { readonly type: 'task-stopped' | 'task-resumed' }
@@ -176,7 +176,10 @@ export type EntryBody =
       readonly decision: Decision;
       readonly message: string;
       readonly enforced: boolean;
-      /** The verdict it had before, where nobody could wait or nobody said yes; or that it was too deep. */
+      /**
+       * The earlier verdict, if the wait was impossible or the question unanswered; or `depth` if the task was too
+       * deep.
+       */
       readonly after?: 'wait' | 'ask' | 'depth';
     })
   | ({
@@ -252,14 +255,14 @@ export type EntryBody =
   | {
       readonly type: 'order-given';
       readonly order: 'halt' | 'pause' | 'resume' | 'trip' | 'reset';
-      /** The task or tool; null = all of them. */
+      /** The task or tool; null = all. */
       readonly target: string | null;
       readonly reason: string;
       readonly by: string;
     }
   | { readonly type: 'internal-error'; readonly where: string; readonly message: string; readonly code: Code };
 
-/** One numbered line of the journal. */
+/** One numbered entry of the journal. */
 export type Entry = { readonly seq: number; readonly atMs: number; readonly wallMs: number } & EntryPlace & EntryBody;
 
 export type EntryType = EntryBody['type'];
@@ -267,14 +270,14 @@ export type EntryType = EntryBody['type'];
 const traces: ReadonlySet<EntryType> = new Set(['action-allowed', 'action-settled', 'work-ended', 'permit-renewed']);
 
 /**
- * Whether an entry exists at level `all` only; a crash may lose the last of them. What was observed is a trace, and so
- * are plain allows and settlements; everything else is a record.
+ * Whether an entry exists at level `all` only; a crash may lose the last of them. Observations, plain allows and
+ * settlements are traces; all other entries are records.
  */
 export function isTrace(type: EntryType): boolean {
   return traces.has(type) || type.endsWith('-observed');
 }
 
-/** What one rule saw before a step of a chain; the value only where content is held. */
+/** The finding of one rule before a chain step; the value only if the journal keeps content. */
 export interface RuleRow {
   readonly rule: string;
   readonly fired: boolean;
@@ -282,14 +285,14 @@ export interface RuleRow {
   readonly value?: string;
 }
 
-/** Entries about runs of chains: progress, rules checked, standing approvals. */
+/** Entries about chain runs: progress, checked rules, standing approvals. */
 export type RunEntryBody =
   | { readonly type: 'rules-checked'; readonly run: string; readonly step: string; readonly rows: readonly RuleRow[] }
   | {
       readonly type: 'run-started' | 'run-resumed' | 'run-cancelled' | 'run-resolved';
       readonly run: string;
       readonly chain: string;
-      /** Who said so, and how a step in doubt was settled. */
+      /** The person who decided, and how an unclear step was settled. */
       readonly by?: string;
       readonly how?: 'done' | 'redo';
     }
@@ -305,7 +308,7 @@ export type RunEntryBody =
       readonly run: string;
       readonly step: string;
       readonly attempt: number;
-      /** Who approved it, now or before, where a rule asked. */
+      /** The person who approved the step, now or earlier, if a rule asked. */
       readonly approvedBy?: string;
     }
   | { readonly type: 'step-ended'; readonly run: string; readonly step: string; readonly status: string }

@@ -1,6 +1,6 @@
-/** Names with `*` in them: a star stands for any run of characters, nothing else is special. */
+/** Matches names against patterns: `*` matches any characters, nothing else is special. */
 
-/** Whether a name fits a pattern; one pass over the name, no backtracking. */
+/** Whether a name matches a pattern; one pass over the name, no backtracking. */
 export function isMatch(pattern: string, name: string): boolean {
   const star = pattern.indexOf('*');
   if (star < 0) return pattern === name;

@@ -1,170 +1,169 @@
-/** Every bound of the engine, by name. A collection, wait, retry or history takes its bound from here. */
+/** Every bound of the engine, by name: collections, waits, retries and histories take their bounds from here. */
 
 /** Rounds one action may make on the route before it is refused. */
 export const roundsMax = 8;
-/** Probes a half-open breaker may be told to admit at once. */
+/** Highest `half_open_permits`. */
 export const halfOpenPermitsMax = 100;
 /** Calls a count window may hold. */
 export const windowCallsMax = 10_000;
-/** Parts of a time window. */
+/** Buckets of a time window. */
 export const bucketsPerWindow = 6;
 /** Trip times kept per breaker, for trips per hour. */
 export const tripTimesMax = 32;
-/** Refused calls a task remembers, to see them proposed again. */
+/** Refused calls that a task remembers, to recognize new proposals of them. */
 export const refusedCallsMax = 16;
-/** Breakers a gear keeps; the idlest closed one goes first. */
+/** Breakers of a gear; the closed breaker that was idle longest is evicted first. */
 export const breakersMax = 100_000;
-/** Tasks a gear keeps at once. */
+/** Tasks of a gear at once. */
 export const tasksMax = 1_000_000;
 /** Depth of the task tree. */
 export const taskDepthMax = 64;
-/** Entries the memory store keeps. */
+/** Entries of the memory store's journal. */
 export const journalEntriesMax = 10_000;
-/** Cards the memory store keeps. */
+/** Cards of the memory store. */
 export const cardsMax = 1_000;
 /** Listeners of a gear. */
 export const listenersMax = 1_000;
-/** Timestamps kept per frequency rule. */
+/** Times per frequency rule. */
 export const frequencyHistoryMax = 10_000;
 /** Rules in force at once. */
 export const rulesMax = 10_000;
 /** Characters of one rule. */
 export const ruleLengthMax = 4_096;
-/** Tokens of one assistant text that are compared. */
+/** Tokens of an assistant text that are compared. */
 export const tokensMax = 512;
-/** Characters of one assistant text that are looked at. */
+/** Characters of an assistant text that are read. */
 export const textLengthMax = 65_536;
-/** Characters of arguments and of results that a fingerprint looks at. */
+/** Characters of arguments and of results that a fingerprint reads. */
 export const fingerprintLengthMax = 2_048;
-/** Depth and entries of a value that a fingerprint walks. */
+/** Depth and entries of a value that a fingerprint reads. */
 export const fingerprintDepthMax = 8;
 export const fingerprintEntriesMax = 256;
-/** Workers a session remembers. */
+/** Workers that a session remembers. */
 export const workersMax = 1_000;
-/** Characters of a reason, name or message taken from outside. */
+/** Characters of a foreign reason, name or message. */
 export const reasonLengthMax = 200;
 export const nameLengthMax = 256;
-/** A call that nobody gave a timeout keeps its task from being idle at most this long. */
+/** The longest time for which a call without a timeout keeps its task from being idle. */
 export const patienceMaxMs = 600_000;
-/** How long a lease runs, and how often leases and silent tasks are looked at. */
+/** The length of a lease, and the interval of the sweep over leases and silent tasks. */
 export const leaseMs = 15_000;
 export const sweepMs = 1_000;
 /** Retries of the retry helper. */
 export const retryAttemptsMax = 10;
-/** How often a halted task may be tried again with raised limits. */
+/** Retries of a halted task with raised limits. */
 export const raisesMax = 3;
-/** The longest delay the timers of the platform take. */
+/** The longest delay of platform timers. */
 export const timerMaxMs = 2_147_483_647;
-/** Timers a simulated clock runs in one move before it says that somebody spins. */
+/** Timers that a simulated clock runs in one step before it reports an endless loop. */
 export const simulatedTimersMax = 1_000_000;
-/** Size, tables and lists, depth and reported problems of a policy document. */
+/** Size, tables and lists, depth, and reported problems of a policy document. */
 export const policyBytesMax = 1_048_576;
 export const policyEntriesMax = 10_000;
 export const policyDepthMax = 8;
 export const policyProblemsMax = 50;
-/** YAML aliases a policy file may follow. */
+/** YAML aliases that a policy file may use. */
 export const policyAliasesMax = 100;
-/** The highest count and the longest time in seconds that a setting takes. */
+/** The highest count and the longest time in seconds of a setting. */
 export const countMax = 1_000_000_000;
 export const secsMax = 2_147_483;
-/** Outputs in a row that may be compared. */
+/** Highest `loop.window_size`. */
 export const loopWindowMax = 16;
-/** Characters of a foreign value that a message quotes. */
+/** Characters of a foreign value in a message. */
 export const quoteLengthMax = 60;
-/** How often a watched policy file is looked at. */
+/** Polling interval of a watched policy file. */
 export const policyPollMs = 1_000;
 /** The longest window of a frequency rule: ten years. */
 export const frequencyWindowMaxMs = 315_576_000_000;
-/** Histories of frequency rules, throttled rules, and tasks with a rule's consequence still due, each. */
+/** Histories of frequency rules, throttled rules, and tasks with a due output rule, each. */
 export const ruleCellsMax = 10_000;
 /** Lines and characters of one `<nyaya>` block. */
 export const nyayaLinesMax = 1_000;
 export const nyayaLengthMax = 65_536;
-/** Ids of calls and usage reports a task remembers, to count each once. */
+/** Ids of calls and usage reports that a task remembers, to count each once. */
 export const countedIdsMax = 10_000;
-/** Prompts a task remembers, to tell a person's new words from a harness that repeats itself. */
+/** Prompts that a task remembers, to distinguish a person's prompt from a repeating harness. */
 export const promptsMax = 256;
-/** How long a halted task's function may take to come back before its result is given up. */
+/** How long the function of a halted task may take to return before its result is abandoned. */
 export const haltGraceMs = 5_000;
-/** Classes of an error's chain that are looked at. */
+/** Classes of an error's prototype chain that are read. */
 export const classChainMax = 8;
-/** Halted tasks a gear remembers, to be tried again with raised limits. */
+/** Halted tasks that a gear remembers for a retry with raised limits. */
 export const haltedTasksMax = 1_000;
-/** Sets of breaker settings a gear keeps, to share them. */
+/** Sets of breaker settings that a gear shares. */
 export const sharedSettingsMax = 1_000;
-/** Targets that a task, a gear or the process keeps resolved. */
+/** Resolved call sites of a task, a gear or the process. */
 export const callSitesMax = 10_000;
-/** Workers of all sessions whose failures a gear keeps; the oldest goes first. */
+/** Worker failure cells of a gear, over all sessions; the oldest is evicted first. */
 export const workerCellsMax = 100_000;
-/** Models of unknown price that are told of. */
+/** Models of unknown price that are reported. */
 export const rememberedModelsMax = 1_000;
-/** Settled calls a task remembers, to see what is repeated; turns that are weighed; texts and calls kept as words. */
+/** Settled calls that a task remembers; turns whose points are added up; texts and calls kept as tokens. */
 export const pastCallsMax = 20;
 export const turnsMax = 64;
 export const recentTextsMax = 10;
-/** The highest weight of a turn, and sum of weights, that a setting takes. */
+/** The highest points of a turn, and sum of points, of a setting. */
 export const pointsMax = 10_000;
-/** Characters of a result that its mark looks at. */
+/** Characters of a result that its mark reads. */
 export const markLengthMax = 2_048;
-/** Names whose habit is kept. */
+/** Tool names with a cached habit. */
 export const loopHabitsMax = 1_000;
-/** Cells, sums and windows that a shared store takes, entries of its journal, and bytes of one cell. */
+/** Cells, sums and windows of a shared store, entries of its journal, and bytes of one cell. */
 export const storedKeysMax = 1_000_000;
 export const storedEntriesMax = 100_000;
 export const cellBytesMax = 65_536;
-/** Deals that wait for a store that is away; the oldest goes first. */
+/** Transactions queued while a store is unavailable; the oldest is dropped first. */
 export const queuedTransactionsMax = 10_000;
-/** How often a step is run again because somebody else was faster. */
+/** Tries of a transaction that conflicts with another process. */
 export const transactionTriesMax = 32;
 /** How long a synchronous caller waits for a lock, an asynchronous one, and one operation of a remote store. */
 export const lockWaitMs = 5;
 export const lockPatienceMs = 2_000;
 export const storeDeadlineMs = 20;
-/** How long a store that is away is left alone between two attempts. */
+/** Wait between two attempts to reach an unavailable store. */
 export const storeRetryMinMs = 250;
 export const storeRetryMaxMs = 500;
-/** How often a shared store is looked at without any hint. */
+/** Polling interval of a shared store without hints. */
 export const storePollMs = 1_000;
-/** How long at most after a change that nobody waits for the other processes are told of it. */
+/** The longest delay of a hint about a change that no caller waits for. */
 export const hintLagMs = 5;
-/** How long a store that forgot gives neither money nor approvals, while those who remember tell it. */
+/** How long a store that lost its data grants neither money nor approvals, while other processes restore it. */
 export const storeGraceMs = 2_000;
-/** Cells of a remote store that a process knows, and that are read at once. */
+/** Cells of a remote store that a process caches, and that one request reads. */
 export const knownCellsMax = 100_000;
 export const storeBatchMax = 200;
-/** Leases on sums that a process holds. */
-export const leasesMax = 10_000;
-/** Marks in windows that a process remembers, for a store that forgets. */
+/** Window marks that a process remembers, for a store that loses its data. */
 export const ownMarksMax = 10_000;
-/** How long a probe waits for a call after it was granted, and successes that wait for the next failure. */
+/** How long a granted probe waits for its call. */
 export const grantKeepMs = 1_000;
-/** The same where the caller could not wait and comes back at its own pace; doubled while that is too soon, up to. */
+/** The same for callers that retry at their own pace: doubled while too short, up to the maximum. */
 export const slowGrantKeepMs = 15_000;
 export const grantKeepMaxMs = 240_000;
+/** Successes that wait for the next failure. */
 export const pendingSuccessesMax = 1_000;
-/** Orders of one kind that stand at once, and how long one stands that has no end of its own. */
+/** Orders of one kind at once, and the life of an order without an expiry. */
 export const ordersMax = 64;
 export const orderKeepMs = 86_400_000;
-/** How long a shared store keeps the failures of a worker after the last one: sessions come and go. */
+/** How long a shared store keeps the failures of a worker after the last failure. */
 export const workerKeepMs = 7 * 86_400_000;
-/** Parts of a rolling budget window, budgets of a policy, and the highest limit and the longest window of one. */
+/** Slices of a rolling budget window, budgets of a policy, and the highest limit and longest window of a budget. */
 export const budgetSlices = 12;
 export const budgetsMax = 100;
 export const budgetLimitMax = 100_000_000_000;
 export const budgetWindowMaxSecs = 366 * 86_400;
-/** Budgets of sessions and agents that a gear keeps; the oldest goes first. */
+/** Budgets of sessions and agents in a gear; the oldest is evicted first. */
 export const boundBudgetsMax = 10_000;
-/** How long a shared store keeps the budget of a session after it was last written: sessions come and go. */
+/** How long a shared store keeps the budget of a session after its last write. */
 export const sessionBudgetKeepMs = 30 * 86_400_000;
-/** How long a store must be away before a process that is refused a probe takes one by itself. */
+/** How long a store must be unavailable before a process takes a probe locally. */
 export const localProbeAfterMs = 5_000;
-/** How long a store that has no other bound for them keeps cards after they last changed: thirty days. */
+/** How long a store without another bound keeps cards after their last change: 30 days. */
 export const cardKeepMs = 30 * 86_400_000;
-/** Bytes of what an ability gives back, of one message of an MCP server, and of what a process wrote to its stderr. */
+/** Bytes of an ability's output, of one message of an MCP server, and of a process's stderr. */
 export const abilityOutputBytesMax = 1_048_576;
 export const mcpMessageBytesMax = 8_388_608;
 export const stderrKeptBytes = 4_096;
-/** How long an MCP server may take to start, and, each, to end by itself and after it was asked to. */
+/** How long an MCP server may take to start, to end by itself, and to end after a signal. */
 export const mcpStartMs = 30_000;
 export const mcpStopMs = 2_000;
 /** Redirects that a request follows. */
@@ -178,117 +177,117 @@ export const chainRulesMax = 1_000;
 export const chainStepsMax = 200;
 export const chainTextMax = 65_536;
 export const chainNameMax = 128;
-/** Problems of a chain file that are told. */
+/** Reported problems of a chain file. */
 export const chainProblemsMax = 50;
-/** Characters that the arguments of a step may have once they are filled. */
+/** Characters of a step's arguments after templates are filled. */
 export const chainFilledMax = 1_048_576;
-/** Runs of chains that a memory store keeps and a list shows, and how long a store keeps one. */
+/** Chain runs that a memory store keeps and a list shows, and how long a store keeps one. */
 export const chainRunsMax = 1_000;
 export const runKeepMs = 30 * 86_400_000;
-/** Characters of a long text that lie in one cell: quoted twice they still fit. */
+/** Characters of a long text per cell: they fit even if quoted twice. */
 export const partLengthMax = 30_000;
 export const textPartsMax = 100;
-/** How long a step waits for its store before it begins, and how long a result is kept in hand after it ran. */
+/** How long a step waits for its store before it starts, and how long its result waits for the store afterwards. */
 export const stepStoreWaitMs = 10_000;
 export const resultPatienceMs = 3_600_000;
-/** How often the one who runs a chain says that it lives. */
+/** Interval at which the owner of a chain run renews its lease. */
 export const runRenewMs = 5_000;
-/** How often a question is looked at without any hint, how long a webhook may take, and bytes of its answer. */
+/** Polling interval of a question without hints, time limit of a webhook, and bytes of its response. */
 export const answerPollMs = 1_000;
 export const webhookTimeoutMs = 10_000;
 export const webhookBytesMax = 65_536;
-/** Characters of arguments that whoever is asked is shown. */
+/** Characters of arguments that a question shows. */
 export const questionArgsMax = 2_000;
-/** Approvals for good that are listed. */
+/** Standing approvals in a list. */
 export const standingApprovalsMax = 1_000;
-/** Processes of a machine that are looked at, how often a tree is looked at while it ends, and rounds of killing it. */
+/** Processes of a machine that are read, polling interval while a process tree ends, and rounds of killing it. */
 export const processesMax = 65_536;
 export const treePollMs = 50;
 export const killRoundsMax = 40;
-/** How long an agent may take to end once it is asked, tools that it left behind, and all of it when nobody watches. */
+/** How long an agent may take to end after a signal, its remaining tools, and all of them without a watcher. */
 export const agentGraceMs = 5_000;
 export const leftoverGraceMs = 1_000;
 export const watchdogGraceMs = 800;
-/** Characters of the reason why a step was skipped: all of them lie in one cell. */
+/** Characters of the reason for a skipped step: all reasons share one cell. */
 export const skipReasonMax = 100;
-/** How long the rest of an agent's output is waited for once it has ended. */
+/** How long the remaining output of an ended agent is awaited. */
 export const drainMs = 250;
-/** Runs of agents that a store is asked for, and how long it keeps one after it was last written. */
+/** Agent runs that a store lists, and how long a store keeps one after its last write. */
 export const agentRunsMax = 1_000;
 export const agentRunKeepMs = 90 * 86_400_000;
-/** Characters of one line of an agent's stream; a longer one is left out and counted. */
+/** Characters of one line of an agent's stream; a longer line is skipped and counted. */
 export const agentLineMax = 4_194_304;
-/** Calls of an agent that are out at once, as a reader follows them. */
+/** Open calls of an agent that a reader tracks. */
 export const openCallsMax = 1_000;
-/** Words that a paragraph of plain text needs to be compared with others. */
+/** Words that a paragraph of plain text needs to be compared. */
 export const plainWordsMin = 8;
-/** How long a framework's run may rest between its calls before its task is taken to have ended. */
+/** How long a framework's run may rest between calls before its task counts as ended. */
 export const hostRestMs = 60_000;
-/** How often a question is put again whose answer was not understood. */
+/** Tries of a question whose answer is invalid. */
 export const questionTriesMax = 5;
-/** How often the status line of a run is drawn, characters of a line about what an agent does, and of its answer. */
+/** Interval of the status line of a run, characters of an activity line, and of an answer. */
 export const statusDrawMs = 250;
 export const progressLengthMax = 160;
 export const answerLengthMax = 10_485_760;
-/** Different calls of a run that are counted, to say which one was seen most often. */
+/** Different calls of a run that are counted, to find the most frequent one. */
 export const countedCallsMax = 1_000;
-/** How often what a run has used is written to the store, and output of a halted one is waited for. */
+/** Interval at which the usage of a run is saved, and at which the output of a halted run is polled. */
 export const runSaveEveryMs = 5_000;
 export const haltedDrainMs = 5_000;
-/** How often signs of life of an agent that says much are told at most. */
+/** Shortest interval between reported signs of life. */
 export const signEveryMs = 200;
-/** Bytes of a session file that one look reads, and files of one run that are followed. */
+/** Bytes of a session file per read, and session files of one run. */
 export const tailBytesMax = 8_388_608;
 export const sessionFilesMax = 1_000;
-/** Runs of frameworks that are told apart at once. */
+/** Framework runs that are tracked at once. */
 export const hostRunsMax = 10_000;
-/** How often the session files of an agent are looked at. */
+/** Polling interval of an agent's session files. */
 export const sessionPollMs = 1_000;
-/** They are looked at sooner when the stream tells news, but not again within this time. */
+/** Shortest interval between two reads of session files that the stream triggers. */
 export const sessionNewsMs = 50;
-/** How long a watcher of calls may not know what others wrote into the store. */
+/** The longest delay after which a watcher of calls sees changes of other processes. */
 export const foreignChangesPollMs = 20;
-/** Tasks that a gear shows on a shared store, and how many of them it writes in one sweep. */
+/** Tasks that a gear publishes on a shared store, and how many it writes per sweep. */
 export const publishedTasksMax = 10_000;
 export const publishedWritesMax = 50;
-/** How long a store keeps a task that runs, one that was lost, and the word of a process that it lives. */
+/** How long a store keeps a running task, a lost task, and a process's sign of life. */
 export const publishedKeepMs = 30 * 86_400_000;
 export const lostKeepMs = 3_600_000;
 export const ownerKeepMs = 60_000;
-/** Calls of a task that hooks keep open, answers they give again, and subagents and prompts of a session they know. */
+/** Open calls of a task in hooks, repeated answers, and subagents and prompts of a session. */
 export const hookCallsMax = 48;
 export const hookAnswersMax = 16;
 export const hookAgentsMax = 40;
 export const hookPromptsMax = 32;
-/** How long a hook may keep others of its session waiting, how often it asks whether it is its turn, and at most. */
+/** The lease of a hook's turn in its session, the polling interval for a turn, and its maximum. */
 export const hookLeaseMs = 5_000;
 export const hookTurnMinMs = 4;
 export const hookTurnMaxMs = 40;
-/** What a host gives a hook unless said, what a hook leaves of it, and the longest it makes a call wait. */
+/** The default hook timeout of hosts, the share that a hook leaves unused, and the longest wait of a call. */
 export const hookTimeoutMs = 60_000;
 export const hookMarginMs = 5_000;
 export const hookWaitMaxMs = 10_000;
-/** How long a store keeps what hooks know of a session after it was last heard of. */
+/** How long a store keeps the state of a hooked session after its last event. */
 export const hookKeepMs = 30 * 86_400_000;
-/** Bytes of one payload, and characters of an answer that is kept: all of a task has to fit into one cell. */
+/** Bytes of one payload, and characters of a stored answer: a whole task must fit into one cell. */
 export const hookPayloadBytesMax = 67_108_864;
 export const hookReasonMax = 500;
-/** Characters of a request or answer of a model provider that is read to know its model and cost. */
+/** Characters of a provider's request or response that are read for model and cost. */
 export const fetchBodyMax = 8_388_608;
-/** How long a program may take to end after the agent that started it, before it counts as left behind. */
+/** How long a program may outlive the agent that started it before it counts as left behind. */
 export const leftBehindMs = 200;
-/** How soon a call comes back, at the soonest, that waits for an answer of the store. */
+/** The shortest retry delay of a call that waits for the store. */
 export const retryDelayMs = 10;
-/** Tools that hooks below a run tell it of; calls for which a run leaves a loop to them, and how far apart. */
+/** Tools that hooks report to their run; calls whose loops a run leaves to hooks, and their interval. */
 export const hookedToolsMax = 200;
 export const loopsLeftCallsMax = 8;
 export const loopsLeftGapMax = 3;
-/** Characters of a call's arguments that a journal holds, where a policy wants them: without secrets, and in full. */
+/** Characters of a call's arguments in the journal: redacted, and in full. */
 export const redactedContentMax = 200;
 export const fullContentMax = 4_096;
-/** Bytes of a transcript that one hook reads, and messages in it whose usage is known. */
+/** Bytes of a transcript that one hook reads, and messages with known usage. */
 export const hookTranscriptBytesMax = 1_048_576;
 export const hookUsagesMax = 8;
-/** Rates of models that hooks keep, and how long. */
+/** Model prices that hooks cache, and for how long. */
 export const hookPricesMax = 64;
 export const hookPricesKeepMs = 86_400_000;

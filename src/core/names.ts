@@ -1,18 +1,18 @@
-/** Names of settings: two spellings of one name, paths as text, and the known name nearest to an unknown one. */
+/** Names of settings: conversion between spellings, formatted paths, and the nearest known name. */
 
 import { nameLengthMax } from './limits.ts';
 
-/** `failureThreshold` and `failure_threshold` are both `failure_threshold`. */
+/** Converts `failureThreshold` and `failure_threshold` to `failure_threshold`. */
 export function toSnakeCase(name: string): string {
   return name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 }
 
-/** `failure_threshold` is `failureThreshold` in TypeScript. */
+/** Converts `failure_threshold` to `failureThreshold`. */
 export function toCamelCase(name: string): string {
   return name.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
 }
 
-/** A path as TOML writes it: a part that is not a plain word stands in quotes, a number in brackets. */
+/** Formats a path as TOML does: special keys in quotes, numbers in brackets. */
 export function formatPath(path: readonly (string | number)[]): string {
   let text = '';
   for (const part of path) {
@@ -22,18 +22,18 @@ export function formatPath(path: readonly (string | number)[]): string {
   return text;
 }
 
-/** The beginning of a text that is too long. */
+/** Cuts a text that is too long. */
 export function shorten(text: string, length: number): string {
   return text.length > length ? `${text.slice(0, length)}…` : text;
 }
 
-/** The name that differs least from the one given, if one is near enough to be meant. */
+/** Finds the most similar candidate, if one is near enough. */
 export function findNearestName(name: string, candidates: Iterable<string>): string | undefined {
   let best: string | undefined;
   let least = Math.max(2, Math.floor(name.length / 3)) + 1;
-  if (name.length > 64) return undefined; // Nobody mistypes a name into that.
+  if (name.length > 64) return undefined; // Too long for a typing error.
   for (const candidate of candidates) {
-    // A forgotten ending (`max_idle` for `max_idle_secs`) is as near as one letter.
+    // A missing suffix (`max_idle` for `max_idle_secs`) counts as one letter.
     const distance = candidate.startsWith(`${name}_`) ? 1 : editDistance(name, candidate);
     if (distance < least) {
       least = distance;
@@ -43,7 +43,7 @@ export function findNearestName(name: string, candidates: Iterable<string>): str
   return best;
 }
 
-/** Letters to add, drop or change to make one name the other. */
+/** The number of letters to add, drop or change. */
 export function editDistance(from: string, to: string): number {
   let row = Array.from({ length: to.length + 1 }, (_, index) => index);
   for (let i = 1; i <= from.length; i++) {

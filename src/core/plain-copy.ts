@@ -1,23 +1,23 @@
-/** Reading a document that nobody vouches for: one bounded copy into plain data, and safe words for any value. */
+/** Copies an untrusted document into bounded plain data, and describes values safely. */
 
 import { policyDepthMax, policyEntriesMax, quoteLengthMax } from './limits.ts';
 import { shorten } from './names.ts';
 
-/** A table of the document: no prototype, so no name means anything that nobody wrote. */
+/** A table of a document, without a prototype: no inherited names. */
 export type Table = Record<string, unknown>;
 
-// What stands for an object that is not plain data (a date, a map, an instance): every check refuses it.
+// Stands for an object that is not plain data (a date, a map, an instance); every check refuses it.
 const foreign = Symbol('foreign');
 
-/** The names that could reach a prototype; no policy has them. */
+/** Names that could reach a prototype; no setting uses them. */
 export const reservedNames: readonly string[] = ['__proto__', 'constructor', 'prototype'];
 
-/** A table without a prototype. */
+/** Creates a table without a prototype. */
 export function emptyTable(): Table {
   return Object.create(null);
 }
 
-/** A copy of own, enumerable data, or why it cannot be made. Getters run here, once, and may throw. */
+/** Copies own enumerable data, or returns why it cannot. Getters run here, once, and may throw. */
 export function plainCopy(input: unknown): { readonly value: unknown } | { readonly reason: string } {
   let left = policyEntriesMax;
   let reason = 'reading it failed';
@@ -62,7 +62,7 @@ export function isTable(value: unknown): value is Table {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** A value in a message: short, and never more than its beginning. */
+/** Describes a value for a message: short, the beginning only. */
 export function describeValue(value: unknown): string {
   if (typeof value === 'string') return JSON.stringify(shorten(value, quoteLengthMax));
   if (typeof value === 'bigint') return 'a big integer';

@@ -1,4 +1,4 @@
-/** What came, in a message: short, and safe whatever it is. */
+/** Quotes a foreign value for a message: short, and safe for any value. */
 
 export function quoteValue(value: unknown): string {
   try {

@@ -1,4 +1,4 @@
-/** A decision that is not allow, as it is told: the full one for code, and the five keys for a model. */
+/** The refusal of an action: the full one for code, and its five keys for a model. */
 
 import type { Code, Counters } from './verdict.ts';
 
@@ -15,14 +15,14 @@ export interface Refusal {
   readonly remediation: string;
   /** What happened, for a person. */
   readonly explanation: string;
-  /** The tool, model or worker that was refused, if it was about one. */
+  /** The refused tool, model or worker, if any. */
   readonly name: string;
   readonly retryAtMs?: number;
   readonly task?: string;
 }
 
 /**
- * What a refused call gives back instead of its result: exactly five own keys, made to be handed to the model as it is.
+ * The result of a refused call: exactly five own keys, made to be passed to the model unchanged.
  * The fifth is the code itself, as a flag: `circuit_open: true`, `tool_call_limit: true`, …
  */
 export type Refused = {
@@ -46,17 +46,17 @@ export function refused(refusal: Refusal, agent: string, session: string): Refus
   return value;
 }
 
-/** Whether a value is a refusal of ours; a tool's own result of the same shape is not. */
+/** Whether a value is a refusal of Switchgear; a tool's result of the same shape is not. */
 export function isRefused(value: unknown): value is Refused {
   return refusals.has(value as object);
 }
 
-/** The full refusal behind a refused value or a `RefusedError`. */
+/** Returns the full refusal of a refused value or a `RefusedError`. */
 export function refusalOf(value: unknown): Refusal | undefined {
   return value instanceof RefusedError ? value.refusal : refusals.get(value as object);
 }
 
-/** Thrown instead of returned where the caller asked for it. It carries a stack only on request. */
+/** Thrown instead of returned if the caller requested it. It has a stack only on request. */
 export class RefusedError extends Error {
   readonly refusal: Refusal;
   readonly code: Code;

@@ -1,4 +1,4 @@
-/** From the policy to one breaker and one task: general settings first, the most particular last. */
+/** Resolves the settings of one breaker and of one task: general settings first, the most specific last. */
 
 import { isMatch } from './glob.ts';
 import { isOptionalSetting } from './setting-overrides.ts';
@@ -6,17 +6,17 @@ import type { BreakerSettings, Settings, TaskSettings } from './settings.ts';
 
 type Mutable<T> = { -readonly [K in keyof T]: T[K] };
 
-/** Whose breaker is wanted. */
+/** The tool and agent of a breaker. */
 export interface BreakerQuery {
   readonly tool: string;
   readonly agent?: string | undefined;
-  /** What the code around the tool says, as `checkBreaker` returns it. */
+  /** Settings from code, as `checkBreaker` returns them. */
   readonly overrides?: Partial<BreakerSettings> | undefined;
 }
 
 /**
  * The settings of one tool's breaker: `circuit_breaker`, then the agent's, then `same_error_tools`, then the tool's
- * names from the least specific to the exact one, then what the code says. `tool_x` is another name of the tool `x`.
+ * names from the least specific to the exact one, then the code's. `tool_x` is another name of the tool `x`.
  */
 export function resolveBreaker(settings: Settings, { tool, agent, overrides }: BreakerQuery): BreakerSettings {
   const result: Mutable<BreakerSettings> = { ...settings.circuitBreaker };
@@ -28,7 +28,7 @@ export function resolveBreaker(settings: Settings, { tool, agent, overrides }: B
   overlay(result, readOwn(settings.tools, `tool_${tool}`));
   overlay(result, readOwn(settings.tools, tool));
   overlay(result, overrides);
-  // A longer wait than the maximum that nobody wrote is meant.
+  // A wait above the default maximum raises the maximum.
   if (result.recoveryMaxSecs < result.recoveryTimeoutSecs) result.recoveryMaxSecs = result.recoveryTimeoutSecs;
   return result;
 }
@@ -41,7 +41,7 @@ export function resolveTask(settings: Settings, agent?: string, limits?: Partial
   return result;
 }
 
-/** Writes what is said over what was. Undefined means "none", and nothing at all where there must be a value. */
+/** Overlays settings. Undefined switches an optional setting off and is ignored for a required one. */
 function overlay<T extends object>(onto: T, overrides: Partial<T> | undefined): void {
   for (const key in overrides) {
     const value = overrides[key];

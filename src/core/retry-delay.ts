@@ -1,8 +1,8 @@
-/** When a call comes back whose request to the store is out; the longer that takes, the later. */
+/** The retry delay of a call whose store request is pending; it grows with the waiting time. */
 
 import { retryDelayMs } from './limits.ts';
 
-/** Whether somebody is back who was sent away until then: timers may be early by a little. */
+/** Whether a call is a retry at its retry time; timers may fire slightly early. */
 export function isRetry(retryAtMs: number | undefined, atMs: number): boolean {
   return retryAtMs !== undefined && retryAtMs <= atMs + retryDelayMs / 2;
 }

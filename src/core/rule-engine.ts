@@ -1,4 +1,4 @@
-/** What the guard needs of written rules. They come with a policy, so that who has none carries none. */
+/** The interface of written rules for the guard. A gear without a policy does not load the rules. */
 
 import type { RuleHit } from './action.ts';
 import type { Card } from './card.ts';
@@ -9,21 +9,21 @@ import type { RuleSettings } from './settings.ts';
 export interface RuleEngine {
   /** The control of the rules in force. */
   readonly control: Control;
-  /** Rules whose condition on a call holds. */
+  /** Rules whose condition holds for a call. */
   matchCall(tool: string, agent: string, args: readonly unknown[]): readonly RuleHit[];
-  /** Output rules whose condition on a result holds. */
+  /** Output rules whose condition holds for a result. */
   matchResult(tool: string, agent: string, result: unknown): readonly RuleHit[];
-  /** What is to be kept, without the values that rules saw. */
+  /** Returns an entry or card without the values that rules observed. */
   redact<T extends EntryBody | Card>(item: T): T;
-  /** The same rules with a model's beside them, which may only tighten. */
+  /** Returns an engine with a model's rules added; they may only tighten. */
   tighten(lines: readonly string[], target: string): Tightened;
-  /** The same rules under other settings, or an operator's other rules with the model's kept. */
+  /** Returns the same rules under other settings, or another operator's rules with the model's rules kept. */
   with(engine: RuleEngine | undefined, settings: RuleSettings): RuleEngine;
 }
 
 export interface Tightened {
   readonly engine: RuleEngine;
-  /** The ids of the rules taken. */
+  /** The ids of the accepted rules. */
   readonly taken: readonly string[];
   readonly rejected: readonly { readonly line: string; readonly reason: string }[];
 }

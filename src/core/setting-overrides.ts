@@ -1,14 +1,14 @@
-/** Checks single settings that code hands in: by name and by kind, so that a typo never switches a limit off. */
+/** Checks single settings from code by name and kind, so that a typo never switches a limit off. */
 
 import { SwitchgearError } from './error.ts';
 import { halfOpenPermitsMax, secsMax, windowCallsMax } from './limits.ts';
 import { quoteValue } from './quote.ts';
 import type { BreakerSettings } from './settings.ts';
 
-/** Settings that may be absent, or "none". */
+/** Settings that may be undefined or "none". */
 const optionals = /^(failureRateThreshold|slowCallSecs|maxConcurrent|timeoutSecs|maxTokens)$/;
 
-/** The words that a setting takes. */
+/** The choices of settings with fixed words. */
 const choices: Readonly<Record<string, string>> = {
   mode: 'enforce observe off',
   trip: 'consecutive cumulative count_window time_window',
@@ -18,19 +18,19 @@ const choices: Readonly<Record<string, string>> = {
   scope: 'task session agent project shared',
 };
 
-/** The most that a count may be; any number unless said. */
+/** The highest counts; unlisted settings accept any number. */
 const maxima: Readonly<Record<string, number>> = {
   halfOpenPermits: halfOpenPermitsMax,
   windowCalls: windowCallsMax,
   minimumCalls: windowCallsMax,
 };
 
-/** Whether a setting may be absent: nobody looks then. */
+/** Whether a setting may be absent, which switches it off. */
 export function isOptionalSetting(name: string): boolean {
   return optionals.test(name);
 }
 
-/** The part, in the names of the settings; `defaults` says which there are and of what kind. */
+/** Checks settings and returns them under their TypeScript names; `defaults` defines the names and kinds. */
 export function checkSettingOverrides<T extends object>(defaults: T, input: unknown, where: string): Partial<T> {
   const overrides: Record<string, unknown> = {};
   const refuse = (text: string): never => {
@@ -44,7 +44,7 @@ export function checkSettingOverrides<T extends object>(defaults: T, input: unkn
   }
   for (const [key, value] of entries ?? refuse(` must be an object, got ${quoteValue(input)}`)) {
     const name = key.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
-    // A cap on tokens is a task's; every other setting that may be absent is a breaker's.
+    // `maxTokens` belongs to a task; every other optional setting belongs to a breaker.
     const isOptionalHere =
       isOptionalSetting(name) && (name === 'maxTokens') === Object.hasOwn(defaults, 'maxToolCalls');
     const sample = isOptionalHere
@@ -62,7 +62,7 @@ export function checkSettingOverrides<T extends object>(defaults: T, input: unkn
   return overrides as Partial<T>;
 }
 
-/** Settings that fit one by one must leave a limit together, too. */
+/** Checks that settings which are valid alone leave a reachable limit together. */
 function checkReachable(settings: Partial<BreakerSettings>, refuse: (text: string) => never): void {
   const { trip, windowCalls = 0, rateWindow } = settings;
   const isRated = rateWindow === 'calls' && (settings.failureRateThreshold ?? settings.slowCallSecs) !== undefined;
@@ -75,7 +75,7 @@ function checkReachable(settings: Partial<BreakerSettings>, refuse: (text: strin
   if (isRated) mustFit('minimumCalls');
 }
 
-/** What a setting must be, in words, and whether a value is. */
+/** The required kind of a setting in words, and whether a value has it. */
 function describeKind(name: string, sample: unknown, value: unknown): readonly [kind: string, fits: boolean] {
   if (Array.isArray(sample))
     return ['a list of texts', Array.isArray(value) && value.every((item) => typeof item === 'string')];

@@ -1,217 +1,308 @@
-/** The effective settings of every control: plain data, complete, in the units their names say. */
+/** The effective settings of every control: plain, complete data, with the unit in each name. */
 
 import type { StreamMapping } from './event-mapping.ts';
 
+/** When the breaker of a failing tool opens, and when it lets probes through again. */
 export interface BreakerSettings {
-  /** `off` lets everything pass uncounted, `observe` counts and reports but never refuses. */
+  /** `observe` counts and reports but never refuses; `off` admits every call uncounted. @default 'enforce' */
   readonly mode: 'enforce' | 'observe' | 'off';
-  /** How failures are counted towards the threshold. */
+  /** How failures are counted: in a row, ever, in the last calls, or in the monitor window. @default 'consecutive' */
   readonly trip: 'consecutive' | 'cumulative' | 'count_window' | 'time_window';
+  /** Failures that open the circuit. @default 5 */
   readonly failureThreshold: number;
-  /** Calls in the count window. */
+  /** Calls in the count window. @default 100 */
   readonly windowCalls: number;
-  /** Seconds of the time window, which also feeds the failure rate. */
+  /** The length of the time window, which is also the window of the failure rate. @default 300 */
   readonly monitorWindowSecs: number;
-  /** Share of failed calls in the window that trips as well; absent = off. */
+  /** Share of failed calls in the window that also opens the circuit. @default undefined (off) */
   readonly failureRateThreshold?: number;
-  /** Which window the rates look at. */
+  /** Whether rates are computed over the monitor window or over the last calls. @default 'time' */
   readonly rateWindow: 'calls' | 'time';
-  /** Calls a window must hold before a rate may trip. */
+  /** Calls a window must hold before a rate may trip or alert. @default 10 */
   readonly minimumCalls: number;
-  /** A call longer than this is slow, finished or not; absent = nobody looks. */
+  /** A call longer than this is slow, finished or not. @default undefined (off) */
   readonly slowCallSecs?: number;
+  /** Share of slow calls in the window that opens the circuit. @default 1 */
   readonly slowRateThreshold: number;
-  /** `manual` never leaves open by time. */
+  /** `timed` admits a probe after the recovery timeout; `manual` stays open until a reset. @default 'timed' */
   readonly recovery: 'timed' | 'manual';
+  /** Time in open before a probe is admitted. @default 60 */
   readonly recoveryTimeoutSecs: number;
-  /** Each opening in a row multiplies the wait by this, up to the maximum. */
+  /** Each opening in a row multiplies the recovery timeout by this. @default 1 */
   readonly recoveryFactor: number;
+  /** The longest multiplied recovery timeout; never less than the recovery timeout itself. @default 3600 */
   readonly recoveryMaxSecs: number;
-  /** Share of the wait that is spread at random, from the seed and the generation. */
+  /** Share of the recovery timeout that is spread at random. @default 0 */
   readonly recoveryJitter: number;
+  /** Seed of the random spread. @default 0 */
   readonly jitterSeed: number;
+  /** Successes in half-open that close the circuit. @default 2 */
   readonly successThreshold: number;
+  /** Probes at once in half-open. @default 1 */
   readonly halfOpenPermits: number;
+  /** How long a probe may go without a sign of life from its process. @default 15 */
   readonly leaseSecs: number;
-  /** What an expired lease says about the callee. */
+  /** Whether a probe whose lease expired counts as a failure of the tool or as neutral. @default 'failure' */
   readonly leaseExpiry: 'failure' | 'neutral';
-  /** Calls at once; absent = any number. Refused beyond, never queued. */
+  /** Calls at once; more are refused, never queued. @default undefined (any number) */
   readonly maxConcurrent?: number;
-  /** Open at once, until the time the callee named, on the first Retry-After. */
+  /** Open on the first Retry-After, until the time it names. @default false */
   readonly openOnRetryAfter: boolean;
-  /** Count only the same normalised error in a row: for tools whose failures are data (shell, SQL, tests). */
+  /** Count only the same error in a row. @default false */
   readonly sameErrorOnly: boolean;
+  /**
+   * Names of errors that count; unlisted errors count too.
+   * @default ['ToolError', 'NetworkError', 'RateLimitExceeded']
+   */
   readonly countErrors: readonly string[];
+  /**
+   * Names of errors that never count, also when they are in both lists.
+   * @default ['InvalidArguments', 'FileNotFound']
+   */
   readonly ignoreErrors: readonly string[];
+  /** Time a call may take; a call past this time is a failure. @default 30 */
   readonly timeoutSecs?: number;
+  /** Run the health check of a tool that has one while its circuit is open. @default true */
   readonly enableHealthCheck: boolean;
+  /** Time between two health checks. @default 30 */
   readonly healthCheckIntervalSecs: number;
-  /** Refusals come back as values; false throws them. */
+  /** Refusals are returned as values; false throws them. @default true */
   readonly gracefulDegradation: boolean;
-  /** Which calls share one breaker. */
+  /** Which calls share one breaker. @default 'agent' */
   readonly scope: 'task' | 'session' | 'agent' | 'project' | 'shared';
 }
 
+/** When an agent that repeats itself is warned, refused and halted. */
 export interface LoopSettings {
+  /** Whether the loop control looks for repetition. @default true */
   readonly enabled: boolean;
+  /** Similarity from which two outputs are alike. @default 0.95 */
   readonly similarityJaccardThreshold: number;
-  /** Outputs in a row that must be alike. */
+  /** Outputs in a row that must be alike. @default 3 */
   readonly windowSize: number;
-  /** Tokens of each output that are compared. */
+  /** Tokens of each output that are compared. @default 512 */
   readonly tokenCap: number;
-  /** Whether outputs may be alike in a row although calls that brought nothing new lie between them. */
+  /** Whether a row of alike outputs continues across calls that brought nothing new. @default true */
   readonly rowAcrossCalls: boolean;
-  /** Unchanged proposals of a refused call before its time: this many are refused, the next one halts. */
+  /** Unchanged repeats of a refused call that are refused again; the next repeat halts the task. @default 2 */
   readonly refusedRepeats: number;
-  /** Turns that are weighed together. */
+  /** Model turns whose points are added up. @default 11 */
   readonly turns: number;
-  /** Points among them at which the model is told, a repeated call is refused, and the task halts. */
+  /** Points at which the model is told that it repeats itself. @default 12 */
   readonly notePoints: number;
+  /** Points from which a repeated call is refused. @default 18 */
   readonly refusePoints: number;
+  /** Points at which the task halts. @default 24 */
   readonly haltPoints: number;
-  /** Failures that a tool is granted before a loop of failures counts (R29). */
+  /** Failures of a tool before a loop of failures counts. @default 5 */
   readonly failedRepeats: number;
-  /** How alike words, and calls, are nearly the same. */
+  /** Similarity from which two texts, or two calls, are nearly the same. @default 0.76 */
   readonly nearThreshold: number;
-  /** Whether nearly the same words are enough, although the call is another. */
+  /** Whether nearly the same text counts as a repeat even if the call differs. @default false */
   readonly wordsAlone: boolean;
-  /** What a turn weighs: the same call and result, at once or in a cycle. */
+  /** Points of a turn that makes the same call again at once and gets the same result. @default 3 */
   readonly repeatPoints: number;
+  /** Points of a turn that makes the same call again after others and gets the same result. @default 2 */
   readonly cyclePoints: number;
-  /** The same error as before, and another one. */
+  /** Points of a turn that gets the same error of a tool again. @default 4 */
   readonly errorPoints: number;
+  /** Points of a turn that gets another error. @default 2 */
   readonly otherErrorPoints: number;
-  /** The same answer to nearly the same call. */
+  /** Points of a turn that gets the same answer to nearly the same call. @default 7 */
   readonly sameAnswerPoints: number;
-  /** Nearly the same words and call, with another answer or another error. */
+  /** Points of a turn with nearly the same text and call, and another answer. @default 4 */
   readonly nearCallPoints: number;
+  /** Points of a turn with nearly the same text and call, and another error. @default 6 */
   readonly nearErrorPoints: number;
-  /** The same words without a call. */
+  /** Points of a turn that repeats a text and makes no call. @default 8 */
   readonly wordsPoints: number;
-  /** A tool that polls may ask again after this. */
+  /** Time after which a polling tool may be called again unchanged. @default 5 */
   readonly pollSecs: number;
-  /** How tools are used whose purpose is to be repeated, by name; a name may hold `*`. */
+  /**
+   * Tools that are meant to be repeated: `poll`, `wait`, `page`, `move`, or `off`. A name may contain `*`.
+   * @default {}
+   */
   readonly tools: Readonly<Record<string, 'poll' | 'wait' | 'page' | 'move' | 'off'>>;
 }
 
+/** The limits of one task; a task past a limit halts. */
 export interface TaskSettings {
+  /** Tool calls of a task; one more halts the task. @default 50 */
   readonly maxToolCalls: number;
+  /** Money a task may spend on models, in cents. @default 5000 */
   readonly maxSpendCents: number;
-  /** Absent = no token cap. */
+  /** Tokens a task may use. @default undefined (no cap) */
   readonly maxTokens?: number;
+  /** Time a task may take. @default 1800 */
   readonly maxDurationSecs: number;
+  /** Time a task may be silent. @default 300 */
   readonly maxIdleSecs: number;
-  /** Calls refused in a row before the task halts. */
+  /** Refusals in a row that halt a task. @default 5 */
   readonly maxDenials: number;
-  /** Share of a limit at which a notice is written. */
+  /** Share of a limit at which a notice is given. @default 0.8 */
   readonly noticeShare: number;
 }
 
+/** How often work may be delegated to a worker that fails. */
 export interface DelegationSettings {
+  /** Failures of one worker in a session at which the worker trips. @default 2 */
   readonly maxFailures: number;
-  /** Limits of single workers or tools, by name. */
+  /** Other limits for single workers or tools, by name. @default {} */
   readonly workerLimits: Readonly<Record<string, number>>;
-  /** `halt` ends the root of the session, `deny` refuses this worker only. */
+  /** `halt` ends the root task; `deny` refuses this worker only. @default 'halt' */
   readonly onTrip: 'halt' | 'deny';
-  /** `end` halts on the first failure already. */
+  /** `end` halts on the first failure. @default 'retry' */
   readonly onFailure: 'retry' | 'end';
-  /** Forget failures when the last is older than this; absent = never. */
+  /** Failures are cleared when the last one is older than this. @default undefined (never) */
   readonly resetAfterSecs?: number;
-  /** Wait 2^failures seconds before the next try of a worker that failed. */
+  /** Wait 2, 4, 8 ... seconds before the next delegation to a worker that failed. @default false */
   readonly backoff: boolean;
-  /** Whether plain tools are counted as workers, too. */
+  /** Whether plain tools count as workers, too. @default false */
   readonly tools: boolean;
-  /** Read inability from a worker's words. */
+  /** Whether a worker's text is searched for phrases of inability. @default true */
   readonly phrases: boolean;
-  /** Workers to try instead of a tripped one. */
+  /** Workers to suggest instead of a tripped one, by name. @default {} */
   readonly alternatives: Readonly<Record<string, string>>;
-  /** Depth of delegations below the root, absent = any. */
+  /** Depth of delegations below the root. @default undefined (any depth) */
   readonly maxDepth?: number;
 }
 
-/** What a session, an agent, a project or everybody on a store may use together. */
+/** A budget that the tasks of a session, an agent, a project or a whole store share. */
 export interface JointBudget {
+  /** The tasks that share the budget: of one session, of one agent in a project, of a project, or of the store. */
   readonly scope: 'session' | 'agent' | 'project' | 'global';
+  /** The unit: admitted tool calls, tokens, or money in cents. */
   readonly unit: 'calls' | 'tokens' | 'spend_cents';
+  /** The limit, in the unit. */
   readonly limit: number;
-  /** The length of a rolling window; absent = for the life of the scope. */
+  /** The length of a rolling window; without one the limit is for the life of the scope. @default undefined */
   readonly windowSecs?: number;
 }
 
+/** How written rules read values and throttle actions. */
 export interface RuleSettings {
-  /** What a threshold rule does when its key is missing. */
+  /**
+   * What a threshold rule does when its key is missing: fire, or wait until a step could have written the key.
+   * @default 'fire'
+   */
   readonly onMissing: 'fire' | 'pending';
-  /** Where rules look for a key, in this order. */
+  /** Where rules look for a key, in this order. @default ['outputs'] */
   readonly lookup: readonly ('outputs' | 'args' | 'params')[];
+  /** Whether a throttled action is refused with a retry time (`skip`) or delayed (`delay`). @default 'skip' */
   readonly throttle: 'skip' | 'delay';
-  /** The longest a throttled action is made to wait. */
+  /** The longest delay of a throttled action. @default 10 */
   readonly maxDelaySecs: number;
-  /** Spacing of actions throttled by a rule that is not about frequency. */
+  /** Interval between actions throttled by a rule without a frequency. @default 60 */
   readonly minIntervalSecs: number;
 }
 
+/** How long a person has to answer a question. */
 export interface ApprovalSettings {
+  /** Time a person has to answer; without an answer the action is refused. @default 120 */
   readonly timeoutSecs: number;
 }
 
+/** The cost of a model call whose price is unknown. */
 export interface PriceSettings {
+  /**
+   * Count the dearest known price, halt, or rely on `task.max_tokens`, which must then be set.
+   * @default 'assume_dearest'
+   */
   readonly onUnknownPrice: 'assume_dearest' | 'halt' | 'token_cap_only';
 }
 
+/** Which entries the journal keeps, and how much of the arguments. */
 export interface JournalSettings {
+  /** `refusals` writes refusals and changes only; `all` writes every decision. @default 'refusals' */
   readonly level: 'refusals' | 'all';
+  /**
+   * How much of the arguments is kept: nothing, 200 characters without secrets, or up to 4,096 as they are.
+   * @default 'none'
+   */
   readonly content: 'none' | 'redacted' | 'full';
 }
 
-/** Beyond these a breaker asks for attention. */
+/** The values above which a breaker raises an alert. */
 export interface AlertSettings {
+  /** More trips than this in an hour raise an alert. @default 5 */
   readonly tripsPerHour: number;
-  /** Share of failed calls in the monitor window. */
+  /** A share of failed calls above this raises an alert. @default 0.1 */
   readonly failureRate: number;
+  /** A longer time in open than this raises an alert. @default 300 */
   readonly timeInOpenSecs: number;
 }
 
-/** Which built-in abilities the steps of chains may use. */
+/** The built-in abilities that chain steps may use. */
 export interface AbilitySettings {
-  /** `http.get` and `http.post`. */
+  /** Whether steps may use `http.get` and `http.post`. @default false */
   readonly http: boolean;
-  /** The hosts they may reach, by name or glob; none = every public one. */
+  /**
+   * Hosts that steps may reach; an empty list allows every public host. `*` = any characters; `http://` before a name
+   * allows plain HTTP.
+   * @default []
+   */
   readonly httpHosts: readonly string[];
-  /** `shell.execute`. */
+  /** Whether steps may use `shell.execute`. @default false */
   readonly shell: boolean;
 }
 
-/** All of it, for one gear. */
+/** All settings of one gear. */
 export interface Settings {
+  /** `observe` counts and reports, and refuses nothing. @default 'enforce' */
   readonly mode: 'enforce' | 'observe';
+  /** The breaker settings of every tool, model and worker. */
   readonly circuitBreaker: BreakerSettings;
-  /** Tools whose failures are data: only the same error in a row counts for them. A name may hold `*`. */
+  /**
+   * Tools whose failures are data (shells, SQL, tests): only the same error in a row counts. A name may contain `*`.
+   * @default ['Bash', 'shell', '*_sql', 'python', 'run_test*', ...] (`defaultSettings.sameErrorTools`)
+   */
   readonly sameErrorTools: readonly string[];
-  /** Overrides by tool name; a name may hold `*`. The checker puts the least specific name first. */
+  /**
+   * Breaker settings of single tools, by name; a name may contain `*`. The checker sorts the least specific name first.
+   * @default {}
+   */
   readonly tools: Readonly<Record<string, Partial<BreakerSettings>>>;
+  /** Breaker settings and task limits of single agents, by name. @default {} */
   readonly agents: Readonly<
     Record<string, { readonly circuitBreaker?: Partial<BreakerSettings>; readonly task?: Partial<TaskSettings> }>
   >;
+  /** The limits of every task. */
   readonly task: TaskSettings;
+  /** The settings of the loop control. */
   readonly loop: LoopSettings;
+  /** The settings of the delegation control. */
   readonly delegation: DelegationSettings;
-  /** Budgets beyond one task; none unless a policy says so. */
+  /** Budgets that several tasks share. @default [] */
   readonly budgets: readonly JointBudget[];
+  /** The rules of the operator. @default [] */
   readonly rules: readonly RuleText[];
-  /** How `switchgear run` reads programs that it does not know, by their names. */
+  /**
+   * How `switchgear run` reads the output of programs without a built-in reader, by program name.
+   * @default undefined
+   */
   readonly mappings?: Readonly<Record<string, StreamMapping>>;
+  /** How rules read values and throttle actions. */
   readonly ruleSettings: RuleSettings;
+  /** How a person is asked. */
   readonly approval: ApprovalSettings;
+  /** The cost of model calls without a known price. */
   readonly prices: PriceSettings;
+  /** Which entries the journal keeps. */
   readonly journal: JournalSettings;
+  /** The values above which a breaker raises an alert. */
   readonly alerts: AlertSettings;
+  /** The built-in abilities that chain steps may use. */
   readonly abilities: AbilitySettings;
 }
 
 /** A rule as it is written in a policy. */
 export interface RuleText {
+  /** The chain, tool or agent: `*`, `chain:<id>`, `tool:<glob>`, `agent:<glob>`, or a bare name. */
   readonly target: string;
+  /** When the rule fires, e.g. `amount>500` or `frequency>10/1h`. */
   readonly condition: string;
+  /** `abort`, `confirm` or `throttle`. */
   readonly action: string;
+  /** The text for the model and the person; by default the observed value. */
   readonly reason?: string;
 }

@@ -1,13 +1,13 @@
-/** How alike two texts are: the Jaccard similarity of their first words, each word kept as a number. */
+/** Computes the Jaccard similarity of the first words of two texts; each word is kept as a number. */
 
 import { textLengthMax, tokensMax } from './limits.ts';
 
-/** Where words are sorted; empty again when a call returns. */
+/** Buffer for sorting words; unused between calls. */
 const scratch = new Int32Array(tokensMax);
 
 /**
- * The different words among the first `cap` of a text, split on whitespace, as sorted numbers; nothing of the text.
- * In data, brackets, quotes, colons and commas split words, too.
+ * The distinct words among the first `cap` of a text, split on whitespace, as sorted numbers.
+ * In data, brackets, quotes, colons and commas also split words.
  */
 export function tokenize(text: string, cap: number = tokensMax, isData = false): Int32Array {
   const end = Math.min(text.length, textLengthMax);
@@ -32,7 +32,7 @@ export function tokenize(text: string, cap: number = tokensMax, isData = false):
   return scratch.slice(0, uniqueCount);
 }
 
-/** Shared words by all words, from 0 to 1. Two empty texts are alike: a silent agent repeats itself, too. */
+/** Shared words divided by all words, from 0 to 1. Two empty texts are equal: a silent agent repeats itself. */
 export function jaccard(a: Int32Array, b: Int32Array): number {
   let shared = 0;
   for (let left = 0, right = 0; left < a.length && right < b.length; ) {
@@ -44,7 +44,7 @@ export function jaccard(a: Int32Array, b: Int32Array): number {
   return a.length + b.length === 0 ? 1 : shared / (a.length + b.length - shared);
 }
 
-/** The most alike of several, or 0; what is too long or too short to reach `least` is not compared. */
+/** The highest similarity to a candidate, or 0; candidates whose length rules out `least` are skipped. */
 export function maxSimilarity(tokens: Int32Array, candidates: readonly Int32Array[], least: number): number {
   let highest = 0;
   for (const candidate of candidates) {
@@ -62,7 +62,7 @@ function isMark(code: number): boolean {
   return code < 0x7e && marks.has(code);
 }
 
-/** What the regular expression `\s` matches, which costs much more to ask. */
+/** Matches the same characters as `\s`, at a much lower cost. */
 function isSpace(code: number): boolean {
   if (code < 0x1680) return code === 32 || (code >= 9 && code <= 13) || code === 0xa0;
   return (code <= 0x3000 || code === 0xfeff) && /\s/.test(String.fromCharCode(code));

@@ -1,4 +1,4 @@
-/** Whether a value can be awaited. What refuses to be looked at is handed on as it is. */
+/** Whether a value can be awaited. An unreadable value counts as not awaitable. */
 
 import { peek } from './classify.ts';
 

@@ -1,6 +1,6 @@
-/** What a control says about an action, ordered by strictness: allow < wait < ask < deny < halt. */
+/** The verdict of a control on an action, ordered by strictness: allow < wait < ask < deny < halt. */
 
-/** The reasons of refusals. They are API: never renamed, only added to. */
+/** The codes of refusals. Part of the API: never renamed, only added to. */
 export const codes = [
   'circuit_open',
   'concurrency_limit',
@@ -35,18 +35,18 @@ export interface Allow {
 export interface Stop {
   readonly kind: 'wait' | 'ask' | 'deny' | 'halt';
   readonly code: Code;
-  /** The control that said so. */
+  /** The control that returned the verdict. */
   readonly control: string;
   readonly counters: Counters;
-  /** The written reason of a rule, if a rule spoke. */
+  /** The written reason of a rule, if a rule fired. */
   readonly reason?: string;
-  /** From when the same action may pass: the end of a wait, or a hint beside a deny. */
+  /** When the same action may pass: the end of a wait, or a hint with a deny. */
   readonly retryAtMs?: number;
-  /** A wait for the store's answer: nothing happened yet that is worth an entry. */
+  /** A wait for the store's reply: not worth an entry. */
   readonly pending?: true;
-  /** Which task a halt ends, by id, or `root`; the acting one unless said. */
+  /** The task that a halt ends, by id, or `root`. @default the acting task */
   readonly ends?: string;
-  /** The rules that fired, by id, for an approval to name. */
+  /** The ids of the rules that fired, for an approval to name. */
   readonly rules?: readonly string[];
 }
 
@@ -63,17 +63,17 @@ export interface Decision {
   readonly votes: readonly Vote[];
 }
 
-/** The one allow: it carries no data, so it is shared. */
+/** The shared allow, without data. */
 export const allow: Allow = Object.freeze({ kind: 'allow' });
 
-/** The end of a task whose count went over its limit. */
+/** Creates the halt of a task whose count exceeds its limit. */
 export function haltOverLimit(control: string, code: Code, actual: number | string, limit: number): Stop {
   return { kind: 'halt', code, control, counters: { actual, limit } };
 }
 
 const rank = { allow: 0, wait: 1, ask: 2, deny: 3, halt: 4 } as const;
 
-/** The stricter of two verdicts; of equals the first, with the later time to try again. */
+/** Returns the stricter verdict; of equals the first, with the later retry time. */
 export function stricter(first: Verdict, second: Verdict): Verdict {
   if (first.kind === 'allow') return second;
   if (second.kind === 'allow') return first;

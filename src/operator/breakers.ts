@@ -1,29 +1,39 @@
-/** Breakers as they lie in a store: found by name, told as they are now. */
+/** Reads, trips and resets the breakers of a store. */
 
-import type { CrossProcessStore } from '../cli/store-option.ts';
-import type { BreakerState } from '../core/controls/breaker/state.ts';
-import type { StoredCell } from '../ports/store.ts';
+import { manualTripCause, openSettingsUntil, withOrder, withoutTarget } from '../coordination/operator-orders.ts';
+import { defaultBreaker } from '../core/controls/breaker/defaults.ts';
+import { openBreaker, resetBreaker } from '../core/controls/breaker/phases.ts';
+import { type BreakerState, initialBreaker } from '../core/controls/breaker/state.ts';
+import { SwitchgearError } from '../core/error.ts';
+import type { EntryBody } from '../core/event.ts';
+import { storeBatchMax } from '../core/limits.ts';
+import type { BreakerSettings } from '../core/settings.ts';
+import type { Change, CrossProcessStore, StoredCell } from '../ports/store.ts';
+import { commitOrder, type OrderRequest } from './orders.ts';
 
-/** Breakers that one command looks at. */
+/** The most breakers that one call reads. */
 const breakersMax = 10_000;
 
+/** A breaker of a store with its state now. */
 export interface StoredBreaker {
   readonly key: string;
   readonly name: string;
-  /** Who shares it: `all`, a project, or an agent, session or task in one. */
+  /** The scope that shares the breaker: `all`, a project, or an agent, session or task of a project. */
   readonly scope: string;
   readonly of: string;
   readonly project: string;
   readonly state: 'OPEN' | 'HALF_OPEN' | 'CLOSED';
   readonly held: boolean;
-  /** Failures on the way to the next trip, and trips so far. */
+  /** Failures towards the next trip. */
   readonly failures: number;
+  /** Trips so far. */
   readonly trips: number;
   readonly cause: string;
-  /** When a call is tried again; absent where somebody has to reset it, or nothing blocks. */
+  /** The time of the next probe; absent if only a reset closes the breaker, or if the breaker is not open. */
   readonly untilMs?: number;
 }
 
+/** Reads all breakers of a store, at most 10,000. */
 export async function readStoredBreakers(store: CrossProcessStore): Promise<readonly StoredBreaker[]> {
   const atMs = store.clock.nowMs();
   const cells = await store.shared.read('breaker/', breakersMax);
@@ -34,7 +44,7 @@ function parseBreaker({ key, state: storedState }: StoredCell, atMs: number): re
   const { phase, run, trips, cause, openUntilMs, heldAtMs } = (storedState ?? {}) as BreakerState;
   const [, project = '', scope = '', ...rest] = key.split('/').map(decodeKeyPart);
   const name = rest.at(-1);
-  if (name === undefined || phase === undefined) return []; // Nothing that a gear wrote.
+  if (name === undefined || phase === undefined) return []; // A cell of another kind.
   const isDue = phase === 'open' && openUntilMs >= 0 && openUntilMs <= atMs;
   const isOpen = phase === 'open' && !isDue;
   return [
@@ -54,16 +64,110 @@ function parseBreaker({ key, state: storedState }: StoredCell, atMs: number): re
   ];
 }
 
-/** Whether there is anything to tell of a breaker, or to reset. */
+/** Whether a breaker differs from a new one, so that a reset changes it. */
 export function hasCounted({ state, failures, trips }: StoredBreaker): boolean {
   return state !== 'CLOSED' || failures > 0 || trips > 0;
 }
 
-/** A part of a key as it was before; a foreign one as it is. */
+/** Decodes a part of a cell key; returns a part that is not encoded unchanged. */
 export function decodeKeyPart(part: string): string {
   try {
     return decodeURIComponent(part);
   } catch {
     return part;
   }
+}
+
+/** A tool to trip, with the settings that say for how long. */
+export interface TripRequest extends OrderRequest {
+  readonly target: string;
+  readonly settings: BreakerSettings;
+}
+
+/** The breakers that a trip opened. */
+export interface TripResult {
+  readonly breakers: readonly StoredBreaker[];
+  readonly atMs: number;
+  /** The end of the trip; absent if only a reset ends it. */
+  readonly untilMs?: number;
+}
+
+/** Opens the stored breakers of a tool, and by an order those that a process creates later. */
+export async function tripBreakers(
+  store: CrossProcessStore,
+  { target, reason, by, settings }: TripRequest,
+): Promise<TripResult> {
+  const atMs = store.clock.nowMs();
+  const expiry = settings.recovery === 'timed' ? { untilMs: atMs + settings.recoveryTimeoutSecs * 1000 } : {};
+  const openSettings = openSettingsUntil(settings, expiry, atMs);
+  const breakers = (await readStoredBreakers(store)).filter(({ name }) => name === target);
+  await commitOrder(
+    store,
+    { type: 'order-given', order: 'trip', target, reason, by },
+    (orders) => ({ ...orders, trips: withOrder(orders.trips, { target, atMs, reason, ...expiry }) }),
+    breakers.slice(0, storeBatchMax).map((each) => makeTripChange(store, each, openSettings, atMs)),
+  );
+  return { breakers, atMs, ...expiry };
+}
+
+function makeTripChange(
+  store: CrossProcessStore,
+  { key, name }: StoredBreaker,
+  settings: BreakerSettings,
+  atMs: number,
+): Change {
+  return makeBreakerChange(store, key, atMs, (state) => {
+    openBreaker(state, settings, atMs, manualTripCause);
+    const { generation, cause, openUntilMs: untilMs, trips } = state;
+    const counters = { limit: settings.failureThreshold, trips };
+    return { type: 'breaker-opened', key, name, generation, cause, untilMs, counters };
+  });
+}
+
+/** Closes the breakers of a tool, or all for null, and ends their trips; returns the breakers as they were before. */
+export async function resetBreakers(
+  store: CrossProcessStore,
+  { target, reason, by }: OrderRequest,
+): Promise<readonly StoredBreaker[]> {
+  const storedBreakers = await readStoredBreakers(store);
+  const breakers = storedBreakers.filter((each) => (target ?? each.name) === each.name && hasCounted(each));
+  const atMs = store.clock.nowMs();
+  const changes = breakers.map((each) => makeResetChange(store, each, atMs));
+  const isSent = await commitOrder(store, { type: 'order-given', order: 'reset', target, reason, by }, (orders) => {
+    const trips = target === null ? [] : withoutTarget(orders.trips, target);
+    return trips.length === orders.trips.length && changes.length === 0 ? undefined : { ...orders, trips };
+  });
+  // Resets in batches: one transaction holds a bounded number of changes.
+  for (let at = 0; at < changes.length; at += storeBatchMax) {
+    await commitOrder(store, undefined, () => undefined, changes.slice(at, at + storeBatchMax));
+  }
+  if (!isSent) {
+    const subject = target === null ? 'no breaker' : `no breaker of ${JSON.stringify(target)}`;
+    throw new SwitchgearError('not_found', `nothing to reset: ${subject} has counted a failure or is open`);
+  }
+  return breakers;
+}
+
+function makeResetChange(store: CrossProcessStore, { key, name }: StoredBreaker, atMs: number): Change {
+  return makeBreakerChange(store, key, atMs, (state) => {
+    resetBreaker(state);
+    return { type: 'breaker-reset', key, name, generation: state.generation };
+  });
+}
+
+/** A change of one breaker; `update` writes into the state and returns the journal entry. */
+function makeBreakerChange(
+  store: CrossProcessStore,
+  key: string,
+  atMs: number,
+  update: (state: BreakerState) => EntryBody,
+): Change {
+  const change: Change<BreakerState> = {
+    cell: store.cell(key, () => initialBreaker(defaultBreaker), store.shared.breakers.cell),
+    update: (state) => {
+      const body = update(state);
+      return { state, entries: [{ body, atMs, place: { breaker: key } }] };
+    },
+  };
+  return change as Change;
 }

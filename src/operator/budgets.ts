@@ -1,31 +1,31 @@
-/** Budgets beyond one task as they lie in a store: whose they are, what is booked of them now, and of how much. */
+/** Reads the budgets of a store that span several tasks: owner, amount used and limit. */
 
-import type { CrossProcessStore } from '../cli/store-option.ts';
-import { formatCount, formatTimeSpan } from '../cli/terminal-table.ts';
 import { microsPerCent } from '../core/controls/budget/budget.ts';
 import { type BudgetWindow, usedAt } from '../core/controls/budget/joint-budget.ts';
 import type { JointBudget } from '../core/settings.ts';
-import type { StoredCell } from '../ports/store.ts';
+import type { CrossProcessStore, StoredCell } from '../ports/store.ts';
 import { decodeKeyPart } from './breakers.ts';
+import { formatCount, formatTimeSpan } from './format.ts';
 
-/** Budgets that one command looks at. */
+/** The most budgets that one call reads. */
 const budgetsMax = 10_000;
 
+/** A budget of a store with its usage now. */
 export interface StoredBudget {
   readonly key: string;
   readonly scope: JointBudget['scope'];
-  /** The session or the agent; absent where it is everybody's. */
+  /** The session or agent; absent for a project or global budget. */
   readonly of?: string;
   readonly project?: string;
   readonly unit: JointBudget['unit'];
   readonly windowSecs?: number;
-  /** What processes have spent or hold in hand, in the unit. */
+  /** The amount that processes spent or reserved, in the unit. */
   readonly used: number;
-  /** As whoever spent last had it; absent where nobody has yet. */
+  /** The limit of the process that spent last; absent if no process has written it. */
   readonly limit?: number;
 }
 
-/** Those of which something is booked. */
+/** Reads all budgets with a usage above 0. */
 export async function readStoredBudgets(store: CrossProcessStore): Promise<readonly StoredBudget[]> {
   const atMs = store.clock.nowMs();
   const cells = await store.shared.read('budget/', budgetsMax);
@@ -61,7 +61,7 @@ function parseBudget({ key, state }: StoredCell, atMs: number): readonly StoredB
   ];
 }
 
-/** What is used, of how much and in which time, as a person reads it. */
+/** Formats the usage with its limit, and the time window: `['3 of 10 calls', 'in any 5 min']`. */
 export function formatBudget({ unit, used, limit, windowSecs }: StoredBudget): readonly [string, string] {
   const formatAmount = (amount: number) => (unit === 'spend_cents' ? `$${(amount / 100).toFixed(2)}` : `${amount}`);
   const limitText = limit === undefined ? '' : ` of ${formatAmount(limit)}`;

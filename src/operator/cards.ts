@@ -1,18 +1,28 @@
-/** The cards of a store as the inbox reads them: found by the beginning of an id, and told in words. */
+/** Reads, finds, describes and answers the cards of a store. */
 
-import type { CrossProcessStore } from '../cli/store-option.ts';
-import { formatTimeSpan, sanitizeText, type TableCell } from '../cli/terminal-table.ts';
-import type { Card } from '../core/card.ts';
+import { type AnswerResult, answerStoredCard } from '../chains/run/approval/stored-card.ts';
+import { isOwnerGone } from '../chains/run/ownership.ts';
+import { createParamRestorer } from '../chains/run/parameter-redaction.ts';
+import type { RunState } from '../chains/run/state/run-state.ts';
+import { loadRun } from '../chains/run/storage/runs.ts';
+import type { Card, CardAction } from '../core/card.ts';
 import { SwitchgearError } from '../core/error.ts';
 import { journalEntriesMax } from '../core/limits.ts';
 import { quoteValue } from '../core/quote.ts';
+import type { CrossProcessStore } from '../ports/store.ts';
+import { formatTimeSpan, sanitizeText, type TableCell } from './format.ts';
+import { storeWriteError } from './orders.ts';
 
+/** The most candidates that an error message names. */
+const candidatesShown = 5;
+
+/** Reads all cards of a store. */
 export async function readCards({ shared }: CrossProcessStore): Promise<readonly Card[]> {
   const cells = await shared.read('card/', journalEntriesMax);
   return cells.flatMap(({ state }) => (state === null ? [] : [state as Card]));
 }
 
-/** Whether somebody can still do something about it. */
+/** Whether a card can still be answered. */
 export function isOpen(card: Card, atMs: number): boolean {
   return card.state === 'open' && !isExpired(card, atMs);
 }
@@ -21,7 +31,7 @@ function isExpired({ expiresAtMs }: Card, atMs: number): boolean {
   return expiresAtMs !== undefined && atMs >= expiresAtMs;
 }
 
-/** The one whose id begins so, or has this after its first dash; of several the only one that `isMeant`. */
+/** Finds an item by a prefix of its id, or of the id after its first dash; `isPreferred` decides between several. */
 export function findByIdPrefix<T extends { readonly id: string }>(
   all: readonly T[],
   prefix: string,
@@ -36,20 +46,21 @@ export function findByIdPrefix<T extends { readonly id: string }>(
   if (matches.length === 1) return matches[0]!;
   if (matches.length === 0)
     throw new SwitchgearError('not_found', `there is no ${noun} ${quoteValue(prefix)} in this store`);
-  const examples = matches.slice(0, 5).map(({ id }) => sanitizeText(id));
+  const candidates = matches.slice(0, candidatesShown).map(({ id }) => sanitizeText(id));
+  const more = matches.length > candidatesShown ? ` and ${matches.length - candidatesShown} more` : '';
   throw new SwitchgearError(
     'not_found',
-    `${matches.length} begin with ${quoteValue(prefix)}: say more of ${examples.join(', ')}`,
+    `ambiguous id ${quoteValue(prefix)}; candidates: ${candidates.join(', ')}${more}`,
   );
 }
 
-/** What a card is about, in a few words. */
+/** Names the task, or the step of a chain run, that a card is about. */
 export function describeSubject({ step, task }: Card): string {
   if (step === undefined) return task;
   return step.id === '' ? `${step.chain}: the run ${step.run}` : `${step.chain}: step ${step.id} of ${step.run}`;
 }
 
-/** How it stands, in words. */
+/** Describes the state of a card: its answer, `expired`, `open` or the time left. */
 export function describeCardState(card: Card, atMs: number): TableCell {
   const { state, answer, by, expiresAtMs } = card;
   if (answer !== undefined) return { text: `${answer} by ${by ?? 'somebody'}`, style: 'dim' };
@@ -57,7 +68,7 @@ export function describeCardState(card: Card, atMs: number): TableCell {
   return { text: expiresAtMs === undefined ? 'open' : `${formatTimeSpan(expiresAtMs - atMs)} left`, style: 'yellow' };
 }
 
-/** The newest last, as one reads; those that ask before those that tell. */
+/** Sorts questions first, then halts, then notices; each by expiry, then by id. */
 export function sortCards(cards: readonly Card[]): readonly Card[] {
   const rank = { ask: 0, halt: 1, notice: 2 } as const;
   return cards.toSorted(
@@ -66,4 +77,79 @@ export function sortCards(cards: readonly Card[]): readonly Card[] {
       (left.expiresAtMs ?? 0) - (right.expiresAtMs ?? 0) ||
       (left.id < right.id ? -1 : 1),
   );
+}
+
+/** A card with its chain run, if the store has the run. */
+export interface CardWithRun {
+  readonly card: Card;
+  readonly run?: RunState;
+}
+
+/** Loads the chain run of a card and restores the parameters in the card that the stored card hides. */
+export async function loadCardAndRun(store: CrossProcessStore, card: Card): Promise<CardWithRun> {
+  const run = card.step && (await loadRun(store, card.step.run).catch((): undefined => undefined));
+  return run === undefined ? { card } : { card: createParamRestorer(run.chain, run.params)(card), run };
+}
+
+/** Approves or declines the card whose id has this prefix; throws `not_answered` if the card does not accept it. */
+export async function answerQuestion(
+  store: CrossProcessStore,
+  idPrefix: string,
+  answer: CardAction,
+  by: string,
+): Promise<Card> {
+  const atMs = store.clock.nowMs();
+  const card = findByIdPrefix(await readCards(store), idPrefix, 'card', (candidate) => isOpen(candidate, atMs));
+  const objection = findObjection(card, answer, atMs);
+  if (objection !== undefined) throw new SwitchgearError('not_answered', objection);
+  const { status, card: answeredCard } = await answerInStore(store, card, answer, by);
+  if (status !== 'taken' || answeredCard === undefined) {
+    const late = answeredCard && findObjection(answeredCard, answer, store.clock.nowMs());
+    throw new SwitchgearError('not_answered', late ?? `there is no card ${sanitizeText(card.id)} any more`);
+  }
+  await store.shared.settled();
+  return answeredCard;
+}
+
+/** Answers a card in the store; throws `store_unreachable` if the store is away. */
+export async function answerInStore(
+  store: CrossProcessStore,
+  { id }: Card,
+  answer: CardAction,
+  by: string,
+): Promise<AnswerResult> {
+  const result = await answerStoredCard(store, id, answer, by);
+  if (result.status === 'unavailable') throw storeWriteError('the store is unavailable');
+  return result;
+}
+
+/** The reason why a card does not accept an answer, or undefined. */
+function findObjection(card: Card, answer: CardAction, atMs: number): string | undefined {
+  const id = sanitizeText(card.id);
+  if (card.answer !== undefined) return describeEarlierAnswer(card);
+  if (!isOpen(card, atMs)) {
+    const ago = card.expiresAtMs === undefined ? '' : ` ${formatTimeSpan(atMs - card.expiresAtMs)} ago`;
+    return `${id} expired${ago}: the action was not approved in time`;
+  }
+  if (card.actions.includes(answer)) return undefined;
+  if (card.kind !== 'ask') return `${id} asks no question; it reports: ${sanitizeText(card.evidence[0] ?? card.code)}`;
+  return describeOtherAnswers(card, answer);
+}
+
+/** The message for a card that has an answer already. */
+export function describeEarlierAnswer({ id, answer, by = 'somebody' }: Card): string {
+  return `${sanitizeText(id)} was answered already: ${answer} by ${sanitizeText(by)}`;
+}
+
+/** The message for a card that accepts other answers than this one. */
+export function describeOtherAnswers({ id, actions }: Card, answer: CardAction): string {
+  return `${sanitizeText(id)} accepts ${actions.join(', ') || 'no answer any more'}, got ${answer}`;
+}
+
+/** Returns the waiting chain run of a card if no living process owns the run: it continues on `chain resume` only. */
+export async function findAbandonedRun(store: CrossProcessStore, { step }: Card): Promise<RunState | undefined> {
+  if (step === undefined) return undefined;
+  const run = await loadRun(store, step.run).catch((): undefined => undefined);
+  if (run?.status !== 'waiting') return undefined;
+  return run.owner === undefined || isOwnerGone(run.owner, store.clock.nowMs()) ? run : undefined;
 }

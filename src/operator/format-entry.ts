@@ -1,8 +1,8 @@
 /** One entry of the journal as one line for a person. */
 
-import { formatCount, formatTimeSpan, type Paint, type Style, sanitizeText } from '../cli/terminal-table.ts';
 import type { Entry, EntryType } from '../core/event.ts';
 import type { Stop } from '../core/verdict.ts';
+import { formatCount, formatTimeSpan, type Paint, type Style, sanitizeText } from './format.ts';
 
 const typeWidth = 19;
 

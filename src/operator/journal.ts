@@ -1,11 +1,11 @@
-/** The journal of a store as a command reads it: from its end, in pages. */
+/** Reads the journal of a store from its end, in pages. */
 
 import type { Entry } from '../core/event.ts';
 import type { SharedStore } from '../ports/store.ts';
 
 const pageSize = 1_000;
 
-/** The number of the last entry; 0 where there is none. Found by halving: no store is asked for all of them. */
+/** Finds the number of the last entry by bisection; returns 0 for an empty journal. */
 export async function findLastSeq(shared: SharedStore): Promise<number> {
   const isBeyond = async (seq: number) => (await shared.entries(seq, 1)).length === 0;
   let beyond = 1;
@@ -19,7 +19,7 @@ export async function findLastSeq(shared: SharedStore): Promise<number> {
   return last;
 }
 
-/** Entries from a number on, at most so many. */
+/** Reads entries from a sequence number on, at most `limit`. */
 export async function readJournalEntries(
   shared: SharedStore,
   fromSeq: number,
@@ -35,7 +35,7 @@ export async function readJournalEntries(
   return entries;
 }
 
-/** The newest entries, oldest first. */
+/** Reads the newest entries, oldest first. */
 export async function readNewestEntries(shared: SharedStore, limit: number): Promise<readonly Entry[]> {
   const last = await findLastSeq(shared);
   return last === 0 ? [] : readJournalEntries(shared, Math.max(1, last - limit + 1), limit);

@@ -1,21 +1,34 @@
-/** The tasks of all processes on a store: those that they show, and those that only the journal tells of. */
+/** Lists the tasks of all processes on a store: published tasks, and tasks known from the journal alone. */
 
-import type { CrossProcessStore } from '../cli/store-option.ts';
 import type { Card } from '../core/card.ts';
 import { microsPerCent } from '../core/controls/budget/budget.ts';
-import type { EntryBody } from '../core/event.ts';
-import { journalEntriesMax, leaseMs, lostKeepMs } from '../core/limits.ts';
+import type { Entry, EntryBody } from '../core/event.ts';
+import { journalEntriesMax, leaseMs, lostKeepMs, patienceMaxMs } from '../core/limits.ts';
 import { type LiveTask, livePrefix, ownerPrefix, type ProcessLiveness } from '../ports/published-tasks.ts';
-import type { CellUpdate, Change } from '../ports/store.ts';
+import type { Change, CrossProcessStore } from '../ports/store.ts';
 import { type RunRecord, readRuns } from '../supervisor/run-record.ts';
 import { readNewestEntries } from './journal.ts';
-import { type JournalTask, readJournalTasks } from './journal-tasks.ts';
 
-/** Tasks and owners that a command looks at. */
+/** The most tasks, and the most processes, that one call reads. */
 const tasksMax = 10_000;
 
+/** A task as the journal shows it. */
+export interface JournalTask {
+  readonly id: string;
+  readonly agent: string;
+  readonly session: string;
+  readonly parent?: string;
+  /** `lost`: the task exceeded its longest duration without an end in the journal, so its process is gone. */
+  readonly state: 'running' | 'paused' | 'halted' | 'lost';
+  readonly startedWallMs: number;
+  readonly ageMs: number;
+  /** The reason of the halt. */
+  readonly halt?: { readonly code: string; readonly message: string };
+}
+
+/** A task as an operator sees it. */
 export interface OperatorTask extends JournalTask {
-  /** What it has used and may use; absent where only the journal knows of it. */
+  /** Usage and limits; absent if the task is known from the journal alone. */
   readonly used?: {
     readonly toolCalls: number;
     readonly maxToolCalls: number;
@@ -25,14 +38,14 @@ export interface OperatorTask extends JournalTask {
   };
 }
 
-/** All of them, the oldest first. A task whose process is gone is closed as lost, once, with a card. */
+/** Lists all tasks, oldest first, and closes tasks whose process is gone: once per task, with a card. */
 export async function listTasks(store: CrossProcessStore): Promise<readonly OperatorTask[]> {
   const { shared, clock } = store;
   const live = await shared.read(livePrefix, tasksMax);
   const owners = new Map(
     (await shared.read(ownerPrefix, tasksMax)).map(({ key, state }) => [key, state as ProcessLiveness]),
   );
-  // What became of a run that nobody watches any more was said with the run.
+  // The end of such a run was reported with the run.
   const isOver = ({ state }: RunRecord) => state !== 'running' && state !== 'waiting';
   const endedRuns = new Set((await readRuns(store)).filter(isOver).map(({ task }) => task));
   const atMs = clock.nowMs();
@@ -41,7 +54,7 @@ export async function listTasks(store: CrossProcessStore): Promise<readonly Oper
     const task = state as LiveTask | null;
     return typeof task?.owner === 'string' ? [{ key, task }] : [];
   });
-  // In full, before milliseconds are shown without their fractions: two may begin in the same one.
+  // Sorts by the unrounded time: two tasks may start in the same millisecond.
   tasks.sort((left, right) => left.task.startedAtMs - right.task.startedAtMs);
   for (const { key, task } of tasks) {
     const isGone = !((owners.get(ownerPrefix + encodeURIComponent(task.owner))?.untilMs ?? 0) > atMs);
@@ -77,7 +90,7 @@ function makeOperatorTask(task: LiveTask, atMs: number): OperatorTask {
   };
 }
 
-/** Closes a task as lost and says so, unless somebody was faster; one below another goes without a card of its own. */
+/** Closes a task as lost, unless another process did; a task with a parent gets no card of its own. */
 async function closeLostTask(
   store: CrossProcessStore,
   key: string,
@@ -93,11 +106,14 @@ async function closeLostTask(
     ...(isReported ? [] : [{ type: 'task-ended', how: 'lost' } as const]),
     ...(card === undefined ? [] : [{ type: 'card-changed', card } as const]),
   ];
-  const update = (current: LiveTask | null): CellUpdate<LiveTask | null> => {
-    if (current === null || current.owner !== owner || current.state === 'lost') return 'refuse';
-    return { state: { ...current, state: 'lost' }, entries: bodies.map((body) => ({ body, place, atMs })) };
+  const change: Change<LiveTask | null> = {
+    cell,
+    update(current) {
+      if (current === null || current.owner !== owner || current.state === 'lost') return 'refuse';
+      return { state: { ...current, state: 'lost' }, entries: bodies.map((body) => ({ body, place, atMs })) };
+    },
   };
-  const result = await store.shared.commit({ changes: [{ cell, update } as unknown as Change] });
+  const result = await store.shared.commit({ changes: [change as Change] });
   if (result.status === 'committed' && card !== undefined) {
     store.putCard(card);
     await store.shared.settled();
@@ -105,7 +121,7 @@ async function closeLostTask(
   return result.status === 'committed' || cell.state?.state === 'lost';
 }
 
-/** The same card whoever finds it. */
+/** The card has the same id in every process, so it exists once. */
 function makeLostCard({ id, agent, owner, calls, limits, micros }: LiveTask): Card {
   const spent = micros > 0 ? `, $${(micros / microsPerCent / 100).toFixed(2)}` : '';
   const used = `${calls} of ${limits.maxToolCalls} tool calls${spent}`;
@@ -119,4 +135,50 @@ function makeLostCard({ id, agent, owner, calls, limits, micros }: LiveTask): Ca
     actions: ['dismiss'],
     state: 'open',
   };
+}
+
+interface TaskDraft {
+  readonly start: Extract<Entry, { readonly type: 'task-started' }>;
+  stops: number;
+  /** Total time of finished pauses. */
+  pausedMs: number;
+  /** Start of the current pause. */
+  stoppedMs: number;
+  halt: JournalTask['halt'] | undefined;
+}
+
+/**
+ * Replays journal entries into the tasks that started and did not end.
+ * @param atMs The current time of the store.
+ */
+export function readJournalTasks(entries: readonly Entry[], atMs: number): readonly JournalTask[] {
+  const drafts = new Map<string, TaskDraft>();
+  for (const entry of entries) {
+    const id = entry.task;
+    if (id === undefined) continue;
+    if (entry.type === 'task-started') {
+      drafts.set(id, { start: entry, stops: 0, pausedMs: 0, stoppedMs: 0, halt: undefined });
+      continue;
+    }
+    const draft = drafts.get(id);
+    if (draft === undefined) continue;
+    if (entry.type === 'task-ended') drafts.delete(id);
+    else if (entry.type === 'task-halted' && entry.enforced) {
+      draft.halt = { code: entry.stop.code, message: entry.message };
+    } else if (entry.type === 'task-stopped') {
+      if (draft.stops++ === 0) draft.stoppedMs = entry.atMs;
+    } else if (entry.type === 'task-resumed' && draft.stops > 0) {
+      if (--draft.stops === 0) draft.pausedMs += entry.atMs - draft.stoppedMs;
+    }
+  }
+  return [...drafts.values()].map((draft) => finishDraft(draft, atMs));
+}
+
+function finishDraft({ start, stops, pausedMs, halt }: TaskDraft, atMs: number): JournalTask {
+  const { task: id = '', agent = '', session = '', parent, limits, wallMs: startedWallMs } = start;
+  const ageMs = Math.max(0, Math.round(atMs - start.atMs));
+  // A call without a timeout delays the sweep of its process by at most `patienceMaxMs`.
+  const isLost = stops === 0 && ageMs - pausedMs > limits.maxDurationSecs * 1000 + patienceMaxMs;
+  const state = halt !== undefined ? 'halted' : isLost ? 'lost' : stops > 0 ? 'paused' : 'running';
+  return { id, agent, session, ...(parent && { parent }), state, startedWallMs, ageMs, ...(halt && { halt }) };
 }

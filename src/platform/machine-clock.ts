@@ -1,12 +1,13 @@
-/** The time of this machine: monotonic, the same in all its processes, until it is started anew. */
+/** The clock that all processes of a machine share, and the store time that continues over a restart of the machine. */
 
 import { readFileSync } from 'node:fs';
 import { hostname, uptime } from 'node:os';
 import { timerMaxMs } from '../core/limits.ts';
 import type { Clock } from '../ports/clock.ts';
 
+/** A monotonic clock that is the same in all processes of the machine until the machine restarts. */
 export const machineClock: Clock = {
-  /** Not the performance clock, which is the process's own, and takes a hook more than a millisecond to load. */
+  /** Uses `hrtime`: `performance.now()` starts at 0 in each process, and loading it takes over a millisecond. */
   nowMs() {
     const [secs, nanos] = process.hrtime();
     return secs * 1_000 + nanos / 1_000_000;
@@ -19,38 +20,74 @@ export const machineClock: Clock = {
   },
 };
 
-/** Another one after every start of the machine; only times of the same one can be compared. */
-export function machineBootId(): string {
+/** Returns an id that changes with every restart of the machine; times of different ids cannot be compared. */
+function machineBootId(): string {
   try {
     return readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();
   } catch {
-    // Elsewhere the minute it was started in, give or take what the wall clock was moved since.
+    // Without Linux: the minute in which the machine started, as exact as the wall clock.
     return `${hostname()}-${Math.round((Date.now() - uptime() * 1000) / 60_000)}`;
   }
 }
 
 const sleeper = new Int32Array(new SharedArrayBuffer(4));
 
-/** Stands still. Only for a synchronous caller, and only for the few milliseconds of a lock. */
+/** Blocks the thread; only for the few milliseconds that a synchronous caller waits for a lock. */
 export function sleepSync(ms: number): void {
   Atomics.wait(sleeper, 0, 0, ms);
 }
 
-/** A timer that whoever has it lets keep the process alive, or not. */
+/** Starts a timer; the caller decides with `ref` and `unref` whether it keeps the process alive. */
 export function startTimer(ms: number, run: () => void): NodeJS.Timeout {
   return setTimeout(run, Math.max(ms, 0));
 }
 
-/** Does something again and again, and keeps nothing alive for it. */
+/** Runs a function at an interval without keeping the process alive; returns a function that stops it. */
 export function startInterval(ms: number, run: () => void): () => void {
   const timer = setInterval(run, ms);
   timer.unref();
   return () => clearInterval(timer);
 }
 
-/** Waits, and keeps the process alive meanwhile. */
+/** Waits for some milliseconds and keeps the process alive meanwhile. */
 export function sleep(ms: number): Promise<void> {
   return new Promise((resolve) => {
     machineClock.after(ms, resolve, true);
   });
+}
+
+/** The store time as it is saved in the store, to continue it after a restart of the machine. */
+export interface SavedTime {
+  readonly boot: string;
+  /** The difference of store time and machine time. */
+  readonly offsetMs: number;
+  /** When the time was saved, in store time and wall time. */
+  readonly seenMs: number;
+  readonly seenWallMs: number;
+}
+
+/** The time of a store that the processes of one machine share. */
+export interface MachineTime {
+  readonly clock: Clock;
+  /** Returns the time to save in the store. */
+  save(): SavedTime;
+}
+
+/** Continues the saved store time; store time starts at machine time if none was saved. */
+export function createMachineTime(
+  saved: SavedTime | undefined,
+  boot = machineBootId(),
+  machine = machineClock,
+): MachineTime {
+  const offsetMs = saved === undefined ? 0 : saved.boot === boot ? saved.offsetMs : offsetAfterRestart(saved, machine);
+  const nowMs = () => machine.nowMs() + offsetMs;
+  return {
+    clock: { nowMs, wallMs: machine.wallMs, after: machine.after },
+    save: () => ({ boot, offsetMs, seenMs: nowMs(), seenWallMs: machine.wallMs() }),
+  };
+}
+
+/** Returns the offset after a restart: the wall clock tells how long the machine was off, at least 0 ms. */
+function offsetAfterRestart({ seenMs, seenWallMs }: SavedTime, machine: Clock): number {
+  return seenMs + Math.max(0, machine.wallMs() - seenWallMs) - machine.nowMs();
 }

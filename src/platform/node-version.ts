@@ -1,4 +1,4 @@
-/** Says in one sentence which Node is needed, before anything else is loaded. */
+/** Throws `node_too_old` on Node before 22.18, before any other module is loaded. */
 
 import { SwitchgearError } from '../core/error.ts';
 

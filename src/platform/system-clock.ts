@@ -1,11 +1,12 @@
-/** The process's own time: monotonic, and cheap enough to ask on every call. */
+/** The clock of one process: monotonic, and cheap enough to read on every call. */
 
 import { timerMaxMs } from '../core/limits.ts';
 import type { Clock } from '../ports/clock.ts';
 
-/** Held once it was asked for: the global is a getter, which costs as much as the clock behind it. */
+/** The global `performance`, cached because its getter costs as much as the clock itself. */
 let performanceClock: typeof performance | undefined;
 
+/** The clock of this process. */
 export const systemClock: Clock = {
   nowMs() {
     performanceClock ??= performance;
@@ -21,7 +22,7 @@ function runLater(delayMs: number, run: () => void, keepAlive = false): () => vo
   return () => clearTimeout(timer);
 }
 
-/** Waits for a while, or until the signal aborts. */
+/** Waits for some milliseconds, or until the signal aborts. */
 export function wait(clock: Clock, delayMs: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     const done = () => {
@@ -39,8 +40,8 @@ const tickMs = 10;
 const callsPerRead = 64;
 
 /**
- * A clock that is looked at once per tick instead of once per call: one look costs more than a whole bare call.
- * Its only timer runs while it is in use and keeps nothing alive; in a loop that never yields it looks every so often.
+ * Returns a clock that reads the time every 10 ms or 64 calls instead of on every call, because one read costs more
+ * than a whole unguarded call. Its timer runs only while the clock is in use, and does not keep the process alive.
  */
 export function coarseClock(clock: Clock): Clock {
   let nowMs = 0;
@@ -55,7 +56,7 @@ export function coarseClock(clock: Clock): Clock {
       if (left-- > 0) return nowMs;
       left = callsPerRead;
       const readMs = clock.nowMs();
-      // Within one millisecond it is the same time: what was made for it can be used again.
+      // Times within one millisecond are equal, so that values cached for a time can be reused.
       if (readMs - nowMs >= 1) nowMs = readMs;
       if (!ticking) {
         ticking = true;

@@ -1,6 +1,7 @@
 /**
- * Single values from the environment. Numbers are decimal digits with an optional fraction, trimmed: no exponent, no
- * hex. A bad value leaves what was there and is told once; nothing in the environment switches a protection off.
+ * Applies single values from the environment. Numbers are decimal digits with an optional fraction, trimmed: no
+ * exponent,
+ * no hex. A bad value is ignored with one warning; the environment cannot switch a protection off.
  */
 
 import { quoteLengthMax } from '../core/limits.ts';
@@ -12,17 +13,17 @@ import { findConflicts } from './check/conflicts.ts';
 import { listVariables, readVariable, withValue } from './check/environment-names.ts';
 import type { Provenance } from './check/report.ts';
 
-/** A variable that was not taken. */
+/** A variable that was ignored. */
 export interface IgnoredVariable {
   readonly name: string;
   readonly value: string;
-  /** What is in force instead; absent for a name that is no setting. */
+  /** The value in force instead; absent if the name is not a setting. */
   readonly used?: unknown;
-  /** The whole of it in one sentence. */
+  /** The warning, in one sentence. */
   readonly message: string;
 }
 
-/** The policy with the environment's values in it, and every variable that was not taken. */
+/** Returns the policy with the values of the environment, and every ignored variable. */
 export function applyEnvironment(
   policy: CheckedPolicy,
   env: Readonly<Record<string, string | undefined>>,
@@ -47,7 +48,7 @@ export function applyEnvironment(
   for (const { names, problem } of findConflicts(withValues(policy.settings, provenance), (path) =>
     provenance.has(path),
   )) {
-    // The latest first, so that each gives way to what was there before it.
+    // The latest first, so that each falls back to the value before it.
     for (const { name, path, before } of applied) {
       if (!names.includes(path.split('.').at(-1)!) || refused.some((candidate) => candidate.name === name)) continue;
       provenance.set(path, before);
@@ -64,7 +65,7 @@ export function applyEnvironment(
   return Object.assign(result, { ignored: [...ignored, ...findMisspelt(env)] });
 }
 
-/** New settings with what the environment said. */
+/** Returns new settings with the values of the environment. */
 function withValues(settings: Settings, provenance: ReadonlyMap<string, Provenance>): Settings {
   let result = settings;
   for (const { path } of listVariables()) {
@@ -74,13 +75,13 @@ function withValues(settings: Settings, provenance: ReadonlyMap<string, Provenan
   return result;
 }
 
-/** Names that are almost ours: someone believes that they are in force. */
+/** Finds names that are nearly names of settings: probably misspelt. */
 function findMisspelt(env: Readonly<Record<string, string | undefined>>): IgnoredVariable[] {
   const names = listVariables().flatMap(({ names }) => names);
   return Object.keys(env).flatMap((name) => {
     if (!/^(SWITCHGEAR_|BB_CIRCUIT_BREAKER_)/.test(name) || name.length > 80 || names.includes(name)) return [];
-    const maxEdits = name.length > 20 ? 2 : 1; // Short names are near to each other by nature.
-    // To compare all of them letter by letter takes a hook longer than its policy.
+    const maxEdits = name.length > 20 ? 2 : 1; // Short names differ by few letters anyway.
+    // Computing all edit distances would take a hook longer than reading its policy.
     const isNear = (candidate: string) =>
       Math.abs(candidate.length - name.length) <= maxEdits && editDistance(candidate, name) <= maxEdits;
     const near = names.find(isNear);

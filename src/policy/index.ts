@@ -1,4 +1,4 @@
-/** The door `switchgear/policy`: policies as documents, files, explanations and schema. */
+/** Entry point `switchgear/policy`: policies as documents, files, explanations and schema. */
 
 export { type BreakerQuery, resolveBreaker, resolveTask } from '../core/resolve-settings.ts';
 export { type CheckedPolicy, checkBreaker, checkPolicy, checkTask } from './check/check-policy.ts';

@@ -1,20 +1,25 @@
-/** Someone who can say yes. */
+/** The interface of approvers: the way to ask a person for an approval. */
 
 import type { Card } from '../core/card.ts';
 
+/** The answer of a person to a card. */
 export interface Answer {
   readonly approved: boolean;
-  /** Who answered. */
+  /** The name of the person who answered. */
   readonly by: string;
   readonly note?: string;
-  /** How long a yes holds where a chain asks: for this step, for its run, or for good. Once unless said. */
+  /**
+   * How long an approval of a chain step holds: for this step, for its run, or always.
+   *
+   * @default 'once'
+   */
   readonly for?: 'once' | 'run' | 'always';
 }
 
-/** Puts a question to a person. An approver that throws, or that answers nothing in time, has not approved. */
+/** Asks a person for an approval. An approver that throws, or does not answer in time, has not approved. */
 export interface Approver {
   readonly name: string;
-  /** Whether anybody can be reached through it now; who does not say so can. */
+  /** Whether a person can be reached now; an approver without this method always can. */
   isThere?(): boolean;
   ask(card: Card, signal: AbortSignal): Promise<Answer>;
 }

@@ -1,9 +1,14 @@
-/** Time, handed in: the only way by which the shell learns what time it is and waits. */
+/** The interface of clocks: the only source of time and timers outside `core/`. */
 export interface Clock {
-  /** Store time in milliseconds: it never goes back, whatever the wall clock does. */
+  /** Returns the store time in milliseconds; store time never goes back. */
   nowMs(): number;
-  /** Wall time, for display only. */
+  /** Returns the wall time in milliseconds since 1970, for display only. */
   wallMs(): number;
-  /** Runs a function later; the result cancels it. The process is kept alive only where somebody waits for it. */
+  /**
+   * Runs a function after a delay and returns a function that cancels the timer.
+   *
+   * @param keepAlive Whether the timer keeps the process alive.
+   * @default keepAlive false
+   */
   after(delayMs: number, run: () => void, keepAlive?: boolean): () => void;
 }

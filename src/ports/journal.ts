@@ -1,6 +1,6 @@
-/** The read side of the journal. */
+/** The interface of journal listeners. */
 
 import type { Entry } from '../core/event.ts';
 
-/** Told of every entry after it was written. It cannot change what was decided, and what it throws is swallowed. */
+/** Gets every entry after it was written. A listener cannot change a decision; an error that it throws is ignored. */
 export type JournalListener = (entry: Entry) => void;

@@ -1,4 +1,4 @@
-/** What an operator says from outside, and what a gear needs to carry it out. */
+/** The interface between operator orders and the gear that applies them. */
 
 import type { Control } from '../core/control.ts';
 import type { BreakerState } from '../core/controls/breaker/state.ts';
@@ -10,14 +10,14 @@ import type { Cell } from './store.ts';
 /** The key of the cell that holds an operator's orders. */
 export const ordersKey = 'orders';
 
-/** A task, as far as orders go. */
+/** The part of a task that orders use. */
 export interface OrderedTask {
   readonly id: string;
   readonly parent: OrderedTask | undefined;
   readonly cells: { readonly deadline: { readonly state: { readonly startedAtMs: number } } };
 }
 
-/** A call that is about to be judged, as far as orders go. */
+/** The part of a call that orders use, before it is judged. */
 export interface OrderedCall {
   readonly task: OrderedTask | undefined;
   readonly breaker:
@@ -30,7 +30,7 @@ export interface OrderedCall {
     | undefined;
 }
 
-/** What orders may do to a gear. */
+/** The operations of a gear that orders use. */
 export interface OrderTarget<T extends OrderedTask = OrderedTask> {
   readonly tasks: ReadonlyMap<string, T>;
   halt(task: T, reason: string): void;
@@ -38,5 +38,5 @@ export interface OrderTarget<T extends OrderedTask = OrderedTask> {
   resume(task: T): void;
 }
 
-/** Carries out what was ordered since the last look; what comes back stands against the call. */
+/** Applies the orders since the last call; returns a stop if an order stops the given call. */
 export type ApplyOrders = (atMs: number, call?: OrderedCall) => Stop | undefined;

@@ -1,4 +1,4 @@
-/** What a gear needs of whoever checks a written policy. */
+/** The interface of policies: how a gear gets settings, rules and budgets from a policy document. */
 
 import type { Action } from '../core/action.ts';
 import type { BoundControl } from '../core/decide.ts';
@@ -9,46 +9,48 @@ import type { Stop } from '../core/verdict.ts';
 import type { Clock } from './clock.ts';
 import type { Store } from './store.ts';
 
-/** A gear whose tasks spend from budgets beyond one task. */
+/** The part of a gear that joint budgets use. */
 export interface SpendingGear {
   readonly store: Store;
   readonly clock: Clock;
   readonly project: string;
 }
 
-/** The budgets that one agent in one session spends from. */
+/** The joint budgets that one agent in one session spends from. */
 export interface BudgetSet {
   readonly boundControls: readonly BoundControl[];
-  /** Takes what only a shared store can grant, after everybody allowed; or the word against it. */
+  /** Reserves the need of an action after all controls allowed it; returns a stop if a budget refuses. */
   reserve(action: Action, atMs: number): Stop | undefined;
 }
 
+/** The joint budgets of a policy. */
 export interface Budgets {
   setFor(gear: SpendingGear, owner: { readonly agent: string; readonly session: string }): BudgetSet;
-  /** Gives back what this process has in hand. */
+  /** Returns the unused allowance of this process to the store. */
   close(): void;
 }
 
-/** Adds arguments to the entries of a journal that is to hold them. */
+/** Adds call arguments to journal entries if the policy asks for journal content. */
 export interface ArgumentContent {
-  /** A call is proposed. */
+  /** Stores the arguments of a proposed call. */
   rememberArgs(id: string | number, args: readonly unknown[]): void;
-  /** The body of an entry, with the arguments of the call it is about. */
+  /** Returns the entry body with the arguments of its call. */
   addArgs(body: EntryBody): EntryBody;
 }
 
-/** Settings in force, with their rules. */
+/** The effective settings of a policy, with its rules and budgets. */
 export interface AppliedPolicy {
   readonly settings: Settings;
   readonly rules?: RuleEngine | undefined;
   readonly budgets?: Budgets | undefined;
   readonly content?: ArgumentContent | undefined;
-  /** Variables of the environment that could not be taken. */
+  /** Environment variables whose values were ignored. */
   readonly ignored: readonly { readonly name: string; readonly value: string; readonly used?: unknown }[];
 }
 
+/** Turns policy documents into effective settings. */
 export interface PolicyEngine {
   apply(input: unknown, env: Readonly<Record<string, string | undefined>>): AppliedPolicy;
-  /** An engine without rules, for a gear whose first ones a model writes. */
+  /** Returns a rule engine without rules, for a gear whose first rules come from a model. */
   createEmptyRules(settings: Settings): RuleEngine;
 }

@@ -1,6 +1,6 @@
-/** What a model call costs. */
+/** The interface of prices: how the cost of a model call is computed. */
 
-/** Tokens of one model call. Input includes what was read from or written to a cache. */
+/** The tokens of one model call. Input tokens include cache reads and cache writes. */
 export interface Usage {
   readonly model?: string;
   readonly inputTokens: number;
@@ -9,17 +9,18 @@ export interface Usage {
   readonly cacheWriteTokens?: number;
 }
 
+/** The price of one model call. */
 export interface Price {
   /** Whole micro-dollars, rounded up: one cent is 10,000. */
   readonly micros: number;
-  /** The model whose rates were used. */
+  /** The model whose rates give the price. */
   readonly basis: string;
 }
 
-/** The book of rates. Priced per model call, never on sums: some rates depend on the size of the request. */
+/** A table of rates. Prices are per model call, not per total, because some rates depend on the request size. */
 export interface Prices {
-  /** The price, or undefined where the model is unknown. Never throws. */
+  /** Returns the price, or undefined if the model is unknown. Never throws. */
   price(usage: Usage): Price | undefined;
-  /** The price at the dearest rates known, for a model that is not. */
+  /** Returns the price at the highest known rates, for an unknown model. */
   dearest(usage: Usage): Price;
 }

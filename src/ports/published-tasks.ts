@@ -1,4 +1,4 @@
-/** Tasks as other processes see them: what their own process wrote down last, and whether that process still lives. */
+/** The interface of published tasks: task states that other processes read, and the liveness of their owners. */
 
 import type { TaskCells } from '../core/controls/panel.ts';
 import type { Entry } from '../core/event.ts';
@@ -7,13 +7,13 @@ import type { TaskSettings } from '../core/settings.ts';
 import type { Clock } from './clock.ts';
 import type { Store } from './store.ts';
 
-/** What is stored of a task while it runs. */
+/** The stored state of a running task. */
 export interface LiveTask {
   readonly id: string;
   readonly agent: string;
   readonly session: string;
   readonly parent?: string;
-  /** The process that runs it. */
+  /** The process that runs the task. */
   readonly owner: string;
   readonly state: 'running' | 'paused' | 'halted' | 'lost';
   readonly startedAtMs: number;
@@ -22,20 +22,21 @@ export interface LiveTask {
   readonly tokens: number;
   readonly micros: number;
   readonly limits: TaskSettings;
-  /** Why it was halted. */
+  /** The code and message of the halt. */
   readonly halt?: { readonly code: string; readonly message: string };
 }
 
-/** Until when a process is believed to live; it says so again long before. */
+/** The time until which a process counts as alive; the process renews it after a third of the lease. */
 export interface ProcessLiveness {
   readonly untilMs: number;
 }
 
-/** Live tasks and their owners are cells under these prefixes. */
+/** The key prefix of published tasks. */
 export const livePrefix = 'live/';
+/** The key prefix of process liveness cells. */
 export const ownerPrefix = 'owner/';
 
-/** A task as far as it is shown. */
+/** The part of a task that is published. */
 export interface PublishedTask {
   readonly id: string;
   readonly agent: string;
@@ -46,14 +47,14 @@ export interface PublishedTask {
   readonly cells: Pick<TaskCells, 'budget' | 'deadline'>;
 }
 
-/** A gear whose tasks are shown. */
+/** The part of a gear that task publishing uses. */
 export interface PublishedGear {
   readonly tasks: ReadonlyMap<string, PublishedTask>;
   readonly store: Store;
   readonly clock: Clock;
 }
 
-/** What shows the tasks of a gear: told of every entry, and of every sweep. */
+/** Publishes the tasks of a gear; it gets every entry and every sweep. */
 export interface TaskPublisher {
   onEntry(entry: Entry): void;
   sweep(atMs: number): void;

@@ -1,4 +1,4 @@
-/** What a gear needs to have a breaker in common with other processes. */
+/** The interfaces of breakers, worker counts and rule counts that processes share. */
 
 import type { Action } from '../core/action.ts';
 import type { Control } from '../core/control.ts';
@@ -9,21 +9,22 @@ import type { BreakerSettings, DelegationSettings } from '../core/settings.ts';
 import type { Stop } from '../core/verdict.ts';
 import type { Cell, CellOptions } from './store.ts';
 
-/** One breaker, in its control's place: what it learns, the others learn. */
+/** A breaker control whose state all processes of a store share. */
 export interface SharedBreaker extends Control<BreakerState> {
   /**
-   * What only the store can grant, asked for after everybody allowed: true = this call holds a probe, false = it needs
-   * none. A stop that waits comes back: the request is out.
+   * Acquires a probe after all controls allowed the action: true = the action holds a probe, false = it needs none.
+   * Returns a stop of kind 'wait' while a request to the store is pending.
    */
   acquireProbe(action: Action, atMs: number): boolean | Stop;
-  /** A hand on it: the step is the change, wherever the breaker lies. */
+  /** Changes the stored state of the breaker. */
   change(update: (state: BreakerState) => void, atMs: number): void;
 }
 
+/** Creates shared breakers. */
 export interface BreakerSharing {
-  /** How the cell of a breaker is looked at, and healed. */
+  /** How the cell of a breaker is adopted and joined. */
   readonly cell: CellOptions<BreakerState>;
-  /** The shared control of a cell. `say` hears what was written into the journal because of it. */
+  /** Returns the shared control of a cell; `onEntry` gets the entries that its transactions wrote. */
   bind(
     control: Control<BreakerState>,
     cell: Cell<BreakerState>,
@@ -33,11 +34,11 @@ export interface BreakerSharing {
   ): SharedBreaker;
 }
 
-/** What a gear needs to count the failures of a worker in a session together with other processes. */
+/** Creates shared failure counts of workers in a session. */
 export interface WorkerSharing {
-  /** How the cell of a worker is looked at, healed and kept. */
+  /** How the cell of a worker is adopted, joined and retained. */
   readonly cell: CellOptions<DelegationState>;
-  /** The shared control of a cell. A failure that came back is noted at the place, and heard of once it is written. */
+  /** Returns the shared control of a cell; each failure gets an entry, and the publisher gets stored entries. */
   bind(
     control: Control<DelegationState>,
     cell: Cell<DelegationState>,
@@ -47,18 +48,19 @@ export interface WorkerSharing {
   ): Control<DelegationState>;
 }
 
-/** The rules of a gear, in their control's place: what they count, all processes count together. */
+/** A rules control whose counts all processes of a store share. */
 export interface SharedRules extends Control {
-  /** Marks a call in the windows it counts in, after everybody allowed; or what a rule says to one too many. */
+  /** Marks a call in its windows after all controls allowed it; returns a stop if a window is full. */
   countCall(action: Action, atMs: number): Stop | undefined;
 }
 
+/** Creates shared rule counts. */
 export interface RuleSharing {
-  /** The shared control of a gear's rules; windows of calls belong to its project. */
+  /** Returns the shared control of a gear's rules; windows of calls belong to the project. */
   bind(control: Control, project: string): SharedRules;
 }
 
-/** How a gear tells: what of an entry may be kept, and what it says where it was written, in full. */
+/** How a gear publishes entries: the redacted body is stored, the full body goes to listeners in this process. */
 export interface EntryPublisher {
   redact(body: EntryBody): EntryBody;
   publish(entry: Entry, body: EntryBody): void;

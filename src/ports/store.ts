@@ -1,4 +1,4 @@
-/** Where state lives: cells that are looked at in this process, the journal, cards; and what a shared store adds. */
+/** The interface of stores: cells, journal and cards, and what a shared store adds. */
 
 import type { Card } from '../core/card.ts';
 import type { Entry, EntryBody, EntryPlace } from '../core/event.ts';
@@ -11,99 +11,100 @@ import type { BreakerSharing, RuleSharing, WorkerSharing } from './sharing.ts';
 export interface Cell<S = unknown> {
   readonly key: string;
   readonly state: S;
-  /** 0 = never stored; it only grows. */
+  /** The version of the stored state; 0 = never stored. It only grows. */
   readonly version: number;
 }
 
-/** What a cell of a shared store needs beyond its first state. */
+/** How a shared store treats a cell. */
 export interface CellOptions<S> {
-  /** What this process sees, when somebody wrote `stored`; without it, `stored`. */
+  /** Returns the new view after another process wrote `stored`. Default: `stored`. */
   adopt?(view: S, stored: S): S;
-  /** What a store is told that forgot: `known` was written before, `stored` is there now. Without it, `known`. */
+  /** Returns the state for a store that lost data; `local` was stored before, `stored` is now. Default: `local`. */
   join?(local: S, stored: S): S;
-  /** How long it is kept after it was last written. */
+  /** How long the cell is retained after its last write; absent = until it is dropped. */
   readonly keepMs?: number;
 }
 
-/** The contract of every store: all of it answers at once, on what this process knows. */
+/** The contract of every store; all methods answer at once from what this process knows. */
 export interface Store {
   readonly clock: Clock;
-  /** The local view of a cell; made by `initial` where there is none. The same object for the same key. */
+  /** Returns the local view of a cell, created by `initial` if there is none. The same key gives the same object. */
   cell<S>(key: string, initial: () => S, options?: CellOptions<S>): Cell<S>;
-  /** Forgets a cell, sum or mark. */
+  /** Removes a cell, counter or window. */
   drop(key: string): void;
-  /** The cells that this process looks at. */
+  /** Returns the keys of the cells that are open in this process. */
   keys(): Iterable<string>;
-  /** Writes an entry. A record is durable at once where the store is local; traces are written in batches. */
+  /** Writes an entry. A local store writes records at once and traces in batches. */
   append(body: EntryBody, place: EntryPlace, atMs: number): Entry;
-  /** Entries from a number on, oldest first. */
+  /** Returns the entries from a sequence number on, oldest first. */
   tail(fromSeq: number): readonly Entry[];
   putCard(card: Card): void;
   card(id: string): Card | undefined;
   cards(): readonly Card[];
   close(): void;
-  /** Present where other processes may look at the same state, and change it. */
+  /** Present if other processes can read and change the same state. */
   readonly shared?: SharedStore;
 }
 
-/** An entry to be written in the transaction that makes it true. */
+/** An entry that a transaction writes together with its changes. */
 export interface PendingEntry {
   readonly body: EntryBody;
   readonly place: EntryPlace;
   readonly atMs: number;
 }
 
-/** What a step makes of a cell: its next state with what is to be said of it; or it stays; or the whole deal is off. */
+/** The result of an update: the next state with its entries, 'keep' = no change, 'refuse' = reject the transaction. */
 export type CellUpdate<S> = { readonly state: S; readonly entries?: readonly PendingEntry[] } | 'keep' | 'refuse';
 
-/** A change of one cell. The step may write into the state it is given, and may run more than once. */
+/** A change of one cell. The update may write into its argument, and may run more than once. */
 export interface Change<S = unknown> {
   readonly cell: Cell<S>;
   update(state: S): CellUpdate<S>;
 }
 
-/** Adds a whole number to a sum, unless it would pass the ceiling; what is taken back always passes. */
+/** Adds a whole number to a counter; rejected if the total would pass the ceiling. Negative amounts always pass. */
 export interface CounterAdd {
   readonly key: string;
   readonly amount: number;
   readonly ceiling?: number;
-  /** How long it is kept after the last addition. */
+  /** How long the counter is retained after the last addition. */
   readonly keepMs?: number;
 }
 
-/** Marks a moment in a window; refused where more than `most` marks would lie in it. The same id is marked once. */
+/** Adds a mark to a window; rejected if the window would hold more than `most` marks. Equal ids count once. */
 export interface WindowMark {
   readonly key: string;
   readonly id: string;
   readonly atMs: number;
   readonly keepMs: number;
-  /** Marks that are kept: the newest. */
+  /** The most marks that the store retains; it removes the oldest. */
   readonly cap: number;
   readonly most?: number;
 }
 
-/** Everything that has to become true together, or not at all. */
+/** A set of changes that the store makes all together or not at all. */
 export interface Transaction {
   readonly changes?: readonly Change[];
   readonly adds?: readonly CounterAdd[];
   readonly marks?: readonly WindowMark[];
   readonly entries?: readonly PendingEntry[];
-  /** It happened and must be told: where the store is away or full it counts here, and is delivered later. */
+  /** If the store is unavailable or full, apply the transaction to the local view and deliver it later. */
   readonly queueIfUnavailable?: boolean;
-  /** Called once it is in the store, which may be much later, with its notes as the journal has them. */
+  /** Called with the numbered entries once the transaction is stored, which may be much later. */
   onCommitted?(entries: readonly Entry[]): void;
 }
 
-/** The marks of a window: how many, and when the oldest of them was made. */
+/** The number of marks in a window, and the time of the oldest one. */
 export interface WindowCount {
   readonly count: number;
   readonly oldestMs: number;
 }
 
 /**
- * How a deal ended.
- * `done`: it is in the store. `refused`: nothing changed, and the views are fresh: judge again.
- * `kept`: this process counts it, and the store will hear of it. `away`: nothing changed, and nobody can say more now.
+ * The result of a transaction.
+ * `committed`: the changes are in the store. `rejected`: nothing changed, and the views are fresh.
+ * `queued`: the local view has the changes, and the store gets them later. `unavailable`: nothing changed, because the
+ * store did not answer.
  */
 export type TransactionResult =
   | { readonly status: 'committed'; readonly totals: readonly number[]; readonly windowCounts: readonly WindowCount[] }
@@ -111,75 +112,60 @@ export type TransactionResult =
   | { readonly status: 'queued' }
   | { readonly status: 'unavailable'; readonly reason: string };
 
+/** Whether the store answers. */
 export interface StoreHealth {
   readonly state: 'shared' | 'degraded';
-  /** One sentence, for the journal and for a person. */
+  /** One sentence for the journal and for people. */
   readonly reason: string;
 }
 
-/** Something happened in the store. A hint may be late or missing: no decision may depend on it. */
+/** A notification of the store. Hints may be late or missing, so no decision may depend on them. */
 export type StoreHint =
   | { readonly type: 'cell-changed'; readonly key: string }
   | { readonly type: 'degraded' | 'recovered'; readonly reason: string };
 
+/** A cell as it is stored. */
 export interface StoredCell {
   readonly key: string;
   readonly version: number;
   readonly state: unknown;
 }
 
-/**
- * A part of a sum that this process may give out by itself. It is booked as spent when it is taken from the store, so
- * that a process that dies with some of it in hand overspends nothing.
- */
-export interface Lease {
-  /** What is in hand. */
-  readonly left: number;
-  /** Takes from what is in hand; false where that is not enough. */
-  take(amount: number): boolean;
-  /** Gets more from the store by the synchronous door; false where it has not enough, or is away. */
-  moreNow(amount: number): boolean;
-  /** The same by the other door. Several callers share one request. */
-  more(amount: number): Promise<boolean>;
-  /** Puts back what was taken and not spent, or books what was spent beyond (a negative amount). */
-  back(amount: number): void;
-  /** Gives what is in hand back to the store. */
-  close(): void;
-}
-
-/** What a store adds whose state others see, too. */
+/** The additional part of a store whose state several processes share. */
 export interface SharedStore {
-  /** Unlike that of any other process, ever: the beginning of ids that must not collide. */
+  /** A name that no other process ever has; ids that must not collide start with it. */
   readonly process: string;
-  /** Made once per store: the key of fingerprints that leave the process. */
+  /** The key of fingerprints that leave the process; created once per store. */
   readonly secret: string;
   readonly health: StoreHealth;
   readonly breakers: BreakerSharing;
   readonly workers: WorkerSharing;
   readonly rules: RuleSharing;
-  /** Puts a gear under the orders that an operator gives through this store. */
+  /** Returns the function that applies the operator orders of this store to a gear. */
   subscribeToOrders<T extends OrderedTask>(gear: OrderTarget<T>): ApplyOrders;
-  /** Shows the tasks of a gear to other processes; without it they are seen through the journal alone. */
+  /** Publishes the tasks of a gear; without this method other processes see them through the journal alone. */
   publishTasks?(gear: PublishedGear): TaskPublisher;
-  /** Brings the views up to date as far as that costs no waiting. Asked before every decision. */
+  /** Updates the views as far as possible without waiting. Called before every decision. */
   refresh(): void;
-  /** The synchronous door: in this tick, or not now. */
+  /** Commits in this tick, or returns 'unavailable' or 'queued'. */
   commitNow(transaction: Transaction): TransactionResult;
-  /** The asynchronous door: with the others of this tick, and again where somebody was faster. It never rejects. */
+  /** Commits together with other transactions of this tick, and retries lost races. The promise never rejects. */
   commit(transaction: Transaction): Promise<TransactionResult>;
-  /** Leases parts of a sum up to a ceiling: the same lease for the same key. */
-  lease(key: string, ceiling: number): Lease;
-  /** The last known total of a sum. */
+  /** Returns the last known total of a counter. */
   counter(key: string): number;
-  /** The last known marks of a window. */
+  /** Returns the last known count of a window. */
   windowCount(key: string, atMs: number, keepMs: number): WindowCount;
-  /** What is stored under keys that begin so, whoever wrote it. */
+  /** Returns all cells with this key prefix, from any process. */
   read(prefix: string, most: number): Promise<readonly StoredCell[]>;
-  /** The journal of all processes, from a number on. */
+  /** Returns the entries of all processes from a sequence number on. */
   entries(fromSeq: number, most: number): Promise<readonly Entry[]>;
+  /** Registers a listener for hints and returns a function that removes it. */
   watch(listener: (hint: StoreHint) => void): () => void;
-  /** Looks at a cell no more; what is stored stays. For cells of which there are very many, one after the other. */
+  /** Closes the view of a cell; the stored state stays. */
   evict?(key: string): void;
-  /** Waits until everything handed in so far has arrived, as long as the store is there. */
+  /** Resolves once all transactions and entries so far are stored, or the store is unavailable. */
   settled(): Promise<void>;
 }
+
+/** A store whose state other processes share. */
+export type CrossProcessStore = Store & { readonly shared: SharedStore };

@@ -1,9 +1,9 @@
-/** The dearest rates in the bundled book, for models that are in none. */
+/** Finds the highest prices in the bundled price data, for models without a known price. */
 
 import { findProvider, type ModelPrice } from '@pydantic/genai-prices';
 import type { TokenPrices } from '../core/builtin-prices.ts';
 
-/** Who makes the models, and who resells nearly all of them: the book cannot be listed, only asked by provider. */
+/** The makers and the main resellers of models: the price data cannot be enumerated, only queried by provider. */
 const providers = [
   'anthropic',
   'openai',
@@ -18,14 +18,14 @@ const providers = [
 ];
 
 export interface DearestPrices {
-  /** The model whose output is the dearest. */
+  /** The model with the highest output price. */
   readonly basis: string;
   readonly prices: TokenPrices;
 }
 
 /**
- * The highest rate of each kind over all models and tiers, in cents per million tokens.
- * Where a model has no rate for the cache it takes the one for input, so the cache is never cheaper than that here.
+ * The highest price of each kind over all models and tiers, in cents per million tokens.
+ * A model without a cache price is taken at its input price, so the cache is never cheaper than the input here.
  */
 export function findDearestPrices(): DearestPrices {
   let basis = 'unknown';
@@ -52,7 +52,7 @@ export function findDearestPrices(): DearestPrices {
   };
 }
 
-/** The highest of a rate's tiers, in dollars. */
+/** The highest tier of a price, in dollars. */
 function highestTierPrice(price: ModelPrice[string]): number {
   if (typeof price !== 'object') return price ?? 0;
   return Math.max(price.base, ...price.tiers.map((tier) => tier.price));

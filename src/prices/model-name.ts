@@ -1,14 +1,14 @@
-/** Model names as hosts write them: whose they are without the vendor's decoration, and which version they mean. */
+/** Parses model names as hosts write them: the bare name, the vendor, and the version. */
 
-/** A name to look up, at one provider or at whoever makes it. */
+/** A name to look up, at one provider or at its maker. */
 export interface ModelLookup {
   readonly name: string;
   readonly provider?: string;
 }
 
-/** What a name may be known as, the most literal first: as it is, at the vendor it names, and without that vendor. */
+/** Lists possible names of a model, the most literal first: as written, at the named vendor, and without the vendor. */
 export function listModelLookups(model: string): readonly ModelLookup[] {
-  const name = model.trim().replace(/\[[^\]]*\]$/, ''); // Agent CLIs add the size of the window: `[1m]`.
+  const name = model.trim().replace(/\[[^\]]*\]$/, ''); // Agent CLIs append the size of the context window: `[1m]`.
   const lookups: ModelLookup[] = [{ name }];
   const slash = name.indexOf('/');
   if (slash > 0) {
@@ -25,12 +25,12 @@ export function listModelLookups(model: string): readonly ModelLookup[] {
   return lookups;
 }
 
-/** Whether two names mean the same version: `sonnet-5-5` is not `sonnet-5`, though it begins like it. */
+/** Whether two names mean the same version: `sonnet-5-5` is not `sonnet-5`, although it has the same prefix. */
 export function isSameVersion(a: string, b: string): boolean {
   return readVersion(a) === readVersion(b);
 }
 
-/** The version numbers in a name, without dates, builds, sizes and closing zeros. */
+/** The version numbers in a name, without dates, builds, sizes and trailing zeros. */
 function readVersion(name: string): string {
   const bare = name
     .toLowerCase()

@@ -1,4 +1,4 @@
-/** Prices of models of all vendors, from the data bundled with @pydantic/genai-prices. It never asks a network. */
+/** Prices of models of all vendors, from the data bundled with @pydantic/genai-prices. No network access. */
 
 import { calcPrice, findProvider, type MatchLogic, type PriceCalculation } from '@pydantic/genai-prices';
 import { priceInMicros, splitUsage, type TokenParts, type TokenPrices } from '../core/builtin-prices.ts';
@@ -8,7 +8,7 @@ import type { Prices, Usage } from '../ports/prices.ts';
 import { type DearestPrices, findDearestPrices } from './dearest-prices.ts';
 import { isSameVersion, listModelLookups, type ModelLookup } from './model-name.ts';
 
-/** Rates of your own for one model, in dollars per million tokens. Cached input costs as much as input unless said. */
+/** Custom prices for one model, in dollars per million tokens. Without a price, cached input costs as much as input. */
 export interface CustomPrices {
   readonly inputPerMillion: number;
   readonly outputPerMillion: number;
@@ -17,20 +17,23 @@ export interface CustomPrices {
 }
 
 export interface PriceBookOptions {
-  /** Rates by model, before the book's: for contracts, models of your own, and models too new for the book. */
+  /**
+   * Prices by model that override the bundled data: for contracts, own models, and models newer than the data. @default
+   * {}
+   */
   readonly overrides?: Readonly<Record<string, CustomPrices>>;
 }
 
-/** A book of rates. A model it does not know, or knows only an earlier version of, has no price. */
+/** Creates a price book. An unknown model, or a newer version of a known model, has no price. */
 export function priceBook(options: PriceBookOptions = {}): Prices {
   const overrides = new Map<string, TokenPrices>();
   for (const [model, prices] of Object.entries(options.overrides ?? {})) {
     overrides.set(model.toLowerCase(), readCustomPrices(model, prices));
   }
   let dearest: DearestPrices | undefined;
-  /** Rates of models, as far as they are the same for every request: asking the book takes far longer than a sum. */
+  /** Cache of prices that are the same for every request: a lookup takes far longer than a sum. */
   const flat = new Map<string, FlatPrices>();
-  /** Models that are in no book. */
+  /** Models without a known price. */
   const unknown = new Set<string>();
 
   return {
@@ -58,7 +61,7 @@ export function priceBook(options: PriceBookOptions = {}): Prices {
         if (unknown.size < rememberedModelsMax) unknown.add(usage.model);
         return undefined;
       } catch {
-        return undefined; // The book throws on data it finds inconsistent; an unknown price is dealt with by policy.
+        return undefined; // The price data throws on inconsistent input; the policy decides about an unknown price.
       }
     },
 
@@ -87,16 +90,16 @@ function totalInput({ uncached, cacheRead, cacheWrite }: TokenParts): number {
   return uncached + cacheRead + cacheWrite;
 }
 
-/** Dollars for a million tokens of each kind. */
+/** Dollars per million tokens of each kind. */
 interface FlatPrices extends TokenParts {
   readonly basis: string;
-  /** The largest input that they are for. */
+  /** The largest input to which these prices apply. */
   readonly upTo: number;
 }
 
 const million = 1_000_000;
 
-/** The rates of a model that does not go by the time of day, for requests too small for its dearer tiers. */
+/** The prices of a model that do not depend on the time of day, for requests below its dearer tiers. */
 function readFlatPrices({ model, model_price }: PriceCalculation, lookup: ModelLookup): FlatPrices | undefined {
   if (Array.isArray(model.prices)) return undefined;
   const tiers = Object.values(model_price).flatMap((rate) => (typeof rate === 'object' ? rate.tiers : []));
@@ -123,12 +126,14 @@ function flatPriceInMicros(parts: TokenParts, prices: FlatPrices): number {
   return roundUpMicros(dollars / million);
 }
 
-/** Models priced by the hour or page come out as free; only those that say so are. */
+/**
+ * Whether a model is priced by token. Models priced by hour or page appear as free; only models named free are free.
+ */
 function isPricedByToken({ model_price }: PriceCalculation, name: string): boolean {
   return model_price.input_mtok !== undefined || model_price.output_mtok !== undefined || name.endsWith(':free');
 }
 
-/** The book matches by prefixes, so that a newer version may pass for an older one: some name of it must be as new. */
+/** Whether the data means this model: the data matches by prefix, so a newer version could pass for an older one. */
 function isSameModel({ model }: PriceCalculation, name: string): boolean {
   return isSameVersion(model.id, name) || listLiterals(model.match).some((literal) => isSameVersion(literal, name));
 }
@@ -139,7 +144,7 @@ function listLiterals(match: MatchLogic): readonly string[] {
   return 'regex' in match ? [] : Object.values(match);
 }
 
-/** Rounded up, but not because of the last bits of a fraction. */
+/** Rounds up to whole micro-dollars, ignoring floating-point noise. */
 function roundUpMicros(dollars: number): number {
   return Math.min(Math.ceil(Number((dollars * 1_000_000).toPrecision(12))), Number.MAX_SAFE_INTEGER);
 }

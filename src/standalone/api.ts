@@ -1,4 +1,4 @@
-/** A breaker that stands alone, as its user holds it. */
+/** The public types of the standalone breaker. */
 
 import type { Outcome } from '../core/action.ts';
 import type { AdmittedCall } from '../core/controls/breaker/breaker.ts';
@@ -6,33 +6,36 @@ import type { BreakerState } from '../core/controls/breaker/state.ts';
 import type { BreakerSettings } from '../core/settings.ts';
 import type { Clock } from '../ports/clock.ts';
 
-/** What can be said about a breaker that stands alone. No timeout and a window of calls unless said. */
+/** Options of a standalone breaker. Unlike a gear, the default is no timeout and a window of calls. */
 export interface BreakerOptions
   extends Partial<
     Omit<BreakerSettings, 'scope' | 'gracefulDegradation' | 'enableHealthCheck' | 'healthCheckIntervalSecs'>
   > {
+  /** The name in refusals, errors and changes. @default 'breaker' */
   readonly name?: string;
+  /** The source of time and timers. @default the system clock */
   readonly clock?: Clock;
-  /** How `execute` refuses: a rejected promise (default), a throw, or the refusal as a value. */
+  /** How `execute` refuses: a rejected promise, a thrown error, or the refusal as a value. @default 'reject' */
   readonly onRefusal?: 'reject' | 'throw' | 'return';
 }
 
-/** A refusal: a value first. It is the same object for a whole open period. */
+/** A refusal as a value. The object is the same for a whole open period. */
 export interface BreakerRefusal {
   readonly refused: true;
   readonly code: 'circuit_open' | 'concurrency_limit';
   readonly name: string;
-  /** When to try again, in the clock's time; absent where only a hand opens the way. */
+  /** When to retry, in the clock's time; absent if only a manual reset closes the breaker. */
   readonly retryAtMs?: number;
   readonly message: string;
 }
 
-/** What an admission hands out: settle it once. */
+/** The permit of an admitted call: settle it once. */
 export interface BreakerPermit extends AdmittedCall {
   readonly refused: false;
   settled: boolean;
 }
 
+/** A change of phase, as listeners receive it. */
 export interface BreakerChange {
   readonly type: 'opened' | 'half-opened' | 'closed';
   readonly name: string;
@@ -40,10 +43,12 @@ export interface BreakerChange {
   readonly cause: string;
 }
 
-/** A breaker in hand. Its methods belong to it: call them on it. */
+/** A standalone breaker. Its methods need their receiver: do not detach them. */
 export interface Breaker {
   readonly name: string;
+  /** The current phase, in the clock's present time. */
   readonly state: 'CLOSED' | 'OPEN' | 'HALF_OPEN';
+  /** A copy of the counts. */
   readonly stats: Readonly<
     Pick<
       BreakerState,
@@ -59,24 +64,31 @@ export interface Breaker {
       | 'run'
     >
   >;
-  /** Runs a function unless the circuit is open. What it returns passes untouched; a promise is handed back itself. */
+  /** Runs a function unless the circuit is open. The return value passes unchanged; a promise is the same object. */
   execute<A extends unknown[], R>(fn: (...args: A) => R, ...args: A): R;
-  /** As execute, for work that can be cut: the signal aborts when its time is up. */
+  /** Like `execute`, for work that can be aborted: the signal aborts at the time limit. */
   executeWithSignal<R>(fn: (signal: AbortSignal) => R): R;
+  /** Admits or refuses a call that the caller runs itself. */
   admit(): BreakerPermit | BreakerRefusal;
+  /** Records the outcome of an admitted call, once. @default outcome is success */
   settle(permit: BreakerPermit, outcome?: Outcome): void;
+  /** Opens the breaker, at least until `untilMs` if given. */
   trip(untilMs?: number): void;
+  /** Closes the breaker and clears its counts. */
   reset(): void;
-  /** Refuses everything until released; the automatic state lives on below. */
+  /** Refuses every call until `release`; the automatic state continues underneath. */
   hold(): void;
+  /** Ends a `hold`. */
   release(): void;
-  /** Somebody found the service well: a probe may pass. */
+  /** Reports that the service is healthy: an open breaker becomes half-open and admits a probe. */
   probeNow(): void;
+  /** Adds a listener for changes of phase and returns a function that removes it. */
   on(listener: (change: BreakerChange) => void): () => void;
+  /** Removes all listeners. */
   [Symbol.dispose](): void;
 }
 
-/** Thrown or rejected with where a refusal cannot be a value. One per open period, without a stack. */
+/** Thrown, or the reason of a rejection, if refusals are not values. One per open period, without a stack. */
 export class CircuitOpenError extends Error {
   readonly refusal: BreakerRefusal;
   readonly code: BreakerRefusal['code'];

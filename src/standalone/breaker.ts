@@ -1,4 +1,4 @@
-/** The breaker alone: one small object on the same machine that the gear runs. */
+/** The standalone breaker: one small object around the same state machine that a gear uses. */
 
 import { cancelled, type Outcome, success } from '../core/action.ts';
 import { classifyError, classifyValue, peek } from '../core/classify.ts';
@@ -25,18 +25,18 @@ type ChangeListener = (change: BreakerChange) => void;
 
 const outcomes: readonly unknown[] = ['success', 'failure', 'neutral'];
 
-/** One object per breaker: what is the same for all lives on the prototype and in the model. */
+/** One object per breaker: shared parts live on the prototype and in the resolved options. */
 export class StandaloneBreaker implements Breaker, CallOwner {
   readonly config: ResolvedOptions;
   readonly memory: BreakerState;
   private listeners: readonly ChangeListener[] = emptyList;
   private lastGeneration: number;
-  /** What all calls are admitted with now: it is closed and not held, and a call needs no permit of its own. */
+  /** The shared grant of all calls while the breaker is closed, not held, and calls need no permits of their own. */
   private grant: AdmittedCall | undefined = undefined;
-  /** The handlers of that grant, where a call needs nothing else. */
+  /** The shared handlers of that grant. */
   private onValue: EndingHandler | undefined = undefined;
   private onError: EndingHandler | undefined = undefined;
-  /** The last refusal of this phase. */
+  /** The last refusal of the current phase. */
   private cached: CachedRefusal | undefined = undefined;
 
   constructor(config: ResolvedOptions, memory: BreakerState) {
@@ -107,7 +107,7 @@ export class StandaloneBreaker implements Breaker, CallOwner {
   }
 
   settle(permit: BreakerPermit, outcome: Outcome = success): void {
-    if (permit?.settled !== false) return; // Settled before, or a refusal: nothing is held.
+    if (permit?.settled !== false) return; // Settled already, or a refusal.
     permit.settled = true;
     if (outcome === success) this.succeed(permit);
     else this.applyOutcome(permit, outcomes.includes(peek(outcome, 'kind')) ? outcome : cancelled);
@@ -160,13 +160,13 @@ export class StandaloneBreaker implements Breaker, CallOwner {
     this.applyOutcome(grant, this.withDate(classifyError(error, this.config.settings, 0, fingerprintError)), stillRuns);
   }
 
-  /** A wait that was asked for begins now; without one nobody needs to know the time. */
+  /** Adds the current time to a requested wait; an outcome without one needs no clock. */
   private withDate(outcome: Outcome): Outcome {
     if (!('retryAtMs' in outcome)) return outcome;
     return { ...outcome, retryAtMs: outcome.retryAtMs! + this.config.exactClock.nowMs() };
   }
 
-  /** A call that was given up at its time has failed, but its work goes on. */
+  /** Records a call past its time limit as failed; its work still runs. */
   givenUp(grant: AdmittedCall, error: Error): void {
     this.failed(grant, error, true);
     (grant as AbortableCall).controller?.abort(error);
@@ -176,7 +176,7 @@ export class StandaloneBreaker implements Breaker, CallOwner {
     endWork(this.memory);
   }
 
-  /** Forgets what was made for the phase before. */
+  /** Resets everything that was derived from the previous phase. */
   private prepare(): void {
     const { memory, config } = this;
     const isShared = memory.phase === 'closed' && memory.heldAtMs < 0 && !config.needsPermitPerCall;
@@ -184,7 +184,7 @@ export class StandaloneBreaker implements Breaker, CallOwner {
     this.onValue = this.onError = this.cached = undefined;
   }
 
-  /** Tells of a change of phase. */
+  /** Notifies the listeners if the phase changed. */
   private publishChange(): void {
     const { memory, lastGeneration } = this;
     if (memory.generation === lastGeneration) return;
@@ -193,12 +193,12 @@ export class StandaloneBreaker implements Breaker, CallOwner {
     notifyListeners(this.listeners, this.name, memory);
   }
 
-  /** Whether a call of a closed breaker needs nothing but the handlers that all share: they are ready then. */
+  /** Whether a call of a closed breaker needs only the shared handlers. Creates the handlers. */
   private isFastPath(): boolean {
     const { memory, config, grant } = this;
     if (config.timeLimit?.isSync) return false;
     if (config.isTimed) {
-      // Whether too many are slow is looked at once per tick, or while some are.
+      // The share of slow calls is checked once per tick, and on every call while some calls are overdue.
       const atMs = config.clock.nowMs();
       if (this.onValue !== undefined && grant!.atMs === atMs && memory.overdue === 0) return countRunning(memory, 1);
       if (refusalAt(memory, config.settings, atMs) !== undefined) return false;
@@ -217,12 +217,12 @@ export class StandaloneBreaker implements Breaker, CallOwner {
     else this.applyOutcome(grant, success);
   }
 
-  /** Of the same generation while calls share a grant: it is closed, as it was when the call began. */
+  /** Whether the breaker is closed and was closed when the call began: same generation, and calls share a grant. */
   private isCurrent({ generation }: AdmittedCall): boolean {
     return this.grant !== undefined && generation === this.memory.generation;
   }
 
-  /** Whether a call ended within the tick in which it began: nobody needs to know how long it took. */
+  /** Whether a call ended within the clock tick in which it began, so that its duration does not matter. */
   private isQuick({ atMs }: AdmittedCall): boolean {
     const { memory, config } = this;
     return memory.buckets === null && atMs === config.clock.nowMs() && countRunning(memory, -1);
@@ -232,13 +232,13 @@ export class StandaloneBreaker implements Breaker, CallOwner {
     const { memory, config } = this;
     const isQuiet = outcome.kind === 'failure' && !stillRuns && config.tripsByRunOnly && this.isCurrent(grant);
     if (isQuiet && countFailure(memory, config.settings, outcome)) return;
-    // What may open it is dated exactly: after blocking work the seldom clock would be behind.
+    // An outcome that may open the breaker needs the exact time: after blocking work the coarse clock lags behind.
     const atMs = outcome !== success ? config.exactClock.nowMs() : config.needsTime ? config.clock.nowMs() : 0;
     recordSettlement(memory, config.settings, grant, outcome, atMs, stillRuns);
     this.publishChange();
   }
 
-  /** While it is open nothing changes before its time: the last refusal stands, and one look at the time answers. */
+  /** Returns the cached refusal while it is valid: an open breaker does not change before its retry time. */
   private lastRefusal(): BreakerRefusal | undefined {
     const { memory, cached } = this;
     if (cached === undefined || this.config.clock.nowMs() >= cached.untilMs) return undefined;
@@ -247,7 +247,7 @@ export class StandaloneBreaker implements Breaker, CallOwner {
     return cached.refusal;
   }
 
-  /** The refusal that stands against a call now, if any. */
+  /** Computes the refusal that applies to a call now, if any. */
   private findRefusal(): BreakerRefusal | undefined {
     const { memory, config } = this;
     if (config.settings.mode !== 'enforce') return undefined;
@@ -278,7 +278,7 @@ export class StandaloneBreaker implements Breaker, CallOwner {
     return this.settleResult(result, grant, beganMs) as R;
   }
 
-  /** Sees to the end of what came back: a value, a promise, or a thenable of somebody else's. */
+  /** Settles by the result of a call: a value, a promise, or a foreign thenable. */
   private settleResult(result: unknown, grant: AdmittedCall, beganMs?: number): unknown {
     const { timeLimit: limit } = this.config;
     const work = toPromise(result);

@@ -1,4 +1,4 @@
-/** What breakers of equal options share: checked once, kept once. */
+/** Checks and resolves the options of standalone breakers; breakers with equal options share the result. */
 
 import { defaultBreaker } from '../core/controls/breaker/defaults.ts';
 import { SwitchgearError } from '../core/error.ts';
@@ -11,25 +11,25 @@ import type { Clock } from '../ports/clock.ts';
 import type { BreakerOptions } from './api.ts';
 import { TimeLimit } from './time-limit.ts';
 
-/** What breakers of equal options share. */
+/** Resolved options, shared by breakers with equal options. */
 export interface ResolvedOptions {
   readonly name: string;
   readonly settings: BreakerSettings;
-  /** A clock that was handed in is asked each time; the machine's own costs more than a call and is asked seldom. */
+  /** The clock of the options, read on every call; without one a coarse system clock, which is cheaper than a call. */
   readonly clock: Clock;
   readonly exactClock: Clock;
   readonly refusalStyle: 'reject' | 'throw' | 'return';
   readonly timeLimit: TimeLimit | undefined;
   readonly needsTime: boolean;
-  /** Whether only a run of failures opens it: below the limit of the run no failure needs a date. */
+  /** Whether only a row of failures opens the breaker: then a failure below the threshold needs no time. */
   readonly tripsByRunOnly: boolean;
-  /** Whether the length of calls matters. */
+  /** Whether the breaker measures the duration of calls. */
   readonly isTimed: boolean;
-  /** Whether each call needs a permit of its own while closed. */
+  /** Whether each call needs a permit of its own while the breaker is closed. */
   readonly needsPermitPerCall: boolean;
 }
 
-/** Refuses what does not fit, with what came. */
+/** Throws an `invalid_argument` error that quotes the value, unless `fits`. */
 export function checkArgument(fits: boolean, problem: string, value: unknown): void {
   if (!fits) throw new SwitchgearError('invalid_argument', `${problem}, got ${quoteValue(value)}`);
 }
@@ -40,7 +40,7 @@ const sharedCoarseClock = coarseClock(systemClock);
 const { timeoutSecs, ...untimed } = defaultBreaker;
 const defaults = { ...untimed, rateWindow: 'calls', name: 'breaker', clock: systemClock, onRefusal: 'reject' };
 
-/** The model of these options, which are read once, here. */
+/** Resolves options. They are read once, here. */
 export function resolveOptions(options: BreakerOptions): ResolvedOptions {
   const checked = checkSettingOverrides(defaults, options, 'breaker') as BreakerOptions;
   const { name = 'breaker', clock, onRefusal = 'reject', ...overrides } = checked;

@@ -1,4 +1,4 @@
-/** What admissions of a breaker hand out: small, and shared where nothing in them tells one from another. */
+/** The permits and grants of standalone breakers: small objects, shared wherever their content is equal. */
 
 import type { AdmittedCall } from '../core/controls/breaker/breaker.ts';
 import { sharedSettingsMax } from '../core/limits.ts';
@@ -6,26 +6,26 @@ import type { BreakerPermit } from './api.ts';
 
 let lastProbeId = 0;
 
-/** A number of its own for every probe of the process. */
+/** Returns a number that is unique among the probes of the process. */
 export function nextProbeId(): number {
   return ++lastProbeId;
 }
 
-/** The admission of a call whose work can be cut. */
+/** The grant of a call whose work can be aborted. */
 export interface AbortableCall extends AdmittedCall {
   readonly controller?: AbortController;
 }
 
 const grants: AdmittedCall[] = [];
 
-/** The admission of any call of a closed generation: nothing in it tells one breaker from another. */
+/** The grant of every call in a closed generation: its content is the same for all breakers. */
 export function sharedGrant(generation: number): AdmittedCall {
   const grant = grants[generation] ?? { id: 0, generation, probe: false, atMs: -1 };
   if (generation < sharedSettingsMax) grants[generation] = grant;
   return grant;
 }
 
-/** The permit of a call of a closed breaker: what is the same for all lives on the prototype. */
+/** The permit of a call of a closed breaker; constant fields live on the prototype. */
 export class ClosedPermit implements BreakerPermit {
   declare readonly id: number;
   declare readonly probe: false;

@@ -1,20 +1,20 @@
-/** The refusals of a breaker: values first, errors and rejected promises on demand, one for a whole open period. */
+/** The refusals of a breaker: values, with errors and rejected promises made on demand, once per open period. */
 
 import { fingerprintLengthMax } from '../core/limits.ts';
 import type { Stop } from '../core/verdict.ts';
 import { type BreakerRefusal, CircuitOpenError } from './api.ts';
 import type { ResolvedOptions } from './options.ts';
 
-/** The refusal of an open period, with what is made of it on demand. */
+/** The refusal of an open period, with the error and the promise made from it on demand. */
 export interface CachedRefusal {
   readonly refusal: BreakerRefusal;
-  /** Until when it stands without another look at the state. */
+  /** Until when the refusal is valid without another look at the state. */
   readonly untilMs: number;
   error: CircuitOpenError | undefined;
   promise: Promise<never> | undefined;
 }
 
-/** A refusal, for whoever asks; `stands` = until its time, whatever happens. */
+/** Creates a refusal. With `isStanding` the refusal is valid until its retry time, whatever happens. */
 export function makeRefusal(name: string, { code, retryAtMs, counters }: Stop, isStanding: boolean): CachedRefusal {
   const refusal: BreakerRefusal = Object.freeze({
     refused: true,
@@ -30,14 +30,15 @@ export function makeRefusal(name: string, { code, retryAtMs, counters }: Stop, i
   return { refusal, untilMs, error: undefined, promise: undefined };
 }
 
-/** Refuses a call, in the way that was asked for. */
+/** Refuses a call in the style of the options. */
 export function deliverBreakerRefusal(cached: CachedRefusal, { refusalStyle: refuses }: ResolvedOptions): unknown {
   if (refuses === 'return') return cached.refusal;
   cached.error ??= new CircuitOpenError(cached.refusal);
   if (refuses === 'throw') throw cached.error;
   if (cached.promise === undefined) {
     cached.promise = Promise.reject(cached.error);
-    cached.promise.catch(() => {}); // Shared by every refused caller: a refusal nobody awaits is no crash.
+    // Every refused caller shares the promise: a refusal that nobody awaits must not crash the process.
+    cached.promise.catch(() => {});
   }
   return cached.promise;
 }

@@ -7,7 +7,6 @@ export type {
   CellUpdate,
   Change,
   CounterAdd,
-  Lease,
   PendingEntry,
   SharedStore,
   Store,

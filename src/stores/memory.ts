@@ -1,4 +1,4 @@
-/** State in this process's memory: everything answers at once, and everything is bounded. */
+/** A store in the memory of this process; every collection is bounded. */
 
 import type { Card } from '../core/card.ts';
 import type { Entry, EntryBody, EntryPlace } from '../core/event.ts';
@@ -6,6 +6,7 @@ import { cardsMax, journalEntriesMax } from '../core/limits.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Cell, Store } from '../ports/store.ts';
 
+/** Creates a store that lives as long as this process. */
 export function memoryStore(clock: Clock): Store {
   const cells = new Map<string, Cell>();
   const cards = new Map<string, Card>();

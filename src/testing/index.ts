@@ -1,4 +1,4 @@
-/** The door `switchgear/testing`: what tests of agents, tools and stores need. */
+/** Entry point `switchgear/testing`: clocks, scripted agents and suites for tests of agents, tools and stores. */
 
 export { type Replay, type ReplayDifference, replay } from '../core/replay/replay.ts';
 export type { ReplayOptions } from '../core/replay/state.ts';

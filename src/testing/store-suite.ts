@@ -1,4 +1,4 @@
-/** What every store has to keep to: one suite for all of them, to run against your own. */
+/** The contract suite of stores: tests that every store has to pass. */
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
@@ -9,12 +9,12 @@ import { type SimulatedClock, simulatedClock } from './simulated-clock.ts';
 import { transactionSuite } from './transaction-suite.ts';
 
 /**
- * Makes a store on a clock. `place` names its state: stores of one place share it, where the store can be shared;
- * a place that was not named before is empty.
+ * Makes a store on a clock. `place` names its state: shared stores with the same place share it, and a new place is
+ * empty.
  */
 export type MakeStore = (clock: Clock, place: string) => Store | Promise<Store>;
 
-/** Tells one story about a store, and closes it. */
+/** Registers one test on a store, and closes the store after it. */
 export type Story = (title: string, body: (store: Store, clock: SimulatedClock) => void | Promise<void>) => void;
 
 /** Registers one test. */
@@ -22,7 +22,12 @@ export type Register = (title: string, run: () => Promise<void>) => unknown;
 
 let places = 0;
 
-/** Registers the tests of the contract with `node:test`; those of shared stores too, where it is one. */
+/**
+ * Registers the contract tests of a store with `node:test`.
+ *
+ * @param kind 'shared' also registers the tests of shared stores.
+ * @default kind 'alone'
+ */
 export function storeSuite(name: string, makeStore: MakeStore, kind: 'alone' | 'shared' = 'alone'): void {
   storeStories(test, name, makeStore, kind);
 }
@@ -48,7 +53,7 @@ export function storeStories(test: Register, name: string, makeStore: MakeStore,
     journal(story);
     cards(story);
 
-    story('keeps the clock it was made with', (store, clock) => {
+    story('uses the clock that it was created with', (store, clock) => {
       clock.advance(5);
       assert.equal(store.clock.nowMs(), clock.nowMs());
     });
@@ -57,11 +62,11 @@ export function storeStories(test: Register, name: string, makeStore: MakeStore,
       store.close();
     });
 
-    story('says whether it is shared', (store) => {
+    story('has a shared part only if it is a shared store', (store) => {
       assert.equal(store.shared !== undefined, kind === 'shared');
     });
 
-    test('two stores of two places know nothing of each other', async () => {
+    test('two stores with two places share no state', async () => {
       const clock = simulatedClock();
       const [one, two] = [await makeStore(clock, nextPlace()), await makeStore(clock, nextPlace())];
       one.cell('mine', () => 1);
@@ -80,7 +85,7 @@ export function storeStories(test: Register, name: string, makeStore: MakeStore,
 
 function cells(story: Story): void {
   for (const key of ['a', 'a/b', 'breaker/%2Fhome/x', '__proto__', 'constructor', 'toString', 'ключ']) {
-    story(`makes the cell ${JSON.stringify(key)} once and hands out the same one after`, (store) => {
+    story(`makes the cell ${JSON.stringify(key)} once and then returns the same object`, (store) => {
       let made = 0;
       const initial = () => ({ count: ++made });
       const cell = store.cell(key, initial);
@@ -92,14 +97,14 @@ function cells(story: Story): void {
     });
   }
 
-  story('keeps cells apart', (store) => {
+  story('keeps the states of two cells apart', (store) => {
     const [one, two] = [store.cell('one', () => ({ count: 0 })), store.cell('two', () => ({ count: 0 }))];
     one.state.count = 7;
     assert.deepEqual(two.state, { count: 0 });
     assert.deepEqual([...store.keys()].sort(), ['one', 'two']);
   });
 
-  story('makes a cell anew after it was dropped', (store) => {
+  story('makes a new cell after the old one was dropped', (store) => {
     store.cell('gone', () => ({ count: 0 })).state.count = 9;
     store.drop('gone');
     store.drop('never was');
@@ -119,7 +124,7 @@ function journal(story: Story): void {
     assert.deepEqual(store.tail(0), [first, second]);
   });
 
-  story('reads the journal from a number on, oldest first', (store) => {
+  story('reads the journal from a sequence number on, oldest first', (store) => {
     for (let at = 0; at < 5; at++) store.append({ type: 'call-observed', name: `${at}` }, {}, at);
     const numbers = (from: number) => store.tail(from).map(({ seq }) => seq);
     assert.deepEqual(numbers(1), [1, 2, 3, 4, 5]);
@@ -127,7 +132,7 @@ function journal(story: Story): void {
     assert.deepEqual(numbers(6), []);
   });
 
-  story('writes records and traces into one journal, in their order', (store) => {
+  story('writes records and traces into one journal, in order', (store) => {
     for (let at = 0; at < 6; at++) {
       if (at % 2 === 0) store.append({ type: 'user-observed' }, {}, at);
       else store.append({ type: 'task-missing', name: `${at}` }, {}, at);
@@ -143,7 +148,7 @@ function journal(story: Story): void {
 }
 
 function cards(story: Story): void {
-  story('keeps one card per id, the last one put', (store) => {
+  story('keeps one card per id: the last one that was put', (store) => {
     store.putCard(card('c1', 'open'));
     store.putCard(card('c2', 'open'));
     store.putCard(card('c1', 'answered'));

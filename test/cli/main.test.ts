@@ -54,12 +54,12 @@ for (const args of [
   });
 }
 
-test('policy check says that a file is right, by its name or found in the folder', async (context) => {
+test('policy check accepts a valid file, by its name or found in the folder', async (context) => {
   const folder = folderWith(context, { 'switchgear.toml': 'mode = "enforce"', 'other.yaml': 'mode: observe' });
-  assert.deepEqual(await run(['policy', 'check'], folder), { code: 0, out: 'switchgear.toml is right.', err: '' });
+  assert.deepEqual(await run(['policy', 'check'], folder), { code: 0, out: 'OK: switchgear.toml', err: '' });
   const other = await run(['policy', 'check', 'other.yaml'], folder);
   assert.equal(other.code, 0);
-  assert.match(other.out, /^other\.yaml is right\.\nadvice: mode is "observe"/);
+  assert.match(other.out, /^OK: other\.yaml\nadvice: mode is "observe"/);
 });
 
 test('policy check tells every problem with its line and fails', async (context) => {
@@ -115,7 +115,7 @@ test('policy explain --json gives the same as data', async (context) => {
 test('policy explain without a file explains the defaults', async (context) => {
   const { code, out } = await run(['policy', 'explain'], folderWith(context, {}));
   assert.equal(code, 0);
-  assert.match(out, /^There is no policy file here: these are the defaults\./);
+  assert.match(out, /^No policy file found; these are the defaults\./);
 });
 
 test('policy schema prints the schema', async () => {

@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 
 export const root = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
 
-const skipped = new Set(['node_modules', 'dist', '.git', '.tmp', 'coverage']);
+const skipped = new Set(['node_modules', 'dist', 'api', '.git', '.tmp', 'coverage']);
 
 /** Every file of the repository, as paths from its root with forward slashes. */
 export function listFiles(folder = ''): string[] {

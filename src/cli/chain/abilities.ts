@@ -9,8 +9,8 @@ import { shellAbilities } from '../../chains/abilities/shell.ts';
 import { SwitchgearError } from '../../core/error.ts';
 import { policyBytesMax } from '../../core/limits.ts';
 import type { AbilitySettings } from '../../core/settings.ts';
+import { sanitizeText } from '../../operator/format.ts';
 import type { Terminal } from '../command.ts';
-import { sanitizeText } from '../terminal-table.ts';
 
 /** Where hosts keep the servers of a folder. */
 const mcpFiles = ['.mcp.json', 'mcp.json'];

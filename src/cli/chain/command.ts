@@ -1,6 +1,6 @@
 /** `switchgear chain`: runs chain files, and looks at runs, checks and draws them. */
 
-import { type Command, type Terminal, usageError } from '../command.ts';
+import { type Command, type Terminal, verbError } from '../command.ts';
 
 type ChainVerb = (args: readonly string[], terminal: Terminal) => number | Promise<number>;
 
@@ -19,12 +19,12 @@ const verbs: Readonly<Record<string, () => Promise<ChainVerb>>> = {
 export const command: Command = {
   usage: [
     'chain run FILE [--param K=V]...  run a chain [--mcp FILE] [--plan FILE] [--explain] [--no-wait] [--id ID]',
-    'chain resume ID                  go on with a run that was cut off, waits for an answer, or was throttled',
+    'chain resume ID                  resume a run that was cut off, waits for an answer, or was throttled',
     'chain list [--all]               list runs that are not over, or all',
     'chain show ID [--outputs]        show what happened in a run, step by step',
     'chain cancel ID                  stop a run, wherever it runs',
-    'chain resolve ID done|redo       say whether a step in doubt was done [--output JSON]',
-    'chain lint FILE...               say everything that is wrong with chain files, or looks wrong',
+    'chain resolve ID done|redo       settle a step in doubt: it was done, or runs again [--output JSON]',
+    'chain lint FILE...               print the errors and warnings of chain files',
     'chain graph FILE                 print a chain as a Mermaid diagram',
   ],
   details: [
@@ -40,17 +40,12 @@ export const command: Command = {
     '  --id ID        a name for the run',
     'All but lint and graph take --store, and all but graph --json. cancel and resolve take --by NAME.',
     '',
-    'Exit codes of run and resume: 0 done, 1 a step failed, 2 called wrongly or a file is wrong, 3 stopped by a rule,',
+    'Exit codes of run and resume: 0 done, 1 a step failed, 2 wrong usage or a wrong file, 3 stopped by a rule,',
     'a person or a limit, 4 throttled, 5 in doubt, 6 waiting for an answer.',
   ],
   async run([verb, ...args], terminal) {
     const load = verb !== undefined && Object.hasOwn(verbs, verb) ? verbs[verb] : undefined;
-    if (load === undefined) {
-      const knownVerbs = Object.keys(verbs).join(', ');
-      throw usageError(
-        verb === undefined ? `chain: say ${knownVerbs}` : `chain: unknown word ${verb}; there are ${knownVerbs}`,
-      );
-    }
+    if (load === undefined) throw verbError('chain', Object.keys(verbs), verb);
     return (await load())(args, terminal);
   },
 };

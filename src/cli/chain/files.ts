@@ -5,16 +5,16 @@ import { renderGraph } from '../../chains/file/graph.ts';
 import { formatProblem } from '../../chains/file/problem.ts';
 import { type ChainReading, loadChain, readChain, readChainText } from '../../chains/file/read-chain.ts';
 import { SwitchgearError } from '../../core/error.ts';
+import { formatCount, sanitizeText } from '../../operator/format.ts';
 import { exitCodes, readArgs, type Terminal, usageError } from '../command.ts';
 import { loadEffectivePolicy } from '../policy-option.ts';
-import { formatCount, sanitizeText } from '../terminal-table.ts';
 
 const filesMax = 1_000;
 
 /** Exits with 2 where a file cannot be used; what only looks wrong is told, and is no error. */
 export function lintChains(args: readonly string[], terminal: Terminal): number {
   const { positionals: files, switches, values } = readArgs(args, ['--json'], filesMax, ['--policy']);
-  if (files.length === 0) throw usageError('chain lint: say which files');
+  if (files.length === 0) throw usageError('chain lint: missing argument FILE');
   const { ruleSettings } = loadEffectivePolicy(values.get('--policy'), terminal).policy.settings;
   const readings = files.map((file) => ({ file, ...readChainFile(file, terminal.cwd, ruleSettings) }));
   if (switches.has('--json')) {
@@ -41,12 +41,12 @@ function printReading({ file, problems, warnings }: ChainReading & { readonly fi
   if (problems.length > 0) out(`${sanitizeText(file)} cannot be used: ${formatCount(problems.length, 'problem')}.`);
   else if (warnings.length > 0)
     out(`${sanitizeText(file)} can be run, with ${formatCount(warnings.length, 'warning')}.`);
-  else out(`${sanitizeText(file)} is right.`);
+  else out(`OK: ${sanitizeText(file)}`);
 }
 
 export function graphChain(args: readonly string[], { cwd, out }: Terminal): number {
   const [file] = readArgs(args, [], 1).positionals;
-  if (file === undefined) throw usageError('chain graph: say which file');
+  if (file === undefined) throw usageError('chain graph: missing argument FILE');
   out(renderGraph(loadChain(resolve(cwd, file), file)).trimEnd());
   return exitCodes.ok;
 }

@@ -1,8 +1,9 @@
 /** A run as it happens: one line for each thing that happens to a step. */
 
 import type { RuleCheck, RunEvent } from '../../chains/run/state/run-event.ts';
+import { formatTimeSpan, sanitizeText, type TableCell } from '../../operator/format.ts';
 import type { Terminal } from '../command.ts';
-import { createPaint, formatTable, formatTimeSpan, sanitizeText, type TableCell } from '../terminal-table.ts';
+import { createPaint, formatTable } from '../terminal-table.ts';
 import { formatDuration } from './report.ts';
 
 export interface LiveOutputOptions {
@@ -27,7 +28,7 @@ export function createLiveOutput(
       case 'run-started':
       case 'run-resumed': {
         const { chain, id } = event.run;
-        const word = event.type === 'run-started' ? '' : ' goes on';
+        const word = event.type === 'run-started' ? '' : ' resumed';
         return terminal.out(paint(`${sanitizeText(chain.name ?? chain.id)}, run ${id}${word}`, 'bold'));
       }
       case 'rules-checked':
@@ -49,7 +50,7 @@ export function createLiveOutput(
         return terminal.out(`    answer within ${formatTimeSpan(waitMs)}: ${answer} (or decline)`);
       }
       case 'approval-found': {
-        const lasts = event.for === 'run' ? 'for this run' : 'for good: switchgear inbox standing shows it';
+        const lasts = event.for === 'run' ? 'for this run' : 'always: switchgear inbox standing lists it';
         return printStep(event.step || 'the run', { text: `approved by ${event.by} ${lasts}`, style: 'green' });
       }
       case 'question-answered': {

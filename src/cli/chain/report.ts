@@ -1,15 +1,9 @@
 /** Runs of chains in words: how each ended, what to do next, and with which exit code. */
 
 import type { RunState, StepState } from '../../chains/run/state/run-state.ts';
+import { formatTimeSpan, type Paint, type Style, sanitizeText, type TableCell } from '../../operator/format.ts';
 import type { Clock } from '../../ports/clock.ts';
-import {
-  formatTable,
-  formatTimeSpan,
-  type Paint,
-  type Style,
-  sanitizeText,
-  type TableCell,
-} from '../terminal-table.ts';
+import { formatTable } from '../terminal-table.ts';
 
 /** Exit codes of `chain run` and `chain resume`; 2 is a command or a file that is wrong. */
 const exitCodesByStatus: Readonly<Record<RunState['status'], number>> = {
@@ -75,7 +69,7 @@ export function describeRunEnd(run: RunState, { clock, storeOption, resumeOption
     case 'throttled':
       return `Throttled: ${message}. ${describeRetryTime(run, clock)}: ${resume}`;
     case 'in-doubt':
-      return `In doubt: nobody knows whether the step ${openStep} was done. ${resolveHint}`;
+      return `In doubt: it is unknown whether the step ${openStep} was done. ${resolveHint}`;
     case 'waiting':
       return `Waiting for an answer: ${command(`inbox approve ${run.card ?? 'ID'}`)} (or decline), then ${resume}`;
     case 'running':

@@ -12,12 +12,13 @@ import { type Chains, createChains } from '../../chains/run/chains.ts';
 import type { RunState } from '../../chains/run/state/run-state.ts';
 import { SwitchgearError } from '../../core/error.ts';
 import type { PolicyInput } from '../../guard/api.ts';
+import { sanitizeText } from '../../operator/format.ts';
 import type { CheckedPolicy } from '../../policy/index.ts';
 import type { Approver } from '../../ports/approver.ts';
+import type { CrossProcessStore } from '../../ports/store.ts';
 import { exitCodes, type ParsedArgs, readArgs, type Terminal, usageError } from '../command.ts';
 import { loadEffectivePolicy } from '../policy-option.ts';
-import { type CrossProcessStore, findStoreAddress, withStore } from '../store-option.ts';
-import { sanitizeText } from '../terminal-table.ts';
+import { findStoreAddress, withStore } from '../store-option.ts';
 import { collectAbilitySources } from './abilities.ts';
 import { createLiveOutput } from './live-output.ts';
 import { describeRunEnd, exitCodeFor } from './report.ts';
@@ -44,7 +45,7 @@ export async function runChain(args: readonly string[], terminal: Terminal): Pro
   const { params, rest } = extractParams(args);
   const parsedArgs = readArgs(rest, knownSwitches, 1, ['--store', '--policy', '--mcp', '--plan', '--id']);
   const [file] = parsedArgs.positionals;
-  if (file === undefined) throw usageError('chain run: say which file');
+  if (file === undefined) throw usageError('chain run: missing argument FILE');
   return reportUsageErrors(terminal, async () => {
     const path = resolve(terminal.cwd, file);
     const { policy } = loadEffectivePolicy(parsedArgs.values.get('--policy'), terminal);
@@ -68,7 +69,7 @@ export async function runChain(args: readonly string[], terminal: Terminal): Pro
 export async function resumeChain(args: readonly string[], terminal: Terminal): Promise<number> {
   const parsedArgs = readArgs(args, knownSwitches, 1, ['--store', '--policy', '--mcp']);
   const [id] = parsedArgs.positionals;
-  if (id === undefined) throw usageError('chain resume: say which run; switchgear chain list names them');
+  if (id === undefined) throw usageError('chain resume: missing argument ID; switchgear chain list shows the ids');
   return reportUsageErrors(terminal, () => {
     const { policy } = loadEffectivePolicy(parsedArgs.values.get('--policy'), terminal);
     const sources = async (store: CrossProcessStore) => {
@@ -147,7 +148,7 @@ function createApprover({ input, err }: Terminal, store: CrossProcessStore, stop
         terminalApprover.ask(card, signal).catch((error: unknown) => {
           if (signal.aborted) throw error;
           err(''); // The question stands there without an answer.
-          stop.abort(new Error('whoever was asked has left'));
+          stop.abort(new Error('the person who was asked has left'));
           throw error;
         }),
     },

@@ -4,10 +4,12 @@ import { userName } from '../../approvers/user-name.ts';
 import { type Chains, createChains } from '../../chains/run/chains.ts';
 import { isOver } from '../../chains/run/state/transitions.ts';
 import { SwitchgearError } from '../../core/error.ts';
+import { sanitizeText } from '../../operator/format.ts';
 import type { Clock } from '../../ports/clock.ts';
-import { exitCodes, type ParsedArgs, readArgs, type Terminal, usageError } from '../command.ts';
-import { type CrossProcessStore, findStoreAddress, storeExists, withStore } from '../store-option.ts';
-import { createPaint, formatTable, sanitizeText } from '../terminal-table.ts';
+import type { CrossProcessStore } from '../../ports/store.ts';
+import { exitCodes, type ParsedArgs, readArgs, type Terminal, usageError, verbError } from '../command.ts';
+import { findStoreAddress, storeExists, withStore } from '../store-option.ts';
+import { createPaint, formatTable } from '../terminal-table.ts';
 import { type CommandHints, describeRunEnd, formatDuration, formatRun, makeStatusCell } from './report.ts';
 
 /** How a run on this store is reached again: with what was said, which a shell must take as one word. */
@@ -47,7 +49,7 @@ async function withChains<T>(
   work: (chains: Chains, clock: Clock) => Promise<T>,
 ): Promise<T> {
   const address = findStoreAddress(parsedArgs, terminal);
-  if (!storeExists(address)) throw new SwitchgearError('unknown_run', `nobody has used the store ${address.name} yet`);
+  if (!storeExists(address)) throw new SwitchgearError('unknown_run', `the store ${address.name} does not exist yet`);
   return withStore(address, (store) => work(createReadOnlyChains(store), store.clock));
 }
 
@@ -113,7 +115,7 @@ export async function resolveChainRun(args: readonly string[], terminal: Termina
   const parsedArgs = readArgs(args, ['--json'], 2, ['--store', '--by', '--output']);
   const name = requireRunId(parsedArgs, 'resolve');
   const how = parsedArgs.positionals[1];
-  if (how !== 'done' && how !== 'redo') throw usageError('chain resolve: say whether it was done, or is to be redone');
+  if (how !== 'done' && how !== 'redo') throw verbError('chain resolve ID', ['done', 'redo'], how);
   const output = parseOutput(parsedArgs, how);
   await withChains(parsedArgs, terminal, async (chains, clock) => {
     const by = readOperatorName(parsedArgs);
@@ -130,7 +132,8 @@ export async function resolveChainRun(args: readonly string[], terminal: Termina
 
 function requireRunId({ positionals }: ParsedArgs, verb: string): string {
   const [id] = positionals;
-  if (id === undefined || id === '') throw usageError(`chain ${verb}: say which run; switchgear chain list names them`);
+  if (id === undefined || id === '')
+    throw usageError(`chain ${verb}: missing argument ID; switchgear chain list shows the ids`);
   return id;
 }
 

@@ -1,4 +1,4 @@
-/** A real agent with its real settings before a scripted model: one call may run, the next must not. */
+/** Tests the hooks of a real agent with a scripted model: the first call must run, the second must not. */
 
 import { spawn } from 'node:child_process';
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';
@@ -14,7 +14,7 @@ export async function testRealAgent(
   terminal: Terminal,
 ): Promise<{ readonly ok: boolean; readonly message: string }> {
   if (host === 'gemini')
-    return { ok: true, message: 'gemini: the real program cannot be sent to another model; not tried' };
+    return { ok: true, message: 'gemini: not tested with the real program, which cannot use another model server' };
   const folder = mkdtempSync(join(tmpdir(), 'switchgear-doctor-'));
   const model = await startScriptedModel(['echo one > one', 'echo two > two']);
   try {
@@ -24,11 +24,10 @@ export async function testRealAgent(
     const output = await runProgram(program, args, folder, { ...terminal.env, ...own, ...limit, ...env });
     const [one, two] = ['one', 'two'].map((name) => existsSync(join(folder, name)));
     if (one && !two)
-      return { ok: true, message: `${host}: the real program ran a first call, and was kept from a second` };
-    if (two)
-      return { ok: false, message: `${host}: the real program ran a call that was refused: its hooks are not asked` };
+      return { ok: true, message: `${host}: the real program ran the first call and did not run the second` };
+    if (two) return { ok: false, message: `${host}: the real program ran a refused call: it does not run its hooks` };
     const why = output.trim().split('\n').at(-1)?.slice(0, 300) ?? '';
-    return { ok: false, message: `${host}: the real program ran no call at all: ${why}` };
+    return { ok: false, message: `${host}: the real program ran no call: ${why}` };
   } finally {
     model.close();
     rmSync(folder, { recursive: true, force: true });
@@ -47,7 +46,7 @@ function makeAgentCommand(host: 'claude-code' | 'codex', url: string): [string, 
   return ['codex', ['exec', ...config, ...free, 'switchgear doctor'], { SWITCHGEAR_DOCTOR_KEY: 'doctor' }];
 }
 
-/** What it printed, or why it could not be started. */
+/** Returns the output of a program, or the error of starting it. */
 function runProgram(program: string, args: readonly string[], cwd: string, env: Terminal['env']): Promise<string> {
   return new Promise((resolve) => {
     const child = spawn(program, [...args], { cwd, env, stdio: ['ignore', 'pipe', 'pipe'], timeout: hookTimeoutMs });

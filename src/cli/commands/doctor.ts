@@ -9,23 +9,23 @@ import { webhookTimeoutMs } from '../../core/limits.ts';
 import type { HostName } from '../../hooks/hosts/hook-event.ts';
 import { hosts } from '../../hooks/hosts/index.ts';
 import { findHooks, guardEvent, requiredEvents, settingsPath } from '../../hooks/install/settings-files.ts';
-import { type Command, exitCodes, readArgs, type Terminal, usageError } from '../command.ts';
+import { type Command, exitCodes, readArgs, type Terminal, verbError } from '../command.ts';
 import { findStoreAddress, withStore } from '../store-option.ts';
 import { codexHaltNote, findHomes } from './init.ts';
 
 export const command: Command = {
-  usage: ['doctor [claude-code|codex|gemini]  whether hooks are installed, can decide, and really block a call'],
+  usage: ['doctor [claude-code|codex|gemini]  check that hooks are installed, decide, and block a call'],
   details: [
     '',
-    'It runs the installed command itself, with one call more than a limit allows, in a store of its own: nothing of',
-    'yours is touched. --real starts the program itself, too (Claude Code and Codex), before a model of our own on',
-    'this machine, and sees whether a refused call is run. Exit codes: 0 all is well, 1 something is wrong.',
+    'Runs the installed hook command with one call more than a limit allows, in a temporary store. --real also starts',
+    'the agent itself (Claude Code and Codex) with a scripted model on this machine, and checks that a refused call',
+    'does not run. Exit codes: 0 no problem found, 1 a problem found.',
   ],
   async run(args, terminal) {
     const parsedArgs = readArgs(args, ['--real'], 1, ['--store']);
     const [hostArg] = parsedArgs.positionals;
     if (hostArg !== undefined && !Object.hasOwn(hosts, hostArg)) {
-      throw usageError(`doctor: say one of ${Object.keys(hosts).join(', ')}, or nothing`);
+      throw verbError('doctor', Object.keys(hosts), hostArg);
     }
     const hostNames = hostArg === undefined ? (Object.keys(hosts) as HostName[]) : [hostArg as HostName];
     const address = findStoreAddress(parsedArgs, terminal);
@@ -44,7 +44,7 @@ export const command: Command = {
       const { testRealAgent } = await import('./doctor-real.ts');
       findings.push(await testRealAgent(host, terminal));
     }
-    for (const { ok, message } of findings) terminal.out(`${ok ? 'ok   ' : 'WRONG'} ${message}`);
+    for (const { ok, message } of findings) terminal.out(`${ok ? 'ok   ' : 'FAIL '} ${message}`);
     return findings.every(({ ok }) => ok) ? exitCodes.ok : exitCodes.error;
   },
 };
@@ -67,7 +67,7 @@ function checkHost(host: HostName, isNamed: boolean, terminal: Terminal): HostCh
     .map((path) => ({ path, ...readHooks(path, host) }))
     .filter(({ problem, hooks }) => problem || hooks);
   if (settingsFiles.length === 0) {
-    const message = `${host}: no hooks of ours; switchgear init ${host} writes them`;
+    const message = `${host}: no Switchgear hooks; switchgear init ${host} installs them`;
     return { isInstalled: false, findings: [{ ok: !isNamed, message }] };
   }
   const hookFindings = settingsFiles.flatMap(({ path, problem, hooks }) =>
@@ -85,7 +85,7 @@ function readHooks(path: string, host: HostName): { readonly hooks?: Hooks; read
     const hooks = findHooks(readFileSync(path, 'utf8'), host);
     return hooks.size === 0 ? {} : { hooks };
   } catch (error) {
-    return { problem: `it cannot be read: ${(error as Error).message}` };
+    return { problem: `cannot read the file: ${(error as Error).message}` };
   }
 }
 
@@ -94,18 +94,21 @@ function checkInstalledHooks(host: HostName, path: string, hooks: Hooks, termina
   const guard = hooks.get(guardEvent[host]);
   const findings: Finding[] = [
     missing.length === 0
-      ? { ok: true, message: `${host}: ${path} calls us for all ${hooks.size} events` }
-      : { ok: false, message: `${host}: ${path} lacks ${missing.join(', ')}; switchgear init ${host} mends it` },
+      ? { ok: true, message: `${host}: ${path} has hooks for all ${hooks.size} events` }
+      : {
+          ok: false,
+          message: `${host}: ${path} lacks hooks for ${missing.join(', ')}; switchgear init ${host} repairs it`,
+        },
   ];
   if (host === 'claude-code' && guard !== undefined && guard.onFailure !== 'block') {
     findings.push({
       ok: false,
-      message: `${host}: a hook that breaks lets the call run; switchgear init ${host} mends it`,
+      message: `${host}: a failing hook lets the call run; switchgear init ${host} repairs it`,
     });
   }
   if (guard?.command !== undefined) findings.push(testHookCommand(host, guard.command, terminal));
   if (host === 'codex') {
-    const message = 'codex: it runs only hooks that you trusted; enter /hooks in codex to see that these are';
+    const message = 'codex: runs trusted hooks only; enter /hooks in codex to check that these are trusted';
     findings.push({ ok: true, message }, { ok: true, message: `codex: ${codexHaltNote}` });
   }
   return findings;
@@ -132,12 +135,12 @@ function testHookCommand(host: HostName, line: string, terminal: Terminal): Find
     const first = send('one');
     if (first.status !== 0 || first.stdout !== '') {
       const why = first.stderr.trim() || first.stdout.trim() || `exit code ${first.status}`;
-      return { ok: false, message: `${host}: a call that nothing stands against did not pass: ${why.slice(0, 300)}` };
+      return { ok: false, message: `${host}: an allowed call did not pass: ${why.slice(0, 300)}` };
     }
     const second = send('two');
     return isDenied(host, second.stdout)
-      ? { ok: true, message: `${host}: the installed hook lets a first call pass and refuses one beyond its limit` }
-      : { ok: false, message: `${host}: a call beyond its limit was not refused: ${second.stdout.slice(0, 300)}` };
+      ? { ok: true, message: `${host}: the installed hook allows a first call and refuses one beyond the limit` }
+      : { ok: false, message: `${host}: a call beyond the limit was not refused: ${second.stdout.slice(0, 300)}` };
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }

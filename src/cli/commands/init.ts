@@ -15,7 +15,15 @@ import {
   type SettingsFolders,
   settingsPath,
 } from '../../hooks/install/settings-files.ts';
-import { type Command, exitCodes, type ParsedArgs, readArgs, type Terminal, usageError } from '../command.ts';
+import {
+  type Command,
+  exitCodes,
+  type ParsedArgs,
+  readArgs,
+  type Terminal,
+  usageError,
+  verbError,
+} from '../command.ts';
 import { printDiff, readBackup, saveBackup, writeSettings } from './settings-backup.ts';
 
 /** What a halt cannot do in Codex, for whoever installs or checks its hooks. */
@@ -23,15 +31,15 @@ export const codexHaltNote =
   'Codex does not end a run that a hook halts before a call: each further call is refused until it gives up.';
 
 export const command: Command = {
-  usage: ['init claude-code|codex|gemini    have an agent CLI ask before every call; --undo takes it back'],
+  usage: ['init claude-code|codex|gemini    install hooks that check every call of an agent CLI; --undo removes them'],
   details: [
     '',
-    '  --user          in your own settings (unless said)',
+    '  --user          in your own settings (the default)',
     "  --project       in this folder's settings, for everybody who works in it",
-    '  --undo          take our hooks out and leave the rest as it is',
-    '  --dry-run       only show what would change',
+    '  --undo          remove the hooks of Switchgear and keep all other settings',
+    '  --dry-run       only print the changes',
     '  --http URL      Claude Code: ask a running server instead of a command; while it is down every call is blocked',
-    '  --store STORE   --policy FILE   what the hooks are to use',
+    '  --store STORE   --policy FILE   the store and policy of the hooks',
   ],
   run(args, terminal) {
     const parsedArgs = readArgs(args, ['--user', '--project', '--undo', '--dry-run'], 1, [
@@ -40,9 +48,9 @@ export const command: Command = {
       '--policy',
     ]);
     const host = findHost(parsedArgs.positionals[0])?.name;
-    if (host === undefined) throw usageError(`init: say one of ${Object.keys(hosts).join(', ')}`);
+    if (host === undefined) throw verbError('init', Object.keys(hosts), parsedArgs.positionals[0]);
     if (parsedArgs.switches.has('--user') && parsedArgs.switches.has('--project'))
-      throw usageError('init: say --user or --project, not both');
+      throw usageError('init: expected --user or --project, got both');
     const settingsFile = settingsPath(host, parsedArgs.switches.has('--project'), findHomes(terminal));
     const path = existsSync(settingsFile) ? realpathSync(settingsFile) : settingsFile; // A link stays a link.
     const before = existsSync(path) ? readFileSync(path, 'utf8') : undefined;

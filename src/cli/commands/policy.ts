@@ -1,14 +1,14 @@
-/** `switchgear policy`: is it right, what does it say, how may it look. */
+/** The command `switchgear policy`: checks and explains policy files, prints their schema and reference. */
 
 import { SwitchgearError } from '../../core/error.ts';
 import { explainPolicy, listAdvice, policySchema, settingsReference } from '../../policy/index.ts';
-import { type Command, exitCodes, readArgs, type Terminal, usageError } from '../command.ts';
+import { type Command, exitCodes, readArgs, type Terminal, verbError } from '../command.ts';
 import { loadEffectivePolicy, loadWrittenPolicy } from '../policy-option.ts';
 
 export const command: Command = {
   usage: [
-    'policy check [FILE]              say whether a policy file is right, and everything that is not',
-    'policy explain [FILE] [--json]   print every setting in force here and who said it',
+    'policy check [FILE]              check a policy file and print all its errors',
+    'policy explain [FILE] [--json]   print every setting in force here and where it was set',
     'policy schema                    print the JSON Schema of policy files',
     'policy reference                 print the reference page of settings',
   ],
@@ -27,9 +27,7 @@ export const command: Command = {
         terminal.out(settingsReference().trimEnd());
         return exitCodes.ok;
       default:
-        throw usageError(
-          verb === undefined ? 'policy: say check, explain, schema or reference' : `policy: unknown word ${verb}`,
-        );
+        throw verbError('policy', ['check', 'explain', 'schema', 'reference'], verb);
     }
   },
 };
@@ -38,11 +36,8 @@ function checkPolicyFile(args: readonly string[], terminal: Terminal): number {
   const { positionals } = readArgs(args, [], 1);
   const { policy, file } = loadWrittenPolicy(positionals[0], terminal);
   if (file === undefined)
-    throw new SwitchgearError(
-      'policy_missing',
-      'there is no policy file here: looked for switchgear.toml, .yaml, .yml, .json',
-    );
-  terminal.out(`${file} is right.`);
+    throw new SwitchgearError('policy_missing', 'no policy file found: looked for switchgear.toml, .yaml, .yml, .json');
+  terminal.out(`OK: ${file}`);
   for (const line of listAdvice(policy.settings)) terminal.out(`advice: ${line}`);
   return exitCodes.ok;
 }
@@ -55,7 +50,7 @@ function explainPolicyFile(args: readonly string[], terminal: Terminal): number 
     terminal.out(JSON.stringify({ file: file ?? null, settings, advice: listAdvice(policy.settings) }, null, 2));
     return exitCodes.ok;
   }
-  if (file === undefined) terminal.out('There is no policy file here: these are the defaults.\n');
+  if (file === undefined) terminal.out('No policy file found; these are the defaults.\n');
   for (const line of explainPolicy(policy)) terminal.out(line);
   return exitCodes.ok;
 }

@@ -1,11 +1,11 @@
-/** `switchgear prompt`: blocks for the system prompt of an agent, with the numbers of the policy in force. */
+/** The command `switchgear prompt`: prints blocks for a system prompt with the numbers of the policy in force. */
 
 import { delegationPolicyPrompt, protocolPrompt } from '../../core/messages/prompts.ts';
 import { type Command, exitCodes, readArgs } from '../command.ts';
 import { loadEffectivePolicy } from '../policy-option.ts';
 
 export const command: Command = {
-  usage: ['prompt [FILE]                    print what an agent should be told about breakers and delegation'],
+  usage: ['prompt [FILE]                    print the system prompt blocks about breakers and delegation'],
   run(args, terminal) {
     const { positionals } = readArgs(args, [], 1);
     const { settings } = loadEffectivePolicy(positionals[0], terminal).policy;

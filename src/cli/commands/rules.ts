@@ -1,23 +1,24 @@
-/** `switchgear rules`: are these rules right, and what would each of them say to a call or a step. */
+/** The command `switchgear rules`: checks rules and shows the result of each rule for a call or a step. */
 
 import { explainCall, explainRules, type RuleExplanation } from '../../core/controls/rules/evaluate.ts';
 import { printRule, type Rule } from '../../core/controls/rules/rule.ts';
-import { type Command, exitCodes, readArgs, type Terminal, usageError } from '../command.ts';
-import { createPaint, formatCount, formatTable, sanitizeText } from '../terminal-table.ts';
+import { formatCount, sanitizeText } from '../../operator/format.ts';
+import { type Command, exitCodes, readArgs, type Terminal, usageError, verbError } from '../command.ts';
+import { createPaint, formatTable } from '../terminal-table.ts';
 import { planId, type RuleFile, readRuleFile } from './rule-file.ts';
 
 const valueOptions = ['--tool', '--args', '--outputs', '--params', '--agent', '--chain'];
 
 export const command: Command = {
   usage: [
-    'rules lint FILE [--json]         say whether rules are right: lines, a <nyaya> block, a policy or a chain',
-    'rules explain FILE --tool NAME   print what each rule says to a call [--args JSON] [--agent NAME] [--json]',
+    'rules lint FILE [--json]         check rules: lines, a <nyaya> block, a policy or a chain',
+    'rules explain FILE --tool NAME   print the result of each rule for a call [--args JSON] [--agent NAME] [--json]',
     'rules explain FILE --tool NAME --outputs JSON   the same for a step of a chain [--params JSON] [--chain ID]',
   ],
   run([verb, ...args], terminal) {
     if (verb === 'lint') return lintRules(args, terminal);
     if (verb === 'explain') return explainRuleFile(args, terminal);
-    throw usageError(verb === undefined ? 'rules: say lint or explain' : `rules: unknown word ${verb}`);
+    throw verbError('rules', ['lint', 'explain'], verb);
   },
 };
 
@@ -29,7 +30,7 @@ function lintRules(args: readonly string[], terminal: Terminal): number {
   else {
     for (const line of problems) terminal.out(sanitizeText(line));
     for (const line of warnings) terminal.out(`warning: ${sanitizeText(line)}`);
-    if (problems.length === 0) terminal.out(`${name} is right: ${formatCount(rules, 'rule')} (${kind}).`);
+    if (problems.length === 0) terminal.out(`OK: ${name} (${kind}, ${formatCount(rules, 'rule')})`);
   }
   return problems.length === 0 ? exitCodes.ok : exitCodes.error;
 }
@@ -39,7 +40,7 @@ function explainRuleFile(args: readonly string[], terminal: Terminal): number {
   const name = requireFileName(positionals);
   const tool = values.get('--tool');
   if (tool === undefined)
-    throw usageError('rules explain: say --tool NAME, the tool or ability that is about to be called');
+    throw usageError('rules explain: missing option --tool NAME, the tool or ability to be called');
   const file = readRuleFile(name, terminal);
   if (file.problems.length > 0) {
     for (const line of file.problems) terminal.err(sanitizeText(line));
@@ -47,7 +48,7 @@ function explainRuleFile(args: readonly string[], terminal: Terminal): number {
   }
   const rules = file.rules(parseJsonObject(values, '--params') ?? {});
   const rows = evaluateRules(rules, file, tool, values);
-  // How often something ran is known to a store, not to a file.
+  // A frequency rule needs the counts of a store.
   const uncounted = rules.filter(({ condition }) => condition.kind === 'frequency');
   if (switches.has('--json'))
     terminal.out(
@@ -57,7 +58,7 @@ function explainRuleFile(args: readonly string[], terminal: Terminal): number {
   return exitCodes.ok;
 }
 
-/** A chain's rules, or outputs that are given, make it a step; else it is a call by itself. */
+/** Evaluates rules for a step if the file is a chain or `--outputs` is present, else for a single call. */
 function evaluateRules(
   rules: readonly Rule[],
   { kind, chain, settings }: RuleFile,
@@ -108,16 +109,17 @@ function formatRuleTable(
   const reasons = rows
     .filter((row) => row.fired && row.rule.action === verdict)
     .flatMap((row) => row.rule.reason ?? []);
+  const cleanReasons = reasons.map(sanitizeText);
   return [
     ...(rows.length > 0 ? formatTable([head, ...body], createPaint(terminal)) : []),
     ...uncounted.map((rule) => `  not counted here: ${sanitizeText(printRule(rule))}`),
-    `${formatCount(rows.length, 'rule')} looked, ${fired} fired: ${[verdict, ...reasons.map(sanitizeText)].join('; ')}`,
+    `${formatCount(rows.length, 'rule')} evaluated, ${fired} fired: ${[verdict, ...cleanReasons].join('; ')}`,
   ];
 }
 
 function requireFileName(positionals: readonly string[]): string {
   const [name] = positionals;
-  if (name === undefined) throw usageError('rules: say which FILE');
+  if (name === undefined) throw usageError('rules: missing argument FILE');
   return name;
 }
 
@@ -131,7 +133,7 @@ function parseJsonObject(
     const value: unknown = JSON.parse(text);
     if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Record<string, unknown>;
   } catch {
-    // Said below.
+    // Reported below.
   }
   throw usageError(`${option} must be a JSON object, as in '{"amount": 750}', got ${text.slice(0, 60)}`);
 }

@@ -1,37 +1,24 @@
-/** `switchgear status`: breakers, tasks, budgets, orders and open cards of every process on a store. */
+/** The command `switchgear status`: breakers, tasks, budgets, orders and open cards of every process on a store. */
 
 import { activeOrders, noOrders, type Order, type Orders, ordersCell } from '../../coordination/operator-orders.ts';
 import type { Card } from '../../core/card.ts';
 import { hasCounted, readStoredBreakers, type StoredBreaker } from '../../operator/breakers.ts';
 import { formatBudget, readStoredBudgets, type StoredBudget } from '../../operator/budgets.ts';
+import { formatCount, formatTimeSpan, type Paint, type Style, type TableCell } from '../../operator/format.ts';
 import { listTasks, type OperatorTask } from '../../operator/tasks.ts';
-import type { StoreHealth } from '../../ports/store.ts';
+import type { CrossProcessStore, StoreHealth } from '../../ports/store.ts';
 import { closeLostRuns } from '../../supervisor/lost-runs.ts';
 import { type Command, exitCodes, readArgs, type Terminal } from '../command.ts';
-import {
-  type CrossProcessStore,
-  findStoreAddress,
-  type StoreAddress,
-  storeExists,
-  withStore,
-} from '../store-option.ts';
-import {
-  createPaint,
-  formatCount,
-  formatTable,
-  formatTimeSpan,
-  type Paint,
-  type Style,
-  type TableCell,
-} from '../terminal-table.ts';
+import { findStoreAddress, type StoreAddress, storeExists, withStore } from '../store-option.ts';
+import { createPaint, formatTable } from '../terminal-table.ts';
 
 const cardsShown = 1_000;
 
-/** Everything that is known of a store now. */
+/** The state of a store now. */
 interface StoreStatus {
   readonly store: string;
   readonly health: StoreHealth;
-  /** The store's time. */
+  /** The current time of the store. */
   readonly atMs: number;
   readonly breakers: readonly StoredBreaker[];
   readonly tasks: readonly OperatorTask[];
@@ -55,13 +42,13 @@ export const command: Command = {
 };
 
 function makeEmptyStatus({ name }: StoreAddress): StoreStatus {
-  const health = { state: 'shared', reason: 'nobody has used this store yet' } as const;
+  const health = { state: 'shared', reason: 'the store does not exist yet' } as const;
   return { store: name, health, atMs: 0, breakers: [], tasks: [], budgets: [], orders: noOrders, cards: [] };
 }
 
 async function readStatus(store: CrossProcessStore, { name }: StoreAddress): Promise<StoreStatus> {
   const { shared, clock } = store;
-  await closeLostRuns(store); // Whoever looks first says what became of runs that nobody watches any more.
+  await closeLostRuns(store); // Reports runs whose process is gone, once.
   const tasks = await listTasks(store);
   const breakers = await readStoredBreakers(store);
   const budgets = await readStoredBudgets(store);
@@ -98,7 +85,7 @@ function formatStatus(status: StoreStatus, terminal: Terminal): readonly string[
     formatSection('Orders', formatOrderRows(orders, atMs), paint),
     formatSection('Open cards', cards.map(formatCardRow), paint),
   ].filter((lines) => lines.length > 0);
-  const emptyHint = sections.length > 0 ? [] : ['', 'No breaker has counted a failure, no task runs, nobody is asked.'];
+  const emptyHint = sections.length > 0 ? [] : ['', 'No open breakers, running tasks or pending approvals.'];
   return [`${store}  ${paint(health.reason, isHealthy ? 'dim' : 'red')}`, ...sections.flat(), ...emptyHint];
 }
 
@@ -121,9 +108,9 @@ function formatBreakerRow(breaker: StoredBreaker, atMs: number): readonly TableC
     : state === 'OPEN'
       ? untilMs === undefined
         ? 'until it is reset'
-        : `next try in ${formatTimeSpan(untilMs - atMs)}`
+        : `next probe in ${formatTimeSpan(untilMs - atMs)}`
       : state === 'HALF_OPEN'
-        ? 'the next call tries it'
+        ? 'the next call is a probe'
         : formatCount(failures, 'failure');
   const owner = [scope === 'all' || scope === 'project' ? '' : `${scope} ${of}`, project].filter(Boolean).join(' · ');
   return [
@@ -159,7 +146,7 @@ function formatTaskRow({ id, agent, state, ageMs, halt, parent, used }: Operator
 function formatBudgetRow(budget: StoredBudget): readonly TableCell[] {
   const { scope, of, project, used, limit = Number.POSITIVE_INFINITY } = budget;
   const [what, when] = formatBudget(budget);
-  const name = scope === 'global' ? 'everybody' : [scope, of ?? project].join(' ');
+  const name = scope === 'global' ? 'global' : [scope, of ?? project].join(' ');
   return [
     { text: name },
     { text: what, style: used >= limit ? 'red' : undefined },
@@ -168,7 +155,7 @@ function formatBudgetRow(budget: StoredBudget): readonly TableCell[] {
   ];
 }
 
-/** What holds somebody back now; a halt is over once it is carried out. */
+/** Pauses and trips in force; a halt needs no row, since it ends with its task. */
 function formatOrderRows({ pauses, trips }: Orders, atMs: number): readonly (readonly TableCell[])[] {
   const rows = (word: string, all: string, list: readonly Order[]) =>
     list.map(({ target, reason, atMs: since, untilMs }) => [

@@ -1,18 +1,19 @@
-/** `switchgear tail`: the journal of every process on a store, as it is and as it goes on. */
+/** The command `switchgear tail`: prints and follows the journal of every process on a store. */
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Entry } from '../../core/event.ts';
 import { journalEntriesMax } from '../../core/limits.ts';
 import { formatEntry } from '../../operator/format-entry.ts';
 import { readJournalEntries, readNewestEntries } from '../../operator/journal.ts';
+import type { CrossProcessStore } from '../../ports/store.ts';
 import { type Command, exitCodes, readArgs, type Terminal, usageError } from '../command.ts';
-import { type CrossProcessStore, findStoreAddress, storeExists, withStore } from '../store-option.ts';
+import { findStoreAddress, storeExists, withStore } from '../store-option.ts';
 import { createPaint } from '../terminal-table.ts';
 
 const pollMs = 250;
 
 export const command: Command = {
-  usage: ['tail [-n N] [--follow]           print the last lines of the journal, and with --follow those that come'],
+  usage: ['tail [-n N] [--follow]           print the last entries of the journal, and with --follow new ones'],
   async run(args, terminal) {
     const parsedArgs = readArgs(args, ['--json', '--follow', '-f'], 0, ['--store', '-n']);
     const lineCount = parsedArgs.values.get('-n') ?? '20';
@@ -60,7 +61,7 @@ async function followJournal(
   }
 }
 
-/** Prints entries; a new day is said in a line of its own. */
+/** Prints entries, and a line with the date before the first entry of another day. */
 function createEntryPrinter(terminal: Terminal, asJson: boolean): (entry: Entry) => void {
   if (asJson) return (entry) => terminal.out(JSON.stringify(entry));
   const paint = createPaint(terminal);

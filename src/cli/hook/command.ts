@@ -4,7 +4,7 @@ import { readSync } from 'node:fs';
 import { hookMarginMs, hookPayloadBytesMax, hookTimeoutMs } from '../../core/limits.ts';
 import type { HookAnswer, HookDecision, HookEvent, Payload } from '../../hooks/hosts/hook-event.ts';
 import { findHost, hosts } from '../../hooks/hosts/index.ts';
-import { type Command, exitCodes, readArgs, type Terminal, usageError } from '../command.ts';
+import { type Command, exitCodes, readArgs, type Terminal, usageError, verbError } from '../command.ts';
 
 export const command: Command = {
   usage: ['hook claude-code|codex|gemini    answer one hook event on stdin; init writes the settings that call it'],
@@ -19,7 +19,7 @@ export const command: Command = {
   async run(args, terminal) {
     const parsedArgs = readArgs(args, [], 1, ['--timeout', '--policy', '--store']);
     const host = findHost(parsedArgs.positionals[0]);
-    if (host === undefined) throw usageError(`hook: say one of ${Object.keys(hosts).join(', ')}`);
+    if (host === undefined) throw verbError('hook', Object.keys(hosts), parsedArgs.positionals[0]);
     const payload = await readPayload(terminal);
     if (typeof payload === 'string') {
       // Not 2: at the end of a turn that would have the agent go on.
@@ -45,7 +45,7 @@ async function decideOrDeny(event: HookEvent, decide: () => Promise<HookDecision
   } catch (error) {
     if (event.type !== 'call-proposed') return { kind: 'pass' };
     const why = error instanceof Error ? error.message : String(error);
-    const help = 'switchgear doctor says what is wrong, switchgear init --undo takes the hooks out';
+    const help = 'switchgear doctor shows the problem, switchgear init --undo removes the hooks';
     return { kind: 'deny', reason: `Switchgear could not decide on this call: ${why} (${help})` };
   }
 }

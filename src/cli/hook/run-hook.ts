@@ -16,10 +16,11 @@ import { accountUsage } from '../../hooks/spend/spend.ts';
 import { systemClock, wait } from '../../platform/system-clock.ts';
 import type { CheckedPolicy } from '../../policy/check/check-policy.ts';
 import type { Prices } from '../../ports/prices.ts';
+import type { CrossProcessStore } from '../../ports/store.ts';
 import { reportHookedTool, reportHookHalt } from '../../supervisor/hook-mailbox.ts';
 import { isAlive, readStoredRun } from '../../supervisor/run-record.ts';
 import type { ParsedArgs, Terminal } from '../command.ts';
-import { type CrossProcessStore, findStoreAddress, withStore } from '../store-option.ts';
+import { findStoreAddress, withStore } from '../store-option.ts';
 
 export interface HookRunOptions {
   readonly host: HookHost;

@@ -8,14 +8,13 @@ import { microsPerCent } from '../../core/controls/budget/budget.ts';
 import { runSaveEveryMs, secsMax, sessionNewsMs, sessionPollMs } from '../../core/limits.ts';
 import type { Refusal } from '../../core/refusal.ts';
 import type { TaskSettings } from '../../core/settings.ts';
-import type { Task, TaskOptions, TaskSnapshot } from '../../guard/api.ts';
-import { adoptHaltedTask, captureTask } from '../../guard/internal.ts';
+import type { Switchgear, Task, TaskOptions, TaskSnapshot } from '../../guard/api.ts';
+import { adoptHaltedTask, type CarriedTask, captureTask } from '../../guard/internal.ts';
 import { deleteRun, type RunRecord, type SubagentLimits, writeRun } from '../../supervisor/run-record.ts';
 import type { RunCommandContext } from './context.ts';
 import { createCallEvidence } from './evidence.ts';
 import { openHookReports } from './hook-reports.ts';
 import type { LaunchedRun } from './launch.ts';
-import { addLateSpending, raiseSubagentLimits } from './run-carried.ts';
 
 /** What is known of a run at its end. */
 export interface AttemptSummary {
@@ -207,4 +206,21 @@ export function startRunAccounting(
       return { task: record.task, snapshot, limits, evidence: callEvidence.describe(), record, result, wasRefused };
     },
   };
+}
+
+/** The raised limits of a subagent that reached a limit of its own; undefined for a halt of the run itself. */
+function raiseSubagentLimits(gear: Switchgear, root: string, { task = root }: Refusal): SubagentLimits | undefined {
+  const retry = task === root ? undefined : gear.retryOptions(task);
+  return retry?.agent && retry.limits ? { [retry.agent]: retry.limits as TaskSettings } : undefined;
+}
+
+/** Adds the spending reported after the halt. A halt by a subagent leaves the limits of the run unchanged. */
+function addLateSpending(
+  { budget, stop: ownStop, ...rest }: CarriedTask,
+  halt: Refusal,
+  lateMicros: number,
+): CarriedTask {
+  const { code, control, counters } = halt;
+  const stop = ownStop ?? { kind: 'halt', code, control, counters: { ...counters, scope: 'subagent' } };
+  return { ...rest, stop, budget: { ...budget, micros: budget.micros + lateMicros } };
 }

@@ -5,15 +5,15 @@ import { userName } from '../../approvers/user-name.ts';
 import type { Card, CardAction } from '../../core/card.ts';
 import { raisesMax } from '../../core/limits.ts';
 import type { TaskOptions } from '../../guard/api.ts';
+import { formatCount } from '../../operator/format.ts';
+import { type HaltChoices, pauseRun } from '../../operator/run-follow-up.ts';
 import { deleteRun, findRun, type RunRecord, writeRun } from '../../supervisor/run-record.ts';
-import { formatCount } from '../terminal-table.ts';
 import type { RunTask } from './accounting.ts';
 import { type Attempt, type AttemptEnd, runAttempt } from './attempt.ts';
 import type { RunCommandContext } from './context.ts';
 import { askHowToContinue, type HaltAnswer } from './halt-prompt.ts';
-import { formatNextSteps, type HaltChoices, publishHaltCard, reportHalt } from './halt-report.ts';
+import { formatNextSteps, publishHaltCard, reportHalt } from './halt-report.ts';
 import { endOnError, type LaunchedRun, launch } from './launch.ts';
-import { pauseRun } from './run-pause.ts';
 
 /** Exit codes of `switchgear run` that are its own; else it ends with the code of the agent. */
 const runExitCodes = { halted: 75, interrupted: 130, hungUp: 129, terminated: 143, readerGone: 141 } as const;
@@ -68,7 +68,7 @@ function reportEnd({ screen, emit }: RunCommandContext, { end, result }: Attempt
     case 'stopped': {
       const code = signalExitCodes[end.by] ?? runExitCodes.terminated;
       if (end.by === 'SIGPIPE')
-        screen.printLine('switchgear: whoever read the output has gone, so the agent was ended');
+        screen.printLine('switchgear: the reader of the output is gone, so the agent was ended');
       else screen.printLine(`switchgear: the agent was ended${end.ended.killed > 0 ? ' by force' : ''}`);
       emit('run', { type: 'run-ended', code, by: end.by });
       return code;
@@ -120,12 +120,12 @@ async function handleHalt(
   }
   if (answer.followUp.action === 'pause') {
     const paused = pauseRun(store, waitingRecord, choices);
-    if (isStored) screen.printLine(`switchgear: paused; go on with: ${formatNextSteps(paused)}`);
+    if (isStored) screen.printLine(`switchgear: paused; resume with: ${formatNextSteps(paused)}`);
   } else if (answer.followUp.action === 'dismiss') deleteRun(store, task);
   else {
     writeRun(store, { ...waitingRecord, state: 'halted' });
     if (answer.followUp.action === 'retry')
-      screen.printLine(`switchgear: it was tried again ${raisesMax} times, which is the most`);
+      screen.printLine(`switchgear: the run was retried ${raisesMax} times, which is the limit`);
     else if (atTerminal && card !== undefined && isStored)
       screen.printLine(`switchgear: later: ${formatNextSteps(card)}`);
   }

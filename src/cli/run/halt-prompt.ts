@@ -3,16 +3,13 @@
 import { createInterface } from 'node:readline';
 import type { CardAction } from '../../core/card.ts';
 import { answerPollMs } from '../../core/limits.ts';
+import type { HaltChoices, RunFollowUp } from '../../operator/run-follow-up.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Store } from '../../ports/store.ts';
-import type { HaltChoices } from './halt-report.ts';
 import type { Screen } from './screen.ts';
 
-/** What was decided. `leave`: nobody said anything. */
-export type FollowUp =
-  | { readonly action: 'none' }
-  | { readonly action: 'retry' | 'pause' | 'dismiss' }
-  | { readonly action: 'narrow'; readonly prompt: string };
+/** A decision about a halted run; `none` if there was no answer. */
+export type FollowUp = RunFollowUp | { readonly action: 'none' };
 
 export interface HaltAnswer {
   readonly followUp: FollowUp;
@@ -20,7 +17,7 @@ export interface HaltAnswer {
   readonly answeredAt: 'terminal' | 'inbox' | 'nowhere';
 }
 
-const followUpActions: { readonly [action in CardAction]?: Exclude<FollowUp['action'], 'none'> } = {
+const followUpActions: { readonly [action in CardAction]?: RunFollowUp['action'] } = {
   retry_raised: 'retry',
   narrow_scope: 'narrow',
   pause: 'pause',
@@ -103,7 +100,7 @@ async function askAtTerminal({ screen, choices }: HaltPromptOptions, stop: Abort
     });
   try {
     for (;;) {
-      const reply = await askLine(`What now? ${optionTexts.join(' · ')}: `);
+      const reply = await askLine(`Continue how? ${optionTexts.join(' · ')}: `);
       // The end of the input is nobody's answer: the card stays open.
       if (reply === undefined) return { followUp: { action: 'none' }, answeredAt: 'nowhere' };
       const letter = reply.toLowerCase().slice(0, 1);
@@ -113,7 +110,7 @@ async function askAtTerminal({ screen, choices }: HaltPromptOptions, stop: Abort
       if (letter === 'n' && choices.narrow) {
         const prompt = await askLine('The new request: ');
         if (prompt) return { followUp: { action: 'narrow', prompt }, answeredAt: 'terminal' };
-      } else screen.printLine(`Please say one letter: ${optionTexts.map((each) => each[0]).join(', ')}.`);
+      } else screen.printLine(`Please type one letter: ${optionTexts.map((each) => each[0]).join(', ')}.`);
     }
   } finally {
     lines.close();

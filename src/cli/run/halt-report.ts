@@ -1,17 +1,12 @@
 /** A halt as it is told: one sentence, the counters, the evidence, the next step; and its card in the inbox. */
 
 import type { Card, CardAction } from '../../core/card.ts';
+import { cardActionsFor, type HaltChoices } from '../../operator/run-follow-up.ts';
 import type { Attempt, AttemptEnd } from './attempt.ts';
 import type { RunCommandContext } from './context.ts';
 import { formatCounters } from './status-line.ts';
 
 type HaltedAttempt = Attempt & { readonly end: Extract<AttemptEnd, { readonly how: 'halted' }> };
-
-/** What can be done about this one. */
-export interface HaltChoices {
-  readonly retry: boolean;
-  readonly narrow: boolean;
-}
 
 const mayHaveRunText = 'the call that was one too many may already have run';
 
@@ -42,15 +37,6 @@ export function publishHaltCard({ store, gear }: RunCommandContext, halted: Halt
   };
   store.putCard(haltCard);
   return haltCard;
-}
-
-export function cardActionsFor({ retry, narrow }: HaltChoices): readonly CardAction[] {
-  return [
-    ...(retry ? (['retry_raised'] as const) : []),
-    ...(narrow ? (['narrow_scope'] as const) : []),
-    'pause',
-    'dismiss',
-  ];
 }
 
 /** Says on stderr what happened and what can be done. */

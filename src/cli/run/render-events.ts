@@ -5,7 +5,7 @@
 
 import type { AgentEvent } from '../../agents/index.ts';
 import { answerLengthMax, progressLengthMax } from '../../core/limits.ts';
-import type { Paint } from '../terminal-table.ts';
+import type { Paint } from '../../operator/format.ts';
 import { formatSingleLine, type Screen } from './screen.ts';
 
 export interface EventRenderer {

@@ -20,7 +20,10 @@ export async function resumeRun(
   callerTerminal: Terminal,
 ): Promise<number> {
   if (run.command.length === 0) {
-    throw new SwitchgearError('not_kept', 'its command was too long to be kept: start it again by hand');
+    throw new SwitchgearError(
+      'not_kept',
+      'the command line of the run was too long to be stored: start the agent again',
+    );
   }
   keepHeapSmall();
   const terminal = { ...callerTerminal, cwd: run.cwd };
@@ -42,7 +45,7 @@ export async function resumeRun(
         limits: options.limits,
       });
       if (start === undefined)
-        throw new SwitchgearError('not_kept', 'it cannot go on by itself: start it again by hand');
+        throw new SwitchgearError('not_kept', 'the run cannot be resumed: start the agent again');
       deleteRun(store, task);
       return start;
     },

@@ -4,7 +4,7 @@ import { secsMax } from '../../core/limits.ts';
 import type { TaskSettings } from '../../core/settings.ts';
 import type { Switchgear, Task, TaskSnapshot } from '../../guard/api.ts';
 import { captureTask } from '../../guard/internal.ts';
-import { formatCount } from '../terminal-table.ts';
+import { formatCount } from '../../operator/format.ts';
 
 /** The counters of a task against its limits. */
 export function formatCounters(task: TaskSnapshot, limits: TaskSettings): string {

@@ -1,4 +1,4 @@
-/** Ends a task that takes too long, or that went silent. Both clocks stand still while a person is waited for. */
+/** The deadline control: halts a task that takes too long or is silent. Both clocks stop while a person is asked. */
 
 import type { Control, Gauge } from '../control.ts';
 import type { TaskSettings } from '../settings.ts';
@@ -6,12 +6,12 @@ import { allow, type Code, haltOverLimit, type Verdict } from '../verdict.ts';
 
 export interface DeadlineState {
   startedAtMs: number;
-  /** The last sign of life, of the task or of anything below it. */
+  /** The last sign of life of the task or a descendant. */
   signAtMs: number;
-  /** Calls out now, and until when they excuse silence. */
+  /** Running calls, and until when they excuse silence. */
   out: number;
   outUntilMs: number;
-  /** How many reasons there are to stand still, since when, and for how long already. */
+  /** Reasons for which the clocks stand still, since when, and the total so far. */
   stops: number;
   stoppedAtMs: number;
   stoppedMs: number;
@@ -37,7 +37,7 @@ export function deadline(settings: TaskSettings): Control<DeadlineState> {
       stoppedAtMs: 0,
       stoppedMs: 0,
     }),
-    // A proposal is itself a sign of life, so only the duration can speak here.
+    // A proposal is itself a sign of life, so only the duration is judged here.
     judge: (state, { atMs }) => tooLong(state, atMs),
     apply(state, event) {
       if (event.atMs > state.signAtMs) state.signAtMs = event.atMs;
@@ -59,7 +59,7 @@ export function deadline(settings: TaskSettings): Control<DeadlineState> {
           if (--state.stops === 0) state.stoppedMs += event.atMs - state.stoppedAtMs;
           return state;
         default:
-          return state; // Everything else is a sign of life and no more.
+          return state; // Every other event is only a sign of life.
       }
     },
     check(state, atMs) {
@@ -73,13 +73,13 @@ export function deadline(settings: TaskSettings): Control<DeadlineState> {
   };
 }
 
-/** How long the task has run, without the time it stood still. */
+/** How long the task has run, without the time its clocks stood still. */
 export function durationOf(state: DeadlineState, atMs: number): number {
   const still = state.stoppedMs + (state.stops > 0 ? atMs - state.stoppedAtMs : 0);
   return Math.max(0, atMs - state.startedAtMs - still);
 }
 
-/** How long nothing was heard. A call that is out excuses silence for as long as it may take. */
+/** How long the task has been silent. A running call excuses silence for its `patienceMs`. */
 export function idleOf(state: DeadlineState, atMs: number): number {
   if (state.stops > 0) return 0;
   const since = state.out > 0 ? Math.max(state.signAtMs, Math.min(atMs, state.outUntilMs)) : state.signAtMs;

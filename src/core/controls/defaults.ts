@@ -1,4 +1,4 @@
-/** The settings of a gear that nobody told anything. The policy's table says the same: a test holds them together. */
+/** The default settings of a gear. A test checks that the table of settings has the same values. */
 
 import { tokensMax } from '../limits.ts';
 import type { Settings } from '../settings.ts';
@@ -6,7 +6,7 @@ import { defaultBreaker } from './breaker/defaults.ts';
 
 export const defaultSettings: Settings = {
   mode: 'enforce',
-  // Tools whose failures are data: the known agents' shells, and whatever runs queries, code, tests or a browser.
+  // Tools whose failures are data: shells of known agents, and tools that run queries, code, tests or a browser.
   sameErrorTools: (
     'Bash bash PowerShell shell shell.execute local_shell exec_command run_shell_command run_command ' +
     'execute_command terminal *_sql sql_* python run_python run_code execute_code code_interpreter run_test* *browser_*'

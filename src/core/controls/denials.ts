@@ -1,14 +1,17 @@
-/** Ends a task that keeps asking for what it is refused. Only a call that ran and succeeded clears the count. */
+/**
+ * The denials control: halts a task whose calls keep being refused. Only a call that ran and succeeded clears the
+ * count.
+ */
 
 import type { Control, Gauge } from '../control.ts';
 import { allow, haltOverLimit } from '../verdict.ts';
 
 export interface DenialsState {
-  /** Calls refused in a row, or model turns in which every call was refused. */
+  /** Refused calls in a row, or model turns in which every call was refused. */
   inARow: number;
-  /** The turn being counted, where the host tells turns apart: null = none yet. */
+  /** The current turn, if the host distinguishes turns; null = none yet. */
   turn: string | null;
-  /** Whether a call of that turn was let through. */
+  /** Whether a call of the current turn was admitted. */
   turnPassed: boolean;
 }
 
@@ -17,10 +20,10 @@ export function denials(settings: { readonly maxDenials: number }): Control<Deni
     name: 'denials',
     scope: 'task',
     initial: () => ({ inARow: 0, turn: null, turnPassed: false }),
-    judge: () => allow, // A refusal is counted when it is given; the next one is not foreseen.
+    judge: () => allow, // A refusal is counted when it is made, not predicted.
     apply(state, event) {
       if (event.type === 'action-settled') {
-        // A model that answers has not got what it was refused.
+        // A successful model call says nothing about the refused calls.
         if (event.outcome.kind === 'success' && event.permit.action.kind !== 'model') state.inARow = 0;
         return state;
       }
@@ -38,7 +41,7 @@ export function denials(settings: { readonly maxDenials: number }): Control<Deni
         if (refused) state.inARow++;
       } else if (!refused && !state.turnPassed) {
         state.turnPassed = true;
-        if (state.inARow > 0) state.inARow--; // One call of the turn passed: it does not count after all.
+        if (state.inARow > 0) state.inARow--; // One call of the turn passed, so the turn does not count.
       }
       return state;
     },

@@ -1,4 +1,4 @@
-/** Which controls judge what: made from the settings alone, so that a replay seats the same panel. */
+/** Selects the controls that judge an action, from the settings alone, so that a replay uses the same panel. */
 
 import type { Control } from '../control.ts';
 import type { BoundControl, Panel } from '../decide.ts';
@@ -12,22 +12,22 @@ import { type DenialsState, denials } from './denials.ts';
 import { loop } from './loop/loop.ts';
 import { initialLoop, type LoopState } from './loop/state.ts';
 
-/** A place for the state of one control. */
+/** The cell of one control's state. */
 export interface ControlCell<S = unknown> {
   state: S;
 }
 
-/** The state of a task: one small cell, with a holder per control. */
+/** The states of a task, one cell per control. */
 export interface TaskCells {
   readonly budget: ControlCell<BudgetState>;
   readonly deadline: ControlCell<DeadlineState>;
   readonly loop: ControlCell<LoopState>;
   readonly denials: ControlCell<DenialsState>;
-  /** Of controls that the user added, by name. */
+  /** The states of custom controls, by name. */
   own: Record<string, ControlCell> | undefined;
 }
 
-/** The controls of one set of limits; shared by all tasks that have it. */
+/** The controls of one set of limits, shared by all tasks with equal limits. */
 export interface TaskControls {
   readonly budget: Control<BudgetState>;
   readonly deadline: Control<DeadlineState>;
@@ -44,7 +44,7 @@ export function createTaskControls(limits: TaskSettings, loopSettings: LoopSetti
   };
 }
 
-/** A task as the panel sees it. */
+/** The part of a task that the panel needs. */
 export interface PanelTask {
   readonly id: string;
   readonly controls: TaskControls;
@@ -62,7 +62,7 @@ export function initialTaskCells(controls: TaskControls, atMs: number): TaskCell
   };
 }
 
-/** The seats of a task: its own controls, and the money and clocks of everyone above it. */
+/** Binds the controls of a task: its own, and the budgets and deadlines of all ancestors. */
 export function bindTaskControls(task: PanelTask): Panel {
   const { controls, cells } = task;
   const boundControls: BoundControl<never>[] = [];

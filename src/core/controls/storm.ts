@@ -1,20 +1,20 @@
-/** Pauses a watcher that fires without end. It never starts again by itself: somebody has to look. */
+/** Pauses a watcher that fires too often. Only a person resumes it. */
 
 import { allow, type Verdict } from '../verdict.ts';
 
 export interface StormSettings {
-  /** Events let through per window; one more trips. */
+  /** Events admitted per window; one more trips.  */
   readonly maxEvents: number;
   readonly windowSecs: number;
 }
 
 export interface StormState {
   tripped: boolean;
-  /** Events of the present and of the previous part of the window. */
+  /** Events of the current and the previous half of the window. */
   windowAtMs: number;
   events: number;
   before: number;
-  /** Events that came while it was paused. */
+  /** Events dropped while paused. */
   dropped: number;
 }
 
@@ -22,7 +22,7 @@ export function initialStorm(atMs: number): StormState {
   return { tripped: false, windowAtMs: atMs, events: 0, before: 0, dropped: 0 };
 }
 
-/** Counts one event and says whether it may pass. Two halves slide, so that a burst across their border counts. */
+/** Counts one event and returns whether it may pass. Two halves slide, so that a burst across their border counts. */
 export function countEvent(state: StormState, settings: StormSettings, atMs: number): Verdict {
   if (state.tripped) {
     state.dropped++;

@@ -1,4 +1,4 @@
-/** A refusal in words: what happened and what to do instead for the model; what happened for the person. */
+/** Explains a refusal in text: cause and advice for the model, cause for the person. */
 
 import type { CardAction } from '../card.ts';
 import { shortMessage, userMessage } from '../controls/delegation/messages.ts';
@@ -6,7 +6,7 @@ import { describeRepeat, moveOnAdvice } from '../controls/loop/messages.ts';
 import type { Refusal } from '../refusal.ts';
 import type { Code, Stop } from '../verdict.ts';
 
-/** Who and what a refusal is about. */
+/** The subject of a refusal. */
 export interface RefusalSubject {
   /** The tool, model or worker. */
   readonly name: string;
@@ -21,7 +21,7 @@ interface RefusalTexts {
   readonly explanation: string;
 }
 
-/** The refusal that a verdict becomes. Every number in it is the one in force. */
+/** Converts a stop to a refusal. Every number is the effective one. */
 export function explain(stop: Stop, subject: RefusalSubject): Refusal {
   const { code, control, kind, counters, retryAtMs } = stop;
   const { name, task } = subject;
@@ -46,19 +46,19 @@ function makeRefusalTexts(
   const soon = retryAtMs === undefined ? undefined : `in ${Math.max(0, Math.ceil((retryAtMs - atMs) / 1000))}s`;
   const next = soon ?? 'after a manual reset';
 
-  /** The task is stopped, or one of its actions is refused and it goes on. */
+  /** Texts for a halted task, or for a refused action whose task continues. */
   function stoppedTexts(summary: string, remediation: string, explanation = summary): RefusalTexts {
     const refused = code === 'delegation_limit' ? 'Delegation refused' : 'Call refused';
     return { message: `${kind === 'halt' ? 'Task stopped' : refused}: ${summary}`, remediation, explanation };
   }
 
-  /** A budget is used up; one beyond the task says so itself, and where its store must be asked only the call waits. */
+  /** Texts for a used-up budget; a joint budget names itself, and with a store to ask only the call waits. */
   function overBudgetTexts(summary: string, order: string): RefusalTexts {
     const rest = soon === undefined ? `${order} Say what you found and what is missing.` : `Try again ${soon}.`;
     return stoppedTexts(reason ?? summary, rest);
   }
 
-  /** A rule speaks in its own words where it has any. */
+  /** A rule's own reason, if it has one. */
   function fromRule(summary: string, remediation: string): RefusalTexts {
     const text = reason === undefined ? summary : `${summary}: ${reason}`;
     return { message: text.charAt(0).toUpperCase() + text.slice(1), remediation, explanation: text };
@@ -133,7 +133,7 @@ function makeRefusalTexts(
     case 'rule_unanswered':
       return fromRule(`nobody approved '${name}'`, 'Approval is needed and nobody answered. Ask the user.');
     case 'rule_throttled':
-      // Only a count has something to say here; the reason tells the rest.
+      // Only a count has an actual value; the reason covers other rules.
       return fromRule(`'${name}' is limited${actual === '?' ? '' : ` (${reached})`}`, `Try again ${next}.`);
     case 'storm':
       return {
@@ -156,7 +156,7 @@ function dollars(cents: number | string): string {
   return typeof cents === 'number' ? `$${(cents / 100).toFixed(2)}` : cents;
 }
 
-/** What a person can do about a halt: try again with raised limits or pause, and narrow the scope of too many calls. */
+/** The actions of a person on a halt: retry with raised limits, pause, and for too many calls a narrower scope. */
 export function listCardActions(code: Code): readonly CardAction[] {
   return code === 'tool_call_limit' ? ['retry_raised', 'pause', 'narrow_scope'] : ['retry_raised', 'pause'];
 }

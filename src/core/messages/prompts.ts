@@ -1,11 +1,13 @@
-/** Blocks for a system prompt: how an agent should behave when a circuit is open, and what supervisors must know. */
+/**
+ * Builds blocks for a system prompt: how an agent acts on an open circuit, and the delegation policy of supervisors.
+ */
 
 interface Recovery {
   readonly recoveryTimeoutSecs: number;
   readonly recovery?: 'timed' | 'manual';
 }
 
-/** The circuit breaker protocol, with the wait that is in force; takes a breaker's settings or all settings. */
+/** The circuit breaker protocol with the effective wait; takes breaker settings or all settings. */
 export function protocolPrompt(settings: Recovery | { readonly circuitBreaker: Recovery }): string {
   const { recoveryTimeoutSecs, recovery } = 'circuitBreaker' in settings ? settings.circuitBreaker : settings;
   const wait = recovery === 'manual' ? 'Waiting for a manual reset' : `Waiting ${recoveryTimeoutSecs}s`;
@@ -23,7 +25,7 @@ If you receive \`Error: CircuitBreakerOpen (System Paused)\`, or a result with \
 `;
 }
 
-/** The delegation policy for the prompt of every supervisor, with the limit that is in force. */
+/** The delegation policy for every supervisor's prompt, with the effective limit. */
 export function delegationPolicyPrompt(limit: number): string {
   const plural = limit === 1 ? '' : 's';
   return `⚠️ CIRCUIT BREAKER POLICY (SYSTEM-WIDE):

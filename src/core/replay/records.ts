@@ -1,4 +1,6 @@
-/** Repeats a journal of level `refusals`: what passed is not in it, so trips and halts are judged by their counters. */
+/**
+ * Replays a journal of level `refusals`: admitted calls are not in it, so trips and halts are judged by their counters.
+ */
 
 import { stopOverBudget } from '../controls/budget/joint-budget.ts';
 import { workerLimit } from '../controls/delegation/delegation.ts';
@@ -8,7 +10,7 @@ import type { Stop } from '../verdict.ts';
 import type { ReplayDifference } from './replay.ts';
 import { agentInKey, breakerSettingsResolver, type ReplayOptions } from './state.ts';
 
-/** What is known of a breaker: whether it refuses, and until when; -1 = not by time. */
+/** The known state of a breaker: whether it refuses, and until when; -1 = not by time. */
 interface KnownBreaker {
   refuses: 'no' | 'until' | 'probes';
   untilMs: number;
@@ -84,7 +86,7 @@ export function replayRecords(
         return;
       }
       default:
-        return; // It neither trips nor halts.
+        return; // Neither a trip nor a halt.
     }
   }
 
@@ -92,7 +94,7 @@ export function replayRecords(
   return { decisions, differences };
 }
 
-/** Whether the counters of a halt are over the limits in force; undefined where counters do not decide. */
+/** Whether the counters of a halt exceed the limits in force; undefined if counters do not decide. */
 function isHaltRepeated({ code, counters }: Stop, limits: TaskSettings, settings: Settings): boolean | undefined {
   const { actual, scope } = counters;
   if (typeof actual !== 'number') return undefined;
@@ -110,7 +112,7 @@ function isHaltRepeated({ code, counters }: Stop, limits: TaskSettings, settings
     case 'token_limit':
       return actual > (limits.maxTokens ?? Number.POSITIVE_INFINITY);
     case 'duration_limit':
-      return actual >= limits.maxDurationSecs; // Whole seconds: the part that is over may be less than one.
+      return actual >= limits.maxDurationSecs; // Whole seconds: the excess may be less than one.
     case 'idle_timeout':
       return actual >= limits.maxIdleSecs;
     case 'denial_limit':

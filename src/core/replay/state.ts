@@ -1,4 +1,4 @@
-/** The state that a replay builds up: breakers, cells and tasks, seated as the guard seats them. */
+/** The state of a replay: breakers, cells and tasks, bound as the guard binds them. */
 
 import type { Action } from '../action.ts';
 import type { Control } from '../control.ts';
@@ -13,31 +13,31 @@ import type { BoundControl } from '../decide.ts';
 import type { BreakerSettings, Settings } from '../settings.ts';
 import { createReplayTasks, type ReplayTasks } from './tasks.ts';
 
-/** What a journal does not hold and the gear that wrote it had. */
+/** Properties of the recording gear that its journal does not contain. */
 export interface ReplayOptions {
-  /** Controls of its own. */
+  /** The custom controls of the gear. */
   readonly controls?: readonly Control<never>[];
-  /** All rules in force, those written by a model included; the policy's unless said. */
+  /** All rules in force, a model's rules included. @default the rules of the policy */
   readonly rules?: readonly Rule[];
-  /** The settings of one breaker: `resolveBreaker` of the policy; `circuitBreaker` and what was tuned unless said. */
+  /** The settings of one breaker. @default `circuitBreaker` with the tuned settings */
   readonly breakerSettings?: (name: string, agent: string, tuned: Partial<BreakerSettings>) => BreakerSettings;
-  /** Where the gear was told its mode in code. */
+  /** The mode, if the gear set it in code. */
   readonly mode?: 'enforce' | 'observe';
 }
 
 export interface ReplayState {
   readonly tasks: ReplayTasks;
-  /** The seats of a call, in the order of the guard: of two equal verdicts the first is named. */
+  /** The bound controls of a call, in the order of the guard: the first of equal verdicts is named. */
   panelFor(action: Action, key: string | undefined): readonly BoundControl[];
   findBreaker(key: string): BreakerState | undefined;
-  /** Changes a breaker from outside: by hand, or by its health check. */
+  /** Changes a breaker as an operator or its health check does. */
   changeBreaker(key: string, name: string, change: (state: BreakerState, settings: BreakerSettings) => void): void;
   tune(name: string, overrides: Partial<BreakerSettings>): void;
-  /** Forgets the breakers of a task. */
+  /** Removes the breakers of a task. */
   dropTaskBreakers(task: string): void;
 }
 
-/** How a breaker is set where nobody resolves a policy. */
+/** The settings of a breaker without a resolved policy. */
 export function breakerSettingsResolver(settings: Settings, options: ReplayOptions) {
   return (name: string, agent: string, tuned: Partial<BreakerSettings> = {}): BreakerSettings =>
     options.breakerSettings?.(name, agent, tuned) ?? { ...settings.circuitBreaker, ...tuned };
@@ -74,7 +74,7 @@ export function createReplayState(settings: Settings, options: ReplayOptions): R
     return { control, cell: ensureCell(key, control), cellOwner: 'self' } as unknown as BoundControl;
   }
 
-  /** A journal is one project's, so that only sessions and agents differ. */
+  /** A journal belongs to one project, so only sessions and agents differ. */
   function bindBudgets(agent: string, session: string): readonly BoundControl[] {
     return settings.budgets.map((budget, at) => {
       const owner = budget.scope === 'agent' ? agent : budget.scope === 'session' ? session : '';
@@ -120,7 +120,7 @@ export function createReplayState(settings: Settings, options: ReplayOptions): R
   };
 }
 
-/** The agent in the key of a breaker that agents do not share; settings may differ by it. */
+/** The agent in the key of a breaker with agent scope; settings may depend on it. */
 export function agentInKey(key: string): string {
   return decodeURIComponent(/\/agent\/([^/]*)\//.exec(key)?.[1] ?? '');
 }

@@ -1,4 +1,4 @@
-/** The tasks of a replay: the tree that the journal tells of, each task with its own state and its halt. */
+/** The tasks of a replay: the tree of the journal, each task with its state and its halt. */
 
 import type { Control } from '../control.ts';
 import { continueBudget } from '../controls/budget/budget.ts';
@@ -20,10 +20,10 @@ export interface ReplayTask extends PanelTask {
   boundControls: Panel;
   ended: boolean;
   stop: Stop | undefined;
-  /** Whether the halt was its own, and whether the journal told of it. */
+  /** Whether the halt was the task's own, and whether the journal contains it. */
   isOwnHalt: boolean;
   isInJournal: boolean;
-  /** Codes that would have halted it, where the gear only observes. */
+  /** Codes that would have halted the task, if the gear only observes. */
   readonly reported: Set<Code>;
 }
 
@@ -32,7 +32,7 @@ export interface ReplayTasks {
   end(id: string | undefined): void;
   find(id: string | undefined): ReplayTask | undefined;
   halt(task: ReplayTask, stop: Stop, observes: boolean): void;
-  /** Tasks that were halted here and not in the journal. */
+  /** Tasks that the replay halted and the journal did not. */
   listMissingHalts(): readonly ReplayTask[];
 }
 
@@ -97,7 +97,7 @@ export function createReplayTasks(
       if (stop.ends !== undefined) {
         while (ended.id !== stop.ends && ended.parent !== undefined) ended = ended.parent;
       }
-      if (ended.ended) return; // What is over cannot be ended again.
+      if (ended.ended) return; // An ended task cannot be halted.
       if (observes) ended.reported.add(stop.code);
       else latch(ended, stop, true);
     },

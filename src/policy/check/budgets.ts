@@ -1,4 +1,4 @@
-/** Written budgets beyond one task: each says whose, of what and how much, and maybe in which window. */
+/** Checks written budgets: each has a scope, a unit, a limit, and optionally a window. */
 
 import { budgetsMax } from '../../core/limits.ts';
 import { describeValue, isTable, type Table } from '../../core/plain-copy.ts';
@@ -7,7 +7,7 @@ import { budgetFields } from '../table/settings.ts';
 import { checkSection, type DocumentEntry } from './document-section.ts';
 import { addProblem, type Path, type Report } from './report.ts';
 
-/** The budgets of a document, in their order. One that cannot be read is a problem, never left out. */
+/** Reads the budgets of a document, in order. An unreadable budget is a problem, never skipped. */
 export function readPolicyBudgets(report: Report, { value, path }: DocumentEntry): readonly JointBudget[] {
   if (!Array.isArray(value) || value.length > budgetsMax) {
     addProblem(report, path, `must be a list of at most ${budgetsMax} budgets, got ${describeValue(value)}`);
@@ -30,7 +30,7 @@ export function readPolicyBudgets(report: Report, { value, path }: DocumentEntry
 function readPolicyBudget(report: Report, value: unknown, path: Path): JointBudget {
   const budget: Table = {};
   const before = report.problems.length;
-  // Where a value came from is told for the list as a whole.
+  // Provenance is kept for the list as a whole.
   checkSection({ ...report, provenance: new Map() }, budgetFields, value, path, budget);
   if (isTable(value) && report.problems.length === before) {
     for (const name of ['scope', 'unit', 'limit']) {

@@ -1,4 +1,4 @@
-/** The checker: from any document to complete settings, or to every reason why not. */
+/** The policy checker: turns any document into complete settings, or throws every problem at once. */
 
 import { findNearestName, toCamelCase, toSnakeCase } from '../../core/names.ts';
 import { emptyTable, plainCopy, type Table } from '../../core/plain-copy.ts';
@@ -23,7 +23,7 @@ import {
 } from './report.ts';
 import { readPolicyRules } from './rules.ts';
 
-/** Settings that passed the checker, and where each of them came from, by its path in files. */
+/** Checked settings, and the origin of each value by its path in files. */
 export type CheckedPolicy = {
   readonly settings: Settings;
   readonly provenance: ReadonlyMap<string, Provenance>;
@@ -33,7 +33,7 @@ type Draft = Record<string, Table>;
 
 const checkedPolicies = new WeakSet<object>();
 
-/** Checks a document. What was checked before passes as it is, so a loaded policy goes wherever a document goes. */
+/** Checks a document. A checked policy passes unchanged, so a loaded policy is accepted wherever a document is. */
 export function checkPolicy(input: unknown, source: PolicySource = {}): CheckedPolicy {
   if (typeof input === 'object' && input !== null && checkedPolicies.has(input)) return input as CheckedPolicy;
   const report = createReport(source);
@@ -50,19 +50,19 @@ export function checkPolicy(input: unknown, source: PolicySource = {}): CheckedP
   return markChecked(draft as unknown as Settings, report.provenance);
 }
 
-/** Marks settings as checked and makes them unchangeable. */
+/** Marks settings as checked and freezes them. */
 export function markChecked(settings: Settings, provenance: ReadonlyMap<string, Provenance>): CheckedPolicy {
   const policy: CheckedPolicy = { settings: deepFreeze(settings), provenance };
   checkedPolicies.add(policy);
   return policy;
 }
 
-/** Checks what code says about one breaker; `where` names it in messages. */
+/** Checks breaker settings from code; `where` names them in messages. */
 export function checkBreaker(input: unknown, where = 'breaker'): Partial<BreakerSettings> {
   return checkFields(breakerFields, input, where);
 }
 
-/** Checks what code says about one task's limits; `where` names them in messages. */
+/** Checks task limits from code; `where` names them in messages. */
 export function checkTask(input: unknown, where = 'limits'): Partial<TaskSettings> {
   return checkFields(taskFields, input, where);
 }
@@ -121,7 +121,7 @@ function readDocument(report: Report, document: unknown, draft: Draft): void {
   });
 }
 
-/** Reads the top settings and the sections; `entries` knows how their names were written. */
+/** Reads the top settings and the sections; `entries` holds their names as written. */
 function readSections(
   report: Report,
   document: Readonly<Table>,

@@ -1,21 +1,23 @@
-/** Settings that are possible one by one but together would leave a limit that can never be reached. */
+/** Finds settings that are valid alone but together leave a limit that can never be reached. */
 
 import { formatPath } from '../../core/names.ts';
 import { resolveBreaker, resolveTask } from '../../core/resolve-settings.ts';
 import type { Settings } from '../../core/settings.ts';
 
-/** What does not go together: the names of the settings involved, and the sentence that says so. */
+/** A conflict: the names of the settings, and the sentence about it. */
 export interface Conflict {
   readonly names: readonly string[];
   readonly problem: string;
 }
 
-/** Every such pair: in the general settings, and in each agent's and tool's where `isSaid` finds a part of it. */
+/**
+ * Lists every conflict of the general settings, and of each agent and tool for which `isWritten` finds a part of it.
+ */
 export function findConflicts(settings: Settings, isWritten: (path: string) => boolean): readonly Conflict[] {
   const conflicts: Conflict[] = [];
   const add = (sectionPath: readonly string[], names: readonly string[], problem: string) => {
     const paths = names.map((name) => formatPath([...sectionPath, name]));
-    // What is merely inherited was told at its source.
+    // An inherited conflict is reported at its source only.
     if (sectionPath.length === 1 || paths.some(isWritten)) conflicts.push({ names, problem: `${paths[0]} ${problem}` });
   };
   const checkBreakerPair = (sectionPath: readonly string[], tool: string, agent?: string) => {

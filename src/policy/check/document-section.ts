@@ -1,4 +1,4 @@
-/** One table of a document against the fields it may have. */
+/** Checks one table of a document against the fields it may have. */
 
 import { nameLengthMax } from '../../core/limits.ts';
 import { findNearestName, formatPath, shorten, toCamelCase, toSnakeCase } from '../../core/names.ts';
@@ -9,14 +9,14 @@ import { findField } from './environment-names.ts';
 import { addProblem, type Path, type Provenance, type Report } from './report.ts';
 import { textProblem, valueProblem } from './value.ts';
 
-/** An entry of a table under its name in files, with the path as it was written. */
+/** An entry of a table under its name in files, with its path as written. */
 export interface DocumentEntry {
   readonly name: string;
   readonly value: unknown;
   readonly path: Path;
 }
 
-/** The entries of a table that have a usable name; a table that is none is a problem. Undefined is not said. */
+/** The entries of a table with usable names; a value that is not a table is a problem. Undefined counts as absent. */
 export function readDocumentEntries(report: Report, input: unknown, path: Path): readonly DocumentEntry[] {
   if (input === undefined) return [];
   if (!isTable(input)) {
@@ -36,7 +36,7 @@ export function readDocumentEntries(report: Report, input: unknown, path: Path):
 
 /**
  * Checks a section and writes its values into `into` under their TypeScript names.
- * `home` is the section's path in provenance; an optional setting of "none" is written as undefined.
+ * `provenancePath` is the section's path in provenance; an optional setting of "none" is written as undefined.
  */
 export function checkSection(
   report: Report,
@@ -79,7 +79,7 @@ function makeProvenance(report: Report, entry: DocumentEntry, alias: string | un
   return { value: entry.value, source: report.source, ...(alias && { alias }), ...(line !== undefined && { line }) };
 }
 
-/** Names a setting of another section, or the nearest of this one. */
+/** Suggests a setting of another section, or the nearest name of this section. */
 function suggestSetting(name: string, fields: SectionFields, provenancePath: Path): string {
   const near = findNearestName(name, listFieldNames(fields));
   const elsewhere = Object.keys(sections).find((section) => findField(sections[section]!, name));
@@ -87,12 +87,12 @@ function suggestSetting(name: string, fields: SectionFields, provenancePath: Pat
   return near ? `; did you mean ${near}?` : '';
 }
 
-/** Every name that may stand in a section, aliases included. */
+/** Lists every name that a section may contain, aliases included. */
 export function listFieldNames(fields: SectionFields): readonly string[] {
   return Object.entries(fields).flatMap(([name, setting]) => [name, ...(setting.aliases ?? [])]);
 }
 
-/** Names that may stand at the top of a document. */
+/** The names allowed at the top of a document. */
 export const topNames: readonly string[] = [
   'preset',
   ...Object.keys(topFields),

@@ -1,4 +1,4 @@
-/** The names under which the environment can say a setting, and how what it says is read. */
+/** The environment variables of settings, and how their values are parsed. */
 
 import { toCamelCase } from '../../core/names.ts';
 import type { Settings } from '../../core/settings.ts';
@@ -6,20 +6,20 @@ import type { SectionFields, Setting } from '../table/setting.ts';
 import { sections, topFields } from '../table/settings.ts';
 import { valueProblem } from './value.ts';
 
-/** The setting that a name means: its own, or one that has it as an alias. */
+/** Finds the setting with this name or alias. */
 export function findField(fields: SectionFields, name: string): string | undefined {
   if (Object.hasOwn(fields, name)) return name;
   return Object.keys(fields).find((field) => fields[field]?.aliases?.includes(name));
 }
 
-/** A setting that the environment can say, under each of its names; of two names the later one wins. */
+/** A setting that the environment can override, with each of its variables; the later variable wins. */
 export interface EnvironmentVariable {
   readonly path: string;
   readonly setting: Setting;
   readonly names: readonly string[];
 }
 
-/** All of them, in the order of the table. Lists and maps are for files. */
+/** Lists all variables in the order of the table. Lists and maps have none. */
 export function listVariables(): readonly EnvironmentVariable[] {
   const listSection = (prefix: string, fields: SectionFields) =>
     Object.entries(fields).flatMap(([name, setting]) => {
@@ -34,7 +34,9 @@ export function listVariables(): readonly EnvironmentVariable[] {
   ];
 }
 
-/** A value of the environment, or why it is none. Decimal digits only; what is off is off in a policy alone. */
+/**
+ * Parses the value of a variable, or returns why it is invalid. Numbers are decimal; `off` and `none` are not accepted.
+ */
 export function readVariable(
   { path, setting }: EnvironmentVariable,
   rawText: string,
@@ -47,7 +49,7 @@ export function readVariable(
   return { value, problem: isOff ? 'can be switched off in a policy only' : valueProblem(setting, value) };
 }
 
-/** Settings with one value changed. */
+/** Returns settings with one value changed. */
 export function withValue(settings: Settings, path: string, value: unknown): Settings {
   const [section, name] = path.split('.').map(toCamelCase) as [keyof Settings, string?];
   return { ...settings, [section]: name === undefined ? value : { ...(settings[section] as object), [name]: value } };

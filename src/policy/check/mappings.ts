@@ -1,4 +1,4 @@
-/** Written mappings: how `switchgear run` reads the lines of programs that it does not know, by their names. */
+/** Checks written mappings: how `switchgear run` reads the output lines of programs without a built-in reader. */
 
 import { mappedFields, mappedKinds, type StreamMapping } from '../../core/event-mapping.ts';
 import { findNearestName } from '../../core/names.ts';

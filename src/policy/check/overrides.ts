@@ -1,4 +1,4 @@
-/** Settings of single tools and agents. */
+/** Checks the settings of single tools and agents. */
 
 import { toCamelCase, toSnakeCase } from '../../core/names.ts';
 import { describeValue, emptyTable, isTable, type Table } from '../../core/plain-copy.ts';
@@ -8,12 +8,12 @@ import { checkSection, type DocumentEntry, readDocumentEntries } from './documen
 import { readPresetName } from './preset.ts';
 import { addProblem, createPresetReport, type Report } from './report.ts';
 
-/** The overrides of tools, by name, the least specific name first. */
+/** Reads the overrides of tools, by name, the least specific name first. */
 export function readToolOverrides(report: Report, entry: DocumentEntry | undefined): Table {
   return sortBySpecificity(readEachNamed(report, entry, readToolOverride));
 }
 
-/** The overrides of agents, by name. */
+/** Reads the overrides of agents, by name. */
 export function readAgentOverrides(report: Report, entry: DocumentEntry | undefined): Table {
   return readEachNamed(report, entry, readAgentOverride);
 }
@@ -64,7 +64,7 @@ function readAgentOverride(report: Report, { name, value, path }: DocumentEntry)
   return into;
 }
 
-/** Least specific first: patterns by the letters they fix, then whole names. Of equals the later one wins. */
+/** Sorts the least specific name first: patterns by the number of fixed letters, then exact names. Later ones win. */
 function sortBySpecificity(tools: Table): Table {
   const countFixedLetters = (name: string) =>
     name.includes('*') ? name.replaceAll('*', '').length : Number.POSITIVE_INFINITY;

@@ -1,4 +1,4 @@
-/** Which preset a document starts from: the one it names, or the one that its spelling gives away. */
+/** Determines the preset of a document: the named one, or the one implied by its spelling. */
 
 import { toSnakeCase } from '../../core/names.ts';
 import { describeValue, isTable } from '../../core/plain-copy.ts';
@@ -7,14 +7,14 @@ import type { DocumentEntry } from './document-section.ts';
 import { addProblem, type Report } from './report.ts';
 import { formatChoices } from './value.ts';
 
-/** The preset that an entry names. */
+/** Reads the preset that an entry names. */
 export function readPresetName(report: Report, { value, path }: DocumentEntry): string | undefined {
   if (typeof value === 'string' && Object.hasOwn(presets, value)) return value;
   addProblem(report, path, `must be ${formatChoices(Object.keys(presets))}, got ${describeValue(value)}`);
   return undefined;
 }
 
-/** The preset of a whole document, noted with its origin. */
+/** Reads the preset of a whole document and records its origin. */
 export function readDocumentPreset(report: Report, entries: ReadonlyMap<string, DocumentEntry>): string | undefined {
   const entry = entries.get('preset');
   const breaker = entries.get('circuit_breaker')?.value;

@@ -1,13 +1,13 @@
-/** What a check collects on its way: problems with their places, and where each value came from. */
+/** Collects the results of a check: problems with their places, and the origin of each value. */
 
 import { SwitchgearError } from '../../core/error.ts';
 import { policyProblemsMax } from '../../core/limits.ts';
 import { formatPath } from '../../core/names.ts';
 
-/** The way to a value: keys as they were written, and positions in lists. */
+/** The path to a value: keys as written, and positions in lists. */
 export type Path = readonly (string | number)[];
 
-/** Where a document was read from. */
+/** The file of a document, and the lines of its keys. */
 export interface PolicySource {
   readonly file?: string;
   /** The line of a key or list item, counted from 1. */
@@ -16,14 +16,14 @@ export interface PolicySource {
 
 export type Source = 'default' | 'code' | `preset ${string}` | `file ${string}` | `environment ${string}`;
 
-/** An effective value and who said so. */
+/** An effective value and its origin. */
 export interface Provenance {
   readonly value: unknown;
   readonly source: Source;
-  /** The name it was written under, if that is an alias. */
+  /** The alias under which the value was written, if any. */
   readonly alias?: string;
   readonly line?: number;
-  /** Why, where the value was not written as such. */
+  /** The reason for a value that was not written as such. */
   readonly note?: string;
 }
 
@@ -31,11 +31,11 @@ export interface Report {
   readonly problems: string[];
   readonly provenance: Map<string, Provenance>;
   readonly source: Source;
-  /** Names a value's place in messages. */
+  /** Describes the place of a value for messages. */
   readonly placeOf: (path: Path) => { readonly text: string; readonly line?: number };
 }
 
-/** A report on one document. */
+/** Creates a report on one document. */
 export function createReport({ file, lineOf }: PolicySource): Report {
   return {
     problems: [],
@@ -49,19 +49,19 @@ export function createReport({ file, lineOf }: PolicySource): Report {
   };
 }
 
-/** The same report while a preset speaks: it has no lines. */
+/** Creates a report on a preset, which has no lines. */
 export function createPresetReport(report: Report, name: string): Report {
   return { ...report, source: `preset ${name}`, placeOf: () => ({ text: '' }) };
 }
 
-/** Adds a problem: the path, what it must be, and where it stands. */
+/** Adds a problem: the path, the requirement, and the place. */
 export function addProblem(report: Report, path: Path, problem: string): void {
   const pathName = formatPath(path);
   const gap = pathName && !problem.startsWith('[') ? ' ' : '';
   report.problems.push(`${pathName || 'the policy '}${gap}${problem}${report.placeOf(path).text}`);
 }
 
-/** Throws all problems at once, so that a person mends a file in one go. */
+/** Throws all problems at once, so that one edit can fix the whole file. */
 export function throwProblems(problems: readonly string[]): void {
   if (problems.length === 0) return;
   const shownProblems = problems.slice(0, policyProblemsMax);

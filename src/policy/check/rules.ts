@@ -1,4 +1,4 @@
-/** Written rules: a table with target, condition, action and reason, or a line `condition|action|"reason"`. */
+/** Checks written rules: a table with target, condition, action and reason, or a line `condition|action|"reason"`. */
 
 import { printCondition } from '../../core/controls/rules/condition.ts';
 import { parseRule, parseRuleText } from '../../core/controls/rules/rule.ts';
@@ -11,7 +11,7 @@ import { formatChoices, textProblem } from './value.ts';
 
 const ruleFields = ['target', 'condition', 'action', 'reason'];
 
-/** The rules of a document, in their order. One that cannot be read is a problem, never left out. */
+/** Reads the rules of a document, in order. An unreadable rule is a problem, never skipped. */
 export function readPolicyRules(report: Report, { value, path }: DocumentEntry): readonly RuleText[] {
   if (!Array.isArray(value) || value.length > rulesMax) {
     addProblem(report, path, `must be a list of at most ${rulesMax} rules, got ${describeValue(value)}`);
@@ -24,7 +24,7 @@ export function readPolicyRules(report: Report, { value, path }: DocumentEntry):
 function readPolicyRule(report: Report, value: unknown, path: Path): RuleText | undefined {
   const before = report.problems.length;
   const parsed = typeof value === 'string' ? parseRule(value) : parseRuleText(readRuleFields(report, value, path));
-  if (report.problems.length > before) return undefined; // Its parts were complained about already.
+  if (report.problems.length > before) return undefined; // The problems of its parts are reported already.
   if (parsed.error !== undefined) {
     addProblem(report, path, `is no rule: ${parsed.error}`);
     return undefined;

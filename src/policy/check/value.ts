@@ -1,10 +1,10 @@
-/** One value against its setting: what it must be, in words, when it is not. */
+/** Checks one value against its setting and describes the requirement. */
 
 import { countMax, nameLengthMax } from '../../core/limits.ts';
 import { describeValue, isTable, reservedNames } from '../../core/plain-copy.ts';
 import type { NumberSetting, Setting } from '../table/setting.ts';
 
-/** Why a value cannot be this setting, as the end of a sentence; undefined when it can. */
+/** Returns why a value is invalid for a setting, as the end of a sentence; undefined if the value is valid. */
 export function valueProblem(setting: Setting, value: unknown): string | undefined {
   switch (setting.kind) {
     case 'whole':
@@ -41,12 +41,12 @@ function numberProblem(setting: NumberSetting, value: unknown): string | undefin
   return `must be ${describeNumber(setting)}${none}, got ${describeValue(value)}`;
 }
 
-/** The kind and the lower end of a number: `a whole number from 1`. */
+/** Describes the kind and lower bound of a number: `a whole number from 1`. */
 export function describeNumber({ kind, min, above }: NumberSetting): string {
   return `a ${kind === 'whole' ? 'whole ' : ''}number ${min !== undefined ? `from ${min}` : `above ${above}`}`;
 }
 
-/** Why a value cannot be a name or other short text. */
+/** Returns why a value is not a valid name or short text. */
 export function textProblem(value: unknown, lengthMax: number = nameLengthMax): string | undefined {
   if (typeof value !== 'string' || value.trim() === '') return `must be a text, got ${describeValue(value)}`;
   return value.length > lengthMax ? `must have at most ${lengthMax} characters, got ${value.length}` : undefined;
@@ -60,7 +60,7 @@ function textsProblem(choices: readonly string[] | undefined, value: unknown): s
     const problem = isChoice ? textProblem(item) : `must be ${formatChoices(choices)}, got ${describeValue(item)}`;
     if (problem) return `[${index}] ${problem}`;
   }
-  // Nowhere to look means nothing fires.
+  // A rule without a place to look in would never fire.
   if (choices && value.length === 0) return `must name at least one of ${formatChoices(choices)}`;
   return undefined;
 }
@@ -76,7 +76,7 @@ function mapProblem(value: unknown, itemProblem: (item: unknown) => string | und
   return undefined;
 }
 
-/** `"a", "b" or "c"`. */
+/** Formats choices: `"a", "b" or "c"`. */
 export function formatChoices(choices: readonly string[]): string {
   const quoted = choices.map((word) => `"${word}"`);
   return quoted.length > 1 ? `${quoted.slice(0, -1).join(', ')} or ${quoted.at(-1)}` : `${quoted[0]}`;

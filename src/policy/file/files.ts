@@ -1,4 +1,4 @@
-/** Policy files: finding, reading and watching them. The library's front door never comes here. */
+/** Finds, reads and watches policy files. The root entry point does not import this file. */
 
 import { existsSync, readFileSync, stat, statSync, unwatchFile, watchFile } from 'node:fs';
 import { extname, join } from 'node:path';
@@ -11,7 +11,7 @@ import { parseStrictJson, parseYaml } from './parse-yaml.ts';
 
 const parsers = { '.toml': parseToml, '.yaml': parseYaml, '.yml': parseYaml, '.json': parseStrictJson } as const;
 
-/** The policy file of a folder, if it has one; two would be one too many. */
+/** Finds the policy file of a folder; throws if there are two. */
 export function findPolicy(folder: string): string | undefined {
   const paths = Object.keys(parsers)
     .map((end) => join(folder, `switchgear${end}`))
@@ -21,12 +21,12 @@ export function findPolicy(folder: string): string | undefined {
   return paths[0];
 }
 
-/** Reads and checks a policy file: TOML, YAML or JSON by its ending. Messages call it `name`. */
+/** Reads and checks a policy file: TOML, YAML or JSON by its extension. Messages call it `name`. */
 export function loadPolicy(path: string, name: string = path): CheckedPolicy {
   return parsePolicy(readText(path), name);
 }
 
-/** Checks the text of a policy file, in the format that the ending of its name says. */
+/** Checks the text of a policy file in the format of its extension. */
 export function parsePolicy(text: string, file: string): CheckedPolicy {
   const parse = parsers[extname(file).toLowerCase() as keyof typeof parsers];
   if (!parse)
@@ -35,23 +35,26 @@ export function parsePolicy(text: string, file: string): CheckedPolicy {
       `a policy file ends in ${Object.keys(parsers).join(', ')}, got ${file}`,
     );
   const { value, lineOf } = parse(text, file);
-  return checkPolicy(value ?? {}, { file, lineOf }); // A file of comments only says nothing.
+  return checkPolicy(value ?? {}, { file, lineOf }); // A file of comments only is an empty document.
 }
 
 export interface WatchPolicyOptions {
-  /** The clock to poll by; the file system's own watch unless said. */
+  /** The clock to poll with. @default the file system's own watch */
   readonly clock?: Pick<Clock, 'after'>;
-  /** Told of a new file that cannot be used, once; the policy before it stays. */
+  /** Called once for a changed file that is invalid; the previous policy stays in force. */
   readonly onProblem?: (error: Error) => void;
 }
 
 export interface PolicyWatch {
-  /** The last policy that was good. */
+  /** The last valid policy. */
   readonly policy: CheckedPolicy;
   stop(): void;
 }
 
-/** Loads a policy now and again whenever its file changes. The first load throws; later ones keep what was good. */
+/**
+ * Loads a policy now and again whenever its file changes. The first load throws; later errors keep the last valid
+ * policy.
+ */
 export function watchPolicy(
   path: string,
   onChange: (policy: CheckedPolicy) => void,
@@ -77,7 +80,7 @@ export function watchPolicy(
   }
 
   function reportProblem(error: Error): void {
-    if (error.message === lastProblem) return; // Once, not once a second.
+    if (error.message === lastProblem) return; // Report a problem once, not at every poll.
     lastProblem = error.message;
     onProblem?.(error);
   }
@@ -102,10 +105,10 @@ function pollFile(clock: Pick<Clock, 'after'>, look: () => void): () => void {
   return () => cancel();
 }
 
-/** Looks when the file's size or time changed, without keeping the process alive. */
+/** Watches the size and time of a file without keeping the process alive. */
 function watchFileStats(path: string, look: () => void): () => void {
   watchFile(path, { interval: policyPollMs, persistent: false }, look);
-  stat(path, look); // A change before the watch took its first look would go unseen.
+  stat(path, look); // Check once more: a change before the first stat of the watch would be missed.
   return () => unwatchFile(path, look);
 }
 

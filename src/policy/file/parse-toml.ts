@@ -1,9 +1,9 @@
-/** TOML: the parser gives the values, a small scanner gives the lines of keys and tables. */
+/** Parses TOML: a library parses the values, a small scanner finds the lines of keys and tables. */
 
 import { parse, TomlError } from 'smol-toml';
 import { createLineMap, type LineMap, makeParseError, type ParsedDocument } from './parsed-document.ts';
 
-/** Reads a TOML document. */
+/** Parses a TOML document. */
 export function parseToml(text: string, file: string): ParsedDocument {
   try {
     return { value: parse(text), lineOf: mapTomlLines(text).lineOf };
@@ -13,7 +13,7 @@ export function parseToml(text: string, file: string): ParsedDocument {
   }
 }
 
-/** Where keys and tables stand in a document that is valid. */
+/** Maps keys and tables of a valid document to lines. */
 function mapTomlLines(text: string): LineMap {
   const lines = createLineMap();
   const items = new Map<string, number>();
@@ -45,7 +45,7 @@ function mapTomlLines(text: string): LineMap {
   return lines;
 }
 
-/** The end of a line, past every line break inside a list or a long text. */
+/** Finds the end of a statement, past the line breaks inside lists and multi-line strings. */
 function findStatementEnd(text: string, from: number): number {
   let depth = 0;
   let at = from;
@@ -73,7 +73,7 @@ function findStatementEnd(text: string, from: number): number {
   return text.length;
 }
 
-/** The parts of a dotted key, up to the equals sign. */
+/** Parses the parts of a dotted key, up to the equals sign. */
 function parseKeys(text: string): string[] {
   const keys: string[] = [];
   const part = /\s*(?:"((?:[^"\\]|\\.)*)"|'([^']*)'|([\w-]+))\s*(\.?)/y;

@@ -1,11 +1,11 @@
-/** YAML and JSON: one parser for both, as it knows where everything stands; JSON must be strict JSON as well. */
+/** Parses YAML and JSON with one parser that keeps positions; JSON must also be strict JSON. */
 
 import { type Document, isMap, isScalar, isSeq, LineCounter, type Node, parseDocument } from 'yaml';
 import { policyAliasesMax } from '../../core/limits.ts';
 import type { Path } from '../check/report.ts';
 import { makeParseError, type ParsedDocument } from './parsed-document.ts';
 
-/** Reads a YAML document: one document, known tags, no key twice, few aliases. */
+/** Parses a YAML document: one document, known tags, unique keys, few aliases. */
 export function parseYaml(text: string, file: string): ParsedDocument {
   const lines = new LineCounter();
   try {
@@ -21,7 +21,7 @@ export function parseYaml(text: string, file: string): ParsedDocument {
   }
 }
 
-/** Reads a JSON document, in which no key may stand twice. */
+/** Parses a JSON document with unique keys. */
 export function parseStrictJson(text: string, file: string): ParsedDocument {
   const lines = new LineCounter();
   try {

@@ -1,11 +1,11 @@
-/** What every parser of policy files gives: the values, and the lines they stand on. */
+/** The result of every policy file parser: the values, and their lines. */
 
 import { SwitchgearError } from '../../core/error.ts';
 import type { Path } from '../check/report.ts';
 
 export interface ParsedDocument {
   readonly value: unknown;
-  /** The line of a key, or of the nearest thing around it that has one. */
+  /** The line of a key, or of its nearest ancestor with a known line. */
   readonly lineOf: (path: Path) => number | undefined;
 }
 
@@ -15,7 +15,7 @@ export interface LineMap {
   readonly lineOf: (path: Path) => number | undefined;
 }
 
-/** An empty map of lines; the first line added for a path stays. */
+/** Creates an empty map of lines; the first line added for a path stays. */
 export function createLineMap(): LineMap {
   const lines = new Map<string, number>();
   return {
@@ -33,7 +33,7 @@ export function createLineMap(): LineMap {
   };
 }
 
-/** A file that is not what its name says, with the parser's first sentence. */
+/** Creates the error for a file with invalid syntax, with the parser's first sentence. */
 export function makeParseError(file: string, format: string, error: unknown, line?: number): SwitchgearError {
   const text = error instanceof Error ? error.message : 'reading it failed';
   const lineNumber = line ?? /\(line (\d+) column/.exec(text)?.[1];

@@ -1,4 +1,4 @@
-/** A policy in words: every effective value, who said it, and what a careful person would think about. */
+/** Explains a policy in text: every effective value, its origin, and advice. */
 
 import type { Settings } from '../../core/settings.ts';
 import type { CheckedPolicy } from '../check/check-policy.ts';
@@ -7,7 +7,7 @@ import { unitOf } from './reference-page.ts';
 
 const valueWidth = 28;
 
-/** The lines of an explanation: settings by section, then advice. */
+/** Returns the lines of an explanation: settings by section, then advice. */
 export function explainPolicy(policy: CheckedPolicy): readonly string[] {
   const rows = [...policy.provenance].map(([path, origin]) => ({ ...splitPath(path), origin }));
   const nameWidth = Math.max(...rows.map(({ name }) => name.length));
@@ -24,7 +24,7 @@ export function explainPolicy(policy: CheckedPolicy): readonly string[] {
   return advice.length ? [...lines, '', 'Advice', ...advice.map((line) => `  ${line}`)] : lines;
 }
 
-/** What is possible, but rarely meant to last. */
+/** Lists advice on settings that are valid but rarely meant to last. */
 export function listAdvice(settings: Settings): readonly string[] {
   const { circuitBreaker: breaker, task, loop, journal } = settings;
   const advice: string[] = [];
@@ -57,7 +57,7 @@ function splitPath(path: string): { readonly section: string; readonly name: str
   return dot < 0 ? { section: 'policy', name: path } : { section: path.slice(0, dot), name: path.slice(dot + 1) };
 }
 
-/** General settings before those of single agents and tools. */
+/** Sorts general settings before those of single agents and tools. */
 function sectionOrder(section: string): number {
   return section === 'policy' ? 0 : section.startsWith('agents.') ? 2 : section.startsWith('tools.') ? 3 : 1;
 }
@@ -74,7 +74,7 @@ function formatSettingValue(name: string, value: unknown): string {
   return `${value}${typeof value === 'number' ? unitOf(name) : ''}`;
 }
 
-/** A list in lines that fit the column; a word that does not fit has its own. */
+/** Wraps a list to the column width; a longer word gets a line of its own. */
 function wrapText(text: string): string[] {
   const lines: string[] = [];
   for (const word of text.split(' ')) {

@@ -1,4 +1,4 @@
-/** The JSON Schema of a policy document, made from the table, for editors. Names are those of files. */
+/** Builds the JSON Schema of a policy document from the table of settings, for editors. Names are in snake case. */
 
 import { mappedFields, mappedKinds } from '../../core/event-mapping.ts';
 import { budgetsMax, nameLengthMax, ruleLengthMax, rulesMax } from '../../core/limits.ts';
@@ -11,7 +11,7 @@ export type JsonSchema = Readonly<Record<string, unknown>>;
 
 const name: JsonSchema = { type: 'string', minLength: 1, maxLength: nameLengthMax };
 
-/** Draft 2020-12. */
+/** Returns the schema, draft 2020-12. */
 export function policySchema(): JsonSchema {
   const breakerPreset = Object.keys(presets).filter((presetName) => presets[presetName]?.circuit_breaker);
   return {

@@ -1,4 +1,4 @@
-/** The reference page of settings, made from the table: `switchgear policy reference` prints it. */
+/** Builds the reference page of settings from the table; `switchgear policy reference` prints it. */
 
 import { listVariables } from '../check/environment-names.ts';
 import { describeNumber } from '../check/value.ts';
@@ -7,7 +7,7 @@ import type { SectionFields, Setting } from '../table/setting.ts';
 import { budgetFields, sections, topFields } from '../table/settings.ts';
 import { budgetDocs, sectionDocs, settingDocs } from './setting-docs.ts';
 
-/** The page as Markdown. */
+/** Returns the page as Markdown. */
 export function settingsReference(): string {
   const parts = [
     opening,
@@ -33,24 +33,24 @@ export function settingsReference(): string {
 
 const opening = `# Settings
 
-This page is made from the table of settings by \`switchgear policy reference\`; do not edit it.
+\`switchgear policy reference\` prints this page from the table of settings; do not edit it.
 
-A policy is one document: \`switchgear.toml\`, \`.yaml\`, \`.yml\` or \`.json\`, or an object handed to
-\`createSwitchgear\`. Every setting has a default, so a policy says only what differs. Names may be written in
-snake case or in camel case (\`failure_threshold\`, \`failureThreshold\`). The checker is strict: an unknown
-name, a wrong type or a number out of range is an error that quotes the place and the value, and all of them are
-told at once. A number never arrives as a text, and neither 0 nor null switches a limit off; where a limit may
-be absent, the word \`"none"\` says so.
+A policy is one document: \`switchgear.toml\`, \`.yaml\`, \`.yml\` or \`.json\`, or an object passed to
+\`createSwitchgear\`. Every setting has a default, so a policy contains only the settings that differ. Names are
+in snake case or in camel case (\`failure_threshold\`, \`failureThreshold\`). The checker is strict: an unknown
+name, a wrong type or a number out of range is an error that quotes the place and the value, and the checker
+reports all errors at once. A number must not be written as a string, and neither 0 nor null switches a limit off;
+an optional limit is switched off with the word \`"none"\`.
 
-A document with \`reset_timeout_seconds\` in \`circuit_breaker\` and no preset is written for CueDeck and means
-\`preset = "cuedeck"\`.
+A document with \`reset_timeout_seconds\` in \`circuit_breaker\` and no preset is a CueDeck document and starts
+from \`preset = "cuedeck"\`.
 
 \`switchgear policy check\` checks a file, \`switchgear policy explain\` prints every effective value with its
 origin, and \`switchgear policy schema\` prints the JSON Schema, which is also \`policy.schema.json\` at the
 root of the package.`;
 
-const presetText = `\`preset = "name"\` at the top of a document, or in a tool's table. What a document says
-itself wins. No preset switches a control off.`;
+const presetText = `A preset is named by \`preset = "name"\` at the top of a document, or in a tool's table. Settings of
+the document override those of the preset. No preset switches a control off.`;
 
 const overrides = `## \`tools\`, \`agents\`, \`budgets\`, \`rules\`, \`mappings\`
 
@@ -59,19 +59,19 @@ const overrides = `## \`tools\`, \`agents\`, \`budgets\`, \`rules\`, \`mappings\
 failure_threshold = 2
 recovery_timeout_secs = 120
 
-[tools."mail.*"]                # a pattern; the more letters it fixes, the later it speaks
+[tools."mail.*"]                # a pattern; a pattern with more fixed letters overrides one with fewer
 preset = "mcp"
 
 [agents.Researcher.task]        # one agent: task and circuit_breaker
 max_tool_calls = 80
 
-[[budgets]]                     # what all tasks of a project may spend in any hour
+[[budgets]]                     # the spend of all tasks of a project in any hour
 scope = "project"
 unit = "spend_cents"
 limit = 2000
 window_secs = 3600
 
-[[rules]]                       # target is *, chain:id, tool:name or agent:name; * unless said
+[[rules]]                       # target is *, chain:id, tool:name or agent:name; default *
 target = "tool:trading.*"
 condition = "amount>1000"
 action = "confirm"
@@ -85,20 +85,20 @@ input = "call.args"
 \`\`\`
 
 A breaker's settings are those of \`circuit_breaker\`, then of its agent, then \`same_error_tools\`, then of the
-patterns that fit the tool, then of the tool's own name, then what the code says. \`tool_x\` is another name of
-the tool \`x\`. A rule may also be a line: \`'ability:shell.execute|abort|"No shell."'\`.
-A mapping has \`kind\`, where the kind of a line stands (\`type\` unless said), and \`events\`: see
-[run](../guides/run.md).`;
+patterns that match the tool, then of the tool's own name, then of the code; later ones override earlier ones.
+\`tool_x\` is another name of the tool \`x\`. A rule may also be a line:
+\`'ability:shell.execute|abort|"No shell."'\`. A mapping has \`kind\`, the field that holds the kind of a line
+(default \`type\`), and \`events\`: see [run](../guides/run.md).`;
 
-const budgets = `What many tasks may use together; none unless a policy says so. Two budgets differ in scope, unit or
-window. How they are counted: [tasks and budgets](../guides/tasks-and-budgets.md).`;
+const budgets = `Limits that several tasks share; by default there are none. Two budgets must differ in scope, unit or
+window. The guide [tasks and budgets](../guides/tasks-and-budgets.md) explains how they are counted.`;
 
 const environment = `## Environment
 
 A variable overrides one value of the policy. Its text is trimmed. Numbers are decimal digits, with a fraction
-where the setting has one: no exponent, no hex. Switches are \`true\` or \`false\`. A bad value leaves the value
-that was there and is told in one warning. Nothing in the environment switches a protection off (\`off\`,
-\`none\`, \`loop.enabled\`): that takes a policy. Of two names for one setting the \`SWITCHGEAR_\` one wins.`;
+if the setting allows one: no exponent, no hex. Switches are \`true\` or \`false\`. A bad value causes one warning
+and leaves the value of the policy in force. The environment cannot switch a protection off (\`off\`, \`none\`,
+\`loop.enabled\`); only a policy can. If two variables name one setting, the \`SWITCHGEAR_\` one wins.`;
 
 function renderSettingsTable(fields: SectionFields, prefix: string): string {
   const rows = Object.entries(fields).map(([name, setting]) => {
@@ -119,7 +119,7 @@ function budgetTable(): string {
   const rows = Object.entries(budgetFields).map(([name, setting]) => [
     `\`${name}\``,
     describeSetting(setting),
-    setting.default === undefined ? 'none' : 'has to be said',
+    setting.default === undefined ? 'none' : 'required',
     `${budgetDocs[name]}`,
   ]);
   return renderMarkdownTable(['field', 'value', 'default', 'meaning'], rows);
@@ -150,7 +150,7 @@ function describeDefault(name: string, { default: value }: Setting): string {
   return `\`${value}\`${unitOf(name)}`;
 }
 
-/** The unit that a setting's name ends in, as it is written behind a number. */
+/** The unit at the end of a setting's name, as it is written after a number. */
 export function unitOf(name: string): string {
   return name.endsWith('_secs') ? ' s' : name.endsWith('_cents') ? ' cents' : '';
 }

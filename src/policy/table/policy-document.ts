@@ -24,7 +24,7 @@ export type BreakerDocument = Fields<BreakerSettings> & {
 /** A joint budget; a window is optional. */
 export type BudgetDocument = Omit<JointBudget, 'windowSecs'> & Fields<Pick<JointBudget, 'windowSecs'>>;
 
-/** A rule: a table, or a line `condition|action|"reason"`. Without a target it holds for every tool. */
+/** A rule: a table, or a line `condition|action|"reason"`. A rule without a target applies to every tool. */
 export type RuleDocument = string | (Omit<RuleText, 'target'> & Partial<Pick<RuleText, 'target'>>);
 
 /** Settings of one agent. */
@@ -48,7 +48,7 @@ export type PolicyDocument = {
   readonly preset?: PresetName;
   readonly circuitBreaker?: BreakerDocument | undefined;
   readonly circuit_breaker?: BreakerDocument | undefined;
-  /** Breaker settings of tools, by name; a name may hold `*`. */
+  /** Breaker settings of tools, by name; a name may contain `*`. */
   readonly tools?: Readonly<Record<string, BreakerDocument & { readonly preset?: PresetName }>> | undefined;
   /** Settings of agents, by name. */
   readonly agents?: Readonly<Record<string, AgentDocument>> | undefined;

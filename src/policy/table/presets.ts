@@ -1,4 +1,4 @@
-/** Named sets of settings: the numbers of each seed document, and of the services agents call most. */
+/** Named sets of settings: the values of each seed document, and of the services that agents call most. */
 
 import type { Table } from '../../core/plain-copy.ts';
 import { breakerFields } from './settings.ts';
@@ -26,7 +26,7 @@ const namedPresets = {
       enable_health_check: true,
       health_check_interval_secs: 30,
       graceful_degradation: true,
-      // Only denials are exempt there, and those are told by their flags, not by their names.
+      // The settings of each preset, written as a policy document. A preset never switches a control off.
       ignore_errors: [],
     },
   },
@@ -43,7 +43,7 @@ const namedPresets = {
     task: { max_tool_calls: 50, max_spend_cents: 5000, max_duration_secs: 1800, max_idle_secs: 300 },
     loop: { similarity_jaccard_threshold: 0.95, window_size: 3, token_cap: 512 },
   },
-  // Ends next to no good run, at the price of finding fewer loops: repeating what works is left to the budgets.
+  // PraisonAI exempts denials only, and recognizes them by their flags, not by their names.
   cautious: {
     loop: {
       row_across_calls: false,
@@ -56,7 +56,7 @@ const namedPresets = {
       near_error_points: 7,
     },
   },
-  // Ends more bad runs, and some good ones: for agents that nobody watches.
+  // Halts almost no good run, and finds fewer loops: successful repetition is left to the budgets.
   strict: {
     circuit_breaker: { failure_threshold: 3 },
     task: { max_tool_calls: 25 },
@@ -77,7 +77,7 @@ const namedPresets = {
       near_error_points: 8,
     },
   },
-  // Answers of models may take minutes: their tasks have limits of their own.
+  // Halts more bad runs, and some good ones: for unattended agents.
   llm: {
     circuit_breaker: { failure_threshold: 3, recovery_timeout_secs: 30, success_threshold: 2, timeout_secs: 'none' },
   },
@@ -92,10 +92,10 @@ const namedPresets = {
   },
 } as const satisfies Readonly<Record<string, Preset>>;
 
-/** The name of a preset. */
+/** Model responses may take minutes; their tasks have limits of their own. */
 export type PresetName = keyof typeof namedPresets;
 
-/** The settings of each preset, as a policy document writes them. A preset never switches a control off. */
+/** The preset implied by a spelling: only the CueDeck document writes `reset_timeout_seconds`. */
 export const presets: Readonly<Record<string, Preset>> = namedPresets;
 
 /** The preset that a spelling gives away: only the file of seed 001 writes `reset_timeout_seconds`. */

@@ -1,23 +1,23 @@
-/** What one setting is: its kind, its range, its default, and its other names. */
+/** The description of one setting: its kind, range, default, and other names. */
 
 import { countMax, secsMax } from '../../core/limits.ts';
 
 interface Names {
   /** Other spellings that files may use. */
   readonly aliases?: readonly string[];
-  /** A name in the environment beside the one made from the path. */
+  /** An environment variable beside the one derived from the path. */
   readonly env?: string;
 }
 
 export interface NumberSetting extends Names {
   readonly kind: 'whole' | 'number';
-  /** Absent = nobody looks, unless a policy says a number. */
+  /** The default; undefined means that the limit is off. */
   readonly default: number | undefined;
   readonly min?: number;
-  /** A lower end that is itself too low. */
+  /** An exclusive lower bound. */
   readonly above?: number;
   readonly max: number;
-  /** May be set to "none". */
+  /** Whether the setting accepts "none". */
   readonly optional?: boolean;
 }
 
@@ -42,7 +42,7 @@ export interface MapSetting extends Names {
   /** A map of names to whole numbers, or to names. */
   readonly kind: 'counts' | 'names';
   readonly default: Readonly<Record<string, never>>;
-  /** The names that a name may be mapped to. */
+  /** The allowed values of the map. */
   readonly of?: readonly string[];
 }
 
@@ -51,47 +51,47 @@ export type Setting = NumberSetting | FlagSetting | ChoiceSetting | TextsSetting
 /** The settings of one section, by their names in files. */
 export type SectionFields = Readonly<Record<string, Setting>>;
 
-/** The file's name of a TypeScript name: `failureThreshold` is `failure_threshold`. */
+/** The name in files of a TypeScript name: `failureThreshold` becomes `failure_threshold`. */
 export type Snake<S extends string> = S extends `${infer H}${infer T}`
   ? `${H extends Lowercase<H> ? H : `_${Lowercase<H>}`}${Snake<T>}`
   : S;
 
-/** One setting for every field of a type: a table that forgets one does not compile. */
+/** A setting for every field of a type: a table with a missing field does not compile. */
 export type FieldsOf<T> = { readonly [K in keyof T & string as Snake<K>]-?: Setting };
 
 type NumberOptions = Partial<Omit<NumberSetting, 'kind' | 'default'>>;
 
-/** A whole number from 1. Without a default it may be absent. */
+/** Describes a whole number from 1. Without a default the setting is optional. */
 export function wholeNumber(initial: number | undefined, options?: NumberOptions): NumberSetting {
   return { kind: 'whole', default: initial, min: 1, max: countMax, optional: initial === undefined, ...options };
 }
 
-/** Seconds above 0, as long as the timers of the platform can wait. */
+/** Describes seconds above 0, up to the longest timer of the platform. */
 export function secs(initial: number | undefined, options?: NumberOptions): NumberSetting {
   return { kind: 'number', default: initial, above: 0, max: secsMax, optional: initial === undefined, ...options };
 }
 
-/** A share above 0, up to 1. */
+/** Describes a share above 0, up to 1. */
 export function share(initial: number | undefined, options?: NumberOptions): NumberSetting {
   return secs(initial, { max: 1, ...options });
 }
 
-/** True or false. */
+/** Describes a boolean. */
 export function flag(initial: boolean): FlagSetting {
   return { kind: 'flag', default: initial };
 }
 
-/** One of some words; the first is the default. */
+/** Describes a choice of words; the first word is the default. */
 export function choice(...of: [string, ...string[]]): ChoiceSetting {
   return { kind: 'choice', default: of[0], of };
 }
 
-/** A list of texts. */
+/** Describes a list of texts. */
 export function texts(initial: readonly string[], of?: readonly string[]): TextsSetting {
   return { kind: 'texts', default: initial, ...(of && { of }) };
 }
 
-/** A map, empty by default. */
+/** Describes a map, empty by default. */
 export function map(kind: MapSetting['kind'], of?: readonly string[]): MapSetting {
   return { kind, default: {}, ...(of && { of }) };
 }

@@ -1,4 +1,4 @@
-/** The one table of settings: checker, schema, environment names and reference page are made from it. */
+/** The table of all settings: source of the checker, the schema, the environment variables and the reference page. */
 
 import {
   budgetLimitMax,
@@ -30,7 +30,7 @@ import type {
 } from '../../core/settings.ts';
 import { choice, type FieldsOf, flag, map, type SectionFields, secs, share, texts, wholeNumber } from './setting.ts';
 
-/** How a tool may be used whose purpose is to be repeated. */
+/** The habits of tools that are meant to be repeated. */
 const habitNames = ['poll', 'wait', 'page', 'move', 'off'];
 
 /** Shorter names of breaker settings that documents may use, in snake and camel case, with the setting they mean. */
@@ -154,7 +154,7 @@ const alerts = {
   time_in_open_secs: secs(300),
 } as const satisfies FieldsOf<AlertSettings>;
 
-/** The fields of one budget beyond a task. All but the window have to be said. */
+/** The fields of a joint budget. All but the window are required. */
 export const budgetFields = {
   scope: choice('session', 'agent', 'project', 'global'),
   unit: choice('calls', 'tokens', 'spend_cents'),
@@ -168,7 +168,7 @@ const abilities = {
   shell: flag(false),
 } as const satisfies FieldsOf<AbilitySettings>;
 
-/** Settings outside any section. Their tools are the known agents' shells, and tools named after what R24 lists. */
+/** Settings outside any section. The tools are the shells of known agents, and tools with the names that R24 lists. */
 export const topFields = {
   mode: choice('enforce', 'observe'),
   same_error_tools: texts([

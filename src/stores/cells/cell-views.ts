@@ -1,69 +1,75 @@
-/** What one process knows of the cells of a shared store: the text that is stored, and the state that is looked at. */
+/** The local views of the cells of a shared store: the stored text, and the state that is parsed from it on demand. */
 
 import type { Cell, CellOptions, PendingEntry, Transaction } from '../../ports/store.ts';
 
+/** The local view of one cell. */
 export interface View {
   readonly cell: { readonly key: string; state: unknown; version: number };
   readonly initial: () => unknown;
   readonly options: CellOptions<unknown>;
-  /** As it is stored; undefined where it is not. */
+  /** The stored text; undefined if the cell is not stored. */
   text: string | undefined;
-  /** Deals that count here and that the store has not confirmed, in their order; and what they make of the text. */
+  /** Transactions that count here and that the store has not confirmed, in order. */
   pending: Set<Transaction>;
+  /** The stored text with the pending transactions applied. */
   localText: string | undefined;
-  /** What is known has changed: the state is made anew when somebody looks. */
+  /** Marks the parsed state as stale; the next read parses it again. */
   markStale(): void;
-  /** The last text that could be read. */
+  /** The last stored text that could be parsed. */
   lastReadable: string | undefined;
-  /** With what to go on where a text cannot be read; it is told, once for each version. */
+  /** Returns the state to use instead of a text that cannot be parsed; reports it once per version. */
   recoverState(): unknown;
 }
 
+/** All cell views of one store. */
 export interface Views {
   readonly all: ReadonlyMap<string, View>;
-  /** The view of a cell, made where there is none from what is known of it. */
+  /** Returns the view of a cell; creates it from the known stored text if there is none. */
   open<S>(
     key: string,
     initial: () => S,
     options: CellOptions<S> | undefined,
     readKnown: () => KnownCell | undefined,
   ): { readonly cell: Cell<S> };
-  /** Learns what is stored now; false where that was known. */
+  /** Sets the stored text; returns false if the view already has this version. */
   setStored(view: View, version: number, text: string | undefined): boolean;
   remove(key: string): void;
   clear(): void;
-  /** The state that was written last, as nobody else has it: whoever changes the same cell next need not read it. */
+  /** The last written state, which no other code refers to; the next change of the cell need not parse its text. */
   reusable: ReusableState | undefined;
 }
 
+/** A state that a change may take over together with its text. */
 export interface ReusableState {
   readonly view: View;
   readonly text: string;
   readonly state: unknown;
 }
 
+/** The last known version and text of a stored cell. */
 export interface KnownCell {
   readonly version: number;
-  /** Undefined where it was dropped. */
+  /** Undefined if the cell was dropped. */
   readonly text: string | undefined;
 }
 
-/** What most views have: nothing is out. Never written into; whoever has a deal gets a set of its own. */
+/** The shared empty set of views without pending transactions; never written to. */
 export const nothingPending: Set<Transaction> = new Set();
 
 const noOptions: CellOptions<unknown> = Object.freeze({});
 
-/** A view and its cell in one. The text becomes a state when somebody looks: most of what others write nobody reads. */
+/** A view and its cell in one object. The text is parsed on the first read, because most changes are never read. */
 interface CellView extends View {
   readonly key: string;
   state: unknown;
   version: number;
-  /** What was looked at last, and whether it still is what is known; undefined = never looked at. */
+  /** The last parsed state. */
   cached: unknown;
+  /** Whether `cached` matches the text; undefined = never parsed. */
   isFresh: boolean | undefined;
 }
 
-/** What all views have in common: there are very many of them, and closures for each would be heavy. */
+/** The prototype of all views, because closures for each of very many views would use much memory. */
 const viewPrototype = {
   get cell() {
     return this;
@@ -84,11 +90,11 @@ const viewPrototype = {
   },
 };
 
-/** Hears of a text that cannot be read, and whether this process saw the cell before. */
+/** Gets the key of a cell whose text cannot be parsed, and whether this process has an earlier state of it. */
 export type OnUnreadable = (key: string, isKnown: boolean) => void;
 
-/** The face of the views of one store. */
-function taskHandle(onUnreadable: OnUnreadable): object {
+/** Returns the prototype of the views of one store. */
+function createPrototype(onUnreadable: OnUnreadable): object {
   const reportedVersions = new WeakMap<CellView, number>();
   return {
     __proto__: viewPrototype,
@@ -130,9 +136,10 @@ function refreshState(view: CellView): void {
   view.state = adopt === undefined || isInitial ? state : adopt(isFirst ? view.initial() : view.cached, state);
 }
 
+/** Creates the views of one store. */
 export function createViews(onUnreadable: OnUnreadable): Views {
   const all = new Map<string, CellView>();
-  const prototype = taskHandle(onUnreadable);
+  const prototype = createPrototype(onUnreadable);
 
   function setStored(view: View, version: number, text: string | undefined): boolean {
     if (version <= view.cell.version) return false;
@@ -166,13 +173,13 @@ export function createViews(onUnreadable: OnUnreadable): Views {
   };
 }
 
-/** What was written can be read, and may be changed again without that. */
+/** Keeps a written state so that the next change of the cell can take it over. */
 export function keepReusable(views: Views, { view, text, state }: ReusableState): void {
   view.lastReadable = text;
   views.reusable = state === undefined ? undefined : { view, text, state };
 }
 
-/** A state of its own for a step, which may write into it. */
+/** Returns a state that an update may write into: the reusable one, or a newly parsed one. */
 export function takeState(views: Views, view: View, text: string | undefined): unknown {
   const { reusable } = views;
   if (reusable?.view !== view || reusable.text !== text) return parseState(view, text);
@@ -180,11 +187,11 @@ export function takeState(views: Views, view: View, text: string | undefined): u
   return reusable.state;
 }
 
-/** A state of its own for whoever may write into it. */
+/** Parses a state that the caller may write into. */
 export function parseState(view: View, text: string | undefined): unknown {
   if (text === undefined) return view.initial();
   const state = parseCellText(text);
-  // Where a state has parts, nobody of ours writes a word or nothing at all.
+  // A cell whose initial state is an object never stores a plain value or null.
   const isState = kindOf(state) === 'object' || kindOf(state) === kindOf(view.initial());
   if (!isState) return view.recoverState();
   if (text === view.text) view.lastReadable = text;
@@ -195,7 +202,7 @@ function kindOf(value: unknown): string {
   return value === null ? 'null' : typeof value;
 }
 
-/** What a text says; undefined where it is none of ours. */
+/** Parses the text of a cell; returns undefined if it is not JSON. */
 export function parseCellText(text: string): unknown {
   try {
     return JSON.parse(text);
@@ -204,21 +211,21 @@ export function parseCellText(text: string): unknown {
   }
 }
 
-/** Makes a view show what is stored, and on top of it what counts here already. */
+/** Recomputes the local text of a view: the stored text with all pending transactions applied. */
 export function recompute(view: View): void {
   view.localText = view.text;
   for (const transaction of view.pending) applyToView(view, transaction);
   view.markStale();
 }
 
-/** The same, where one deal more counts: the others are not run again. What it says of it comes back. */
+/** Applies one more pending transaction to a view without running the others again; returns its entries. */
 export function applyOneMore(view: View, transaction: Transaction): readonly PendingEntry[] {
   const entries = applyToView(view, transaction);
   view.markStale();
   return entries;
 }
 
-/** Makes of a view what a deal makes of it. */
+/** Applies the updates of a transaction to the local text of a view; returns their entries. */
 function applyToView(view: View, { changes = [] }: Transaction): readonly PendingEntry[] {
   let entries: readonly PendingEntry[] = [];
   for (const { cell, update } of changes) {

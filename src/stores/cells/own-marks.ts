@@ -1,14 +1,17 @@
-/** The marks that this process made: a store that forgot is told them again, so that no window begins anew. */
+/** Remembers the marks of this process, to restore them in a store that lost data. */
 
 import { ownMarksMax } from '../../core/limits.ts';
 import type { WindowMark } from '../../ports/store.ts';
 
+/** The marks that this process made. */
 export interface OwnMarks {
+  /** Remembers marks; of more than 10,000 the oldest are dropped. */
   record(marks: readonly WindowMark[] | undefined): void;
-  /** Those that still count, as they are made again: whatever the window holds by now. */
+  /** Returns the marks that are still in their windows, without a limit on the window. */
   active(): readonly WindowMark[];
 }
 
+/** Creates an empty record of marks. */
 export function createOwnMarks(): OwnMarks {
   const recorded = new Map<string, WindowMark>();
   let newestMs = Number.NEGATIVE_INFINITY;

@@ -1,25 +1,27 @@
-/** How a store is, told to whoever watches: degraded once, recovered once, and hints in between. */
+/** Tracks the health of a store and sends hints to its listeners: each change of health is sent once. */
 
 import type { StoreHealth, StoreHint } from '../../ports/store.ts';
 
+/** The health of one store, and its listeners. */
 export interface HealthMonitor {
   readonly health: StoreHealth;
   degrade(reason: string): void;
   recover(reason: string): void;
-  /** Something was lost, and the store goes on: both are said, as soon as whoever found it out is done. */
+  /** Reports a loss of data after which the store continues: sends 'degraded', then 'recovered', in the next tick. */
   reportLoss(lost: string, recovery: string): void;
   hint(hint: StoreHint): void;
   watch(listener: (hint: StoreHint) => void): () => void;
   readonly isWatched: boolean;
 }
 
-/** Says that a cell could not be read. Its text stays until somebody writes the cell again. */
+/** Reports a cell that could not be parsed. Its text stays until the next write of the cell. */
 export function reportUnreadableCell(monitor: HealthMonitor, key: string, isKnown: boolean): void {
   const lost = `what is stored under ${JSON.stringify(key)} cannot be read, and was not written by Switchgear`;
   const recovery = isKnown ? 'goes on with what it saw of it before' : 'begins anew: what others counted there is lost';
   monitor.reportLoss(lost, `this process ${recovery}, and writes over it`);
 }
 
+/** Creates a monitor in the state 'shared'. */
 export function createHealthMonitor(): HealthMonitor {
   let health: StoreHealth = { state: 'shared', reason: 'the store answers' };
   const listeners = new Set<(hint: StoreHint) => void>();
@@ -29,7 +31,7 @@ export function createHealthMonitor(): HealthMonitor {
       try {
         listener(storeHint);
       } catch {
-        // Whoever watches cannot break the store; what it should have seen, the next poll shows it.
+        // A listener cannot break the store.
       }
     }
   }

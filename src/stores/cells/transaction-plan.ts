@@ -1,4 +1,4 @@
-/** What a deal means for the cells it names: steps are run, and nothing is written yet. */
+/** Plans transactions: runs their updates on the cells without writing, and applies queued ones to the views. */
 
 import type { Card } from '../../core/card.ts';
 import type { Entry } from '../../core/event.ts';
@@ -7,21 +7,24 @@ import { ordersKey } from '../../ports/orders.ts';
 import type { CellUpdate, PendingEntry, Transaction, TransactionResult } from '../../ports/store.ts';
 import { applyOneMore, nothingPending, recompute, takeState, type View, type Views } from './cell-views.ts';
 
+/** A cell that a plan writes. */
 export interface PlannedCell {
   readonly view: View;
   readonly text: string;
-  /** The state that the step was given, where it comes to that: whoever made the plan has the only one. */
+  /** The next state if the update returned its own argument; no other code refers to it. */
   readonly state: unknown;
 }
 
+/** The cells and entries that a transaction writes. */
 export interface Plan {
   readonly cells: readonly PlannedCell[];
   readonly entries: readonly PendingEntry[];
 }
 
+/** A rejected transaction. */
 export type Rejected = Extract<TransactionResult, { readonly status: 'rejected' }>;
 
-/** The texts that cells would have, or who is against it. `textOf` says what each of them is now. */
+/** Returns the plan of a transaction, or its rejection. `textOf` returns the current text of a cell. */
 export function planTransaction(
   transaction: Transaction,
   views: Views,
@@ -46,15 +49,15 @@ export function planTransaction(
   return { cells: [...planned.values()], entries };
 }
 
-/** Whether a deal comes to nothing at all. */
+/** Whether a transaction changes nothing. */
 export function isEmptyPlan(plan: Plan, { adds = [], marks = [] }: Transaction): boolean {
   return [plan.cells, plan.entries, adds, marks].every(({ length }) => length === 0);
 }
 
-/** What deals said when they were counted here. */
+/** The entries of transactions that were applied to the views. */
 const entriesHere = new WeakMap<Transaction, readonly PendingEntry[]>();
 
-/** Counts a deal in this process, until the store has heard of it. */
+/** Applies a transaction to the views until the store confirms it. */
 export function applyHere(transaction: Transaction, views: Views): void {
   for (const view of findViews(transaction, views)) {
     if (view.pending.has(transaction)) continue;
@@ -66,17 +69,17 @@ export function applyHere(transaction: Transaction, views: Views): void {
   }
 }
 
-/** What a deal that counts here says, as this process sees it. */
+/** Returns the entries of a transaction as this process applied it. */
 export function entriesAppliedHere(transaction: Transaction): readonly PendingEntry[] {
   return [...(entriesHere.get(transaction) ?? []), ...(transaction.entries ?? [])];
 }
 
-/** Whether deals that the store has not heard of count on a cell of this one: the store cannot judge it. */
+/** Whether a cell of the transaction has unconfirmed changes; the store cannot judge it before it has them. */
 export function hasUnconfirmedChanges({ changes = [] }: Transaction, views: Views): boolean {
   return changes.some(({ cell }) => (views.all.get(cell.key)?.pending.size ?? 0) > 0);
 }
 
-/** The store has heard of deals: what it says counts; where they were carried out, whoever made them is told. */
+/** Removes settled transactions from the views; calls `onCommitted` of those for which `entriesOf` returns entries. */
 export function confirmTransactions(
   transactions: readonly Transaction[],
   views: Views,
@@ -95,7 +98,7 @@ export function confirmTransactions(
     try {
       if (entries !== undefined) transaction.onCommitted?.(entries);
     } catch {
-      // Whoever listens cannot undo what is stored.
+      // A listener cannot undo a stored transaction.
     }
   }
 }
@@ -105,24 +108,24 @@ function findViews({ changes = [] }: Transaction, views: Views): ReadonlySet<Vie
   return new Set(touchedViews.filter((view) => view !== undefined));
 }
 
-/** Whether a deal takes something that a store which just forgot must not give. */
+/** Whether a transaction takes money or an approval, which a store that lost data grants only after two seconds. */
 export function needsGracePeriod(transaction: Transaction): boolean {
   const guarded = transaction.adds?.some(({ amount, ceiling }) => ceiling !== undefined && amount > 0) === true;
   return guarded || touchesCards(transaction);
 }
 
-/** Cards are cells under this prefix; what is said about them is never lost, not even with the power. */
+/** The key prefix of cards; SQLite writes transactions on cards through to the disk. */
 export const cardPrefix = 'card/';
 
 const cardStateRank = { open: 0, answered: 1, expired: 2, used: 3 } as const;
 
-/** Of two cards with one id, the one to which more has happened: the first answer stands, what was used stays used. */
+/** Returns the card in the later state (open, answered, expired, used); of equal states the stored one. */
 export function laterCard(local: Card | null, stored: Card | null): Card | null {
   if (local === null || stored === null) return local ?? stored;
   return cardStateRank[local.state] > cardStateRank[stored.state] ? local : stored;
 }
 
-/** Puts a card, unless more has happened to the one that is there. */
+/** Returns the update that puts a card unless the stored card is in a later state. */
 export function putCardUpdate(card: Card): (stored: Card | null) => CellUpdate<Card | null> {
   return (stored) => {
     const isNew = stored === null || (stored.state === 'open' && card.state === 'open');
@@ -130,11 +133,12 @@ export function putCardUpdate(card: Card): (stored: Card | null) => CellUpdate<C
   };
 }
 
-/** Whether it is what people say or are asked: a store that is full has room for that. */
+/** Whether a cell holds orders or a card; a full store accepts these. */
 export function isForOperators(key: string): boolean {
   return key === ordersKey || key.startsWith(cardPrefix);
 }
 
+/** Whether a transaction changes a card. */
 export function touchesCards(transaction: Transaction): boolean {
   return transaction.changes?.some(({ cell }) => cell.key.startsWith(cardPrefix)) === true;
 }

@@ -13,7 +13,7 @@ export interface CallDeadlines {
   end(deadline: CallDeadline): void;
 }
 
-export function createDeadlines(): CallDeadlines {
+export function createCallDeadlines(): CallDeadlines {
   const open = new Set<CallDeadline>();
   let timer: NodeJS.Timeout | undefined;
   let dueMs = Number.POSITIVE_INFINITY;

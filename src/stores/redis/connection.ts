@@ -3,7 +3,7 @@
 import { SwitchgearError } from '../../core/error.ts';
 import { storeDeadlineMs, storeRetryMaxMs, storeRetryMinMs } from '../../core/limits.ts';
 import { machineClock } from '../../platform/machine-clock.ts';
-import { createDeadlines } from './call-deadlines.ts';
+import { createCallDeadlines } from './call-deadlines.ts';
 import type { Script } from './scripts.ts';
 
 /** What is used of the official client, `redis`. */
@@ -75,7 +75,7 @@ export function createRedisConnection(options: RedisConnectionOptions): RedisCon
   let attempts = 0;
   let cancelRetry: (() => void) | undefined;
   const pendingCalls = new Set<(error: Error) => void>();
-  const deadlines = createDeadlines();
+  const deadlines = createCallDeadlines();
 
   function disconnect(reason: string, cause?: unknown): void {
     if (state === 'closed') return;

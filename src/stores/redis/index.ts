@@ -192,7 +192,7 @@ export async function redisStore(options: RedisOptions): Promise<RedisStore> {
     return window === undefined || window.oldestMs <= atMs - keepMs - keepMs ? { count: 0, oldestMs: atMs } : window;
   };
   const health = () => monitor.health;
-  const sharing = createSharing({ process, clock, cell: open, health, commitNow, commit, counter, windowCount });
+  const sharing = createSharing({ process, clock, cell: open, health, commitNow, commit, windowCount });
 
   /** Whether nothing is on its way that could arrive now. */
   function isIdle(): boolean {
@@ -217,7 +217,6 @@ export async function redisStore(options: RedisOptions): Promise<RedisStore> {
     rules: sharing.rules,
     subscribeToOrders: sharing.subscribeToOrders,
     publishTasks: sharing.publishTasks,
-    lease: sharing.lease,
     counter,
     windowCount,
     read: async (prefixed, most) => {

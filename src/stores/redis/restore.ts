@@ -2,10 +2,10 @@
 
 import { storeBatchMax } from '../../core/limits.ts';
 import { machineClock } from '../../platform/machine-clock.ts';
-import type { StoredCell } from '../../ports/store.ts';
+import type { StoredCell, Transaction } from '../../ports/store.ts';
 import { parseCellText, type Views } from '../cells/cell-views.ts';
 import { cardPrefix, laterCard } from '../cells/transaction-plan.ts';
-import type { Reply, RunScript } from './connection.ts';
+import type { RedisConnection, Reply, RunScript } from './connection.ts';
 import type { RedisKeys } from './keys.ts';
 import type { KnownState } from './known-state.ts';
 import type { CellWrite } from './script-arguments.ts';
@@ -113,6 +113,29 @@ export async function restoreStore(options: RestoreOptions): Promise<void> {
   const totals = [...memory.totals];
   for (let at = 0; at < totals.length; at += storeBatchMax)
     await writer.offer([], totals.slice(at, at + storeBatchMax));
+}
+
+/**
+ * Reads the cells of a transaction again after a step refused a state that may be out of date. Returns 'same' if no
+ * process wrote them meanwhile, undefined if the store does not answer.
+ */
+export async function recheckCells(
+  transaction: Transaction,
+  connection: RedisConnection,
+  memory: KnownState,
+  names: RedisKeys,
+): Promise<'same' | 'again' | undefined> {
+  const keys = [...new Set((transaction.changes ?? []).map(({ cell }) => cell.key))];
+  const versions = keys.map((key) => memory.cells.get(key)?.version ?? 0);
+  const noAnswer = (): undefined => undefined;
+  // Reads the cells themselves, because the hint of a recent change may not have arrived yet.
+  const requests = keys.map((key) => connection.command(['HMGET', names.part(`c:${key}`), 'v', 's']).catch(noAnswer));
+  for (const [at, answer] of (await Promise.all(requests)).entries()) {
+    if (answer === undefined) return undefined;
+    const [version, text] = answer as (string | null)[];
+    if (version !== null && version !== undefined) memory.setCell(keys[at]!, Number(version), text ?? undefined);
+  }
+  return keys.every((key, at) => (memory.cells.get(key)?.version ?? 0) === versions[at]) ? 'same' : 'again';
 }
 
 /** What two memories of a cell come to; undefined where this one cannot be read. */

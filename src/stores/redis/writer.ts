@@ -15,8 +15,8 @@ import {
 import { committedEntries, mergeTransactions, type NumberedEntries } from './batch.ts';
 import type { RedisConnection, Reply } from './connection.ts';
 import { createRedisOverflow } from './overflow.ts';
-import { recheckCells } from './recheck-cells.ts';
 import { applyCommitted, applyConflict, forgotten, unanswered } from './replies.ts';
+import { recheckCells } from './restore.ts';
 import {
   encodeRequest,
   expectedVersion,

@@ -1,24 +1,25 @@
-/** Keeps the log of a file small: a thread of its own copies it into the file, so that no event loop stands still. */
+/** Copies the write-ahead log into the file in a worker thread, so that no event loop blocks. */
 
 import { statSync } from 'node:fs';
 import type { Worker } from 'node:worker_threads';
 
+/** The checkpoints of one file. */
 export interface Checkpoints {
-  /** Looks how long the log is and has it copied where that is worth it; true where it grows faster than that. */
+  /** Starts a copy if the log is over 4 MB; returns true if it is over 256 MB, so that the writer has to copy it. */
   copyLogIfLong(): boolean;
-  /** Whether whoever ends should copy it: else the next who opens the file alone has to read it. */
+  /** Whether the log is over 1 MB, so that a closing process should copy it. */
   isDue(): boolean;
   stop(): void;
 }
 
 const worthItBytes = 4_194_304;
 const dueBytes = 1_048_576;
-/** A log this long is copied by whoever writes, however long that takes. */
+/** The writer itself copies a log of this length. */
 const tooLongBytes = 268_435_456;
 
 /**
- * Plain JavaScript, since it has to run as it is from the source, the package and a bundle. Most is copied while others
- * write; for the rest they have to stand still, and the lock for that is asked for until it is had.
+ * The program of the worker in plain JavaScript, because it has to run from the source, the package and a bundle. A
+ * passive checkpoint copies most of the log while others write; the rest needs the lock, which it tries 200 times.
  */
 const program = `
 const { parentPort, workerData } = require('node:worker_threads');
@@ -38,6 +39,7 @@ parentPort.on('message', (message) => {
   parentPort.postMessage('done');
 });`;
 
+/** Creates the checkpoints of a file; the worker starts with the first copy. */
 export function createCheckpoints(path: string): Checkpoints {
   let worker: Worker | undefined;
   let busy = false;
@@ -49,15 +51,15 @@ export function createCheckpoints(path: string): Checkpoints {
       const bytes = logBytes();
       if (busy || bytes < worthItBytes) return bytes > tooLongBytes;
       if (worker === undefined) {
-        const threads = process.getBuiltinModule('node:worker_threads'); // Most who open a file never need one.
-        // Where Node calls SQLite experimental, the thread that opened the file has said so.
+        const threads = process.getBuiltinModule('node:worker_threads'); // Most processes never need it.
+        // Where Node calls SQLite experimental, the thread that opened the file has printed the warning already.
         const execArgv = ['--disable-warning=ExperimentalWarning'];
         worker = new threads.Worker(program, { eval: true, execArgv, workerData: path });
         worker.unref();
         worker.on('message', () => {
           busy = false;
         });
-        // A thread that broke is replaced at the next look; the log only grows meanwhile.
+        // The next call starts a new worker; the log only grows meanwhile.
         worker.on('error', () => {
           worker = undefined;
           busy = false;

@@ -1,9 +1,8 @@
-/** The open file of a store: kept open, opened again when it was damaged or replaced, and asked without throwing. */
+/** Holds the open file of a store, and reopens it after it was damaged or replaced. */
 
 import type { DatabaseSync } from 'node:sqlite';
 import type { Entry } from '../../core/event.ts';
-import { machineClock } from '../../platform/machine-clock.ts';
-import { createMachineTime, type SavedTime } from '../../platform/machine-time.ts';
+import { createMachineTime, machineClock, type SavedTime } from '../../platform/machine-clock.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { StoredCell } from '../../ports/store.ts';
 import { parseCellText, type Views } from '../cells/cell-views.ts';
@@ -13,26 +12,28 @@ import { checksumOf, inodeOf, type OpenFile, openFile, setAside } from './file.t
 import { parseJournalRow } from './journal-rows.ts';
 import { createTransactionRunner, secretKey, type TransactionRunner } from './transactions.ts';
 
+/** The open file of a store. */
 export interface SqliteConnection {
   readonly clock: Clock;
   readonly db: DatabaseSync;
   readonly runner: TransactionRunner;
-  /** Asks something; undefined where the file does not answer, which is then known. */
+  /** Runs a read; returns undefined and degrades the store's health if the file fails. */
   attempt<T>(ask: (runner: TransactionRunner) => T): T | undefined;
-  /** Deals with an error of the file; true where it was opened anew. */
+  /** Handles an error of the file; returns true if the file was replaced by a new one. */
   handleError(error: unknown): boolean;
-  /** Opens the file anew where another lies under its name; true if so. */
+  /** Reopens the path if it now names another file; returns whether it did. */
   reopenIfReplaced(): boolean;
-  /** A value that is made once per file; one that begins anew gets it, too. */
+  /** Returns a value that is created once per file; a replacement file gets the same value. */
   once(key: string, make: () => string): string;
   readonly onceValues: ReadonlyMap<string, string>;
   saveTime(): void;
   read(prefix: string, most: number): readonly StoredCell[];
-  /** Entries from a number on; of more than `most` the newest, or the first. */
+  /** Returns entries from a sequence number on: the newest `most`, or the first `most`. */
   entries(fromSeq: number, most: number, newest: boolean): readonly Entry[];
   close(): void;
 }
 
+/** The options of `createSqliteConnection`. */
 export interface SqliteConnectionOptions {
   readonly path: string;
   readonly verify: boolean;
@@ -41,6 +42,7 @@ export interface SqliteConnectionOptions {
   readonly clock: Clock | undefined;
 }
 
+/** Opens the file of a store. */
 export function createSqliteConnection({
   path,
   verify,
@@ -76,7 +78,7 @@ export function createSqliteConnection({
     try {
       file.db.close();
     } catch {
-      // A file that is broken may refuse even this; what it held is lost to this handle alone.
+      // Closing a damaged file may fail, too.
     }
     file = openFile(path, verify);
     runner = createRunner();
@@ -168,7 +170,7 @@ export function createSqliteConnection({
         version: Number(version),
         state: parseCellText(String(state)),
       }));
-      return read.filter(({ state }) => state !== undefined); // Whoever decides on one that is none of ours says so.
+      return read.filter(({ state }) => state !== undefined); // An unreadable cell is reported when it is opened.
     },
     entries(fromSeq, most, newest) {
       const order = newest ? 'DESC' : 'ASC';
@@ -178,7 +180,7 @@ export function createSqliteConnection({
           .prepare(`SELECT seq, atMs, wallMs, entry, crc FROM journal WHERE seq >= ? ORDER BY seq ${order} LIMIT ?`)
           .iterate(fromSeq, most);
         for (const row of rows) {
-          // A line that the disk changed by itself says nothing: it is left out, and its numbers are missing.
+          // A row with a wrong checksum is left out.
           if (checksumOf(row.seq, row.entry) !== row.crc) continue;
           const rowEntries = parseJournalRow(row).filter(({ seq }) => seq >= fromSeq);
           found.push(...(newest ? rowEntries.toReversed() : rowEntries));

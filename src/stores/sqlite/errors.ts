@@ -1,7 +1,8 @@
-/** What an error of SQLite means for us: wait, give up for now, or set the file aside. */
+/** Classifies and describes errors of SQLite. */
 
 import { SwitchgearError } from '../../core/error.ts';
 
+/** How the store reacts: 'busy' = wait, 'damaged' = set the file aside, 'unavailable' = give up for now. */
 export type ErrorClass = 'busy' | 'damaged' | 'unavailable';
 
 const busy = 5;
@@ -12,16 +13,18 @@ const corrupt = 11;
 const full = 13;
 const cannotOpen = 14;
 const notADatabase = 26;
-/** A file that ends too early. */
+/** SQLITE_IOERR_SHORT_READ: the file is truncated. */
 const shortRead = 522;
-/** No room for the memory that processes share: on a disk that is full, SQLite says that it has a fault. */
+/** SQLITE_IOERR_SHMSIZE: SQLite reports a full disk as an I/O error of its shared memory file. */
 const sharedMemorySize = 4874;
 
+/** Returns the extended result code of an error of SQLite; 0 for other errors. */
 export function sqliteCodeOf(error: unknown): number {
   const code = (error as { errcode?: unknown } | undefined)?.errcode;
   return code === sharedMemorySize ? full : typeof code === 'number' ? code : 0;
 }
 
+/** Returns how the store has to react to an error. */
 export function classifySqliteError(error: unknown): ErrorClass {
   const code = sqliteCodeOf(error);
   const primary = code & 0xff;
@@ -31,15 +34,15 @@ export function classifySqliteError(error: unknown): ErrorClass {
   return 'unavailable';
 }
 
-/** A row whose checksum does not fit: the disk says something that nobody wrote. */
+/** A row whose checksum does not match its content. */
 export class DamagedRow extends Error {
   constructor(table: string, key: string) {
-    super(`a row of ${table} does not fit its checksum: ${key}`);
+    super(`a row of ${table} does not match its checksum: ${key}`);
     this.name = 'DamagedRow';
   }
 }
 
-/** One sentence for a person. */
+/** Describes an error in one sentence for people. */
 export function describeError(error: unknown, path: string): string {
   const file = JSON.stringify(path);
   switch (sqliteCodeOf(error) & 0xff) {
@@ -67,6 +70,7 @@ const codes: Readonly<Record<number, string>> = {
   [cannotOpen]: 'store_unreachable',
 };
 
+/** Returns the error that `sqliteStore` throws if the file cannot be opened. */
 export function createOpenError(error: unknown, path: string): SwitchgearError {
   if (error instanceof SwitchgearError) return error;
   const code = codes[sqliteCodeOf(error) & 0xff] ?? 'store_failed';

@@ -1,4 +1,4 @@
-/** Opens a store's file: private, of the right version, sound; a damaged one is set aside and never deleted. */
+/** Opens a store's file with private access, checks its version and rows, and sets a damaged file aside. */
 
 import {
   accessSync,
@@ -20,28 +20,33 @@ import { crc32 } from '../cells/checksums.ts';
 import { classifySqliteError, createOpenError, DamagedRow, sqliteCodeOf } from './errors.ts';
 import { applicationId, blockOf, migrate, migrations, newerThan, versionOf } from './schema.ts';
 
+/** A file that was opened and checked. */
 export interface OpenFile {
   readonly db: DatabaseSync;
-  /** Which file it is: another number under the same path is another file. */
+  /** The inode of the file; another inode under the same path is another file. */
   readonly inode: number;
-  /** Where a damaged one was put, if there was one. */
+  /** The path of the damaged file that was set aside, if any. */
   readonly aside: string | undefined;
 }
 
 const patienceMs = 250;
 const openPatienceMs = 10_000;
-/** A lock on a renaming that is this old belongs to nobody. */
+/** A rename lock of this age belongs to a process that has died. */
 const staleMs = 2_000;
 const readOnlyCode = 8;
-/** The version once more, with a checksum: a flipped bit in the header must not look like a newer Switchgear. */
+/** The key of the version with a checksum, so that a flipped bit in the header does not look like a newer version. */
 const formatKey = 'format';
 
-/** A checksum over everything a row says. */
+/** Returns the checksum of the columns of a row. */
 export function checksumOf(...parts: readonly unknown[]): number {
   return crc32(parts.join('\n'));
 }
 
-/** @param verify Whether every row that decisions rest on is read once. */
+/**
+ * Opens a file; sets a damaged file aside and creates a new one.
+ *
+ * @param verify Whether every row that decisions use is checked.
+ */
 export function openFile(path: string, verify: boolean): OpenFile {
   let aside: string | undefined;
   const untilMs = machineClock.nowMs() + openPatienceMs;
@@ -49,7 +54,7 @@ export function openFile(path: string, verify: boolean): OpenFile {
     try {
       return { ...tryOpen(path, verify), aside };
     } catch (error) {
-      // Among many who write, SQLite's own patience starves; after a kill -9 the log has to be read again by one alone.
+      // SQLite's own timeout is too short among many writers, and after a kill -9 one process has to recover the log.
       if (classifySqliteError(error) === 'busy' && machineClock.nowMs() < untilMs) {
         sleepSync(1 + Math.random() * 20);
         continue;
@@ -81,7 +86,7 @@ function tryOpen(path: string, verify: boolean): { readonly db: DatabaseSync; re
   }
 }
 
-/** Says whose file it is and which version. Only where that is missing: opening must not wait for those who write. */
+/** Writes the application id and version unless they are there: opening must not wait for writers. */
 function writeSignature(db: DatabaseSync): void {
   if (Number(db.prepare('PRAGMA application_id').get()?.application_id) !== applicationId) {
     db.exec(`PRAGMA application_id = ${applicationId}`);
@@ -91,14 +96,14 @@ function writeSignature(db: DatabaseSync): void {
   write.run(formatKey, String(migrations.length), checksumOf(formatKey, migrations.length));
 }
 
-/** One folder after the other: asked to make them all, Node goes on for ever where a file system makes none. */
+/** Creates folders one by one, because recursive `mkdir` never ends on file systems that create none. */
 function makeFolder(path: string): void {
   if (existsSync(path)) return;
   if (dirname(path) !== path) makeFolder(dirname(path));
   try {
     mkdirSync(path, { mode: 0o700 });
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error; // Another process was faster.
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error; // Another process created it first.
   }
 }
 
@@ -131,7 +136,7 @@ function createPrivateFile(path: string): void {
   }
 }
 
-/** Refuses what a newer Switchgear wrote, and files of other programs. */
+/** Rejects files of newer versions and files of other programs. */
 function checkVersion(db: DatabaseSync, path: string): void {
   const version = versionOf(db);
   const tables = db.prepare("SELECT count(*) AS n FROM sqlite_schema WHERE type = 'table'").get()?.n;
@@ -155,7 +160,7 @@ function checkVersion(db: DatabaseSync, path: string): void {
   }
 }
 
-/** Reads everything that decisions rest on; throws at the first thing that cannot be as it was written. */
+/** Reads every row that decisions use; throws at the first damaged one. */
 function verifyRows(db: DatabaseSync): void {
   const problem = String(db.prepare('PRAGMA quick_check(1)').get()?.quick_check);
   if (problem !== 'ok') throw new DamagedRow('the file', problem);

@@ -1,4 +1,4 @@
-/** The door `switchgear/stores/sqlite`: state in one file that the processes of one machine share. */
+/** Entry point `switchgear/stores/sqlite`: a store in one file that all processes of a machine share. */
 
 import { createSharing } from '../../coordination/index.ts';
 import type { Card } from '../../core/card.ts';
@@ -9,86 +9,138 @@ import { startInterval } from '../../platform/machine-clock.ts';
 import { uniqueId } from '../../platform/unique-id.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { CellOptions, SharedStore, Store, Transaction, WindowCount } from '../../ports/store.ts';
-import { createViews } from '../cells/cell-views.ts';
-import { createHealthMonitor, reportUnreadableCell } from '../cells/store-health.ts';
+import { createViews, type Views } from '../cells/cell-views.ts';
+import { createHealthMonitor, type HealthMonitor, reportUnreadableCell } from '../cells/store-health.ts';
 import { cardPrefix, laterCard, putCardUpdate } from '../cells/transaction-plan.ts';
-import { createCheckpoints } from './checkpoint.ts';
-import { createSqliteConnection } from './connection.ts';
+import { type Checkpoints, createCheckpoints } from './checkpoint.ts';
+import { createSqliteConnection, type SqliteConnection } from './connection.ts';
 import { secretKey } from './transactions.ts';
-import { createWriter } from './writer.ts';
+import { createWriter, type Writer } from './writer.ts';
 
+/** The options of `sqliteStore`. */
 export interface SqliteOptions {
-  /** The file; it and its folder are made where they are missing, for this user alone. */
+  /** The path of the file. A missing file or folder is created with access for this user only. */
   readonly path: string;
-  /** How long a synchronous caller waits for the lock: 5 ms, or more where no event loop has to go on. */
+  /**
+   * How long a synchronous caller waits for the lock, in milliseconds.
+   *
+   * @default 5
+   */
   readonly waitMs?: number;
-  /** What the journal keeps: 30 days and 64 megabytes. */
+  /**
+   * How much of the journal is kept.
+   *
+   * @default 30 days and 64 megabytes
+   */
   readonly retain?: { readonly days?: number; readonly megabytes?: number };
-  /** Cells that the file may have; a new one beyond counts in its process alone. */
+  /**
+   * The most cells in the file; a new cell beyond that counts in its process alone.
+   *
+   * @default 1_000_000
+   */
   readonly keysMax?: number;
-  /** Whether the whole file is read once when it is opened. */
+  /**
+   * Whether every row is checked when the file is opened.
+   *
+   * @default true
+   */
   readonly verify?: boolean;
-  /** For a process that ends at once: a short log is not copied into the file, for which it would wait for the disk. */
+  /**
+   * Whether the process ends soon: a short log is then not copied into the file, which would wait for the disk.
+   *
+   * @default false
+   */
   readonly isBrief?: boolean;
-  /** For tests: the store's time. */
+  /** The clock of the store, for tests. */
   readonly clock?: Clock;
 }
 
+/** A store in a file, with the part that processes share. */
 export type SqliteStore = Store & { readonly shared: SharedStore };
 
+/** The parts of an open store. */
+interface StoreParts {
+  readonly connection: SqliteConnection;
+  readonly views: Views;
+  readonly monitor: HealthMonitor;
+  readonly writer: Writer;
+  readonly checkpoints: Checkpoints;
+}
+
+/** Opens the store in a file. Throws `SwitchgearError` if the file cannot be opened or belongs to another program. */
 export function sqliteStore(options: SqliteOptions): SqliteStore {
   checkOptions(options);
-  const { path, waitMs = lockWaitMs, verify = true, isBrief = false } = options;
+  const parts = openParts(options);
+  const { connection, views, writer, checkpoints } = parts;
   const bytes = (options.retain?.megabytes ?? 64) * 1_048_576;
   const retain = { days: options.retain?.days ?? 30, bytes, cells: options.keysMax ?? storedKeysMax };
-  const monitor = createHealthMonitor();
-  const views = createViews((key, isKnown) => reportUnreadableCell(monitor, key, isKnown));
-  const connection = createSqliteConnection({ path, verify, views, monitor, clock: options.clock });
-  const checkpoints = createCheckpoints(path);
-  const writer = createWriter({ connection, views, monitor, waitMs, copyLogIfLong: checkpoints.copyLogIfLong });
-  const process = `p${uniqueId()}`;
-  const secret = connection.once(secretKey, createSecret);
+  const shared = createShared(parts);
   let closed = false;
-  const stopPoll = startInterval(storePollMs, poll);
-
-  function poll(): void {
+  const stopPoll = startInterval(storePollMs, () => {
     if (connection.reopenIfReplaced()) writer.restore();
     writer.refresh();
     writer.sweep(retain);
     checkpoints.copyLogIfLong();
-  }
+  });
+  return {
+    clock: connection.clock,
+    shared,
+    cell: (key, initial, cellOptions) => openCell(parts, key, initial, cellOptions),
+    drop(key) {
+      views.remove(key);
+      writer.drop(key);
+    },
+    keys: () => [...views.all.keys()].filter((key) => !key.startsWith(cardPrefix)),
+    append(body: EntryBody, place: EntryPlace, atMs: number): Entry {
+      const entry = { body, place, atMs };
+      return isTrace(body.type) ? writer.trace(entry) : writer.record(entry);
+    },
+    tail(fromSeq) {
+      writer.flush();
+      return connection.entries(fromSeq, journalEntriesMax, true);
+    },
+    putCard(card) {
+      const cell = cardCell(parts, card.id);
+      writer.commitNow({ changes: [{ cell, update: putCardUpdate(card) }], queueIfUnavailable: true });
+    },
+    card: (id) => cardCell(parts, id).state ?? undefined,
+    cards: () => connection.read(cardPrefix, journalEntriesMax).map(({ state }) => state as Card),
+    close() {
+      if (closed) return;
+      closed = true;
+      stopPoll();
+      closeParts(parts, options.isBrief ?? false);
+    },
+  };
+}
 
-  function open<S>(key: string, initial: () => S, cellOptions?: CellOptions<S>) {
-    return views.open(key, initial, cellOptions, () => connection.attempt((runner) => runner.readCell(key))).cell;
-  }
+function openParts({ path, waitMs = lockWaitMs, verify = true, clock }: SqliteOptions): StoreParts {
+  const monitor = createHealthMonitor();
+  const views = createViews((key, isKnown) => reportUnreadableCell(monitor, key, isKnown));
+  const connection = createSqliteConnection({ path, verify, views, monitor, clock });
+  const checkpoints = createCheckpoints(path);
+  const writer = createWriter({ connection, views, monitor, waitMs, copyLogIfLong: checkpoints.copyLogIfLong });
+  return { connection, views, monitor, writer, checkpoints };
+}
 
-  function cardCell(id: string) {
-    return open<Card | null>(cardPrefix + id, () => null, { join: laterCard });
-  }
-
-  function tail(fromSeq: number): readonly Entry[] {
-    writer.flush();
-    return connection.entries(fromSeq, journalEntriesMax, true);
-  }
-
-  const counter = (key: string) => connection.attempt((runner) => runner.readCounter(key)) ?? 0;
+/** Creates the part of the store that other processes see. */
+function createShared(parts: StoreParts): SharedStore {
+  const { connection, views, monitor, writer } = parts;
+  const process = `p${uniqueId()}`;
+  const secret = connection.once(secretKey, createSecret);
   const commitNow = (transaction: Transaction) => writer.commitNow(transaction).result;
-  const { clock } = connection;
-  const health = () => monitor.health;
   const windowCount = (key: string, atMs: number, keepMs: number): WindowCount =>
     connection.attempt((runner) => runner.countWindow(key, atMs, keepMs)) ?? { count: 0, oldestMs: atMs };
   const sharing = createSharing({
     process,
-    clock,
-    cell: open,
-    health,
+    clock: connection.clock,
+    cell: (key, initial, cellOptions) => openCell(parts, key, initial, cellOptions),
+    health: () => monitor.health,
     commitNow,
     commit: writer.commit,
-    counter,
     windowCount,
   });
-
-  const shared: SharedStore = {
+  return {
     process,
     secret,
     get health() {
@@ -97,13 +149,8 @@ export function sqliteStore(options: SqliteOptions): SqliteStore {
     refresh: writer.refresh,
     commitNow,
     commit: writer.commit,
-    breakers: sharing.breakers,
-    workers: sharing.workers,
-    rules: sharing.rules,
-    subscribeToOrders: sharing.subscribeToOrders,
-    publishTasks: sharing.publishTasks,
-    lease: sharing.lease,
-    counter,
+    ...sharing,
+    counter: (key) => connection.attempt((runner) => runner.readCounter(key)) ?? 0,
     windowCount,
     read: async (prefix, most) => connection.read(prefix, most),
     entries: async (fromSeq, most) => {
@@ -114,44 +161,27 @@ export function sqliteStore(options: SqliteOptions): SqliteStore {
     evict: views.remove,
     settled: writer.settled,
   };
-
-  return {
-    clock: connection.clock,
-    shared,
-    cell: open,
-    drop(key) {
-      views.remove(key);
-      writer.drop(key);
-    },
-    keys: () => [...views.all.keys()].filter((key) => !key.startsWith(cardPrefix)),
-    append(body: EntryBody, place: EntryPlace, atMs: number): Entry {
-      const entry = { body, place, atMs };
-      return isTrace(body.type) ? writer.trace(entry) : writer.record(entry);
-    },
-    tail,
-    putCard(card) {
-      const cell = cardCell(card.id);
-      writer.commitNow({ changes: [{ cell, update: putCardUpdate(card) }], queueIfUnavailable: true });
-    },
-    card: (id) => cardCell(id).state ?? undefined,
-    cards: () => connection.read(cardPrefix, journalEntriesMax).map(({ state }) => state as Card),
-    close() {
-      if (closed) return;
-      closed = true;
-      stopPoll();
-      checkpoints.stop();
-      sharing.giveBack();
-      writer.close();
-      const isDue = checkpoints.isDue();
-      // Only the last who closes a file copies its log by itself: of many that overlap none would.
-      if (isDue) connection.attempt(() => connection.db.exec('PRAGMA wal_checkpoint(TRUNCATE)'));
-      if (!isBrief || isDue) connection.close();
-      views.clear();
-    },
-  };
 }
 
-/** Once per file: nothing else here needs crypto to be loaded. */
+function openCell<S>({ connection, views }: StoreParts, key: string, initial: () => S, options?: CellOptions<S>) {
+  return views.open(key, initial, options, () => connection.attempt((runner) => runner.readCell(key))).cell;
+}
+
+function cardCell(parts: StoreParts, id: string) {
+  return openCell<Card | null>(parts, cardPrefix + id, () => null, { join: laterCard });
+}
+
+function closeParts({ connection, views, writer, checkpoints }: StoreParts, isBrief: boolean): void {
+  checkpoints.stop();
+  writer.close();
+  const isDue = checkpoints.isDue();
+  // SQLite copies the log when the last process closes the file, which never happens while processes overlap.
+  if (isDue) connection.attempt(() => connection.db.exec('PRAGMA wal_checkpoint(TRUNCATE)'));
+  if (!isBrief || isDue) connection.close();
+  views.clear();
+}
+
+/** Creates the secret of a new file; `node:crypto` is loaded only for this. */
 function createSecret(): string {
   return process.getBuiltinModule('node:crypto').randomBytes(32).toString('base64url');
 }

@@ -1,34 +1,36 @@
-/** Entries as rows of the journal: a record has one of its own, the traces of a commit share some. */
+/** Converts entries to journal rows and back: each record gets one row, traces are packed 32 to a row. */
 
 import type { SQLOutputValue } from 'node:sqlite';
 import type { Entry, EntryPlace } from '../../core/event.ts';
 import type { PendingEntry } from '../../ports/store.ts';
 import { createFingerprintRewriter } from '../cells/keyed-fingerprints.ts';
+import type { prepareStatements } from './statements.ts';
 
-/** Traces that share a row: from here on a longer one saves nothing. */
+/** The most traces in one row; longer rows save no more space. */
 const tracesPerRow = 32;
 
 type Row = Readonly<Record<string, SQLOutputValue>>;
 
-/** A row that some share has the number of the last: their places, then each with its time and which place it is. */
+/** The JSON of a trace row: the distinct places, then each trace. The row has the number of its last trace. */
 type TraceRow = [readonly EntryPlace[], ...(readonly [atMs: number, place: number, body: object])[]];
 
-/** What becomes one row. */
+/** The text of one row and the entries in it. */
 interface RowText {
   readonly count: number;
-  /** When the last of them was. */
+  /** The time of the last entry of the row. */
   readonly atMs: number;
   readonly text: string;
 }
 
+/** Writes entries as row texts, with fingerprints keyed by the store's secret. */
 export interface JournalRows {
-  /** The text of one entry. */
+  /** Returns the row text of one record. */
   recordText(entry: PendingEntry): string;
-  /** Texts of many. */
+  /** Packs traces into as few rows as possible. */
   traceRows(entries: readonly PendingEntry[]): readonly RowText[];
 }
 
-/** @param secret Asked for when the first entry is written. */
+/** Creates the row writer; `secret` is called when the first entry is written. */
 export function createJournalRows(secret: () => string): JournalRows {
   let rewrite: ((json: string) => string) | undefined;
 
@@ -65,7 +67,7 @@ function isSame(a: EntryPlace, b: EntryPlace): boolean {
   return a.task === b.task && a.session === b.session && a.agent === b.agent && a.breaker === b.breaker;
 }
 
-/** The entries of a row, in their order. */
+/** Parses the entries of a row, oldest first. */
 export function parseJournalRow({ seq, atMs, wallMs, entry }: Row): readonly Entry[] {
   const parsed = JSON.parse(String(entry)) as TraceRow | object;
   if (!Array.isArray(parsed)) return [{ seq, atMs, wallMs, ...parsed } as unknown as Entry];
@@ -75,4 +77,16 @@ export function parseJournalRow({ seq, atMs, wallMs, entry }: Row): readonly Ent
     ([at, place, body], after) =>
       ({ seq: first + after, atMs: at, wallMs, ...places[place], ...body }) as unknown as Entry,
   );
+}
+
+/** Deletes the oldest journal rows until `excessBytes` are freed; the newest row stays. Needs an open transaction. */
+export function dropOldest(statements: ReturnType<typeof prepareStatements>, excessBytes: number): void {
+  let freed = 0;
+  let last = 0;
+  for (const { seq, bytes } of statements.oldest.iterate()) {
+    last = Number(seq);
+    freed += Number(bytes);
+    if (freed >= excessBytes) break;
+  }
+  statements.dropUpTo.run(last);
 }

@@ -1,4 +1,4 @@
-/** The one lock of a file: taken in this tick, or not at all. */
+/** Acquires the write lock of a file within the current tick. */
 
 import { machineClock, sleepSync } from '../../platform/machine-clock.ts';
 import type { SqliteConnection } from './connection.ts';
@@ -6,7 +6,7 @@ import { classifySqliteError } from './errors.ts';
 
 const pauseMinMs = 0.2;
 
-/** Takes the lock, or waits at most so long for it. */
+/** Begins a transaction; waits up to `patienceMs` for the lock and returns false if it stays busy. */
 export function acquireLock({ db, runner }: SqliteConnection, patienceMs: number, durable: boolean): boolean {
   const untilMs = machineClock.nowMs() + patienceMs;
   for (let pauseMs = pauseMinMs; ; pauseMs = Math.min(pauseMs * 1.5, 1)) {

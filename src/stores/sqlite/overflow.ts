@@ -1,4 +1,4 @@
-/** Deals for which a file that is full has no room: they count in this process until it has some. */
+/** Queues transactions that a full file rejects; they count in this process until the file has room. */
 
 import { queuedTransactionsMax } from '../../core/limits.ts';
 import type { Transaction, TransactionResult } from '../../ports/store.ts';
@@ -6,12 +6,13 @@ import type { Views } from '../cells/cell-views.ts';
 import type { HealthMonitor } from '../cells/store-health.ts';
 import { applyHere, type Rejected } from '../cells/transaction-plan.ts';
 
+/** The queue of transactions that found the file full. */
 export interface FileOverflow {
-  /** What a deal comes to on a cell for which there is no room; undefined where it may be tried. */
+  /** Returns the result of a transaction on a cell that found the file full; undefined if it may be tried. */
   findFullCell(transaction: Transaction): TransactionResult | undefined;
-  /** The deal as it ended; one that has happened and finds no room is kept. */
+  /** Queues a rejected transaction with `queueIfUnavailable`; returns the final result. */
   queueIfFull(transaction: Transaction, result: TransactionResult): TransactionResult;
-  /** Hands out all that is kept, to be tried again. */
+  /** Removes and returns all queued transactions. */
   takeQueued(): readonly Transaction[];
   readonly hasQueued: boolean;
 }
@@ -20,6 +21,7 @@ const reason =
   'the store is full: there are as many cells as keysMax says, and what is new counts in this process alone; ' +
   'raise keysMax, or use another file';
 
+/** Creates an empty queue. */
 export function createFileOverflow(views: Views, monitor: HealthMonitor): FileOverflow {
   const queued = new Set<Transaction>();
   const keys = new Set<string>();

@@ -1,10 +1,10 @@
-/** A file that began anew is told what this process knows: cells it knows less of, sums that were higher, and marks. */
+/** Restores what this process knows into a new file: newer cells, higher counters and marks. */
 
 import type { WindowMark } from '../../ports/store.ts';
 import { parseCellText, parseState, type Views } from '../cells/cell-views.ts';
 import type { SqliteConnection } from './connection.ts';
 
-/** To be called in an open transaction. */
+/** Writes known cells, counters and marks; needs an open transaction. */
 export function restoreFile(
   connection: SqliteConnection,
   views: Views,

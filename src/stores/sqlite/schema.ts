@@ -1,16 +1,16 @@
-/** The tables of a store's file, and how a file of an earlier version becomes one of this. */
+/** The tables of a store's file, and the migrations from earlier versions. */
 
 import type { DatabaseSync } from 'node:sqlite';
 
-/** Says that the file is ours. */
+/** The `application_id` of store files: the letters SWGR. */
 export const applicationId = 0x53_57_47_52;
 
-/** A cell that is written again within so many changes of the file stays where the index has it. */
+/** A cell that is written again within 64 changes of the file keeps its index entry. */
 const versionsPerBlock = 64;
 
 /**
- * One entry per version; a file of version n has seen the first n of them.
- * Rows that decisions rest on carry a checksum: what a disk changes by itself must not look like a state.
+ * One migration per version; a file of version n has the first n of them.
+ * Rows that decisions use have a checksum, so that damage by the disk is detected.
  */
 export const migrations: readonly string[] = [
   `CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL, crc INTEGER NOT NULL) WITHOUT ROWID;
@@ -46,29 +46,29 @@ export const migrations: readonly string[] = [
      entry TEXT NOT NULL,
      crc INTEGER NOT NULL
    );`,
-  // Versions are found by their blocks: an index of every single one would be a second page in almost every commit.
+  // Versions are indexed by block: an index of single versions would write a second page in almost every commit.
   `ALTER TABLE cells ADD COLUMN block INTEGER NOT NULL DEFAULT 0;
    UPDATE cells SET block = version / ${versionsPerBlock};
    DROP INDEX cellsByVersion;
    CREATE INDEX cellsByBlock ON cells (block);`,
-  // A row of the journal may hold many traces, which an older Switchgear cannot read.
+  // From this version on a journal row may hold many traces, which older versions cannot read.
   '',
 ];
 
-/** The block in which a version lies. */
+/** Returns the block of a version. */
 export function blockOf(version: number): number {
   return Math.floor(version / versionsPerBlock);
 }
 
 /**
- * Brings a file to the last version of the list. In one transaction: a crash leaves the version it had, and nobody sees
- * a version that is not signed.
+ * Migrates a file to the last version in one transaction: a crash leaves the old version, and no process sees a version
+ * without its signature.
  */
 export function migrate(db: DatabaseSync, sign: () => void, list: readonly string[] = migrations): void {
   if (versionOf(db) >= list.length) return;
   db.exec('BEGIN IMMEDIATE');
   try {
-    const version = versionOf(db); // Another process may have been faster, and a newer one further.
+    const version = versionOf(db); // Another process may have migrated the file meanwhile.
     for (const step of list.slice(version)) db.exec(step);
     if (version < list.length) {
       db.exec(`PRAGMA user_version = ${list.length}`);
@@ -81,12 +81,13 @@ export function migrate(db: DatabaseSync, sign: () => void, list: readonly strin
   }
 }
 
-/** What is wrong with a file of a version that is not known here. */
+/** Describes a file of a newer version in words that follow its name. */
 export function newerThan(version: number): string {
   const supported = `this Switchgear knows versions up to ${migrations.length}`;
   return `has version ${version}, and ${supported}: install the newer Switchgear here, too, or use another file`;
 }
 
+/** Returns the version of a file; 0 = new. */
 export function versionOf(db: DatabaseSync): number {
   return Number(db.prepare('PRAGMA user_version').get()?.user_version ?? 0);
 }

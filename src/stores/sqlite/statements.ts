@@ -1,10 +1,11 @@
 /**
- * Everything that is ever asked of a store's file, prepared once. Parameters are plain `?`: before 22.20 and 24.7 Node
- * takes `?1` for a named parameter, and values that are given by position run past the last one.
+ * Prepares all SQL statements of a store's file. Parameters are plain `?`: before 22.20 and 24.7 Node takes `?1` for a
+ * named parameter, and positional values run past the last one.
  */
 
 import type { DatabaseSync } from 'node:sqlite';
 
+/** Prepares the statements of one open file. */
 export function prepareStatements(db: DatabaseSync) {
   const statements = {
     begin: db.prepare('BEGIN IMMEDIATE'),
@@ -49,7 +50,7 @@ export function prepareStatements(db: DatabaseSync) {
     dropMarked: db.prepare(
       'DELETE FROM marks WHERE (key, id) IN (SELECT key, id FROM marks WHERE untilMs <= ? LIMIT 500)',
     ),
-    // Numbers grow with time, so the oldest are the first; an index by age would be one more page in every commit.
+    // Sequence numbers grow with time, so no index by age is needed, which would write one more page per commit.
     dropAged: db.prepare(
       'DELETE FROM journal WHERE seq IN (SELECT seq FROM journal ORDER BY seq LIMIT 500) AND wallMs < ? ' +
         'AND seq < (SELECT max(seq) FROM journal)',
@@ -61,6 +62,6 @@ export function prepareStatements(db: DatabaseSync) {
       'SELECT key FROM cells WHERE key >= ? AND key < ? AND state IS NOT NULL ORDER BY version LIMIT 1',
     ),
   };
-  statements.dataVersion.setReturnArrays(true); // Asked before every decision.
+  statements.dataVersion.setReturnArrays(true); // Read before every decision.
   return statements;
 }

@@ -1,24 +1,27 @@
-/** Traces on their way into a file: nobody waits for them, so those of about the same time are one commit. */
+/** Collects traces for up to 10 ms, so that many of them share one commit. */
 
 import { journalEntriesMax } from '../../core/limits.ts';
 import { machineClock } from '../../platform/machine-clock.ts';
 import type { PendingEntry } from '../../ports/store.ts';
 
+/** The traces that are not written yet. */
 export interface TraceBuffer {
+  /** Adds a trace; commits at 1,000 traces or after 10 ms. */
   add(trace: PendingEntry): void;
-  /** All that wait, to be written now: they stay, and come again, until that has come about. */
+  /** Returns a copy of all waiting traces; they stay until `removeWritten`. */
   waiting(): readonly PendingEntry[];
-  /** So many of them were written. */
+  /** Removes the first traces after they were written. */
   removeWritten(count: number): void;
-  /** Nothing can be written for now: the oldest of too many are let go. */
+  /** Drops the oldest traces over the limit while nothing can be written. */
   trim(): void;
   readonly size: number;
 }
 
-/** How many make a commit of their own, and how long fewer wait for one. */
+/** The number of traces that commit at once, and how long fewer traces wait. */
 const tracesPerCommit = 1_000;
 const traceWaitMs = 10;
 
+/** Creates an empty buffer; `commit` has to write the waiting traces. */
 export function createTraceBuffer(commit: () => void): TraceBuffer {
   let traces: PendingEntry[] = [];
   let cancelFlush: (() => void) | undefined;
@@ -32,7 +35,7 @@ export function createTraceBuffer(commit: () => void): TraceBuffer {
       if (traces.length >= tracesPerCommit) commit();
       else cancelFlush ??= machineClock.after(traceWaitMs, flushLate, true);
     },
-    waiting: () => [...traces], // More may come meanwhile.
+    waiting: () => [...traces], // A copy, because traces may be added while these are written.
     removeWritten(count) {
       if (count === 0) return;
       traces = traces.slice(count);

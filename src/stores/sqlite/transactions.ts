@@ -1,4 +1,4 @@
-/** Deals in the file: everything that is done inside one transaction, by statements that are prepared once. */
+/** Executes transactions of the store inside one SQLite transaction. */
 
 import type { DatabaseSync } from 'node:sqlite';
 import { SwitchgearError } from '../../core/error.ts';
@@ -17,18 +17,17 @@ import { type KnownCell, keepReusable, type View, type Views } from '../cells/ce
 import { cardPrefix, isForOperators, planTransaction, type Rejected } from '../cells/transaction-plan.ts';
 import { DamagedRow } from './errors.ts';
 import { checksumOf } from './file.ts';
-import { createJournalRows } from './journal-rows.ts';
-import { dropOldest } from './retention.ts';
+import { createJournalRows, dropOldest } from './journal-rows.ts';
 import { blockOf, migrations, newerThan } from './schema.ts';
 import { prepareStatements } from './statements.ts';
 
-/** What became of one deal, and what has to be learnt once it is committed. */
+/** The result of one transaction, and the entries that it wrote. */
 export interface ExecutedTransaction {
   readonly result: TransactionResult;
   readonly entries: readonly Entry[];
 }
 
-/** How long and how much the journal keeps, and how many cells there may be. */
+/** The limits of the journal in days and bytes, and the most cells. */
 export interface RetentionLimits {
   readonly days: number;
   readonly bytes: number;
@@ -37,39 +36,41 @@ export interface RetentionLimits {
 
 const dayMs = 86_400_000;
 
-/** Where the secret of a file lies. */
+/** The key of the file's secret in the table `meta`. */
 export const secretKey = 'secret';
 
+/** Reads and writes one open file. */
 export interface TransactionRunner {
   begin(): void;
   commit(): void;
-  /** Runs a deal in the open transaction. Nothing is written where anything is against it. */
+  /** Executes a transaction inside the open SQLite transaction; writes nothing if it is rejected. */
   execute(transaction: Transaction): ExecutedTransaction;
-  /** Makes the views show what was committed. */
+  /** Updates the views with the committed changes. */
   afterCommit(): void;
   afterRollback(): void;
-  /** Reads what others changed since the last look; what they are told of, it returns. */
+  /** Reads the changes of other processes into the views; returns the keys of changed views. */
   refresh(): readonly string[];
   readCell(key: string): KnownCell | undefined;
   writeEntry(entry: PendingEntry): Entry;
-  /** Writes traces, which nobody waits for: in as few rows as may be. */
+  /** Writes traces in as few rows as possible. */
   writeTraces(entries: readonly PendingEntry[]): void;
   readCounter(key: string): number;
   countWindow(key: string, atMs: number, keepMs: number): WindowCount;
   readMeta(key: string): string | undefined;
   setMeta(key: string, value: string): void;
   drop(key: string, untilMs: number): void;
-  /** Removes what has had its time, a little at once. */
+  /** Deletes expired cells, counters, marks and entries, at most 500 of each. */
   sweep(atMs: number, wallMs: number, retain: RetentionLimits): void;
-  /** The highest number of an entry. */
+  /** The highest sequence number of an entry. */
   readonly lastSeq: number;
-  /** Whether there were too many cells for a new one when it was last swept. */
+  /** Whether the file had too many cells at the last sweep. */
   readonly isFull: boolean;
-  /** Tells a file that forgot what this process knows; in the open transaction. */
+  /** Writes a known cell into a new file; needs an open transaction. */
   restoreCell(view: View, version: number, text: string): void;
   raiseCounter(key: string, atLeast: number): void;
 }
 
+/** Creates the runner of one open file. */
 export function createTransactionRunner(
   db: DatabaseSync,
   views: Views,
@@ -81,7 +82,7 @@ export function createTransactionRunner(
   let seenData = -1;
   let seenVersion = Number(statements.maxVersion.get()?.version ?? 0);
   let isFull = false;
-  /** What the open transaction wrote, learnt once it is committed. */
+  /** The cells that the open transaction wrote; the views get them after the commit. */
   const pending = new Map<View, { version: number; text: string | undefined; state: unknown }>();
   let pendingVersion = 0;
   let pendingSeq = 0;
@@ -91,7 +92,7 @@ export function createTransactionRunner(
     const [data] = statements.dataVersion.get() as unknown as [number];
     if (data === seenData) return none;
     const version = Number(statements.format.get()?.user_version);
-    // A newer Switchgear took the file over while it was open here: two versions do not write one file.
+    // A newer version migrated the file while it was open here; two versions must not write one file.
     if (version > migrations.length) throw new SwitchgearError('store_newer', `it ${newerThan(version)}`);
     const changed: string[] = [];
     for (const row of statements.changedCells.all(blockOf(seenVersion), seenVersion)) {
@@ -133,7 +134,7 @@ export function createTransactionRunner(
     const crc = checksumOf(key, version, text ?? '');
     const block = blockOf(version);
     const row = [version, untilMs, text ?? null, crc, key, block] as const;
-    // One that is known is mostly there, and often in its block; one that had its time is not.
+    // A known cell usually exists, often in the same block; an expired cell does not.
     const isThere =
       view?.text !== undefined &&
       blockOf(view.cell.version) === block &&
@@ -177,7 +178,7 @@ export function createTransactionRunner(
     return String(row.value);
   }
 
-  /** Gives numbers to so many entries; the last of them. */
+  /** Reserves sequence numbers; returns the last one. */
   function nextSeq(count: number): number {
     if (pendingSeq === 0) pendingSeq = lastSeq;
     pendingSeq += count;
@@ -294,7 +295,7 @@ export function createTransactionRunner(
     },
     sweep(atMs, wall, { days, bytes, cells }) {
       const top = Number(statements.maxVersion.get()?.version ?? 0);
-      // The row of the highest number stays: from it the next one is counted.
+      // The row with the highest version stays, because the next version is counted from it.
       statements.dropEnded.run(atMs, top);
       statements.dropSums.run(atMs);
       statements.dropMarked.run(atMs);

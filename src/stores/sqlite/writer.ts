@@ -1,4 +1,4 @@
-/** The two doors of a file: a transaction of one's own in this tick, or one for all deals of the tick. */
+/** Commits transactions to a file: at once in this tick, or together with all others of the tick. */
 
 import type { Entry } from '../../core/event.ts';
 import { lockPatienceMs, queuedTransactionsMax } from '../../core/limits.ts';
@@ -16,6 +16,7 @@ import { restoreFile } from './restore.ts';
 import { createTraceBuffer } from './trace-buffer.ts';
 import type { ExecutedTransaction, RetentionLimits } from './transactions.ts';
 
+/** Writes transactions and entries to one file. */
 export interface Writer {
   commitNow(transaction: Transaction): ExecutedTransaction;
   commit(transaction: Transaction): Promise<TransactionResult>;
@@ -23,21 +24,22 @@ export interface Writer {
   trace(entry: PendingEntry): Entry;
   drop(key: string): void;
   refresh(): void;
-  /** Writes what waits, if the lock is free. */
+  /** Writes all waiting transactions, traces and drops if the lock is free. */
   flush(): void;
   sweep(retain: RetentionLimits): void;
-  /** Tells a file that began anew what this process knows. */
+  /** Writes what this process knows into a new file. */
   restore(): void;
   settled(): Promise<void>;
   close(): void;
 }
 
+/** The options of `createWriter`. */
 export interface WriterOptions {
   readonly connection: SqliteConnection;
   readonly views: Views;
   readonly monitor: HealthMonitor;
   readonly waitMs: number;
-  /** Looks after the log; true where it is too long to go on. */
+  /** Starts a copy of a long log; returns true if the writer has to copy it. */
   copyLogIfLong(): boolean;
 }
 
@@ -49,11 +51,12 @@ interface QueuedTransaction {
 
 const commitsPerLook = 64;
 
-/** A deal that nobody waits for any more. */
+/** Queues a transaction without a caller that waits for its result. */
 function withoutCaller(transaction: Transaction): QueuedTransaction {
   return { transaction, sinceMs: machineClock.nowMs(), done: undefined };
 }
 
+/** Creates the writer of one file. */
 export function createWriter({ connection, views, monitor, waitMs, copyLogIfLong }: WriterOptions): Writer {
   let waiting: QueuedTransaction[] = [];
   const traces = createTraceBuffer(() => schedule(0));
@@ -64,18 +67,18 @@ export function createWriter({ connection, views, monitor, waitMs, copyLogIfLong
   let provisional = 0;
   let commits = 0;
   let closed = false;
-  /** Totals this process has seen, to tell them to a file that began anew. */
+  /** The last known counter totals, to restore them in a new file. */
   const totals = new Map<string, number>();
   const ownMarks = createOwnMarks();
 
-  /** Does something in one transaction; undefined where the lock was not to be had. */
+  /** Runs work in one SQLite transaction; returns undefined if the lock was busy. */
   function inTransaction<T>(patienceMs: number, durable: boolean, work: () => T): T | undefined {
     const { db, runner } = connection;
     if (!acquireLock(connection, patienceMs, durable)) return undefined;
     try {
       hintChanges(runner.refresh());
       const lines = traces.waiting();
-      runner.writeTraces(lines); // What led to a change has lower numbers than what is said of it.
+      runner.writeTraces(lines); // Traces before a change get lower numbers than its entries.
       const result = work();
       runner.commit();
       runner.afterCommit();
@@ -103,9 +106,9 @@ export function createWriter({ connection, views, monitor, waitMs, copyLogIfLong
       if (executed.result.status === 'committed') rememberCommitted(transaction, executed.result.totals);
       return executed;
     } catch (error) {
-      // A step that throws is a fault of whoever wrote it; a statement that throws is one of the file.
+      // An error of an update belongs to its caller; an error of a statement belongs to the file.
       if (sqliteCodeOf(error) > 0 || classifySqliteError(error) === 'damaged') throw error;
-      return { result: { status: 'unavailable', reason: `a step failed: ${String(error)}` }, entries: [] };
+      return { result: { status: 'unavailable', reason: `an update failed: ${String(error)}` }, entries: [] };
     }
   }
 
@@ -126,16 +129,16 @@ export function createWriter({ connection, views, monitor, waitMs, copyLogIfLong
     waiting.push(queued);
     if (waiting.length > queuedTransactionsMax) {
       const dropped = waiting.shift();
-      dropped?.done?.({ status: 'unavailable', reason: 'too many deals wait for the store' });
+      dropped?.done?.({ status: 'unavailable', reason: 'too many transactions wait for the store' });
     }
     schedule(0);
   }
 
   function commitNow(transaction: Transaction): ExecutedTransaction {
     if (closed) return { result: { status: 'unavailable', reason: 'the store is closed' }, entries: [] };
-    // The file must not judge what it has not heard all of.
+    // The file cannot judge a cell before it has all earlier changes.
     if (hasUnconfirmedChanges(transaction, views))
-      return { result: queueOrGiveUp(transaction, 'earlier changes of the cell wait'), entries: [] };
+      return { result: queueOrGiveUp(transaction, 'earlier changes of the cell are queued'), entries: [] };
     try {
       const executed = inTransaction(waitMs, touchesCards(transaction), () => execute(transaction));
       if (executed === undefined)
@@ -173,7 +176,7 @@ export function createWriter({ connection, views, monitor, waitMs, copyLogIfLong
       );
   }
 
-  /** One commit for everything that waits. */
+  /** Commits everything that waits in one SQLite transaction. */
   function flushAll(patienceMs: number): void {
     if (waiting.length + traces.size + drops.length === 0) return;
     const group = waiting;
@@ -208,7 +211,7 @@ export function createWriter({ connection, views, monitor, waitMs, copyLogIfLong
     }
   }
 
-  /** Whoever has waited long enough decides without the store; what must arrive stays. */
+  /** Ends the wait of callers after `patienceMs`; transactions with `queueIfUnavailable` stay queued. */
   function expireWaiting(reason: string, patienceMs = lockPatienceMs): void {
     const remaining: QueuedTransaction[] = [];
     for (const queued of waiting) {

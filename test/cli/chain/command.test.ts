@@ -205,7 +205,7 @@ test('what is not declared and not given, or not known, is an error before anyth
     [['run', 'seed.yaml', '--yes'], /unknown option --yes/],
     [['resume', 'nobody'], /there is no run "nobody"/],
     [['lint', 'broken.yaml'], /^$/],
-    [['walk'], /chain: unknown word walk; there are run, resume, list/],
+    [['walk'], /chain: expected 'run', 'resume', 'list', .* got 'walk'/],
   ];
   for (const [args, err] of wrong) {
     const ended = await look('chain', ...args);
@@ -230,7 +230,7 @@ test(
     await look('inbox', 'decline', await card());
     const declined = await run('chain', 'resume', 'one');
     assert.deepEqual([declined.code, trades()], [3, []]);
-    assert.match(declined.out, /goes on\n.*Stopped: .*Confirm before executing trade/s);
+    assert.match(declined.out, /resumed\n.*Stopped: .*Confirm before executing trade/s);
     assert.equal(
       (await look('chain', 'list')).out,
       'No run is under way; switchgear chain list --all shows 1 that are over.\n',
@@ -253,7 +253,7 @@ test('whoever sits at the terminal is asked there, and ends the run by leaving',
   };
   assert.deepEqual([(await answer('n\n')).code, trades()], [3, []]);
   const left = await answer(null);
-  assert.match(left.out, /Cancelled: whoever was asked has left\./);
+  assert.match(left.out, /Cancelled: the person who was asked has left\./);
   assert.deepEqual([left.code, trades()], [3, []]);
   assert.deepEqual([(await answer('y\n')).code, trades().length], [0, 1]);
 });
@@ -311,7 +311,7 @@ test('a step that was cut off by kill -9 is in doubt until somebody says what ca
   assert.equal(resumed.code, 5);
   assert.match(
     resumed.out,
-    /In doubt: nobody knows whether the step b was done\. Say so: switchgear chain resolve h1 done\|redo/,
+    /In doubt: it is unknown whether the step b was done\. Say so: switchgear chain resolve h1 done\|redo/,
   );
   const settled = await look('chain', 'resolve', 'h1', 'done', '--output', '{"n":1}', '--by', 'ann');
   assert.deepEqual([settled.code, settled.out], [0, 'Settled by ann. Go on: switchgear chain resume h1\n']);

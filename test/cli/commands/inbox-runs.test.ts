@@ -87,7 +87,7 @@ for (const [name, placeOf] of Object.entries(kinds)) {
       code: 0,
       out: [
         `approved ${card}: plan: step pay of r`,
-        `Nobody runs it now; go on with: switchgear chain resume r --store ${shellWord(place.text)}`,
+        `No process runs it now; resume it with: switchgear chain resume r --store ${shellWord(place.text)}`,
       ].join('\n'),
       err: '',
     });
@@ -101,7 +101,7 @@ for (const [name, placeOf] of Object.entries(kinds)) {
     assert.equal(run.status, 'waiting', 'the next step asks, too');
     assert.equal((await inbox(place, 'decline', 'ask-')).code, 0, 'of both cards one can be answered');
     assert.equal((await life(place, (chains) => chains.resume('r'))).end?.code, 'rule_declined');
-    assert.equal((await inbox(place)).out, 'Nobody waits for an answer.');
+    assert.equal((await inbox(place)).out, 'No open cards.');
     assert.equal(JSON.parse((await inbox(place, 'list', '--all', '--json')).out).length, 2);
   });
 
@@ -114,7 +114,7 @@ for (const [name, placeOf] of Object.entries(kinds)) {
     assert.match((await inbox(place, 'list', '--json')).out, /pay \{\{who\}\}\?/);
   });
 
-  test(`${name}: what is approved for good is listed, dropped, and then asked again`, async () => {
+  test(`${name}: a standing approval is listed, dropped, and then asked again`, async () => {
     const place = placeOf();
     const chain = chainOf(['pay'], ['ability:pay|confirm']);
     const { card = '' } = await life(place, (chains) => chains.run(chain, {}, { id: 'one', wait: false }));
@@ -124,7 +124,7 @@ for (const [name, placeOf] of Object.entries(kinds)) {
     const listed = await inbox(place, 'standing');
     const [, id = ''] = /^ {2}(\w+) {2}plan {2}by bob {2}.*chain:plan\|ability:pay\|confirm$/.exec(listed.out) ?? [];
     assert.equal((await inbox(place, 'standing', '--drop', id.slice(0, 6))).out, `dropped ${id}: plan asks again`);
-    assert.equal((await inbox(place, 'standing')).out, 'Nothing was approved for good.');
+    assert.equal((await inbox(place, 'standing')).out, 'No standing approvals.');
     const three = await life(place, (chains) => chains.run(chain, {}, { id: 'three', wait: false }));
     assert.equal(three.status, 'waiting');
   });
@@ -136,7 +136,7 @@ for (const [name, placeOf] of Object.entries(kinds)) {
     await new Promise((resolve) => setTimeout(resolve, 30));
     const late = await inbox(place, 'approve', card);
     assert.equal(late.code, 1);
-    assert.match(late.err, new RegExp(`${card} has expired, \\d+ s ago: whoever asked did not go on`));
+    assert.match(late.err, new RegExp(`${card} expired \\d+ s ago: the action was not approved in time`));
     const unknown = await inbox(place, 'approve', 'zzz');
     assert.deepEqual([unknown.code, unknown.err], [1, 'switchgear: there is no card "zzz" in this store']);
     const halting = chainOf(['one'], ['ability:one|abort|never']);
@@ -144,7 +144,7 @@ for (const [name, placeOf] of Object.entries(kinds)) {
     const [halt] = JSON.parse((await inbox(place, 'list', '--json')).out) as { id: string; kind: string }[];
     assert.equal(halt?.kind, 'halt', 'cards of halts are there, too');
     const told = await inbox(place, 'approve', halt!.id);
-    assert.match(told.err, /asks nothing: it tells that never/);
+    assert.match(told.err, /asks no question; it reports: never/);
   });
 }
 
@@ -155,13 +155,13 @@ test('what is said wrongly is a usage error, and a store that nobody used is emp
   };
   assert.deepEqual(await inbox(place, 'list'), {
     code: 0,
-    out: 'Nobody waits for an answer: nobody has used this store yet.',
+    out: 'No open cards: the store does not exist yet.',
     err: '',
   });
   const wrong: readonly (readonly [readonly string[], RegExp])[] = [
-    [['shout'], /inbox shout is not known: use list, show, approve, decline, standing/],
-    [['approve'], /say which card: switchgear inbox approve ID/],
-    [['list', 'x'], /inbox list takes no "x"/],
+    [['shout'], /inbox: expected 'list', 'show', 'approve', 'decline', 'standing', .* got 'shout'/],
+    [['approve'], /missing argument ID: switchgear inbox approve ID/],
+    [['list', 'x'], /inbox list takes none, got "x"/],
     [['approve', 'x', '--for='], /--for needs a value/],
   ];
   for (const [words, message] of wrong) {
@@ -169,7 +169,7 @@ test('what is said wrongly is a usage error, and a store that nobody used is emp
     assert.equal(code, 2, err);
     assert.match(err, message);
   }
-  assert.match((await inbox(place, 'approve', 'x')).err, /nobody has used the store/);
+  assert.match((await inbox(place, 'approve', 'x')).err, /the store .+ does not exist yet/);
   const used = kinds['in a file']!();
   await life(used, async () => {});
   const forWhat = await inbox(used, 'approve', 'x', '--for', 'ever');

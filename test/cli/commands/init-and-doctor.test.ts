@@ -148,12 +148,12 @@ test('the doctor misses hooks that are not there, and events that somebody took 
   mkdirSync(at.path('work'));
   const missing = await at.run('doctor', 'codex');
   assert.equal(missing.code, 1);
-  assert.match(missing.out, /WRONG codex: no hooks of ours/);
+  assert.match(missing.out, /FAIL {2}codex: no Switchgear hooks/);
   assert.match((await at.run('init', 'codex')).out, /Codex does not end a run that a hook halts before a call/);
   assert.match((await at.run('doctor', 'codex')).out, /ok {4}codex: Codex does not end a run/);
   const { hooks } = JSON.parse(at.read('.codex/hooks.json')) as { hooks: Record<string, unknown> };
   at.put('.codex/hooks.json', JSON.stringify({ hooks: { ...hooks, Stop: undefined } }));
-  assert.match((await at.run('doctor', 'codex')).out, /WRONG codex: .*lacks Stop/);
+  assert.match((await at.run('doctor', 'codex')).out, /FAIL {2}codex: .*lacks hooks for Stop/);
 });
 
 test('the doctor runs the installed command and sees whether a call is really refused', async (context) => {
@@ -163,14 +163,14 @@ test('the doctor runs the installed command and sees whether a call is really re
   const plan = { run: { command: `${process.execPath} ${entry} switchgear`, more: '' }, timeoutSecs: 60 };
   at.put('.claude/settings.json', insertHookHandlers('', 'claude-code', plan));
   const well = await at.run('doctor', 'claude-code');
-  assert.match(well.out, /ok {4}claude-code: the installed hook lets a first call pass and refuses/);
+  assert.match(well.out, /ok {4}claude-code: the installed hook allows a first call and refuses/);
   assert.equal(well.code, 0);
   const open = insertHookHandlers('', 'claude-code', { ...plan, run: { command: 'true switchgear', more: '' } });
   at.put('.claude/settings.json', open.replace('"block"', '"continue"'));
   const bad = await at.run('doctor', 'claude-code');
   assert.equal(bad.code, 1);
-  assert.match(bad.out, /a call beyond its limit was not refused/);
-  assert.match(bad.out, /a hook that breaks lets the call run/);
+  assert.match(bad.out, /a call beyond the limit was not refused/);
+  assert.match(bad.out, /a failing hook lets the call run/);
 });
 
 test('the doctor starts the real program, and sees by what it leaves whether a refused call ran', async (context) => {
@@ -179,9 +179,9 @@ test('the doctor starts the real program, and sees by what it leaves whether a r
   const plan = { run: { command: `${process.execPath} ${entry} switchgear`, more: '' }, timeoutSecs: 60 };
   at.put('.claude/settings.json', insertHookHandlers('', 'claude-code', plan));
   const stories = [
-    { does: 'echo one > one', ok: true, says: /ran a first call, and was kept from a second/ },
-    { does: 'echo one > one; echo two > two', ok: false, says: /ran a call that was refused/ },
-    { does: 'echo "no key" >&2; exit 1', ok: false, says: /ran no call at all: no key/ },
+    { does: 'echo one > one', ok: true, says: /ran the first call and did not run the second/ },
+    { does: 'echo one > one; echo two > two', ok: false, says: /ran a refused call/ },
+    { does: 'echo "no key" >&2; exit 1', ok: false, says: /ran no call: no key/ },
   ];
   for (const { does, ok, says } of stories) {
     at.put('work/claude', `#!/bin/sh\n${does}\n`);

@@ -38,12 +38,12 @@ async function run(context: TestContext, ...args: readonly string[]) {
 
 test('rules lint takes lines, a block of a model, a policy and a chain', async (context) => {
   for (const [file, expected] of [
-    ['rules.txt', '3 rules (lines)'],
-    ['plan.md', '1 rule (nyaya block)'],
-    ['switchgear.toml', '1 rule (policy)'],
-    ['chain.yaml', '1 rule (chain)'],
+    ['rules.txt', '(lines, 3 rules)'],
+    ['plan.md', '(nyaya block, 1 rule)'],
+    ['switchgear.toml', '(policy, 1 rule)'],
+    ['chain.yaml', '(chain, 1 rule)'],
   ] as const) {
-    assert.deepEqual(await run(context, 'lint', file), { code: 0, out: `${file} is right: ${expected}.`, err: '' });
+    assert.deepEqual(await run(context, 'lint', file), { code: 0, out: `OK: ${file} ${expected}`, err: '' });
   }
 });
 
@@ -66,7 +66,7 @@ test('a rule that stands twice is a warning', async (context) => {
   assert.equal(code, 0);
   assert.match(
     out,
-    /^warning: twice\.txt: \*\|a>1\|abort stands twice: the later reason holds\ntwice\.txt is right: 2 rules/,
+    /^warning: twice\.txt: \*\|a>1\|abort stands twice: the later reason holds\nOK: twice\.txt \(.*2 rules\)/,
   );
 });
 
@@ -86,7 +86,7 @@ test('rules explain shows what every rule says to a call, fired or passed, with 
       'passed · amount>1000|abort · 750 · 1000 · *',
       'FIRED · ability:pay*|confirm · pay.now · pay* · *',
       'not counted here: frequency>5/1h|throttle',
-      '2 rules looked, 1 fired: confirm; Sure?',
+      '2 rules evaluated, 1 fired: confirm; Sure?',
     ],
   );
 });
@@ -137,9 +137,9 @@ test('with outputs it is a step: a missing key fires, and a chain is asked with 
 
 test('rules says what it was not told', async (context) => {
   for (const [args, expected] of [
-    [[], /say lint or explain/],
-    [['look'], /unknown word look/],
-    [['lint'], /which FILE/],
+    [[], /expected 'lint' or 'explain', got nothing/],
+    [['look'], /expected 'lint' or 'explain', got 'look'/],
+    [['lint'], /missing argument FILE/],
     [['explain', 'rules.txt'], /--tool NAME/],
     [['explain', 'rules.txt', '--tool', 'x', '--args', '[1]'], /--args must be a JSON object/],
     [['explain', 'rules.txt', '--tool', 'x', '--args', '{'], /--args must be a JSON object/],

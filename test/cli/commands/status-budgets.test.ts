@@ -64,7 +64,7 @@ for (const [name, make] of Object.entries(kinds)) {
     const at = shown.indexOf('Budgets (4)');
     const [agent, everybody = '', ...others] = shown.slice(at + 1, at + 5).toSorted();
     assert.equal(agent, 'agent Buyer / 2 | 2 of 4 calls | in any 60 min | /srv/shop');
-    assert.match(everybody, /^everybody \| \$3\.\d\d of \$9\.00$/); // With the little that is in hand.
+    assert.match(everybody, /^global \| \$3\.\d\d of \$9\.00$/); // With the little that is in hand.
     assert.deepEqual(others, ['project /srv/shop | 1000000 of 1000 tokens', 'session talk | 2 of 3 calls']);
     const told = JSON.parse(await status(address, '--json')).budgets as readonly Record<string, unknown>[];
     assert.deepEqual(

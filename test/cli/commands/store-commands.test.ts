@@ -74,11 +74,14 @@ for (const [name, makeStore] of Object.entries(kinds)) {
       assert.equal(await nextLine(), 'task_paused');
       assert.match((await run('status', store)).out, /research +paused[\s\S]*Orders \(1\)\n {2}pause +research/);
       assert.equal((await run('resume draft', store)).code, 1);
-      assert.deepEqual(await run('resume research', store), { code: 0, out: 'research goes on', err: '' });
+      assert.deepEqual(await run('resume research', store), { code: 0, out: 'resumed research', err: '' });
       assert.equal(await nextLine(), 'found');
 
       const tripped = await run('trip search --for 600', store);
-      assert.match(tripped.out, /^search is tripped for 10 min\. None of its breakers is stored yet; they open when/);
+      assert.match(
+        tripped.out,
+        /^search is tripped for 10 min\. The store has no breaker of this name yet; new ones open at/,
+      );
       assert.equal(await nextLine(), 'circuit_open');
       const { breakers, orders } = JSON.parse((await run('status --json', store)).out);
       assert.deepEqual(
@@ -100,7 +103,7 @@ for (const [name, makeStore] of Object.entries(kinds)) {
       assert.equal((await run('reset --all', store)).code, 0);
       assert.equal(await nextLine(), 'found');
 
-      assert.deepEqual(await nobody, { code: 1, out: '', err: 'switchgear: nobody on this store runs "nobody"' });
+      assert.deepEqual(await nobody, { code: 1, out: '', err: 'switchgear: no task "nobody" runs on this store' });
       const halted = await run('halt --all --json --reason=enough', store);
       assert.equal(halted.code, 0);
       assert.deepEqual(JSON.parse(halted.out), {
@@ -144,13 +147,15 @@ for (const [name, makeStore] of Object.entries(kinds)) {
   });
 }
 
-test('a command that only looks makes no file, and says that nobody has used the store', async () => {
+test('a command that only looks makes no file, and says that the store does not exist', async () => {
   const quiet = await run('status');
   assert.equal(quiet.code, 0);
   const name = join(folder, '.local', 'state', 'switchgear', 'state.db');
-  assert.ok(quiet.out.startsWith(`sqlite:${name}  nobody has used this store yet\n`));
+  assert.ok(quiet.out.startsWith(`sqlite:${name}  the store does not exist yet\n`));
   assert.deepEqual(await run('tail'), { code: 0, out: '', err: '' });
-  assert.ok((await run('status', 'sqlite:~/x.db')).out.startsWith(`sqlite:${join(folder, 'x.db')}  nobody`));
+  assert.ok(
+    (await run('status', 'sqlite:~/x.db')).out.startsWith(`sqlite:${join(folder, 'x.db')}  the store does not exist`),
+  );
   assert.ok(!readdirSync(folder).includes('.local'));
 });
 
@@ -171,13 +176,13 @@ testWithRedis(
       for (const [store, sentence] of [
         ['mysql:x', /must be sqlite:PATH, redis:\/\/HOST:PORT or rediss:\/\/HOST:PORT, got "mysql:x"/],
         ['redis://me:secret@', /got "redis:\/\/…@"/],
-        ['redis://127.0.0.1:1/x', /the number of a database, got "\/x"/],
+        ['redis://127.0.0.1:1/x', /the number of a database after the host, got "\/x"/],
         ['redis://127.0.0.1:1', /the store redis:\/\/127\.0\.0\.1:1 cannot be used: nobody answers/],
         [`redis://:wrong@127.0.0.1:${secured.port}`, /cannot be used: Redis refused the user or the password$/],
-        ['sqlite:notes.txt', /notes\.txt" is not a database/],
+        ['sqlite:notes.txt', /notes\.txt" is not a SQLite database/],
         ['sqlite:other.db', /other\.db" is a database of another program/],
         ['sqlite:newer.db', /has version 99, and this Switchgear knows versions up to \d+/],
-        ['sqlite:notes.txt/state.db', /cannot be opened: its folder cannot be made/],
+        ['sqlite:notes.txt/state.db', /cannot be opened: its folder cannot be created/],
         [`sqlite:${folder}`, /cannot be opened: it is a folder/],
       ] as const) {
         const { code, out, err } = await run('trip search', store);

@@ -209,7 +209,7 @@ test('a store that cannot be opened is told, with the way to do without', long, 
     home.run(['run', '--store', 'memory', '--', 'echo', 'started']),
   ]);
   assert.deepEqual([foreign.code, foreign.out], [2, '']);
-  assert.match(foreign.err, /is not a database: .+; or run without one: --store memory\n$/);
+  assert.match(foreign.err, /is not a SQLite database: .+; or run without one: --store memory\n$/);
   assert.deepEqual([without.code, without.out, without.err], [0, 'started\n', '']);
 });
 

@@ -62,7 +62,7 @@ test('when nobody reads the output any more, the agent is ended', long, async ()
   child.stdout.destroy();
   const { code, err } = await finished;
   assert.equal(code, 141);
-  assert.match(err, /^switchgear: whoever read the output has gone, so the agent was ended\n$/);
+  assert.match(err, /^switchgear: the reader of the output is gone, so the agent was ended\n$/);
 });
 
 test('a reader that stands still holds up the agent, not the limits', long, async () => {

@@ -45,7 +45,7 @@ test('tried again, it goes on with its conversation, and its counts with it', lo
   );
   const again = await here.run(['inbox', 'retry', id]);
   assert.equal(again.code, 1);
-  assert.match(again.err, /was answered already: retry_raised by Ada|nothing is kept/);
+  assert.match(again.err, /was answered already: retry_raised by Ada|no run is stored/);
 });
 
 test('where a subagent ran into its limit, a retry raises that of the subagent', long, async () => {
@@ -83,7 +83,7 @@ test('paused, it waits with a card of its own, and can go on from there', long, 
   assert.equal((await here.run(sixty)).code, 75);
   assert.equal((await here.run(['inbox', 'pause', (await openCard(here)).id])).code, 0);
   const paused = await openCard(here);
-  assert.match(paused.evidence[0] ?? '', /claude-code is paused, after tool call limit/);
+  assert.match(paused.evidence[0] ?? '', /claude-code is paused after tool call limit/);
   assert.deepEqual(paused.actions, ['retry_raised', 'narrow_scope', 'dismiss']);
   assert.equal((await here.run(['inbox', 'retry', paused.id])).code, 0);
   assert.deepEqual(JSON.parse((await here.run(['inbox', 'list', '--json'])).out), []);
@@ -101,7 +101,7 @@ test('dismissed, it is forgotten', long, async () => {
   });
   const retry = await here.run(['inbox', 'retry', id]);
   assert.equal(retry.code, 1);
-  assert.match(retry.err, /nothing is kept of what card-.+ is about: start it again by hand/);
+  assert.match(retry.err, /no run is stored for card-.+: start the agent again/);
 });
 
 test('a process that waits hears of the answer, and goes on itself', long, async () => {
@@ -111,7 +111,7 @@ test('a process that waits hears of the answer, and goes on itself', long, async
   await until(() => err().includes('next:'));
   const { id } = await openCard(here);
   const told = await here.run(['inbox', 'narrow', id, 'calls 12']);
-  assert.equal(told.out, `${id}: told to the process that waits for it\n`);
+  assert.equal(told.out, `${id}: answered; the waiting process continues\n`);
   const { code, out } = await finished;
   assert.deepEqual([code, out], [0, 'done after 12 calls\n']);
 });

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { test } from 'node:test';
-import { createDeadlines } from '../../../src/stores/redis/call-deadlines.ts';
+import { createCallDeadlines } from '../../../src/stores/redis/call-deadlines.ts';
 
 test('whoever is late hears of it once, and whoever ends in time does not', async () => {
-  const deadlines = createDeadlines();
+  const deadlines = createCallDeadlines();
   const late: string[] = [];
   const begin = (name: string, ms: number) => deadlines.begin(ms, () => late.push(name));
   const heard = async (count: number) => {

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { after, test } from 'node:test';
 import { SwitchgearError } from '../../../src/core/error.ts';
-import { createMachineTime } from '../../../src/platform/machine-time.ts';
+import { createMachineTime } from '../../../src/platform/machine-clock.ts';
 import type { Change, StoreHint } from '../../../src/ports/store.ts';
 import { sqliteStore } from '../../../src/stores/sqlite/index.ts';
 import { migrate, migrations, versionOf } from '../../../src/stores/sqlite/schema.ts';

@@ -19,10 +19,9 @@ export function mcpAbilities(config: unknown, options: McpOptions = {}): Ability
   const getServer = (name: string): Promise<McpServer> => {
     const existing = servers.get(name);
     if (existing) return existing;
-    const created = import('./server.ts').then(({ createMcpServer }) =>
-      createMcpServer(name, configs.get(name)!, environment),
-    );
+    const created = loadClient().then(({ createMcpServer }) => createMcpServer(name, configs.get(name)!, environment));
     servers.set(name, created);
+    created.catch(() => servers.delete(name)); // Nothing was started that `close` would have to end.
     return created;
   };
 
@@ -51,6 +50,17 @@ export function mcpAbilities(config: unknown, options: McpOptions = {}): Ability
       await Promise.all([...servers.values()].map(async (server) => (await server).close()));
     },
   };
+}
+
+/** Loads the MCP client, which is an optional peer dependency. */
+function loadClient() {
+  return import('./server.ts').catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== 'ERR_MODULE_NOT_FOUND') throw error;
+    const advice = 'install it with: npm install @modelcontextprotocol/client';
+    throw new SwitchgearError('missing_package', `MCP servers need @modelcontextprotocol/client; ${advice}`, {
+      cause: error,
+    });
+  });
 }
 
 /** The longest name of a server that an ability begins with: both may have dots. */

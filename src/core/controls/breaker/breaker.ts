@@ -1,6 +1,6 @@
 /**
- * Stops what keeps failing. The machine has no timer: it moves when someone looks.
- * Closed lets pass and counts; open refuses until its time; half-open lets a few probes find out.
+ * The breaker: refuses calls to a target that keeps failing. It has no timer; time passes only in events.
+ * Closed admits and counts; open refuses until its retry time; half-open admits a few probes.
  */
 
 import type { Outcome } from '../../action.ts';
@@ -10,7 +10,7 @@ import { closeBreaker, halfOpenBreaker, openBreaker, waitMs } from './phases.ts'
 import type { BreakerState } from './state.ts';
 import { beginRunning, bucketSums, countOverdue, endRunning, recordFinishedCall, ringSums } from './window.ts';
 
-/** What settling needs to know of an admission. */
+/** The part of an admission that the settlement needs. */
 export interface AdmittedCall {
   readonly id: string | number;
   readonly generation: number;
@@ -20,7 +20,7 @@ export interface AdmittedCall {
 
 type Failure = Extract<Outcome, { kind: 'failure' }>;
 
-/** How long a caller is told to wait while a probe is out: until somebody knows more. */
+/** The retry hint while a probe is running. */
 const probeHintMs = 1_000;
 
 export function judgeBreaker(state: BreakerState, settings: BreakerSettings, atMs: number): Verdict {
@@ -28,7 +28,7 @@ export function judgeBreaker(state: BreakerState, settings: BreakerSettings, atM
   return refusalAt(state, settings, atMs) ?? allow;
 }
 
-/** What it would say if it were enforced: the refusal, or undefined. It never writes. */
+/** Returns the refusal in `enforce` mode, or undefined. Never writes. */
 export function refusalAt(state: BreakerState, settings: BreakerSettings, atMs: number): Stop | undefined {
   const { maxConcurrent } = settings;
   if (state.heldAtMs >= 0) return deny('circuit_open', { held: 1, ...failureCounters(state, settings) });
@@ -40,7 +40,7 @@ export function refusalAt(state: BreakerState, settings: BreakerSettings, atMs: 
   return deny('circuit_open', failureCounters(state, settings), untilMs);
 }
 
-/** Until when nobody may pass: null = somebody may, undefined = it is not for time to say. */
+/** Until when calls are refused: null = a call may pass, undefined = not by time. */
 function refusedUntil(state: BreakerState, settings: BreakerSettings, atMs: number): number | null | undefined {
   switch (state.phase) {
     case 'closed':
@@ -77,7 +77,7 @@ function countExpired(state: BreakerState, atMs: number): number {
   return expired;
 }
 
-/** Makes the changes that time alone has brought: expired leases, calls that became slow while they run. */
+/** Applies the changes that time alone causes: expired leases, running calls that became slow. */
 export function advanceBreaker(state: BreakerState, settings: BreakerSettings, atMs: number): void {
   if (settings.mode === 'off') return;
   if (state.phase === 'closed') {
@@ -88,7 +88,7 @@ export function advanceBreaker(state: BreakerState, settings: BreakerSettings, a
   }
 }
 
-/** Takes an admission: counts it, and its probe if it is one. */
+/** Records an admission and, in half-open, its probe. */
 export function recordAdmission(
   state: BreakerState,
   settings: BreakerSettings,
@@ -96,7 +96,7 @@ export function recordAdmission(
   atMs: number,
 ): AdmittedCall {
   let probe = false;
-  state.inFlight++; // Also where it is off: switched on again, it knows what still runs.
+  state.inFlight++; // Also in mode `off`, so that the count is right if the breaker is switched on again.
   if (settings.mode !== 'off') {
     advanceBreaker(state, settings, atMs);
     if (state.phase === 'open' && isDue(state, atMs)) halfOpenBreaker(state, atMs);
@@ -108,14 +108,14 @@ export function recordAdmission(
   return { id, generation: state.generation, probe, atMs };
 }
 
-/** Counts a refusal of its own. A refusal is not a failure and moves nothing. */
+/** Counts a refusal. A refusal is not a failure and changes no phase. */
 export function countRefusal(state: BreakerState, settings: BreakerSettings, atMs: number): void {
   advanceBreaker(state, settings, atMs);
   state.requests++;
   state.refused++;
 }
 
-/** Learns how an admitted call ended. A late result, from an earlier generation, changes statistics only. */
+/** Records the outcome of an admitted call. A late outcome, of an earlier generation, changes statistics only. */
 export function recordSettlement(
   state: BreakerState,
   settings: BreakerSettings,
@@ -136,19 +136,19 @@ export function recordSettlement(
   if (isProbe) {
     const otherProbes = state.probes.filter((probe) => probe.id !== admitted.id);
     if (!admitted.probe || otherProbes.length === state.probes.length) {
-      state.late++; // Its lease ran out before, or it was let through without one.
+      state.late++; // Its lease expired before, or it was admitted without one.
       return;
     }
     state.probes = otherProbes;
   }
   if (outcome.kind === 'neutral') {
-    state.neutrals++; // Nothing was learnt; the slot of a probe is free again.
+    state.neutrals++; // Neutral: only the slot of the probe is freed.
     return;
   }
   const failed = outcome.kind === 'failure';
   if (failed) fail(state, settings, outcome);
   else succeed(state, settings);
-  // A callee may ask to be left alone, within reason: it must not keep its breaker open for ever.
+  // A requested wait is capped, so that a callee cannot keep its breaker open for ever.
   const retryAtMs = failed ? outcome.retryAtMs : undefined;
   const untilMs = Math.min(retryAtMs ?? atMs, atMs + settings.recoveryMaxSecs * 1000);
   let cause = failed ? 'a failed probe' : slow ? 'a slow probe' : '';
@@ -161,14 +161,14 @@ export function recordSettlement(
   else if (isProbe && ++state.probeSuccesses >= settings.successThreshold) closeBreaker(state);
 }
 
-/** A success while closed, where nobody looks at the time: the commonest ending, in one step. */
+/** Counts a success while closed and without time windows: the commonest ending, in one step. */
 export function countSuccess(state: BreakerState, settings: BreakerSettings): void {
   endWork(state);
   succeed(state, settings);
   state.ringAt++;
 }
 
-/** A failure while closed, where only a run of them opens it, in one step; false where this one may. */
+/** Counts a failure while closed, if only a row of failures trips. Returns false if this failure may trip. */
 export function countFailure(state: BreakerState, settings: BreakerSettings, failure: Failure): boolean {
   if (state.run + 1 >= settings.failureThreshold || failure.retryAtMs !== undefined) return false;
   endWork(state);
@@ -177,19 +177,19 @@ export function countFailure(state: BreakerState, settings: BreakerSettings, fai
   return true;
 }
 
-/** The work of a call really ended: only now is its slot free. */
+/** Frees the slot of a call whose work has ended. */
 export function endWork(state: BreakerState): void {
   if (state.inFlight > 0) state.inFlight--;
 }
 
-/** A success ends a run of failures, unless all of them count. */
+/** A success ends a row of failures, unless failures are cumulative. */
 function succeed(state: BreakerState, settings: BreakerSettings): void {
   state.successes++;
   state.streak = 0;
   if (settings.trip === 'consecutive') state.run = 0;
 }
 
-/** One more towards the threshold, or the first of another kind. */
+/** Counts a failure towards the threshold, or starts over with a different error. */
 function fail(state: BreakerState, { sameErrorOnly }: BreakerSettings, { errorFingerprint }: Failure): void {
   state.failures++;
   state.streak++;
@@ -197,7 +197,7 @@ function fail(state: BreakerState, { sameErrorOnly }: BreakerSettings, { errorFi
   state.runError = errorFingerprint;
 }
 
-/** Why a failure opens it, or nothing. */
+/** Returns why a failure opens the breaker, or an empty string. */
 function failureCause(state: BreakerState, settings: BreakerSettings, untilMs: number, atMs: number): string {
   if (settings.openOnRetryAfter && untilMs > atMs) return 'the callee asked to wait';
   if (countedFailures(state, settings, atMs) >= settings.failureThreshold) return 'failures';
@@ -207,7 +207,7 @@ function failureCause(state: BreakerState, settings: BreakerSettings, untilMs: n
   return calls >= settings.minimumCalls && failures / calls >= rate ? 'the failure rate' : '';
 }
 
-/** Failures towards the threshold, as the trip setting counts them. */
+/** Failures towards the threshold, as the `trip` setting counts them. */
 export function countedFailures(state: BreakerState, settings: BreakerSettings, atMs: number): number {
   switch (settings.trip) {
     case 'consecutive':
@@ -220,12 +220,12 @@ export function countedFailures(state: BreakerState, settings: BreakerSettings, 
   }
 }
 
-/** The window that rates look at. */
+/** The sums of the window that rates are computed from. */
 export function rateSums(state: BreakerState, settings: BreakerSettings, atMs: number) {
   return settings.rateWindow === 'calls' ? ringSums(state, settings) : bucketSums(state, settings, atMs);
 }
 
-/** Whether too many calls are slow, those still running included. */
+/** Whether the share of slow calls, running calls included, reaches the threshold. */
 function isSlow(state: BreakerState, settings: BreakerSettings, atMs: number): boolean {
   if (settings.slowCallSecs === undefined) return false;
   const overdue = countOverdue(state, settings, atMs);
@@ -234,7 +234,7 @@ function isSlow(state: BreakerState, settings: BreakerSettings, atMs: number): b
   return calls >= settings.minimumCalls && (sums.slow + overdue) / calls >= settings.slowRateThreshold;
 }
 
-/** Prolongs the lease of a probe whose owner lives. */
+/** Renews the lease of a probe whose owner is alive. */
 export function renewProbe(state: BreakerState, settings: BreakerSettings, admitted: AdmittedCall, atMs: number): void {
   if (!admitted.probe || admitted.generation !== state.generation) return;
   const probe = state.probes.find((candidate) => candidate.id === admitted.id);

@@ -1,4 +1,4 @@
-/** The breaker as a control: one cell per tool, model or worker, as its settings' scope says. */
+/** The breaker as a control: one cell per tool, model or worker, as the `scope` setting defines. */
 
 import type { Permit } from '../../action.ts';
 import type { Control } from '../../control.ts';
@@ -36,7 +36,7 @@ export function breaker(settings: BreakerSettings): Control<BreakerState> {
           renewProbe(state, settings, admittedCall(event.permit), event.atMs);
           return state;
         default:
-          return state; // What an agent says or spends tells nothing about a tool.
+          return state; // Texts and usage of the agent do not concern a target.
       }
     },
   };

@@ -1,4 +1,4 @@
-/** The settings of a breaker that nobody tuned: five failures in a row, a minute's wait, two good probes. */
+/** The default breaker settings: 5 failures in a row open it, 60 s until a probe, 2 successful probes close it. */
 
 import type { BreakerSettings } from '../../settings.ts';
 

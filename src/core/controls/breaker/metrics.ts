@@ -1,4 +1,4 @@
-/** The three numbers to watch on a breaker, and when each asks for attention. */
+/** The three metrics of a breaker, and the alerts on them. */
 
 import type { AlertSettings, BreakerSettings } from '../../settings.ts';
 import { rateSums } from './breaker.ts';
@@ -9,9 +9,9 @@ export interface BreakerMetrics {
   readonly breaker_trip_count: number;
   /** Trips in the last hour. */
   readonly trips_per_hour: number;
-  /** Share of failed calls in the window, or undefined below the minimum of calls. */
+  /** Share of failed calls in the window; undefined below the minimum of calls. */
   readonly failure_rate: number | undefined;
-  /** Milliseconds spent open since it was last closed, an ongoing period included. */
+  /** Milliseconds in open since the breaker was last closed, the current period included. */
   readonly time_in_open_state: number;
   readonly alerts: readonly ('breaker_trip_count' | 'failure_rate' | 'time_in_open_state')[];
 }

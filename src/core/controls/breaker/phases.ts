@@ -1,11 +1,11 @@
-/** The phases of a breaker: how it opens, half-opens and closes, and how long it waits. */
+/** The phase changes of a breaker: opening, half-opening and closing, and the length of the wait. */
 
 import { tripTimesMax } from '../../limits.ts';
 import type { BreakerSettings } from '../../settings.ts';
 import { type BreakerState, emptyList } from './state.ts';
 import { clearWindows } from './window.ts';
 
-/** Opens it, at least until `untilMs` if given. */
+/** Opens the breaker, at least until `untilMs` if given. */
 export function openBreaker(
   state: BreakerState,
   settings: BreakerSettings,
@@ -21,18 +21,18 @@ export function openBreaker(
   state.tripTimesMs = [...state.tripTimesMs.slice(1 - tripTimesMax), atMs];
   state.openedAtMs = atMs;
   state.cause = cause;
-  // A time that is no number is no time: it must not leave the breaker open for ever.
+  // An invalid time is ignored: it must not leave the breaker open for ever.
   const requestedMs = Number.isFinite(untilMs) ? untilMs! : 0;
   state.openUntilMs = settings.recovery === 'manual' ? -1 : Math.max(atMs + wait, requestedMs);
 }
 
-/** Lets probes pass from now on: its time has come, or a health check said so. */
+/** Admits probes from now on: the retry time has come, or a health check succeeded. */
 export function halfOpenBreaker(state: BreakerState, atMs: number): void {
   state.openMs += openForMs(state, atMs);
   enterPhase(state, 'half-open');
 }
 
-/** The probes said that it is well. */
+/** Closes the breaker after enough successful probes. */
 export function closeBreaker(state: BreakerState): void {
   enterPhase(state, 'closed');
   state.opens = 0;
@@ -50,28 +50,28 @@ function enterPhase(state: BreakerState, phase: BreakerState['phase']): void {
   clearWindows(state);
 }
 
-/** How long the present open period has blocked, so far. Past its time it blocks nobody. */
+/** How long the current open period has refused calls so far; past its retry time it refuses none. */
 export function openForMs(state: BreakerState, atMs: number): number {
   if (state.phase !== 'open') return 0;
   const end = state.openUntilMs < 0 ? atMs : Math.min(atMs, state.openUntilMs);
   return Math.max(0, end - state.openedAtMs);
 }
 
-/** The wait of the next opening: grown by the openings in a row, spread upwards by the seed. */
+/** The wait of the next opening: multiplied for openings in a row, plus jitter from the seed. */
 export function waitMs(state: BreakerState, settings: BreakerSettings): number {
   const grown = settings.recoveryTimeoutSecs * settings.recoveryFactor ** state.opens;
   const capped = Math.min(grown, Math.max(settings.recoveryMaxSecs, settings.recoveryTimeoutSecs)) * 1000;
   return capped * (1 + settings.recoveryJitter * pseudoRandom(settings.jitterSeed, state.generation));
 }
 
-/** A number in [0, 1) that looks random and follows from its two arguments. */
+/** Returns a pseudo-random number in [0, 1) that depends on the two arguments only. */
 function pseudoRandom(seed: number, generation: number): number {
   let mixed = Math.imul(seed ^ Math.imul(generation, 0x9e3779b1), 0x85ebca6b);
   mixed = Math.imul(mixed ^ (mixed >>> 13), 0xc2b2ae35);
   return ((mixed ^ (mixed >>> 16)) >>> 0) / 0x1_0000_0000;
 }
 
-/** Back to the start, in place. Calls still running are late when they end; a hold by hand stays. */
+/** Resets the breaker in place. Outcomes of running calls will be late; a manual hold stays. */
 export function resetBreaker(state: BreakerState): void {
   closeBreaker(state);
   state.streak = 0;

@@ -1,11 +1,11 @@
-/** A breaker written down in remaining durations, so that it can be taken up on another machine, now or later. */
+/** Exports a breaker as remaining durations and imports it, on another machine or at another time. */
 
 import { countMax, reasonLengthMax } from '../../limits.ts';
 import type { BreakerSettings } from '../../settings.ts';
 import { type BreakerState, initialBreaker } from './state.ts';
 import { loadWindows, type SavedWindows, saveWindows } from './window.ts';
 
-/** Plain JSON. Calls that were out when it was written are not in it: their results are late wherever it is read. */
+/** Plain JSON. Running calls are not included: their outcomes are late wherever it is imported. */
 export interface SavedBreaker extends SavedWindows {
   readonly format: 1;
   readonly phase: 'closed' | 'open' | 'half-open';
@@ -42,13 +42,13 @@ export function exportBreaker(state: BreakerState, settings: BreakerSettings, at
   };
 }
 
-/** The state that a saved one stands for. Anything it does not understand is a closed breaker of a later generation. */
+/** Returns the state of a saved breaker. Unknown content gives a closed breaker of a later generation. */
 export function importBreaker(saved: SavedBreaker, settings: BreakerSettings, atMs: number): BreakerState {
   const state = initialBreaker(settings);
   const input: Partial<SavedBreaker> = typeof saved === 'object' && saved !== null ? saved : {};
   const ms = (value: unknown) => (typeof value === 'number' && value > 0 && value < countMax * 1e3 ? value : 0);
   const whole = (value: unknown) => (Number.isSafeInteger(value) ? Math.min(ms(value), countMax) : 0);
-  state.generation = Math.max(1, whole(input.generation)) + 1; // Results of the one that was saved are late here.
+  state.generation = Math.max(1, whole(input.generation)) + 1; // Outcomes of calls of the saved breaker are late here.
   if (input.format !== 1) return state;
   state.run = whole(input.run);
   state.runError = Number.isSafeInteger(input.runError) ? input.runError! : 0;
@@ -62,7 +62,7 @@ export function importBreaker(saved: SavedBreaker, settings: BreakerSettings, at
   state.probeSuccesses = whole(input.probeSuccesses);
   state.openMs = ms(input.openMs);
   state.openedAtMs = atMs - ms(input.openSinceMs);
-  // Whether time alone leads out of open is for these settings to say.
+  // Whether time alone ends the open phase depends on these settings.
   state.openUntilMs = settings.recovery === 'manual' ? -1 : Math.max(0, atMs + ms(input.openForMs));
   return state;
 }

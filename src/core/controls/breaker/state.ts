@@ -1,9 +1,9 @@
-/** What a breaker remembers: plain JSON, counts instead of lists of calls. */
+/** The state of a breaker: plain JSON, counts instead of lists of calls. */
 
 import type { BreakerSettings } from '../../settings.ts';
 import { emptyBuckets, emptyRing, emptyRunning } from './window.ts';
 
-/** A half-open probe: whose it is, and until when its owner is taken to live. */
+/** A half-open probe: its owner, and the end of its lease. */
 export interface Probe {
   readonly id: string | number;
   endMs: number;
@@ -11,14 +11,14 @@ export interface Probe {
 
 export interface BreakerState {
   phase: 'closed' | 'open' | 'half-open';
-  /** Grows with every change of phase; a result of an earlier generation is late. */
+  /** Grows with every change of phase; an outcome of an earlier generation is late. */
   generation: number;
-  /** Failures towards the threshold, and the error they share where only equal errors count. */
+  /** Failures towards the threshold, and their common error fingerprint if only equal errors count. */
   run: number;
   runError: number;
-  /** Failures in a row through every phase: told, never decided on. */
+  /** Failures in a row across all phases: reported, never decided on. */
   streak: number;
-  /** Totals since the last reset; requests include the refused. */
+  /** Totals since the last reset; requests include refused ones. */
   requests: number;
   failures: number;
   successes: number;
@@ -26,7 +26,7 @@ export interface BreakerState {
   refused: number;
   late: number;
   inFlight: number;
-  /** Openings in a row without closing, and all of them. */
+  /** Openings in a row without closing, and all openings. */
   opens: number;
   trips: number;
   tripTimesMs: readonly number[];
@@ -34,31 +34,31 @@ export interface BreakerState {
   /** When a probe may pass; -1 = not by time. */
   openUntilMs: number;
   cause: string;
-  /** Time spent open since it was last closed, finished periods only. */
+  /** Time in open since the breaker was last closed, finished periods only. */
   openMs: number;
   probes: readonly Probe[];
   probeSuccesses: number;
-  /** Held by hand since, or -1. */
+  /** Start of a manual hold, or -1. */
   heldAtMs: number;
-  /** The last calls, two bits each; absent where no setting looks at them. */
+  /** The last calls, two bits each; null if no setting needs them. */
   ring: number[] | null;
-  /** Calls of this phase, and those of them that are written in the ring: all after them were good. */
+  /** Calls of this phase, and how many of them the ring contains: all later calls succeeded. */
   ringAt: number;
   ringFilled: number;
   ringFailures: number;
   ringSlow: number;
-  /** Calls, failures and slow calls by time; absent where no setting looks at them. */
+  /** Calls, failures and slow calls by time; null if no setting needs them. */
   buckets: number[] | null;
   bucketAt: number;
-  /** When the first bucket began: 0, or earlier by what was taken up from elsewhere. */
+  /** Start of the first bucket: 0, or earlier after an import. */
   bucketFromMs: number;
-  /** Calls still running, by when they began, and those past the slow limit; absent where nobody looks. */
+  /** Running calls by start time, and those past the slow limit; null if no setting needs them. */
   running: number[] | null;
   runningAt: number;
   overdue: number;
 }
 
-/** Shared by every breaker that has nothing to list; lists are replaced, never written into. */
+/** The shared empty list of every breaker; lists are replaced, never written into. */
 export const emptyList: readonly never[] = Object.freeze([]);
 
 export function initialBreaker(settings: BreakerSettings): BreakerState {

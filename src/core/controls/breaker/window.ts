@@ -1,4 +1,4 @@
-/** What lately happened, as counts: a ring of the last calls, buckets of time, and calls that still run. */
+/** Recent calls as counts: a ring of the last calls, time buckets, and running calls. */
 
 import { bucketsPerWindow } from '../../limits.ts';
 import type { BreakerSettings } from '../../settings.ts';
@@ -7,24 +7,24 @@ import type { BreakerState } from './state.ts';
 const callsPerWord = 16;
 const slots = 9;
 
-/** The empty ring, where a setting asks for one. */
+/** Creates the empty ring if a setting needs one. */
 export function emptyRing(settings: BreakerSettings): number[] | null {
   const isUsed = settings.trip === 'count_window' || settings.rateWindow === 'calls';
   return isUsed ? new Array<number>(Math.ceil(settings.windowCalls / callsPerWord)).fill(0) : null;
 }
 
-/** The empty buckets, where a setting asks for them: calls, failures, slow, bucket after bucket. */
+/** Creates the empty buckets if a setting needs them: calls, failures and slow calls of each bucket in turn. */
 export function emptyBuckets(settings: BreakerSettings): number[] | null {
   const isUsed = settings.trip === 'time_window' || settings.rateWindow === 'time';
   return isUsed ? new Array<number>(bucketsPerWindow * 3).fill(0) : null;
 }
 
-/** The empty slots of calls that still run, where somebody asks how long they take. */
+/** Creates the empty slots of running calls if a setting measures durations. */
 export function emptyRunning(settings: BreakerSettings): number[] | null {
   return settings.slowCallSecs === undefined ? null : [0, 0, 0, 0, 0, 0, 0, 0, 0];
 }
 
-/** Forgets everything: a new phase starts with an empty window. */
+/** Clears all windows: a new phase starts empty. */
 export function clearWindows(state: BreakerState): void {
   state.ring?.fill(0);
   state.buckets?.fill(0);
@@ -32,7 +32,7 @@ export function clearWindows(state: BreakerState): void {
   state.ringAt = state.ringFilled = state.ringFailures = state.ringSlow = state.overdue = 0;
 }
 
-/** Records one finished call. `atMs` is looked at only where time buckets are kept. */
+/** Records one finished call. `atMs` is read only if there are time buckets. */
 export function recordFinishedCall(
   state: BreakerState,
   settings: BreakerSettings,
@@ -40,14 +40,14 @@ export function recordFinishedCall(
   slow: boolean,
   atMs: number,
 ): void {
-  // In the ring successes are only counted: they are written when something else is.
+  // Successes are only counted in the ring; the next other outcome writes them.
   state.ringAt++;
   if (state.ring !== null && (failed || slow))
     writeRing(state, state.ring, settings, (failed ? 1 : 0) | (slow ? 2 : 0));
   const { buckets } = state;
   if (buckets === null) return;
   const now = bucketIndex(state, settings, atMs);
-  // Every bucket that was skipped is cleared: old samples go by age, not by use.
+  // Skipped buckets are cleared: samples expire by age, not by use.
   forEachElapsed(buckets, 3, state.bucketAt, now, (at) => buckets.fill(0, at, at + 3));
   if (now > state.bucketAt) state.bucketAt = now;
   const at = slotIndex(state.bucketAt, bucketsPerWindow) * 3;
@@ -56,7 +56,7 @@ export function recordFinishedCall(
   if (slow) buckets[at + 2]!++;
 }
 
-/** Writes the successes that were only counted, and the last call. */
+/** Writes the counted successes, and the last call. */
 function writeRing(state: BreakerState, ring: number[], settings: BreakerSettings, bits: number): void {
   const { failures, slow } = ringSums(state, settings, true);
   const at = (state.ringAt - 1) % settings.windowCalls;
@@ -74,12 +74,12 @@ function bucketIndex(state: BreakerState, settings: BreakerSettings, atMs: numbe
   return Math.floor((atMs - state.bucketFromMs) / bucketMs(settings));
 }
 
-/** Where a part of time lies; those before the first one came from elsewhere. */
+/** The slot of a bucket index; indexes below 0 come from an import. */
 function slotIndex(index: number, size: number): number {
   return ((index % size) + size) % size;
 }
 
-/** The parts that time has passed since: the oldest, whose places are taken by the newest. */
+/** Calls back for every slot that has expired since: the newest buckets reuse the oldest slots. */
 function forEachElapsed(
   parts: readonly number[],
   width: number,
@@ -91,7 +91,7 @@ function forEachElapsed(
   for (let step = Math.min(now - at, size); step > 0; step--) visit(slotIndex(at + step, size) * width);
 }
 
-/** Calls, failures and slow calls in the window the rates look at. Asking for them writes nothing, unless told to. */
+/** Calls, failures and slow calls in the window of the rates. */
 export interface WindowSums {
   readonly calls: number;
   readonly failures: number;
@@ -101,7 +101,7 @@ export interface WindowSums {
 export function ringSums(state: BreakerState, { windowCalls }: BreakerSettings, clears = false): WindowSums {
   const { ring, ringAt } = state;
   let { ringFailures: failures, ringSlow: slow } = state;
-  // What is only counted yet was good, whatever still stands in its place.
+  // Counted successes are not in the ring yet, whatever their slots contain.
   for (let call = Math.max(state.ringFilled, ringAt - windowCalls); ring !== null && call < ringAt; call++) {
     const at = call % windowCalls;
     const shift = (at & 15) << 1;
@@ -117,7 +117,7 @@ export function bucketSums(state: BreakerState, settings: BreakerSettings, atMs:
   const { buckets, bucketAt } = state;
   const sums = { calls: 0, failures: 0, slow: 0 };
   if (buckets === null) return sums;
-  // What is older than the window does not count, whether or not its place was taken since.
+  // A bucket older than the window does not count, even if its slot was not reused.
   const newest = Math.max(bucketAt, bucketIndex(state, settings, atMs));
   for (let index = newest - bucketsPerWindow + 1; index <= bucketAt; index++) {
     const at = slotIndex(index, bucketsPerWindow) * 3;
@@ -128,14 +128,14 @@ export function bucketSums(state: BreakerState, settings: BreakerSettings, atMs:
   return sums;
 }
 
-/** The windows, written down without points in time. */
+/** The windows without points in time. */
 export interface SavedWindows {
   /** The window of calls, oldest first: 1 failed, 2 slow, 3 both. */
   readonly calls: string;
-  /** The window of time, oldest part first: calls, failures and slow calls of each. */
+  /** The time window, oldest bucket first: calls, failures and slow calls of each. */
   readonly parts: readonly number[];
   readonly partMs: number;
-  /** Milliseconds since the newest part began. */
+  /** Milliseconds since the start of the newest bucket. */
   readonly partAgeMs: number;
 }
 
@@ -156,7 +156,7 @@ export function saveWindows(state: BreakerState, settings: BreakerSettings, atMs
   return { calls, parts, partMs, partAgeMs: Math.max(0, atMs - state.bucketFromMs - bucketAt * partMs) };
 }
 
-/** Takes up what was saved, as far as it fits these settings. */
+/** Loads saved windows as far as they fit the settings. */
 export function loadWindows(
   state: BreakerState,
   settings: BreakerSettings,
@@ -173,7 +173,7 @@ export function loadWindows(
   const fits = buckets !== null && Array.isArray(parts) && parts.length === buckets.length;
   if (!fits || partMs !== bucketMs(settings) || !(partAgeMs! >= 0 && partAgeMs! < 1e12)) return;
   state.bucketFromMs = atMs - partAgeMs!;
-  // The newest is number 0, so the oldest comes after it.
+  // The newest bucket has index 0, so older ones are negative.
   for (const [at, count] of parts.entries()) {
     buckets[(at + 3) % buckets.length] = Number.isSafeInteger(count) && count > 0 ? count : 0;
   }
@@ -183,14 +183,14 @@ function slotMs(settings: BreakerSettings): number {
   return ((settings.slowCallSecs ?? 0) * 1000) / (slots - 1);
 }
 
-/** A call began: it will be overdue once its slot has left the ring. */
+/** Records the start of a call: the call is overdue once its slot has left the ring. */
 export function beginRunning(state: BreakerState, settings: BreakerSettings, atMs: number): void {
   if (state.running === null) return;
   rollRunning(state, settings, atMs);
   state.running[state.runningAt % slots]!++;
 }
 
-/** As beginRunning or endRunning while the clock stands still; false where there is nothing to take away. */
+/** Like `beginRunning` or `endRunning` within one clock tick; false if there is nothing to subtract. */
 export function countRunning({ running, runningAt }: BreakerState, by: number): boolean {
   const slot = runningAt % slots;
   if (running === null || running[slot]! + by < 0) return false;
@@ -198,7 +198,7 @@ export function countRunning({ running, runningAt }: BreakerState, by: number): 
   return true;
 }
 
-/** A call of this generation ended. */
+/** Records the end of a call of this generation. */
 export function endRunning(state: BreakerState, settings: BreakerSettings, beganAtMs: number, atMs: number): void {
   const { running } = state;
   if (running === null) return;
@@ -208,7 +208,7 @@ export function endRunning(state: BreakerState, settings: BreakerSettings, began
     state.overdue--;
     return;
   }
-  // Where the clock went back a call is filed under a later slot: one call must go, whichever it is.
+  // After the clock went back, a call may be in a later slot: remove any one call.
   const slot = running[beganSlot % slots] ? beganSlot % slots : running.findIndex((count) => count > 0);
   if (slot >= 0) running[slot]!--;
 }
@@ -218,7 +218,7 @@ function rollRunning(state: BreakerState, settings: BreakerSettings, atMs: numbe
   state.runningAt = Math.max(state.runningAt, Math.floor(atMs / slotMs(settings)));
 }
 
-/** How many calls are past the slow limit and still run, as of now. It writes nothing, unless told to. */
+/** Counts running calls past the slow limit. Writes nothing unless `clears` is set. */
 export function countOverdue(state: BreakerState, settings: BreakerSettings, atMs: number, clears = false): number {
   const { running, runningAt } = state;
   let { overdue } = state;

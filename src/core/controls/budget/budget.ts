@@ -1,4 +1,4 @@
-/** Caps what a task may use: calls of its own; tokens and money of its own and of everything below it. */
+/** The budget control: limits the tool calls of a task, and the tokens and money of the task and its descendants. */
 
 import type { Action, Cost } from '../../action.ts';
 import type { Control, Gauge } from '../../control.ts';
@@ -9,12 +9,12 @@ export interface BudgetState {
   calls: number;
   tokens: number;
   micros: number;
-  /** Held for calls that are out, at their worst. */
+  /** Reserved for running calls, at their upper bounds. */
   reservedTokens: number;
   reservedMicros: number;
 }
 
-/** One cent in the money unit inside: whole millionths of a dollar. */
+/** One cent in the internal money unit, millionths of a dollar. */
 export const microsPerCent = 10_000;
 
 export function budget(settings: TaskSettings): Control<BudgetState> {
@@ -44,7 +44,7 @@ export function budget(settings: TaskSettings): Control<BudgetState> {
     apply(state, event, cellOwner) {
       switch (event.type) {
         case 'action-decided':
-          // A refused call was proposed all the same: it counts. What waits or asks comes back.
+          // A refused call counts as proposed. A waiting or asking call comes back.
           if (event.verdict.kind === 'wait' || event.verdict.kind === 'ask') return state;
           if (cellOwner === 'self' && event.action.kind !== 'model') state.calls++;
           if (event.verdict.kind !== 'allow') return state;
@@ -52,7 +52,7 @@ export function budget(settings: TaskSettings): Control<BudgetState> {
           state.reservedTokens += event.action.worstTokens;
           return state;
         case 'action-settled':
-          if (event.stillRuns !== true) release(state, event.permit.action); // What still runs may still cost.
+          if (event.stillRuns !== true) release(state, event.permit.action); // Work that still runs may still cost.
           if (event.cost !== undefined) spend(state, event.cost);
           return state;
         case 'work-ended':
@@ -65,7 +65,7 @@ export function budget(settings: TaskSettings): Control<BudgetState> {
           if (cellOwner === 'self') state.calls++;
           return state;
         default:
-          return state; // Words and signs of life cost nothing.
+          return state; // Texts and signs of life cost nothing.
       }
     },
 
@@ -83,7 +83,7 @@ export function budget(settings: TaskSettings): Control<BudgetState> {
   };
 }
 
-/** Goes on from the counts of a task that is tried again; what its calls still hold is given back to it alone. */
+/** Continues from the counts of a retried task; reservations of its running calls are released to it alone. */
 export function continueBudget(state: BudgetState, before: BudgetState): void {
   Object.assign(state, before, { reservedTokens: 0, reservedMicros: 0 });
 }

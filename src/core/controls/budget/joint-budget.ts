@@ -1,4 +1,4 @@
-/** Caps what a session, an agent, a project or everybody may use: for good, or in any stretch of a rolling window. */
+/** The joint budget: limits what a session, an agent, a project or a store may use, for good or in a rolling window. */
 
 import type { Action, Cost } from '../../action.ts';
 import type { Control } from '../../control.ts';
@@ -9,42 +9,42 @@ import { allow, type Stop, type Verdict } from '../../verdict.ts';
 import { microsPerCent } from './budget.ts';
 
 /**
- * What is booked, in slices of the window, the newest first; without a window there is one slice.
- * The oldest slice counts in full until all of it is over: a window never holds more than the limit, and what was spent
- * is free again at most one slice late.
+ * Booked amounts in slices of the window, the newest first; without a window there is one slice.
+ * The oldest slice counts in full until it has expired: a window never holds more than the limit, and a spent amount
+ * is available again at most one slice late.
  */
 export interface BudgetWindow {
   /** The number of the newest slice. */
   at: number;
   sums: number[];
-  /** Where it is shared: the limit of whoever fetched a part last. It is told, and decides nothing. */
+  /** In a shared store: the limit of the process that last fetched an allowance. For display only. */
   limit?: number;
-  /** In which slice it was last said that much of it is used, and of which limit. */
+  /** The slice and the limit of the last notice. */
   noticed?: readonly [slice: number, limit: number];
 }
 
-/** Something to be booked, or taken back where it is negative, at the time it counts for. */
+/** An amount to book, negative to refund, at the time it counts for. */
 export interface BudgetCharge {
   readonly amount: number;
   readonly atMs: number;
 }
 
-/** The state that a budget begins with. */
+/** Creates the initial state of a budget. */
 export function emptyWindow(): BudgetWindow {
   return { at: 0, sums: [0] };
 }
 
-/** The number of the slice that a time lies in. */
+/** The index of the slice that contains a time. */
 export function sliceAt({ windowSecs }: JointBudget, atMs: number): number {
   return windowSecs === undefined ? 0 : Math.floor((atMs * budgetSlices) / (windowSecs * 1000));
 }
 
-/** The limit in the unit that is booked: calls, tokens, or millionths of a dollar. */
+/** The limit in the booked unit: calls, tokens, or millionths of a dollar. */
 export function limitInUnits({ unit, limit }: JointBudget): number {
   return unit === 'spend_cents' ? limit * microsPerCent : limit;
 }
 
-/** What is booked in the window that ends at a time. */
+/** The booked amount in the window that ends at a time. */
 export function usedAt({ at, sums }: BudgetWindow, budget: JointBudget, atMs: number): number {
   const oldest = sliceAt(budget, atMs) - budgetSlices;
   let used = 0;
@@ -52,7 +52,7 @@ export function usedAt({ at, sums }: BudgetWindow, budget: JointBudget, atMs: nu
   return used;
 }
 
-/** Books a charge. What is taken back from a slice that is over long since changes nothing. */
+/** Books a charge. A refund to an expired slice changes nothing. */
 export function bookCharge(window: BudgetWindow, budget: JointBudget, { amount, atMs }: BudgetCharge): void {
   const now = sliceAt(budget, atMs);
   if (now > window.at) {
@@ -64,13 +64,13 @@ export function bookCharge(window: BudgetWindow, budget: JointBudget, { amount, 
   if (age < window.sums.length) window.sums[age] = Math.max(0, window.sums[age]! + amount);
 }
 
-/** What an action may need at worst. */
+/** The upper bound of an action's use. */
 export function computeNeed({ unit }: JointBudget, { kind, worstTokens, worstMicros }: Action): number {
   if (unit === 'calls') return kind === 'model' ? 0 : 1;
   return unit === 'tokens' ? worstTokens : worstMicros;
 }
 
-/** What an event books: the worst when a call is let through, and the difference to the real cost when it ended. */
+/** The charge of an event: the upper bound at admission, the difference to the actual cost at settlement. */
 export function computeCharge(budget: JointBudget, event: ControlEvent): BudgetCharge | undefined {
   const { unit } = budget;
   const { atMs } = event;
@@ -93,7 +93,7 @@ export function computeCharge(budget: JointBudget, event: ControlEvent): BudgetC
     case 'call-observed':
       return unit === 'calls' ? { amount: 1, atMs } : undefined;
     default:
-      return undefined; // Words and signs of life cost nothing.
+      return undefined; // Texts and signs of life cost nothing.
   }
 }
 
@@ -115,7 +115,9 @@ function dollars(cents: number): string {
   return `$${(cents / 100).toFixed(2)}`;
 }
 
-/** The word against what would make this much: a session ends at its root, else the task that asks; or just a call. */
+/**
+ * The stop for a use of `actual`: a session budget ends the root task, other budgets the acting task; `deny` one call.
+ */
 export function stopOverBudget(budget: JointBudget, actual: number, kind: 'halt' | 'deny' = 'halt'): Stop {
   const { scope, unit, limit, windowSecs } = budget;
   const shown = unit === 'spend_cents' ? Math.ceil(actual / microsPerCent) : actual;
@@ -127,7 +129,7 @@ export function stopOverBudget(budget: JointBudget, actual: number, kind: 'halt'
   return kind === 'halt' && scope === 'session' ? { ...stop, ends: 'root' } : stop;
 }
 
-/** What has to be said once a share is used: once in a window, and again for another limit. It is noted as said. */
+/** Returns the notice for a used share, once per window and limit, and marks it as given. */
 export function takeNotice(
   window: BudgetWindow,
   budget: JointBudget,
@@ -149,12 +151,12 @@ export function takeNotice(
   };
 }
 
-/** What is refused: outside any task there is none to end. */
+/** Outside any task there is no task to halt, so the call is denied. */
 export function stopKindFor(action: Action | undefined): 'halt' | 'deny' {
   return action !== undefined && action.task === undefined ? 'deny' : 'halt';
 }
 
-/** The control where one process knows everything that is spent. */
+/** The control for a budget that only this process uses. */
 export function jointBudget(budget: JointBudget): Control<BudgetWindow> {
   const limit = limitInUnits(budget);
   const check = (actual: number, action?: Action): Verdict =>

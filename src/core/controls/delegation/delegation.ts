@@ -1,4 +1,4 @@
-/** The delegation control: a worker that keeps failing is not sent more work. One state per session and worker. */
+/** The delegation control: refuses further work to a worker that keeps failing. One state per session and worker. */
 
 import type { Action } from '../../action.ts';
 import type { Control } from '../../control.ts';
@@ -8,32 +8,32 @@ import { allow, type Counters, type Stop } from '../../verdict.ts';
 import { findCauseHint } from './worker-failure.ts';
 
 export interface DelegationState {
-  /** The worker, once it has returned. */
+  /** The name of the worker, once it has returned. */
   worker: string;
   failures: number;
   lastFailureAtMs: number;
   lastReason: string;
-  /** What all failures point at, if they point at the same thing; else empty. */
+  /** The probable common cause of all failures, or empty. */
   hint: string;
-  /** Whether the last try failed and none was admitted since. */
+  /** Whether the last delegation failed and no other was admitted since. */
   failedLast: boolean;
 }
 
-/** Failures of every worker by name: the form that lives in a graph's state. */
+/** Failures by worker name, as a graph's state holds them. */
 export type FailureCounts = Readonly<Record<string, number>>;
 
-/** The limit of one worker. */
+/** The failure limit of one worker. */
 export function workerLimit(settings: DelegationSettings, worker: string): number {
   return readOwn(settings.workerLimits, worker) ?? settings.maxFailures;
 }
 
-/** Whether an action is held against the limit: every delegation, and tools where the settings say so. */
+/** Whether an action counts: every delegation, and tools if the settings include them. */
 export function isCounted(settings: DelegationSettings, action: Pick<Action, 'kind' | 'name'>): boolean {
   if (action.kind === 'delegation') return true;
   return action.kind === 'tool' && (settings.tools || readOwn(settings.workerLimits, action.name) !== undefined);
 }
 
-/** The control. Delegations are counted when they return, what a host runs itself and plain tools when they settle. */
+/** Creates the control. Delegations are counted when they return, host-run workers and plain tools when they settle. */
 export function delegation(settings: DelegationSettings): Control<DelegationState> {
   const resetMs = settings.resetAfterSecs === undefined ? Number.POSITIVE_INFINITY : settings.resetAfterSecs * 1000;
 
@@ -82,7 +82,7 @@ export function delegation(settings: DelegationSettings): Control<DelegationStat
       if (failures >= workerLimit(settings, action.name)) {
         if (settings.onTrip === 'halt') return { ...stop('halt', state, action.name, failures), ends: 'root' };
         const refusal = stop('deny', state, action.name, failures);
-        // The reset wants more than its time to have passed, hence the one.
+        // The reset requires strictly more than its time, hence the 1.
         return Number.isFinite(resetMs) ? { ...refusal, retryAtMs: state.lastFailureAtMs + resetMs + 1 } : refusal;
       }
       const retryAtMs = state.lastFailureAtMs + Math.min(2 ** failures * 1000, timerMaxMs);
@@ -94,11 +94,11 @@ export function delegation(settings: DelegationSettings): Control<DelegationStat
       switch (event.type) {
         case 'delegation-returned':
           if (event.failed) return fail(state, event.worker, event.reason, event.atMs);
-          if (state.failedLast) state.failedLast = false; // A success forgives nothing: the count stays.
+          if (state.failedLast) state.failedLast = false; // A success does not clear the count.
           return state;
         case 'action-settled': {
           const { action } = event.permit;
-          // One sent by `gear.delegate` settles as neutral and is booked when it returns: here or there, never twice.
+          // A delegation by `gear.delegate` settles as neutral and is counted when it returns: never twice.
           if (event.outcome.kind !== 'failure' || !isCounted(settings, action)) return state;
           return fail(state, action.name, event.outcome.error, event.atMs);
         }
@@ -108,7 +108,7 @@ export function delegation(settings: DelegationSettings): Control<DelegationStat
           }
           return state;
         default:
-          return state; // Nothing else is about workers.
+          return state; // No other event concerns workers.
       }
     },
 
@@ -128,7 +128,7 @@ export function delegation(settings: DelegationSettings): Control<DelegationStat
   };
 }
 
-/** One failure more, in a new map. A full map forgets the worker that failed least. */
+/** Adds one failure in a new map. A full map drops the worker with the fewest failures. */
 export function recordFailure(counts: FailureCounts, worker: string): FailureCounts {
   const name = worker.slice(0, nameLengthMax);
   const next: Record<string, number> = { ...counts, [name]: failuresOf(counts, name) + 1 };
@@ -144,18 +144,18 @@ export function recordFailure(counts: FailureCounts, worker: string): FailureCou
   return next;
 }
 
-/** Whether a worker has failed less often than the limit. */
+/** Whether a worker has fewer failures than the limit. */
 export function mayDelegate(counts: FailureCounts, worker: string, limit: number): boolean {
   return failuresOf(counts, worker) < limit;
 }
 
-/** How often a worker failed; what is not a count is none. */
+/** The failures of a worker; an invalid count is 0. */
 export function failuresOf(counts: FailureCounts, worker: string): number {
   const count = readOwn(counts, worker.slice(0, nameLengthMax));
   return typeof count === 'number' && count > 0 ? Math.min(Math.floor(count), Number.MAX_SAFE_INTEGER) : 0;
 }
 
-/** An own entry of a record: names come from outside, and every object inherits some. */
+/** Reads an own property of a record: names are foreign, and every object inherits some. */
 function readOwn<V>(record: Readonly<Record<string, V>>, name: string): V | undefined {
   return Object.hasOwn(record, name) ? record[name] : undefined;
 }

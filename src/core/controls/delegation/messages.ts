@@ -1,8 +1,8 @@
-/** What people read when a worker fails and when its limit is reached. Every number in it is the effective one. */
+/** The messages about failing workers, for people and logs. Every number is the effective one. */
 
 import { nameLengthMax, reasonLengthMax } from '../../limits.ts';
 
-/** For the user, once a worker's limit is reached; the hint says what may be behind it. */
+/** The message for the user when a worker reaches its limit; the hint names a probable cause. */
 export function userMessage(worker: string, limit: number, hint?: string): string {
   return (
     `⚠️ Safety limit reached: ${shortName(worker)} has failed ${limit}+ times. ${hint ? `${hint} ` : ''}` +
@@ -10,12 +10,12 @@ export function userMessage(worker: string, limit: number, hint?: string): strin
   );
 }
 
-/** The same in a line: the hint where there is one, else what to do. */
+/** The short form: the hint, or advice if there is none. */
 export function shortMessage(hint?: string): string {
   return `Safety limit reached. ${hint || 'Try different approach.'}`;
 }
 
-/** The two log lines of one failed delegation. */
+/** The two log lines of a failed delegation. */
 export function failureLines(worker: string, attempt: number, limit: number, reason: string): [string, string] {
   return [
     `⚠️  DELEGATION FAILURE: ${shortName(worker)} failed (attempt #${attempt}, limit: ${limit})`,
@@ -28,17 +28,17 @@ export function tripLine(worker: string, count: number, limit: number): string {
   return `🔴 ${blockReason(worker, count, limit)}. Stopping delegation.`;
 }
 
-/** Why a worker may not be delegated to, for code. */
+/** Why a worker is refused, for code. */
 export function blockReason(worker: string, count: number, limit: number): string {
   return `CIRCUIT BREAKER: ${shortName(worker)} has failed ${count} times (limit: ${limit})`;
 }
 
-/** Whether a text is one of these: they say "cannot" themselves, and must not be booked as somebody's failure. */
+/** Whether a text is one of these messages: they contain "cannot" and must not count as a worker's failure. */
 export function isOwnMessage(text: string): boolean {
   return /^[^\p{L}\p{N}]{0,8}(?:Safety limit reached[:.]|CIRCUIT BREAKER: |DELEGATION FAILURE: )/u.test(text);
 }
 
-/** The beginning of a text as one line, without control characters that would redraw a terminal. */
+/** The beginning of a text on one line, without terminal control characters. */
 export function toOneLine(text: string, lengthMax: number): string {
   return text
     .slice(0, lengthMax)

@@ -1,4 +1,4 @@
-/** Whether a worker came back with a failure: its status first, its words last. */
+/** Reads whether a worker's result is a failure: by its status first, by its text last. */
 
 import { isDenial, peek } from '../../classify.ts';
 import { reasonLengthMax, textLengthMax } from '../../limits.ts';
@@ -7,13 +7,13 @@ import { codes } from '../../verdict.ts';
 import { isOwnMessage, toOneLine } from './messages.ts';
 
 export interface WorkerFailureOptions {
-  /** Read inability from the worker's words, too. */
+  /** Whether to search the worker's text for phrases of inability. */
   readonly phrases: boolean;
-  /** The worker's name: a message that carries it is the worker's, whatever its role. */
+  /** The worker's name: a message with this name is the worker's, whatever its role. */
   readonly worker?: string;
-  /** What it returned to the same request before; the same words again mean that it goes in circles. */
+  /** The previous result of the same request; an equal text means that the worker repeats itself. */
   readonly previous?: unknown;
-  /** The caller knows that the request was not fulfilled. */
+  /** Whether the caller knows that the request was not fulfilled. */
   readonly incomplete?: boolean;
 }
 
@@ -24,7 +24,7 @@ export interface WorkerFailure {
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** Texts this alike are the same output. */
+/** Similarity from which two texts are the same output. */
 const sameOutput = 0.95;
 
 const noFailure: WorkerFailure = Object.freeze({ failed: false, reason: '' });
@@ -34,7 +34,7 @@ const otherRoles = /^(user|human|system|developer|tool|function)$/;
 const inability = /\b(?:cannot|can't|unable\s+to|(?:don't|do\s+not)\s+have|no\s+ability|not\s+able\s+to)\b/i;
 const apostrophes = /[\u2018\u2019\u201b\u02b9\u02bc\u2032\u00b4\u0060\uff07]/g;
 
-/** Reads a worker's result. It never throws: what cannot be read is a failure. */
+/** Reads a worker's result. Never throws: an unreadable result is a failure. */
 export function readWorkerFailure(result: unknown, options: WorkerFailureOptions): WorkerFailure {
   try {
     const status = readStatusFailure(result);
@@ -55,7 +55,7 @@ export function readWorkerFailure(result: unknown, options: WorkerFailureOptions
   }
 }
 
-/** What failures that were all about connections point at, e.g. "Database may be down."; undefined for others. */
+/** The probable cause if all failures concern connections, e.g. "Database may be down."; undefined otherwise. */
 export function findCauseHint(reasons: readonly string[]): string | undefined {
   if (reasons.length === 0 || !reasons.every((reason) => unreachable.test(reason))) return undefined;
   const suspect = suspects.find(([pattern]) => reasons.some((reason) => pattern.test(reason)));
@@ -74,13 +74,13 @@ function makeFailure(reason: string): WorkerFailure {
   return { failed: true, reason: toOneLine(reason, reasonLengthMax) };
 }
 
-/** A failure told by structure; fine where it was denied or cancelled, undefined where structure says nothing. */
+/** Reads a failure from structure; no failure if denied or cancelled, undefined if the structure is inconclusive. */
 function readStatusFailure(result: unknown): WorkerFailure | undefined {
   if (typeof result !== 'object' || result === null) return undefined;
   const fields = result as Fields;
-  if (isDenial(result)) return noFailure; // Somebody said no to the worker: neither its success nor its failure.
+  if (isDenial(result)) return noFailure; // A denial of the worker is neither its success nor its failure.
   if (result instanceof Error || Object.prototype.toString.call(result) === '[object Error]') {
-    if (fields.name === 'AbortError') return noFailure; // Whoever cancelled it, the worker did not fail.
+    if (fields.name === 'AbortError') return noFailure; // A cancellation is not a failure of the worker.
     return makeFailure(`${fields.name}: ${fields.message}`);
   }
   const code = codes.find((flag) => fields[flag] === true);
@@ -93,13 +93,13 @@ function readStatusFailure(result: unknown): WorkerFailure | undefined {
   return fields.completed === false ? makeFailure(`Task incomplete: ${readWorkerText(result)}`) : undefined;
 }
 
-/** An error as words: a string, or the message of an object. */
+/** The message of an error: a string, or the message of an object. */
 function errorMessage(error: unknown): string {
   const message = typeof error === 'string' ? error : peek(error, 'message');
   return typeof message === 'string' ? message : '';
 }
 
-/** The bounded text a worker wrote; empty where it wrote none, or somebody else did. */
+/** The bounded text of a worker; empty if there is none or another author wrote it. */
 export function readWorkerText(result: unknown, worker?: string): string {
   if (typeof result === 'string') return result.slice(0, textLengthMax);
   const messages = peek(result, 'messages');
@@ -118,13 +118,13 @@ export function readWorkerText(result: unknown, worker?: string): string {
   return '';
 }
 
-/** Message classes tell their type by a property or, in older releases, by a method. */
+/** Message classes expose their type as a property or, in older releases, as a method. */
 function readMessageType(message: object): unknown {
   const method = peek(message, 'getType') ?? peek(message, '_getType');
   return peek(message, 'type') ?? (typeof method === 'function' ? method.call(message) : undefined);
 }
 
-/** The text blocks of a content list, joined. */
+/** Joins the text blocks of a content list. */
 function joinTextBlocks(blocks: readonly unknown[]): string {
   let text = '';
   for (const block of blocks) {

@@ -1,4 +1,4 @@
-/** Tells a loop from work: an agent that repeats its words, its calls or its failures is told, refused, halted. */
+/** The loop control: warns, refuses and halts an agent that repeats its texts, its calls or its failures. */
 
 import type { Action } from '../../action.ts';
 import type { Control } from '../../control.ts';
@@ -13,7 +13,7 @@ import type { Habit } from './score.ts';
 import { ensureMemory, initialLoop, type LoopMemory, type LoopState, type Repeated } from './state.ts';
 import { findRepeat, hasFailure, mayActOnLastTurn, openText, openTurn, recordSettledCall, sumPoints } from './turns.ts';
 
-/** What the agent is told before anything is refused. */
+/** The hint for the agent before any refusal. */
 export interface LoopHint {
   readonly counters: Counters;
 }
@@ -25,7 +25,7 @@ export function loop(settings: LoopSettings): Control<LoopState> {
     return { kind, code, control: 'loop', counters };
   }
 
-  /** What a call repeats, or else what the last turn does. */
+  /** The counters of the repetition of a call, or else of the last turn. */
   function makeCounters(memory: LoopMemory, repeated: Repeated = memory.turns.at(-1)!): Counters {
     const { name, evidence, times, of, secs } = repeated;
     const stale = memory.turns.filter(({ points }) => points > 0).length;
@@ -47,7 +47,7 @@ export function loop(settings: LoopSettings): Control<LoopState> {
       const call = callKey(action);
       const habit = findHabit(action.name);
       if (memory === null || call === 0 || habit === 'off') return allow;
-      // Most calls are far from a refusal, and must not pay for a look at all that was seen.
+      // Most calls are far from a refusal and must not pay for a search of the history.
       if (sumPoints(memory) < settings.refusePoints && !hasFailure(memory)) return allow;
       const repeat = findRepeat(memory, call, settings);
       if (repeat === undefined) return allow;
@@ -98,12 +98,12 @@ export function loop(settings: LoopSettings): Control<LoopState> {
           return state;
         case 'user-observed':
         case 'progress-observed':
-          endStreak(state); // New words from a person, or work that got on: what follows is compared with itself.
+          endStreak(state); // A new prompt or reported progress: later calls are compared among themselves only.
           if (event.type === 'user-observed') state.refused = [];
           state.memory = null;
           return state;
         default:
-          return state; // Nothing else says that the agent repeats itself.
+          return state; // No other event indicates repetition.
       }
     },
 
@@ -122,7 +122,7 @@ export function loop(settings: LoopSettings): Control<LoopState> {
       if (over !== undefined) return makeStop('halt', 'tool_loop', makeCounters(memory, over));
       const { turns } = memory;
       if (!mayActOnLastTurn(memory, settings)) return allow;
-      // Where nobody could refuse, a row of turns that all repeat something is enough: a cycle of calls has few points.
+      // Observed calls cannot be refused, so turns that all repeat something suffice: a cycle of calls has few points.
       const lastTurns = turns.slice(1 - settings.turns);
       const isStreak =
         lastTurns.length >= settings.turns - 1 &&
@@ -132,7 +132,7 @@ export function loop(settings: LoopSettings): Control<LoopState> {
       return makeStop('halt', 'tool_loop', makeCounters(memory));
     },
 
-    /** Said once: it is due again when the agent had moved on in between. */
+    /** Returned once; due again only after the agent moved on in between. */
     hint({ memory }): LoopHint | undefined {
       if (memory === null || sumPoints(memory) < settings.notePoints || !mayActOnLastTurn(memory, settings))
         return undefined;
@@ -150,10 +150,13 @@ export function loop(settings: LoopSettings): Control<LoopState> {
   ): void {
     if (mark !== undefined) {
       recordSettledCall(state, { name, call, mark, likeness, reached, chances, atMs }, settings, findHabit(name));
-    } else if (state.memory !== null) state.memory.answered = true; // What it brought cannot be told.
+    } else if (state.memory !== null) state.memory.answered = true; // The result is unreadable.
   }
 
-  /** A refusal is one more occurrence of the call and result it repeats, so that it never hides a loop (R29). */
+  /**
+   * A refusal counts as one more occurrence of the repeated call and result, so that a refusal never hides a loop
+   * (R29).
+   */
   function recordRefusedCall(state: LoopState, action: Action, call: number, atMs: number): void {
     const memory = ensureMemory(state);
     openTurn(memory);
@@ -163,23 +166,23 @@ export function loop(settings: LoopSettings): Control<LoopState> {
   }
 }
 
-/** The mark of a refusal. */
+/** The result mark of a refusal. */
 const refusalMark = 0x64656e79;
-/** After this a call that kept failing may be tried again: what it needs may be there by then, as breakers have it. */
+/** A failing call may be retried after this time, as with a breaker. */
 const failedRetryMs = 60_000;
 
-/** Equal for calls that differ in volatile fields alone. */
+/** Equal for calls that differ in volatile fields only. */
 function callKey({ call, fingerprint }: Action): number {
   return call ?? fingerprint;
 }
 
-/** Names that say by themselves that a tool is there to be repeated; a policy may say otherwise. */
+/** Tool names that imply repetition; a policy may override them. */
 const defaultHabits: readonly (readonly [RegExp, Habit])[] = [
   [/(^|_)(status|progress|poll)$|^(poll|check)_|(Bash|Task)Output$/i, 'poll'],
   [/(^|_)(sleep|wait)($|_)/i, 'wait'],
 ];
 
-/** The habit of a tool by its name, looked up once per name. */
+/** Finds the habit of a tool by its name, once per name. */
 function createHabitLookup(tools: LoopSettings['tools']): (name: string) => Habit | undefined {
   const configured = Object.entries(tools);
   const cache = new Map<string, Habit | undefined>();

@@ -1,11 +1,11 @@
-/** A loop in words: what repeated, how often, and since when. */
+/** Describes a loop in text: the repetition, its count, and its duration. */
 
 import type { Counters } from '../../verdict.ts';
 import type { LoopEvidence } from './state.ts';
 
 type RepeatEvidence = Exclude<LoopEvidence, 'news' | 'same_cycle'>;
 
-/** What to do about it, for the model. */
+/** The advice for the model. */
 export const moveOnAdvice =
   'Doing the same again will not change that: try something else, or ask the user how to go on.';
 
@@ -19,11 +19,11 @@ const phrases: Readonly<Record<RepeatEvidence, string>> = {
   same_words: 'the same words came again',
 };
 
-/** What repeated, with its numbers. */
+/** Describes the repetition, with its numbers. */
 export function describeRepeat({ name, evidence, times, of, secs, stale, turns }: Counters): string {
   const phrase = phrases[evidence as RepeatEvidence] ?? phrases.same_call;
   const often = `${times} times`;
-  // Where much else adds to it, what the last turn repeats is not the whole of it.
+  // If other turns add to the score, the repetition of the last turn is only a part of it.
   const rest = Number(stale) > Number(times) + 1 ? `; ${stale} of the last ${turns} turns brought nothing new` : '';
   if (evidence === 'same_words') return `${phrase} ${often}${rest}`;
   const window = Number(of) > Number(times) ? ` in the last ${of} calls` : ' in a row';

@@ -1,12 +1,12 @@
-/** Outputs in a row that are alike, as the seed counts them; what was done between two of them may break the row. */
+/** Counts alike outputs in a row, as Black Box does; calls between two outputs may end the row. */
 
 import type { TextObserved } from '../../event.ts';
 import type { LoopSettings } from '../../settings.ts';
 import type { LoopState } from './state.ts';
 
 /**
- * Counts an output. A call in between that brought something new, or failed, breaks the row: the words were the same,
- * the deed was not. So does any call after a prompt that was sent again: it did what it was told.
+ * Counts an output. A call in between that brought a new result, or failed, ends the row: the texts are equal, the work
+ * is not. After a repeated prompt any call ends the row: the agent did what the prompt asked for.
  */
 export function countOutput(state: LoopState, event: TextObserved, settings: LoopSettings): void {
   const isAlike = event.similarity >= settings.similarityJaccardThreshold;
@@ -26,7 +26,7 @@ export function endStreak(state: LoopState): void {
   state.between = noCalls;
 }
 
-/** What calls did since the last output. */
+/** The calls since the last output. */
 const noCalls = 0;
 export const nothingNew = 1;
 export const somethingNew = 2;

@@ -1,16 +1,16 @@
-/** A call that was refused and is proposed again unchanged: how often, and whether that is too often. */
+/** Counts unchanged proposals of a refused call. */
 
 import type { Action } from '../../action.ts';
 import { refusedCallsMax } from '../../limits.ts';
 
-/** A call that was refused, and how often it was proposed since. */
+/** A refused call, and the number of its proposals since. */
 export interface RefusedCall {
   readonly fingerprint: number;
   name: string;
   times: number;
-  /** Before this it makes no sense to propose it again; -1 = no time was given. */
+  /** Before this time a new proposal is pointless; -1 = no time was given. */
   retryAtMs: number;
-  /** The model turn it was last proposed in, where the host tells turns apart: parallel twins are one proposal. */
+  /** The model turn of the last proposal, if the host distinguishes turns: parallel twins are one proposal. */
   turn: string | null;
 }
 
@@ -33,7 +33,7 @@ export function recordRefusal(refused: RefusedCall[], action: Action, retryAtMs:
   }
   const isTwin = turn !== null && turn === call.turn;
   if (isRetryDue(call, atMs))
-    call.times = 1; // After its time a proposal is no repeat.
+    call.times = 1; // After its retry time a proposal is no repeat.
   else if (!isTwin) call.times++;
   call.retryAtMs = retryAtMs;
   call.turn = turn;

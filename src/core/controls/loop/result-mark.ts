@@ -1,16 +1,16 @@
-/** What a result is known by: marks that are equal for equal results, and no content. */
+/** Computes marks of results: equal for equal results, without content. */
 
 import { fingerprintDepthMax, fingerprintEntriesMax, markLengthMax } from '../../limits.ts';
 
-/** The features of one result that loops are found by. */
+/** The features of one result that the loop control compares. */
 export interface ResultMark {
   readonly ok: boolean;
-  /** Equal for results that are the same but for ids, times and durations. */
+  /** Equal for results that differ in ids, times and durations only. */
   readonly exact: number;
-  /** Equal for results that are the same once numbers and quoted parts are blanked, too. */
+  /** Equal for results that also differ in numbers and quoted parts only. */
   readonly loose: number;
   readonly length: number;
-  /** A failure that waiting may mend (429, 5xx, a time-out): the breaker's business. */
+  /** A failure that waiting may fix (429, 5xx, a timeout), left to the breaker. */
   readonly retryable?: boolean;
 }
 
@@ -18,13 +18,13 @@ const prime = 0x01000193;
 const basis = 0x811c9dc5 | 0;
 const quotedMax = 120;
 const tailLength = 512;
-/** Characters of a text that are looked at even where the ones before it took all there were. */
+/** Characters of a text that are read even if earlier texts used up the allowance. */
 const shareMin = 64;
-/** Entries of a long list that are looked at, at either end. */
+/** Entries at either end of a long list that are read. */
 const listEnds = 64;
 const blank = 35;
 
-/** What a character is to a word. */
+/** The classes of characters in words. */
 const [letter, digit, joint, quote, space] = [1, 2, 3, 4, 5];
 const kinds = new Uint8Array(128);
 for (let code = 0; code < 128; code++) {
@@ -32,25 +32,25 @@ for (let code = 0; code < 128; code++) {
   kinds[code] = [/\W/, /[a-z_]/i, /\d/, /[.:+-]/, /["'`]/, /\s/].findLastIndex((kind) => kind.test(char));
 }
 
-/** Ids in hexadecimal, dates and times, durations: they change although nothing has. */
+/** Hexadecimal ids, dates, times and durations: they change from call to call. */
 const volatileWord =
   /^(0x[\da-f]+|[\da-f]{7,}|[\da-f]{8}(-[\da-f]{4,12}){4}|\d{4}-\d\d-\d\d(t.*)?|\d\d?:\d\d.*|[\d.]+[mun]?s(ec.*)?)$/i;
 const unitAfter = /^ ([mun]?s|secs?|seconds?|mins?|minutes?)\b/;
 
-/** What a value is hashed into. */
+/** The hashes of a value while it is walked. */
 interface HashWalk {
   exact: number;
   loose: number;
   length: number;
   entries: number;
-  /** Whether there are words that are no ids or times. */
+  /** Whether the value has words other than ids and times. */
   hasStableWords: boolean;
-  /** Whether ids and times are told apart, too: where there is nothing else. */
+  /** Whether ids and times are hashed, too: used if the value has nothing else. */
   readonly raw: boolean;
   retryable: boolean;
 }
 
-/** Reads a text into a walk. A long one counts by its beginning, its end and its length. */
+/** Hashes a text. A long text counts by its beginning, end and length. */
 function addText(walk: HashWalk, text: string, ok: boolean): void {
   const { length } = text;
   const available = Math.max(markLengthMax - walk.length, shareMin);
@@ -116,22 +116,22 @@ function hasUnit(text: string, at: number): boolean {
   return text.charCodeAt(at) === 32 && unitAfter.test(text.slice(at, at + 10));
 }
 
-/** Words of errors that waiting may mend, and how much of a text is searched for them. */
+/** Words of errors that waiting may fix, and how much of a text is searched for them. */
 const retryableLength = 300;
 const retryableWords =
   /(^|HTTP\S*|status|code|error)\W{0,3}(429|50[0-4]|529)\b|rate.?limit|too many req|time(d ?)?out|overload|ECONNRE/i;
 
-/** Marks a result, or an error, whatever it is; undefined where that cannot be told. It never throws. */
+/** Marks a result or an error; undefined if it is unreadable. Never throws. */
 export function markResult(value: unknown, ok: boolean): ResultMark | undefined {
   try {
     let walk = walkRoot(value, ok, false);
-    // An id or a time alone: nothing else tells one from another.
+    // Only ids or times: hash them after all.
     if (!walk.hasStableWords) walk = walkRoot(value, ok, true);
     const { exact, loose, length, retryable } = walk;
-    // 0 is where nobody looked.
+    // 0 means "not computed".
     return { ok, exact: exact || 1, loose: loose || 1, length, ...(retryable && { retryable }) };
   } catch {
-    return undefined; // A value that does not want to be looked at, or that shows nothing of itself.
+    return undefined; // The value throws when read, or shows no content.
   }
 }
 
@@ -153,7 +153,7 @@ function walkValue(value: unknown, walk: HashWalk, ok: boolean, depth: number): 
   }
 }
 
-/** A long list counts by its first and last entries, asked for one by one: all its keys would fill the memory. */
+/** Hashes a long list by its first and last entries, read by index: listing all keys would exhaust memory. */
 function walkList(list: ArrayLike<unknown>, walk: HashWalk, ok: boolean, depth: number): void {
   const { length } = list;
   addNumbers(walk, length + 7, length + 7);
@@ -166,7 +166,7 @@ function walkList(list: ArrayLike<unknown>, walk: HashWalk, ok: boolean, depth: 
 function walkFields(fields: Readonly<Record<string, unknown>>, walk: HashWalk, ok: boolean, depth: number): void {
   const keys = Object.keys(fields);
   if (keys.length === 0 && !isPlain(fields)) {
-    // A date says what it is; a map or a response shows nothing of itself, and throws here.
+    // A date has a text; a map or a response has no content and throws here.
     walkValue((fields as { toJSON(): unknown }).toJSON(), walk, ok, depth + 1);
     return;
   }
@@ -175,7 +175,7 @@ function walkFields(fields: Readonly<Record<string, unknown>>, walk: HashWalk, o
     if (walk.entries <= 0) return;
     const { hasStableWords } = walk;
     scanText(walk, key, 0, Math.min(key.length, shareMin));
-    walk.hasStableWords = hasStableWords; // Names are there whatever the values are.
+    walk.hasStableWords = hasStableWords; // Keys are stable words whatever the values are, so they do not count.
     walkValue(fields[key], walk, ok, depth + 1);
   }
 }

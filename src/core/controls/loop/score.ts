@@ -1,26 +1,26 @@
-/** What a settled call repeats, and what that weighs. */
+/** Scores a settled call: which earlier call it repeats, and the points for it. */
 
 import type { LoopSettings } from '../../settings.ts';
 import type { ResultMark } from './result-mark.ts';
 import type { LoopEvidence, LoopMemory, PastCall } from './state.ts';
 
-/** How a tool is used, where repeating it is its purpose. */
+/** How a tool is used that is meant to be repeated. */
 export type Habit = 'poll' | 'wait' | 'page' | 'move' | 'off';
 
-/** A settled call, as the detectors see it. */
+/** A settled call, as the detectors read it. */
 export interface SettledCall {
   readonly name: string;
   readonly call: number;
   readonly mark: ResultMark;
-  /** How alike it is to the likest of the last calls of its tool. */
+  /** The highest similarity to a recent call of the same tool. */
   readonly likeness: number;
   readonly reached: boolean;
-  /** How often its tool may fail before its breaker opens, where that is more than usual. */
+  /** Failures of the tool before its breaker opens, if more than the default. */
   readonly chances: number;
   readonly atMs: number;
 }
 
-/** What a call repeats, how often that was seen, and since which of the calls seen. */
+/** The repetition of a call: its evidence, its count, and the first of the repeated calls. */
 export interface Score {
   readonly evidence: LoopEvidence;
   readonly points: number;
@@ -28,9 +28,9 @@ export interface Score {
   readonly first: number;
 }
 
-/** An answer this short says little: many different calls have it. */
+/** A shorter answer is inconclusive: many different calls return it. */
 const answerLengthMin = 50;
-/** Calls this much alike ask for nearly the same. */
+/** Similarity from which two calls request nearly the same. */
 const sameRequestThreshold = 0.5;
 
 export function scoreCall(
@@ -71,7 +71,7 @@ function scoreSuccess(
       ? { evidence: 'same_call', points: settings.repeatPoints, ...same }
       : { evidence: 'same_cycle', points: settings.cyclePoints, ...same };
   }
-  // A count that moved, the next item, a log that grew: much the same answer to the same call is no repeat.
+  // A changed count, the next item, a longer log: a similar answer to the same call is no repeat.
   if (habit === 'page' || habit === 'move' || last?.loose === mark.loose) return noRepeat;
   if (settled.likeness >= sameRequestThreshold && isKnownAnswer(memory, name, mark)) {
     const same = countAlike(pastCalls, (past) => past.name === name && past.ok && past.exact === mark.exact);
@@ -83,7 +83,7 @@ function scoreSuccess(
   return noRepeat;
 }
 
-/** The last success of a call; a plain loop, since every call asks. */
+/** The last success of a call; a plain loop, since it runs on every call. */
 function findLastSuccess(pastCalls: readonly PastCall[], call: number): PastCall | undefined {
   for (let at = pastCalls.length - 1; at >= 0; at--) {
     const past = pastCalls[at]!;
@@ -92,12 +92,12 @@ function findLastSuccess(pastCalls: readonly PastCall[], call: number): PastCall
   return undefined;
 }
 
-/** Whether the agent does nearly what it did before, as it says in nearly the same words. */
+/** Whether the call and the text are nearly the same as before. */
 function isNearRepeat({ recurs }: LoopMemory, { likeness }: SettledCall, settings: LoopSettings): boolean {
   return recurs && (settings.wordsAlone || likeness >= settings.nearThreshold);
 }
 
-/** Whether a tool gave this answer twice before; a short one says too little. */
+/** Whether a tool returned this answer twice before; short answers are inconclusive. */
 export function isKnownAnswer(memory: LoopMemory | null, name: string, { ok, exact, length }: ResultMark): boolean {
   if (memory === null || !ok || length < answerLengthMin) return false;
   return countAlike(memory.seen, (past) => past.name === name && past.ok && past.exact === exact).times > 2;
@@ -105,7 +105,7 @@ export function isKnownAnswer(memory: LoopMemory | null, name: string, { ok, exa
 
 const noRepeat: Score = Object.freeze({ evidence: 'news', points: 0, times: 1, first: 0 });
 
-/** How many of the calls seen are like this one, it included, and where the first of them is. */
+/** How many remembered calls are like this one, itself included, and the index of the first. */
 function countAlike(
   pastCalls: readonly PastCall[],
   isSame: (past: PastCall) => boolean,

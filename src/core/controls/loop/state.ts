@@ -1,8 +1,8 @@
-/** What the loop control remembers of a task: small, bounded, plain. */
+/** The state of the loop control for one task: small, bounded, plain JSON. */
 
 import type { RefusedCall } from './refused-call.ts';
 
-/** What a turn repeats, or that it brought news. */
+/** The repetition of a turn, or `news`. */
 export type LoopEvidence =
   | 'news'
   /** The same call with the same result, at once or in a longer cycle. */
@@ -29,14 +29,14 @@ export interface PastCall {
   readonly loose: number;
   readonly length: number;
   readonly retryable: boolean;
-  /** False for a refusal of ours: the tool was not reached. */
+  /** False for a refusal: the tool was not reached. */
   readonly reached: boolean;
-  /** How often its tool may fail before its breaker opens, where that is more than usual. */
+  /** Failures of the tool before its breaker opens, if more than the default. */
   readonly chances: number;
   readonly atMs: number;
 }
 
-/** What is repeated: how often that was seen, in how many calls, and for how long. */
+/** A repetition: how often, in how many calls, and for how long. */
 export interface Repeated {
   readonly evidence: LoopEvidence;
   readonly name: string;
@@ -45,35 +45,35 @@ export interface Repeated {
   readonly secs: number;
 }
 
-/** What one model turn brought. */
+/** The result of one model turn. */
 export interface Turn extends Repeated {
   points: number;
   readonly failed: boolean;
 }
 
-/** Kept from the first call or text that could be repeated. */
+/** Created at the first call or text that could be repeated. */
 export interface LoopMemory {
   seen: PastCall[];
   turns: Turn[];
-  /** Whether the turn at hand has its place among the turns. */
+  /** Whether the current turn is in the list of turns. */
   placed: boolean;
-  /** Whether a result came since the last call was proposed: the next call is a new turn. */
+  /** Whether a result arrived since the last proposal: the next call starts a new turn. */
   answered: boolean;
-  /** Whether the words of this turn were written before, whether it has any, and whether they wait for a call. */
+  /** Whether the text of this turn is a repeat, whether there is one, and whether it waits for a call. */
   recurs: boolean;
   spoke: boolean;
   waiting: boolean;
-  /** Texts in a row without a call that were written before. */
+  /** Repeated texts in a row without a call. */
   texts: number;
-  /** A failing call that a watched agent made once more than it may; 0 = none. */
+  /** An observed failing call that exceeded its limit; 0 = none. */
   failingAgain: number;
 }
 
 export interface LoopState {
-  /** Outputs in a row that were alike, less one; and the smallest likeness among them. */
+  /** Alike outputs in a row, minus one; and the smallest similarity among them. */
   alike: number;
   likeness: number;
-  /** What calls did since the last output. */
+  /** The calls since the last output. */
   between: number;
   refused: RefusedCall[];
   memory: LoopMemory | null;

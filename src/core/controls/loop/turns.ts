@@ -1,4 +1,4 @@
-/** The last turns, and how little they brought: a turn that repeats something has points for it, news has none. */
+/** The points of the last turns: a turn that repeats something has points, a turn with news has none. */
 
 import { pastCallsMax } from '../../limits.ts';
 import type { LoopSettings } from '../../settings.ts';
@@ -6,18 +6,18 @@ import { nothingNew, somethingNew } from './output-streak.ts';
 import { type Habit, type SettledCall, scoreCall } from './score.ts';
 import { ensureMemory, type LoopMemory, type LoopState, type PastCall, type Repeated, type Turn } from './state.ts';
 
-/** A call is proposed. After an answer it begins a new turn; before one it is a parallel twin. */
+/** Records a proposed call. After a result the call starts a new turn; before one it is a parallel twin. */
 export function openTurn(memory: LoopMemory): void {
-  memory.waiting = false; // The words had a call after them.
+  memory.waiting = false; // The text was followed by a call.
   if (memory.answered) {
     memory.placed = false;
-    if (!memory.spoke) memory.recurs = false; // A turn that only calls says nothing again.
+    if (!memory.spoke) memory.recurs = false; // A turn without a text repeats no text.
     memory.spoke = false;
   }
   memory.answered = false;
 }
 
-/** A call ended: what it brought is the turn's, and of several calls in a turn the one that brought most. */
+/** Records a settled call. If a turn has several calls, the one with the most news counts. */
 export function recordSettledCall(
   state: LoopState,
   settled: SettledCall,
@@ -45,7 +45,7 @@ export function recordSettledCall(
   placeTurn(memory, isNews ? newsTurn : { evidence, points, name, failed: !ok, times, of, secs }, settings);
 }
 
-/** The turn that most turns are: it carries no data, so it is shared. */
+/** The shared turn with news: the commonest turn, without data. */
 const newsTurn: Turn = Object.freeze({
   evidence: 'news',
   points: 0,
@@ -56,12 +56,12 @@ const newsTurn: Turn = Object.freeze({
   secs: 0,
 });
 
-/** What failed works now: its failures were no loop. */
+/** Clears the points of failures of a call that works now. */
 function clearFailurePoints({ turns }: LoopMemory, name: string): void {
   for (const turn of turns) if (turn.failed && turn.name === name) turn.points = 0;
 }
 
-/** Words came. Unless it is known whether calls came with them, that shows later. */
+/** Records a text. If `calls` is undefined, a later event shows whether calls belong to the text. */
 export function openText(state: LoopState, recurs: boolean, calls: boolean | undefined, settings: LoopSettings): void {
   const memory = ensureMemory(state);
   closeText(memory, settings);
@@ -73,7 +73,7 @@ export function openText(state: LoopState, recurs: boolean, calls: boolean | und
   if (calls === false) closeText(memory, settings);
 }
 
-/** Words that no call followed are a turn of their own. */
+/** Records a text without a call as a turn of its own. */
 function closeText(memory: LoopMemory, settings: LoopSettings): void {
   if (!memory.waiting) return;
   memory.waiting = false;
@@ -91,10 +91,10 @@ function placeTurn(memory: LoopMemory, turn: Turn, settings: LoopSettings): void
   }
   memory.placed = true;
   turns.push(turn);
-  while (turns.length > settings.turns) turns.shift(); // Also where another policy weighs fewer.
+  while (turns.length > settings.turns) turns.shift(); // A reloaded policy may count fewer turns.
 }
 
-/** Whether anything failed among the calls that are remembered. */
+/** Whether any remembered call failed. */
 export function hasFailure({ seen: pastCalls }: LoopMemory): boolean {
   for (const { ok } of pastCalls) if (!ok) return true;
   return false;
@@ -108,8 +108,9 @@ export function sumPoints({ turns }: LoopMemory): number {
 }
 
 /**
- * Whether the last turn may be acted on. A failure counts only once the tool had its share of chances (R29): until
- * then the breaker's count is what matters. A refusal halts by being repeated, not by its points.
+ * Whether the last turn may cause a refusal. A failure counts only after the tool's granted failures (R29): until then
+ * the
+ * breaker's count decides. A refusal halts by its repetition, not by its points.
  */
 export function mayActOnLastTurn({ turns, seen: pastCalls }: LoopMemory, settings: LoopSettings): boolean {
   const last = turns.at(-1);
@@ -119,14 +120,15 @@ export function mayActOnLastTurn({ turns, seen: pastCalls }: LoopMemory, setting
   return failures >= Math.max(settings.failedRepeats, pastCalls.at(-1)!.chances);
 }
 
-/** What a call did every time of late. */
+/** The repeated result of a call. */
 interface RepeatedCall extends Repeated {
   readonly last: PastCall;
 }
 
 /**
- * A call that gave the same result more than once, or failed in the same way too often. What another tool did after a
- * failure may have mended it: from there on it is counted anew.
+ * Finds a call that returned the same result more than once, or failed in the same way too often. A later call of
+ * another
+ * tool may have fixed the failure: counting starts over there.
  */
 export function findRepeat(
   { seen: pastCalls }: LoopMemory,

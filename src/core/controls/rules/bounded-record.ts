@@ -1,4 +1,4 @@
-/** A bounded record that is plain JSON and knows its size: when it is full, the oldest tenth goes at once. */
+/** A bounded record in plain JSON that knows its size: a full record evicts the oldest tenth at once. */
 
 import { ruleCellsMax } from '../../limits.ts';
 
@@ -11,7 +11,7 @@ export function createBoundedRecord<T>(): BoundedRecord<T> {
   return { size: 0, items: {} };
 }
 
-/** Puts a value under a key. Keys must not be those of a prototype: ours all have a `:` or a `|` in them. */
+/** Stores a value under a key. Keys must not be prototype names: every key contains a `:` or a `|`. */
 export function putItem<T>(record: BoundedRecord<T>, key: string, value: T): T {
   if (record.items[key] === undefined) {
     if (record.size >= ruleCellsMax)

@@ -1,6 +1,6 @@
 /**
- * When a rule fires, as text and as a value:
- * `amount>500` · `frequency>10/1h` (s, m, h, d; 1h unless said) · `ability:mail.*` · `output:error|contains:fail`.
+ * Parses and prints the condition of a rule:
+ * `amount>500` · `frequency>10/1h` (s, m, h, d; default 1h) · `ability:mail.*` · `output:error|contains:fail`.
  */
 
 import { frequencyHistoryMax, frequencyWindowMaxMs, quoteLengthMax } from '../../limits.ts';
@@ -12,26 +12,26 @@ export type Condition =
       readonly kind: 'frequency';
       readonly count: number;
       readonly windowMs: number;
-      /** The window in words, in its largest whole unit: `60m` is `1h`. */
+      /** The window as text, in its largest whole unit: `60m` is `1h`. */
       readonly text: string;
     }
   | { readonly kind: 'ability'; readonly pattern: string }
   | { readonly kind: 'output'; readonly key: string; readonly contains: string };
 
-/** The condition on how often, by itself. */
+/** A condition on frequency. */
 export type Frequency = Extract<Condition, { kind: 'frequency' }>;
 
-/** A condition, or in words why the text is none. */
+/** A condition, or why the text is invalid. */
 export type ParsedCondition = { readonly condition: Condition; readonly error?: undefined } | ParseFailure;
 export interface ParseFailure {
   readonly error: string;
 }
 
 const unitMs: Readonly<Record<string, number>> = { d: 86_400_000, h: 3_600_000, m: 60_000, s: 1_000 };
-/** A rule that counts further than its history is long could never fire. */
+/** A rule with a count beyond the length of its history could never fire. */
 const countMax = frequencyHistoryMax - 1;
 
-/** Reads a condition; spaces around its parts do not matter. */
+/** Parses a condition; spaces around its parts are ignored. */
 export function parseCondition(text: string): ParsedCondition {
   const line = text.trim();
   if (line.startsWith('ability:')) return parseAbility(line.slice(8).trim());
@@ -51,7 +51,7 @@ export function parseCondition(text: string): ParsedCondition {
   return { condition: { kind: 'threshold', key, value: number } };
 }
 
-/** The text of a condition, such that reading it gives the condition back. */
+/** Prints a condition; parsing the text returns the same condition. */
 export function printCondition(condition: Condition): string {
   switch (condition.kind) {
     case 'threshold':
@@ -68,12 +68,12 @@ export function printCondition(condition: Condition): string {
   }
 }
 
-/** Text without the one pair of quotes around it. */
+/** Removes one pair of quotes around a text. */
 export function unquote(text: string): string {
   return text.length > 1 && /^["']/.test(text) && text.at(-1) === text[0] ? text.slice(1, -1) : text;
 }
 
-/** What was wrong, with what came. */
+/** Describes a problem and quotes the input. */
 export function parseFailure(problem: string, input: unknown): ParseFailure {
   const text = typeof input === 'string' ? input : typeof input;
   const quoted = text.length > quoteLengthMax ? `${text.slice(0, quoteLengthMax)}…` : text;
@@ -113,7 +113,7 @@ function parseOutput(text: string): ParsedCondition {
   return { condition: { kind: 'output', key, contains } };
 }
 
-/** A key that begins like a whole line would not survive being printed. */
+/** Whether a text is a key. A key that begins like a whole line would not survive printing. */
 function isKey(text: string): boolean {
   return /^(?!B:)[^|<>="\p{Cc}]+$/u.test(text);
 }

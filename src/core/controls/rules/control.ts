@@ -1,4 +1,4 @@
-/** The rules as a control: what fired on an action, how often its target ran, what an earlier result has in store. */
+/** The rules control: judges the rules that fired on an action, the frequency of its target, and due output rules. */
 
 import type { Action, RuleHit } from '../../action.ts';
 import type { Control } from '../../control.ts';
@@ -11,11 +11,11 @@ import { createHistory, freeAtMs, type History, recordTime } from './history.ts'
 import type { Rule, RuleAction } from './rule.ts';
 import { isFor } from './target.ts';
 
-/** Plain JSON, one for a gear. */
+/** The state of all rules of a gear, plain JSON. */
 export interface RulesState {
-  /** When what a frequency rule counts was admitted, by rule, and by chain where it counts runs. */
+  /** Admission times for frequency rules, by rule, and by chain if the rule counts runs. */
   readonly times: BoundedRecord<History>;
-  /** When something was last admitted under a throttle that is not about frequency, by rule. */
+  /** The last admission under a throttle without a frequency, by rule. */
   readonly spaced: BoundedRecord<number>;
   /** Output rules that fired on a result and wait for the next action of its task. */
   readonly due: BoundedRecord<readonly DueHit[]>;
@@ -25,17 +25,17 @@ export interface DueHit extends RuleHit {
   readonly atMs: number;
 }
 
-/** Beside judging actions, it tells at once that a result ended its task. */
+/** A control that also reports at once that a result halts its task. */
 export interface RulesControl extends Control<RulesState> {
-  /** The halt that a result of this action's task has brought, or allow. */
+  /** The halt that a result of this action's task caused, or allow. */
   due(state: RulesState, action: Action): Verdict;
-  /** The histories in which an action counts. */
+  /** The frequency rules that count an action, with their histories. */
   countingRules(action: Action): readonly CountedRule[];
-  /** What a rule says to an action that is one too many, for whoever counts elsewhere, too. */
+  /** The verdict of a rule on an action beyond its count; also used for counts kept elsewhere. */
   judgeOverCount(rule: CountedRule, action: Action, atMs: number, freeAtMs: number): Verdict;
 }
 
-/** A frequency rule that counts an action, and the history it counts it in. */
+/** A frequency rule that counts an action, and the key of its history. */
 export interface CountedRule {
   readonly rule: Rule;
   readonly condition: Frequency;
@@ -45,24 +45,24 @@ export interface CountedRule {
 interface Fired {
   readonly rule: Rule;
   readonly reason: string;
-  /** When a throttle lets go; absent where nobody knows, Infinity = never. */
+  /** When a throttle ends; absent if unknown, Infinity = never. */
   readonly freeAtMs?: number;
 }
 
 const name = 'rules';
 const runPrefix = 'chain:';
 
-/** The name of the action, of kind `step`, that stands for a whole run of a chain: what frequency counts in chains. */
+/** The name of the `step` action that stands for a whole chain run: frequency rules count runs of chains. */
 export function chainRunName(chain: string): string {
   return `${runPrefix}${chain}`;
 }
 
-/** Whether an action stands for a whole run of a chain. */
+/** Whether an action stands for a whole chain run. */
 export function isChainRun({ kind, name: run }: Action): boolean {
   return kind === 'step' && run.startsWith(runPrefix);
 }
 
-/** The control of these rules. Another set of rules may go on with the same state. */
+/** Creates the control of these rules. Another set of rules may continue with the same state. */
 export function rulesControl(rules: readonly Rule[], settings: RuleSettings): RulesControl {
   const byId = new Map(rules.map((rule) => [rule.id, rule]));
   const frequent = rules.flatMap((rule) => {
@@ -74,7 +74,7 @@ export function rulesControl(rules: readonly Rule[], settings: RuleSettings): Ru
     const fired: Fired[] = [];
     const add = (hit: RuleHit, sinceMs: number | undefined) => {
       const rule = byId.get(hit.rule);
-      if (rule === undefined) return; // Of another policy, in a replay.
+      if (rule === undefined) return; // In a replay the rule may belong to another policy.
       const reason = rule.reason ?? hit.seen;
       if (rule.action !== 'throttle' || rule.condition.kind === 'frequency') {
         fired.push({ rule, reason });
@@ -149,7 +149,7 @@ export function rulesControl(rules: readonly Rule[], settings: RuleSettings): Ru
       }
       if (event.type !== 'action-decided') return state;
       const { action, atMs, verdict } = event;
-      // A consequence is over once an action got past it or was halted by it; the halt itself is the task's to keep.
+      // A consequence ends once an action passed or was halted by it; the task keeps the halt itself.
       const isOver = verdict.kind === 'allow' || (verdict.kind === 'halt' && verdict.control === name);
       if (isOver && state.due.size > 0) dropItem(state.due, dueKey(action));
       if (verdict.kind !== 'allow') return state;
@@ -160,26 +160,26 @@ export function rulesControl(rules: readonly Rule[], settings: RuleSettings): Ru
       for (const { condition, key } of countingRules(action)) {
         if (condition.count === 0) continue;
         const history = state.times.items[key] ?? putItem(state.times, key, createHistory());
-        recordTime(history, atMs, condition.count); // As many as decide whether one more is too many.
+        recordTime(history, atMs, condition.count); // Keep only as many times as the condition needs.
       }
       return state;
     },
   };
 }
 
-/** Which history a frequency rule keeps for an action; undefined where it does not count it. */
+/** The key of a frequency rule's history for an action; undefined if the rule does not count the action. */
 function countKey(rule: Rule, action: Action): string | undefined {
   if (isChainRun(action)) {
     const chain = action.name.slice(runPrefix.length);
     return isFor(rule.target, { chain, agent: action.agent }) ? `${rule.id}@${chain}` : undefined;
   }
-  // Chains count their runs, not their steps, and a thought is not a call: both count only where a rule names them.
+  // Chains count runs, not steps, and a model call is not a tool call: both count only if a rule names them.
   const byName = action.kind === 'step' || action.kind === 'model';
   if (byName && !rule.target.startsWith('tool:')) return undefined;
   return isFor(rule.target, { tool: action.name, agent: action.agent }) ? rule.id : undefined;
 }
 
-/** Where consequences wait: with the task, or with the agent where there is no task. */
+/** The key of due consequences: the task, or the agent outside any task. */
 function dueKey({ task, session, agent }: Action): string {
   return task === undefined ? `agent:${agent}@${session}` : `task:${task}`;
 }

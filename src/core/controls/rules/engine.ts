@@ -1,4 +1,4 @@
-/** The rules in force, as the guard uses them. */
+/** The rules in force, in the form that the guard uses. */
 
 import type { Control } from '../../control.ts';
 import { SwitchgearError } from '../../error.ts';
@@ -11,7 +11,7 @@ import { redact } from './redaction.ts';
 import { parseRule, parseRuleText, type Rule } from './rule.ts';
 import { addRules, createRuleSet } from './rule-set.ts';
 
-/** The engine of some rules. */
+/** The engine of a set of rules. */
 export interface RulesInForce extends RuleEngine {
   readonly rules: readonly Rule[];
 }
@@ -31,7 +31,7 @@ export function createRuleEngine(rules: readonly Rule[], settings: RuleSettings)
   };
 }
 
-/** The operator's rules. One that cannot be read is never dropped: it refuses the policy. */
+/** Parses the operator's rules. An invalid rule is never dropped: the whole policy is refused. */
 export function parseOperatorRules(texts: readonly RuleText[]): readonly Rule[] {
   const parsed = texts.map((text) => {
     const { rule, error } = parseRuleText(text);

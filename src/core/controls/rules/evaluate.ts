@@ -1,4 +1,4 @@
-/** Which rules fire on what is at hand: a step, a single call, or its result. Frequency is counted elsewhere. */
+/** Evaluates which rules fire on a chain step, a single call, or its result. Frequency rules are counted elsewhere. */
 
 import type { RuleHit } from '../../action.ts';
 import { isMatch } from '../../glob.ts';
@@ -11,7 +11,7 @@ import { isFor, namesTool } from './target.ts';
 
 type Values = Readonly<Record<string, unknown>>;
 
-/** A chain before a step: what came out so far, and the ability about to be called. */
+/** A chain before a step: its outputs so far, and the ability of the step. */
 export interface StepFacts {
   readonly chain: string;
   readonly ability: string;
@@ -21,7 +21,7 @@ export interface StepFacts {
   readonly agent?: string | undefined;
 }
 
-/** A single call before it runs; `args` is its argument list, or the one argument object. */
+/** A single call before it runs; `args` is its argument list, or its one argument object. */
 export interface CallFacts {
   readonly tool: string;
   readonly agent: string;
@@ -35,7 +35,7 @@ export interface ResultFacts {
   readonly result: unknown;
 }
 
-/** What one rule saw. */
+/** The finding of one rule. */
 export interface RuleExplanation {
   readonly rule: Rule;
   readonly fired: boolean;
@@ -50,29 +50,31 @@ interface Finding {
   readonly seen: string;
 }
 
-/** Words are made when somebody wants them: most rules look and do not fire. */
+/** The text is created lazily: most rules do not fire. */
 interface ConditionCheck {
   readonly fired: boolean;
   readonly isMissing: boolean;
   readonly describe: () => Finding;
 }
 
-/** Rules that fire before a step of a chain. */
+/** Returns the rules that fire before a chain step. */
 export function matchStep(rules: readonly Rule[], step: StepFacts, settings: RuleSettings): readonly RuleHit[] {
   return collectHits(rules, (rule) => checkStep(rule, step, settings));
 }
 
-/** Rules that fire before a single call. */
+/** Returns the rules that fire before a single call. */
 export function matchCall(rules: readonly Rule[], call: CallFacts, settings: RuleSettings): readonly RuleHit[] {
   return collectHits(rules, (rule) => checkCall(rule, call, settings));
 }
 
-/** Output rules that fire on the result of a single call. */
+/** Returns the output rules that fire on the result of a single call. */
 export function matchResult(rules: readonly Rule[], result: ResultFacts): readonly RuleHit[] {
   return collectHits(rules, (rule) => checkResult(rule, result));
 }
 
-/** Every rule that looks at the step, fired or not. `runs` tells how often the chain ran in a window, now included. */
+/**
+ * Returns the finding of every rule for a step. `runs` returns the runs of the chain in a window, this run included.
+ */
 export function explainRules(
   rules: readonly Rule[],
   step: StepFacts,
@@ -88,7 +90,7 @@ export function explainRules(
   });
 }
 
-/** Every rule that looks at a single call, fired or not. */
+/** Returns the finding of every rule for a single call. */
 export function explainCall(
   rules: readonly Rule[],
   call: CallFacts,
@@ -97,7 +99,7 @@ export function explainCall(
   return explainEach(rules, (rule) => checkCall(rule, call, settings));
 }
 
-/** What a frequency condition says to a count. */
+/** Checks a count against a frequency condition. */
 export function checkCount({ count, text }: Frequency, runs: number): Finding & { readonly fired: boolean } {
   const seen = `frequency ${runs} exceeds ${count} per ${text}`;
   return { fired: runs > count, value: `${runs}`, limit: `${count}/${text}`, seen };
@@ -168,7 +170,7 @@ function checkCall(rule: Rule, { tool, agent, args }: CallFacts, settings: RuleS
   if (!isFor(target, { tool, agent })) return undefined;
   if (condition.kind === 'ability') return checkAbility(condition.pattern, tool);
   if (condition.kind !== 'threshold') return undefined;
-  // A rule for everybody meets calls that have nothing to do with its key; a rule for this tool knows what it carries.
+  // A rule for all tools meets calls without its key; a rule for this tool knows the arguments of the tool.
   const strict = namesTool(target, tool);
   const checks = readKeyInArgs(args, condition.key).map((lookup) =>
     checkThreshold(condition, lookup, strict && settings.onMissing === 'fire', strict),
@@ -181,7 +183,7 @@ function checkResult(rule: Rule, { tool, agent, result }: ResultFacts): Conditio
   const { condition, target } = rule;
   if (condition.kind !== 'output' || !isFor(target, { tool, agent })) return undefined;
   if (typeof result !== 'string') return checkOutput(condition, readKey(result, condition.key));
-  // Many tools answer in JSON; any other text has no keys, and is itself the output of a tool that the rule names.
+  // Many tools answer in JSON. Any other text has no keys; for a tool that the rule names, the text is the output.
   const field = readKey(parseJson(result), condition.key);
   const whole = field.kind === 'missing' && (namesTool(target, tool) || condition.key === 'result');
   return checkOutput(condition, whole ? { kind: 'value', value: result } : field);
@@ -200,7 +202,7 @@ function checkThreshold(
   if (lookup.kind === 'missing') return unknown(onMissing, 'missing', 'is missing');
   if (lookup.kind === 'unreadable') return unknown(true, 'unreadable', 'cannot be read');
   const number = parseNumber(lookup.value);
-  // NaN and Infinity are numbers by type, so somebody meant the key: they fire for everybody.
+  // NaN and Infinity are numbers by type, so the key is meant: they fire for all tools.
   if (number === undefined)
     return unknown(onInvalid || typeof lookup.value === 'number', 'not a number', 'is not a number');
   const describe = () => ({
@@ -227,7 +229,7 @@ function checkOutput({ key, contains }: Extract<Condition, { kind: 'output' }>, 
   return { fired: !isMissing && (text === undefined || text.includes(contains)), isMissing, describe };
 }
 
-/** What a rule on an output says by itself when it fires. */
+/** The default reason of an output rule. */
 export function describeOutputHit({ key, contains }: { readonly key: string; readonly contains: string }): string {
   return `${key} contains ${JSON.stringify(contains)}`;
 }

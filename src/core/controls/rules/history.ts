@@ -1,8 +1,8 @@
-/** Moments at which something ran, oldest first, at most so many: what a sliding window looks at. */
+/** A bounded list of times, oldest first, for sliding windows. */
 
 import type { Frequency } from './condition.ts';
 
-/** Plain JSON. Moments before `from` are forgotten already and are cut off in bulk, so that each costs O(1). */
+/** Plain JSON. Times before index `from` are expired and removed in bulk, so that each removal costs O(1). */
 export interface History {
   readonly times: number[];
   from: number;
@@ -12,7 +12,7 @@ export function createHistory(): History {
   return { times: [], from: 0 };
 }
 
-/** Takes a moment in; beyond the cap the oldest goes. Moments that come out of order find their place. */
+/** Records a time; beyond the cap the oldest is dropped. Times may arrive out of order. */
 export function recordTime(history: History, atMs: number, cap: number): void {
   const { times } = history;
   let index = times.length;
@@ -23,12 +23,12 @@ export function recordTime(history: History, atMs: number, cap: number): void {
   if (history.from > cap) history.from -= times.splice(0, history.from).length;
 }
 
-/** How many moments it holds. */
+/** The number of recorded times. */
 export function sizeOf(history: History): number {
   return history.times.length - history.from;
 }
 
-/** How many moments lie in the window that ends now. One that is exactly a window old has left it. */
+/** The number of times in the window that ends now. A time exactly one window old is outside. */
 export function countIn(history: History, windowMs: number, atMs: number): number {
   let low = history.from;
   let high = history.times.length;
@@ -40,7 +40,7 @@ export function countIn(history: History, windowMs: number, atMs: number): numbe
   return history.times.length - low;
 }
 
-/** When one more run would not be too many: 0 = at any time, Infinity = never. */
+/** When one more run would be within the count: 0 = at any time, Infinity = never. */
 export function freeAtMs(history: History | undefined, { count, windowMs }: Frequency): number {
   if (count === 0) return Number.POSITIVE_INFINITY;
   if (history === undefined || sizeOf(history) < count) return 0;

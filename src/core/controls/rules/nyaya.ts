@@ -1,4 +1,4 @@
-/** The `<nyaya>` block a model writes beside its plan: `D:` domain, `G:` goals, `B:` rules, and other lines. */
+/** Parses the `<nyaya>` block that a model writes beside its plan: `D:` domain, `G:` goals, `B:` rules, other lines. */
 
 import { nyayaLengthMax, nyayaLinesMax } from '../../limits.ts';
 import { parseFailure } from './condition.ts';
@@ -6,13 +6,13 @@ import { parseRule, type Rule } from './rule.ts';
 
 export interface Nyaya {
   readonly lines: { readonly domain?: string; readonly goals?: string; readonly other: readonly string[] };
-  /** Rules of the model, for the target handed in. */
+  /** The model's rules, for the given target. */
   readonly rules: readonly Rule[];
-  /** What could not be read. A rule that is lost here would be a hole, so whoever runs the plan must refuse it. */
+  /** Unreadable lines. A lost rule would be a hole, so the runner of the plan must refuse a plan with errors. */
   readonly errors: readonly string[];
 }
 
-/** Reads the last closed block. Without a target its rules are for `*`, which no rule set takes from a model. */
+/** Parses the last closed block. Without a target its rules are for `*`, which no rule set accepts from a model. */
 export function parseNyaya(text: string, target = '*'): Nyaya {
   const { block, errors } = lastBlock(text);
   const lines: { domain?: string; goals?: string; other: string[] } = { other: [] };
@@ -21,7 +21,7 @@ export function parseNyaya(text: string, target = '*'): Nyaya {
   if (blockLines.length > nyayaLinesMax) errors.push(`a <nyaya> block has at most ${nyayaLinesMax} lines`);
   for (const raw of blockLines.slice(0, nyayaLinesMax)) {
     const line = raw.trim();
-    const rule = /^[-*>`\s]*b\s*:/i.exec(line); // Also in a list, and in small letters: a rule is not lost to taste.
+    const rule = /^[-*>`\s]*b\s*:/i.exec(line); // Also in a list, and in lower case.
     if (rule !== null) {
       const parsed = parseRule(line.slice(rule[0].length), { target, origin: 'model' });
       if (parsed.rule) rules.push(parsed.rule);
@@ -33,7 +33,7 @@ export function parseNyaya(text: string, target = '*'): Nyaya {
   return { lines, rules, errors };
 }
 
-/** A block ends at its first closing tag; an opening tag inside it is only noise. */
+/** A block ends at its first closing tag; an opening tag inside a block is ignored. */
 function lastBlock(text: string): { block: string; errors: string[] } {
   if (typeof text !== 'string')
     return { block: '', errors: [parseFailure('a <nyaya> block must be text', text).error] };

@@ -1,8 +1,8 @@
-/** Reading values of unknown make: own properties only, and a value that cannot be read is seen as such. */
+/** Reads keys of untrusted values: own properties only; an unreadable value is reported as such. */
 
 import { fingerprintEntriesMax } from '../../limits.ts';
 
-/** What a look at a key found. */
+/** The result of a lookup. */
 export type LookupResult =
   | { readonly kind: 'value'; readonly value: unknown }
   | { readonly kind: 'missing' }
@@ -11,7 +11,7 @@ export type LookupResult =
 const missing: LookupResult = Object.freeze({ kind: 'missing' });
 const unreadable: LookupResult = Object.freeze({ kind: 'unreadable' });
 
-/** Looks up a key, as it is or as a dotted path. */
+/** Looks up a key, literally or as a dotted path. */
 export function readKey(source: unknown, key: string): LookupResult {
   try {
     const whole = readOwn(source, key);
@@ -27,7 +27,7 @@ export function readKey(source: unknown, key: string): LookupResult {
   }
 }
 
-/** Looks up a key in every argument of a call that is an object. */
+/** Looks up a key in every argument that is an object. */
 export function readKeyInArgs(args: unknown, key: string): readonly LookupResult[] {
   const results: LookupResult[] = [];
   try {
@@ -41,16 +41,16 @@ export function readKeyInArgs(args: unknown, key: string): readonly LookupResult
   return results.length > 0 ? results : [missing];
 }
 
-/** A finite number, or undefined. Text must be a plain decimal: no hex, no words, no trailing unit, never empty. */
+/** Parses a finite number, or returns undefined. Text must be a plain decimal: no hex, words or unit, never empty. */
 export function parseNumber(value: unknown): number | undefined {
   const text = typeof value === 'string' ? value.trim() : undefined;
   if (text !== undefined && !/^[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:e[+-]?\d+)?$/i.test(text)) return undefined;
   if (text === undefined && typeof value !== 'number' && typeof value !== 'bigint') return undefined;
-  const number = Number(text ?? value) + 0; // Minus zero is zero.
+  const number = Number(text ?? value) + 0; // Minus zero becomes zero.
   return Number.isFinite(number) ? number : undefined;
 }
 
-/** The text of a value, or undefined where it cannot be had. */
+/** The text of a value, or undefined if it is unreadable. */
 export function stringifyValue(value: unknown): string | undefined {
   try {
     return typeof value === 'object' ? JSON.stringify(value) : String(value);

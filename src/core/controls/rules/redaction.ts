@@ -1,14 +1,14 @@
-/** What rules saw, taken out of what is kept: a rule on a number says by itself which one it was. */
+/** Removes the values that rules observed from entries and cards. */
 
 import type { Card } from '../../card.ts';
 import type { EntryBody } from '../../event.ts';
 
-/** An entry or a card without the numbers that rules saw. */
+/** Returns an entry or a card without observed numbers. */
 export function redact<T extends EntryBody | Card>(item: T): T {
   return mayHoldValues(item) ? removeValues(item) : item;
 }
 
-/** Cards and some entries speak in a rule's words; others hold what it saw where it looked at their action. */
+/** Cards and some entries contain a rule's reason; others contain the rule hits of their action. */
 function mayHoldValues(item: EntryBody | Card): boolean {
   if (!('type' in item) || /^(task-halted|card-changed|action-refused)$/.test(item.type)) return true;
   const action = 'action' in item ? item.action : 'permit' in item ? item.permit.action : undefined;

@@ -1,4 +1,4 @@
-/** The rules in force. The operator's word stands; what a model writes can only be added beside it. */
+/** The set of rules in force. A model's rules are only added; they never replace the operator's. */
 
 import { rulesMax } from '../../limits.ts';
 import type { Rule } from './rule.ts';
@@ -6,18 +6,18 @@ import { isNarrow } from './target.ts';
 
 export interface RuleSet {
   readonly rules: readonly Rule[];
-  /** What was not taken, and why. */
+  /** Rejected rules, and why. */
   readonly rejected: readonly { readonly rule: Rule; readonly reason: string }[];
 }
 
-/** A set of rules from scratch. */
+/** Creates a set of rules. */
 export function createRuleSet(rules: readonly Rule[]): RuleSet {
   return addRules([], rules);
 }
 
 /**
- * Adds rules to those in force. The same target, condition and action replace, they do not stack.
- * A weaker action on the same condition is a rule of its own: both stay, and the stricter wins when they fire.
+ * Adds rules to those in force. A rule with the same target, condition and action replaces the earlier one.
+ * A weaker action on the same condition is a separate rule: both stay, and the stricter wins when they fire.
  */
 export function addRules(inForce: readonly Rule[], more: readonly Rule[]): RuleSet {
   const rules = new Map(inForce.map((rule) => [rule.id, rule]));

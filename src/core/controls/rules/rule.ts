@@ -1,4 +1,4 @@
-/** One written condition with an action: `condition|action|"reason"`, with or without a leading `B:`. */
+/** Parses and prints a rule: `condition|action|"reason"`, with or without a leading `B:`. */
 
 import { reasonLengthMax, ruleLengthMax } from '../../limits.ts';
 import type { RuleText } from '../../settings.ts';
@@ -12,35 +12,35 @@ import {
 } from './condition.ts';
 import { parseTarget } from './target.ts';
 
-/** What a fired rule does: end the task, ask a person, or slow down. */
+/** The effect of a fired rule: halt the task, ask a person, or throttle. */
 export type RuleAction = 'abort' | 'confirm' | 'throttle';
 
-/** Who wrote a rule; a model's may only tighten. */
+/** The author of a rule; a model's rule may only tighten. */
 export type RuleOrigin = 'operator' | 'model';
 
 export interface Rule {
-  /** Made of target, condition and action: the same rule has the same id wherever it is read. */
+  /** Derived from target, condition and action: equal rules have equal ids. */
   readonly id: string;
   readonly target: string;
   readonly condition: Condition;
   readonly action: RuleAction;
-  /** Undefined where the rule leaves its reason to what was seen. */
+  /** Undefined if the rule uses the default reason, the observed value. */
   readonly reason: string | undefined;
   readonly origin: RuleOrigin;
 }
 
-/** A rule, or in words why the text is none. */
+/** A rule, or why the text is invalid. */
 export type ParsedRule =
   | { readonly rule: Rule; readonly error?: undefined }
   | (ParseFailure & { readonly rule?: undefined });
 
-/** Whom a line is for and who wrote it; everybody and the operator unless said. */
+/** The target and author of a line. @default target `*`, origin operator */
 export interface RuleSource {
   readonly target?: string;
   readonly origin?: RuleOrigin;
 }
 
-/** Reads one line. Never throws; the time it takes grows with the length of the line, which is bounded. */
+/** Parses one line. Never throws; the time is linear in the bounded length of the line. */
 export function parseRule(text: string, source: RuleSource = {}): ParsedRule {
   if (typeof text !== 'string') return parseFailure('rule must be text', text);
   if (text.length > ruleLengthMax) return parseFailure(`rule must have at most ${ruleLengthMax} characters`, text);
@@ -59,7 +59,7 @@ export function parseRule(text: string, source: RuleSource = {}): ParsedRule {
   );
 }
 
-/** Reads a rule as it stands in a policy or chain file. */
+/** Parses a rule of a policy or chain file. */
 export function parseRuleText(text: RuleText, origin: RuleOrigin = 'operator'): ParsedRule {
   if (typeof text !== 'object' || text === null)
     return parseFailure('rule must have condition, action and reason', text);
@@ -73,13 +73,13 @@ export function parseRuleText(text: RuleText, origin: RuleOrigin = 'operator'): 
   return buildRule(condition, action, reason, target ?? '*', origin);
 }
 
-/** The line of a rule; read for the same target and origin it gives the rule back. */
+/** Prints a rule as a line; parsing it for the same target and origin returns the same rule. */
 export function printRule(rule: Rule): string {
   const line = `${printCondition(rule.condition)}|${rule.action}`;
   return rule.reason === undefined ? line : `${line}|"${rule.reason}"`;
 }
 
-/** The same rule for another target. */
+/** Returns the same rule for another target. */
 export function retarget(rule: Rule, target: string): Rule {
   return { ...rule, target, id: ruleId(target, rule.condition, rule.action) };
 }
@@ -111,7 +111,7 @@ function ruleId(target: string, condition: Condition, action: RuleAction): strin
   return `${target}|${printCondition(condition)}|${action}`;
 }
 
-/** One line without its quotes; a reason of nothing is none. */
+/** One line without its quotes; an empty reason is undefined. */
 function cleanReason(text: string): string | undefined {
   const line = unquote(text.replace(/\p{Cc}+/gu, ' ').trim()).trim();
   return line.slice(0, reasonLengthMax).trim() || undefined;

@@ -1,14 +1,14 @@
 /**
- * Whom a rule is for, as text:
+ * Parses and matches the target of a rule:
  * `*` everything · `chain:<id>` one chain · `tool:<glob>` tools and abilities · `agent:<glob>` agents by name ·
- * a bare word: the chain of that id and, outside chains, the tool of that name, so that it never means nothing.
- * No chain id holds a star, so a bare word with one is a tool glob.
+ * a bare word: the chain of that id and, outside chains, the tool of that name.
+ * Chain ids contain no star, so a bare word with a star is a tool glob.
  */
 
 import { isMatch } from '../../glob.ts';
 import { nameLengthMax } from '../../limits.ts';
 
-/** What a rule may be about; `chain` is set inside chains only. */
+/** The subject of a rule; `chain` is set inside chains only. */
 export interface RuleSubject {
   readonly tool?: string | undefined;
   readonly agent?: string | undefined;
@@ -17,7 +17,7 @@ export interface RuleSubject {
 
 const namedTarget = /^(?:chain:[^*]+|tool:.+|agent:.+|[^:]+)$/;
 
-/** The target in its one spelling, or undefined where nobody can be meant. */
+/** Normalizes a target; undefined if it can match nothing. */
 export function parseTarget(text: unknown): string | undefined {
   if (typeof text !== 'string' || text.length > nameLengthMax || /[|"\p{Cc}]/u.test(text)) return undefined;
   const target = text.trim().replace(/^(chain|tool|agent):\s+/, '$1:');
@@ -26,7 +26,7 @@ export function parseTarget(text: unknown): string | undefined {
   return target.includes('*') && !target.includes(':') ? `tool:${target}` : target;
 }
 
-/** Whether a rule with this target looks at the subject. */
+/** Whether a rule with this target applies to the subject. */
 export function isFor(target: string, subject: RuleSubject): boolean {
   if (target === '*') return true;
   const { tool, agent, chain } = subject;
@@ -38,13 +38,13 @@ export function isFor(target: string, subject: RuleSubject): boolean {
   return actual !== undefined && isMatch(name, actual);
 }
 
-/** Whether the target singles the tool out, so that the rule's author knew what its calls carry. */
+/** Whether the target names the tool, so that the rule's author knew its arguments. */
 export function namesTool(target: string, tool: string): boolean {
   if (target.startsWith('tool:')) return /[^*]/.test(target.slice(5)) && isMatch(target.slice(5), tool);
   return target === tool && target !== '*';
 }
 
-/** Whether the target is one chain or one agent: all that a model may write rules for. */
+/** Whether the target is one chain or one agent: the only targets of a model's rules. */
 export function isNarrow(target: string): boolean {
   return !target.startsWith('tool:') && !target.includes('*');
 }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import test from 'node:test';
 import type { Entry, EntryBody } from '../../src/core/event.ts';
 import { patienceMaxMs } from '../../src/core/limits.ts';
-import { readJournalTasks } from '../../src/operator/journal-tasks.ts';
+import { readJournalTasks } from '../../src/operator/tasks.ts';
 
 const limits = { maxToolCalls: 50, maxSpendCents: 5_000, maxDurationSecs: 100, maxIdleSecs: 30, maxDenials: 5 };
 const started = { type: 'task-started', limits: { ...limits, noticeShare: 0.8 } } as const;

@@ -1,0 +1,1 @@
+export declare function protect<Q extends (params: never) => AsyncIterable<unknown>>(query: Q, options?: ProtectOptions): Q;

@@ -1,0 +1,12 @@
+export interface MastraOptions extends ProtectOptions {
+    readonly workers?: readonly string[];
+}
+
+export interface MastraSettings {
+    readonly name: string;
+    readonly hooks?: unknown;
+    readonly inputProcessors?: unknown;
+    readonly outputProcessors?: unknown;
+}
+
+export declare function protect<S extends MastraSettings>(settings: S, options?: MastraOptions): S;

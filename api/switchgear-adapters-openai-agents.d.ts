@@ -1,0 +1,5 @@
+export interface OpenAiAgentsOptions extends ProtectOptions {
+    readonly workers?: readonly string[];
+}
+
+export declare function protect<T extends object>(thing: T, options?: OpenAiAgentsOptions): T;

@@ -1,0 +1,36 @@
+export interface Answer {
+    readonly approved: boolean;
+    readonly by: string;
+    readonly note?: string;
+    readonly for?: 'once' | 'run' | 'always';
+}
+
+export interface Approver {
+    readonly name: string;
+    isThere?(): boolean;
+    ask(card: Card, signal: AbortSignal): Promise<Answer>;
+}
+
+export interface TerminalOptions {
+    readonly input?: NodeJS.ReadableStream & {
+        readonly isTTY?: boolean;
+    };
+    readonly output?: NodeJS.WritableStream;
+}
+
+export interface WebhookOptions {
+    readonly url: string;
+    readonly headers?: Readonly<Record<string, string>>;
+}
+
+export declare function cardApprover({ store }: {
+    readonly store: Store;
+}): Approver;
+
+export declare function firstAnswer(...approvers: readonly Approver[]): Approver;
+
+export declare const noApprover: Approver;
+
+export declare function terminalApprover({ input, output }?: TerminalOptions): Approver;
+
+export declare function webhookApprover({ url, headers }: WebhookOptions): Approver;

@@ -1,0 +1,82 @@
+export interface Breaker {
+    readonly name: string;
+    readonly state: 'CLOSED' | 'OPEN' | 'HALF_OPEN';
+    readonly stats: Readonly<Pick<BreakerState, 'requests' | 'failures' | 'successes' | 'neutrals' | 'refused' | 'late' | 'inFlight' | 'trips' | 'generation' | 'run'>>;
+    execute<A extends unknown[], R>(fn: (...args: A) => R, ...args: A): R;
+    executeWithSignal<R>(fn: (signal: AbortSignal) => R): R;
+    admit(): BreakerPermit | BreakerRefusal;
+    settle(permit: BreakerPermit, outcome?: Outcome): void;
+    trip(untilMs?: number): void;
+    reset(): void;
+    hold(): void;
+    release(): void;
+    probeNow(): void;
+    on(listener: (change: BreakerChange) => void): () => void;
+    [Symbol.dispose](): void;
+}
+
+export interface BreakerChange {
+    readonly type: 'opened' | 'half-opened' | 'closed';
+    readonly name: string;
+    readonly generation: number;
+    readonly cause: string;
+}
+
+export interface BreakerOptions extends Partial<Omit<BreakerSettings, 'scope' | 'gracefulDegradation' | 'enableHealthCheck' | 'healthCheckIntervalSecs'>> {
+    readonly name?: string;
+    readonly clock?: Clock;
+    readonly onRefusal?: 'reject' | 'throw' | 'return';
+}
+
+export interface BreakerPermit extends AdmittedCall {
+    readonly refused: false;
+    settled: boolean;
+}
+
+export interface BreakerRefusal {
+    readonly refused: true;
+    readonly code: 'circuit_open' | 'concurrency_limit';
+    readonly name: string;
+    readonly retryAtMs?: number;
+    readonly message: string;
+}
+
+export declare class CircuitOpenError extends Error {
+    readonly refusal: BreakerRefusal;
+    readonly code: BreakerRefusal['code'];
+    constructor(refusal: BreakerRefusal);
+}
+
+export type Outcome = {
+    readonly kind: 'success';
+} | {
+    readonly kind: 'failure';
+    readonly error: string;
+    readonly errorFingerprint: number;
+    readonly retryAtMs?: number;
+} | {
+    readonly kind: 'neutral';
+    readonly why: 'ignored' | 'denied' | 'cancelled' | 'given-back' | 'lease-expired';
+};
+
+export interface SavedBreaker extends SavedWindows {
+    readonly format: 1;
+    readonly phase: 'closed' | 'open' | 'half-open';
+    readonly generation: number;
+    readonly run: number;
+    readonly runError: number;
+    readonly opens: number;
+    readonly trips: number;
+    readonly cause: string;
+    readonly held: boolean;
+    readonly openForMs: number;
+    readonly openSinceMs: number;
+    readonly openMs: number;
+    readonly probeSuccesses: number;
+}
+
+export declare function createBreaker(options?: BreakerOptions): Breaker;
+
+export declare function restoreBreaker(saved: SavedBreaker, options?: BreakerOptions): Breaker;
+
+export declare function saveBreaker(breaker: Breaker): SavedBreaker;

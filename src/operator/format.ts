@@ -1,0 +1,33 @@
+/** Formats counts, time spans and foreign text for a person to read. */
+
+/** A text style of a terminal. */
+export type Style = 'bold' | 'dim' | 'red' | 'green' | 'yellow' | 'cyan';
+
+/** A text with an optional style. */
+export interface TableCell {
+  readonly text: string;
+  readonly style?: Style | undefined;
+}
+
+/** Applies a style to a text. */
+export type Paint = (text: string, style: Style | undefined) => string;
+
+/** Replaces control, format and line separator characters with a dot: foreign text must not steer a terminal. */
+export function sanitizeText(text: string): string {
+  return text.replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+/gu, '·');
+}
+
+/** Formats a time span in its largest fitting unit: `90 s`, `5 min`, `3 h`, `4 days`. */
+export function formatTimeSpan(ms: number): string {
+  const secs = Math.max(0, Math.round(ms / 1000));
+  if (secs < 100) return `${secs} s`;
+  const minutes = Math.round(secs / 60);
+  if (minutes < 100) return `${minutes} min`;
+  const hours = Math.round(minutes / 60);
+  return hours < 48 ? `${hours} h` : `${Math.round(hours / 24)} days`;
+}
+
+/** Formats a count with its noun: `1 task`, `2 tasks`. */
+export function formatCount(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? '' : 's'}`;
+}

@@ -1,0 +1,108 @@
+/** Decides how a halted, paused or lost agent run continues: retry, narrow, pause or dismiss. */
+
+import type { Card, CardAction } from '../core/card.ts';
+import { SwitchgearError } from '../core/error.ts';
+import type { CrossProcessStore, Store } from '../ports/store.ts';
+import { deleteRun, isAlive, type RunRecord, readRuns, transitionRun, writeRun } from '../supervisor/run-record.ts';
+import { answerInStore, describeEarlierAnswer, describeOtherAnswers, findByIdPrefix, readCards } from './cards.ts';
+import { sanitizeText } from './format.ts';
+
+/** A decision about a halted run. */
+export type RunFollowUp =
+  | { readonly action: 'retry' | 'pause' | 'dismiss' }
+  | { readonly action: 'narrow'; readonly prompt: string };
+
+/** The follow-ups that a halted run offers besides pause and dismiss. */
+export interface HaltChoices {
+  readonly retry: boolean;
+  readonly narrow: boolean;
+}
+
+const cardActions = { retry: 'retry_raised', narrow: 'narrow_scope', pause: 'pause', dismiss: 'dismiss' } as const;
+
+/** The card actions of a halted run. */
+export function cardActionsFor({ retry, narrow }: HaltChoices): readonly CardAction[] {
+  return [
+    ...(retry ? (['retry_raised'] as const) : []),
+    ...(narrow ? (['narrow_scope'] as const) : []),
+    'pause',
+    'dismiss',
+  ];
+}
+
+/** The effect of a follow-up. */
+export type FollowUpResult = { readonly card: Card } & (
+  | { readonly status: 'forwarded' } // The process that waits for the answer acts on it.
+  | { readonly status: 'to-resume'; readonly run: RunRecord } // The caller resumes the run.
+  | { readonly status: 'paused'; readonly pausedCard: Card | undefined }
+  | { readonly status: 'dismissed' }
+);
+
+/** Answers the card of a run and pauses or deletes the run; the caller resumes the run if the result says so. */
+export async function followUpOnRun(
+  store: CrossProcessStore,
+  idPrefix: string,
+  followUp: RunFollowUp,
+  by: string,
+): Promise<FollowUpResult> {
+  const card = findByIdPrefix(await readCards(store), idPrefix, 'card');
+  const run = (await readRuns(store)).find((each) => each.card === card.id);
+  const { action } = followUp;
+  if (run === undefined && (action === 'retry' || action === 'narrow')) {
+    throw new SwitchgearError('not_kept', `no run is stored for ${sanitizeText(card.id)}: start the agent again`);
+  }
+  const isAwaited = run?.state === 'waiting' && isAlive(run.owner);
+  // The waiting process reads the new request from the record as soon as it sees the answer.
+  if (isAwaited && followUp.action === 'narrow')
+    await transitionRun(store, run.task, 'waiting', { prompt: followUp.prompt });
+  const answeredCard = await answerRunCard(store, card, cardActions[action], by);
+  await store.shared.settled();
+  if (isAwaited) return { card: answeredCard, status: 'forwarded' };
+  switch (action) {
+    case 'retry':
+    case 'narrow':
+      return { card: answeredCard, status: 'to-resume', run: run! };
+    case 'pause':
+      return { card: answeredCard, status: 'paused', pausedCard: run && pauseRun(store, run, findChoices(card)) };
+    case 'dismiss':
+      if (run !== undefined) deleteRun(store, run.task);
+      return { card: answeredCard, status: 'dismissed' };
+  }
+}
+
+function findChoices({ actions }: Card): HaltChoices {
+  return { retry: actions.includes('retry_raised'), narrow: actions.includes('narrow_scope') };
+}
+
+async function answerRunCard(store: CrossProcessStore, card: Card, action: CardAction, by: string): Promise<Card> {
+  const { status, card: answeredCard } = await answerInStore(store, card, action, by);
+  if (status === 'taken' && answeredCard !== undefined) return answeredCard;
+  throw new SwitchgearError(
+    'not_answered',
+    answeredCard?.answer === undefined
+      ? describeOtherAnswers(answeredCard ?? { ...card, actions: [] }, action)
+      : describeEarlierAnswer(answeredCard),
+  );
+}
+
+/** Marks a run as paused and opens a card with which a person resumes it. */
+export function pauseRun(store: Store, record: RunRecord, choices: HaltChoices): Card {
+  const card = makePausedCard(record, choices);
+  store.putCard(card);
+  writeRun(store, { ...record, state: 'paused', card: card.id });
+  return card;
+}
+
+function makePausedCard({ task, agent, carried }: RunRecord, choices: HaltChoices): Card {
+  const reason = carried?.stop === undefined ? '' : ` after ${carried.stop.code.replaceAll('_', ' ')}`;
+  return {
+    id: `card-paused-${task}`,
+    kind: 'halt',
+    task,
+    code: carried?.stop?.code ?? 'notice',
+    counters: carried?.stop?.counters ?? {},
+    evidence: [`${agent} is paused${reason}: its process has ended, and its clock is stopped until it is resumed`],
+    actions: cardActionsFor(choices).filter((action) => action !== 'pause'),
+    state: 'open',
+  };
+}

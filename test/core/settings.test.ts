@@ -1,0 +1,32 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { defaultSettings } from '../../src/core/controls/defaults.ts';
+import { readText } from '../harness/source.ts';
+
+const sections: Readonly<Record<string, object>> = {
+  BreakerSettings: defaultSettings.circuitBreaker,
+  LoopSettings: defaultSettings.loop,
+  TaskSettings: defaultSettings.task,
+  DelegationSettings: defaultSettings.delegation,
+  RuleSettings: defaultSettings.ruleSettings,
+  ApprovalSettings: defaultSettings.approval,
+  PriceSettings: defaultSettings.prices,
+  JournalSettings: defaultSettings.journal,
+  AlertSettings: defaultSettings.alerts,
+  AbilitySettings: defaultSettings.abilities,
+};
+
+for (const [type, defaults] of Object.entries(sections)) {
+  test(`the doc comment of every field of ${type} states its default value`, () => {
+    const source = readText('src/core/settings.ts');
+    const body = source.split(`export interface ${type} {`)[1]!.split('\n}')[0]!;
+    const documented = [...body.matchAll(/@default (.*?)(?: \*\/|\n)[^;]*?readonly (\w+)\??:/g)];
+    const values = Object.fromEntries(documented.map(([, value, name]) => [name, value]));
+    const fields = [...body.matchAll(/readonly (\w+)\??:/g)].map(([, name]) => name!);
+    for (const name of fields) {
+      const value: unknown = (defaults as Record<string, unknown>)[name];
+      const text = value === undefined ? 'undefined' : JSON.stringify(value).replaceAll('"', "'").replaceAll(',', ', ');
+      assert.equal(values[name]?.replace(/ \(.*\)$/, ''), text, name);
+    }
+  });
+}
