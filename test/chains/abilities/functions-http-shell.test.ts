@@ -65,8 +65,8 @@ test('functions are abilities by name; what they give is kept as JSON, what they
   assert.deepEqual(await call(source, 'mail.send', { to: 'a' }), sent);
   assert.equal(await call(source, 'nothing'), null);
   await assert.rejects(call(source, 'fail'), TypeError);
-  await assert.rejects(call(source, 'large'), /large gave back 2000002 bytes; an output may have 1048576 bytes/);
-  await assert.rejects(call(source, 'circle'), /circle gave back what is no JSON/);
+  await assert.rejects(call(source, 'large'), /large returned 2000002 bytes; an output may have at most 1048576 bytes/);
+  await assert.rejects(call(source, 'circle'), /circle returned a value that is not JSON/);
   for (const name of ['mail', 'toString', '__proto__']) assert.equal(await source.find(name), undefined);
   assert.deepEqual(await source.names(), ['mail.send', 'nothing', 'fail', 'large', 'circle']);
 });
