@@ -1,4 +1,4 @@
-/** The interface of an ability, and what all abilities share: errors, outputs, arguments and the switch of the policy. */
+/** The interface of an ability, and the parts that all abilities share: errors, outputs, arguments, the policy switch. */
 
 import { SwitchgearError } from '../../core/error.ts';
 import { abilityOutputBytesMax } from '../../core/limits.ts';

@@ -54,7 +54,7 @@ function tryRead(readValue: () => string): string | undefined {
   }
 }
 
-/** Renews the lease of a run until the returned function is called; calls `onLost` when another process owns the run. */
+/** Renews the lease of a run until the returned function is called; calls `onLost` if another process owns the run. */
 export function startLeaseRenewal(active: ActiveRun, onLost: () => void): () => void {
   const { store, clock, by } = active;
   let stop = false;
