@@ -1,4 +1,4 @@
-/** The interface of an ability, and the parts that all abilities share: errors, outputs, arguments, the policy switch. */
+/** The interface of an ability, and the parts that abilities share: errors, outputs, arguments, the policy switch. */
 
 import { SwitchgearError } from '../../core/error.ts';
 import { abilityOutputBytesMax } from '../../core/limits.ts';
