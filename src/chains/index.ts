@@ -1,7 +1,7 @@
 /** The door `switchgear/chains`: chain files, their rules and parameters, and their runs. */
 
 export type { Ability, AbilityCall, AbilitySource } from './abilities/ability.ts';
-export { AbilityError, type AbilityFacts } from './abilities/ability-error.ts';
+export { AbilityError, type AbilityFacts } from './abilities/ability.ts';
 export { type AbilityFunction, functionAbilities } from './abilities/functions.ts';
 export { type HttpOptions, httpAbilities } from './abilities/http.ts';
 export { type McpOptions, mcpAbilities } from './abilities/mcp/index.ts';

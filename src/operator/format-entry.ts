@@ -1,4 +1,4 @@
-/** One entry of the journal as one line for a person. */
+/** Formats a journal entry as one line for a person. */
 
 import type { Entry, EntryType } from '../core/event.ts';
 import type { Stop } from '../core/verdict.ts';
@@ -6,9 +6,10 @@ import { formatCount, formatTimeSpan, type Paint, type Style, sanitizeText } fro
 
 const typeWidth = 19;
 
+/** Formats an entry as `time  type  words  task`. */
 export function formatEntry(entry: Entry, paint: Paint): string {
   const time = new Date(entry.wallMs).toTimeString().slice(0, 8);
-  const words = sanitizeText(describeEntry(entry) ?? ''); // A newer Switchgear may write what this one cannot read.
+  const words = sanitizeText(describeEntry(entry) ?? ''); // A newer version may write other types.
   const task = entry.task === undefined ? '' : paint(`${words && '  '}${sanitizeText(entry.task)}`, 'dim');
   const type = paint(entry.type.padEnd(typeWidth), styles[entry.type] ?? 'dim');
   return `${paint(time, 'dim')}  ${type}  ${words}${task}`.trimEnd();
@@ -37,115 +38,123 @@ const styles: { readonly [type in EntryType]?: Style } = {
   'order-given': 'cyan',
 };
 
+type EntryOf<T extends EntryType> = Entry & { readonly type: T };
+
+/** Describes an entry; returns undefined for a type of a newer version. */
 function describeEntry(entry: Entry): string | undefined {
-  switch (entry.type) {
-    case 'task-started': {
-      const { maxToolCalls, maxSpendCents, maxDurationSecs } = entry.limits;
-      const duration = formatTimeSpan(maxDurationSecs * 1000);
-      const limits = `at most ${maxToolCalls} calls, $${maxSpendCents / 100}, ${duration}`;
-      return `${entry.agent ?? 'an agent'}: ${limits}`;
-    }
-    case 'task-ended':
-      return entry.how;
-    case 'task-halted':
-      return `${entry.enforced ? '' : 'would have been halted: '}${entry.message}`;
-    case 'action-refused': {
-      const { action, message, enforced } = entry;
-      const name = message.includes(`'${action.name}'`) ? '' : `${action.name}: `;
-      return `${name}${enforced ? '' : 'would have been refused: '}${message}`;
-    }
-    case 'action-waited':
-    case 'action-asked': {
-      const { reason, code } = entry.decision.verdict as Stop;
-      return `${entry.action.name}: ${reason ?? code}`;
-    }
-    case 'action-allowed':
-      return entry.probe ? `${entry.action.name}, to try whether it works again` : entry.action.name;
-    case 'action-settled':
-      return `${entry.permit.action.name}: ${entry.outcome.kind} after ${Math.round(entry.durationMs)} ms`;
-    case 'work-ended':
-    case 'permit-renewed':
-      return entry.permit.action.name;
-    case 'failure-counted':
-      return `${entry.name}: ${entry.error}, ${entry.actual} of ${entry.limit}`;
-    case 'breaker-opened': {
-      const until = entry.untilMs < 0 ? 'until it is reset' : `for ${formatTimeSpan(entry.untilMs - entry.atMs)}`;
-      return `${entry.name}: ${entry.cause}; refused ${until}`;
-    }
-    case 'health-checked':
-      return `${entry.name}: ${entry.healthy ? 'healthy' : 'not healthy'}`;
-    case 'delegation-returned':
-      return entry.failed ? `${entry.worker} failed, ${entry.actual} of ${entry.limit}: ${entry.reason}` : entry.worker;
-    case 'usage-observed':
-      return `${entry.model}: ${formatCount(entry.cost.tokens, 'token')}, ${formatDollars(entry.cost.micros)}`;
-    case 'text-observed':
-      return entry.similarity < 0 ? 'the first text' : `like the last one: ${entry.similarity.toFixed(2)}`;
-    case 'rule-rejected':
-      return `${entry.line}: ${entry.reason}`;
-    case 'rules-checked': {
-      const fired = entry.rows.flatMap((row) => (row.fired ? row.rule : []));
-      const what =
-        fired.length === 0 ? `${formatCount(entry.rows.length, 'rule')} passed` : `fired ${fired.join(', ')}`;
-      return entry.step === '' ? what : `${entry.step}: ${what}`;
-    }
-    case 'run-started':
-    case 'run-resumed':
-      return `chain ${entry.chain}`;
-    case 'run-cancelled':
-    case 'run-resolved':
-      return `chain ${entry.chain}${entry.how === undefined ? '' : `: ${entry.how}`} by ${entry.by ?? 'somebody'}`;
-    case 'run-ended':
-      return `chain ${entry.chain}: ${entry.status}${entry.code === undefined ? '' : ` (${entry.code})`}`;
-    case 'step-started':
-      return [
-        entry.step,
-        ...(entry.attempt === 1 ? [] : [`attempt ${entry.attempt}`]),
-        ...(entry.approvedBy === undefined ? [] : [`approved by ${entry.approvedBy}`]),
-      ].join(', ');
-    case 'step-ended':
-      return `${entry.step}: ${entry.status}`;
-    case 'standing-given':
-    case 'standing-dropped':
-      return `chain ${entry.chain} by ${entry.by}: ${entry.rules.join(', ')}`;
-    case 'card-changed':
-      return `${entry.card.kind} ${entry.card.state}: ${entry.card.evidence[0] ?? entry.card.code}`;
-    case 'storm-tripped':
-    case 'storm-restarted':
-      return `${entry.name}: ${entry.counters.actual ?? '?'} events`;
-    case 'price-unknown':
-      return `${entry.model}: ${entry.assumed}`;
-    case 'setting-ignored':
-      return `${entry.name}=${entry.value}; ${entry.used} stays in force`;
-    case 'policy-reloaded':
-      return entry.changed.join(', ') || 'nothing changed';
-    case 'order-given':
-      return `${entry.order} ${entry.target ?? 'all'} by ${entry.by}${entry.reason && `: ${entry.reason}`}`;
-    case 'store-degraded':
-    case 'store-recovered':
-      return entry.reason;
-    case 'internal-error':
-      return `${entry.where}: ${entry.message}`;
-    case 'notice':
-    case 'loop-suspected':
-      return entry.message;
-    case 'task-missing':
-    case 'breaker-tuned':
-    case 'breaker-half-opened':
-    case 'breaker-closed':
-    case 'breaker-reset':
-    case 'breaker-held':
-    case 'breaker-released':
-    case 'breaker-shadowed':
-    case 'call-observed':
-    case 'result-observed':
-      return entry.name;
-    case 'task-stopped':
-    case 'task-resumed':
-    case 'user-observed':
-    case 'sign-observed':
-    case 'progress-observed':
-      return '';
-  }
+  const describe = descriptions[entry.type] as ((entry: Entry) => string) | undefined;
+  return describe?.(entry);
+}
+
+const describeName = ({ name }: { readonly name: string }) => name;
+const describeNothing = () => '';
+
+/** The words of every entry type. */
+const descriptions: { readonly [type in EntryType]: (entry: EntryOf<type>) => string } = {
+  'task-started': describeTaskStart,
+  'task-ended': ({ how }) => how,
+  'task-halted': ({ enforced, message }) => `${enforced ? '' : 'would have been halted: '}${message}`,
+  'task-stopped': describeNothing,
+  'task-resumed': describeNothing,
+  'task-missing': describeName,
+  'action-refused': describeRefusal,
+  'action-waited': describeStop,
+  'action-asked': describeStop,
+  'action-allowed': ({ probe, action }) => (probe ? `${action.name}, as a probe` : action.name),
+  'action-settled': ({ permit, outcome, durationMs }) =>
+    `${permit.action.name}: ${outcome.kind} after ${Math.round(durationMs)} ms`,
+  'work-ended': ({ permit }) => permit.action.name,
+  'permit-renewed': ({ permit }) => permit.action.name,
+  'failure-counted': ({ name, error, actual, limit }) => `${name}: ${error}, ${actual} of ${limit}`,
+  'breaker-opened': describeTrip,
+  'breaker-tuned': describeName,
+  'breaker-half-opened': describeName,
+  'breaker-closed': describeName,
+  'breaker-reset': describeName,
+  'breaker-held': describeName,
+  'breaker-released': describeName,
+  'breaker-shadowed': describeName,
+  'call-observed': describeName,
+  'result-observed': describeName,
+  'user-observed': describeNothing,
+  'sign-observed': describeNothing,
+  'progress-observed': describeNothing,
+  'usage-observed': ({ model, cost }) =>
+    `${model}: ${formatCount(cost.tokens, 'token')}, ${formatDollars(cost.micros)}`,
+  'text-observed': ({ similarity }) =>
+    similarity < 0 ? 'the first text' : `similarity to the previous text: ${similarity.toFixed(2)}`,
+  'health-checked': ({ name, healthy }) => `${name}: ${healthy ? 'healthy' : 'not healthy'}`,
+  'delegation-returned': ({ failed, worker, actual, limit, reason }) =>
+    failed ? `${worker} failed, ${actual} of ${limit}: ${reason}` : worker,
+  'rule-rejected': ({ line, reason }) => `${line}: ${reason}`,
+  'rules-checked': describeRuleCheck,
+  'run-started': ({ chain }) => `chain ${chain}`,
+  'run-resumed': ({ chain }) => `chain ${chain}`,
+  'run-cancelled': describeRunOrder,
+  'run-resolved': describeRunOrder,
+  'run-ended': ({ chain, status, code }) => `chain ${chain}: ${status}${code === undefined ? '' : ` (${code})`}`,
+  'step-started': describeStepStart,
+  'step-ended': ({ step, status }) => `${step}: ${status}`,
+  'standing-given': describeStanding,
+  'standing-dropped': describeStanding,
+  'card-changed': ({ card }) => `${card.kind} ${card.state}: ${card.evidence[0] ?? card.code}`,
+  'storm-tripped': describeStorm,
+  'storm-restarted': describeStorm,
+  'price-unknown': ({ model, assumed }) => `${model}: ${assumed}`,
+  'setting-ignored': ({ name, value, used }) => `${name}=${value}; ${used} stays in force`,
+  'policy-reloaded': ({ changed }) => changed.join(', ') || 'nothing changed',
+  'order-given': ({ order, target, by, reason }) => `${order} ${target ?? 'all'} by ${by}${reason && `: ${reason}`}`,
+  'store-degraded': ({ reason }) => reason,
+  'store-recovered': ({ reason }) => reason,
+  'internal-error': ({ where, message }) => `${where}: ${message}`,
+  notice: ({ message }) => message,
+  'loop-suspected': ({ message }) => message,
+};
+
+function describeTaskStart({ agent, limits }: EntryOf<'task-started'>): string {
+  const { maxToolCalls, maxSpendCents, maxDurationSecs } = limits;
+  const duration = formatTimeSpan(maxDurationSecs * 1000);
+  return `${agent ?? 'an agent'}: at most ${maxToolCalls} calls, $${maxSpendCents / 100}, ${duration}`;
+}
+
+function describeRefusal({ action, message, enforced }: EntryOf<'action-refused'>): string {
+  const name = message.includes(`'${action.name}'`) ? '' : `${action.name}: `;
+  return `${name}${enforced ? '' : 'would have been refused: '}${message}`;
+}
+
+function describeStop({ action, decision }: EntryOf<'action-waited' | 'action-asked'>): string {
+  const { reason, code } = decision.verdict as Stop;
+  return `${action.name}: ${reason ?? code}`;
+}
+
+function describeTrip({ name, cause, untilMs, atMs }: EntryOf<'breaker-opened'>): string {
+  return `${name}: ${cause}; refused ${untilMs < 0 ? 'until it is reset' : `for ${formatTimeSpan(untilMs - atMs)}`}`;
+}
+
+function describeRuleCheck({ rows, step }: EntryOf<'rules-checked'>): string {
+  const fired = rows.flatMap((row) => (row.fired ? row.rule : []));
+  const result = fired.length === 0 ? `${formatCount(rows.length, 'rule')} passed` : `fired ${fired.join(', ')}`;
+  return step === '' ? result : `${step}: ${result}`;
+}
+
+function describeRunOrder({ chain, how, by }: EntryOf<'run-cancelled' | 'run-resolved'>): string {
+  return `chain ${chain}${how === undefined ? '' : `: ${how}`} by ${by ?? 'somebody'}`;
+}
+
+function describeStepStart({ step, attempt, approvedBy }: EntryOf<'step-started'>): string {
+  return [
+    step,
+    ...(attempt === 1 ? [] : [`attempt ${attempt}`]),
+    ...(approvedBy === undefined ? [] : [`approved by ${approvedBy}`]),
+  ].join(', ');
+}
+
+function describeStanding({ chain, by, rules }: EntryOf<'standing-given' | 'standing-dropped'>): string {
+  return `chain ${chain} by ${by}: ${rules.join(', ')}`;
+}
+
+function describeStorm({ name, counters }: EntryOf<'storm-tripped' | 'storm-restarted'>): string {
+  return `${name}: ${counters.actual ?? '?'} events`;
 }
 
 function formatDollars(micros: number): string {

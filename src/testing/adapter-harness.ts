@@ -1,58 +1,63 @@
-/** What an adapter is tested with: a scripted model, some tools, and what became of them in the framework's hands. */
+/** The types of the adapter suite: a scripted model, tools, and the transcript of a run in the framework. */
 
 import type { Code } from '../core/verdict.ts';
 import type { Switchgear } from '../guard/api.ts';
 
-/** What the model says in one turn. */
+/** One turn of the model. */
 export interface HostTurn {
   readonly text?: string;
   readonly calls?: readonly { readonly tool: string; readonly input?: Readonly<Record<string, unknown>> }[];
-  /** Tokens that the turn is said to have cost, in and out alike; 10 unless said. */
+  /**
+   * The input tokens and output tokens of the turn.
+   *
+   * @default 10
+   */
   readonly tokens?: number;
 }
 
+/** A tool of the agent under test. */
 export type HostTool = (input: Readonly<Record<string, unknown>>, signal?: AbortSignal) => unknown;
 
-/** One run of an agent. */
+/** The input of one run of an agent. */
 export interface HostScene {
-  /** The model's turns; the last one comes again as often as it is asked for. */
+  /** The turns of the model; the last one repeats. */
   readonly turns: readonly HostTurn[];
-  /** Tools take an object of any shape. */
+  /** The tools by name; each takes an object of any shape. */
   readonly tools: Readonly<Record<string, HostTool>>;
-  /** The gear that protects; undefined runs the framework bare. */
+  /** The gear that protects the run; undefined = unprotected. */
   readonly gear: Switchgear | undefined;
   /** The host's own limit of steps. */
   readonly stepsMax: number;
   /** Tools that are agents themselves. */
   readonly workers?: readonly string[];
-  /** What a person answers when the host asks in its own way, after which the run is resumed. */
+  /** The answer of a person to an approval request of the host, after which the run resumes. */
   readonly answers?: 'approve' | 'decline';
-  /** Ends the run from outside. */
+  /** Cancels the run. */
   readonly signal?: AbortSignal;
 }
 
-/** How the run went. */
+/** The output of one run of an agent. */
 export interface HostTranscript {
   readonly modelCalls: number;
-  /** Every text that the model was shown as the result of a call, in order. */
+  /** The texts that the model got as tool results, in order. */
   readonly toolResults: readonly string[];
-  /** The last words of the run. */
+  /** The final text of the run. */
   readonly answer: string;
-  /** Why it was ended, as code reads it off what the framework gives back. */
+  /** The code of the halt, read from the result of the framework. */
   readonly halt: Code | undefined;
-  /** How often the host asked a person. */
+  /** The number of approval requests of the host. */
   readonly approvalsAsked: number;
-  /** All that was said, as the framework keeps it, without ids and times that differ from run to run. */
+  /** The messages of the framework, without ids and times that differ between runs. */
   readonly messages: unknown;
 }
 
-/** What a story may need that a host does not have. */
+/** An ability of a host that a story needs. */
 export type HostAbility = 'closes' | 'asks' | 'meters' | 'delegates' | 'nests' | 'cancels';
 
 /** An adapter under test. */
 export interface HostHarness {
   readonly name: string;
   run(scene: HostScene): Promise<HostTranscript>;
-  /** What the host cannot do: stories about it are left out. */
+  /** The abilities that the host lacks; stories that need them are skipped. */
   readonly lacks?: readonly HostAbility[];
 }

@@ -1,23 +1,24 @@
-/** The stories of the adapter suite: what a model on a script may do, and what has to come of it in every framework. */
+/** The stories of the adapter suite: scripted model behaviour and its required result in every framework. */
 
 import assert from 'node:assert/strict';
 import type { PolicyInput, Switchgear, SwitchgearOptions } from '../guard/api.ts';
 import type { HostAbility, HostScene, HostTool, HostTranscript, HostTurn } from './adapter-harness.ts';
 import { promisesSettled, type SimulatedClock } from './simulated-clock.ts';
 
-/** The host's own limit of steps, far above ours. */
+/** The step limit of the host, far above the limits of the gear. */
 export const stepsMax = 60;
 const done: HostTurn = { text: 'Done.' };
 
-/** The stage of one story. */
+/** The tools and helpers of one story. */
 export interface AdapterStage {
   readonly clock: SimulatedClock;
-  /** How often each tool was reached. */
+  /** The number of executed calls per tool. */
   readonly reached: Readonly<Record<string, number>>;
   gear(policy?: PolicyInput, options?: SwitchgearOptions): Switchgear;
   play(gear: Switchgear | undefined, turns: readonly HostTurn[], scene?: Partial<HostScene>): Promise<HostTranscript>;
 }
 
+/** One story of the suite. */
 export interface AdapterStory {
   readonly title: string;
   readonly needs?: readonly HostAbility[];
@@ -36,6 +37,7 @@ const parallelCalls = (count: number, tool: string): HostTurn => ({
 const confirmed = { rules: [{ target: 'tool:pay', condition: 'amount>500', action: 'confirm', reason: 'Over $500.' }] };
 const payment = callTurn('pay', { amount: 750 });
 
+/** All stories of the suite. */
 export const adapterStories: readonly AdapterStory[] = [
   {
     title: 'nothing changes when nothing is wrong: the same messages, errors and steps as without us',

@@ -1,4 +1,4 @@
-/** What every adapter has to keep to: the same stories through each framework, with a model that follows a script. */
+/** The contract suite of adapters: the same stories in every framework, with a scripted model. */
 
 import { describe, test } from 'node:test';
 import { createSwitchgear } from '../guard/create-switchgear.ts';
@@ -6,7 +6,7 @@ import type { HostHarness, HostTool } from './adapter-harness.ts';
 import { type AdapterStage, adapterStories, stepsMax } from './adapter-stories.ts';
 import { promisesSettled, simulatedClock } from './simulated-clock.ts';
 
-/** Registers the stories with `node:test` for one adapter. */
+/** Registers the stories of one adapter with `node:test`. */
 export function adapterSuite(harness: HostHarness): void {
   describe(`the adapter for ${harness.name}`, () => {
     for (const { title, needs = [], run } of adapterStories) {

@@ -1,4 +1,4 @@
-/** What every approver has to keep to: one suite for all of them, to run against your own. */
+/** The contract suite of approvers: tests that every approver has to pass. */
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
@@ -6,14 +6,15 @@ import type { Card, CardAction } from '../core/card.ts';
 import type { Answer, Approver } from '../ports/approver.ts';
 import { promisesSettled } from './simulated-clock.ts';
 
-/** An approver with somebody behind it who answers when the suite says so. */
+/** An approver under test, with a way to answer its questions. */
 export interface AnsweredApprover {
   readonly approver: Approver;
-  /** Answers the question of a card; it was asked before. */
+  /** Answers the question of a card that was asked before. */
   answer(card: Card, answer: CardAction): void | Promise<void>;
   close?(): void | Promise<void>;
 }
 
+/** Makes an approver for one test. */
 export type MakeApprover = () => AnsweredApprover | Promise<AnsweredApprover>;
 
 const answers: readonly (readonly [CardAction, Pick<Answer, 'approved' | 'for'>])[] = [
@@ -25,7 +26,7 @@ const answers: readonly (readonly [CardAction, Pick<Answer, 'approved' | 'for'>]
 
 let cards = 0;
 
-/** A question as a chain puts it. */
+/** Returns a card with a question of a chain step. */
 export function questionCard(): Card {
   const id = `ask-${++cards}`;
   return {
@@ -41,7 +42,7 @@ export function questionCard(): Card {
   };
 }
 
-/** Registers the tests of the contract with `node:test`. */
+/** Registers the contract tests of an approver with `node:test`. */
 export function approverSuite(name: string, makeApprover: MakeApprover): void {
   const contractTest = (title: string, run: (subject: AnsweredApprover) => Promise<void>) => {
     test(title, async () => {
@@ -53,7 +54,7 @@ export function approverSuite(name: string, makeApprover: MakeApprover): void {
       }
     });
   };
-  /** Asks, and lets the question arrive. */
+  /** Asks a question and waits until it has arrived. */
   const ask = async ({ approver }: AnsweredApprover, card: Card, signal = new AbortController().signal) => {
     const question = trackAnswer(approver.ask(card, signal));
     for (let turn = 0; turn < 10; turn++) await promisesSettled();
@@ -61,13 +62,13 @@ export function approverSuite(name: string, makeApprover: MakeApprover): void {
   };
 
   describe(`the approver ${name}`, () => {
-    contractTest('has a name, and is there', async ({ approver }) => {
+    contractTest('has a name, and a person can be reached', async ({ approver }) => {
       assert.ok(approver.name.length > 0);
       assert.notEqual(approver.isThere?.(), false);
     });
 
     for (const [action, expected] of answers) {
-      contractTest(`tells ${action} as it was said, and who said it`, async (subject) => {
+      contractTest(`returns the answer ${action} and the name of the person`, async (subject) => {
         const card = questionCard();
         const question = await ask(subject, card);
         await subject.answer(card, action);
@@ -76,11 +77,11 @@ export function approverSuite(name: string, makeApprover: MakeApprover): void {
           { ...rest, for: undefined, ...('for' in rest && { for: rest.for }) },
           { for: undefined, ...expected },
         );
-        assert.ok(typeof by === 'string' && by.length > 0, 'somebody said it');
+        assert.ok(typeof by === 'string' && by.length > 0, 'the answer has a name');
       });
     }
 
-    contractTest('says nothing by itself', async (subject) => {
+    contractTest('does not answer without a person', async (subject) => {
       const abort = new AbortController();
       const question = await ask(subject, questionCard(), abort.signal);
       assert.equal(question.isSettled(), false);
@@ -88,7 +89,7 @@ export function approverSuite(name: string, makeApprover: MakeApprover): void {
       assert.equal(await question.answer, undefined);
     });
 
-    contractTest('lets go of a question that nobody waits for, also one that was late', async (subject) => {
+    contractTest('drops a question whose signal was aborted before it was asked', async (subject) => {
       const abort = new AbortController();
       abort.abort();
       assert.equal(await (await ask(subject, questionCard(), abort.signal)).answer, undefined);
@@ -106,7 +107,7 @@ export function approverSuite(name: string, makeApprover: MakeApprover): void {
   });
 }
 
-/** An answer that may not come: undefined where the approver gave none. Wrapped, so that it is not waited for. */
+/** Wraps a pending answer in an object, so that it is not awaited; undefined = the approver gave no answer. */
 function trackAnswer(pendingAnswer: Promise<Answer>) {
   let isSettled = false;
   const answer = pendingAnswer.then(

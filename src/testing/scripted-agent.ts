@@ -1,11 +1,11 @@
-/** An agent without a model: it does what its script says, hears every refusal, and keeps a transcript. */
+/** An agent that follows a script instead of a model, and records a transcript. */
 
 import { isRefused, type Refusal, refusalOf } from '../core/refusal.ts';
 import type { AnyFunction, Task } from '../guard/api.ts';
 import type { Usage } from '../ports/prices.ts';
 import type { SimulatedClock } from './simulated-clock.ts';
 
-/** One thing the agent does. */
+/** One step of the script. */
 export type ScriptStep =
   | { readonly tool: string; readonly args?: readonly unknown[]; readonly times?: number }
   | { readonly says: string; readonly times?: number }
@@ -13,19 +13,23 @@ export type ScriptStep =
   | { readonly usage: Usage }
   | { readonly waitsMs: number };
 
-/** Where the script is played. */
+/** The tools, task and clock of a script. */
 export interface ScriptStage {
   /** The tools, guarded or not, by name. */
   readonly tools?: Readonly<Record<string, AnyFunction>>;
-  /** The task that is told of texts and usage. */
+  /** The task that observes texts and usage. */
   readonly task?: Task;
-  /** The clock that `waitsMs` moves. */
+  /** The clock that `waitsMs` advances. */
   readonly clock?: SimulatedClock;
-  /** Goes on after a halt, as a bad agent does. */
+  /**
+   * Whether the agent continues after a halt.
+   *
+   * @default false
+   */
   readonly stubborn?: boolean;
 }
 
-/** What came of one step. */
+/** The result of one step. */
 export type TranscriptLine = { readonly step: ScriptStep } & (
   | { readonly kind: 'result'; readonly value: unknown }
   | { readonly kind: 'error'; readonly error: unknown }
@@ -33,6 +37,7 @@ export type TranscriptLine = { readonly step: ScriptStep } & (
   | { readonly kind: 'told' }
 );
 
+/** The results of all steps. */
 export interface Transcript {
   readonly lines: readonly TranscriptLine[];
   readonly refusals: readonly Refusal[];
@@ -40,7 +45,7 @@ export interface Transcript {
   readonly halt: Refusal | undefined;
 }
 
-/** An agent that plays a script, as often as it is called. It stops at a halt unless it is stubborn. */
+/** Returns an agent that runs a script on each call; it stops at a halt unless the stage is stubborn. */
 export function scriptedAgent(script: readonly ScriptStep[]): (stage: ScriptStage) => Promise<Transcript> {
   return async (stage) => {
     const lines: TranscriptLine[] = [];

@@ -1,31 +1,36 @@
-/** Time that stands still until a test moves it: every run of the same story reads the same clock. */
+/** A clock for tests: time stands still until the test advances it. */
 
 import { SwitchgearError } from '../core/error.ts';
 import { simulatedTimersMax } from '../core/limits.ts';
 import type { Clock } from '../ports/clock.ts';
 
+/** A clock that a test advances. */
 export interface SimulatedClock extends Clock {
-  /** Moves on, running what falls due in order, each at its own time. */
+  /** Advances the clock and runs due timers in order, each at its own time. */
   advance(byMs: number): void;
-  /** As `advance`, and lets the promises that hang on each timer go on before the next one. */
+  /** Advances the clock like `advance`, and settles promises after each timer. */
   elapse(byMs: number): Promise<void>;
-  /** Moves the wall clock alone, either way: a correction, or a summer's night. */
+  /** Moves the wall clock alone, forwards or backwards. */
   wallJump(byMs: number): void;
-  /** Timers that wait. */
+  /** The number of waiting timers. */
   readonly pending: number;
 }
 
 /** The wall time at which every simulation starts: midnight of 1 January 2026, UTC. */
 export const simulatedWallMs = 1_767_225_600_000;
 
-/** A clock that only its holder moves. */
+/**
+ * Creates a clock that only the test advances.
+ *
+ * @default startMs 0
+ */
 export function simulatedClock(startMs = 0): SimulatedClock {
   const timers = new Map<number, { readonly dueMs: number; readonly run: () => void }>();
   let nowMs = requireFinite(startMs, 'startMs');
   let wallOffsetMs = simulatedWallMs - nowMs;
   let lastTimer = 0;
 
-  /** The timer to run next, up to a time; of two due at once the one set first. */
+  /** Returns the id of the next timer up to a time; of two timers due at once, the one that was set first. */
   function findNextTimer(untilMs: number): number | undefined {
     let next: number | undefined;
     let dueMs = untilMs;
@@ -38,7 +43,7 @@ export function simulatedClock(startMs = 0): SimulatedClock {
     return next;
   }
 
-  /** Runs the next timer due by a time; false when there is none. */
+  /** Runs the next timer up to a time; returns false if there is none. */
   function runNextTimer(untilMs: number, timersRun: number): boolean {
     const id = findNextTimer(untilMs);
     const timer = id === undefined ? undefined : timers.get(id);
@@ -85,7 +90,7 @@ export function simulatedClock(startMs = 0): SimulatedClock {
   };
 }
 
-/** Resolves once the promises that can go on without time have gone on. */
+/** Resolves after all promises that do not wait for a timer have settled. */
 export function promisesSettled(): Promise<void> {
   return new Promise((resolve) => void setImmediate(resolve));
 }

@@ -1,7 +1,6 @@
 /** Abilities that are functions of the program that runs the chain. */
 
-import type { AbilityCall, AbilitySource } from './ability.ts';
-import { toPlainOutput } from './ability-output.ts';
+import { type AbilityCall, type AbilitySource, toPlainOutput } from './ability.ts';
 
 /** Does what a step asks for; what it throws is the step's failure, what it gives back must be plain JSON. */
 export type AbilityFunction = (

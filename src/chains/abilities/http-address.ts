@@ -4,7 +4,7 @@ import { BlockList, isIP } from 'node:net';
 import { SwitchgearError } from '../../core/error.ts';
 import { isMatch } from '../../core/glob.ts';
 import { quoteValue } from '../../core/quote.ts';
-import { AbilityError } from './ability-error.ts';
+import { AbilityError } from './ability.ts';
 
 /** Ranges that are nobody's on the internet: private, local, reserved, or other addresses in disguise. */
 const nonPublicRanges = [

@@ -5,7 +5,7 @@ import { type ClientRequest, type IncomingMessage, request as plainRequest } fro
 import { request as secureRequest } from 'node:https';
 import type { LookupFunction } from 'node:net';
 import { abilityOutputBytesMax } from '../../core/limits.ts';
-import { outputTooLarge } from './ability-output.ts';
+import { outputTooLarge } from './ability.ts';
 import { type AllowedTarget, privateAddressError } from './http-address.ts';
 
 export interface HttpRequest {

@@ -5,12 +5,18 @@ import { validateHeaderName, validateHeaderValue } from 'node:http';
 import { httpRedirectsMax, reasonLengthMax } from '../../core/limits.ts';
 import { quoteValue } from '../../core/quote.ts';
 import type { AbilitySettings } from '../../core/settings.ts';
-import type { AbilityCall, AbilitySource } from './ability.ts';
-import { argumentError, checkArgumentNames, requireText, requireTexts } from './ability-args.ts';
-import { AbilityError } from './ability-error.ts';
+import {
+  type AbilityCall,
+  AbilityError,
+  type AbilitySource,
+  argumentError,
+  checkArgumentNames,
+  createSwitchedSource,
+  requireText,
+  requireTexts,
+} from './ability.ts';
 import { type AllowedTarget, checkUrl, type HostPattern, parseHostPatterns } from './http-address.ts';
 import { type DnsLookup, type HttpRequest, type HttpResponse, sendRequest } from './http-request.ts';
-import { createSwitchedSource } from './switched-source.ts';
 
 export interface HttpOptions {
   /** How names become addresses; as the system does it unless said. */

@@ -4,12 +4,19 @@ import { spawn } from 'node:child_process';
 import { abilityOutputBytesMax } from '../../core/limits.ts';
 import { quoteValue } from '../../core/quote.ts';
 import type { AbilitySettings } from '../../core/settings.ts';
-import type { AbilityCall, AbilitySource } from './ability.ts';
-import { argumentError, checkArgumentNames, requireText, requireTexts } from './ability-args.ts';
-import { AbilityError } from './ability-error.ts';
-import { outputTooLarge, parseTextValue } from './ability-output.ts';
+import {
+  type AbilityCall,
+  AbilityError,
+  type AbilitySource,
+  argumentError,
+  checkArgumentNames,
+  createSwitchedSource,
+  outputTooLarge,
+  parseTextValue,
+  requireText,
+  requireTexts,
+} from './ability.ts';
 import { cleanEnvironment, type Environment, endOnExit, signalGroup, trackEnding } from './child-process.ts';
-import { createSwitchedSource } from './switched-source.ts';
 
 const name = 'shell.execute';
 

@@ -14,7 +14,7 @@ import type { Chain, ParamValues } from '../file/chain.ts';
 import { chainRules } from '../file/chain-rules.ts';
 import { createRunApproval } from './approval/run-approval.ts';
 import { expireCard } from './approval/stored-card.ts';
-import { startLeaseRenewal } from './lease-renewal.ts';
+import { startLeaseRenewal } from './ownership.ts';
 import { createParamRedactor } from './parameter-redaction.ts';
 import { runStep } from './run-step.ts';
 import { admitRun, checkEnd } from './start-and-end-checks.ts';

@@ -1,4 +1,4 @@
-/** What an agent does, booked on its task from its stream and its session files, and kept so that it can go on. */
+/** Accounts the events of an agent on its task, from its stream and session files, and stores the run for a resume. */
 
 import { homedir } from 'node:os';
 import { accountEvents, type EventAccounting } from '../../agents/accounting/account-events.ts';
@@ -13,199 +13,245 @@ import { adoptHaltedTask, type CarriedTask, captureTask } from '../../guard/inte
 import { deleteRun, type RunRecord, type SubagentLimits, writeRun } from '../../supervisor/run-record.ts';
 import type { RunCommandContext } from './context.ts';
 import { createCallEvidence } from './evidence.ts';
-import { openHookReports } from './hook-reports.ts';
+import { type HookReports, openHookReports } from './hook-reports.ts';
 import type { LaunchedRun } from './launch.ts';
 
-/** What is known of a run at its end. */
+/** The result of one attempt. */
 export interface AttemptSummary {
   readonly task: string;
   readonly snapshot: TaskSnapshot;
   readonly limits: TaskSettings;
-  /** What it did last, for the terminal. */
+  /** The last calls of the agent, for the terminal. */
   readonly evidence: readonly string[];
   readonly record: RunRecord;
-  /** Whether the call that was one too many was refused before it ran. */
+  /** Whether a hook refused the call that exceeded the limit before it ran. */
   readonly wasRefused: boolean;
   /** The last answer of the agent. */
   readonly result: ResultEvent | undefined;
 }
 
-/** The task that a run begins with, and limits of subagents that are not the policy's. */
+/** The task that a run starts with, and raised limits of subagents. */
 export interface RunTask {
   readonly task: TaskOptions;
   readonly below?: SubagentLimits | undefined;
 }
 
+/** The accounting of one attempt. */
 export interface RunAccounting {
-  /** The task that the agent works on now. */
+  /** The current task of the agent. */
   readonly task: Task;
   readonly halt: Refusal | undefined;
   feed(event: AgentEvent): void;
-  /** Looks at what the agent's files and hooks say. */
+  /** Reads the session files of the agent and the reports of its hooks. */
   poll(): void;
-  /** The process stands still, and goes on. */
+  /** Stops the clocks of the task and its subagents. */
   pause(): void;
+  /** Starts the clocks again. */
   resume(): void;
-  /** The process is gone: whatever its files still say is read, and the task is over. */
+  /** Reads the rest of the session files after the process has ended, and ends the task. */
   finish(how: 'done' | 'error', halt: Refusal | undefined): AttemptSummary;
 }
 
-/** Events of a stream that follow upon a model call, or begin one: the files have what it used, and of which model. */
+/** Stream events around a model call, whose model and usage the session files contain. */
 const newsEventTypes: ReadonlySet<AgentEvent['type']> = new Set(['tool_use', 'total', 'step'] as const);
 
+/** Starts the accounting of one attempt; `onHalt` is called once when a control halts its task. */
 export function startRunAccounting(
   context: RunCommandContext,
   launched: LaunchedRun,
   runTask: RunTask,
   onHalt: (halt: Refusal) => void,
 ): RunAccounting {
-  const { gear, store, terminal, clock } = context;
-  const { agent, mode, wallMs } = launched;
-  const { task: firstTask, session } = launched.record;
-  const isInteractive = mode === 'interactive';
-  const callEvidence = createCallEvidence();
-  const hookReports = openHookReports(gear, store, firstTask);
-  let microsAtHalt = 0;
-  let task = startTask({ ...runTask.task, id: firstTask });
-  let accounting = startAccounting();
-  let watch: SessionWatch | undefined;
-  let isPolling = false;
-  let polledMs = Number.NEGATIVE_INFINITY;
-  let savedMs = clock.nowMs();
-  let record: RunRecord = { ...launched.record, ...(runTask.below && { below: runTask.below }) };
+  return new AttemptAccounting(context, launched, runTask, onHalt);
+}
 
-  function startTask(options: TaskOptions): Task {
-    // A person who thinks is no agent that is silent.
-    const noTimeLimits = isInteractive ? { maxDurationSecs: secsMax, maxIdleSecs: secsMax } : {};
+class AttemptAccounting implements RunAccounting {
+  readonly #context: RunCommandContext;
+  readonly #launched: LaunchedRun;
+  readonly #runTask: RunTask;
+  readonly #onHalt: (halt: Refusal) => void;
+  readonly #callEvidence = createCallEvidence();
+  readonly #hookReports: HookReports;
+  #task: Task;
+  #accounting: EventAccounting;
+  #record: RunRecord;
+  #watch: SessionWatch | undefined;
+  #microsAtHalt = 0;
+  #isPolling = false;
+  #polledMs = Number.NEGATIVE_INFINITY;
+  #savedMs: number;
+  #cancelPoll: () => void;
+
+  constructor(context: RunCommandContext, launched: LaunchedRun, runTask: RunTask, onHalt: (halt: Refusal) => void) {
+    const { gear, store, clock } = context;
+    const { task: firstTask } = launched.record;
+    this.#context = context;
+    this.#launched = launched;
+    this.#runTask = runTask;
+    this.#onHalt = onHalt;
+    this.#hookReports = openHookReports(gear, store, firstTask);
+    this.#task = this.#startTask({ ...runTask.task, id: firstTask });
+    this.#accounting = this.#startAccounting();
+    this.#savedMs = clock.nowMs();
+    this.#record = { ...launched.record, ...(runTask.below && { below: runTask.below }) };
+    this.#cancelPoll = clock.after(sessionPollMs, () => this.#pollRepeatedly());
+    this.#saveRecord({});
+    if (launched.conversation !== undefined) this.#watchConversation(launched.conversation);
+  }
+
+  get task(): Task {
+    return this.#task;
+  }
+
+  get halt(): Refusal | undefined {
+    return this.#accounting.halt;
+  }
+
+  get #isInteractive(): boolean {
+    return this.#launched.mode === 'interactive';
+  }
+
+  #startTask(options: TaskOptions): Task {
+    const { gear, setStatusTask } = this.#context;
+    const { session } = this.#launched.record;
+    // A person at the terminal may be silent for longer than an agent.
+    const noTimeLimits = this.#isInteractive ? { maxDurationSecs: secsMax, maxIdleSecs: secsMax } : {};
     const started = gear.startTask({ ...options, session, limits: { ...noTimeLimits, ...options.limits } });
-    if (!isInteractive) context.setStatusTask(started); // The terminal is its own.
+    if (!this.#isInteractive) setStatusTask(started); // An interactive agent owns the terminal.
     return started;
   }
 
-  function startAccounting(): EventAccounting {
-    const started: EventAccounting = accountEvents(gear, task, {
-      onHalt(halt) {
-        microsAtHalt = started.spent.micros;
-        onHalt(halt);
+  #startAccounting(): EventAccounting {
+    const started: EventAccounting = accountEvents(this.#context.gear, this.#task, {
+      onHalt: (halt) => {
+        this.#microsAtHalt = started.spent.micros;
+        this.#onHalt(halt);
       },
-      isGuardedByHooks: hookReports.covers,
-      subagentLimits: runTask.below,
+      isGuardedByHooks: this.#hookReports.covers,
+      subagentLimits: this.#runTask.below,
     });
     return started;
   }
 
-  function saveRecord(changes: Partial<RunRecord>): void {
-    savedMs = clock.nowMs();
-    const carried = captureTask(gear, task.id);
-    record = { ...record, ...changes, ...(carried && { carried }) };
-    writeRun(store, record);
+  #saveRecord(changes: Partial<RunRecord>): void {
+    const { clock, gear, store } = this.#context;
+    this.#savedMs = clock.nowMs();
+    const carried = captureTask(gear, this.#task.id);
+    this.#record = { ...this.#record, ...changes, ...(carried && { carried }) };
+    writeRun(store, this.#record);
   }
 
-  /** The agent's own name of its conversation: its files are found by it, and it can be gone on with. */
-  function watchConversation(conversation: string): void {
-    saveRecord({ conversation });
-    watch?.close();
-    watch = sessionWatch(agent.cli, {
+  /** Watches the session files of a conversation and stores its id, with which a later attempt resumes it. */
+  #watchConversation(conversation: string): void {
+    const { terminal } = this.#context;
+    const { agent, wallMs } = this.#launched;
+    this.#saveRecord({ conversation });
+    this.#watch?.close();
+    this.#watch = sessionWatch(agent.cli, {
       session: conversation,
       cwd: terminal.cwd,
       home: terminal.env.HOME || homedir(),
       env: terminal.env,
-      besideStream: !isInteractive,
+      besideStream: !this.#isInteractive,
       resumed: agent.session === conversation,
       sinceMs: wallMs,
     });
   }
 
-  function feed(event: AgentEvent): void {
-    if (newsEventTypes.has(event.type)) pollIfDue();
-    if (event.type === 'session' && event.id !== undefined && event.id !== record.conversation)
-      watchConversation(event.id);
-    else if (clock.nowMs() - savedMs > runSaveEveryMs) saveRecord({});
-    // At a terminal each request of a person is a task of its own, so that its limits are those of a request.
-    if (isInteractive && event.type === 'user' && event.by === 'person') {
-      accounting.end();
-      task.end();
-      task = startTask(runTask.task);
-      accounting = startAccounting();
+  feed(event: AgentEvent): void {
+    if (newsEventTypes.has(event.type)) this.#pollIfDue();
+    if (event.type === 'session' && event.id !== undefined && event.id !== this.#record.conversation)
+      this.#watchConversation(event.id);
+    else if (this.#context.clock.nowMs() - this.#savedMs > runSaveEveryMs) this.#saveRecord({});
+    // In interactive mode each request of a person is a task of its own, with its own limits.
+    if (this.#isInteractive && event.type === 'user' && event.by === 'person') {
+      this.#accounting.end();
+      this.#task.end();
+      this.#task = this.#startTask(this.#runTask.task);
+      this.#accounting = this.#startAccounting();
     }
-    if (accounting.halt === undefined) callEvidence.feed(event);
-    accounting.account(event);
+    if (this.#accounting.halt === undefined) this.#callEvidence.feed(event);
+    this.#accounting.account(event);
   }
 
-  function poll(): void {
-    isPolling = true;
-    for (const event of watch?.poll() ?? []) feed(event);
-    hookReports.applyHalt(task);
-    isPolling = false;
-    polledMs = clock.nowMs();
+  poll(): void {
+    this.#isPolling = true;
+    for (const event of this.#watch?.poll() ?? []) this.feed(event);
+    this.#hookReports.applyHalt(this.#task);
+    this.#isPolling = false;
+    this.#polledMs = this.#context.clock.nowMs();
   }
 
-  /** What the files tell of a model call should be known when what it led to is. */
-  function pollIfDue(): void {
-    if (isPolling || clock.nowMs() - polledMs < sessionNewsMs) return;
-    poll();
+  /** Reads the usage of a model call from the session files before its effects are accounted. */
+  #pollIfDue(): void {
+    if (this.#isPolling || this.#context.clock.nowMs() - this.#polledMs < sessionNewsMs) return;
+    this.poll();
   }
 
-  function pollRepeatedly(): void {
-    poll();
-    cancelPoll = clock.after(sessionPollMs, pollRepeatedly);
+  #pollRepeatedly(): void {
+    this.poll();
+    this.#cancelPoll = this.#context.clock.after(sessionPollMs, () => this.#pollRepeatedly());
   }
 
-  /** That it is on its way to a limit is no news once it is over. */
-  function dismissNotices(): void {
-    for (const { id, kind, state, task: cardTask } of gear.snapshot().cards) {
-      const belongsToRun = cardTask === task.id || cardTask.startsWith(`${task.id}/`);
+  pause(): void {
+    this.#accounting.pause();
+  }
+
+  resume(): void {
+    this.#accounting.resume();
+  }
+
+  finish(how: 'done' | 'error', halt: Refusal | undefined): AttemptSummary {
+    const { gear, setStatusTask } = this.#context;
+    this.#cancelPoll();
+    this.poll();
+    this.#watch?.close();
+    this.#accounting.end();
+    const carried = captureTask(gear, this.#task.id);
+    const lateMicros = halt === undefined ? 0 : this.#accounting.spent.micros - this.#microsAtHalt;
+    const { spendCents, ...rest } = this.#task.snapshot();
+    const snapshot = { ...rest, spendCents: spendCents + lateMicros / microsPerCent };
+    setStatusTask(undefined);
+    this.#task.end(how);
+    this.#dismissNotices();
+    const wasRefused = this.#hookReports.hasHalted;
+    this.#hookReports.clear();
+    this.#storeEnd(halt, carried, lateMicros);
+    const record = this.#record;
+    const limits = carried?.limits ?? gear.settings.task;
+    const { result } = this.#accounting;
+    const evidence = this.#callEvidence.describe();
+    return { task: record.task, snapshot, limits, evidence, record, result, wasRefused };
+  }
+
+  /** Stores a halted run for a later attempt, and deletes the record of any other. */
+  #storeEnd(halt: Refusal | undefined, carried: CarriedTask | undefined, lateMicros: number): void {
+    const { gear, store } = this.#context;
+    if (halt === undefined || carried === undefined) {
+      deleteRun(store, this.#record.task);
+      return;
+    }
+    const carriedWithLate = addLateSpending(carried, halt, lateMicros);
+    const below = raiseSubagentLimits(gear, this.#task.id, halt);
+    this.#record = {
+      ...this.#record,
+      state: 'halted',
+      carried: carriedWithLate,
+      ...(below && { below: { ...this.#record.below, ...below } }),
+    };
+    adoptHaltedTask(gear, this.#record, carriedWithLate);
+    writeRun(store, this.#record);
+  }
+
+  /** Closes the notices of a finished run: a warning about a limit has no use after the end. */
+  #dismissNotices(): void {
+    const { gear } = this.#context;
+    const { id: taskId } = this.#task;
+    for (const { id, kind, state, task } of gear.snapshot().cards) {
+      const belongsToRun = task === taskId || task.startsWith(`${taskId}/`);
       if (belongsToRun && kind === 'notice' && state === 'open') gear.cards.answer(id, 'dismiss', 'switchgear run');
     }
   }
-
-  let cancelPoll = clock.after(sessionPollMs, pollRepeatedly);
-  saveRecord({});
-  if (launched.conversation !== undefined) watchConversation(launched.conversation);
-
-  return {
-    get task() {
-      return task;
-    },
-    get halt() {
-      return accounting.halt;
-    },
-    feed,
-    poll,
-    pause: () => accounting.pause(),
-    resume: () => accounting.resume(),
-    finish(how, halt) {
-      cancelPoll();
-      poll();
-      watch?.close();
-      accounting.end();
-      const carried = captureTask(gear, task.id);
-      const lateMicros = halt === undefined ? 0 : accounting.spent.micros - microsAtHalt;
-      const { spendCents, ...rest } = task.snapshot();
-      const snapshot = { ...rest, spendCents: spendCents + lateMicros / microsPerCent };
-      context.setStatusTask(undefined);
-      task.end(how);
-      dismissNotices();
-      const wasRefused = hookReports.hasHalted;
-      hookReports.clear();
-      if (halt === undefined || carried === undefined) deleteRun(store, record.task);
-      else {
-        const carriedWithLate = addLateSpending(carried, halt, lateMicros);
-        const below = raiseSubagentLimits(gear, task.id, halt);
-        record = {
-          ...record,
-          state: 'halted',
-          carried: carriedWithLate,
-          ...(below && { below: { ...record.below, ...below } }),
-        };
-        adoptHaltedTask(gear, record, carriedWithLate);
-        writeRun(store, record);
-      }
-      const limits = carried?.limits ?? gear.settings.task;
-      const { result } = accounting;
-      return { task: record.task, snapshot, limits, evidence: callEvidence.describe(), record, result, wasRefused };
-    },
-  };
 }
 
 /** The raised limits of a subagent that reached a limit of its own; undefined for a halt of the run itself. */

@@ -47,7 +47,7 @@ export async function runAttempt(
   if (!('pid' in child)) return finishAttempt({ how: 'not-started', ...child });
 
   const { task } = accounting;
-  const outputReader = createOutputReader(context, agent, mode, accounting.feed);
+  const outputReader = createOutputReader(context, agent, mode, (event) => accounting.feed(event));
   const stopListening = listenForSignals({
     terminal: context.terminal,
     ownsTerminal: mode === 'interactive',
@@ -57,8 +57,8 @@ export async function runAttempt(
       if (by === 'SIGINT') screen.printLine('switchgear: ending the agent; press Ctrl-C again to kill it at once');
       endAgent(by === 'SIGINT' ? 'SIGINT' : signal);
     },
-    onSuspend: accounting.pause,
-    onContinue: accounting.resume,
+    onSuspend: () => accounting.pause(),
+    onContinue: () => accounting.resume(),
   });
   const unsubscribe = context.gear.onEntry((entry) => {
     if (entry.task !== accounting.task.id) return;

@@ -1,9 +1,9 @@
-/** Deals that were kept while the store was away, delivered many at once. */
+/** Merges queued transactions, so that many of them are delivered at once. */
 
 import type { Entry } from '../../core/event.ts';
 import type { CellUpdate, Change, PendingEntry, Transaction } from '../../ports/store.ts';
 
-/** Several deals that must arrive, as one: nothing can be against what has happened. */
+/** Merges transactions with `queueIfUnavailable` into one; their ceilings and refusals no longer apply. */
 export function mergeTransactions(transactions: readonly Transaction[]): Transaction {
   return {
     changes: transactions.flatMap((transaction) => {
@@ -20,17 +20,17 @@ export function mergeTransactions(transactions: readonly Transaction[]): Transac
   };
 }
 
-/** Deals whose notes are in the journal already, although they are not in the store. */
+/** Transactions whose entries are already in the journal, although their changes are not in the store. */
 const journaled = new WeakSet<Transaction>();
 
-/** Lets the notes of a deal go ahead of it, once: they are not written again with it. False where they did already. */
+/** Marks the entries of a transaction as written ahead of it; returns false if they were marked before. */
 export function markJournaled(transaction: Transaction): boolean {
   if (journaled.has(transaction)) return false;
   journaled.add(transaction);
   return true;
 }
 
-/** What the parts of a batch said when it was planned last. */
+/** The entries of each part of a batch from its last plan. */
 const plannedEntries = new WeakMap<Transaction, readonly PendingEntry[]>();
 
 function updateUnopposed(
@@ -46,18 +46,18 @@ function updateUnopposed(
     plannedEntries.set(transaction, at === 0 ? entries : [...(plannedEntries.get(transaction) ?? []), ...entries]);
     return next === 'refuse' ? 'keep' : next;
   } catch {
-    return 'keep'; // It would throw for its own caller, too.
+    return 'keep'; // The update would throw for its own caller, too.
   }
 }
 
-/** What was written into the journal at once, and the number of the last of it. */
+/** Entries that were written together, and the sequence number of the last one. */
 export interface NumberedEntries {
   readonly entries: readonly PendingEntry[];
   readonly lastSeq: number;
   readonly wallMs: number;
 }
 
-/** What a deal that was carried out, alone or in a batch, wrote into the journal. */
+/** Returns the numbered entries of a committed transaction, which was sent alone or in a batch. */
 export function committedEntries(
   transaction: Transaction,
   alone: boolean,

@@ -1,18 +1,21 @@
-/** Deadlines of calls that are out: one timer for all of them, since nearly every call ends long before its own. */
+/** Deadlines of pending calls with one timer for all, because nearly every call ends long before its deadline. */
 
 import { machineClock, startTimer } from '../../platform/machine-clock.ts';
 
+/** The deadline of one call. */
 export interface CallDeadline {
   readonly atMs: number;
   onLate(): void;
 }
 
+/** The deadlines of all pending calls. */
 export interface CallDeadlines {
-  /** From now on somebody waits, and the process lives; `late` is called unless it ends in time. */
+  /** Starts a deadline, which keeps the process alive; `onLate` is called unless the deadline ends in time. */
   begin(ms: number, onLate: () => void): CallDeadline;
   end(deadline: CallDeadline): void;
 }
 
+/** Creates an empty set of deadlines. */
 export function createCallDeadlines(): CallDeadlines {
   const open = new Set<CallDeadline>();
   let timer: NodeJS.Timeout | undefined;
@@ -46,7 +49,7 @@ export function createCallDeadlines(): CallDeadlines {
       return deadline;
     },
     end(deadline) {
-      // The timer stays as it is: the next call mostly comes before it, and needs none of its own.
+      // The timer stays armed, because the next call usually starts before it fires.
       if (open.delete(deadline) && open.size === 0) timer?.unref();
     },
   };

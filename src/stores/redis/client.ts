@@ -1,9 +1,9 @@
-/** The official client of Redis, which the user installs. */
+/** Loads the package `redis`, which the user installs. */
 
 import { SwitchgearError } from '../../core/error.ts';
 import type { RedisClient } from './connection.ts';
 
-/** The client of `redis`, made anew for every line: it neither queues nor reconnects by itself. */
+/** Returns a function that creates a client; the store queues and reconnects, not the client. */
 export async function loadOfficialClient(url: unknown): Promise<() => RedisClient> {
   if (typeof url !== 'string' || !/^rediss?:\/\/[^\s]+$/.test(url) || !URL.canParse(url)) {
     throw new SwitchgearError(
@@ -22,9 +22,9 @@ export async function loadOfficialClient(url: unknown): Promise<() => RedisClien
   return () =>
     client.createClient({
       url,
-      RESP: 3, // One line can listen and ask.
+      RESP: 3, // One connection can subscribe and send commands.
       disableOfflineQueue: true,
-      commandOptions: { timeout: 0 }, // None: the link has a deadline of its own.
+      commandOptions: { timeout: 0 }, // None, because the store has its own deadlines.
       socket: { connectTimeout: 1_000, reconnectStrategy: false },
     }) as unknown as RedisClient;
 }

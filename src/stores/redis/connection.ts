@@ -1,4 +1,4 @@
-/** The line to Redis: every call has a deadline, and after the first that misses it nobody calls until it heals. */
+/** The connection to Redis: a call that misses its deadline closes the connection, which then reconnects. */
 
 import { SwitchgearError } from '../../core/error.ts';
 import { storeDeadlineMs, storeRetryMaxMs, storeRetryMinMs } from '../../core/limits.ts';
@@ -6,68 +6,72 @@ import { machineClock } from '../../platform/machine-clock.ts';
 import { createCallDeadlines } from './call-deadlines.ts';
 import type { Script } from './scripts.ts';
 
-/** What is used of the official client, `redis`. */
+/** The part of the client of the package `redis` that the store uses. */
 export interface RedisClient {
   connect(): Promise<unknown>;
   sendCommand(args: string[]): Promise<unknown>;
   subscribe(channel: string, listener: (message: string) => void): Promise<unknown>;
   on(event: string, listener: (error: Error) => void): unknown;
   destroy(): void;
-  /** Lets the process end although the line is open. */
+  /** Lets the process end although the connection is open. */
   unref?(): void;
-  /** One that speaks RESP 3 listens on the line on which it asks; for any other there are two. */
+  /** A client with RESP 3 subscribes and sends on one connection; for other clients the store opens two. */
   readonly options?: { readonly RESP?: number } | undefined;
 }
 
+/** The options of `createRedisConnection`. */
 export interface RedisConnectionOptions {
-  /** A client that is not connected yet. */
+  /** Creates a client that is not connected yet. */
   readonly client: () => RedisClient | Promise<RedisClient>;
   readonly channel: string;
   readonly deadlineMs: number;
-  /** Called with a line that just came up, before anybody else may use it. */
+  /** Called with a new connection before other calls may use it. */
   handshake(run: RunScript): Promise<void>;
-  /** It is up, and everybody may use it. */
+  /** Called when the connection is ready for all calls. */
   onUp(): void;
   onDown(reason: string): void;
   onMessage(message: string): void;
 }
 
-/** Runs a script; the deadline is the link's unless a longer one is given. */
+/** Runs a script; the deadline is that of the connection unless a longer one is given. */
 export type RunScript = (
   script: Script,
   keys: readonly string[],
   args: readonly string[],
   deadlineMs?: number,
 ) => Promise<Reply>;
+/** The reply of a script: status, server time, identity and versions of the store, then its results. */
 export type Reply = readonly string[];
 
+/** A connection to Redis that reconnects by itself. */
 export interface RedisConnection {
   readonly isUp: boolean;
-  /** Calls made while the line was taken to be away: the attempts to get it back. */
+  /** The number of attempts to connect. */
   readonly attempts: number;
   readonly run: RunScript;
-  /** The same with a request that is written already: EVALSHA, and what belongs to it. */
+  /** Runs a script with a complete EVALSHA request. */
   evaluate(script: Script, request: string[]): Promise<Reply>;
   command(args: string[]): Promise<unknown>;
-  /** The first attempt; throws where trying again would not help. */
+  /** Connects for the first time; throws `store_refused` if a retry would not help. */
   start(): Promise<void>;
-  /** Lets go of the line and takes it up again: the store is not what it was. */
+  /** Closes the connection and reconnects, because the store lost data. */
   renew(reason: string): void;
   close(): void;
 }
 
-/** Why a call came to nothing; whether it was carried out nobody knows. */
+/** The error of a call whose connection was lost; the server may have executed the call. */
 class ConnectionLost extends Error {
   constructor(reason: string, cause?: unknown) {
     super(reason, { cause });
-    this.name = 'LineDown';
+    this.name = 'ConnectionLost';
   }
 }
 
-/** How many times the deadline of one operation a line may need to come up, and each word of the greeting. */
+/** The deadlines of connecting and of each handshake call, as multiples of the deadline of one operation. */
 const connectFactor = 25;
 const greetingFactor = 10;
 
+/** Creates a connection; `start` connects it. */
 export function createRedisConnection(options: RedisConnectionOptions): RedisConnection {
   let clients: readonly RedisClient[] = [];
   let state: 'up' | 'down' | 'trying' | 'closed' = 'down';
@@ -109,7 +113,7 @@ export function createRedisConnection(options: RedisConnectionOptions): RedisCon
     try {
       await withDeadline(options.deadlineMs * connectFactor, connect());
       await options.handshake(run);
-      if ((state as string) !== 'trying') throw new ConnectionLost('the line was lost while it was taken up');
+      if ((state as string) !== 'trying') throw new ConnectionLost('the connection was lost during the handshake');
       state = 'up';
       retryMs = storeRetryMinMs;
       options.onUp();
@@ -117,7 +121,7 @@ export function createRedisConnection(options: RedisConnectionOptions): RedisCon
     } catch (error) {
       if ((state as string) === 'closed') return undefined;
       state = 'down';
-      closeClients('the line could not be taken up');
+      closeClients('the connection could not be opened');
       scheduleRetry();
       return error;
     }
@@ -133,7 +137,7 @@ export function createRedisConnection(options: RedisConnectionOptions): RedisCon
         if (clients === connecting) disconnect(describeError(error), error);
       });
       client.on('end', () => {
-        if (clients === connecting) disconnect('Redis closed the line');
+        if (clients === connecting) disconnect('Redis closed the connection');
       });
     }
     await Promise.all(connecting.map((client) => client.connect()));
@@ -143,7 +147,7 @@ export function createRedisConnection(options: RedisConnectionOptions): RedisCon
     });
   }
 
-  /** A promise that ends in time; one that is late fails the whole line. */
+  /** Adds a deadline to a promise; a missed deadline closes the connection. */
   function withDeadline<T>(ms: number, promise: Promise<T>): Promise<T> {
     return new Promise((resolve, reject) => {
       const fail = (error: Error) => {
@@ -153,13 +157,13 @@ export function createRedisConnection(options: RedisConnectionOptions): RedisCon
       };
       pendingCalls.add(fail);
       const late = () => {
-        // Timers run before sockets are read: an answer that lies there already counts.
+        // Timers run before sockets are read, so a reply may already have arrived.
         setImmediate(() => {
           if (pendingCalls.has(fail)) disconnect(`Redis did not answer within ${ms} ms`);
           if (pendingCalls.has(fail)) fail(new ConnectionLost(`Redis did not answer within ${ms} ms`));
         });
       };
-      // Timers are late by a little: whoever waits is to know by the deadline, not after it.
+      // Timers fire a little late, so the timer is set to 90 % of the deadline.
       const deadline = deadlines.begin(ms * 0.9, late);
       promise.then((value) => {
         pendingCalls.delete(fail);
@@ -172,7 +176,7 @@ export function createRedisConnection(options: RedisConnectionOptions): RedisCon
   function command(args: string[], deadlineMs = options.deadlineMs): Promise<unknown> {
     const [line] = clients;
     if (line === undefined || (state !== 'up' && state !== 'trying')) {
-      return Promise.reject(new ConnectionLost('the store is away'));
+      return Promise.reject(new ConnectionLost('the store is unavailable'));
     }
     return withDeadline(deadlineMs, line.sendCommand(args));
   }
@@ -183,7 +187,7 @@ export function createRedisConnection(options: RedisConnectionOptions): RedisCon
     return evaluate(script, ['EVALSHA', script.sha, String(keys.length), ...keys, ...args], deadlineMs);
   };
 
-  // No chain of promises longer than it must be: every deal goes through here.
+  // Every transaction runs this, so the promise chain is as short as possible.
   function evaluate(script: Script, request: string[], deadlineMs = options.deadlineMs): Promise<Reply> {
     return command(request, deadlineMs).then(checkReply, (error: unknown) => {
       if (!/NOSCRIPT/.test(String(error))) throw rejectReply(error);
@@ -198,14 +202,14 @@ export function createRedisConnection(options: RedisConnectionOptions): RedisCon
 
   function checkReply(reply: unknown): Reply {
     if (Array.isArray(reply) && reply.length >= 8) return reply.map(String);
-    // A number alone, which some read as text, is a version: the whole answer of the most frequent script.
+    // The swap script replies with the version alone, which some clients return as text.
     const version = String(reply);
     if (/^\d+$/.test(version)) return ['done', '', '', '', '0', version, '0', ''];
-    disconnect('Redis answered what no script of ours says');
-    throw new ConnectionLost('Redis answered what no script of ours says');
+    disconnect('Redis sent an unexpected reply');
+    throw new ConnectionLost('Redis sent an unexpected reply');
   }
 
-  /** An error reply: the line lives, but the store cannot be used. */
+  /** Closes the connection after an error reply, because the store cannot be used. */
   function rejectReply(error: unknown): Error {
     if (error instanceof ConnectionLost) return error;
     disconnect(describeError(error));
@@ -243,30 +247,31 @@ export function createRedisConnection(options: RedisConnectionOptions): RedisCon
   };
 }
 
+/** The default deadline of one operation. */
 export const defaultDeadlineMs = storeDeadlineMs;
 
 function destroy(client: RedisClient): void {
   try {
     client.destroy();
   } catch {
-    // It was closed before; there is nothing left to let go.
+    // The client was closed before.
   }
 }
 
-/** Errors that time does not heal. */
+/** Whether a retry cannot help: wrong credentials, missing permissions, or an error of ours. */
 function isHopeless(error: unknown): boolean {
   if (error instanceof ConnectionLost && error.cause !== undefined) return isHopeless(error.cause);
   return error instanceof SwitchgearError || /WRONGPASS|NOAUTH|NOPERM|invalid username/i.test(String(error));
 }
 
-/** One sentence, without what a URL may hold. */
+/** Describes an error in one sentence without parts of the URL. */
 function describeError(error: unknown): string {
   const { code, message = String(error) } = (error ?? {}) as { code?: string; message?: string };
   if (error instanceof ConnectionLost || error instanceof SwitchgearError) return message;
   if (code === 'ECONNREFUSED') return 'nobody answers at the address of Redis';
-  if (code === 'ENOTFOUND' || code === 'EAI_AGAIN') return 'the host of Redis is not known';
+  if (code === 'ENOTFOUND' || code === 'EAI_AGAIN') return 'the host name of Redis cannot be resolved';
   if (/WRONGPASS|NOAUTH|invalid username/i.test(message)) return 'Redis refused the user or the password';
   if (/NOPERM/.test(message)) return `Redis does not permit a command that is needed: ${message}`;
-  if (/READONLY/.test(message)) return 'Redis is a replica that cannot be written';
-  return `Redis said: ${message.slice(0, 200)}`;
+  if (/READONLY/.test(message)) return 'Redis is a read-only replica';
+  return `Redis replied: ${message.slice(0, 200)}`;
 }

@@ -1,6 +1,6 @@
 /**
- * Hints: a message to the other processes for every change. Of what nobody waits for they are told right after it, and
- * of what keeps changing once in a while: whoever made the change need not wait until all have been told.
+ * Sends and receives hints, the messages about changed cells. Hints of the swap script are published after it, at most
+ * once in 5 ms, so that the caller does not wait for the delivery to all processes.
  */
 
 import { hintLagMs, storeBatchMax } from '../../core/limits.ts';
@@ -8,28 +8,31 @@ import { machineClock } from '../../platform/machine-clock.ts';
 import type { RedisConnection } from './connection.ts';
 import type { KnownState } from './known-state.ts';
 
+/** The hints of one process. */
 export interface Hints {
-  /** This process wrote a cell, and nobody was told. */
+  /** Publishes a change that the script did not publish. */
   changed(key: string, version: number): void;
-  /** A message came. */
+  /** Handles a message of the channel. */
   onMessage(message: string): void;
-  /** Cells of which the others were not told yet. */
+  /** The number of changes that are not published yet. */
   readonly waiting: number;
 }
 
+/** The options of `createHints`. */
 export interface HintsOptions {
   readonly memory: KnownState;
   readonly connection: () => RedisConnection;
   readonly channel: string;
 }
 
+/** Creates the hints of one process. */
 export function createHints({ memory, connection, channel }: HintsOptions): Hints {
   const unpublished = new Map<string, number>();
   let publishing = 0;
-  /** They were told of something a moment ago. */
+  /** Whether hints were published within the last 5 ms. */
   let isResting = false;
 
-  /** The beginning of every message of this line: of which store it is, and whose. */
+  /** Returns the start of every message of this connection: the identity of the store and the connection. */
   const head = () => `${memory.born}\n${memory.line}\n`;
 
   function publishHints(): void {
@@ -37,7 +40,7 @@ export function createHints({ memory, connection, channel }: HintsOptions): Hint
     unpublished.clear();
     for (const [key, version] of all) {
       const cell = memory.cells.get(key);
-      // Whoever wrote a later one tells of that; a line that is down is not for hints.
+      // A later version has its own hint, and hints are not sent while the connection is down.
       if (cell?.version !== version || !connection().isUp) continue;
       const name = `c:${key}`;
       const message = `${head()}${version}\n${name.length}\n${name}${cell.text ?? ''}`;
@@ -68,7 +71,7 @@ export function createHints({ memory, connection, channel }: HintsOptions): Hint
       if (!isResting || unpublished.size >= storeBatchMax) publishNow();
     },
     onMessage(message) {
-      // Of its own deals this process hears by their answers, which say which of them it was.
+      // This process gets its own changes from the replies.
       if (message.startsWith(head())) return;
       const [born, , version, length, ...rest] = message.split('\n');
       const body = rest.join('\n');

@@ -1,4 +1,4 @@
-/** The door `switchgear/stores/redis`: state that many machines share, through the official client. */
+/** Entry point `switchgear/stores/redis`: a store that many machines share, through the package `redis`. */
 
 import { randomBytes, randomUUID } from 'node:crypto';
 import { createSharing } from '../../coordination/index.ts';
@@ -32,28 +32,50 @@ import { createRedisWriter } from './writer.ts';
 
 export type { RedisClient } from './connection.ts';
 
+/** The options of `redisStore`; either `url` or `client` is needed. */
 export interface RedisOptions {
-  /** `redis://user:password@host:6379/0`, or `rediss://` for TLS. */
+  /** The address: `redis://user:password@host:6379/0`, or `rediss://` for TLS. */
   readonly url?: string;
-  /** Makes a client of your own instead, not connected yet: for Sentinel, a cluster, or certificates. */
+  /** Creates a client that is not connected yet, instead of `url`: for Sentinel, a cluster or certificates. */
   readonly client?: () => RedisClient | Promise<RedisClient>;
-  /** Stores of one prefix share their state: one per tenant. */
+  /**
+   * The prefix of all keys; stores with the same prefix share their state.
+   *
+   * @default 'switchgear'
+   */
   readonly prefix?: string;
-  /** How long one operation may take: 20 ms. */
+  /**
+   * How long one operation may take.
+   *
+   * @default 20
+   */
   readonly deadlineMs?: number;
-  /** Cells, sums and windows that a prefix may have; a new cell beyond counts in its process alone. */
+  /**
+   * The most cells, counters and windows of a prefix; a new cell beyond that counts in its process alone.
+   *
+   * @default 1_000_000
+   */
   readonly keysMax?: number;
-  /** Entries that the journal keeps. */
+  /**
+   * The most entries in the journal.
+   *
+   * @default 100_000
+   */
   readonly journalMax?: number;
-  /** How long a store that is new, or forgot, gives neither money nor approvals. */
+  /**
+   * How long a store that is new or lost data grants neither money nor approvals.
+   *
+   * @default 2_000
+   */
   readonly graceMs?: number;
-  /** For tests: the store's time. */
+  /** The clock of the store, for tests. */
   readonly clock?: Clock;
 }
 
+/** A store in Redis, with the part that processes share. */
 export type RedisStore = Store & { readonly shared: SharedStore };
 
-/** Opens the store. One that is away is degraded from the start, and says so; one that refuses us throws. */
+/** Opens the store. If Redis does not answer, the store starts degraded; if Redis refuses the user, this throws. */
 export async function redisStore(options: RedisOptions): Promise<RedisStore> {
   const prefix = options.prefix ?? 'switchgear';
   if (typeof prefix !== 'string' || !/^[^{}\s]{1,100}$/.test(prefix)) {
@@ -88,7 +110,7 @@ export async function redisStore(options: RedisOptions): Promise<RedisStore> {
       void writer.deliver().then(() => {
         if (!connection.isUp) return;
         if (writer.overflowed > 0) monitor.degrade(fullReason);
-        else monitor.recover('Redis answers again, and heard what it missed');
+        else monitor.recover('Redis answers again and has all queued changes');
       });
     },
     onDown(reason) {
@@ -114,11 +136,11 @@ export async function redisStore(options: RedisOptions): Promise<RedisStore> {
     changed: hints.changed,
     full(isFull) {
       if (isFull) monitor.degrade(fullReason);
-      else if (connection.isUp) monitor.recover('the store has room again, and heard what it missed');
+      else if (connection.isUp) monitor.recover('the store has room again and has all queued changes');
     },
   });
 
-  /** Reads the head of an answer and hands out the rest. */
+  /** Reads time and versions from the head of a reply; returns the rest. */
   function readHead(reply: Reply, askedMs: number): readonly string[] {
     const { 1: secs, 2: micros, 5: version, 6: seq } = reply;
     if (secs !== '') time.observe(askedMs, machineClock.nowMs(), Number(secs) * 1000 + Number(micros) / 1000);
@@ -127,7 +149,7 @@ export async function redisStore(options: RedisOptions): Promise<RedisStore> {
     return reply.slice(8);
   }
 
-  /** A line that just came up: what did the store hear of us, does it still know it, and what do we not know? */
+  /** Prepares a new connection: finds out what the store executed, reads changed cells, and restores lost ones. */
   async function handshake(run: RunScript): Promise<void> {
     const { born, version, seq, secret, line: before } = memory;
     const wanted = [randomUUID(), secret === '' ? randomBytes(32).toString('base64url') : secret];
@@ -135,7 +157,7 @@ export async function redisStore(options: RedisOptions): Promise<RedisStore> {
     const own = names.process(`${process}-${lines + 1}`);
     const keys = [names.store, before, own, `${before}:done`];
     const reply = await run(helloScript, keys, [...wanted, born, String(version), String(seq)]);
-    lines++; // Not before: an answer that was lost is asked for again.
+    lines++; // After the reply, so that a lost reply is requested again.
     memory.line = own;
     const done = readHead(reply, askedMs);
     writer.reconnected(new Set(done.map(Number)));
@@ -162,14 +184,13 @@ export async function redisStore(options: RedisOptions): Promise<RedisStore> {
     try {
       const { born, version } = memory;
       const head = await pollStore(makeReader(connection.run));
-      if (head.born !== born || head.version < Math.min(version, since))
-        connection.renew('the store forgot what it was told');
+      if (head.born !== born || head.version < Math.min(version, since)) connection.renew('the store lost data');
       else since = Math.max(since, head.version);
-      // Also on a line that is up: others may have been faster, again and again.
+      // Transactions are queued also while the connection is up, after they lost every race.
       await writer.deliver();
       await writer.retryOverflow();
     } catch {
-      // The line is down, and says so by itself.
+      // The connection is down and reports that itself.
     } finally {
       polling = false;
     }
@@ -194,7 +215,7 @@ export async function redisStore(options: RedisOptions): Promise<RedisStore> {
   const health = () => monitor.health;
   const sharing = createSharing({ process, clock, cell: open, health, commitNow, commit, windowCount });
 
-  /** Whether nothing is on its way that could arrive now. */
+  /** Whether no transaction, entry or hint is waiting that could be sent now. */
   function isIdle(): boolean {
     return (
       !connection.isUp || [journal.waiting, writer.active, writer.queued, hints.waiting].every((count) => count === 0)
@@ -292,7 +313,7 @@ export async function redisStore(options: RedisOptions): Promise<RedisStore> {
         views.clear();
       };
       if (isIdle()) end();
-      // What was handed in is still sent: the end of a task must not look like the end of its process.
+      // Waiting changes are still sent; otherwise the end of a task would look like the death of its process.
       else void shared.settled().then(end);
     },
   };

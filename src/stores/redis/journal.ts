@@ -1,4 +1,4 @@
-/** The journal of a store on Redis: entries go out once a tick, and this process can read its own again. */
+/** The journal of a Redis store: entries are sent once per tick, and recent entries of this process stay readable. */
 
 import type { Entry, EntryBody, EntryPlace } from '../../core/event.ts';
 import { journalEntriesMax } from '../../core/limits.ts';
@@ -6,15 +6,17 @@ import type { Clock } from '../../ports/clock.ts';
 import type { PendingEntry, Transaction } from '../../ports/store.ts';
 import type { KnownState } from './known-state.ts';
 
+/** The journal of one process. */
 export interface Journal {
   append(body: EntryBody, place: EntryPlace, atMs: number): Entry;
   tail(fromSeq: number): readonly Entry[];
-  /** The deal, whose entries this process can read again. */
+  /** Returns the transaction with a callback that keeps its entries readable in this process. */
   withLocalCopy(transaction: Transaction): Transaction;
-  /** Entries that are on their way. */
+  /** The number of entries that are not sent yet. */
   readonly waiting: number;
 }
 
+/** Creates the journal of one process; `send` commits its transactions. */
 export function createJournal(memory: KnownState, clock: Clock, send: (transaction: Transaction) => unknown): Journal {
   let unsent: PendingEntry[] = [];
   let recentEntries: Entry[] = [];

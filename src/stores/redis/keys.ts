@@ -1,5 +1,6 @@
-/** The names of a store's keys in Redis: one tag for all, so that a deal can be one step in a cluster, too. */
+/** The names of a store's keys in Redis, with one hash tag, so that a script can use all of them in a cluster. */
 
+/** The key names of one prefix. */
 export interface RedisKeys {
   readonly store: string;
   readonly index: string;
@@ -7,10 +8,11 @@ export interface RedisKeys {
   readonly journal: string;
   readonly channel: string;
   process(id: string): string;
-  /** The key of a cell (`c:`), sum (`s:`) or window of marks (`m:`). */
+  /** Returns the key of a cell (`c:`), counter (`s:`) or window of marks (`m:`). */
   part(name: string): string;
 }
 
+/** Returns the key names of a prefix. */
 export function redisKeys(prefix: string): RedisKeys {
   const tag = `{${prefix}}:`;
   return {

@@ -1,4 +1,4 @@
-/** What a process remembers of the store: cells heard of, totals seen, how far it was. A store may forget it all. */
+/** What a process knows of the store, to show it in views and to restore it in a store that lost data. */
 
 import { knownCellsMax } from '../../core/limits.ts';
 import type { WindowCount } from '../../ports/store.ts';
@@ -6,23 +6,27 @@ import type { KnownCell, Views } from '../cells/cell-views.ts';
 import { createOwnMarks, type OwnMarks } from '../cells/own-marks.ts';
 import type { HealthMonitor } from '../cells/store-health.ts';
 
+/** The known cells, counters and windows, and the identity and versions of the store. */
 export interface KnownState {
   readonly cells: ReadonlyMap<string, KnownCell>;
   readonly totals: Map<string, number>;
   readonly marks: Map<string, WindowCount>;
-  /** What this process itself marked. */
+  /** The marks that this process made. */
   readonly ownMarks: OwnMarks;
-  /** How far the store was when last heard of. */
+  /** The identity of the store; a store that lost data gets a new one. */
   born: string;
+  /** The highest known cell version. */
   version: number;
+  /** The highest known sequence number of an entry. */
   seq: number;
   secret: string;
-  /** The key of the list in which deals of the line that this process has now are noted. */
+  /** The key of the list with the numbers of the transactions of the current connection. */
   line: string;
-  /** Learns what a cell is now, and shows it to whoever looks at it. */
+  /** Sets the known state of a cell and updates its view. */
   setCell(key: string, version: number, text: string | undefined): void;
 }
 
+/** Creates an empty known state. */
 export function createKnownState(views: Views, monitor: HealthMonitor): KnownState {
   const cells = new Map<string, KnownCell>();
   const totals = new Map<string, number>();

@@ -1,27 +1,30 @@
-/** Deals for which a full store has no room: they count in this process, say what they say, and are tried again. */
+/** Queues transactions that a full store rejects; they count in this process, write their entries and are retried. */
 
 import { queuedTransactionsMax } from '../../core/limits.ts';
 import type { Transaction, TransactionResult } from '../../ports/store.ts';
 import { entriesAppliedHere } from '../cells/transaction-plan.ts';
 import { markJournaled, mergeTransactions } from './batch.ts';
 
+/** The queue of transactions that found the store full. */
 export interface RedisOverflow {
-  /** The cell of a deal for which there was none: it is decided here, like those before it. */
+  /** Returns the key of a cell of the transaction that found the store full before. */
   findFullCell(transaction: Transaction): string | undefined;
-  /** Keeps a deal that found none for a cell. */
+  /** Queues a transaction whose cell found the store full. */
   add(key: string, transaction: Transaction): void;
-  /** Tries them again, cell by cell, until one finds none. */
+  /** Retries the queue cell by cell until the store is full again. */
   retry(): Promise<void>;
-  /** How many wait. */
+  /** The number of queued transactions. */
   readonly size: number;
 }
 
+/** The options of `createRedisOverflow`. */
 export interface RedisOverflowOptions {
   attempt(transaction: Transaction, counted?: boolean, parts?: readonly Transaction[]): Promise<TransactionResult>;
-  /** There is none, or there is some again. */
+  /** Called when the store becomes full, or has room again. */
   onFullChange(isFull: boolean): void;
 }
 
+/** Creates an empty queue. */
 export function createRedisOverflow({ attempt, onFullChange }: RedisOverflowOptions): RedisOverflow {
   const queued = new Map<string, Transaction[]>();
   let size = 0;
@@ -33,7 +36,7 @@ export function createRedisOverflow({ attempt, onFullChange }: RedisOverflowOpti
     queued.set(key, all);
     for (const [oldest, oldestTransactions] of queued) {
       if (size <= queuedTransactionsMax) break;
-      size -= oldestTransactions.length; // Of too many cells the one that waits longest goes first.
+      size -= oldestTransactions.length; // Over the limit, the cell that waits longest is dropped.
       queued.delete(oldest);
     }
   }
@@ -48,7 +51,7 @@ export function createRedisOverflow({ attempt, onFullChange }: RedisOverflowOpti
       size -= waiting.length;
       put(key, [...waiting, transaction]);
       const entries = entriesAppliedHere(transaction);
-      // The journal has room: whoever reads it is not to wait for that of the cell.
+      // The journal has room, so the entries are written before the cell.
       if (entries.length === 0 || !markJournaled(transaction)) return;
       void attempt({
         entries,
@@ -64,7 +67,7 @@ export function createRedisOverflow({ attempt, onFullChange }: RedisOverflowOpti
           queued.delete(key);
           size -= transactions.length;
           const result = await attempt(mergeTransactions(transactions), true, transactions);
-          // Else the cell was dropped.
+          // Other rejections mean that the cell was dropped.
           if (result.status === 'rejected' && result.by === 'full') put(key, transactions);
           if (result.status !== 'committed') return;
         }

@@ -1,15 +1,16 @@
-/** What the answer to a deal says about cells, sums and marks, noted where this process looks. */
+/** Applies the replies of scripts to the known state of cells, counters and windows. */
 
 import type { Transaction, TransactionResult, WindowCount } from '../../ports/store.ts';
 import { keepReusable, type Views } from '../cells/cell-views.ts';
 import type { Plan } from '../cells/transaction-plan.ts';
 import type { KnownState } from './known-state.ts';
 
-/** Why nobody knows what became of a deal, or why nothing did. */
+/** The reason if the connection was lost before a reply; the transaction may have been executed. */
 export const unanswered = 'the store did not answer';
-export const forgotten = 'the store forgot, and is told again';
+/** The reason if the store lost data and nothing was executed. */
+export const forgotten = 'the store lost data and is being restored';
 
-/** A deal was carried out: versions of its cells, totals of its sums, what its windows hold now. */
+/** Applies the reply to a committed transaction: cell versions, counter totals and window counts. */
 export function applyCommitted(
   transaction: Transaction,
   plan: Plan,
@@ -36,7 +37,7 @@ export function applyCommitted(
   return { status: 'committed', totals, windowCounts };
 }
 
-/** Somebody was faster: learns what the cells are now. False where the store knows less than it was told. */
+/** Applies the current cells after a lost race; returns false if the store has an older version than expected. */
 export function applyConflict(
   cells: Plan['cells'],
   expected: readonly number[],
@@ -49,7 +50,7 @@ export function applyConflict(
     const [version, text] = [Number(rest[2 * at]), rest[2 * at + 1]];
     if (version >= expected[at]!) memory.setCell(view.cell.key, version, text === '' ? undefined : text);
     else if (view.options.keepMs !== undefined && stored >= expected[at]!)
-      memory.setCell(view.cell.key, expected[at]! + 0.5, undefined); // It had its time.
+      memory.setCell(view.cell.key, expected[at]! + 0.5, undefined); // The cell expired.
     else isWhole = false;
   });
   return isWhole;

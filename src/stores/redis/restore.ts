@@ -1,4 +1,4 @@
-/** How a process catches up with the store, and how a store that forgot catches up with those who remember. */
+/** Reads changed cells from the store, and restores what this process knows in a store that lost data. */
 
 import { storeBatchMax } from '../../core/limits.ts';
 import { machineClock } from '../../platform/machine-clock.ts';
@@ -12,6 +12,7 @@ import type { CellWrite } from './script-arguments.ts';
 import { pollScript, readScript } from './scripts.ts';
 import type { RedisWriter } from './writer.ts';
 
+/** What reads of the store need. */
 export interface StoreReader {
   readonly run: RunScript;
   readonly names: RedisKeys;
@@ -22,7 +23,7 @@ export interface StoreReader {
 
 const batchDeadlineMs = 500;
 
-/** Learns every cell that changed since a version. */
+/** Reads every cell that changed since a version. */
 export async function pollStore(reader: StoreReader): Promise<{ readonly born: string; readonly version: number }> {
   const { run, names, memory, readHead } = reader;
   let { since } = reader;
@@ -48,7 +49,7 @@ async function refreshCells(reader: StoreReader, keys: readonly string[], since:
   const fetched = await fetchCells(reader, keys);
   fetched.forEach(({ version, text }, at) => {
     const key = keys[at]!;
-    // One that is listed and not there was dropped.
+    // A cell that is in the index and does not exist was dropped.
     reader.memory.setCell(key, version === 0 ? since : version, text === '' ? undefined : text);
   });
 }
@@ -60,7 +61,7 @@ async function fetchCells({ run, names, readHead }: StoreReader, keys: readonly 
   return keys.map((_, at) => ({ version: Number(rest[2 * at]), text: rest[2 * at + 1]! }));
 }
 
-/** What is stored under keys that begin so. */
+/** Returns the stored cells with a key prefix. */
 export async function readCells(reader: StoreReader, prefix: string, most: number): Promise<readonly StoredCell[]> {
   await pollStore(reader);
   const keys = [...reader.memory.cells]
@@ -80,12 +81,13 @@ export async function readCells(reader: StoreReader, prefix: string, most: numbe
   return stored;
 }
 
+/** The options of `restoreStore`. */
 export interface RestoreOptions extends Omit<StoreReader, 'since'> {
   readonly views: Views;
   readonly writer: RedisWriter;
 }
 
-/** Tells a store that forgot what this process remembers: cells it knows less of, marks, and sums that were higher. */
+/** Writes what this process knows into a store that lost data: newer cells, marks and higher counters. */
 export async function restoreStore(options: RestoreOptions): Promise<void> {
   const { memory, views, writer } = options;
   const knownCells = [...memory.cells].filter(([, { text }]) => text !== undefined);
@@ -101,7 +103,7 @@ export async function restoreStore(options: RestoreOptions): Promise<void> {
         const joined = joinTexts(key, text!, stored.text, version > stored.version, views);
         if (joined === undefined || joined === stored.text) return [];
         const keepMs = views.all.get(key)?.options.keepMs;
-        // It keeps its version: who knows a later one can tell it, too.
+        // The cell keeps its version, so that a process with a later version can restore that one.
         return [{ key, expected: stored.version, version: Math.max(version, stored.version), text: joined, keepMs }];
       });
       if (offers.length === 0 || (await writer.offer(offers, [])) === 'done') break;
@@ -138,7 +140,7 @@ export async function recheckCells(
   return keys.every((key, at) => (memory.cells.get(key)?.version ?? 0) === versions[at]) ? 'same' : 'again';
 }
 
-/** What two memories of a cell come to; undefined where this one cannot be read. */
+/** Joins the known and the stored text of a cell; returns undefined if the known text cannot be parsed. */
 function joinTexts(
   key: string,
   localText: string,

@@ -1,4 +1,4 @@
-/** How a deal is written for the script that carries it out: its keys, and its arguments in their order. */
+/** Encodes transactions as the keys and arguments of the transaction script. */
 
 import { cardsMax } from '../../core/limits.ts';
 import type { Transaction, WindowMark } from '../../ports/store.ts';
@@ -8,19 +8,19 @@ import { isForOperators, needsGracePeriod, type Plan } from '../cells/transactio
 import type { RedisKeys } from './keys.ts';
 import type { KnownState } from './known-state.ts';
 
-/** A cell to be written. */
+/** A cell that a request writes. */
 export interface CellWrite {
   readonly key: string;
-  /** The version that has to be there; 0 = none. */
+  /** The version that the cell must have; 0 = the cell must not exist. */
   readonly expected: number;
-  /** The one it gets; undefined = the next. */
+  /** The version that the cell gets; undefined = the next one of the store. */
   readonly version: number | undefined;
-  /** Undefined where it is dropped. */
+  /** Undefined = the cell is dropped. */
   readonly text: string | undefined;
   readonly keepMs: number | undefined;
 }
 
-/** What requests are written with. */
+/** The state and limits that every request needs. */
 export interface RequestContext {
   readonly names: RedisKeys;
   readonly memory: KnownState;
@@ -30,25 +30,28 @@ export interface RequestContext {
   wallMs(): number;
 }
 
+/** A transaction as the script executes it. */
 export interface Request {
   readonly cells: readonly CellWrite[];
   readonly adds: readonly (readonly string[])[];
   readonly marks: NonNullable<Transaction['marks']>;
   readonly entries: readonly string[];
   readonly guarded: boolean;
-  /** Lost too often: asks for a turn. */
+  /** Whether the transaction lost more than four races and asks for a turn. */
   readonly turn: boolean;
 }
 
-/** Numbers that the list of a process remembers: more deals are never out at once. It is cut each so many numbers. */
+/** The most transactions in flight, and the numbers that the list of a connection remembers. */
 export const outMax = 256;
+/** The list of numbers is trimmed with every 256th transaction. */
 export const trimEvery = 256;
 
-/** The version that has to be there. One that was dropped is not there, whatever its last version was. */
+/** Returns the version that the store must have for a view; 0 for a dropped cell. */
 export function expectedVersion(view: View): number {
   return view.text === undefined ? 0 : view.cell.version;
 }
 
+/** Makes the request of a planned transaction. */
 export function makeRequest(
   transaction: Transaction,
   plan: Plan,
@@ -80,7 +83,7 @@ export function makeRequest(
   };
 }
 
-/** Cells and marks as they are given, and totals that must not be lower than this. */
+/** Makes a request that restores cells and marks, and raises counters to at least these totals. */
 export function makeRestoreRequest(
   cells: readonly CellWrite[],
   totals: readonly (readonly [string, number])[],
@@ -90,7 +93,7 @@ export function makeRestoreRequest(
   return { cells, adds, marks, entries: [], guarded: false, turn: false };
 }
 
-/** Keys and arguments of the script. */
+/** Returns the keys and arguments of the transaction script. */
 export function encodeRequest(request: Request, number: number, context: RequestContext): [string[], string[]] {
   const { names, memory } = context;
   const { cells, adds, marks, entries, guarded, turn } = request;
@@ -113,7 +116,7 @@ export function encodeRequest(request: Request, number: number, context: Request
   const counts = [cells, adds, marks, entries].map(({ length }) => length);
   const isSpared = cells.some(({ key }) => isForOperators(key));
   const limits = [names.channel, context.keysMax + (isSpared ? cardsMax : 0), context.journalMax, turn ? 1 : 0];
-  // Who the store is shows by the versions that it gives out, unless it gives none or its age matters.
+  // The new versions show whether the store lost data, unless the script assigns none or the store's age matters.
   const showsItself = !guarded && cells.length > 0 && cells.every(({ version }) => version === undefined);
   const knownVersion = showsItself ? memory.version : '';
   const head = [memory.born, number, guarded ? context.graceMs : '', ...counts, ...limits, knownVersion].map(String);

@@ -1,8 +1,9 @@
-/** The scripts of the Redis store: they compare, add and write; what any of it means, they do not know. */
+/** The Lua scripts of the Redis store; they compare, add and write without knowing what a state means. */
 
 import { createHash } from 'node:crypto';
 import { outMax, trimEvery } from './script-arguments.ts';
 
+/** A script and its SHA-1 for EVALSHA. */
 export interface Script {
   readonly text: string;
   readonly sha: string;
@@ -12,7 +13,10 @@ function script(text: string): Script {
   return { text, sha: createHash('sha1').update(text).digest('hex') };
 }
 
-/** What every answer begins with: what became of it, the server's time, and how far the store is. */
+/**
+ * The functions that most scripts share. Every reply starts with 8 values: status, seconds, microseconds, `born`,
+ * `bornMs`, `version`, `seq`, `secret`.
+ */
 const header = `
 local t = redis.call('TIME')
 local now = t[1] * 1000 + math.floor(t[2] / 1000)
@@ -24,14 +28,32 @@ local function answer(status, list)
 end`;
 
 /**
- * Everything of a deal, or nothing.
- * KEYS: store, index, ends, journal, process; then cells, sums and marks. ARGV: born, number, grace where it is
- * guarded, how many cells, sums, marks and notes, channel, most keys, most entries, turn, version known or nothing;
- * then the parts.
- * Whoever lost too often is given a turn: for 20 ms nobody else may write the cell.
- * A number is noted in the list of its process; one that is fenced has none, so that asking and noting are one command.
- * The server is asked for the time only where something depends on it. Nor is it asked who it is where cells get
- * versions: a store that gives out one that was given out before has forgotten.
+ * Executes a transaction completely or not at all.
+ *
+ * | KEYS | |
+ * | --- | --- |
+ * | 1 to 5 | store, index, ends, journal, list of the connection |
+ * | 6… | cells, then counters, then windows |
+ *
+ * | ARGV | |
+ * | --- | --- |
+ * | 1 | `born`: the known identity of the store |
+ * | 2 | the number of the transaction |
+ * | 3 | the grace period in ms if the transaction takes money or an approval, else '' |
+ * | 4 to 7 | the number of cells, counters, marks and entries |
+ * | 8 | the channel of hints |
+ * | 9, 10 | the most keys, the most entries |
+ * | 11 | '1' if the transaction asks for a turn |
+ * | 12 | the known version if the script may skip reading the identity, else '' |
+ * | 13… | 5 values per cell: name, expected version, new version or '', ms to keep or '', text or '' (drop) |
+ * | then | 5 values per counter: name, 'add' or 'raise', amount, ceiling or '', ms to keep or '' |
+ * | then | 6 values per mark: name, id, time, window in ms, cap, most or '' |
+ * | then | one JSON text per entry |
+ *
+ * Statuses: 'done', 'lost' (a version differs), 'sum' (over a ceiling), 'mark' (window full), 'full', 'grace', 'forgot'
+ * (the store lost data), 'fenced'. A turn reserves a cell for one connection for 20 ms. The number is pushed to the
+ * list of the connection; a fenced connection has no list. With ARGV 12 the script detects lost data by a version that
+ * was assigned before, and reads neither identity nor time unless needed.
  */
 export const transactionScript = script(`
 local s = {ARGV[1]}
@@ -169,9 +191,12 @@ if ARGV[2] % ${trimEvery} == 0 then redis.call('LTRIM', KEYS[5], -${outMax}, -1)
 return answer('done', out)`);
 
 /**
- * The short way of the most frequent deal: one cell that is there and stays, and nothing to be said of it. It says what
- * it did in one number, the version; others are told of it afterwards. Whoever loses is answered as above.
- * KEYS: store, index, process, cell. ARGV: number, version expected, version known, name, text.
+ * Changes one existing cell, the most frequent transaction. Replies with the new version alone, or as above if the
+ * race was lost. The writer publishes the hint afterwards.
+ *
+ * | KEYS | 1 store | 2 index | 3 list of the connection | 4 cell | |
+ * | --- | --- | --- | --- | --- | --- |
+ * | ARGV | 1 number | 2 expected version | 3 known version | 4 name | 5 text |
  */
 export const swapScript = script(`
 local c = redis.call('HMGET', KEYS[4], 'v', 'turn')
@@ -189,11 +214,13 @@ redis.call('ZADD', KEYS[2], v, ARGV[4])
 return v`);
 
 /**
- * Who is there: makes a store that is empty, fences the link this process had before, and says what of it was done.
- * A store that knows less than it was told once is as good as new: whoever remembers has to tell it again. Behind
- * another server it may be such a store, so that whoever remembers is given the time to come back.
- * KEYS: store, process before, process now, what the one before did.
- * ARGV: born to be, secret to be, born known, version known, seq known.
+ * Starts a connection: creates an empty store, fences the previous connection of the process, and replies with the
+ * numbers that were executed on it. A store with a lower version than the known one lost data and gets a new identity.
+ * A new server restarts the grace period, so that other processes have time to restore what they know.
+ *
+ * | KEYS | 1 store | 2 list of the previous connection | 3 list of this connection | 4 executed numbers | |
+ * | --- | --- | --- | --- | --- | --- |
+ * | ARGV | 1 new identity | 2 new secret | 3 known identity | 4 known version | 5 known seq |
  */
 export const helloScript = script(`
 local s = redis.call('HMGET', KEYS[1], 'born', 'version', 'seq', 'server')
@@ -218,8 +245,12 @@ ${header.replaceAll(/^local (s|t) =/gm, '$1 =')}
 return answer('hello', done)`);
 
 /**
- * What changed since a version, and which names have had their time; whoever asks is alive.
- * KEYS: store, index, ends, process. ARGV: since, most.
+ * Replies with the names and versions that changed since a version; removes expired names from the index and extends
+ * the list of the connection by an hour.
+ *
+ * | KEYS | 1 store | 2 index | 3 ends | 4 list of the connection |
+ * | --- | --- | --- | --- | --- |
+ * | ARGV | 1 since version | 2 most names | | |
  */
 export const pollScript = script(`${header}
 redis.call('PEXPIRE', KEYS[4], 3600000)
@@ -231,7 +262,12 @@ end
 local since = '(' .. ARGV[1]
 return answer('poll', redis.call('ZRANGEBYSCORE', KEYS[2], since, '+inf', 'WITHSCORES', 'LIMIT', 0, ARGV[2]))`);
 
-/** Cells as they are. KEYS: store, then cells. */
+/**
+ * Replies with version and text of each cell; '0' and '' for a missing cell.
+ *
+ * | KEYS | 1 store | 2… cells |
+ * | --- | --- | --- |
+ */
 export const readScript = script(`${header}
 local out = {}
 for i = 2, #KEYS do

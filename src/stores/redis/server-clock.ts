@@ -1,17 +1,19 @@
-/** The time of a store that machines share: the server's, advanced by this machine, and never turned back. */
+/** The clock of a Redis store: the time of the server, advanced by the clock of this machine. */
 
 import { machineClock } from '../../platform/machine-clock.ts';
 import type { Clock } from '../../ports/clock.ts';
 
+/** A clock that follows the server. */
 export interface ServerClock {
   readonly clock: Clock;
-  /** The server said what time it is, somewhere between asking and hearing. */
+  /** Adjusts the clock to a time of the server between sending a request and getting the reply. */
   observe(askedMs: number, heardMs: number, serverMs: number): void;
 }
 
-/** How much faster or slower than the machine the store's time goes to catch up: a jump is not followed. */
+/** The clock adjusts by at most 0.5 % of the elapsed time, so that it never jumps. */
 const slewShare = 0.005;
 
+/** Creates a clock that starts at the wall time of the machine. */
 export function createServerClock(machine: Clock = machineClock): ServerClock {
   let offsetMs = machine.wallMs() - machine.nowMs();
   let heardBefore = Number.NaN;
@@ -26,7 +28,7 @@ export function createServerClock(machine: Clock = machineClock): ServerClock {
     observe(askedMs, heardMs, serverMs) {
       const measured = serverMs - (askedMs + heardMs) / 2;
       const tookMs = heardMs - askedMs;
-      // The quickest answer is the surest one, as long as nobody could see the time turn back.
+      // Before the first read the clock takes the time of the quickest reply, which is the most exact one.
       if (Number.isNaN(heardBefore) || (!wasRead && tookMs < quickestMs)) {
         offsetMs = measured;
         quickestMs = tookMs;

@@ -1,6 +1,6 @@
 /**
- * The short way of the most frequent deal: one cell that is there and stays, and nothing to be said of it. It is
- * planned, written and read with as little as that takes. Whatever is more goes the long way, and is planned again.
+ * The fast path of the most frequent transaction: one change of an existing cell without an expiry, counters, marks or
+ * entries. All other transactions use the transaction script and are planned again.
  */
 
 import { cellBytesMax } from '../../core/limits.ts';
@@ -13,25 +13,27 @@ import { expectedVersion, type RequestContext } from './script-arguments.ts';
 import { swapScript } from './scripts.ts';
 import type { SentTransaction } from './unconfirmed.ts';
 
+/** The options of `createSwap`. */
 export interface SwapOptions {
   readonly connection: () => RedisConnection;
   readonly views: Views;
   readonly context: RequestContext;
-  /** What is out now. */
+  /** The transactions that were sent and have no reply yet. */
   readonly inFlight: Set<SentTransaction>;
-  /** It is in the store, and nobody else was told. */
+  /** Called when the change is stored; the other processes have no hint of it yet. */
   onDone(transaction: Transaction, key: string, version: number): TransactionResult;
-  /** The number under which the next deal is noted. */
+  /** Returns the number of the next transaction. */
   number(): number;
-  /** Nobody knows what became of it, or the store forgot. */
+  /** Called if the reply was lost, or the store lost data. */
   queueOrGiveUp(transaction: Transaction, counted: boolean, reason: string): TransactionResult;
-  /** Somebody was faster: the long way. */
+  /** Called after a lost race, to use the transaction script. */
   retry(transaction: Transaction, counted: boolean): Promise<TransactionResult>;
 }
 
-/** Tries a deal; undefined where it has to go the long way. */
+/** Sends a transaction; returns undefined if it needs the transaction script. */
 export type Swap = (transaction: Transaction, counted: boolean) => Promise<TransactionResult> | undefined;
 
+/** Creates the fast path of one writer. */
 export function createSwap(options: SwapOptions): Swap {
   const { views, context, inFlight } = options;
   const { names, memory } = context;
@@ -72,7 +74,7 @@ export function createSwap(options: SwapOptions): Swap {
     }
     const hasForgotten = reply[0] !== 'lost' || reply[3] !== memory.born;
     if (hasForgotten || !applyConflict([cell], [expected], reply.slice(8), version, memory))
-      options.connection().renew('the store knows less than it was told');
+      options.connection().renew('the store lost data');
     return hasForgotten ? options.queueOrGiveUp(transaction, counted, forgotten) : options.retry(transaction, counted);
   }
 }
@@ -90,6 +92,6 @@ function planSwap({ changes, adds, marks, entries }: Transaction, views: Views):
     const text = JSON.stringify(next.state);
     return text.length > cellBytesMax ? undefined : { view, text, state: next.state === state ? state : undefined };
   } catch {
-    return undefined; // The long way has words for it.
+    return undefined; // The transaction script's path reports the error.
   }
 }

@@ -1,25 +1,27 @@
-/** Deals that were out when the line was lost: whether they happened is known when it is back. */
+/** Tracks transactions that were in flight when the connection was lost, until the store says which it executed. */
 
 import { queuedTransactionsMax } from '../../core/limits.ts';
 import type { PendingEntry, Transaction } from '../../ports/store.ts';
 
-/** A deal, or several in one, by the number under which the server notes it. */
+/** A sent transaction or batch, with the number under which the server records it. */
 export interface SentTransaction {
   readonly number: number;
   readonly parts: readonly Transaction[];
   readonly entries: readonly PendingEntry[];
 }
 
+/** The transactions without a reply. */
 export interface Unconfirmed {
-  /** What is out now. */
+  /** The transactions that were sent on the current connection and have no reply yet. */
   readonly inFlight: Set<SentTransaction>;
   connectionLost(): void;
-  /** Those of the line before that were carried out. */
+  /** Returns the transactions of the previous connection that the store executed. */
   reconnected(done: ReadonlySet<number>): readonly SentTransaction[];
-  /** The same again, once the views show them. */
+  /** Returns the same transactions again, once the views have them. */
   viewsCaughtUp(): readonly SentTransaction[];
 }
 
+/** Creates an empty record of transactions. */
 export function createUnconfirmed(): Unconfirmed {
   const inFlight = new Set<SentTransaction>();
   let lost: SentTransaction[] = [];

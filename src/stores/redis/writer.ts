@@ -1,4 +1,4 @@
-/** Deals over the line: planned on what is known, compared by the server, done again where somebody was faster. */
+/** Commits transactions to Redis: plans on known state, lets the server compare versions, and retries lost races. */
 
 import { queuedTransactionsMax, transactionTriesMax } from '../../core/limits.ts';
 import { machineClock, sleep } from '../../platform/machine-clock.ts';
@@ -30,51 +30,54 @@ import { transactionScript } from './scripts.ts';
 import { createSwap } from './swap.ts';
 import { createUnconfirmed, type SentTransaction } from './unconfirmed.ts';
 
+/** Writes the transactions of one process. */
 export interface RedisWriter {
   commit(transaction: Transaction): Promise<TransactionResult>;
   commitNow(transaction: Transaction): TransactionResult;
-  /** The line is lost: what is out is not known to have happened. */
+  /** Called when the connection is lost; transactions in flight become unconfirmed. */
   connectionLost(): void;
-  /** The line is back; these numbers of the line before were carried out. */
+  /** Called when the connection is back, with the numbers that the store executed on the previous connection. */
   reconnected(done: ReadonlySet<number>): void;
-  /** The views show what the line before carried out: it counts no more on top of them. */
+  /** Called when the views have the transactions of the previous connection; these are no longer pending. */
   viewsCaughtUp(): void;
-  /** Delivers what was kept. */
+  /** Delivers queued transactions. */
   deliver(): Promise<void>;
-  /** Writes what is given as it is, whatever was planned: for a store that forgot. */
+  /** Writes known cells, counters and marks into a store that lost data. */
   offer(...request: Parameters<typeof makeRestoreRequest>): Promise<string>;
-  /** Tries again what found no room in a store that is full. */
+  /** Retries transactions that found the store full. */
   retryOverflow(): Promise<void>;
   readonly queued: number;
-  /** Deals that the store has no room for. */
+  /** The number of transactions that found the store full. */
   readonly overflowed: number;
   readonly active: number;
 }
 
+/** The options of `createRedisWriter`. */
 export interface RedisWriterOptions {
   readonly connection: () => RedisConnection;
   readonly views: Views;
   readonly context: RequestContext;
-  /** Reads the head of an answer: time, and how far the store is. */
+  /** Reads time and versions from the head of a reply; returns the rest. */
   readHead(reply: Reply, askedMs: number): readonly string[];
-  /** A cell was written without a word to the other processes. */
+  /** Called when a cell was written without a hint to the other processes. */
   changed(key: string, version: number): void;
-  /** The store is full, or has room again. */
+  /** Called when the store becomes full, or has room again. */
   full(isFull: boolean): void;
 }
 
-/** What became of a deal, and where its notes went. */
+/** The result of a transaction, and the numbers of its entries. */
 interface SendResult {
   readonly result: TransactionResult;
   readonly numbered?: NumberedEntries;
 }
 
-/** Kept deals that are delivered at once. */
+/** The most queued transactions that are delivered at once. */
 const batchMax = 100;
-/** After so many lost races a deal asks for a turn. */
+/** After four lost races a transaction asks for a turn. */
 const turnAfter = 4;
 const noEntries: NumberedEntries = { entries: [], lastSeq: 0, wallMs: 0 };
 
+/** Creates the writer of one process. */
 export function createRedisWriter(options: RedisWriterOptions): RedisWriter {
   const { views, context } = options;
   const { memory, names } = context;
@@ -82,9 +85,9 @@ export function createRedisWriter(options: RedisWriterOptions): RedisWriter {
   const { inFlight } = unconfirmed;
   let queued: Transaction[] = [];
   let numbers = 0;
-  /** Deals that are on their way, also those that wait for others. */
+  /** The number of transactions that are not settled. */
   let active = 0;
-  /** Deals on one cell go one after the other: this process must not lose races against itself. */
+  /** The last transaction on each cell: transactions on one cell run in order, so that they do not race. */
   const tails = new Map<string, Promise<unknown>>();
   const overflow = createRedisOverflow({ attempt, onFullChange: options.full });
 
@@ -103,7 +106,7 @@ export function createRedisWriter(options: RedisWriterOptions): RedisWriter {
     if (queued.length > queuedTransactionsMax) queued.shift();
   }
 
-  /** There is no room for it. What has happened counts here; the parts of a batch are tried one by one. */
+  /** Handles a full store: queues a transaction with `queueIfUnavailable`; the caller retries the parts of a batch. */
   function handleFull(rejected: Rejected, parts: readonly Transaction[], counted: boolean): TransactionResult {
     const [transaction] = parts;
     if (transaction === undefined || parts.length > 1) return rejected;
@@ -113,7 +116,7 @@ export function createRedisWriter(options: RedisWriterOptions): RedisWriter {
     return { status: 'queued' };
   }
 
-  /** Tries a deal, which may stand for several; `counted` where this process shows it already. */
+  /** Sends a transaction or a merged batch; `counted` = the views already have it. */
   async function attempt(
     transaction: Transaction,
     counted = false,
@@ -121,7 +124,7 @@ export function createRedisWriter(options: RedisWriterOptions): RedisWriter {
   ): Promise<TransactionResult> {
     let verified = false;
     for (let tries = 1; tries <= transactionTriesMax; tries++) {
-      if (!options.connection().isUp) return queueOrGiveUp(parts, counted, 'the store is away');
+      if (!options.connection().isUp) return queueOrGiveUp(parts, counted, 'the store is unavailable');
       const key = overflow.findFullCell(transaction);
       if (key !== undefined) {
         if (transaction.queueIfUnavailable !== true)
@@ -132,7 +135,7 @@ export function createRedisWriter(options: RedisWriterOptions): RedisWriter {
       try {
         plan = planTransaction(transaction, views, (view) => view.text);
       } catch (error) {
-        return { status: 'unavailable', reason: `a step failed: ${String(error)}` };
+        return { status: 'unavailable', reason: `an update failed: ${String(error)}` };
       }
       const rejected = 'status' in plan ? plan : undefined;
       if (rejected?.by === 'full') return handleFull(rejected, parts, counted);
@@ -155,10 +158,10 @@ export function createRedisWriter(options: RedisWriterOptions): RedisWriter {
       if (typeof answer === 'number') await sleep(answer);
       else if (tries > 2) await sleep(Math.random() * Math.min(tries, 4));
     }
-    return queueOrGiveUp(parts, counted, 'others were always faster');
+    return queueOrGiveUp(parts, counted, 'other processes won every race');
   }
 
-  /** It was carried out, or never will be: nothing of it is pending any more. */
+  /** Removes a settled transaction from the views and reports its entries. */
   function settle(
     parts: readonly Transaction[],
     result: TransactionResult,
@@ -199,7 +202,7 @@ export function createRedisWriter(options: RedisWriterOptions): RedisWriter {
         };
       case 'lost':
         if (!applyConflict(plan.cells, expected, rest, Number(reply[5]), memory))
-          options.connection().renew('the store knows less of a cell than it was told');
+          options.connection().renew('the store lost data');
         return 'again';
       case 'sum': {
         const { key } = transaction.adds![Number(rest[0]) - 1]!;
@@ -217,8 +220,8 @@ export function createRedisWriter(options: RedisWriterOptions): RedisWriter {
       }
       case 'grace':
         return Math.max(1, Number(rest[0]));
-      default: // It forgot, or fenced a line that was silent for an hour.
-        options.connection().renew('the store forgot what it was told');
+      default: // The store lost data, or fenced a connection that was silent for an hour.
+        options.connection().renew('the store lost data');
         return 'forgot';
     }
   }
@@ -237,14 +240,14 @@ export function createRedisWriter(options: RedisWriterOptions): RedisWriter {
     retry: attempt,
   });
 
-  /** The short way, where there is one. The list of numbers is cut on the long one. */
+  /** Uses the fast path if possible; the transaction script trims the list of numbers. */
   function start(transaction: Transaction, counted: boolean): Promise<TransactionResult> {
     const isTrimmed = (numbers + 1) % trimEvery === 0;
     const isShort = !isTrimmed && options.connection().isUp && overflow.size === 0 && inFlight.size < outMax;
     return (isShort ? swap(transaction, counted) : undefined) ?? attempt(transaction, counted);
   }
 
-  /** Waits for whoever is at the same cells; then nobody else of this process is. */
+  /** Runs a transaction after earlier transactions of this process on the same cells. */
   function commitInTurn(transaction: Transaction, counted = false): Promise<TransactionResult> {
     const { changes = [] } = transaction;
     const before = changes.flatMap(({ cell }) => tails.get(cell.key) ?? []);
@@ -263,14 +266,14 @@ export function createRedisWriter(options: RedisWriterOptions): RedisWriter {
     commit: (transaction) => commitInTurn(transaction),
     commitNow(transaction) {
       if (transaction.queueIfUnavailable !== true)
-        return { status: 'unavailable', reason: 'only Redis can grant it, and that takes a moment' };
+        return { status: 'unavailable', reason: 'the reply of Redis takes longer than this tick' };
       applyHere(transaction, views);
       void commitInTurn(transaction, true);
       return { status: 'queued' };
     },
     connectionLost: unconfirmed.connectionLost,
     reconnected(done) {
-      // What must arrive and did not was kept when its caller was told.
+      // A transaction with `queueIfUnavailable` was queued when the connection was lost.
       for (const transaction of unconfirmed.reconnected(done).flatMap(({ parts }) => parts)) {
         if (transaction.queueIfUnavailable !== true) refund(transaction);
         else if (queued.includes(transaction)) queued.splice(queued.indexOf(transaction), 1);
@@ -278,7 +281,7 @@ export function createRedisWriter(options: RedisWriterOptions): RedisWriter {
     },
     viewsCaughtUp() {
       for (const { parts, entries } of unconfirmed.viewsCaughtUp()) {
-        // The answer with the number was lost: it is not higher than this.
+        // The reply with the sequence number was lost; the number is at most this one.
         settle(parts, { status: 'queued' }, { entries, lastSeq: memory.seq, wallMs: context.wallMs() });
       }
     },
@@ -316,7 +319,7 @@ export function createRedisWriter(options: RedisWriterOptions): RedisWriter {
     },
   };
 
-  /** It was granted after its caller had been told that it was not: the money goes back. */
+  /** Returns money that the store granted after the caller had been told 'unavailable'. */
   function refund(transaction: Transaction): void {
     const adds = (transaction.adds ?? []).filter(({ amount }) => amount > 0);
     if (adds.length > 0)

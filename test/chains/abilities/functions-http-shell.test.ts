@@ -65,8 +65,8 @@ test('functions are abilities by name; what they give is kept as JSON, what they
   assert.deepEqual(await call(source, 'mail.send', { to: 'a' }), sent);
   assert.equal(await call(source, 'nothing'), null);
   await assert.rejects(call(source, 'fail'), TypeError);
-  await assert.rejects(call(source, 'large'), /large gave back 2000002 bytes; an output may have 1048576 bytes/);
-  await assert.rejects(call(source, 'circle'), /circle gave back what is no JSON/);
+  await assert.rejects(call(source, 'large'), /large returned 2000002 bytes; an output may have at most 1048576 bytes/);
+  await assert.rejects(call(source, 'circle'), /circle returned a value that is not JSON/);
   for (const name of ['mail', 'toString', '__proto__']) assert.equal(await source.find(name), undefined);
   assert.deepEqual(await source.names(), ['mail.send', 'nothing', 'fail', 'large', 'circle']);
 });
@@ -158,7 +158,7 @@ test('an answer that has no end is cut off, and so is one that is not wanted any
     },
     '/slow': () => {},
   });
-  await assert.rejects(call(on, 'http.get', { url: `${base}/endless` }), /an output may have 1048576 bytes/);
+  await assert.rejects(call(on, 'http.get', { url: `${base}/endless` }), /an output may have at most 1048576 bytes/);
   const cut = new AbortController();
   const slow = call(on, 'http.get', { url: `${base}/slow` }, cut.signal);
   setImmediate(() => cut.abort());
@@ -279,7 +279,7 @@ test('shell.execute runs a program without a shell, or a line with one', async (
   await assert.rejects(run({ command: 'echo why >&2; exit 3' }), { message: /failed, exit code 3: why$/ });
   await assert.rejects(run({ command: 'kill -TERM $$' }), { message: /failed, ended by SIGTERM$/ });
   await assert.rejects(run({ command: 'no-such-program', args: [] }), /ENOENT/);
-  await assert.rejects(run({ command: 'yes' }), /an output may have 1048576 bytes/);
+  await assert.rejects(run({ command: 'yes' }), /an output may have at most 1048576 bytes/);
   await assert.rejects(run({ command: 'echo', args: 'x' }), /args must be a list, got "x"/);
   await assert.rejects(run({ command: 'echo', cwd: '/' }), /"cwd" is not an argument/);
 });

@@ -1,6 +1,7 @@
 /** One MCP server: started when it is first needed, and again after it ended; one process at a time. */
 
 import {
+  type CallToolResult,
   Client,
   ProtocolError,
   ProtocolErrorCode,
@@ -11,13 +12,11 @@ import {
   type Transport,
 } from '@modelcontextprotocol/client';
 import { mcpStartMs, reasonLengthMax, timerMaxMs } from '../../../core/limits.ts';
-import type { AbilityCall } from '../ability.ts';
-import { AbilityError } from '../ability-error.ts';
+import { type AbilityCall, AbilityError, parseTextValue, toPlainOutput } from '../ability.ts';
 import type { Environment } from '../child-process.ts';
 import { boundedFetch, excessMessage } from './bounded-fetch.ts';
 import { type McpServerConfig, resolveConfig } from './config.ts';
 import { createProcessTransport } from './process-transport.ts';
-import { readToolOutput } from './result.ts';
 
 export interface McpServer {
   /** Starts it if need be, and asks for its tools. */
@@ -202,4 +201,16 @@ function explainStartFailure(name: string, config: McpServerConfig, error: unkno
 
 function formatTitle(name: string): string {
   return `the MCP server ${JSON.stringify(name)}`;
+}
+
+/** Converts a tool result to an output: structured content, else the joined texts parsed as JSON, else all content. */
+function readToolOutput(name: string, { content, structuredContent, isError }: CallToolResult): unknown {
+  const texts = content.flatMap((block) => (block.type === 'text' ? [block.text] : []));
+  if (isError === true) {
+    const message = texts.join(' ').replaceAll(/\s+/g, ' ').trim().slice(0, reasonLengthMax);
+    throw new AbilityError(message === '' ? `${name} failed without a message` : `${name} failed: ${message}`);
+  }
+  if (structuredContent !== undefined) return toPlainOutput(name, structuredContent);
+  if (texts.length < content.length) return toPlainOutput(name, content);
+  return toPlainOutput(name, texts.length === 0 ? null : parseTextValue(texts.join('\n')));
 }
