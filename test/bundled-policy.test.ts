@@ -1,51 +1,81 @@
-/** A policy in a program that a bundler made: it holds, given inline, checked, or by the environment. */
+/** A policy in a program that a bundler made, as a module and as CommonJS: inline, from a file, or by the environment. */
 
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { build } from 'esbuild';
 import { root } from './harness/source.ts';
 
-async function run(context: TestContext, code: string, env: Record<string, string> = {}) {
+const formats = { esm: 'program.mjs', cjs: 'program.cjs' } as const;
+
+/** The parser of YAML is CommonJS: bundled into a module by esbuild it needs a `require`, as docs/reference says. */
+const banner = `import { createRequire } from 'node:module'; const require = createRequire(import.meta.url);`;
+
+/** Bundles a program and runs it in a folder of its own, with `files` beside it. */
+async function run(
+  context: TestContext,
+  format: keyof typeof formats,
+  code: string,
+  { env = {}, files = {} }: { env?: Record<string, string>; files?: Record<string, string> } = {},
+) {
   const folder = mkdtempSync(join(tmpdir(), 'switchgear-bundled-'));
   context.after(() => rmSync(folder, { recursive: true, force: true }));
-  const outfile = join(folder, 'program.mjs');
+  for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text);
+  const outfile = join(folder, formats[format]);
   const stdin = { contents: code, resolveDir: root, sourcefile: 'user.ts', loader: 'ts' } as const;
-  await build({ stdin, outfile, bundle: true, minify: true, format: 'esm', platform: 'node', logLevel: 'silent' });
+  const options = { stdin, outfile, bundle: true, minify: true, format, platform: 'node', logLevel: 'silent' } as const;
+  const isModuleWithParsers = format === 'esm' && code.includes('loadPolicy(');
+  await build({ ...options, ...(isModuleWithParsers && { banner: { js: banner } }) });
   const { NODE_TEST_CONTEXT, ...outer } = process.env;
-  const child = spawnSync(process.execPath, [outfile], { encoding: 'utf8', env: { ...outer, ...env } });
-  return { status: child.status, out: child.stdout.trim(), err: child.stderr };
+  const spawnOptions = { cwd: folder, encoding: 'utf8', env: { ...outer, ...env } } as const;
+  const child = spawnSync(process.execPath, [outfile], spawnOptions);
+  return { out: child.stdout.trim(), err: child.stderr };
 }
 
 const gear = `import { createSwitchgear, refusalOf } from './src/index.ts';`;
-const twice = `
+const checker = `import { checkPolicy } from './src/policy/index.ts';`;
+const policy = `import { loadPolicy } from './src/policy/index.ts';`;
+const callTwice = `
   const tool = gear.guard('pay', () => 'ran');
-  await gear.task({}, () => { tool(); console.log(refusalOf(tool())?.code ?? 'ran'); });
+  gear.task(() => { tool(); console.log(refusalOf(tool())?.code ?? 'ran'); });
 `;
+const gearWith = (document: string) => `const gear = createSwitchgear({ policy: ${document}, log: 'silent' });`;
+const limit = '{ task: { max_tool_calls: 1 } }';
 
-test('a bundled gear without a policy protects by default', async (context) => {
-  const { out } = await run(context, `${gear} const gear = createSwitchgear(); ${twice}`);
-  assert.equal(out, 'ran');
-});
+for (const format of ['esm', 'cjs'] as const) {
+  test(`bundled as ${format}, a gear without a policy protects by default`, async (context) => {
+    const { out, err } = await run(context, format, `${gear} const gear = createSwitchgear(); ${callTwice}`);
+    assert.equal(out, 'ran', err);
+  });
 
-test('a bundled gear keeps an inline policy', async (context) => {
-  const made = `const gear = createSwitchgear({ policy: { task: { max_tool_calls: 1 } }, log: 'silent' });`;
-  assert.equal((await run(context, `${gear} ${made} ${twice}`)).out, 'tool_call_limit');
-});
+  test(`bundled as ${format}, a gear keeps an inline policy`, async (context) => {
+    const { out, err } = await run(context, format, `${gear} ${gearWith(limit)} ${callTwice}`);
+    assert.equal(out, 'tool_call_limit', err);
+  });
 
-test('a bundled gear with a checked policy and its rules keeps them', async (context) => {
-  const door = `import { checkPolicy } from './src/policy/index.ts';`;
-  const made = (policy: string) => `const gear = createSwitchgear({ policy: checkPolicy(${policy}), log: 'silent' });`;
-  const limit = made('{ task: { max_tool_calls: 1 } }');
-  assert.equal((await run(context, `${gear} ${door} ${limit} ${twice}`)).out, 'tool_call_limit');
-  const rules = made(`{ rules: ['frequency>1/1h|abort|"once"'] }`);
-  assert.equal((await run(context, `${gear} ${door} ${rules} ${twice}`)).out, 'rule_abort');
-});
+  test(`bundled as ${format}, a gear keeps a checked policy and its rules`, async (context) => {
+    const checked = gearWith(`checkPolicy({ rules: ['frequency>1/1h|abort|"once"'] })`);
+    const { out, err } = await run(context, format, `${gear} ${checker} ${checked} ${callTwice}`);
+    assert.equal(out, 'rule_abort', err);
+  });
 
-test('a bundled gear reads the environment', async (context) => {
-  const code = `${gear} console.log(createSwitchgear().settings.task.maxToolCalls);`;
-  assert.equal((await run(context, code, { BB_CIRCUIT_BREAKER_TOOL_CAP: '3' })).out, '3');
-});
+  for (const [name, text] of Object.entries({
+    'switchgear.toml': '[task]\nmax_tool_calls = 1\n',
+    'switchgear.yaml': 'task:\n  max_tool_calls: 1\n',
+  })) {
+    test(`bundled as ${format}, a gear keeps the policy of ${name}`, async (context) => {
+      const code = `${gear} ${policy} ${gearWith(`loadPolicy('${name}')`)} ${callTwice}`;
+      const { out, err } = await run(context, format, code, { files: { [name]: text } });
+      assert.equal(out, 'tool_call_limit', err);
+    });
+  }
+
+  test(`bundled as ${format}, a gear reads the environment`, async (context) => {
+    const code = `${gear} console.log(createSwitchgear().settings.task.maxToolCalls);`;
+    const { out, err } = await run(context, format, code, { env: { BB_CIRCUIT_BREAKER_TOOL_CAP: '3' } });
+    assert.equal(out, '3', err);
+  });
+}

@@ -23,7 +23,7 @@ const programFolder = createProgramFolder(
 const programs = findPrograms(programFolder, (program) => !isOfFramework(program));
 
 test('blocks are in languages that can be checked', () => {
-  const known = new Set(['ts', 'sh', 'toml', 'yaml', 'json', 'text', '']);
+  const known = new Set(['ts', 'sh', 'toml', 'yaml', 'json', 'text', 'mermaid', '']);
   const strange = pages.flatMap(({ blocks }) => blocks.filter(({ language }) => !known.has(language)));
   assert.deepEqual(strange, []);
   assert.ok(programs.length > 15, `only ${programs.length} programs were found`);
