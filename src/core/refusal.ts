@@ -2,6 +2,7 @@
 
 import type { Code, Counters } from './verdict.ts';
 
+/** The full refusal, for code. */
 export interface Refusal {
   readonly code: Code;
   /** The control that refused. */
@@ -34,6 +35,7 @@ export type Refused = {
 
 const refusals = new WeakMap<object, Refusal>();
 
+/** Creates the value that a refused call returns. */
 export function refused(refusal: Refusal, agent: string, session: string): Refused {
   const value = {
     error: refusal.message,

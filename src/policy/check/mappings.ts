@@ -7,6 +7,7 @@ import { type DocumentEntry, readDocumentEntries } from './document-section.ts';
 import { addProblem, type Report } from './report.ts';
 import { textProblem } from './value.ts';
 
+/** Reads the mappings of a document, by program name. */
 export function readPolicyMappings(
   report: Report,
   { value, path }: DocumentEntry,
