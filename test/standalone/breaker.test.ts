@@ -330,7 +330,7 @@ test('a time that is up is a failure; the slot is kept and the signal aborts', a
   assert.deepEqual([breaker.stats.failures, breaker.stats.inFlight], [1, 1]);
   const refused = breaker.execute((): unknown => 1) as BreakerRefusal;
   assert.equal(refused.code, 'concurrency_limit');
-  assert.equal(refused.message, "'search' runs as many calls at once as it may (1)");
+  assert.equal(refused.message, "'search' is at its limit of concurrent calls (1)");
   slow.resolve(1);
   await promisesSettled();
   assert.deepEqual([breaker.stats.failures, breaker.stats.successes, breaker.stats.inFlight], [1, 0, 0]);

@@ -17,7 +17,7 @@ export function findPolicy(folder: string): string | undefined {
     .map((end) => join(folder, `switchgear${end}`))
     .filter((path) => existsSync(path));
   if (paths.length > 1)
-    throw new SwitchgearError('ambiguous_policy', `there are two policies, keep one: ${paths.join(' and ')}`);
+    throw new SwitchgearError('ambiguous_policy', `found two policy files, keep one: ${paths.join(' and ')}`);
   return paths[0];
 }
 

@@ -154,17 +154,17 @@ const wrong: readonly (readonly [string, unknown, string])[] = [
   [
     'one setting in two spellings',
     { task: { max_tokens: 1, maxTokens: 2 } },
-    'task.maxTokens says again what max_tokens says: keep one of them',
+    'task.maxTokens repeats max_tokens: keep one of them',
   ],
   [
     'one setting under its alias, too',
     { circuit_breaker: { timeout: 1, timeout_secs: 2 } },
-    'circuit_breaker.timeout_secs says again what timeout says: keep one of them',
+    'circuit_breaker.timeout_secs repeats timeout: keep one of them',
   ],
   [
     'one section in two spellings',
     { rule_settings: {}, ruleSettings: {} },
-    'ruleSettings says again what rule_settings says: keep one of them',
+    'ruleSettings repeats rule_settings: keep one of them',
   ],
   [
     'an unknown part of an agent',
@@ -179,13 +179,17 @@ const wrong: readonly (readonly [string, unknown, string])[] = [
   [
     'a preset without a breaker for a tool',
     { tools: { x: { preset: 'nabaos' } } },
-    'tools.x.preset is "nabaos", which says nothing about breakers',
+    'tools.x.preset is "nabaos", which has no breaker settings',
   ],
-  ['a rule that cannot be read', { rules: [{ condition: 'amount', action: 'abort' }] }, 'rules[0] is no rule: '],
+  [
+    'a rule that cannot be read',
+    { rules: [{ condition: 'amount', action: 'abort' }] },
+    'rules[0] is not a valid rule: ',
+  ],
   [
     'a rule with an unknown action',
     { rules: [{ condition: 'a>1', action: 'explode' }] },
-    'rules[0] is no rule: action must be abort, confirm or throttle',
+    'rules[0] is not a valid rule: action must be abort, confirm or throttle',
   ],
   [
     'a rule with an unknown part',
