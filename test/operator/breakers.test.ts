@@ -16,9 +16,11 @@ test('a trip opens the stored breakers of a tool, and a reset closes them again'
     rmSync(folder, { recursive: true, force: true });
   });
   const gear = createSwitchgear({ store });
-  await gear.run('search', async () => 'found');
+  await assert.rejects(gear.run('search', () => Promise.reject(new Error('down'))));
+  await store.shared.settled();
   const order = { target: 'search', reason: 'broken', by: 'Ada' };
   const trip = await tripBreakers(store, { ...order, settings: defaultBreaker });
+  assert.equal(trip.breakers.length, 1);
   assert.ok(trip.untilMs !== undefined && trip.untilMs > trip.atMs);
   const states = async () => (await readStoredBreakers(store)).filter(({ name }) => name === 'search');
   for (const { state } of await states()) assert.equal(state, 'OPEN');
