@@ -10,11 +10,11 @@ export interface Refusal {
   /** `halt` ends the task; `deny` refuses one action. */
   readonly kind: 'deny' | 'halt';
   readonly counters: Counters;
-  /** What happened, for the model. */
+  /** The cause, for the model. */
   readonly message: string;
-  /** What to do instead, for the model. */
+  /** The advice, for the model. */
   readonly remediation: string;
-  /** What happened, for a person. */
+  /** The cause, for a person. */
   readonly explanation: string;
   /** The refused tool, model or worker, if any. */
   readonly name: string;

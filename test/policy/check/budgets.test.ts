@@ -75,7 +75,7 @@ for (const [name, budgets, message] of bad) {
   });
 }
 
-test('the line of a file is said where a budget is wrong', () => {
+test('the problem of a budget names the line in the file', () => {
   const text = '[[budgets]]\nscope = "global"\nunit = "calls"\nlimit = -1\n';
   assert.throws(() => parsePolicy(text, 'x.toml'), /budgets\[0\]\.limit .*got -1 \(x\.toml, line 4\)/);
 });

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { checkPolicy } from '../../../src/policy/check/check-policy.ts';
 
-test('mappings are kept by the names of their programs, and none is there unless it is said', () => {
+test('mappings are kept by program name, and there are none by default', () => {
   const mapping = { kind: 'event', events: { call: { as: 'tool_use', id: 'call.id', name: 'call.tool' } } };
   const { settings, provenance } = checkPolicy({ mappings: { 'my-agent': mapping } });
   assert.deepEqual(JSON.parse(JSON.stringify(settings.mappings)), { 'my-agent': mapping });
